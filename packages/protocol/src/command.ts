@@ -1,0 +1,167 @@
+/**
+ * The commands that go through the log, and the bytes of their payloads. The client encodes a payload once; the same bytes go
+ * into the log and to every server, and are decoded once, where they are applied. A type's number and tuple never change; what a
+ * later version adds goes at the end of the tuple or gets a new type.
+ */
+
+import { MalformedError } from './malformed-error.ts';
+import {
+  MAX_DATA_BYTES,
+  MAX_LABEL_LENGTH,
+  MAX_LOCK_NAME_LENGTH,
+  MAX_PATH_LENGTH,
+  MAX_SESSION_TIMEOUT_MS,
+  MIN_SESSION_TIMEOUT_MS,
+  SECRET_BYTES,
+} from './limits.ts';
+import { pack, unpackTuple, type TupleReader } from './pack.ts';
+
+/** Numbers 1–63 come from clients, 64–127 from the leader alone. */
+export const CommandType = {
+  attach: 1,
+  closeSession: 2,
+  create: 3,
+  set: 4,
+  delete: 5,
+  acquire: 6,
+  release: 7,
+  cancel: 8,
+  expireSession: 64,
+} as const;
+
+export type CommandName = keyof typeof CommandType;
+
+/** Which rule decides who may hold; fixed while the lock's container exists. */
+export const LockKind = { mutex: 0 } as const;
+export type LockKindNumber = (typeof LockKind)[keyof typeof LockKind];
+
+export type Command =
+  /**
+   * Creates the session of `secret`, or attaches to it if it exists; either way its generation rises and requests that came
+   * through earlier attachments are refused from now on.
+   */
+  | {
+      readonly type: 'attach';
+      readonly secret: Uint8Array;
+      /** 0 creates if need be; otherwise the session that must still exist. */
+      readonly session: number;
+      readonly timeoutMs: number;
+      readonly label: string;
+    }
+  /** Ends a session with all its nodes, holds and waits. `session` 0 is the sender's own; another's is an operator's forced close. */
+  | { readonly type: 'closeSession'; readonly session: number }
+  | {
+      readonly type: 'create';
+      readonly path: string;
+      readonly data: Uint8Array;
+      readonly ephemeral: boolean;
+      readonly sequential: boolean;
+    }
+  /** `version` −1 matches any. */
+  | { readonly type: 'set'; readonly path: string; readonly data: Uint8Array; readonly version: number }
+  | { readonly type: 'delete'; readonly path: string; readonly version: number }
+  /** Enqueues and grants, or enqueues and waits, or (`wait` false) leaves nothing when the lock is not free. */
+  | { readonly type: 'acquire'; readonly lock: string; readonly kind: LockKindNumber; readonly wait: boolean }
+  /** Gives up a hold. A wait is not a hold: NOT_HELD. */
+  | { readonly type: 'release'; readonly lock: string; readonly acquireIndex: number }
+  /** Ends a wait, or the hold that it has become; the reply says which. */
+  | { readonly type: 'cancel'; readonly lock: string; readonly acquireIndex: number }
+  /** The leader's: the session's time is over. Re-checked by generation, so that a session re-attached meanwhile lives. */
+  | { readonly type: 'expireSession'; readonly session: number; readonly generation: number };
+
+const typeNames = new Map<number, CommandName>(
+  (Object.keys(CommandType) as CommandName[]).map((name) => [CommandType[name], name]),
+);
+
+/** Undefined for a type that this version does not know. */
+export function commandName(type: number): CommandName | undefined {
+  return typeNames.get(type);
+}
+
+/** True for the types that a server takes from a client. */
+export function isClientCommand(type: number): boolean {
+  return type < 64 && typeNames.has(type);
+}
+
+export function encodeCommand(command: Command): Uint8Array {
+  switch (command.type) {
+    case 'attach':
+      return pack([command.secret, command.session, command.timeoutMs, command.label]);
+    case 'closeSession':
+      return pack([command.session]);
+    case 'create':
+      return pack([command.path, command.data, command.ephemeral, command.sequential]);
+    case 'set':
+      return pack([command.path, command.data, command.version]);
+    case 'delete':
+      return pack([command.path, command.version]);
+    case 'acquire':
+      return pack([command.lock, command.kind, command.wait]);
+    case 'release':
+    case 'cancel':
+      return pack([command.lock, command.acquireIndex]);
+    case 'expireSession':
+      return pack([command.session, command.generation]);
+  }
+}
+
+/** @throws MalformedError for a payload that is not the type's tuple, or breaks a limit. */
+export function decodeCommand(name: CommandName, payload: Uint8Array): Command {
+  const reader = unpackTuple(payload, name);
+  switch (name) {
+    case 'attach':
+      return readAttach(reader);
+    case 'closeSession':
+      return { type: name, session: reader.integer('session') };
+    case 'create':
+      return {
+        type: name,
+        path: reader.string('path', MAX_PATH_LENGTH),
+        data: reader.bytes('data', MAX_DATA_BYTES),
+        ephemeral: reader.boolean('ephemeral'),
+        sequential: reader.boolean('sequential'),
+      };
+    case 'set':
+      return {
+        type: name,
+        path: reader.string('path', MAX_PATH_LENGTH),
+        data: reader.bytes('data', MAX_DATA_BYTES),
+        version: reader.signed('version'),
+      };
+    case 'delete':
+      return { type: name, path: reader.string('path', MAX_PATH_LENGTH), version: reader.signed('version') };
+    case 'acquire':
+      return {
+        type: name,
+        lock: reader.string('lock', MAX_LOCK_NAME_LENGTH),
+        kind: readKind(reader),
+        wait: reader.boolean('wait'),
+      };
+    case 'release':
+    case 'cancel':
+      return {
+        type: name,
+        lock: reader.string('lock', MAX_LOCK_NAME_LENGTH),
+        acquireIndex: reader.integer('acquireIndex'),
+      };
+    case 'expireSession':
+      return { type: name, session: reader.integer('session'), generation: reader.integer('generation') };
+  }
+}
+
+function readAttach(reader: TupleReader): Command {
+  const secret = reader.bytes('secret', SECRET_BYTES);
+  if (secret.length !== SECRET_BYTES) throw new MalformedError(`attach.secret must be ${SECRET_BYTES} bytes long`);
+  const session = reader.integer('session');
+  const timeoutMs = reader.integer('timeoutMs');
+  if (timeoutMs < MIN_SESSION_TIMEOUT_MS || timeoutMs > MAX_SESSION_TIMEOUT_MS) {
+    throw new MalformedError(`attach.timeoutMs must be from ${MIN_SESSION_TIMEOUT_MS} to ${MAX_SESSION_TIMEOUT_MS}`);
+  }
+  return { type: 'attach', secret, session, timeoutMs, label: reader.string('label', MAX_LABEL_LENGTH) };
+}
+
+function readKind(reader: TupleReader): LockKindNumber {
+  const kind = reader.integer('kind');
+  if (kind !== LockKind.mutex) throw new MalformedError(`acquire.kind ${kind} is unknown`);
+  return kind;
+}

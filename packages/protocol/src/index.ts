@@ -1,0 +1,12 @@
+/** What clients and servers say to each other: messages, codec, error codes, limits. No I/O. */
+
+export * from './command.ts';
+export * from './error-code.ts';
+export * from './limits.ts';
+export * from './malformed-error.ts';
+export * from './message.ts';
+export * from './name.ts';
+export * from './pack.ts';
+export * from './query.ts';
+export * from './reply.ts';
+export * from './stat.ts';

@@ -1,0 +1,33 @@
+/** Every bound that clients and servers agree on. docs/limits.md explains each; a request beyond one gets LIMIT_EXCEEDED or INVALID_ARGUMENT. */
+
+export const PROTOCOL_VERSION = 1;
+
+/** One frame in either direction; it must hold the largest reply. */
+export const MAX_FRAME_BYTES = 4 * 1024 * 1024;
+/** Data of one node. */
+export const MAX_DATA_BYTES = 1024 * 1024;
+/** A whole path, in UTF-16 units. */
+export const MAX_PATH_LENGTH = 1024;
+/** A lock's name before encoding, in UTF-16 units. */
+export const MAX_LOCK_NAME_LENGTH = 256;
+/** What a client calls itself, in UTF-16 units. */
+export const MAX_LABEL_LENGTH = 256;
+/** A session's secret, exactly. */
+export const SECRET_BYTES = 16;
+export const MIN_SESSION_TIMEOUT_MS = 1_000;
+export const MAX_SESSION_TIMEOUT_MS = 120_000;
+export const DEFAULT_SESSION_TIMEOUT_MS = 10_000;
+/** Requests of one session that are applied and not yet acknowledged by `ackedUpTo`; SDKs stay below half of it. */
+export const MAX_REMEMBERED_REPLIES = 2_048;
+/** Unanswered requests that an SDK sends before it makes callers wait. */
+export const MAX_REQUESTS_IN_FLIGHT = 1_024;
+/** Waits and holds of one session together. */
+export const MAX_ACQUIRES_PER_SESSION = 10_000;
+/** Entries in one page of a listing. */
+export const MAX_PAGE_ENTRIES = 1_000;
+/** The share by which a client's clock may run slower than the leader's; clients shorten their leases by twice that. */
+export const MAX_CLOCK_RATE_ERROR = 0.01;
+/** Tokens and indexes stay below this, so that JSON, Lua and doubles keep them exact. */
+export const MAX_INDEX = Number.MAX_SAFE_INTEGER;
+/** Digits of a token's printed form, which sorts as text. */
+export const TOKEN_TEXT_DIGITS = 16;

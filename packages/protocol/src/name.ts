@@ -1,0 +1,76 @@
+/** Paths and lock names: what is allowed, and how a lock's name becomes one component of a path. */
+
+import { MAX_LOCK_NAME_LENGTH, MAX_PATH_LENGTH } from './limits.ts';
+
+/** The parent of every lock's container. */
+export const LOCKS_PATH = '/locks';
+
+// ZooKeeper's rule, in UTF-16 units: control characters, surrogates and private use (D800–F8FF), and FFF0–FFFF. It also keeps
+// out U+FFFD, the trace of malformed UTF-8, which two decoders might not replace in the same way.
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff]/;
+
+/** Undefined when the path is valid; otherwise what is wrong with it. `sequential`: a last, empty component is allowed. */
+export function pathProblem(path: string, sequential = false): string | undefined {
+  if (path.length > MAX_PATH_LENGTH) return `longer than ${MAX_PATH_LENGTH} characters`;
+  if (!path.startsWith('/')) return 'does not begin with "/"';
+  if (path === '/') return undefined;
+  if (FORBIDDEN.test(path)) return 'has a character that is not allowed';
+  const components = path.slice(1).split('/');
+  for (const [position, component] of components.entries()) {
+    if (component === '' && !(sequential && position === components.length - 1)) return 'has an empty component';
+    if (component === '.' || component === '..') return `has the component "${component}"`;
+  }
+  return undefined;
+}
+
+/** The parent of a valid path; "/" for a child of the root and for the root itself. */
+export function parentPath(path: string): string {
+  const slash = path.lastIndexOf('/');
+  return slash <= 0 ? '/' : path.slice(0, slash);
+}
+
+/** The last component of a valid path; empty for the root. */
+export function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** Undefined when a lock may be called so; otherwise what is wrong. */
+export function lockNameProblem(name: string): string | undefined {
+  if (name === '') return 'is empty';
+  if (name.length > MAX_LOCK_NAME_LENGTH) return `longer than ${MAX_LOCK_NAME_LENGTH} characters`;
+  if (name.includes('\ufffd')) return 'has U+FFFD, the mark of malformed text';
+  if (!isWellFormed(name)) return 'has half of a surrogate pair';
+  return undefined;
+}
+
+/** A valid lock name as one path component; `%`, `/` and what a path forbids become %XX of their UTF-8 bytes. */
+export function encodeLockName(name: string): string {
+  if (name === '.' || name === '..') return name.replaceAll('.', '%2E');
+  let encoded = '';
+  for (const character of name) {
+    encoded +=
+      character === '%' || character === '/' || FORBIDDEN.test(character) ? encodeURIComponent(character) : character;
+  }
+  return encoded;
+}
+
+/** The inverse of {@link encodeLockName}; undefined for what it never makes. */
+export function decodeLockName(component: string): string | undefined {
+  let name: string;
+  try {
+    name = decodeURIComponent(component);
+  } catch {
+    return undefined;
+  }
+  return encodeLockName(name) === component ? name : undefined;
+}
+
+function isWellFormed(text: string): boolean {
+  try {
+    encodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

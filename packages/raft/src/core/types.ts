@@ -1,0 +1,121 @@
+/**
+ * The vocabulary of consensus: ids, entries, the messages between servers, the events that go into the core and the effects that
+ * come out of it.
+ *
+ * Messages:
+ *   pre-vote            would you vote for me in `term`? Changes nothing at the receiver.
+ *   vote                vote for me in `term`. `transfer`: the leader asked me to stand, so stickiness does not apply.
+ *   append              entries after (prevIndex, prevTerm), and the leader's commit index.
+ *   append-response     accepted: the log agrees up to `index` and is durable up to there. Rejected: `index` and `hintTerm` say where to try next.
+ *   heartbeat           I lead `term`. `round` comes back in the response, and confirms reads that were asked before it was sent.
+ *   timeout-now         stand for election at once: leadership is handed to you.
+ */
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = number & { readonly [brand]: Name };
+
+/** Positive; used once for all time in a cluster. 0 stands for none. */
+export type ServerId = Branded<'ServerId'>;
+export type Term = Branded<'Term'>;
+/** 1 for the first entry; 0 stands for before it. */
+export type LogIndex = Branded<'LogIndex'>;
+/** Growing number of a durable write. */
+export type WriteSeq = Branded<'WriteSeq'>;
+
+export const NO_SERVER = 0 as ServerId;
+
+export function serverId(value: number): ServerId {
+  return safe(value) as ServerId;
+}
+
+export function term(value: number): Term {
+  return safe(value) as Term;
+}
+
+export function logIndex(value: number): LogIndex {
+  return safe(value) as LogIndex;
+}
+
+export function nextIndex(index: LogIndex): LogIndex {
+  return (index + 1) as LogIndex;
+}
+
+export function previousIndex(index: LogIndex): LogIndex {
+  return (index - 1) as LogIndex;
+}
+
+export function minIndex(a: LogIndex, b: LogIndex): LogIndex {
+  return a < b ? a : b;
+}
+
+export function maxIndex(a: LogIndex, b: LogIndex): LogIndex {
+  return a > b ? a : b;
+}
+
+function safe(value: number): number {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not an integer from 0 to 2^53 − 1`);
+  return value;
+}
+
+export const EntryType = {
+  /** A new leader's first entry; commits what its predecessors left. */
+  noop: 0,
+  command: 1,
+} as const;
+export type EntryType = (typeof EntryType)[keyof typeof EntryType];
+
+export interface Entry {
+  readonly index: LogIndex;
+  readonly term: Term;
+  readonly type: EntryType;
+  readonly data: Uint8Array;
+}
+
+/** What must be durable before a message reveals it. */
+export interface HardState {
+  readonly term: Term;
+  /** NO_SERVER: nobody yet in this term. */
+  readonly votedFor: ServerId;
+}
+
+/** Entries from `firstIndex` up to the next mark's have this term. A whole log's terms in a few numbers. */
+export interface TermMark {
+  readonly term: Term;
+  readonly firstIndex: LogIndex;
+}
+
+export type Message =
+  | { readonly type: 'pre-vote'; readonly term: Term; readonly lastIndex: LogIndex; readonly lastTerm: Term }
+  /** `term` is the responder's own when refused, the asked one when granted. */
+  | { readonly type: 'pre-vote-response'; readonly term: Term; readonly askedTerm: Term; readonly granted: boolean }
+  | {
+      readonly type: 'vote';
+      readonly term: Term;
+      readonly lastIndex: LogIndex;
+      readonly lastTerm: Term;
+      readonly transfer: boolean;
+    }
+  | { readonly type: 'vote-response'; readonly term: Term; readonly granted: boolean }
+  | {
+      readonly type: 'append';
+      readonly term: Term;
+      readonly prevIndex: LogIndex;
+      readonly prevTerm: Term;
+      readonly commit: LogIndex;
+      readonly entries: readonly Entry[];
+    }
+  | {
+      readonly type: 'append-response';
+      readonly term: Term;
+      readonly accepted: boolean;
+      readonly index: LogIndex;
+      /** Rejected: the responder's term at `index`, 0 when it has none. */
+      readonly hintTerm: Term;
+      /** Rejected: the prevIndex that was refused, so that the leader knows a stale refusal. */
+      readonly refusedIndex: LogIndex;
+      /** The responder wants to hear of commits at once (it has clients). */
+      readonly eagerCommit: boolean;
+    }
+  | { readonly type: 'heartbeat'; readonly term: Term; readonly commit: LogIndex; readonly round: number }
+  | { readonly type: 'heartbeat-response'; readonly term: Term; readonly round: number; readonly eagerCommit: boolean }
+  | { readonly type: 'timeout-now'; readonly term: Term };

@@ -1,0 +1,5 @@
+/** Raft consensus: a pure core, a write-ahead log, and the driver that runs them. */
+
+export * from './core/index.ts';
+export * from './log-store/log-store.ts';
+export * from './machine.ts';

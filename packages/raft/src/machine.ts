@@ -1,0 +1,71 @@
+/**
+ * The contract between a replica and what it replicates. The replica owns the turn: it gathers what arrived, steps the core once,
+ * starts one durable write, sends one frame to each peer, applies what is committed, and then lets the machine flush.
+ */
+
+import type { Address } from '@holdfast/runtime';
+import type { Entry, LogIndex, ServerId, Term } from './core/index.ts';
+
+export type Role = 'follower' | 'pre-candidate' | 'candidate' | 'leader';
+
+export interface ReplicaStatus {
+  readonly role: Role;
+  readonly term: Term;
+  /** NO_SERVER while unknown. */
+  readonly leader: ServerId;
+  readonly commitIndex: LogIndex;
+  readonly appliedIndex: LogIndex;
+  readonly lastIndex: LogIndex;
+  /** As leader: an entry of the own term has been applied, so that the machine reflects everything that was ever committed. */
+  readonly ready: boolean;
+}
+
+/** Why a proposal or a read was refused. Nothing of it is in the log. */
+export type RejectReason = 'not-leader' | 'transferring' | 'overloaded' | 'stopped';
+
+/** Members as this replica knows them. The client address comes with the peer's hello, empty until then. */
+export interface PeerInfo {
+  readonly id: ServerId;
+  readonly peerAddress: Address;
+  readonly clientAddress: Address;
+  readonly connected: boolean;
+}
+
+export interface ReplicaMachine {
+  /** Committed entries in index order, each exactly once in the life of this replica object. */
+  apply(entry: Entry): void;
+  /**
+   * Called at the end of each turn in which anything happened, after the applies: send what was gathered. May call propose,
+   * readIndex and sendToPeer; those make a further turn.
+   */
+  flush(): void;
+  /** Role, term, leader or `ready` changed. Called before the applies of the same turn. */
+  statusChanged(status: ReplicaStatus): void;
+  /** A proposal was refused, not being in the log. */
+  proposalRejected(data: Uint8Array, reason: RejectReason): void;
+  /** What a peer's machine said with sendToPeer. The bytes belong to a frame: copy what is kept. Called at the begin of a turn. */
+  peerMessage(from: ServerId, payload: Uint8Array): void;
+  /** The connection on which `peer` was heard has closed or was replaced: what it had sent may be lost. */
+  peerDisconnected(peer: ServerId): void;
+  /** A peer's client address became known or changed. */
+  peersChanged(): void;
+  /** A broken invariant or a failed disk: the replica has stopped and the process must end. */
+  fatal(error: unknown): void;
+}
+
+/** What a machine may ask of its replica. No call throws or waits; everything is gathered and done in the turn's check phase. */
+export interface ReplicaHandle {
+  readonly status: ReplicaStatus;
+  readonly peers: readonly PeerInfo[];
+  /** Ends in exactly one of: proposalRejected; apply, here and everywhere; or, when leadership is lost, unknown (statusChanged tells). */
+  propose(data: Uint8Array): void;
+  /**
+   * Leader only. The callback gets an index once a quorum has confirmed the leadership in a round that began after this call:
+   * whatever was committed anywhere before the call is at or below it. Batched: all calls of a turn share a round.
+   */
+  readIndex(callback: (result: LogIndex | RejectReason) => void): void;
+  /** Best effort, in order while a connection lives; false when there is none, or it is full. */
+  sendToPeer(peer: ServerId, payload: Uint8Array): boolean;
+  /** Whether this follower wants to hear of commits at once rather than with the next append or heartbeat. */
+  setEagerCommit(eager: boolean): void;
+}

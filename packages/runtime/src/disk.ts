@@ -1,0 +1,65 @@
+/**
+ * The disk. Every operation resolves after the operating system has done it; only operations whose documentation says
+ * "durable" survive a power failure from then on. Any {@link DiskError} of a write or a sync leaves the file's content unknown:
+ * callers latch it and stop, they never retry.
+ */
+
+export type DiskErrorCode = 'NO_SPACE' | 'NOT_FOUND' | 'EXISTS' | 'READ_ONLY' | 'PERMISSION' | 'IO' | 'LOCKED';
+
+export class DiskError extends Error {
+  readonly code: DiskErrorCode;
+  readonly path: string;
+
+  constructor(code: DiskErrorCode, path: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'DiskError';
+    this.code = code;
+    this.path = path;
+  }
+}
+
+export interface DiskFile {
+  readonly path: string;
+  /**
+   * Writes the buffers one after another at `position`. **Durable** on resolve, content and length, as one operation (one
+   * thread-pool hop). At a crash before that, any subset of the sectors may have been written.
+   */
+  append(position: number, buffers: readonly Uint8Array[]): Promise<void>;
+  /** Writes without durability. */
+  write(position: number, bytes: Uint8Array): Promise<void>;
+  /** Makes all earlier writes and truncations of this file **durable**. */
+  sync(): Promise<void>;
+  /** Fewer bytes than asked for only at the end of the file. */
+  read(position: number, length: number): Promise<Uint8Array>;
+  /** Without durability, until `sync`. */
+  truncate(length: number): Promise<void>;
+  size(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface DirectoryLock {
+  release(): Promise<void>;
+}
+
+export interface Disk {
+  /** Creates the directory and its parents, **durable** with their entries in their parents. No error when it exists. */
+  makeDirectory(path: string): Promise<void>;
+  /** Names of the entries, sorted. Rejects with NOT_FOUND. */
+  list(path: string): Promise<string[]>;
+  /** Opens for reading and writing. `create`: makes an empty file, or rejects with EXISTS; its name is durable only after `syncDirectory`. */
+  open(path: string, mode: 'existing' | 'create'): Promise<DiskFile>;
+  readFile(path: string): Promise<Uint8Array>;
+  /** Atomic; durable only after `syncDirectory`. Replaces an existing target. */
+  rename(from: string, to: string): Promise<void>;
+  /** Durable only after `syncDirectory`. */
+  remove(path: string): Promise<void>;
+  removeTree(path: string): Promise<void>;
+  /** Makes names created, renamed and removed in the directory **durable**. */
+  syncDirectory(path: string): Promise<void>;
+  freeBytes(path: string): Promise<number>;
+  /**
+   * Takes the directory for this process, for life: a second taker, in any process, is refused with LOCKED while the first
+   * lives. What a killed process leaves behind does not block.
+   */
+  lockDirectory(path: string): Promise<DirectoryLock>;
+}

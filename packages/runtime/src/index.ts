@@ -1,0 +1,24 @@
+/**
+ * The outside world as small interfaces. Everything above takes them as arguments; `@holdfast/runtime/node` is the real
+ * world, `@holdfast/runtime/sim` a deterministic one that production code never loads.
+ */
+
+import type { Clock } from './clock.ts';
+import type { Disk } from './disk.ts';
+import type { Logger } from './logger.ts';
+import type { Network } from './network.ts';
+import type { Random } from './random.ts';
+
+export * from './clock.ts';
+export * from './disk.ts';
+export * from './logger.ts';
+export * from './network.ts';
+export * from './random.ts';
+
+export interface Runtime {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly network: Network;
+  readonly disk: Disk;
+  readonly logger: Logger;
+}

@@ -1,0 +1,76 @@
+/**
+ * The bytes of one log entry: a fixed header, then the client's payload verbatim. The server that received the request encodes
+ * it once; the leader only sets the stamp. docs/formats.md has the table.
+ *
+ *    0  u8   format version        24  f64  ackedUpTo
+ *    1  u8   command type          32  f64  stamp, milliseconds since the Unix epoch
+ *    2  u16  group                 40  u32  length of the identities that follow the header (none yet)
+ *    4  u32  generation            44  u32  reserved, 0
+ *    8  f64  session               48  identities, payload
+ *   16  f64  request number
+ *
+ * Little-endian. For `attach`, session is 0 and (generation, request number) are (server that asks, its correlation number), so
+ * that this server finds the connection to answer; for what the leader proposes by itself session and number are 0.
+ */
+
+import { MalformedError } from '@holdfast/protocol';
+
+export const ENTRY_FORMAT_VERSION = 1;
+export const ENTRY_HEADER_BYTES = 48;
+const STAMP_OFFSET = 32;
+
+export interface EntryHeader {
+  readonly command: number;
+  readonly generation: number;
+  readonly session: number;
+  readonly number: number;
+  readonly ackedUpTo: number;
+}
+
+export interface StampedHeader extends EntryHeader {
+  readonly version: number;
+  readonly group: number;
+  readonly stamp: number;
+}
+
+export function encodeEntry(header: EntryHeader, payload: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(ENTRY_HEADER_BYTES + payload.length);
+  const view = new DataView(bytes.buffer);
+  view.setUint8(0, ENTRY_FORMAT_VERSION);
+  view.setUint8(1, header.command);
+  view.setUint32(4, header.generation, true);
+  view.setFloat64(8, header.session, true);
+  view.setFloat64(16, header.number, true);
+  view.setFloat64(24, header.ackedUpTo, true);
+  bytes.set(payload, ENTRY_HEADER_BYTES);
+  return bytes;
+}
+
+/** Sets the leader's wall clock in an entry that is not yet in the log. */
+export function stampEntry(entry: Uint8Array, wallMs: number): void {
+  new DataView(entry.buffer, entry.byteOffset, entry.byteLength).setFloat64(STAMP_OFFSET, Math.floor(wallMs), true);
+}
+
+/** @throws MalformedError for bytes that no version of this program has written. */
+export function decodeEntryHeader(entry: Uint8Array): StampedHeader {
+  if (entry.length < ENTRY_HEADER_BYTES) throw new MalformedError(`an entry of ${entry.length} bytes has no header`);
+  const view = new DataView(entry.buffer, entry.byteOffset, entry.byteLength);
+  return {
+    version: view.getUint8(0),
+    command: view.getUint8(1),
+    group: view.getUint16(2, true),
+    generation: view.getUint32(4, true),
+    session: view.getFloat64(8, true),
+    number: view.getFloat64(16, true),
+    ackedUpTo: view.getFloat64(24, true),
+    stamp: view.getFloat64(STAMP_OFFSET, true),
+  };
+}
+
+/** A view of the payload. @throws MalformedError */
+export function entryPayload(entry: Uint8Array): Uint8Array {
+  const identities = new DataView(entry.buffer, entry.byteOffset, entry.byteLength).getUint32(40, true);
+  const start = ENTRY_HEADER_BYTES + identities;
+  if (start > entry.length) throw new MalformedError('an entry ends within its identities');
+  return entry.subarray(start);
+}

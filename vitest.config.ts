@@ -2,13 +2,37 @@ import { defineConfig } from 'vitest/config';
 
 // Tests import the sources of every package, not what was last built; end-to-end tests start the built programs.
 const conditions = ['holdfast-src', 'node', 'import', 'default'];
+const excluded = ['**/dist/**', '**/node_modules/**', '**/fixtures/**'];
+const endToEnd = 'packages/*/test/e2e/**/*.test.ts';
 
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
-    exclude: ['**/dist/**', '**/node_modules/**', '**/fixtures/**'],
-    testTimeout: 20_000,
+    allowOnly: false,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'fast',
+          include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
+          exclude: [...excluded, endToEnd],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'e2e',
+          include: [endToEnd],
+          exclude: excluded,
+          globalSetup: ['scripts/runner/build.mjs'],
+          // Every file starts processes of its own; two cores serve one ensemble at a time.
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
   },
 });

@@ -1,0 +1,29 @@
+// Who may import whom. A package imports only from lower floors; `only` narrows that further for its sources.
+// A new package needs a line here before it can be built.
+
+const scope = (names) => names.map((name) => `@holdfast/${name}`);
+
+export const PACKAGES = {
+  '@holdfast/runtime': { floor: 0, only: [] },
+  '@holdfast/protocol': { floor: 0, only: [] },
+  '@holdfast/raft': { floor: 1, only: scope(['runtime', 'protocol']) },
+  '@holdfast/state': { floor: 1, only: scope(['protocol']) },
+  '@holdfast/client': { floor: 1, only: scope(['runtime', 'protocol']) },
+  '@holdfast/lockd': { floor: 2, only: scope(['runtime', 'protocol', 'raft', 'state']) },
+  '@holdfast/lockctl': { floor: 2, only: scope(['runtime', 'protocol', 'client']) },
+  '@holdfast/fenced-kv': { floor: 2, only: scope(['runtime']) },
+  '@holdfast/ensemble': { floor: 3 },
+  '@holdfast/testing': { floor: 3, simulation: true },
+  '@holdfast/jepsen-lite': { floor: 4, simulation: true },
+  '@holdfast/bench': { floor: 4 },
+  '@holdfast/examples': { floor: 4 },
+};
+
+// Folders that are pure: nothing may be imported but what is named here and files of the folder itself.
+export const PURE_FOLDERS = [
+  { folder: 'packages/raft/src/core', packages: [] },
+  { folder: 'packages/state/src', packages: ['@holdfast/protocol'] },
+];
+
+// The deterministic runtime; only packages with `simulation` and tests may load it.
+export const SIMULATION = { specifier: '@holdfast/runtime/sim', folder: 'packages/runtime/src/sim' };

@@ -1,0 +1,28 @@
+// `pnpm test`: everything that CI runs. With CI=true a test that was skipped because something is missing is a failure.
+
+import { build, staticSteps } from './runner/static-steps.mjs';
+import { run, runTogether } from './runner/steps.mjs';
+import { runTests, summarise } from './runner/tests.mjs';
+
+const startedAt = performance.now();
+const failed = (await run(build)) ? [] : [build.name];
+failed.push(...(await runTogether(staticSteps)));
+
+const results = [];
+for (const [project, name] of [
+  ['fast', 'fast tests'],
+  ['e2e', 'end-to-end tests'],
+]) {
+  const result = await runTests(project, name);
+  results.push(result);
+  if (!result.ok) failed.push(name);
+}
+
+const { skipped, text } = summarise(results);
+for (const { name, reason } of skipped) console.log(`skipped: ${name}: ${reason}`);
+if (process.env.CI === 'true' && skipped.length > 0) failed.push(`skipped tests, which CI does not allow`);
+
+const seconds = Math.round((performance.now() - startedAt) / 1000);
+const verdict = failed.length === 0 ? 'passed' : `FAILED in ${failed.join(', ')}`;
+console.log(`test: ${verdict}; tests: ${text}; ${seconds} s`);
+process.exitCode = failed.length === 0 ? 0 : 1;

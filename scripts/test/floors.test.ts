@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+
+import { fixturesIn, runOnFixture } from './scratch-workspace.ts';
+
+const floors = (fixture: string) => runOnFixture(`floors/${fixture}`, ['scripts/floors.mjs', '.']);
+
+const refused: Readonly<Record<string, string>> = {
+  'upward-import': 'client/src/bad.ts:1: @holdfast/client (floor 1) may not import @holdfast/lockd (floor 2)',
+  'dynamic-import': 'client/src/bad.ts:1: @holdfast/client (floor 1) may not import @holdfast/lockd (floor 2)',
+  'upward-dependency': 'client/package.json: @holdfast/client (floor 1) may not import @holdfast/lockd (floor 2)',
+  'undeclared-package': 'imports "@holdfast/fenced-kv", which packages/ensemble/package.json does not declare',
+  'undeclared-library': 'imports "msgpackr", which packages/client/package.json does not declare',
+  'simulation-in-production': 'production code imports "@holdfast/runtime/sim"; only tests may',
+  'simulation-inside-runtime': 'production code imports the simulation "./sim/index.ts"; only tests may',
+  'deep-import': 'imports "@holdfast/protocol/src/pack.ts", which @holdfast/protocol does not export',
+  'relative-import-of-another-package': 'imports "../../protocol/src/pack.ts" of another package',
+  'core-imports-the-driver':
+    'packages/raft/src/core is pure and imports nothing outside itself, but imports "../machine.ts"',
+  'core-imports-a-package': 'is pure and imports nothing outside itself, but imports "@holdfast/protocol"',
+  'state-imports-node': 'packages/state/src is pure and imports only @holdfast/protocol, but imports "node:buffer"',
+  'state-imports-raft': 'packages/state/src is pure and imports only @holdfast/protocol, but imports "@holdfast/raft"',
+  'fenced-kv-imports-raft':
+    '@holdfast/fenced-kv may not import @holdfast/raft: of the workspace only @holdfast/runtime',
+  'package-without-a-floor': '@holdfast/surprise has no floor; give it one in scripts/floors/table.mjs',
+  'missing-reference': 'depends on @holdfast/runtime without a reference to "../runtime"; add it',
+};
+
+describe('the floors of the house', () => {
+  it.for(Object.entries(refused))('refuse %s', ([fixture, message]) => {
+    const { status, output } = floors(fixture);
+    expect(output).toContain(message);
+    expect(output).toContain('floors: 1 problem(s)');
+    expect(status).toBe(1);
+  });
+
+  it('pass what they allow, and names in comments and texts', () => {
+    expect(floors('allowed')).toEqual({ status: 0, output: '' });
+  });
+
+  it('have an expectation for every fixture', () => {
+    expect(fixturesIn('floors')).toEqual([...Object.keys(refused), 'allowed'].toSorted());
+  });
+});

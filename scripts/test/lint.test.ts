@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+
+import { fixturesIn, runOnFixture } from './scratch-workspace.ts';
+
+const needTypes = new Set(['floating-promise', 'inexhaustive-switch']);
+
+function lint(fixture: string) {
+  const command = ['node_modules/oxlint/bin/oxlint', '--deny-warnings', '--format', 'unix'];
+  return runOnFixture(`lint/${fixture}`, needTypes.has(fixture) ? [...command, '--type-aware'] : command);
+}
+
+const everywhere: Readonly<Record<string, readonly string[]>> = {
+  'console-in-a-library': ['no-console'],
+  'default-export': ['no-default-export'],
+  'floating-promise': ['no-floating-promises'],
+  any: ['no-explicit-any'],
+  'inexhaustive-switch': ['switch-exhaustiveness-check'],
+};
+
+const outsideTheEdges: Readonly<Record<string, readonly string[]>> = {
+  'node-modules-outside-the-edges': ["'node:fs' import is restricted"],
+  'node-modules-without-prefix': ['prefer-node-protocol'],
+  'zlib-beyond-crc32': ["'gzipSync' import from 'node:zlib' is restricted"],
+  'timers-outside-the-edges': [
+    "Unexpected use of 'setTimeout'",
+    'Take time, randomness, network and disk from @holdfast/runtime',
+  ],
+  'microtasks-outside-the-edges': ["Unexpected use of 'queueMicrotask'"],
+  'process-outside-the-edges': ["Unexpected use of 'process'"],
+  'date-outside-the-edges': ["Unexpected use of 'Date'"],
+  'performance-outside-the-edges': ["Unexpected use of 'performance'"],
+  'random-outside-the-edges': ["'Math.random' is restricted"],
+  'abort-timeout-outside-the-edges': ["'AbortSignal.timeout' is restricted"],
+};
+
+const inPureFolders: Readonly<Record<string, readonly string[]>> = {
+  date: ["Unexpected use of 'Date'", 'raft/core and state are pure'],
+  'date-by-global-this': ["Unexpected use of 'globalThis'"],
+  random: ["'Math.random' is restricted"],
+  async: ['no-async-await'],
+  promise: ["Unexpected use of 'Promise'"],
+  timers: ["Unexpected use of 'setTimeout'"],
+  locale: ["'localeCompare' is restricted"],
+  'node-modules': ["'node:fs' import is restricted"],
+};
+
+const pure = Object.fromEntries(
+  ['core', 'state'].flatMap((name) =>
+    Object.entries(inPureFolders).map(([fixture, messages]) => [`${name}-${fixture}`, messages]),
+  ),
+);
+const refused = { ...everywhere, ...outsideTheEdges, ...pure };
+const allowed = ['allowed-at-the-edges', 'allowed-outside-the-edges', 'core-pure', 'state-pure'];
+
+describe('the linter', () => {
+  it.for(Object.entries(refused))('refuses %s', ([fixture, messages]) => {
+    const { status, output } = lint(fixture);
+    for (const message of messages) expect(output).toContain(message);
+    expect(status).not.toBe(0);
+  });
+
+  it.for(allowed)('passes %s', (fixture) => {
+    const { status, output } = lint(fixture);
+    expect({ status, output }).toMatchObject({ status: 0 });
+  });
+
+  it('has an expectation for every fixture', () => {
+    expect(fixturesIn('lint')).toEqual([...Object.keys(refused), ...allowed].toSorted());
+  });
+});

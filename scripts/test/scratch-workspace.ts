@@ -1,0 +1,49 @@
+// A copy of the workspace's configuration, manifests and tsconfigs in a temporary directory, with a fixture laid over it, so that
+// the real rules judge the fixture's files and nothing else.
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const fixtures = fileURLToPath(new URL('fixtures', import.meta.url));
+
+export interface Outcome {
+  readonly status: number | null;
+  readonly output: string;
+}
+
+/** Runs the command (a program of this repository and its arguments) in a scratch workspace under the fixture. */
+export function runOnFixture(fixture: string, command: readonly string[]): Outcome {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-fixture-'));
+  try {
+    layOut(directory);
+    cpSync(join(fixtures, fixture), directory, { recursive: true });
+    const [program = '', ...args] = command;
+    const result = spawnSync(process.execPath, [join(root, program), ...args], { cwd: directory, encoding: 'utf8' });
+    return { status: result.status, output: result.stdout + result.stderr };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** The names of the fixtures in a folder; those without a bad file must pass. */
+export function fixturesIn(folder: string): string[] {
+  return readdirSync(join(fixtures, folder)).toSorted();
+}
+
+function layOut(directory: string): void {
+  for (const file of ['.oxlintrc.json', 'tsconfig.base.json']) cpSync(join(root, file), join(directory, file));
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
+  for (const name of readdirSync(join(root, 'packages'))) {
+    for (const file of ['package.json', 'tsconfig.json', 'src/core/tsconfig.json']) {
+      const source = join(root, 'packages', name, file);
+      if (!existsSync(source)) continue;
+      const target = join(directory, 'packages', name, file);
+      mkdirSync(dirname(target), { recursive: true });
+      cpSync(source, target);
+    }
+  }
+}

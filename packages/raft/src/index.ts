@@ -3,3 +3,4 @@
 export * from './core/index.ts';
 export * from './log-store/log-store.ts';
 export * from './machine.ts';
+export * from './replica.ts';

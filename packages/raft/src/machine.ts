@@ -4,7 +4,7 @@
  */
 
 import type { Address } from '@holdfast/runtime';
-import type { Entry, LogIndex, ServerId, Term } from './core/index.ts';
+import type { Entry, LogIndex, RejectReason, ServerId, Term } from './core/index.ts';
 
 export type Role = 'follower' | 'pre-candidate' | 'candidate' | 'leader';
 
@@ -19,9 +19,6 @@ export interface ReplicaStatus {
   /** As leader: an entry of the own term has been applied, so that the machine reflects everything that was ever committed. */
   readonly ready: boolean;
 }
-
-/** Why a proposal or a read was refused. Nothing of it is in the log. */
-export type RejectReason = 'not-leader' | 'transferring' | 'overloaded' | 'stopped';
 
 /** Members as this replica knows them. The client address comes with the peer's hello, empty until then. */
 export interface PeerInfo {

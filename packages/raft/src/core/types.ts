@@ -8,6 +8,7 @@
  *   append              entries after (prevIndex, prevTerm), and the leader's commit index.
  *   append-response     accepted: the log agrees up to `index` and is durable up to there. Rejected: `index` and `hintTerm` say where to try next.
  *   heartbeat           I lead `term`. `round` comes back in the response, and confirms reads that were asked before it was sent.
+ *   commit              the commit index moved; no answer. At most what the receiver has acknowledged.
  *   timeout-now         stand for election at once: leadership is handed to you.
  */
 
@@ -118,4 +119,5 @@ export type Message =
     }
   | { readonly type: 'heartbeat'; readonly term: Term; readonly commit: LogIndex; readonly round: number }
   | { readonly type: 'heartbeat-response'; readonly term: Term; readonly round: number; readonly eagerCommit: boolean }
+  | { readonly type: 'commit'; readonly term: Term; readonly commit: LogIndex }
   | { readonly type: 'timeout-now'; readonly term: Term };

@@ -1,0 +1,105 @@
+/** The follower's side of replication: appends, heartbeats, news of commits (thesis 3.5, 3.6.2). */
+
+import type { CoreState } from './core-state.ts';
+import { invariant } from './invariant.ts';
+import { becomeFollower } from './role.ts';
+import { logIndex, maxIndex, minIndex, type Entry, type LogIndex, type Message, type ServerId, type Term } from './types.ts';
+
+type Of<T extends Message['type']> = Extract<Message, { type: T }>;
+
+export function onAppend(core: CoreState, from: ServerId, message: Of<'append'>): void {
+  if (!hearLeader(core, from, message.term)) {
+    // Teaches a deposed leader the term; it is still the only way in which it learns.
+    refuse(core, from, message.prevIndex, logIndex(0), 0 as Term);
+    return;
+  }
+  if (core.log.termAt(message.prevIndex) !== message.prevTerm) {
+    const hint = core.log.lastIndexWithTermAtMost(minIndex(message.prevIndex, core.log.lastIndex), message.prevTerm);
+    refuse(core, from, message.prevIndex, hint, core.log.termAt(hint) ?? (0 as Term));
+    return;
+  }
+  appendEntries(core, message.entries);
+  // Only what this message showed to agree is acknowledged and committed: the log may go on with entries of a deposed leader.
+  const verified = logIndex(message.prevIndex + message.entries.length);
+  core.advanceCommit(minIndex(message.commit, verified));
+  const earlier = core.pendingAck?.term === core.term ? core.pendingAck.index : verified;
+  core.pendingAck = { to: from, term: core.term, index: maxIndex(earlier, verified) };
+}
+
+/** One answer for all appends of a group. It waits for every write so far: an entry may be here already and not yet durable. */
+export function sendAck(core: CoreState): void {
+  const ack = core.pendingAck;
+  if (ack === undefined) return;
+  core.pendingAck = undefined;
+  // In a newer term nobody waits for it; in this one it is owed, even if this server gave its leader up meanwhile.
+  if (core.term !== ack.term) return;
+  core.send(
+    ack.to,
+    {
+      type: 'append-response',
+      term: core.term,
+      accepted: true,
+      index: ack.index,
+      hintTerm: 0 as Term,
+      refusedIndex: logIndex(0),
+      eagerCommit: core.eagerCommit,
+    },
+    core.lastSeq,
+  );
+}
+
+export function onHeartbeat(core: CoreState, from: ServerId, message: Of<'heartbeat'>): void {
+  if (hearLeader(core, from, message.term)) followCommit(core, message.commit);
+  core.send(from, {
+    type: 'heartbeat-response',
+    term: core.term,
+    round: message.round,
+    eagerCommit: core.eagerCommit,
+  });
+}
+
+export function onCommit(core: CoreState, from: ServerId, message: Of<'commit'>): void {
+  if (hearLeader(core, from, message.term)) followCommit(core, message.commit);
+}
+
+/** False for a leader of an older term. */
+function hearLeader(core: CoreState, from: ServerId, messageTerm: Term): boolean {
+  if (messageTerm < core.term) return false;
+  invariant(
+    messageTerm > core.term || core.role !== 'leader',
+    'one-leader-a-term',
+    () => `term ${messageTerm}: ${core.config.id} and ${from}`,
+  );
+  if (messageTerm > core.term || core.role !== 'follower' || core.leader !== from) {
+    becomeFollower(core, messageTerm, from);
+  }
+  core.electionElapsedMs = 0;
+  return true;
+}
+
+/** A leader tells at most what this server acknowledged to it, so that the entries are the leader's. */
+function followCommit(core: CoreState, commit: LogIndex): void {
+  core.advanceCommit(minIndex(commit, core.log.lastIndex));
+}
+
+function appendEntries(core: CoreState, entries: readonly Entry[]): void {
+  for (const entry of entries) {
+    const present = core.log.termAt(entry.index);
+    // An old message repeats what is here: nothing is removed unless it conflicts.
+    if (present === entry.term) continue;
+    if (present !== undefined) core.truncateFrom(entry.index);
+    core.appendEntry(entry);
+  }
+}
+
+function refuse(core: CoreState, to: ServerId, refusedIndex: LogIndex, index: LogIndex, hintTerm: Term): void {
+  core.send(to, {
+    type: 'append-response',
+    term: core.term,
+    accepted: false,
+    index,
+    hintTerm,
+    refusedIndex,
+    eagerCommit: core.eagerCommit,
+  });
+}

@@ -1,0 +1,44 @@
+/** What one core is told once: who votes, how long to wait, how much to have under way. */
+
+import type { ServerId } from './types.ts';
+
+export interface RaftConfig {
+  readonly id: ServerId;
+  /** Every voter, `id` included. */
+  readonly voters: readonly ServerId[];
+  /** Milliseconds between a leader's heartbeats. */
+  readonly heartbeatMs: number;
+  /** A follower waits from this long to twice as long without hearing a leader; a leader without a quorum steps down after it. */
+  readonly electionTimeoutMs: number;
+  /** Data bytes of one append message (a larger single entry still goes). */
+  readonly maxAppendBytes: number;
+  /** Append messages to one peer without an answer. */
+  readonly maxInflightMessages: number;
+  readonly maxInflightBytes: number;
+  /** Data bytes of entries that are not committed; further proposals are refused as overloaded. */
+  readonly maxUncommittedBytes: number;
+  /** Reads that wait for a quorum round; further ones are refused as overloaded. */
+  readonly maxPendingReads: number;
+  /** Data bytes of applied entries that stay in memory for followers that lag. */
+  readonly tailBytes: number;
+  /** Of the random election timeouts. */
+  readonly seed: number;
+}
+
+export const DEFAULT_RAFT_LIMITS = {
+  heartbeatMs: 100,
+  electionTimeoutMs: 1_000,
+  maxAppendBytes: 1024 * 1024,
+  maxInflightMessages: 64,
+  maxInflightBytes: 8 * 1024 * 1024,
+  maxUncommittedBytes: 64 * 1024 * 1024,
+  maxPendingReads: 100_000,
+  tailBytes: 32 * 1024 * 1024,
+} as const satisfies Partial<RaftConfig>;
+
+/** Time after which a follower whose leader's process is gone stands, uniform from 0; short, since nothing can be waited for. */
+export const REFUSED_ELECTION_DELAY_MS = 30;
+/** How long such a candidate waits for votes before it asks again; its peers may learn a moment later that the leader is gone. */
+export const REFUSED_ELECTION_ROUND_MS = 100;
+/** Rounds of that kind before the ordinary timeouts apply again. */
+export const REFUSED_ELECTION_ROUNDS = 10;

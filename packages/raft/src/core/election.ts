@@ -1,0 +1,131 @@
+/**
+ * Elections: pre-vote (thesis 9.6), votes (3.4, 3.6.1), stickiness to a leader that is alive (4.2.3), and the quick rounds after a
+ * leader's process is known to be gone.
+ */
+
+import type { CoreState } from './core-state.ts';
+import { REFUSED_ELECTION_DELAY_MS, REFUSED_ELECTION_ROUND_MS, REFUSED_ELECTION_ROUNDS } from './config.ts';
+import { becomeCandidate, becomeFollower, becomeLeader, becomePreCandidate } from './role.ts';
+import { NO_SERVER, type Message, type ServerId, type Term } from './types.ts';
+
+type Of<T extends Message['type']> = Extract<Message, { type: T }>;
+
+/** Asks whether an election could be won, before any term changes: a server that was cut off disturbs nobody on its return. */
+export function startPreVote(core: CoreState): void {
+  becomePreCandidate(core);
+  if (core.quickRounds > 0) {
+    core.quickRounds -= 1;
+    core.electionTimeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
+  }
+  core.votes.set(core.config.id, true);
+  for (const peer of core.peers) {
+    core.send(peer, {
+      type: 'pre-vote',
+      term: (core.term + 1) as Term,
+      lastIndex: core.log.lastIndex,
+      lastTerm: core.log.lastTerm,
+    });
+  }
+  countPreVotes(core);
+}
+
+export function startElection(core: CoreState, transfer: boolean): void {
+  becomeCandidate(core, transfer);
+  if (core.quickRounds > 0) core.electionTimeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
+  for (const peer of core.peers) {
+    core.send(peer, {
+      type: 'vote',
+      term: core.term,
+      lastIndex: core.log.lastIndex,
+      lastTerm: core.log.lastTerm,
+      transfer,
+    });
+  }
+}
+
+/** Nothing listens at the leader's address, so there is nobody to be loyal to; a connection that merely closed proves nothing. */
+export function onPeerRefused(core: CoreState, peer: ServerId): void {
+  if (core.role !== 'follower' || core.leader !== peer) return;
+  core.leader = NO_SERVER;
+  core.statusChanged();
+  core.quickRounds = REFUSED_ELECTION_ROUNDS;
+  core.electionElapsedMs = 0;
+  core.electionTimeoutMs = core.random() * REFUSED_ELECTION_DELAY_MS;
+}
+
+export function onPreVote(core: CoreState, from: ServerId, message: Of<'pre-vote'>): void {
+  const granted =
+    message.term > core.term && !isLoyal(core, from) && core.log.isUpToDate(message.lastIndex, message.lastTerm);
+  core.send(from, {
+    type: 'pre-vote-response',
+    term: granted ? message.term : core.term,
+    askedTerm: message.term,
+    granted,
+  });
+}
+
+export function onPreVoteResponse(core: CoreState, from: ServerId, message: Of<'pre-vote-response'>): void {
+  // A refusal teaches the higher term, or two servers with the longer log and the higher term would block each other for ever.
+  if (!message.granted && message.term > core.term) {
+    becomeFollower(core, message.term, NO_SERVER);
+    return;
+  }
+  if (core.role !== 'pre-candidate' || message.askedTerm !== core.term + 1) return;
+  core.votes.set(from, message.granted);
+  countPreVotes(core);
+}
+
+export function onVote(core: CoreState, from: ServerId, message: Of<'vote'>): void {
+  if (message.term > core.term && (message.transfer || !isLoyal(core, from))) {
+    becomeFollower(core, message.term, NO_SERVER);
+  }
+  const free = core.votedFor === NO_SERVER || core.votedFor === from;
+  const granted =
+    message.term === core.term &&
+    core.role === 'follower' &&
+    free &&
+    core.log.isUpToDate(message.lastIndex, message.lastTerm);
+  if (granted) {
+    core.setHardState(core.term, from);
+    core.resetElectionTimer();
+  }
+  core.send(from, { type: 'vote-response', term: core.term, granted });
+}
+
+export function onVoteResponse(core: CoreState, from: ServerId, message: Of<'vote-response'>): void {
+  if (message.term > core.term) {
+    becomeFollower(core, message.term, NO_SERVER);
+    return;
+  }
+  if (core.role !== 'candidate' || message.term !== core.term) return;
+  core.votes.set(from, message.granted);
+  countVotes(core);
+}
+
+/** Also called when a write completes: the vote for itself counts once it is durable, which alone elects a single voter. */
+export function countVotes(core: CoreState): void {
+  if (core.role !== 'candidate' || !core.hardStatePersisted) return;
+  core.votes.set(core.config.id, true);
+  if (granted(core) >= core.quorum) becomeLeader(core);
+}
+
+export function onTimeoutNow(core: CoreState, from: ServerId, message: Of<'timeout-now'>): void {
+  if (message.term !== core.term || core.role !== 'follower' || core.leader !== from) return;
+  startElection(core, true);
+}
+
+function countPreVotes(core: CoreState): void {
+  if (core.role === 'pre-candidate' && granted(core) >= core.quorum) startElection(core, false);
+}
+
+function granted(core: CoreState): number {
+  let count = 0;
+  for (const vote of core.votes.values()) if (vote) count += 1;
+  return count;
+}
+
+/** A leader within its quorum check, and a follower that hears one, don't help to depose it, unless it is the leader itself that asks. */
+function isLoyal(core: CoreState, from: ServerId): boolean {
+  if (core.role === 'leader') return true;
+  return core.leader !== NO_SERVER && core.leader !== from && core.electionElapsedMs < core.config.electionTimeoutMs;
+}

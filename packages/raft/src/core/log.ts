@@ -1,0 +1,130 @@
+/**
+ * The log as the core sees it: the terms of all entries in a few marks, and the entries themselves only near the end (the tail).
+ * What the tail has dropped is on disk and is asked for with read-entries.
+ */
+
+import { invariant } from './invariant.ts';
+import { logIndex, nextIndex, previousIndex, type Entry, type LogIndex, type Term, type TermMark } from './types.ts';
+
+const NO_TERM = 0 as Term;
+
+export class RaftLog {
+  readonly #tailBytesMax: number;
+  readonly #marks: TermMark[];
+  /** Entries from #tailFirst to lastIndex; the first #dropped places are empty and cut off now and then. */
+  #tail: (Entry | undefined)[] = [];
+  #dropped = 0;
+  #tailFirst: LogIndex;
+  #tailBytes = 0;
+  #lastIndex: LogIndex;
+
+  constructor(terms: readonly TermMark[], lastIndex: LogIndex, tailBytesMax: number) {
+    this.#marks = [...terms];
+    this.#lastIndex = lastIndex;
+    this.#tailFirst = nextIndex(lastIndex);
+    this.#tailBytesMax = tailBytesMax;
+  }
+
+  get lastIndex(): LogIndex {
+    return this.#lastIndex;
+  }
+
+  get lastTerm(): Term {
+    return this.#marks.at(-1)?.term ?? NO_TERM;
+  }
+
+  /** The first index whose entry is in memory. */
+  get tailFirst(): LogIndex {
+    return this.#tailFirst;
+  }
+
+  get tailBytes(): number {
+    return this.#tailBytes;
+  }
+
+  /** 0 for index 0; undefined beyond the end. */
+  termAt(index: LogIndex): Term | undefined {
+    if (index > this.#lastIndex) return undefined;
+    for (let position = this.#marks.length - 1; position >= 0; position -= 1) {
+      const mark = this.#marks[position];
+      if (mark !== undefined && mark.firstIndex <= index) return mark.term;
+    }
+    return NO_TERM;
+  }
+
+  append(entry: Entry): void {
+    invariant(entry.index === this.#lastIndex + 1, 'log-has-no-gap', () => `${entry.index} after ${this.#lastIndex}`);
+    invariant(entry.term >= this.lastTerm, 'terms-never-fall-in-the-log', () => `${entry.term} after ${this.lastTerm}`);
+    if (entry.term !== this.lastTerm) this.#marks.push({ term: entry.term, firstIndex: entry.index });
+    this.#tail.push(entry);
+    this.#tailBytes += entry.data.length;
+    this.#lastIndex = entry.index;
+  }
+
+  truncateFrom(index: LogIndex): void {
+    while (this.#lastIndex >= index) {
+      if (this.#lastIndex >= this.#tailFirst) this.#tailBytes -= this.#tail.pop()?.data.length ?? 0;
+      this.#lastIndex = previousIndex(this.#lastIndex);
+    }
+    if (this.#tailFirst > this.#lastIndex + 1) this.#clearTail();
+    while ((this.#marks.at(-1)?.firstIndex ?? 0) > this.#lastIndex) this.#marks.pop();
+  }
+
+  /** Consecutive entries from `from` to at most `to`, as many as fit, at least one; undefined when `from` is no longer in memory. */
+  slice(from: LogIndex, to: LogIndex, maxBytes: number): Entry[] | undefined {
+    if (from < this.#tailFirst) return undefined;
+    const entries: Entry[] = [];
+    let bytes = 0;
+    const first = from - this.#tailFirst + this.#dropped;
+    const end = Math.min(to, this.#lastIndex) - this.#tailFirst + this.#dropped;
+    for (let position = first; position <= end; position += 1) {
+      const entry = this.#tail[position];
+      invariant(entry !== undefined, 'tail-is-whole');
+      bytes += entry.data.length;
+      if (entries.length > 0 && bytes > maxBytes) break;
+      entries.push(entry);
+    }
+    return entries;
+  }
+
+  /** Drops entries up to `index` (applied and durable) from memory, oldest first, while the tail is over its limit. */
+  shrinkTail(index: LogIndex): void {
+    while (this.#tailBytes > this.#tailBytesMax && this.#tailFirst <= index) {
+      this.#tailBytes -= this.#tail[this.#dropped]?.data.length ?? 0;
+      this.#tail[this.#dropped] = undefined;
+      this.#dropped += 1;
+      this.#tailFirst = nextIndex(this.#tailFirst);
+    }
+    if (this.#dropped > 1_024 && this.#dropped * 2 > this.#tail.length) {
+      this.#tail = this.#tail.slice(this.#dropped);
+      this.#dropped = 0;
+    }
+  }
+
+  /** Whether a log that ends so is at least as new as this one (thesis 3.6.1). */
+  isUpToDate(lastIndex: LogIndex, lastTerm: Term): boolean {
+    return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.#lastIndex);
+  }
+
+  /**
+   * The largest index at or below `index` whose term is at most `limit`: where two logs may still agree. Both sides use it, so that
+   * a rejected append skips a whole term at a time instead of one entry.
+   */
+  lastIndexWithTermAtMost(index: LogIndex, limit: Term): LogIndex {
+    let candidate = index;
+    for (let position = this.#marks.length - 1; position >= 0; position -= 1) {
+      const mark = this.#marks[position];
+      if (mark === undefined || mark.firstIndex > candidate) continue;
+      if (mark.term <= limit) return candidate;
+      candidate = previousIndex(mark.firstIndex);
+    }
+    return candidate < 0 ? logIndex(0) : candidate;
+  }
+
+  #clearTail(): void {
+    this.#tail = [];
+    this.#dropped = 0;
+    this.#tailBytes = 0;
+    this.#tailFirst = nextIndex(this.#lastIndex);
+  }
+}

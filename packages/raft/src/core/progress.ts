@@ -1,0 +1,81 @@
+/**
+ * What a leader knows of one peer's log. In `probe` it does not know where the logs agree and sends one append at a time; in
+ * `replicate` it sends without waiting, up to a bounded window.
+ */
+
+import { invariant } from './invariant.ts';
+import { maxIndex, nextIndex, type LogIndex } from './types.ts';
+
+interface Inflight {
+  readonly lastIndex: LogIndex;
+  readonly bytes: number;
+}
+
+export class Progress {
+  /** Durable at the peer, as acknowledged. */
+  match: LogIndex = 0 as LogIndex;
+  next: LogIndex;
+  mode: 'probe' | 'replicate' = 'probe';
+  /** probe: an append is under way. */
+  probing = false;
+  /** Its next entries are being read from disk. */
+  reading = false;
+  connected = false;
+  /** Heard from since the last check of the quorum. */
+  active = true;
+  /** The last heartbeat round that it answered. */
+  round = 0;
+  eagerCommit = false;
+  /** The highest commit index that it was sent. */
+  sentCommit: LogIndex = 0 as LogIndex;
+  #inflight: Inflight[] = [];
+  #inflightBytes = 0;
+
+  constructor(next: LogIndex) {
+    this.next = next;
+  }
+
+  get inflightMessages(): number {
+    return this.#inflight.length;
+  }
+
+  get inflightBytes(): number {
+    return this.#inflightBytes;
+  }
+
+  sent(lastIndex: LogIndex, bytes: number): void {
+    if (this.mode === 'probe') {
+      this.probing = true;
+      return;
+    }
+    this.#inflight.push({ lastIndex, bytes });
+    this.#inflightBytes += bytes;
+    this.next = nextIndex(lastIndex);
+  }
+
+  /** True when it moved. */
+  acknowledged(index: LogIndex): boolean {
+    const moved = index > this.match;
+    this.match = maxIndex(this.match, index);
+    this.next = maxIndex(this.next, nextIndex(this.match));
+    if (this.mode === 'probe') {
+      this.mode = 'replicate';
+      this.probing = false;
+      this.next = nextIndex(this.match);
+    }
+    while (this.#inflight.length > 0 && (this.#inflight[0]?.lastIndex ?? 0) <= index) {
+      this.#inflightBytes -= this.#inflight.shift()?.bytes ?? 0;
+    }
+    invariant(this.match < this.next, 'match-is-below-next');
+    return moved;
+  }
+
+  /** Whatever was under way is lost or was refused: find out again where the logs agree, from `next`. */
+  probeFrom(next: LogIndex): void {
+    this.mode = 'probe';
+    this.probing = false;
+    this.next = maxIndex(next, nextIndex(this.match));
+    this.#inflight = [];
+    this.#inflightBytes = 0;
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Consensus as a pure state machine: a group of events and the present time go in, effects come out, and `deadline` says when to
+ * come back at the latest. The same seed, events and times make the same effects.
+ */
+
+import { onAppend, onCommit, onHeartbeat, sendAck } from './append.ts';
+import type { RaftConfig } from './config.ts';
+import { CoreState, type Boot, type CoreRole } from './core-state.ts';
+import {
+  countVotes,
+  onPeerRefused,
+  onPreVote,
+  onPreVoteResponse,
+  onTimeoutNow,
+  onVote,
+  onVoteResponse,
+  startPreVote,
+} from './election.ts';
+import type { Effect, RaftEvent } from './event.ts';
+import { invariant } from './invariant.ts';
+import { broadcastHeartbeat, onHeartbeatResponse, onReadIndex, startReadRound } from './reads.ts';
+import {
+  onAppendResponse,
+  onEntriesRead,
+  onPeerConnection,
+  onPersisted,
+  onPropose,
+  progressOf,
+  replicate,
+  sendCommitNews,
+} from './replication.ts';
+import { becomeFollower } from './role.ts';
+import { continueTransfer, onTransfer, tickTransfer } from './transfer.ts';
+import { NO_SERVER, minIndex, type Entry, type LogIndex, type Message, type ServerId, type Term } from './types.ts';
+
+const MIN_WAIT_MS = 1;
+
+export interface CoreStatus {
+  readonly role: CoreRole;
+  readonly term: Term;
+  readonly votedFor: ServerId;
+  readonly leader: ServerId;
+  readonly commitIndex: LogIndex;
+  readonly lastIndex: LogIndex;
+  /** As leader: the index whose application makes the state complete. 0 otherwise. */
+  readonly noopIndex: LogIndex;
+}
+
+export class RaftCore {
+  readonly #core: CoreState;
+  #now: number;
+
+  /** `now` in milliseconds of the same clock as that of `step`. */
+  constructor(config: RaftConfig, boot: Boot, now: number) {
+    this.#core = new CoreState(config, boot);
+    this.#now = now;
+    // Nobody is disturbed by an early pre-vote, and an ensemble that starts as a whole need not wait.
+    this.#core.resetElectionTimer();
+    this.#core.electionTimeoutMs = config.electionTimeoutMs * (0.2 + 0.8 * this.#core.random());
+  }
+
+  get status(): CoreStatus {
+    const { role, term, votedFor, leader, commit, log, noopIndex } = this.#core;
+    return { role, term, votedFor, leader, commitIndex: commit, lastIndex: log.lastIndex, noopIndex };
+  }
+
+  /** The time of the next `deadline` event, at most one heartbeat interval away. */
+  get deadline(): number {
+    const core = this.#core;
+    const remaining =
+      core.role === 'leader'
+        ? core.config.heartbeatMs - core.heartbeatElapsedMs
+        : core.electionTimeoutMs - core.electionElapsedMs;
+    // A rounding residue must not make a deadline at which nothing is due yet: time would stand still in a simulation.
+    return remaining <= 0 ? this.#now : this.#now + Math.max(MIN_WAIT_MS, Math.min(remaining, core.config.heartbeatMs));
+  }
+
+  /** Entries from here on are in memory; older ones are durable, and those on disk from here on may still be about to be replaced. */
+  get memoryFrom(): LogIndex {
+    return this.#core.log.tailFirst;
+  }
+
+  /** Committed entries in order from `from`; undefined when they are no longer in memory. */
+  entries(from: LogIndex, to: LogIndex, maxBytes: number): Entry[] | undefined {
+    return this.#core.log.slice(from, minIndex(to, this.#core.commit), maxBytes);
+  }
+
+  /** The events of one turn, in order of arrival. Messages go out as if all had come at once. @throws InvariantError */
+  step(events: readonly RaftEvent[], now: number): Effect[] {
+    const core = this.#core;
+    this.#tick(now);
+    for (const event of events) this.#handle(event);
+    if (core.role === 'leader') {
+      replicate(core);
+      startReadRound(core);
+      continueTransfer(core);
+    }
+    sendAck(core);
+    const effects = core.takeEffects(() => {
+      if (core.role === 'leader') sendCommitNews(core);
+    });
+    core.log.shrinkTail(minIndex(core.applied, core.stableIndex));
+    return effects;
+  }
+
+  /**
+   * Counts at most one heartbeat interval a step: Node runs due timers before it reads sockets, so after a stall the messages that
+   * prove a leader alive are still unread when the timer fires.
+   */
+  #tick(now: number): void {
+    const core = this.#core;
+    invariant(now >= this.#now, 'time-never-goes-back');
+    const elapsedMs = Math.min(now - this.#now, core.config.heartbeatMs);
+    this.#now = now;
+    if (core.role !== 'leader') {
+      core.electionElapsedMs += elapsedMs;
+      return;
+    }
+    core.heartbeatElapsedMs += elapsedMs;
+    core.quorumElapsedMs += elapsedMs;
+    tickTransfer(core, elapsedMs);
+  }
+
+  #handle(event: RaftEvent): void {
+    const core = this.#core;
+    switch (event.type) {
+      case 'message':
+        // Only members speak; what a removed or mistaken server says changes nothing.
+        if (core.progress.has(event.from)) this.#receive(event.from, event.message);
+        return;
+      case 'propose':
+        onPropose(core, event.commands);
+        return;
+      case 'deadline':
+        this.#onDeadline();
+        return;
+      case 'persisted':
+        core.persisted(event.seq);
+        countVotes(core);
+        onPersisted(core);
+        return;
+      case 'applied':
+        invariant(event.index >= core.applied && event.index <= core.commit, 'only-committed-entries-are-applied');
+        core.applied = event.index;
+        return;
+      case 'read-index':
+        onReadIndex(core, event.ticket);
+        return;
+      case 'peer-connected':
+      case 'peer-disconnected':
+        onPeerConnection(core, event.peer, event.type === 'peer-connected');
+        return;
+      case 'peer-refused':
+        onPeerRefused(core, event.peer);
+        return;
+      case 'entries-read':
+        onEntriesRead(core, event.peer, event.term, event.entries);
+        return;
+      case 'transfer':
+        onTransfer(core);
+        return;
+      case 'eager-commit':
+        core.eagerCommit = event.eager;
+        return;
+    }
+  }
+
+  #receive(from: ServerId, message: Message): void {
+    const core = this.#core;
+    switch (message.type) {
+      case 'pre-vote':
+        onPreVote(core, from, message);
+        return;
+      case 'pre-vote-response':
+        onPreVoteResponse(core, from, message);
+        return;
+      case 'vote':
+        onVote(core, from, message);
+        return;
+      case 'vote-response':
+        onVoteResponse(core, from, message);
+        return;
+      case 'append':
+        onAppend(core, from, message);
+        return;
+      case 'append-response':
+        onAppendResponse(core, from, message);
+        return;
+      case 'heartbeat':
+        onHeartbeat(core, from, message);
+        return;
+      case 'heartbeat-response':
+        onHeartbeatResponse(core, from, message);
+        return;
+      case 'commit':
+        onCommit(core, from, message);
+        return;
+      case 'timeout-now':
+        onTimeoutNow(core, from, message);
+        return;
+    }
+  }
+
+  #onDeadline(): void {
+    const core = this.#core;
+    if (core.role !== 'leader') {
+      if (core.electionElapsedMs >= core.electionTimeoutMs) startPreVote(core);
+      return;
+    }
+    if (core.quorumElapsedMs >= core.config.electionTimeoutMs) this.#checkQuorum();
+    if (core.role === 'leader' && core.heartbeatElapsedMs >= core.config.heartbeatMs) broadcastHeartbeat(core);
+  }
+
+  /** A leader that has not heard a quorum for an election timeout can't commit; its clients should look elsewhere. */
+  #checkQuorum(): void {
+    const core = this.#core;
+    core.quorumElapsedMs = 0;
+    let active = 1;
+    for (const peer of core.peers) {
+      const progress = progressOf(core, peer);
+      if (progress.active) active += 1;
+      progress.active = false;
+    }
+    if (active < core.quorum) becomeFollower(core, core.term, NO_SERVER);
+  }
+}

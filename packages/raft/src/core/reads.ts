@@ -1,0 +1,71 @@
+/**
+ * Linearizable reads by ReadIndex (thesis 6.4): remember the commit index, confirm by a heartbeat round that began afterwards that
+ * no newer leader exists, and read once that index is applied. One round at a time; what is asked meanwhile shares the next.
+ */
+
+import type { CoreState } from './core-state.ts';
+import { quorumValue } from './quorum.ts';
+import { hearFollower, progressOf } from './replication.ts';
+import { logIndex, minIndex, type Message, type ServerId } from './types.ts';
+
+type Of<T extends Message['type']> = Extract<Message, { type: T }>;
+
+export function onReadIndex(core: CoreState, ticket: number): void {
+  const reason =
+    core.role !== 'leader'
+      ? 'not-leader'
+      : core.transferElapsedMs !== undefined
+        ? 'transferring'
+        : core.pendingTickets.length >= core.config.maxPendingReads
+          ? 'overloaded'
+          : undefined;
+  if (reason !== undefined) core.effect({ type: 'read-rejected', tickets: [ticket], reason });
+  else core.pendingTickets.push(ticket);
+}
+
+/** At the end of a group. Before an entry of its own term is committed a leader may not know all that was committed before it. */
+export function startReadRound(core: CoreState): void {
+  if (core.pendingTickets.length === 0 || core.readRounds.length > 0 || !core.ownTermCommitted) return;
+  const tickets = core.pendingTickets;
+  core.pendingTickets = [];
+  core.round += 1;
+  core.readRounds.push({ round: core.round, index: core.commit, tickets });
+  sendHeartbeats(core);
+  confirmReads(core);
+}
+
+/** Each broadcast has a round of its own, so that a late answer to an older one confirms nothing that was asked after it. */
+export function broadcastHeartbeat(core: CoreState): void {
+  core.round += 1;
+  sendHeartbeats(core);
+}
+
+export function onHeartbeatResponse(core: CoreState, from: ServerId, message: Of<'heartbeat-response'>): void {
+  const progress = hearFollower(core, from, message.term);
+  if (progress === undefined) return;
+  progress.eagerCommit = message.eagerCommit;
+  // The heartbeat went and came on the same connections as the probe, so the probe or its answer is lost.
+  if (progress.mode === 'probe' && message.round > progress.round) progress.probing = false;
+  if (message.round > progress.round) progress.round = message.round;
+  confirmReads(core);
+}
+
+function sendHeartbeats(core: CoreState): void {
+  core.heartbeatElapsedMs = 0;
+  for (const peer of core.peers) {
+    const progress = progressOf(core, peer);
+    if (!progress.connected) continue;
+    const commit = minIndex(progress.match, core.commit);
+    progress.sentCommit = progress.sentCommit > commit ? progress.sentCommit : commit;
+    core.send(peer, { type: 'heartbeat', term: core.term, commit, round: core.round });
+  }
+}
+
+function confirmReads(core: CoreState): void {
+  const rounds = core.peers.map((peer) => progressOf(core, peer).round);
+  const confirmed = quorumValue([...rounds, core.round]);
+  while ((core.readRounds[0]?.round ?? Infinity) <= confirmed) {
+    const read = core.readRounds.shift();
+    if (read !== undefined) core.effect({ type: 'read-ready', tickets: read.tickets, index: logIndex(read.index) });
+  }
+}

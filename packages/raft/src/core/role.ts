@@ -1,0 +1,76 @@
+/** Changes of role. The rules of who may become what are with the messages; here is what each change resets. */
+
+import type { CoreState } from './core-state.ts';
+import { invariant } from './invariant.ts';
+import { Progress } from './progress.ts';
+import { EntryType, NO_SERVER, logIndex, nextIndex, type ServerId, type Term } from './types.ts';
+
+const NO_DATA = new Uint8Array(0);
+
+/** Within a term the vote is kept: a candidate that hears the term's leader must not vote again. */
+export function becomeFollower(core: CoreState, term: Term, leader: ServerId): void {
+  if (term > core.term) core.setHardState(term, NO_SERVER);
+  if (core.role === 'leader') leaveLeadership(core);
+  if (core.role !== 'follower' || core.leader !== leader) core.statusChanged();
+  core.role = 'follower';
+  core.leader = leader;
+  core.votes.clear();
+  if (leader !== NO_SERVER) core.quickRounds = 0;
+  core.resetElectionTimer();
+}
+
+export function becomePreCandidate(core: CoreState): void {
+  invariant(core.role !== 'leader', 'a-leader-does-not-stand');
+  core.statusChanged();
+  core.role = 'pre-candidate';
+  core.leader = NO_SERVER;
+  core.votes.clear();
+  core.resetElectionTimer();
+}
+
+export function becomeCandidate(core: CoreState, transfer: boolean): void {
+  invariant(core.role !== 'leader', 'a-leader-does-not-stand');
+  core.setHardState((core.term + 1) as Term, core.config.id);
+  core.statusChanged();
+  core.role = 'candidate';
+  core.leader = NO_SERVER;
+  core.votes.clear();
+  core.transferElection = transfer;
+  core.resetElectionTimer();
+}
+
+export function becomeLeader(core: CoreState): void {
+  invariant(core.role === 'candidate', 'only-a-candidate-becomes-leader');
+  invariant(core.hardStatePersisted, 'a-leader-s-own-vote-is-durable');
+  core.statusChanged();
+  core.role = 'leader';
+  core.leader = core.config.id;
+  core.votes.clear();
+  core.quickRounds = 0;
+  core.heartbeatElapsedMs = core.config.heartbeatMs;
+  core.quorumElapsedMs = 0;
+  core.uncommittedBytes = 0;
+  core.roundInFlight = 0;
+  core.transferElapsedMs = undefined;
+  core.transferTarget = NO_SERVER;
+  const connected = new Map([...core.progress].map(([peer, progress]) => [peer, progress.connected]));
+  core.progress = new Map(
+    core.peers.map((peer) => {
+      const progress = new Progress(nextIndex(core.log.lastIndex));
+      progress.connected = connected.get(peer) ?? false;
+      return [peer, progress];
+    }),
+  );
+  core.noopIndex = nextIndex(core.log.lastIndex);
+  core.appendEntry({ index: core.noopIndex, term: core.term, type: EntryType.noop, data: NO_DATA });
+}
+
+function leaveLeadership(core: CoreState): void {
+  core.rejectReads('not-leader');
+  if (core.transferElapsedMs !== undefined) {
+    // Whoever leads now, handing over is what was asked for.
+    core.effect({ type: 'transfer-ended', outcome: 'transferred' });
+    core.transferElapsedMs = undefined;
+  }
+  core.noopIndex = logIndex(0);
+}

@@ -1,0 +1,100 @@
+/**
+ * Reads batches of one segment and verifies them. Holds one batch and one piece of the file in memory, whatever the file's size.
+ * What an invalid batch means (never acknowledged, or lost) is not decided here.
+ */
+
+import { crc32 } from 'node:zlib';
+import { MalformedError } from '@holdfast/protocol';
+import type { DiskFile } from '@holdfast/runtime';
+import {
+  batchSeed,
+  COMMIT_FRAME_BYTES,
+  commits,
+  decodeBatch,
+  FRAME_HEADER_BYTES,
+  frameBytes,
+  FrameType,
+  parseFrameHeader,
+  type LoggedBatch,
+} from './frame.ts';
+
+export type BatchRead =
+  | { readonly kind: 'batch'; readonly batch: LoggedBatch; readonly end: number }
+  /** The file ends here, or is zero where a batch would begin. */
+  | { readonly kind: 'end' }
+  | { readonly kind: 'invalid'; readonly reason: string }
+  /** The CRC is right and the content is not: written by a later version, or by a defect. Never a torn write. */
+  | { readonly kind: 'malformed'; readonly reason: string };
+
+export interface BatchReaderOptions {
+  readonly incarnation: string;
+  /** The segment's number. */
+  readonly segment: number;
+  /** Nothing is read beyond. */
+  readonly sizeBytes: number;
+  /** How much is read at once. */
+  readonly pieceBytes: number;
+}
+
+export class BatchReader {
+  readonly #file: DiskFile;
+  readonly #options: BatchReaderOptions;
+  #piece = new Uint8Array(0);
+  #pieceAt = 0;
+
+  constructor(file: DiskFile, options: BatchReaderOptions) {
+    this.#file = file;
+    this.#options = options;
+  }
+
+  async readAt(position: number): Promise<BatchRead> {
+    const { incarnation, segment, sizeBytes } = this.#options;
+    const frames: { readonly type: FrameType; readonly payload: Uint8Array }[] = [];
+    let crc = batchSeed(incarnation, segment, position);
+    let at = position;
+    for (;;) {
+      if (at + FRAME_HEADER_BYTES > sizeBytes) {
+        return at === position ? { kind: 'end' } : { kind: 'invalid', reason: 'the file ends within a batch' };
+      }
+      const start = await this.view(at, FRAME_HEADER_BYTES);
+      if (at === position && start.every((byte) => byte === 0)) return { kind: 'end' };
+      const header = parseFrameHeader(start);
+      if (header === undefined) return { kind: 'invalid', reason: 'a batch has bytes that are no frame' };
+      const length = frameBytes(header.payloadBytes);
+      if (at + length > sizeBytes) return { kind: 'invalid', reason: 'a frame is longer than the rest of the file' };
+      const frame = await this.view(at, length);
+      if (header.type === FrameType.commit) {
+        const end = at + COMMIT_FRAME_BYTES;
+        if (!commits(frame, end - position, crc)) return { kind: 'invalid', reason: 'the checksum of a batch is wrong' };
+        return decode(frames, end);
+      }
+      crc = crc32(frame, crc);
+      frames.push({
+        type: header.type,
+        payload: frame.subarray(FRAME_HEADER_BYTES, FRAME_HEADER_BYTES + header.payloadBytes),
+      });
+      at += length;
+    }
+  }
+
+  /** Bytes of the file; shorter only at its end. The view stays valid: pieces are never written again. */
+  async view(position: number, length: number): Promise<Uint8Array> {
+    const end = Math.min(position + length, this.#options.sizeBytes);
+    if (position < this.#pieceAt || end > this.#pieceAt + this.#piece.length) {
+      const wanted = Math.min(Math.max(end - position, this.#options.pieceBytes), this.#options.sizeBytes - position);
+      this.#piece = new Uint8Array(await this.#file.read(position, wanted));
+      this.#pieceAt = position;
+    }
+    return this.#piece.subarray(position - this.#pieceAt, end - this.#pieceAt);
+  }
+}
+
+function decode(frames: readonly { readonly type: FrameType; readonly payload: Uint8Array }[], end: number): BatchRead {
+  if (frames.length === 0) return { kind: 'malformed', reason: 'a batch is empty' };
+  try {
+    return { kind: 'batch', batch: decodeBatch(frames), end };
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    return { kind: 'malformed', reason: error.message };
+  }
+}

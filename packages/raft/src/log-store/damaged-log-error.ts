@@ -1,0 +1,24 @@
+/**
+ * Evidence that log which was acknowledged is lost or altered. A server with such a log must not vote: with it a majority could
+ * elect a leader that lacks committed entries. It stops instead, and an operator decides.
+ */
+
+export class DamagedLogError extends Error {
+  readonly code = 'DAMAGED_LOG';
+  readonly file: string;
+  readonly offset: number;
+  readonly reason: string;
+
+  constructor(file: string, offset: number, reason: string, options?: ErrorOptions) {
+    super(
+      `${file} is damaged at byte ${offset}: ${reason}. Acknowledged log may be lost, so this server does not start. ` +
+        'Restore the file if an intact copy of this very state exists; otherwise keep the directory for inspection and replace the ' +
+        'server by a new one with a new id (an emptied directory under the old id could vote for a leader that lacks committed entries)',
+      options,
+    );
+    this.name = 'DamagedLogError';
+    this.file = file;
+    this.offset = offset;
+    this.reason = reason;
+  }
+}

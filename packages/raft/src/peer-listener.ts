@@ -1,0 +1,110 @@
+/**
+ * The ear for peers: accepts connections, checks each one's hello, and hands on what a peer says. A newer connection of the same
+ * peer replaces the older one.
+ */
+
+import type { Address, Clock, Connection, ListenOptions, Logger } from '@holdfast/runtime';
+import type { ServerId } from './core/index.ts';
+import { MAX_PEER_FRAME_BYTES, PEER_PROTOCOL_VERSION, decodeHello, type PeerHello } from './peer-codec.ts';
+
+const HELLO_TIMEOUT_MS = 5_000;
+
+export interface PeerListenerEvents {
+  accepted(peer: ServerId): void;
+  frame(from: ServerId, connection: Connection, frame: Uint8Array): void;
+  /** The connection on which the peer was heard has closed or was replaced. */
+  closed(peer: ServerId): void;
+}
+
+export class PeerListener {
+  readonly #own: { readonly clusterId: string; readonly id: ServerId; readonly peers: ReadonlySet<ServerId> };
+  readonly #events: PeerListenerEvents;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #connections = new Map<ServerId, Connection>();
+  readonly #clientAddresses = new Map<ServerId, Address>();
+
+  constructor(
+    own: { readonly clusterId: string; readonly id: ServerId; readonly peers: ReadonlySet<ServerId> },
+    events: PeerListenerEvents,
+    world: { readonly clock: Clock; readonly logger: Logger },
+  ) {
+    this.#own = own;
+    this.#events = events;
+    this.#clock = world.clock;
+    this.#logger = world.logger;
+  }
+
+  /** Empty until the peer has said hello once. */
+  clientAddress(peer: ServerId): Address {
+    return this.#clientAddresses.get(peer) ?? '';
+  }
+
+  listenOptions(address: Address): ListenOptions {
+    return {
+      address,
+      maxFrameBytes: MAX_PEER_FRAME_BYTES,
+      onConnection: (connection) => this.#onConnection(connection),
+    };
+  }
+
+  #onConnection(connection: Connection): void {
+    let peer: ServerId | undefined;
+    const helloTimer = this.#clock.setTimer(HELLO_TIMEOUT_MS, () => connection.close('no hello'));
+    connection.setHandler({
+      frame: (bytes) => {
+        if (peer !== undefined) {
+          this.#events.frame(peer, connection, bytes);
+          return;
+        }
+        helloTimer.cancel();
+        peer = this.#acceptHello(connection, bytes);
+      },
+      close: () => {
+        helloTimer.cancel();
+        if (peer === undefined || this.#connections.get(peer) !== connection) return;
+        this.#connections.delete(peer);
+        this.#events.closed(peer);
+      },
+    });
+  }
+
+  #acceptHello(connection: Connection, frame: Uint8Array): ServerId | undefined {
+    let hello: PeerHello;
+    try {
+      hello = decodeHello(frame);
+    } catch (error) {
+      this.#refuse(connection, 'malformed hello', { error });
+      return undefined;
+    }
+    const problem = this.#problem(hello);
+    if (problem !== undefined) {
+      this.#refuse(connection, problem, { peer: hello.from });
+      return undefined;
+    }
+    const older = this.#connections.get(hello.from);
+    this.#connections.set(hello.from, connection);
+    this.#clientAddresses.set(hello.from, hello.clientAddress);
+    if (older !== undefined) {
+      older.destroy();
+      this.#events.closed(hello.from);
+    }
+    this.#events.accepted(hello.from);
+    return hello.from;
+  }
+
+  #problem(hello: PeerHello): string | undefined {
+    if (hello.version !== PEER_PROTOCOL_VERSION) {
+      return `peer protocol ${hello.version} is not ${PEER_PROTOCOL_VERSION}: run the same version everywhere`;
+    }
+    if (hello.clusterId !== this.#own.clusterId) return `cluster "${hello.clusterId}" is not "${this.#own.clusterId}"`;
+    if (hello.to !== this.#own.id) return `server ${hello.to} was meant, this is ${this.#own.id}: check --cluster`;
+    if (!this.#own.peers.has(hello.from)) return `server ${hello.from} is no member: check --cluster`;
+    return undefined;
+  }
+
+  #refuse(connection: Connection, problem: string, fields: object): void {
+    this.#logger.warn({ ...fields, remoteAddress: connection.remoteAddress, problem }, 'refused a peer connection');
+    connection.close(problem);
+  }
+}

@@ -1,0 +1,444 @@
+/**
+ * A cluster of bare cores in virtual time: disks that complete late and forget what was not written when they crash, a network
+ * that delays, drops, repeats and reorders. After every step it checks what Raft promises.
+ */
+
+import {
+  DEFAULT_RAFT_LIMITS,
+  NO_SERVER,
+  RaftCore,
+  logIndex,
+  serverId,
+  term,
+  type Boot,
+  type Effect,
+  type Entry,
+  type HardState,
+  type LogIndex,
+  type Message,
+  type RaftConfig,
+  type RaftEvent,
+  type ServerId,
+  type TermMark,
+  type WriteSeq,
+} from '../../../src/core/index.ts';
+
+export interface ClusterOptions {
+  readonly servers: number;
+  readonly seed: number;
+  readonly config?: Partial<RaftConfig>;
+  /** Chance that a message is lost, repeated. */
+  readonly loss?: number;
+  readonly repeat?: number;
+  readonly delayMs?: readonly [number, number];
+  readonly diskMs?: readonly [number, number];
+  /** Changes what a server does with an effect; for mutants. */
+  readonly tamper?: (effect: Effect) => Effect | undefined;
+}
+
+interface Disk {
+  hardState: HardState;
+  entries: Entry[];
+}
+
+interface Held {
+  readonly to: ServerId;
+  readonly message: Message;
+  readonly after: WriteSeq;
+}
+
+export interface Node {
+  readonly id: ServerId;
+  core: RaftCore;
+  readonly disk: Disk;
+  up: boolean;
+  paused: boolean;
+  incarnation: number;
+  persistedSeq: number;
+  pendingWrites: Extract<Effect, { type: 'persist' }>[];
+  writing: boolean;
+  held: Held[];
+  applied: Entry[];
+  appliedIndex: number;
+  inbox: RaftEvent[];
+  reads: Map<number, LogIndex | string>;
+  transferOutcomes: string[];
+}
+
+interface Scheduled {
+  readonly at: number;
+  readonly order: number;
+  readonly run: () => void;
+}
+
+export class BrokenPromise extends Error {}
+
+export class CoreCluster {
+  readonly options: ClusterOptions;
+  readonly nodes: Node[] = [];
+  readonly ids: ServerId[];
+  now = 0;
+  readonly committed: Entry[] = [];
+  readonly leaders = new Map<number, ServerId>();
+  readonly rejected: { readonly server: ServerId; readonly command: Uint8Array; readonly reason: string }[] = [];
+  readonly messages: { readonly from: ServerId; readonly to: ServerId; readonly message: Message }[] = [];
+  recordMessages = false;
+  #queue: Scheduled[] = [];
+  #order = 0;
+  #random: () => number;
+  #cuts = new Set<string>();
+  #lastTerm = new Map<ServerId, number>();
+
+  constructor(options: ClusterOptions) {
+    this.options = options;
+    this.#random = mulberry(options.seed);
+    this.ids = Array.from({ length: options.servers }, (_, position) => serverId(position + 1));
+    for (const id of this.ids) {
+      const disk: Disk = { hardState: { term: term(0), votedFor: NO_SERVER }, entries: [] };
+      this.nodes.push(this.#boot(id, disk, 0));
+    }
+    for (const node of this.nodes) this.#connectAll(node);
+  }
+
+  random(): number {
+    return this.#random();
+  }
+
+  node(id: number): Node {
+    const node = this.nodes[id - 1];
+    if (node === undefined) throw new Error(`no server ${id}`);
+    return node;
+  }
+
+  get leader(): Node | undefined {
+    return this.nodes
+      .filter((node) => node.up && !node.paused && node.core.status.role === 'leader')
+      .toSorted((a, b) => b.core.status.term - a.core.status.term)[0];
+  }
+
+  event(id: number, event: RaftEvent): void {
+    this.node(id).inbox.push(event);
+    this.#schedule(0, () => this.#turn(this.node(id)));
+  }
+
+  propose(id: number, text: string): void {
+    this.event(id, { type: 'propose', commands: [new TextEncoder().encode(text)] });
+  }
+
+  cut(from: number, to: number): void {
+    this.#cuts.add(`${from}>${to}`);
+  }
+
+  isolate(id: number): void {
+    for (const other of this.ids) {
+      if (other === id) continue;
+      this.cut(id, other);
+      this.cut(other, id);
+    }
+  }
+
+  heal(): void {
+    this.#cuts.clear();
+    for (const node of this.nodes) if (node.up) this.#connectAll(node);
+  }
+
+  /** Everything that was not durable is gone. `refused`: the others see that the process is gone. */
+  crash(id: number, refused = false): void {
+    const node = this.node(id);
+    node.up = false;
+    node.incarnation += 1;
+    for (const other of this.nodes) {
+      if (other === node || !other.up) continue;
+      this.event(other.id, { type: 'peer-disconnected', peer: node.id });
+      if (refused) this.event(other.id, { type: 'peer-refused', peer: node.id });
+    }
+  }
+
+  restart(id: number): void {
+    const old = this.node(id);
+    const node = this.#boot(old.id, old.disk, old.incarnation);
+    this.nodes[id - 1] = node;
+    this.#connectAll(node);
+    for (const other of this.nodes) {
+      if (other !== node && other.up) this.event(other.id, { type: 'peer-connected', peer: node.id });
+    }
+    this.#turnSoon(node);
+  }
+
+  pause(id: number): void {
+    this.node(id).paused = true;
+  }
+
+  resume(id: number): void {
+    const node = this.node(id);
+    if (!node.paused) return;
+    node.paused = false;
+    this.#turnSoon(node);
+    this.#armDeadline(node);
+  }
+
+  /** Runs until the condition holds; false when it does not within `maxMs`. */
+  run(maxMs: number, until: () => boolean = () => false): boolean {
+    const end = this.now + maxMs;
+    for (;;) {
+      if (until()) return true;
+      const next = this.#pop();
+      if (next === undefined || next.at > end) {
+        if (next !== undefined) this.#push(next);
+        this.now = end;
+        return until();
+      }
+      this.now = Math.max(this.now, next.at);
+      next.run();
+    }
+  }
+
+  #boot(id: ServerId, disk: Disk, incarnation: number): Node {
+    const marks: TermMark[] = [];
+    for (const entry of disk.entries) {
+      if (marks.at(-1)?.term !== entry.term) marks.push({ term: entry.term, firstIndex: entry.index });
+    }
+    const boot: Boot = { hardState: disk.hardState, lastIndex: logIndex(disk.entries.length), terms: marks };
+    const config: RaftConfig = {
+      ...DEFAULT_RAFT_LIMITS,
+      ...this.options.config,
+      id,
+      voters: this.ids,
+      seed: this.options.seed * 7 + id * 131 + incarnation * 1009,
+    };
+    const node: Node = {
+      id,
+      core: new RaftCore(config, boot, this.now),
+      disk,
+      up: true,
+      paused: false,
+      incarnation,
+      persistedSeq: 0,
+      pendingWrites: [],
+      writing: false,
+      held: [],
+      applied: [],
+      appliedIndex: 0,
+      inbox: [],
+      reads: new Map(),
+      transferOutcomes: [],
+    };
+    this.#armDeadline(node);
+    return node;
+  }
+
+  #connectAll(node: Node): void {
+    for (const peer of this.ids) if (peer !== node.id) node.inbox.push({ type: 'peer-connected', peer });
+  }
+
+  #turnSoon(node: Node): void {
+    this.#schedule(0, () => this.#turn(node));
+  }
+
+  #armDeadline(node: Node): void {
+    const { incarnation } = node;
+    this.#schedule(Math.max(0, node.core.deadline - this.now), () => {
+      if (node.incarnation !== incarnation || !node.up || node.paused) return;
+      this.#turn(node);
+      this.#armDeadline(node);
+    });
+  }
+
+  #turn(node: Node): void {
+    if (!node.up || node.paused || this.nodes[node.id - 1] !== node) return;
+    const events = node.inbox;
+    node.inbox = [];
+    if (this.now >= node.core.deadline) events.push({ type: 'deadline' });
+    const effects = node.core.step(events, this.now);
+    for (const effect of effects) {
+      const real = this.options.tamper === undefined ? effect : this.options.tamper(effect);
+      if (real !== undefined) this.#perform(node, real);
+    }
+    this.#checkNode(node);
+  }
+
+  #perform(node: Node, effect: Effect): void {
+    switch (effect.type) {
+      case 'persist':
+        node.pendingWrites.push(effect);
+        this.#write(node);
+        return;
+      case 'send':
+        if (effect.after !== undefined && effect.after > node.persistedSeq) {
+          node.held.push({ to: effect.to, message: effect.message, after: effect.after });
+        } else {
+          this.#deliver(node, effect.to, effect.message);
+        }
+        return;
+      case 'apply':
+        this.#apply(node, effect.upTo);
+        return;
+      case 'read-ready':
+        for (const ticket of effect.tickets) node.reads.set(ticket, effect.index);
+        return;
+      case 'read-rejected':
+        for (const ticket of effect.tickets) node.reads.set(ticket, effect.reason);
+        return;
+      case 'proposals-rejected':
+        for (const command of effect.commands) this.rejected.push({ server: node.id, command, reason: effect.reason });
+        return;
+      case 'read-entries': {
+        const entries = node.disk.entries.slice(effect.from - 1, Math.min(effect.to, effect.from + 20));
+        const { peer } = effect;
+        this.#schedule(1, () => {
+          node.inbox.push({ type: 'entries-read', peer, term: effect.term, entries });
+          this.#turn(node);
+        });
+        return;
+      }
+      case 'transfer-ended':
+        node.transferOutcomes.push(effect.outcome);
+        return;
+      case 'status-changed':
+        return;
+    }
+  }
+
+  #write(node: Node): void {
+    const next = node.pendingWrites[0];
+    if (node.writing || next === undefined) return;
+    node.writing = true;
+    const { incarnation } = node;
+    this.#schedule(this.#between(this.options.diskMs ?? [0.1, 3]), () => {
+      if (node.incarnation !== incarnation) return;
+      node.writing = false;
+      node.pendingWrites.shift();
+      if (next.hardState !== undefined) node.disk.hardState = next.hardState;
+      if (next.truncateFrom !== undefined) node.disk.entries.length = next.truncateFrom - 1;
+      node.disk.entries.push(...next.entries);
+      node.persistedSeq = next.seq;
+      node.inbox.push({ type: 'persisted', seq: next.seq });
+      this.#write(node);
+      this.#turn(node);
+      const ready = node.held.filter((held) => held.after <= node.persistedSeq);
+      node.held = node.held.filter((held) => held.after > node.persistedSeq);
+      for (const held of ready) this.#deliver(node, held.to, held.message);
+    });
+  }
+
+  #deliver(from: Node, to: ServerId, message: Message): void {
+    if (this.recordMessages) this.messages.push({ from: from.id, to, message });
+    if (this.#cuts.has(`${from.id}>${to}`) || this.#random() < (this.options.loss ?? 0)) return;
+    const copies = this.#random() < (this.options.repeat ?? 0) ? 2 : 1;
+    for (let copy = 0; copy < copies; copy += 1) {
+      this.#schedule(this.#between(this.options.delayMs ?? [0.2, 5]), () => {
+        const node = this.node(to);
+        if (!node.up) return;
+        node.inbox.push({ type: 'message', from: from.id, message });
+        this.#turn(node);
+      });
+    }
+  }
+
+  #apply(node: Node, upTo: LogIndex): void {
+    while (node.appliedIndex < upTo) {
+      const from = logIndex(node.appliedIndex + 1);
+      const entries =
+        node.core.entries(from, upTo, 1e9) ??
+        node.disk.entries.slice(from - 1, Math.min(upTo, node.core.memoryFrom - 1));
+      if (entries.length === 0) throw new BrokenPromise(`server ${node.id} can't apply ${from}`);
+      for (const entry of entries) {
+        node.appliedIndex = entry.index;
+        node.applied.push(entry);
+        this.#checkApplied(node, entry);
+      }
+    }
+    node.inbox.push({ type: 'applied', index: logIndex(node.appliedIndex) });
+  }
+
+  /** State-machine safety: no two servers apply different entries at one index. */
+  #checkApplied(node: Node, entry: Entry): void {
+    const known = this.committed[entry.index - 1];
+    if (known === undefined) {
+      if (entry.index !== this.committed.length + 1) throw new BrokenPromise('applied with a gap');
+      this.committed.push(entry);
+    } else if (known.term !== entry.term || Buffer.compare(known.data, entry.data) !== 0) {
+      throw new BrokenPromise(`server ${node.id} applied another entry at ${entry.index}`);
+    }
+  }
+
+  #checkNode(node: Node): void {
+    const { role, term: present, commitIndex } = node.core.status;
+    if (present < (this.#lastTerm.get(node.id) ?? 0) && node.up) throw new BrokenPromise(`term of ${node.id} fell`);
+    this.#lastTerm.set(node.id, Math.min(present, node.disk.hardState.term));
+    if (role === 'leader') {
+      const known = this.leaders.get(present);
+      if (known !== undefined && known !== node.id) throw new BrokenPromise(`two leaders in term ${present}`);
+      this.leaders.set(present, node.id);
+      if (node.core.status.lastIndex < this.committed.length && !this.#superseded(node)) {
+        throw new BrokenPromise(`leader ${node.id} of term ${present} lacks committed entries`);
+      }
+    }
+    if (commitIndex > node.core.status.lastIndex) throw new BrokenPromise('commit beyond the log');
+  }
+
+  #superseded(node: Node): boolean {
+    return this.nodes.some((other) => other.core.status.term > node.core.status.term);
+  }
+
+  #between([low, high]: readonly [number, number]): number {
+    return low + (high - low) * this.#random();
+  }
+
+  #schedule(delayMs: number, run: () => void): void {
+    this.#push({ at: this.now + delayMs, order: this.#order, run });
+    this.#order += 1;
+  }
+
+  #push(item: Scheduled): void {
+    const heap = this.#queue;
+    heap.push(item);
+    let child = heap.length - 1;
+    while (child > 0) {
+      const parent = (child - 1) >> 1;
+      if (!before(heap[child], heap[parent])) break;
+      swap(heap, child, parent);
+      child = parent;
+    }
+  }
+
+  #pop(): Scheduled | undefined {
+    const heap = this.#queue;
+    const top = heap[0];
+    const last = heap.pop();
+    if (top === undefined || last === undefined || heap.length === 0) return top;
+    heap[0] = last;
+    let parent = 0;
+    for (;;) {
+      let least = parent;
+      if (before(heap[2 * parent + 1], heap[least])) least = 2 * parent + 1;
+      if (before(heap[2 * parent + 2], heap[least])) least = 2 * parent + 2;
+      if (least === parent) return top;
+      swap(heap, least, parent);
+      parent = least;
+    }
+  }
+}
+
+function before(a: Scheduled | undefined, b: Scheduled | undefined): boolean {
+  if (a === undefined || b === undefined) return false;
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}
+
+function swap(heap: Scheduled[], a: number, b: number): void {
+  const kept = heap[a];
+  const other = heap[b];
+  if (kept === undefined || other === undefined) return;
+  heap[a] = other;
+  heap[b] = kept;
+}
+
+function mulberry(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,53 @@
+/** Reads what users type: durations, server lists, versions. Each refusal says what is accepted. */
+
+import { InvalidArgumentError } from 'commander';
+
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+/** About 24 days, the longest time that a timer holds. */
+const MAX_DURATION_MS = 2_147_483_647;
+
+/** "500ms", "30s", "1.5s", "2m", "1h" or "0" as milliseconds. */
+export function parseDuration(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text);
+  const unit = match?.[2] ?? (match !== null && Number(match[1]) === 0 ? 'ms' : undefined);
+  if (match === null || unit === undefined) {
+    throw new InvalidArgumentError('A duration is a number with a unit: 500ms, 30s, 2m, 1h; or 0.');
+  }
+  const durationMs = Math.round(Number(match[1]) * (UNITS_MS[unit] ?? 1));
+  if (durationMs > MAX_DURATION_MS) throw new InvalidArgumentError('It must be at most 24 days.');
+  return durationMs;
+}
+
+/** "host:port,host:port". */
+export function parseServers(text: string): string[] {
+  const servers = text
+    .split(',')
+    .map((server) => server.trim())
+    .filter((server) => server !== '');
+  if (servers.length === 0) throw new InvalidArgumentError('It must name at least one server as host:port.');
+  for (const server of servers) {
+    const port = Number(/^(?:\[[^\]]+\]|[^:[\]]+):(\d+)$/.exec(server)?.[1]);
+    if (!(port >= 1 && port <= 65_535)) {
+      throw new InvalidArgumentError(`"${server}" is not host:port with a port from 1 to 65535.`);
+    }
+  }
+  return servers;
+}
+
+/** A node's version: a whole number, 0 or more. */
+export function parseVersion(text: string): number {
+  const version = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(version)) {
+    throw new InvalidArgumentError('A version is a whole number, as "lockctl stat" shows it.');
+  }
+  return version;
+}
+
+/** A session's id. */
+export function parseSessionId(text: string): number {
+  const id = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(id) || id < 1) {
+    throw new InvalidArgumentError('A session is named by its number, as "lockctl sessions" shows it.');
+  }
+  return id;
+}

@@ -1,0 +1,35 @@
+/** `lockctl sessions` and `lockctl session close`. */
+
+import type { EnsembleClient } from '../ensemble-client.ts';
+import type { Environment } from '../environment.ts';
+import { writeJson } from '../json.ts';
+import { formatAge, renderTable } from '../table.ts';
+
+/** lockctl's own session is among them. */
+export async function listSessions(client: EnsembleClient, json: boolean, outside: Environment): Promise<void> {
+  const sessions = [];
+  for await (const session of client.admin.sessions()) sessions.push(session);
+  if (json) return writeJson(outside, { sessions });
+  const now = outside.nowMs();
+  const rows = sessions.map((session) => [
+    String(session.session),
+    session.label,
+    formatAge(session.createdAt, now),
+    `${session.timeoutMs / 1_000}s`,
+    String(session.holds),
+    String(session.waits),
+    String(session.ephemerals),
+  ]);
+  outside.writeOut(renderTable(['SESSION', 'LABEL', 'AGE', 'TIMEOUT', 'HOLDS', 'WAITS', 'EPHEMERALS'], rows));
+}
+
+export async function closeSession(
+  client: EnsembleClient,
+  session: number,
+  json: boolean,
+  outside: Environment,
+): Promise<void> {
+  await client.admin.closeSession(session);
+  if (json) return writeJson(outside, { closed: session });
+  outside.writeOut(`Session ${session} is closed; its locks were given to the next in their queues.\n`);
+}

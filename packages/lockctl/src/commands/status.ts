@@ -1,0 +1,130 @@
+/** `lockctl status`: asks every server by HTTP, needs no session, and shows those that do not answer too. */
+
+import type { Environment } from '../environment.ts';
+import { CommandFailure } from '../failure.ts';
+import { writeJson } from '../json.ts';
+import { printable, renderTable } from '../table.ts';
+
+/** What is shown of a server; the fields are those of its `GET /status`. */
+export type ServerReport =
+  | {
+      readonly address: string;
+      readonly reachable: true;
+      readonly id: number;
+      readonly role: string;
+      readonly term: number;
+      /** 0 while it knows none. */
+      readonly leader: number;
+      readonly commitIndex: number;
+      readonly appliedIndex: number;
+      /** Entries that another server is known to have committed and this one has not applied. */
+      readonly lag: number;
+      readonly sessions: number;
+      readonly locks: number;
+      readonly version: string;
+    }
+  | { readonly address: string; readonly reachable: false; readonly problem: string };
+
+type Reachable = Extract<ServerReport, { reachable: true }>;
+
+export async function showStatus(
+  servers: readonly string[],
+  timeoutMs: number,
+  json: boolean,
+  outside: Environment,
+): Promise<void> {
+  const answers = await Promise.all(servers.map((address) => askServer(address, timeoutMs, outside)));
+  const commitIndex = Math.max(0, ...answers.filter(isReachable).map((answer) => answer.commitIndex));
+  const reports = answers.map((answer) =>
+    answer.reachable ? { ...answer, lag: Math.max(0, commitIndex - answer.appliedIndex) } : answer,
+  );
+  if (json) writeJson(outside, { servers: reports });
+  else outside.writeOut(renderStatus(reports));
+  const reachable = reports.filter(isReachable);
+  if (reachable.length === 0) {
+    throw new CommandFailure(
+      'no server answered; is the ensemble running? Name its servers with --servers or HOLDFAST_SERVERS',
+    );
+  }
+  if (!reachable.some((report) => report.leader !== 0)) {
+    throw new CommandFailure('no server knows a leader; a majority of the servers must run and reach each other');
+  }
+}
+
+async function askServer(address: string, timeoutMs: number, outside: Environment): Promise<ServerReport> {
+  try {
+    const response = await outside.fetch(`http://${address}/status`, { signal: AbortSignal.timeout(timeoutMs) });
+    if (!response.ok) return { address, reachable: false, problem: `answered ${response.status}` };
+    return readStatus(address, await response.json());
+  } catch (error) {
+    return { address, reachable: false, problem: describeProblem(error, timeoutMs) };
+  }
+}
+
+function readStatus(address: string, body: unknown): ServerReport {
+  if (typeof body !== 'object' || body === null || !('role' in body)) {
+    return { address, reachable: false, problem: 'what answers there is not a lockd' };
+  }
+  const fields = body as Readonly<Record<string, unknown>>;
+  const number = (name: string): number => (typeof fields[name] === 'number' ? fields[name] : 0);
+  return {
+    address,
+    reachable: true,
+    id: number('id'),
+    role: String(fields['role']),
+    term: number('term'),
+    leader: number('leader'),
+    commitIndex: number('commitIndex'),
+    appliedIndex: number('appliedIndex'),
+    lag: 0,
+    sessions: number('sessions'),
+    locks: number('locks'),
+    version: typeof fields['version'] === 'string' ? fields['version'] : '',
+  };
+}
+
+function describeProblem(error: unknown, timeoutMs: number): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1_000} s`;
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  if (code === 'ECONNREFUSED') return 'refused: nothing listens there';
+  return code ?? (error instanceof Error ? error.message : String(error));
+}
+
+function renderStatus(reports: readonly ServerReport[]): string {
+  const header = [
+    'SERVER',
+    'ADDRESS',
+    'ROLE',
+    'TERM',
+    'LEADER',
+    'COMMIT',
+    'APPLIED',
+    'LAG',
+    'SESSIONS',
+    'LOCKS',
+    'VERSION',
+  ];
+  const rows = reports.map((report) =>
+    report.reachable
+      ? [
+          String(report.id),
+          report.address,
+          report.role,
+          String(report.term),
+          report.leader === 0 ? '-' : String(report.leader),
+          String(report.commitIndex),
+          String(report.appliedIndex),
+          String(report.lag),
+          String(report.sessions),
+          String(report.locks),
+          report.version,
+        ]
+      : ['-', report.address, `unreachable (${printable(report.problem)})`],
+  );
+  return renderTable(header, rows);
+}
+
+function isReachable(report: ServerReport): report is Reachable {
+  return report.reachable;
+}

@@ -1,0 +1,59 @@
+/** What lockctl uses of the SDK, as an interface, so that commands are tested without servers. */
+
+import type { LockSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
+
+export interface HeldLock {
+  readonly token: number;
+  readonly signal: AbortSignal;
+  assertHeld(): void;
+  release(): Promise<void>;
+}
+
+export interface LockHolder {
+  readonly session: number;
+  readonly label: string;
+  readonly token: number;
+}
+
+export type LockAttempt =
+  | { readonly acquired: true; readonly held: HeldLock }
+  | { readonly acquired: false; readonly reason: string; readonly holder?: LockHolder | undefined };
+
+export interface EnsembleClient {
+  lock(name: string): {
+    acquire(options: { readonly signal: AbortSignal }): Promise<HeldLock>;
+    tryAcquire(options: { readonly waitMs: number; readonly signal: AbortSignal }): Promise<LockAttempt>;
+  };
+  readonly nodes: {
+    create(
+      path: string,
+      data: Uint8Array,
+      options: { readonly sequential: boolean },
+    ): Promise<{ path: string; stat: Stat }>;
+    get(path: string): Promise<{ readonly data: Uint8Array; readonly stat: Stat }>;
+    exists(path: string): Promise<Stat | undefined>;
+    set(path: string, data: Uint8Array, options: { readonly version?: number }): Promise<Stat>;
+    delete(path: string, options: { readonly version?: number }): Promise<void>;
+    children(path: string): Promise<{ readonly names: readonly string[]; readonly stat: Stat }>;
+  };
+  readonly admin: {
+    locks(prefix?: string): AsyncIterable<LockSummary>;
+    lock(name: string): Promise<{
+      readonly holders: readonly QueueEntry[];
+      /** In the order in which they will be granted. */
+      readonly waiters: readonly QueueEntry[];
+      readonly truncated: boolean;
+    }>;
+    sessions(): AsyncIterable<SessionSummary>;
+    closeSession(session: number): Promise<void>;
+  };
+  close(): Promise<void>;
+}
+
+export interface ConnectRequest {
+  readonly servers: readonly string[];
+  /** Bounds connecting and each request's answer. */
+  readonly timeoutMs: number;
+  readonly sessionTimeoutMs?: number;
+  readonly label: string;
+}

@@ -1,0 +1,20 @@
+/** What the command line touches outside itself: streams, environment, signals, the clock, HTTP, the SDK and child processes. */
+
+import type { ChildCommand, ChildCommandOptions } from './child-command.ts';
+import type { ConnectRequest, EnsembleClient } from './ensemble-client.ts';
+
+export interface Environment {
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** What operators see beside the session of this run. */
+  readonly label: string;
+  writeOut(content: string | Uint8Array): void;
+  writeError(text: string): void;
+  /** All of standard input. */
+  readInput(): Promise<Uint8Array>;
+  nowMs(): number;
+  fetch(url: string, options: { readonly signal: AbortSignal }): Promise<Response>;
+  connect(request: ConnectRequest): Promise<EnsembleClient>;
+  startCommand(options: ChildCommandOptions): ChildCommand;
+  /** Calls `listener` for SIGINT, SIGTERM, SIGHUP and SIGTSTP from now on, until the returned function is called. */
+  onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
+}

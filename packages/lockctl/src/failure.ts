@@ -1,0 +1,60 @@
+/** Errors as one line on standard error that says what to do next, and an exit code. */
+
+import { EXIT_FAILURE, EXIT_USAGE } from './exit-code.ts';
+
+/** A command's own failure, worded for the user. */
+export class CommandFailure extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = EXIT_FAILURE) {
+    super(message);
+    this.name = 'CommandFailure';
+    this.exitCode = exitCode;
+  }
+}
+
+export class UsageFailure extends CommandFailure {
+  constructor(message: string) {
+    super(message, EXIT_USAGE);
+    this.name = 'UsageFailure';
+  }
+}
+
+export interface FailureReport {
+  readonly message: string;
+  readonly exitCode: number;
+}
+
+const advice: Readonly<Record<string, string>> = {
+  CONNECTION_FAILED: 'is the ensemble running? Name its servers with --servers or HOLDFAST_SERVERS',
+  TIMEOUT: 'look at "lockctl status", or allow more with --timeout',
+  NO_LEADER: 'a majority of the servers must run; look at "lockctl status"',
+  OVERLOADED: 'try again later',
+  NOT_FOUND: 'see what is there with "lockctl ls", "lockctl locks" or "lockctl sessions"',
+  NODE_EXISTS: 'change it with "lockctl set"',
+  BAD_VERSION: 'read the present one with "lockctl stat"',
+  NOT_EMPTY: 'delete its children first; see them with "lockctl ls"',
+  RESERVED_PATH: 'locks are made by "lockctl lock" alone',
+  WRONG_CLUSTER: 'the servers belong to another cluster; check --servers',
+  VERSION_MISMATCH: 'use the lockctl of the version of the servers',
+  SESSION_EXPIRED: 'run the command again',
+};
+
+/** `error` is whatever a command threw; the errors of the SDK carry a `code`. */
+export function reportFailure(error: unknown): FailureReport {
+  if (error instanceof CommandFailure) return { message: oneLine(error.message), exitCode: error.exitCode };
+  const message = oneLine(error instanceof Error ? error.message : String(error));
+  const code = codeOf(error);
+  if (code === 'INVALID_ARGUMENT') return { message, exitCode: EXIT_USAGE };
+  const next = code === undefined ? undefined : advice[code];
+  return { message: next === undefined ? message : `${message}; ${next}`, exitCode: EXIT_FAILURE };
+}
+
+export function codeOf(error: unknown): string | undefined {
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s*\n\s*/g, ' ').replace(/[.;]\s*$/, '');
+}

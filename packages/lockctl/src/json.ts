@@ -1,0 +1,7 @@
+/** JSON for scripts: one document on standard output. */
+
+import type { Environment } from './environment.ts';
+
+export function writeJson(outside: Environment, value: unknown): void {
+  outside.writeOut(`${JSON.stringify(value, null, 2)}\n`);
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env node
+/** The lockctl program: its command line, run in the real world. */
+
+import { hostname, userInfo } from 'node:os';
+import { buffer } from 'node:stream/consumers';
+
+import { connect } from '@holdfast/client';
+
+import { startChildCommand } from './child-command.ts';
+import type { Environment } from './environment.ts';
+import { runLockctl } from './program.ts';
+
+const RELAYED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGTSTP'] as const;
+
+const outside: Environment = {
+  variables: process.env,
+  label: `lockctl ${userName()}@${hostname()}:${process.pid}`,
+  writeOut: (content) => void process.stdout.write(content),
+  writeError: (text) => void process.stderr.write(text),
+  readInput: () => buffer(process.stdin),
+  nowMs: () => Date.now(),
+  fetch: (url, options) => fetch(url, options),
+  connect: ({ servers, timeoutMs, sessionTimeoutMs, label }) =>
+    connect({
+      servers,
+      label,
+      connectTimeoutMs: timeoutMs,
+      requestTimeoutMs: timeoutMs,
+      ...(sessionTimeoutMs === undefined ? {} : { sessionTimeoutMs }),
+    }),
+  startCommand: startChildCommand,
+  onSignal(listener) {
+    for (const signal of RELAYED_SIGNALS) process.on(signal, listener);
+    return () => {
+      for (const signal of RELAYED_SIGNALS) process.off(signal, listener);
+    };
+  },
+};
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a user that has no name.
+    return String(process.getuid?.() ?? '');
+  }
+}
+
+// A reader that has had enough (`lockctl locks | head`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
+});
+
+process.exitCode = await runLockctl(process.argv.slice(2), outside);

@@ -36,10 +36,12 @@ export interface BatchReaderOptions {
   readonly pieceBytes: number;
 }
 
+const SHRUNK = 'the file became shorter while it was read';
+
 export class BatchReader {
   readonly #file: DiskFile;
   readonly #options: BatchReaderOptions;
-  #piece = new Uint8Array(0);
+  #piece: Uint8Array = new Uint8Array(0);
   #pieceAt = 0;
 
   constructor(file: DiskFile, options: BatchReaderOptions) {
@@ -57,15 +59,18 @@ export class BatchReader {
         return at === position ? { kind: 'end' } : { kind: 'invalid', reason: 'the file ends within a batch' };
       }
       const start = await this.view(at, FRAME_HEADER_BYTES);
+      if (start.length < FRAME_HEADER_BYTES) return { kind: 'invalid', reason: SHRUNK };
       if (at === position && start.every((byte) => byte === 0)) return { kind: 'end' };
       const header = parseFrameHeader(start);
       if (header === undefined) return { kind: 'invalid', reason: 'a batch has bytes that are no frame' };
       const length = frameBytes(header.payloadBytes);
       if (at + length > sizeBytes) return { kind: 'invalid', reason: 'a frame is longer than the rest of the file' };
       const frame = await this.view(at, length);
+      if (frame.length < length) return { kind: 'invalid', reason: SHRUNK };
       if (header.type === FrameType.commit) {
         const end = at + COMMIT_FRAME_BYTES;
-        if (!commits(frame, end - position, crc)) return { kind: 'invalid', reason: 'the checksum of a batch is wrong' };
+        if (!commits(frame, end - position, crc))
+          return { kind: 'invalid', reason: 'the checksum of a batch is wrong' };
         return decode(frames, end);
       }
       crc = crc32(frame, crc);
@@ -82,7 +87,7 @@ export class BatchReader {
     const end = Math.min(position + length, this.#options.sizeBytes);
     if (position < this.#pieceAt || end > this.#pieceAt + this.#piece.length) {
       const wanted = Math.min(Math.max(end - position, this.#options.pieceBytes), this.#options.sizeBytes - position);
-      this.#piece = new Uint8Array(await this.#file.read(position, wanted));
+      this.#piece = await this.#file.read(position, wanted);
       this.#pieceAt = position;
     }
     return this.#piece.subarray(position - this.#pieceAt, end - this.#pieceAt);

@@ -6,7 +6,16 @@
 
 import { crc32 } from 'node:zlib';
 import { MalformedError } from '@holdfast/protocol';
-import { invariant, logIndex, serverId, term, type Entry, type HardState, type LogIndex, type Term } from '../core/index.ts';
+import {
+  invariant,
+  logIndex,
+  serverId,
+  term,
+  type Entry,
+  type HardState,
+  type LogIndex,
+  type Term,
+} from '../core/index.ts';
 import { decodeEntries, ENTRY_HEADER_BYTES, entryBlockBytes, writeEntries } from './entry-block.ts';
 import type { ServerIdentity } from './identity-mismatch-error.ts';
 import type { WriteBatch } from './log-store.ts';
@@ -74,6 +83,7 @@ export function frameBytes(payloadBytes: number): number {
 
 /** Undefined for bytes that are no frame header. */
 export function parseFrameHeader(bytes: Uint8Array): FrameHeader | undefined {
+  if (bytes.length < FRAME_HEADER_BYTES) return undefined;
   if (bytes[1] !== FRAME_MAGIC[0] || bytes[2] !== FRAME_MAGIC[1] || bytes[3] !== FRAME_MAGIC[2]) return undefined;
   const type = parseFrameType(bytes[0] ?? 0);
   const payloadBytes = viewOf(bytes).getUint32(4, true);
@@ -99,7 +109,10 @@ function parseFrameType(value: number): FrameType | undefined {
 export function commits(frame: Uint8Array, batchBytes: number, crc: number): boolean {
   const view = viewOf(frame);
   const crcAt = COMMIT_FRAME_BYTES - CRC_BYTES;
-  return view.getUint32(FRAME_HEADER_BYTES, true) === batchBytes && view.getUint32(crcAt, true) === crc32(frame.subarray(0, crcAt), crc);
+  return (
+    view.getUint32(FRAME_HEADER_BYTES, true) === batchBytes &&
+    view.getUint32(crcAt, true) === crc32(frame.subarray(0, crcAt), crc)
+  );
 }
 
 export function batchBytes(batch: LoggedBatch): number {
@@ -151,7 +164,9 @@ export function encodeBatch(batch: LoggedBatch, seed: number): Uint8Array {
  * The content of a batch whose CRC was found right. `frames` are all but the commit frame, in order.
  * @throws MalformedError
  */
-export function decodeBatch(frames: readonly { readonly type: FrameType; readonly payload: Uint8Array }[]): LoggedBatch {
+export function decodeBatch(
+  frames: readonly { readonly type: FrameType; readonly payload: Uint8Array }[],
+): LoggedBatch {
   let header: SegmentHeader | undefined;
   let hardState: HardState | undefined;
   let truncateFrom: LogIndex | undefined;
@@ -189,7 +204,9 @@ export function decodeBatch(frames: readonly { readonly type: FrameType; readonl
 export function decodeSegmentHeader(payload: Uint8Array): SegmentHeader {
   const version = readInteger(payload, 0, 'format version');
   if (version !== WAL_FORMAT_VERSION) {
-    throw new MalformedError(`format version ${version} is unknown to this program, which reads version ${WAL_FORMAT_VERSION}`);
+    throw new MalformedError(
+      `format version ${version} is unknown to this program, which reads version ${WAL_FORMAT_VERSION}`,
+    );
   }
   const clusterId = readText(payload, SEGMENT_FIXED_BYTES, 'clusterId');
   const incarnation = readText(payload, clusterId.end, 'incarnation');

@@ -30,7 +30,10 @@ export interface LogStore {
    * DiskError, and from then on always: after a failed write or sync nothing is known of what the disk holds.
    */
   write(batch: WriteBatch): Promise<void>;
-  /** Durable entries from `from` to at most `to`, as many as fit in `maxBytes` of data, at least one. May run beside a write. */
+  /**
+   * Durable entries from `from` to at most `to`, as many as fit in `maxBytes` of data, at least one. May run beside a write: what that
+   * write truncates is left out at once, so that the result may be empty. The bytes are the caller's.
+   */
   read(from: LogIndex, to: LogIndex, maxBytes: number): Promise<Entry[]>;
   close(): Promise<void>;
 }

@@ -1,0 +1,213 @@
+/**
+ * A server's data directory: taken for this process, made whole or not at all, and never used by another server or cluster. The
+ * identity file is the last thing that a creation makes durable, so a directory that has one has a log too.
+ */
+
+import { join } from 'node:path';
+import { DiskError, type Address, type Disk, type DirectoryLock, type Logger, type Random } from '@holdfast/runtime';
+import type { ServerId } from '../core/index.ts';
+import { DamagedLogError } from './damaged-log-error.ts';
+import { DataDirectoryError, DataDirectoryInUseError } from './data-directory-error.ts';
+import { IdentityMismatchError } from './identity-mismatch-error.ts';
+import {
+  decodeIdentity,
+  encodeIdentity,
+  IDENTITY_FORMAT_VERSION,
+  type Identity,
+  type InitialMember,
+} from './identity.ts';
+import { listSegments } from './recovery.ts';
+import { createWriteAheadLog } from './write-ahead-log.ts';
+
+export * from './data-directory-error.ts';
+export type { Identity, InitialMember } from './identity.ts';
+
+const IDENTITY_FILE = 'identity.json';
+const TEMPORARY_IDENTITY_FILE = 'identity.json.tmp';
+const LOG_DIRECTORY = 'group-0';
+/** What a directory without an identity may hold: traces of a creation that did not finish, and what file systems make. */
+const OWN_NAMES = new Set([TEMPORARY_IDENTITY_FILE, LOG_DIRECTORY, 'lost+found']);
+const LOCK_NAME = /^\.?lock/;
+const INCARNATION_BYTES = 16;
+
+export interface DataDirectoryOptions {
+  readonly path: string;
+  readonly clusterId: string;
+  readonly serverId: ServerId;
+  /** The voters of a new cluster, this server included. Counts only when the directory is new. */
+  readonly members: readonly InitialMember[];
+  /** Of the log. @default 64 MiB */
+  readonly segmentBytes?: number;
+}
+
+export interface DataDirectoryWorld {
+  readonly disk: Disk;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface DataDirectory {
+  /** 32 hexadecimal digits, new with each new directory. A server that comes back with another one has lost its disk. */
+  readonly incarnation: string;
+  /** As they were when the directory was made. */
+  readonly members: readonly InitialMember[];
+  /** Where the log is; for openWriteAheadLog. */
+  readonly logDirectory: string;
+  /** Lets another process take the directory. */
+  release(): Promise<void>;
+}
+
+/** @throws DataDirectoryInUseError, DataDirectoryError, IdentityMismatchError, DamagedLogError, DiskError */
+export async function openDataDirectory(
+  options: DataDirectoryOptions,
+  world: DataDirectoryWorld,
+): Promise<DataDirectory> {
+  const { path } = options;
+  await world.disk.makeDirectory(path);
+  const lock = await takeLock(path, world.disk);
+  try {
+    const identity = (await readIdentity(path, world)) ?? (await createDirectory(options, world));
+    await checkDirectory(identity, options, world);
+    const { incarnation, members } = identity;
+    return { incarnation, members, logDirectory: logDirectoryOf(path), release: () => lock.release() };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+export function logDirectoryOf(dataDirectory: string): string {
+  return join(dataDirectory, LOG_DIRECTORY);
+}
+
+/**
+ * Undefined when the directory has none. Takes no lock.
+ * @throws DataDirectoryError, DiskError
+ */
+export async function readIdentity(path: string, { disk }: { readonly disk: Disk }): Promise<Identity | undefined> {
+  const file = join(path, IDENTITY_FILE);
+  try {
+    return decodeIdentity(await disk.readFile(file), file);
+  } catch (error) {
+    if (error instanceof DiskError && error.code === 'NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+async function takeLock(path: string, disk: Disk): Promise<DirectoryLock> {
+  try {
+    return await disk.lockDirectory(path);
+  } catch (error) {
+    if (error instanceof DiskError && error.code === 'LOCKED')
+      throw new DataDirectoryInUseError(path, { cause: error });
+    throw error;
+  }
+}
+
+async function checkDirectory(
+  identity: Identity,
+  { path, clusterId, serverId, members }: DataDirectoryOptions,
+  { disk, logger }: DataDirectoryWorld,
+): Promise<void> {
+  if (identity.clusterId !== clusterId || identity.serverId !== serverId) {
+    throw new IdentityMismatchError(path, identity, { clusterId, serverId });
+  }
+  const logDirectory = logDirectoryOf(path);
+  if (!(await hasSegments(logDirectory, disk))) {
+    throw new DamagedLogError(logDirectory, 0, 'every segment of the log is missing');
+  }
+  if (members.length > 0 && !sameMembers(members, identity.members)) {
+    logger.info(
+      { directory: path, given: members, initial: identity.members },
+      'the given members differ from those that the directory was made with, which count',
+    );
+  }
+}
+
+async function hasSegments(logDirectory: string, disk: Disk): Promise<boolean> {
+  try {
+    return (await listSegments(logDirectory, disk)).length > 0;
+  } catch (error) {
+    if (error instanceof DiskError && error.code === 'NOT_FOUND') return false;
+    throw error;
+  }
+}
+
+async function createDirectory(options: DataDirectoryOptions, world: DataDirectoryWorld): Promise<Identity> {
+  const { path, clusterId, serverId, members, segmentBytes } = options;
+  const { disk, random, logger } = world;
+  await removeUnfinished(path, disk);
+  if (!members.some((member) => member.id === serverId))
+    throw new DataDirectoryError('NO_MEMBERS', path, noMembers(options));
+  const directory = logDirectoryOf(path);
+  await createWriteAheadLog({ directory, ...(segmentBytes === undefined ? {} : { segmentBytes }) }, { disk, logger });
+  const identity: Identity = {
+    formatVersion: IDENTITY_FORMAT_VERSION,
+    clusterId,
+    serverId,
+    incarnation: Buffer.from(random.bytes(INCARNATION_BYTES)).toString('hex'),
+    members: members.map(({ id, peerAddress }) => ({ id, peerAddress })),
+  };
+  await writeDurably(path, encodeIdentity(identity), disk);
+  logger.info({ directory: path, clusterId, serverId, incarnation: identity.incarnation }, 'made a new data directory');
+  return identity;
+}
+
+function noMembers({ path, serverId, members }: DataDirectoryOptions): string {
+  const given = members.length === 0 ? 'none were given' : `${members.map(({ id }) => id).join(', ')} were given`;
+  return `${path} is new, so the servers of the cluster must be given, server ${serverId} among them; ${given}`;
+}
+
+/** A creation that a crash cut short starts over; anything else that is there is not ours to touch. */
+async function removeUnfinished(path: string, disk: Disk): Promise<void> {
+  const names = (await disk.list(path)).filter((name) => !LOCK_NAME.test(name));
+  const foreign = names.filter((name) => !OWN_NAMES.has(name));
+  if (foreign.length > 0) {
+    const some = foreign.slice(0, 5).join(', ');
+    throw new DataDirectoryError(
+      'FOREIGN_FILES',
+      path,
+      `${path} has no ${IDENTITY_FILE}, so it is not a data directory, but it is not empty either (${some}): give an empty directory`,
+    );
+  }
+  if (names.includes(TEMPORARY_IDENTITY_FILE)) await disk.remove(join(path, TEMPORARY_IDENTITY_FILE));
+  if (!names.includes(LOG_DIRECTORY)) return;
+  await refuseLogWithRecords(path, disk);
+  await disk.removeTree(logDirectoryOf(path));
+}
+
+/** A creation never gets as far as a record without an identity. */
+async function refuseLogWithRecords(path: string, disk: Disk): Promise<void> {
+  for (const segment of await listSegments(logDirectoryOf(path), disk)) {
+    const file = await disk.open(segment.path, 'existing');
+    try {
+      const start = await file.read(0, 16);
+      if (start.every((byte) => byte === 0)) continue;
+    } finally {
+      await file.close();
+    }
+    throw new DataDirectoryError(
+      'DAMAGED_IDENTITY',
+      path,
+      `${path} has a log with records but no ${IDENTITY_FILE}: restore that file, or replace the server by one with a new id and an empty directory`,
+    );
+  }
+}
+
+async function writeDurably(path: string, bytes: Uint8Array, disk: Disk): Promise<void> {
+  const temporary = join(path, TEMPORARY_IDENTITY_FILE);
+  const file = await disk.open(temporary, 'create');
+  try {
+    await file.write(0, bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await disk.rename(temporary, join(path, IDENTITY_FILE));
+  await disk.syncDirectory(path);
+}
+
+function sameMembers(a: readonly InitialMember[], b: readonly InitialMember[]): boolean {
+  const addresses = new Map<ServerId, Address>(b.map(({ id, peerAddress }) => [id, peerAddress]));
+  return a.length === b.length && a.every(({ id, peerAddress }) => addresses.get(id) === peerAddress);
+}

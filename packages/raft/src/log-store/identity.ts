@@ -1,0 +1,69 @@
+/** The content of identity.json: whose a data directory is, and which servers its cluster began with. */
+
+import type { Address } from '@holdfast/runtime';
+import { serverId, type ServerId } from '../core/index.ts';
+import { DataDirectoryError } from './data-directory-error.ts';
+import type { LogIdentity } from './frame.ts';
+
+export const IDENTITY_FORMAT_VERSION = 1;
+
+export interface InitialMember {
+  readonly id: ServerId;
+  /** Where its peers reach it. */
+  readonly peerAddress: Address;
+}
+
+export interface Identity extends LogIdentity {
+  readonly formatVersion: number;
+  readonly members: readonly InitialMember[];
+}
+
+export function encodeIdentity(identity: Identity): Uint8Array {
+  return new TextEncoder().encode(`${JSON.stringify(identity, undefined, 2)}\n`);
+}
+
+/** @throws DataDirectoryError */
+export function decodeIdentity(bytes: Uint8Array, file: string): Identity {
+  const damaged = (what: string, options?: ErrorOptions) =>
+    new DataDirectoryError('DAMAGED_IDENTITY', file, `${file} is damaged: ${what}. Restore it from a copy`, options);
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    throw damaged('it is not JSON', { cause: error });
+  }
+  if (!isObject(value)) throw damaged('it is not an object');
+  const { formatVersion, clusterId, serverId: id, incarnation, members } = value;
+  if (!isCount(formatVersion)) throw damaged('it has no formatVersion');
+  if (formatVersion !== IDENTITY_FORMAT_VERSION) {
+    throw new DataDirectoryError(
+      'UNSUPPORTED_FORMAT',
+      file,
+      `${file} has format version ${formatVersion}, and this program reads version ${IDENTITY_FORMAT_VERSION}: start the version of the program that wrote it`,
+    );
+  }
+  if (typeof clusterId !== 'string' || clusterId === '') throw damaged('it has no clusterId');
+  if (!isCount(id)) throw damaged('it has no serverId');
+  if (typeof incarnation !== 'string' || !/^[0-9a-f]{32}$/.test(incarnation)) throw damaged('it has no incarnation');
+  if (!Array.isArray(members)) throw damaged('it has no members');
+  return {
+    formatVersion,
+    clusterId,
+    serverId: serverId(id),
+    incarnation,
+    members: members.map((member: unknown) => {
+      if (!isObject(member) || !isCount(member['id']) || typeof member['peerAddress'] !== 'string') {
+        throw damaged('a member has no id or no peerAddress');
+      }
+      return { id: serverId(member['id']), peerAddress: member['peerAddress'] };
+    }),
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+}

@@ -1,0 +1,280 @@
+/**
+ * Reads a log's directory and says what it holds. Changes nothing. Tells apart a write that was never acknowledged (an invalid batch
+ * with nothing valid after it: a torn tail, to be cut) from acknowledged log that is lost ({@link DamagedLogError}).
+ *
+ * A segment is named only after every write into the one before it was acknowledged, so only the last may end in a torn tail.
+ */
+
+import { join } from 'node:path';
+import { MalformedError } from '@holdfast/protocol';
+import type { Disk, DiskFile } from '@holdfast/runtime';
+import { nextIndex, type LogIndex } from '../core/index.ts';
+import { BatchReader } from './batch-reader.ts';
+import { DamagedLogError } from './damaged-log-error.ts';
+import {
+  decodeSegmentHeader,
+  FRAME_ALIGNMENT,
+  FRAME_HEADER_BYTES,
+  FrameType,
+  parseFrameHeader,
+  type LogIdentity,
+  type LoggedBatch,
+  type SegmentHeader,
+} from './frame.ts';
+import { IdentityMismatchError } from './identity-mismatch-error.ts';
+import { LogImage } from './log-image.ts';
+import { LogSpans } from './log-spans.ts';
+import { parseSegmentFileName, SEGMENT_SUFFIX } from './segment-name.ts';
+
+const PIECE_BYTES = 1024 * 1024;
+
+export interface SegmentSummary {
+  readonly file: string;
+  readonly number: number;
+  readonly firstIndex: LogIndex;
+  readonly sizeBytes: number;
+  /** Where its records end; 0 when nothing was ever written. */
+  usedBytes: number;
+}
+
+/** Bytes of a write that was never acknowledged. */
+export interface TornTail {
+  readonly file: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface RecoveredLog {
+  readonly image: LogImage;
+  readonly spans: LogSpans;
+  readonly segments: readonly SegmentSummary[];
+  readonly tornTail: TornTail | undefined;
+}
+
+interface SegmentFile {
+  readonly path: string;
+  readonly number: number;
+  readonly firstIndex: LogIndex;
+}
+
+/** In order, without a gap; empty for a directory without segments. */
+export async function listSegments(directory: string, disk: Disk): Promise<SegmentFile[]> {
+  const files: SegmentFile[] = [];
+  for (const name of await disk.list(directory)) {
+    if (!name.endsWith(SEGMENT_SUFFIX)) continue;
+    const parsed = parseSegmentFileName(name);
+    const path = join(directory, name);
+    if (parsed === undefined) throw new DamagedLogError(path, 0, 'its name is not one that a log segment can have');
+    files.push({ path, ...parsed });
+  }
+  for (const [at, { path, number }] of files.entries()) {
+    if (number !== at + 1) throw new DamagedLogError(path, 0, `segment ${at + 1}, which comes before it, is missing`);
+  }
+  return files;
+}
+
+export class LogRecovery implements RecoveredLog {
+  readonly image = new LogImage();
+  readonly spans = new LogSpans();
+  readonly segments: SegmentSummary[] = [];
+  tornTail: TornTail | undefined;
+  readonly #directory: string;
+  readonly #identity: LogIdentity;
+  readonly #disk: Disk;
+
+  constructor(directory: string, identity: LogIdentity, disk: Disk) {
+    this.#directory = directory;
+    this.#identity = identity;
+    this.#disk = disk;
+  }
+
+  /**
+   * Once. After a rejection the fields have what was understood up to there.
+   * @throws DamagedLogError, IdentityMismatchError, DiskError
+   */
+  async run(): Promise<void> {
+    const files = await listSegments(this.#directory, this.#disk);
+    for (const [at, { path, number, firstIndex }] of files.entries()) {
+      await this.#withFile(path, async (file) => {
+        const summary = { file: path, number, firstIndex, sizeBytes: await file.size(), usedBytes: 0 };
+        await this.#replaySegment(file, summary, at === files.length - 1);
+      });
+    }
+    await this.#checkBeforeEmptySegment();
+  }
+
+  async #replaySegment(file: DiskFile, summary: SegmentSummary, isLast: boolean): Promise<void> {
+    const previous = this.segments.at(-1);
+    this.segments.push(summary);
+    const reader = this.#reader(file, summary);
+    let position = 0;
+    for (;;) {
+      const read = await reader.readAt(position);
+      if (read.kind === 'batch') {
+        this.#replay(read.batch, summary, { position, end: read.end }, previous);
+        position = read.end;
+        summary.usedBytes = position;
+        continue;
+      }
+      if (position === 0 && read.kind === 'invalid') await this.#refuseForeignSegment(reader, summary);
+      if (read.kind === 'malformed') throw new DamagedLogError(summary.file, position, read.reason);
+      if (!isLast) {
+        if (read.kind === 'end' && position > 0) return;
+        const reason = read.kind === 'end' ? 'it is empty' : read.reason;
+        throw new DamagedLogError(summary.file, position, `${reason}, and there are later segments`);
+      }
+      await this.#endLog(file, summary, position, read.kind === 'end' ? 'zeros' : read.reason);
+      return;
+    }
+  }
+
+  /** What the header of the last segment would tell about the one before, had it been written. */
+  async #checkBeforeEmptySegment(): Promise<void> {
+    const before = this.segments.at(-2);
+    if (before === undefined || this.segments.at(-1)?.usedBytes !== 0) return;
+    await this.#withFile(before.file, async (file) => {
+      const { usedTo } = await this.#scan(file, before, before.usedBytes);
+      if (usedTo === before.usedBytes) return;
+      throw new DamagedLogError(
+        before.file,
+        before.usedBytes,
+        'zeros before other bytes, and there is a later segment',
+      );
+    });
+  }
+
+  #replay(
+    batch: LoggedBatch,
+    summary: SegmentSummary,
+    place: { readonly position: number; readonly end: number },
+    previous: SegmentSummary | undefined,
+  ): void {
+    const { file, number } = summary;
+    const damaged = (reason: string) => new DamagedLogError(file, place.position, reason);
+    if ((batch.header !== undefined) !== (place.position === 0)) {
+      throw damaged(
+        batch.header === undefined ? 'it does not begin with a segment header' : 'a segment header in its middle',
+      );
+    }
+    if (batch.header !== undefined) this.#checkHeader(batch.header, summary, previous, damaged);
+    const contradiction = this.image.contradiction(batch);
+    if (contradiction !== undefined) throw damaged(contradiction);
+    const { hardState, truncateFrom, entries } = batch;
+    if (hardState !== undefined) this.image.setHardState(hardState);
+    if (truncateFrom !== undefined) {
+      this.image.truncateFrom(truncateFrom);
+      this.spans.truncateFrom(truncateFrom);
+    }
+    this.image.append(entries);
+    const first = entries[0];
+    if (first !== undefined) this.spans.append(first.index, this.image.lastIndex, { segment: number, ...place });
+  }
+
+  #checkHeader(
+    header: SegmentHeader,
+    { file, number, firstIndex }: SegmentSummary,
+    previous: SegmentSummary | undefined,
+    damaged: (reason: string) => DamagedLogError,
+  ): void {
+    if (!this.#owns(header)) throw new IdentityMismatchError(file, header, this.#identity);
+    if (header.number !== number || header.firstIndex !== firstIndex) {
+      throw damaged(`its header is that of segment ${header.number} with first index ${header.firstIndex}`);
+    }
+    if (previous !== undefined && header.previousEnd !== previous.usedBytes) {
+      throw new DamagedLogError(
+        previous.file,
+        previous.usedBytes,
+        `its records end here, but once went on to byte ${header.previousEnd}`,
+      );
+    }
+    const { lastIndex, lastTerm } = this.image;
+    if (header.firstIndex !== nextIndex(lastIndex) || header.previousTerm !== lastTerm) {
+      throw damaged(
+        `it goes on from index ${header.firstIndex - 1} of term ${header.previousTerm}, but the log before it ends at index ${lastIndex} of term ${lastTerm}`,
+      );
+    }
+  }
+
+  #owns({ clusterId, serverId, incarnation }: LogIdentity): boolean {
+    const own = this.#identity;
+    return clusterId === own.clusterId && serverId === own.serverId && incarnation === own.incarnation;
+  }
+
+  /** A segment copied from another server has wrong checksums here; its header says what it is. */
+  async #refuseForeignSegment(reader: BatchReader, { file }: SegmentSummary): Promise<void> {
+    const frame = parseFrameHeader(await reader.view(0, FRAME_HEADER_BYTES));
+    if (frame?.type !== FrameType.segment) return;
+    let header: SegmentHeader;
+    try {
+      header = decodeSegmentHeader(await reader.view(FRAME_HEADER_BYTES, frame.payloadBytes));
+    } catch (error) {
+      if (error instanceof MalformedError) return;
+      throw error;
+    }
+    const { clusterId, serverId, incarnation } = this.#identity;
+    if (header.clusterId !== clusterId || header.serverId !== serverId) {
+      throw new IdentityMismatchError(file, header, this.#identity);
+    }
+    if (header.incarnation !== incarnation) {
+      throw new DamagedLogError(
+        file,
+        0,
+        `it belongs to incarnation ${header.incarnation}, the directory to ${incarnation}`,
+      );
+    }
+  }
+
+  /** Behind the last valid batch of the last segment: nothing, or a torn tail, or a sign that something before it was lost. */
+  async #endLog(file: DiskFile, summary: SegmentSummary, position: number, reason: string): Promise<void> {
+    const rest = await this.#scan(file, summary, position);
+    if (rest.validAt !== undefined) {
+      throw new DamagedLogError(summary.file, position, `${reason}, before a valid batch at byte ${rest.validAt}`);
+    }
+    if (rest.usedTo > position) this.tornTail = { file: summary.file, from: position, to: rest.usedTo };
+  }
+
+  async #scan(
+    file: DiskFile,
+    summary: SegmentSummary,
+    from: number,
+  ): Promise<{ readonly usedTo: number; readonly validAt: number | undefined }> {
+    const reader = this.#reader(file, summary);
+    const candidates = this.#reader(file, summary);
+    let usedTo = from;
+    for (let at = from; at < summary.sizeBytes; at += PIECE_BYTES) {
+      const piece = await reader.view(at, PIECE_BYTES);
+      const used = usedLength(piece);
+      if (used === 0) continue;
+      usedTo = at + used;
+      for (let offset = 0; offset + FRAME_HEADER_BYTES <= used + FRAME_ALIGNMENT; offset += FRAME_ALIGNMENT) {
+        if (offset + FRAME_HEADER_BYTES > piece.length) break;
+        if (parseFrameHeader(piece.subarray(offset, offset + FRAME_HEADER_BYTES)) === undefined) continue;
+        const validAt = at + offset;
+        const read = validAt > from ? await candidates.readAt(validAt) : undefined;
+        if (read?.kind === 'batch' || read?.kind === 'malformed') return { usedTo, validAt };
+      }
+    }
+    return { usedTo, validAt: undefined };
+  }
+
+  async #withFile(path: string, use: (file: DiskFile) => Promise<void>): Promise<void> {
+    const file = await this.#disk.open(path, 'existing');
+    try {
+      await use(file);
+    } finally {
+      await file.close();
+    }
+  }
+
+  #reader(file: DiskFile, { number, sizeBytes }: SegmentSummary): BatchReader {
+    const { incarnation } = this.#identity;
+    return new BatchReader(file, { incarnation, segment: number, sizeBytes, pieceBytes: PIECE_BYTES });
+  }
+}
+
+/** Without the zeros at its end. */
+function usedLength(bytes: Uint8Array): number {
+  let length = bytes.length;
+  while (length > 0 && bytes[length - 1] === 0) length -= 1;
+  return length;
+}

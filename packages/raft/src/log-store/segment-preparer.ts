@@ -1,0 +1,111 @@
+/**
+ * Makes the next segment ahead of need: a file of zeros, so that a later write into it changes no metadata of the file system. It
+ * fills in pieces and only as far as the log's own progress asks, so that the log's writes never queue behind a burst of zeros.
+ */
+
+import { join } from 'node:path';
+import { DiskError, type Disk, type DiskFile, type Logger } from '@holdfast/runtime';
+import { PREPARED_SEGMENT_NAME, segmentFileName, type SegmentName } from './segment-name.ts';
+
+const PIECE_BYTES = 1024 * 1024;
+/** The next segment is complete when this share of the present one is used. */
+const READY_AT_SHARE = 0.5;
+
+export class SegmentPreparer {
+  readonly #directory: string;
+  readonly #segmentBytes: number;
+  readonly #disk: Disk;
+  readonly #logger: Logger;
+  readonly #zeros: Uint8Array;
+  #file: DiskFile | undefined;
+  #filledBytes = 0;
+  #targetBytes = 0;
+  #filling: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(
+    options: { readonly directory: string; readonly segmentBytes: number },
+    { disk, logger }: { readonly disk: Disk; readonly logger: Logger },
+  ) {
+    this.#directory = options.directory;
+    this.#segmentBytes = options.segmentBytes;
+    this.#disk = disk;
+    this.#logger = logger;
+    this.#zeros = new Uint8Array(Math.min(PIECE_BYTES, options.segmentBytes));
+  }
+
+  /** Goes on in the background, as far as a log that has used `usedBytes` of its segment needs it. */
+  advance(usedBytes: number): void {
+    this.#targetBytes = Math.min(this.#segmentBytes, Math.ceil(usedBytes / READY_AT_SHARE));
+    if (this.#filling !== undefined || this.#filledBytes >= this.#targetBytes || this.#closed) return;
+    this.#fill().catch((error: unknown) => {
+      // The log goes on in its present segment, and fails for good when it needs the next.
+      this.#logger.warn({ err: error, directory: this.#directory }, 'the next log segment cannot be prepared');
+    });
+  }
+
+  /** Completes the prepared segment and gives it its name, **durable** on resolve. Rejects with DiskError, and then always. */
+  async take(name: SegmentName): Promise<DiskFile> {
+    this.#targetBytes = this.#segmentBytes;
+    await (this.#filling ?? Promise.resolve());
+    if (this.#file === undefined || this.#filledBytes < this.#segmentBytes) await this.#fill();
+    await this.#closeFile();
+    const path = join(this.#directory, segmentFileName(name));
+    await this.#disk.rename(join(this.#directory, PREPARED_SEGMENT_NAME), path);
+    await this.#disk.syncDirectory(this.#directory);
+    this.#filling = undefined;
+    this.#filledBytes = 0;
+    this.#targetBytes = 0;
+    return this.#disk.open(path, 'existing');
+  }
+
+  /** Keeps what is prepared for the next start. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    // It was reported, and nothing depends on it any more.
+    await this.#filling?.catch(() => {});
+    await this.#closeFile();
+  }
+
+  /** A failure stays in #filling: nothing is tried again after a failed write. */
+  #fill(): Promise<void> {
+    const filling = this.#fillToTarget().then(() => {
+      this.#filling = undefined;
+    });
+    this.#filling = filling;
+    return filling;
+  }
+
+  async #fillToTarget(): Promise<void> {
+    this.#file ??= await this.#openFile();
+    while (this.#filledBytes < this.#targetBytes && !this.#closed) {
+      const bytes = Math.min(this.#zeros.length, this.#segmentBytes - this.#filledBytes);
+      await this.#file.write(this.#filledBytes, this.#zeros.subarray(0, bytes));
+      await this.#file.sync();
+      this.#filledBytes += bytes;
+    }
+  }
+
+  /** What an earlier run has completed is used; what it has begun is made again. */
+  async #openFile(): Promise<DiskFile> {
+    const path = join(this.#directory, PREPARED_SEGMENT_NAME);
+    try {
+      const file = await this.#disk.open(path, 'existing');
+      if ((await file.size()) === this.#segmentBytes) {
+        this.#filledBytes = this.#segmentBytes;
+        return file;
+      }
+      await file.close();
+      await this.#disk.remove(path);
+    } catch (error) {
+      if (!(error instanceof DiskError && error.code === 'NOT_FOUND')) throw error;
+    }
+    return this.#disk.open(path, 'create');
+  }
+
+  async #closeFile(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.close();
+  }
+}

@@ -1,1 +1,10 @@
-export {};
+/** The local ensemble as child processes, for the launcher, the demo, benchmarks and end-to-end tests. */
+
+export * from './addresses.ts';
+export * from './ensemble-error.ts';
+export * from './free-ports.ts';
+export { GuardedProcess, type GuardedProcessOptions, type ProcessExit } from './guarded-process.ts';
+export { LocalEnsemble, type ExitReport, type LocalEnsembleOptions } from './local-ensemble.ts';
+export { programEntry } from './programs.ts';
+export type { ServerStatus } from './server-status.ts';
+export { waitUntil } from './wait-until.ts';

@@ -1,0 +1,74 @@
+/** Directs the story: who acts when. What happened is what the processes record, and is judged elsewhere. */
+
+import { FencedKv } from '@holdfast/fenced-kv/client';
+
+import type { LocalEnsemble } from '../local-ensemble.ts';
+import { BUCKET_NAMES, KEY, type BucketName, type StoryEvent, type StoryFact } from './event.ts';
+import { WorkerProcess } from './worker-process.ts';
+
+const LOCK = 'accounts/42';
+/** Short, so that the demo is; the SDK's default is 10 seconds. */
+const SESSION_TIMEOUT_MS = 2_000;
+const STEP_TIMEOUT_MS = 20_000;
+const FINISH_TIMEOUT_MS = 5_000;
+
+/** Resolves with the events in the order of their times. */
+export async function tellStory(ensemble: LocalEnsemble, fence: boolean, signal: AbortSignal): Promise<StoryEvent[]> {
+  const events: StoryEvent[] = [];
+  const note = (fact: StoryFact): void => void events.push({ at: Date.now(), who: 'demo', fact });
+  const store = new FencedKv(ensemble.fencedKvUrl);
+  await store.bucket('fenced').create({ tokens: fence ? 'required' : 'optional' });
+  await store.bucket('unfenced').create({ tokens: 'optional' });
+
+  const shared = {
+    servers: ensemble.clientAddresses,
+    fencedKvUrl: ensemble.fencedKvUrl,
+    sessionTimeoutMs: SESSION_TIMEOUT_MS,
+    lock: LOCK,
+    fence,
+  };
+  const record = (event: StoryEvent): void => void events.push(event);
+  const a = new WorkerProcess({ who: 'A', ...shared }, record);
+  const b = new WorkerProcess({ who: 'B', ...shared }, record);
+  const interrupt = (): void => {
+    for (const worker of [a, b]) void worker.finish(0);
+  };
+  signal.addEventListener('abort', interrupt);
+  try {
+    a.tell('acquire');
+    await a.heard('granted', STEP_TIMEOUT_MS);
+    a.tell('work');
+    b.tell('acquire');
+    await b.heard('waiting', STEP_TIMEOUT_MS);
+    await a.heard('checked', STEP_TIMEOUT_MS);
+    a.pause();
+    note({ type: 'stopped' });
+
+    await b.heard('granted', SESSION_TIMEOUT_MS + STEP_TIMEOUT_MS);
+    b.tell('work');
+    await b.heard('checked', STEP_TIMEOUT_MS);
+
+    // It waits in the pipe: the first thing that A does when it wakes.
+    a.tell('write late');
+    note({ type: 'resumed' });
+    a.resume();
+    // The unfenced bucket comes second, so both outcomes are in by then.
+    await a.heard(
+      'wrote',
+      STEP_TIMEOUT_MS,
+      (fact) => isAbout(fact, 'unfenced') && !(fact.type === 'wrote' && fact.value === 'A'),
+    );
+    for (const bucket of BUCKET_NAMES) {
+      const found = await store.bucket(bucket).get(KEY);
+      note({ type: 'found', bucket, value: found === undefined ? null : new TextDecoder().decode(found.value) });
+    }
+  } finally {
+    signal.removeEventListener('abort', interrupt);
+    await Promise.all([a.finish(FINISH_TIMEOUT_MS), b.finish(FINISH_TIMEOUT_MS)]);
+  }
+  return events.toSorted((x, y) => x.at - y.at);
+}
+
+function isAbout(fact: StoryFact, bucket: BucketName): boolean {
+  return 'bucket' in fact && fact.bucket === bucket;
+}

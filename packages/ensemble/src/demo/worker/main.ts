@@ -1,0 +1,103 @@
+/**
+ * One worker of the demo, a process of its own so that it can be stopped. It obeys lines on its standard input, records what
+ * happens to it as JSON lines on its standard output, and ends when its input closes.
+ */
+
+import { createInterface } from 'node:readline';
+
+import { connect, HoldfastError, type Client, type HeldLock } from '@holdfast/client';
+import { FencedKv, FencedKvError, StaleTokenError, type Bucket } from '@holdfast/fenced-kv/client';
+
+import { KEY, type BucketName, type StoryFact, type WorkerCommand, type WorkerInstructions } from '../event.ts';
+
+const instructions = JSON.parse(process.argv[2] ?? '{}') as WorkerInstructions;
+const { who, servers, fencedKvUrl, sessionTimeoutMs, lock, fence } = instructions;
+
+function record(fact: StoryFact): void {
+  process.stdout.write(`${JSON.stringify({ at: Date.now(), who, fact })}\n`);
+}
+
+class Worker {
+  readonly #client: Client;
+  #held: HeldLock | undefined;
+  #buckets: Readonly<Record<BucketName, Bucket>>;
+
+  constructor(client: Client) {
+    this.#client = client;
+    const store = new FencedKv(fencedKvUrl);
+    this.#buckets = { fenced: store.bucket('fenced'), unfenced: store.bucket('unfenced') };
+  }
+
+  async obey(command: WorkerCommand): Promise<void> {
+    switch (command) {
+      case 'acquire':
+        return await this.#acquire();
+      case 'work':
+        return await this.#work();
+      case 'write late':
+        // The check came before the pause; after it the program simply goes on, as any program does.
+        return await this.#write(`${who}, late`);
+      case 'finish':
+        await this.#client.close();
+        process.exit(0);
+    }
+  }
+
+  async #acquire(): Promise<void> {
+    record({ type: 'waiting' });
+    const held = await this.#client.lock(lock).acquire();
+    this.#held = held;
+    record({ type: 'granted', token: held.token });
+    held.signal.addEventListener('abort', () => record({ type: 'lost', reason: String(held.loss?.reason) }));
+  }
+
+  /** acquire → install → read → write. */
+  async #work(): Promise<void> {
+    const held = this.#held;
+    if (held === undefined) throw new Error('told to work before it holds the lock');
+    if (fence) {
+      // Only the token, without the handle: the client would refuse a late write by itself, and the store's refusal is what is shown.
+      this.#buckets = { ...this.#buckets, fenced: await this.#buckets.fenced.fencedBy({ token: held.token }) };
+      record({ type: 'installed', token: held.token });
+    }
+    for (const bucket of ['fenced', 'unfenced'] as const) {
+      const found = await this.#buckets[bucket].get(KEY);
+      record({ type: 'read', bucket, value: found === undefined ? null : new TextDecoder().decode(found.value) });
+    }
+    await this.#write(who);
+    held.assertHeld();
+    record({ type: 'checked' });
+  }
+
+  async #write(value: string): Promise<void> {
+    for (const bucket of ['fenced', 'unfenced'] as const) {
+      try {
+        await this.#buckets[bucket].put(KEY, value);
+        record({ type: 'wrote', bucket, value });
+      } catch (error) {
+        if (!(error instanceof FencedKvError)) throw error;
+        const { presented, highest } = error instanceof StaleTokenError ? error : { presented: 0, highest: 0 };
+        record({ type: 'refused', bucket, code: error.code, presented, highest });
+      }
+    }
+  }
+}
+
+async function main(): Promise<void> {
+  const client = await connect({ servers, sessionTimeoutMs, label: `demo ${who}` });
+  record({ type: 'connected' });
+  const worker = new Worker(client);
+  for await (const line of createInterface({ input: process.stdin })) await worker.obey(line as WorkerCommand);
+  // Whoever told us what to do is gone.
+  process.exit(1);
+}
+
+try {
+  await main();
+} catch (error) {
+  record({
+    type: 'failed',
+    message: error instanceof HoldfastError ? `${error.code}: ${error.message}` : String(error),
+  });
+  process.exit(1);
+}

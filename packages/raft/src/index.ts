@@ -1,6 +1,6 @@
 /** Raft consensus: a pure core, a write-ahead log, and the driver that runs them. */
 
 export * from './core/index.ts';
-export * from './log-store/log-store.ts';
+export * from './log-store/index.ts';
 export * from './machine.ts';
 export * from './replica.ts';

@@ -3,7 +3,7 @@
 import { FencedKv } from '@holdfast/fenced-kv/client';
 
 import type { LocalEnsemble } from '../local-ensemble.ts';
-import { BUCKET_NAMES, KEY, type BucketName, type StoryEvent, type StoryFact } from './event.ts';
+import { BUCKET_NAMES, KEY, type StoryEvent, type StoryFact } from './event.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 const LOCK = 'accounts/42';
@@ -53,11 +53,7 @@ export async function tellStory(ensemble: LocalEnsemble, fence: boolean, signal:
     note({ type: 'resumed' });
     a.resume();
     // The unfenced bucket comes second, so both outcomes are in by then.
-    await a.heard(
-      'wrote',
-      STEP_TIMEOUT_MS,
-      (fact) => isAbout(fact, 'unfenced') && !(fact.type === 'wrote' && fact.value === 'A'),
-    );
+    await a.heardWhere('its late write', STEP_TIMEOUT_MS, isLateOutcome);
     for (const bucket of BUCKET_NAMES) {
       const found = await store.bucket(bucket).get(KEY);
       note({ type: 'found', bucket, value: found === undefined ? null : new TextDecoder().decode(found.value) });
@@ -69,6 +65,8 @@ export async function tellStory(ensemble: LocalEnsemble, fence: boolean, signal:
   return events.toSorted((x, y) => x.at - y.at);
 }
 
-function isAbout(fact: StoryFact, bucket: BucketName): boolean {
-  return 'bucket' in fact && fact.bucket === bucket;
+/** What became of the late write at the unfenced bucket, accepted or not. */
+function isLateOutcome(fact: StoryFact): boolean {
+  if (fact.type !== 'wrote' && fact.type !== 'refused') return false;
+  return fact.bucket === 'unfenced' && !(fact.type === 'wrote' && fact.value === 'A');
 }

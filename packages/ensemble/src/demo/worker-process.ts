@@ -41,20 +41,21 @@ export class WorkerProcess {
     this.#child.stdin?.write(`${command}\n`);
   }
 
-  /** Resolves with the first event of that type that `matches`. Rejects when the worker fails or ends, or after `timeoutMs`. */
-  async heard(
-    type: StoryFact['type'],
-    timeoutMs: number,
-    matches: (fact: StoryFact) => boolean = () => true,
-  ): Promise<void> {
+  /** Resolves when it has recorded such a fact. Rejects when it fails or ends before, or after `timeoutMs`. */
+  heard(type: StoryFact['type'], timeoutMs: number): Promise<void> {
+    return this.heardWhere(`"${type}"`, timeoutMs, (fact) => fact.type === type);
+  }
+
+  /** As {@link heard}, for facts that `matches`; `what` names them in errors. */
+  async heardWhere(what: string, timeoutMs: number, matches: (fact: StoryFact) => boolean): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
-      if (this.#events.some(({ fact }) => fact.type === type && matches(fact))) return;
+      if (this.#events.some(({ fact }) => matches(fact))) return;
       const failure = this.#events.find(({ fact }) => fact.type === 'failed')?.fact;
       if (failure?.type === 'failed') throw new Error(`process ${this.#who} failed: ${failure.message}`);
-      if (this.#ended) throw new Error(`process ${this.#who} ended before it recorded "${type}"`);
+      if (this.#ended) throw new Error(`process ${this.#who} ended before it recorded ${what}`);
       const leftMs = deadline - performance.now();
-      if (leftMs <= 0) throw new Error(`process ${this.#who} did not record "${type}" within ${timeoutMs / 1_000} s`);
+      if (leftMs <= 0) throw new Error(`process ${this.#who} did not record ${what} within ${timeoutMs / 1_000} s`);
       await this.#next(leftMs);
     }
   }

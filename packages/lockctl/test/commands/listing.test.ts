@@ -1,0 +1,131 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { runLockctl } from '../../src/program.ts';
+import { FakeClient } from '../support/fake-client.ts';
+import { FakeEnvironment } from '../support/fake-environment.ts';
+
+let outside: FakeEnvironment;
+let client: FakeClient;
+const run = (...args: string[]) => runLockctl(args, outside);
+const cells = () =>
+  outside.output
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(/\s{2,}/));
+
+beforeEach(() => {
+  outside = new FakeEnvironment();
+  client = new FakeClient();
+  outside.client = client;
+});
+
+const holder = { session: 5, label: 'worker 1', token: 41, acquireIndex: 41, since: 970_000, grantedAt: 980_000 };
+const waiter = { session: 6, label: '', token: 0, acquireIndex: 44, since: 995_000, grantedAt: 0 };
+
+describe('locks', () => {
+  it('shows holder, token, since and waiters of each', async () => {
+    client.summaries = [{ lock: 'accounts/42', holders: [holder], waiters: 3 }];
+    expect(await run('locks', 'acc')).toBe(0);
+    expect(client.calls).toEqual([['locks', 'acc']]);
+    expect(cells()).toEqual([
+      ['LOCK', 'TOKEN', 'SESSION', 'HOLDER', 'HELD', 'WAITERS'],
+      ['accounts/42', '41', '5', 'worker 1', '20s', '3'],
+    ]);
+  });
+
+  it('says so when there is none', async () => {
+    await run('locks');
+    expect(outside.output).toBe('No lock is held.\n');
+  });
+
+  it('is one JSON document for scripts', async () => {
+    client.summaries = [{ lock: 'a', holders: [holder], waiters: 0 }];
+    await run('locks', '--json');
+    expect(JSON.parse(outside.output)).toEqual({ locks: client.summaries });
+  });
+});
+
+describe('show', () => {
+  it('lists the holder and the queue in order, with ages', async () => {
+    client.holders = [holder];
+    client.waiters = [waiter];
+    expect(await run('show', 'accounts/42')).toBe(0);
+    expect(outside.output).toBe(
+      [
+        '#  STATE  TOKEN  SESSION  LABEL     QUEUED  HELD  ACQUIRE',
+        '1  holds  41     5        worker 1  30s     20s   41',
+        '2  waits  -      6                  5s      -     44',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('says so when nobody holds it', async () => {
+    await run('show', 'idle');
+    expect(outside.output).toBe('Nobody holds lock "idle" or waits for it.\n');
+  });
+});
+
+describe('sessions', () => {
+  it('shows what each holds', async () => {
+    client.sessionSummaries = [
+      { session: 5, label: 'x', timeoutMs: 10_000, createdAt: 0, holds: 1, waits: 2, ephemerals: 3 },
+    ];
+    expect(await run('sessions')).toBe(0);
+    expect(cells()[1]).toEqual(['5', 'x', '16m', '10s', '1', '2', '3']);
+  });
+
+  it('can be closed by force', async () => {
+    expect(await run('session', 'close', '5')).toBe(0);
+    expect(client.calls).toEqual([['closeSession', 5]]);
+    expect(outside.output).toContain('Session 5 is closed');
+  });
+});
+
+describe('the node commands', () => {
+  it('write a value from the command line or from standard input', async () => {
+    outside.input = 'from a pipe\n';
+    expect(await run('create', '/a', 'text')).toBe(0);
+    expect(await run('create', '/b')).toBe(0);
+    expect(await run('create', '/c-', '-', '--sequential')).toBe(0);
+    expect(await run('set', '/a', '-', '--version', '3')).toBe(0);
+    expect(await run('set', '/a', 'y')).toBe(0);
+    expect(await run('delete', '/a', '--version', '4')).toBe(0);
+    expect(client.calls).toEqual([
+      ['create', '/a', 'text', { sequential: false }],
+      ['create', '/b', '', { sequential: false }],
+      ['create', '/c-', 'from a pipe\n', { sequential: true }],
+      ['set', '/a', 'from a pipe\n', { version: 3 }],
+      ['set', '/a', 'y', {}],
+      ['delete', '/a', { version: 4 }],
+    ]);
+    expect(outside.output).toBe('/a\n/b\n/c-\nversion 2\nversion 2\n');
+  });
+
+  it('get writes the bytes as they are', async () => {
+    client.data = new Uint8Array([0, 255, 10]);
+    expect(await run('get', '/a')).toBe(0);
+    expect(outside.bytes).toEqual([new Uint8Array([0, 255, 10])]);
+    expect(outside.output).toBe('');
+  });
+
+  it('get --json gives base64, and text only where the bytes are text', async () => {
+    client.data = new Uint8Array([0xff]);
+    await run('get', '/a', '--json');
+    expect(JSON.parse(outside.output)).toMatchObject({ path: '/a', data: '/w==', text: null });
+  });
+
+  it('ls prints one name a line, escaped', async () => {
+    client.names = ['a', 'b\nc'];
+    await run('ls', '/');
+    expect(outside.output).toBe('a\nb\\u000ac\n');
+  });
+
+  it('stat prints the fields with their indexes, and fails for a node that does not exist', async () => {
+    expect(await run('stat', '/a')).toBe(0);
+    expect(outside.output).toContain('created   1970-01-01T00:00:00.000Z at index 7');
+    client.stat = undefined;
+    expect(await run('stat', '/none')).toBe(1);
+    expect(outside.errors).toContain('no node exists at "/none"; see what is there with "lockctl ls"');
+  });
+});

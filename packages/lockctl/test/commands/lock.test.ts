@@ -1,0 +1,161 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { LOST_GRACE_MS } from '../../src/commands/lock.ts';
+import type { LockAttempt } from '../../src/ensemble-client.ts';
+import { runLockctl } from '../../src/program.ts';
+import { CodedError, FakeClient, FakeHeld } from '../support/fake-client.ts';
+import { FakeEnvironment } from '../support/fake-environment.ts';
+
+let outside: FakeEnvironment;
+let held: FakeHeld;
+let client: FakeClient;
+const lock = (...args: string[]) => runLockctl(['lock', 'demo', ...args], outside);
+
+beforeEach(() => {
+  outside = new FakeEnvironment();
+  held = new FakeHeld(41);
+  client = new FakeClient(held);
+  outside.client = client;
+});
+
+describe('a command under a lock', () => {
+  it('finds the name and the token in its environment, beside what was there', async () => {
+    outside.onStart = (child) => child.end({ exitCode: 0 });
+    expect(await lock('--', 'sh', '-c', 'echo $HOLDFAST_TOKEN')).toBe(0);
+    expect(outside.children[0]?.options).toEqual({
+      command: 'sh',
+      args: ['-c', 'echo $HOLDFAST_TOKEN'],
+      variables: { PATH: '/bin', HOLDFAST_LOCK: 'demo', HOLDFAST_TOKEN: '41' },
+    });
+  });
+
+  it('keeps its own options, also after options of lockctl', async () => {
+    outside.onStart = (child) => child.end({ exitCode: 0 });
+    expect(await lock('--wait', '5s', '--session-timeout', '3s', '--', 'ls', '--json', '--', '-x')).toBe(0);
+    expect(outside.children[0]?.options.args).toEqual(['--json', '--', '-x']);
+    expect(client.calls).toEqual([['tryAcquire', 'demo', 5_000]]);
+    expect(outside.connections[0]?.sessionTimeoutMs).toBe(3_000);
+  });
+
+  it('ends lockctl with its exit code, and the lock is released', async () => {
+    outside.onStart = (child) => child.end({ exitCode: 7 });
+    expect(await lock('--', 'false')).toBe(7);
+    expect(held.released).toBe(1);
+    expect(client.closed).toBe(1);
+    expect(outside.errors).toBe('');
+    expect(outside.listeners).toBe(0);
+  });
+
+  it('that cannot be started ends with 127 and gives the lock back', async () => {
+    outside.onStart = (child) => child.end({ exitCode: 127, startFailure: 'command "nope" was not found' });
+    expect(await lock('--', 'nope')).toBe(127);
+    expect(outside.errors).toBe('lockctl: command "nope" was not found\n');
+    expect(held.released).toBe(1);
+  });
+
+  it('gets the signals that lockctl gets, and keeps the lock until it has ended', async () => {
+    outside.onStart = (child) => {
+      queueMicrotask(() => {
+        outside.send('SIGTERM');
+        expect(held.released).toBe(0);
+        child.end({ exitCode: 143 });
+      });
+    };
+    expect(await lock('--', 'sleep', '100')).toBe(143);
+    expect(outside.children[0]?.signals).toEqual(['SIGTERM']);
+    expect(held.released).toBe(1);
+  });
+
+  it('is not left without its lock by Ctrl-Z', async () => {
+    outside.onStart = (child) => {
+      queueMicrotask(() => {
+        outside.send('SIGTSTP');
+        child.end({ exitCode: 0 });
+      });
+    };
+    expect(await lock('--', 'true')).toBe(0);
+    expect(outside.children[0]?.signals).toEqual([]);
+    expect(outside.errors).toContain('Ctrl-Z is ignored');
+  });
+});
+
+describe('a lock that is lost while the command runs', () => {
+  it('ends the process group, and lockctl with 76', async () => {
+    outside.onStart = () => queueMicrotask(() => held.lose());
+    expect(await lock('--', 'sleep', '100')).toBe(76);
+    expect(outside.children[0]?.terminations).toEqual([LOST_GRACE_MS]);
+    expect(outside.errors).toContain('lockctl: lock "demo" is lost; ending the command\n');
+    expect(outside.errors).toContain('was lost while the command ran');
+    expect(held.released).toBe(0);
+  });
+
+  it('is told by 76 though the command itself ended well', async () => {
+    held.releaseFailure = new CodedError('LOCK_LOST', 'revoked');
+    outside.onStart = (child) => child.end({ exitCode: 0 });
+    expect(await lock('--', 'true')).toBe(76);
+  });
+
+  it('before the command was started does not start it', async () => {
+    held.lose();
+    expect(await lock('--', 'true')).toBe(76);
+    expect(outside.children).toEqual([]);
+  });
+});
+
+describe('a release that is not answered', () => {
+  it('is told, and leaves the exit code to the command', async () => {
+    held.releaseFailure = new CodedError('TIMEOUT', 'no answer');
+    outside.onStart = (child) => child.end({ exitCode: 3 });
+    expect(await lock('--', 'true')).toBe(3);
+    expect(outside.errors).toContain('goes with its session: no answer');
+  });
+});
+
+describe('a lock that is not acquired in time', () => {
+  it('ends lockctl with 75 and names the holder', async () => {
+    const holder = { session: 9, label: 'worker\u001b[2J', token: 57 };
+    client.attempt = () => Promise.resolve({ acquired: false, reason: 'timeout', holder });
+    expect(await lock('--wait', '2s', '--', 'true')).toBe(75);
+    expect(outside.errors).toBe(
+      'lockctl: lock "demo" was not acquired within 2 s, held by session 9 (worker\\u001b[2J) with token 57; see its queue with "lockctl show", or wait longer with --wait\n',
+    );
+    expect(outside.children).toEqual([]);
+  });
+
+  it('is not waited for with --wait 0', async () => {
+    client.attempt = () => Promise.resolve({ acquired: false, reason: 'held' });
+    expect(await lock('--wait', '0', '--', 'true')).toBe(75);
+    expect(client.calls).toEqual([['tryAcquire', 'demo', 0]]);
+    expect(outside.errors).toContain('lock "demo" is not free;');
+  });
+});
+
+describe('a signal during the wait', () => {
+  const untilAborted = (signal: AbortSignal): Promise<LockAttempt> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+
+  it.for([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('%s cancels it and ends lockctl with %i', async ([signal, exitCode]) => {
+    client.attempt = (aborted) => {
+      queueMicrotask(() => outside.send(signal));
+      return untilAborted(aborted);
+    };
+    expect(await lock('--', 'true')).toBe(exitCode);
+    expect(outside.children).toEqual([]);
+    expect(client.closed).toBe(1);
+    expect(outside.errors).toBe('');
+  });
+
+  it('that comes together with the grant gives the lock back', async () => {
+    client.attempt = () => {
+      outside.send('SIGINT');
+      return Promise.resolve({ acquired: true, held });
+    };
+    expect(await lock('--', 'true')).toBe(130);
+    expect(held.released).toBe(1);
+    expect(outside.children).toEqual([]);
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+
+import { runLockctl } from '../../src/program.ts';
+import { FakeEnvironment } from '../support/fake-environment.ts';
+
+const server = (id: number, fields: object = {}) =>
+  Response.json({
+    id,
+    role: id === 1 ? 'leader' : 'follower',
+    term: 3,
+    leader: 1,
+    commitIndex: 100,
+    appliedIndex: 100,
+    sessions: 2,
+    locks: 1,
+    version: '0.1.0',
+    ...fields,
+  });
+
+function refused(): Error {
+  return new TypeError('fetch failed', { cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) });
+}
+
+function ensemble(answers: Readonly<Record<string, Response | Error>>): FakeEnvironment {
+  const outside = new FakeEnvironment();
+  outside.variables['HOLDFAST_SERVERS'] = Object.keys(answers).join(',');
+  outside.answers = answers;
+  return outside;
+}
+
+describe('status', () => {
+  it('shows roles, terms, indexes and lag, and servers that do not answer', async () => {
+    const outside = ensemble({ 'a:1': server(1), 'b:2': server(2, { appliedIndex: 90 }), 'c:3': refused() });
+    expect(await runLockctl(['status'], outside)).toBe(0);
+    expect(outside.output.split('\n').map((line) => line.split(/\s{2,}/))).toEqual([
+      ['SERVER', 'ADDRESS', 'ROLE', 'TERM', 'LEADER', 'COMMIT', 'APPLIED', 'LAG', 'SESSIONS', 'LOCKS', 'VERSION'],
+      ['1', 'a:1', 'leader', '3', '1', '100', '100', '0', '2', '1', '0.1.0'],
+      ['2', 'b:2', 'follower', '3', '1', '100', '90', '10', '2', '1', '0.1.0'],
+      ['-', 'c:3', 'unreachable (refused: nothing listens there)'],
+      [''],
+    ]);
+    expect(outside.connections).toEqual([]);
+    expect(outside.requested).toContain('http://a:1/status');
+  });
+
+  it('is one JSON document for scripts', async () => {
+    const outside = ensemble({ 'a:1': server(1), 'b:2': refused() });
+    expect(await runLockctl(['--json', 'status'], outside)).toBe(0);
+    expect(JSON.parse(outside.output)).toEqual({
+      servers: [
+        expect.objectContaining({ address: 'a:1', reachable: true, role: 'leader', lag: 0 }),
+        { address: 'b:2', reachable: false, problem: 'refused: nothing listens there' },
+      ],
+    });
+  });
+
+  it('fails when no server answers, after having shown each', async () => {
+    const outside = ensemble({
+      'a:1': refused(),
+      'b:2': new Response('no', { status: 500 }),
+      'c:3': Response.json([]),
+    });
+    expect(await runLockctl(['status'], outside)).toBe(1);
+    expect(outside.output).toContain('answered 500');
+    expect(outside.output).toContain('what answers there is not a lockd');
+    expect(outside.errors).toContain('no server answered; is the ensemble running?');
+  });
+
+  it('fails when none knows a leader', async () => {
+    const outside = ensemble({ 'a:1': server(1, { role: 'candidate', leader: 0 }) });
+    expect(await runLockctl(['status'], outside)).toBe(1);
+    expect(outside.errors).toContain('no server knows a leader; a majority of the servers must run');
+  });
+});

@@ -1,0 +1,89 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { runLockctl } from '../src/program.ts';
+import { CodedError, FakeClient } from './support/fake-client.ts';
+import { FakeEnvironment } from './support/fake-environment.ts';
+
+let outside: FakeEnvironment;
+let client: FakeClient;
+const run = (...args: string[]) => runLockctl(args, outside);
+
+beforeEach(() => {
+  outside = new FakeEnvironment();
+  client = new FakeClient();
+  outside.client = client;
+});
+
+describe('the command line', () => {
+  it.for([
+    [['frobnicate'], "unknown command 'frobnicate'"],
+    [['ls'], "missing required argument 'path'"],
+    [['ls', '/', '/x'], 'too many arguments'],
+    [['--servers', 'nowhere', 'locks'], 'is not host:port'],
+    [['--timeout', '10', 'locks'], 'A duration is a number with a unit'],
+    [['session', 'close', 'abc'], 'A session is named by its number'],
+    [['set', '/a', 'x', '--version', '-1'], '--version'],
+    [['lock', 'demo'], "missing required argument 'command'"],
+    [['lock', 'demo', 'sh', '-c', 'true'], "unknown option '-c'"],
+    [['lock', 'demo', '--mode', 'shared', '--', 'true'], 'this version has exclusive locks only'],
+    [['lock', 'demo', '--mode', 'odd', '--', 'true'], 'there is no such mode'],
+  ] as const)('refuses %j with exit code 2 and a reason on standard error', async ([args, reason]) => {
+    expect(await run(...args)).toBe(2);
+    expect(outside.errors).toContain(reason);
+    expect(outside.errors).toMatch(/^lockctl: /);
+    expect(outside.output).toBe('');
+    expect(outside.connections).toEqual([]);
+  });
+
+  it('shows help on standard output with exit code 0', async () => {
+    expect(await run('--help')).toBe(0);
+    expect(outside.output).toContain('Usage: lockctl');
+    expect(await run('lock', '--help')).toBe(0);
+    expect(outside.output).toContain('HOLDFAST_TOKEN');
+  });
+
+  it('takes a leading "--", which package runners pass on', async () => {
+    expect(await run('--', 'ls', '/')).toBe(0);
+  });
+
+  it('connects to the local ensemble by default, labelled, with 10 s', async () => {
+    await run('ls', '/');
+    expect(outside.connections).toEqual([
+      {
+        servers: ['127.0.0.1:7101', '127.0.0.1:7102', '127.0.0.1:7103'],
+        timeoutMs: 10_000,
+        label: 'lockctl test',
+      },
+    ]);
+  });
+
+  it('takes servers from HOLDFAST_SERVERS, and rather from --servers', async () => {
+    outside.variables['HOLDFAST_SERVERS'] = 'a:1,b:2';
+    await run('ls', '/');
+    await run('--servers', 'c:3', '--timeout', '500ms', 'ls', '/');
+    await run('ls', '/', '--servers', 'd:4');
+    expect(outside.connections.map(({ servers }) => servers)).toEqual([['a:1', 'b:2'], ['c:3'], ['d:4']]);
+    expect(outside.connections[1]?.timeoutMs).toBe(500);
+  });
+
+  it('refuses a wrong HOLDFAST_SERVERS by its name', async () => {
+    outside.variables['HOLDFAST_SERVERS'] = 'nonsense';
+    expect(await run('ls', '/')).toBe(2);
+    expect(outside.errors).toBe('lockctl: HOLDFAST_SERVERS: "nonsense" is not host:port with a port from 1 to 65535\n');
+  });
+
+  it('says in one line what to do when no ensemble answers', async () => {
+    outside.client = new CodedError('CONNECTION_FAILED', 'none of 127.0.0.1:7101 could be reached');
+    expect(await run('locks')).toBe(1);
+    expect(outside.errors).toBe(
+      'lockctl: none of 127.0.0.1:7101 could be reached; is the ensemble running? Name its servers with --servers or HOLDFAST_SERVERS\n',
+    );
+  });
+
+  it('closes its client, after a failure too', async () => {
+    await run('ls', '/');
+    client.stat = undefined;
+    expect(await run('stat', '/none')).toBe(1);
+    expect(client.closed).toBe(2);
+  });
+});

@@ -1,0 +1,129 @@
+// A client whose lock the test grants, loses and revokes, and whose other calls answer from what the test put in.
+
+import type { LockSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
+
+import type { EnsembleClient, HeldLock, LockAttempt } from '../../src/ensemble-client.ts';
+
+export class CodedError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export class FakeHeld implements HeldLock {
+  readonly token: number;
+  released = 0;
+  releaseFailure: Error | undefined;
+  readonly #lost = new AbortController();
+
+  constructor(token: number) {
+    this.token = token;
+  }
+
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  assertHeld(): void {
+    if (this.signal.aborted) throw new CodedError('LOCK_LOST', 'the lock is lost');
+  }
+
+  release(): Promise<void> {
+    this.released += 1;
+    return this.releaseFailure === undefined ? Promise.resolve() : Promise.reject(this.releaseFailure);
+  }
+
+  lose(): void {
+    this.#lost.abort(new CodedError('LOCK_LOST', 'the lock is lost'));
+  }
+}
+
+export const STAT: Stat = {
+  czxid: 7,
+  mzxid: 9,
+  pzxid: 7,
+  ctime: 0,
+  mtime: 1_000,
+  version: 2,
+  cversion: 0,
+  aversion: 0,
+  ephemeralOwner: 0,
+  dataLength: 5,
+  numChildren: 0,
+};
+
+export class FakeClient implements EnsembleClient {
+  closed = 0;
+  readonly calls: unknown[][] = [];
+  /** What the lock answers; by default it is held at once. */
+  attempt: (signal: AbortSignal) => Promise<LockAttempt>;
+  summaries: LockSummary[] = [];
+  holders: QueueEntry[] = [];
+  waiters: QueueEntry[] = [];
+  sessionSummaries: SessionSummary[] = [];
+  data = new Uint8Array();
+  stat: Stat | undefined = STAT;
+  names: string[] = [];
+
+  constructor(held: HeldLock = new FakeHeld(41)) {
+    this.attempt = () => Promise.resolve({ acquired: true, held });
+  }
+
+  lock(name: string): ReturnType<EnsembleClient['lock']> {
+    return {
+      acquire: async ({ signal }) => {
+        this.calls.push(['acquire', name]);
+        const attempt = await this.attempt(signal);
+        if (attempt.acquired) return attempt.held;
+        throw new CodedError('TIMEOUT', 'not acquired');
+      },
+      tryAcquire: ({ waitMs, signal }) => {
+        this.calls.push(['tryAcquire', name, waitMs]);
+        return this.attempt(signal);
+      },
+    };
+  }
+
+  readonly nodes: EnsembleClient['nodes'] = {
+    create: (path, data, options) => this.#answer(['create', path, text(data), options], { path, stat: STAT }),
+    get: (path) => this.#answer(['get', path], { data: this.data, stat: STAT }),
+    exists: (path) => this.#answer(['exists', path], this.stat),
+    set: (path, data, options) => this.#answer(['set', path, text(data), options], STAT),
+    delete: (path, options) => this.#answer(['delete', path, options], undefined),
+    children: (path) => this.#answer(['children', path], { names: this.names, stat: STAT }),
+  };
+
+  readonly admin: EnsembleClient['admin'] = {
+    locks: (prefix) => {
+      this.calls.push(['locks', prefix]);
+      return iterate(this.summaries);
+    },
+    lock: (name) => {
+      const { holders, waiters } = this;
+      return this.#answer(['show', name], { holders, waiters, truncated: false });
+    },
+    sessions: () => iterate(this.sessionSummaries),
+    closeSession: (session) => this.#answer(['closeSession', session], undefined),
+  };
+
+  close(): Promise<void> {
+    this.closed += 1;
+    return Promise.resolve();
+  }
+
+  #answer<T>(call: unknown[], answer: T): Promise<T> {
+    this.calls.push(call);
+    return Promise.resolve(answer);
+  }
+}
+
+async function* iterate<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+function text(data: Uint8Array): string {
+  return new TextDecoder().decode(data);
+}

@@ -1,1 +1,27 @@
-export {};
+/**
+ * The Holdfast SDK: sessions, nodes, and locks whose every grant carries a fencing token.
+ *
+ * @example
+ * const client = await connect({ servers: ['127.0.0.1:7101', '127.0.0.1:7102', '127.0.0.1:7103'] });
+ * await client.lock('accounts/42').withLock(async (held) => {
+ *   await store.put('42', value, { token: held.token });
+ * });
+ * await client.close();
+ *
+ * @packageDocumentation
+ */
+
+export type { Consistency, Holder, LockSummary, Member, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
+export type { Logger } from '@holdfast/runtime';
+export type { Admin, LockDetails } from './admin.ts';
+export type { Client, ClientStatus } from './client.ts';
+export { connect } from './connect.ts';
+export * from './errors.ts';
+export type { ClientEvent, ClientEventListener, ClientEvents, ClientState } from './events.ts';
+export type { HeldLock } from './locks/held-lock.ts';
+export type { AcquireOptions, Lock, TryAcquireOptions, TryAcquireResult } from './locks/lock.ts';
+export { tokenText } from './locks/token-text.ts';
+export type { CreateOptions, Nodes, ReadOptions, VersionOptions } from './nodes.ts';
+export type { ConnectOptions } from './options.ts';
+export type { CallOptions } from './session/call.ts';
+export type { ClientRuntime } from './session/session.ts';

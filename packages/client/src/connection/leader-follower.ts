@@ -1,0 +1,78 @@
+/**
+ * Moves an attached session to the leader when the leadership changes: after a random delay, so that not all clients move at once,
+ * and over a connection that is welcomed before the present one is given up. Once a change: if it fails, the session stays where it is.
+ */
+
+import type { Clock, Logger, Random, Timer } from '@holdfast/runtime';
+import type { Connector } from './connector.ts';
+import type { ServerConnection } from './server-connection.ts';
+import type { ServerList } from './server-list.ts';
+
+const MIN_DELAY_MS = 20;
+const SPREAD_MS = 400;
+
+export interface Movable {
+  /** The server to which the session is attached; undefined while it is not. */
+  currentServer(): number | undefined;
+  moveTo(connection: ServerConnection): void;
+}
+
+export class LeaderFollower {
+  readonly #servers: ServerList;
+  readonly #connector: Connector;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #logger: Logger;
+  readonly #session: Movable;
+  #timer: Timer | undefined;
+  #moving = false;
+  #triedLeader = 0;
+
+  constructor(
+    servers: ServerList,
+    connector: Connector,
+    deps: { readonly clock: Clock; readonly random: Random; readonly logger: Logger },
+    session: Movable,
+  ) {
+    this.#servers = servers;
+    this.#connector = connector;
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+    this.#logger = deps.logger;
+    this.#session = session;
+  }
+
+  /** The leader may be another than before. */
+  leaderChanged(): void {
+    const { leader } = this.#servers;
+    const current = this.#session.currentServer();
+    if (leader === current) this.#triedLeader = 0;
+    if (leader === 0 || current === undefined || leader === current || leader === this.#triedLeader) return;
+    if (this.#timer !== undefined || this.#moving || this.#servers.leaderAddress() === undefined) return;
+    const delayMs = MIN_DELAY_MS + this.#random.next() * SPREAD_MS;
+    this.#timer = this.#clock.setTimer(delayMs, () => {
+      this.#timer = undefined;
+      this.#move().catch((error: unknown) => this.#logger.error({ error }, 'moving to the leader failed'));
+    });
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  async #move(): Promise<void> {
+    const current = this.#session.currentServer();
+    if (current === undefined) return;
+    this.#moving = true;
+    this.#triedLeader = this.#servers.leader;
+    try {
+      const connection = await this.#connector.connectToLeader(current);
+      if (connection === undefined) return;
+      if (this.#session.currentServer() === current && connection.open) this.#session.moveTo(connection);
+      else connection.destroy('the session is elsewhere already');
+    } finally {
+      this.#moving = false;
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * What one side has to say in one turn of the event loop, sent as one frame in the check phase: after every readable socket has been
+ * read, so that the replies to all of them leave together. Only a turn with very much to say is split into several frames.
+ */
+
+import { encodeClientFrame, type ClientMessage } from '@holdfast/protocol';
+import type { Clock, Connection } from '@holdfast/runtime';
+import { instantOf, type Instant } from '../session/lease.ts';
+
+/** Far enough below the limit of a frame that one message of the largest size still fits on top. */
+const SPLIT_BYTES = 1024 * 1024;
+const MESSAGE_OVERHEAD_BYTES = 64;
+
+export class Outbox {
+  readonly #clock: Clock;
+  readonly #socket: Connection;
+  #messages: ClientMessage[] = [];
+  #turn: Instant | undefined;
+  readonly #flush = (): void => this.#send();
+
+  constructor(clock: Clock, socket: Connection) {
+    this.#clock = clock;
+    this.#socket = socket;
+  }
+
+  /**
+   * Queues the message for this turn's frame. Returns the moment at which the turn began to gather: never later than the moment
+   * of sending, so it is what a lease may count from.
+   */
+  post(message: ClientMessage): Instant {
+    if (this.#turn === undefined) {
+      this.#turn = instantOf(this.#clock);
+      this.#clock.afterPoll(this.#flush);
+    }
+    this.#messages.push(message);
+    return this.#turn;
+  }
+
+  #send(): void {
+    const messages = this.#messages;
+    this.#messages = [];
+    this.#turn = undefined;
+    if (!this.#socket.open) return;
+    let start = 0;
+    let bytes = 0;
+    for (let next = 0; next < messages.length; next += 1) {
+      bytes += estimateBytes(messages[next]);
+      if (bytes < SPLIT_BYTES) continue;
+      this.#socket.send(encodeClientFrame(messages.slice(start, next + 1)));
+      start = next + 1;
+      bytes = 0;
+    }
+    if (start === messages.length) return;
+    this.#socket.send(encodeClientFrame(start === 0 ? messages : messages.slice(start)));
+  }
+}
+
+function estimateBytes(message: ClientMessage | undefined): number {
+  if (message === undefined) return 0;
+  switch (message.type) {
+    case 'attach':
+    case 'request':
+      return MESSAGE_OVERHEAD_BYTES + message.payload.length;
+    case 'read':
+      return MESSAGE_OVERHEAD_BYTES + 4_096;
+    case 'hello':
+    case 'heartbeat':
+    case 'ping':
+      return MESSAGE_OVERHEAD_BYTES;
+  }
+}

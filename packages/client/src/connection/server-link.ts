@@ -1,0 +1,205 @@
+/**
+ * The session's link to whichever server serves it: finds one, attaches there, notices when it is lost or answers no more, and goes to
+ * the next. Tells its owner what it hears; what a session is made of, it does not know.
+ */
+
+import { encodeCommand } from '@holdfast/protocol';
+import type { Command, ErrorCode, Member, Reply, ServerMessage } from '@holdfast/protocol';
+import type { Clock, Logger, Network, Random } from '@holdfast/runtime';
+import type { HoldfastError } from '../errors.ts';
+import { LazyTimer } from '../lazy-timer.ts';
+import type { ResolvedOptions } from '../options.ts';
+import { errorFromServer } from '../server-error.ts';
+import type { Instant } from '../session/lease.ts';
+import { Connector, unreachable } from './connector.ts';
+import { LeaderFollower } from './leader-follower.ts';
+import type { ServerConnection } from './server-connection.ts';
+import { ServerList } from './server-list.ts';
+
+/** A connection that was lost sooner than this after it was attached counts as a failed attempt. */
+const STABLE_AFTER_MS = 1_000;
+const MIN_ATTACH_TIMEOUT_MS = 500;
+const MAX_ATTACH_TIMEOUT_MS = 3_000;
+
+export type AttachedReply = Extract<Reply, { readonly type: 'attached' }>;
+
+export interface LinkOwner {
+  attachCommand(): Command;
+  /** True while the server owes an answer to anything but the attach. */
+  awaitsAnswer(): boolean;
+  /** A server has welcomed this client, and the attach is on its way: reads may follow it. What was attached before is so no more. */
+  linked(connection: ServerConnection): void;
+  /** The lease counts from `sentAt`. */
+  attached(reply: AttachedReply, connection: ServerConnection, sentAt: Instant): void;
+  /** The ensemble refuses the session; true when another attempt may succeed. */
+  attachRefused(error: HoldfastError): boolean;
+  message(message: ServerMessage): void;
+  lost(server: string, reason: string): void;
+  /** Every configured server refuses this client, before it was ever attached. */
+  refused(error: HoldfastError): void;
+}
+
+interface Attachment {
+  readonly connection: ServerConnection;
+  readonly attach: number;
+  readonly sentAt: Instant;
+  /** Undefined until the ensemble has answered. */
+  attachedAtMs: number | undefined;
+}
+
+export class ServerLink {
+  readonly #options: ResolvedOptions;
+  readonly #owner: LinkOwner;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #servers: ServerList;
+  readonly #connector: Connector;
+  readonly #leaderFollower: LeaderFollower;
+  readonly #attachTimer: LazyTimer;
+  #attachment: Attachment | undefined;
+  #attaches = 0;
+  #everAttached = false;
+  #stopped = false;
+
+  constructor(
+    options: ResolvedOptions,
+    owner: LinkOwner,
+    deps: { readonly clock: Clock; readonly network: Network; readonly random: Random; readonly logger: Logger },
+  ) {
+    const { clock } = deps;
+    this.#options = options;
+    this.#owner = owner;
+    this.#clock = clock;
+    this.#logger = deps.logger;
+    this.#servers = new ServerList(options.servers, deps);
+    this.#connector = new Connector(options, this.#servers, deps);
+    this.#leaderFollower = new LeaderFollower(this.#servers, this.#connector, deps, {
+      currentServer: () => this.server?.id,
+      moveTo: (connection) => this.#attach(connection),
+    });
+    this.#attachTimer = new LazyTimer(clock, () => this.drop('attach was not answered in time'));
+  }
+
+  /** The server to which the session is attached. */
+  get server(): { readonly id: number; readonly address: string } | undefined {
+    const connection = this.#attachment?.attachedAtMs === undefined ? undefined : this.#attachment.connection;
+    return connection && { id: connection.welcome.server, address: connection.address };
+  }
+
+  get leader(): number {
+    return this.#servers.leader;
+  }
+
+  get members(): readonly Member[] {
+    return this.#servers.members;
+  }
+
+  start(): void {
+    this.#connect(false);
+  }
+
+  /** Sends what this turn has gathered, closes, and connects no more. */
+  stop(reason: string): void {
+    this.#stopped = true;
+    this.#attachTimer.stop();
+    this.#connector.stop();
+    this.#leaderFollower.stop();
+    this.#leave(reason);
+  }
+
+  /** Gives up the present server for another. */
+  drop(reason: string): void {
+    this.#attachment?.connection.destroy(reason);
+  }
+
+  /** Why there is no session yet. */
+  unreachable(): HoldfastError {
+    return this.#servers.refusal ?? unreachable(this.#servers, this.#options.connectTimeoutMs);
+  }
+
+  #connect(delayFirst: boolean): void {
+    const attempt = { delayFirst, untilRefused: !this.#everAttached, preferLeader: this.#options.preferLeader };
+    this.#connector
+      .connect(attempt)
+      .then((connection) => {
+        if (this.#stopped) connection?.destroy('the session is over');
+        else if (connection !== undefined) this.#attach(connection);
+        else if (this.#servers.refusal !== undefined) this.#owner.refused(this.#servers.refusal);
+      })
+      .catch((error: unknown) => this.#logger.error({ error }, 'connecting failed in an unforeseen way'));
+  }
+
+  /** Makes this the session's connection; the one before is given up. */
+  #attach(connection: ServerConnection): void {
+    this.#leave('moved to another server');
+    this.#attaches += 1;
+    const attach = this.#attaches;
+    const sentAt = connection.post({
+      type: 'attach',
+      id: attach,
+      payload: encodeCommand(this.#owner.attachCommand()),
+    });
+    this.#attachment = { connection, attach, sentAt, attachedAtMs: undefined };
+    const patienceMs = this.#options.sessionTimeoutMs / 4;
+    this.#attachTimer.stop();
+    this.#attachTimer.ensure(
+      sentAt.monotonicMs + Math.min(MAX_ATTACH_TIMEOUT_MS, Math.max(MIN_ATTACH_TIMEOUT_MS, patienceMs)),
+    );
+    this.#owner.linked(connection);
+    connection.setHandler({
+      message: (message) => this.#receive(message, connection),
+      awaitsAnswer: () => this.#attachment?.attachedAtMs === undefined || this.#owner.awaitsAnswer(),
+      closed: (reason, code) => this.#disconnected(connection, reason, code),
+    });
+  }
+
+  #leave(reason: string): void {
+    const connection = this.#attachment?.connection;
+    this.#attachment = undefined;
+    connection?.dropHandler();
+    connection?.close(reason);
+  }
+
+  #receive(message: ServerMessage, connection: ServerConnection): void {
+    if (this.#attachment?.connection !== connection) return;
+    if (message.type === 'attached') {
+      this.#attachAnswered(message.id, message.index, message.reply, this.#attachment);
+    } else if (message.type === 'leader') {
+      this.#servers.learn(message.leader, message.members);
+      if (this.#options.preferLeader) this.#leaderFollower.leaderChanged();
+    } else this.#owner.message(message);
+  }
+
+  #attachAnswered(id: number, index: number, reply: Reply, attachment: Attachment): void {
+    if (id !== attachment.attach || attachment.attachedAtMs !== undefined) return;
+    if (reply.type !== 'attached') {
+      const code = reply.type === 'error' ? reply.code : 'UNSUPPORTED';
+      const text = reply.type === 'error' ? reply.message : `it was answered with ${reply.type}`;
+      const error = errorFromServer(code, `attach was refused: ${text}`);
+      if (this.#owner.attachRefused(error)) attachment.connection.destroy(error.message);
+      return;
+    }
+    this.#attachTimer.stop();
+    attachment.attachedAtMs = this.#clock.monotonicMs();
+    this.#everAttached = true;
+    this.#owner.message({ type: 'attached', id, index, reply });
+    this.#owner.attached(reply, attachment.connection, attachment.sentAt);
+    if (this.#options.preferLeader) this.#leaderFollower.leaderChanged();
+  }
+
+  #disconnected(connection: ServerConnection, reason: string, code: ErrorCode | undefined): void {
+    const attachment = this.#attachment;
+    if (attachment?.connection !== connection) return;
+    this.#attachment = undefined;
+    this.#attachTimer.stop();
+    this.#servers.failed(connection.address, reason);
+    if (code === 'SESSION_MOVED') {
+      this.#logger.warn({ server: connection.address }, 'somebody else attached with the secret of this session');
+    }
+    const { attachedAtMs } = attachment;
+    const stable = attachedAtMs !== undefined && this.#clock.monotonicMs() - attachedAtMs >= STABLE_AFTER_MS;
+    if (stable) this.#connector.settled();
+    this.#owner.lost(connection.address, reason);
+    if (!this.#stopped) this.#connect(!stable);
+  }
+}

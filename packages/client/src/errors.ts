@@ -1,0 +1,196 @@
+/**
+ * What the SDK throws. Every error has a stable `code`, says whether the same call may succeed later (`retryable`) and whether the
+ * request may have taken effect (`indeterminate`). `instanceof` works across two copies of this package in one process.
+ */
+
+import { ERROR_CODES, type ErrorCode, type LossReason } from '@holdfast/protocol';
+
+/** The protocol's codes, and those that only a client can find. */
+export type HoldfastErrorCode =
+  | ErrorCode
+  /** The hold is over, or may be. */
+  | 'LOCK_LOST'
+  /** The caller's limit passed before the answer came. */
+  | 'TIMEOUT'
+  /** No server could be reached. */
+  | 'CONNECTION_FAILED';
+
+export interface HoldfastErrorOptions {
+  readonly code: HoldfastErrorCode;
+  readonly retryable?: boolean;
+  readonly indeterminate?: boolean;
+  readonly cause?: unknown;
+}
+
+export class HoldfastError extends Error {
+  static {
+    brand(this, 'HoldfastError');
+  }
+  readonly code: HoldfastErrorCode;
+  /** The same call may succeed later, without anybody changing it. */
+  readonly retryable: boolean;
+  /** The request may have taken effect, or may still do so. */
+  readonly indeterminate: boolean;
+
+  constructor(message: string, options: HoldfastErrorOptions) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = options.code;
+    const known = options.code in ERROR_CODES ? ERROR_CODES[options.code as ErrorCode] : undefined;
+    this.retryable = options.retryable ?? known?.retryable ?? false;
+    this.indeterminate = options.indeterminate ?? known?.indeterminate ?? false;
+  }
+}
+
+/**
+ * Why a hold is over. `expired`: the session was not renewed in time, so another may be granted the lock. `revoked`: an operator took
+ * it. `closed`: this client was closed. `released`: the handle was given back.
+ */
+export type LockLossReason = LossReason | 'released';
+
+/** The lock is not held any more, or cannot be known to be. Writes under its token are what the resource must refuse. */
+export class LockLostError extends HoldfastError {
+  static {
+    brand(this, 'LockLostError');
+  }
+  readonly lock: string;
+  readonly reason: LockLossReason;
+
+  constructor(lock: string, reason: LockLossReason, options: { readonly cause?: unknown } = {}) {
+    super(`lock "${lock}" is not held any more: ${LOSS_TEXT[reason]}`, {
+      code: 'LOCK_LOST',
+      retryable: false,
+      indeterminate: false,
+      cause: options.cause,
+    });
+    this.lock = lock;
+    this.reason = reason;
+  }
+}
+
+const LOSS_TEXT: Readonly<Record<LockLossReason, string>> = {
+  expired: 'the session was not renewed in time; another client may hold the lock now',
+  revoked: 'it was taken away by an operator',
+  closed: 'its client was closed',
+  released: 'it was released',
+};
+
+/** The session is over, and with it this client: `connect` makes a new one. */
+export class SessionExpiredError extends HoldfastError {
+  static {
+    brand(this, 'SessionExpiredError');
+  }
+
+  constructor(message: string, options: { readonly indeterminate?: boolean; readonly cause?: unknown } = {}) {
+    super(message, { code: 'SESSION_EXPIRED', ...options });
+  }
+}
+
+/** The caller's limit (`waitMs`, `timeoutMs`) passed. `indeterminate` when a write had left and its answer was still to come. */
+export class TimeoutError extends HoldfastError {
+  static {
+    brand(this, 'TimeoutError');
+  }
+
+  constructor(message: string, options: { readonly indeterminate: boolean; readonly cause?: unknown }) {
+    super(message, { code: 'TIMEOUT', retryable: true, ...options });
+  }
+}
+
+/** No server could be reached, or every one refused this client. */
+export class ConnectionError extends HoldfastError {
+  static {
+    brand(this, 'ConnectionError');
+  }
+
+  constructor(message: string, options: Partial<HoldfastErrorOptions> = {}) {
+    super(message, { code: 'CONNECTION_FAILED', ...(options.code === undefined && { retryable: true }), ...options });
+  }
+}
+
+/** An argument is malformed; nothing was sent, or the server refused it without effect. */
+export class InvalidArgumentError extends HoldfastError {
+  static {
+    brand(this, 'InvalidArgumentError');
+  }
+
+  constructor(message: string, options: Partial<HoldfastErrorOptions> = {}) {
+    super(message, { code: 'INVALID_ARGUMENT', ...options });
+  }
+}
+
+/** The node, session or lock does not exist. */
+export class NotFoundError extends HoldfastError {
+  static {
+    brand(this, 'NotFoundError');
+  }
+}
+
+/** A node exists at that path. */
+export class NodeExistsError extends HoldfastError {
+  static {
+    brand(this, 'NodeExistsError');
+  }
+}
+
+/** The node's version is not the one demanded. */
+export class BadVersionError extends HoldfastError {
+  static {
+    brand(this, 'BadVersionError');
+  }
+}
+
+/** The node has children. */
+export class NotEmptyError extends HoldfastError {
+  static {
+    brand(this, 'NotEmptyError');
+  }
+}
+
+/** A documented limit would be exceeded. */
+export class LimitExceededError extends HoldfastError {
+  static {
+    brand(this, 'LimitExceededError');
+  }
+
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, { code: 'LIMIT_EXCEEDED', ...options });
+  }
+}
+
+/** This session waits for and holds as many locks as one may. */
+export class AcquireLimitError extends LimitExceededError {
+  static {
+    brand(this, 'AcquireLimitError');
+  }
+}
+
+/** A queue is full, here or at the server; nothing was done. Slow down and try again. */
+export class OverloadedError extends HoldfastError {
+  static {
+    brand(this, 'OverloadedError');
+  }
+
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, { code: 'OVERLOADED', ...options });
+  }
+}
+
+/** The caller may not do that. */
+export class UnauthorizedError extends HoldfastError {
+  static {
+    brand(this, 'UnauthorizedError');
+  }
+}
+
+/** Marks instances by a registered symbol, which another copy of this package knows as well; subclasses made elsewhere keep the ordinary check. */
+function brand(errorClass: { readonly prototype: object }, name: string): void {
+  const mark = Symbol.for(`@holdfast/client:${name}`);
+  Object.defineProperty(errorClass.prototype, mark, { value: true });
+  Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true });
+  Object.defineProperty(errorClass, Symbol.hasInstance, {
+    value(this: unknown, value: unknown): boolean {
+      if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this as typeof Error, value);
+      return typeof value === 'object' && value !== null && mark in value;
+    },
+  });
+}

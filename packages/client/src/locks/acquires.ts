@@ -1,0 +1,207 @@
+/**
+ * The waits and holds of one client, by acquire index: the ensemble's name for each. Brings every grant to its caller only under a
+ * lease that still runs, ends all holds when it has run out, and gives back what nobody owns.
+ */
+
+import type { Acquire, LossReason } from '@holdfast/protocol';
+import { LockLostError, SessionExpiredError, type HoldfastError } from '../errors.ts';
+import { LazyTimer } from '../lazy-timer.ts';
+import { callCommand, callQuery, type CallOptions } from '../session/call.ts';
+import { Request } from '../session/request.ts';
+import type { Session } from '../session/session.ts';
+import { AcquireCall, type AcquireKeeper, type AcquireOutcome, type AcquireRequest } from './acquire-call.ts';
+import { HeldLock, type HoldKeeper } from './held-lock.ts';
+
+/** The lease is looked at so often while there are holds, since the wall clock may jump or the machine may have slept. */
+const LEASE_CHECK_MS = 1_000;
+
+export class Acquires implements AcquireKeeper, HoldKeeper {
+  readonly #session: Session;
+  readonly #waiting = new Map<number, AcquireCall>();
+  readonly #held = new Map<number, HeldLock>();
+  /** Granted under a lease that had run out here; the next renewal proves that the session lives, and they are handed out. */
+  readonly #unconfirmed = new Map<number, AcquireCall>();
+  readonly #leaseTimer: LazyTimer;
+  /** What waits fail with from now on; they need no cancel, since the end of the session takes them away. */
+  #closed: HoldfastError | undefined;
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#leaseTimer = new LazyTimer(session.clock, () => this.#watchLease());
+  }
+
+  get waits(): number {
+    return this.#waiting.size + this.#unconfirmed.size;
+  }
+
+  get holds(): number {
+    return this.#held.size;
+  }
+
+  /** Never rejects. */
+  acquire(request: AcquireRequest): Promise<AcquireOutcome> {
+    return new Promise((resolve) => new AcquireCall(request, this.#session, this, resolve).start());
+  }
+
+  // What acquires ask
+
+  waiting(call: AcquireCall): void {
+    if (this.#closed !== undefined) call.failed(this.#closed);
+    else this.#waiting.set(call.acquireIndex, call);
+  }
+
+  granted(call: AcquireCall): void {
+    this.#waiting.delete(call.acquireIndex);
+    if (this.#closed !== undefined) call.failed(this.#closed);
+    else if (this.remainingMs() > 0) this.#handOut(call);
+    else this.#unconfirmed.set(call.acquireIndex, call);
+  }
+
+  cancel(call: AcquireCall): void {
+    this.#waiting.delete(call.acquireIndex);
+    this.#unconfirmed.delete(call.acquireIndex);
+    this.#giveBack({ type: 'cancel', lock: call.lock, acquireIndex: call.acquireIndex });
+  }
+
+  // What holds ask
+
+  remainingMs(): number {
+    return this.#session.lease.remainingMs();
+  }
+
+  lapsed(): void {
+    this.#leaseTimer.stop();
+    const held = [...this.#held.values()];
+    this.#held.clear();
+    if (held.length > 0) {
+      this.#session.logger.warn(
+        { sessionId: this.#session.id, holds: held.length },
+        'the lease ran out: all holds are lost',
+      );
+    }
+    for (const hold of held) {
+      hold.markLost('expired');
+      // If the ensemble still knows the session, the next in line must not wait for its end.
+      this.#giveBack({ type: 'release', lock: hold.lock, acquireIndex: hold.acquireIndex });
+    }
+  }
+
+  async release(held: HeldLock): Promise<void> {
+    this.#held.delete(held.acquireIndex);
+    held.markLost('released');
+    const { lock, acquireIndex } = held;
+    try {
+      await callCommand(this.#session, { type: 'release', lock, acquireIndex }, `release "${lock}"`);
+    } catch (error) {
+      throw lossFrom(error, lock);
+    }
+  }
+
+  async verify(held: HeldLock, options: CallOptions): Promise<void> {
+    const { lock, acquireIndex } = held;
+    try {
+      const answer = await callQuery(
+        this.#session,
+        { type: 'verify', lock, acquireIndex },
+        `verify "${lock}"`,
+        options,
+      );
+      if (answer.type !== 'verify' || answer.token !== held.token) this.lostByEnsemble(acquireIndex, 'revoked');
+    } catch (error) {
+      throw held.loss ?? error;
+    }
+  }
+
+  // What the ensemble tells
+
+  grantedByEnsemble(acquireIndex: number, token: number): void {
+    const call = this.#waiting.get(acquireIndex);
+    if (call === undefined) return;
+    call.token = token;
+    this.granted(call);
+  }
+
+  lostByEnsemble(acquireIndex: number, reason: LossReason): void {
+    const held = this.#held.get(acquireIndex);
+    this.#held.delete(acquireIndex);
+    held?.markLost(reason);
+    const call = this.#waiting.get(acquireIndex) ?? this.#unconfirmed.get(acquireIndex);
+    this.#waiting.delete(acquireIndex);
+    this.#unconfirmed.delete(acquireIndex);
+    call?.settle({ type: 'failed', error: new LockLostError(call.lock, reason) });
+  }
+
+  /** `acquires` is all that the session has at the ensemble. */
+  reconcile(acquires: readonly Acquire[]): void {
+    const known = new Set(acquires.map((acquire) => acquire.acquireIndex));
+    for (const table of [this.#held, this.#waiting, this.#unconfirmed]) {
+      for (const acquireIndex of table.keys()) {
+        if (!known.has(acquireIndex)) this.lostByEnsemble(acquireIndex, 'revoked');
+      }
+    }
+    for (const { acquireIndex, token } of acquires) {
+      if (token !== 0) this.grantedByEnsemble(acquireIndex, token);
+    }
+  }
+
+  renewed(): void {
+    if (this.#unconfirmed.size === 0 || this.remainingMs() <= 0) return;
+    const calls = [...this.#unconfirmed.values()];
+    this.#unconfirmed.clear();
+    for (const call of calls) this.#handOut(call);
+  }
+
+  /** The session is over, or about to be: every hold is lost, and every wait fails with `error`, those still to be answered too. */
+  ended(reason: LossReason, error: HoldfastError): void {
+    this.#closed ??= error;
+    this.#leaseTimer.stop();
+    const held = [...this.#held.values()];
+    const calls = [...this.#waiting.values(), ...this.#unconfirmed.values()];
+    this.#held.clear();
+    this.#waiting.clear();
+    this.#unconfirmed.clear();
+    for (const hold of held) hold.markLost(reason);
+    for (const call of calls) call.failed(error);
+  }
+
+  #handOut(call: AcquireCall): void {
+    const held = new HeldLock(call.lock, call.acquireIndex, call.token, this);
+    if (!call.settle({ type: 'held', held })) {
+      this.cancel(call);
+      return;
+    }
+    this.#held.set(call.acquireIndex, held);
+    if (!this.#leaseTimer.armed) this.#armLeaseTimer();
+  }
+
+  #armLeaseTimer(): void {
+    this.#leaseTimer.ensure(this.#session.clock.monotonicMs() + Math.min(this.remainingMs(), LEASE_CHECK_MS));
+  }
+
+  #watchLease(): void {
+    if (this.#held.size === 0) return;
+    if (this.remainingMs() <= 0) this.lapsed();
+    else this.#armLeaseTimer();
+  }
+
+  #giveBack(command: {
+    readonly type: 'cancel' | 'release';
+    readonly lock: string;
+    readonly acquireIndex: number;
+  }): void {
+    this.#session.submitInBackground(new BackgroundRequest(command));
+  }
+}
+
+/** A request whose outcome changes nothing here: what it ends is ended, or was already. */
+class BackgroundRequest extends Request {
+  answered(): void {}
+  failed(): void {}
+}
+
+/** For a hold that was to be released, an ensemble that does not know it means that it was lost before. */
+function lossFrom(error: unknown, lock: string): unknown {
+  if (error instanceof SessionExpiredError) return new LockLostError(lock, 'expired', { cause: error });
+  const notHeld = error instanceof Error && 'code' in error && error.code === 'NOT_HELD';
+  return notHeld ? new LockLostError(lock, 'revoked', { cause: error }) : error;
+}

@@ -1,0 +1,150 @@
+/** A lock by name, as applications use it. An owner is one acquire: two acquires of one client exclude each other. */
+
+import type { Holder } from '@holdfast/protocol';
+import { LockLostError, TimeoutError } from '../errors.ts';
+import { checkDuration } from '../options.ts';
+import type { Session } from '../session/session.ts';
+import type { AcquireOutcome } from './acquire-call.ts';
+import type { Acquires } from './acquires.ts';
+import type { HeldLock } from './held-lock.ts';
+
+export interface AcquireOptions {
+  /**
+   * How long to wait for the lock. When that is over the wait is cancelled in the background, and the lock given back if it was
+   * granted at the last moment. 0 never enqueues. @default no limit
+   */
+  readonly waitMs?: number;
+  /** Gives up, with the signal's reason; what becomes of the wait is as for `waitMs`. */
+  readonly signal?: AbortSignal;
+}
+
+export interface TryAcquireOptions extends AcquireOptions {
+  /** @default 0 */
+  readonly waitMs?: number;
+}
+
+export type TryAcquireResult =
+  | { readonly acquired: true; readonly held: HeldLock }
+  /** `holder`: who had it when the ensemble refused; known for `held` only. */
+  | {
+      readonly acquired: false;
+      readonly reason: 'held' | 'timeout' | 'cancelled';
+      readonly holder: Holder | undefined;
+    };
+
+export class Lock {
+  readonly name: string;
+  readonly #acquires: Acquires;
+  readonly #session: Session;
+
+  /** @internal */
+  constructor(name: string, session: Session, acquires: Acquires) {
+    this.name = name;
+    this.#session = session;
+    this.#acquires = acquires;
+  }
+
+  /**
+   * Acquires, runs `body`, releases. Rejects with LockLostError if the lock was lost before the body ended, even if the body did not
+   * notice: what it did since may have been done beside another holder, and only the fenced resource knows. The body's own error
+   * goes first, and carries the loss as its cause. Whatever the release brings masks neither.
+   */
+  async withLock<T>(body: (held: HeldLock) => T | PromiseLike<T>, options: AcquireOptions = {}): Promise<T> {
+    const held = await this.acquire(options);
+    let result: T;
+    try {
+      result = await body(held);
+    } catch (error) {
+      const loss = lossOf(held);
+      if (loss !== undefined) attachCause(error, loss);
+      await held[Symbol.asyncDispose]();
+      throw error;
+    }
+    const loss = lossOf(held);
+    // Released by the body itself is not lost.
+    if (loss?.reason === 'released') return result;
+    if (loss !== undefined) throw loss;
+    try {
+      await held.release();
+    } catch (error) {
+      if (error instanceof LockLostError) throw error;
+      this.#session.logger.warn(
+        { error, lock: this.name },
+        'the release of a lock was not confirmed; it goes on in the background',
+      );
+    }
+    return result;
+  }
+
+  /**
+   * Waits for the lock. Rejects with TimeoutError after `waitMs`, the signal's reason when it aborts, LockLostError when an operator
+   * ended the wait, SessionExpiredError when the session ended.
+   */
+  async acquire(options: AcquireOptions = {}): Promise<HeldLock> {
+    const outcome = await this.#acquire(options.waitMs ?? Number.POSITIVE_INFINITY, options.signal);
+    switch (outcome.type) {
+      case 'held':
+        return outcome.held;
+      case 'timeout':
+        throw new TimeoutError(this.#timeoutText(options.waitMs), { indeterminate: false });
+      case 'lockHeld':
+        throw new TimeoutError(`lock "${this.name}" is held by session ${outcome.holder.session}, and waitMs is 0`, {
+          indeterminate: false,
+        });
+      case 'aborted':
+        throw outcome.reason;
+      case 'failed':
+        throw outcome.error;
+    }
+  }
+
+  /**
+   * Like `acquire`, but not getting the lock is a result. Rejects only when the ensemble could not be asked, or refused otherwise.
+   */
+  async tryAcquire(options: TryAcquireOptions = {}): Promise<TryAcquireResult> {
+    const waitMs = options.waitMs ?? 0;
+    const outcome = await this.#acquire(waitMs, options.signal);
+    switch (outcome.type) {
+      case 'held':
+        return { acquired: true, held: outcome.held };
+      case 'lockHeld':
+        return { acquired: false, reason: 'held', holder: outcome.holder };
+      case 'timeout':
+        if (waitMs === 0) throw new TimeoutError(this.#timeoutText(undefined), { indeterminate: false });
+        return { acquired: false, reason: 'timeout', holder: undefined };
+      case 'aborted':
+        return { acquired: false, reason: 'cancelled', holder: undefined };
+      case 'failed':
+        throw outcome.error;
+    }
+  }
+
+  #acquire(waitMs: number, signal: AbortSignal | undefined): Promise<AcquireOutcome> {
+    checkDuration('waitMs', waitMs);
+    const wait = waitMs > 0;
+    const expiresAtMs = this.#session.limitAtMs(wait ? waitMs : undefined);
+    return this.#acquires.acquire({ lock: this.name, wait, expiresAtMs, signal });
+  }
+
+  #timeoutText(waitMs: number | undefined): string {
+    const limit = waitMs === undefined || waitMs === 0 ? 'no answer in time' : `not granted within ${waitMs} ms`;
+    return `lock "${this.name}": ${limit} (${this.#session.describe()})`;
+  }
+}
+
+/** Looks at the lease first: the timer that watches it may be late. */
+function lossOf(held: HeldLock): LockLostError | undefined {
+  try {
+    held.assertHeld();
+    return undefined;
+  } catch {
+    return held.loss;
+  }
+}
+
+/** Only where there is room for one; the loss itself needs none. */
+function attachCause(error: unknown, loss: LockLostError): void {
+  if (!(error instanceof Error) || error === loss || error.cause !== undefined || !Object.isExtensible(error)) return;
+  if (loss.reason === 'released') return;
+  Object.defineProperty(error, 'cause', { value: loss, configurable: true, writable: true, enumerable: false });
+}

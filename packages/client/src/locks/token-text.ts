@@ -1,0 +1,8 @@
+/** The printed form of tokens. */
+
+import { TOKEN_TEXT_DIGITS } from '@holdfast/protocol';
+
+/** Zero-padded, so that texts sort as the tokens do. */
+export function tokenText(token: number): string {
+  return String(token).padStart(TOKEN_TEXT_DIGITS, '0');
+}

@@ -1,0 +1,125 @@
+/** The tree of nodes: ZooKeeper's data model, with the log index as zxid. Locks are queues of nodes under `/locks`, which only acquire makes. */
+
+import { MAX_DATA_BYTES, pathProblem } from '@holdfast/protocol';
+import type { Answer, Consistency, Reply, Stat } from '@holdfast/protocol';
+import { HoldfastError, InvalidArgumentError, LimitExceededError } from './errors.ts';
+import { callCommand, callQuery, type CallOptions } from './session/call.ts';
+import type { Session } from './session/session.ts';
+
+export interface CreateOptions extends CallOptions {
+  /** Goes with this client's session. @default false */
+  readonly ephemeral?: boolean;
+  /** The ensemble appends a ten-digit counter of the parent to the name. @default false */
+  readonly sequential?: boolean;
+}
+
+export interface VersionOptions extends CallOptions {
+  /** The version that the node must have; BadVersionError otherwise. @default -1 (any) */
+  readonly version?: number;
+}
+
+export interface ReadOptions extends CallOptions {
+  /**
+   * `linearizable` costs a quorum round; `session` shows all that this client has seen; `local` whatever the server has.
+   * @default 'linearizable'
+   */
+  readonly consistency?: Consistency;
+}
+
+export class Nodes {
+  readonly #session: Session;
+
+  /** @internal */
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** Rejects with NodeExistsError, and with NotFoundError when the parent does not exist. */
+  async create(
+    path: string,
+    data: Uint8Array | string = '',
+    options: CreateOptions = {},
+  ): Promise<{ readonly path: string; readonly stat: Stat }> {
+    const { ephemeral = false, sequential = false } = options;
+    checkPath(path, sequential);
+    const command = { type: 'create', path, data: bytesOf(data), ephemeral, sequential } as const;
+    const reply = await callCommand(this.#session, command, `create ${path}`, options);
+    if (reply.type !== 'created') throw unexpected('create', reply);
+    return { path: reply.path, stat: reply.stat };
+  }
+
+  /** Rejects with NotFoundError. */
+  async get(path: string, options: ReadOptions = {}): Promise<{ readonly data: Uint8Array; readonly stat: Stat }> {
+    checkPath(path);
+    const answer = await callQuery(this.#session, { type: 'get', path }, `get ${path}`, options);
+    if (answer.type !== 'get') throw unexpected('get', answer);
+    // A copy: the answer's bytes are a view of the whole frame.
+    return { data: new Uint8Array(answer.data), stat: answer.stat };
+  }
+
+  /** Undefined when there is no such node. */
+  async exists(path: string, options: ReadOptions = {}): Promise<Stat | undefined> {
+    checkPath(path);
+    const answer = await callQuery(this.#session, { type: 'exists', path }, `exists ${path}`, options);
+    if (answer.type !== 'exists') throw unexpected('exists', answer);
+    return answer.stat;
+  }
+
+  /** Rejects with NotFoundError and BadVersionError. */
+  async set(path: string, data: Uint8Array | string, options: VersionOptions = {}): Promise<Stat> {
+    checkPath(path);
+    const command = { type: 'set', path, data: bytesOf(data), version: versionOf(options) } as const;
+    const reply = await callCommand(this.#session, command, `set ${path}`, options);
+    if (reply.type !== 'changed') throw unexpected('set', reply);
+    return reply.stat;
+  }
+
+  /** Rejects with NotFoundError, BadVersionError and NotEmptyError. */
+  async delete(path: string, options: VersionOptions = {}): Promise<void> {
+    checkPath(path);
+    await callCommand(this.#session, { type: 'delete', path, version: versionOf(options) }, `delete ${path}`, options);
+  }
+
+  /** The names of the direct children, sorted. Rejects with NotFoundError. */
+  async children(
+    path: string,
+    options: ReadOptions = {},
+  ): Promise<{ readonly names: readonly string[]; readonly stat: Stat }> {
+    checkPath(path);
+    const answer = await callQuery(this.#session, { type: 'children', path }, `children ${path}`, options);
+    if (answer.type !== 'children') throw unexpected('children', answer);
+    return { names: answer.names, stat: answer.stat };
+  }
+}
+
+const encoder = new TextEncoder();
+
+function bytesOf(data: Uint8Array | string): Uint8Array {
+  if (typeof data !== 'string' && !(data instanceof Uint8Array)) {
+    throw new InvalidArgumentError('data must be text or a Uint8Array');
+  }
+  const bytes = typeof data === 'string' ? encoder.encode(data) : data;
+  if (bytes.length > MAX_DATA_BYTES) {
+    throw new LimitExceededError(`data of ${bytes.length} bytes is over the limit of a node, ${MAX_DATA_BYTES}`);
+  }
+  return bytes;
+}
+
+function versionOf(options: VersionOptions): number {
+  const { version = -1 } = options;
+  if (!Number.isSafeInteger(version) || version < -1) {
+    throw new InvalidArgumentError(`version is ${String(version)}; it must be a whole number, or -1 for any`);
+  }
+  return version;
+}
+
+function checkPath(path: string, sequential = false): void {
+  const problem = typeof path === 'string' ? pathProblem(path, sequential) : 'is not text';
+  if (problem !== undefined) throw new InvalidArgumentError(`path ${JSON.stringify(path)} ${problem}`);
+}
+
+function unexpected(what: string, answer: Answer | Reply): HoldfastError {
+  return new HoldfastError(`${what} was answered with ${answer.type}; client and server do not match`, {
+    code: 'UNSUPPORTED',
+  });
+}

@@ -1,0 +1,115 @@
+/** What `connect` takes, its defaults, and the checks that turn a wrong option into an error that names it. */
+
+import {
+  DEFAULT_SESSION_TIMEOUT_MS,
+  MAX_LABEL_LENGTH,
+  MAX_SESSION_TIMEOUT_MS,
+  MIN_SESSION_TIMEOUT_MS,
+} from '@holdfast/protocol';
+import { silentLogger, type Logger } from '@holdfast/runtime';
+import { InvalidArgumentError } from './errors.ts';
+
+export interface ConnectOptions {
+  /** `host:port` of any servers of the ensemble, better of all; the client learns of the others from those it reaches. */
+  readonly servers: readonly string[];
+  /**
+   * How long the ensemble waits for a client that is silent before it ends its session and grants its locks to others. Short: locks of
+   * a dead client come free soon. Long: pauses and outages of that length cost nothing. From 1,000 to 120,000.
+   * @default 10_000
+   */
+  readonly sessionTimeoutMs?: number;
+  /** What operators see beside the session, for example `host:pid`. @default '' */
+  readonly label?: string;
+  /** Refuses servers of another ensemble. @default '' (any) */
+  readonly clusterId?: string;
+  /** How long `connect` tries. A session that was made and not heard of ends by itself. @default 10_000 */
+  readonly connectTimeoutMs?: number;
+  /** Limit of every call that names none; never of a wait for a lock. @default 10_000 */
+  readonly requestTimeoutMs?: number;
+  /** How long `close` may take to give everything back; after that the session ends by its timeout. @default 5_000 */
+  readonly closeTimeoutMs?: number;
+  /** Limit of one dial; a server that hangs costs that much before the next is tried. @default 1_000 */
+  readonly dialTimeoutMs?: number;
+  /** Silence, while an answer is due, after which a server is asked whether it lives. @default 400, or a tenth of the session timeout if that is less */
+  readonly pingAfterMs?: number;
+  /** Silence after that question that makes the client go to the next server. @default 1_200, or a quarter of the session timeout if that is less */
+  readonly pongTimeoutMs?: number;
+  /** Requests that may wait in this client to be sent; one more is refused with OverloadedError. @default 100_000 */
+  readonly maxQueuedRequests?: number;
+  /** Moves the session to the leader, which saves a hop for every write. @default true */
+  readonly preferLeader?: boolean;
+  /** Anything with pino's methods. @default none */
+  readonly logger?: Logger;
+  /** Gives up connecting, with the signal's reason. Without effect on the connected client. */
+  readonly signal?: AbortSignal;
+}
+
+export type ResolvedOptions = Required<Omit<ConnectOptions, 'signal'>> & Pick<ConnectOptions, 'signal'>;
+
+/** @throws InvalidArgumentError */
+export function resolveOptions(options: ConnectOptions): ResolvedOptions {
+  const sessionTimeoutMs = options.sessionTimeoutMs ?? DEFAULT_SESSION_TIMEOUT_MS;
+  const resolved: ResolvedOptions = {
+    servers: options.servers,
+    sessionTimeoutMs,
+    label: options.label ?? '',
+    clusterId: options.clusterId ?? '',
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
+    closeTimeoutMs: options.closeTimeoutMs ?? 5_000,
+    dialTimeoutMs: options.dialTimeoutMs ?? 1_000,
+    pingAfterMs: options.pingAfterMs ?? Math.min(400, sessionTimeoutMs / 10),
+    pongTimeoutMs: options.pongTimeoutMs ?? Math.min(1_200, sessionTimeoutMs / 4),
+    maxQueuedRequests: options.maxQueuedRequests ?? 100_000,
+    preferLeader: options.preferLeader ?? true,
+    logger: options.logger ?? silentLogger,
+    ...(options.signal !== undefined && { signal: options.signal }),
+  };
+  check(resolved);
+  return resolved;
+}
+
+function check(options: ResolvedOptions): void {
+  const { servers, sessionTimeoutMs, label } = options;
+  if (!Array.isArray(servers) || servers.length === 0) {
+    throw new InvalidArgumentError('servers must name at least one server, as host:port');
+  }
+  for (const server of servers as readonly unknown[]) {
+    if (typeof server !== 'string' || !isAddress(server)) {
+      throw new InvalidArgumentError(`servers has ${JSON.stringify(server)}, which is not host:port`);
+    }
+  }
+  if (
+    !Number.isInteger(sessionTimeoutMs) ||
+    sessionTimeoutMs < MIN_SESSION_TIMEOUT_MS ||
+    sessionTimeoutMs > MAX_SESSION_TIMEOUT_MS
+  ) {
+    throw new InvalidArgumentError(
+      `sessionTimeoutMs is ${sessionTimeoutMs}; it must be a whole number from ${MIN_SESSION_TIMEOUT_MS} to ${MAX_SESSION_TIMEOUT_MS}`,
+    );
+  }
+  if (typeof label !== 'string' || label.length > MAX_LABEL_LENGTH) {
+    throw new InvalidArgumentError(`label must be text of at most ${MAX_LABEL_LENGTH} characters`);
+  }
+  checkDuration('connectTimeoutMs', options.connectTimeoutMs);
+  checkDuration('requestTimeoutMs', options.requestTimeoutMs);
+  checkDuration('closeTimeoutMs', options.closeTimeoutMs);
+  checkDuration('dialTimeoutMs', options.dialTimeoutMs);
+  checkDuration('pingAfterMs', options.pingAfterMs);
+  checkDuration('pongTimeoutMs', options.pongTimeoutMs);
+  checkDuration('maxQueuedRequests', options.maxQueuedRequests);
+}
+
+/** @throws InvalidArgumentError unless it is a number from 0 on; `Infinity` is one. */
+export function checkDuration(name: string, value: number | undefined): void {
+  if (value === undefined) return;
+  if (typeof value !== 'number' || !(value >= 0)) {
+    throw new InvalidArgumentError(`${name} is ${String(value)}; it must be a number that is not negative`);
+  }
+}
+
+function isAddress(text: string): boolean {
+  const match = /^(?:\[[^\]]+\]|[^:\s[\]]+):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[1]);
+  return port > 0 && port < 65_536;
+}

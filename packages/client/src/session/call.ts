@@ -1,0 +1,147 @@
+/** A command or a query with one promise for its answer, a limit of time, and an AbortSignal. */
+
+import type { Answer, Command, Consistency, Query, Reply } from '@holdfast/protocol';
+import { TimeoutError, type HoldfastError } from '../errors.ts';
+import { errorFromServer } from '../server-error.ts';
+import { Read } from './reads.ts';
+import { Request } from './request.ts';
+import type { Session } from './session.ts';
+import { Settlement } from './settlement.ts';
+import type { Limited } from './time-limits.ts';
+
+export interface CallOptions {
+  /**
+   * How long to wait for the answer. A write that was sent by then may still take effect, and the TimeoutError is `indeterminate`.
+   * @default the client's `requestTimeoutMs`
+   */
+  readonly timeoutMs?: number;
+  /** Gives up waiting, with the signal's reason; a write that was sent by then may still take effect. */
+  readonly signal?: AbortSignal;
+}
+
+type Resolve<T> = (value: T) => void;
+type Reject = (reason: unknown) => void;
+
+/** Resolves with the answer; rejects with what an answer `error` stands for. */
+export function callCommand(
+  session: Session,
+  command: Command,
+  what: string,
+  options: CallOptions = {},
+): Promise<Reply> {
+  return new Promise((resolve, reject) => new CommandCall(session, command, what, options, resolve, reject).start());
+}
+
+/** Resolves with the answer; rejects with what an answer `error` stands for. */
+export function callQuery(
+  session: Session,
+  query: Query,
+  what: string,
+  options: CallOptions & { readonly consistency?: Consistency } = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => new QueryCall(session, query, what, options, resolve, reject).start());
+}
+
+class CommandCall extends Request implements Limited {
+  readonly #session: Session;
+  readonly #what: string;
+  readonly #resolve: Resolve<Reply>;
+  readonly #reject: Reject;
+  readonly #settlement: Settlement;
+  readonly expiresAtMs: number;
+
+  constructor(
+    session: Session,
+    command: Command,
+    what: string,
+    options: CallOptions,
+    resolve: Resolve<Reply>,
+    reject: Reject,
+  ) {
+    super(command);
+    this.#session = session;
+    this.#what = what;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.expiresAtMs = session.limitAtMs(options.timeoutMs);
+    this.#settlement = new Settlement(session, this, options.signal, (reason) => this.#giveUp(() => reason));
+  }
+
+  start(): void {
+    this.#settlement.start(this.#reject, () => this.#session.submit(this));
+  }
+
+  answered(reply: Reply): void {
+    if (!this.#settlement.settle()) return;
+    if (reply.type === 'error') this.#reject(errorFromServer(reply.code, `${this.#what}: ${reply.message}`));
+    else this.#resolve(reply);
+  }
+
+  failed(error: HoldfastError): void {
+    if (this.#settlement.settle()) this.#reject(error);
+  }
+
+  expire(): void {
+    this.#giveUp((sent) => new TimeoutError(timeoutText(this.#what, this.#session, sent), { indeterminate: sent }));
+  }
+
+  /** What was sent goes on to its answer, which nobody waits for. */
+  #giveUp(reason: (sent: boolean) => unknown): void {
+    if (!this.#settlement.settle()) return;
+    this.#reject(reason(!this.#session.withdraw(this)));
+  }
+}
+
+class QueryCall extends Read implements Limited {
+  readonly #session: Session;
+  readonly #what: string;
+  readonly #resolve: Resolve<Answer>;
+  readonly #reject: Reject;
+  readonly #settlement: Settlement;
+  readonly expiresAtMs: number;
+
+  constructor(
+    session: Session,
+    query: Query,
+    what: string,
+    options: CallOptions & { readonly consistency?: Consistency },
+    resolve: Resolve<Answer>,
+    reject: Reject,
+  ) {
+    super(query, options.consistency ?? 'linearizable');
+    this.#session = session;
+    this.#what = what;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.expiresAtMs = session.limitAtMs(options.timeoutMs);
+    this.#settlement = new Settlement(session, this, options.signal, (reason) => this.#giveUp(reason));
+  }
+
+  start(): void {
+    this.#settlement.start(this.#reject, () => this.#session.submitRead(this));
+  }
+
+  answered(answer: Answer): void {
+    if (!this.#settlement.settle()) return;
+    if (answer.type === 'error') this.#reject(errorFromServer(answer.code, `${this.#what}: ${answer.message}`));
+    else this.#resolve(answer);
+  }
+
+  failed(error: HoldfastError): void {
+    if (this.#settlement.settle()) this.#reject(error);
+  }
+
+  expire(): void {
+    this.#giveUp(new TimeoutError(timeoutText(this.#what, this.#session, this.id !== 0), { indeterminate: false }));
+  }
+
+  #giveUp(reason: unknown): void {
+    if (!this.#settlement.settle()) return;
+    this.#session.withdrawRead(this);
+    this.#reject(reason);
+  }
+}
+
+function timeoutText(what: string, session: Session, sent: boolean): string {
+  return `${what}: no answer in time (${session.describe()}); the request was ${sent ? '' : 'not '}sent`;
+}

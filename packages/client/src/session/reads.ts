@@ -1,0 +1,156 @@
+/**
+ * Queries on their way to their answers. They change nothing, so they are simply asked again: on a new connection, and when a server
+ * cannot answer for the moment.
+ */
+
+import { MAX_REQUESTS_IN_FLIGHT, type Answer, type Consistency, type Query } from '@holdfast/protocol';
+import type { Clock, Random } from '@holdfast/runtime';
+import { Backoff } from '../backoff.ts';
+import { OverloadedError, type HoldfastError } from '../errors.ts';
+import { LazyTimer } from '../lazy-timer.ts';
+import { FifoQueue } from './fifo-queue.ts';
+import type { RequestSink } from './request-pipeline.ts';
+
+const FIRST_RETRY_DELAY_MS = 10;
+const MAX_RETRY_DELAY_MS = 250;
+
+export abstract class Read {
+  readonly query: Query;
+  readonly consistency: Consistency;
+  id = 0;
+  withdrawn = false;
+
+  constructor(query: Query, consistency: Consistency) {
+    this.query = query;
+    this.consistency = consistency;
+  }
+
+  abstract answered(answer: Answer): void;
+  abstract failed(error: HoldfastError): void;
+}
+
+export class ReadPipeline {
+  readonly #maxQueued: number;
+  readonly #clock: Clock;
+  readonly #backoff: Backoff;
+  readonly #retryTimer: LazyTimer;
+  readonly #queue = new FifoQueue<Read>();
+  readonly #unanswered = new Map<number, Read>();
+  #retrying: Read[] = [];
+  #lastId = 0;
+  #seenIndex = 0;
+  #sink: RequestSink | undefined;
+
+  constructor(options: { readonly maxQueued: number }, deps: { readonly clock: Clock; readonly random: Random }) {
+    this.#maxQueued = options.maxQueued;
+    this.#clock = deps.clock;
+    this.#backoff = new Backoff(deps.random, FIRST_RETRY_DELAY_MS, MAX_RETRY_DELAY_MS);
+    this.#retryTimer = new LazyTimer(deps.clock, () => this.#retry());
+  }
+
+  /** Reads that a server owes an answer to; those that wait for another try are not among them. */
+  get unanswered(): number {
+    return this.#unanswered.size - this.#retrying.length;
+  }
+
+  /** The highest index that any message of the ensemble has shown to this client. */
+  saw(index: number): void {
+    if (index > this.#seenIndex) this.#seenIndex = index;
+  }
+
+  /** @throws OverloadedError when too many wait already. */
+  submit(read: Read): void {
+    if (this.#queue.size >= this.#maxQueued) {
+      throw new OverloadedError(
+        `${this.#queue.size} reads of this client wait to be sent already (maxQueuedRequests); slow down and try again`,
+      );
+    }
+    this.#queue.push(read);
+    this.#pump();
+  }
+
+  /** Its answer will be ignored. */
+  withdraw(read: Read): void {
+    if (read.withdrawn) return;
+    read.withdrawn = true;
+    if (read.id === 0) this.#queue.withdrew();
+    else this.#finish(read);
+  }
+
+  connected(sink: RequestSink): void {
+    this.#sink = sink;
+    this.#retrying = [];
+    this.#retryTimer.stop();
+    for (const read of this.#unanswered.values()) this.#post(sink, read);
+    this.#pump();
+  }
+
+  disconnected(): void {
+    this.#sink = undefined;
+    this.#retryTimer.stop();
+  }
+
+  answer(id: number, answer: Answer): void {
+    const read = this.#unanswered.get(id);
+    if (read === undefined) return;
+    if (answer.type === 'error' && isTemporary(answer.code)) {
+      if (this.#retrying.includes(read)) return;
+      this.#retrying.push(read);
+      this.#retryTimer.ensure(this.#clock.monotonicMs() + this.#backoff.nextMs());
+      return;
+    }
+    this.#backoff.reset();
+    this.#finish(read);
+    read.answered(answer);
+  }
+
+  end(error: HoldfastError): void {
+    this.disconnected();
+    const reads = [...this.#unanswered.values(), ...this.#queue.drain()];
+    this.#unanswered.clear();
+    this.#retrying = [];
+    for (const read of reads) read.failed(error);
+  }
+
+  #pump(): void {
+    const sink = this.#sink;
+    if (sink === undefined) return;
+    while (this.#unanswered.size < MAX_REQUESTS_IN_FLIGHT) {
+      const read = this.#queue.shift();
+      if (read === undefined) return;
+      this.#lastId += 1;
+      read.id = this.#lastId;
+      this.#unanswered.set(read.id, read);
+      this.#post(sink, read);
+    }
+  }
+
+  #finish(read: Read): void {
+    this.#unanswered.delete(read.id);
+    if (this.#retrying.length > 0) this.#retrying = this.#retrying.filter((other) => other !== read);
+    this.#pump();
+  }
+
+  #post(sink: RequestSink, read: Read): void {
+    const { id, consistency, query } = read;
+    sink.post({ type: 'read', id, consistency, minIndex: this.#seenIndex, query });
+  }
+
+  #retry(): void {
+    const sink = this.#sink;
+    const reads = this.#retrying;
+    this.#retrying = [];
+    if (sink === undefined) return;
+    for (const read of reads) this.#post(sink, read);
+  }
+}
+
+function isTemporary(code: string): boolean {
+  return (
+    code === 'NO_LEADER' ||
+    code === 'LEADER_CHANGED' ||
+    code === 'NOT_CAUGHT_UP' ||
+    code === 'OVERLOADED' ||
+    code === 'SHUTTING_DOWN'
+  );
+}

@@ -1,0 +1,182 @@
+/**
+ * The numbered requests of a session: 1, 2, 3… without gaps, sent in order, a bounded number of them unanswered. Every request that
+ * was sent is sent again, in order, until it is answered; a request that was not sent has no number yet and can be withdrawn.
+ */
+
+import { MAX_REQUESTS_IN_FLIGHT, type ClientMessage, type ErrorCode } from '@holdfast/protocol';
+import type { Clock, Random, Timer } from '@holdfast/runtime';
+import { Backoff } from '../backoff.ts';
+import { OverloadedError, SessionExpiredError } from '../errors.ts';
+import { FifoQueue } from './fifo-queue.ts';
+import type { Instant } from './lease.ts';
+import type { Request } from './request.ts';
+
+/** Payload bytes that are sent and unanswered; one request may always be. */
+const MAX_UNANSWERED_BYTES = 8 * 1024 * 1024;
+const FIRST_RESEND_DELAY_MS = 10;
+const MAX_RESEND_DELAY_MS = 250;
+
+/** What requests are sent through. */
+export interface RequestSink {
+  post(message: ClientMessage): Instant;
+}
+
+export class RequestPipeline {
+  readonly #clock: Clock;
+  readonly #backoff: Backoff;
+  readonly #maxQueued: number;
+  readonly #queue = new FifoQueue<Request>();
+  readonly #unanswered = new Map<number, Request>();
+  #unansweredBytes = 0;
+  #lastNumber = 0;
+  #ackedUpTo = 0;
+  /** Since the last answer. */
+  #refusals = 0;
+  #sink: RequestSink | undefined;
+  #resend: { from: number; readonly timer: Timer } | undefined;
+
+  constructor(options: { readonly maxQueued: number }, deps: { readonly clock: Clock; readonly random: Random }) {
+    this.#clock = deps.clock;
+    this.#maxQueued = options.maxQueued;
+    this.#backoff = new Backoff(deps.random, FIRST_RESEND_DELAY_MS, MAX_RESEND_DELAY_MS);
+  }
+
+  /** Requests that were sent and not yet answered. */
+  get unanswered(): number {
+    return this.#unanswered.size;
+  }
+
+  /** Requests that wait to be sent. */
+  get queued(): number {
+    return this.#queue.size;
+  }
+
+  get idle(): boolean {
+    return this.#unanswered.size === 0 && this.#queue.size === 0;
+  }
+
+  /** @throws OverloadedError when too many wait already, unless it `mustBeSent`: what gives something back. */
+  submit(request: Request, mustBeSent = false): void {
+    if (this.#queue.size >= this.#maxQueued && !mustBeSent) {
+      throw new OverloadedError(
+        `${this.#queue.size} requests of this client wait to be sent already (maxQueuedRequests); slow down and try again`,
+      );
+    }
+    this.#queue.push(request);
+    this.#pump();
+  }
+
+  /** True when the request never left and never will; otherwise its answer is still to come. */
+  withdraw(request: Request): boolean {
+    if (request.number !== 0) return false;
+    if (!request.withdrawn) {
+      request.withdrawn = true;
+      this.#queue.withdrew();
+    }
+    return true;
+  }
+
+  /** From now on requests go there, those without an answer first, in order. */
+  attached(sink: RequestSink): void {
+    this.#cancelResend();
+    this.#sink = sink;
+    for (const request of this.#unanswered.values()) {
+      request.sentAt = undefined;
+      this.#post(sink, request);
+    }
+    this.#pump();
+  }
+
+  /** Nothing is sent until the next attachment. */
+  detached(): void {
+    this.#cancelResend();
+    this.#sink = undefined;
+  }
+
+  /** The server refused the requests from there on, without using up their numbers. Until they are sent again no new one may pass them. */
+  refused(from: number, code: ErrorCode): void {
+    if (this.#sink === undefined) return;
+    if (this.#resend !== undefined) {
+      this.#resend.from = Math.min(this.#resend.from, from);
+      return;
+    }
+    // A gap is filled at once, the first time; everything else needs the ensemble to change first.
+    const delayMs = code === 'OUT_OF_ORDER' && this.#refusals === 0 ? 0 : this.#backoff.nextMs();
+    this.#refusals += 1;
+    this.#resend = { from, timer: this.#clock.setTimer(delayMs, () => this.#resendNow()) };
+  }
+
+  /** Undefined for an answer that had come before. */
+  answer(number: number): Request | undefined {
+    const request = this.#unanswered.get(number);
+    if (request === undefined) return undefined;
+    this.#unanswered.delete(number);
+    this.#unansweredBytes -= request.payload.length;
+    while (this.#ackedUpTo < this.#lastNumber && !this.#unanswered.has(this.#ackedUpTo + 1)) this.#ackedUpTo += 1;
+    this.#backoff.reset();
+    this.#refusals = 0;
+    this.#pump();
+    return request;
+  }
+
+  /** The session is over. */
+  end(reason: string): void {
+    this.detached();
+    const unanswered = [...this.#unanswered.values()];
+    const queued = this.#queue.drain().filter((request) => !request.withdrawn);
+    this.#unanswered.clear();
+    this.#unansweredBytes = 0;
+    for (const request of unanswered) {
+      request.failed(
+        new SessionExpiredError(`${reason}; the request had been sent and may have taken effect`, {
+          indeterminate: true,
+        }),
+      );
+    }
+    for (const request of queued) request.failed(new SessionExpiredError(`${reason}; the request was not sent`));
+  }
+
+  #pump(): void {
+    const sink = this.#sink;
+    if (sink === undefined || this.#resend !== undefined) return;
+    while (this.#windowOpen()) {
+      const request = this.#queue.shift();
+      if (request === undefined) return;
+      this.#lastNumber += 1;
+      request.number = this.#lastNumber;
+      this.#unanswered.set(request.number, request);
+      this.#unansweredBytes += request.payload.length;
+      this.#post(sink, request);
+    }
+  }
+
+  /** Counted from the oldest unanswered request, since the server remembers every answer from there on. */
+  #windowOpen(): boolean {
+    return (
+      this.#lastNumber - this.#ackedUpTo < MAX_REQUESTS_IN_FLIGHT &&
+      (this.#unansweredBytes < MAX_UNANSWERED_BYTES || this.#unanswered.size === 0)
+    );
+  }
+
+  #post(sink: RequestSink, request: Request): void {
+    const { number, command, payload } = request;
+    const sentAt = sink.post({ type: 'request', number, ackedUpTo: this.#ackedUpTo, command, payload });
+    request.sentAt ??= sentAt;
+  }
+
+  #resendNow(): void {
+    const from = this.#resend?.from ?? 0;
+    this.#resend = undefined;
+    const sink = this.#sink;
+    if (sink === undefined) return;
+    for (const request of this.#unanswered.values()) {
+      if (request.number >= from) this.#post(sink, request);
+    }
+    this.#pump();
+  }
+
+  #cancelResend(): void {
+    this.#resend?.timer.cancel();
+    this.#resend = undefined;
+  }
+}

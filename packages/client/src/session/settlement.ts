@@ -1,0 +1,48 @@
+/** Sees to it that a call settles once, and leaves neither a limit of time nor an abort listener behind. */
+
+import type { Session } from './session.ts';
+import type { Limited } from './time-limits.ts';
+
+export class Settlement {
+  readonly #session: Session;
+  readonly #limited: Limited;
+  readonly signal: AbortSignal | undefined;
+  readonly #onAbort: (() => void) | undefined;
+  #settled = false;
+
+  constructor(session: Session, limited: Limited, signal: AbortSignal | undefined, abort: (reason: unknown) => void) {
+    this.#session = session;
+    this.#limited = limited;
+    this.signal = signal;
+    this.#onAbort = signal === undefined ? undefined : () => abort(signal.reason);
+  }
+
+  start(reject: (reason: unknown) => void, submit: () => void): void {
+    if (this.signal?.aborted === true) {
+      this.#settled = true;
+      reject(this.signal.reason);
+      return;
+    }
+    this.#session.limits.add(this.#limited);
+    if (this.#onAbort !== undefined) this.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    try {
+      submit();
+    } catch (error) {
+      this.settle();
+      reject(error);
+    }
+  }
+
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  /** False when it was settled before. */
+  settle(): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    this.#session.limits.delete(this.#limited);
+    if (this.#onAbort !== undefined) this.signal?.removeEventListener('abort', this.#onAbort);
+    return true;
+  }
+}

@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest';
+import { HoldfastError, InvalidArgumentError, LockLostError, TimeoutError } from '../../src/errors.ts';
+import { scenario } from '../support/scenario.ts';
+
+describe('a lock', () => {
+  it('is granted with the log index of the grant as its token', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const held = await world.settled(client.lock('a').acquire());
+    expect(held.token).toBe(ensemble.queue('a')[0]?.token);
+    expect(held.tokenText).toBe(String(held.token).padStart(16, '0'));
+    held.assertHeld();
+    expect(held.remainingMs()).toBeGreaterThan(9_000);
+    expect(held.signal.aborted).toBe(false);
+    await world.settled(held.verify());
+    await world.settled(held.release());
+    expect(ensemble.queue('a')).toEqual([]);
+  });
+
+  it('excludes two acquires of one client', async () => {
+    const { world, connect } = await scenario();
+    const client = await connect();
+    const first = await world.settled(client.lock('a').acquire());
+    const second = client.lock('a').acquire();
+    await world.sleep(1_000);
+    await world.settled(first.release());
+    expect((await world.settled(second)).token).toBeGreaterThan(first.token);
+  });
+
+  it('refuses a name that no lock can have, before anything is sent', async () => {
+    const { connect } = await scenario();
+    const client = await connect();
+    expect(() => client.lock('')).toThrow(InvalidArgumentError);
+    expect(() => client.lock('x'.repeat(257))).toThrow(/256/);
+    expect(() => client.lock('\ud800')).toThrow(InvalidArgumentError);
+  });
+
+  it('refuses a wait that is no duration', async () => {
+    const { world, connect } = await scenario();
+    const client = await connect();
+    expect(await world.rejection(client.lock('a').acquire({ waitMs: -1 }))).toBeInstanceOf(InvalidArgumentError);
+    expect(await world.rejection(client.lock('a').acquire({ waitMs: Number.NaN }))).toBeInstanceOf(
+      InvalidArgumentError,
+    );
+  });
+});
+
+describe('tryAcquire', () => {
+  it('leaves nothing behind when the lock is held, and says by whom', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const holder = await connect();
+    const other = await connect();
+    const held = await world.settled(holder.lock('a').acquire());
+    const attempt = await world.settled(other.lock('a').tryAcquire());
+    expect(attempt).toMatchObject({
+      acquired: false,
+      reason: 'held',
+      holder: { session: holder.sessionId, token: held.token },
+    });
+    expect(ensemble.queue('a')).toHaveLength(1);
+  });
+
+  it('says timeout after waitMs, and leaves nothing behind either', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    await world.settled(client.lock('a').acquire());
+    const attempt = await world.settled(client.lock('a').tryAcquire({ waitMs: 500 }));
+    expect(attempt).toMatchObject({ acquired: false, reason: 'timeout' });
+    await world.until(() => ensemble.queue('a').length === 1);
+  });
+
+  it('says cancelled when its signal aborts, before or during the wait', async () => {
+    const { world, connect } = await scenario();
+    const client = await connect();
+    await world.settled(client.lock('a').acquire());
+    expect(await world.settled(client.lock('a').tryAcquire({ signal: AbortSignal.abort() }))).toMatchObject({
+      reason: 'cancelled',
+    });
+    const aborter = new AbortController();
+    const attempt = client.lock('a').tryAcquire({ waitMs: 5_000, signal: aborter.signal });
+    await world.sleep(100);
+    aborter.abort();
+    expect(await world.settled(attempt, 10)).toMatchObject({ acquired: false, reason: 'cancelled' });
+  });
+
+  it('acquires a free lock', async () => {
+    const { world, connect } = await scenario();
+    const client = await connect();
+    const attempt = await world.settled(client.lock('a').tryAcquire({ waitMs: 0 }));
+    expect(attempt.acquired).toBe(true);
+    if (attempt.acquired) await world.settled(attempt.held.release());
+  });
+});
+
+describe('withLock', () => {
+  it('returns what the body returns, and has released by then', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const result = await world.settled(client.lock('a').withLock((held) => held.token * 2));
+    expect(result).toBeGreaterThan(0);
+    expect(ensemble.queue('a')).toEqual([]);
+  });
+
+  it('rejects with the loss when the lock was lost and the body did not notice', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const work = client.lock('a').withLock(async (held) => {
+      ensemble.revoke(held.acquireIndex);
+      await new Promise<void>((resolve) => world.schedule(100, resolve));
+      return 'done';
+    });
+    const error = await world.rejection(work);
+    expect(error).toBeInstanceOf(LockLostError);
+    expect(error).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked', lock: 'a' });
+  });
+
+  it("rejects with the body's own error, which carries the loss as its cause", async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const own = new Error('the body failed');
+    const work = client.lock('a').withLock(async (held) => {
+      ensemble.revoke(held.acquireIndex);
+      await new Promise<void>((resolve) => world.schedule(100, resolve));
+      throw own;
+    });
+    expect(await world.rejection(work)).toBe(own);
+    expect(own.cause).toBeInstanceOf(LockLostError);
+  });
+
+  it("releases when the body fails, and masks the body's error by nothing", async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const own = new Error('the body failed');
+    const work = client.lock('a').withLock(() => {
+      throw own;
+    });
+    expect(await world.rejection(work)).toBe(own);
+    expect(own.cause).toBeUndefined();
+    expect(ensemble.queue('a')).toEqual([]);
+  });
+
+  it('leaves alone a lock that the body has released', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const work = client.lock('a').withLock(async (held) => {
+      await held.release();
+      return 'early';
+    });
+    expect(await world.settled(work)).toBe('early');
+    expect(ensemble.requests().filter(({ command }) => command === 'release')).toHaveLength(1);
+  });
+
+  it('rejects with the loss when only the release finds it', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    // The server takes the hold away and its message is still under way when the body ends.
+    const work = client.lock('a').withLock((held) => ensemble.revoke(held.acquireIndex));
+    expect(await world.rejection(work)).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+  });
+});
+
+describe('release', () => {
+  it('marks the handle lost before the frame leaves', async () => {
+    const { world, connect } = await scenario();
+    const client = await connect();
+    const held = await world.settled(client.lock('a').acquire());
+    const { signal } = held;
+    const released = held.release();
+    expect(signal.aborted).toBe(true);
+    expect(() => held.assertHeld()).toThrow(LockLostError);
+    expect(held.remainingMs()).toBe(0);
+    await world.settled(released);
+    expect(held.release()).toBe(released);
+  });
+
+  it('rejects when the lock was lost already', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const held = await world.settled(client.lock('a').acquire());
+    ensemble.revoke(held.acquireIndex);
+    await world.until(() => held.signal.aborted);
+    expect(held.signal.reason).toBeInstanceOf(LockLostError);
+    expect(await world.rejection(held.release())).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+  });
+
+  it('is what the end of an `await using` block does, without errors of its own', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const block = async (): Promise<void> => {
+      await using held = await client.lock('a').acquire();
+      held.assertHeld();
+    };
+    await world.settled(block());
+    expect(ensemble.queue('a')).toEqual([]);
+    const lost = await world.settled(client.lock('a').acquire());
+    ensemble.revoke(lost.acquireIndex);
+    await world.settled(lost[Symbol.asyncDispose]());
+  });
+});
+
+describe('verify', () => {
+  it('asks the ensemble, and finds a revocation whose message is still under way', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const held = await world.settled(client.lock('a').acquire());
+    ensemble.session(client.sessionId).send = undefined;
+    ensemble.revoke(held.acquireIndex);
+    held.assertHeld();
+    expect(await world.rejection(held.verify())).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+    expect(held.signal.aborted).toBe(true);
+  });
+});
+
+describe('errors', () => {
+  it('are HoldfastErrors that say whether to retry and whether anything is unknown', async () => {
+    const { world, connect } = await scenario();
+    const client = await connect();
+    await world.settled(client.lock('a').acquire());
+    const error = await world.rejection(client.lock('a').acquire({ waitMs: 100 }));
+    expect(error).toBeInstanceOf(TimeoutError);
+    expect(error).toBeInstanceOf(HoldfastError);
+    expect(error).toMatchObject({ name: 'TimeoutError', code: 'TIMEOUT', retryable: true, indeterminate: false });
+  });
+});

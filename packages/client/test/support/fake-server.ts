@@ -1,0 +1,153 @@
+/** One server of the fake ensemble: greets, attaches, answers, unless a test tells it otherwise. */
+
+import {
+  MAX_FRAME_BYTES,
+  PROTOCOL_VERSION,
+  decodeClientFrame,
+  encodeServerFrame,
+  type ClientMessage,
+  type ServerMessage,
+} from '@holdfast/protocol';
+import type { Connection } from '@holdfast/runtime';
+import type { FakeEnsemble, FakeSession } from './fake-ensemble.ts';
+import type { TestHost } from './test-world.ts';
+
+interface ClientLink {
+  readonly connection: Connection;
+  send(message: ServerMessage): void;
+  session: FakeSession | undefined;
+  generation: number;
+}
+
+/** What a hook decides: `handle` as usual, `ignore` the message, `apply` it and lose the answer. */
+export type Verdict = 'handle' | 'ignore' | 'apply';
+
+export class FakeServer {
+  readonly id: number;
+  readonly address: string;
+  readonly host: TestHost;
+  readonly #ensemble: FakeEnsemble;
+  readonly #links = new Set<ClientLink>();
+  /** Looks at every message first. */
+  hook: (message: ClientMessage) => Verdict = () => 'handle';
+  /** The leader that this server believes in; undefined: the ensemble's. */
+  believedLeader: number | undefined;
+  /** Says goodbye to every hello. */
+  goodbye: Extract<ServerMessage, { type: 'goodbye' }> | undefined;
+  frames = 0;
+
+  private constructor(ensemble: FakeEnsemble, id: number, host: TestHost) {
+    this.id = id;
+    this.host = host;
+    this.address = `${host.address}:7100`;
+    this.#ensemble = ensemble;
+  }
+
+  static async start(ensemble: FakeEnsemble, id: number): Promise<FakeServer> {
+    const server = new FakeServer(ensemble, id, ensemble.world.host(`server-${id}`));
+    await server.listen();
+    return server;
+  }
+
+  async listen(): Promise<void> {
+    await this.host.runtime.network.listen({
+      address: this.address,
+      maxFrameBytes: MAX_FRAME_BYTES,
+      onConnection: (connection) => this.#accept(connection),
+    });
+  }
+
+  get attachedSessions(): number[] {
+    return [...this.#links].flatMap((link) => (link.session === undefined ? [] : [link.session.id]));
+  }
+
+  get connections(): number {
+    return this.#links.size;
+  }
+
+  broadcast(message: ServerMessage): void {
+    for (const link of this.#links) link.send(message);
+  }
+
+  /** Closes every connection and goes on listening. */
+  disconnectAll(): void {
+    for (const link of this.#links) {
+      if (link.session?.generation === link.generation) link.session.send = undefined;
+      link.connection.destroy();
+    }
+    this.#links.clear();
+  }
+
+  #accept(connection: Connection): void {
+    const outbox: ServerMessage[] = [];
+    const link: ClientLink = {
+      connection,
+      session: undefined,
+      generation: 0,
+      send: (message) => {
+        if (outbox.length === 0) {
+          this.host.runtime.clock.afterPoll(() => connection.send(encodeServerFrame(outbox.splice(0))));
+        }
+        outbox.push(message);
+      },
+    };
+    this.#links.add(link);
+    connection.setHandler({
+      frame: (bytes) => {
+        this.frames += 1;
+        for (const message of decodeClientFrame(bytes)) this.#receive(message, link);
+      },
+      close: () => {
+        this.#links.delete(link);
+        if (link.session?.generation === link.generation) link.session.send = undefined;
+      },
+    });
+  }
+
+  #receive(message: ClientMessage, link: ClientLink): void {
+    this.#ensemble.received.push({ server: this.id, atMs: this.host.runtime.clock.monotonicMs(), message });
+    const verdict = this.hook(message);
+    if (verdict === 'ignore') return;
+    const answer = this.#answer(message, link);
+    if (verdict === 'handle' && answer !== undefined) link.send(answer);
+    if (answer?.type === 'goodbye') this.host.runtime.clock.afterPoll(() => link.connection.close());
+  }
+
+  #answer(message: ClientMessage, link: ClientLink): ServerMessage | undefined {
+    const ensemble = this.#ensemble;
+    switch (message.type) {
+      case 'hello':
+        if (this.goodbye !== undefined) return this.goodbye;
+        return {
+          type: 'welcome',
+          version: PROTOCOL_VERSION,
+          features: 0,
+          clusterId: 'test',
+          server: this.id,
+          leader: this.believedLeader ?? ensemble.leader,
+          members: ensemble.members,
+        };
+      case 'attach': {
+        const { reply, session } = ensemble.attach(message.payload, (push) => link.send(push));
+        link.session = session;
+        link.generation = session?.generation ?? 0;
+        return { type: 'attached', id: message.id, index: ensemble.index, reply };
+      }
+      case 'request': {
+        const { session } = link;
+        if (session === undefined) throw new Error('a request before attach');
+        if (!ensemble.sessions.has(session.id)) return { type: 'ended', index: ensemble.index, reason: 'expired' };
+        if (session.generation !== link.generation) return { type: 'goodbye', code: 'SESSION_MOVED', message: '' };
+        const answer = ensemble.request(session, message);
+        if (answer === undefined) return { type: 'resend', from: session.lastApplied + 1, code: 'OUT_OF_ORDER' };
+        return { type: 'reply', number: message.number, ...answer };
+      }
+      case 'read':
+        return { type: 'answer', id: message.id, index: ensemble.index, answer: ensemble.query(message.query) };
+      case 'heartbeat':
+        return { type: 'renewed', id: message.id };
+      case 'ping':
+        return { type: 'pong', id: message.id };
+    }
+  }
+}

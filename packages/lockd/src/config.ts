@@ -1,0 +1,287 @@
+/**
+ * What a server is told at its start: flags over `HOLDFAST_*` environment variables over a YAML file, all under the same names.
+ * Promises that what it returns is complete and consistent; everything else is a UsageError that says what to change.
+ */
+
+import { Command, CommanderError, Option } from 'commander';
+import { parse as parseYaml } from 'yaml';
+import { addressProblem, hostOf, isLoopback } from './address.ts';
+import { LOCKD_VERSION } from './version.ts';
+
+export interface ServerConfig {
+  readonly id: number;
+  readonly clusterId: string;
+  readonly client: string;
+  readonly peer: string;
+  readonly advertiseClient: string | undefined;
+  readonly data: string;
+  readonly members: readonly { readonly id: number; readonly peerAddress: string }[];
+  readonly insecure: boolean;
+  readonly heartbeatMs: number;
+  readonly electionTimeoutMs: number;
+  readonly logLevel: LogLevel;
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Wrong arguments; the message is for the person who typed them. */
+export class UsageError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'UsageError';
+  }
+}
+
+export type ParsedArguments =
+  | { readonly type: 'serve'; readonly config: ServerConfig }
+  | { readonly type: 'inspect'; readonly data: string; readonly json: boolean }
+  /** --help or --version: print and end. */
+  | { readonly type: 'print'; readonly text: string };
+
+export interface ConfigSources {
+  readonly arguments: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** @throws when the file cannot be read. */
+  readFile(path: string): string;
+}
+
+interface Setting {
+  readonly name: string;
+  readonly value: string;
+  readonly help: string;
+}
+
+export const DEFAULT_HEARTBEAT_MS = 100;
+export const DEFAULT_ELECTION_TIMEOUT_MS = 1_000;
+const MAX_CLUSTER_ID_LENGTH = 100;
+
+const SETTINGS: readonly Setting[] = [
+  { name: 'id', value: '<number>', help: "this server's number, from 1; never used for another server of the cluster" },
+  { name: 'cluster-id', value: '<name>', help: 'the name of the cluster; servers and clients of another are refused' },
+  { name: 'client', value: '<host:port>', help: 'where to listen for clients, WebSocket and HTTP' },
+  { name: 'peer', value: '<host:port>', help: 'where to listen for the other servers' },
+  { name: 'advertise-client', value: '<host:port>', help: 'where clients reach this server (default: --client)' },
+  { name: 'advertise-peer', value: '<host:port>', help: 'where the others reach this server (default: --peer)' },
+  { name: 'data', value: '<directory>', help: 'the data directory; created when missing' },
+  {
+    name: 'cluster',
+    value: '<1=host:port,…>',
+    help: 'peer addresses of all servers, this one included; counts only while the data directory is empty (default: this server alone)',
+  },
+  {
+    name: 'heartbeat-ms',
+    value: '<ms>',
+    help: `time between a leader's heartbeats (default: ${DEFAULT_HEARTBEAT_MS})`,
+  },
+  {
+    name: 'election-timeout-ms',
+    value: '<ms>',
+    help: `time without a leader after which the others elect one, up to twice as long; at least three heartbeats, the same on all servers (default: ${DEFAULT_ELECTION_TIMEOUT_MS})`,
+  },
+  { name: 'log-level', value: '<level>', help: `${LOG_LEVELS.join(', ')} (default: info)` },
+];
+const INSECURE_HELP = 'listen beyond this machine although nothing checks who connects';
+
+/** @throws UsageError */
+export function parseArguments(sources: ConfigSources): ParsedArguments {
+  let printed = '';
+  let result: ParsedArguments | undefined;
+  const program = new Command('lockd')
+    .description('A server of a Holdfast lock ensemble.')
+    .version(LOCKD_VERSION)
+    .allowExcessArguments(false);
+  for (const { name, value, help } of SETTINGS) program.addOption(new Option(`--${name} ${value}`, help));
+  program
+    .option('--insecure', INSECURE_HELP)
+    .option('--config <file>', 'YAML with these settings under the same names')
+    .addHelpText('after', '\nEvery setting can also be given as HOLDFAST_<NAME>, as in HOLDFAST_CLUSTER_ID.')
+    .action(() => {
+      result = { type: 'serve', config: readConfig(program.opts(), sources) };
+    });
+  program
+    .command('inspect')
+    .description('tell what a data directory holds, without changing it; the server must not be running')
+    .option('--data <directory>', 'the data directory')
+    .option('--json', 'print JSON')
+    .action((_options: unknown, command: Command) => {
+      const { data, json } = command.optsWithGlobals<{ data?: string; json?: boolean }>();
+      if (data === undefined) throw new UsageError('inspect needs --data <directory>');
+      result = { type: 'inspect', data, json: json === true };
+    });
+  for (const command of [program, ...program.commands]) {
+    command.exitOverride().configureOutput({
+      writeOut: (text) => {
+        printed += text;
+      },
+      writeErr: () => {},
+    });
+  }
+  try {
+    program.parse([...sources.arguments], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return { type: 'print', text: printed };
+    throw new UsageError(`${error.message.replace(/^error: /, '')}; lockd --help lists the flags`, { cause: error });
+  }
+  return result ?? { type: 'print', text: printed };
+}
+
+/** The value of every setting, as text, from wherever it was given. */
+type Texts = ReadonlyMap<string, string>;
+
+function readConfig(flags: Readonly<Record<string, unknown>>, sources: ConfigSources): ServerConfig {
+  const texts = new Map<string, string>();
+  const file = flags['config'] ?? sources.environment['HOLDFAST_CONFIG'];
+  if (typeof file === 'string') readFileInto(texts, file, sources);
+  for (const name of [...SETTINGS.map((setting) => setting.name), 'insecure']) {
+    const variable = `HOLDFAST_${name.toUpperCase().replaceAll('-', '_')}`;
+    const fromEnvironment = sources.environment[variable];
+    if (fromEnvironment !== undefined && fromEnvironment !== '') texts.set(name, fromEnvironment);
+    const fromFlag = flags[name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+    if (typeof fromFlag === 'string' || fromFlag === true) texts.set(name, String(fromFlag));
+  }
+  return checkConfig(texts);
+}
+
+function readFileInto(texts: Map<string, string>, path: string, sources: ConfigSources): void {
+  let content: unknown;
+  try {
+    content = parseYaml(sources.readFile(path));
+  } catch (error) {
+    throw new UsageError(`--config ${path} cannot be used: ${messageOf(error)}`, { cause: error });
+  }
+  if (content === null || typeof content !== 'object' || Array.isArray(content)) {
+    throw new UsageError(`--config ${path} must be a YAML mapping such as "id: 1"`);
+  }
+  const known = new Set([...SETTINGS.map((setting) => setting.name), 'insecure']);
+  for (const [name, value] of Object.entries(content)) {
+    if (!known.has(name)) throw new UsageError(`--config ${path} has the unknown setting "${name}"`);
+    texts.set(name, name === 'cluster' ? clusterText(value) : settingText(path, name, value));
+  }
+}
+
+function settingText(path: string, name: string, value: unknown): string {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  throw new UsageError(`--config ${path}: "${name}" must be a text, a number or a boolean`);
+}
+
+/** In YAML the members may be a mapping of numbers to addresses too. */
+function clusterText(value: unknown): string {
+  if (value === null || typeof value !== 'object') return String(value);
+  return Object.entries(value)
+    .map(([id, address]) => `${id}=${String(address)}`)
+    .join(',');
+}
+
+function checkConfig(texts: Texts): ServerConfig {
+  const id = integer(texts, 'id', 1, 2 ** 31 - 1);
+  const clusterId = required(texts, 'cluster-id');
+  if (clusterId.length > MAX_CLUSTER_ID_LENGTH || !/^[\w.-]+$/.test(clusterId)) {
+    throw new UsageError(
+      `--cluster-id "${clusterId}" must be up to ${MAX_CLUSTER_ID_LENGTH} letters, digits, dots, dashes and underscores`,
+    );
+  }
+  const client = address(texts, 'client');
+  const peer = address(texts, 'peer');
+  const insecure = boolean(texts, 'insecure');
+  if (!insecure) refuseOpenListening({ '--client': client, '--peer': peer });
+  const heartbeatMs = integer(texts, 'heartbeat-ms', 10, 60_000, DEFAULT_HEARTBEAT_MS);
+  const electionTimeoutMs = integer(texts, 'election-timeout-ms', 50, 600_000, DEFAULT_ELECTION_TIMEOUT_MS);
+  if (electionTimeoutMs < 3 * heartbeatMs) {
+    throw new UsageError(
+      `--election-timeout-ms ${electionTimeoutMs} must be at least three times --heartbeat-ms ${heartbeatMs}: one lost heartbeat must not depose a leader`,
+    );
+  }
+  return {
+    id,
+    clusterId,
+    client,
+    peer,
+    advertiseClient: texts.has('advertise-client') ? address(texts, 'advertise-client') : undefined,
+    data: required(texts, 'data'),
+    members: members(texts, id, peer),
+    insecure,
+    heartbeatMs,
+    electionTimeoutMs,
+    logLevel: logLevel(texts),
+  };
+}
+
+function members(texts: Texts, id: number, peer: string): ServerConfig['members'] {
+  const advertised = texts.has('advertise-peer') ? address(texts, 'advertise-peer') : undefined;
+  const text = texts.get('cluster');
+  if (text === undefined) return [{ id, peerAddress: advertised ?? peer }];
+  const list = text.split(',').map((part) => {
+    const [, number, peerAddress = ''] = /^\s*(\d{1,10})=(.*?)\s*$/.exec(part) ?? [];
+    const problem =
+      number === undefined || Number(number) < 1 ? 'must be number=host:port' : addressProblem(peerAddress);
+    if (problem !== undefined) throw new UsageError(`--cluster: "${part}" ${problem}`);
+    return { id: Number(number), peerAddress };
+  });
+  for (const [position, member] of list.entries()) {
+    if (list.findIndex((other) => other.id === member.id) !== position) {
+      throw new UsageError(`--cluster names server ${member.id} twice`);
+    }
+    if (list.findIndex((other) => other.peerAddress === member.peerAddress) !== position) {
+      throw new UsageError(`--cluster names the address ${member.peerAddress} twice`);
+    }
+  }
+  const own = list.find((member) => member.id === id);
+  if (own === undefined) throw new UsageError(`--cluster must name this server too: add ${id}=${advertised ?? peer}`);
+  if (advertised !== undefined && advertised !== own.peerAddress) {
+    throw new UsageError(`--advertise-peer ${advertised} and --cluster ${id}=${own.peerAddress} must be the same`);
+  }
+  return list.toSorted((a, b) => a.id - b.id);
+}
+
+function refuseOpenListening(addresses: Readonly<Record<string, string>>): void {
+  for (const [flag, value] of Object.entries(addresses)) {
+    if (isLoopback(hostOf(value))) continue;
+    throw new UsageError(
+      `${flag} ${value} can be reached from other machines, and nothing checks who connects: ` +
+        'listen on 127.0.0.1, or add --insecure if the network itself keeps strangers out',
+    );
+  }
+}
+
+function required(texts: Texts, name: string): string {
+  const text = texts.get(name);
+  if (text === undefined || text === '') throw new UsageError(`--${name} is missing; lockd --help tells what it is`);
+  return text;
+}
+
+function address(texts: Texts, name: string): string {
+  const text = required(texts, name);
+  const problem = addressProblem(text);
+  if (problem !== undefined) throw new UsageError(`--${name} "${text}" ${problem}`);
+  return text;
+}
+
+function integer(texts: Texts, name: string, min: number, max: number, fallback?: number): number {
+  if (!texts.has(name) && fallback !== undefined) return fallback;
+  const text = required(texts, name);
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < min || value > max) {
+    throw new UsageError(`--${name} "${text}" must be a whole number from ${min} to ${max}`);
+  }
+  return value;
+}
+
+function boolean(texts: Texts, name: string): boolean {
+  const text = texts.get(name) ?? 'false';
+  if (text === 'true' || text === '1') return true;
+  if (text === 'false' || text === '0') return false;
+  throw new UsageError(`${name} "${text}" must be true or false`);
+}
+
+function logLevel(texts: Texts): LogLevel {
+  const text = texts.get('log-level') ?? 'info';
+  const level = LOG_LEVELS.find((each) => each === text);
+  if (level === undefined) throw new UsageError(`--log-level "${text}" must be one of ${LOG_LEVELS.join(', ')}`);
+  return level;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,29 @@
+/** What a server counts on its hot path: plain numbers, which the metrics read when they are asked. */
+
+import type { ErrorCode } from '@holdfast/protocol';
+
+export class ServerCounters {
+  framesIn = 0;
+  framesOut = 0;
+  /** Requests by what became of them here. */
+  requestsReceived = 0;
+  requestsReplied = 0;
+  requestsRefused = 0;
+  resends = 0;
+  attaches = 0;
+  entriesApplied = 0;
+  entriesProposed = 0;
+  entriesForwarded = 0;
+  entriesForwardedHere = 0;
+  readsAnswered = 0;
+  readsRefused = 0;
+  heartbeatsReceived = 0;
+  heartbeatsAcknowledged = 0;
+  sessionsExpired = 0;
+  foldComparisons = 0;
+  readonly goodbyes = new Map<ErrorCode, number>();
+
+  goodbye(code: ErrorCode): void {
+    this.goodbyes.set(code, (this.goodbyes.get(code) ?? 0) + 1);
+  }
+}

@@ -1,0 +1,48 @@
+/** Plain HTTP on the client port: whether the server is of use, what it knows, and its metrics. Read only. */
+
+import type { HttpRequest, HttpResponse } from '@holdfast/runtime';
+import type { Registry } from 'prom-client';
+import type { LockMachine } from './lock-machine.ts';
+import { statusReport } from './status-report.ts';
+
+export interface HttpOptions {
+  readonly id: number;
+  readonly clusterId: string;
+}
+
+export function createHttpHandler(
+  options: HttpOptions,
+  machine: LockMachine,
+  metrics: Registry,
+): (request: HttpRequest) => Promise<HttpResponse> {
+  return async (request) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return problem(405, `${request.method} is not supported here; use GET`);
+    }
+    const [path = ''] = request.target.split('?', 1);
+    switch (path) {
+      case '/health':
+        return machine.healthy
+          ? json(200, { status: 'ok', role: machine.status.role })
+          : json(503, { status: 'unavailable', reason: machine.unhealthyReason });
+      case '/ready':
+        return machine.acceptsSessions
+          ? json(200, { status: 'ready' })
+          : json(503, { status: 'not ready', reason: machine.unreadyReason });
+      case '/metrics':
+        return { status: 200, contentType: metrics.contentType, body: await metrics.metrics() };
+      case '/status':
+        return json(200, statusReport(options, machine));
+      default:
+        return problem(404, `nothing is at ${path}; there are /health, /ready, /metrics and /status`);
+    }
+  };
+}
+
+function json(status: number, body: object): HttpResponse {
+  return { status, contentType: 'application/json', body: `${JSON.stringify(body)}\n` };
+}
+
+function problem(status: number, message: string): HttpResponse {
+  return json(status, { error: message });
+}

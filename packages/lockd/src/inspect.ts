@@ -1,0 +1,39 @@
+/** `lockd inspect`: what a data directory holds, for operators. Reads only. */
+
+import { inspectWriteAheadLog, logDirectoryOf, readIdentity, type Identity, type LogSummary } from '@holdfast/raft';
+import type { Disk } from '@holdfast/runtime';
+import { UsageError } from './config.ts';
+
+export interface DataReport extends LogSummary {
+  readonly identity: Identity;
+}
+
+/** @throws UsageError when the directory is not a data directory; DataDirectoryError, IdentityMismatchError, DiskError */
+export async function inspectDataDirectory(path: string, disk: Disk): Promise<DataReport> {
+  const identity = await readIdentity(path, { disk });
+  if (identity === undefined)
+    throw new UsageError(`--data ${path} has no identity.json, so it is not a data directory`);
+  const summary = await inspectWriteAheadLog({ ...identity, directory: logDirectoryOf(path) }, { disk });
+  return { ...summary, identity };
+}
+
+export function formatDataReport({ identity, segments, hardState, ...log }: DataReport): string {
+  const { clusterId, serverId, incarnation, members } = identity;
+  const lines = [
+    `server ${serverId} of cluster "${clusterId}", incarnation ${incarnation}`,
+    `members at creation: ${members.map(({ id, peerAddress }) => `${id}=${peerAddress}`).join(', ')}`,
+    `term ${hardState.term}, vote ${hardState.votedFor === 0 ? 'none' : `for ${hardState.votedFor}`}`,
+    `last index ${log.lastIndex}, of term ${log.lastTerm}`,
+    `${segments.length} segments:`,
+    ...segments.map((segment) => `  ${JSON.stringify(segment)}`),
+  ];
+  if (log.tornTail !== undefined) {
+    const { file, from, to } = log.tornTail;
+    lines.push(`torn tail: ${to - from} bytes at ${from} of ${file}, never acknowledged; the next start cuts them`);
+  }
+  if (log.damage !== undefined) {
+    const { file, offset, reason } = log.damage;
+    lines.push(`DAMAGED: ${file} at byte ${offset}: ${reason}; what is above was understood up to there`);
+  }
+  return `${lines.join('\n')}\n`;
+}

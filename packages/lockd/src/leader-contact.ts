@@ -1,0 +1,52 @@
+/**
+ * Whether this server is of use: whether it has known a leader within the last two election time-outs (a leader without its
+ * quorum steps down by itself within one). A server that has not sends its clients away, so that they look elsewhere.
+ */
+
+import type { Clock, Timer } from '@holdfast/runtime';
+
+export class LeaderContact {
+  readonly #clock: Clock;
+  readonly #limitMs: number;
+  readonly #lost: () => void;
+  #timer: Timer | undefined;
+  #known = false;
+  #isLost = false;
+
+  /** `lost` is called each time when no leader has been known for twice the election time-out. */
+  constructor(options: { readonly electionTimeoutMs: number }, lost: () => void, clock: Clock) {
+    this.#clock = clock;
+    this.#limitMs = 2 * options.electionTimeoutMs;
+    this.#lost = lost;
+    this.#startTimer();
+  }
+
+  /** False from `lost` until a leader is known again. */
+  get serving(): boolean {
+    return !this.#isLost;
+  }
+
+  leaderKnown(known: boolean): void {
+    if (known === this.#known) return;
+    this.#known = known;
+    if (known) {
+      this.#isLost = false;
+      this.stop();
+    } else {
+      this.#startTimer();
+    }
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #startTimer(): void {
+    this.#timer = this.#clock.setTimer(this.#limitMs, () => {
+      this.#timer = undefined;
+      this.#isLost = true;
+      this.#lost();
+    });
+  }
+}

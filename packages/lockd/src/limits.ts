@@ -1,0 +1,34 @@
+/** Every bound of one server. What clients and servers agree on is in the protocol's limits; docs/limits.md explains each. */
+
+import { MAX_DATA_BYTES, MAX_PATH_LENGTH, MAX_REQUESTS_IN_FLIGHT } from '@holdfast/protocol';
+
+/** A connection that has not said hello by then is closed. */
+export const HANDSHAKE_TIMEOUT_MS = 5_000;
+/** After a goodbye a client has this long to read it; then its connection is destroyed. */
+export const CLOSE_GRACE_MS = 1_000;
+export const MAX_CONNECTIONS = 20_000;
+/** Requests of one connection that are not answered; SDKs stay at half of it. More closes the connection. */
+export const MAX_UNANSWERED_REQUESTS = 2 * MAX_REQUESTS_IN_FLIGHT;
+/** Reads of one connection that are not answered; more are answered OVERLOADED. */
+export const MAX_UNANSWERED_READS = 1_024;
+/** Heartbeats of one connection that are not acknowledged; more are dropped, as if they had been lost. */
+export const MAX_UNANSWERED_HEARTBEATS = 64;
+/** Bytes that wait for one client to read them; more closes its connection. */
+export const MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
+/** Payload of one command: the largest node with the longest path, in UTF-8. More closes the connection. */
+export const MAX_COMMAND_BYTES = MAX_DATA_BYTES + 3 * MAX_PATH_LENGTH + 64;
+/** Requests and attaches that wait for a leader to be known, in number and in bytes; more are refused with OVERLOADED. */
+export const MAX_PARKED_ENTRIES = 20_000;
+export const MAX_PARKED_BYTES = 32 * 1024 * 1024;
+/** One application message to a peer carries at most this much, or one entry. */
+export const MAX_PEER_PAYLOAD_BYTES = 1024 * 1024;
+/** How long a `session` read waits until this server has applied what the client has seen elsewhere. */
+export const SESSION_READ_WAIT_MS = 1_000;
+/** How often an attach that could not be proposed is tried again while a leader is known. */
+export const ATTACH_RETRY_MS = 100;
+/** Resolution of session expiry. A later timer than this means that the leader stalled. */
+export const LEASE_TICK_MS = 50;
+/** Folds are compared at every multiple of this index. */
+export const FOLD_INTERVAL = 1_024;
+/** Multiples that are kept for the comparison. */
+export const FOLD_HISTORY = 8;

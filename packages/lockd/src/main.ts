@@ -1,0 +1,109 @@
+#!/usr/bin/env node
+/** The lockd process: arguments, signals, logging and exit codes around one LockServer. */
+
+import { readFileSync, writeSync } from 'node:fs';
+import { constants } from 'node:os';
+import { silentLogger } from '@holdfast/runtime';
+import { nodeRuntime } from '@holdfast/runtime/node';
+import { destination, pino, type Logger } from 'pino';
+import { collectDefaultMetrics } from 'prom-client';
+import { UsageError, parseArguments, type ParsedArguments, type ServerConfig } from './config.ts';
+import { ExitCode, exitCodeOf } from './exit-code.ts';
+import { formatDataReport, inspectDataDirectory } from './inspect.ts';
+import { LockServer } from './server.ts';
+
+const STDOUT = 1;
+const STDERR = 2;
+
+function main(): void {
+  let parsed: ParsedArguments;
+  try {
+    parsed = parseArguments({
+      arguments: process.argv.slice(2),
+      environment: process.env,
+      readFile: (path) => readFileSync(path, 'utf8'),
+    });
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    writeSync(STDERR, `lockd: ${error.message}\n`);
+    process.exitCode = ExitCode.usage;
+    return;
+  }
+  switch (parsed.type) {
+    case 'print':
+      writeSync(STDOUT, parsed.text);
+      return;
+    case 'inspect':
+      void inspect(parsed.data, parsed.json);
+      return;
+    case 'serve':
+      void serve(parsed.config);
+      return;
+  }
+}
+
+async function inspect(path: string, json: boolean): Promise<void> {
+  try {
+    const report = await inspectDataDirectory(path, nodeRuntime({ logger: silentLogger }).disk);
+    writeSync(STDOUT, json ? `${JSON.stringify(report)}\n` : formatDataReport(report));
+    if (report.damage !== undefined) process.exitCode = ExitCode.damagedData;
+  } catch (error) {
+    writeSync(STDERR, `lockd inspect: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = exitCodeOf(error);
+  }
+}
+
+async function serve(config: ServerConfig): Promise<void> {
+  // Synchronous: the last lines before an exit are those that matter, and there are few.
+  const logger = pino({ level: config.logLevel, base: { server: config.id } }, destination({ fd: STDERR, sync: true }));
+  const exitOn = (error: unknown): void => {
+    const code = exitCodeOf(error);
+    logger.fatal({ err: error, exitCode: code }, 'lockd stops');
+    process.exit(code);
+  };
+  process.on('uncaughtException', exitOn);
+  process.on('unhandledRejection', exitOn);
+
+  let server: LockServer | undefined;
+  let signalled = false;
+  const onSignal = (signal: 'SIGTERM' | 'SIGINT'): void => {
+    if (signalled) process.exit(128 + constants.signals[signal]);
+    signalled = true;
+    // Before it serves there is nothing to hand over, and an interrupted start is like a crash.
+    if (server === undefined) process.exit(ExitCode.clean);
+    logger.info({ signal }, 'stopping; a second signal exits at once');
+    server.stop().then(() => process.exit(ExitCode.clean), exitOn);
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+
+  try {
+    server = await startServer(config, logger, exitOn);
+  } catch (error) {
+    exitOn(error);
+    return;
+  }
+  collectDefaultMetrics({ register: server.metrics });
+  writeSync(STDOUT, `lockd ${config.id} serves clients at ${server.clientAddress}, peers at ${server.peerAddress}\n`);
+}
+
+function startServer(config: ServerConfig, logger: Logger, fatal: (error: unknown) => void): Promise<LockServer> {
+  const { id, clusterId, client, peer, advertiseClient, data, members, heartbeatMs, electionTimeoutMs } = config;
+  return LockServer.start(
+    {
+      id,
+      clusterId,
+      clientListen: client,
+      peerListen: peer,
+      advertiseClient,
+      dataDirectory: data,
+      members,
+      heartbeatMs,
+      electionTimeoutMs,
+    },
+    nodeRuntime({ logger }),
+    { fatal },
+  );
+}
+
+main();

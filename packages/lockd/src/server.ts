@@ -1,0 +1,204 @@
+/**
+ * One lockd as a whole: its data directory, its log, its replica, its state and its listeners, opened in that order and closed
+ * in the reverse one. Runs on any runtime; the process around it is main.ts's.
+ */
+
+import { Replica, openDataDirectory, openWriteAheadLog, serverId } from '@holdfast/raft';
+import { MAX_FRAME_BYTES } from '@holdfast/protocol';
+import type { Address, Listener, Runtime } from '@holdfast/runtime';
+import type { Registry } from 'prom-client';
+import { hostsOf } from './address.ts';
+import { DEFAULT_ELECTION_TIMEOUT_MS, DEFAULT_HEARTBEAT_MS } from './config.ts';
+import { createHttpHandler } from './http.ts';
+import { LockMachine } from './lock-machine.ts';
+import { createMetrics } from './metrics.ts';
+import { statusReport, type StatusReport } from './status-report.ts';
+
+export interface LockServerOptions {
+  /** From 1; never used for another server of the cluster. */
+  readonly id: number;
+  readonly clusterId: string;
+  /** Where to listen; port 0 takes a free one. */
+  readonly clientListen: Address;
+  readonly peerListen: Address;
+  /** Where clients reach this server. @default the listening address */
+  readonly advertiseClient?: Address | undefined;
+  readonly dataDirectory: string;
+  /** All servers with their peer addresses, this one included; counts only while the data directory is empty. */
+  readonly members: readonly { readonly id: number; readonly peerAddress: Address }[];
+  /** Milliseconds between a leader's heartbeats. @default 100 */
+  readonly heartbeatMs?: number;
+  /** Followers stand for election after once to twice this time without a leader. @default 1000 */
+  readonly electionTimeoutMs?: number;
+  /** Bytes of a log segment. @default 64 MiB */
+  readonly segmentBytes?: number;
+}
+
+export interface LockServerHooks {
+  /** The server has failed and serves no longer; the process must end. Called at most once. */
+  fatal(error: unknown): void;
+}
+
+/** How long a stop waits for clients to read their goodbye. */
+const GOODBYE_WAIT_MS = 500;
+
+interface Parts {
+  readonly machine: LockMachine;
+  readonly replica: Replica;
+  readonly metrics: Registry;
+  readonly clientListener: Listener;
+}
+
+type Closer = () => Promise<void>;
+
+export class LockServer {
+  readonly #options: LockServerOptions;
+  readonly #runtime: Runtime;
+  readonly #parts: Parts;
+  readonly #closers: readonly Closer[];
+  #stopped: Promise<void> | undefined;
+
+  private constructor(options: LockServerOptions, runtime: Runtime, parts: Parts, closers: readonly Closer[]) {
+    this.#options = options;
+    this.#runtime = runtime;
+    this.#parts = parts;
+    this.#closers = closers;
+  }
+
+  /**
+   * Opens everything; on resolve it serves, though perhaps without a leader yet. Rejects, with everything closed again, with
+   * DataDirectoryInUseError, DataDirectoryError, IdentityMismatchError, DamagedLogError, DiskError or ListenError.
+   */
+  static async start(options: LockServerOptions, runtime: Runtime, hooks: LockServerHooks): Promise<LockServer> {
+    const closers: Closer[] = [];
+    try {
+      const parts = await openParts(options, runtime, hooks, closers);
+      return new LockServer(options, runtime, parts, closers);
+    } catch (error) {
+      await closeAll(closers);
+      throw error;
+    }
+  }
+
+  get metrics(): Registry {
+    return this.#parts.metrics;
+  }
+
+  /** Where it listens, with the real ports. */
+  get clientAddress(): Address {
+    return this.#parts.clientListener.address;
+  }
+
+  get peerAddress(): Address {
+    return this.#parts.replica.peerAddress;
+  }
+
+  get status(): StatusReport {
+    return statusReport(this.#options, this.#parts.machine);
+  }
+
+  /** Hands leadership over if it has it, says goodbye to the clients and closes everything. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    const { machine } = this.#parts;
+    const { clock, logger } = this.#runtime;
+    logger.info({ role: machine.status.role }, 'stopping');
+    machine.beginStop();
+    await closeAll(this.#closers, async () => {
+      machine.disconnectClients();
+      await machine.connections.drained(GOODBYE_WAIT_MS, clock);
+    });
+  }
+}
+
+/** Every part that needs closing leaves its closer, so that a failure half way leaves nothing open. */
+async function openParts(
+  options: LockServerOptions,
+  runtime: Runtime,
+  hooks: LockServerHooks,
+  closers: Closer[],
+): Promise<Parts> {
+  const { id, clusterId, segmentBytes, advertiseClient } = options;
+  const { heartbeatMs = DEFAULT_HEARTBEAT_MS, electionTimeoutMs = DEFAULT_ELECTION_TIMEOUT_MS } = options;
+  const { clock, random, network, disk, logger } = runtime;
+  const identity = { clusterId, serverId: serverId(id) };
+  const segments = segmentBytes === undefined ? {} : { segmentBytes };
+  const given = options.members.map((member) => ({ ...member, id: serverId(member.id) }));
+
+  const directory = await openDataDirectory(
+    { ...identity, ...segments, path: options.dataDirectory, members: given },
+    { disk, random, logger },
+  );
+  closers.push(() => directory.release());
+  const { incarnation, members } = directory;
+  const store = await openWriteAheadLog(
+    { ...identity, ...segments, incarnation, directory: directory.logDirectory },
+    { disk, logger },
+  );
+  const closeStore = (): Promise<void> => store.close();
+  closers.push(closeStore);
+
+  const machine = new LockMachine(
+    { serverId: serverId(id), clusterId, electionTimeoutMs },
+    { clock, random, logger, fatal: (error) => hooks.fatal(error) },
+  );
+  closers.push(async () => machine.beginStop());
+  const metrics = createMetrics(id, machine);
+  const clientListener = await listenForClients(options, runtime, machine, metrics);
+  closers.push(() => clientListener.close());
+
+  const replica = new Replica(
+    {
+      id: serverId(id),
+      clusterId,
+      incarnation,
+      members,
+      peerListen: options.peerListen,
+      clientAddress: advertiseClient ?? clientListener.address,
+      tuning: { heartbeatMs, electionTimeoutMs },
+    },
+    store,
+    machine,
+    { clock, network, random, logger },
+  );
+  // The replica closes the store itself, after the write that is under way.
+  closers.splice(closers.indexOf(closeStore), 1);
+  closers.push(() => replica.stop());
+  machine.bind(replica);
+  await replica.start();
+  return { machine, replica, metrics, clientListener };
+}
+
+function listenForClients(
+  { id, clusterId, clientListen, advertiseClient }: LockServerOptions,
+  { network }: Runtime,
+  machine: LockMachine,
+  metrics: Registry,
+): Promise<Listener> {
+  const allowedHosts = hostsOf(clientListen, advertiseClient ?? clientListen);
+  return network.listen({
+    address: clientListen,
+    maxFrameBytes: MAX_FRAME_BYTES,
+    ...(allowedHosts === undefined ? {} : { allowedHosts }),
+    onConnection: (connection) => machine.accept(connection),
+    http: createHttpHandler({ id, clusterId }, machine, metrics),
+  });
+}
+
+/** In reverse order, all of them, whatever fails; rejects with the first failure. `afterFirst` runs when the last opened is closed. */
+async function closeAll(closers: readonly Closer[], afterFirst?: Closer): Promise<void> {
+  const [first, ...rest] = closers.toReversed();
+  const failures: unknown[] = [];
+  for (const close of [first, afterFirst, ...rest]) {
+    try {
+      await close?.();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}

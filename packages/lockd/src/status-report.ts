@@ -1,0 +1,59 @@
+/** What `GET /status` tells: one server's view of itself and its ensemble. Fields are only ever added. */
+
+import type { LockMachine } from './lock-machine.ts';
+import { LOCKD_VERSION } from './version.ts';
+
+export interface StatusReport {
+  readonly id: number;
+  readonly clusterId: string;
+  readonly version: string;
+  readonly role: string;
+  readonly term: number;
+  /** 0 while unknown. */
+  readonly leader: number;
+  readonly commitIndex: number;
+  readonly appliedIndex: number;
+  readonly lastIndex: number;
+  readonly members: readonly {
+    readonly id: number;
+    readonly clientAddress: string;
+    readonly peerAddress: string;
+    readonly connected: boolean;
+  }[];
+  readonly sessions: number;
+  readonly locks: number;
+  readonly nodes: number;
+  /** Client connections of this server, and how many of them serve a session. */
+  readonly connections: number;
+  readonly boundSessions: number;
+}
+
+export function statusReport(
+  { id, clusterId }: { readonly id: number; readonly clusterId: string },
+  machine: LockMachine,
+): StatusReport {
+  const { status } = machine;
+  const { sessions, locks, nodes } = machine.state.counts;
+  return {
+    id,
+    clusterId,
+    version: LOCKD_VERSION,
+    role: status.role,
+    term: status.term,
+    leader: status.leader,
+    commitIndex: status.commitIndex,
+    appliedIndex: machine.state.appliedIndex,
+    lastIndex: status.lastIndex,
+    members: machine.peers.map(({ id: member, clientAddress, peerAddress, connected }) => ({
+      id: member,
+      clientAddress,
+      peerAddress,
+      connected,
+    })),
+    sessions,
+    locks,
+    nodes,
+    connections: machine.connections.size,
+    boundSessions: machine.connections.boundSessions,
+  };
+}

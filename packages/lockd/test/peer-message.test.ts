@@ -1,0 +1,37 @@
+import { MalformedError, pack } from '@holdfast/protocol';
+import { describe, expect, it } from 'vitest';
+import { decodePeerMessages, encodePeerMessages, type PeerMessage } from '../src/peer-message.ts';
+
+const EVERY: readonly PeerMessage[] = [
+  { type: 'forward', epoch: 3, entries: [new Uint8Array([1, 2, 3]), new Uint8Array()] },
+  { type: 'forward-refused', epoch: 3, code: 'OVERLOADED' },
+  { type: 'touch', batch: 4, sessions: [7, 2 ** 50] },
+  { type: 'touched', batch: 4, except: [7] },
+  { type: 'read-index', batch: 5 },
+  { type: 'read-index-answer', batch: 5, index: 99 },
+  { type: 'fold', index: 1_024, fold: 123_456_789 },
+  { type: 'diverged', index: 1_024, fold: 5 },
+  { type: 'halted', index: 2_048 },
+  { type: 'lost' },
+];
+
+describe('messages between servers', () => {
+  it('arrive as they were sent', () => {
+    const plain = decodePeerMessages(encodePeerMessages(EVERY)).map((message) =>
+      message.type === 'forward'
+        ? { ...message, entries: message.entries.map((entry) => new Uint8Array(entry)) }
+        : message,
+    );
+    expect(plain).toEqual(EVERY);
+  });
+
+  it('are left out when a newer server sends a type that this one does not know', () => {
+    expect(decodePeerMessages(pack([[200, 'news'], [10]]))).toEqual([{ type: 'lost' }]);
+  });
+
+  it('are refused when a field is not what it must be', () => {
+    expect(() => decodePeerMessages(pack([[3, 1, ['seven']]]))).toThrow(MalformedError);
+    expect(() => decodePeerMessages(pack(17))).toThrow(MalformedError);
+    expect(() => decodePeerMessages(new Uint8Array([0xc1]))).toThrow(MalformedError);
+  });
+});

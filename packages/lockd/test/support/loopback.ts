@@ -1,0 +1,280 @@
+/**
+ * Several servers' machines over a log that is agreed at once: elections are the test's, commits come with the next turn, and
+ * messages between servers arrive with the next turn as well. Everything that consensus may do to a machine can be ordered here
+ * one by one.
+ */
+
+import {
+  EntryType,
+  logIndex,
+  serverId,
+  term,
+  type Entry,
+  type LogIndex,
+  type PeerInfo,
+  type RejectReason,
+  type ReplicaHandle,
+  type ReplicaStatus,
+  type Role,
+  type ServerId,
+} from '@holdfast/raft';
+import { silentLogger, type Random } from '@holdfast/runtime';
+import { LockMachine } from '../../src/lock-machine.ts';
+import { ManualClock } from './manual-clock.ts';
+import { TestClient, type ConnectionFaults } from './test-client.ts';
+
+export const CLUSTER_ID = 'test';
+export const ELECTION_TIMEOUT_MS = 1_000;
+
+export interface PeerPayload {
+  readonly from: number;
+  readonly to: number;
+  readonly payload: Uint8Array;
+}
+
+export class LoopbackEnsemble {
+  readonly clock = new ManualClock();
+  readonly servers: readonly LoopbackServer[];
+  readonly log: Entry[] = [];
+  /** Everything that servers said to each other. */
+  readonly payloads: PeerPayload[] = [];
+  leader = 0;
+  term = 0;
+  /** While true, proposals of the leader wait: neither committed nor refused. */
+  holdCommits = false;
+  /** While true, the leader's reads and renewals wait for their quorum. */
+  holdReads = false;
+  /** What the leader refuses proposals with. */
+  rejectWith: RejectReason | undefined;
+  readonly #cut = new Set<string>();
+
+  constructor(count = 1) {
+    this.servers = Array.from({ length: count }, (_, n) => new LoopbackServer(this, serverId(n + 1), count));
+    for (const server of this.servers) server.machine.bind(server);
+  }
+
+  server(id: number): LoopbackServer {
+    const server = this.servers[id - 1];
+    if (server === undefined) throw new Error(`there is no server ${id}`);
+    return server;
+  }
+
+  /** A new leader, known everywhere, whose first entry is committed. */
+  elect(id: number): void {
+    this.term += 1;
+    this.leader = id;
+    this.append(EntryType.noop, new Uint8Array());
+    for (const server of this.servers) server.schedule();
+    this.clock.runChecks();
+  }
+
+  /** Nobody leads; what was proposed and not committed is lost. */
+  depose(): void {
+    this.term += 1;
+    this.leader = 0;
+    for (const server of this.servers) server.dropProposals();
+    for (const server of this.servers) server.schedule();
+    this.clock.runChecks();
+  }
+
+  append(type: EntryType, data: Uint8Array): void {
+    this.log.push({ index: logIndex(this.log.length + 1), term: term(this.term), type, data });
+    for (const server of this.servers) server.schedule();
+  }
+
+  /** Messages from one server to another are lost, and sending says so. */
+  cut(from: number, to: number): void {
+    this.#cut.add(`${from}>${to}`);
+  }
+
+  heal(): void {
+    this.#cut.clear();
+  }
+
+  isCut(from: number, to: number): boolean {
+    return this.#cut.has(`${from}>${to}`);
+  }
+}
+
+export class LoopbackServer implements ReplicaHandle {
+  readonly id: ServerId;
+  readonly machine: LockMachine;
+  readonly failures: unknown[] = [];
+  eagerCommit = false;
+  /** While true it applies nothing. */
+  lagging = false;
+  readonly #ensemble: LoopbackEnsemble;
+  readonly #count: number;
+  #status: ReplicaStatus;
+  #applied = 0;
+  #scheduled = false;
+  #proposals: Uint8Array[] = [];
+  #reads: ((result: LogIndex | RejectReason) => void)[] = [];
+  #inbox: { readonly from: ServerId; readonly payload: Uint8Array }[] = [];
+  #disconnected: ServerId[] = [];
+
+  constructor(ensemble: LoopbackEnsemble, id: ServerId, count: number) {
+    this.#ensemble = ensemble;
+    this.id = id;
+    this.#count = count;
+    this.#status = this.#readStatus();
+    this.machine = new LockMachine(
+      { serverId: id, clusterId: CLUSTER_ID, electionTimeoutMs: ELECTION_TIMEOUT_MS },
+      {
+        clock: ensemble.clock,
+        random: countingRandom(),
+        logger: silentLogger,
+        fatal: (error) => this.failures.push(error),
+      },
+    );
+  }
+
+  get status(): ReplicaStatus {
+    return this.#status;
+  }
+
+  get peers(): readonly PeerInfo[] {
+    return Array.from({ length: this.#count }, (_, n) => ({
+      id: serverId(n + 1),
+      peerAddress: `peer-${n + 1}:1`,
+      clientAddress: `client-${n + 1}:1`,
+      connected: true,
+    }));
+  }
+
+  get pendingReads(): number {
+    return this.#reads.length;
+  }
+
+  /** A client's connection, before its hello. */
+  dial(faults: ConnectionFaults = {}): TestClient {
+    const client = new TestClient(this.#ensemble.clock, faults);
+    this.machine.accept(client.connection);
+    return client;
+  }
+
+  /** A client that has been welcomed. */
+  connect(faults: ConnectionFaults = {}): TestClient {
+    const client = this.dial(faults);
+    client.hello(CLUSTER_ID);
+    client.take();
+    return client;
+  }
+
+  propose(data: Uint8Array): void {
+    this.#proposals.push(data);
+    this.schedule();
+  }
+
+  readIndex(callback: (result: LogIndex | RejectReason) => void): void {
+    this.#reads.push(callback);
+    this.schedule();
+  }
+
+  sendToPeer(peer: ServerId, payload: Uint8Array): boolean {
+    if (this.#ensemble.isCut(this.id, peer)) return false;
+    this.#ensemble.payloads.push({ from: this.id, to: peer, payload });
+    this.#ensemble.server(peer).receive(this.id, payload);
+    return true;
+  }
+
+  receive(from: ServerId, payload: Uint8Array): void {
+    // A frame's memory is used again: whoever keeps a view of it sees that here.
+    this.#inbox.push({ from, payload: new Uint8Array(payload) });
+    this.schedule();
+  }
+
+  setEagerCommit(eager: boolean): void {
+    this.eagerCommit = eager;
+  }
+
+  dropProposals(): void {
+    this.#proposals = [];
+  }
+
+  /** What `peer` had sent is lost, and the connection with it. */
+  losePeer(peer: number): void {
+    this.#inbox = this.#inbox.filter((message) => message.from !== peer);
+    this.#disconnected.push(serverId(peer));
+    this.schedule();
+  }
+
+  /** So that the next turn sees it, though nothing else happens. */
+  schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#ensemble.clock.afterPoll(() => {
+      this.#scheduled = false;
+      this.#turn();
+    });
+  }
+
+  #turn(): void {
+    for (const peer of this.#disconnected.splice(0)) this.machine.peerDisconnected(peer);
+    for (const { from, payload } of this.#inbox.splice(0)) {
+      this.machine.peerMessage(from, payload);
+      payload.fill(0xee);
+    }
+    this.#refreshStatus();
+    this.#settleProposals();
+    this.#settleReads();
+    while (!this.lagging && this.#applied < this.#ensemble.log.length) {
+      const entry = this.#ensemble.log[this.#applied];
+      if (entry === undefined) break;
+      this.machine.apply(entry);
+      this.#applied += 1;
+    }
+    this.#refreshStatus();
+    this.machine.flush();
+  }
+
+  #settleProposals(): void {
+    const { leader, holdCommits, rejectWith } = this.#ensemble;
+    if (leader === this.id && holdCommits) return;
+    for (const data of this.#proposals.splice(0)) {
+      if (leader !== this.id) this.machine.proposalRejected(data, 'not-leader');
+      else if (rejectWith !== undefined) this.machine.proposalRejected(data, rejectWith);
+      else this.#ensemble.append(EntryType.command, data);
+    }
+  }
+
+  #settleReads(): void {
+    const { leader, holdReads, log } = this.#ensemble;
+    if (leader === this.id && holdReads) return;
+    for (const callback of this.#reads.splice(0)) callback(leader === this.id ? logIndex(log.length) : 'not-leader');
+  }
+
+  #readStatus(): ReplicaStatus {
+    const { leader, term: currentTerm, log } = this.#ensemble;
+    const role: Role = leader === this.id ? 'leader' : leader === 0 ? 'pre-candidate' : 'follower';
+    const last = logIndex(log?.length ?? 0);
+    const noop = log?.findLastIndex((entry) => entry.type === EntryType.noop) ?? -1;
+    return {
+      role,
+      term: term(currentTerm),
+      leader: leader as ServerId,
+      commitIndex: last,
+      appliedIndex: logIndex(this.#applied),
+      lastIndex: last,
+      ready: role === 'leader' && this.#applied > noop,
+    };
+  }
+
+  #refreshStatus(): void {
+    const before = this.#status;
+    this.#status = this.#readStatus();
+    const { role, term: currentTerm, leader, ready } = this.#status;
+    const same =
+      before.role === role && before.term === currentTerm && before.leader === leader && before.ready === ready;
+    if (!same) this.machine.statusChanged(this.#status);
+  }
+}
+
+function countingRandom(): Random {
+  let next = 0;
+  return {
+    next: () => 0.5,
+    integer: (bound) => (next += 1_000) % bound,
+    bytes: (length) => new Uint8Array(length).fill((next += 1) % 256),
+  };
+}

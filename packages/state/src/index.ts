@@ -1,4 +1,8 @@
 /** The replicated state machine of Holdfast. Pure: the same entries make the same state and outputs, byte for byte. */
 
 export * from './entry.ts';
+export { InvariantError } from './invariant.ts';
+export { STATE_LIMITS, type StateLimits } from './limits.ts';
 export * from './output.ts';
+export * from './state-machine.ts';
+export * from './unsupported-entry-error.ts';

@@ -2,6 +2,9 @@
 
 import type { LossReason, Reply } from '@holdfast/protocol';
 
+export type RefusalCode = 'OUT_OF_ORDER' | 'SESSION_MOVED' | 'SESSION_EXPIRED' | 'OVERLOADED';
+
+/** In the order of one entry's outputs: what happened (sessionCreated, lost, granted), the answer that may show it, sessionEnded. */
 export type Output =
   /** The answer to a request, fresh or from memory. */
   | {
@@ -12,15 +15,17 @@ export type Output =
       readonly reply: Reply;
     }
   /**
-   * A request that was refused without effect and without using up its number. OUT_OF_ORDER: `lastApplied` tells where to go on.
-   * SESSION_MOVED: it came through an earlier attachment. SESSION_EXPIRED: there is no such session.
+   * A request that was refused without effect and without using up its number. `lastApplied`: the session's, 0 if it is gone.
+   * OUT_OF_ORDER: numbers were skipped, go on at `lastApplied + 1`; or, when `number` is not above `lastApplied`, a stale copy of a
+   * request whose answer was acknowledged, to which there is nothing to say. SESSION_MOVED: it came through an earlier attachment.
+   * SESSION_EXPIRED: there is no such session. OVERLOADED: too many answers wait to be acknowledged.
    */
   | {
       readonly type: 'refused';
       readonly session: number;
       readonly generation: number;
       readonly number: number;
-      readonly code: 'OUT_OF_ORDER' | 'SESSION_MOVED' | 'SESSION_EXPIRED';
+      readonly code: RefusalCode;
       readonly lastApplied: number;
     }
   /** The outcome of an attach that `server` proposed under its `correlation` number; `reply` is `attached` or an error. */

@@ -1,0 +1,33 @@
+/** Which function applies which of a session's commands. */
+
+import type { Command } from '@holdfast/protocol';
+
+import { InvariantError } from '../invariant.ts';
+import type { Remembered } from '../sessions/reply-memory.ts';
+import type { Session } from '../sessions/session.ts';
+import type { State } from '../state.ts';
+import { closeSession } from './end-session.ts';
+import { acquire, cancel, release } from './locks.ts';
+import { create, deleteNode, set } from './nodes.ts';
+
+export function applyClientCommand(state: State, session: Session, command: Command): Remembered {
+  switch (command.type) {
+    case 'acquire':
+      return acquire(state, session, command);
+    case 'release':
+      return release(state, session, command);
+    case 'cancel':
+      return cancel(state, session, command);
+    case 'create':
+      return create(state, session, command);
+    case 'set':
+      return set(state, command);
+    case 'delete':
+      return deleteNode(state, command);
+    case 'closeSession':
+      return closeSession(state, session, command);
+    case 'attach':
+    case 'expireSession':
+      throw new InvariantError(`${command.type} is not a command of a session`);
+  }
+}

@@ -1,0 +1,103 @@
+/** acquire, release and cancel: each does all of its work, grants to others included, in its own entry. */
+
+import type { Command, Reply } from '@holdfast/protocol';
+
+import { invariant } from '../invariant.ts';
+import { lockProblem } from '../locks/lock-name.ts';
+import type { Lock } from '../locks/lock.ts';
+import { QueuedAcquire } from '../locks/queued-acquire.ts';
+import type { Remembered } from '../sessions/reply-memory.ts';
+import { acquireBytes, type Session } from '../sessions/session.ts';
+import { DONE, errorReply, invalidLockReply } from '../replies.ts';
+import type { State } from '../state.ts';
+import { limitReply } from './nodes.ts';
+
+/** Nodes that an acquire may add: the container and the queue node. */
+const NODES_PER_ACQUIRE = 2;
+
+export function acquire(state: State, session: Session, command: Extract<Command, { type: 'acquire' }>): Remembered {
+  const { lock: name, kind } = command;
+  const problem = lockProblem(name);
+  if (problem !== undefined) return invalidLockReply(name, problem);
+  const lock = state.locks.get(name);
+  if (lock !== undefined && lock.kind !== kind) {
+    return errorReply('INVALID_ARGUMENT', `lock ${name} is in use with another kind; use one kind for a lock`);
+  }
+  if (!command.wait && lock !== undefined && !lock.free) return heldReply(lock);
+  const full = acquireLimitReply(state, session, name) ?? limitReply(state, NODES_PER_ACQUIRE, 0);
+  if (full !== undefined) return full;
+  return state.locks.enqueue(session, name, kind, state.index, state.stamp);
+}
+
+export function release(state: State, session: Session, command: Extract<Command, { type: 'release' }>): Reply {
+  const acquired = ownAcquire(session, command.lock, command.acquireIndex);
+  if (acquired === undefined) return notHeldReply(command.lock, command.acquireIndex);
+  if (acquired.token === 0) {
+    return errorReply(
+      'NOT_HELD',
+      `acquire ${command.acquireIndex} of lock ${command.lock} still waits: cancel ends a wait, release only a hold`,
+    );
+  }
+  giveUp(state, acquired);
+  return DONE;
+}
+
+export function cancel(state: State, session: Session, command: Extract<Command, { type: 'cancel' }>): Reply {
+  const acquired = ownAcquire(session, command.lock, command.acquireIndex);
+  if (acquired === undefined) return notHeldReply(command.lock, command.acquireIndex);
+  giveUp(state, acquired);
+  return { type: 'cancelled', token: acquired.token };
+}
+
+/** The answer that a remembered request gets now. An acquire's is its present state, so that a retry learns of a grant or a loss. */
+export function presentReply(remembered: Remembered): Reply {
+  if (!(remembered instanceof QueuedAcquire)) return remembered;
+  const { acquireIndex, token, lock } = remembered;
+  if (!remembered.gone) return { type: 'acquire', acquireIndex, token };
+  const fate =
+    token === 0
+      ? 'ended before it was granted'
+      : `was granted under token ${token} and is over: released or revoked since`;
+  return errorReply('NOT_HELD', `acquire ${acquireIndex} of lock ${lock.name} ${fate}; acquire again`);
+}
+
+function giveUp(state: State, acquired: QueuedAcquire): void {
+  state.locks.remove(acquired, state.index);
+  state.locks.settle(acquired.lock, state.index, state.stamp, state.events);
+}
+
+function ownAcquire(session: Session, lock: string, acquireIndex: number): QueuedAcquire | undefined {
+  const acquired = session.acquires.get(acquireIndex);
+  return acquired?.lock.name === lock ? acquired : undefined;
+}
+
+function notHeldReply(lock: string, acquireIndex: number): Reply {
+  return errorReply(
+    'NOT_HELD',
+    `this session has no acquire ${acquireIndex} of lock ${lock}: it was released, cancelled or revoked, or never was`,
+  );
+}
+
+function heldReply(lock: Lock): Reply {
+  const holder = lock.holders.first;
+  invariant(holder !== undefined, 'a lock that exists has a holder');
+  const { session, token, acquireIndex } = holder;
+  return { type: 'lockHeld', holder: { session: session.id, label: session.label, token, acquireIndex } };
+}
+
+function acquireLimitReply(state: State, session: Session, lock: string): Reply | undefined {
+  const { maxAcquiresPerSession, maxAcquireListBytes } = state.limits;
+  if (session.acquires.size >= maxAcquiresPerSession) {
+    return errorReply(
+      'LIMIT_EXCEEDED',
+      `the session has ${session.acquires.size} waits and holds, at most ${maxAcquiresPerSession}; release some, or use more sessions`,
+    );
+  }
+  if (session.acquireListBytes + acquireBytes(lock) > maxAcquireListBytes) {
+    return errorReply(
+      'LIMIT_EXCEEDED',
+      `the waits and holds of the session take ${session.acquireListBytes} bytes, at most ${maxAcquireListBytes}; release some, or use more sessions`,
+    );
+  }
+  return undefined;
+}

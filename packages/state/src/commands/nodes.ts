@@ -1,0 +1,139 @@
+/**
+ * create, set and delete: ZooKeeper's data model, and its order of checks, since a client that breaks two rules at once relies on
+ * which of them it is told. Nodes at and under /locks belong to the locks.
+ */
+
+import { LOCKS_PATH, parentPath, pathProblem, type Command, type Reply } from '@holdfast/protocol';
+
+import { invariant } from '../invariant.ts';
+import { sequenceSuffix } from '../locks/lock-name.ts';
+import type { QueuedAcquire } from '../locks/queued-acquire.ts';
+import type { Session } from '../sessions/session.ts';
+import { DONE, errorReply, invalidPathReply, missingNodeReply } from '../replies.ts';
+import type { State } from '../state.ts';
+import type { NodeSlot } from '../tree/node-store.ts';
+
+const NO_DATA = new Uint8Array(0);
+
+export function create(state: State, session: Session, command: Extract<Command, { type: 'create' }>): Reply {
+  const { nodes } = state;
+  const given = command.path;
+  if (isReserved(given)) return reservedReply(given);
+  if (!given.startsWith('/')) return invalidPathReply(given, 'does not begin with "/"');
+  const parentOfGiven = parentPath(given);
+  const parent = nodes.find(parentOfGiven);
+  if (parent === undefined) {
+    return errorReply(
+      'NOT_FOUND',
+      `${given} cannot be created: its parent ${parentOfGiven} does not exist; create that first`,
+    );
+  }
+  const path = command.sequential ? given + sequenceSuffix(nodes.creations(parent)) : given;
+  const problem = pathProblem(path);
+  if (problem !== undefined) return invalidPathReply(path, problem);
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  if (path === '/' || nodes.child(parent, name) !== undefined)
+    return errorReply('NODE_EXISTS', `${path} exists already`);
+  if (nodes.ephemeralOwner(parent) !== 0) {
+    return errorReply('EPHEMERAL_PARENT', `${path} cannot be created: its parent is ephemeral and has no children`);
+  }
+  const full = limitReply(state, 1, command.data.length);
+  if (full !== undefined) return full;
+
+  const node = nodes.create({
+    parent,
+    name,
+    data: ownBytes(command.data),
+    ephemeralOwner: command.ephemeral ? session.id : 0,
+    index: state.index,
+    stamp: state.stamp,
+  });
+  if (command.ephemeral) session.ephemerals.add(node);
+  return { type: 'created', path, stat: nodes.stat(node) };
+}
+
+export function set(state: State, command: Extract<Command, { type: 'set' }>): Reply {
+  const { nodes } = state;
+  const { path, data } = command;
+  if (isReserved(path)) return reservedReply(path);
+  const node = nodes.find(path);
+  if (node === undefined) return missingNodeReply(path);
+  const mismatch = versionReply(state, node, path, command.version);
+  if (mismatch !== undefined) return mismatch;
+  const full = limitReply(state, 0, data.length - nodes.data(node).length);
+  if (full !== undefined) return full;
+  nodes.setData(node, ownBytes(data), state.index, state.stamp);
+  return { type: 'changed', stat: nodes.stat(node) };
+}
+
+/** Deleting a lock's queue node revokes that wait or hold, whoever deletes it. */
+export function deleteNode(state: State, command: Extract<Command, { type: 'delete' }>): Reply {
+  const { nodes, index } = state;
+  const { path } = command;
+  if (path === '/') return errorReply('INVALID_ARGUMENT', '"/" cannot be deleted');
+  if (path === LOCKS_PATH)
+    return errorReply('RESERVED_PATH', `${LOCKS_PATH} belongs to the locks and cannot be deleted`);
+  const node = nodes.find(path);
+  if (node === undefined) return missingNodeReply(path);
+  const mismatch = versionReply(state, node, path, command.version);
+  if (mismatch !== undefined) return mismatch;
+  const children = nodes.childCount(node);
+  if (children > 0) return errorReply('NOT_EMPTY', `${path} has children (${children}); delete them first`);
+
+  const acquire = state.locks.acquireOf(node);
+  if (acquire !== undefined) {
+    revoke(state, acquire);
+    return DONE;
+  }
+  const owner = nodes.ephemeralOwner(node);
+  if (owner !== 0) {
+    const forgotten = state.sessions.get(owner)?.ephemerals.delete(node) ?? false;
+    invariant(forgotten, 'an ephemeral node belongs to a living session');
+  }
+  nodes.remove(node, index);
+  return DONE;
+}
+
+function revoke(state: State, acquire: QueuedAcquire): void {
+  const { session, lock, acquireIndex } = acquire;
+  state.locks.remove(acquire, state.index);
+  state.events.push({ type: 'lost', session: session.id, lock: lock.name, acquireIndex, reason: 'revoked' });
+  state.locks.settle(lock, state.index, state.stamp, state.events);
+}
+
+/** Undefined when the tree has room for so much more. */
+export function limitReply(state: State, moreNodes: number, moreBytes: number): Reply | undefined {
+  const { nodes, limits } = state;
+  if (moreNodes > 0 && nodes.size + moreNodes > limits.maxNodes) {
+    return errorReply('LIMIT_EXCEEDED', `the tree has ${nodes.size} nodes, at most ${limits.maxNodes}; delete some`);
+  }
+  if (moreBytes > 0 && nodes.dataBytes + moreBytes > limits.maxTreeDataBytes) {
+    return errorReply(
+      'LIMIT_EXCEEDED',
+      `the tree has ${nodes.dataBytes} bytes of data, at most ${limits.maxTreeDataBytes}; delete some nodes`,
+    );
+  }
+  return undefined;
+}
+
+function versionReply(state: State, node: NodeSlot, path: string, expected: number): Reply | undefined {
+  const version = state.nodes.version(node);
+  if (expected === -1 || expected === version) return undefined;
+  return errorReply('BAD_VERSION', `${path} has version ${version}, not ${expected}; read it again`);
+}
+
+function reservedReply(path: string): Reply {
+  return errorReply(
+    'RESERVED_PATH',
+    `${path} belongs to the locks: only acquire makes nodes at and under ${LOCKS_PATH}`,
+  );
+}
+
+function isReserved(path: string): boolean {
+  return path.startsWith(LOCKS_PATH) && (path.length === LOCKS_PATH.length || path[LOCKS_PATH.length] === '/');
+}
+
+/** A copy that outlives the entry's frame. */
+function ownBytes(bytes: Uint8Array): Uint8Array {
+  return bytes.length === 0 ? NO_DATA : new Uint8Array(bytes);
+}

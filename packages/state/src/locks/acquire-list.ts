@@ -1,0 +1,47 @@
+/** Acquires in order of their indexes: constant cost to append, to see the first, and to take one out of the middle. */
+
+import { invariant } from '../invariant.ts';
+import type { QueuedAcquire } from './queued-acquire.ts';
+
+export class AcquireList {
+  #first: QueuedAcquire | undefined;
+  #last: QueuedAcquire | undefined;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get first(): QueuedAcquire | undefined {
+    return this.#first;
+  }
+
+  append(acquire: QueuedAcquire): void {
+    const last = this.#last;
+    invariant(acquire.list === undefined, 'an acquire is in one list at a time');
+    invariant(last === undefined || last.acquireIndex < acquire.acquireIndex, 'a queue is in order of acquire indexes');
+    acquire.list = this;
+    acquire.previous = last;
+    if (last === undefined) this.#first = acquire;
+    else last.next = acquire;
+    this.#last = acquire;
+    this.#size += 1;
+  }
+
+  remove(acquire: QueuedAcquire): void {
+    invariant(acquire.list === this, 'an acquire is taken from the list that has it');
+    const { previous, next } = acquire;
+    if (previous === undefined) this.#first = next;
+    else previous.next = next;
+    if (next === undefined) this.#last = previous;
+    else next.previous = previous;
+    acquire.list = undefined;
+    acquire.previous = undefined;
+    acquire.next = undefined;
+    this.#size -= 1;
+  }
+
+  *[Symbol.iterator](): Iterator<QueuedAcquire> {
+    for (let acquire = this.#first; acquire !== undefined; acquire = acquire.next) yield acquire;
+  }
+}

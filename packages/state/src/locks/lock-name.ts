@@ -1,0 +1,36 @@
+/** A lock's name and the container that it gives: the general rules are the protocol's; common names take a short way to the same result. */
+
+import { encodeLockName, lockNameProblem, LOCKS_PATH, MAX_LOCK_NAME_LENGTH, MAX_PATH_LENGTH } from '@holdfast/protocol';
+
+/** Printable ASCII but for "%" and "/": valid, and its own encoding unless it is "." or "..". */
+const PLAIN = /^[ -$&-.0-~]+$/;
+const QUEUE_NODE_PREFIX = 'q-';
+const MAX_SEQUENCE_DIGITS = 16;
+/** What is left of a path for the container's name, so that every queue node can be named by its path. */
+const MAX_CONTAINER_NAME_LENGTH =
+  MAX_PATH_LENGTH - LOCKS_PATH.length - QUEUE_NODE_PREFIX.length - MAX_SEQUENCE_DIGITS - '//'.length;
+
+/** Undefined for a usable name; otherwise what is wrong with it. */
+export function lockProblem(name: string): string | undefined {
+  if (PLAIN.test(name) && name.length <= MAX_LOCK_NAME_LENGTH) return undefined;
+  const problem = lockNameProblem(name);
+  if (problem !== undefined) return problem;
+  return encodeLockName(name).length > MAX_CONTAINER_NAME_LENGTH
+    ? `longer than ${MAX_CONTAINER_NAME_LENGTH} characters when encoded for a path`
+    : undefined;
+}
+
+/** The name of a usable lock's container. */
+export function containerName(lock: string): string {
+  return PLAIN.test(lock) && lock !== '.' && lock !== '..' ? lock : encodeLockName(lock);
+}
+
+/** The name of the queue node with that number. */
+export function queueNodeName(sequence: number): string {
+  return QUEUE_NODE_PREFIX + sequenceSuffix(sequence);
+}
+
+/** The number of a sequential node as it is appended to a name. */
+export function sequenceSuffix(sequence: number): string {
+  return String(sequence).padStart(10, '0');
+}

@@ -1,0 +1,12 @@
+/** The rule of each kind of lock. */
+
+import { LockKind, type LockKindNumber } from '@holdfast/protocol';
+
+import type { LockRule } from './lock-rule.ts';
+import { mutex } from './mutex.ts';
+
+const rules: Readonly<Record<LockKindNumber, LockRule>> = { [LockKind.mutex]: mutex };
+
+export function ruleOf(kind: LockKindNumber): LockRule {
+  return rules[kind];
+}

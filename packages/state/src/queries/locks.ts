@@ -1,0 +1,70 @@
+/** verify, locks and lock: who holds, under which token, and who waits. */
+
+import { MAX_PAGE_ENTRIES, type Answer, type LockSummary, type Query, type QueueEntry } from '@holdfast/protocol';
+
+import { lockProblem } from '../locks/lock-name.ts';
+import type { Lock } from '../locks/lock.ts';
+import type { QueuedAcquire } from '../locks/queued-acquire.ts';
+import { invalidLockReply } from '../replies.ts';
+import type { State } from '../state.ts';
+import { compareText } from '../text.ts';
+import { firstPage } from './page.ts';
+
+/** Holders in one line of a listing; `lock` shows a longer list. */
+const MAX_HOLDERS_IN_SUMMARY = 1;
+
+export function verify(state: State, name: string, acquireIndex: number): Answer {
+  const problem = lockProblem(name);
+  if (problem !== undefined) return invalidLockReply(name, problem);
+  for (const holder of state.locks.get(name)?.holders ?? []) {
+    if (holder.acquireIndex === acquireIndex) return { type: 'verify', token: holder.token };
+  }
+  return { type: 'verify', token: 0 };
+}
+
+export function locks(state: State, query: Extract<Query, { type: 'locks' }>): Answer {
+  const page = firstPage(matching(state, query), query.limit, (left, right) => compareText(left.name, right.name));
+  return { type: 'locks', locks: page.items.map((lock) => summary(state, lock)), more: page.more };
+}
+
+export function lockQueue(state: State, name: string): Answer {
+  const problem = lockProblem(name);
+  if (problem !== undefined) return invalidLockReply(name, problem);
+  const lock = state.locks.get(name);
+  if (lock === undefined) return { type: 'lock', queue: [], truncated: false };
+  const queue: QueueEntry[] = [];
+  for (const list of [lock.holders, lock.waiters]) {
+    for (const acquire of list) {
+      if (queue.length === MAX_PAGE_ENTRIES) return { type: 'lock', queue, truncated: true };
+      queue.push(queueEntry(state, acquire));
+    }
+  }
+  return { type: 'lock', queue, truncated: false };
+}
+
+function* matching(state: State, query: Extract<Query, { type: 'locks' }>): Iterable<Lock> {
+  for (const lock of state.locks.values()) {
+    if (lock.name > query.after && lock.name.startsWith(query.prefix)) yield lock;
+  }
+}
+
+function summary(state: State, lock: Lock): LockSummary {
+  const holders: QueueEntry[] = [];
+  for (const holder of lock.holders) {
+    if (holders.length === MAX_HOLDERS_IN_SUMMARY) break;
+    holders.push(queueEntry(state, holder));
+  }
+  return { lock: lock.name, holders, waiters: lock.waiters.size };
+}
+
+function queueEntry(state: State, acquire: QueuedAcquire): QueueEntry {
+  const { session, token, acquireIndex, node, grantedAt } = acquire;
+  return {
+    session: session.id,
+    label: session.label,
+    token,
+    acquireIndex,
+    since: state.nodes.ctime(node),
+    grantedAt,
+  };
+}

@@ -1,0 +1,37 @@
+/** get, exists and children. */
+
+import { pathProblem, type Answer } from '@holdfast/protocol';
+
+import { errorReply, missingNodeReply } from '../replies.ts';
+import type { State } from '../state.ts';
+import { utf8Length } from '../text.ts';
+
+/** A string's head in msgpack, at most. */
+const NAME_OVERHEAD_BYTES = 5;
+
+export function get(state: State, path: string): Answer {
+  const node = state.nodes.find(path);
+  if (node === undefined) return missingNodeReply(path);
+  // The store replaces a node's bytes and never writes into them, so they may be handed out.
+  return { type: 'get', data: state.nodes.data(node), stat: state.nodes.stat(node) };
+}
+
+export function exists(state: State, path: string): Answer {
+  const node = state.nodes.find(path);
+  if (node !== undefined) return { type: 'exists', stat: state.nodes.stat(node) };
+  return pathProblem(path) === undefined ? { type: 'exists', stat: undefined } : missingNodeReply(path);
+}
+
+export function children(state: State, path: string): Answer {
+  const { nodes, limits } = state;
+  const node = nodes.find(path);
+  if (node === undefined) return missingNodeReply(path);
+  const count = nodes.childCount(node);
+  // Each name takes a byte at least: no need to gather the names of a node with too many.
+  if (count * (NAME_OVERHEAD_BYTES + 1) <= limits.maxChildrenBytes) {
+    const names = nodes.childNames(node);
+    const bytes = names.reduce((sum, name) => sum + utf8Length(name) + NAME_OVERHEAD_BYTES, 0);
+    if (bytes <= limits.maxChildrenBytes) return { type: 'children', names, stat: nodes.stat(node) };
+  }
+  return errorReply('LIMIT_EXCEEDED', `the names of the ${count} children of ${path} are too many for one answer`);
+}

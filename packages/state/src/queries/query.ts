@@ -1,0 +1,27 @@
+/** Which function answers which query. Reads change nothing and answer from what has been applied. */
+
+import type { Answer, Query } from '@holdfast/protocol';
+
+import type { State } from '../state.ts';
+import { lockQueue, locks, verify } from './locks.ts';
+import { children, exists, get } from './nodes.ts';
+import { sessions } from './sessions.ts';
+
+export function answerQuery(state: State, query: Query): Answer {
+  switch (query.type) {
+    case 'get':
+      return get(state, query.path);
+    case 'exists':
+      return exists(state, query.path);
+    case 'children':
+      return children(state, query.path);
+    case 'verify':
+      return verify(state, query.lock, query.acquireIndex);
+    case 'locks':
+      return locks(state, query);
+    case 'lock':
+      return lockQueue(state, query.lock);
+    case 'sessions':
+      return sessions(state, query.after, query.limit);
+  }
+}

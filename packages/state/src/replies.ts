@@ -1,0 +1,31 @@
+/** Replies and answers that several commands and queries give. */
+
+import { pathProblem, type ErrorCode, type Reply } from '@holdfast/protocol';
+
+/** Readers take a longer message for malformed; only what quotes a hostile path comes near. */
+const MAX_MESSAGE_LENGTH = 2_000;
+
+/** Fits replies and answers alike. */
+export type ErrorReply = Extract<Reply, { type: 'error' }>;
+
+export const DONE: Reply = { type: 'done' };
+
+/** `message`: what is wrong, with what, and what to do next. */
+export function errorReply(code: ErrorCode, message: string): ErrorReply {
+  const clipped = message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : message;
+  return { type: 'error', code, message: clipped };
+}
+
+export function invalidPathReply(path: string, problem: string): ErrorReply {
+  return errorReply('INVALID_ARGUMENT', `invalid path: ${problem}: ${JSON.stringify(path)}`);
+}
+
+export function invalidLockReply(name: string, problem: string): ErrorReply {
+  return errorReply('INVALID_ARGUMENT', `invalid lock name: ${problem}: ${JSON.stringify(name)}`);
+}
+
+/** For a path at which no node was found: it may not even be a path. */
+export function missingNodeReply(path: string): ErrorReply {
+  const problem = pathProblem(path);
+  return problem === undefined ? errorReply('NOT_FOUND', `${path} does not exist`) : invalidPathReply(path, problem);
+}

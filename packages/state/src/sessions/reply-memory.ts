@@ -1,0 +1,61 @@
+/**
+ * The exactly-once memory of a session: its requests' answers, from the first unacknowledged one to the last applied. Only what
+ * clients acknowledge in applied entries makes it forget, so every replica remembers the same.
+ */
+
+import { MAX_REMEMBERED_REPLIES, type Reply } from '@holdfast/protocol';
+
+import { invariant } from '../invariant.ts';
+import type { QueuedAcquire } from '../locks/queued-acquire.ts';
+
+/** A reply as it was made, or the acquire whose present state is the answer. */
+export type Remembered = Reply | QueuedAcquire;
+
+/** Forgotten places in front of the array before it is moved up. */
+const SLACK = 64;
+
+export class ReplyMemory {
+  #lastApplied = 0;
+  #forgottenUpTo = 0;
+  /** The answer to request `forgottenUpTo + 1 + i` is at `start + i`. */
+  #answers: (Remembered | undefined)[] = [];
+  #start = 0;
+
+  /** The number of the last applied request; 0 for none. */
+  get lastApplied(): number {
+    return this.#lastApplied;
+  }
+
+  get full(): boolean {
+    return this.#lastApplied - this.#forgottenUpTo >= MAX_REMEMBERED_REPLIES;
+  }
+
+  /** Undefined when it was acknowledged. */
+  recall(number: number): Remembered | undefined {
+    return number > this.#forgottenUpTo ? this.#answers[this.#start + number - this.#forgottenUpTo - 1] : undefined;
+  }
+
+  /** The next request has been applied. */
+  remember(answer: Remembered): void {
+    invariant(!this.full, 'the memory of a session is bounded');
+    this.#answers.push(answer);
+    this.#lastApplied += 1;
+  }
+
+  /** Forgets the answers up to request `number`. Going back, or beyond what was applied, changes nothing more. */
+  forgetUpTo(number: number): void {
+    const upTo = Math.min(number, this.#lastApplied);
+    while (this.#forgottenUpTo < upTo) {
+      this.#answers[this.#start] = undefined;
+      this.#start += 1;
+      this.#forgottenUpTo += 1;
+    }
+    if (this.#start === this.#answers.length) {
+      this.#answers.length = 0;
+      this.#start = 0;
+    } else if (this.#start >= SLACK && this.#start * 2 > this.#answers.length) {
+      this.#answers = this.#answers.slice(this.#start);
+      this.#start = 0;
+    }
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * The replicated state machine: applies committed entries in index order and says what each did. Pure: machines that applied the
+ * same entries have the same state, gave the same outputs and have equal folds. Sending, time and leases are the server's.
+ */
+
+import {
+  commandName,
+  decodeCommand,
+  errorCodeToWire,
+  isClientCommand,
+  MalformedError,
+  MAX_INDEX,
+  type Answer,
+  type Command,
+  type CommandName,
+  type Query,
+  type Reply,
+} from '@holdfast/protocol';
+
+import { attach } from './commands/attach.ts';
+import { applyClientCommand } from './commands/client-command.ts';
+import { expireSession } from './commands/end-session.ts';
+import { presentReply } from './commands/locks.ts';
+import { decodeEntryHeader, ENTRY_FORMAT_VERSION, entryPayload, type StampedHeader } from './entry.ts';
+import { invariant } from './invariant.ts';
+import { STATE_LIMITS, type StateLimits } from './limits.ts';
+import type { Output, RefusalCode } from './output.ts';
+import { answerQuery } from './queries/query.ts';
+import type { Remembered } from './sessions/reply-memory.ts';
+import type { Session } from './sessions/session.ts';
+import { errorReply, type ErrorReply } from './replies.ts';
+import { State } from './state.ts';
+import { UnsupportedEntryError } from './unsupported-entry-error.ts';
+
+/** What the fold takes for an entry's result: 0 for success, an error's wire code, this for a refusal plus its wire code. */
+const REFUSED = 1_000;
+const NOOP = 2_000;
+/** What the fold takes for an answer from memory. */
+const REPEATED = 3_000;
+
+export interface StateMachineOptions {
+  /** Must be the same on every server. @default STATE_LIMITS */
+  readonly limits?: Partial<StateLimits>;
+}
+
+export interface SessionInfo {
+  readonly id: number;
+  readonly timeoutMs: number;
+  readonly generation: number;
+  readonly label: string;
+  readonly lastApplied: number;
+}
+
+export interface StateCounts {
+  readonly sessions: number;
+  /** Locks that somebody holds. */
+  readonly locks: number;
+  readonly holds: number;
+  readonly waits: number;
+  /** The root, /locks and what is under it included. */
+  readonly nodes: number;
+  readonly dataBytes: number;
+}
+
+interface DecodedEntry {
+  readonly header: StampedHeader;
+  readonly name: CommandName;
+  readonly payload: Uint8Array;
+}
+
+export class StateMachine {
+  readonly #state: State;
+  #appliedIndex = 0;
+
+  constructor(options: StateMachineOptions = {}) {
+    this.#state = new State({ ...STATE_LIMITS, ...options.limits });
+  }
+
+  get appliedIndex(): number {
+    return this.#appliedIndex;
+  }
+
+  /** A safe integer that is equal on all machines that applied the same entries. */
+  get fold(): number {
+    return this.#state.fold.value;
+  }
+
+  get counts(): StateCounts {
+    const { sessions, locks, nodes } = this.#state;
+    return {
+      sessions: sessions.size,
+      locks: locks.size,
+      holds: locks.holds,
+      waits: locks.waits,
+      nodes: nodes.size,
+      dataBytes: nodes.dataBytes,
+    };
+  }
+
+  /**
+   * Applies the entry that follows. Keeps no view of its bytes.
+   *
+   * @throws UnsupportedEntryError before anything has changed; InvariantError, after which the machine must not be used
+   */
+  apply(index: number, entry: Uint8Array): readonly Output[] {
+    this.#checkNext(index);
+    const { header, name, payload } = decode(index, entry);
+    const state = this.#state;
+    state.begin(index, header.stamp);
+    if (name === 'attach') this.#attach(header, payload);
+    else if (isClientCommand(header.command)) this.#request(header, name, payload);
+    else this.#expire(payload);
+    if (state.ended !== undefined) state.events.push({ type: 'sessionEnded', ...state.ended });
+    this.#appliedIndex = index;
+    return state.events;
+  }
+
+  /** Raft's own entries advance the index and the fold, too. */
+  applyNoop(index: number): void {
+    this.#checkNext(index);
+    this.#state.fold.mix(index);
+    this.#state.fold.mix(NOOP);
+    this.#appliedIndex = index;
+  }
+
+  query(query: Query): Answer {
+    return answerQuery(this.#state, query);
+  }
+
+  /** Undefined for one that never was or has ended. */
+  session(id: number): SessionInfo | undefined {
+    const session = this.#state.sessions.get(id);
+    return session === undefined ? undefined : sessionInfo(session);
+  }
+
+  /** Living sessions by id. A copy: entries may be applied while it is read. */
+  sessions(): readonly SessionInfo[] {
+    return this.#state.sessions.inOrder().map(sessionInfo);
+  }
+
+  #checkNext(index: number): void {
+    invariant(index === this.#appliedIndex + 1, 'entries are applied in index order without gaps');
+    invariant(index <= MAX_INDEX, 'an index is a safe integer');
+  }
+
+  #attach(header: StampedHeader, payload: Uint8Array): void {
+    const command = decodeOrError('attach', payload);
+    invariant(command.type === 'attach' || command.type === 'error', 'a decoded command is of its type');
+    const reply = command.type === 'error' ? command : attach(this.#state, command);
+    this.#mixResult(reply);
+    this.#state.events.push({ type: 'attached', server: header.generation, correlation: header.number, reply });
+  }
+
+  #request(header: StampedHeader, name: CommandName, payload: Uint8Array): void {
+    const session = this.#state.sessions.get(header.session);
+    if (session === undefined) return this.#refuse(header, 'SESSION_EXPIRED', 0);
+    const { memory } = session;
+    if (header.generation !== session.generation) return this.#refuse(header, 'SESSION_MOVED', memory.lastApplied);
+    const next = memory.lastApplied + 1;
+    if (!Number.isSafeInteger(header.number) || header.number > next) {
+      return this.#refuse(header, 'OUT_OF_ORDER', memory.lastApplied);
+    }
+
+    // A request cannot acknowledge itself or later ones: what claims so has acknowledged all before it.
+    if (Number.isSafeInteger(header.ackedUpTo)) memory.forgetUpTo(Math.min(header.ackedUpTo, header.number - 1));
+    if (header.number < next) return this.#repeat(session, header);
+    if (memory.full) return this.#refuse(header, 'OVERLOADED', memory.lastApplied);
+
+    const command = decodeOrError(name, payload);
+    const result = command.type === 'error' ? command : applyClientCommand(this.#state, session, command);
+    memory.remember(result);
+    const reply = presentReply(result);
+    this.#mixResult(reply);
+    this.#reply(header, reply);
+  }
+
+  #repeat(session: Session, header: StampedHeader): void {
+    const remembered: Remembered | undefined = session.memory.recall(header.number);
+    if (remembered === undefined) return this.#refuse(header, 'OUT_OF_ORDER', session.memory.lastApplied);
+    this.#state.fold.mix(REPEATED);
+    this.#reply(header, presentReply(remembered));
+  }
+
+  #expire(payload: Uint8Array): void {
+    const command = decodeOrError('expireSession', payload);
+    if (command.type === 'expireSession') expireSession(this.#state, command);
+    this.#state.fold.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
+  }
+
+  #reply(header: StampedHeader, reply: Reply): void {
+    const { session, generation, number } = header;
+    this.#state.events.push({ type: 'reply', session, generation, number, reply });
+  }
+
+  #refuse(header: StampedHeader, code: RefusalCode, lastApplied: number): void {
+    const { session, generation, number } = header;
+    this.#state.fold.mix(REFUSED + errorCodeToWire(code));
+    this.#state.events.push({ type: 'refused', session, generation, number, code, lastApplied });
+  }
+
+  #mixResult(reply: Reply): void {
+    this.#state.fold.mix(reply.type === 'error' ? errorCodeToWire(reply.code) : 0);
+  }
+}
+
+function decode(index: number, entry: Uint8Array): DecodedEntry {
+  let header: StampedHeader;
+  let payload: Uint8Array;
+  try {
+    header = decodeEntryHeader(entry);
+    payload = entryPayload(entry);
+  } catch (cause) {
+    throw new UnsupportedEntryError(index, `is malformed (${(cause as Error).message})`, { cause });
+  }
+  if (header.version !== ENTRY_FORMAT_VERSION) {
+    throw new UnsupportedEntryError(index, `has format version ${header.version}, not ${ENTRY_FORMAT_VERSION}`);
+  }
+  if (header.group !== 0) throw new UnsupportedEntryError(index, `belongs to group ${header.group}`);
+  const name = commandName(header.command);
+  if (name === undefined) throw new UnsupportedEntryError(index, `has the unknown command number ${header.command}`);
+  return { header, name, payload };
+}
+
+/** A payload that is not what its command's must be is answered like any other bad argument. */
+function decodeOrError(name: CommandName, payload: Uint8Array): Command | ErrorReply {
+  try {
+    return decodeCommand(name, payload);
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    return errorReply('INVALID_ARGUMENT', error.message);
+  }
+}
+
+function sessionInfo(session: Session): SessionInfo {
+  const { id, timeoutMs, generation, label } = session;
+  return { id, timeoutMs, generation, label, lastApplied: session.memory.lastApplied };
+}

@@ -1,0 +1,29 @@
+/** Text as the state machine needs it: by code units and UTF-8 sizes, never by the machine's locale. */
+
+/** Bytes of well-formed text in UTF-8; half a surrogate pair counts as the replacement character that it becomes. */
+export function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let position = 0; position < text.length; position += 1) {
+    const unit = text.charCodeAt(position);
+    if (unit < 0x80) continue;
+    if (unit < 0x800) {
+      bytes += 1;
+    } else if (isPair(text, position)) {
+      bytes += 2;
+      position += 1;
+    } else {
+      bytes += 2;
+    }
+  }
+  return bytes;
+}
+
+function isPair(text: string, position: number): boolean {
+  return (text.charCodeAt(position) & 0xfc00) === 0xd800 && (text.charCodeAt(position + 1) & 0xfc00) === 0xdc00;
+}
+
+/** By UTF-16 code units: the same everywhere. */
+export function compareText(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}

@@ -1,0 +1,208 @@
+/**
+ * A bucket as a client sees it, with or without a token. With one, every call asks first whether the lock is still held,
+ * then carries the token, so that the store refuses what a superseded holder sends late.
+ */
+
+import { FencedKvError } from './errors.ts';
+import { parseJson, send } from './transport.ts';
+import type { Answer, Call, TransportOptions } from './transport.ts';
+
+/** What a bucket needs of a held lock; the lock client's handles are such. */
+export interface Held {
+  readonly token: number;
+  /** Aborts when the lock is lost; calls under way end with it. */
+  readonly signal?: AbortSignal;
+  /** Throws when the lock may be lost. */
+  assertHeld?(): void;
+}
+
+export interface CallOptions {
+  /** Ends the wait for an answer; a write that was sent may still happen (the error's `indeterminate`). */
+  readonly signal?: AbortSignal;
+}
+
+export interface WriteOptions extends CallOptions {
+  /** The revision that the key must have, or null where it must be absent; else {@link PreconditionFailedError}. */
+  readonly ifRevision?: number | null;
+}
+
+export type BatchWrite =
+  | {
+      readonly op: 'put';
+      readonly key: string;
+      readonly value: Uint8Array | string;
+      readonly ifRevision?: number | null;
+    }
+  | { readonly op: 'delete'; readonly key: string; readonly ifRevision?: number | null };
+
+export interface KeyValue {
+  readonly value: Uint8Array;
+  readonly revision: number;
+}
+
+export interface ListOptions extends CallOptions {
+  readonly prefix?: string;
+  readonly after?: string;
+  /** Keys of one page, up to 1,000. @default 100 */
+  readonly limit?: number;
+}
+
+export interface ListPage {
+  readonly keys: readonly { readonly key: string; readonly revision: number; readonly bytes: number }[];
+  /** What to pass as `after` for the next page; null at the end. */
+  readonly next: string | null;
+}
+
+export interface BucketInfo {
+  readonly bucket: string;
+  readonly tokens: 'required' | 'optional';
+  /** 0 while no token was installed. */
+  readonly highest: number;
+  readonly revision: number;
+  readonly keys: number;
+  readonly bytes: number;
+}
+
+/** A bucket whose calls carry the token of `held`, or none. */
+export class Bucket {
+  readonly name: string;
+  readonly #transport: TransportOptions;
+  readonly #held: Held | undefined;
+
+  /** @internal Use {@link FencedKv.bucket}. */
+  constructor(transport: TransportOptions, name: string, held?: Held) {
+    this.#transport = transport;
+    this.name = name;
+    this.#held = held;
+  }
+
+  /**
+   * Installs the token of `held` and returns the bucket whose calls carry it: from then on no older holder can change what is
+   * read through it. Rejects with {@link StaleTokenError} where a newer holder has been here.
+   */
+  async fencedBy(held: Held, options: CallOptions = {}): Promise<Bucket> {
+    const bucket = new Bucket(this.#transport, this.name, held);
+    await bucket.#call('POST', '/fence', options, jsonBody({ token: held.token }));
+    held.assertHeld?.();
+    return bucket;
+  }
+
+  /** Makes the bucket with a token policy of its own, which is fixed for its life. No error where it exists with this one. */
+  async create({ tokens, ...options }: CallOptions & { readonly tokens: 'required' | 'optional' }): Promise<void> {
+    await this.#call('PUT', '', options, jsonBody({ tokens }));
+  }
+
+  /** Undefined where the key or the bucket does not exist. */
+  async get(key: string, options: CallOptions = {}): Promise<KeyValue | undefined> {
+    try {
+      const answer = await this.#call('GET', keyPath(key), options);
+      return { value: answer.body, revision: revisionOf(answer) };
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Text is written as UTF-8. */
+  async put(
+    key: string,
+    value: Uint8Array | string,
+    options: WriteOptions = {},
+  ): Promise<{ readonly revision: number }> {
+    const answer = await this.#call('PUT', keyPath(key), options, {
+      headers: { 'content-type': 'application/octet-stream', ...conditionHeaders(options.ifRevision) },
+      body: typeof value === 'string' ? new TextEncoder().encode(value) : new Uint8Array(value),
+    });
+    return { revision: revisionOf(answer) };
+  }
+
+  /** No error where the key does not exist. */
+  async delete(key: string, options: WriteOptions = {}): Promise<void> {
+    await this.#call('DELETE', keyPath(key), options, { headers: conditionHeaders(options.ifRevision) });
+  }
+
+  /** All writes or none. */
+  async batch(writes: readonly BatchWrite[], options: CallOptions = {}): Promise<{ readonly revision: number }> {
+    const encoded = writes.map((write) => {
+      if (write.op === 'delete' || typeof write.value === 'string') return write;
+      const { value, ...rest } = write;
+      return { ...rest, valueBase64: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64') };
+    });
+    return { revision: revisionOf(await this.#call('POST', '/batch', options, jsonBody({ writes: encoded }))) };
+  }
+
+  /** One page of keys in the order of their bytes. An absent bucket has none. */
+  async list({ prefix, after, limit, ...options }: ListOptions = {}): Promise<ListPage> {
+    const query = new URLSearchParams();
+    if (prefix !== undefined) query.set('prefix', prefix);
+    if (after !== undefined) query.set('after', after);
+    if (limit !== undefined) query.set('limit', String(limit));
+    try {
+      const page = parseJson(await this.#call('GET', `/keys?${query.toString()}`, options));
+      return { keys: page['keys'] as ListPage['keys'], next: page['next'] as string | null };
+    } catch (error) {
+      if (isNotFound(error)) return { keys: [], next: null };
+      throw error;
+    }
+  }
+
+  /** Undefined where the bucket does not exist. */
+  async info(options: CallOptions = {}): Promise<BucketInfo | undefined> {
+    try {
+      return parseJson(await this.#call('GET', '', options)) as unknown as BucketInfo;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #call(
+    method: Call['method'],
+    path: string,
+    options: CallOptions,
+    extra: Pick<Call, 'headers' | 'body'> = {},
+  ): Promise<Answer> {
+    const held = this.#held;
+    held?.assertHeld?.();
+    return await send(this.#transport, {
+      ...extra,
+      method,
+      path: `/v1/buckets/${encodeURIComponent(this.name)}${path}`,
+      headers: { ...extra.headers, ...(held === undefined ? {} : { 'fencing-token': String(held.token) }) },
+      signals: [options.signal, held?.signal].filter((signal) => signal !== undefined),
+    });
+  }
+}
+
+function keyPath(key: string): string {
+  if (key === '' || key === '.' || key === '..' || /\p{Surrogate}/u.test(key)) {
+    throw new FencedKvError(
+      'INVALID_ARGUMENT',
+      `${JSON.stringify(key)} cannot be a key: text other than "", "." and ".." without lone surrogates`,
+    );
+  }
+  return `/keys/${encodeURIComponent(key)}`;
+}
+
+function conditionHeaders(ifRevision: number | null | undefined): Record<string, string> {
+  if (ifRevision === undefined) return {};
+  return ifRevision === null ? { 'if-none-match': '*' } : { 'if-match': `"${ifRevision}"` };
+}
+
+function jsonBody(value: unknown): Pick<Call, 'headers' | 'body'> {
+  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
+}
+
+function revisionOf(answer: Answer): number {
+  const match = /^"([0-9]{1,16})"$/.exec(answer.headers.get('etag') ?? '');
+  if (match === null) {
+    throw new FencedKvError('PROTOCOL', 'the answer has no revision in its header ETag; is a proxy removing it?', {
+      indeterminate: true,
+    });
+  }
+  return Number(match[1]);
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof FencedKvError && (error.code === 'KEY_NOT_FOUND' || error.code === 'BUCKET_NOT_FOUND');
+}

@@ -1,0 +1,139 @@
+/**
+ * One request to a fenced-kvd and its answer, with a bound on its time. Failures come out as {@link FencedKvError}s that say
+ * whether a write may have happened. It never retries.
+ */
+
+import { describeError } from '../engine-error.ts';
+import {
+  FencedKvError,
+  PreconditionFailedError,
+  StaleTokenError,
+  TokenNotInstalledError,
+  TokenRequiredError,
+} from './errors.ts';
+
+export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
+
+export interface Call {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly signals: readonly AbortSignal[];
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Uint8Array;
+}
+
+export interface TransportOptions {
+  readonly url: string;
+  readonly timeoutMs: number;
+  readonly fetch: Fetch;
+}
+
+/** The answer to a call that succeeded. */
+export async function send(options: TransportOptions, call: Call): Promise<Answer> {
+  const aborted = call.signals.find((signal) => signal.aborted);
+  if (aborted !== undefined) throw abortedError(aborted.reason, false);
+  const timeout = AbortSignal.timeout(options.timeoutMs);
+  const writes = call.method !== 'GET';
+  let answer: Answer;
+  try {
+    const response = await options.fetch(`${options.url}${call.path}`, {
+      method: call.method,
+      headers: call.headers ?? {},
+      body: call.body ?? null,
+      redirect: 'error',
+      signal: AbortSignal.any([timeout, ...call.signals]),
+    });
+    const body = new Uint8Array(await response.arrayBuffer());
+    answer = { status: response.status, headers: response.headers, body };
+  } catch (error) {
+    throw transportError(error, call, timeout, options, writes);
+  }
+  if (answer.status >= 200 && answer.status < 300) return answer;
+  throw answerError(answer, writes);
+}
+
+/** A field of a JSON answer that the interface promises. */
+export function parseJson(answer: Answer): Readonly<Record<string, unknown>> {
+  try {
+    const parsed: unknown = JSON.parse(new TextDecoder().decode(answer.body));
+    if (typeof parsed === 'object' && parsed !== null) return parsed as Readonly<Record<string, unknown>>;
+  } catch {
+    // falls through: the answer is not from a fenced-kvd
+  }
+  throw new FencedKvError(
+    'PROTOCOL',
+    `the server answered ${answer.status} with a body that is not a JSON object; is it a fenced-kvd?`,
+    {
+      indeterminate: true,
+    },
+  );
+}
+
+function transportError(
+  error: unknown,
+  call: Call,
+  timeout: AbortSignal,
+  options: TransportOptions,
+  writes: boolean,
+): FencedKvError {
+  const aborted = call.signals.find((signal) => signal.aborted);
+  if (aborted !== undefined) return abortedError(aborted.reason, writes);
+  if (timeout.aborted) {
+    return new FencedKvError('TIMEOUT', `${options.url} did not answer within ${options.timeoutMs} ms`, {
+      cause: error,
+      retryable: true,
+      indeterminate: writes,
+    });
+  }
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const refused = cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
+  const what = refused ? 'nothing listens there; start fenced-kvd or correct the address' : describeError(cause);
+  return new FencedKvError('CONNECTION', `no answer from ${options.url}: ${what}`, {
+    cause: error,
+    retryable: true,
+    indeterminate: writes && !refused,
+  });
+}
+
+function abortedError(reason: unknown, indeterminate: boolean): FencedKvError {
+  const error = new FencedKvError('ABORTED', `the call was aborted: ${describeError(reason)}`, {
+    cause: reason,
+    indeterminate,
+  });
+  error.name = 'AbortError';
+  return error;
+}
+
+function answerError(answer: Answer, writes: boolean): FencedKvError {
+  const body = parseJson(answer);
+  const message = typeof body['message'] === 'string' ? body['message'] : `the server answered ${answer.status}`;
+  const presented = Number(body['presented']);
+  const highest = Number(body['highest']);
+  switch (body['code']) {
+    case 'STALE_TOKEN':
+      return new StaleTokenError(message, presented, highest);
+    case 'TOKEN_REQUIRED':
+      return new TokenRequiredError(message);
+    case 'TOKEN_NOT_INSTALLED':
+      return new TokenNotInstalledError(message, presented, highest);
+    case 'PRECONDITION_FAILED': {
+      const { key, revision } = body;
+      return new PreconditionFailedError(message, String(key), typeof revision === 'number' ? revision : null);
+    }
+    default: {
+      const code = typeof body['code'] === 'string' ? body['code'] : 'PROTOCOL';
+      // The server says so where it knows; a proxy's 5xx knows nothing.
+      const indeterminate = typeof body['indeterminate'] === 'boolean' ? body['indeterminate'] : answer.status >= 500;
+      return new FencedKvError(code, message, {
+        retryable: answer.status === 503,
+        indeterminate: writes && indeterminate,
+      });
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/** The command line: what can be asked of the program, and how it says no. */
+
+import { Command, CommanderError, Option } from 'commander';
+
+import { EXIT_CODE, ExitError } from './exit-code.ts';
+import type { ExitCode } from './exit-code.ts';
+import type { ResetFenceOptions } from './reset-fence.ts';
+import type { ServeOptions } from './serve.ts';
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface Actions {
+  serve(options: ServeOptions & { readonly logLevel: LogLevel }): Promise<void>;
+  resetFence(bucket: string, options: ResetFenceOptions): Promise<void>;
+  printError(line: string): void;
+}
+
+const DATA_HELP = 'directory of the data (created if missing)';
+
+/** Runs one command line and returns the exit code. Never rejects. */
+export async function runProgram(args: readonly string[], actions: Actions): Promise<ExitCode> {
+  const program = buildProgram(actions);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return EXIT_CODE.clean;
+  } catch (error) {
+    // commander has printed its own message.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODE.clean : EXIT_CODE.usage;
+    if (error instanceof ExitError) {
+      actions.printError(`fenced-kvd: ${error.message}`);
+      return error.exitCode;
+    }
+    actions.printError(
+      `fenced-kvd: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
+    return EXIT_CODE.failure;
+  }
+}
+
+function buildProgram(actions: Actions): Command {
+  const program = new Command('fenced-kvd')
+    .description('A key-value store that refuses writes with a stale fencing token.')
+    .enablePositionalOptions()
+    .exitOverride()
+    .option('--listen <host:port>', 'address to serve HTTP on', '127.0.0.1:7400')
+    .option('--data <directory>', DATA_HELP)
+    .option('--insecure', 'allow --listen beyond this machine: anybody who reaches the port may read and write', false)
+    .addOption(new Option('--log-level <level>', 'what to log, to standard error').choices(LOG_LEVELS).default('info'))
+    .action(async (options: { listen: string; data?: string; insecure: boolean; logLevel: LogLevel }) => {
+      if (options.data === undefined)
+        throw new ExitError(EXIT_CODE.usage, 'say with --data where the data is to be kept');
+      await actions.serve({ ...options, data: options.data });
+    });
+  program
+    .command('reset-fence <bucket>')
+    .description('Let lower tokens pass again in a bucket, while no server runs on the data.')
+    .requiredOption('--data <directory>', 'directory of the data')
+    .option('--to <token>', 'the new highest token; 0: any token passes', '0')
+    .action(async (bucket: string, options: ResetFenceOptions) => {
+      await actions.resetFence(bucket, options);
+    });
+  return program;
+}

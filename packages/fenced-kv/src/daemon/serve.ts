@@ -1,0 +1,98 @@
+/**
+ * The server's life: open the data, listen, say so, serve until a signal or a failure of the disk, then finish the requests
+ * under way and close the data. A failed disk ends the process, because what it holds is known again only after a restart.
+ */
+
+import type { Disk, Logger } from '@holdfast/runtime';
+
+import { describeError } from '../engine-error.ts';
+import { createHttpHandler } from '../http.ts';
+import { hostPolicy, isLoopback } from '../http-guard.ts';
+import { listen, parseAddress } from '../http-server.ts';
+import type { HttpServer } from '../http-server.ts';
+import { openDataDirectory } from './data-directory.ts';
+import { EXIT_CODE, ExitError } from './exit-code.ts';
+
+/** How long a stop waits for the requests under way. */
+const STOP_GRACE_MS = 5_000;
+
+export interface ServeOptions {
+  readonly listen: string;
+  readonly data: string;
+  readonly insecure: boolean;
+}
+
+export interface ServeDependencies {
+  readonly disk: Disk;
+  readonly logger: Logger;
+  /** Resolves with the name of the signal that asks to stop. */
+  readonly stopRequested: Promise<string>;
+  /** Called once, when requests are answered from now on. */
+  onServing(url: string): void;
+}
+
+/** Rejects with {@link ExitError}; resolves after a clean stop. */
+export async function serve(options: ServeOptions, dependencies: ServeDependencies): Promise<void> {
+  const { disk, logger } = dependencies;
+  const address = parseAddress(options.listen);
+  if (address === undefined) {
+    throw new ExitError(
+      EXIT_CODE.usage,
+      `--listen ${options.listen} is not an address such as 127.0.0.1:7400 or [::1]:7400`,
+    );
+  }
+  if (!isLoopback(address.host) && !options.insecure) {
+    throw new ExitError(
+      EXIT_CODE.usage,
+      `--listen ${options.listen} is open to the network and fenced-kvd has no authentication; ` +
+        'listen on 127.0.0.1, or say --insecure where the network is trusted',
+    );
+  }
+  const failure = newSignal<Error>();
+  const directory = await openDataDirectory(options.data, { disk, onFailure: failure.resolve });
+  let failed: Error | undefined;
+  try {
+    const handler = createHttpHandler({ store: directory.store, hosts: hostPolicy(address.host) }, { logger });
+    const server = await listen(handler, address).catch((error: unknown) => {
+      throw listenError(options.listen, error);
+    });
+    logger.info({ url: server.url, data: options.data }, 'serving');
+    dependencies.onServing(server.url);
+    failed = await serveUntilEnd(server, failure.promise, dependencies);
+  } finally {
+    await directory.close();
+  }
+  if (failed !== undefined) throw new ExitError(EXIT_CODE.diskError, failed.message, { cause: failed });
+  logger.info({}, 'stopped');
+}
+
+async function serveUntilEnd(
+  server: HttpServer,
+  failure: Promise<Error>,
+  { logger, stopRequested }: ServeDependencies,
+): Promise<Error | undefined> {
+  const end = await Promise.race([stopRequested, failure]);
+  if (typeof end === 'string') logger.info({ signal: end }, 'stopping');
+  else logger.error({ err: end }, 'the disk failed; stopping');
+  await server.close(STOP_GRACE_MS);
+  return typeof end === 'string' ? undefined : end;
+}
+
+function listenError(listenOn: string, error: unknown): ExitError {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'EADDRINUSE'
+    ? new ExitError(
+        EXIT_CODE.portInUse,
+        `${listenOn} is in use by another process; stop that one or choose another --listen`,
+        { cause: error },
+      )
+    : new ExitError(EXIT_CODE.usage, `cannot listen on ${listenOn}: ${describeError(error)}`, { cause: error });
+}
+
+function newSignal<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

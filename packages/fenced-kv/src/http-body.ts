@@ -1,0 +1,99 @@
+/** The JSON bodies of requests. Unknown fields are refused: a misspelt condition must not be a write without one. */
+
+import type { KeyWrite } from './fenced-store.ts';
+import { assertToken, parseToken } from './name.ts';
+import type { Precondition } from './precondition.ts';
+import { invalidArgument } from './refusal.ts';
+import type { TokenPolicy } from './refusal.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** `{ "token": 57 }`, or its printed form as text. */
+export function parseFenceBody(body: Uint8Array): number {
+  const { token } = parseObject(body, ['token']);
+  if (typeof token === 'string') return parseToken(token);
+  if (typeof token !== 'number') throw invalidArgument('token', 'the body is { "token": <positive integer> }');
+  assertToken(token);
+  return token;
+}
+
+/** `{ "tokens": "required" | "optional" }` */
+export function parseBucketBody(body: Uint8Array): TokenPolicy {
+  const { tokens } = parseObject(body, ['tokens']);
+  if (tokens !== 'required' && tokens !== 'optional') {
+    throw invalidArgument('tokens', 'the body is { "tokens": "required" } or { "tokens": "optional" }');
+  }
+  return tokens;
+}
+
+/** `{ "writes": [{ "op": "put", "key", "value" | "valueBase64", "ifRevision"? }, { "op": "delete", "key", "ifRevision"? }] }` */
+export function parseBatchBody(body: Uint8Array): KeyWrite[] {
+  const { writes } = parseObject(body, ['writes']);
+  if (!Array.isArray(writes)) throw invalidArgument('writes', 'the body is { "writes": [ … ] }');
+  return writes.map((write: unknown, index) => parseWrite(write, `writes[${index}]`));
+}
+
+function parseWrite(write: unknown, where: string): KeyWrite {
+  const fields = assertFields(write, where, ['op', 'key', 'value', 'valueBase64', 'ifRevision']);
+  const { op, key } = fields;
+  if (typeof key !== 'string') throw invalidArgument(where, `${where}.key is text`);
+  const conditions = parseIfRevision(fields['ifRevision'], where);
+  switch (op) {
+    case 'put':
+      return { key, value: parseValue(fields, where), conditions };
+    case 'delete':
+      if (fields['value'] !== undefined || fields['valueBase64'] !== undefined) {
+        throw invalidArgument(where, `${where} deletes, so it has no value`);
+      }
+      return { key, value: undefined, conditions };
+    default:
+      throw invalidArgument(where, `${where}.op is "put" or "delete"`);
+  }
+}
+
+function parseValue({ value, valueBase64 }: Fields, where: string): Uint8Array {
+  if (typeof value === 'string' && valueBase64 === undefined) return encoder.encode(value);
+  if (typeof valueBase64 === 'string' && value === undefined) {
+    if (valueBase64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(valueBase64)) {
+      throw invalidArgument(where, `${where}.valueBase64 is not base64 with padding`);
+    }
+    return Buffer.from(valueBase64, 'base64');
+  }
+  throw invalidArgument(where, `${where} has either "value" (text) or "valueBase64" (bytes)`);
+}
+
+function parseIfRevision(ifRevision: unknown, where: string): Precondition[] {
+  if (ifRevision === undefined) return [];
+  if (ifRevision === null) return [{ kind: 'absent' }];
+  if (typeof ifRevision === 'number' && Number.isSafeInteger(ifRevision) && ifRevision >= 1) {
+    return [{ kind: 'revision-in', revisions: [ifRevision] }];
+  }
+  throw invalidArgument(where, `${where}.ifRevision is a revision, or null where the key must be absent`);
+}
+
+function parseObject(body: Uint8Array, known: readonly string[]): Fields {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(decoder.decode(body));
+  } catch (error) {
+    throw invalidArgument(
+      'body',
+      `the body is not JSON in UTF-8: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  return assertFields(parsed, 'the body', known);
+}
+
+function assertFields(value: unknown, where: string, known: readonly string[]): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidArgument('body', `${where} is not a JSON object`);
+  }
+  const unknown = Object.keys(value).find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw invalidArgument('body', `${where} has an unknown field "${unknown}"; known are ${known.join(', ')}`);
+  }
+  return value as Fields;
+}

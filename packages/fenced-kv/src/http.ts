@@ -1,0 +1,206 @@
+/**
+ * The HTTP interface as a fetch-style handler, so that it runs with and without sockets. It promises that a success is
+ * durable, that a refusal changed nothing, and that an answer of 5xx says whether the write may have happened. It leaves
+ * listening to http-server.ts and what a request means to the store.
+ */
+
+import { Hono } from 'hono';
+import type { Context } from 'hono';
+import type { Logger } from '@holdfast/runtime';
+
+import { describeError, EngineError } from './engine-error.ts';
+import type { EngineErrorCode } from './engine-error.ts';
+import type { FencedStore } from './fenced-store.ts';
+import { parseBatchBody, parseBucketBody, parseFenceBody } from './http-body.ts';
+import { hostAllowed } from './http-guard.ts';
+import type { HostPolicy } from './http-guard.ts';
+import {
+  assertMediaType,
+  assertNoBody,
+  BodyReader,
+  MediaTypeError,
+  parseConditions,
+  parseLimit,
+  parsePath,
+  parseTokenHeader,
+} from './http-request.ts';
+import { MAX_BATCH_BODY_BYTES, MAX_JSON_BODY_BYTES, MAX_VALUE_BYTES } from './limits.ts';
+import { holds } from './precondition.ts';
+import { RefusedError } from './refusal.ts';
+import type { RefusalCode } from './refusal.ts';
+
+export interface HttpOptions {
+  readonly store: FencedStore;
+  readonly hosts: HostPolicy;
+}
+
+/** Answers a request; never rejects. */
+export type HttpHandler = (request: Request) => Response | Promise<Response>;
+
+const BUCKET = '/v1/buckets/:bucket';
+const OCTETS = 'application/octet-stream';
+const JSON_TYPE = 'application/json';
+
+const REFUSAL_STATUS = {
+  STALE_TOKEN: 412,
+  TOKEN_REQUIRED: 428,
+  TOKEN_NOT_INSTALLED: 428,
+  PRECONDITION_FAILED: 412,
+  BUCKET_NOT_FOUND: 404,
+  KEY_NOT_FOUND: 404,
+  BUCKET_EXISTS: 409,
+  INVALID_ARGUMENT: 400,
+  LIMIT_EXCEEDED: 413,
+} as const satisfies Record<RefusalCode, number>;
+
+const ENGINE_STATUS = {
+  DISK_ERROR: 503,
+  DAMAGED_DATA: 500,
+  OVERLOADED: 503,
+  CLOSED: 503,
+} as const satisfies Record<EngineErrorCode, number>;
+
+export function createHttpHandler(options: HttpOptions, { logger }: { readonly logger: Logger }): HttpHandler {
+  const app = new Hono();
+  addGuard(app, options.hosts);
+  const bodies = new BodyReader();
+  addKeyRoutes(app, options.store, bodies);
+  addBucketRoutes(app, options.store, bodies);
+  app.get('/health', (c) => {
+    options.store.assertServing();
+    return c.json({ status: 'ok' });
+  });
+  app.all('/health', (c) => methodNotAllowed(c, 'GET'));
+  app.notFound((c) =>
+    c.json({ code: 'NOT_FOUND', message: `there is nothing at ${new URL(c.req.url).pathname}` }, 404),
+  );
+  app.onError((error, c) => answerError(error, c, logger));
+  return (request) => app.fetch(request);
+}
+
+function addGuard(app: Hono, hosts: HostPolicy): void {
+  app.use(async (c, next) => {
+    if (c.req.raw.headers.has('origin')) {
+      return c.json(
+        { code: 'ORIGIN_REFUSED', message: 'requests from web pages (with a header Origin) are refused' },
+        403,
+      );
+    }
+    const host = c.req.header('host') ?? new URL(c.req.url).host;
+    if (!hostAllowed(hosts, host)) {
+      const message = `this server does not answer to the name ${JSON.stringify(host)} in the header Host; use its address`;
+      return c.json({ code: 'HOST_REFUSED', message }, 403);
+    }
+    await next();
+    return undefined;
+  });
+}
+
+function addKeyRoutes(app: Hono, store: FencedStore, bodies: BodyReader): void {
+  const path = `${BUCKET}/keys/*`;
+  app.get(`${BUCKET}/keys`, (c) => {
+    const { bucket } = parsePath(c.req.url);
+    const { prefix, after, limit } = c.req.query();
+    const token = parseTokenHeader(c.req.raw.headers);
+    return c.json({ bucket, ...store.list(bucket, { prefix, after, limit: parseLimit(limit), token }) });
+  });
+  app.all(`${BUCKET}/keys`, (c) => methodNotAllowed(c, 'GET'));
+  app.get(path, (c) => {
+    const { bucket, key } = parsePath(c.req.url);
+    const { headers } = c.req.raw;
+    const { value, revision } = store.get(bucket, key, { token: parseTokenHeader(headers) });
+    const etag = { etag: formatTag(revision) };
+    for (const condition of parseConditions(headers)) {
+      if (holds(condition, revision)) continue;
+      if (condition.kind === 'absent' || condition.kind === 'revision-not-in') return c.body(null, 304, etag);
+      throw new RefusedError({ code: 'PRECONDITION_FAILED', key, revision });
+    }
+    return c.body(new Uint8Array(value), 200, { ...etag, 'content-type': OCTETS, 'cache-control': 'no-store' });
+  });
+  app.put(path, async (c) => {
+    const { bucket, key } = parsePath(c.req.url);
+    const { headers } = c.req.raw;
+    const token = parseTokenHeader(headers);
+    const conditions = parseConditions(headers);
+    assertMediaType(headers, OCTETS);
+    return await bodies.withBody(c.req.raw, MAX_VALUE_BYTES, async (value) => {
+      const { revision } = await store.write(bucket, [{ key, value, conditions }], { token });
+      return c.body(null, 204, { etag: formatTag(revision) });
+    });
+  });
+  app.delete(path, async (c) => {
+    const { bucket, key } = parsePath(c.req.url);
+    const { headers } = c.req.raw;
+    assertNoBody(headers);
+    const writes = [{ key, value: undefined, conditions: parseConditions(headers) }];
+    await store.write(bucket, writes, { token: parseTokenHeader(headers) });
+    return c.body(null, 204);
+  });
+  app.all(path, (c) => methodNotAllowed(c, 'GET, PUT, DELETE'));
+  app.post(`${BUCKET}/batch`, async (c) => {
+    const { bucket } = parsePath(c.req.url);
+    const token = parseTokenHeader(c.req.raw.headers);
+    assertMediaType(c.req.raw.headers, JSON_TYPE);
+    return await bodies.withBody(c.req.raw, MAX_BATCH_BODY_BYTES, async (body) => {
+      const { revision } = await store.write(bucket, parseBatchBody(body), { token });
+      return c.json({ revision }, 200, { etag: formatTag(revision) });
+    });
+  });
+  app.all(`${BUCKET}/batch`, (c) => methodNotAllowed(c, 'POST'));
+}
+
+function addBucketRoutes(app: Hono, store: FencedStore, bodies: BodyReader): void {
+  app.post(`${BUCKET}/fence`, async (c) => {
+    const { bucket } = parsePath(c.req.url);
+    assertMediaType(c.req.raw.headers, JSON_TYPE);
+    return await bodies.withBody(c.req.raw, MAX_JSON_BODY_BYTES, async (body) => {
+      return c.json(await store.install(bucket, parseFenceBody(body)));
+    });
+  });
+  app.all(`${BUCKET}/fence`, (c) => methodNotAllowed(c, 'POST'));
+  app.get(BUCKET, (c) => {
+    const { bucket } = parsePath(c.req.url);
+    return c.json(store.info(bucket, { token: parseTokenHeader(c.req.raw.headers) }));
+  });
+  app.put(BUCKET, async (c) => {
+    const { bucket } = parsePath(c.req.url);
+    assertMediaType(c.req.raw.headers, JSON_TYPE);
+    return await bodies.withBody(c.req.raw, MAX_JSON_BODY_BYTES, async (body) => {
+      const tokens = parseBucketBody(body);
+      const { created } = await store.create(bucket, tokens);
+      return c.json({ bucket, tokens }, created ? 201 : 200);
+    });
+  });
+  app.all(BUCKET, (c) => methodNotAllowed(c, 'GET, PUT'));
+}
+
+function formatTag(revision: number): string {
+  return `"${revision}"`;
+}
+
+function methodNotAllowed(c: Context, allow: string): Response {
+  return c.json({ code: 'METHOD_NOT_ALLOWED', message: `this path takes ${allow}, not ${c.req.method}` }, 405, {
+    allow,
+  });
+}
+
+function answerError(error: Error, c: Context, logger: Logger): Response {
+  if (error instanceof RefusedError) {
+    const { code, ...details } = error.refusal;
+    return c.json({ code, message: error.message, ...details }, REFUSAL_STATUS[code]);
+  }
+  if (error instanceof MediaTypeError) {
+    return c.json({ code: 'UNSUPPORTED_MEDIA_TYPE', message: error.message }, 415);
+  }
+  if (error instanceof EngineError) {
+    if (error.code === 'DAMAGED_DATA') logger.error({ err: error }, 'damaged data');
+    const { code, message, indeterminate } = error;
+    return c.json({ code, message, indeterminate }, ENGINE_STATUS[code]);
+  }
+  if (c.req.raw.signal.aborted) {
+    // The client went away in the middle of its body: nothing was written, and nobody reads this.
+    return c.json({ code: 'INVALID_ARGUMENT', message: 'the request ended before its body did' }, 400);
+  }
+  logger.error({ err: error, method: c.req.method, path: c.req.path }, 'request failed');
+  return c.json({ code: 'INTERNAL', message: `internal error: ${describeError(error)}`, indeterminate: true }, 500);
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+/** The program fenced-kvd: binds the commands to this process's arguments, signals, clock, disk and streams. */
+
+import { pino } from 'pino';
+import { nodeRuntime } from '@holdfast/runtime/node';
+
+import { resetFence } from './daemon/reset-fence.ts';
+import { runProgram } from './daemon/program.ts';
+import { serve } from './daemon/serve.ts';
+
+/** Further signals are ignored: a terminal and a launcher may each send one, and the stop is bounded in time. */
+function stopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    process.on('SIGINT', resolve);
+    process.on('SIGTERM', resolve);
+    process.on('SIGHUP', resolve);
+  });
+}
+
+// Whoever started the program may stop reading what it prints.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
+
+process.exitCode = await runProgram(process.argv.slice(2), {
+  async serve({ logLevel, ...options }) {
+    const logger = pino({ name: 'fenced-kvd', level: logLevel }, pino.destination(2));
+    const { disk } = nodeRuntime({ logger });
+    await serve(options, {
+      disk,
+      logger,
+      stopRequested: stopSignal(),
+      onServing: (url) => process.stdout.write(`fenced-kvd serves ${url}\n`),
+    });
+  },
+  async resetFence(bucket, options) {
+    const logger = pino({ name: 'fenced-kvd' }, pino.destination(2));
+    const { disk } = nodeRuntime({ logger });
+    const { highest, previous } = await resetFence(bucket, options, { disk });
+    process.stdout.write(`bucket ${bucket}: highest token ${previous} -> ${highest}\n`);
+  },
+  printError: (line) => process.stderr.write(`${line}\n`),
+});

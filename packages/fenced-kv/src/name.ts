@@ -1,0 +1,68 @@
+/** Names of buckets and keys, and the grammar of a token: what may be asked for, checked at the edge. */
+
+import { MAX_BUCKET_NAME_LENGTH, MAX_KEY_BYTES, TOKEN_BOUND } from './limits.ts';
+import { invalidArgument, limitExceeded } from './refusal.ts';
+
+const BUCKET_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+const DIGITS = /^[0-9]{1,16}$/;
+const encoder = new TextEncoder();
+
+export function assertBucketName(name: string): void {
+  if (name.length > MAX_BUCKET_NAME_LENGTH) {
+    throw limitExceeded(
+      'bucket',
+      MAX_BUCKET_NAME_LENGTH,
+      `a bucket's name has at most ${MAX_BUCKET_NAME_LENGTH} characters`,
+    );
+  }
+  if (!BUCKET_NAME.test(name)) {
+    throw invalidArgument(
+      'bucket',
+      `${JSON.stringify(name)} is not a bucket's name: letters, digits, ".", "_" and "-", beginning with a letter or digit`,
+    );
+  }
+}
+
+/** The key's UTF-8, after checking it. */
+export function encodeKey(key: string): Uint8Array {
+  if (key === '') throw invalidArgument('key', 'a key has at least one character');
+  // URL parsers drop these two as path segments, so over HTTP they would name something else.
+  if (key === '.' || key === '..')
+    throw invalidArgument('key', `"${key}" cannot be a key: it has a meaning of its own in URLs`);
+  if (/\p{Surrogate}/u.test(key))
+    throw invalidArgument('key', 'a key is text that UTF-8 can express (no lone surrogates)');
+  const bytes = encoder.encode(key);
+  if (bytes.length > MAX_KEY_BYTES) {
+    throw limitExceeded(
+      'key',
+      MAX_KEY_BYTES,
+      `a key has at most ${MAX_KEY_BYTES} bytes in UTF-8; this one has ${bytes.length}`,
+    );
+  }
+  return bytes;
+}
+
+export function isToken(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 1;
+}
+
+export function assertToken(token: number): void {
+  if (!isToken(token)) {
+    throw invalidArgument(
+      'token',
+      `${String(token)} is not a token: an integer of at least 1 and below ${TOKEN_BOUND}`,
+    );
+  }
+}
+
+/** Decimal digits; a token's printed form with leading zeros is one. */
+export function parseToken(text: string): number {
+  const token = DIGITS.test(text) ? Number(text) : Number.NaN;
+  if (!isToken(token)) {
+    throw invalidArgument(
+      'token',
+      `${JSON.stringify(text)} is not a token: decimal digits, at least 1 and below ${TOKEN_BOUND}`,
+    );
+  }
+  return token;
+}

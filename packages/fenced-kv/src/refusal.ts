@@ -1,0 +1,79 @@
+/**
+ * Why a request was refused. A refusal is an answer, not a failure: nothing changed, and the same request gets the same
+ * answer until somebody else writes. Failures of the store itself are {@link EngineError}s (engine-error.ts).
+ */
+
+export type Refusal =
+  /** A newer holder has been here. */
+  | { readonly code: 'STALE_TOKEN'; readonly presented: number; readonly highest: number }
+  /** The bucket takes writes with a token only. */
+  | { readonly code: 'TOKEN_REQUIRED'; readonly bucket: string }
+  /** A read came with a token that was not installed first. */
+  | { readonly code: 'TOKEN_NOT_INSTALLED'; readonly presented: number; readonly highest: number }
+  /** `If-Match`, `If-None-Match` or `ifRevision` does not hold; `revision` is the present one, null where the key is absent. */
+  | { readonly code: 'PRECONDITION_FAILED'; readonly key: string; readonly revision: number | null }
+  | { readonly code: 'BUCKET_NOT_FOUND'; readonly bucket: string }
+  | { readonly code: 'KEY_NOT_FOUND'; readonly bucket: string; readonly key: string }
+  /** The bucket exists and demands tokens where the request says optional, or the other way round. */
+  | { readonly code: 'BUCKET_EXISTS'; readonly bucket: string; readonly tokens: TokenPolicy }
+  | { readonly code: 'INVALID_ARGUMENT'; readonly argument: string }
+  /** Beyond one of the limits of limits.ts. */
+  | { readonly code: 'LIMIT_EXCEEDED'; readonly argument: string; readonly limit: number };
+
+export type RefusalCode = Refusal['code'];
+
+/** Whether a bucket demands a token with every write. */
+export type TokenPolicy = 'required' | 'optional';
+
+export class RefusedError extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal, message: string = describeRefusal(refusal)) {
+    super(message);
+    this.name = 'RefusedError';
+    this.refusal = refusal;
+  }
+}
+
+export function invalidArgument(argument: string, message: string): RefusedError {
+  return new RefusedError({ code: 'INVALID_ARGUMENT', argument }, message);
+}
+
+export function limitExceeded(argument: string, limit: number, message: string): RefusedError {
+  return new RefusedError({ code: 'LIMIT_EXCEEDED', argument, limit }, message);
+}
+
+/** What is wrong, with what, and what to do next. */
+export function describeRefusal(refusal: Refusal): string {
+  switch (refusal.code) {
+    case 'STALE_TOKEN':
+      return (
+        `token ${refusal.presented} is stale: a newer holder installed ${refusal.highest}; ` +
+        'stop writing and acquire the lock again'
+      );
+    case 'TOKEN_REQUIRED':
+      return `bucket "${refusal.bucket}" takes writes with a token only; send the lock's token in the header Fencing-Token`;
+    case 'TOKEN_NOT_INSTALLED':
+      return (
+        `token ${refusal.presented} is not installed (the highest is ${refusal.highest}), so an older holder could still ` +
+        'change what is read; install it first with POST /v1/buckets/<bucket>/fence'
+      );
+    case 'PRECONDITION_FAILED':
+      return refusal.revision === null
+        ? `key "${refusal.key}" does not exist, which the request's condition demands; read again and decide`
+        : `key "${refusal.key}" is at revision ${refusal.revision}, which the request's condition rules out; read again and decide`;
+    case 'BUCKET_NOT_FOUND':
+      return `bucket "${refusal.bucket}" does not exist; the first write or installed token creates it`;
+    case 'KEY_NOT_FOUND':
+      return `key "${refusal.key}" does not exist in bucket "${refusal.bucket}"`;
+    case 'BUCKET_EXISTS':
+      return (
+        `bucket "${refusal.bucket}" exists with tokens ${refusal.tokens}, which is fixed for its life; ` +
+        'use another bucket name'
+      );
+    case 'INVALID_ARGUMENT':
+      return `${refusal.argument} is not valid`;
+    case 'LIMIT_EXCEEDED':
+      return `${refusal.argument} is beyond the limit of ${refusal.limit}`;
+  }
+}

@@ -1,0 +1,269 @@
+import { silentLogger } from '@holdfast/runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import {
+  FencedKv,
+  FencedKvError,
+  PreconditionFailedError,
+  StaleTokenError,
+  TokenNotInstalledError,
+  TokenRequiredError,
+} from '../../src/client/index.ts';
+import type { Fetch } from '../../src/client/index.ts';
+import { FencedStore } from '../../src/fenced-store.ts';
+import { createHttpHandler } from '../../src/http.ts';
+import { hostPolicy } from '../../src/http-guard.ts';
+import { listen } from '../../src/http-server.ts';
+import type { HttpServer } from '../../src/http-server.ts';
+import { memoryEngine } from '../support/memory-engine.ts';
+import type { MemoryEngine } from '../support/memory-engine.ts';
+
+let engine: MemoryEngine;
+let store: FencedStore;
+let server: HttpServer;
+let kv: FencedKv;
+
+beforeEach(async () => {
+  engine = memoryEngine();
+  store = await FencedStore.open(engine);
+  const handler = createHttpHandler({ store, hosts: hostPolicy('127.0.0.1') }, { logger: silentLogger });
+  server = await listen(handler, { host: '127.0.0.1', port: 0 });
+  kv = new FencedKv(server.url);
+});
+
+afterEach(async () => {
+  await server.close(0);
+});
+
+describe('a bucket fenced by a held lock', () => {
+  it('installs the token before anything is read', async () => {
+    const old = await kv.bucket('accounts').fencedBy({ token: 41 });
+    await old.put('42', 'before');
+    const fresh = await kv.bucket('accounts').fencedBy({ token: 57 });
+    const failure = await old.put('42', 'late').catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StaleTokenError);
+    expect(failure).toMatchObject({
+      code: 'STALE_TOKEN',
+      presented: 41,
+      highest: 57,
+      retryable: false,
+      indeterminate: false,
+    });
+    expect(new TextDecoder().decode((await fresh.get('42'))?.value)).toBe('before');
+    await expect(old.get('42')).rejects.toBeInstanceOf(StaleTokenError);
+    await expect(old.list()).rejects.toBeInstanceOf(StaleTokenError);
+    await expect(kv.bucket('accounts').fencedBy({ token: 41 })).rejects.toBeInstanceOf(StaleTokenError);
+  });
+
+  it('writes, reads, lists, deletes and batches', async () => {
+    const accounts = await kv.bucket('accounts').fencedBy({ token: 57 });
+    const value = Uint8Array.from({ length: 256 }, (_, index) => index);
+    const { revision } = await accounts.put('a/b é', value);
+    expect(await accounts.get('a/b é')).toEqual({ value, revision });
+    await accounts.batch([
+      { op: 'put', key: 'x', value: value.subarray(10, 20), ifRevision: null },
+      { op: 'put', key: 'y', value: 'text' },
+      { op: 'delete', key: 'a/b é', ifRevision: revision },
+    ]);
+    expect((await accounts.get('x'))?.value).toEqual(value.subarray(10, 20));
+    expect((await accounts.list({ limit: 1 })).next).toBe('x');
+    expect((await accounts.list({ after: 'x' })).keys).toEqual([{ key: 'y', revision: revision + 1, bytes: 4 }]);
+    await accounts.delete('y');
+    await accounts.delete('y');
+    expect(await accounts.get('y')).toBeUndefined();
+    expect(await accounts.info()).toMatchObject({ highest: 57, keys: 1 });
+  });
+
+  it('asks before every call whether the lock is still held, and sends nothing when it is not', async () => {
+    let lost = false;
+    const accounts = await kv.bucket('accounts').fencedBy({
+      token: 57,
+      assertHeld() {
+        if (lost) throw new Error('lock lost');
+      },
+    });
+    lost = true;
+    await expect(accounts.put('42', 'late')).rejects.toThrow('lock lost');
+    await expect(accounts.get('42')).rejects.toThrow('lock lost');
+    expect(await kv.bucket('accounts').get('42')).toBeUndefined();
+    await expect(
+      kv.bucket('accounts').fencedBy({
+        token: 60,
+        assertHeld: () => {
+          throw new Error('lock lost');
+        },
+      }),
+    ).rejects.toThrow('lock lost');
+    expect(await kv.bucket('accounts').info()).toMatchObject({ highest: 57 });
+  });
+
+  it('ends a call under way when the lock is lost, and says that the write may have happened', async () => {
+    const controller = new AbortController();
+    const hanging: Fetch = async (_input, init) =>
+      await new Promise((_resolve, reject) => {
+        init.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error));
+        controller.abort(new Error('lock lost'));
+      });
+    const install: Fetch = async (input, init) => await fetch(input, init);
+    let current = install;
+    const subject = new FencedKv(server.url, { fetch: async (input, init) => await current(input, init) });
+    const accounts = await subject.bucket('accounts').fencedBy({ token: 57, signal: controller.signal });
+    current = hanging;
+    await expect(accounts.put('42', 'v')).rejects.toMatchObject({
+      name: 'AbortError',
+      code: 'ABORTED',
+      indeterminate: true,
+    });
+    await expect(accounts.put('42', 'v')).rejects.toMatchObject({ code: 'ABORTED', indeterminate: false });
+  });
+
+  it('reports a token whose installation an operator has taken back', async () => {
+    const accounts = await kv.bucket('accounts').fencedBy({ token: 57 });
+    await store.resetFence('accounts', 3);
+    const failure = await accounts.get('42').catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(TokenNotInstalledError);
+    expect(failure).toMatchObject({ presented: 57, highest: 3 });
+  });
+
+  it('compares revisions where it is asked to', async () => {
+    const accounts = await kv.bucket('accounts').fencedBy({ token: 57 });
+    const { revision } = await accounts.put('42', '1', { ifRevision: null });
+    const failure = await accounts.put('42', '2', { ifRevision: null }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(PreconditionFailedError);
+    expect(failure).toMatchObject({ key: '42', revision });
+    await expect(accounts.delete('42', { ifRevision: revision + 1 })).rejects.toBeInstanceOf(PreconditionFailedError);
+    await accounts.delete('42', { ifRevision: revision });
+  });
+});
+
+describe('a bucket without a token', () => {
+  it('is read, but takes no writes by default', async () => {
+    const bucket = kv.bucket('accounts');
+    expect([await bucket.get('42'), await bucket.info(), await bucket.list()]).toEqual([
+      undefined,
+      undefined,
+      { keys: [], next: null },
+    ]);
+    await expect(bucket.put('42', 'v')).rejects.toBeInstanceOf(TokenRequiredError);
+  });
+
+  it('takes writes where its tokens are optional', async () => {
+    const bucket = kv.bucket('control');
+    await bucket.create({ tokens: 'optional' });
+    await bucket.create({ tokens: 'optional' });
+    await bucket.fencedBy({ token: 57 });
+    await bucket.put('42', 'late');
+    expect((await bucket.get('42'))?.value).toEqual(new TextEncoder().encode('late'));
+    await expect(bucket.create({ tokens: 'required' })).rejects.toMatchObject({ code: 'BUCKET_EXISTS' });
+  });
+});
+
+describe('a failure', () => {
+  it('to reach a server is retryable, and definite where nothing listens', async () => {
+    const { url } = server;
+    await server.close(0);
+    const failure = await new FencedKv(url)
+      .bucket('b')
+      .fencedBy({ token: 1 })
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(FencedKvError);
+    expect(failure).toMatchObject({ code: 'CONNECTION', retryable: true, indeterminate: false });
+  });
+
+  it('to answer in time leaves a write unknown, not a read', async () => {
+    const hanging: Fetch = async (_input, init) =>
+      await new Promise((_resolve, reject) =>
+        init.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error)),
+      );
+    const bucket = new FencedKv(server.url, { fetch: hanging, timeoutMs: 10 }).bucket('b');
+    await expect(bucket.put('k', 'v')).rejects.toMatchObject({ code: 'TIMEOUT', retryable: true, indeterminate: true });
+    await expect(bucket.get('k')).rejects.toMatchObject({ code: 'TIMEOUT', indeterminate: false });
+  });
+
+  it("of the server's disk says whether the write may have happened", async () => {
+    const accounts = await kv.bucket('accounts').fencedBy({ token: 57 });
+    engine.failNext();
+    await expect(accounts.put('42', 'v')).rejects.toMatchObject({
+      code: 'DISK_ERROR',
+      retryable: true,
+      indeterminate: true,
+    });
+    await expect(accounts.put('42', 'v')).rejects.toMatchObject({
+      code: 'DISK_ERROR',
+      retryable: true,
+      indeterminate: false,
+    });
+  });
+
+  it('of an aborted signal is an AbortError before anything is sent', async () => {
+    const signal = AbortSignal.abort(new Error('enough'));
+    await expect(kv.bucket('b').get('k', { signal })).rejects.toMatchObject({
+      name: 'AbortError',
+      indeterminate: false,
+      cause: signal.reason,
+    });
+  });
+
+  it('of something that is no fenced-kvd is told as such', async () => {
+    const subject = new FencedKv(server.url, { fetch: async () => new Response('<html>', { status: 502 }) });
+    await expect(subject.bucket('b').put('k', 'v')).rejects.toMatchObject({ code: 'PROTOCOL', indeterminate: true });
+  });
+
+  it('in the arguments is found before anything is sent', async () => {
+    for (const key of ['', '.', '..', '\ud800'])
+      await expect(kv.bucket('b').get(key)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    for (const url of ['127.0.0.1:7400', 'ftp://127.0.0.1', '']) expect(() => new FencedKv(url)).toThrow(FencedKvError);
+  });
+});
+
+describe('a real server', () => {
+  it('answers a body that is too long instead of cutting the connection', async () => {
+    const accounts = await kv.bucket('accounts').fencedBy({ token: 57 });
+    await expect(accounts.put('42', new Uint8Array(4 * 1024 * 1024))).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
+    await accounts.put('42', new Uint8Array(1024 * 1024));
+  });
+
+  it('finishes the requests under way when it stops, and cuts off those that never end', async () => {
+    const inner = createHttpHandler({ store, hosts: hostPolicy('127.0.0.1') }, { logger: silentLogger });
+    const arrived = signal();
+    const gate = signal();
+    const slow = await listen(
+      async (request) => {
+        arrived.fire();
+        await gate.fired;
+        return await inner(request);
+      },
+      { host: '127.0.0.1', port: 0 },
+    );
+    const write = new FencedKv(slow.url).bucket('b').fencedBy({ token: 57 });
+    await arrived.fired;
+    const closed = slow.close(60_000);
+    gate.fire();
+    await write;
+    await closed;
+    await expect(new FencedKv(slow.url).bucket('b').get('k')).rejects.toMatchObject({ code: 'CONNECTION' });
+
+    const reached = signal();
+    const hanging = await listen(
+      async () => {
+        reached.fire();
+        return await new Promise<Response>(() => {});
+      },
+      { host: '127.0.0.1', port: 0 },
+    );
+    const cut = expect(new FencedKv(hanging.url).bucket('b').fencedBy({ token: 57 })).rejects.toMatchObject({
+      indeterminate: true,
+    });
+    await reached.fired;
+    await hanging.close(0);
+    await cut;
+  });
+});
+
+function signal(): { readonly fired: Promise<void>; readonly fire: () => void } {
+  let fire = (): void => {};
+  const fired = new Promise<void>((resolve) => {
+    fire = resolve;
+  });
+  return { fired, fire: () => fire() };
+}

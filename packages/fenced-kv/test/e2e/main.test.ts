@@ -1,0 +1,187 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { FencedKv, StaleTokenError } from '../../src/client/index.ts';
+import { LMDB_FILE_NAME } from '../../src/lmdb-engine.ts';
+import { run, serve, stopAll } from './daemon.ts';
+
+let directory: string;
+let data: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'fenced-kvd-'));
+  data = join(directory, 'a.b', 'data');
+});
+
+afterEach(async () => {
+  await stopAll();
+  await rm(directory, { recursive: true, force: true });
+});
+
+describe('fenced-kvd', () => {
+  it('keeps data and highest token over kill -9 in the middle of writing', async () => {
+    let server = await serve(data);
+    let acknowledged = 0;
+    for (let round = 1; round <= 3; round += 1) {
+      const bucket = await new FencedKv(server.url).bucket('accounts').fencedBy({ token: round * 10 });
+      let writing = true;
+      const writers = Array.from({ length: 4 }, async () => {
+        while (writing) {
+          const { revision } = await bucket.put('42', `${round}`);
+          acknowledged = Math.max(acknowledged, revision);
+        }
+      });
+      const ended = Promise.allSettled(writers);
+      while (acknowledged < round * 40) await bucket.get('42');
+      const { exitCode } = await server.stop('SIGKILL');
+      writing = false;
+      await ended;
+      expect(exitCode).toBeNull();
+      server = await serve(data);
+      const info = await new FencedKv(server.url).bucket('accounts').info();
+      expect(info?.highest).toBe(round * 10);
+      expect(info?.revision).toBeGreaterThanOrEqual(acknowledged);
+      await expect(
+        new FencedKv(server.url).bucket('accounts').fencedBy({ token: round * 10 - 1 }),
+      ).rejects.toBeInstanceOf(StaleTokenError);
+    }
+    await server.stop('SIGTERM');
+  });
+
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('stops cleanly at %s', async (signal) => {
+    const server = await serve(data);
+    await new FencedKv(server.url).bucket('b').fencedBy({ token: 1 }); // leaves a connection that is kept alive
+    const { exitCode, stdout, stderr } = await server.stop(signal);
+    expect([exitCode, stdout]).toEqual([0, `fenced-kvd serves ${server.url}\n`]);
+    for (const line of stderr.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ name: 'fenced-kvd' });
+  });
+
+  it('logs nothing when told so', async () => {
+    const server = await serve(data, { args: ['--log-level', 'silent'] });
+    expect((await server.stop('SIGTERM')).stderr).toBe('');
+  });
+
+  it('exits with 65 where another one runs on the data, which goes on', async () => {
+    const first = await serve(data);
+    const { exitCode, stderr } = await run('--listen', '127.0.0.1:0', '--data', data);
+    expect(exitCode).toBe(65);
+    expect(stderr).toContain(data);
+    expect((await fetch(`${first.url}/health`)).status).toBe(200);
+    expect((await run('reset-fence', 'b', '--data', data)).exitCode).toBe(65);
+    await first.stop('SIGTERM');
+  });
+
+  it('exits with 64 where the port is in use', async () => {
+    const first = await serve(data);
+    const address = new URL(first.url).host;
+    const { exitCode, stderr } = await run('--listen', address, '--data', join(directory, 'other'));
+    expect(exitCode).toBe(64);
+    expect(stderr).toContain(address);
+    await first.stop('SIGTERM');
+  });
+
+  it('exits with 67 where the data is damaged', async () => {
+    await (await serve(data)).stop('SIGTERM');
+    await writeFile(join(data, LMDB_FILE_NAME), Buffer.alloc(50_000, 0x5a));
+    const { exitCode, stderr } = await run('--listen', '127.0.0.1:0', '--data', data);
+    expect(exitCode).toBe(67);
+    expect(stderr).toContain(LMDB_FILE_NAME);
+  });
+
+  it('exits with 68 where the data cannot be kept', async () => {
+    await writeFile(join(directory, 'file'), '');
+    expect((await run('--listen', '127.0.0.1:0', '--data', join(directory, 'file', 'data'))).exitCode).toBe(68);
+  });
+
+  it('exits with 2 and a reason where the command line is wrong', async () => {
+    for (const [reason, ...args] of [
+      ['--insecure', '--listen', '0.0.0.0:0', '--data', data],
+      ['--listen', '--listen', 'nowhere', '--data', data],
+      ['cannot listen', '--listen', '192.0.2.1:7400', '--insecure', '--data', data],
+      ['--data'],
+      ['--bogus', '--bogus'],
+      ['log-level', '--log-level', 'loud', '--data', data],
+      ['--data', 'reset-fence', 'b'],
+      ['no data directory', 'reset-fence', 'b', '--data', join(directory, 'nowhere')],
+      ['token', 'reset-fence', 'b', '--data', directory, '--to', '-1'],
+    ] as const) {
+      const { exitCode, stderr, stdout } = await run(...args);
+      expect([exitCode, stdout], stderr).toEqual([2, '']);
+      expect(stderr).toContain(reason);
+    }
+    expect((await run('--help')).exitCode).toBe(0);
+  });
+
+  it('is refused to web pages', async () => {
+    const server = await serve(data);
+    const health = async (headers: Record<string, string>): Promise<number> =>
+      (await fetch(`${server.url}/health`, { headers })).status;
+    expect(await health({})).toBe(200);
+    expect(await health({ origin: 'http://evil.example' })).toBe(403);
+    const { hostname, port } = new URL(server.url);
+    expect(await rawStatus(hostname, Number(port), 'evil.example')).toContain('403');
+    expect(await rawStatus(hostname, Number(port), `localhost:${port}`)).toContain('200');
+    await server.stop('SIGTERM');
+  });
+});
+
+describe('fenced-kvd reset-fence', () => {
+  it('lets lower tokens pass again while no server runs', async () => {
+    let server = await serve(data);
+    const bucket = await new FencedKv(server.url).bucket('accounts').fencedBy({ token: 57 });
+    await bucket.put('42', 'v');
+    await server.stop('SIGTERM');
+    expect(await run('reset-fence', 'accounts', '--data', data, '--to', '5')).toMatchObject({
+      exitCode: 0,
+      stdout: 'bucket accounts: highest token 57 -> 5\n',
+    });
+    expect((await run('reset-fence', 'nobody', '--data', data)).exitCode).toBe(1);
+    server = await serve(data);
+    await expect(new FencedKv(server.url).bucket('accounts').fencedBy({ token: 4 })).rejects.toBeInstanceOf(
+      StaleTokenError,
+    );
+    const again = await new FencedKv(server.url).bucket('accounts').fencedBy({ token: 6 });
+    expect((await again.get('42'))?.value).toEqual(new TextEncoder().encode('v'));
+    await server.stop('SIGTERM');
+  });
+});
+
+describe('a write that was answered', () => {
+  const strace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
+
+  it.skipIf(!strace)('was synced to the disk before the answer left (needs strace)', async () => {
+    const trace = join(directory, 'trace');
+    const wrapper = ['strace', '-f', '-e', 'trace=fdatasync,pwrite64,write,writev,sendto', '-s', '32', '-o', trace];
+    const server = await serve(data, { wrapper });
+    const bucket = await new FencedKv(server.url).bucket('b').fencedBy({ token: 1 });
+    for (let index = 0; index < 5; index += 1) await bucket.put('k', `${index}`);
+    // The signal goes to strace's child, which is the server.
+    const [child = ''] = (await readFile(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8')).trim().split(' ');
+    process.kill(Number(child), 'SIGTERM');
+    await server.stop('SIGCONT');
+    const events = (await readFile(trace, 'utf8')).split('\n').flatMap((line) => {
+      if (/fdatasync\(.*= 0|fdatasync resumed.*= 0/.test(line)) return ['pages synced'];
+      // The meta page goes through a descriptor that was opened with O_DSYNC.
+      if (/pwrite64\(.*, 128, \d+\) += 128|pwrite64 resumed.*, 128, \d+\) += 128/.test(line))
+        return ['meta page synced'];
+      return /"HTTP\/1\.1 20[04]/.test(line) ? ['answer'] : [];
+    });
+    const first = events.indexOf('answer');
+    const write = ['pages synced', 'meta page synced', 'answer'];
+    expect(events.slice(first - 2, first + 16)).toEqual([...write, ...write, ...write, ...write, ...write, ...write]);
+  });
+});
+
+/** The status line that a plain socket gets: `fetch` lets nobody set `Host`. */
+async function rawStatus(hostname: string, port: number, host: string): Promise<string> {
+  const { connect } = await import('node:net');
+  const socket = connect(port, hostname);
+  socket.write(`GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  let answer = '';
+  for await (const chunk of socket) answer += String(chunk);
+  return answer.split('\r\n')[0] ?? '';
+}

@@ -1,0 +1,41 @@
+/** An engine without a disk, for tests of what lies above engines. It may be told to fail. */
+
+import type { Engine } from '../../src/engine.ts';
+import { GroupCommit } from '../../src/group-commit.ts';
+import { SortedMap } from '../../src/sorted-map.ts';
+
+export interface MemoryEngine extends Engine {
+  /** Makes the next commit fail as a disk does. */
+  failNext(): void;
+  /** How many groups were persisted. */
+  readonly groups: number;
+}
+
+export function memoryEngine(map: SortedMap = new SortedMap()): MemoryEngine {
+  let failing = false;
+  let groups = 0;
+  const commits = new GroupCommit(
+    async (stage) => {
+      const writes = stage((key) => map.get(key));
+      await Promise.resolve();
+      if (failing) throw new Error('EIO: the disk is gone');
+      for (const write of writes) map.apply(write);
+      groups += 1;
+    },
+    () => {},
+  );
+  return {
+    read(body) {
+      commits.assertUsable();
+      return body(map);
+    },
+    commit: async (body) => await commits.commit(body),
+    close: async () => await commits.close(),
+    failNext() {
+      failing = true;
+    },
+    get groups() {
+      return groups;
+    },
+  };
+}

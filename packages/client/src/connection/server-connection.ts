@@ -130,8 +130,8 @@ export class ServerConnection {
   }
 
   destroy(reason: string): void {
-    this.#socket.destroy();
     this.#end(reason);
+    this.#socket.destroy();
   }
 
   #frame(bytes: Uint8Array): void {

@@ -187,6 +187,7 @@ describe('release', () => {
     const { world, ensemble, connect } = await scenario();
     const client = await connect();
     const block = async (): Promise<void> => {
+      // oxlint-disable-next-line typescript/await-thenable -- the linter does not load the library that declares Symbol.asyncDispose
       await using held = await client.lock('a').acquire();
       held.assertHeld();
     };

@@ -11,9 +11,9 @@ export interface Scenario {
   readonly ensemble: FakeEnsemble;
   /** The machine on which the clients run. */
   readonly host: TestHost;
-  connect(options?: Partial<ConnectOptions>): Promise<Client>;
+  readonly connect: (options?: Partial<ConnectOptions>) => Promise<Client>;
   /** Does not wait for it. */
-  connecting(options?: Partial<ConnectOptions>): Promise<Client>;
+  readonly connecting: (options?: Partial<ConnectOptions>) => Promise<Client>;
 }
 
 export async function scenario(options: { readonly servers?: number } = {}): Promise<Scenario> {

@@ -6,7 +6,6 @@
 
 import {
   DialError,
-  silentLogger,
   type Clock,
   type Connection,
   type ConnectionHandler,
@@ -172,6 +171,7 @@ export class TestHost {
   wallOffsetMs = 1_700_000_000_000;
   /** How far the monotonic clock lags behind the world's, as it does when the machine slept. */
   sleptMs = 0;
+  /** Timers that are armed. */
   timers = 0;
 
   constructor(world: TestWorld, address: string) {
@@ -288,7 +288,8 @@ class TestConnection implements Connection {
 }
 
 function seededRandom(seed: string): Random {
-  let state = [...seed].reduce((hash, character) => (hash * 31 + (character.codePointAt(0) ?? 0)) >>> 0, 7);
+  let state = 7;
+  for (let unit = 0; unit < seed.length; unit += 1) state = (state * 31 + seed.charCodeAt(unit)) >>> 0;
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
@@ -306,5 +307,3 @@ function seededRandom(seed: string): Random {
 function drainMicrotasks(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
-
-export { silentLogger };

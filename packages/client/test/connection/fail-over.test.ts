@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import { isCommand } from '../support/fake-ensemble.ts';
+import { scenario } from '../support/scenario.ts';
+
+describe('a client whose server dies', () => {
+  it('goes on at another within a few milliseconds, and the application sees no error', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    ensemble.server(1).host.crash();
+    ensemble.leader = 2;
+    const before = world.nowMs;
+    await world.settled(client.lock('a').withLock(() => undefined));
+    expect(world.nowMs - before).toBeLessThan(300);
+    expect(client.state).toBe('connected');
+  });
+
+  it('tells of it: suspended, then connected again, with the same session', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const events: string[] = [];
+    for (const type of ['connected', 'suspended', 'expired', 'closed'] as const) {
+      client.events.on(type, (event) =>
+        events.push(`${event.type} ${event.server ?? '-'} ${event.sessionId === client.sessionId}`),
+      );
+    }
+    ensemble.leader = 2;
+    ensemble.server(1).host.crash();
+    await world.until(() => events.length === 2);
+    expect(events).toEqual(['suspended server-1:7100 true', 'connected server-2:7100 true']);
+  });
+
+  it('keeps its holds while the lease runs', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const held = await world.settled(client.lock('a').acquire());
+    ensemble.leader = 3;
+    ensemble.server(1).host.crash();
+    await world.until(() => client.state === 'suspended');
+    held.assertHeld();
+    await world.until(() => client.state === 'connected');
+    await world.settled(held.release());
+  });
+
+  it('sends the unanswered requests again, in order, and each takes effect once', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    await world.settled(client.nodes.create('/n'));
+    // The leader applies the first, loses its answer, and never sees the others.
+    let seen = 0;
+    ensemble.server(1).hook = (message) => {
+      if (message.type !== 'request') return 'handle';
+      seen += 1;
+      return seen === 1 ? 'apply' : 'ignore';
+    };
+    const writes = ['one', 'two', 'three'].map((data) => client.nodes.set('/n', data));
+    await world.until(() => seen === 3);
+    ensemble.leader = 2;
+    ensemble.server(1).host.crash();
+    await world.settled(Promise.all(writes));
+    const again = ensemble.requests().filter(({ server }) => server !== 1);
+    expect(again.map(({ number }) => number)).toEqual([2, 3, 4]);
+    expect(ensemble.applied.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
+    expect(new TextDecoder().decode(ensemble.nodes.get('/n'))).toBe('three');
+  });
+
+  it('asks its reads again', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    await world.settled(client.nodes.create('/n', 'x'));
+    ensemble.server(1).hook = (message) => (message.type === 'read' ? 'ignore' : 'handle');
+    const read = client.nodes.get('/n');
+    await world.until(() => ensemble.count('read') === 1);
+    ensemble.server(1).host.crash();
+    expect(new TextDecoder().decode((await world.settled(read)).data)).toBe('x');
+  });
+});
+
+describe('a server that has stopped and keeps its sockets open', () => {
+  it('is left after a ping without an answer, and the call under way succeeds elsewhere', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    ensemble.server(1).host.paused = true;
+    const before = world.nowMs;
+    await world.settled(client.lock('a').withLock(() => undefined));
+    expect(world.nowMs - before).toBeLessThan(3_000);
+    expect(client.status().server?.id).not.toBe(1);
+  });
+
+  it('is found by the heartbeat when nothing else is under way', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const held = await world.settled(client.lock('a').acquire());
+    ensemble.server(1).host.paused = true;
+    await world.until(() => client.state === 'suspended', 6_000);
+    await world.until(() => client.state === 'connected', 1_500);
+    held.assertHeld();
+  });
+
+  it('is not mistaken for one that only takes long: an answered ping keeps the connection', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    ensemble.server(1).hook = (message) => (message.type === 'request' ? 'ignore' : 'handle');
+    const write = client.nodes.create('/slow', '', { timeoutMs: 3_000 });
+    const outcome = world.rejection(write);
+    await outcome;
+    expect(ensemble.count('ping')).toBeGreaterThan(2);
+    expect(client.status().server?.id).toBe(1);
+  });
+
+  it('is not mistaken for this process having been busy: the sockets are read first', async () => {
+    const { world, ensemble, host, connect } = await scenario();
+    const client = await connect();
+    const write = client.nodes.create('/busy');
+    await world.until(() => ensemble.applied.length === 1);
+    host.block(8_000);
+    await world.settled(write);
+    expect(client.status().server?.id).toBe(1);
+    expect(ensemble.count('attach')).toBe(1);
+  });
+});
+
+describe('the choice of a server', () => {
+  it('goes on from a follower to the leader before it attaches', async () => {
+    const { ensemble, connect } = await scenario();
+    ensemble.leader = 2;
+    for (let round = 0; round < 5; round += 1) expect((await connect()).status().server?.id).toBe(2);
+    expect(ensemble.received.filter(({ message, server }) => message.type === 'attach' && server !== 2)).toEqual([]);
+    expect(ensemble.server(1).connections + ensemble.server(3).connections).toBe(0);
+  });
+
+  it('stays where it is when told so', async () => {
+    const { ensemble, connect } = await scenario();
+    ensemble.leader = 2;
+    const client = await connect({ servers: [ensemble.server(3).address], preferLeader: false });
+    expect(client.status().server?.id).toBe(3);
+  });
+
+  it('attaches to the follower when the leader that it tells of is dead', async () => {
+    const { ensemble, connect } = await scenario();
+    ensemble.server(1).host.crash();
+    const client = await connect();
+    expect(client.status().server?.id).not.toBe(1);
+  });
+
+  it('moves to a new leader once, and what is under way ends well', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const held = await world.settled(client.lock('a').acquire());
+    const waiting = client.lock('a').acquire();
+    await world.until(() => ensemble.queue('a').length === 2);
+    const states: string[] = [];
+    client.events.on('suspended', (event) => states.push(event.type));
+    ensemble.setLeader(3);
+    ensemble.setLeader(3);
+    await world.until(() => client.status().server?.id === 3);
+    expect(ensemble.server(1).connections).toBe(0);
+    await world.settled(held.release());
+    expect((await world.settled(waiting)).token).toBeGreaterThan(held.token);
+    expect(states).toEqual([]);
+    expect(ensemble.received.filter(({ message }) => message.type === 'attach')).toHaveLength(2);
+  });
+
+  it('learns of servers that it was not told of', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect({ servers: [ensemble.server(1).address] });
+    ensemble.leader = 2;
+    ensemble.server(1).host.crash();
+    await world.settled(client.lock('a').withLock(() => undefined));
+    expect(client.status().server?.id).toBe(2);
+  });
+
+  it('does not end in a storm when two clients fight for one session', async () => {
+    const { world, ensemble, connect } = await scenario();
+    await connect();
+    ensemble.server(1).hook = (message) => {
+      if (message.type === 'attach')
+        world.soon(() => ensemble.server(1).broadcast({ type: 'goodbye', code: 'SESSION_MOVED', message: '' }));
+      return 'handle';
+    };
+    ensemble.server(1).disconnectAll();
+    ensemble.server(2).hook = ensemble.server(1).hook;
+    ensemble.server(3).hook = ensemble.server(1).hook;
+    const before = ensemble.count('attach');
+    await world.sleep(5_000);
+    expect(ensemble.count('attach') - before).toBeLessThan(200);
+  });
+});
+
+describe('a message', () => {
+  it('of one turn leaves in one frame with the others of that turn', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const before = ensemble.server(1).frames;
+    await world.settled(Promise.all(Array.from({ length: 50 }, (_, n) => client.lock(`l${n}`).acquire())));
+    expect(ensemble.received.filter(({ message }) => isCommand(message, 'acquire'))).toHaveLength(50);
+    expect(ensemble.server(1).frames - before).toBe(1);
+  });
+
+  it('of a very large turn is split into frames that a server accepts', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const data = new Uint8Array(900_000);
+    await world.settled(Promise.all(Array.from({ length: 20 }, (_, n) => client.nodes.create(`/n${n}`, data))));
+    expect(ensemble.nodes.size).toBe(20);
+  });
+});

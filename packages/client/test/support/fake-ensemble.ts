@@ -17,8 +17,20 @@ import {
   type Reply,
   type ServerMessage,
 } from '@holdfast/protocol';
+import type { ClientRuntime } from '../../src/session/session.ts';
 import { FakeServer } from './fake-server.ts';
-import type { TestWorld } from './test-world.ts';
+
+/** Where the servers run. */
+export interface FakeWorld<Host extends FakeHost = FakeHost> {
+  host(name: string): Host;
+  /** After everything of the present turn. */
+  soon(run: () => void): void;
+}
+
+export interface FakeHost {
+  readonly address: string;
+  readonly runtime: ClientRuntime;
+}
 
 export interface FakeSession {
   readonly id: number;
@@ -44,9 +56,9 @@ export interface Received {
   readonly message: ClientMessage;
 }
 
-export class FakeEnsemble {
-  readonly world: TestWorld;
-  readonly servers: FakeServer[] = [];
+export class FakeEnsemble<Host extends FakeHost = FakeHost> {
+  readonly world: FakeWorld<Host>;
+  readonly servers: FakeServer<Host>[] = [];
   readonly sessions = new Map<number, FakeSession>();
   /** Everything that any server received, in order. */
   readonly received: Received[] = [];
@@ -57,12 +69,12 @@ export class FakeEnsemble {
   index = 100;
   #places: Place[] = [];
 
-  constructor(world: TestWorld) {
+  constructor(world: FakeWorld<Host>) {
     this.world = world;
   }
 
-  static async start(world: TestWorld, size = 3): Promise<FakeEnsemble> {
-    const ensemble = new FakeEnsemble(world);
+  static async start<Host extends FakeHost>(world: FakeWorld<Host>, size = 3): Promise<FakeEnsemble<Host>> {
+    const ensemble = new FakeEnsemble<Host>(world);
     for (let id = 1; id <= size; id += 1) ensemble.servers.push(await FakeServer.start(ensemble, id));
     return ensemble;
   }
@@ -75,14 +87,14 @@ export class FakeEnsemble {
     return this.servers.map((server) => ({ server: server.id, clientAddress: server.address }));
   }
 
-  server(id: number): FakeServer {
+  server(id: number): FakeServer<Host> {
     const server = this.servers[id - 1];
     if (server === undefined) throw new Error(`there is no server ${id}`);
     return server;
   }
 
   /** The server at which that session is attached. */
-  serverOf(session: number): FakeServer {
+  serverOf(session: number): FakeServer<Host> {
     const server = this.servers.find((candidate) => candidate.attachedSessions.includes(session));
     if (server === undefined) throw new Error(`session ${session} is attached nowhere`);
     return server;

@@ -8,9 +8,8 @@ import {
   type ClientMessage,
   type ServerMessage,
 } from '@holdfast/protocol';
-import type { Connection } from '@holdfast/runtime';
-import type { FakeEnsemble, FakeSession } from './fake-ensemble.ts';
-import type { TestHost } from './test-world.ts';
+import type { Connection, Listener } from '@holdfast/runtime';
+import type { FakeEnsemble, FakeHost, FakeSession } from './fake-ensemble.ts';
 
 interface ClientLink {
   readonly connection: Connection;
@@ -22,11 +21,13 @@ interface ClientLink {
 /** What a hook decides: `handle` as usual, `ignore` the message, `apply` it and lose the answer. */
 export type Verdict = 'handle' | 'ignore' | 'apply';
 
-export class FakeServer {
+export class FakeServer<Host extends FakeHost = FakeHost> {
   readonly id: number;
-  readonly address: string;
-  readonly host: TestHost;
-  readonly #ensemble: FakeEnsemble;
+  /** Where it listens; with its real port once it does. */
+  address: string;
+  readonly host: Host;
+  readonly #ensemble: FakeEnsemble<Host>;
+  #listener: Listener | undefined;
   readonly #links = new Set<ClientLink>();
   /** Looks at every message first. */
   hook: (message: ClientMessage) => Verdict = () => 'handle';
@@ -36,25 +37,30 @@ export class FakeServer {
   goodbye: Extract<ServerMessage, { type: 'goodbye' }> | undefined;
   frames = 0;
 
-  private constructor(ensemble: FakeEnsemble, id: number, host: TestHost) {
+  private constructor(ensemble: FakeEnsemble<Host>, id: number, host: Host) {
     this.id = id;
     this.host = host;
-    this.address = `${host.address}:7100`;
+    this.address = host.address.includes(':') ? host.address : `${host.address}:7100`;
     this.#ensemble = ensemble;
   }
 
-  static async start(ensemble: FakeEnsemble, id: number): Promise<FakeServer> {
+  static async start<Host extends FakeHost>(ensemble: FakeEnsemble<Host>, id: number): Promise<FakeServer<Host>> {
     const server = new FakeServer(ensemble, id, ensemble.world.host(`server-${id}`));
     await server.listen();
     return server;
   }
 
   async listen(): Promise<void> {
-    await this.host.runtime.network.listen({
+    this.#listener = await this.host.runtime.network.listen({
       address: this.address,
       maxFrameBytes: MAX_FRAME_BYTES,
       onConnection: (connection) => this.#accept(connection),
     });
+    this.address = this.#listener.address;
+  }
+
+  async stop(): Promise<void> {
+    await this.#listener?.close();
   }
 
   get attachedSessions(): number[] {

@@ -8,7 +8,7 @@ import { TestWorld, type TestHost } from './test-world.ts';
 
 export interface Scenario {
   readonly world: TestWorld;
-  readonly ensemble: FakeEnsemble;
+  readonly ensemble: FakeEnsemble<TestHost>;
   /** The machine on which the clients run. */
   readonly host: TestHost;
   readonly connect: (options?: Partial<ConnectOptions>) => Promise<Client>;

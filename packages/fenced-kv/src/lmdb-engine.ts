@@ -42,6 +42,8 @@ export async function openLmdbEngine(
       cache: false,
       compression: false,
       overlappingSync: false,
+      // Groups are batches already, and the library leaves the promise of its own batch's failure without a handler.
+      eventTurnBatching: false,
       maxDbs: 1,
     });
   } catch (error) {

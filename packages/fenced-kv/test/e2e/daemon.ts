@@ -16,6 +16,8 @@ export interface Outcome {
 export interface Daemon {
   readonly url: string;
   readonly pid: number;
+  /** Resolves when the process ends by itself. */
+  readonly ended: Promise<Outcome>;
   /** Sends the signal and waits for the end. */
   stop(signal: NodeJS.Signals): Promise<Outcome>;
 }
@@ -41,6 +43,7 @@ export async function serve(
   return {
     url,
     pid: child.pid,
+    ended,
     async stop(signal) {
       child.kill(signal);
       return await ended;

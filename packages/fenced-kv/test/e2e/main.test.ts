@@ -129,6 +129,28 @@ describe('fenced-kvd', () => {
   });
 });
 
+describe('fenced-kvd whose disk fails', () => {
+  it('answers that the write may have happened, exits with 68, and has every acknowledged write after a restart', async () => {
+    // A limit on the size of files is a full disk that needs no privileges: 4 MiB in blocks of 512 or 1,024 bytes.
+    const limited = await serve(data, { wrapper: ['sh', '-c', 'ulimit -f 4096; exec "$@"', 'sh'] });
+    const bucket = await new FencedKv(limited.url).bucket('b').fencedBy({ token: 57 });
+    let acknowledged = 0;
+    const failure = await (async () => {
+      for (;;) await bucket.put(`k${acknowledged}`, new Uint8Array(200_000)).then(() => (acknowledged += 1));
+    })().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'DISK_ERROR', indeterminate: true });
+    expect(acknowledged).toBeGreaterThan(5);
+    const { exitCode, stderr } = await limited.ended;
+    expect(exitCode).toBe(68);
+    expect(stderr).toContain('fenced-kvd: a write could not be made durable');
+    const server = await serve(data);
+    const { keys } = await new FencedKv(server.url).bucket('b').list({ limit: 1_000 });
+    expect(keys.length).toBeGreaterThanOrEqual(acknowledged);
+    expect(keys.length).toBeLessThanOrEqual(acknowledged + 1);
+    await server.stop('SIGTERM');
+  });
+});
+
 describe('fenced-kvd reset-fence', () => {
   it('lets lower tokens pass again while no server runs', async () => {
     let server = await serve(data);
@@ -153,7 +175,8 @@ describe('fenced-kvd reset-fence', () => {
 describe('a write that was answered', () => {
   const strace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
 
-  it.skipIf(!strace)('was synced to the disk before the answer left (needs strace)', async () => {
+  it('was synced to the disk before the answer left', async (context) => {
+    context.skip(!strace, 'strace is not installed');
     const trace = join(directory, 'trace');
     const wrapper = ['strace', '-f', '-e', 'trace=fdatasync,pwrite64,write,writev,sendto', '-s', '32', '-o', trace];
     const server = await serve(data, { wrapper });

@@ -92,6 +92,8 @@ export class SegmentPreparer {
     try {
       const file = await this.#disk.open(path, 'existing');
       if ((await file.size()) === this.#segmentBytes) {
+        // A killed process may have left zeros that are not yet on disk.
+        await file.sync();
         this.#filledBytes = this.#segmentBytes;
         return file;
       }

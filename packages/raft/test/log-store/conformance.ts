@@ -1,0 +1,122 @@
+/** What every log store promises. Run by the tests of each implementation. */
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { logIndex } from '../../src/core/index.ts';
+import type { LogStore } from '../../src/log-store/log-store.ts';
+import {
+  after,
+  contentOf,
+  durableStateOf,
+  EMPTY_MODEL,
+  entry,
+  entryRange,
+  planned,
+  vote,
+  type BatchPlan,
+} from './support/log-model.ts';
+
+export interface LogStoreFixture {
+  /** The store over what earlier ones of this fixture have written; they were closed. */
+  open(): Promise<LogStore>;
+}
+
+export const batchPlan: fc.Arbitrary<BatchPlan> = fc.record({
+  termStep: fc.constantFrom(0, 0, 1, 3),
+  vote: fc.integer({ min: 0, max: 3 }),
+  cut: fc.constantFrom(0, 0, 0, 1, 4, 50),
+  sizes: fc.array(fc.constantFrom(0, 1, 7, 8, 100, 700, 3_000), { maxLength: 6 }),
+});
+
+export function describeLogStore(name: string, setup: () => LogStoreFixture): void {
+  describe(`${name}, as a log store`, () => {
+    it('begins empty', async () => {
+      const store = await setup().open();
+      expect(store.durable).toEqual(durableStateOf(EMPTY_MODEL));
+      expect(await store.read(logIndex(1), logIndex(10), 1_000)).toEqual([]);
+      await store.close();
+    });
+
+    it('finds after a restart what was written, whatever the batches', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.array(batchPlan, { maxLength: 12 }), { maxLength: 4 }), async (lives) => {
+          const fixture = setup();
+          let model = EMPTY_MODEL;
+          for (const plans of lives) {
+            const store = await fixture.open();
+            expect(store.durable).toEqual(durableStateOf(model));
+            for (const plan of plans) {
+              const batch = planned(plan, model);
+              await store.write(batch);
+              model = after(model, batch);
+            }
+            expect(await contentOf(store, logIndex(model.entries.length))).toEqual(model.entries);
+            await store.close();
+          }
+          const store = await fixture.open();
+          expect(store.durable).toEqual(durableStateOf(model));
+          expect(await contentOf(store)).toEqual(model.entries);
+          await store.close();
+        }),
+        { numRuns: 60 },
+      );
+    });
+
+    it('says in `durable` what the start found, whatever is written later', async () => {
+      const store = await setup().open();
+      await store.write({ hardState: vote(3), entries: entryRange(1, 3, 3) });
+      expect(store.durable).toEqual(durableStateOf(EMPTY_MODEL));
+      await store.close();
+    });
+
+    it('reads as many entries as fit in the bytes asked for, and at least one', async () => {
+      const store = await setup().open();
+      await store.write({ hardState: vote(1), entries: entryRange(1, 10, 1, 100) });
+      const indexes = async (from: number, to: number, maxBytes: number) =>
+        (await store.read(logIndex(from), logIndex(to), maxBytes)).map((one) => Number(one.index));
+      expect(await indexes(3, 9, 250)).toEqual([3, 4]);
+      expect(await indexes(3, 9, 300)).toEqual([3, 4, 5]);
+      expect(await indexes(3, 9, 1)).toEqual([3]);
+      expect(await indexes(8, 9, 10_000)).toEqual([8, 9]);
+      expect(await indexes(8, 1_000, 10_000)).toEqual([8, 9, 10]);
+      expect(await indexes(11, 1_000, 10_000)).toEqual([]);
+      await store.close();
+    });
+
+    it('never reads what a write under way has cut', async () => {
+      const store = await setup().open();
+      await store.write({ hardState: vote(1), entries: entryRange(1, 6, 1) });
+      const writing = store.write({ hardState: vote(2), truncateFrom: logIndex(4), entries: [entry(4, 2)] });
+      const during = await store.read(logIndex(1), logIndex(6), 10_000);
+      await writing;
+      expect(during.slice(0, 3)).toEqual(entryRange(1, 3, 1));
+      for (const late of during.slice(3)) expect(late).toEqual(entry(4, 2));
+      expect(await store.read(logIndex(4), logIndex(6), 10_000)).toEqual([entry(4, 2)]);
+      await store.close();
+    });
+
+    it('refuses a batch that cannot follow the log', async () => {
+      const store = await setup().open();
+      await store.write({ hardState: vote(2), entries: entryRange(1, 3, 2) });
+      await expect(store.write({ entries: [entry(5, 2)] }), 'a gap').rejects.toThrow('entry 5 follows entry 3');
+      await expect(store.write({ entries: [entry(4, 1)] }), 'a falling term').rejects.toThrow('term falls');
+      await expect(store.write({ entries: [entry(4, 3)] }), 'a term not yet durable').rejects.toThrow(
+        'beyond the hard state',
+      );
+      await expect(store.write({ hardState: vote(1), entries: [] }), 'an older hard state').rejects.toThrow(
+        'falls from 2',
+      );
+      await store.write({ entries: [entry(4, 2)] });
+      expect(await contentOf(store, logIndex(4))).toEqual(entryRange(1, 4, 2));
+      await store.close();
+    });
+
+    it('does nothing more once it is closed', async () => {
+      const store = await setup().open();
+      await store.close();
+      await expect(store.write({ hardState: vote(1), entries: [] })).rejects.toThrow('closed');
+      await expect(store.read(logIndex(1), logIndex(1), 1)).rejects.toThrow('closed');
+      await store.close();
+    });
+  });
+}

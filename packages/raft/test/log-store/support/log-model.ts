@@ -1,0 +1,86 @@
+/** What a log must hold: the obvious implementation, and batches made to fit it. */
+
+import {
+  EntryType,
+  logIndex,
+  NO_SERVER,
+  serverId,
+  term,
+  type Entry,
+  type HardState,
+  type LogIndex,
+  type TermMark,
+} from '../../../src/core/index.ts';
+import type { DurableState, LogStore, WriteBatch } from '../../../src/log-store/log-store.ts';
+
+export interface LogModel {
+  readonly hardState: HardState;
+  readonly entries: readonly Entry[];
+}
+
+export const EMPTY_MODEL: LogModel = { hardState: { term: term(0), votedFor: NO_SERVER }, entries: [] };
+
+/** A batch as a generator makes it, before it is known which log it meets. */
+export interface BatchPlan {
+  readonly termStep: number;
+  readonly vote: number;
+  /** How many entries to cut off the end. */
+  readonly cut: number;
+  readonly sizes: readonly number[];
+}
+
+export function planned({ termStep, vote, cut, sizes }: BatchPlan, { hardState, entries }: LogModel): WriteBatch {
+  const newTerm = term(hardState.term + termStep);
+  const next: HardState = { term: newTerm, votedFor: serverId(vote) };
+  const changed = termStep > 0 || hardState.term === 0;
+  const keep = Math.max(0, entries.length - cut);
+  const current = changed ? term(Math.max(1, newTerm)) : hardState.term;
+  return {
+    ...(changed ? { hardState: { ...next, term: current } } : {}),
+    ...(cut > 0 ? { truncateFrom: logIndex(keep + 1) } : {}),
+    entries: sizes.map((size, at) => entry(keep + 1 + at, current, size)),
+  };
+}
+
+export function after(model: LogModel, { hardState, truncateFrom, entries }: WriteBatch): LogModel {
+  const kept = truncateFrom === undefined ? model.entries : model.entries.slice(0, truncateFrom - 1);
+  return { hardState: hardState ?? model.hardState, entries: [...kept, ...entries] };
+}
+
+/** Data that differs by index and term, so that one entry cannot stand in for another. */
+export function entry(index: number, entryTerm: number, size = 8): Entry {
+  const data = new Uint8Array(size);
+  for (let at = 0; at < size; at += 1) data[at] = (index * 31 + entryTerm * 17 + at * 7 + 1) % 256;
+  return { index: logIndex(index), term: term(entryTerm), type: size === 0 ? EntryType.noop : EntryType.command, data };
+}
+
+export function entryRange(first: number, last: number, entryTerm: number, size = 8): Entry[] {
+  return Array.from({ length: last - first + 1 }, (_, at) => entry(first + at, entryTerm, size));
+}
+
+export function vote(inTerm: number, votedFor = 1): HardState {
+  return { term: term(inTerm), votedFor: serverId(votedFor) };
+}
+
+export function durableStateOf({ hardState, entries }: LogModel): DurableState {
+  const terms: TermMark[] = [];
+  for (const { index, term: entryTerm } of entries) {
+    if (entryTerm !== terms.at(-1)?.term) terms.push({ term: entryTerm, firstIndex: index });
+  }
+  return { hardState, lastIndex: entries.at(-1)?.index ?? logIndex(0), terms };
+}
+
+/** The whole log as the store has it, read in small pieces. */
+export async function contentOf(store: LogStore, lastIndex: LogIndex = store.durable.lastIndex): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  while (entries.length < lastIndex) {
+    const found = await store.read(logIndex(entries.length + 1), lastIndex, 1_000);
+    if (found.length === 0) throw new Error(`nothing at index ${entries.length + 1} of ${lastIndex}`);
+    entries.push(...found.map((one) => ({ ...one, data: Uint8Array.from(one.data) })));
+  }
+  return entries;
+}
+
+export async function modelOf(store: LogStore): Promise<LogModel> {
+  return { hardState: store.durable.hardState, entries: await contentOf(store) };
+}

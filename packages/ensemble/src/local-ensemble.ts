@@ -180,9 +180,16 @@ export class LocalEnsemble {
     if (member.process?.running !== true) this.#spawn(member);
   }
 
-  /** Stops every process, the leader's hand-over included, and gives up the directory. Safe to call twice. */
+  /**
+   * Stops every process and gives up the directory. The leader comes last, when nobody is left to whom it would hand over. Safe to
+   * call twice.
+   */
   async stop(): Promise<void> {
-    await Promise.all([...this.#members.values()].map((member) => this.#end(member)));
+    const leader = await this.leader();
+    const last = leader === undefined ? undefined : this.#server(leader);
+    const members = [...this.#members.values()];
+    await Promise.all(members.filter((member) => member !== last).map((member) => this.#end(member)));
+    if (last !== undefined) await this.#end(last);
     await this.directory.release();
   }
 

@@ -60,7 +60,7 @@ describe('a command', () => {
 
   it('gets signals as a group: what it started gets them too', async () => {
     const child = shell(
-      'trap : USR1; (trap "echo inner > $DIR/inner; exit" USR1; echo $$ > "$DIR/ready"; while :; do sleep 0.05; done) & wait; wait',
+      'trap : USR1; (trap "echo inner > $DIR/inner; exit" USR1; echo $$ > "$DIR/ready"; while :; do sleep 0.05; done) 2>/dev/null & wait; wait',
     );
     await fileWritten('ready');
     await expect

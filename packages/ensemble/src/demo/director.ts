@@ -36,7 +36,7 @@ export async function tellStory(ensemble: LocalEnsemble, fence: boolean, signal:
   signal.addEventListener('abort', interrupt);
   try {
     a.tell('acquire');
-    await a.heard('granted', STEP_TIMEOUT_MS);
+    await a.heard('sessions', STEP_TIMEOUT_MS);
     a.tell('work');
     b.tell('acquire');
     await b.heard('waiting', STEP_TIMEOUT_MS);
@@ -44,7 +44,7 @@ export async function tellStory(ensemble: LocalEnsemble, fence: boolean, signal:
     a.pause();
     note({ type: 'stopped' });
 
-    await b.heard('granted', SESSION_TIMEOUT_MS + STEP_TIMEOUT_MS);
+    await b.heard('sessions', SESSION_TIMEOUT_MS + STEP_TIMEOUT_MS);
     b.tell('work');
     await b.heard('checked', STEP_TIMEOUT_MS);
 

@@ -10,6 +10,8 @@ export type StoryFact =
   | { readonly type: 'installed'; readonly token: number }
   | { readonly type: 'read'; readonly bucket: BucketName; readonly value: string | null }
   | { readonly type: 'wrote'; readonly bucket: BucketName; readonly value: string }
+  /** What the ensemble says which workers have a session. */
+  | { readonly type: 'sessions'; readonly of: readonly string[] }
   /** Its lease was fine a moment before a write. */
   | { readonly type: 'checked' }
   /** The store refused a write. */

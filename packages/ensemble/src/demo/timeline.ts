@@ -27,6 +27,8 @@ function describe(fact: StoryFact): string {
       return `reads ${fact.value === null ? 'nothing' : `"${fact.value}"`} from the ${fact.bucket} bucket`;
     case 'wrote':
       return `writes "${fact.value}" to the ${fact.bucket} bucket: accepted`;
+    case 'sessions':
+      return `asks the ensemble who has a session: ${fact.of.join(', ')}`;
     case 'checked':
       return 'finds its lease in order and is about to write again';
     case 'refused':

@@ -23,6 +23,8 @@ export function judge(events: readonly StoryEvent[]): Claim[] {
   const story = new Story(events);
   const grantA = story.first('A', 'granted');
   const grantB = story.first('B', 'granted');
+  const sessionsOfA = story.first('A', 'sessions');
+  const sessionsOfB = story.first('B', 'sessions');
   const stopped = story.first('demo', 'stopped');
   const resumed = story.first('demo', 'resumed');
   const lastOfB = story.wrote('B', 'unfenced');
@@ -36,9 +38,14 @@ export function judge(events: readonly StoryEvent[]): Claim[] {
       evidence: tokens,
     },
     {
-      claim: 'B was granted the lock while A was stopped, after the session of A had expired',
+      claim: 'B was granted the lock while A was stopped',
       holds: inOrder(stopped?.at, grantB?.at, resumed?.at),
       evidence: `A was stopped for ${elapsed(stopped, resumed)}; B was granted after ${elapsed(stopped, grantB)} of it`,
+    },
+    {
+      claim: 'because the session of A had expired: the ensemble had it before, and not any more',
+      holds: sessionsOfA?.fact.of.includes('A') === true && sessionsOfB?.fact.of.join() === 'B',
+      evidence: `sessions at the grant to A: ${listed(sessionsOfA)}; at the grant to B: ${listed(sessionsOfB)}`,
     },
     {
       claim: 'the token of B is higher than that of A',
@@ -85,6 +92,10 @@ function valueClaim(story: Story, bucket: BucketName, expected: string | undefin
 
 function describeRefusal({ code, presented, highest }: FactOf<'refused'>): string {
   return `${code}: presented ${presented}, highest ${highest}`;
+}
+
+function listed(sessions: Found<'sessions'> | undefined): string {
+  return sessions === undefined ? 'not asked' : sessions.fact.of.join(', ');
 }
 
 function elapsed(from: { readonly at: number } | undefined, to: { readonly at: number } | undefined): string {

@@ -24,5 +24,7 @@ function stop(): void {
 }
 
 process.stdin.on('end', stop).on('close', stop).on('error', stop).resume();
+// A program that has nothing left to do ends, as it would without the guard.
+if ('unref' in process.stdin) process.stdin.unref();
 
 await import(pathToFileURL(target).href);

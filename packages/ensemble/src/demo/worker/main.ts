@@ -13,6 +13,8 @@ import { KEY, type BucketName, type StoryFact, type WorkerCommand, type WorkerIn
 const instructions = JSON.parse(process.argv[2] ?? '{}') as WorkerInstructions;
 const { who, servers, fencedKvUrl, sessionTimeoutMs, lock, fence } = instructions;
 
+const LABEL = 'demo ';
+
 function record(fact: StoryFact): void {
   process.stdout.write(`${JSON.stringify({ at: Date.now(), who, fact })}\n`);
 }
@@ -48,7 +50,16 @@ class Worker {
     const held = await this.#client.lock(lock).acquire();
     this.#held = held;
     record({ type: 'granted', token: held.token });
+    record({ type: 'sessions', of: await this.#workersWithSession() });
     held.signal.addEventListener('abort', () => record({ type: 'lost', reason: String(held.loss?.reason) }));
+  }
+
+  async #workersWithSession(): Promise<string[]> {
+    const names: string[] = [];
+    for await (const { label } of this.#client.admin.sessions()) {
+      if (label.startsWith(LABEL)) names.push(label.slice(LABEL.length));
+    }
+    return names.toSorted();
   }
 
   /** acquire → install → read → write. */
@@ -84,7 +95,7 @@ class Worker {
 }
 
 async function main(): Promise<void> {
-  const client = await connect({ servers, sessionTimeoutMs, label: `demo ${who}` });
+  const client = await connect({ servers, sessionTimeoutMs, label: `${LABEL}${who}` });
   record({ type: 'connected' });
   const worker = new Worker(client);
   for await (const line of createInterface({ input: process.stdin })) await worker.obey(line as WorkerCommand);

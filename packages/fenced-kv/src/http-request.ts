@@ -6,7 +6,7 @@ import { parseToken } from './name.ts';
 import type { Precondition } from './precondition.ts';
 import { invalidArgument, limitExceeded } from './refusal.ts';
 
-export const TOKEN_HEADER = 'fencing-token';
+const TOKEN_HEADER = 'fencing-token';
 
 /** 415: the body's type is not what the request takes. */
 export class MediaTypeError extends Error {

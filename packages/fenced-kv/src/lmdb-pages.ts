@@ -14,7 +14,7 @@ const NODE_HEADER_BYTES = 8;
 /** A leaf node whose value lies on overflow pages: their first number, a transaction, their count. */
 const BIG_DATA = 0x01;
 /** The root of a tree without entries. */
-export const NO_PAGE = 0xffff_ffff_ffff_ffffn;
+const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 
 interface PageRun {
   readonly first: bigint;

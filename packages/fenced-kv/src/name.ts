@@ -42,7 +42,7 @@ export function encodeKey(key: string): Uint8Array {
   return bytes;
 }
 
-export function isToken(value: unknown): value is number {
+function isToken(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 

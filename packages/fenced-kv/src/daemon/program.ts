@@ -7,8 +7,8 @@ import type { ExitCode } from './exit-code.ts';
 import type { ResetFenceOptions } from './reset-fence.ts';
 import type { ServeOptions } from './serve.ts';
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface Actions {
   serve(options: ServeOptions & { readonly logLevel: LogLevel }): Promise<void>;

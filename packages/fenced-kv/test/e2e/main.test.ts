@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -129,6 +131,32 @@ describe('fenced-kvd', () => {
   });
 });
 
+describe('fenced-kvd whose client goes away in the middle of its request', () => {
+  it('writes nothing of it, and has nothing to complain of', async () => {
+    const server = await serve(data);
+    const bucket = await new FencedKv(server.url).bucket('b').fencedBy({ token: 57 });
+    const { hostname, port } = new URL(server.url);
+    const head = [
+      'PUT /v1/buckets/b/keys/k HTTP/1.1',
+      `Host: ${hostname}:${port}`,
+      'Fencing-Token: 58',
+      'Content-Type: application/octet-stream',
+    ];
+    for (const length of ['Content-Length: 100', 'Transfer-Encoding: chunked']) {
+      const socket = connect(Number(port), hostname);
+      socket.write(`${[...head, length].join('\r\n')}\r\n\r\n5\r\nhello`);
+      await once(socket, 'connect');
+      expect(await bucket.get('k')).toBeUndefined();
+      socket.destroy();
+      await once(socket, 'close');
+    }
+    expect(await bucket.info()).toMatchObject({ highest: 57, keys: 0 });
+    const { exitCode, stderr } = await server.stop('SIGTERM');
+    expect(exitCode).toBe(0);
+    expect(stderr).not.toContain('"level":50');
+  });
+});
+
 describe('fenced-kvd whose disk fails', () => {
   it('answers that the write may have happened, exits with 68, and has every acknowledged write after a restart', async () => {
     // A limit on the size of files is a full disk that needs no privileges: 4 MiB in blocks of 512 or 1,024 bytes.
@@ -172,13 +200,15 @@ describe('fenced-kvd reset-fence', () => {
   });
 });
 
+const STRACE = 'strace';
+
 describe('a write that was answered', () => {
-  const strace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
+  const strace = spawnSync(STRACE, ['-o', '/dev/null', 'true']).status === 0;
 
   it('was synced to the disk before the answer left', async (context) => {
     context.skip(!strace, 'strace is not installed');
     const trace = join(directory, 'trace');
-    const wrapper = ['strace', '-f', '-e', 'trace=fdatasync,pwrite64,write,writev,sendto', '-s', '32', '-o', trace];
+    const wrapper = [STRACE, '-f', '-e', 'trace=fdatasync,pwrite64,write,writev,sendto', '-s', '32', '-o', trace];
     const server = await serve(data, { wrapper });
     const bucket = await new FencedKv(server.url).bucket('b').fencedBy({ token: 1 });
     for (let index = 0; index < 5; index += 1) await bucket.put('k', `${index}`);
@@ -201,7 +231,6 @@ describe('a write that was answered', () => {
 
 /** The status line that a plain socket gets: `fetch` lets nobody set `Host`. */
 async function rawStatus(hostname: string, port: number, host: string): Promise<string> {
-  const { connect } = await import('node:net');
   const socket = connect(port, hostname);
   socket.write(`GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   let answer = '';

@@ -56,7 +56,8 @@ export function decodeEntries(block: Uint8Array, firstIndex: LogIndex): Entry[] 
       index: decodeIndex(index),
       term: decodeTerm(view.getFloat64(position + TERM_OFFSET, true), index),
       type: decodeType(view.getUint8(position + TYPE_OFFSET), index),
-      data: block.subarray(dataAt, dataAt + length),
+      // Never a Buffer, whose slice() would be a view and not a copy.
+      data: new Uint8Array(block.buffer, block.byteOffset + dataAt, length),
     });
     position = dataAt + length;
     index += 1;

@@ -28,7 +28,7 @@ export const batchPlan: fc.Arbitrary<BatchPlan> = fc.record({
   sizes: fc.array(fc.constantFrom(0, 1, 7, 8, 100, 700, 3_000), { maxLength: 6 }),
 });
 
-export function describeLogStore(name: string, setup: () => LogStoreFixture): void {
+export function describeLogStore(name: string, setup: () => LogStoreFixture, numRuns = 60): void {
   describe(`${name}, as a log store`, () => {
     it('begins empty', async () => {
       const store = await setup().open();
@@ -58,7 +58,7 @@ export function describeLogStore(name: string, setup: () => LogStoreFixture): vo
           expect(await contentOf(store)).toEqual(model.entries);
           await store.close();
         }),
-        { numRuns: 60 },
+        { numRuns },
       );
     });
 

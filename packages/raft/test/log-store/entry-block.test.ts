@@ -52,6 +52,14 @@ describe('an entry block', () => {
     expect(target.subarray(0, 8).every((byte) => byte === 0xee)).toBe(true);
   });
 
+  it('gives plain byte arrays even out of a Buffer, so that slice copies', () => {
+    const block = Buffer.from(one(new Uint8Array([1, 2, 3])));
+    const data = decodeEntries(block, logIndex(1))[0]?.data;
+    const copy = data?.slice();
+    block.fill(0);
+    expect(copy).toEqual(new Uint8Array([1, 2, 3]));
+  });
+
   it('is refused when it was cut anywhere but between entries', () => {
     const block = one(new Uint8Array([1, 2, 3]));
     for (let length = 1; length < block.length; length += 1) {

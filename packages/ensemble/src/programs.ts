@@ -32,5 +32,6 @@ export function programEntry(program: Program): string {
 }
 
 function beside(index: string, file: string): string {
-  return join(dirname(index), file);
+  // Where tests run from the sources the entry that is found is theirs; what is started is always what was built.
+  return join(dirname(index), '..', 'dist', file);
 }

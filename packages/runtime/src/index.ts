@@ -9,6 +9,7 @@ import type { Logger } from './logger.ts';
 import type { Network } from './network.ts';
 import type { Random } from './random.ts';
 
+export * from './address.ts';
 export * from './clock.ts';
 export * from './disk.ts';
 export * from './logger.ts';

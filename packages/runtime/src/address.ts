@@ -1,0 +1,26 @@
+/** Parsing and printing of `host:port`. Used by both networks; no name is resolved here. */
+
+import type { Address } from './network.ts';
+
+export interface AddressParts {
+  /** Without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Throws a TypeError that says what is wrong with the text. */
+export function parseAddress(address: Address): AddressParts {
+  const match = /^(?:\[([0-9A-Fa-f:.%]+)\]|([^:[\]/\s]+)):(\d{1,5})$/.exec(address);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host === undefined || !(port <= 65_535)) {
+    throw new TypeError(
+      `"${address}" is not an address: expected host:port with a port from 0 to 65535, IPv6 hosts in brackets`,
+    );
+  }
+  return { host, port };
+}
+
+export function formatAddress(host: string, port: number): Address {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}

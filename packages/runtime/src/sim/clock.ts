@@ -1,0 +1,99 @@
+/** The clocks of one simulated process: a monotonic one with an origin of its own, and the machine's wall clock. */
+
+import type { Clock, Timer } from '../clock.ts';
+import type { Scheduled, SimProcess } from './process.ts';
+import { toMs, toTicks } from './scheduler.ts';
+
+/** As in Node, where `setTimeout(0)` waits a millisecond. */
+const MIN_TIMER_MS = 1;
+
+/** The clock hardware of a machine; it outlives the processes. */
+export interface MachineClock {
+  /** What the wall clock shows beyond virtual time. */
+  wallOffsetMs: number;
+  /** Milliseconds of this machine that pass in one millisecond of virtual time. */
+  rate: number;
+}
+
+interface PendingTimer {
+  readonly dueMs: number;
+  readonly callback: () => void;
+  scheduled: Scheduled;
+}
+
+export class SimClock implements Clock {
+  readonly #process: SimProcess;
+  readonly #machine: MachineClock;
+  readonly #pending = new Set<PendingTimer>();
+  #rate: number;
+  #baseTicks: number;
+  #baseMs: number;
+
+  constructor(process: SimProcess, machine: MachineClock, originMs: number) {
+    this.#process = process;
+    this.#machine = machine;
+    this.#rate = machine.rate;
+    this.#baseTicks = process.scheduler.nowTicks;
+    this.#baseMs = originMs;
+  }
+
+  monotonicMs(): number {
+    return this.#baseMs + toMs(this.#process.scheduler.nowTicks - this.#baseTicks) * this.#rate;
+  }
+
+  wallMs(): number {
+    return Math.floor(this.#machine.wallOffsetMs + toMs(this.#process.scheduler.nowTicks));
+  }
+
+  setTimer(delayMs: number, callback: () => void): Timer {
+    if (Number.isNaN(delayMs)) throw new TypeError('the delay of a timer is NaN');
+    const timer: PendingTimer = {
+      dueMs: this.monotonicMs() + Math.max(MIN_TIMER_MS, delayMs),
+      callback,
+      scheduled: { cancel() {} },
+    };
+    if (!this.#process.alive || delayMs === Infinity) return { cancel() {} };
+    this.#pending.add(timer);
+    this.#arm(timer);
+    return {
+      cancel: () => {
+        this.#pending.delete(timer);
+        timer.scheduled.cancel();
+      },
+    };
+  }
+
+  afterPoll(callback: () => void): void {
+    this.#process.schedule(0, 'check', 'after-poll', callback);
+  }
+
+  /** Takes over the machine's new rate; pending timers keep the moment that the monotonic clock must show. */
+  rateChanged(): void {
+    this.#baseMs = this.monotonicMs();
+    this.#baseTicks = this.#process.scheduler.nowTicks;
+    this.#rate = this.#machine.rate;
+    for (const timer of this.#pending) {
+      timer.scheduled.cancel();
+      this.#arm(timer);
+    }
+  }
+
+  #arm(timer: PendingTimer): void {
+    const delayTicks = toTicks((timer.dueMs - this.monotonicMs()) / this.#rate);
+    timer.scheduled = this.#process.schedule(Math.max(0, delayTicks), 'timer', 'timer', () => {
+      // Dividing by the rate rounds: a timer must never be early.
+      if (this.monotonicMs() < timer.dueMs) return this.#armLater(timer);
+      this.#pending.delete(timer);
+      timer.callback();
+    });
+  }
+
+  #armLater(timer: PendingTimer): void {
+    timer.scheduled.cancel();
+    const delayTicks = Math.max(1, toTicks((timer.dueMs - this.monotonicMs()) / this.#rate));
+    timer.scheduled = this.#process.schedule(delayTicks, 'timer', 'timer', () => {
+      this.#pending.delete(timer);
+      timer.callback();
+    });
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * The content of one simulated file: what a reader sees (the page cache), what survives a power failure, and the
+ * operations in between, in the order in which they were issued. Leaves names, latency and faults to the disk.
+ */
+
+import type { Random } from '../random.ts';
+
+/** What a disk writes whole or not at all. */
+export const SECTOR_BYTES = 512;
+
+/**
+ * What a power failure does to operations that were not yet durable: none of them survive, all of them do, or a random
+ * subset of their sectors does.
+ */
+export type Tear = 'none' | 'all' | 'random';
+
+export interface PendingChange {
+  readonly change:
+    | { readonly type: 'write'; readonly position: number; readonly bytes: Uint8Array }
+    | { readonly type: 'truncate'; readonly length: number };
+  durable: boolean;
+  /** A sync has failed on it: the kernel takes the page for clean, no later sync writes it. */
+  forgotten: boolean;
+}
+
+class Bytes {
+  #buffer = new Uint8Array(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  set length(length: number) {
+    if (length < this.#length) this.#buffer.fill(0, length, this.#length);
+    else this.#reserve(length);
+    this.#length = length;
+  }
+
+  /** A gap before `position` reads as zeros. */
+  write(position: number, bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    if (position + bytes.length > this.#length) this.length = position + bytes.length;
+    this.#buffer.set(bytes, position);
+  }
+
+  copy(from: number, to: number): Uint8Array {
+    return this.#buffer.slice(Math.min(from, this.#length), Math.min(to, this.#length));
+  }
+
+  flip(offset: number, bit: number): void {
+    if (offset < this.#length) this.#buffer[offset] = (this.#buffer[offset] ?? 0) ^ (1 << bit);
+  }
+
+  #reserve(length: number): void {
+    if (length <= this.#buffer.length) return;
+    const grown = new Uint8Array(Math.max(length, this.#buffer.length * 2));
+    grown.set(this.#buffer);
+    this.#buffer = grown;
+  }
+}
+
+export class DiskContent {
+  #cached = new Bytes();
+  #durable = new Bytes();
+  /** Changes since the durable image, oldest first; a durable one stays while an older one is not. */
+  #pending: PendingChange[] = [];
+
+  get length(): number {
+    return this.#cached.length;
+  }
+
+  read(position: number, length: number): Uint8Array {
+    return this.#cached.copy(position, position + length);
+  }
+
+  /** The content after a power failure that keeps nothing that is not durable. */
+  durableBytes(): Uint8Array {
+    const image = new Bytes();
+    image.write(0, this.#durable.copy(0, this.#durable.length));
+    for (const pending of this.#pending) if (pending.durable) applyWhole(image, pending);
+    return image.copy(0, image.length);
+  }
+
+  write(position: number, bytes: Uint8Array): PendingChange {
+    this.#cached.write(position, bytes);
+    return this.#remember({ type: 'write', position, bytes });
+  }
+
+  truncate(length: number): PendingChange {
+    this.#cached.length = length;
+    return this.#remember({ type: 'truncate', length });
+  }
+
+  makeDurable(changes: readonly PendingChange[]): void {
+    for (const change of changes) if (!change.forgotten) change.durable = true;
+    let folded = 0;
+    for (const change of this.#pending) {
+      if (!change.durable) break;
+      applyWhole(this.#durable, change);
+      folded += 1;
+    }
+    this.#pending.splice(0, folded);
+  }
+
+  /** The changes that a sync that is issued now covers. */
+  pendingChanges(): readonly PendingChange[] {
+    return this.#pending.filter((change) => !change.durable);
+  }
+
+  powerFailure(tear: Tear, random: Random): void {
+    for (const pending of this.#pending) {
+      if (pending.durable || tear === 'all') applyWhole(this.#durable, pending);
+      else if (tear === 'random') applyTorn(this.#durable, pending, random);
+    }
+    this.#pending = [];
+    this.#cached = new Bytes();
+    this.#cached.write(0, this.#durable.copy(0, this.#durable.length));
+  }
+
+  flipBit(offset: number, bit: number): void {
+    if (offset >= this.#cached.length) {
+      throw new RangeError(`offset ${offset} is beyond the end of the file (${this.#cached.length} bytes)`);
+    }
+    this.#cached.flip(offset, bit);
+    this.#durable.flip(offset, bit);
+  }
+
+  #remember(change: PendingChange['change']): PendingChange {
+    const pending = { change, durable: false, forgotten: false };
+    this.#pending.push(pending);
+    return pending;
+  }
+}
+
+function applyWhole(image: Bytes, { change }: PendingChange): void {
+  switch (change.type) {
+    case 'write':
+      return image.write(change.position, change.bytes);
+    case 'truncate':
+      image.length = change.length;
+  }
+}
+
+function applyTorn(image: Bytes, pending: PendingChange, random: Random): void {
+  const { change } = pending;
+  if (change.type === 'truncate') {
+    if (random.integer(2) === 1) applyWhole(image, pending);
+    return;
+  }
+  const end = change.position + change.bytes.length;
+  // The file's length is metadata: it may be written without the content, which then reads as zeros.
+  if (end > image.length && random.integer(2) === 1) image.length = end;
+  for (let from = change.position; from < end;) {
+    const to = Math.min(end, (Math.floor(from / SECTOR_BYTES) + 1) * SECTOR_BYTES);
+    if (random.integer(2) === 1) {
+      image.write(from, change.bytes.subarray(from - change.position, to - change.position));
+    }
+    from = to;
+  }
+}

@@ -1,0 +1,14 @@
+/** The simulated runtime: deterministic, in virtual time, with faults. For tests; production code never loads it. */
+
+export { SECTOR_BYTES } from './disk-content.ts';
+export type { Tear } from './disk-content.ts';
+export type { DiskLatency, DiskOperation, SimDisk } from './disk.ts';
+export type { CrashOptions, SimHost } from './host.ts';
+export type { Latency } from './latency.ts';
+export type { SimNetwork } from './network.ts';
+export { randomStream } from './prng.ts';
+export type { Scheduled } from './process.ts';
+export { SimTimeoutError } from './scheduler.ts';
+export type { RunOptions } from './scheduler.ts';
+export { SimWorld } from './world.ts';
+export type { SimWorldOptions } from './world.ts';

@@ -1,0 +1,166 @@
+/** The `Network` of one simulated process: listening and dialling as its kernel and the links between allow. */
+
+import { formatAddress, parseAddress } from '../address.ts';
+import { refusalOf } from '../http-rules.ts';
+import { DialError, ListenError } from '../network.ts';
+import type { Address, Connection, DialFailure, DialOptions, Listener, ListenOptions, Network } from '../network.ts';
+import { SimConnection } from './connection.ts';
+import { Pipe } from './link.ts';
+import { FIRST_EPHEMERAL_PORT, LAST_PORT, freePort, ownName } from './network.ts';
+import type { NetworkHost, SimListener, SimNetwork } from './network.ts';
+import { never } from './process.ts';
+import type { Scheduled, SimProcess } from './process.ts';
+import { toTicks } from './scheduler.ts';
+
+export function networkOf(process: SimProcess, host: NetworkHost, network: SimNetwork): Network {
+  return {
+    listen: (options) => (process.alive ? listen(process, host, options) : never()),
+    dial: (options) => (process.alive ? dial(process, host, network, options) : never()),
+  };
+}
+
+async function dial(
+  process: SimProcess,
+  from: NetworkHost,
+  network: SimNetwork,
+  options: DialOptions,
+): Promise<Connection> {
+  const { host: name } = parseAddress(options.address);
+  const target = ownName(from, name) === 'no' ? network.host(name) : from;
+  if (target !== undefined) return new Dial(process, from, target, network, options).outcome;
+  const message = `cannot connect to ${options.address}: there is no host "${name}"`;
+  return later(process, 'dial', () => Promise.reject(new DialError('failed', message)));
+}
+
+/** Settles in a turn of its own, as a real socket would. */
+function later<T>(process: SimProcess, kind: string, settle: () => T | Promise<T>): Promise<T> {
+  return new Promise<T>((resolve) => {
+    process.schedule(0, 'io', kind, () => resolve(settle()));
+  });
+}
+
+async function listen(process: SimProcess, host: NetworkHost, options: ListenOptions): Promise<Listener> {
+  const { address } = options;
+  const parts = parseAddress(address);
+  const own = ownName(host, parts.host);
+  const port = parts.port === 0 ? freePort(host) : parts.port;
+  if (own === 'no') {
+    const message = `cannot listen on ${address}: "${parts.host}" is not this host (${host.name})`;
+    return later(process, 'listen', () => Promise.reject(new ListenError('ADDRESS_NOT_AVAILABLE', message)));
+  }
+  if (port === undefined || host.listeners.has(port)) {
+    const message = `cannot listen on ${address}: the port is in use`;
+    return later(process, 'listen', () => Promise.reject(new ListenError('ADDRESS_IN_USE', message)));
+  }
+  const listener: SimListener = { options, process, loopbackOnly: own === 'loopback', connections: new Set() };
+  const unbind = () => {
+    if (host.listeners.get(port) === listener) host.listeners.delete(port);
+  };
+  host.listeners.set(port, listener);
+  const removeDeathHook = process.onDeath(unbind);
+  return later(process, 'listen', () => ({
+    address: formatAddress(parts.host, port),
+    close: () => {
+      if (!process.alive) return never();
+      removeDeathHook();
+      unbind();
+      for (const connection of listener.connections) connection.destroy();
+      return later(process, 'listener-closed', () => undefined);
+    },
+  }));
+}
+
+/** One dial: an opening frame there and an answer back, each through a pipe that the connection then keeps. */
+class Dial {
+  readonly outcome: Promise<Connection>;
+  readonly #address: Address;
+  readonly #from: NetworkHost;
+  readonly #target: NetworkHost;
+  readonly #port: number;
+  readonly #near: SimConnection;
+  readonly #there: Pipe;
+  readonly #back: Pipe;
+  readonly #timeout: Scheduled;
+  #resolve: (connection: Connection) => void = () => {};
+  #reject: (error: DialError) => void = () => {};
+
+  constructor(process: SimProcess, from: NetworkHost, target: NetworkHost, network: SimNetwork, options: DialOptions) {
+    this.#address = options.address;
+    this.#from = from;
+    this.#target = target;
+    this.#port = parseAddress(options.address).port;
+    this.#there = new Pipe(network.link(from.name, target.name));
+    this.#back = new Pipe(network.link(target.name, from.name));
+    this.#back.setReceiver(process);
+    this.#near = new SimConnection({
+      process,
+      remoteAddress: options.address,
+      maxFrameBytes: options.maxFrameBytes,
+      outgoing: this.#there,
+      incoming: this.#back,
+    });
+    this.outcome = new Promise<Connection>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#there.push('open', 0, () => this.#arrive());
+    this.#timeout = process.schedule(toTicks(options.timeoutMs), 'timer', 'dial-timeout', () => {
+      this.#fail('timeout', `no answer within ${options.timeoutMs} ms`);
+    });
+  }
+
+  /** In the target's kernel, which answers even when its process is paused or gone. */
+  #arrive(): void {
+    const listener = this.#target.listeners.get(this.#port);
+    if (listener === undefined || (listener.loopbackOnly && this.#from !== this.#target)) {
+      this.#back.push('refused', 0, () => this.#fail('refused', 'nothing listens there'));
+      return;
+    }
+    this.#there.setReceiver(listener.process);
+    const removeDeathHook = listener.process.onDeath(() => this.#reset());
+    listener.process.deliver('io', 'accept', () => {
+      removeDeathHook();
+      this.#accept(listener);
+    });
+  }
+
+  #accept(listener: SimListener): void {
+    if (this.#target.listeners.get(this.#port) !== listener) return this.#reset();
+    const { options, process } = listener;
+    const head = { upgrade: true, method: 'GET', hostHeader: this.#address, originHeader: undefined };
+    const refusal = refusalOf(head, options.allowedHosts);
+    if (refusal !== undefined) {
+      const message = `the handshake was answered with ${refusal.status}: ${refusal.body.trim()}`;
+      this.#back.push('refusal', 0, () => this.#fail('failed', message));
+      return;
+    }
+    const far = new SimConnection({
+      process,
+      remoteAddress: formatAddress(this.#from.name, this.#from.nextDialPort),
+      maxFrameBytes: options.maxFrameBytes,
+      outgoing: this.#back,
+      incoming: this.#there,
+    });
+    this.#from.nextDialPort =
+      this.#from.nextDialPort === LAST_PORT ? FIRST_EPHEMERAL_PORT : this.#from.nextDialPort + 1;
+    far.join(this.#near, () => listener.connections.delete(far));
+    this.#near.join(far);
+    listener.connections.add(far);
+    this.#back.push('accepted', 0, () => {
+      this.#timeout.cancel();
+      this.#resolve(this.#near);
+    });
+    options.onConnection(far);
+  }
+
+  #reset(): void {
+    this.#back.push('reset', 0, () => this.#fail('failed', 'the connection was reset during the handshake'));
+  }
+
+  /** A dial that is given up after the other side accepted it is a reset to that side. */
+  #fail(failure: DialFailure, reason: string): void {
+    this.#timeout.cancel();
+    this.#near.destroy();
+    this.#reject(new DialError(failure, `cannot connect to ${this.#address}: ${reason}`));
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * One incarnation of a simulated process: everything that it is to hear (timers, input and output, the check phase)
+ * goes through here, so that nothing reaches it after its death and everything waits while it is paused.
+ */
+
+import type { SimEvent } from './event-queue.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** The phases of one turn of Node's event loop, in their order. */
+export type Phase = 'timer' | 'io' | 'check';
+
+const PHASE_ORDER: Readonly<Record<Phase, number>> = { timer: 0, io: 1, check: 2 };
+
+export interface Scheduled {
+  cancel(): void;
+}
+
+interface Waiting {
+  readonly phase: Phase;
+  readonly kind: string;
+  readonly callback: () => void;
+  event: SimEvent | undefined;
+  cancelled: boolean;
+}
+
+export class SimProcess {
+  readonly name: string;
+  readonly scheduler: Scheduler;
+  #alive = true;
+  #paused = false;
+  #parked: Waiting[] = [];
+  readonly #deathHooks = new Set<() => void>();
+
+  constructor(name: string, scheduler: Scheduler) {
+    this.name = name;
+    this.scheduler = scheduler;
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  schedule(delayTicks: number, phase: Phase, kind: string, callback: () => void): Scheduled {
+    const waiting: Waiting = { phase, kind: `${kind} ${this.name}`, callback, event: undefined, cancelled: false };
+    if (this.#alive) this.#arm(waiting, delayTicks);
+    return {
+      cancel: () => {
+        waiting.cancelled = true;
+        if (waiting.event !== undefined) this.scheduler.cancel(waiting.event);
+      },
+    };
+  }
+
+  /** Hands over what has arrived: now, or at `resume`. */
+  deliver(phase: Phase, kind: string, callback: () => void): void {
+    this.#run({ phase, kind: `${kind} ${this.name}`, callback, event: undefined, cancelled: false });
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  /** What was due meanwhile happens now, in the order of the phases: due timers run before sockets are read. */
+  resume(): void {
+    this.#paused = false;
+    const parked = this.#parked.toSorted((a, b) => PHASE_ORDER[a.phase] - PHASE_ORDER[b.phase]);
+    this.#parked = [];
+    for (const waiting of parked) this.#arm(waiting, 0);
+  }
+
+  /** The hook runs when the process dies, as the kernel cleans up after it; the result removes it. */
+  onDeath(hook: () => void): () => void {
+    this.#deathHooks.add(hook);
+    return () => void this.#deathHooks.delete(hook);
+  }
+
+  die(): void {
+    if (!this.#alive) return;
+    this.#alive = false;
+    this.#parked = [];
+    const hooks = [...this.#deathHooks];
+    this.#deathHooks.clear();
+    for (const hook of hooks) hook();
+  }
+
+  #arm(waiting: Waiting, delayTicks: number): void {
+    waiting.event = this.scheduler.schedule(delayTicks, waiting.kind, () => {
+      waiting.event = undefined;
+      this.#run(waiting);
+    });
+  }
+
+  #run(waiting: Waiting): void {
+    if (!this.#alive || waiting.cancelled) return;
+    if (this.#paused) this.#parked.push(waiting);
+    else waiting.callback();
+  }
+}
+
+/** What a call of a dead process returns: nobody is left to hear an answer. */
+export function never<T>(): Promise<T> {
+  return new Promise<T>(() => {});
+}

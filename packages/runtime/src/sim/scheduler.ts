@@ -1,0 +1,143 @@
+/**
+ * Virtual time. Runs one event after another, lets every promise that an event settled run to its end before the next
+ * one, and never waits for real time. What it leaves to others: hosts, links and disks schedule their events here.
+ *
+ * A tick is 1/1024 ms: times are sums of powers of two, so that adding and subtracting them is exact.
+ */
+
+import { EventQueue } from './event-queue.ts';
+import type { SimEvent } from './event-queue.ts';
+import { trapRejections } from './rejection-trap.ts';
+import { Trace } from './trace.ts';
+
+const TICKS_PER_MS = 1_024;
+
+const DEFAULT_MAX_EVENTS_PER_INSTANT = 100_000;
+
+/** @default of `maxMs` */
+const DEFAULT_MAX_MS = 60_000;
+
+export const toTicks = (ms: number): number => Math.ceil(ms * TICKS_PER_MS);
+export const toMs = (ticks: number): number => ticks / TICKS_PER_MS;
+
+export interface RunOptions {
+  /** Runs until virtual time is this, everything due then included. */
+  readonly untilMs?: number;
+  /** Runs for this much virtual time. */
+  readonly forMs?: number;
+  /** Runs until this holds; asked before the first event and after each. */
+  readonly until?: () => boolean;
+  /**
+   * With `until`: rejects with {@link SimTimeoutError} when this much virtual time has passed without it.
+   * @default 60_000
+   */
+  readonly maxMs?: number;
+  /**
+   * More events than this at one instant are taken for a loop without delay.
+   * @default 100_000
+   */
+  readonly maxEventsPerInstant?: number;
+}
+
+/** The condition that `run` was to wait for did not come about. */
+export class SimTimeoutError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SimTimeoutError';
+  }
+}
+
+export class Scheduler {
+  readonly #queue = new EventQueue();
+  readonly #trace = new Trace();
+  #nowTicks = 0;
+  #sequence = 0;
+  #running = false;
+  #eventsThisInstant = 0;
+
+  get nowTicks(): number {
+    return this.#nowTicks;
+  }
+
+  get traceHash(): string {
+    return this.#trace.hash;
+  }
+
+  schedule(delayTicks: number, kind: string, run: () => void): SimEvent {
+    this.#sequence += 1;
+    const timeTicks = this.#nowTicks + Math.max(0, delayTicks);
+    const event = { timeTicks, sequence: this.#sequence, kind, run, cancelled: false };
+    this.#queue.push(event);
+    return event;
+  }
+
+  cancel(event: SimEvent): void {
+    this.#queue.cancel(event);
+  }
+
+  /** Rejects with the first error that a callback throws or a promise leaves unhandled. */
+  async run(options: RunOptions): Promise<void> {
+    if (this.#running) throw new Error('the world is running already; schedule work in it, do not call run inside run');
+    const limitTicks = this.#limitOf(options);
+    const trap = trapRejections();
+    this.#running = true;
+    try {
+      await settlePromises();
+      trap.check();
+      while (options.until?.() !== true) {
+        const event = this.#queue.peek();
+        if (event === undefined || event.timeTicks > limitTicks) {
+          this.#stopAt(limitTicks, options, event === undefined);
+          return;
+        }
+        this.#queue.pop();
+        this.#step(event, options.maxEventsPerInstant ?? DEFAULT_MAX_EVENTS_PER_INSTANT);
+        await settlePromises();
+        trap.check();
+      }
+    } finally {
+      this.#running = false;
+      trap.release();
+    }
+  }
+
+  #limitOf(options: RunOptions): number {
+    const limits = [
+      options.untilMs === undefined ? Infinity : toTicks(options.untilMs),
+      options.forMs === undefined ? Infinity : this.#nowTicks + toTicks(options.forMs),
+      options.until === undefined ? Infinity : this.#nowTicks + toTicks(options.maxMs ?? DEFAULT_MAX_MS),
+    ];
+    const limit = Math.min(...limits);
+    if (!Number.isFinite(limit)) throw new TypeError('run needs untilMs, forMs or until, or it might never end');
+    return limit;
+  }
+
+  #step(event: SimEvent, maxEventsPerInstant: number): void {
+    this.#eventsThisInstant = event.timeTicks === this.#nowTicks ? this.#eventsThisInstant + 1 : 0;
+    if (this.#eventsThisInstant > maxEventsPerInstant) {
+      throw new Error(
+        `virtual time stands still at ${toMs(this.#nowTicks)} ms: a callback schedules itself again without delay (last event: ${event.kind})`,
+      );
+    }
+    this.#nowTicks = event.timeTicks;
+    this.#trace.record(event.timeTicks, event.sequence, event.kind);
+    event.run();
+  }
+
+  #stopAt(limitTicks: number, options: RunOptions, idle: boolean): void {
+    const stoppedAtMs = toMs(this.#nowTicks);
+    this.#nowTicks = Math.max(this.#nowTicks, limitTicks);
+    if (options.until === undefined) return;
+    throw new SimTimeoutError(
+      idle
+        ? `the condition does not hold and after ${stoppedAtMs} ms nothing is left to happen: ${String(options.until)}`
+        : `the condition does not hold at ${toMs(this.#nowTicks)} ms of virtual time: ${String(options.until)}`,
+    );
+  }
+}
+
+/** One pass of the real event loop: all microtasks and ticks have run, and rejections without a handler were reported. */
+function settlePromises(): Promise<void> {
+  // oxlint-disable-next-line no-restricted-globals -- the turn of the real loop that ends all microtasks; no time passes
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,97 @@
+/**
+ * A simulated world: hosts, the network between them and virtual time, all decided by one seed. The same seed and the same
+ * program give the same run, which `traceHash` proves. Programs must take time, randomness, network and disk from their host's
+ * `runtime` only; real asynchronous work (a child process, a thread pool) is not waited for. Nothing moves outside `run`: a test
+ * awaits what a host promises with `world.complete(promise)`, never alone.
+ */
+
+import { silentLogger } from '../logger.ts';
+import type { Logger } from '../logger.ts';
+import type { Random } from '../random.ts';
+import { SimHost } from './host.ts';
+import { SimNetwork } from './network.ts';
+import { randomStream } from './prng.ts';
+import type { Scheduled } from './process.ts';
+import { Scheduler, toMs, toTicks } from './scheduler.ts';
+import type { RunOptions } from './scheduler.ts';
+
+/** What wall clocks show when virtual time is 0: 2026-01-01T00:00:00Z. */
+const WALL_START_MS = 1_767_225_600_000;
+
+export interface SimWorldOptions {
+  readonly seed: number | string;
+  /** @default the logger that says nothing */
+  readonly logger?: Logger;
+}
+
+export class SimWorld {
+  readonly seed: number | string;
+  readonly network: SimNetwork;
+  readonly #scheduler = new Scheduler();
+  readonly #hosts = new Map<string, SimHost>();
+  readonly #logger: Logger;
+
+  constructor(options: SimWorldOptions) {
+    this.seed = options.seed;
+    this.#logger = options.logger ?? silentLogger;
+    this.network = new SimNetwork(this.#scheduler, (name) => this.random(name));
+  }
+
+  /** Virtual milliseconds since the beginning. */
+  get nowMs(): number {
+    return toMs(this.#scheduler.nowTicks);
+  }
+
+  /** A running hash over (time, sequence, kind) of all events: equal for two runs that took the same path. */
+  get traceHash(): string {
+    return this.#scheduler.traceHash;
+  }
+
+  /** The host of that name, made and started at the first call. The name is its network address. */
+  host(name: string): SimHost {
+    let host = this.#hosts.get(name);
+    if (host === undefined) {
+      if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) throw new TypeError(`"${name}" cannot be the name of a host`);
+      host = new SimHost(name, {
+        scheduler: this.#scheduler,
+        network: this.network,
+        logger: this.#logger,
+        wallOffsetMs: WALL_START_MS,
+        randomFor: (stream) => this.random(stream),
+      });
+      this.#hosts.set(name, host);
+      this.network.addHost(host);
+    }
+    return host;
+  }
+
+  /** A fresh copy of the world's stream of that name: what tests and fault plans draw from, apart from what programs draw. */
+  random(name: string): Random {
+    return randomStream(this.seed, name);
+  }
+
+  /** Does something to the world (a fault, a heal) after a time that belongs to no host. */
+  after(delayMs: number, action: () => void): Scheduled {
+    const event = this.#scheduler.schedule(toTicks(delayMs), 'world', action);
+    return { cancel: () => this.#scheduler.cancel(event) };
+  }
+
+  /**
+   * Lets virtual time pass. Rejects with the first error that a callback throws or that a promise leaves unhandled, and with
+   * {@link SimTimeoutError} when `until` does not come about.
+   */
+  run(options: RunOptions): Promise<void> {
+    return this.#scheduler.run(options);
+  }
+
+  /** Runs until the promise is settled and gives its outcome. */
+  async complete<T>(promise: Promise<T>, options: { readonly maxMs?: number } = {}): Promise<T> {
+    let settled = false;
+    const settle = () => {
+      settled = true;
+    };
+    promise.then(settle, settle);
+    await this.run({ ...options, until: () => settled });
+    return promise;
+  }
+}

@@ -22,8 +22,8 @@ export interface ServerConfig {
   readonly logLevel: LogLevel;
 }
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Wrong arguments; the message is for the person who typed them. */
 export class UsageError extends Error {

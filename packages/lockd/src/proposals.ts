@@ -203,7 +203,7 @@ function copyTogether(entries: readonly Uint8Array[]): Uint8Array[] {
   });
 }
 
-export function rejectionCode(reason: RejectReason): ErrorCode {
+function rejectionCode(reason: RejectReason): ErrorCode {
   switch (reason) {
     case 'not-leader':
     case 'transferring':

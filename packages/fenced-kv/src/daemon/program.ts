@@ -43,6 +43,7 @@ function buildProgram(actions: Actions): Command {
     .description('A key-value store that refuses writes with a stale fencing token.')
     .enablePositionalOptions()
     .exitOverride()
+    .configureOutput({ writeErr: (text) => actions.printError(text.trimEnd()) })
     .option('--listen <host:port>', 'address to serve HTTP on', '127.0.0.1:7400')
     .option('--data <directory>', DATA_HELP)
     .option('--insecure', 'allow --listen beyond this machine: anybody who reaches the port may read and write', false)

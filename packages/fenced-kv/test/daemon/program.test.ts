@@ -1,0 +1,46 @@
+import { silentLogger } from '@holdfast/runtime';
+import { SimWorld } from '@holdfast/runtime/sim';
+import { describe, expect, it } from 'vitest';
+
+import { runProgram } from '../../src/daemon/program.ts';
+import { resetFence } from '../../src/daemon/reset-fence.ts';
+import { serve } from '../../src/daemon/serve.ts';
+
+/** Runs a command line over an empty simulated disk, which none of these gets far enough to use. */
+async function run(...args: readonly string[]): Promise<{ readonly exitCode: number; readonly errors: string }> {
+  const world = new SimWorld({ seed: 1 });
+  const { disk } = world.host('kv').runtime;
+  const errors: string[] = [];
+  const exitCode = await world.complete(
+    runProgram(args, {
+      serve: async (options) =>
+        await serve(options, { disk, logger: silentLogger, stopRequested: Promise.resolve('SIGTERM'), onServing() {} }),
+      resetFence: async (bucket, options) => {
+        await resetFence(bucket, options, { disk });
+      },
+      printError: (line) => errors.push(line),
+    }),
+  );
+  return { exitCode, errors: errors.join('\n') };
+}
+
+describe('a wrong command line', () => {
+  it.each([
+    ['open to the network', '--listen', '0.0.0.0:0', '--data', '/data'],
+    ['open to the network', '--listen', '[::]:7400', '--data', '/data'],
+    ['is not an address', '--listen', 'nowhere', '--data', '/data'],
+    ['--data'],
+    ['--bogus', '--bogus'],
+    ['log-level', '--log-level', 'loud', '--data', '/data'],
+    ['too many arguments', 'serve', '--data', '/data'],
+    ['--data', 'reset-fence', 'b'],
+    ['bucket', 'reset-fence', '--data', '/data'],
+    ['no data directory', 'reset-fence', 'b', '--data', '/nowhere'],
+    ['token', 'reset-fence', 'b', '--data', '/', '--to', '-1'],
+    ['token', 'reset-fence', 'b', '--data', '/', '--to', '9007199254740992'],
+  ])('is answered with what is wrong: %s', async (reason, ...args) => {
+    const { exitCode, errors } = await run(...args);
+    expect(exitCode).toBe(2);
+    expect(errors).toContain(reason);
+  });
+});

@@ -2,8 +2,8 @@
 
 import { encodeLockName, lockNameProblem, LOCKS_PATH, MAX_LOCK_NAME_LENGTH, MAX_PATH_LENGTH } from '@holdfast/protocol';
 
-/** Printable ASCII but for "%" and "/": valid, and its own encoding unless it is "." or "..". */
-const PLAIN = /^[ -$&-.0-~]+$/;
+/** Printable ASCII but for "%": always valid, and of it only "/" is encoded, but for the names "." and "..". */
+const PLAIN = /^[ -$&-~]+$/;
 const QUEUE_NODE_PREFIX = 'q-';
 const MAX_SEQUENCE_DIGITS = 16;
 /** What is left of a path for the container's name, so that every queue node can be named by its path. */
@@ -22,7 +22,8 @@ export function lockProblem(name: string): string | undefined {
 
 /** The name of a usable lock's container. */
 export function containerName(lock: string): string {
-  return PLAIN.test(lock) && lock !== '.' && lock !== '..' ? lock : encodeLockName(lock);
+  if (!PLAIN.test(lock) || lock === '.' || lock === '..') return encodeLockName(lock);
+  return lock.includes('/') ? lock.replaceAll('/', '%2F') : lock;
 }
 
 /** The name of the queue node with that number. */

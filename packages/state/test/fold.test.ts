@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { Fold } from '../src/fold.ts';
+
+function foldOf(values: readonly number[]): number {
+  const fold = new Fold();
+  for (const value of values) fold.mix(value);
+  return fold.value;
+}
+
+describe('a fold', () => {
+  it('tells apart sequences that differ in one value, wherever and in whichever bit it is', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.maxSafeNat(), { minLength: 1, maxLength: 20 }),
+        fc.nat(),
+        fc.nat(52),
+        (values, where, bit) => {
+          const position = where % values.length;
+          const changed = values.with(position, flipBit(values[position] ?? 0, bit));
+          expect(foldOf(changed)).not.toBe(foldOf(values));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('tells apart orders', () => {
+    expect(foldOf([1, 2])).not.toBe(foldOf([2, 1]));
+    expect(foldOf([0, 0])).not.toBe(foldOf([0]));
+  });
+
+  it('has no short cycle and no collisions in a long run of equal values', () => {
+    const fold = new Fold();
+    const seen = new Set<number>();
+    for (let round = 0; round < 200_000; round += 1) {
+      fold.mix(0);
+      seen.add(fold.value);
+    }
+    expect(seen.size).toBe(200_000);
+  });
+});
+
+function flipBit(value: number, bit: number): number {
+  return Number(BigInt(value) ^ (1n << BigInt(bit)));
+}

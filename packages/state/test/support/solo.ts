@@ -1,0 +1,225 @@
+/**
+ * An ensemble of one: encodes commands as a server would, applies them at the next index, and keeps what the state machine said.
+ * Tests drive it by sessions; what every entry did stays readable in `outputs`.
+ */
+
+import {
+  CommandType,
+  encodeCommand,
+  LockKind,
+  type Acquire,
+  type Answer,
+  type Command,
+  type Query,
+  type Reply,
+} from '@holdfast/protocol';
+import { encodeEntry, stampEntry, StateMachine, type Output, type StateLimits } from '@holdfast/state';
+
+export type OutputOf<T extends Output['type']> = Extract<Output, { type: T }>;
+export type ReplyOf<T extends Reply['type']> = Extract<Reply, { type: T }>;
+
+/** The server that Solo claims to be in attach entries. */
+export const SERVER = 7;
+
+export class Solo {
+  readonly machine: StateMachine;
+  /** Every entry so far, in order; `undefined` for a no-op. */
+  readonly entries: (Uint8Array | undefined)[] = [];
+  /** What the last entry did. */
+  outputs: readonly Output[] = [];
+  /** The wall clock of the leader. */
+  wallMs = 1_000_000;
+  #secrets = 0;
+
+  constructor(limits: Partial<StateLimits> = {}) {
+    this.machine = new StateMachine({ limits });
+  }
+
+  get index(): number {
+    return this.machine.appliedIndex;
+  }
+
+  apply(entry: Uint8Array): readonly Output[] {
+    stampEntry(entry, this.wallMs);
+    this.entries.push(entry);
+    this.outputs = this.machine.apply(this.index + 1, entry);
+    return this.outputs;
+  }
+
+  noop(): void {
+    this.entries.push(undefined);
+    this.machine.applyNoop(this.index + 1);
+  }
+
+  /** A new secret, the same in every run. */
+  secret(): Uint8Array {
+    this.#secrets += 1;
+    const secret = new Uint8Array(16);
+    new DataView(secret.buffer).setUint32(0, this.#secrets);
+    return secret;
+  }
+
+  attach(options: { secret: Uint8Array; session?: number; timeoutMs?: number; label?: string }): Reply {
+    const { secret, session = 0, timeoutMs = 10_000, label = '' } = options;
+    const payload = encodeCommand({ type: 'attach', secret, session, timeoutMs, label });
+    const header = { command: CommandType.attach, generation: SERVER, session: 0, number: 4_711, ackedUpTo: 0 };
+    this.apply(encodeEntry(header, payload));
+    return only(this.outputs, 'attached').reply;
+  }
+
+  /** A new session. */
+  open(label = 'test'): SoloSession {
+    const secret = this.secret();
+    const attached = asReply(this.attach({ secret, label }), 'attached');
+    return new SoloSession(this, attached.session, attached.generation, secret);
+  }
+
+  /** What the leader proposes when a session's time is over. */
+  expire(session: number, generation = 1): readonly Output[] {
+    const payload = encodeCommand({ type: 'expireSession', session, generation });
+    return this.apply(
+      encodeEntry({ command: CommandType.expireSession, generation: 0, session: 0, number: 0, ackedUpTo: 0 }, payload),
+    );
+  }
+
+  query<T extends Exclude<Query['type'], never>>(
+    query: Extract<Query, { type: T }>,
+  ): Extract<Answer, { type: T | 'error' }> {
+    return this.machine.query(query) as Extract<Answer, { type: T | 'error' }>;
+  }
+
+  /** The answer of a query that must not fail. */
+  ask<T extends Exclude<Query['type'], never>>(query: Extract<Query, { type: T }>): Extract<Answer, { type: T }> {
+    const answer = this.machine.query(query);
+    if (answer.type !== query.type) throw new Error(`${query.type}: ${JSON.stringify(answer)}`);
+    return answer as Extract<Answer, { type: T }>;
+  }
+
+  /** `session@token` of holders and `session` of waiters, in queue order. */
+  queue(lock: string): string[] {
+    return this.ask({ type: 'lock', lock }).queue.map(({ session, token }) =>
+      token === 0 ? `${session}` : `${session}@${token}`,
+    );
+  }
+}
+
+export class SoloSession {
+  readonly solo: Solo;
+  readonly id: number;
+  readonly secret: Uint8Array;
+  generation: number;
+  /** The number of the last command sent. */
+  number = 0;
+  /** What the next command acknowledges. */
+  ackedUpTo = 0;
+
+  constructor(solo: Solo, id: number, generation: number, secret: Uint8Array) {
+    this.solo = solo;
+    this.id = id;
+    this.generation = generation;
+    this.secret = secret;
+  }
+
+  /** The entry that a server would make of this command of this session. */
+  entry(command: Command, number: number): Uint8Array {
+    return this.rawEntry(CommandType[command.type], encodeCommand(command), number);
+  }
+
+  rawEntry(command: number, payload: Uint8Array, number: number): Uint8Array {
+    const { id: session, generation, ackedUpTo } = this;
+    return encodeEntry({ command, generation, session, number, ackedUpTo }, payload);
+  }
+
+  /** Sends the next command; whatever comes of it is in the outputs. */
+  submit(command: Command): readonly Output[] {
+    this.number += 1;
+    return this.solo.apply(this.entry(command, this.number));
+  }
+
+  /** Sends the next command and takes its reply. */
+  send(command: Command): Reply {
+    this.submit(command);
+    return only(this.solo.outputs, 'reply').reply;
+  }
+
+  /** Sends a command again under a number that it had. */
+  resend(number: number, command: Command): Reply {
+    return only(this.solo.apply(this.entry(command, number)), 'reply').reply;
+  }
+
+  attachAgain(): ReplyOf<'attached'> {
+    const reply = asReply(this.solo.attach({ secret: this.secret, session: this.id }), 'attached');
+    this.generation = reply.generation;
+    return reply;
+  }
+
+  acquire(lock: string): Acquire {
+    const { acquireIndex, token } = asReply(this.send(acquireCommand(lock)), 'acquire');
+    return { lock, acquireIndex, token };
+  }
+
+  release({ lock, acquireIndex }: Acquire): Reply {
+    return this.send({ type: 'release', lock, acquireIndex });
+  }
+
+  cancel({ lock, acquireIndex }: Acquire): Reply {
+    return this.send({ type: 'cancel', lock, acquireIndex });
+  }
+
+  create(path: string, options: { data?: string; ephemeral?: boolean; sequential?: boolean } = {}): Reply {
+    const { data = '', ephemeral = false, sequential = false } = options;
+    return this.send({ type: 'create', path, data: bytes(data), ephemeral, sequential });
+  }
+
+  /** Creates a node that must not fail; its path. */
+  made(path: string, options: { data?: string; ephemeral?: boolean; sequential?: boolean } = {}): string {
+    return asReply(this.create(path, options), 'created').path;
+  }
+
+  set(path: string, data: string, version = -1): Reply {
+    return this.send({ type: 'set', path, data: bytes(data), version });
+  }
+
+  delete(path: string, version = -1): Reply {
+    return this.send({ type: 'delete', path, version });
+  }
+
+  /** Closes this session, or the one named. */
+  close(session = 0): Reply {
+    return this.send({ type: 'closeSession', session });
+  }
+}
+
+export function acquireCommand(lock: string, wait = true): Command {
+  return { type: 'acquire', lock, kind: LockKind.mutex, wait };
+}
+
+/** The one output of that type. */
+export function only<T extends Output['type']>(outputs: readonly Output[], type: T): OutputOf<T> {
+  const found = all(outputs, type);
+  const [first] = found;
+  if (first === undefined || found.length > 1) throw new Error(`one ${type} expected: ${JSON.stringify(outputs)}`);
+  return first;
+}
+
+export function all<T extends Output['type']>(outputs: readonly Output[], type: T): OutputOf<T>[] {
+  return outputs.filter((output): output is OutputOf<T> => output.type === type);
+}
+
+export function asReply<T extends Reply['type']>(reply: Reply, type: T): ReplyOf<T> {
+  if (reply.type !== type) throw new Error(`${type} expected: ${JSON.stringify(reply)}`);
+  return reply as ReplyOf<T>;
+}
+
+/** The code of an error reply or answer. */
+export function codeOf(reply: Reply | Answer): string {
+  return reply.type === 'error' ? reply.code : `no error but ${reply.type}`;
+}
+
+export function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+export function text(data: Uint8Array): string {
+  return new TextDecoder().decode(data);
+}

@@ -28,10 +28,19 @@ export const batchPlan: fc.Arbitrary<BatchPlan> = fc.record({
   sizes: fc.array(fc.constantFrom(0, 1, 7, 8, 100, 700, 3_000), { maxLength: 6 }),
 });
 
-export function describeLogStore(name: string, setup: () => LogStoreFixture, numRuns = 60): void {
+/** `run` gives a test a new fixture and drives it to its end. */
+export function describeLogStore(
+  name: string,
+  run: (test: (fixture: LogStoreFixture) => Promise<void>) => Promise<void>,
+  numRuns = 60,
+): void {
+  const test = (promise: string, body: (fixture: LogStoreFixture) => Promise<void>) => {
+    it(promise, () => run(body));
+  };
+
   describe(`${name}, as a log store`, () => {
-    it('begins empty', async () => {
-      const store = await setup().open();
+    test('begins empty', async (fixture) => {
+      const store = await fixture.open();
       expect(store.durable).toEqual(durableStateOf(EMPTY_MODEL));
       expect(await store.read(logIndex(1), logIndex(10), 1_000)).toEqual([]);
       await store.close();
@@ -39,38 +48,39 @@ export function describeLogStore(name: string, setup: () => LogStoreFixture, num
 
     it('finds after a restart what was written, whatever the batches', async () => {
       await fc.assert(
-        fc.asyncProperty(fc.array(fc.array(batchPlan, { maxLength: 12 }), { maxLength: 4 }), async (lives) => {
-          const fixture = setup();
-          let model = EMPTY_MODEL;
-          for (const plans of lives) {
+        fc.asyncProperty(fc.array(fc.array(batchPlan, { maxLength: 12 }), { maxLength: 4 }), (lives) =>
+          run(async (fixture) => {
+            let model = EMPTY_MODEL;
+            for (const plans of lives) {
+              const store = await fixture.open();
+              expect(store.durable).toEqual(durableStateOf(model));
+              for (const plan of plans) {
+                const batch = planned(plan, model);
+                await store.write(batch);
+                model = after(model, batch);
+              }
+              expect(await contentOf(store, logIndex(model.entries.length))).toEqual(model.entries);
+              await store.close();
+            }
             const store = await fixture.open();
             expect(store.durable).toEqual(durableStateOf(model));
-            for (const plan of plans) {
-              const batch = planned(plan, model);
-              await store.write(batch);
-              model = after(model, batch);
-            }
-            expect(await contentOf(store, logIndex(model.entries.length))).toEqual(model.entries);
+            expect(await contentOf(store)).toEqual(model.entries);
             await store.close();
-          }
-          const store = await fixture.open();
-          expect(store.durable).toEqual(durableStateOf(model));
-          expect(await contentOf(store)).toEqual(model.entries);
-          await store.close();
-        }),
+          }),
+        ),
         { numRuns },
       );
     });
 
-    it('says in `durable` what the start found, whatever is written later', async () => {
-      const store = await setup().open();
+    test('says in `durable` what the start found, whatever is written later', async (fixture) => {
+      const store = await fixture.open();
       await store.write({ hardState: vote(3), entries: entryRange(1, 3, 3) });
       expect(store.durable).toEqual(durableStateOf(EMPTY_MODEL));
       await store.close();
     });
 
-    it('reads as many entries as fit in the bytes asked for, and at least one', async () => {
-      const store = await setup().open();
+    test('reads as many entries as fit in the bytes asked for, and at least one', async (fixture) => {
+      const store = await fixture.open();
       await store.write({ hardState: vote(1), entries: entryRange(1, 10, 1, 100) });
       const indexes = async (from: number, to: number, maxBytes: number) =>
         (await store.read(logIndex(from), logIndex(to), maxBytes)).map((one) => Number(one.index));
@@ -83,8 +93,8 @@ export function describeLogStore(name: string, setup: () => LogStoreFixture, num
       await store.close();
     });
 
-    it('never reads what a write under way has cut', async () => {
-      const store = await setup().open();
+    test('never reads what a write under way has cut', async (fixture) => {
+      const store = await fixture.open();
       await store.write({ hardState: vote(1), entries: entryRange(1, 6, 1) });
       const writing = store.write({ hardState: vote(2), truncateFrom: logIndex(4), entries: [entry(4, 2)] });
       const during = await store.read(logIndex(1), logIndex(6), 10_000);
@@ -95,8 +105,8 @@ export function describeLogStore(name: string, setup: () => LogStoreFixture, num
       await store.close();
     });
 
-    it('refuses a batch that cannot follow the log', async () => {
-      const store = await setup().open();
+    test('refuses a batch that cannot follow the log', async (fixture) => {
+      const store = await fixture.open();
       await store.write({ hardState: vote(2), entries: entryRange(1, 3, 2) });
       await expect(store.write({ entries: [entry(5, 2)] }), 'a gap').rejects.toThrow('entry 5 follows entry 3');
       await expect(store.write({ entries: [entry(4, 1)] }), 'a falling term').rejects.toThrow('term falls');
@@ -111,8 +121,8 @@ export function describeLogStore(name: string, setup: () => LogStoreFixture, num
       await store.close();
     });
 
-    it('does nothing more once it is closed', async () => {
-      const store = await setup().open();
+    test('does nothing more once it is closed', async (fixture) => {
+      const store = await fixture.open();
       await store.close();
       await expect(store.write({ hardState: vote(1), entries: [] })).rejects.toThrow('closed');
       await expect(store.read(logIndex(1), logIndex(1), 1)).rejects.toThrow('closed');

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { FrameType, frameBytes, parseFrameHeader } from '../../src/log-store/frame.ts';
 import { EMPTY_MODEL, entryRange, modelOf, vote, type LogModel } from './support/log-model.ts';
 import { alterDisk } from './support/alter-disk.ts';
-import { VolatileDisk } from './support/volatile-disk.ts';
+import { onMachine, type Machine } from './support/machine.ts';
 import { openLog } from './support/wal-fixture.ts';
 
 interface Evidence {
@@ -47,100 +47,105 @@ const volatileEntries = withVolatileBatches((types) => types.has(FrameType.entri
 const volatileVotes = withVolatileBatches((types) => types.has(FrameType.hardState) && !types.has(FrameType.entries));
 const volatileNames: AlterDisk = (disk) => alterDisk(disk, { syncDirectory: async () => {} });
 
-async function keepsEntriesOverPowerFailure(alter: AlterDisk): Promise<Evidence> {
-  const disk = new VolatileDisk();
-  const before = await openLog(disk);
+async function keepsEntriesOverPowerFailure(machine: Machine, alter: AlterDisk): Promise<Evidence> {
+  const before = await openLog(machine);
   await before.write({ hardState: vote(1), entries: [] });
   await before.close();
-  const store = await openLog(disk, {}, alter);
+  const store = await openLog(machine, {}, alter);
   await store.write({ entries: entryRange(1, 5, 1) });
-  disk.crash();
+  machine.crash();
   const acknowledged = { hardState: vote(1), entries: entryRange(1, 5, 1) };
-  return { acknowledged, found: await modelOf(await openLog(disk)) };
+  return { acknowledged, found: await modelOf(await openLog(machine)) };
 }
 
-async function keepsVoteOverPowerFailure(alter: AlterDisk): Promise<Evidence> {
-  const disk = new VolatileDisk();
-  const before = await openLog(disk);
+async function keepsVoteOverPowerFailure(machine: Machine, alter: AlterDisk): Promise<Evidence> {
+  const before = await openLog(machine);
   await before.write({ hardState: vote(1, 1), entries: entryRange(1, 2, 1) });
   await before.close();
-  const store = await openLog(disk, {}, alter);
+  const store = await openLog(machine, {}, alter);
   await store.write({ hardState: vote(2, 3), entries: [] });
-  disk.crash();
+  machine.crash();
   const acknowledged = { hardState: vote(2, 3), entries: entryRange(1, 2, 1) };
-  return { acknowledged, found: await modelOf(await openLog(disk)) };
+  return { acknowledged, found: await modelOf(await openLog(machine)) };
 }
 
-async function findsNewSegmentAfterPowerFailure(alter: AlterDisk): Promise<Evidence> {
-  const disk = new VolatileDisk();
-  await (await openLog(disk)).close();
-  const store = await openLog(disk, {}, alter);
+async function findsNewSegmentAfterPowerFailure(machine: Machine, alter: AlterDisk): Promise<Evidence> {
+  await (await openLog(machine)).close();
+  const store = await openLog(machine, {}, alter);
   await store.write({ hardState: vote(1), entries: entryRange(1, 3, 1, 1_000) });
   await store.write({ entries: entryRange(4, 6, 1, 1_000) });
-  disk.crash();
+  machine.crash();
   const acknowledged = { hardState: vote(1), entries: entryRange(1, 6, 1, 1_000) };
-  return { acknowledged, found: await modelOf(await openLog(disk)) };
+  return { acknowledged, found: await modelOf(await openLog(machine)) };
 }
 
-async function findsFirstSegmentAfterPowerFailure(alter: AlterDisk): Promise<Evidence> {
-  const disk = new VolatileDisk();
-  const store = await openLog(disk, {}, alter);
+async function findsFirstSegmentAfterPowerFailure(machine: Machine, alter: AlterDisk): Promise<Evidence> {
+  const store = await openLog(machine, {}, alter);
   await store.write({ hardState: vote(1), entries: entryRange(1, 2, 1) });
-  disk.crash();
+  machine.crash();
   return {
     acknowledged: { hardState: vote(1), entries: entryRange(1, 2, 1) },
-    found: await modelOf(await openLog(disk)),
+    found: await modelOf(await openLog(machine)),
   };
+}
+
+async function evidenceOf(scenario: (machine: Machine, alter: AlterDisk) => Promise<Evidence>, alter: AlterDisk) {
+  let evidence: Evidence | undefined;
+  await onMachine(async (machine) => {
+    evidence = await scenario(machine, alter);
+  });
+  if (evidence === undefined) throw new Error('the scenario did not end');
+  return evidence;
 }
 
 describe('a write-ahead log', () => {
   it('keeps acknowledged entries over a power failure', async () => {
-    const { acknowledged, found } = await keepsEntriesOverPowerFailure(honest);
+    const { acknowledged, found } = await evidenceOf(keepsEntriesOverPowerFailure, honest);
     expect(found).toEqual(acknowledged);
   });
 
   it('keeps an acknowledged vote over a power failure', async () => {
-    const { acknowledged, found } = await keepsVoteOverPowerFailure(honest);
+    const { acknowledged, found } = await evidenceOf(keepsVoteOverPowerFailure, honest);
     expect(found).toEqual(acknowledged);
   });
 
   it('finds a new segment after a power failure', async () => {
-    const { acknowledged, found } = await findsNewSegmentAfterPowerFailure(honest);
+    const { acknowledged, found } = await evidenceOf(findsNewSegmentAfterPowerFailure, honest);
     expect(found).toEqual(acknowledged);
   });
 
   it('finds its first segment after a power failure', async () => {
-    const { acknowledged, found } = await findsFirstSegmentAfterPowerFailure(honest);
+    const { acknowledged, found } = await evidenceOf(findsFirstSegmentAfterPowerFailure, honest);
     expect(found).toEqual(acknowledged);
   });
 });
 
 describe('without the durable operation', () => {
   it('of a batch of entries, acknowledged entries are lost', async () => {
-    const { found } = await keepsEntriesOverPowerFailure(volatileEntries);
+    const { found } = await evidenceOf(keepsEntriesOverPowerFailure, volatileEntries);
     expect(found).toEqual({ hardState: vote(1), entries: [] });
   });
 
   it('of a vote alone, an acknowledged vote is lost', async () => {
-    const { acknowledged, found } = await keepsVoteOverPowerFailure(volatileVotes);
+    const { acknowledged, found } = await evidenceOf(keepsVoteOverPowerFailure, volatileVotes);
     expect(found).toEqual({ hardState: vote(1, 1), entries: acknowledged.entries });
   });
 
   it('of the name of a new segment, its entries are lost', async () => {
-    const { found } = await findsNewSegmentAfterPowerFailure(volatileNames);
+    const { found } = await evidenceOf(findsNewSegmentAfterPowerFailure, volatileNames);
     expect(found).toEqual({ hardState: vote(1), entries: entryRange(1, 3, 1, 1_000) });
   });
 
   it('of the name of the first segment, everything is lost', async () => {
-    const { found } = await findsFirstSegmentAfterPowerFailure(volatileNames);
+    const { found } = await evidenceOf(findsFirstSegmentAfterPowerFailure, volatileNames);
     expect(found).toEqual(EMPTY_MODEL);
   });
 
   it('of another kind, each scenario still holds: it shows that one operation alone', async () => {
     const others = [
-      await keepsEntriesOverPowerFailure(volatileVotes),
-      await keepsVoteOverPowerFailure(volatileEntries),
-      await findsNewSegmentAfterPowerFailure(volatileVotes),
+      await evidenceOf(keepsEntriesOverPowerFailure, volatileVotes),
+      await evidenceOf(keepsVoteOverPowerFailure, volatileEntries),
+      await evidenceOf(findsNewSegmentAfterPowerFailure, volatileVotes),
     ];
     expect(others[0]?.found.entries).toEqual(others[0]?.acknowledged.entries);
     expect(others[1]?.found.hardState).toEqual(others[1]?.acknowledged.hardState);

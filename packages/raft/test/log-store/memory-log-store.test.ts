@@ -1,12 +1,12 @@
 import { MemoryLogStore } from '../../src/log-store/memory-log-store.ts';
 import { describeLogStore } from './conformance.ts';
 
-describeLogStore('the store in memory', () => {
+describeLogStore('the store in memory', (test) => {
   let store: MemoryLogStore | undefined;
-  return {
+  return test({
     open: async () => {
       store = store?.reopen() ?? new MemoryLogStore();
       return store;
     },
-  };
+  });
 });

@@ -25,9 +25,9 @@ afterAll(async () => {
 
 describeLogStore(
   'the write-ahead log on the files of this machine',
-  () => {
+  (test) => {
     const directory = join(root, `log-${(fixtures += 1)}`);
-    return { open: () => openWriteAheadLog({ ...LOG_OPTIONS, directory }, { disk, logger: silentLogger }) };
+    return test({ open: () => openWriteAheadLog({ ...LOG_OPTIONS, directory }, { disk, logger: silentLogger }) });
   },
   10,
 );

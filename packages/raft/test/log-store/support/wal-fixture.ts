@@ -1,11 +1,12 @@
-/** A write-ahead log on a volatile disk, with segments so small that tests switch them often. */
+/** A write-ahead log on a simulated machine, with segments so small that tests switch them often. */
 
 import { join } from 'node:path';
 import { silentLogger, type Disk } from '@holdfast/runtime';
+import { SECTOR_BYTES } from '@holdfast/runtime/sim';
 import { serverId } from '../../../src/core/index.ts';
-import type { LogStore } from '../../../src/log-store/log-store.ts';
+import type { LogStore, WriteBatch } from '../../../src/log-store/log-store.ts';
 import { openWriteAheadLog, type WriteAheadLogOptions } from '../../../src/log-store/write-ahead-log.ts';
-import type { VolatileDisk } from './volatile-disk.ts';
+import type { Machine } from './machine.ts';
 
 export const LOG_DIRECTORY = '/data/group-0';
 export const SEGMENT_BYTES = 4 * 1024;
@@ -20,20 +21,35 @@ export const LOG_OPTIONS: WriteAheadLogOptions = {
 
 /** `alter` stands between the log and the disk. */
 export function openLog(
-  disk: VolatileDisk,
+  machine: Machine,
   options: Partial<WriteAheadLogOptions> = {},
   alter: (disk: Disk) => Disk = (same) => same,
 ): Promise<LogStore> {
-  return openWriteAheadLog({ ...LOG_OPTIONS, ...options }, { disk: alter(disk.mounted), logger: silentLogger });
+  return openWriteAheadLog({ ...LOG_OPTIONS, ...options }, { disk: alter(machine.disk), logger: silentLogger });
 }
 
 /** Paths of the segments, in order. */
-export async function segmentPaths({ mounted: disk }: VolatileDisk): Promise<string[]> {
+export async function segmentPaths({ disk }: Machine): Promise<string[]> {
   const names = await disk.list(LOG_DIRECTORY);
   return names.filter((name) => name.endsWith('.wal')).map((name) => join(LOG_DIRECTORY, name));
 }
 
-export function flipBit(disk: VolatileDisk, path: string, offset: number): void {
-  const bytes = disk.bytes(path);
-  bytes[offset] = (bytes[offset] ?? 0) ^ 0x10;
+/** Where what was written into a segment ends. */
+export function usedBytes(machine: Machine, path: string): number {
+  return machine.bytes(path).findLastIndex((byte) => byte !== 0) + 1;
+}
+
+/** Where the next batch goes in a segment that is used so far. */
+export function nextPosition(used: number): number {
+  return Math.ceil(used / 8) * 8;
+}
+
+/** Writes the batch, and has the power fail in it: all of it but its first sector reaches the disk. */
+export async function writeTorn(machine: Machine, store: LogStore, batch: WriteBatch): Promise<void> {
+  const path = (await segmentPaths(machine)).at(-1) ?? '';
+  const from = nextPosition(usedBytes(machine, path));
+  await store.write(batch);
+  machine.crash();
+  await machine.overwrite(path, from, new Uint8Array(SECTOR_BYTES - (from % SECTOR_BYTES)));
+  machine.crash();
 }

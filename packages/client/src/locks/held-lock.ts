@@ -26,6 +26,7 @@ export class HeldLock implements AsyncDisposable {
   /** @internal The hold's name at the ensemble. */
   readonly acquireIndex: number;
   readonly #keeper: HoldKeeper;
+  #lossReason: LockLossReason | undefined;
   #loss: LockLostError | undefined;
   #aborter: AbortController | undefined;
   #release: Promise<void> | undefined;
@@ -49,12 +50,14 @@ export class HeldLock implements AsyncDisposable {
    */
   get signal(): AbortSignal {
     this.#aborter ??= new AbortController();
-    if (this.#loss !== undefined && !this.#aborter.signal.aborted) this.#aborter.abort(this.#loss);
+    if (this.#lossReason !== undefined && !this.#aborter.signal.aborted) this.#aborter.abort(this.loss);
     return this.#aborter.signal;
   }
 
   /** Why it is over; undefined while it is not known to be. */
   get loss(): LockLostError | undefined {
+    // Made when asked for: every release is a loss, and an error's stack is dear.
+    if (this.#lossReason !== undefined) this.#loss ??= new LockLostError(this.lock, this.#lossReason);
     return this.#loss;
   }
 
@@ -63,13 +66,13 @@ export class HeldLock implements AsyncDisposable {
    * over. It grows again with every renewal.
    */
   remainingMs(): number {
-    return this.#loss === undefined ? Math.max(0, this.#keeper.remainingMs()) : 0;
+    return this.#lossReason === undefined ? Math.max(0, this.#keeper.remainingMs()) : 0;
   }
 
   /** @throws LockLostError when the lock is not held any more, or the lease may be over. */
   assertHeld(): void {
-    if (this.#loss === undefined && this.#keeper.remainingMs() <= 0) this.#keeper.lapsed();
-    if (this.#loss !== undefined) throw this.#loss;
+    if (this.#lossReason === undefined && this.#keeper.remainingMs() <= 0) this.#keeper.lapsed();
+    if (this.#lossReason !== undefined) throw this.loss;
   }
 
   /** Asks the ensemble, linearizably. Rejects with LockLostError when it does not know this hold. */
@@ -91,15 +94,15 @@ export class HeldLock implements AsyncDisposable {
 
   /** Gives the lock back if it is still held. Never rejects, so that it masks no error of the block that it ends: ask `release` for those. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#loss !== undefined && this.#release === undefined) return;
+    if (this.#lossReason !== undefined && this.#release === undefined) return;
     await this.release().catch(() => undefined);
   }
 
   /** @internal */
   markLost(reason: LockLossReason): void {
-    if (this.#loss !== undefined) return;
-    this.#loss = new LockLostError(this.lock, reason);
-    this.#aborter?.abort(this.#loss);
+    if (this.#lossReason !== undefined) return;
+    this.#lossReason = reason;
+    this.#aborter?.abort(this.loss);
   }
 
   async #giveBack(): Promise<void> {

@@ -60,10 +60,8 @@ export class Lock {
       await held[Symbol.asyncDispose]();
       throw error;
     }
-    const loss = lossOf(held);
-    // Released by the body itself is not lost.
-    if (loss?.reason === 'released') return result;
-    if (loss !== undefined) throw loss;
+    // What the body has released itself is not lost.
+    if (lossOf(held)?.reason === 'released') return result;
     try {
       await held.release();
     } catch (error) {

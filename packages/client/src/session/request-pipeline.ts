@@ -80,10 +80,7 @@ export class RequestPipeline {
   attached(sink: RequestSink): void {
     this.#cancelResend();
     this.#sink = sink;
-    for (const request of this.#unanswered.values()) {
-      request.sentAt = undefined;
-      this.#post(sink, request);
-    }
+    for (const request of this.#unanswered.values()) this.#post(sink, request);
     this.#pump();
   }
 

@@ -9,7 +9,7 @@ export abstract class Request {
   readonly payload: Uint8Array;
   /** 0 until it is first sent; from then on it must be carried to its answer, since its number is used. */
   number = 0;
-  /** When it was first sent through the present attachment. */
+  /** When it was first sent: what a lease may count from, however often it was sent again. */
   sentAt: Instant | undefined;
   /** Out of the queue before it was sent. */
   withdrawn = false;

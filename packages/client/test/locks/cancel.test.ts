@@ -118,7 +118,7 @@ describe('a wait', () => {
   it('that was granted while the client was without a server is handed out when it is back', async () => {
     const { world, ensemble, waiter, holder } = await contended();
     const acquire = waiter.lock('a').acquire();
-    await world.until(() => ensemble.queue('a').length === 2);
+    await world.until(() => waiter.status().waits === 1);
     // The grant goes to a connection that is gone.
     ensemble.session(waiter.sessionId).send = undefined;
     ensemble.endSession(holder.sessionId, 'expired');
@@ -131,7 +131,7 @@ describe('a wait', () => {
   it('that an operator ended while the client was without a server fails when it is back', async () => {
     const { world, ensemble, waiter } = await contended();
     const outcome = world.rejection(waiter.lock('a').acquire());
-    await world.until(() => ensemble.queue('a').length === 2);
+    await world.until(() => waiter.status().waits === 1);
     ensemble.session(waiter.sessionId).send = undefined;
     ensemble.revoke(ensemble.queue('a')[1]?.acquireIndex ?? 0);
     ensemble.server(1).disconnectAll();

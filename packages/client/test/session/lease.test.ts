@@ -121,6 +121,33 @@ describe('the deadline of a hold', () => {
     expect(ensemble.count('heartbeat')).toBeLessThanOrEqual(10);
   });
 
+  it('counts from when the heartbeat was sent, however long its answer takes', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const held = await world.settled(client.lock('a').acquire());
+    await world.until(() => ensemble.count('heartbeat') === 1);
+    const sentAtMs = world.nowMs - 1;
+    ensemble.server(1).host.paused = true;
+    await world.sleep(500);
+    ensemble.server(1).host.paused = false;
+    const before = held.remainingMs();
+    await world.until(() => held.remainingMs() > before);
+    expect(held.remainingMs()).toBeCloseTo(LEASE - (world.nowMs - sentAtMs), 6);
+  });
+
+  it('counts from when a request was first sent, however often it was sent again', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    ensemble.server(1).hook = (message) => (message.type === 'request' ? 'ignore' : 'handle');
+    const sentAtMs = world.nowMs;
+    const acquire = client.lock('a').acquire();
+    await world.sleep(1_000);
+    ensemble.server(1).hook = () => 'handle';
+    ensemble.server(1).broadcast({ type: 'resend', from: 1, code: 'LEADER_CHANGED' });
+    const held = await world.settled(acquire);
+    expect(held.remainingMs()).toBeCloseTo(LEASE - (world.nowMs - sentAtMs), 6);
+  });
+
   it('does not move with reads', async () => {
     const { world, ensemble, connect } = await scenario();
     const client = await connect();
@@ -176,6 +203,16 @@ describe('a lease that runs out while no server can be reached', () => {
 });
 
 describe('a server that answers pings and renews nothing', () => {
+  it('is not mistaken for this process having been busy', async () => {
+    const { world, ensemble, host, connect } = await scenario();
+    const client = await connect();
+    await world.until(() => ensemble.count('heartbeat') === 1);
+    host.block(T);
+    await world.sleep(100);
+    expect(client.state).toBe('connected');
+    expect(ensemble.count('attach')).toBe(1);
+  });
+
   it('is left for another before the lease has run out', async () => {
     const { world, ensemble, connect } = await scenario();
     const client = await connect();

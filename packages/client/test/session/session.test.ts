@@ -16,13 +16,13 @@ describe('requests', () => {
   it('beyond the window wait for answers, in order, and the window counts from the oldest unanswered one', async () => {
     const { world, ensemble, connect } = await scenario();
     const client = await connect();
-    ensemble.server(1).hook = (message) => (message.type === 'request' && message.number === 1 ? 'ignore' : 'handle');
+    ensemble.server(1).hook = (message) => (message.type === 'request' && message.number === 1 ? 'apply' : 'handle');
     const total = MAX_REQUESTS_IN_FLIGHT + 500;
     const locks = Array.from({ length: total }, (_, n) => client.lock(`l${n}`).acquire());
     await world.until(() => ensemble.requests().length >= MAX_REQUESTS_IN_FLIGHT);
     await world.sleep(100);
     expect(Math.max(...ensemble.requests().map(({ number }) => number))).toBe(MAX_REQUESTS_IN_FLIGHT);
-    expect(client.status().queued).toBe(500);
+    expect(client.status()).toMatchObject({ unanswered: 1, queued: 500 });
     ensemble.server(1).hook = () => 'handle';
     ensemble.server(1).disconnectAll();
     await world.settled(Promise.all(locks));
@@ -239,6 +239,16 @@ describe('close', () => {
     await world.settled(closed);
     await world.until(() => ensemble.queue('a').length === 1);
     await world.settled(held.verify());
+  });
+
+  it('refuses every new call from the moment on', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const closed = client.close();
+    const late = world.rejection(client.nodes.create('/late'));
+    expect(await late).toMatchObject({ code: 'SESSION_EXPIRED', indeterminate: false });
+    await world.settled(closed);
+    expect(ensemble.nodes.size).toBe(0);
   });
 
   it('does not hand out a grant that comes while it closes', async () => {

@@ -16,9 +16,13 @@ import type { ClientRuntime } from '../../src/session/session.ts';
 
 const LATENCY_MS = 1;
 
+/** As in Node: timers that are due run before the sockets are read, and the check phase comes last. */
+type Phase = 'timer' | 'poll' | 'check';
+const PHASES: readonly Phase[] = ['timer', 'poll', 'check'];
+
 interface Event {
   readonly atMs: number;
-  readonly phase: 0 | 1;
+  readonly phase: Phase;
   readonly order: number;
   readonly host: TestHost | undefined;
   readonly run: () => void;
@@ -38,7 +42,7 @@ export class TestWorld {
     return host;
   }
 
-  schedule(delayMs: number, run: () => void, host?: TestHost, phase: 0 | 1 = 0): Event {
+  schedule(delayMs: number, run: () => void, host?: TestHost, phase: Phase = 'poll'): Event {
     this.#order += 1;
     const event: Event = { atMs: this.nowMs + delayMs, phase, order: this.#order, host, run, cancelled: false };
     this.#events.push(event);
@@ -47,7 +51,7 @@ export class TestWorld {
 
   /** After everything that this instant still brings. */
   soon(run: () => void): void {
-    this.schedule(0, run, undefined, 1);
+    this.schedule(0, run, undefined, 'check');
   }
 
   listen(address: string, host: TestHost, accept: (connection: Connection) => void): void {
@@ -111,7 +115,7 @@ export class TestWorld {
         over = true;
       },
       undefined,
-      1,
+      'check',
     );
     await this.until(() => over, ms + 1);
     this.nowMs = endMs;
@@ -155,7 +159,7 @@ function isBefore(left: Event, right: Event, nowMs: number): boolean {
   const leftMs = Math.max(left.atMs, nowMs);
   const rightMs = Math.max(right.atMs, nowMs);
   if (leftMs !== rightMs) return leftMs < rightMs;
-  if (left.phase !== right.phase) return left.phase < right.phase;
+  if (left.phase !== right.phase) return PHASES.indexOf(left.phase) < PHASES.indexOf(right.phase);
   return left.atMs === right.atMs ? left.order < right.order : left.atMs < right.atMs;
 }
 
@@ -205,6 +209,7 @@ export class TestHost {
             callback();
           },
           this,
+          'timer',
         );
         return {
           cancel: () => {
@@ -214,7 +219,7 @@ export class TestHost {
         };
       },
       afterPoll: (callback) => {
-        world.schedule(0, callback, this, 1);
+        world.schedule(0, callback, this, 'check');
       },
     };
   }

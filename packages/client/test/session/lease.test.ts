@@ -207,6 +207,8 @@ describe('a server that answers pings and renews nothing', () => {
     const { world, ensemble, host, connect } = await scenario();
     const client = await connect();
     await world.until(() => ensemble.count('heartbeat') === 1);
+    // The answer is on its way, and nobody reads it.
+    await world.sleep(0.5);
     host.block(T);
     await world.sleep(100);
     expect(client.state).toBe('connected');

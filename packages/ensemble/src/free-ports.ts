@@ -14,7 +14,7 @@ const ATTEMPTS = 50;
 export async function findFreeBasePort(servers: number): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const basePort = LOWEST + 10 * Math.floor((Math.random() * (HIGHEST - LOWEST)) / 10);
-    if (await allFree(basePort, servers)) return basePort;
+    if ((await addressesInUse(basePort, servers, true)).length === 0) return basePort;
   }
   throw new EnsembleError(
     'PORT_IN_USE',
@@ -22,12 +22,12 @@ export async function findFreeBasePort(servers: number): Promise<number> {
   );
 }
 
-async function allFree(basePort: number, servers: number): Promise<boolean> {
+/** The addresses of such an ensemble on which something listens already. */
+export async function addressesInUse(basePort: number, servers: number, fencedKv: boolean): Promise<string[]> {
   const addresses = serverIds(servers).flatMap((id) => [clientAddress(basePort, id), peerAddress(basePort, id)]);
-  for (const address of [...addresses, fencedKvAddress(basePort)]) {
-    if (!(await isFree(Number(address.split(':')[1])))) return false;
-  }
-  return true;
+  if (fencedKv) addresses.push(fencedKvAddress(basePort));
+  const free = await Promise.all(addresses.map((address) => isFree(Number(address.split(':')[1]))));
+  return addresses.filter((_, position) => free[position] === false);
 }
 
 function isFree(port: number): Promise<boolean> {

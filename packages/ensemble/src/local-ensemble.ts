@@ -8,6 +8,7 @@ import { nodeRuntime } from '@holdfast/runtime/node';
 import { clientAddress, DEFAULT_BASE_PORT, fencedKvAddress, peerAddress, serverIds } from './addresses.ts';
 import { EnsembleDirectory } from './data-directory.ts';
 import { EnsembleError } from './ensemble-error.ts';
+import { addressesInUse } from './free-ports.ts';
 import { exitAdvice, logTail } from './exit-advice.ts';
 import { GuardedProcess, type ProcessExit } from './guarded-process.ts';
 import { programEntry, type Program } from './programs.ts';
@@ -95,6 +96,8 @@ export class LocalEnsemble {
         basePort: ensemble.basePort,
         clusterId: ensemble.#clusterId,
       });
+      // Asked here, since whatever else listens there might answer in a server's name.
+      await ensemble.#refuseTakenPorts();
       for (const member of ensemble.#members.values()) ensemble.#spawn(member);
       await ensemble.waitUntilReady();
       return ensemble;
@@ -200,6 +203,13 @@ export class LocalEnsemble {
 
   get #clusterId(): string {
     return this.#options.clusterId ?? 'local';
+  }
+
+  async #refuseTakenPorts(): Promise<void> {
+    const taken = await addressesInUse(this.basePort, this.servers.length, this.#members.has(FENCED_KV));
+    if (taken.length === 0) return;
+    const advice = 'stop what listens there (another ensemble?), or choose another --base-port';
+    throw new EnsembleError('PORT_IN_USE', `${taken.join(', ')} is in use; ${advice}`);
   }
 
   #serverMember(id: number): Member {

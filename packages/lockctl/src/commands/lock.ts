@@ -54,10 +54,20 @@ async function acquire(
     const attempt = await client.lock(name).tryAcquire({ waitMs, signal: interrupted });
     if (attempt.acquired) return attempt.held;
     if (interrupted.aborted) return undefined;
-    throw new CommandFailure(notAcquired(name, waitMs, attempt.holder), EXIT_NOT_ACQUIRED);
+    const holder = attempt.holder ?? (await findHolder(client, name));
+    throw new CommandFailure(notAcquired(name, waitMs, holder), EXIT_NOT_ACQUIRED);
   } catch (error) {
     if (interrupted.aborted) return undefined;
     throw error;
+  }
+}
+
+/** For the message alone: that it cannot be asked is no failure of its own. */
+async function findHolder(client: EnsembleClient, name: string): Promise<LockHolder | undefined> {
+  try {
+    return (await client.admin.lock(name)).holders[0];
+  } catch {
+    return undefined;
   }
 }
 

@@ -122,10 +122,17 @@ describe('a lock that is not acquired in time', () => {
     expect(outside.children).toEqual([]);
   });
 
+  it('asks for the holder where the answer does not name it', async () => {
+    client.attempt = () => Promise.resolve({ acquired: false, reason: 'timeout' });
+    client.holders = [{ session: 9, label: '', token: 57, acquireIndex: 57, since: 0, grantedAt: 0 }];
+    expect(await lock('--wait', '1s', '--', 'true')).toBe(75);
+    expect(outside.errors).toContain('was not acquired within 1 s, held by session 9 with token 57;');
+  });
+
   it('is not waited for with --wait 0', async () => {
     client.attempt = () => Promise.resolve({ acquired: false, reason: 'held' });
     expect(await lock('--wait', '0', '--', 'true')).toBe(75);
-    expect(client.calls).toEqual([['tryAcquire', 'demo', 0]]);
+    expect(client.calls[0]).toEqual(['tryAcquire', 'demo', 0]);
     expect(outside.errors).toContain('lock "demo" is not free;');
   });
 });

@@ -1,17 +1,32 @@
-/** The clocks and the event loop of this process. */
+/** The clocks and the event loop of this process. A pending timer keeps the process alive, as an open connection does. */
 
-import type { Clock } from '../index.ts';
+import type { Clock, Timer } from '../clock.ts';
+
+/** Node fires a longer timeout after 1 ms. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export function nodeClock(): Clock {
   return {
     monotonicMs: () => performance.now(),
     wallMs: () => Date.now(),
-    setTimer(delayMs, callback) {
-      const timer = setTimeout(callback, delayMs);
-      return { cancel: () => clearTimeout(timer) };
-    },
-    afterPoll(callback) {
-      setImmediate(callback);
-    },
+    setTimer,
+    afterPoll: (callback) => void setImmediate(callback),
   };
+}
+
+function setTimer(delayMs: number, callback: () => void): Timer {
+  if (Number.isNaN(delayMs)) throw new TypeError('the delay of a timer is NaN');
+  const dueMs = performance.now() + delayMs;
+  let timeout: NodeJS.Timeout;
+  const arm = (remainingMs: number) => {
+    // Node drops the fraction of a delay and counts from the beginning of the turn: it would fire early.
+    timeout = setTimeout(fire, Math.min(Math.ceil(remainingMs), MAX_TIMEOUT_MS));
+  };
+  const fire = () => {
+    const remainingMs = dueMs - performance.now();
+    if (remainingMs > 0) arm(remainingMs);
+    else callback();
+  };
+  arm(delayMs);
+  return { cancel: () => clearTimeout(timeout) };
 }

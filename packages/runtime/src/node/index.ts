@@ -1,8 +1,23 @@
-import { silentLogger, type Logger, type Runtime } from '../index.ts';
+/** The real runtime: this process, its operating system, and `ws` for connections. */
+
+import type { Runtime } from '../index.ts';
+import { silentLogger } from '../logger.ts';
+import type { Logger } from '../logger.ts';
 import { nodeClock } from './clock.ts';
 import { nodeDisk } from './disk.ts';
 import { nodeNetwork } from './network.ts';
 import { nodeRandom } from './random.ts';
-export function nodeRuntime({ logger = silentLogger }: { logger?: Logger } = {}): Runtime {
-  return { clock: nodeClock(), random: nodeRandom(), network: nodeNetwork(logger), disk: nodeDisk(), logger };
+
+export { nodeClock } from './clock.ts';
+export { nodeDisk } from './disk.ts';
+export { nodeNetwork } from './network.ts';
+export { nodeRandom } from './random.ts';
+
+export interface NodeRuntimeOptions {
+  /** @default the logger that says nothing */
+  readonly logger?: Logger;
+}
+
+export function nodeRuntime({ logger = silentLogger }: NodeRuntimeOptions = {}): Runtime {
+  return { clock: nodeClock(), random: nodeRandom(), network: nodeNetwork({ logger }), disk: nodeDisk(), logger };
 }

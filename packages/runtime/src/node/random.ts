@@ -1,13 +1,19 @@
-/** The operating system's generator. */
+/** The system's random generator: fit for secrets. */
 
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 
-import type { Random } from '../index.ts';
+import type { Random } from '../random.ts';
+import { uniformInteger } from '../uniform-integer.ts';
 
 export function nodeRandom(): Random {
-  const next = (): number => {
-    const bytes = randomBytes(8);
-    return ((bytes.readUInt32LE(0) >>> 5) * 2 ** 26 + (bytes.readUInt32LE(4) >>> 6)) / 2 ** 53;
+  return {
+    next: () => draw53() / 2 ** 53,
+    integer: (bound) => uniformInteger(bound, draw53),
+    bytes: (length) => randomFillSync(new Uint8Array(length)),
   };
-  return { next, integer: (bound) => Math.floor(next() * bound), bytes: (length) => randomBytes(length) };
+}
+
+function draw53(): number {
+  const drawn = randomBytes(8);
+  return (drawn.readUInt32LE(0) >>> 5) * 2 ** 26 + (drawn.readUInt32LE(4) >>> 6);
 }

@@ -1,0 +1,136 @@
+/** A WebSocket as a `Connection`: one binary frame a `send`, frames handed over in the socket's own callback. */
+
+import type { Socket } from 'node:net';
+import { WebSocket } from 'ws';
+import type { RawData } from 'ws';
+
+import type { Address, Connection, ConnectionHandler } from '../network.ts';
+
+/** What a close frame has room for. */
+const MAX_CLOSE_REASON_BYTES = 123;
+
+/** Finds out about a peer whose machine has gone while nothing is sent. */
+const KEEP_ALIVE_AFTER_MS = 10_000;
+
+/** Close codes of RFC 6455, section 7.4.1. */
+const CLOSE_NORMAL = 1_000;
+const CLOSE_UNSUPPORTED_DATA = 1_003;
+const MEANING_OF_CODE: ReadonlyMap<number, string> = new Map([
+  [1_000, 'closed by the peer'],
+  [1_001, 'the peer is going away'],
+  [1_003, 'the peer refused a text frame'],
+  [1_005, 'closed by the peer'],
+  [1_006, 'the connection was lost'],
+  [1_009, 'the peer refused a frame as too long'],
+]);
+
+const SEND_OPTIONS = { binary: true, compress: false, fin: true };
+
+/** ws reports a failed send by closing as well. */
+const ignore = (): void => {};
+
+export class NodeConnection implements Connection {
+  readonly remoteAddress: Address;
+  readonly #webSocket: WebSocket;
+  #handler: ConnectionHandler | undefined;
+  /** What came before there was a handler. */
+  #unheard: Uint8Array[] = [];
+  /** This side has ended it: nothing that still arrives is handed over. */
+  #ended = false;
+  #reason: string | undefined;
+  #closed = false;
+  #closeHeard = false;
+
+  constructor(webSocket: WebSocket, socket: Socket, remoteAddress: Address, maxFrameBytes: number) {
+    this.remoteAddress = remoteAddress;
+    this.#webSocket = webSocket;
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS);
+    webSocket.on('message', (data: RawData, isBinary: boolean) => this.#receive(data, isBinary));
+    webSocket.on('error', (error: NodeJS.ErrnoException) => {
+      const tooLong = error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
+      this.#reason ??= tooLong ? `a frame is longer than the limit of ${maxFrameBytes} bytes` : error.message;
+    });
+    webSocket.on('close', (code: number, reason: Buffer) => {
+      this.#closed = true;
+      this.#reason ??= reason.length > 0 ? reason.toString('utf8') : (MEANING_OF_CODE.get(code) ?? `closed (${code})`);
+      this.#hearClose();
+    });
+  }
+
+  get open(): boolean {
+    return !this.#ended && this.#webSocket.readyState === WebSocket.OPEN;
+  }
+
+  get bufferedBytes(): number {
+    return this.#closed ? 0 : this.#webSocket.bufferedAmount;
+  }
+
+  /** Lets frames wait in the kernel until there is a handler. */
+  holdUntilHandled(): void {
+    if (this.#handler === undefined) this.#webSocket.pause();
+  }
+
+  setHandler(handler: ConnectionHandler): void {
+    const first = this.#handler === undefined;
+    this.#handler = handler;
+    if (first) queueMicrotask(() => this.#flush());
+  }
+
+  send(frame: Uint8Array): void {
+    if (this.open) this.#webSocket.send(frame, SEND_OPTIONS, ignore);
+  }
+
+  close(reason = ''): void {
+    this.#end(reason === '' ? 'closed by this side' : reason, CLOSE_NORMAL, reason);
+  }
+
+  destroy(): void {
+    this.#ended = true;
+    this.#reason ??= 'destroyed by this side';
+    this.#webSocket.terminate();
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    if (this.#ended) return;
+    if (!isBinary) {
+      const reason = 'a text frame came where only binary ones are allowed';
+      this.#end(reason, CLOSE_UNSUPPORTED_DATA, reason);
+      return;
+    }
+    // With its default binary type ws hands over one Buffer; the view hides what Buffer's methods do differently.
+    const buffer = data as Buffer;
+    const bytes = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length);
+    if (this.#handler === undefined || this.#unheard.length > 0) this.#unheard.push(bytes);
+    else this.#handler.frame(bytes);
+  }
+
+  #end(ownReason: string, code: number, sentReason: string): void {
+    if (this.#ended || this.#closed) return;
+    this.#ended = true;
+    this.#reason ??= ownReason;
+    this.#webSocket.close(code, shortened(sentReason));
+    // The peer's answer must be read even when nothing was read so far.
+    this.#webSocket.resume();
+  }
+
+  #flush(): void {
+    for (let frame = this.#unheard.shift(); frame !== undefined; frame = this.#unheard.shift()) {
+      if (!this.#ended) this.#handler?.frame(frame);
+    }
+    this.#webSocket.resume();
+    if (this.#closed) this.#hearClose();
+  }
+
+  #hearClose(): void {
+    if (this.#closeHeard || this.#handler === undefined || this.#unheard.length > 0) return;
+    this.#closeHeard = true;
+    this.#handler.close(this.#reason ?? 'closed');
+  }
+}
+
+function shortened(reason: string): string {
+  let text = reason;
+  while (Buffer.byteLength(text) > MAX_CLOSE_REASON_BYTES) text = text.slice(0, -1);
+  return text;
+}

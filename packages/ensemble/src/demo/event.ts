@@ -48,8 +48,7 @@ export interface WorkerInstructions {
 }
 
 /** The lines that a worker obeys on its standard input. */
-export const WORKER_COMMANDS = ['acquire', 'work', 'write late', 'finish'] as const;
-export type WorkerCommand = (typeof WORKER_COMMANDS)[number];
+export type WorkerCommand = 'acquire' | 'work' | 'write late' | 'finish';
 
 /** The key that both workers write in both buckets. */
 export const KEY = 'balance';

@@ -6,7 +6,7 @@ import { writeJson } from '../json.ts';
 import { printable, renderTable } from '../table.ts';
 
 /** What is shown of a server; the fields are those of its `GET /status`. */
-export type ServerReport =
+type ServerReport =
   | {
       readonly address: string;
       readonly reachable: true;

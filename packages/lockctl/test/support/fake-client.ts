@@ -41,7 +41,7 @@ export class FakeHeld implements HeldLock {
   }
 }
 
-export const STAT: Stat = {
+const STAT: Stat = {
   czxid: 7,
   mzxid: 9,
   pzxid: 7,

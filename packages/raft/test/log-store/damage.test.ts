@@ -127,17 +127,35 @@ describe('a damaged log', () => {
       expect((await damageOf(machine)).reason).toBe(`its records end here, but once went on to byte ${used}`);
     }));
 
-  it('is refused when an earlier segment was cut short and the last is still empty', () =>
+  it.each([
+    ['has a flipped bit', (machine: Machine, path: string) => Promise.resolve(machine.flipBit(path, 2_000))],
+    ['begins with zeros', (machine: Machine, path: string) => machine.overwrite(path, 0, new Uint8Array(512))],
+  ])('is refused when the last batch before a still empty segment %s: it was acknowledged', (_what, damage) =>
     onMachine(async (machine) => {
       const store = await openLog(machine);
       await store.write({ hardState: vote(1), entries: entryRange(1, 3, 1, 1_000) });
       machine.failNext('append', 'IO');
       await expect(store.write({ entries: entryRange(4, 6, 1, 1_000) })).rejects.toThrow(DiskError);
       machine.crash();
-      const paths = await segmentPaths(machine);
-      expect(paths).toHaveLength(2);
-      machine.flipBit(paths[0] ?? '', 2_000);
+      const [first = '', ...later] = await segmentPaths(machine);
+      expect(later).toHaveLength(1);
+      await damage(machine, first);
       expect((await damageOf(machine)).reason).toContain('there are later segments');
+    }),
+  );
+
+  it('is refused when such a batch in the middle of its segment begins with zeros', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine);
+      await store.write({ hardState: vote(1), entries: [entry(1, 1)] });
+      const position = nextPosition(usedBytes(machine, (await segmentPaths(machine))[0] ?? ''));
+      await store.write({ entries: entryRange(2, 4, 1, 1_000) });
+      machine.failNext('append', 'IO');
+      await expect(store.write({ entries: entryRange(5, 7, 1, 1_000) })).rejects.toThrow(DiskError);
+      machine.crash();
+      const [first = ''] = await segmentPaths(machine);
+      await machine.overwrite(first, position, new Uint8Array(512));
+      expect((await damageOf(machine)).reason).toBe('zeros before other bytes, and there is a later segment');
     }));
 
   it('is refused when two segments were exchanged', () =>

@@ -154,6 +154,25 @@ describe('a session', () => {
     expect(client.take().at(-1)).toEqual({ type: 'renewed', id: 1 });
   });
 
+  it('gets that time only once the new leader has applied what its predecessors left', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 3);
+    ensemble.server(2).lagging = true;
+    ensemble.elect(2);
+    const before = ensemble.log.length;
+    ensemble.clock.advance(TIMEOUT_MS * 1.5);
+    client.heartbeat(1);
+    ensemble.clock.advance(TIMEOUT_MS * 1.5);
+    expect(client.take().map((message) => message.type)).not.toContain('renewed');
+    expect(ensemble.log).toHaveLength(before);
+    ensemble.server(2).lagging = false;
+    ensemble.server(2).schedule();
+    expect(client.take()).toEqual([{ type: 'renewed', id: 1 }]);
+    ensemble.clock.advance(TIMEOUT_MS * 0.9);
+    client.heartbeat(2);
+    expect(client.take()).toEqual([{ type: 'renewed', id: 2 }]);
+  });
+
   it('does not expire while nobody leads', () => {
     const ensemble = trio();
     const client = attached(ensemble, 3);

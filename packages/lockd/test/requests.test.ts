@@ -186,6 +186,21 @@ describe('requests that the leader refuses', () => {
     expect(replies(client)).toEqual([1, 2, 3]);
   });
 
+  it('are not asked for again because of a refusal of earlier ones', () => {
+    const ensemble = trio(1);
+    const client = attached(ensemble, 2);
+    ensemble.rejectWith = 'overloaded';
+    client.acquire(1, 'a');
+    expect(client.take()).toMatchObject([{ type: 'resend', from: 1 }]);
+    ensemble.rejectWith = undefined;
+    ensemble.holdCommits = true;
+    client.acquire(1, 'a');
+    client.take();
+    const late = encodePeerMessages([{ type: 'forward-refused', epoch: 1, code: 'OVERLOADED' }]);
+    ensemble.server(2).receive(serverId(1), late);
+    expect(client.take()).toEqual([]);
+  });
+
   it('because it does not lead are asked for again', () => {
     const ensemble = trio(1);
     const client = attached(ensemble, 2);

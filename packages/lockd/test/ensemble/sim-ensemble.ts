@@ -5,7 +5,7 @@ import { SimWorld, type CrashOptions } from '@holdfast/runtime/sim';
 import { LockServer } from '../../src/server.ts';
 import { SimClient } from './sim-client.ts';
 
-export const CLUSTER_ID = 'sim';
+const CLUSTER_ID = 'sim';
 
 export class SimEnsemble {
   readonly world: SimWorld;

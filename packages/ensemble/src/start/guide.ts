@@ -13,7 +13,9 @@ export interface GuideFacts {
 }
 
 export function renderGuide(facts: GuideFacts, workingDirectory: string): string {
-  const data = (name: string): string => `${relative(workingDirectory, facts.dataDirectory) || '.'}/${name}`;
+  const fromHere = relative(workingDirectory, facts.dataDirectory) || '.';
+  const directory = fromHere.startsWith('..') ? facts.dataDirectory : fromHere;
+  const data = (name: string): string => `${directory}/${name}`;
   const rows = [
     ['', 'clients', 'peers', 'data', ''],
     ...facts.servers.map((id) => [

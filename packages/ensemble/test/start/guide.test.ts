@@ -18,5 +18,6 @@ describe('the guide after the start', () => {
     const text = renderGuide({ servers: [1], basePort: 9_000, dataDirectory: '/data', leader: undefined }, '/home/x');
     expect(text).toContain('lockctl --servers 127.0.0.1:9001 status');
     expect(text).not.toContain('leader');
+    expect(text).toContain('Logs are in /data/logs.');
   });
 });

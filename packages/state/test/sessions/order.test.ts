@@ -1,0 +1,31 @@
+/** What comes out in order must not owe it to the order of insertion: a replica restored from a snapshot inserts in another. */
+
+import { LockKind } from '@holdfast/protocol';
+import { describe, expect, it } from 'vitest';
+
+import { Lock } from '../../src/locks/lock.ts';
+import { QueuedAcquire } from '../../src/locks/queued-acquire.ts';
+import { SessionTable } from '../../src/sessions/session-table.ts';
+import type { Session } from '../../src/sessions/session.ts';
+import type { NodeSlot } from '../../src/tree/node-store.ts';
+
+function add(table: SessionTable, id: number): Session {
+  return table.create({ id, secret: `secret ${id}`, timeoutMs: 10_000, label: '', createdAt: 0 });
+}
+
+describe('sessions that were inserted in any order', () => {
+  it('come by id', () => {
+    const table = new SessionTable();
+    for (const id of [10, 9, 100, 1]) add(table, id);
+    expect(table.inOrder().map(({ id }) => id)).toEqual([1, 9, 10, 100]);
+  });
+});
+
+describe('acquires that were inserted in any order', () => {
+  it('come by acquire index', () => {
+    const session = add(new SessionTable(), 1);
+    const lock = new Lock('l', LockKind.mutex, 1 as NodeSlot);
+    for (const index of [10, 9, 100, 2]) session.addAcquire(new QueuedAcquire(session, lock, index, 2 as NodeSlot));
+    expect(session.acquiresInOrder().map(({ acquireIndex }) => acquireIndex)).toEqual([2, 9, 10, 100]);
+  });
+});

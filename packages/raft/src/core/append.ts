@@ -3,14 +3,23 @@
 import type { CoreState } from './core-state.ts';
 import { invariant } from './invariant.ts';
 import { becomeFollower } from './role.ts';
-import { logIndex, maxIndex, minIndex, type Entry, type LogIndex, type Message, type ServerId, type Term } from './types.ts';
+import {
+  logIndex,
+  maxIndex,
+  minIndex,
+  type Entry,
+  type LogIndex,
+  type Message,
+  type ServerId,
+  type Term,
+} from './types.ts';
 
 type Of<T extends Message['type']> = Extract<Message, { type: T }>;
 
 export function onAppend(core: CoreState, from: ServerId, message: Of<'append'>): void {
   if (!hearLeader(core, from, message.term)) {
-    // Teaches a deposed leader the term; it is still the only way in which it learns.
-    refuse(core, from, message.prevIndex, logIndex(0), 0 as Term);
+    // Teaches a deposed leader the term. Names no index: should it lead this very term when the answer comes, nothing is refused.
+    refuse(core, from, logIndex(0), logIndex(0), 0 as Term);
     return;
   }
   if (core.log.termAt(message.prevIndex) !== message.prevTerm) {

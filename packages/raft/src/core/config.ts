@@ -1,4 +1,7 @@
-/** What one core is told once: who votes, how long to wait, how much to have under way. */
+/**
+ * What one core is told once: who votes, how long to wait, how much to have under way. In every limit of bytes an entry counts as
+ * its data and ENTRY_OVERHEAD_BYTES.
+ */
 
 import type { ServerId } from './types.ts';
 
@@ -10,16 +13,17 @@ export interface RaftConfig {
   readonly heartbeatMs: number;
   /** A follower waits from this long to twice as long without hearing a leader; a leader without a quorum steps down after it. */
   readonly electionTimeoutMs: number;
-  /** Data bytes of one append message (a larger single entry still goes). */
+  /** Bytes of the entries in one append message (a larger single entry still goes). */
   readonly maxAppendBytes: number;
   /** Append messages to one peer without an answer. */
   readonly maxInflightMessages: number;
+  /** Bytes of entries to one peer without an answer; the message that reaches the limit still goes. */
   readonly maxInflightBytes: number;
-  /** Data bytes of entries that are not committed; further proposals are refused as overloaded. */
+  /** Bytes of proposed entries that are not committed; further proposals are refused as overloaded (one alone always goes). */
   readonly maxUncommittedBytes: number;
   /** Reads that wait for a quorum round; further ones are refused as overloaded. */
   readonly maxPendingReads: number;
-  /** Data bytes of applied entries that stay in memory for followers that lag. */
+  /** Bytes of applied entries that stay in memory for followers that lag. */
   readonly tailBytes: number;
   /** Of the random election timeouts. */
   readonly seed: number;

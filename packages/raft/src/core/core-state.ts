@@ -76,18 +76,17 @@ export class CoreState {
   eagerCommit = false;
   /** Role candidate and pre-candidate: who has answered, and how. */
   votes = new Map<ServerId, boolean>();
-  /** The vote request of this candidacy is for a transfer. */
-  transferElection = false;
 
   /** Of every peer; beside `connected`, it means something only to a leader. So does all below. */
   progress: ReadonlyMap<ServerId, Progress>;
   heartbeatElapsedMs = 0;
   quorumElapsedMs = 0;
+  /** Since the last look for appends that stay unanswered. */
+  retryElapsedMs = 0;
   /** Index of the no-op of this leadership; reads and readiness wait for it. */
   noopIndex: LogIndex = logIndex(0);
   uncommittedBytes = 0;
   round = 0;
-  roundInFlight = 0;
   pendingTickets: number[] = [];
   readRounds: ReadRound[] = [];
   transferElapsedMs: number | undefined;
@@ -101,6 +100,8 @@ export class CoreState {
   #effects: Effect[] = [];
   #pendingWrite: PendingWrite | undefined;
   #outstanding: OutstandingWrite[] = [];
+  /** Where the log ends once every write that was handed out is done. */
+  #writtenIndex: LogIndex;
   #lastSeq = 0 as WriteSeq;
   #persistedSeq = 0 as WriteSeq;
   /** The write that made term and vote durable; whatever reveals them waits for it. */
@@ -117,6 +118,7 @@ export class CoreState {
     this.term = boot.hardState.term;
     this.votedFor = boot.hardState.votedFor;
     this.stableIndex = boot.lastIndex;
+    this.#writtenIndex = boot.lastIndex;
     invariant(this.term >= this.log.lastTerm, 'the-log-has-no-term-above-the-own');
   }
 
@@ -158,7 +160,8 @@ export class CoreState {
     for (const write of this.#outstanding) write.lastIndex = minIndex(write.lastIndex, last);
     const write = this.#write();
     write.entries = write.entries.filter((entry) => entry.index < index);
-    write.truncateFrom = write.truncateFrom === undefined ? index : minIndex(write.truncateFrom, index);
+    // Entries of this very group never reach the disk, so only what earlier writes hold has to be cut.
+    if (index <= this.#writtenIndex) write.truncateFrom = minIndex(write.truncateFrom ?? index, index);
   }
 
   /** Sent once `after` and the present term and vote are durable. */
@@ -217,6 +220,7 @@ export class CoreState {
       const { seq, hardState, truncateFrom, entries } = write;
       effects.push({ type: 'persist', seq, hardState, truncateFrom, entries });
       this.#outstanding.push({ seq, lastIndex: this.log.lastIndex });
+      this.#writtenIndex = this.log.lastIndex;
     }
     effects.push(...this.#effects);
     this.#effects = effects;

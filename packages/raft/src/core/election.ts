@@ -13,10 +13,7 @@ type Of<T extends Message['type']> = Extract<Message, { type: T }>;
 /** Asks whether an election could be won, before any term changes: a server that was cut off disturbs nobody on its return. */
 export function startPreVote(core: CoreState): void {
   becomePreCandidate(core);
-  if (core.quickRounds > 0) {
-    core.quickRounds -= 1;
-    core.electionTimeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
-  }
+  startQuickRound(core);
   core.votes.set(core.config.id, true);
   for (const peer of core.peers) {
     core.send(peer, {
@@ -30,7 +27,7 @@ export function startPreVote(core: CoreState): void {
 }
 
 export function startElection(core: CoreState, transfer: boolean): void {
-  becomeCandidate(core, transfer);
+  becomeCandidate(core);
   if (core.quickRounds > 0) core.electionTimeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
   for (const peer of core.peers) {
     core.send(peer, {
@@ -41,6 +38,14 @@ export function startElection(core: CoreState, transfer: boolean): void {
       transfer,
     });
   }
+}
+
+/** After a refusal: the wait until the next pre-vote of its own, a few times. */
+function startQuickRound(core: CoreState): void {
+  if (core.quickRounds === 0) return;
+  core.quickRounds -= 1;
+  core.electionElapsedMs = 0;
+  core.electionTimeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
 }
 
 /** Nothing listens at the leader's address, so there is nobody to be loyal to; a connection that merely closed proves nothing. */
@@ -62,6 +67,8 @@ export function onPreVote(core: CoreState, from: ServerId, message: Of<'pre-vote
     askedTerm: message.term,
     granted,
   });
+  // With no leader to be loyal to, one candidacy at a time: whoever asked first is given a round, or most rounds split the votes.
+  if (granted && core.role === 'follower') startQuickRound(core);
 }
 
 export function onPreVoteResponse(core: CoreState, from: ServerId, message: Of<'pre-vote-response'>): void {
@@ -79,14 +86,12 @@ export function onVote(core: CoreState, from: ServerId, message: Of<'vote'>): vo
   if (message.term > core.term && (message.transfer || !isLoyal(core, from))) {
     becomeFollower(core, message.term, NO_SERVER);
   }
+  // A candidate and a leader have voted for themselves in their term; one that only asks for pre-votes may still be free.
   const free = core.votedFor === NO_SERVER || core.votedFor === from;
-  const granted =
-    message.term === core.term &&
-    core.role === 'follower' &&
-    free &&
-    core.log.isUpToDate(message.lastIndex, message.lastTerm);
+  const granted = message.term === core.term && free && core.log.isUpToDate(message.lastIndex, message.lastTerm);
   if (granted) {
     core.setHardState(core.term, from);
+    if (core.role === 'pre-candidate') becomeFollower(core, core.term, NO_SERVER);
     core.resetElectionTimer();
   }
   core.send(from, { type: 'vote-response', term: core.term, granted });

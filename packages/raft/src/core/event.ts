@@ -20,7 +20,7 @@ export type RaftEvent =
   | { readonly type: 'peer-refused'; readonly peer: ServerId }
   /** The answer to read-entries; empty when they could not be read any more. */
   | { readonly type: 'entries-read'; readonly peer: ServerId; readonly term: Term; readonly entries: readonly Entry[] }
-  /** Hand leadership to the best follower; ends in exactly one transfer-ended. */
+  /** Hand leadership to the best follower; ends in exactly one transfer-ended, which one asked for meanwhile shares. */
   | { readonly type: 'transfer' }
   | { readonly type: 'eager-commit'; readonly eager: boolean };
 

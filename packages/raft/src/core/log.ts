@@ -4,7 +4,16 @@
  */
 
 import { invariant } from './invariant.ts';
-import { logIndex, nextIndex, previousIndex, type Entry, type LogIndex, type Term, type TermMark } from './types.ts';
+import {
+  entryBytes,
+  logIndex,
+  nextIndex,
+  previousIndex,
+  type Entry,
+  type LogIndex,
+  type Term,
+  type TermMark,
+} from './types.ts';
 
 const NO_TERM = 0 as Term;
 
@@ -57,13 +66,14 @@ export class RaftLog {
     invariant(entry.term >= this.lastTerm, 'terms-never-fall-in-the-log', () => `${entry.term} after ${this.lastTerm}`);
     if (entry.term !== this.lastTerm) this.#marks.push({ term: entry.term, firstIndex: entry.index });
     this.#tail.push(entry);
-    this.#tailBytes += entry.data.length;
+    this.#tailBytes += entryBytes(entry);
     this.#lastIndex = entry.index;
   }
 
   truncateFrom(index: LogIndex): void {
     while (this.#lastIndex >= index) {
-      if (this.#lastIndex >= this.#tailFirst) this.#tailBytes -= this.#tail.pop()?.data.length ?? 0;
+      const last = this.#lastIndex >= this.#tailFirst ? this.#tail.pop() : undefined;
+      if (last !== undefined) this.#tailBytes -= entryBytes(last);
       this.#lastIndex = previousIndex(this.#lastIndex);
     }
     if (this.#tailFirst > this.#lastIndex + 1) this.#clearTail();
@@ -80,7 +90,7 @@ export class RaftLog {
     for (let position = first; position <= end; position += 1) {
       const entry = this.#tail[position];
       invariant(entry !== undefined, 'tail-is-whole');
-      bytes += entry.data.length;
+      bytes += entryBytes(entry);
       if (entries.length > 0 && bytes > maxBytes) break;
       entries.push(entry);
     }
@@ -90,7 +100,8 @@ export class RaftLog {
   /** Drops entries up to `index` (applied and durable) from memory, oldest first, while the tail is over its limit. */
   shrinkTail(index: LogIndex): void {
     while (this.#tailBytes > this.#tailBytesMax && this.#tailFirst <= index) {
-      this.#tailBytes -= this.#tail[this.#dropped]?.data.length ?? 0;
+      const oldest = this.#tail[this.#dropped];
+      if (oldest !== undefined) this.#tailBytes -= entryBytes(oldest);
       this.#tail[this.#dropped] = undefined;
       this.#dropped += 1;
       this.#tailFirst = nextIndex(this.#tailFirst);

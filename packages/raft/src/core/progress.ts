@@ -21,8 +21,11 @@ export class Progress {
   /** Its next entries are being read from disk. */
   reading = false;
   connected = false;
-  /** Heard from since the last check of the quorum. */
+  /** Heard from since the last check of the quorum, and between the two before it. */
   active = true;
+  wasActive = true;
+  /** Looks, a heartbeat interval apart, that found an append unanswered and none answered in between. */
+  unansweredLooks = 0;
   /** The last heartbeat round that it answered. */
   round = 0;
   eagerCommit = false;
@@ -35,6 +38,11 @@ export class Progress {
     this.next = next;
   }
 
+  /** Whether an append is under way. */
+  get unanswered(): boolean {
+    return this.probing || this.#inflight.length > 0;
+  }
+
   get inflightMessages(): number {
     return this.#inflight.length;
   }
@@ -44,6 +52,7 @@ export class Progress {
   }
 
   sent(lastIndex: LogIndex, bytes: number): void {
+    if (!this.unanswered) this.unansweredLooks = 0;
     if (this.mode === 'probe') {
       this.probing = true;
       return;
@@ -56,6 +65,7 @@ export class Progress {
   /** True when it moved. */
   acknowledged(index: LogIndex): boolean {
     const moved = index > this.match;
+    const before = this.#inflight.length;
     this.match = maxIndex(this.match, index);
     this.next = maxIndex(this.next, nextIndex(this.match));
     if (this.mode === 'probe') {
@@ -66,6 +76,7 @@ export class Progress {
     while (this.#inflight.length > 0 && (this.#inflight[0]?.lastIndex ?? 0) <= index) {
       this.#inflightBytes -= this.#inflight.shift()?.bytes ?? 0;
     }
+    if (this.#inflight.length < before) this.unansweredLooks = 0;
     invariant(this.match < this.next, 'match-is-below-next');
     return moved;
   }
@@ -75,6 +86,7 @@ export class Progress {
     this.mode = 'probe';
     this.probing = false;
     this.next = maxIndex(next, nextIndex(this.match));
+    this.unansweredLooks = 0;
     this.#inflight = [];
     this.#inflightBytes = 0;
   }

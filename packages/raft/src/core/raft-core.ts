@@ -28,6 +28,7 @@ import {
   progressOf,
   replicate,
   sendCommitNews,
+  tickRetries,
 } from './replication.ts';
 import { becomeFollower } from './role.ts';
 import { continueTransfer, onTransfer, tickTransfer } from './transfer.ts';
@@ -118,6 +119,7 @@ export class RaftCore {
     }
     core.heartbeatElapsedMs += elapsedMs;
     core.quorumElapsedMs += elapsedMs;
+    tickRetries(core, elapsedMs);
     tickTransfer(core, elapsedMs);
   }
 
@@ -204,7 +206,10 @@ export class RaftCore {
   #onDeadline(): void {
     const core = this.#core;
     if (core.role !== 'leader') {
-      if (core.electionElapsedMs >= core.electionTimeoutMs) startPreVote(core);
+      if (core.electionElapsedMs < core.electionTimeoutMs) return;
+      // On a slow disk one more term would only make it wait for one more write.
+      if (core.role === 'candidate' && !core.hardStatePersisted) core.resetElectionTimer();
+      else startPreVote(core);
       return;
     }
     if (core.quorumElapsedMs >= core.config.electionTimeoutMs) this.#checkQuorum();
@@ -219,6 +224,7 @@ export class RaftCore {
     for (const peer of core.peers) {
       const progress = progressOf(core, peer);
       if (progress.active) active += 1;
+      progress.wasActive = progress.active;
       progress.active = false;
     }
     if (active < core.quorum) becomeFollower(core, core.term, NO_SERVER);

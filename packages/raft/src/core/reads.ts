@@ -5,8 +5,8 @@
 
 import type { CoreState } from './core-state.ts';
 import { quorumValue } from './quorum.ts';
-import { hearFollower, progressOf } from './replication.ts';
-import { logIndex, minIndex, type Message, type ServerId } from './types.ts';
+import { hearFollower, progressOf, retryUnanswered } from './replication.ts';
+import { maxIndex, minIndex, type Message, type ServerId } from './types.ts';
 
 type Of<T extends Message['type']> = Extract<Message, { type: T }>;
 
@@ -44,8 +44,7 @@ export function onHeartbeatResponse(core: CoreState, from: ServerId, message: Of
   const progress = hearFollower(core, from, message.term);
   if (progress === undefined) return;
   progress.eagerCommit = message.eagerCommit;
-  // The heartbeat went and came on the same connections as the probe, so the probe or its answer is lost.
-  if (progress.mode === 'probe' && message.round > progress.round) progress.probing = false;
+  retryUnanswered(core, from, progress);
   if (message.round > progress.round) progress.round = message.round;
   confirmReads(core);
 }
@@ -56,7 +55,7 @@ function sendHeartbeats(core: CoreState): void {
     const progress = progressOf(core, peer);
     if (!progress.connected) continue;
     const commit = minIndex(progress.match, core.commit);
-    progress.sentCommit = progress.sentCommit > commit ? progress.sentCommit : commit;
+    progress.sentCommit = maxIndex(progress.sentCommit, commit);
     core.send(peer, { type: 'heartbeat', term: core.term, commit, round: core.round });
   }
 }
@@ -66,6 +65,6 @@ function confirmReads(core: CoreState): void {
   const confirmed = quorumValue([...rounds, core.round]);
   while ((core.readRounds[0]?.round ?? Infinity) <= confirmed) {
     const read = core.readRounds.shift();
-    if (read !== undefined) core.effect({ type: 'read-ready', tickets: read.tickets, index: logIndex(read.index) });
+    if (read !== undefined) core.effect({ type: 'read-ready', tickets: read.tickets, index: read.index });
   }
 }

@@ -6,9 +6,12 @@ import type { Progress } from './progress.ts';
 import { quorumValue } from './quorum.ts';
 import { becomeFollower } from './role.ts';
 import {
+  ENTRY_OVERHEAD_BYTES,
   EntryType,
   NO_SERVER,
+  entryBytes,
   logIndex,
+  maxIndex,
   minIndex,
   nextIndex,
   previousIndex,
@@ -21,6 +24,9 @@ import {
 
 type Of<T extends Message['type']> = Extract<Message, { type: T }>;
 
+/** Of looks an interval apart; with two, one whole interval has passed since the append was sent. */
+const UNANSWERED_LOOKS = 2;
+
 export function onPropose(core: CoreState, commands: readonly Uint8Array[]): void {
   const reason =
     core.role !== 'leader' ? 'not-leader' : core.transferElapsedMs !== undefined ? 'transferring' : undefined;
@@ -29,22 +35,36 @@ export function onPropose(core: CoreState, commands: readonly Uint8Array[]): voi
     return;
   }
   for (const [position, data] of commands.entries()) {
-    if (core.uncommittedBytes > 0 && core.uncommittedBytes + data.length > core.config.maxUncommittedBytes) {
+    const bytes = data.length + ENTRY_OVERHEAD_BYTES;
+    if (core.uncommittedBytes > 0 && core.uncommittedBytes + bytes > core.config.maxUncommittedBytes) {
       // In order: what comes behind a refused proposal is refused too.
       core.effect({ type: 'proposals-rejected', commands: commands.slice(position), reason: 'overloaded' });
       return;
     }
-    core.uncommittedBytes += data.length;
+    core.uncommittedBytes += bytes;
     core.appendEntry({ index: nextIndex(core.log.lastIndex), term: core.term, type: EntryType.command, data });
   }
 }
 
 /** Sends each peer what it lacks and may have; at the end of a group, so that a turn's proposals are one message. */
 export function replicate(core: CoreState): void {
+  const cut = sharedCut(core);
   for (const peer of core.peers) {
     const progress = progressOf(core, peer);
-    if (progress.connected) sendAppends(core, peer, progress);
+    if (progress.connected) sendAppends(core, peer, progress, cut);
   }
+}
+
+type Cut = (from: LogIndex) => readonly Entry[] | undefined;
+
+/** Peers that are equally far get the same array, so that the driver encodes it once. */
+function sharedCut(core: CoreState): Cut {
+  let last: { readonly from: LogIndex; readonly entries: readonly Entry[] | undefined } | undefined;
+  return (from) => {
+    if (last?.from !== from)
+      last = { from, entries: core.log.slice(from, core.log.lastIndex, core.config.maxAppendBytes) };
+    return last.entries;
+  };
 }
 
 /** Tells the peers that want to know at once, when no append has told them in this group. */
@@ -85,6 +105,29 @@ export function onEntriesRead(core: CoreState, peer: ServerId, term: Term, entri
   progress.reading = false;
   if (!progress.connected || entries[0]?.index !== progress.next || !hasRoom(core, progress)) return;
   sendAppend(core, peer, progress, entries);
+}
+
+/** Counts, once a heartbeat interval, which peers owe an answer to an append. */
+export function tickRetries(core: CoreState, elapsedMs: number): void {
+  core.retryElapsedMs += elapsedMs;
+  if (core.retryElapsedMs < core.config.heartbeatMs) return;
+  core.retryElapsedMs = 0;
+  for (const peer of core.peers) {
+    const progress = progressOf(core, peer);
+    if (progress.unanswered) progress.unansweredLooks += 1;
+  }
+}
+
+/**
+ * Appends and answers may get lost without a connection of ours being the one that closed. A peer that lives and has owed an answer
+ * for an interval is asked again: a probe is repeated; in replicate an empty append behind all that was sent makes it acknowledge
+ * everything at once, or refuse, which shows the gap. A slow disk costs it one empty append an interval.
+ */
+export function retryUnanswered(core: CoreState, peer: ServerId, progress: Progress): void {
+  if (progress.unansweredLooks < UNANSWERED_LOOKS || !progress.connected) return;
+  progress.unansweredLooks = 0;
+  if (progress.mode === 'probe') progress.probing = false;
+  else sendAppendAt(core, peer, previousIndex(progress.next), []);
 }
 
 export function onPersisted(core: CoreState): void {
@@ -130,10 +173,16 @@ function advanceLeaderCommit(core: CoreState): void {
   core.advanceCommit(index);
 }
 
+/** Bytes of this leadership's proposals that a commit `upTo` covers; all of them are in memory, since none was applied. */
 function committedBytes(core: CoreState, upTo: LogIndex): number {
-  const entries = core.log.slice(nextIndex(core.commit), upTo, Infinity) ?? [];
+  const entries = core.log.slice(nextIndex(maxIndex(core.commit, core.noopIndex)), upTo, Infinity);
+  invariant(entries !== undefined, 'entries-that-are-not-committed-are-in-memory');
+  return totalBytes(entries);
+}
+
+function totalBytes(entries: readonly Entry[]): number {
   let bytes = 0;
-  for (const entry of entries) if (entry.term === core.term) bytes += entry.data.length;
+  for (const entry of entries) bytes += entryBytes(entry);
   return bytes;
 }
 
@@ -144,11 +193,10 @@ function hasRoom(core: CoreState, progress: Progress): boolean {
   );
 }
 
-function sendAppends(core: CoreState, peer: ServerId, progress: Progress): void {
+function sendAppends(core: CoreState, peer: ServerId, progress: Progress, cut: Cut): void {
   while (!progress.reading && hasRoom(core, progress)) {
-    const probeEmpty = progress.mode === 'probe';
-    if (progress.next > core.log.lastIndex && !probeEmpty) return;
-    const entries = core.log.slice(progress.next, core.log.lastIndex, core.config.maxAppendBytes);
+    if (progress.next > core.log.lastIndex && progress.mode !== 'probe') return;
+    const entries = cut(progress.next);
     if (entries === undefined) {
       requestEntries(core, peer, progress);
       return;
@@ -159,14 +207,16 @@ function sendAppends(core: CoreState, peer: ServerId, progress: Progress): void 
 
 function sendAppend(core: CoreState, peer: ServerId, progress: Progress, entries: readonly Entry[]): void {
   const prevIndex = previousIndex(progress.next);
+  sendAppendAt(core, peer, prevIndex, entries);
+  const lastIndex = logIndex(prevIndex + entries.length);
+  progress.sent(lastIndex, totalBytes(entries));
+  if (progress.mode === 'replicate') progress.sentCommit = minIndex(core.commit, lastIndex);
+}
+
+function sendAppendAt(core: CoreState, peer: ServerId, prevIndex: LogIndex, entries: readonly Entry[]): void {
   const prevTerm = core.log.termAt(prevIndex);
   invariant(prevTerm !== undefined, 'the-entry-before-an-append-is-known');
   core.send(peer, { type: 'append', term: core.term, prevIndex, prevTerm, commit: core.commit, entries });
-  let bytes = 0;
-  for (const entry of entries) bytes += entry.data.length;
-  const lastIndex = logIndex(prevIndex + entries.length);
-  progress.sent(lastIndex, bytes);
-  if (progress.mode === 'replicate') progress.sentCommit = minIndex(core.commit, lastIndex);
 }
 
 function requestEntries(core: CoreState, peer: ServerId, progress: Progress): void {

@@ -28,14 +28,13 @@ export function becomePreCandidate(core: CoreState): void {
   core.resetElectionTimer();
 }
 
-export function becomeCandidate(core: CoreState, transfer: boolean): void {
+export function becomeCandidate(core: CoreState): void {
   invariant(core.role !== 'leader', 'a-leader-does-not-stand');
   core.setHardState((core.term + 1) as Term, core.config.id);
   core.statusChanged();
   core.role = 'candidate';
   core.leader = NO_SERVER;
   core.votes.clear();
-  core.transferElection = transfer;
   core.resetElectionTimer();
 }
 
@@ -50,7 +49,7 @@ export function becomeLeader(core: CoreState): void {
   core.heartbeatElapsedMs = core.config.heartbeatMs;
   core.quorumElapsedMs = 0;
   core.uncommittedBytes = 0;
-  core.roundInFlight = 0;
+  core.retryElapsedMs = 0;
   core.transferElapsedMs = undefined;
   core.transferTarget = NO_SERVER;
   const connected = new Map([...core.progress].map(([peer, progress]) => [peer, progress.connected]));

@@ -12,7 +12,7 @@ export function onTransfer(core: CoreState): void {
   if (core.transferElapsedMs !== undefined) return;
   const candidates = core.peers
     .map((peer) => ({ peer, progress: progressOf(core, peer) }))
-    .filter(({ progress }) => progress.connected && progress.active)
+    .filter(({ progress }) => progress.connected && (progress.active || progress.wasActive))
     .toSorted((a, b) => b.progress.match - a.progress.match || a.peer - b.peer);
   const target = candidates[0]?.peer;
   if (target === undefined) {

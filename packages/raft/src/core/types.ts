@@ -72,6 +72,14 @@ export interface Entry {
   readonly data: Uint8Array;
 }
 
+/** What an entry costs in memory and in frames beside its data; without it a limit in bytes would not bound empty entries. */
+export const ENTRY_OVERHEAD_BYTES = 64;
+
+/** What an entry counts for in every limit of bytes. */
+export function entryBytes(entry: Entry): number {
+  return entry.data.length + ENTRY_OVERHEAD_BYTES;
+}
+
 /** What must be durable before a message reveals it. */
 export interface HardState {
   readonly term: Term;

@@ -1,6 +1,7 @@
 /**
  * A cluster of bare cores in virtual time: disks that complete late and forget what was not written when they crash, a network
- * that delays, drops, repeats and reorders. After every step it checks what Raft promises.
+ * that delays, drops, repeats and reorders. After every step it checks what Raft promises, and that every proposal, read and
+ * transfer has one outcome; a broken promise is thrown.
  */
 
 import {
@@ -33,7 +34,9 @@ export interface ClusterOptions {
   readonly delayMs?: readonly [number, number];
   readonly diskMs?: readonly [number, number];
   /** Changes what a server does with an effect; for mutants. */
-  readonly tamper?: (effect: Effect) => Effect | undefined;
+  readonly tamper?: (effect: Effect, node: Node, cluster: CoreCluster) => Effect | undefined;
+  /** Changes what a server hears; for mutants. */
+  readonly tamperEvent?: (event: RaftEvent, node: Node, cluster: CoreCluster) => readonly RaftEvent[];
 }
 
 interface Disk {
@@ -54,6 +57,7 @@ export interface Node {
   up: boolean;
   paused: boolean;
   incarnation: number;
+  timerAt: number;
   persistedSeq: number;
   pendingWrites: Extract<Effect, { type: 'persist' }>[];
   writing: boolean;
@@ -61,8 +65,19 @@ export interface Node {
   applied: Entry[];
   appliedIndex: number;
   inbox: RaftEvent[];
+  /** What was committed anywhere when the read was asked; until it has its outcome. */
+  pendingReads: Map<number, number>;
   reads: Map<number, LogIndex | string>;
+  transferPending: boolean;
   transferOutcomes: string[];
+}
+
+/** What was asked of a server that was then in this term of this life. */
+export interface Proposal {
+  readonly server: ServerId;
+  readonly incarnation: number;
+  readonly term: number;
+  rejected: string | undefined;
 }
 
 interface Scheduled {
@@ -70,6 +85,8 @@ interface Scheduled {
   readonly order: number;
   readonly run: () => void;
 }
+
+const DELAY_MS = [0.2, 5] as const;
 
 export class BrokenPromise extends Error {}
 
@@ -80,9 +97,11 @@ export class CoreCluster {
   now = 0;
   readonly committed: Entry[] = [];
   readonly leaders = new Map<number, ServerId>();
-  readonly rejected: { readonly server: ServerId; readonly command: Uint8Array; readonly reason: string }[] = [];
+  /** By command, which must be used once. */
+  readonly proposals = new Map<string, Proposal>();
   readonly messages: { readonly from: ServerId; readonly to: ServerId; readonly message: Message }[] = [];
   recordMessages = false;
+  steps = 0;
   #queue: Scheduled[] = [];
   #order = 0;
   #random: () => number;
@@ -137,20 +156,42 @@ export class CoreCluster {
     }
   }
 
-  heal(): void {
+  /** Asks for a transfer, unless one is still waiting for its outcome. */
+  transfer(id: number): void {
+    const node = this.node(id);
+    if (node.up && !node.transferPending && !node.inbox.some(({ type }) => type === 'transfer')) {
+      this.event(id, { type: 'transfer' });
+    }
+  }
+
+  /** Messages pass again. `reconnected`: as new connections, otherwise nobody is told that some were lost. */
+  heal(reconnected = true): void {
     this.#cuts.clear();
+    if (!reconnected) return;
     for (const node of this.nodes) if (node.up) this.#connectAll(node);
   }
 
   /** Everything that was not durable is gone. `refused`: the others see that the process is gone. */
   crash(id: number, refused = false): void {
     const node = this.node(id);
+    if (!node.up) return;
     node.up = false;
     node.incarnation += 1;
+    // A write under way may have reached the disk, unheard of.
+    const underWay = node.pendingWrites[0];
+    if (node.writing && underWay !== undefined && this.#random() < 0.5) writeTo(node.disk, underWay);
     for (const other of this.nodes) {
       if (other === node || !other.up) continue;
       this.event(other.id, { type: 'peer-disconnected', peer: node.id });
-      if (refused) this.event(other.id, { type: 'peer-refused', peer: node.id });
+      if (!refused) continue;
+      // A connection closes behind all that was sent on it, and only then is a refusal believed.
+      const [, slowestMs] = this.options.delayMs ?? DELAY_MS;
+      const { incarnation } = other;
+      this.#schedule(slowestMs, () => {
+        if (other.up && other.incarnation === incarnation && !node.up) {
+          this.event(other.id, { type: 'peer-refused', peer: node.id });
+        }
+      });
     }
   }
 
@@ -174,7 +215,6 @@ export class CoreCluster {
     if (!node.paused) return;
     node.paused = false;
     this.#turnSoon(node);
-    this.#armDeadline(node);
   }
 
   /** Runs until the condition holds; false when it does not within `maxMs`. */
@@ -213,6 +253,7 @@ export class CoreCluster {
       up: true,
       paused: false,
       incarnation,
+      timerAt: Infinity,
       persistedSeq: 0,
       pendingWrites: [],
       writing: false,
@@ -220,7 +261,9 @@ export class CoreCluster {
       applied: [],
       appliedIndex: 0,
       inbox: [],
+      pendingReads: new Map(),
       reads: new Map(),
+      transferPending: false,
       transferOutcomes: [],
     };
     this.#armDeadline(node);
@@ -235,26 +278,86 @@ export class CoreCluster {
     this.#schedule(0, () => this.#turn(node));
   }
 
+  /** One timer a server, only ever moved to an earlier time. */
   #armDeadline(node: Node): void {
     const { incarnation } = node;
-    this.#schedule(Math.max(0, node.core.deadline - this.now), () => {
-      if (node.incarnation !== incarnation || !node.up || node.paused) return;
+    const at = Math.max(this.now, node.core.deadline);
+    if (node.timerAt <= at) return;
+    node.timerAt = at;
+    this.#schedule(at - this.now, () => {
+      if (node.incarnation !== incarnation || node.timerAt !== at) return;
+      node.timerAt = Infinity;
       this.#turn(node);
-      this.#armDeadline(node);
     });
   }
 
   #turn(node: Node): void {
     if (!node.up || node.paused || this.nodes[node.id - 1] !== node) return;
-    const events = node.inbox;
+    const { tamper, tamperEvent } = this.options;
+    const arrived = node.inbox;
     node.inbox = [];
-    if (this.now >= node.core.deadline) events.push({ type: 'deadline' });
+    if (this.now >= node.core.deadline) arrived.push({ type: 'deadline' });
+    for (const event of arrived) this.#note(node, event);
+    const events = tamperEvent === undefined ? arrived : arrived.flatMap((event) => tamperEvent(event, node, this));
     const effects = node.core.step(events, this.now);
     for (const effect of effects) {
-      const real = this.options.tamper === undefined ? effect : this.options.tamper(effect);
+      const real = tamper === undefined ? effect : tamper(effect, node, this);
       if (real !== undefined) this.#perform(node, real);
     }
     this.#checkNode(node);
+    this.#armDeadline(node);
+    this.steps += 1;
+  }
+
+  /** Remembers what will have to have an outcome. */
+  #note(node: Node, event: RaftEvent): void {
+    if (event.type === 'read-index') node.pendingReads.set(event.ticket, this.committed.length);
+    if (event.type === 'transfer') node.transferPending = true;
+    if (event.type !== 'propose') return;
+    for (const command of event.commands) {
+      const text = decode(command);
+      if (this.proposals.has(text)) throw new Error(`"${text}" is proposed twice`);
+      const { incarnation } = node;
+      this.proposals.set(text, { server: node.id, incarnation, term: node.core.status.term, rejected: undefined });
+    }
+  }
+
+  /** Linearizability: what was committed anywhere before the read was asked is at or below the index that it got. */
+  settleRead(node: Node, ticket: number, outcome: LogIndex | string): void {
+    const committedBefore = node.pendingReads.get(ticket);
+    if (committedBefore === undefined) throw new BrokenPromise(`read ${ticket} has a second outcome`);
+    if (typeof outcome === 'number' && outcome < committedBefore) {
+      throw new BrokenPromise(`a read got ${outcome} when ${committedBefore} was committed before it`);
+    }
+    node.pendingReads.delete(ticket);
+    node.reads.set(ticket, outcome);
+  }
+
+  #reject(command: Uint8Array, reason: string): void {
+    const proposal = this.proposals.get(decode(command));
+    if (proposal === undefined || proposal.rejected !== undefined) throw new BrokenPromise('rejected twice');
+    proposal.rejected = reason;
+  }
+
+  /** In a cluster that serves again and is at rest, nothing waits any more. */
+  checkOutcomes(): void {
+    for (const node of this.nodes) {
+      if (node.pendingReads.size > 0) throw new BrokenPromise(`reads of server ${node.id} have no outcome`);
+      if (node.transferPending) throw new BrokenPromise(`a transfer of server ${node.id} has no outcome`);
+    }
+    const committed = new Set(this.committed.map(({ data }) => decode(data)));
+    const commands = this.committed.filter(({ data }) => data.length > 0);
+    if (commands.length !== new Set(commands.map(({ data }) => decode(data))).size) {
+      throw new BrokenPromise('a command is committed twice');
+    }
+    for (const [text, { server, incarnation, term: asked, rejected }] of this.proposals) {
+      if (rejected !== undefined && committed.has(text))
+        throw new BrokenPromise(`"${text}" was rejected and committed`);
+      if (rejected !== undefined || committed.has(text)) continue;
+      const node = this.node(server);
+      const leadershipLost = node.incarnation !== incarnation || node.core.status.term > asked;
+      if (!leadershipLost) throw new BrokenPromise(`"${text}" has no outcome`);
+    }
   }
 
   #perform(node: Node, effect: Effect): void {
@@ -274,13 +377,13 @@ export class CoreCluster {
         this.#apply(node, effect.upTo);
         return;
       case 'read-ready':
-        for (const ticket of effect.tickets) node.reads.set(ticket, effect.index);
+        for (const ticket of effect.tickets) this.settleRead(node, ticket, effect.index);
         return;
       case 'read-rejected':
-        for (const ticket of effect.tickets) node.reads.set(ticket, effect.reason);
+        for (const ticket of effect.tickets) this.settleRead(node, ticket, effect.reason);
         return;
       case 'proposals-rejected':
-        for (const command of effect.commands) this.rejected.push({ server: node.id, command, reason: effect.reason });
+        for (const command of effect.commands) this.#reject(command, effect.reason);
         return;
       case 'read-entries': {
         const entries = node.disk.entries.slice(effect.from - 1, Math.min(effect.to, effect.from + 20));
@@ -292,6 +395,8 @@ export class CoreCluster {
         return;
       }
       case 'transfer-ended':
+        if (!node.transferPending) throw new BrokenPromise('a transfer has a second outcome');
+        node.transferPending = false;
         node.transferOutcomes.push(effect.outcome);
         return;
       case 'status-changed':
@@ -308,9 +413,7 @@ export class CoreCluster {
       if (node.incarnation !== incarnation) return;
       node.writing = false;
       node.pendingWrites.shift();
-      if (next.hardState !== undefined) node.disk.hardState = next.hardState;
-      if (next.truncateFrom !== undefined) node.disk.entries.length = next.truncateFrom - 1;
-      node.disk.entries.push(...next.entries);
+      writeTo(node.disk, next);
       node.persistedSeq = next.seq;
       node.inbox.push({ type: 'persisted', seq: next.seq });
       this.#write(node);
@@ -326,7 +429,7 @@ export class CoreCluster {
     if (this.#cuts.has(`${from.id}>${to}`) || this.#random() < (this.options.loss ?? 0)) return;
     const copies = this.#random() < (this.options.repeat ?? 0) ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
-      this.#schedule(this.#between(this.options.delayMs ?? [0.2, 5]), () => {
+      this.#schedule(this.#between(this.options.delayMs ?? DELAY_MS), () => {
         const node = this.node(to);
         if (!node.up) return;
         node.inbox.push({ type: 'message', from: from.id, message });
@@ -418,6 +521,22 @@ export class CoreCluster {
       parent = least;
     }
   }
+}
+
+function writeTo(disk: Disk, { hardState, truncateFrom, entries }: Extract<Effect, { type: 'persist' }>): void {
+  if (hardState !== undefined) disk.hardState = hardState;
+  if (truncateFrom !== undefined) {
+    if (truncateFrom > disk.entries.length) throw new BrokenPromise('a truncation beyond the end of the log');
+    disk.entries.length = truncateFrom - 1;
+  }
+  for (const entry of entries) {
+    if (entry.index !== disk.entries.length + 1) throw new BrokenPromise('a write leaves a gap in the log');
+    disk.entries.push(entry);
+  }
+}
+
+function decode(data: Uint8Array): string {
+  return new TextDecoder().decode(data);
 }
 
 function before(a: Scheduled | undefined, b: Scheduled | undefined): boolean {

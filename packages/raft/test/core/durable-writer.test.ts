@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { NO_SERVER, logIndex, serverId, term, type Effect, type WriteSeq } from '../../src/core/index.ts';
+import { DurableWriter } from '../../src/durable-writer.ts';
+import type { LogStore, WriteBatch } from '../../src/log-store/log-store.ts';
+import { entry } from './support/scripted-core.ts';
+
+type Persist = Extract<Effect, { type: 'persist' }>;
+
+interface State {
+  hardState: unknown;
+  readonly log: string[];
+}
+
+const fresh = (): State => ({ hardState: undefined, log: [] });
+
+/** As a log store would, and as strict: no gap, and no cut beyond the end by more than nothing. */
+function write(state: State, { hardState, truncateFrom, entries }: WriteBatch | Persist): void {
+  if (hardState !== undefined) state.hardState = hardState;
+  if (truncateFrom !== undefined) state.log.length = Math.min(state.log.length, truncateFrom - 1);
+  for (const { index, term: of } of entries) {
+    expect(index).toBe(state.log.length + 1);
+    state.log.push(`${index}@${of}`);
+  }
+}
+
+/** A store whose writes end when told to. */
+class ManualStore implements LogStore {
+  readonly durable = { hardState: { term: term(0), votedFor: NO_SERVER }, lastIndex: logIndex(0), terms: [] };
+  readonly state = fresh();
+  writes = 0;
+  end: ((error?: Error) => void) | undefined;
+
+  write(batch: WriteBatch): Promise<void> {
+    expect(this.end).toBeUndefined();
+    this.writes += 1;
+    return new Promise((resolve, reject) => {
+      this.end = (error) => {
+        this.end = undefined;
+        if (error !== undefined) {
+          reject(error);
+          return;
+        }
+        write(this.state, batch);
+        resolve();
+      };
+    });
+  }
+
+  async read(): Promise<never[]> {
+    return [];
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Streams of writes as a core makes them: each follows from the log that the ones before leave. */
+const streams = fc
+  .array(fc.record({ cut: fc.option(fc.nat(5)), add: fc.nat(4), vote: fc.boolean(), endWrite: fc.boolean() }), {
+    maxLength: 40,
+  })
+  .map((draws) => {
+    let length = 0;
+    return draws.map(({ cut, add, vote, endWrite }, position) => {
+      const truncateFrom = cut === null || length === 0 ? undefined : logIndex(Math.max(1, length - cut));
+      if (truncateFrom !== undefined) length = truncateFrom - 1;
+      const entries = Array.from({ length: add }, (_, at) => entry(length + 1 + at, position + 1));
+      length += add;
+      const hardState = vote ? { term: term(position + 1), votedFor: serverId(1) } : undefined;
+      const effect: Persist = { type: 'persist', seq: (position + 1) as WriteSeq, hardState, truncateFrom, entries };
+      return { effect, endWrite };
+    });
+  });
+
+const settled = async () => {
+  for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+};
+
+describe('group commit', () => {
+  it('leaves the disk as if each write had been made alone, and tells what is durable', async () => {
+    await fc.assert(
+      fc.asyncProperty(streams, async (stream) => {
+        const store = new ManualStore();
+        const expected = fresh();
+        let durable = 0;
+        const check = (seq: number) => {
+          for (; durable < seq; durable += 1) write(expected, stream[durable]?.effect ?? { entries: [] });
+          expect(store.state).toEqual(expected);
+        };
+        const writer = new DurableWriter(store, check, (error) => expect(error).toBeUndefined());
+        for (const { effect, endWrite } of stream) {
+          writer.persist(effect);
+          if (!endWrite) continue;
+          store.end?.();
+          await settled();
+        }
+        while (store.end !== undefined) {
+          store.end();
+          await settled();
+        }
+        expect(durable).toBe(stream.length);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('has one write under way and makes everything that comes meanwhile the next one', async () => {
+    const store = new ManualStore();
+    const told: number[] = [];
+    const writer = new DurableWriter(
+      store,
+      (seq) => told.push(seq),
+      () => undefined,
+    );
+    for (let seq = 1; seq <= 100; seq += 1) writer.persist(persist(seq));
+    store.end?.();
+    await settled();
+    store.end?.();
+    await settled();
+    expect(store.writes).toBe(2);
+    expect(told).toEqual([1, 100]);
+  });
+
+  it('does not change the effects that it was given', async () => {
+    const store = new ManualStore();
+    const writer = new DurableWriter(
+      store,
+      () => undefined,
+      () => undefined,
+    );
+    const effects = [1, 2, 3].map(persist);
+    for (const effect of effects) writer.persist(effect);
+    expect(effects.map(({ entries }) => entries.length)).toEqual([1, 1, 1]);
+  });
+});
+
+function persist(seq: number): Persist {
+  return {
+    type: 'persist',
+    seq: seq as WriteSeq,
+    hardState: undefined,
+    truncateFrom: undefined,
+    entries: [entry(seq, 1)],
+  };
+}
+
+describe('a failed write', () => {
+  it('is told once, and nothing is written or told durable after it', async () => {
+    const store = new ManualStore();
+    const errors: unknown[] = [];
+    const told: number[] = [];
+    const writer = new DurableWriter(
+      store,
+      (seq) => told.push(seq),
+      (error) => errors.push(error),
+    );
+    writer.persist(persist(1));
+    writer.persist(persist(2));
+    const failure = new Error('the disk is gone');
+    store.end?.(failure);
+    await settled();
+    writer.persist(persist(3));
+    await settled();
+    expect(errors).toEqual([failure]);
+    expect(told).toEqual([]);
+    expect(store.writes).toBe(1);
+    await writer.stop();
+  });
+});

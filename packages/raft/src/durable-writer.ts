@@ -3,7 +3,7 @@
  * final: nothing is known of what the disk holds after it.
  */
 
-import type { Effect, HardState, LogIndex, WriteSeq, Entry } from './core/index.ts';
+import { minIndex, type Effect, type Entry, type HardState, type LogIndex, type WriteSeq } from './core/index.ts';
 import type { LogStore, WriteBatch } from './log-store/log-store.ts';
 
 type Persist = Extract<Effect, { type: 'persist' }>;
@@ -12,7 +12,7 @@ interface Gathered {
   seq: WriteSeq;
   hardState: HardState | undefined;
   truncateFrom: LogIndex | undefined;
-  entries: readonly Entry[];
+  entries: Entry[];
 }
 
 export class DurableWriter {
@@ -30,7 +30,8 @@ export class DurableWriter {
   }
 
   persist(effect: Persist): void {
-    this.#next = this.#next === undefined ? effect : merge(this.#next, effect);
+    if (this.#next === undefined) this.#next = { ...effect, entries: [...effect.entries] };
+    else merge(this.#next, effect);
     if (this.#writing === undefined && !this.#failed) this.#write();
   }
 
@@ -66,18 +67,15 @@ export class DurableWriter {
 }
 
 /** Both in order as one: what the second removes of the first is never written. */
-function merge(first: Gathered, second: Persist): Gathered {
-  const cut = second.truncateFrom;
-  const kept = cut === undefined ? first.entries : first.entries.filter((entry) => entry.index < cut);
-  const cutsBelow = cut !== undefined && kept.length === 0;
-  return {
-    seq: second.seq,
-    hardState: second.hardState ?? first.hardState,
-    truncateFrom: cutsBelow ? lower(first.truncateFrom, cut) : first.truncateFrom,
-    entries: kept.length === 0 ? second.entries : [...kept, ...second.entries],
-  };
-}
-
-function lower(a: LogIndex | undefined, b: LogIndex): LogIndex {
-  return a !== undefined && a < b ? a : b;
+function merge(gathered: Gathered, { seq, hardState, truncateFrom, entries }: Persist): void {
+  gathered.seq = seq;
+  gathered.hardState = hardState ?? gathered.hardState;
+  if (truncateFrom !== undefined) {
+    while ((gathered.entries.at(-1)?.index ?? 0) >= truncateFrom) gathered.entries.pop();
+    // What is left of the gathered entries lies before the cut, so the disk has nothing that the cut would remove.
+    if (gathered.entries.length === 0)
+      gathered.truncateFrom = minIndex(gathered.truncateFrom ?? truncateFrom, truncateFrom);
+  }
+  // One by one: a spread would put a large batch on the stack.
+  for (const entry of entries) gathered.entries.push(entry);
 }

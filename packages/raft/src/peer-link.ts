@@ -21,6 +21,8 @@ const RETRY_MIN_MS = 20;
 const RETRY_MAX_MS = 500;
 /** A connection that closes sooner was probably refused by the peer's hello check. */
 const LASTING_MS = 1_000;
+/** A turn's items go as one frame up to about this; the receiver's bound leaves room for one large item more. */
+const FRAME_BYTES = MAX_PEER_FRAME_BYTES / 4;
 /** Above this the peer does not read; more would only pile up. */
 const HIGH_WATER_BYTES = 32 * 1024 * 1024;
 
@@ -46,6 +48,7 @@ export class PeerLink {
   #retry: Timer | undefined;
   #failures = 0;
   #outbox: Packable[] = [];
+  #outboxBytes = 0;
 
   constructor(
     address: Address,
@@ -83,14 +86,21 @@ export class PeerLink {
   queue(item: Packable): boolean {
     if (this.#connection === undefined || this.#connection.bufferedBytes > HIGH_WATER_BYTES) return false;
     this.#outbox.push(item);
+    this.#outboxBytes += blobBytes(item);
+    if (this.#outboxBytes >= FRAME_BYTES) this.flush();
     return true;
+  }
+
+  /** As queue, for what may only be lost with the connection: a peer that does not read loses the connection. */
+  queueOrClose(item: Packable): void {
+    if (!this.queue(item)) this.#connection?.destroy();
   }
 
   /** Sends all that was queued since the last flush, as one frame. */
   flush(): void {
     if (this.#outbox.length === 0) return;
     const items = this.#outbox;
-    this.#outbox = [];
+    this.#clearOutbox();
     this.#connection?.send(pack(items));
   }
 
@@ -117,14 +127,14 @@ export class PeerLink {
     });
     connection.send(encodeHello(this.#hello));
     this.#connection = connection;
-    this.#outbox = [];
+    this.#clearOutbox();
     this.#events.connected();
   }
 
   #onClose(connection: Connection, reason: string, ageMs: number): void {
     if (this.#connection !== connection) return;
     this.#connection = undefined;
-    this.#outbox = [];
+    this.#clearOutbox();
     this.#logger.info({ peer: this.#hello.to, address: this.#address, reason }, 'connection to peer closed');
     this.#events.disconnected();
     if (ageMs >= LASTING_MS) {
@@ -133,6 +143,11 @@ export class PeerLink {
     } else {
       this.#retryLater();
     }
+  }
+
+  #clearOutbox(): void {
+    this.#outbox = [];
+    this.#outboxBytes = 0;
   }
 
   #onDialFailure(error: unknown): void {
@@ -148,4 +163,12 @@ export class PeerLink {
     this.#retry?.cancel();
     this.#retry = this.#clock.setTimer(ceiling * (0.5 + this.#random.next() / 2), () => this.dial());
   }
+}
+
+/** Only byte strings can be large. */
+function blobBytes(item: Packable): number {
+  if (!Array.isArray(item)) return 0;
+  let bytes = 0;
+  for (const part of item) if (part instanceof Uint8Array) bytes += part.length;
+  return bytes;
 }

@@ -40,6 +40,11 @@ export class PeerListener {
     return this.#clientAddresses.get(peer) ?? '';
   }
 
+  /** Whether the peer has a connection here on which it could be heard. */
+  hears(peer: ServerId): boolean {
+    return this.#connections.has(peer);
+  }
+
   listenOptions(address: Address): ListenOptions {
     return {
       address,

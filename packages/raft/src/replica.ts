@@ -3,6 +3,7 @@
  * its check phase, becomes one step of the core, one durable write, one frame to each peer, and then the applies.
  */
 
+import type { Packable } from '@holdfast/protocol';
 import type { Address, Clock, Connection, Listener, Logger, Network, Random, Timer } from '@holdfast/runtime';
 import {
   DEFAULT_RAFT_LIMITS,
@@ -92,9 +93,11 @@ export class Replica implements ReplicaHandle {
   #frames: InboundFrame[] = [];
   #proposals: Uint8Array[] = [];
   #disconnected: ServerId[] = [];
+  #refused: ServerId[] = [];
   #peersChanged = false;
   #held: HeldSend[] = [];
   #persistedSeq: WriteSeq | undefined;
+  #lastAppend: { readonly entries: readonly Entry[]; readonly item: Packable } | undefined;
 
   #applied: LogIndex = logIndex(0);
   #applyTo: LogIndex = logIndex(0);
@@ -230,7 +233,12 @@ export class Replica implements ReplicaHandle {
     const events = {
       connected: () => this.#event({ type: 'peer-connected', peer: id }),
       disconnected: () => this.#event({ type: 'peer-disconnected', peer: id }),
-      refused: () => this.#event({ type: 'peer-refused', peer: id }),
+      refused: () => {
+        // While it can be heard it lives, whatever its address answers (a wrong one, say, or a firewall).
+        if (this.#listener.hears(id)) return;
+        this.#refused.push(id);
+        this.#schedule();
+      },
     };
     return new PeerLink(address, hello, events, { clock: this.#clock, network, random, logger: this.#logger });
   }
@@ -271,6 +279,7 @@ export class Replica implements ReplicaHandle {
       this.#events.length > 0 ||
       this.#frames.length > 0 ||
       this.#proposals.length > 0 ||
+      this.#refused.length > 0 ||
       (this.#applyTo > this.#applied && !this.#readingForApply)
     );
   }
@@ -283,6 +292,8 @@ export class Replica implements ReplicaHandle {
     }
     if (this.#appliedEvent !== undefined) this.#events.push(this.#appliedEvent);
     this.#appliedEvent = undefined;
+    // Behind the frames of the turn: what the gone leader said last must not bring it back.
+    for (const peer of this.#refused.splice(0)) this.#events.push({ type: 'peer-refused', peer });
     const now = this.#clock.monotonicMs();
     if (now >= this.#core.deadline) this.#events.push({ type: 'deadline' });
     const events = this.#events;
@@ -294,8 +305,9 @@ export class Replica implements ReplicaHandle {
     this.#apply();
     this.#refreshStatus();
     this.#machine.flush();
-    for (const { to, message } of commitNews) this.#links.get(to)?.queue(raftItem(message));
+    for (const { to, message } of commitNews) this.#send(to, message);
     this.#flushLinks();
+    this.#lastAppend = undefined;
     this.#armTimer();
   }
 
@@ -369,7 +381,16 @@ export class Replica implements ReplicaHandle {
   }
 
   #send(to: ServerId, message: Message): void {
-    this.#links.get(to)?.queue(raftItem(message));
+    this.#links.get(to)?.queueOrClose(this.#raftItem(message));
+  }
+
+  /** The core gives peers that are equally far the same array of entries: encoded once. */
+  #raftItem(message: Message): Packable {
+    if (message.type !== 'append' || message.entries.length === 0) return raftItem(message);
+    if (this.#lastAppend?.entries !== message.entries) {
+      this.#lastAppend = { entries: message.entries, item: raftItem(message) };
+    }
+    return this.#lastAppend.item;
   }
 
   #flushLinks(): void {

@@ -1,7 +1,7 @@
 /** Who may hold. One small pure rule a kind of lock; the queue's order is not its business: waiters are asked about from the first on. */
 
 /** What a rule may know of those who hold already. */
-export interface HoldersView {
+interface HoldersView {
   readonly size: number;
 }
 

@@ -13,7 +13,10 @@ export interface Clock {
   monotonicMs(): number;
   /** Milliseconds since the Unix epoch; may jump either way. */
   wallMs(): number;
-  /** Calls `callback` once, not before `delayMs` have passed; late by any amount when the event loop is busy. */
+  /**
+   * Calls `callback` once, not before `delayMs` have passed by the monotonic clock; late by any amount when the event loop is busy,
+   * and never in the present turn. A pending timer keeps the process alive.
+   */
   setTimer(delayMs: number, callback: () => void): Timer;
   /**
    * Calls `callback` in the check phase of the present turn: after every socket that was readable has been read.

@@ -34,6 +34,7 @@ export interface DiskFile {
   /** Without durability, until `sync`. */
   truncate(length: number): Promise<void>;
   size(): Promise<number>;
+  /** After the operations under way; every later one is rejected. Makes nothing durable. */
   close(): Promise<void>;
 }
 
@@ -44,22 +45,26 @@ export interface DirectoryLock {
 export interface Disk {
   /** Creates the directory and its parents, **durable** with their entries in their parents. No error when it exists. */
   makeDirectory(path: string): Promise<void>;
-  /** Names of the entries, sorted. Rejects with NOT_FOUND. */
+  /** Names of the entries, sorted by code unit, without those of {@link Disk.lockDirectory}. Rejects with NOT_FOUND. */
   list(path: string): Promise<string[]>;
   /** Opens for reading and writing. `create`: makes an empty file, or rejects with EXISTS; its name is durable only after `syncDirectory`. */
   open(path: string, mode: 'existing' | 'create'): Promise<DiskFile>;
   readFile(path: string): Promise<Uint8Array>;
-  /** Atomic; durable only after `syncDirectory`. Replaces an existing target. */
+  /**
+   * Atomic. Replaces an existing target. Durable only after `syncDirectory`; across directories each half with that of
+   * its own directory, so sync the target's first.
+   */
   rename(from: string, to: string): Promise<void>;
   /** Durable only after `syncDirectory`. */
   remove(path: string): Promise<void>;
+  /** With everything below it; no error when it does not exist. Durable only after `syncDirectory` of its parent. */
   removeTree(path: string): Promise<void>;
   /** Makes names created, renamed and removed in the directory **durable**. */
   syncDirectory(path: string): Promise<void>;
   freeBytes(path: string): Promise<number>;
   /**
    * Takes the directory for this process, for life: a second taker, in any process, is refused with LOCKED while the first
-   * lives. What a killed process leaves behind does not block.
+   * lives. What a killed process leaves behind does not block. Within one machine: not across a network file system.
    */
   lockDirectory(path: string): Promise<DirectoryLock>;
 }

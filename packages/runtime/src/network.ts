@@ -18,13 +18,16 @@ export interface Connection {
   /** Bytes accepted by `send` and not yet taken by the operating system; the sender's measure for backpressure. */
   readonly bufferedBytes: number;
   readonly open: boolean;
-  /** Must be called in the turn in which the connection was handed over, or frames are lost. */
+  /** Must be called in the turn in which the connection was handed over, or frames are lost. What came before is handed over next. */
   setHandler(handler: ConnectionHandler): void;
   /** Never throws; on a closed connection it does nothing. The bytes belong to the connection from now on. */
   send(frame: Uint8Array): void;
-  /** Flushes what was sent, then closes. The own handler hears `close` as well. */
+  /**
+   * Flushes what was sent, then closes. The own handler hears no more frames, and `close` when the peer has answered or has not
+   * within two seconds. The peer hears the reason, cut to 123 bytes.
+   */
   close(reason?: string): void;
-  /** Closes at once and drops what was not yet sent. */
+  /** Closes at once and drops what was not yet sent. The own handler hears `close` in a later turn and no more frames. */
   destroy(): void;
 }
 

@@ -6,11 +6,14 @@
 
 import type { Runtime } from '../index.ts';
 import type { Logger } from '../logger.ts';
+import type { Address, HttpResponse } from '../network.ts';
 import type { Random } from '../random.ts';
 import { SimClock } from './clock.ts';
 import type { MachineClock } from './clock.ts';
 import type { Tear } from './disk-content.ts';
 import { SimDisk } from './disk.ts';
+import { httpRequest } from './http-request.ts';
+import type { SimHttpRequest } from './http-request.ts';
 import { FIRST_EPHEMERAL_PORT } from './network.ts';
 import type { NetworkHost, SimListener, SimNetwork } from './network.ts';
 import { diskOf } from './process-disk.ts';
@@ -116,19 +119,25 @@ export class SimHost implements NetworkHost {
     this.#clock.rateChanged();
   }
 
+  /** A plain HTTP request from this host, to itself or to another one. */
+  request(address: Address, request: SimHttpRequest): Promise<HttpResponse> {
+    return httpRequest(this.#process, this, this.#services.network, address, request);
+  }
+
   #start() {
-    const { scheduler, network, logger, randomFor } = this.#services;
+    const services = this.#services;
     this.#incarnation += 1;
-    const process = new SimProcess(this.name, scheduler);
+    const process = new SimProcess(this.name, services.scheduler);
     const streamName = `${this.name}/${this.#incarnation}`;
-    const originMs = randomFor(`clock/${streamName}`).integer(MAX_MONOTONIC_ORIGIN_MS);
+    const originMs = services.randomFor(`clock/${streamName}`).integer(MAX_MONOTONIC_ORIGIN_MS);
     const clock = new SimClock(process, this.#machineClock, originMs);
+    const logger = services.logger.child({ host: this.name, incarnation: this.#incarnation });
     const runtime: Runtime = {
       clock,
-      random: randomFor(`process/${streamName}`),
-      network: networkOf(process, this, network),
+      random: services.randomFor(`process/${streamName}`),
+      network: networkOf(process, this, services.network, logger),
       disk: diskOf(process, this.disk),
-      logger: logger.child({ host: this.name, incarnation: this.#incarnation }),
+      logger,
     };
     return { process, clock, runtime };
   }

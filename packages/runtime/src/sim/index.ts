@@ -4,6 +4,7 @@ export { SECTOR_BYTES } from './disk-content.ts';
 export type { Tear } from './disk-content.ts';
 export type { DiskLatency, DiskOperation, SimDisk } from './disk.ts';
 export type { CrashOptions, SimHost } from './host.ts';
+export type { SimHttpRequest } from './http-request.ts';
 export type { Latency } from './latency.ts';
 export type { SimNetwork } from './network.ts';
 export { randomStream } from './prng.ts';

@@ -3,6 +3,7 @@
  * its `Network` from `networkOf` (process-network.ts).
  */
 
+import type { Logger } from '../logger.ts';
 import type { ListenOptions } from '../network.ts';
 import type { Random } from '../random.ts';
 import type { SimConnection } from './connection.ts';
@@ -24,6 +25,7 @@ export interface SimListener {
   /** Reachable only from its own host. */
   readonly loopbackOnly: boolean;
   readonly connections: Set<SimConnection>;
+  readonly logger: Logger;
 }
 
 /** The part of a host's kernel that the network sees. */

@@ -2,6 +2,7 @@
 
 import { formatAddress, parseAddress } from '../address.ts';
 import { refusalOf } from '../http-rules.ts';
+import type { Logger } from '../logger.ts';
 import { DialError, ListenError } from '../network.ts';
 import type { Address, Connection, DialFailure, DialOptions, Listener, ListenOptions, Network } from '../network.ts';
 import { SimConnection } from './connection.ts';
@@ -12,9 +13,9 @@ import { never } from './process.ts';
 import type { Scheduled, SimProcess } from './process.ts';
 import { toTicks } from './scheduler.ts';
 
-export function networkOf(process: SimProcess, host: NetworkHost, network: SimNetwork): Network {
+export function networkOf(process: SimProcess, host: NetworkHost, network: SimNetwork, logger: Logger): Network {
   return {
-    listen: (options) => (process.alive ? listen(process, host, options) : never()),
+    listen: (options) => (process.alive ? listen(process, host, options, logger) : never()),
     dial: (options) => (process.alive ? dial(process, host, network, options) : never()),
   };
 }
@@ -39,7 +40,12 @@ function later<T>(process: SimProcess, kind: string, settle: () => T | Promise<T
   });
 }
 
-async function listen(process: SimProcess, host: NetworkHost, options: ListenOptions): Promise<Listener> {
+async function listen(
+  process: SimProcess,
+  host: NetworkHost,
+  options: ListenOptions,
+  logger: Logger,
+): Promise<Listener> {
   const { address } = options;
   const parts = parseAddress(address);
   const own = ownName(host, parts.host);
@@ -52,7 +58,7 @@ async function listen(process: SimProcess, host: NetworkHost, options: ListenOpt
     const message = `cannot listen on ${address}: the port is in use`;
     return later(process, 'listen', () => Promise.reject(new ListenError('ADDRESS_IN_USE', message)));
   }
-  const listener: SimListener = { options, process, loopbackOnly: own === 'loopback', connections: new Set() };
+  const listener: SimListener = { options, process, loopbackOnly: own === 'loopback', connections: new Set(), logger };
   const unbind = () => {
     if (host.listeners.get(port) === listener) host.listeners.delete(port);
   };

@@ -26,6 +26,8 @@ import { LogImage } from './log-image.ts';
 import { LogSpans } from './log-spans.ts';
 import { parseSegmentFileName, SEGMENT_SUFFIX } from './segment-name.ts';
 
+/** Sizes of segments are multiples of it. */
+export const MIN_SEGMENT_BYTES = 4 * 1024;
 const PIECE_BYTES = 1024 * 1024;
 
 export interface SegmentSummary {
@@ -97,6 +99,10 @@ export class LogRecovery implements RecoveredLog {
     for (const [at, { path, number, firstIndex }] of files.entries()) {
       await this.#withFile(path, async (file) => {
         const summary = { file: path, number, firstIndex, sizeBytes: await file.size(), usedBytes: 0 };
+        if (summary.sizeBytes < MIN_SEGMENT_BYTES) {
+          // Segments get their name only when they are whole.
+          throw new DamagedLogError(path, 0, `it has been cut to ${summary.sizeBytes} bytes`);
+        }
         await this.#replaySegment(file, summary, at === files.length - 1);
       });
     }

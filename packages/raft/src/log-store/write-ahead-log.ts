@@ -21,12 +21,11 @@ import {
 import type { LogImage } from './log-image.ts';
 import type { LogSpans, Span } from './log-spans.ts';
 import type { DurableState, LogStore, WriteBatch } from './log-store.ts';
-import { listSegments, LogRecovery, type RecoveredLog, type TornTail } from './recovery.ts';
+import { listSegments, LogRecovery, MIN_SEGMENT_BYTES, type RecoveredLog, type TornTail } from './recovery.ts';
 import { SegmentPreparer } from './segment-preparer.ts';
 import { segmentFileName } from './segment-name.ts';
 
 export const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
-const MIN_SEGMENT_BYTES = 4 * 1024;
 const READ_PIECE_BYTES = 128 * 1024;
 const CUT_PIECE_BYTES = 1024 * 1024;
 

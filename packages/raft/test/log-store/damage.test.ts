@@ -109,6 +109,15 @@ describe('a damaged log', () => {
       expect((await damageOf(machine)).reason).toBe('segment 1, which comes before it, is missing');
     }));
 
+  it('is refused when its only segment has been emptied, rather than taken for a new log', () =>
+    onLog(3, 100, async ({ machine, paths }) => {
+      const file = await machine.disk.open(paths[0] ?? '', 'existing');
+      await file.truncate(0);
+      await file.sync();
+      await file.close();
+      expect((await damageOf(machine)).reason).toBe('it has been cut to 0 bytes');
+    }));
+
   it('is refused when the header of a segment is damaged and there are later ones', () =>
     onLog(4, 3_000, async ({ machine, paths }) => {
       machine.flipBit(paths[1] ?? '', 0);

@@ -10,7 +10,7 @@ export interface AddressParts {
 
 /** Throws a TypeError that says what is wrong with the text. */
 export function parseAddress(address: Address): AddressParts {
-  const match = /^(?:\[([0-9A-Fa-f:.%]+)\]|([^:[\]/\s]+)):(\d{1,5})$/.exec(address);
+  const match = /^(?:\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|([^:[\]/\s]+)):(\d{1,5})$/.exec(address);
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3]);
   if (host === undefined || !(port <= 65_535)) {

@@ -1,0 +1,175 @@
+import { SimWorld } from '@holdfast/runtime/sim';
+import { describe, expect, it } from 'vitest';
+import { serverId, type Entry, type LogIndex, type RejectReason } from '../src/core/index.ts';
+import { MemoryLogStore } from '../src/log-store/memory-log-store.ts';
+import type { ReplicaMachine, ReplicaStatus } from '../src/machine.ts';
+import { Replica } from '../src/replica.ts';
+
+/** Remembers what a replica tells it. */
+class Recorder implements ReplicaMachine {
+  readonly applied: Entry[] = [];
+  readonly rejected: string[] = [];
+  readonly statuses: ReplicaStatus[] = [];
+  error: unknown;
+
+  apply(entry: Entry): void {
+    this.applied.push(entry);
+  }
+
+  flush(): void {}
+
+  statusChanged(status: ReplicaStatus): void {
+    this.statuses.push(status);
+  }
+
+  proposalRejected(data: Uint8Array, reason: RejectReason): void {
+    this.rejected.push(`${new TextDecoder().decode(data)}: ${reason}`);
+  }
+
+  peerMessage(): void {}
+  peerDisconnected(): void {}
+  peersChanged(): void {}
+
+  fatal(error: unknown): void {
+    this.error = error;
+  }
+}
+
+interface Server {
+  readonly id: number;
+  readonly replica: Replica;
+  readonly machine: Recorder;
+}
+
+/** Three replicas on a simulated network. `addresses`: where a server believes its peers to be. */
+class Ensemble {
+  readonly world: SimWorld;
+  readonly servers: Server[];
+
+  constructor(seed: number, addresses: (id: number, peer: number) => string = (_, peer) => `server-${peer}:7000`) {
+    this.world = new SimWorld({ seed });
+    this.servers = [1, 2, 3].map((id) => {
+      const { clock, network, random, logger } = this.world.host(`server-${id}`).runtime;
+      const machine = new Recorder();
+      const options = {
+        id: serverId(id),
+        clusterId: 'test',
+        incarnation: `disk-${id}`,
+        members: [1, 2, 3].map((peer) => ({ id: serverId(peer), peerAddress: addresses(id, peer) })),
+        peerListen: `server-${id}:7000`,
+        clientAddress: `server-${id}:8000`,
+      };
+      const replica = new Replica(options, new MemoryLogStore(), machine, { clock, network, random, logger });
+      return { id, replica, machine };
+    });
+  }
+
+  get leader(): Server | undefined {
+    return this.servers.find(
+      ({ id, replica }) =>
+        this.world.host(`server-${id}`).state === 'up' && replica.status.role === 'leader' && replica.status.ready,
+    );
+  }
+
+  async start(): Promise<Server> {
+    await this.world.complete(Promise.all(this.servers.map(({ replica }) => replica.start())));
+    return this.waitForLeader();
+  }
+
+  async waitForLeader(): Promise<Server> {
+    await this.world.run({ maxMs: 20_000, until: () => this.leader !== undefined });
+    if (this.leader === undefined) throw new Error('no leader');
+    return this.leader;
+  }
+
+  others(server: Server): Server[] {
+    return this.servers.filter((other) => other !== server);
+  }
+
+  kill(server: Server): void {
+    this.world.host(`server-${server.id}`).kill();
+  }
+
+  checkHealth(): void {
+    expect(this.servers.map(({ machine }) => machine.error)).toEqual([undefined, undefined, undefined]);
+  }
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const commands = ({ machine }: Server) =>
+  machine.applied.filter(({ data }) => data.length > 0).map(({ data }) => new TextDecoder().decode(data));
+
+describe('three replicas', () => {
+  it('apply the same commands in the same order', async () => {
+    const ensemble = new Ensemble(1);
+    const leader = await ensemble.start();
+    const proposed = Array.from({ length: 200 }, (_, count) => `command ${count}`);
+    for (const text of proposed) leader.replica.propose(bytes(text));
+    await ensemble.world.run({
+      maxMs: 5_000,
+      until: () => ensemble.servers.every((server) => commands(server).length === proposed.length),
+    });
+    for (const server of ensemble.servers) expect(commands(server)).toEqual(proposed);
+    ensemble.checkHealth();
+  });
+
+  it('serve a read at an index that covers what was applied before it was asked', async () => {
+    const ensemble = new Ensemble(2);
+    const leader = await ensemble.start();
+    const results: (LogIndex | RejectReason)[] = [];
+    leader.replica.propose(bytes('x'));
+    await ensemble.world.run({ maxMs: 5_000, until: () => commands(leader).length === 1 });
+    const before = leader.replica.status.appliedIndex;
+    leader.replica.readIndex((result) => results.push(result));
+    ensemble.others(leader)[0]?.replica.readIndex((result) => results.push(result));
+    await ensemble.world.run({ maxMs: 5_000, until: () => results.length === 2 });
+    expect(results).toContain('not-leader');
+    expect(results.find((result) => typeof result === 'number')).toBeGreaterThanOrEqual(before);
+  });
+
+  it('replace a leader whose process is killed long before an election timeout', async () => {
+    for (let seed = 1; seed <= 10; seed += 1) {
+      const ensemble = new Ensemble(seed);
+      const leader = await ensemble.start();
+      await ensemble.world.run({ forMs: 3_000 });
+      const killedAt = ensemble.world.nowMs;
+      ensemble.kill(leader);
+      const successor = await ensemble.waitForLeader();
+      expect(successor.id).not.toBe(leader.id);
+      expect(ensemble.world.nowMs - killedAt, `seed ${seed}`).toBeLessThan(800);
+    }
+  });
+
+  it('hand leadership over when the leader stops', async () => {
+    const ensemble = new Ensemble(4);
+    const leader = await ensemble.start();
+    const before = ensemble.world.nowMs;
+    await ensemble.world.complete(leader.replica.stop());
+    await ensemble.world.run({
+      maxMs: 900,
+      until: () => ensemble.others(leader).some(({ replica }) => replica.status.role === 'leader'),
+    });
+    expect(ensemble.world.nowMs - before).toBeLessThan(900);
+    leader.replica.propose(bytes('late'));
+    expect(leader.machine.rejected).toEqual(['late: stopped']);
+  });
+});
+
+describe('a server with a wrong address for a peer', () => {
+  it('keeps the leader that it hears, though every dial to it is refused', async () => {
+    // Whoever leads, server 3 can dial nobody; the others can dial it.
+    const ensemble = new Ensemble(5, (id, peer) => `server-${peer}:${id === 3 && peer !== 3 ? 7999 : 7000}`);
+    const leader = await ensemble.start();
+    expect(leader.id).not.toBe(3);
+    const misled = ensemble.servers[2];
+    await ensemble.world.run({
+      maxMs: 5_000,
+      until: () => misled?.replica.status.leader === leader.replica.status.leader,
+    });
+    const changes = misled?.machine.statuses.length;
+    await ensemble.world.run({ forMs: 20_000 });
+    expect(misled?.machine.statuses).toHaveLength(changes ?? -1);
+    expect(ensemble.leader?.id).toBe(leader.id);
+    ensemble.checkHealth();
+  });
+});

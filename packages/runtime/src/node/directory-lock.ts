@@ -19,8 +19,11 @@ import { diskError, diskOperation, errnoOf } from './disk-errors.ts';
 /** What fits into `sockaddr_un`, without the closing zero. */
 const MAX_SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
-/** A taker that does not say what it is doing within this is taken for the holder: it may be stopped. */
-const ANSWER_TIMEOUT_MS = 500;
+/**
+ * A taker that does not say what it is doing within this is taken for the holder: it may be stopped. Long enough for a busy
+ * machine, or two starters could both give up.
+ */
+const ANSWER_TIMEOUT_MS = 2_000;
 const RETRY_MS = 10;
 const MAX_RETRIES = 200;
 

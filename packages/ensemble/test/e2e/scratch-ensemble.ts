@@ -9,7 +9,7 @@ import { LocalEnsemble, findFreeBasePort } from '@holdfast/ensemble';
 export async function startScratchEnsemble(options: { readonly fencedKv?: boolean } = {}): Promise<{
   readonly ensemble: LocalEnsemble;
   readonly basePort: number;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'holdfast-e2e-'));
   const basePort = await findFreeBasePort(3);

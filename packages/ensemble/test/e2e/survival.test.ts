@@ -38,7 +38,8 @@ class Application {
 
   async #work(): Promise<void> {
     const lock = this.#client.lock('survival');
-    for (let n = 0; this.#running; n += 1) {
+    while (this.#running) {
+      const n = this.acknowledged.length;
       const held = await lock.acquire();
       this.tokens.push(held.token);
       const { path } = await this.#client.nodes.create('/survival/n-', Buffer.from(`${n}`), { sequential: true });

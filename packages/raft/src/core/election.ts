@@ -26,7 +26,7 @@ export function startPreVote(core: CoreState): void {
   countPreVotes(core);
 }
 
-export function startElection(core: CoreState, transfer: boolean): void {
+function startElection(core: CoreState, transfer: boolean): void {
   becomeCandidate(core);
   if (core.quickRounds > 0) core.electionTimeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
   for (const peer of core.peers) {

@@ -25,7 +25,7 @@ export const FRAME_ALIGNMENT = 8;
 export const FRAME_HEADER_BYTES = 8;
 export const COMMIT_FRAME_BYTES = 16;
 /** No frame is longer; a header that says so is not one. */
-export const MAX_FRAME_BYTES = 32 * 1024 * 1024;
+const MAX_FRAME_BYTES = 32 * 1024 * 1024;
 /** Data of one entry. */
 export const MAX_ENTRY_BYTES = 16 * 1024 * 1024;
 /** A batch's entries are spread over frames of about this size, so that a reader needs little memory. */

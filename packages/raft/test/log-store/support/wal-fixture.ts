@@ -8,7 +8,7 @@ import type { LogStore, WriteBatch } from '../../../src/log-store/log-store.ts';
 import { openWriteAheadLog, type WriteAheadLogOptions } from '../../../src/log-store/write-ahead-log.ts';
 import type { Machine } from './machine.ts';
 
-export const LOG_DIRECTORY = '/data/group-0';
+const LOG_DIRECTORY = '/data/group-0';
 export const SEGMENT_BYTES = 4 * 1024;
 
 export const LOG_OPTIONS: WriteAheadLogOptions = {

@@ -12,6 +12,8 @@ export const MAX_PATH_LENGTH = 1024;
 export const MAX_LOCK_NAME_LENGTH = 256;
 /** What a client calls itself, in UTF-16 units. */
 export const MAX_LABEL_LENGTH = 256;
+/** What an error says, in UTF-16 units; a longer text is cut where it is encoded. */
+export const MAX_MESSAGE_LENGTH = 4_096;
 /** A session's secret, exactly. */
 export const SECRET_BYTES = 16;
 export const MIN_SESSION_TIMEOUT_MS = 1_000;

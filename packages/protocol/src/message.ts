@@ -15,7 +15,7 @@ import type { ErrorCode } from './error-code.ts';
 import { errorCodeFromWire, errorCodeToWire } from './error-code.ts';
 import { CONSISTENCIES, answerToTuple, queryToTuple, readAnswer, readQuery } from './query.ts';
 import type { Answer, Consistency, Query } from './query.ts';
-import { MAX_FRAME_BYTES, MAX_LOCK_NAME_LENGTH } from './limits.ts';
+import { MAX_FRAME_BYTES, MAX_LOCK_NAME_LENGTH, MAX_MESSAGE_LENGTH } from './limits.ts';
 import { MalformedError } from './malformed-error.ts';
 import { pack, unpackTuple, type Packable, type TupleReader } from './pack.ts';
 import { readReply, replyToTuple, type Reply } from './reply.ts';
@@ -250,7 +250,7 @@ function serverMessageToTuple(message: ServerMessage): Packable[] {
     case 'leader':
       return [type, message.leader, membersToTuple(message.members)];
     case 'goodbye':
-      return [type, errorCodeToWire(message.code), message.message];
+      return [type, errorCodeToWire(message.code), message.message.slice(0, MAX_MESSAGE_LENGTH)];
   }
 }
 
@@ -325,7 +325,7 @@ function readServerMessage(reader: TupleReader): ServerMessage | undefined {
     case ServerType.leader:
       return { type: 'leader', leader: reader.integer('leader'), members: reader.list('members', readMember) };
     case ServerType.goodbye:
-      return { type: 'goodbye', code: readErrorCode(reader), message: reader.string('message', 4_096) };
+      return { type: 'goodbye', code: readErrorCode(reader), message: reader.string('message', MAX_MESSAGE_LENGTH) };
     default:
       return undefined;
   }

@@ -1,119 +1,211 @@
 /**
  * msgpack as Holdfast uses it: positional tuples of numbers, strings, byte strings, booleans and tuples. Readers check every
- * field, since what arrives may be hostile; anything else that msgpack can carry is refused by the field that does not expect it.
+ * field, since what arrives may be hostile, and decode a field when it is asked for: what nobody reads costs no memory.
  */
 
 import { Packr } from 'msgpackr';
 import { MalformedError } from './malformed-error.ts';
+import {
+  NotMsgpackError,
+  arrayCountAt,
+  arrayStart,
+  booleanAt,
+  bytesStart,
+  numberAt,
+  skipValue,
+  stringStart,
+} from './msgpack.ts';
 
 // Plain msgpack without msgpackr's record extension: no state to share between the two ends, or with a log replayed years later.
-const packr = new Packr({ useRecords: false, int64AsType: 'number', moreTypes: false });
+const packr = new Packr({ useRecords: false, moreTypes: false });
+// U+FEFF is a character like any other, and malformed UTF-8 is refused: no replacement that another decoder might make otherwise.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** UTF-8 takes at most so many bytes for one UTF-16 unit. */
+const MAX_UTF8_BYTES_PER_UNIT = 3;
+const MAX_SHORT_BYTES = 24;
 
 export type Packable = number | string | boolean | Uint8Array | readonly Packable[];
 
+/** Half a surrogate pair, as a cut text may have at its end, becomes U+FFFD, since readers refuse malformed UTF-8. */
 export function pack(value: Packable): Uint8Array {
-  return packr.pack(value);
+  return packr.pack(isWellFormed(value) ? value : toWellFormed(value));
 }
 
-/** @throws MalformedError */
+/** @throws MalformedError unless the bytes are one whole tuple. */
 export function unpackTuple(bytes: Uint8Array, what: string): TupleReader {
-  let value: unknown;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let end: number;
   try {
-    value = packr.unpack(bytes);
+    end = skipValue(view, 0);
   } catch (error) {
-    throw new MalformedError(`${what} is not msgpack`, { cause: error });
+    if (error instanceof NotMsgpackError) throw new MalformedError(`${what} ${error.message}`);
+    throw error;
   }
-  return new TupleReader(value, what);
+  if (end < bytes.length) throw new MalformedError(`${what} has ${bytes.length - end} bytes behind its end`);
+  return new TupleReader(bytes, view, 0, what);
 }
 
-/** Reads the fields of a decoded tuple in order. Fields added by later versions at the end are ignored. */
+/** Reads the fields of a tuple in order. Fields added by later versions at the end are ignored. */
 export class TupleReader {
-  readonly #fields: readonly unknown[];
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
   readonly #what: string;
-  #next = 0;
+  /** Fields not yet read, and where the next one begins. */
+  #remaining: number;
+  #position: number;
+  /** The tuple read last. The next field begins behind it, wherever its reader has stopped. */
+  #inner: TupleReader | undefined;
 
-  /** @throws MalformedError when `value` is not an array. */
-  constructor(value: unknown, what: string) {
-    if (!Array.isArray(value)) throw new MalformedError(`${what} is not a tuple`);
-    this.#fields = value;
+  /** For bytes that have been checked as a whole. @throws MalformedError when there is no array at `position`. */
+  constructor(bytes: Uint8Array, view: DataView, position: number, what: string) {
+    const count = arrayCountAt(view, position);
+    if (count === undefined) throw new MalformedError(`${what} is not a tuple`);
+    this.#bytes = bytes;
+    this.#view = view;
     this.#what = what;
+    this.#remaining = count;
+    this.#position = arrayStart(view.getUint8(position), position);
   }
 
+  /** Fields that have not been read. */
   get remaining(): number {
-    return this.#fields.length - this.#next;
-  }
-
-  get length(): number {
-    return this.#fields.length;
+    return this.#remaining;
   }
 
   /** An integer from 0 to 2^53 − 1. */
   integer(name: string): number {
-    const value = this.#take();
-    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
-      this.#fail(name, 'a non-negative integer');
-    return value;
+    const value = numberAt(this.#view, this.#start(name));
+    if (value === undefined || !Number.isSafeInteger(value) || value < 0) this.#fail(name, 'a non-negative integer');
+    this.#advance();
+    return withoutNegativeZero(value);
   }
 
   /** An integer from −2^53 + 1 to 2^53 − 1. */
   signed(name: string): number {
-    const value = this.#take();
-    if (typeof value !== 'number' || !Number.isSafeInteger(value)) this.#fail(name, 'an integer');
-    return value;
-  }
-
-  /** Any finite number. */
-  number(name: string): number {
-    const value = this.#take();
-    if (typeof value !== 'number' || !Number.isFinite(value)) this.#fail(name, 'a finite number');
-    return value;
+    const value = numberAt(this.#view, this.#start(name));
+    if (value === undefined || !Number.isSafeInteger(value)) this.#fail(name, 'an integer');
+    this.#advance();
+    return withoutNegativeZero(value);
   }
 
   boolean(name: string): boolean {
-    const value = this.#take();
-    if (typeof value !== 'boolean') this.#fail(name, 'a boolean');
+    const value = booleanAt(this.#view, this.#start(name));
+    if (value === undefined) this.#fail(name, 'a boolean');
+    this.#advance();
     return value;
   }
 
+  /** Well-formed Unicode. `maxLength` in UTF-16 units. */
   string(name: string, maxLength: number): string {
-    const value = this.#take();
-    if (typeof value !== 'string') this.#fail(name, 'a string');
+    const start = stringStart(this.#view, this.#start(name));
+    if (start === undefined) this.#fail(name, 'a string');
+    const end = this.#advance();
+    if (end - start > maxLength * MAX_UTF8_BYTES_PER_UNIT) this.#fail(name, `at most ${maxLength} characters long`);
+    let value: string;
+    try {
+      value = shortAscii(this.#bytes, start, end) ?? utf8.decode(this.#bytes.subarray(start, end));
+    } catch {
+      this.#fail(name, 'well-formed UTF-8');
+    }
     if (value.length > maxLength) this.#fail(name, `at most ${maxLength} characters long`);
     return value;
   }
 
   /** A view of the decoded frame, not a copy. */
   bytes(name: string, maxLength: number): Uint8Array {
-    const value = this.#take();
-    if (!(value instanceof Uint8Array)) this.#fail(name, 'a byte string');
-    if (value.length > maxLength) this.#fail(name, `at most ${maxLength} bytes long`);
-    return value;
+    const start = bytesStart(this.#view, this.#start(name));
+    if (start === undefined) this.#fail(name, 'a byte string');
+    const end = this.#advance();
+    if (end - start > maxLength) this.#fail(name, `at most ${maxLength} bytes long`);
+    return this.#bytes.subarray(start, end);
   }
 
   tuple(name: string): TupleReader {
-    return new TupleReader(this.#take(), `${this.#what}.${name}`);
+    return this.#tuple(name, `${this.#what}.${name}`);
   }
 
   /** Reads a list, each element by `read`. */
   list<T>(name: string, read: (element: TupleReader) => T): T[] {
-    const value = this.#take();
-    if (!Array.isArray(value)) this.#fail(name, 'a list');
-    return value.map((element) => read(new TupleReader(element, `${this.#what}.${name}[]`)));
+    const elements = this.tuple(name);
+    const what = `${elements.#what}[]`;
+    const values: T[] = [];
+    while (elements.#remaining > 0) values.push(read(elements.#tuple('', what)));
+    return values;
   }
 
   /** Reads a list of plain fields, each by `read`, which takes exactly one. */
   fields<T>(name: string, read: (reader: TupleReader) => T): T[] {
     const reader = this.tuple(name);
     const values: T[] = [];
-    while (reader.remaining > 0) values.push(read(reader));
+    while (reader.#remaining > 0) values.push(read(reader));
     return values;
   }
 
-  #take(): unknown {
-    return this.#fields[this.#next++];
+  #tuple(name: string, what: string): TupleReader {
+    const inner = new TupleReader(this.#bytes, this.#view, this.#start(name), what);
+    this.#remaining -= 1;
+    this.#inner = inner;
+    return inner;
+  }
+
+  /** Where the next field begins. */
+  #start(name: string): number {
+    if (this.#remaining === 0) this.#fail(name, 'present');
+    if (this.#inner !== undefined) {
+      this.#position = this.#inner.#end();
+      this.#inner = undefined;
+    }
+    return this.#position;
+  }
+
+  /** Past the field that begins here; returns where it ends. */
+  #advance(): number {
+    this.#remaining -= 1;
+    this.#position = skipValue(this.#view, this.#position);
+    return this.#position;
+  }
+
+  #end(): number {
+    let end = this.#inner === undefined ? this.#position : this.#inner.#end();
+    for (let field = 0; field < this.#remaining; field += 1) end = skipValue(this.#view, end);
+    return end;
   }
 
   #fail(name: string, expected: string): never {
     throw new MalformedError(`${this.#what}.${name} must be ${expected}`);
   }
+}
+
+/** Most strings are short and ASCII; a decoder call costs more than they do. Undefined for all others. */
+function shortAscii(bytes: Uint8Array, start: number, end: number): string | undefined {
+  if (end - start > MAX_SHORT_BYTES) return undefined;
+  let text = '';
+  for (let position = start; position < end; position += 1) {
+    const byte = bytes[position];
+    if (byte === undefined || byte >= 0x80) return undefined;
+    text += String.fromCharCode(byte);
+  }
+  return text;
+}
+
+/** A float can be −0, which counts as a safe integer. */
+function withoutNegativeZero(value: number): number {
+  return value + 0;
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+const LONE_SURROGATES = new RegExp(LONE_SURROGATE, 'gu');
+
+function isWellFormed(value: Packable): boolean {
+  if (typeof value === 'string') return !LONE_SURROGATE.test(value);
+  return !isTuple(value) || value.every(isWellFormed);
+}
+
+function toWellFormed(value: Packable): Packable {
+  if (typeof value === 'string') return value.replace(LONE_SURROGATES, '\ufffd');
+  return isTuple(value) ? value.map(toWellFormed) : value;
+}
+
+function isTuple(value: Packable): value is readonly Packable[] {
+  return Array.isArray(value);
 }

@@ -2,7 +2,14 @@
 
 import type { ErrorCode } from './error-code.ts';
 import { errorCodeFromWire, errorCodeToWire } from './error-code.ts';
-import { MAX_DATA_BYTES, MAX_LABEL_LENGTH, MAX_LOCK_NAME_LENGTH, MAX_PAGE_ENTRIES, MAX_PATH_LENGTH } from './limits.ts';
+import {
+  MAX_DATA_BYTES,
+  MAX_LABEL_LENGTH,
+  MAX_LOCK_NAME_LENGTH,
+  MAX_MESSAGE_LENGTH,
+  MAX_PAGE_ENTRIES,
+  MAX_PATH_LENGTH,
+} from './limits.ts';
 import { MalformedError } from './malformed-error.ts';
 import type { Packable, TupleReader } from './pack.ts';
 import { holderToTuple, readHolder, type Holder } from './reply.ts';
@@ -121,7 +128,7 @@ export function readQuery(reader: TupleReader): Query {
 export function answerToTuple(answer: Answer): Packable[] {
   switch (answer.type) {
     case 'error':
-      return [ERROR_ANSWER, errorCodeToWire(answer.code), answer.message];
+      return [ERROR_ANSWER, errorCodeToWire(answer.code), answer.message.slice(0, MAX_MESSAGE_LENGTH)];
     case 'get':
       return [QueryType.get, answer.data, statToTuple(answer.stat)];
     case 'exists':
@@ -145,7 +152,7 @@ export function readAnswer(reader: TupleReader): Answer {
   switch (type) {
     case ERROR_ANSWER: {
       const code = errorCodeFromWire(reader.integer('code')) ?? 'UNSUPPORTED';
-      return { type: 'error', code, message: reader.string('message', 4_096) };
+      return { type: 'error', code, message: reader.string('message', MAX_MESSAGE_LENGTH) };
     }
     case QueryType.get:
       return { type: 'get', data: reader.bytes('data', MAX_DATA_BYTES), stat: readStat(reader.tuple('stat')) };

@@ -3,7 +3,7 @@
 import type { ErrorCode } from './error-code.ts';
 import { errorCodeFromWire, errorCodeToWire } from './error-code.ts';
 import type { Packable, TupleReader } from './pack.ts';
-import { MAX_LABEL_LENGTH, MAX_LOCK_NAME_LENGTH, MAX_PATH_LENGTH } from './limits.ts';
+import { MAX_LABEL_LENGTH, MAX_LOCK_NAME_LENGTH, MAX_MESSAGE_LENGTH, MAX_PATH_LENGTH } from './limits.ts';
 import { MalformedError } from './malformed-error.ts';
 import { readStat, statToTuple, type Stat } from './stat.ts';
 
@@ -60,7 +60,7 @@ const ReplyType = {
 export function replyToTuple(reply: Reply): Packable[] {
   switch (reply.type) {
     case 'error':
-      return [ReplyType.error, errorCodeToWire(reply.code), reply.message];
+      return [ReplyType.error, errorCodeToWire(reply.code), reply.message.slice(0, MAX_MESSAGE_LENGTH)];
     case 'done':
       return [ReplyType.done];
     case 'created':
@@ -92,7 +92,7 @@ export function readReply(reader: TupleReader): Reply {
     case ReplyType.error: {
       // A code of a newer server: what it says is still told, and nothing is promised about it.
       const code = errorCodeFromWire(reader.integer('code')) ?? 'UNSUPPORTED';
-      return { type: 'error', code, message: reader.string('message', 4_096) };
+      return { type: 'error', code, message: reader.string('message', MAX_MESSAGE_LENGTH) };
     }
     case ReplyType.done:
       return { type: 'done' };

@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import {
+  CommandType,
+  MAX_DATA_BYTES,
+  MAX_LABEL_LENGTH,
+  MAX_LOCK_NAME_LENGTH,
+  MAX_PATH_LENGTH,
+  MalformedError,
+  commandName,
+  decodeCommand,
+  encodeCommand,
+  isClientCommand,
+  pack,
+  type CommandName,
+  type Packable,
+} from '../src/index.ts';
+import { command } from './support/arbitraries.ts';
+import { hostileValues, rawString, rawTuple, withExtraField } from './support/raw.ts';
+
+const names = Object.keys(CommandType) as CommandName[];
+const secret = new Uint8Array(16);
+
+describe('a command', () => {
+  it('comes back as it went', () => {
+    fc.assert(
+      fc.property(command, (value) => {
+        expect(plain(decodeCommand(value.type, encodeCommand(value)))).toEqual(plain(value));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('may have fields of a later version at its end', () => {
+    const extra = fc.constantFrom(Uint8Array.of(1), Uint8Array.of(0xc0), pack([['new'], [1, [2]]]));
+    fc.assert(
+      fc.property(command, extra, (value, field) => {
+        const bytes = withExtraField(Uint8Array.from(encodeCommand(value)), field);
+        expect(plain(decodeCommand(value.type, bytes))).toEqual(plain(value));
+      }),
+    );
+  });
+
+  it('keeps its number', () => {
+    expect(CommandType).toEqual({
+      attach: 1,
+      closeSession: 2,
+      create: 3,
+      set: 4,
+      delete: 5,
+      acquire: 6,
+      release: 7,
+      cancel: 8,
+      expireSession: 64,
+    });
+    for (const name of names) expect(commandName(CommandType[name])).toBe(name);
+    for (const type of [0, 9, 63, 65, 255, -1, 1.5]) expect(commandName(type)).toBeUndefined();
+  });
+
+  it('is taken from a client unless it is the leader’s', () => {
+    for (const name of names) expect(isClientCommand(CommandType[name])).toBe(name !== 'expireSession');
+    for (const type of [0, 9, 63, 64, 255]) expect(isClientCommand(type)).toBe(false);
+  });
+
+  it('keeps its bytes', () => {
+    const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+    expect(hex(encodeCommand({ type: 'acquire', lock: 'a/b', kind: 0, wait: true }))).toBe('93a3612f6200c3');
+    expect(hex(encodeCommand({ type: 'release', lock: 'ü', acquireIndex: 300 }))).toBe('92a2c3bccd012c');
+    expect(hex(encodeCommand({ type: 'set', path: '/a', data: Uint8Array.of(7), version: -1 }))).toBe(
+      '93a22f61c40107ff',
+    );
+  });
+});
+
+const path = '/'.padEnd(MAX_PATH_LENGTH + 1, 'x');
+const data = new Uint8Array(MAX_DATA_BYTES + 1);
+const lock = 'x'.repeat(MAX_LOCK_NAME_LENGTH + 1);
+const wrong: readonly (readonly [CommandName, string, Packable])[] = [
+  ['attach', 'secret must be 16 bytes', [new Uint8Array(15), 0, 10_000, '']],
+  ['attach', 'secret must be at most 16 bytes', [new Uint8Array(17), 0, 10_000, '']],
+  ['attach', 'secret must be a byte string', ['x'.repeat(16), 0, 10_000, '']],
+  ['attach', 'session must be', [secret, -1, 10_000, '']],
+  ['attach', 'timeoutMs must be from', [secret, 0, 999, '']],
+  ['attach', 'timeoutMs must be from', [secret, 0, 120_001, '']],
+  ['attach', 'timeoutMs must be a non-negative integer', [secret, 0, 1_000.5, '']],
+  ['attach', 'label must be', [secret, 0, 10_000, 'x'.repeat(MAX_LABEL_LENGTH + 1)]],
+  ['closeSession', 'session must be', ['1']],
+  ['closeSession', 'session must be present', []],
+  ['create', 'path must be at most', [path, secret, true, true]],
+  ['create', 'data must be at most', ['/a', data, true, true]],
+  ['create', 'ephemeral must be', ['/a', secret, 1, true]],
+  ['create', 'sequential must be', ['/a', secret, true, 'true']],
+  ['set', 'path must be', [['/a'], secret, 0]],
+  ['set', 'data must be', ['/a', 'data', 0]],
+  ['set', 'version must be', ['/a', secret, 0.5]],
+  ['delete', 'path must be', [path, 0]],
+  ['delete', 'version must be', ['/a', true]],
+  ['acquire', 'lock must be', [lock, 0, true]],
+  ['acquire', 'kind 1 is unknown', ['a', 1, true]],
+  ['acquire', 'wait must be', ['a', 0, 1]],
+  ['release', 'acquireIndex must be', ['a', -1]],
+  ['cancel', 'acquireIndex must be present', ['a']],
+  ['expireSession', 'generation must be', [1, 2 ** 53]],
+];
+
+describe('a payload that is not its command', () => {
+  it.each(wrong)('%s: %s', (name, problem, tuple) => {
+    const decode = () => decodeCommand(name, pack(tuple));
+    expect(decode).toThrow(MalformedError);
+    expect(decode).toThrow(`${name}.${problem}`);
+  });
+
+  it.each([...hostileValues])('is refused with %s, whatever the command', (_, value) => {
+    for (const name of names) {
+      expect(() => decodeCommand(name, value)).toThrow(MalformedError);
+      expect(() => decodeCommand(name, rawTuple(value, value, value, value))).toThrow(MalformedError);
+    }
+  });
+
+  it('is refused with malformed UTF-8, so that no two servers make two names of it', () => {
+    const payload = rawTuple(rawString(0x61, 0xff), Uint8Array.of(0), Uint8Array.of(0xc3));
+    expect(() => decodeCommand('acquire', payload)).toThrow('acquire.lock must be well-formed UTF-8');
+  });
+});
+
+/** Byte strings compare by their bytes, whatever class they have. */
+function plain(value: object): object {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [key, field instanceof Uint8Array ? [...field] : field]),
+  );
+}

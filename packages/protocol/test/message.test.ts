@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import {
+  MAX_FRAME_BYTES,
+  MAX_MESSAGE_LENGTH,
+  MalformedError,
+  decodeClientFrame,
+  decodeServerFrame,
+  encodeClientFrame,
+  encodeServerFrame,
+  pack,
+  type Packable,
+} from '../src/index.ts';
+import { clientMessage, serverMessage } from './support/arbitraries.ts';
+
+/** Byte strings compare by their bytes, whatever class they have. */
+function plain(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (_, field: unknown) =>
+      field instanceof Uint8Array ? Buffer.from(field).toString('hex') : field,
+    ).replaceAll(/\{"type":"Buffer","data":\[([\d,]*)\]\}/g, (_, bytes: string) =>
+      JSON.stringify(Buffer.from(bytes === '' ? [] : bytes.split(',').map(Number)).toString('hex')),
+    ),
+  );
+}
+
+const stat = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+
+describe('a frame of a client', () => {
+  it('comes back as it went', () => {
+    fc.assert(
+      fc.property(fc.array(clientMessage, { maxLength: 8 }), (messages) => {
+        expect(plain(decodeClientFrame(encodeClientFrame(messages)))).toEqual(plain(messages));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  const released: readonly (readonly [string, Packable])[] = [
+    ['hello', [1, 1, 0, 'cluster']],
+    ['attach', [2, 7, Uint8Array.of(1)]],
+    ['request', [3, 1, 0, 6, Uint8Array.of(1)]],
+    ['read', [4, 7, 0, 0, [1, '/a']]],
+    ['heartbeat', [5, 7]],
+    ['ping', [6, 7]],
+  ];
+
+  it.each(released)('has %s under a number and with fields that never change', (type, tuple) => {
+    const [message] = decodeClientFrame(pack([tuple]));
+    expect(message?.type).toBe(type);
+    expect(encodeClientFrame(message === undefined ? [] : [message])).toEqual(pack([tuple]));
+  });
+
+  it.each(released)('may have fields of a later version at the end of %s', (_, tuple) => {
+    const longer = [...(tuple as Packable[]), 'new', [1]];
+    expect(plain(decodeClientFrame(pack([longer, tuple])))).toEqual(plain(decodeClientFrame(pack([tuple, tuple]))));
+  });
+
+  it.each<[string, Packable]>([
+    ['message type 7 is unknown', [[7, 1]]],
+    ['frame.message is not a tuple', [1]],
+    ['frame.message.type must be', [['hello']]],
+    ['frame.message.type must be present', [[]]],
+    ['frame.message.clusterId must be', [[1, 1, 0, 'x'.repeat(101)]]],
+    ['frame.message.number must be', [[3, -1, 0, 6, Uint8Array.of(1)]]],
+    ['frame.message.payload must be', [[3, 1, 0, 6, 'text']]],
+    ['read.consistency is unknown', [[4, 1, 3, 0, [1, '/a']]]],
+    ['query type 99 is unknown', [[4, 1, 0, 0, [99]]]],
+    ['frame.message.id must be', [[5, true]]],
+    ['frame is not a tuple', 'text'],
+  ])('is refused: %s', (problem, frame) => {
+    expect(() => decodeClientFrame(pack(frame))).toThrow(MalformedError);
+    expect(() => decodeClientFrame(pack(frame))).toThrow(problem);
+  });
+});
+
+describe('a frame of a server', () => {
+  it('comes back as it went', () => {
+    fc.assert(
+      fc.property(fc.array(serverMessage, { maxLength: 8 }), (messages) => {
+        expect(plain(decodeServerFrame(encodeServerFrame(messages)))).toEqual(plain(messages));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  const released: readonly (readonly [string, Packable])[] = [
+    ['welcome', [1, 1, 0, 'cluster', 2, 3, [[1, 'host:1']]]],
+    ['attached', [2, 7, 100, [7, 1, 2, 3, 4, [['a', 5, 6]]]]],
+    ['reply', [3, 7, 100, [1]]],
+    ['answer', [4, 7, 100, [2, stat]]],
+    ['renewed', [5, 7]],
+    ['pong', [6, 7]],
+    ['granted', [7, 100, 'a', 90, 100]],
+    ['lost', [8, 100, 'a', 90, 1]],
+    ['ended', [9, 100, 0]],
+    ['resend', [10, 7, 16]],
+    ['leader', [11, 2, [[1, 'host:1']]]],
+    ['goodbye', [12, 22, 'stopping']],
+  ];
+
+  it.each(released)('has %s under a number and with fields that never change', (type, tuple) => {
+    const [message] = decodeServerFrame(pack([tuple]));
+    expect(message?.type).toBe(type);
+    expect(encodeServerFrame(message === undefined ? [] : [message])).toEqual(pack([tuple]));
+  });
+
+  it.each(released)('may have fields of a later version at the end of %s', (_, tuple) => {
+    const longer = [...(tuple as Packable[]), 'new', [1]];
+    expect(decodeServerFrame(pack([longer, tuple]))).toEqual(decodeServerFrame(pack([tuple, tuple])));
+  });
+
+  it('may have messages of a later version, which are left out', () => {
+    const frame = pack([[13], [6, 1], [99, 'new', [[]]], [6, 2]]);
+    expect(decodeServerFrame(frame)).toEqual([
+      { type: 'pong', id: 1 },
+      { type: 'pong', id: 2 },
+    ]);
+  });
+
+  it('tells codes of a later version as UNSUPPORTED', () => {
+    expect(
+      decodeServerFrame(
+        pack([
+          [12, 999, 'text'],
+          [10, 3, 998],
+        ]),
+      ),
+    ).toEqual([
+      { type: 'goodbye', code: 'UNSUPPORTED', message: 'text' },
+      { type: 'resend', from: 3, code: 'UNSUPPORTED' },
+    ]);
+  });
+
+  it('keeps the reasons of a loss in their order', () => {
+    const reasons = [0, 1, 2].map((number) => decodeServerFrame(pack([[9, 1, number]])));
+    expect(reasons.flat().map((message) => message.type === 'ended' && message.reason)).toEqual([
+      'expired',
+      'revoked',
+      'closed',
+    ]);
+  });
+
+  it('cuts what a goodbye says at its limit', () => {
+    const message = 'x'.repeat(2 * MAX_MESSAGE_LENGTH);
+    const [goodbye] = decodeServerFrame(encodeServerFrame([{ type: 'goodbye', code: 'MALFORMED', message }]));
+    expect(goodbye).toEqual({ type: 'goodbye', code: 'MALFORMED', message: 'x'.repeat(MAX_MESSAGE_LENGTH) });
+  });
+
+  it.each<[string, Packable]>([
+    ['frame.message.type must be', [[-1]]],
+    ['frame.message.members[].clientAddress must be', [[11, 0, [[1, 'x'.repeat(301)]]]]],
+    ['frame.message.members[] is not a tuple', [[11, 0, [1]]]],
+    ['frame.message.reply is not a tuple', [[3, 1, 1, 'done']]],
+    ['reply type 99 is unknown', [[3, 1, 1, [99]]]],
+    ['answer type 99 is unknown', [[4, 1, 1, [99]]]],
+    ['frame.message.token must be', [[7, 1, 'a', 1, 0.5]]],
+    ['reason is unknown', [[9, 1, 3]]],
+  ])('is refused: %s', (problem, frame) => {
+    expect(() => decodeServerFrame(pack(frame))).toThrow(MalformedError);
+    expect(() => decodeServerFrame(pack(frame))).toThrow(problem);
+  });
+});
+
+describe('a frame', () => {
+  it('may be empty', () => {
+    expect(decodeClientFrame(encodeClientFrame([]))).toEqual([]);
+    expect(decodeServerFrame(encodeServerFrame([]))).toEqual([]);
+  });
+
+  it('is refused above its limit, before anything is read', () => {
+    const frame = new Uint8Array(MAX_FRAME_BYTES + 1);
+    expect(() => decodeClientFrame(frame)).toThrow(
+      `a frame of ${MAX_FRAME_BYTES + 1} bytes is over ${MAX_FRAME_BYTES}`,
+    );
+    expect(() => decodeServerFrame(frame)).toThrow(MalformedError);
+  });
+});

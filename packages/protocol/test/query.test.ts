@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import {
+  CONSISTENCIES,
+  MAX_PAGE_ENTRIES,
+  MalformedError,
+  pack,
+  unpackTuple,
+  type Answer,
+  type Packable,
+  type Query,
+} from '../src/index.ts';
+import { answerToTuple, queryToTuple, readAnswer, readQuery } from '../src/query.ts';
+import { answer, query } from './support/arbitraries.ts';
+
+function decodeQuery(tuple: Packable): Query {
+  return readQuery(unpackTuple(pack(tuple), 'query'));
+}
+
+function decodeAnswer(tuple: Packable): Answer {
+  return readAnswer(unpackTuple(pack(tuple), 'answer'));
+}
+
+function plain(value: Answer): unknown {
+  return value.type === 'get' ? { ...value, data: [...value.data] } : value;
+}
+
+const stat = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+
+describe('a query', () => {
+  it('comes back as it went, fields of a later version left out', () => {
+    fc.assert(
+      fc.property(query, (value) => {
+        expect(decodeQuery(queryToTuple(value))).toEqual(value);
+        expect(decodeQuery([...queryToTuple(value), [['new']]])).toEqual(value);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('keeps its number', () => {
+    const tuples: Packable[] = [
+      [1, '/a'],
+      [2, '/a'],
+      [3, '/a'],
+      [4, 'a', 7],
+      [5, 'a', 'ab', 10],
+      [6, 'a'],
+      [7, 8, 9],
+    ];
+    const types = ['get', 'exists', 'children', 'verify', 'locks', 'lock', 'sessions'];
+    expect(tuples.map((tuple) => decodeQuery(tuple).type)).toEqual(types);
+    for (const tuple of tuples) expect(queryToTuple(decodeQuery(tuple))).toEqual(tuple);
+    expect(CONSISTENCIES).toEqual(['linearizable', 'session', 'local']);
+  });
+
+  it('gets at least one entry in a page, and no more than a page holds', () => {
+    expect(decodeQuery([7, 0, 0])).toEqual({ type: 'sessions', after: 0, limit: 1 });
+    expect(decodeQuery([5, '', '', 1e9])).toEqual({ type: 'locks', prefix: '', after: '', limit: MAX_PAGE_ENTRIES });
+  });
+
+  it.each<[string, Packable]>([
+    ['type 8 is unknown', [8]],
+    ['type 0 is unknown', [0]],
+    ['query.path must be', [1, 5]],
+    ['query.path must be at most', [1, 'x'.repeat(1_025)]],
+    ['query.acquireIndex must be present', [4, 'a']],
+    ['query.limit must be', [7, 0, -1]],
+    ['query.after must be', [7, '', 1]],
+  ])('is refused: %s', (problem, tuple) => {
+    expect(() => decodeQuery(tuple)).toThrow(MalformedError);
+    expect(() => decodeQuery(tuple)).toThrow(problem);
+  });
+});
+
+describe('an answer', () => {
+  it('comes back as it went', () => {
+    fc.assert(
+      fc.property(answer, (value) => {
+        expect(plain(decodeAnswer(answerToTuple(value)))).toEqual(plain(value));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('may have fields of a later version at its end', () => {
+    fc.assert(
+      fc.property(answer, (value) => {
+        // Only the answer to `exists` ends where its one optional field may begin.
+        fc.pre(value.type !== 'exists' || value.stat !== undefined);
+        expect(plain(decodeAnswer([...answerToTuple(value), [['new']]]))).toEqual(plain(value));
+      }),
+    );
+  });
+
+  it('keeps its number', () => {
+    const entry = [1, 'label', 2, 3, 4, 5];
+    const tuples: Packable[] = [
+      [0, 15, 'none'],
+      [1, Uint8Array.of(1), stat],
+      [2, stat],
+      [3, ['a', 'b'], stat],
+      [4, 9],
+      [5, [['a', [entry], 6]], true],
+      [6, [entry], false],
+      [7, [[1, 'label', 2, 3, 4, 5, 6]], true],
+    ];
+    const types = ['error', 'get', 'exists', 'children', 'verify', 'locks', 'lock', 'sessions'];
+    expect(tuples.map((tuple) => decodeAnswer(tuple).type)).toEqual(types);
+    for (const tuple of tuples) expect(pack(answerToTuple(decodeAnswer(tuple)))).toEqual(pack(tuple));
+  });
+
+  it('tells an error whose code is of a later version', () => {
+    expect(decodeAnswer([0, 9_999, 'text'])).toEqual({ type: 'error', code: 'UNSUPPORTED', message: 'text' });
+  });
+
+  it.each<[string, Packable]>([
+    ['type 8 is unknown', [8]],
+    ['answer.data must be', [1, 'text', stat]],
+    ['answer.stat is not a tuple', [2, 1]],
+    ['answer.names.name must be', [3, ['a', 1], stat]],
+    ['answer.names is not a tuple', [3, 'a', stat]],
+    ['answer.locks[].holders[].since must be', [5, [['a', [[1, '', 2, 3, -4, 5]], 6]], true]],
+    ['answer.more must be', [7, [], 1]],
+  ])('is refused: %s', (problem, tuple) => {
+    expect(() => decodeAnswer(tuple)).toThrow(MalformedError);
+    expect(() => decodeAnswer(tuple)).toThrow(problem);
+  });
+});

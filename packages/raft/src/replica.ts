@@ -102,6 +102,7 @@ export class Replica implements ReplicaHandle {
   #applied: LogIndex = logIndex(0);
   #applyTo: LogIndex = logIndex(0);
   #readingForApply = false;
+  #fromDisk: readonly Entry[] = [];
 
   #nextTicket = 1;
   readonly #reads = new Map<number, (result: LogIndex | RejectReason) => void>();
@@ -422,7 +423,10 @@ export class Replica implements ReplicaHandle {
   #apply(): void {
     const sliceEnd = this.#clock.monotonicMs() + APPLY_SLICE_MS;
     while (this.#applied < this.#applyTo && !this.#readingForApply) {
-      const entries = this.#core.entries(nextIndex(this.#applied), this.#applyTo, APPLY_CHUNK_BYTES);
+      const fromDisk = this.#fromDisk;
+      this.#fromDisk = [];
+      const entries =
+        fromDisk.length > 0 ? fromDisk : this.#core.entries(nextIndex(this.#applied), this.#applyTo, APPLY_CHUNK_BYTES);
       if (entries === undefined) {
         this.#readForApply();
         return;
@@ -442,20 +446,14 @@ export class Replica implements ReplicaHandle {
     this.#appliedEvent = { type: 'applied', index: this.#applied };
   }
 
-  /** After a restart the log is applied from disk. */
+  /** After a restart the log is applied from disk: a chunk is read, and applied in the turn that follows. */
   #readForApply(): void {
     this.#readingForApply = true;
     const to = minIndex(this.#applyTo, previousIndex(this.#core.memoryFrom));
     this.#store.read(nextIndex(this.#applied), to, APPLY_CHUNK_BYTES).then(
       (entries) => {
         this.#readingForApply = false;
-        if (!this.#running) return;
-        try {
-          this.#applyEntries(entries);
-        } catch (error) {
-          this.#fail(error);
-          return;
-        }
+        this.#fromDisk = entries;
         this.#schedule();
       },
       (error: unknown) => this.#fail(error),

@@ -40,7 +40,10 @@ export interface ReplicaMachine {
   statusChanged(status: ReplicaStatus): void;
   /** A proposal was refused, not being in the log. */
   proposalRejected(data: Uint8Array, reason: RejectReason): void;
-  /** What a peer's machine said with sendToPeer. The bytes belong to a frame: copy what is kept. Called at the begin of a turn. */
+  /**
+   * What a peer's machine said with sendToPeer. The bytes belong to a frame: copy what is kept. Called at the begin of a turn.
+   * @throws MalformedError closes the peer's connection
+   */
   peerMessage(from: ServerId, payload: Uint8Array): void;
   /** The connection on which `peer` was heard has closed or was replaced: what it had sent may be lost. */
   peerDisconnected(peer: ServerId): void;

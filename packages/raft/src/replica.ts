@@ -3,19 +3,14 @@
  * its check phase, becomes one step of the core, one durable write, one frame to each peer, and then the applies.
  */
 
-import type { Packable } from '@holdfast/protocol';
-import type { Address, Clock, Connection, Listener, Logger, Network, Random, Timer } from '@holdfast/runtime';
+import { MalformedError } from '@holdfast/protocol';
+import type { Address, Clock, Connection, Logger, Timer } from '@holdfast/runtime';
+import { ApplyLoop } from './apply-loop.ts';
 import {
   DEFAULT_RAFT_LIMITS,
   NO_SERVER,
   RaftCore,
-  invariant,
-  logIndex,
-  minIndex,
-  nextIndex,
-  previousIndex,
   type Effect,
-  type Entry,
   type LogIndex,
   type Message,
   type RaftConfig,
@@ -27,34 +22,15 @@ import {
 import { DurableWriter } from './durable-writer.ts';
 import type { LogStore } from './log-store/log-store.ts';
 import type { PeerInfo, ReplicaHandle, ReplicaMachine, ReplicaStatus } from './machine.ts';
-import { PeerLink } from './peer-link.ts';
-import { PeerListener } from './peer-listener.ts';
-import { PEER_PROTOCOL_VERSION, decodePeerFrame, machineItem, raftItem, type PeerHello } from './peer-codec.ts';
+import { decodePeerFrame } from './peer-codec.ts';
+import { PeerMesh, type PeerMeshOptions, type PeerMeshWorld } from './peer-mesh.ts';
 
-/** Applying goes on in the next turn after this long, so that heartbeats and clients are not kept waiting. */
-const APPLY_SLICE_MS = 10;
-const APPLY_CHUNK_BYTES = 1024 * 1024;
 /** How long a stop waits for a successor. */
 const TRANSFER_WAIT_MS = 3_000;
 
-export interface ReplicaOptions {
-  readonly id: ServerId;
-  readonly clusterId: string;
-  readonly incarnation: string;
-  /** Every voter with the address where its peers reach it, the own one included. */
-  readonly members: readonly { readonly id: ServerId; readonly peerAddress: Address }[];
-  /** Where to listen for peers. */
-  readonly peerListen: Address;
-  /** Where clients reach this server; told to the peers. */
-  readonly clientAddress: Address;
+/** `members` are all voters, this server included; `clientAddress` is told to the peers. */
+export interface ReplicaOptions extends PeerMeshOptions {
   readonly tuning?: Partial<Omit<RaftConfig, 'id' | 'voters'>>;
-}
-
-export interface ReplicaWorld {
-  readonly clock: Clock;
-  readonly network: Network;
-  readonly random: Random;
-  readonly logger: Logger;
 }
 
 interface HeldSend {
@@ -70,19 +46,16 @@ interface InboundFrame {
 }
 
 export class Replica implements ReplicaHandle {
-  readonly #options: ReplicaOptions;
   readonly #store: LogStore;
   readonly #machine: ReplicaMachine;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #core: RaftCore;
   readonly #writer: DurableWriter;
-  readonly #links = new Map<ServerId, PeerLink>();
-  readonly #listener: PeerListener;
-  readonly #network: Network;
+  readonly #mesh: PeerMesh;
+  readonly #applies: ApplyLoop;
 
   #status: ReplicaStatus;
-  #peerListener: Listener | undefined;
   #running = false;
   #scheduled = false;
   #inTurn = false;
@@ -92,30 +65,23 @@ export class Replica implements ReplicaHandle {
   #events: RaftEvent[] = [];
   #frames: InboundFrame[] = [];
   #proposals: Uint8Array[] = [];
-  #disconnected: ServerId[] = [];
-  #refused: ServerId[] = [];
+  #unheard: ServerId[] = [];
+  #gone: ServerId[] = [];
   #peersChanged = false;
   #held: HeldSend[] = [];
   #persistedSeq: WriteSeq | undefined;
-  #lastAppend: { readonly entries: readonly Entry[]; readonly item: Packable } | undefined;
-
-  #applied: LogIndex = logIndex(0);
-  #applyTo: LogIndex = logIndex(0);
-  #readingForApply = false;
-  #fromDisk: readonly Entry[] = [];
+  /** The applied index that the core was told. */
+  #toldApplied = 0;
 
   #nextTicket = 1;
   readonly #reads = new Map<number, (result: LogIndex | RejectReason) => void>();
-  #appliedEvent: RaftEvent | undefined;
   #transferEnded: ((outcome: string) => void) | undefined;
 
-  constructor(options: ReplicaOptions, store: LogStore, machine: ReplicaMachine, world: ReplicaWorld) {
-    const { clock, network, random, logger } = world;
-    this.#options = options;
+  constructor(options: ReplicaOptions, store: LogStore, machine: ReplicaMachine, world: PeerMeshWorld) {
+    const { clock, random, logger } = world;
     this.#store = store;
     this.#machine = machine;
     this.#clock = clock;
-    this.#network = network;
     this.#logger = logger;
     const config: RaftConfig = {
       ...DEFAULT_RAFT_LIMITS,
@@ -133,26 +99,15 @@ export class Replica implements ReplicaHandle {
       },
       (error) => this.#fail(error),
     );
-    for (const member of options.members) {
-      if (member.id !== options.id)
-        this.#links.set(member.id, this.#createLink(member.id, member.peerAddress, random, network));
-    }
-    this.#listener = new PeerListener(
-      { clusterId: options.clusterId, id: options.id, peers: new Set(this.#links.keys()) },
+    this.#applies = new ApplyLoop(
+      { core: this.#core, store, clock },
       {
-        accepted: (peer) => this.#onPeerAccepted(peer),
-        frame: (from, connection, frame) => {
-          this.#frames.push({ from, connection, frame });
-          this.#schedule();
-        },
-        closed: (peer) => {
-          this.#disconnected.push(peer);
-          this.#links.get(peer)?.dial();
-          this.#schedule();
-        },
+        apply: (entry) => machine.apply(entry),
+        wake: () => this.#schedule(),
+        failed: (error) => this.#fail(error),
       },
-      { clock, logger },
     );
+    this.#mesh = this.#createMesh(options, world);
     this.#status = this.#readStatus();
   }
 
@@ -161,24 +116,18 @@ export class Replica implements ReplicaHandle {
   }
 
   get peers(): readonly PeerInfo[] {
-    return this.#options.members.map(({ id, peerAddress }) => ({
-      id,
-      peerAddress,
-      clientAddress: id === this.#options.id ? this.#options.clientAddress : this.#listener.clientAddress(id),
-      connected: id === this.#options.id || (this.#links.get(id)?.connected ?? false),
-    }));
+    return this.#mesh.peers;
   }
 
   /** Where peers reach this server, with the real port; empty before start. */
   get peerAddress(): Address {
-    return this.#peerListener?.address ?? '';
+    return this.#mesh.address;
   }
 
   /** @throws ListenError */
   async start(): Promise<void> {
-    this.#peerListener = await this.#network.listen(this.#listener.listenOptions(this.#options.peerListen));
+    await this.#mesh.start();
     this.#running = true;
-    for (const link of this.#links.values()) link.dial();
     this.#schedule();
   }
 
@@ -186,7 +135,7 @@ export class Replica implements ReplicaHandle {
   async stop(): Promise<void> {
     if (this.#running) await this.#handOver();
     this.#halt();
-    await this.#peerListener?.close();
+    await this.#mesh.stopListening();
     await this.#writer.stop();
     await this.#store.close();
   }
@@ -212,7 +161,7 @@ export class Replica implements ReplicaHandle {
   }
 
   sendToPeer(peer: ServerId, payload: Uint8Array): boolean {
-    const queued = this.#links.get(peer)?.queue(machineItem(payload)) ?? false;
+    const queued = this.#mesh.sendPayload(peer, payload);
     this.#schedule();
     return queued;
   }
@@ -221,34 +170,31 @@ export class Replica implements ReplicaHandle {
     this.#event({ type: 'eager-commit', eager });
   }
 
-  #createLink(id: ServerId, address: Address, random: Random, network: Network): PeerLink {
-    const hello: PeerHello = {
-      version: PEER_PROTOCOL_VERSION,
-      features: 0,
-      clusterId: this.#options.clusterId,
-      from: this.#options.id,
-      to: id,
-      incarnation: this.#options.incarnation,
-      clientAddress: this.#options.clientAddress,
-    };
-    const events = {
-      connected: () => this.#event({ type: 'peer-connected', peer: id }),
-      disconnected: () => this.#event({ type: 'peer-disconnected', peer: id }),
-      refused: () => {
-        // While it can be heard it lives, whatever its address answers (a wrong one, say, or a firewall).
-        if (this.#listener.hears(id)) return;
-        this.#refused.push(id);
-        this.#schedule();
+  #createMesh(options: PeerMeshOptions, world: PeerMeshWorld): PeerMesh {
+    return new PeerMesh(
+      options,
+      {
+        connected: (peer) => this.#event({ type: 'peer-connected', peer }),
+        disconnected: (peer) => this.#event({ type: 'peer-disconnected', peer }),
+        gone: (peer) => {
+          this.#gone.push(peer);
+          this.#schedule();
+        },
+        frame: (from, connection, frame) => {
+          this.#frames.push({ from, connection, frame });
+          this.#schedule();
+        },
+        unheard: (peer) => {
+          this.#unheard.push(peer);
+          this.#schedule();
+        },
+        introduced: () => {
+          this.#peersChanged = true;
+          this.#schedule();
+        },
       },
-    };
-    return new PeerLink(address, hello, events, { clock: this.#clock, network, random, logger: this.#logger });
-  }
-
-  #onPeerAccepted(peer: ServerId): void {
-    this.#peersChanged = true;
-    // It lives: no reason to wait for the next attempt.
-    this.#links.get(peer)?.dial();
-    this.#schedule();
+      world,
+    );
   }
 
   #event(event: RaftEvent): void {
@@ -280,8 +226,10 @@ export class Replica implements ReplicaHandle {
       this.#events.length > 0 ||
       this.#frames.length > 0 ||
       this.#proposals.length > 0 ||
-      this.#refused.length > 0 ||
-      (this.#applyTo > this.#applied && !this.#readingForApply)
+      this.#gone.length > 0 ||
+      this.#unheard.length > 0 ||
+      this.#peersChanged ||
+      this.#applies.hasWork
     );
   }
 
@@ -291,10 +239,13 @@ export class Replica implements ReplicaHandle {
       this.#events.push({ type: 'propose', commands: this.#proposals });
       this.#proposals = [];
     }
-    if (this.#appliedEvent !== undefined) this.#events.push(this.#appliedEvent);
-    this.#appliedEvent = undefined;
+    // It only lets memory go, so it can wait for the next step.
+    if (this.#applies.applied > this.#toldApplied) {
+      this.#toldApplied = this.#applies.applied;
+      this.#events.push({ type: 'applied', index: this.#applies.applied });
+    }
     // Behind the frames of the turn: what the gone leader said last must not bring it back.
-    for (const peer of this.#refused.splice(0)) this.#events.push({ type: 'peer-refused', peer });
+    for (const peer of this.#gone.splice(0)) this.#events.push({ type: 'peer-refused', peer });
     const now = this.#clock.monotonicMs();
     if (now >= this.#core.deadline) this.#events.push({ type: 'deadline' });
     const events = this.#events;
@@ -302,23 +253,18 @@ export class Replica implements ReplicaHandle {
     const commitNews = this.#run(this.#core.step(events, now));
     this.#releaseHeld();
     this.#refreshStatus();
-    this.#flushLinks();
-    this.#apply();
+    this.#mesh.flush();
+    this.#applies.run();
     this.#refreshStatus();
     this.#machine.flush();
-    for (const { to, message } of commitNews) this.#send(to, message);
-    this.#flushLinks();
-    this.#lastAppend = undefined;
+    for (const { to, message } of commitNews) this.#mesh.send(to, message);
+    this.#mesh.endTurn();
     this.#armTimer();
   }
 
   /** Hands what peers said to the core's events and to the machine, in the order in which each said it. */
   #deliver(): void {
-    if (this.#disconnected.length > 0) {
-      const peers = this.#disconnected;
-      this.#disconnected = [];
-      for (const peer of peers) this.#machine.peerDisconnected(peer);
-    }
+    for (const peer of this.#unheard.splice(0)) this.#machine.peerDisconnected(peer);
     if (this.#peersChanged) {
       this.#peersChanged = false;
       this.#machine.peersChanged();
@@ -326,17 +272,15 @@ export class Replica implements ReplicaHandle {
     const frames = this.#frames;
     this.#frames = [];
     for (const { from, connection, frame } of frames) {
-      let items;
       try {
-        items = decodePeerFrame(frame);
+        for (const item of decodePeerFrame(frame)) {
+          if (item.type === 'raft') this.#events.push({ type: 'message', from, message: item.message });
+          else this.#machine.peerMessage(from, item.payload);
+        }
       } catch (error) {
+        if (!(error instanceof MalformedError)) throw error;
         this.#logger.error({ peer: from, error }, 'a peer sent a malformed frame; closing its connection');
         connection.destroy();
-        continue;
-      }
-      for (const item of items) {
-        if (item.type === 'raft') this.#events.push({ type: 'message', from, message: item.message });
-        else this.#machine.peerMessage(from, item.payload);
       }
     }
   }
@@ -353,10 +297,10 @@ export class Replica implements ReplicaHandle {
           if (effect.after !== undefined)
             this.#held.push({ to: effect.to, message: effect.message, after: effect.after });
           else if (effect.message.type === 'commit') commitNews.push(effect);
-          else this.#send(effect.to, effect.message);
+          else this.#mesh.send(effect.to, effect.message);
           break;
         case 'apply':
-          this.#applyTo = effect.upTo;
+          this.#applies.commit(effect.upTo);
           break;
         case 'read-ready':
           for (const ticket of effect.tickets) this.#settleRead(ticket, effect.index);
@@ -381,30 +325,13 @@ export class Replica implements ReplicaHandle {
     return commitNews;
   }
 
-  #send(to: ServerId, message: Message): void {
-    this.#links.get(to)?.queueOrClose(this.#raftItem(message));
-  }
-
-  /** The core gives peers that are equally far the same array of entries: encoded once. */
-  #raftItem(message: Message): Packable {
-    if (message.type !== 'append' || message.entries.length === 0) return raftItem(message);
-    if (this.#lastAppend?.entries !== message.entries) {
-      this.#lastAppend = { entries: message.entries, item: raftItem(message) };
-    }
-    return this.#lastAppend.item;
-  }
-
-  #flushLinks(): void {
-    for (const link of this.#links.values()) link.flush();
-  }
-
   /** What reveals a write that is now durable. */
   #releaseHeld(): void {
     const durable = this.#persistedSeq;
     if (durable === undefined || this.#held.length === 0) return;
     const held = this.#held;
     this.#held = held.filter((send) => send.after > durable);
-    for (const send of held) if (send.after <= durable) this.#send(send.to, send.message);
+    for (const send of held) if (send.after <= durable) this.#mesh.send(send.to, send.message);
   }
 
   #settleRead(ticket: number, result: LogIndex | RejectReason): void {
@@ -420,50 +347,11 @@ export class Replica implements ReplicaHandle {
     );
   }
 
-  #apply(): void {
-    const sliceEnd = this.#clock.monotonicMs() + APPLY_SLICE_MS;
-    while (this.#applied < this.#applyTo && !this.#readingForApply) {
-      const fromDisk = this.#fromDisk;
-      this.#fromDisk = [];
-      const entries =
-        fromDisk.length > 0 ? fromDisk : this.#core.entries(nextIndex(this.#applied), this.#applyTo, APPLY_CHUNK_BYTES);
-      if (entries === undefined) {
-        this.#readForApply();
-        return;
-      }
-      this.#applyEntries(entries);
-      if (this.#clock.monotonicMs() >= sliceEnd) return;
-    }
-  }
-
-  #applyEntries(entries: readonly Entry[]): void {
-    for (const entry of entries) {
-      invariant(entry.index === this.#applied + 1, 'entries-are-applied-in-order');
-      this.#machine.apply(entry);
-      this.#applied = entry.index;
-    }
-    // Told with the next step: it only lets memory go.
-    this.#appliedEvent = { type: 'applied', index: this.#applied };
-  }
-
-  /** After a restart the log is applied from disk: a chunk is read, and applied in the turn that follows. */
-  #readForApply(): void {
-    this.#readingForApply = true;
-    const to = minIndex(this.#applyTo, previousIndex(this.#core.memoryFrom));
-    this.#store.read(nextIndex(this.#applied), to, APPLY_CHUNK_BYTES).then(
-      (entries) => {
-        this.#readingForApply = false;
-        this.#fromDisk = entries;
-        this.#schedule();
-      },
-      (error: unknown) => this.#fail(error),
-    );
-  }
-
   #readStatus(): ReplicaStatus {
     const { role, term, leader, commitIndex, lastIndex, noopIndex } = this.#core.status;
-    const ready = role === 'leader' && this.#applied >= noopIndex;
-    return { role, term, leader, commitIndex, appliedIndex: this.#applied, lastIndex, ready };
+    const appliedIndex = this.#applies.applied;
+    const ready = role === 'leader' && appliedIndex >= noopIndex;
+    return { role, term, leader, commitIndex, appliedIndex, lastIndex, ready };
   }
 
   #refreshStatus(): void {
@@ -496,7 +384,7 @@ export class Replica implements ReplicaHandle {
   }
 
   #handOver(): Promise<void> {
-    if (this.#core.status.role !== 'leader' || this.#links.size === 0) return Promise.resolve();
+    if (this.#core.status.role !== 'leader' || this.#mesh.empty) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = this.#clock.setTimer(TRANSFER_WAIT_MS, resolve);
       this.#transferEnded = (outcome) => {
@@ -517,7 +405,7 @@ export class Replica implements ReplicaHandle {
   #halt(): void {
     this.#running = false;
     this.#timer?.cancel();
-    for (const link of this.#links.values()) link.stop();
+    this.#mesh.stopSpeaking();
     for (const callback of this.#reads.values()) callback('stopped');
     this.#reads.clear();
     for (const data of this.#proposals.splice(0)) this.#machine.proposalRejected(data, 'stopped');

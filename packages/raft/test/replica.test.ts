@@ -1,3 +1,4 @@
+import { MalformedError } from '@holdfast/protocol';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 import { serverId, type Entry, type LogIndex, type RejectReason } from '../src/core/index.ts';
@@ -26,8 +27,16 @@ class Recorder implements ReplicaMachine {
     this.rejected.push(`${new TextDecoder().decode(data)}: ${reason}`);
   }
 
-  peerMessage(): void {}
-  peerDisconnected(): void {}
+  readonly unheard: number[] = [];
+
+  peerMessage(_from: number, payload: Uint8Array): void {
+    if (new TextDecoder().decode(payload) === 'malformed') throw new MalformedError('the payload is malformed');
+  }
+
+  peerDisconnected(peer: number): void {
+    this.unheard.push(peer);
+  }
+
   peersChanged(): void {}
 
   fatal(error: unknown): void {
@@ -100,6 +109,21 @@ const commands = ({ machine }: Server) =>
   machine.applied.filter(({ data }) => data.length > 0).map(({ data }) => new TextDecoder().decode(data));
 
 describe('three replicas', () => {
+  it('close the connection of a peer whose machine says what cannot be read, and go on', async () => {
+    const ensemble = new Ensemble(9);
+    const leader = await ensemble.start();
+    const [follower, other] = ensemble.others(leader);
+    if (follower === undefined || other === undefined) throw new Error('three were started');
+    follower.replica.sendToPeer(leader.replica.peers[leader.id - 1]?.id ?? serverId(0), bytes('malformed'));
+    await ensemble.world.run({ maxMs: 5_000, until: () => leader.machine.unheard.includes(follower.id) });
+    leader.replica.propose(bytes('afterwards'));
+    await ensemble.world.run({
+      maxMs: 5_000,
+      until: () => ensemble.servers.every((server) => commands(server).length === 1),
+    });
+    ensemble.checkHealth();
+  });
+
   it('apply the same commands in the same order', async () => {
     const ensemble = new Ensemble(1);
     const leader = await ensemble.start();

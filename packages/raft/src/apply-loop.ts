@@ -1,0 +1,99 @@
+/**
+ * Brings committed entries to the machine: in order, each once, a slice of time in every turn. Entries that are no longer in memory,
+ * as after a restart, are read from disk, and applied in a turn that follows.
+ */
+
+import type { Clock } from '@holdfast/runtime';
+import {
+  invariant,
+  logIndex,
+  minIndex,
+  nextIndex,
+  previousIndex,
+  type Entry,
+  type LogIndex,
+  type RaftCore,
+} from './core/index.ts';
+import type { LogStore } from './log-store/log-store.ts';
+
+/** Goes on in the next turn after this long, so that heartbeats and clients are not kept waiting. */
+const SLICE_MS = 10;
+const CHUNK_BYTES = 1024 * 1024;
+
+export interface ApplyLoopEvents {
+  apply(entry: Entry): void;
+  /** Entries have come from disk: a turn is needed. */
+  wake(): void;
+  failed(error: unknown): void;
+}
+
+export class ApplyLoop {
+  readonly #core: RaftCore;
+  readonly #store: LogStore;
+  readonly #clock: Clock;
+  readonly #events: ApplyLoopEvents;
+  #applied = logIndex(0);
+  #committed = logIndex(0);
+  #reading = false;
+  #fromDisk: readonly Entry[] = [];
+
+  constructor(parts: { core: RaftCore; store: LogStore; clock: Clock }, events: ApplyLoopEvents) {
+    this.#core = parts.core;
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#events = events;
+  }
+
+  get applied(): LogIndex {
+    return this.#applied;
+  }
+
+  get hasWork(): boolean {
+    return this.#committed > this.#applied && !this.#reading;
+  }
+
+  /** Everything up to here may be applied. */
+  commit(upTo: LogIndex): void {
+    this.#committed = upTo;
+  }
+
+  run(): void {
+    if (!this.hasWork) return;
+    const sliceEnd = this.#clock.monotonicMs() + SLICE_MS;
+    do {
+      const entries = this.#next();
+      if (entries === undefined) {
+        this.#read();
+        return;
+      }
+      this.#apply(entries);
+    } while (this.hasWork && this.#clock.monotonicMs() < sliceEnd);
+  }
+
+  #next(): readonly Entry[] | undefined {
+    const entries = this.#fromDisk;
+    this.#fromDisk = [];
+    return entries.length > 0 ? entries : this.#core.entries(nextIndex(this.#applied), this.#committed, CHUNK_BYTES);
+  }
+
+  #apply(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      invariant(entry.index === this.#applied + 1, 'entries-are-applied-in-order');
+      this.#events.apply(entry);
+      this.#applied = entry.index;
+    }
+  }
+
+  #read(): void {
+    this.#reading = true;
+    const to = minIndex(this.#committed, previousIndex(this.#core.memoryFrom));
+    this.#store.read(nextIndex(this.#applied), to, CHUNK_BYTES).then(
+      (entries) => {
+        this.#reading = false;
+        this.#fromDisk = entries;
+        this.#events.wake();
+      },
+      (error: unknown) => this.#events.failed(error),
+    );
+  }
+}

@@ -1,6 +1,6 @@
 /**
  * One client's connection: decodes its frames, gathers what it is told in a turn into one frame, and closes it with a reason
- * when it breaks a rule. Which session it serves is kept here; what its messages mean is the dispatcher's.
+ * when it breaks a rule. Which session it serves is kept here; what its messages mean is in client-messages.ts.
  */
 
 import {
@@ -89,6 +89,14 @@ export class ClientConnection {
       this.#outboxDataBytes += message.answer.data.length;
       if (this.#outboxDataBytes > MAX_FRAME_BYTES / 2) this.flush();
     }
+  }
+
+  /** Asks for the unanswered requests again. `nextToApply`: what the state machine says that it applies next. */
+  resend(code: ErrorCode, nextToApply?: number): void {
+    const from = this.window.resend(nextToApply);
+    if (from === undefined) return;
+    this.#counters.resends += 1;
+    this.send({ type: 'resend', from, code });
   }
 
   flush(): void {

@@ -22,13 +22,13 @@ export function createHttpHandler(
     const [path = ''] = request.target.split('?', 1);
     switch (path) {
       case '/health':
-        return machine.healthy
+        return machine.availability.healthy
           ? json(200, { status: 'ok', role: machine.status.role })
-          : json(503, { status: 'unavailable', reason: machine.unhealthyReason });
+          : json(503, { status: 'unavailable', reason: machine.availability.unhealthyReason });
       case '/ready':
-        return machine.acceptsSessions
+        return machine.availability.acceptsSessions
           ? json(200, { status: 'ready' })
-          : json(503, { status: 'not ready', reason: machine.unreadyReason });
+          : json(503, { status: 'not ready', reason: machine.availability.unreadyReason });
       case '/metrics':
         return { status: 200, contentType: metrics.contentType, body: await metrics.metrics() };
       case '/status':

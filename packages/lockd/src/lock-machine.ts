@@ -4,8 +4,7 @@
  * the concept's own file.
  */
 
-import { CommandType, PROTOCOL_VERSION, isClientCommand, type ClientMessage, type ErrorCode } from '@holdfast/protocol';
-import type { ServerMessage } from '@holdfast/protocol';
+import { CommandType, type ErrorCode, type Member } from '@holdfast/protocol';
 import {
   EntryType,
   type Entry,
@@ -17,17 +16,17 @@ import {
   type ServerId,
 } from '@holdfast/raft';
 import type { Clock, Connection, Logger, Random } from '@holdfast/runtime';
-import { StateMachine, decodeEntryHeader, encodeEntry } from '@holdfast/state';
+import { StateMachine, decodeEntryHeader } from '@holdfast/state';
 import { Attaches } from './attaches.ts';
-import type { ClientConnection } from './client-connection.ts';
+import { Availability } from './availability.ts';
 import { ClientConnections } from './client-connections.ts';
+import { ClientMessages } from './client-messages.ts';
 import { ServerCounters } from './counters.ts';
 import { DivergenceCheck } from './divergence.ts';
-import { LeaderContact } from './leader-contact.ts';
-import { MAX_COMMAND_BYTES } from './limits.ts';
 import { OutputRouting } from './output-routing.ts';
+import { PeerInbox } from './peer-inbox.ts';
+import { encodePeerMessages } from './peer-message.ts';
 import { PeerOutbox } from './peer-outbox.ts';
-import { decodePeerMessages, encodePeerMessages, type PeerMessage } from './peer-message.ts';
 import { Proposals } from './proposals.ts';
 import { Reads } from './reads.ts';
 import { Renewals } from './renewals.ts';
@@ -53,7 +52,7 @@ export class LockMachine implements ReplicaMachine {
   readonly counters = new ServerCounters();
   readonly state = new StateMachine();
   readonly connections: ClientConnections;
-  readonly #options: LockMachineOptions;
+  readonly availability: Availability;
   readonly #deps: LockMachineDeps;
   readonly #proposals: Proposals;
   readonly #attaches: Attaches;
@@ -63,17 +62,14 @@ export class LockMachine implements ReplicaMachine {
   readonly #peers: PeerOutbox;
   readonly #divergence: DivergenceCheck;
   readonly #routing: OutputRouting;
-  readonly #contact: LeaderContact;
+  readonly #clientMessages: ClientMessages;
+  readonly #inbox: PeerInbox;
   #replica: ReplicaHandle | undefined;
   #turnScheduled = false;
   /** Between the first apply of a replica's turn and its flush, which will come. */
   #applying = false;
-  #haltedAt = 0;
-  #stopping = false;
-  #failed = false;
 
   constructor(options: LockMachineOptions, deps: LockMachineDeps) {
-    this.#options = options;
     this.#deps = deps;
     const { serverId } = options;
     const { clock, random, logger } = deps;
@@ -86,7 +82,7 @@ export class LockMachine implements ReplicaMachine {
       logger,
       counters,
       wake,
-      message: (connection, message) => this.#clientMessage(connection, message),
+      message: (connection, message) => this.#clientMessages.received(connection, message),
       closed: (connection) => this.#attaches.closed(connection),
       boundChanged: (any) => this.#handle().setEagerCommit(any),
     });
@@ -124,11 +120,16 @@ export class LockMachine implements ReplicaMachine {
       members: () => this.#handle().peers.map((peer) => peer.id),
       send: (peer, message) => this.#peers.send(peer, message),
       diverged: (error) => this.fatal(error),
-      halted: (index) => this.#halt(index),
+      halted: (index) => this.availability.halt(index),
     });
     const { connections } = this;
     this.#routing = new OutputRouting({ serverId, counters, connections, attaches: this.#attaches, leases });
-    this.#contact = new LeaderContact(options, () => this.#contactLost(), clock);
+    const availability = new Availability(options, { clock, logger, connections, proposals: this.#proposals });
+    this.availability = availability;
+    const receivers = { availability, proposals: this.#proposals, renewals: this.#renewals, reads: this.#reads };
+    const members = (): readonly Member[] => this.#members();
+    this.#clientMessages = new ClientMessages(options, { ...receivers, counters, attaches: this.#attaches, members });
+    this.#inbox = new PeerInbox({ ...receivers, peers: this.#peers, divergence: this.#divergence });
   }
 
   /** Called once, before the replica starts. */
@@ -145,34 +146,8 @@ export class LockMachine implements ReplicaMachine {
     return this.#handle().peers;
   }
 
-  /** This server serves its role: it has heard from a leader, or a quorum of followers, within two election time-outs. */
-  get healthy(): boolean {
-    return this.unhealthyReason === undefined;
-  }
-
-  get unhealthyReason(): string | undefined {
-    if (this.#failed) return 'the server has failed and is stopping';
-    if (this.#haltedAt !== 0) return `the servers disagree about the state at index ${this.#haltedAt}`;
-    if (!this.#contact.serving) return 'no contact to a leader or a quorum';
-    return undefined;
-  }
-
-  /** New sessions are accepted. */
-  get acceptsSessions(): boolean {
-    return this.unreadyReason === undefined;
-  }
-
-  get unreadyReason(): string | undefined {
-    if (this.#stopping) return 'the server is stopping';
-    return this.unhealthyReason ?? (this.#proposals.leader === 0 ? 'no leader is known' : undefined);
-  }
-
   get parkedBytes(): number {
     return this.#proposals.parkedBytes;
-  }
-
-  get members(): Extract<ServerMessage, { type: 'welcome' }>['members'] {
-    return this.peers.map(({ id, clientAddress }) => ({ server: id, clientAddress }));
   }
 
   accept(connection: Connection): void {
@@ -181,8 +156,7 @@ export class LockMachine implements ReplicaMachine {
 
   /** No new clients from now on; those that are connected go on until {@link disconnectClients}. */
   beginStop(): void {
-    this.#stopping = true;
-    this.#contact.stop();
+    this.availability.beginStop();
   }
 
   disconnectClients(): void {
@@ -217,7 +191,7 @@ export class LockMachine implements ReplicaMachine {
     this.#renewals.statusChanged(status);
     this.#reads.statusChanged(status);
     this.#proposals.statusChanged(status);
-    this.#contact.leaderKnown(status.leader !== 0);
+    this.availability.leaderKnown(status.leader !== 0);
     if (status.leader !== 0) this.#attaches.submitAll();
     if (status.leader !== leaderBefore) this.#tellLeader();
   }
@@ -227,11 +201,11 @@ export class LockMachine implements ReplicaMachine {
   }
 
   peerMessage(from: ServerId, payload: Uint8Array): void {
-    for (const message of decodePeerMessages(payload)) this.#fromPeer(from, message);
+    this.#inbox.received(from, payload);
   }
 
   peerDisconnected(peer: ServerId): void {
-    this.#connectionLost(peer);
+    this.#inbox.connectionLost(peer);
     // Its side may not know that what it said is lost; if this does not reach it, it has lost us as well and hears of that.
     this.#handle().sendToPeer(peer, LOST);
   }
@@ -241,8 +215,8 @@ export class LockMachine implements ReplicaMachine {
   }
 
   fatal(error: unknown): void {
-    if (this.#failed) return;
-    this.#failed = true;
+    if (this.availability.failed) return;
+    this.availability.fail();
     this.#expiry.stop();
     this.#deps.fatal(error);
   }
@@ -270,156 +244,8 @@ export class LockMachine implements ReplicaMachine {
     this.connections.flush();
   }
 
-  #clientMessage(connection: ClientConnection, message: ClientMessage): void {
-    if (connection.phase === 'new') {
-      this.#hello(connection, message);
-      return;
-    }
-    switch (message.type) {
-      case 'hello':
-        connection.goodbye('MALFORMED', 'hello was said before; it comes once, first');
-        return;
-      case 'attach':
-        if (this.#refusesWrites(connection)) return;
-        this.#attaches.attach(connection, message.id, message.payload);
-        return;
-      case 'request':
-        this.#request(connection, message);
-        return;
-      case 'read':
-        this.#reads.read(connection, message);
-        return;
-      case 'heartbeat':
-        this.#renewals.heartbeat(connection, message.id);
-        return;
-      case 'ping':
-        connection.send({ type: 'pong', id: message.id });
-        return;
-    }
-  }
-
-  #hello(connection: ClientConnection, message: ClientMessage): void {
-    const { clusterId, serverId } = this.#options;
-    if (message.type !== 'hello') {
-      connection.goodbye('MALFORMED', `the first message must be hello, not ${message.type}`);
-    } else if (message.version !== PROTOCOL_VERSION) {
-      const problem = `this server speaks protocol version ${PROTOCOL_VERSION}, the client ${message.version}`;
-      connection.goodbye('VERSION_MISMATCH', `${problem}; install matching versions`);
-    } else if (message.clusterId !== '' && message.clusterId !== clusterId) {
-      const problem = `this server belongs to cluster "${clusterId}", not "${message.clusterId}"`;
-      connection.goodbye('WRONG_CLUSTER', `${problem}; check the addresses`);
-    } else if (this.#stopping) {
-      connection.goodbye('SHUTTING_DOWN', 'the server is stopping; use another');
-    } else if (!this.#contact.serving) {
-      connection.goodbye('NO_LEADER', 'this server has no contact to a leader; use another');
-    } else {
-      connection.greeted();
-      const leader = this.#proposals.leader;
-      const { members } = this;
-      connection.send({
-        type: 'welcome',
-        version: PROTOCOL_VERSION,
-        features: 0,
-        clusterId,
-        server: serverId,
-        leader,
-        members,
-      });
-    }
-  }
-
-  #request(connection: ClientConnection, message: Extract<ClientMessage, { type: 'request' }>): void {
-    this.counters.requestsReceived += 1;
-    const { command, number, ackedUpTo, payload } = message;
-    if (!isClientCommand(command) || command === CommandType.attach) {
-      // In the log an unknown command would stop every server.
-      connection.goodbye('UNSUPPORTED', `command ${command} is not one that this server takes as a request`);
-      return;
-    }
-    if (payload.length > MAX_COMMAND_BYTES) {
-      connection.goodbye('LIMIT_EXCEEDED', `a command of ${payload.length} bytes is over ${MAX_COMMAND_BYTES}`);
-      return;
-    }
-    if (connection.session === 0) {
-      // What was under way when the session ended has no answer any more.
-      if (!connection.detached) connection.goodbye('MALFORMED', 'a request needs a session; attach first');
-      return;
-    }
-    if (this.#refusesWrites(connection)) return;
-    const admission = connection.window.received(number);
-    if (admission === 'drop') return;
-    if (admission === 'overflow') {
-      connection.goodbye('OVERLOADED', 'too many requests are unanswered; wait for answers');
-      return;
-    }
-    const { session, generation } = connection;
-    const entry = encodeEntry({ command, session, generation, number, ackedUpTo }, payload);
-    if (!this.#proposals.submit(entry, session)) this.#resend(connection, 'OVERLOADED');
-  }
-
-  #refusesWrites(connection: ClientConnection): boolean {
-    if (this.#haltedAt === 0) return false;
-    const problem = `no majority of the servers had the same state at index ${this.#haltedAt}`;
-    connection.goodbye('NO_LEADER', `writes are refused: ${problem}; an operator has to restore one`);
-    return true;
-  }
-
-  #resend(connection: ClientConnection, code: ErrorCode): void {
-    const from = connection.window.resend();
-    if (from === undefined) return;
-    this.counters.resends += 1;
-    connection.send({ type: 'resend', from, code });
-  }
-
-  #fromPeer(from: ServerId, message: PeerMessage): void {
-    switch (message.type) {
-      case 'forward':
-        this.#forwarded(from, message.epoch, message.entries);
-        return;
-      case 'forward-refused':
-        this.#proposals.forwardRefused(from, message.epoch, message.code);
-        return;
-      case 'touch':
-        this.#renewals.touched(from, message.batch, message.sessions);
-        return;
-      case 'touched':
-        this.#renewals.acknowledged(message.batch, message.except);
-        return;
-      case 'read-index':
-        this.#reads.askedByPeer(from, message.batch);
-        return;
-      case 'read-index-answer':
-        this.#reads.answeredByPeer(message.batch, message.index);
-        return;
-      case 'fold':
-        this.#divergence.reported(from, message.index, message.fold);
-        return;
-      case 'diverged':
-        this.#divergence.toldDiverged(message.index, message.fold);
-        return;
-      case 'halted':
-        this.#halt(message.index);
-        return;
-      case 'lost':
-        this.#connectionLost(from);
-        return;
-    }
-  }
-
-  #forwarded(from: ServerId, epoch: number, entries: readonly Uint8Array[]): void {
-    if (this.#haltedAt === 0) this.#proposals.forwarded(from, epoch, entries);
-    else this.#peers.send(from, { type: 'forward-refused', epoch, code: 'NO_LEADER' });
-  }
-
   #propose(entry: Uint8Array): void {
-    if (this.#haltedAt === 0) this.#proposals.submit(entry, 0);
-  }
-
-  #connectionLost(peer: ServerId): void {
-    if (peer !== this.#proposals.leader) return;
-    this.#proposals.disconnected(peer);
-    this.#renewals.leaderLost();
-    this.#reads.leaderLost();
+    if (this.availability.acceptsWrites) this.#proposals.submit(entry, 0);
   }
 
   #undelivered(peer: ServerId): void {
@@ -430,7 +256,7 @@ export class LockMachine implements ReplicaMachine {
   }
 
   #submittedLost(code: ErrorCode): void {
-    for (const connection of this.connections) this.#resend(connection, code);
+    for (const connection of this.connections) connection.resend(code);
     this.#attaches.lost();
   }
 
@@ -443,32 +269,16 @@ export class LockMachine implements ReplicaMachine {
     } else {
       const connection = this.connections.bySession(header.session);
       // Not covered: the client has been told already.
-      if (connection !== undefined && connection.window.covers(header.number)) this.#resend(connection, code);
+      if (connection !== undefined && connection.window.covers(header.number)) connection.resend(code);
     }
-  }
-
-  #contactLost(): void {
-    this.#proposals.dropParked();
-    this.connections.goodbyeAll('NO_LEADER', 'this server has lost contact to a leader; use another');
-  }
-
-  #halt(index: number): void {
-    if (this.#haltedAt !== 0) return;
-    this.#haltedAt = index;
-    this.#deps.logger.error(
-      { index },
-      'the servers disagree about the state and none has a majority; writes are refused',
-    );
-    this.connections.goodbyeAll(
-      'NO_LEADER',
-      'writes are refused: the servers disagree; an operator has to restore one',
-    );
   }
 
   #tellLeader(): void {
     if (this.connections.size === 0) return;
-    const { leader } = this.#proposals;
-    const { members } = this;
-    this.connections.broadcast({ type: 'leader', leader, members });
+    this.connections.broadcast({ type: 'leader', leader: this.#proposals.leader, members: this.#members() });
+  }
+
+  #members(): readonly Member[] {
+    return this.peers.map(({ id, clientAddress }) => ({ server: id, clientAddress }));
   }
 }

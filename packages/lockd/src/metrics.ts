@@ -47,7 +47,7 @@ export function createMetrics(id: number, machine: LockMachine): Registry {
   });
   gauge('holdfast_term', 'The current term', () => machine.status.term);
   gauge('holdfast_leader', 'The leader as this server knows it; 0 for none', () => machine.status.leader);
-  gauge('holdfast_healthy', '1 while the server serves its role', () => (machine.healthy ? 1 : 0));
+  gauge('holdfast_healthy', '1 while the server serves its role', () => (machine.availability.healthy ? 1 : 0));
   gauge('holdfast_commit_index', 'The highest index known to be committed', () => machine.status.commitIndex);
   gauge('holdfast_applied_index', 'The highest applied index', () => state.appliedIndex);
   gauge('holdfast_last_index', 'The last index of the log', () => machine.status.lastIndex);

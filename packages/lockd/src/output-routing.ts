@@ -6,6 +6,7 @@
 import type { ErrorCode, ServerMessage } from '@holdfast/protocol';
 import type { Output } from '@holdfast/state';
 import type { Attaches } from './attaches.ts';
+import type { ClientConnection } from './client-connection.ts';
 import type { ClientConnections } from './client-connections.ts';
 import type { ServerCounters } from './counters.ts';
 import type { SessionLeases } from './session-leases.ts';
@@ -96,18 +97,9 @@ export class OutputRouting {
     }
   }
 
-  #resend(
-    connection: NonNullable<ReturnType<ClientConnections['bySession']>>,
-    number: number,
-    code: ErrorCode,
-    nextToApply = Number.MAX_SAFE_INTEGER,
-  ): void {
+  #resend(connection: ClientConnection, number: number, code: ErrorCode, nextToApply?: number): void {
     // Not covered: a copy from before an earlier resend, of which the client has been told.
-    if (!connection.window.covers(number)) return;
-    const from = connection.window.resend(nextToApply);
-    if (from === undefined) return;
-    this.#deps.counters.resends += 1;
-    connection.send({ type: 'resend', from, code });
+    if (connection.window.covers(number)) connection.resend(code, nextToApply);
   }
 
   #attached(index: number, output: Extract<Output, { type: 'attached' }>): void {

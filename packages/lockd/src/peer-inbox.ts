@@ -1,0 +1,86 @@
+/**
+ * Brings what the other servers say to the concept that it concerns, and the loss of the leader's connection to all that wait
+ * for the leader. What each message means is in peer-message.ts.
+ */
+
+import type { ServerId } from '@holdfast/raft';
+import type { Availability } from './availability.ts';
+import type { DivergenceCheck } from './divergence.ts';
+import { decodePeerMessages, type PeerMessage } from './peer-message.ts';
+import type { PeerOutbox } from './peer-outbox.ts';
+import type { Proposals } from './proposals.ts';
+import type { Reads } from './reads.ts';
+import type { Renewals } from './renewals.ts';
+
+export interface PeerInboxDeps {
+  readonly peers: PeerOutbox;
+  readonly availability: Availability;
+  readonly proposals: Proposals;
+  readonly renewals: Renewals;
+  readonly reads: Reads;
+  readonly divergence: DivergenceCheck;
+}
+
+export class PeerInbox {
+  readonly #deps: PeerInboxDeps;
+
+  constructor(deps: PeerInboxDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws MalformedError */
+  received(from: ServerId, payload: Uint8Array): void {
+    for (const message of decodePeerMessages(payload)) this.#message(from, message);
+  }
+
+  /** What `peer` was sent, or sent to us, may be lost. */
+  connectionLost(peer: ServerId): void {
+    const { proposals, renewals, reads } = this.#deps;
+    if (peer !== proposals.leader) return;
+    proposals.disconnected(peer);
+    renewals.leaderLost();
+    reads.leaderLost();
+  }
+
+  #message(from: ServerId, message: PeerMessage): void {
+    const { availability, proposals, renewals, reads, divergence } = this.#deps;
+    switch (message.type) {
+      case 'forward':
+        this.#forwarded(from, message.epoch, message.entries);
+        return;
+      case 'forward-refused':
+        proposals.forwardRefused(from, message.epoch, message.code);
+        return;
+      case 'touch':
+        renewals.touched(from, message.batch, message.sessions);
+        return;
+      case 'touched':
+        renewals.acknowledged(message.batch, message.except);
+        return;
+      case 'read-index':
+        reads.askedByPeer(from, message.batch);
+        return;
+      case 'read-index-answer':
+        reads.answeredByPeer(message.batch, message.index);
+        return;
+      case 'fold':
+        divergence.reported(from, message.index, message.fold);
+        return;
+      case 'diverged':
+        divergence.toldDiverged(message.index, message.fold);
+        return;
+      case 'halted':
+        availability.halt(message.index);
+        return;
+      case 'lost':
+        this.connectionLost(from);
+        return;
+    }
+  }
+
+  #forwarded(from: ServerId, epoch: number, entries: readonly Uint8Array[]): void {
+    const { availability, peers, proposals } = this.#deps;
+    if (availability.acceptsWrites) proposals.forwarded(from, epoch, entries);
+    else peers.send(from, { type: 'forward-refused', epoch, code: 'NO_LEADER' });
+  }
+}

@@ -49,19 +49,22 @@ class LogWatch {
   async stop(): Promise<DurableWrite[]> {
     this.#strace.kill('SIGINT');
     await once(this.#strace, 'close');
-    return this.#output.split('\n').flatMap((line) => this.#parse(line));
-  }
-
-  /** "PID 1.2 pwrite64(20, …) = 112 <0.000110>", or the same in two lines, "<unfinished ...>" and "<... resumed>". */
-  #parse(line: string): DurableWrite[] {
-    const whole = /(\d+\.\d+) pwrite\w*\((\d+),.* = \d+ <(\d+\.\d+)>$/.exec(line);
-    if (whole !== null) {
-      const [, start = '', descriptor = '', seconds = ''] = whole;
-      if (!this.#logDescriptors.has(descriptor)) return [];
-      return [{ pid: this.#pid, endedAt: (Number(start) + Number(seconds)) * 1_000 }];
+    const writes: DurableWrite[] = [];
+    /** By thread: the descriptor of a write that is shown in two lines. */
+    const unfinished = new Map<string, string>();
+    for (const line of this.#output.split('\n')) {
+      const [, thread = '', at = '', call = ''] = /^(?:\[pid\s+(\d+)\] )?(\d+\.\d+) (.*)$/.exec(line) ?? [];
+      const begun = /^pwrite\w*\((\d+),/.exec(call)?.[1];
+      if (begun !== undefined && call.endsWith('<unfinished ...>')) unfinished.set(thread, begun);
+      const seconds = /= \d+ <(\d+\.\d+)>$/.exec(call)?.[1];
+      if (seconds === undefined) continue;
+      const descriptor = begun ?? unfinished.get(thread);
+      if (descriptor === undefined || !this.#logDescriptors.has(descriptor)) continue;
+      // A whole line shows when the call began, a resumed one when it ended.
+      const endedAt = begun === undefined ? Number(at) : Number(at) + Number(seconds);
+      writes.push({ pid: this.#pid, endedAt: endedAt * 1_000 });
     }
-    const resumed = /(\d+\.\d+) <\.\.\. pwrite\w* resumed>.* = \d+ <\d+\.\d+>$/.exec(line);
-    return resumed === null ? [] : [{ pid: this.#pid, endedAt: Number(resumed[1]) * 1_000 }];
+    return writes;
   }
 }
 

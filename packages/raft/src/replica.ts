@@ -314,9 +314,6 @@ export class Replica implements ReplicaHandle {
         case 'read-entries':
           this.#readEntries(effect);
           break;
-        case 'status-changed':
-          // The status is compared after every step anyway; a change within a turn shows as its result.
-          break;
         case 'transfer-ended':
           this.#transferEnded?.(effect.outcome);
           break;

@@ -139,7 +139,6 @@ export class CoreState {
       () => `term ${term}: ${this.votedFor}, then ${votedFor}`,
     );
     if (term === this.term && votedFor === this.votedFor) return;
-    if (term !== this.term) this.statusChanged();
     this.term = term;
     this.votedFor = votedFor;
     const write = this.#write();
@@ -177,11 +176,6 @@ export class CoreState {
 
   effect(effect: Effect): void {
     this.#effects.push(effect);
-  }
-
-  statusChanged(): void {
-    if (!this.#effects.some((effect) => effect.type === 'status-changed'))
-      this.#effects.push({ type: 'status-changed' });
   }
 
   rejectReads(reason: RejectReason): void {

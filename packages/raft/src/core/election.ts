@@ -52,7 +52,6 @@ function startQuickRound(core: CoreState): void {
 export function onPeerRefused(core: CoreState, peer: ServerId): void {
   if (core.role !== 'follower' || core.leader !== peer) return;
   core.leader = NO_SERVER;
-  core.statusChanged();
   core.quickRounds = REFUSED_ELECTION_ROUNDS;
   core.electionElapsedMs = 0;
   core.electionTimeoutMs = core.random() * REFUSED_ELECTION_DELAY_MS;

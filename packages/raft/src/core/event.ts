@@ -52,6 +52,4 @@ export type Effect =
       readonly to: LogIndex;
       readonly maxBytes: number;
     }
-  /** Role, term or leader changed. */
-  | { readonly type: 'status-changed' }
   | { readonly type: 'transfer-ended'; readonly outcome: 'transferred' | 'timed-out' | 'not-leader' | 'no-target' };

@@ -11,7 +11,6 @@ const NO_DATA = new Uint8Array(0);
 export function becomeFollower(core: CoreState, term: Term, leader: ServerId): void {
   if (term > core.term) core.setHardState(term, NO_SERVER);
   if (core.role === 'leader') leaveLeadership(core);
-  if (core.role !== 'follower' || core.leader !== leader) core.statusChanged();
   core.role = 'follower';
   core.leader = leader;
   core.votes.clear();
@@ -21,7 +20,6 @@ export function becomeFollower(core: CoreState, term: Term, leader: ServerId): v
 
 export function becomePreCandidate(core: CoreState): void {
   invariant(core.role !== 'leader', 'a-leader-does-not-stand');
-  core.statusChanged();
   core.role = 'pre-candidate';
   core.leader = NO_SERVER;
   core.votes.clear();
@@ -31,7 +29,6 @@ export function becomePreCandidate(core: CoreState): void {
 export function becomeCandidate(core: CoreState): void {
   invariant(core.role !== 'leader', 'a-leader-does-not-stand');
   core.setHardState((core.term + 1) as Term, core.config.id);
-  core.statusChanged();
   core.role = 'candidate';
   core.leader = NO_SERVER;
   core.votes.clear();
@@ -41,7 +38,6 @@ export function becomeCandidate(core: CoreState): void {
 export function becomeLeader(core: CoreState): void {
   invariant(core.role === 'candidate', 'only-a-candidate-becomes-leader');
   invariant(core.hardStatePersisted, 'a-leader-s-own-vote-is-durable');
-  core.statusChanged();
   core.role = 'leader';
   core.leader = core.config.id;
   core.votes.clear();

@@ -399,8 +399,6 @@ export class CoreCluster {
         node.transferPending = false;
         node.transferOutcomes.push(effect.outcome);
         return;
-      case 'status-changed':
-        return;
     }
   }
 

@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 // Tests import the sources of every package, not what was last built; end-to-end tests start the built programs.
 const conditions = ['holdfast-src', 'node', 'import', 'default'];
 const excluded = ['**/dist/**', '**/node_modules/**', '**/fixtures/**'];
-const endToEnd = 'packages/*/test/e2e/**/*.test.ts';
+const endToEnd = '{packages/*,jepsen-lite,bench}/test/e2e/**/*.test.ts';
 
 export default defineConfig({
   resolve: { conditions },
@@ -17,7 +17,7 @@ export default defineConfig({
           name: 'fast',
           // Nothing under test has state of its module: a fresh registry for each file would only cost time.
           isolate: false,
-          include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
+          include: ['{packages/*,jepsen-lite,bench}/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
           exclude: [...excluded, endToEnd],
           testTimeout: 20_000,
         },

@@ -1,0 +1,3 @@
+/** The harness as a library. The command is main.ts. */
+
+export {};

@@ -1,0 +1,9 @@
+/** The command `jepsen`: parses its arguments and hands over to the command's own module. */
+
+import { Command } from 'commander';
+
+export function createProgram(): Command {
+  return new Command('jepsen').description('runs Holdfast under faults and judges what it did');
+}
+
+await createProgram().parseAsync();

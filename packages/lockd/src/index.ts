@@ -3,5 +3,6 @@
 export { DivergenceError } from './divergence.ts';
 export { ExitCode, exitCodeOf } from './exit-code.ts';
 export { LockMachine, type LockMachineDeps, type LockMachineOptions } from './lock-machine.ts';
+export type { ServerObserver } from './server-observer.ts';
 export { LockServer, type LockServerHooks, type LockServerOptions } from './server.ts';
 export type { StatusReport } from './status-report.ts';

@@ -30,6 +30,7 @@ import { PeerOutbox } from './peer-outbox.ts';
 import { Proposals } from './proposals.ts';
 import { Reads } from './reads.ts';
 import { Renewals } from './renewals.ts';
+import type { ServerObserver } from './server-observer.ts';
 import { SessionExpiry } from './session-expiry.ts';
 
 const LOST = encodePeerMessages([{ type: 'lost' }]);
@@ -44,6 +45,7 @@ export interface LockMachineDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly observer?: ServerObserver | undefined;
   /** The replica has stopped, or this server must: the process has to end. Called at most once. */
   fatal(error: unknown): void;
 }
@@ -170,10 +172,14 @@ export class LockMachine implements ReplicaMachine {
   apply(entry: Entry): void {
     this.#applying = true;
     this.counters.entriesApplied += 1;
+    const { observer } = this.#deps;
     if (entry.type === EntryType.noop) {
       this.state.applyNoop(entry.index);
+      observer?.applied(entry, [], this.state);
     } else {
-      this.#routing.route(entry.index, this.state.apply(entry.index, entry.data));
+      const outputs = this.state.apply(entry.index, entry.data);
+      observer?.applied(entry, outputs, this.state);
+      this.#routing.route(entry.index, outputs);
       this.#expiry.applied(entry.data);
     }
     this.#divergence.applied(entry.index, () => this.state.fold);

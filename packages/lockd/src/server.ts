@@ -12,6 +12,7 @@ import { DEFAULT_ELECTION_TIMEOUT_MS, DEFAULT_HEARTBEAT_MS } from './config.ts';
 import { createHttpHandler } from './http.ts';
 import { LockMachine } from './lock-machine.ts';
 import { createMetrics } from './metrics.ts';
+import type { ServerObserver } from './server-observer.ts';
 import { statusReport, type StatusReport } from './status-report.ts';
 
 export interface LockServerOptions {
@@ -37,6 +38,8 @@ export interface LockServerOptions {
 export interface LockServerHooks {
   /** The server has failed and serves no longer; the process must end. Called at most once. */
   fatal(error: unknown): void;
+  /** @default nobody */
+  readonly observer?: ServerObserver;
 }
 
 /** How long a stop waits for clients to read their goodbye. */
@@ -144,7 +147,7 @@ async function openParts(
 
   const machine = new LockMachine(
     { serverId: serverId(id), clusterId, electionTimeoutMs },
-    { clock, random, logger, fatal: (error) => hooks.fatal(error) },
+    { clock, random, logger, observer: hooks.observer, fatal: (error) => hooks.fatal(error) },
   );
   closers.push(async () => machine.beginStop());
   const metrics = createMetrics(id, machine);
@@ -163,7 +166,7 @@ async function openParts(
     },
     store,
     machine,
-    { clock, network, random, logger },
+    { clock, network, random, logger, observer: hooks.observer },
   );
   // The replica closes the store itself, after the write that is under way.
   closers.splice(closers.indexOf(closeStore), 1);

@@ -3,4 +3,5 @@
 export * from './core/index.ts';
 export * from './log-store/index.ts';
 export * from './machine.ts';
+export type { ReplicaObserver } from './observer.ts';
 export * from './replica.ts';

@@ -22,6 +22,7 @@ import {
 import { DurableWriter } from './durable-writer.ts';
 import type { LogStore } from './log-store/log-store.ts';
 import type { PeerInfo, ReplicaHandle, ReplicaMachine, ReplicaStatus } from './machine.ts';
+import type { ReplicaObserver } from './observer.ts';
 import { decodePeerFrame } from './peer-codec.ts';
 import { PeerMesh, type PeerMeshOptions, type PeerMeshWorld } from './peer-mesh.ts';
 
@@ -31,6 +32,10 @@ const TRANSFER_WAIT_MS = 3_000;
 /** `members` are all voters, this server included; `clientAddress` is told to the peers. */
 export interface ReplicaOptions extends PeerMeshOptions {
   readonly tuning?: Partial<Omit<RaftConfig, 'id' | 'voters'>>;
+}
+
+export interface ReplicaWorld extends PeerMeshWorld {
+  readonly observer?: ReplicaObserver | undefined;
 }
 
 interface HeldSend {
@@ -54,6 +59,7 @@ export class Replica implements ReplicaHandle {
   readonly #writer: DurableWriter;
   readonly #mesh: PeerMesh;
   readonly #applies: ApplyLoop;
+  readonly #observer: ReplicaObserver | undefined;
 
   #status: ReplicaStatus;
   #running = false;
@@ -77,12 +83,14 @@ export class Replica implements ReplicaHandle {
   readonly #reads = new Map<number, (result: LogIndex | RejectReason) => void>();
   #transferEnded: ((outcome: string) => void) | undefined;
 
-  constructor(options: ReplicaOptions, store: LogStore, machine: ReplicaMachine, world: PeerMeshWorld) {
-    const { clock, random, logger } = world;
+  constructor(options: ReplicaOptions, store: LogStore, machine: ReplicaMachine, world: ReplicaWorld) {
+    const { clock, random, logger, observer } = world;
     this.#store = store;
     this.#machine = machine;
     this.#clock = clock;
     this.#logger = logger;
+    this.#observer = observer;
+    observer?.opened(store.durable);
     const config: RaftConfig = {
       ...DEFAULT_RAFT_LIMITS,
       seed: random.integer(2 ** 32),
@@ -95,6 +103,7 @@ export class Replica implements ReplicaHandle {
       store,
       (seq) => {
         this.#persistedSeq = seq;
+        observer?.persisted(seq);
         this.#event({ type: 'persisted', seq });
       },
       (error) => this.#fail(error),
@@ -250,14 +259,16 @@ export class Replica implements ReplicaHandle {
     if (now >= this.#core.deadline) this.#events.push({ type: 'deadline' });
     const events = this.#events;
     this.#events = [];
-    const commitNews = this.#run(this.#core.step(events, now));
+    const effects = this.#core.step(events, now);
+    this.#observer?.stepped(effects, this.#core.status);
+    const commitNews = this.#run(effects);
     this.#releaseHeld();
     this.#refreshStatus();
     this.#mesh.flush();
     this.#applies.run();
     this.#refreshStatus();
     this.#machine.flush();
-    for (const { to, message } of commitNews) this.#mesh.send(to, message);
+    for (const { to, message } of commitNews) this.#send(to, message);
     this.#mesh.endTurn();
     this.#armTimer();
   }
@@ -297,7 +308,7 @@ export class Replica implements ReplicaHandle {
           if (effect.after !== undefined)
             this.#held.push({ to: effect.to, message: effect.message, after: effect.after });
           else if (effect.message.type === 'commit') commitNews.push(effect);
-          else this.#mesh.send(effect.to, effect.message);
+          else this.#send(effect.to, effect.message);
           break;
         case 'apply':
           this.#applies.commit(effect.upTo);
@@ -328,7 +339,12 @@ export class Replica implements ReplicaHandle {
     if (durable === undefined || this.#held.length === 0) return;
     const held = this.#held;
     this.#held = held.filter((send) => send.after > durable);
-    for (const send of held) if (send.after <= durable) this.#mesh.send(send.to, send.message);
+    for (const send of held) if (send.after <= durable) this.#send(send.to, send.message);
+  }
+
+  #send(to: ServerId, message: Message): void {
+    this.#observer?.sending(to, message);
+    this.#mesh.send(to, message);
   }
 
   #settleRead(ticket: number, result: LogIndex | RejectReason): void {

@@ -1,3 +1,5 @@
 /** The harness as a library. The command is main.ts. */
 
-export {};
+export * from './history/history.ts';
+export * from './history/recorder.ts';
+export * from './checkers/verdict.ts';

@@ -1,0 +1,173 @@
+/**
+ * One recorded run, as data: what applications called and were told, what happened to them, and what the servers did, in one order.
+ * Simulated and real ensembles record the same format, and the same checkers judge it. The types here are the whole of the format;
+ * json-lines.ts keeps it on disk, and says where a file is damaged.
+ */
+
+import type { Consistency, LossReason } from '@holdfast/protocol';
+
+export type History = readonly HistoryEvent[];
+
+export interface Stamp {
+  /** Rises strictly over the run: an event happened before another exactly when its number is smaller. */
+  readonly seq: number;
+  /** Of the harness, not of the process: virtual time, or a monotonic clock. */
+  readonly timeMs: number;
+  /** Who it happened to: an application, a server, or the one who makes the faults. */
+  readonly process: string;
+}
+
+/** What an application asked for. Its completion repeats it. */
+export type Operation =
+  | { readonly f: 'acquire'; readonly lock: string; readonly session: number; readonly waitMs?: number }
+  | {
+      readonly f: 'release';
+      readonly lock: string;
+      readonly session: number;
+      readonly token: number;
+      readonly hold: number;
+    }
+  /** Installs a token at the fenced store, before its holder reads. */
+  | { readonly f: 'fence'; readonly bucket: string; readonly token: number }
+  /** At a store without a fence, `token` is the writer's all the same, though nobody looks at it. */
+  | {
+      readonly f: 'put';
+      readonly bucket: string;
+      readonly key: string;
+      readonly value: string;
+      readonly token: number;
+    }
+  | { readonly f: 'get'; readonly bucket: string; readonly key: string; readonly token?: number }
+  | { readonly f: 'create'; readonly path: string; readonly value: string; readonly session?: number }
+  | {
+      readonly f: 'set';
+      readonly path: string;
+      readonly value: string;
+      /** The version that the node must have; none: any. */
+      readonly version?: number;
+      readonly session?: number;
+    }
+  | { readonly f: 'delete'; readonly path: string; readonly version?: number; readonly session?: number }
+  | { readonly f: 'read'; readonly path: string; readonly consistency: Consistency; readonly session?: number };
+
+export type OperationName = Operation['f'];
+
+type OperationOf<F extends OperationName> = Extract<Operation, { readonly f: F }>;
+
+/** An operation that had its effect, with what the application was told. */
+export type Outcome =
+  /** `hold` is the acquire index, which names the hold at the ensemble. */
+  | (OperationOf<'acquire'> & { readonly token: number; readonly hold: number })
+  | OperationOf<'release'>
+  | OperationOf<'fence'>
+  | OperationOf<'put'>
+  /** null: there is no such key. */
+  | (OperationOf<'get'> & { readonly value: string | null })
+  | OperationOf<'create'>
+  /** `newVersion` is the one that the node has by it. */
+  | (OperationOf<'set'> & { readonly newVersion?: number })
+  | OperationOf<'delete'>
+  /** null: there is no such node. */
+  | (OperationOf<'read'> & { readonly value: string | null; readonly version?: number });
+
+/** `invoke`, and later at most one of `ok`, `fail` and `info` with the same `call`. */
+export type InvokeEvent = { readonly type: 'invoke'; readonly call: number } & Operation;
+export type OkEvent = { readonly type: 'ok'; readonly call: number } & Outcome;
+export type FailedEvent = {
+  /**
+   * `fail`: it had no effect and will have none; an acquire that timed out or was aborted leaves none once its cancel has come to
+   * its end. `info`: nobody can tell; it may take effect at any later time, or never.
+   */
+  readonly type: 'fail' | 'info';
+  readonly call: number;
+  /** Of the error: TIMEOUT, ABORTED, LOCK_HELD, SESSION_EXPIRED, STALE_TOKEN and so on. */
+  readonly code: string;
+  /** What the fenced store told, with STALE_TOKEN. */
+  readonly highest?: number;
+} & Operation;
+export type CompletionEvent = OkEvent | FailedEvent;
+
+/** What happened to an application, and around it. */
+export type Happening =
+  | {
+      readonly type: 'session';
+      readonly event: 'connected' | 'expired' | 'closed';
+      readonly session: number;
+      readonly timeoutMs?: number;
+    }
+  /** A renewal of the session that was sent at `sentMs` of the harness's time has been acknowledged. */
+  | { readonly type: 'renewed'; readonly session: number; readonly sentMs: number }
+  /** `assertHeld()` has just passed. */
+  | {
+      readonly type: 'believe';
+      readonly lock: string;
+      readonly session: number;
+      readonly token: number;
+      readonly hold: number;
+    }
+  /** The application was told so, or `assertHeld()` threw. */
+  | {
+      readonly type: 'lost';
+      readonly lock: string;
+      readonly session: number;
+      readonly token: number;
+      readonly hold: number;
+      readonly reason: LossReason;
+    }
+  /** The cancel in the background of an acquire that timed out or was aborted has come to its end. */
+  | { readonly type: 'cancelled'; readonly call: number }
+  | { readonly type: 'fault'; readonly fault: string; readonly phase: 'begin' | 'end' }
+  /** `healed`: no fault is left and none will come. `quiet`: applications start nothing new. */
+  | { readonly type: 'phase'; readonly phase: 'faults' | 'healed' | 'quiet' };
+
+/**
+ * What the servers did, in log order: recorded once, when the first server applied the index. An application that was told of
+ * something was told later. All that an entry did has its index.
+ */
+export type LogEvent =
+  /** An acquire entered the queue of its lock; its index is its hold. Also where it was granted at once. */
+  | {
+      readonly type: 'enqueued';
+      readonly index: number;
+      readonly lock: string;
+      readonly session: number;
+      readonly hold: number;
+    }
+  | {
+      readonly type: 'granted';
+      readonly index: number;
+      readonly lock: string;
+      readonly session: number;
+      readonly hold: number;
+      readonly token: number;
+    }
+  /** A wait or hold left its queue. `expired`, `closed`: with its session; `revoked`: by an operator, with or without the session. */
+  | {
+      readonly type: 'removed';
+      readonly index: number;
+      readonly lock: string;
+      readonly session: number;
+      readonly hold: number;
+      readonly reason: RemovalReason;
+    }
+  | { readonly type: 'ended-session'; readonly index: number; readonly session: number; readonly reason: LossReason };
+
+export type RemovalReason = 'released' | 'cancelled' | LossReason;
+
+/** What the fenced store did, in its own order, where the harness sees it: a token that it accepted. */
+export type StoreEvent = {
+  readonly type: 'accepted';
+  readonly f: 'fence' | 'put';
+  readonly bucket: string;
+  readonly token: number;
+};
+
+export type HistoryEventBody = InvokeEvent | CompletionEvent | Happening | LogEvent | StoreEvent;
+
+export type HistoryEvent = Stamp & HistoryEventBody;
+
+/** An event as it is handed to the recorder, which numbers it. */
+export type UnnumberedEvent = Omit<Stamp, 'seq'> & HistoryEventBody;
+
+/** Buckets of this name have no fence: writes there are the control, which must go wrong at times. */
+export const UNFENCED_BUCKET = 'unfenced';

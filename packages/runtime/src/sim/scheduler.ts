@@ -7,12 +7,17 @@
 
 import { EventQueue } from './event-queue.ts';
 import type { SimEvent } from './event-queue.ts';
+import { inNextTurn, promiseDrain } from './real-loop.ts';
 import { trapRejections } from './rejection-trap.ts';
+import type { RejectionTrap } from './rejection-trap.ts';
 import { Trace } from './trace.ts';
 
 const TICKS_PER_MS = 1_024;
 
 const DEFAULT_MAX_EVENTS_PER_INSTANT = 100_000;
+
+/** After so many events the real event loop gets a turn, so that signals and the timers of a test runner live. */
+const EVENTS_PER_TURN = 2_000;
 
 /** @default of `maxMs` */
 const DEFAULT_MAX_MS = 60_000;
@@ -47,6 +52,14 @@ export class SimTimeoutError extends Error {
   }
 }
 
+interface Turn {
+  readonly options: RunOptions;
+  readonly limitTicks: number;
+  readonly trap: RejectionTrap;
+  /** Undefined: promises settle between two turns, and each has one event. */
+  readonly drain: (() => void) | undefined;
+}
+
 export class Scheduler {
   readonly #queue = new EventQueue();
   readonly #trace = new Trace();
@@ -78,27 +91,34 @@ export class Scheduler {
   /** Rejects with the first error that a callback throws or a promise leaves unhandled. */
   async run(options: RunOptions): Promise<void> {
     if (this.#running) throw new Error('the world is running already; schedule work in it, do not call run inside run');
-    const limitTicks = this.#limitOf(options);
-    const trap = trapRejections();
+    const turn: Turn = { options, limitTicks: this.#limitOf(options), trap: trapRejections(), drain: promiseDrain() };
     this.#running = true;
     try {
-      await settlePromises();
-      trap.check();
-      while (options.until?.() !== true) {
-        const event = this.#queue.peek();
-        if (event === undefined || event.timeTicks > limitTicks) {
-          this.#stopAt(limitTicks, options, event === undefined);
-          return;
-        }
-        this.#queue.pop();
-        this.#step(event, options.maxEventsPerInstant ?? DEFAULT_MAX_EVENTS_PER_INSTANT);
-        await settlePromises();
-        trap.check();
-      }
+      while (!(await inNextTurn(() => this.#runTurn(turn))));
+      turn.trap.check();
     } finally {
       this.#running = false;
-      trap.release();
+      turn.trap.release();
     }
+  }
+
+  /** Events within one turn of the real loop; true when the run is over. */
+  #runTurn({ options, limitTicks, trap, drain }: Turn): boolean {
+    trap.check();
+    const maxEventsPerInstant = options.maxEventsPerInstant ?? DEFAULT_MAX_EVENTS_PER_INSTANT;
+    for (let left = drain === undefined ? 1 : EVENTS_PER_TURN; left > 0; left -= 1) {
+      if (options.until?.() === true) return true;
+      const event = this.#queue.peek();
+      if (event === undefined || event.timeTicks > limitTicks) {
+        this.#stopAt(limitTicks, options, event === undefined);
+        return true;
+      }
+      this.#queue.pop();
+      this.#step(event, maxEventsPerInstant);
+      drain?.();
+      trap.check();
+    }
+    return false;
   }
 
   #limitOf(options: RunOptions): number {
@@ -134,10 +154,4 @@ export class Scheduler {
         : `the condition does not hold at ${toMs(this.#nowTicks)} ms of virtual time: ${String(options.until)}`,
     );
   }
-}
-
-/** One pass of the real event loop: all microtasks and ticks have run, and rejections without a handler were reported. */
-function settlePromises(): Promise<void> {
-  // oxlint-disable-next-line no-restricted-globals -- the turn of the real loop that ends all microtasks; no time passes
-  return new Promise((resolve) => setImmediate(resolve));
 }

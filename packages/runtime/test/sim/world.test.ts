@@ -51,6 +51,29 @@ describe('a simulated world', () => {
     expect(second).toEqual(first);
   });
 
+  it('takes the same path where promises can only settle between turns of the real event loop', async () => {
+    const tickCallback = Object.getOwnPropertyDescriptor(process, '_tickCallback');
+    expect(tickCallback?.value).toBeTypeOf('function');
+    const drained = await busyRun(7);
+    Object.defineProperty(process, '_tickCallback', { ...tickCallback, value: undefined });
+    try {
+      expect(await busyRun(7)).toEqual(drained);
+    } finally {
+      Object.defineProperty(process, '_tickCallback', { ...tickCallback });
+    }
+  });
+
+  it('lets the timers of the real process fire during a long run', async () => {
+    const world = new SimWorld({ seed: 1 });
+    const { clock } = world.host('a').runtime;
+    let realTimer = false;
+    setTimeout(() => (realTimer = true), 1);
+    const tick = () => void clock.setTimer(1, tick);
+    tick();
+    await world.run({ until: () => realTimer, maxMs: 100_000_000 });
+    expect(realTimer).toBe(true);
+  });
+
   it('takes different paths for different seeds', async () => {
     const hashes = new Set<string>();
     for (let seed = 0; seed < 10; seed += 1) hashes.add((await busyRun(seed)).hash);

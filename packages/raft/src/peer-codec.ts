@@ -4,7 +4,7 @@
  */
 
 import { MalformedError, pack, unpackTuple, type Packable, type TupleReader } from '@holdfast/protocol';
-import { logIndex, serverId, term, type Message, type ServerId } from './core/index.ts';
+import { logIndex, nextIndex, serverId, term, type Message, type ServerId } from './core/index.ts';
 import { decodeEntries, encodeEntries } from './log-store/entry-block.ts';
 
 export const PEER_PROTOCOL_VERSION = 1;
@@ -162,7 +162,7 @@ function readMessage(type: number, reader: TupleReader): Message {
       const prevTerm = term(reader.integer('prevTerm'));
       const commit = index('commit');
       const block = reader.bytes('entries', MAX_PEER_FRAME_BYTES);
-      const entries = block.length === 0 ? [] : decodeEntries(block, logIndex(prevIndex + 1));
+      const entries = block.length === 0 ? [] : decodeEntries(block, nextIndex(prevIndex));
       return { type: 'append', term: messageTerm, prevIndex, prevTerm, commit, entries };
     }
     case MessageType['append-response']:

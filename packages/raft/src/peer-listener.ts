@@ -79,7 +79,7 @@ export class PeerListener {
     try {
       hello = decodeHello(frame);
     } catch (error) {
-      this.#refuse(connection, 'malformed hello', { error });
+      this.#refuse(connection, 'malformed hello', { err: error });
       return undefined;
     }
     const problem = this.#problem(hello);

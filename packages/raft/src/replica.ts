@@ -290,7 +290,7 @@ export class Replica implements ReplicaHandle {
         }
       } catch (error) {
         if (!(error instanceof MalformedError)) throw error;
-        this.#logger.error({ peer: from, error }, 'a peer sent a malformed frame; closing its connection');
+        this.#logger.error({ peer: from, err: error }, 'a peer sent a malformed frame; closing its connection');
         connection.destroy();
       }
     }

@@ -1,0 +1,131 @@
+import { MalformedError, pack } from '@holdfast/protocol';
+import fc, { type Arbitrary } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EntryType, logIndex, serverId, term, type Entry, type Message } from '../src/core/index.ts';
+import { decodeHello, decodePeerFrame, encodeHello, machineItem, raftItem, type PeerHello } from '../src/peer-codec.ts';
+
+const MAX = Number.MAX_SAFE_INTEGER;
+const integer = fc.oneof(fc.constantFrom(0, 1, 127, 128, 65_536, 2 ** 32, MAX - 1, MAX), fc.nat({ max: MAX }));
+const aTerm = integer.map(term);
+const index = integer.map(logIndex);
+const flag = fc.boolean();
+
+const append: Arbitrary<Message> = fc
+  .record({
+    prevIndex: fc.nat({ max: MAX - 10 }),
+    prevTerm: aTerm,
+    term: aTerm,
+    commit: index,
+    data: fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 4 }),
+  })
+  .map(({ prevIndex, data, ...fields }) => ({
+    type: 'append' as const,
+    ...fields,
+    prevIndex: logIndex(prevIndex),
+    entries: data.map((bytes, n): Entry => ({
+      index: logIndex(prevIndex + 1 + n),
+      term: term(1 + n),
+      type: EntryType.command,
+      data: bytes,
+    })),
+  }));
+
+function of(type: Message['type'], fields: Readonly<Record<string, Arbitrary<number | boolean>>>): Arbitrary<Message> {
+  return fc.record(fields).map((values) => ({ type, ...values }) as unknown as Message);
+}
+
+const message: Arbitrary<Message> = fc.oneof(
+  append,
+  of('pre-vote', { term: aTerm, lastIndex: index, lastTerm: aTerm }),
+  of('pre-vote-response', { term: aTerm, askedTerm: aTerm, granted: flag }),
+  of('vote', { term: aTerm, lastIndex: index, lastTerm: aTerm, transfer: flag }),
+  of('vote-response', { term: aTerm, granted: flag }),
+  of('append-response', {
+    term: aTerm,
+    accepted: flag,
+    index,
+    hintTerm: aTerm,
+    refusedIndex: index,
+    eagerCommit: flag,
+  }),
+  of('heartbeat', { term: aTerm, commit: index, round: integer }),
+  of('heartbeat-response', { term: aTerm, round: integer, eagerCommit: flag }),
+  of('commit', { term: aTerm, commit: index }),
+  of('timeout-now', { term: aTerm }),
+);
+
+const hello: Arbitrary<PeerHello> = fc.record({
+  version: integer,
+  features: integer,
+  clusterId: fc.string({ maxLength: 300 }),
+  from: integer.map(serverId),
+  to: integer.map(serverId),
+  incarnation: fc.string({ maxLength: 300 }),
+  clientAddress: fc.string({ maxLength: 300 }),
+});
+
+const frame = fc
+  .array(fc.oneof(message.map(raftItem), fc.uint8Array({ maxLength: 30 }).map(machineItem)), { maxLength: 4 })
+  .map(pack);
+
+/** Whether it is refused; anything but a MalformedError is thrown on. */
+function refused(decode: (bytes: Uint8Array) => unknown, bytes: Uint8Array): boolean {
+  try {
+    decode(bytes);
+    return false;
+  } catch (error) {
+    if (error instanceof MalformedError) return true;
+    throw error;
+  }
+}
+
+describe('what servers say to each other', () => {
+  it('arrives as it was sent', () => {
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 4 }), (messages) => {
+        const items = decodePeerFrame(pack(messages.map(raftItem)));
+        expect(items).toEqual(messages.map((each) => ({ type: 'raft', message: each })));
+      }),
+      { numRuns: 300 },
+    );
+    fc.assert(
+      fc.property(hello, (each) => {
+        expect(decodeHello(encodeHello(each))).toEqual(each);
+      }),
+    );
+  });
+
+  it('is refused with a MalformedError when it ends too early', () => {
+    fc.assert(
+      fc.property(fc.oneof(frame, hello.map(encodeHello)), fc.nat(), (bytes, at) => {
+        const cut = bytes.subarray(0, at % bytes.length);
+        expect([refused(decodePeerFrame, cut), refused(decodeHello, cut)]).toEqual([true, true]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is refused with a MalformedError, or is a message, when some bytes of it are others', () => {
+    const change = fc.tuple(fc.nat(), fc.oneof(fc.nat({ max: 255 }), fc.integer({ min: 0x80, max: 0xe0 })));
+    fc.assert(
+      fc.property(
+        fc.oneof(frame, hello.map(encodeHello)),
+        fc.array(change, { minLength: 1, maxLength: 4 }),
+        (bytes, changes) => {
+          const changed = Uint8Array.from(bytes);
+          for (const [at, value] of changes) changed[at % changed.length] = value;
+          refused(decodePeerFrame, changed);
+          refused(decodeHello, changed);
+        },
+      ),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('is refused when it appends entries behind the last index that there can be', () => {
+    const entries = [{ index: logIndex(1), term: term(1), type: EntryType.command, data: new Uint8Array(3) }];
+    const last = { prevIndex: logIndex(MAX), prevTerm: term(1), term: term(1), commit: logIndex(0) };
+    const bytes = pack([raftItem({ type: 'append', ...last, entries })]);
+    expect(() => decodePeerFrame(bytes)).toThrow(MalformedError);
+  });
+});

@@ -7,7 +7,7 @@
 import { CommandType, isClientCommand, type ErrorCode } from '@holdfast/protocol';
 import type { RejectReason, ReplicaHandle, ReplicaStatus, ServerId } from '@holdfast/raft';
 import type { Clock, Logger } from '@holdfast/runtime';
-import { ENTRY_HEADER_BYTES, decodeEntryHeader, stampEntry } from '@holdfast/state';
+import { decodeEntryHeader, entryProblem, stampEntry } from '@holdfast/state';
 import type { ServerCounters } from './counters.ts';
 import { MAX_PARKED_BYTES, MAX_PARKED_ENTRIES, MAX_PEER_PAYLOAD_BYTES } from './limits.ts';
 import type { PeerOutbox } from './peer-outbox.ts';
@@ -167,12 +167,13 @@ export class Proposals {
   }
 
   #proposeForwarded(from: ServerId, entry: Uint8Array): void {
-    const header = entry.length < ENTRY_HEADER_BYTES ? undefined : decodeEntryHeader(entry);
+    const problem = entryProblem(entry);
+    const header = problem === undefined ? decodeEntryHeader(entry) : undefined;
     if (header === undefined || !isClientCommand(header.command)) {
-      // In the log an unknown command would stop every server.
+      // In the log it would stop every server.
       this.#deps.logger.error(
-        { peer: from, command: header?.command },
-        'a server forwarded a command that this version does not know; it was dropped: update this server',
+        { peer: from, problem: problem ?? `has the command number ${header?.command}, which no client may use` },
+        'a server forwarded an entry that this version does not know; it was dropped: run the same version everywhere',
       );
       return;
     }

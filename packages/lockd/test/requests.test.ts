@@ -53,10 +53,17 @@ describe('requests at a follower', () => {
     expect(replies(client)).toEqual(Array.from({ length: 500 }, (_, n) => n + 1));
   });
 
-  it('are dropped by a leader that does not know the command, since it would stop every server', () => {
+  it.each([
+    ['a command', 1, 60],
+    ["a command that is only the leader's to propose", 1, 64],
+    ['a format version', 0, 2],
+    ['a group', 2, 1],
+    ['identities that the entry has no room for', 40, 1],
+  ])('are dropped by a leader that does not know %s, since it would stop every server', (_, offset, value) => {
     const ensemble = trio();
     const before = ensemble.log.length;
-    const entry = encodeEntry({ command: 60, session: 5, generation: 1, number: 1, ackedUpTo: 0 }, new Uint8Array());
+    const entry = encodeEntry({ command: 6, session: 5, generation: 1, number: 1, ackedUpTo: 0 }, new Uint8Array());
+    entry[offset] = value;
     const payload = encodePeerMessages([{ type: 'forward', epoch: 1, entries: [entry, new Uint8Array(3)] }]);
     ensemble.server(1).receive(serverId(2), payload);
     ensemble.clock.runChecks();

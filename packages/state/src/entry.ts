@@ -53,7 +53,7 @@ export function stampEntry(entry: Uint8Array, wallMs: number): void {
 
 /** @throws MalformedError for bytes that no version of this program has written. */
 export function decodeEntryHeader(entry: Uint8Array): StampedHeader {
-  if (entry.length < ENTRY_HEADER_BYTES) throw new MalformedError(`an entry of ${entry.length} bytes has no header`);
+  checkWhole(entry);
   const view = new DataView(entry.buffer, entry.byteOffset, entry.byteLength);
   return {
     version: view.getUint8(0),
@@ -69,8 +69,29 @@ export function decodeEntryHeader(entry: Uint8Array): StampedHeader {
 
 /** A view of the payload. @throws MalformedError */
 export function entryPayload(entry: Uint8Array): Uint8Array {
+  checkWhole(entry);
   const identities = new DataView(entry.buffer, entry.byteOffset, entry.byteLength).getUint32(40, true);
   const start = ENTRY_HEADER_BYTES + identities;
   if (start > entry.length) throw new MalformedError('an entry ends within its identities');
   return entry.subarray(start);
+}
+
+/** Why this version cannot apply an entry with that header, whatever its command; undefined when it can. */
+export function headerProblem({ version, group }: StampedHeader): string | undefined {
+  if (version !== ENTRY_FORMAT_VERSION) return `has format version ${version}, not ${ENTRY_FORMAT_VERSION}`;
+  return group === 0 ? undefined : `belongs to group ${group}`;
+}
+
+/** As {@link headerProblem}, for bytes that may be anything: what has one must not get into the log. */
+export function entryProblem(entry: Uint8Array): string | undefined {
+  try {
+    entryPayload(entry);
+    return headerProblem(decodeEntryHeader(entry));
+  } catch (error) {
+    return `is malformed (${(error as Error).message})`;
+  }
+}
+
+function checkWhole(entry: Uint8Array): void {
+  if (entry.length < ENTRY_HEADER_BYTES) throw new MalformedError(`an entry of ${entry.length} bytes has no header`);
 }

@@ -21,7 +21,7 @@ import { attach } from './commands/attach.ts';
 import { applyClientCommand } from './commands/client-command.ts';
 import { expireSession } from './commands/end-session.ts';
 import { presentReply } from './commands/locks.ts';
-import { decodeEntryHeader, ENTRY_FORMAT_VERSION, entryPayload, type StampedHeader } from './entry.ts';
+import { decodeEntryHeader, entryPayload, headerProblem, type StampedHeader } from './entry.ts';
 import { invariant } from './invariant.ts';
 import { STATE_LIMITS, type StateLimits } from './limits.ts';
 import type { Output, RefusalCode } from './output.ts';
@@ -212,10 +212,8 @@ function decode(index: number, entry: Uint8Array): DecodedEntry {
   } catch (cause) {
     throw new UnsupportedEntryError(index, `is malformed (${(cause as Error).message})`, { cause });
   }
-  if (header.version !== ENTRY_FORMAT_VERSION) {
-    throw new UnsupportedEntryError(index, `has format version ${header.version}, not ${ENTRY_FORMAT_VERSION}`);
-  }
-  if (header.group !== 0) throw new UnsupportedEntryError(index, `belongs to group ${header.group}`);
+  const problem = headerProblem(header);
+  if (problem !== undefined) throw new UnsupportedEntryError(index, problem);
   const name = commandName(header.command);
   if (name === undefined) throw new UnsupportedEntryError(index, `has the unknown command number ${header.command}`);
   return { header, name, payload };

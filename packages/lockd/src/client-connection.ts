@@ -13,6 +13,7 @@ import {
   type ServerMessage,
 } from '@holdfast/protocol';
 import type { Clock, Connection, Timer } from '@holdfast/runtime';
+import { answerBytes } from './answer-bytes.ts';
 import type { ServerCounters } from './counters.ts';
 import { CLOSE_GRACE_MS, HANDSHAKE_TIMEOUT_MS, MAX_BUFFERED_BYTES } from './limits.ts';
 import { RequestWindow } from './request-window.ts';
@@ -85,8 +86,8 @@ export class ClientConnection {
     this.#outbox.push(message);
     if (this.#outbox.length === 1) this.#owner.dirty(this);
     // Large answers leave early, so that what a slow reader has not read shows in the connection's buffer.
-    if (message.type === 'answer' && message.answer.type === 'get') {
-      this.#outboxDataBytes += message.answer.data.length;
+    if (message.type === 'answer') {
+      this.#outboxDataBytes += answerBytes(message.answer);
       if (this.#outboxDataBytes > MAX_FRAME_BYTES / 2) this.flush();
     }
   }

@@ -159,13 +159,14 @@ export class Reads {
   #refuseLate(): void {
     this.#timer = undefined;
     const now = this.#deps.clock.monotonicMs();
-    const late = this.#waiting.filter((each) => each.untilMs !== undefined && each.untilMs <= now);
-    this.#waiting = this.#waiting.filter((each) => !late.includes(each));
+    const isLate = ({ untilMs = Infinity }: Waiting): boolean => untilMs <= now;
+    const late = this.#waiting.filter(isLate);
+    this.#waiting = this.#waiting.filter((each) => !isLate(each));
     const applied = this.#deps.appliedIndex();
     for (const { index, reads } of late) {
       this.#refuse(reads, 'NOT_CAUGHT_UP', `this server has applied ${applied}, the reader has seen ${index}`);
     }
-    const next = Math.min(...this.#waiting.map((each) => each.untilMs ?? Infinity));
+    const next = this.#waiting.reduce((earliest, { untilMs = Infinity }) => Math.min(earliest, untilMs), Infinity);
     if (next !== Infinity) this.#timer = this.#deps.clock.setTimer(next - now, () => this.#refuseLate());
   }
 

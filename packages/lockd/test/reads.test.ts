@@ -1,5 +1,6 @@
+import { MAX_FRAME_BYTES } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
-import { MAX_UNANSWERED_READS, SESSION_READ_WAIT_MS } from '../src/limits.ts';
+import { MAX_BUFFERED_BYTES, MAX_UNANSWERED_READS, SESSION_READ_WAIT_MS } from '../src/limits.ts';
 import { decodePeerMessages } from '../src/peer-message.ts';
 import { LoopbackEnsemble } from './support/loopback.ts';
 import type { TestClient } from './support/test-client.ts';
@@ -137,6 +138,39 @@ describe('a client that reads too much at once', () => {
     ensemble.holdReads = false;
     ensemble.server(1).schedule();
     expect(client.take()).toHaveLength(MAX_UNANSWERED_READS);
+  });
+
+  it('is answered though others wait longer, more of them together than a call can have arguments', () => {
+    const ensemble = trio();
+    const [first, ...others] = Array.from({ length: 141 }, () => ensemble.server(1).connect());
+    first?.read(1, ROOT, 'session', 2 ** 52);
+    ensemble.clock.advance(SESSION_READ_WAIT_MS / 2);
+    for (const client of others) {
+      for (let id = 1; id <= MAX_UNANSWERED_READS; id += 1) client.read(id, ROOT, 'session', 2 ** 52);
+    }
+    ensemble.clock.advance(SESSION_READ_WAIT_MS / 2 + 1);
+    expect(first?.take()).toMatchObject([{ answer: { code: 'NOT_CAUGHT_UP' } }]);
+    ensemble.clock.advance(SESSION_READ_WAIT_MS / 2);
+    for (const client of others) expect(client.take()).toHaveLength(MAX_UNANSWERED_READS);
+  });
+
+  it('is closed when its answers pile up, listings like data, before they take more than one frame beyond the limit', () => {
+    const ensemble = trio();
+    const writer = ensemble.server(1).connect();
+    writer.attach();
+    for (let number = 1; number <= 400; number += 1) {
+      const path = `/${String(number).padStart(1_000, 'n')}`;
+      writer.request(number, { type: 'create', path, data: new Uint8Array(), ephemeral: false, sequential: false });
+    }
+    expect(writer.take()).toHaveLength(400);
+    let sentBytes = 0;
+    const client = ensemble.server(1).connect({ bufferedBytes: () => sentBytes });
+    client.sent = (bytes) => (sentBytes += bytes);
+    for (let id = 1; id <= MAX_UNANSWERED_READS; id += 1) {
+      client.read(id, { type: 'children', path: '/' }, 'local');
+    }
+    expect(client.take().at(-1)).toMatchObject({ type: 'goodbye', code: 'OVERLOADED' });
+    expect(sentBytes).toBeLessThan(MAX_BUFFERED_BYTES + MAX_FRAME_BYTES);
   });
 
   it('gets large answers in frames that keep to the limit', () => {

@@ -28,6 +28,8 @@ export class TestClient {
   /** All frames since the last take(), decoded. */
   frames: ServerMessage[][] = [];
   destroyed = false;
+  /** Hears how long each frame is. */
+  sent: (bytes: number) => void = () => {};
   readonly #clock: ManualClock;
   #handler: ConnectionHandler | undefined;
   #open = true;
@@ -47,7 +49,9 @@ export class TestClient {
         this.#handler = handler;
       },
       send: (frame) => {
-        if (this.#open) this.frames.push(decodeServerFrame(new Uint8Array(frame)));
+        if (!this.#open) return;
+        this.sent(frame.length);
+        this.frames.push(decodeServerFrame(new Uint8Array(frame)));
       },
       close: () => {
         if (!hangs) this.drop();

@@ -4,6 +4,8 @@ export const PROTOCOL_VERSION = 1;
 
 /** One frame in either direction; it must hold the largest reply. */
 export const MAX_FRAME_BYTES = 4 * 1024 * 1024;
+/** Messages of one frame from a client: each costs the server far more than its few bytes. */
+export const MAX_FRAME_MESSAGES = 16_384;
 /** Data of one node. */
 export const MAX_DATA_BYTES = 1024 * 1024;
 /** A whole path, in UTF-16 units. */

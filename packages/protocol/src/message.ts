@@ -15,7 +15,7 @@ import type { ErrorCode } from './error-code.ts';
 import { errorCodeFromWire, errorCodeToWire } from './error-code.ts';
 import { CONSISTENCIES, answerToTuple, queryToTuple, readAnswer, readQuery } from './query.ts';
 import type { Answer, Consistency, Query } from './query.ts';
-import { MAX_FRAME_BYTES, MAX_LOCK_NAME_LENGTH, MAX_MESSAGE_LENGTH } from './limits.ts';
+import { MAX_FRAME_BYTES, MAX_FRAME_MESSAGES, MAX_LOCK_NAME_LENGTH, MAX_MESSAGE_LENGTH } from './limits.ts';
 import { MalformedError } from './malformed-error.ts';
 import { pack, unpackTuple, type Packable, type TupleReader } from './pack.ts';
 import { readReply, replyToTuple, type Reply } from './reply.ts';
@@ -124,7 +124,7 @@ export function encodeClientFrame(messages: readonly ClientMessage[]): Uint8Arra
 
 /** @throws MalformedError */
 export function decodeClientFrame(frame: Uint8Array): ClientMessage[] {
-  return readFrame(frame, readClientMessage);
+  return readFrame(frame, readClientMessage, MAX_FRAME_MESSAGES);
 }
 
 export function encodeServerFrame(messages: readonly ServerMessage[]): Uint8Array {
@@ -136,11 +136,13 @@ export function decodeServerFrame(frame: Uint8Array): ServerMessage[] {
   return readFrame(frame, readServerMessage).filter((message) => message !== undefined);
 }
 
-function readFrame<T>(frame: Uint8Array, read: (reader: TupleReader) => T): T[] {
+function readFrame<T>(frame: Uint8Array, read: (reader: TupleReader) => T, maxMessages = Infinity): T[] {
   if (frame.length > MAX_FRAME_BYTES)
     throw new MalformedError(`a frame of ${frame.length} bytes is over ${MAX_FRAME_BYTES}`);
   const messages: T[] = [];
   const list = unpackTuple(frame, 'frame');
+  if (list.remaining > maxMessages)
+    throw new MalformedError(`a frame of ${list.remaining} messages is over ${maxMessages}; split it`);
   while (list.remaining > 0) messages.push(read(list.tuple('message')));
   return messages;
 }

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import {
   CommandType,
   MAX_FRAME_BYTES,
+  MAX_FRAME_MESSAGES,
   MalformedError,
   decodeClientFrame,
   decodeCommand,
@@ -93,6 +94,16 @@ describe('hostile input', () => {
       const message = rawTuple(Uint8Array.of(type), value, value, value, value, value, value);
       expect(refusals(rawTuple(message))).toBe(decoders.length);
     }
+  });
+
+  it('of more messages than a frame may have is refused before they are looked at', () => {
+    const frame = (count: number): Uint8Array => {
+      const ping = encodeClientFrame([{ type: 'ping', id: 1 }]).subarray(1);
+      const [high, low] = [count >> 8, count & 0xff];
+      return joined(Uint8Array.of(0xdc, high, low), ...Array.from({ length: count }, () => ping));
+    };
+    expect(decodeClientFrame(frame(MAX_FRAME_MESSAGES))).toHaveLength(MAX_FRAME_MESSAGES);
+    expect(() => decodeClientFrame(frame(MAX_FRAME_MESSAGES + 1))).toThrow(/16385 messages is over 16384; split it/);
   });
 
   it('has the same outcome every time', () => {

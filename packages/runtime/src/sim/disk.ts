@@ -160,12 +160,13 @@ export class SimDisk {
     const { durable, cached } = this.#latency;
     const delayTicks = drawTicks(isDurable(operation) ? durable : cached, this.random);
     const powerCycle = this.#powerCycles;
+    const kind = `disk-${operation}` as const;
     return new Promise<T>((resolve, reject) => {
-      this.#scheduler.schedule(delayTicks, `disk-${operation} ${process.name}`, () => {
+      this.#scheduler.schedule(delayTicks, process.kinds.of(kind), () => {
         if (powerCycle !== this.#powerCycles) return;
         const settle =
           failure === undefined && steps !== undefined ? settled(steps, resolve, reject) : () => reject(failure);
-        process.deliver('io', `disk-${operation}`, settle);
+        process.deliver('io', kind, settle);
       });
     });
   }

@@ -1,10 +1,11 @@
 /** The future of a simulated world: a binary heap of events ordered by (time, sequence), so that ties have one order. */
 
+import type { EventKind } from './trace.ts';
+
 export interface SimEvent {
   readonly timeTicks: number;
   readonly sequence: number;
-  /** What happens and to whom, for the trace. */
-  readonly kind: string;
+  readonly kind: EventKind;
   run(): void;
   cancelled: boolean;
 }
@@ -17,8 +18,7 @@ export class EventQueue {
   #cancelled = 0;
 
   push(event: SimEvent): void {
-    this.#heap.push(event);
-    this.#siftUp(this.#heap.length - 1);
+    this.#siftUp(event);
   }
 
   cancel(event: SimEvent): void {
@@ -48,9 +48,7 @@ export class EventQueue {
 
   #removeFirst(): void {
     const last = this.#heap.pop();
-    if (last === undefined || this.#heap.length === 0) return;
-    this.#heap[0] = last;
-    this.#siftDown(0);
+    if (last !== undefined && this.#heap.length > 0) this.#siftDown(last);
   }
 
   #rebuild(): void {
@@ -58,40 +56,37 @@ export class EventQueue {
     this.#cancelled = 0;
   }
 
-  #siftUp(start: number): void {
-    let child = start;
-    while (child > 0) {
-      const parent = (child - 1) >> 1;
-      if (!this.#swapIfBefore(child, parent)) return;
-      child = parent;
+  #siftUp(event: SimEvent): void {
+    const heap = this.#heap;
+    let hole = heap.length;
+    while (hole > 0) {
+      const parent = (hole - 1) >> 1;
+      const upper = heap[parent];
+      if (upper === undefined || !isBefore(event, upper)) break;
+      heap[hole] = upper;
+      hole = parent;
     }
+    heap[hole] = event;
   }
 
-  #siftDown(start: number): void {
-    let parent = start;
+  /** Puts an event in the place of the first one. */
+  #siftDown(event: SimEvent): void {
+    const heap = this.#heap;
+    let hole = 0;
     for (;;) {
-      const left = parent * 2 + 1;
-      if (left >= this.#heap.length) return;
-      const right = left + 1;
-      const child = right < this.#heap.length && this.#isBeforeAt(right, left) ? right : left;
-      if (!this.#swapIfBefore(child, parent)) return;
-      parent = child;
+      let child = hole * 2 + 1;
+      let lower = heap[child];
+      if (lower === undefined) break;
+      const right = heap[child + 1];
+      if (right !== undefined && isBefore(right, lower)) {
+        child += 1;
+        lower = right;
+      }
+      if (!isBefore(lower, event)) break;
+      heap[hole] = lower;
+      hole = child;
     }
-  }
-
-  #isBeforeAt(a: number, b: number): boolean {
-    const first = this.#heap[a];
-    const second = this.#heap[b];
-    return first !== undefined && second !== undefined && isBefore(first, second);
-  }
-
-  #swapIfBefore(child: number, parent: number): boolean {
-    const lower = this.#heap[child];
-    const upper = this.#heap[parent];
-    if (lower === undefined || upper === undefined || !isBefore(lower, upper)) return false;
-    this.#heap[parent] = lower;
-    this.#heap[child] = upper;
-    return true;
+    heap[hole] = event;
   }
 }
 

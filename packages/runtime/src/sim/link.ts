@@ -8,6 +8,7 @@ import { drawTicks } from './latency.ts';
 import type { Latency } from './latency.ts';
 import type { SimProcess } from './process.ts';
 import type { Scheduler } from './scheduler.ts';
+import { EventKinds } from './trace.ts';
 
 /**
  * Arrivals are rounded up to multiples of 1/16 ms: what several connections deliver within one step arrives at one
@@ -18,6 +19,7 @@ const ARRIVAL_STEP_TICKS = 64;
 export class Link {
   readonly name: string;
   readonly scheduler: Scheduler;
+  readonly kinds: EventKinds;
   readonly random: Random;
   latency: Latency;
   #cut = false;
@@ -26,6 +28,7 @@ export class Link {
   constructor(name: string, scheduler: Scheduler, random: Random, latency: Latency) {
     this.name = name;
     this.scheduler = scheduler;
+    this.kinds = new EventKinds(name);
     this.random = random;
     this.latency = latency;
   }
@@ -127,9 +130,9 @@ export class Pipe {
     const first = this.#travelling[0];
     this.#moving = first !== undefined;
     if (first === undefined) return;
-    const { scheduler, name } = this.#link;
+    const { scheduler, kinds } = this.#link;
     const delayTicks = Math.max(0, first.arrivesAtTicks - scheduler.nowTicks);
-    scheduler.schedule(delayTicks, `${first.kind} ${name}`, () => this.#arrive());
+    scheduler.schedule(delayTicks, kinds.of(first.kind), () => this.#arrive());
   }
 
   #arrive(): void {
@@ -171,7 +174,7 @@ export class Pipe {
     } finally {
       // A handler threw: the rest is read in a turn of its own.
       if (this.#arrived.length > 0)
-        this.#link.scheduler.schedule(0, `read ${this.#link.name}`, () => this.#wakeReceiver());
+        this.#link.scheduler.schedule(0, this.#link.kinds.of('read'), () => this.#wakeReceiver());
     }
   }
 }

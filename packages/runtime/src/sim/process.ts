@@ -5,6 +5,8 @@
 
 import type { SimEvent } from './event-queue.ts';
 import type { Scheduler } from './scheduler.ts';
+import { EventKinds } from './trace.ts';
+import type { EventKind } from './trace.ts';
 
 /** The phases of one turn of Node's event loop, in their order. */
 export type Phase = 'timer' | 'io' | 'check';
@@ -17,7 +19,7 @@ export interface Scheduled {
 
 interface Waiting {
   readonly phase: Phase;
-  readonly kind: string;
+  readonly kind: EventKind;
   readonly callback: () => void;
   event: SimEvent | undefined;
   cancelled: boolean;
@@ -26,6 +28,7 @@ interface Waiting {
 export class SimProcess {
   readonly name: string;
   readonly scheduler: Scheduler;
+  readonly kinds: EventKinds;
   #alive = true;
   #paused = false;
   #parked: Waiting[] = [];
@@ -34,6 +37,7 @@ export class SimProcess {
   constructor(name: string, scheduler: Scheduler) {
     this.name = name;
     this.scheduler = scheduler;
+    this.kinds = new EventKinds(name);
   }
 
   get alive(): boolean {
@@ -45,7 +49,7 @@ export class SimProcess {
   }
 
   schedule(delayTicks: number, phase: Phase, kind: string, callback: () => void): Scheduled {
-    const waiting: Waiting = { phase, kind: `${kind} ${this.name}`, callback, event: undefined, cancelled: false };
+    const waiting: Waiting = { phase, kind: this.kinds.of(kind), callback, event: undefined, cancelled: false };
     if (this.#alive) this.#arm(waiting, delayTicks);
     return {
       cancel: () => {
@@ -57,7 +61,7 @@ export class SimProcess {
 
   /** Hands over what has arrived: now, or at `resume`. */
   deliver(phase: Phase, kind: string, callback: () => void): void {
-    this.#run({ phase, kind: `${kind} ${this.name}`, callback, event: undefined, cancelled: false });
+    this.#run({ phase, kind: this.kinds.of(kind), callback, event: undefined, cancelled: false });
   }
 
   pause(): void {

@@ -11,6 +11,7 @@ import { inNextTurn, promiseDrain } from './real-loop.ts';
 import { trapRejections } from './rejection-trap.ts';
 import type { RejectionTrap } from './rejection-trap.ts';
 import { Trace } from './trace.ts';
+import type { EventKind } from './trace.ts';
 
 const TICKS_PER_MS = 1_024;
 
@@ -76,7 +77,7 @@ export class Scheduler {
     return this.#trace.hash;
   }
 
-  schedule(delayTicks: number, kind: string, run: () => void): SimEvent {
+  schedule(delayTicks: number, kind: EventKind, run: () => void): SimEvent {
     this.#sequence += 1;
     const timeTicks = this.#nowTicks + Math.max(0, delayTicks);
     const event = { timeTicks, sequence: this.#sequence, kind, run, cancelled: false };
@@ -136,7 +137,7 @@ export class Scheduler {
     this.#eventsThisInstant = event.timeTicks === this.#nowTicks ? this.#eventsThisInstant + 1 : 0;
     if (this.#eventsThisInstant > maxEventsPerInstant) {
       throw new Error(
-        `virtual time stands still at ${toMs(this.#nowTicks)} ms: a callback schedules itself again without delay (last event: ${event.kind})`,
+        `virtual time stands still at ${toMs(this.#nowTicks)} ms: a callback schedules itself again without delay (last event: ${event.kind.text})`,
       );
     }
     this.#nowTicks = event.timeTicks;

@@ -2,21 +2,41 @@
 
 import { hash32 } from './prng.ts';
 
+/** What happens in an event, and to whom. */
+export interface EventKind {
+  readonly text: string;
+  readonly hash: number;
+}
+
+/** The kinds of events of one owner (a process, a link), each made once: texts are not built for every event. */
+export class EventKinds {
+  readonly #owner: string;
+  readonly #kinds = new Map<string, EventKind>();
+
+  constructor(owner: string) {
+    this.#owner = owner;
+  }
+
+  of(what: string): EventKind {
+    let kind = this.#kinds.get(what);
+    if (kind === undefined) {
+      const text = `${what} ${this.#owner}`;
+      kind = { text, hash: hash32(text, 0) };
+      this.#kinds.set(what, kind);
+    }
+    return kind;
+  }
+}
+
 export class Trace {
   #low = 0x811c9dc5 | 0;
   #high = 0x9e3779b9 | 0;
-  readonly #kinds = new Map<string, number>();
 
-  record(timeTicks: number, sequence: number, kind: string): void {
-    let kindHash = this.#kinds.get(kind);
-    if (kindHash === undefined) {
-      kindHash = hash32(kind, 0);
-      this.#kinds.set(kind, kindHash);
-    }
+  record(timeTicks: number, sequence: number, kind: EventKind): void {
     this.#mix(timeTicks | 0);
     this.#mix(Math.floor(timeTicks / 2 ** 32));
     this.#mix(sequence | 0);
-    this.#mix(kindHash);
+    this.#mix(kind.hash);
   }
 
   /** Sixteen hexadecimal digits. */

@@ -14,6 +14,7 @@ import { randomStream } from './prng.ts';
 import type { Scheduled } from './process.ts';
 import { Scheduler, toMs, toTicks } from './scheduler.ts';
 import type { RunOptions } from './scheduler.ts';
+import { EventKinds } from './trace.ts';
 
 /** What wall clocks show when virtual time is 0: 2026-01-01T00:00:00Z. */
 const WALL_START_MS = 1_767_225_600_000;
@@ -30,6 +31,7 @@ export class SimWorld {
   readonly #scheduler = new Scheduler();
   readonly #hosts = new Map<string, SimHost>();
   readonly #logger: Logger;
+  readonly #kinds = new EventKinds('world');
 
   constructor(options: SimWorldOptions) {
     this.seed = options.seed;
@@ -72,7 +74,7 @@ export class SimWorld {
 
   /** Does something to the world (a fault, a heal) after a time that belongs to no host. */
   after(delayMs: number, action: () => void): Scheduled {
-    const event = this.#scheduler.schedule(toTicks(delayMs), 'world', action);
+    const event = this.#scheduler.schedule(toTicks(delayMs), this.#kinds.of('after'), action);
     return { cancel: () => this.#scheduler.cancel(event) };
   }
 

@@ -2,6 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EventQueue } from '../../src/sim/event-queue.ts';
 import type { SimEvent } from '../../src/sim/event-queue.ts';
+import { EventKinds } from '../../src/sim/trace.ts';
+
+const kind = new EventKinds('test').of('event');
 
 describe('the queue of events', () => {
   it('gives them out by time, then in the order in which they came, without the cancelled ones', () => {
@@ -13,7 +16,7 @@ describe('the queue of events', () => {
       fc.property(plan, (entries) => {
         const queue = new EventQueue();
         const events: SimEvent[] = entries.map(({ timeTicks }, sequence) => {
-          return { timeTicks, sequence, kind: 'test', run() {}, cancelled: false };
+          return { timeTicks, sequence, kind, run() {}, cancelled: false };
         });
         for (const event of events) queue.push(event);
         for (const [n, { cancel }] of entries.entries()) {

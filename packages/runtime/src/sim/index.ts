@@ -11,5 +11,6 @@ export { randomStream } from './prng.ts';
 export type { Scheduled } from './process.ts';
 export { SimTimeoutError } from './scheduler.ts';
 export type { RunOptions } from './scheduler.ts';
+export { RealWorldError } from './traps.ts';
 export { SimWorld } from './world.ts';
 export type { SimWorldOptions } from './world.ts';

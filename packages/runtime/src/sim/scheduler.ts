@@ -12,6 +12,7 @@ import { trapRejections } from './rejection-trap.ts';
 import type { RejectionTrap } from './rejection-trap.ts';
 import { Trace } from './trace.ts';
 import type { EventKind } from './trace.ts';
+import { Traps } from './traps.ts';
 
 const TICKS_PER_MS = 1_024;
 
@@ -64,6 +65,7 @@ interface Turn {
 export class Scheduler {
   readonly #queue = new EventQueue();
   readonly #trace = new Trace();
+  readonly #traps = new Traps();
   #nowTicks = 0;
   #sequence = 0;
   #running = false;
@@ -104,9 +106,21 @@ export class Scheduler {
   }
 
   /** Events within one turn of the real loop; true when the run is over. */
-  #runTurn({ options, limitTicks, trap, drain }: Turn): boolean {
-    trap.check();
+  #runTurn(turn: Turn): boolean {
+    this.#traps.arm();
+    try {
+      return this.#runEvents(turn);
+    } catch (error) {
+      this.#traps.check();
+      throw error;
+    } finally {
+      this.#traps.disarm();
+    }
+  }
+
+  #runEvents({ options, limitTicks, trap, drain }: Turn): boolean {
     const maxEventsPerInstant = options.maxEventsPerInstant ?? DEFAULT_MAX_EVENTS_PER_INSTANT;
+    trap.check();
     for (let left = drain === undefined ? 1 : EVENTS_PER_TURN; left > 0; left -= 1) {
       if (options.until?.() === true) return true;
       const event = this.#queue.peek();
@@ -117,6 +131,7 @@ export class Scheduler {
       this.#queue.pop();
       this.#step(event, maxEventsPerInstant);
       drain?.();
+      this.#traps.check();
       trap.check();
     }
     return false;

@@ -2,8 +2,12 @@
 
 import { Command } from 'commander';
 
+import { mutantsCommand } from './mutants/command.ts';
+
 export function createProgram(): Command {
-  return new Command('jepsen').description('runs Holdfast under faults and judges what it did');
+  return new Command('jepsen')
+    .description('runs Holdfast under faults and judges what it did')
+    .addCommand(mutantsCommand());
 }
 
 await createProgram().parseAsync();

@@ -1,0 +1,58 @@
+/** `jepsen mutants`: plants every known bug, and fails when one goes unnoticed. */
+
+import { Command, InvalidArgumentError } from 'commander';
+
+import { MUTANTS } from './catalogue/index.ts';
+import { renderReport, reportAsData } from './report.ts';
+import { runMutants, type MutantResult } from './run-mutants.ts';
+
+interface Flags {
+  readonly only?: readonly string[];
+  readonly sample?: true;
+  readonly json?: true;
+  readonly seeds: number;
+  readonly ranges: number;
+  readonly jobs: number;
+}
+
+const RANGE_DISTANCE = 100_000;
+
+export function mutantsCommand(): Command {
+  return new Command('mutants')
+    .description(
+      'plants known bugs in the built product, one at a time, and tells what notices each; fails when one survives',
+    )
+    .option('--only <name...>', 'these mutants')
+    .option('--sample', 'the mutants that are caught within seconds, over one range of seeds')
+    .option('--seeds <count>', 'attempts in each range of seeds', count, 500)
+    .option('--ranges <count>', 'ranges of seeds', count, 3)
+    .option('--jobs <count>', 'mutants at the same time', count, 1)
+    .option('--json', 'the report as JSON')
+    .action(mutants);
+}
+
+async function mutants(flags: Flags): Promise<void> {
+  const sampled = MUTANTS.filter((mutant) => mutant.sample === true).map(({ name }) => name);
+  const names = flags.only ?? (flags.sample === true ? sampled : undefined);
+  const ranges = flags.sample === true ? 1 : flags.ranges;
+  const report = await runMutants({
+    ...(names === undefined ? {} : { names }),
+    budgetSeeds: flags.seeds,
+    rangeStarts: Array.from({ length: ranges }, (_, range) => 1 + range * RANGE_DISTANCE),
+    jobs: flags.jobs,
+    ...(flags.json === true ? {} : { onResult: progress }),
+  });
+  const text = flags.json === true ? JSON.stringify(reportAsData(report), undefined, 2) : `\n${renderReport(report)}`;
+  process.stdout.write(`${text}\n`);
+  if (!report.ok) process.exitCode = 1;
+}
+
+function progress({ mutant, verdict }: MutantResult): void {
+  process.stderr.write(`${mutant.name}: ${verdict}\n`);
+}
+
+function count(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('must be an integer from 1');
+  return value;
+}

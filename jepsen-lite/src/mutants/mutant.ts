@@ -1,0 +1,34 @@
+/**
+ * A planted bug, as data: which promise it breaks, which lines of which built files of the product it changes, and what is expected
+ * to notice. The product's sources know nothing of it; the changes are made while a process of its own loads the built files.
+ */
+
+export interface Edit {
+  /** Must occur exactly once in the file; any run of white space stands for any other. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+interface Patch {
+  readonly module: `@holdfast/${string}`;
+  /** Within the module's built files. */
+  readonly file: string;
+  readonly edits: readonly Edit[];
+}
+
+/**
+ * - `simulation`: whole ensembles with clients and the fenced store under faults, one seed after another
+ * - `properties`: random commands against the replicated state machine
+ * - `churn`: bare cores of consensus that change their leader all the time
+ */
+export type DetectorName = 'churn';
+
+export interface Mutant {
+  readonly name: string;
+  /** The promise that it breaks. */
+  readonly breaks: string;
+  readonly patches: readonly Patch[];
+  readonly caughtBy: DetectorName;
+  /** Caught within seconds: in the sample for every commit. */
+  readonly sample?: true;
+}

@@ -1,0 +1,21 @@
+/** Where the built files of the product are. */
+
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+
+import type { Edit, Mutant } from './mutant.ts';
+
+const { resolve } = createRequire(import.meta.url);
+
+/** The URL under which a running program loads a built file of the package, this one or one that it depends on. */
+export function builtFile(module: string, file: string): URL {
+  // The entry is in dist, or, for tests, in src.
+  return new URL(`../dist/${file}`, pathToFileURL(resolve(module)));
+}
+
+/** Edits by the URL of the file that they change: what the load hooks work by. */
+export type EditsByUrl = Readonly<Record<string, readonly Edit[]>>;
+
+export function editsByUrl(mutant: Mutant): EditsByUrl {
+  return Object.fromEntries(mutant.patches.map(({ module, file, edits }) => [builtFile(module, file).href, edits]));
+}

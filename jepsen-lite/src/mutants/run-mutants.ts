@@ -1,0 +1,112 @@
+/**
+ * Hunts every mutant with the detector that is expected to catch it, over a few ranges of seeds, and then the product itself, in
+ * the same kind of process, with the very seeds that caught mutants: there nothing may be found.
+ */
+
+import { MUTANTS } from './catalogue/index.ts';
+import { hunt, type Hunt, type HuntOptions } from './hunt.ts';
+import type { DetectorName, Mutant } from './mutant.ts';
+import { editsByUrl } from './product.ts';
+
+export interface RunMutantsOptions extends HuntOptions {
+  /** Only these. @default all */
+  readonly names?: readonly string[];
+  /** Attempts in each range. @default 500 */
+  readonly budgetSeeds?: number;
+  /** Where the ranges of seeds begin. @default 1, 100001, 200001 */
+  readonly rangeStarts?: readonly number[];
+  /** Mutants that are hunted at the same time, each in a process of its own. @default 1 */
+  readonly jobs?: number;
+  /** Called as soon as a mutant is judged. */
+  readonly onResult?: (result: MutantResult) => void;
+  /** What may be hunted. @default the catalogue */
+  readonly catalogue?: readonly Mutant[];
+}
+
+export interface MutantResult {
+  readonly mutant: Mutant;
+  /** `broken`: it does not fit the product, or the product does not run with it at all. */
+  readonly verdict: 'caught' | 'survived' | 'broken';
+  /** One for each range. */
+  readonly hunts: readonly Hunt[];
+}
+
+export interface ControlResult {
+  readonly detector: DetectorName;
+  readonly seeds: number;
+  readonly passed: boolean;
+  readonly hunt: Hunt;
+}
+
+export interface MutantsReport {
+  readonly results: readonly MutantResult[];
+  readonly controls: readonly ControlResult[];
+  /** Every mutant was caught in every range, and no control found anything. */
+  readonly ok: boolean;
+}
+
+const DEFAULT_BUDGET = 500;
+const DEFAULT_STARTS = [1, 100_001, 200_001];
+
+/** Rejects when a name is not that of a mutant. */
+export async function runMutants(options: RunMutantsOptions = {}): Promise<MutantsReport> {
+  const mutants = select(options.catalogue ?? MUTANTS, options.names);
+  const results = await inParallel(mutants, options.jobs ?? 1, async (mutant) => {
+    const result = await judge(mutant, options);
+    options.onResult?.(result);
+    return result;
+  });
+  const controls: ControlResult[] = [];
+  for (const [detector, seeds] of catchingSeeds(results)) {
+    const found = await hunt({ detector, edits: undefined, seeds }, options);
+    const passed = found.caught === undefined && found.broken === undefined && found.unexpected.length === 0;
+    controls.push({ detector, seeds: seeds.length, passed, hunt: found });
+  }
+  const ok = results.every(({ verdict }) => verdict === 'caught') && controls.every(({ passed }) => passed);
+  return { results, controls, ok };
+}
+
+function select(catalogue: readonly Mutant[], names: readonly string[] | undefined): readonly Mutant[] {
+  if (names === undefined) return catalogue;
+  return names.map((name) => {
+    const mutant = catalogue.find((candidate) => candidate.name === name);
+    if (mutant !== undefined) return mutant;
+    throw new Error(`there is no mutant "${name}"; there are ${catalogue.map((known) => known.name).join(', ')}`);
+  });
+}
+
+async function judge(mutant: Mutant, options: RunMutantsOptions): Promise<MutantResult> {
+  const { budgetSeeds = DEFAULT_BUDGET, rangeStarts = DEFAULT_STARTS } = options;
+  const edits = editsByUrl(mutant);
+  const hunts: Hunt[] = [];
+  for (const start of rangeStarts) {
+    const seeds = Array.from({ length: budgetSeeds }, (_, offset) => start + offset);
+    const found = await hunt({ detector: mutant.caughtBy, edits, seeds }, options);
+    hunts.push(found);
+    // Other ranges would only cost time.
+    if (found.caught === undefined) break;
+  }
+  if (hunts.some(({ broken }) => broken !== undefined)) return { mutant, verdict: 'broken', hunts };
+  return { mutant, verdict: hunts.every(({ caught }) => caught !== undefined) ? 'caught' : 'survived', hunts };
+}
+
+function catchingSeeds(results: readonly MutantResult[]): Map<DetectorName, number[]> {
+  const seeds = new Map<DetectorName, Set<number>>();
+  for (const { mutant, hunts } of results) {
+    const known = seeds.get(mutant.caughtBy) ?? new Set<number>();
+    for (const { caught } of hunts) if (caught !== undefined) known.add(caught.seed);
+    if (known.size > 0) seeds.set(mutant.caughtBy, known);
+  }
+  return new Map([...seeds].map(([detector, known]) => [detector, [...known].toSorted((a, b) => a - b)]));
+}
+
+/** Results are in the order of the items. */
+async function inParallel<T, R>(items: readonly T[], jobs: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const queue = [...items.entries()];
+  const worker = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) results[next[0]] = await work(next[1]);
+  };
+  await Promise.all(Array.from({ length: Math.max(1, jobs) }, worker));
+  return results;
+}

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+
+import { parseSync } from 'oxc-parser';
+import { describe, expect, it } from 'vitest';
+
+import { MUTANTS } from '../../src/mutants/catalogue/index.ts';
+import { applyEdits } from '../../src/mutants/patch.ts';
+import { builtFile } from '../../src/mutants/product.ts';
+
+// "pnpm check" builds before it tests; after a change of the product by hand, build first.
+describe('the catalogue of mutants', () => {
+  it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
+    'fits the product as it is built: %s',
+    (_, mutant) => {
+      for (const { module, file, edits } of mutant.patches) {
+        const changed = applyEdits(readFileSync(builtFile(module, file), 'utf8'), edits, `${module}/${file}`);
+        expect(parseSync(file, changed).errors).toEqual([]);
+      }
+    },
+  );
+
+  it('names every mutant once', () => {
+    const names = MUTANTS.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('has a sample of every detector', () => {
+    const sampled = new Set(MUTANTS.filter(({ sample }) => sample === true).map(({ caughtBy }) => caughtBy));
+    expect(sampled).toEqual(new Set(MUTANTS.map(({ caughtBy }) => caughtBy)));
+  });
+});

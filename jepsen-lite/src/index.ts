@@ -3,3 +3,6 @@
 export * from './history/history.ts';
 export * from './history/recorder.ts';
 export * from './checkers/verdict.ts';
+export * from './history/json-lines.ts';
+export * from './checkers/check.ts';
+export * from './sim/shrink.ts';

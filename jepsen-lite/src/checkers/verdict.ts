@@ -21,7 +21,7 @@ export interface Verdict {
 export interface CheckOptions {
   /** By how much any clock may have run faster or slower than the harness's. @default the product's bound */
   readonly clockRateError?: number;
-  /** States that the search for a linearization visits before it gives up, for all paths together. @default 500,000 */
+  /** States that the search for a linearization visits before it gives up, for all registers together. @default 200,000 */
   readonly searchBudget?: number;
 }
 

@@ -1,0 +1,76 @@
+/** All checkers over one history, and whether there was enough to check. */
+
+import type { History } from '../history/history.ts';
+import { checkBelief } from './belief.ts';
+import { checkCompletions } from './completions.ts';
+import { checkExclusion } from './exclusion.ts';
+import { checkExpiry } from './expiry.ts';
+import { checkFence } from './fence.ts';
+import { checkGhosts } from './ghosts.ts';
+import { checkGrantedTokens } from './granted-tokens.ts';
+import { checkGrants } from './grants.ts';
+import { checkLiveness } from './liveness.ts';
+import { checkLostUpdates } from './lost-updates.ts';
+import { checkOrder } from './order.ts';
+import { checkOwners } from './owners.ts';
+import { checkRegisters } from './registers.ts';
+import { checkReleases } from './releases.ts';
+import { checkTokens } from './tokens.ts';
+import { checkUnfenced } from './unfenced.ts';
+import type { Checker, CheckOptions, Verdict } from './verdict.ts';
+
+export const CHECKERS = {
+  completions: checkCompletions,
+  grants: checkGrants,
+  owners: checkOwners,
+  tokens: checkTokens,
+  order: checkOrder,
+  exclusion: checkExclusion,
+  belief: checkBelief,
+  releases: checkReleases,
+  ghosts: checkGhosts,
+  expiry: checkExpiry,
+  fence: checkFence,
+  'granted-tokens': checkGrantedTokens,
+  'lost-updates': checkLostUpdates,
+  registers: checkRegisters,
+  liveness: checkLiveness,
+  unfenced: checkUnfenced,
+} as const satisfies Readonly<Record<string, Checker>>;
+
+export type CheckerName = keyof typeof CHECKERS;
+
+/** How much must have been counted, by checker and count. */
+export type Expectations = Readonly<Partial<Record<CheckerName, Readonly<Record<string, number>>>>>;
+
+/** All of them, or those that are named. */
+export function checkHistory(
+  history: History,
+  options: CheckOptions & { readonly checkers?: readonly CheckerName[] } = {},
+): Verdict[] {
+  const names = options.checkers ?? (Object.keys(CHECKERS) as CheckerName[]);
+  return names.map((name) => CHECKERS[name](history, options));
+}
+
+/** False before unknown before true: what was not checked is never as good as what was. */
+export function worst(verdicts: readonly Verdict[]): Verdict['valid'] {
+  if (verdicts.some((verdict) => verdict.valid === false)) return false;
+  return verdicts.length === 0 || verdicts.some((verdict) => verdict.valid === 'unknown') ? 'unknown' : true;
+}
+
+/** 'unknown' where something was seen too seldom: the run has not tried what it was meant to. */
+export function checkExpectations(verdicts: readonly Verdict[], expectations: Expectations): Verdict {
+  const counts: Record<string, number> = {};
+  const broken: { message: string; events: number[] }[] = [];
+  for (const [checker, minimums] of Object.entries(expectations)) {
+    const verdict = verdicts.find((candidate) => candidate.checker === checker);
+    for (const [name, minimum] of Object.entries(minimums)) {
+      const count = verdict?.counts[name];
+      counts[`${checker}.${name}`] = count ?? 0;
+      if (count !== undefined && count >= minimum) continue;
+      const saw = count === undefined ? 'was not counted' : `was ${count}`;
+      broken.push({ message: `${checker}: "${name}" ${saw}, at least ${minimum} was expected`, events: [] });
+    }
+  }
+  return { checker: 'expectations', valid: broken.length === 0 ? true : 'unknown', broken, counts };
+}

@@ -1,0 +1,243 @@
+/**
+ * A history as text: a line that names the format, an event a line, and a last line with their number, so that a file that was cut
+ * shows. Whatever is read has been checked field by field; what is wrong is told with its line.
+ */
+
+import type { History, HistoryEvent, HistoryEventBody, Stamp } from './history.ts';
+
+const FORMAT = 'holdfast-history';
+const VERSION = 1;
+
+export class HistoryFormatError extends Error {
+  /** The first line is 1. */
+  readonly line: number;
+
+  constructor(line: number, problem: string) {
+    super(`history, line ${line}: ${problem}`);
+    this.name = 'HistoryFormatError';
+    this.line = line;
+  }
+}
+
+export function encodeHistory(history: History): string {
+  const lines = [{ format: FORMAT, version: VERSION }, ...history, { events: history.length }];
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+/** @throws HistoryFormatError */
+export function decodeHistory(text: string): HistoryEvent[] {
+  const lines = text.split('\n');
+  const cut = lines.pop() !== '';
+  if (lines.length === 0 || cut) {
+    throw new HistoryFormatError(lines.length + 1, 'the file ends within a line; it was cut: record the run again');
+  }
+  checkHeader(parseLine(lines[0] ?? '', 1));
+  const events: HistoryEvent[] = [];
+  for (let line = 2; line < lines.length; line += 1) {
+    const event = checkEvent(parseLine(lines[line - 1] ?? '', line), line);
+    const before = events.at(-1)?.seq ?? 0;
+    if (event.seq <= before) {
+      throw new HistoryFormatError(line, `"seq" is ${event.seq} after ${before}; lines were moved or repeated`);
+    }
+    events.push(event);
+  }
+  checkEnd(lines.length === 1 ? {} : parseLine(lines.at(-1) ?? '', lines.length), events.length, lines.length);
+  return events;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parseLine(text: string, line: number): Fields {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new HistoryFormatError(line, `not JSON (${error instanceof Error ? error.message : String(error)})`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new HistoryFormatError(line, `${describe(value)} is not an object`);
+  }
+  return value as Fields;
+}
+
+function checkHeader(header: Fields): void {
+  if (header['format'] !== FORMAT) {
+    throw new HistoryFormatError(
+      1,
+      `not a history: the first line must be {"format":"${FORMAT}","version":${VERSION}}`,
+    );
+  }
+  if (header['version'] !== VERSION) {
+    throw new HistoryFormatError(
+      1,
+      `the history has version ${describe(header['version'])}, this program reads ${VERSION}; use the one that recorded it`,
+    );
+  }
+}
+
+function checkEnd(end: Fields, events: number, line: number): void {
+  if (!('events' in end)) {
+    throw new HistoryFormatError(line, 'the last line, which gives the number of events, is missing; the file was cut');
+  }
+  if (end['events'] !== events) {
+    throw new HistoryFormatError(
+      line,
+      `the file has ${events} events, and had ${describe(end['events'])}; lines are missing`,
+    );
+  }
+}
+
+/** How a field must look. */
+interface Field<Optional extends boolean = boolean> {
+  readonly expected: string;
+  readonly optional: Optional;
+  readonly accepts: (value: unknown) => boolean;
+}
+
+const whole = required(
+  'a whole number from 0 to 2^53 - 1',
+  (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+);
+/** A node's version; -1 stands for any. */
+const version = required('a whole number from -1', (value) => Number.isSafeInteger(value) && Number(value) >= -1);
+const time = required('a number from 0', (value) => Number.isFinite(value) && Number(value) >= 0);
+const text = required('a text', (value) => typeof value === 'string');
+const textOrNull = required('a text or null', (value) => value === null || typeof value === 'string');
+const lossReason = oneOf('expired', 'revoked', 'closed');
+
+function required(expected: string, accepts: (value: unknown) => boolean): Field<false> {
+  return { expected, optional: false, accepts };
+}
+
+function optional(field: Field<false>): Field<true> {
+  return { ...field, optional: true };
+}
+
+function oneOf(...values: readonly string[]): Field<false> {
+  const expected = `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`;
+  return required(expected, (value) => values.some((known) => known === value));
+}
+
+type FormName<E> = E extends { readonly type: infer T extends string; readonly f: infer F extends string }
+  ? `${T} ${F}`
+  : E extends { readonly type: infer T extends string }
+    ? T
+    : never;
+
+type FormOf<E> = {
+  readonly [K in Exclude<keyof E, keyof Stamp | 'type' | 'f'>]-?: Field<
+    Record<never, never> extends Pick<E, K> ? true : false
+  >;
+};
+
+/** One form for each kind of event; the compiler sees to it that none and no field is missing. */
+type Forms = { readonly [E in HistoryEventBody as FormName<E>]: FormOf<E> };
+
+const STAMP = { seq: whole, timeMs: time, process: text } satisfies FormOf<Record<never, never>> &
+  Readonly<Record<keyof Stamp, Field>>;
+
+const acquire = { call: whole, lock: text, session: whole, waitMs: optional(time) };
+const release = { call: whole, lock: text, session: whole, token: whole, hold: whole };
+const fence = { call: whole, bucket: text, token: whole };
+const put = { call: whole, bucket: text, key: text, value: text, token: whole };
+const get = { call: whole, bucket: text, key: text, token: optional(whole) };
+const create = { call: whole, path: text, value: text, session: optional(whole) };
+const set = { ...create, version: optional(version) };
+const remove = { call: whole, path: text, version: optional(version), session: optional(whole) };
+const read = {
+  call: whole,
+  path: text,
+  consistency: oneOf('linearizable', 'session', 'local'),
+  session: optional(whole),
+};
+const failed = { code: text, highest: optional(whole) };
+const hold = { lock: text, session: whole, token: whole, hold: whole };
+
+const FORMS: Forms = {
+  'invoke acquire': acquire,
+  'invoke release': release,
+  'invoke fence': fence,
+  'invoke put': put,
+  'invoke get': get,
+  'invoke create': create,
+  'invoke set': set,
+  'invoke delete': remove,
+  'invoke read': read,
+  'ok acquire': { ...acquire, token: whole, hold: whole },
+  'ok release': release,
+  'ok fence': fence,
+  'ok put': put,
+  'ok get': { ...get, value: textOrNull },
+  'ok create': create,
+  'ok set': { ...set, newVersion: optional(whole) },
+  'ok delete': remove,
+  'ok read': { ...read, value: textOrNull, version: optional(whole) },
+  'fail acquire': { ...acquire, ...failed },
+  'fail release': { ...release, ...failed },
+  'fail fence': { ...fence, ...failed },
+  'fail put': { ...put, ...failed },
+  'fail get': { ...get, ...failed },
+  'fail create': { ...create, ...failed },
+  'fail set': { ...set, ...failed },
+  'fail delete': { ...remove, ...failed },
+  'fail read': { ...read, ...failed },
+  'info acquire': { ...acquire, ...failed },
+  'info release': { ...release, ...failed },
+  'info fence': { ...fence, ...failed },
+  'info put': { ...put, ...failed },
+  'info get': { ...get, ...failed },
+  'info create': { ...create, ...failed },
+  'info set': { ...set, ...failed },
+  'info delete': { ...remove, ...failed },
+  'info read': { ...read, ...failed },
+  session: { event: oneOf('connected', 'expired', 'closed'), session: whole, timeoutMs: optional(time) },
+  renewed: { session: whole, sentMs: time },
+  believe: hold,
+  lost: { ...hold, reason: lossReason },
+  cancelled: { call: whole },
+  fault: { fault: text, phase: oneOf('begin', 'end') },
+  phase: { phase: oneOf('faults', 'healed', 'quiet') },
+  enqueued: { index: whole, lock: text, session: whole, hold: whole },
+  granted: { index: whole, ...hold },
+  removed: {
+    index: whole,
+    lock: text,
+    session: whole,
+    hold: whole,
+    reason: oneOf('released', 'cancelled', 'expired', 'revoked', 'closed'),
+  },
+  'ended-session': { index: whole, session: whole, reason: lossReason },
+  'accepted fence': { bucket: text, token: whole },
+  'accepted put': { bucket: text, token: whole },
+};
+
+function checkEvent(fields: Fields, line: number): HistoryEvent {
+  const { type, f } = fields;
+  if (typeof type !== 'string') throw new HistoryFormatError(line, `"type" is ${describe(type)}, not a text`);
+  if (f !== undefined && typeof f !== 'string') throw new HistoryFormatError(line, `"f" is ${describe(f)}, not a text`);
+  const name = f === undefined ? type : `${type} ${f}`;
+  const form: Readonly<Record<string, Field>> | undefined = Object.hasOwn(FORMS, name)
+    ? FORMS[name as keyof Forms]
+    : undefined;
+  if (form === undefined) throw new HistoryFormatError(line, `no kind of event is called "${name}"`);
+  const known: Readonly<Record<string, Field>> = { ...STAMP, ...form };
+  for (const [key, field] of Object.entries(known)) {
+    const value = fields[key];
+    if (value === undefined && field.optional) continue;
+    if (value === undefined) throw new HistoryFormatError(line, `"${name}" lacks "${key}"`);
+    if (!field.accepts(value)) {
+      throw new HistoryFormatError(line, `"${key}" of "${name}" is ${describe(value)}, not ${field.expected}`);
+    }
+  }
+  for (const key of Object.keys(fields)) {
+    if (key !== 'type' && key !== 'f' && !Object.hasOwn(known, key)) {
+      throw new HistoryFormatError(line, `"${name}" has no field "${key}"`);
+    }
+  }
+  return fields as unknown as HistoryEvent;
+}
+
+function describe(value: unknown): string {
+  const shown = JSON.stringify(value) ?? 'missing';
+  return shown.length > 60 ? `${shown.slice(0, 60)}…` : shown;
+}

@@ -1,0 +1,297 @@
+/** Ways in which a run can break its promises: each changes one thing in a proper history, and names the checker that must see it. */
+
+import type { CheckerName } from '../../src/checkers/check.ts';
+import type { EventOf } from '../../src/history/calls.ts';
+import type { History, HistoryEvent } from '../../src/history/history.ts';
+
+export interface Corruption {
+  readonly what: string;
+  readonly caughtBy: CheckerName;
+  /** Undefined where the history has no place for it. */
+  readonly corrupt: (history: History, pick: Pick) => History | undefined;
+}
+
+/** One of them, or undefined of none. */
+type Pick = <T>(candidates: readonly T[]) => T | undefined;
+
+export const CORRUPTIONS: readonly Corruption[] = [
+  {
+    what: 'a completion that comes twice',
+    caughtBy: 'completions',
+    corrupt: (history, pick) => {
+      const completion = pick(history.filter((event) => event.type === 'ok' || event.type === 'fail'));
+      return completion && insertAfter(history, history.at(-1), completion);
+    },
+  },
+  {
+    what: 'an answer that is lost',
+    caughtBy: 'liveness',
+    corrupt: (history, pick) => {
+      const completion = pick(history.filter((event) => event.type === 'ok' || event.type === 'info'));
+      return completion && without(history, completion);
+    },
+  },
+  {
+    what: 'two tokens that are swapped',
+    caughtBy: 'tokens',
+    corrupt: (history, pick) => {
+      const told = okAcquires(history);
+      const pairs = told.flatMap((first, n) => {
+        const second = told.find(
+          (other, m) => m > n && other.lock === first.lock && invokedAt(history, other) > first.seq,
+        );
+        return second === undefined ? [] : [[first, second] as const];
+      });
+      const pair = pick(pairs);
+      if (pair === undefined) return undefined;
+      const [first, second] = pair;
+      return history.map((event) => {
+        if (event === first) return { ...first, token: second.token };
+        return event === second ? { ...second, token: first.token } : event;
+      });
+    },
+  },
+  {
+    what: 'a token that is not the index of its entry',
+    caughtBy: 'tokens',
+    corrupt: (history, pick) =>
+      change(history, pick(ofType(history, 'granted')), (grant) => ({ ...grant, token: grant.token - 1 })),
+  },
+  {
+    what: 'a hold that was never granted',
+    caughtBy: 'grants',
+    corrupt: (history, pick) => {
+      const told = pick(okAcquires(history));
+      const grant = ofType(history, 'granted').find(({ hold }) => hold === told?.hold);
+      return grant && without(history, grant);
+    },
+  },
+  {
+    what: 'a grant to somebody else',
+    caughtBy: 'grants',
+    corrupt: (history, pick) => {
+      const told = pick(okAcquires(history));
+      const grant = ofType(history, 'granted').find(({ hold }) => hold === told?.hold);
+      return change(history, grant, (event) => ({ ...event, session: event.session + 1_000_000 }));
+    },
+  },
+  {
+    what: 'a hold that does not leave when it is released and the next is granted',
+    caughtBy: 'owners',
+    corrupt: (history, pick) => {
+      const replaced = ofType(history, 'removed').filter(({ index }) =>
+        ofType(history, 'granted').some((grant) => grant.index === index),
+      );
+      const removal = pick(replaced);
+      return removal && without(history, removal);
+    },
+  },
+  {
+    what: 'a session that ends and keeps something',
+    caughtBy: 'owners',
+    corrupt: (history, pick) => {
+      const removal = pick(ofType(history, 'removed').filter(({ reason }) => reason === 'expired'));
+      return removal && without(history, removal);
+    },
+  },
+  {
+    what: 'a queue that is served out of order',
+    caughtBy: 'order',
+    corrupt: (history, pick) => {
+      const grants = ofType(history, 'granted');
+      const first = pick(
+        grants.filter((grant) => grants.some((other) => other.lock === grant.lock && other.index > grant.index)),
+      );
+      const second = grants.find((other) => other.lock === first?.lock && other.index > first.index);
+      if (first === undefined || second === undefined) return undefined;
+      return history.map((event) => {
+        if (event === first) return { ...first, hold: second.hold, session: second.session };
+        return event === second ? { ...second, hold: first.hold, session: first.session } : event;
+      });
+    },
+  },
+  {
+    what: 'a holder that believes after another was told',
+    caughtBy: 'exclusion',
+    corrupt: believeAfterNext,
+  },
+  {
+    what: 'a holder that believes after another was granted',
+    caughtBy: 'belief',
+    corrupt: believeAfterNext,
+  },
+  {
+    what: 'a hold that is lost and found',
+    caughtBy: 'belief',
+    corrupt: (history, pick) => {
+      const lost = pick(ofType(history, 'lost'));
+      if (lost === undefined) return undefined;
+      const { reason: _, ...named } = lost;
+      return insertAfter(history, lost, { ...named, type: 'believe' });
+    },
+  },
+  {
+    what: 'a release that is done twice',
+    caughtBy: 'releases',
+    corrupt: (history, pick) => {
+      const done = pick(history.filter((event) => event.type === 'ok' && event.f === 'release'));
+      if (done === undefined) return undefined;
+      const again = { ...done, call: 1_000_000 } as HistoryEvent;
+      return insertAfter(history, done, { ...again, type: 'invoke' } as HistoryEvent, again);
+    },
+  },
+  {
+    what: 'a release that did nothing, since the hold had expired',
+    caughtBy: 'releases',
+    corrupt: (history, pick) => {
+      const done = history.flatMap((event) => (event.type === 'ok' && event.f === 'release' ? [event.hold] : []));
+      const removal = pick(ofType(history, 'removed').filter(({ hold }) => done.includes(hold)));
+      return change(history, removal, (event) => ({ ...event, reason: 'expired' }));
+    },
+  },
+  {
+    what: 'a cancel that leaves the wait in the queue',
+    caughtBy: 'ghosts',
+    corrupt: (history, pick) => {
+      const removal = pick(ofType(history, 'removed').filter(({ reason }) => reason === 'cancelled'));
+      return removal && without(history, removal);
+    },
+  },
+  {
+    what: 'a session that expires though it was just renewed',
+    caughtBy: 'expiry',
+    corrupt: (history, pick) => {
+      const ended = pick(ofType(history, 'ended-session'));
+      if (ended === undefined) return undefined;
+      const { seq, timeMs, process, session } = ended;
+      return insertBefore(history, ended, { seq, timeMs, process, type: 'renewed', session, sentMs: timeMs - 10 });
+    },
+  },
+  {
+    what: 'an older token that is accepted late',
+    caughtBy: 'fence',
+    corrupt: (history, pick) => {
+      const accepted = ofType(history, 'accepted').filter(({ bucket }) => bucket !== 'unfenced');
+      const late = pick(accepted.filter((event) => accepted.some((other) => isBelow(event, other))));
+      const higher = accepted.find((other) => late !== undefined && isBelow(late, other));
+      return late && insertAfter(history, higher, late);
+    },
+  },
+  {
+    what: 'an older token that a restarted store accepts',
+    caughtBy: 'fence',
+    corrupt: (history, pick) => {
+      const fences = history.filter((event) => event.type === 'ok' && event.f === 'fence');
+      const late = pick(fences.filter((event) => fences.some((other) => isBelow(event, other))));
+      if (late === undefined) return undefined;
+      const again = { ...late, call: 1_000_000 } as HistoryEvent;
+      return insertAfter(history, history.at(-1), { ...again, type: 'invoke' } as HistoryEvent, again);
+    },
+  },
+  {
+    what: 'a token that nobody granted',
+    caughtBy: 'granted-tokens',
+    corrupt: (history, pick) => {
+      const accepted = pick(ofType(history, 'accepted').filter(({ bucket }) => bucket !== 'unfenced'));
+      return change(history, accepted, (event) => ({ ...event, token: event.token + 1_000_000 }));
+    },
+  },
+  {
+    what: 'an update that is gone again',
+    caughtBy: 'lost-updates',
+    corrupt: (history, pick) => readAgainLater(history, pick),
+  },
+  {
+    what: 'a read of a value that nobody has written',
+    caughtBy: 'registers',
+    corrupt: (history, pick) => {
+      const reads = history.filter((event) => event.type === 'ok' && (event.f === 'read' || event.f === 'get'));
+      const read = pick(reads);
+      return read && history.map((event) => (event === read ? ({ ...read, value: '0:0' } as HistoryEvent) : event));
+    },
+  },
+  {
+    what: 'a read of the store that goes back in time',
+    caughtBy: 'registers',
+    corrupt: (history, pick) => readAgainLater(history, pick),
+  },
+];
+
+/** Somebody keeps believing, though the lock went on to another who was told so; not after a revocation, which allows it. */
+function believeAfterNext(history: History, pick: Pick): History | undefined {
+  const told = okAcquires(history);
+  const revoked = new Set(
+    ofType(history, 'removed').flatMap(({ hold, reason }) => (reason === 'revoked' ? [hold] : [])),
+  );
+  const pairs = told.flatMap((first) => {
+    if (revoked.has(first.hold)) return [];
+    const next = told.find((other) => other.lock === first.lock && other.token > first.token);
+    return next === undefined || revoked.has(next.hold) ? [] : [[first, next] as const];
+  });
+  const pair = pick(pairs);
+  if (pair === undefined) return undefined;
+  const [{ seq, timeMs, process, lock, session, token, hold }, next] = pair;
+  return insertAfter(history, next, { seq, timeMs, process, type: 'believe', lock, session, token, hold });
+}
+
+/** A read that showed one state is repeated after another state is known for certain. */
+function readAgainLater(history: History, pick: Pick): History | undefined {
+  const reads = history.filter((event) => event.type === 'ok' && event.f === 'get');
+  const changed = reads.filter((read) =>
+    reads.some((other) => other.seq > read.seq && sameRegister(read, other) && valueOf(other) !== valueOf(read)),
+  );
+  const read = pick(changed);
+  if (read === undefined) return undefined;
+  const { value: _, ...question } = { ...read, call: 1_000_000 } as HistoryEvent & { readonly value: unknown };
+  const again = { ...read, call: 1_000_000 } as HistoryEvent;
+  return insertAfter(history, history.at(-1), { ...question, type: 'invoke' } as unknown as HistoryEvent, again);
+}
+
+function sameRegister(one: HistoryEvent, other: HistoryEvent): boolean {
+  return 'bucket' in one && 'bucket' in other && one.bucket === other.bucket;
+}
+
+function valueOf(event: HistoryEvent): unknown {
+  return 'value' in event ? event.value : undefined;
+}
+
+function isBelow(event: HistoryEvent, other: HistoryEvent): boolean {
+  if (!('bucket' in event) || !('bucket' in other) || event.bucket !== other.bucket) return false;
+  return (event.token ?? 0) < (other.token ?? 0);
+}
+
+function okAcquires(history: History): Extract<HistoryEvent, { readonly type: 'ok'; readonly f: 'acquire' }>[] {
+  return history.filter((event) => event.type === 'ok').filter((event) => event.f === 'acquire');
+}
+
+function invokedAt(history: History, { call }: { readonly call: number }): number {
+  return history.find((event) => event.type === 'invoke' && event.call === call)?.seq ?? 0;
+}
+
+function ofType<T extends HistoryEvent['type']>(history: History, type: T): EventOf<T>[] {
+  return history.filter((event): event is EventOf<T> => event.type === type);
+}
+
+function change<E extends HistoryEvent>(
+  history: History,
+  event: E | undefined,
+  how: (event: E) => HistoryEvent,
+): History | undefined {
+  return event && history.map((each) => (each === event ? how(event) : each));
+}
+
+function without(history: History, event: HistoryEvent): History {
+  return history.filter((each) => each !== event);
+}
+
+function insertAfter(history: History, place: HistoryEvent | undefined, ...events: readonly HistoryEvent[]): History {
+  return renumber(history.flatMap((each) => (each === place ? [each, ...events] : [each])));
+}
+
+function insertBefore(history: History, place: HistoryEvent, event: HistoryEvent): History {
+  return renumber(history.flatMap((each) => (each === place ? [event, each] : [each])));
+}
+
+function renumber(events: readonly HistoryEvent[]): History {
+  return events.map((event, position) => ({ ...event, seq: position + 1 }));
+}

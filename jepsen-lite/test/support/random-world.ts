@@ -1,0 +1,456 @@
+/**
+ * A small world in which every promise is kept: sessions that queue for locks, time out, expire, are revoked, and write to a fenced and
+ * an unfenced register; nodes that are set and read by many at once. The same seed makes the same run, and fewer steps its beginning.
+ * It shares no code with what it tests, except the recorder.
+ */
+
+import type { History, HistoryEventBody, Operation } from '../../src/history/history.ts';
+import { HistoryRecorder } from '../../src/history/recorder.ts';
+
+const TIMEOUT_MS = 1_000;
+const LOCKS = ['a', 'b'];
+const PATHS = ['/x', '/y'];
+const SESSIONS = 5;
+
+interface Waiter {
+  readonly session: Session;
+  readonly lock: string;
+  readonly hold: number;
+  readonly call: number;
+  token: number;
+}
+
+interface Session {
+  readonly id: number;
+  readonly process: string;
+  /** At the servers. */
+  ended: boolean;
+  lastSignMs: number;
+  /** At the client. */
+  over: boolean;
+  renewedMs: number;
+  /** One call at a time. */
+  busy: boolean;
+  held: Held | undefined;
+}
+
+interface Held {
+  readonly waiter: Waiter;
+  fenced: boolean;
+  read: string | null | undefined;
+}
+
+export class RandomWorld {
+  readonly #recorder = new HistoryRecorder();
+  readonly #steps: number;
+  #random: number;
+  #nowMs = 0;
+  #index = 100;
+  readonly #sessions: Session[] = [];
+  readonly #queues = new Map<string, Waiter[]>(LOCKS.map((lock) => [lock, []]));
+  /** What is under way, each with its next step. */
+  readonly #underWay: (() => void)[] = [];
+  readonly #store = new Map<string, { highest: number; value: string | null }>();
+  readonly #nodes = new Map<string, { value: string; version: number }>();
+  #values = 0;
+
+  constructor(seed: number, steps: number) {
+    this.#random = seed | 0;
+    this.#steps = steps;
+  }
+
+  run(): History {
+    this.#tell('nemesis', { type: 'phase', phase: 'faults' });
+    for (let n = 0; n < SESSIONS; n += 1) this.#connect();
+    for (let step = 0; step < this.#steps; step += 1) this.#step();
+    this.#tell('nemesis', { type: 'phase', phase: 'healed' });
+    this.#finish();
+    this.#tell('nemesis', { type: 'phase', phase: 'quiet' });
+    return this.#recorder.events;
+  }
+
+  #step(): void {
+    this.#nowMs += this.#choose(8);
+    const alive = this.#sessions.filter((session) => !session.over);
+    const session = alive[this.#choose(alive.length)];
+    if (session === undefined) return;
+    switch (this.#choose(18)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 12:
+      case 13:
+      case 14:
+      case 15:
+        return this.#continue(this.#choose(this.#underWay.length));
+      case 4:
+        return this.#acquire(session);
+      case 5:
+        return this.#believe(session);
+      case 7:
+        return this.#renew(session);
+      case 6:
+      case 8:
+      case 16:
+        return this.#work(session);
+      case 9:
+        return this.#node(session);
+      case 10:
+        return this.#expireSomebody();
+      default:
+        switch (this.#choose(12)) {
+          case 0:
+            return this.#revoke(session);
+          case 1:
+          case 2:
+          case 3:
+            return this.#release(session);
+          default:
+            return this.#work(session);
+        }
+    }
+  }
+
+  /** Below `count`. */
+  #choose(count: number): number {
+    this.#random = (this.#random + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#random ^ (this.#random >>> 15), 1 | this.#random);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * count);
+  }
+
+  #tell(process: string, body: HistoryEventBody): void {
+    this.#recorder.record({ timeMs: this.#nowMs, process, ...body });
+  }
+
+  #continue(which: number): void {
+    this.#underWay.splice(which, 1)[0]?.();
+  }
+
+  #later(step: () => void): void {
+    this.#underWay.push(step);
+  }
+
+  #connect(): void {
+    this.#index += 1;
+    const session: Session = {
+      id: this.#index,
+      process: `c${this.#index}`,
+      ended: false,
+      lastSignMs: this.#nowMs,
+      over: false,
+      renewedMs: this.#nowMs,
+      busy: false,
+      held: undefined,
+    };
+    this.#sessions.push(session);
+    this.#tell(session.process, { type: 'session', event: 'connected', session: session.id, timeoutMs: TIMEOUT_MS });
+  }
+
+  #invoke(session: Session, operation: Operation): number {
+    session.busy = true;
+    const call = this.#recorder.nextCall();
+    this.#tell(session.process, { type: 'invoke', call, ...operation });
+    return call;
+  }
+
+  #complete(session: Session, body: HistoryEventBody): void {
+    session.busy = false;
+    this.#tell(session.process, body);
+  }
+
+  #acquire(session: Session): void {
+    if (session.over || session.busy || session.held !== undefined) return;
+    const lock = LOCKS[this.#choose(LOCKS.length)] ?? 'a';
+    const operation = { f: 'acquire', lock, session: session.id } as const;
+    const call = this.#invoke(session, operation);
+    const fail = (code: string): void =>
+      this.#complete(session, { type: session.ended ? 'info' : 'fail', call, ...operation, code });
+    this.#later(() => {
+      if (session.ended) return fail('SESSION_EXPIRED');
+      this.#index += 1;
+      session.lastSignMs = this.#nowMs;
+      const waiter: Waiter = { session, lock, hold: this.#index, call, token: 0 };
+      this.#tell('s1', { type: 'enqueued', index: this.#index, lock, session: session.id, hold: waiter.hold });
+      this.#queue(lock).push(waiter);
+      this.#settle(lock);
+      this.#later(() => this.#wait(waiter, operation, fail));
+    });
+  }
+
+  #wait(waiter: Waiter, operation: Extract<Operation, { f: 'acquire' }>, fail: (code: string) => void): void {
+    const { session, lock, hold, call } = waiter;
+    if (session.ended) return fail('SESSION_EXPIRED');
+    const gone = !this.#queue(lock).includes(waiter);
+    if (gone) return fail('LOCK_LOST');
+    if (this.#choose(25) === 0) {
+      fail('TIMEOUT');
+      this.#later(() => {
+        if (this.#queue(lock).includes(waiter)) this.#remove(waiter, 'cancelled');
+        this.#later(() => this.#tell(session.process, { type: 'cancelled', call }));
+      });
+      return;
+    }
+    if (waiter.token === 0 || !this.#leaseRuns(session)) return this.#later(() => this.#wait(waiter, operation, fail));
+    session.held = { waiter, fenced: false, read: undefined };
+    this.#complete(session, { type: 'ok', call, ...operation, token: waiter.token, hold });
+  }
+
+  #queue(lock: string): Waiter[] {
+    return this.#queues.get(lock) ?? [];
+  }
+
+  #settle(lock: string): void {
+    const first = this.#queue(lock)[0];
+    if (first === undefined || first.token !== 0) return;
+    first.token = this.#index;
+    const { session, hold, token } = first;
+    this.#tell('s1', { type: 'granted', index: this.#index, lock, session: session.id, hold, token });
+  }
+
+  #remove(waiter: Waiter, reason: 'released' | 'cancelled' | 'revoked'): void {
+    this.#index += 1;
+    const { session, lock, hold } = waiter;
+    this.#queue(lock).splice(this.#queue(lock).indexOf(waiter), 1);
+    this.#tell('s2', { type: 'removed', index: this.#index, lock, session: session.id, hold, reason });
+    this.#settle(lock);
+  }
+
+  #leaseRuns(session: Session): boolean {
+    return !session.over && this.#nowMs < session.renewedMs + TIMEOUT_MS * 0.98;
+  }
+
+  #believe(session: Session): void {
+    const { held } = session;
+    if (held === undefined) return;
+    const { lock, token, hold } = held.waiter;
+    if (this.#leaseRuns(session)) {
+      this.#tell(session.process, { type: 'believe', lock, session: session.id, token, hold });
+    } else {
+      this.#lose(session, 'expired');
+    }
+  }
+
+  #lose(session: Session, reason: 'expired' | 'revoked'): void {
+    if (session.held === undefined) return;
+    const { lock, token, hold } = session.held.waiter;
+    session.held = undefined;
+    this.#tell(session.process, { type: 'lost', lock, session: session.id, token, hold, reason });
+  }
+
+  #renew(session: Session): void {
+    if (session.over) return;
+    const sentMs = this.#nowMs;
+    this.#later(() => {
+      if (session.ended || session.over) return;
+      session.lastSignMs = this.#nowMs;
+      this.#later(() => {
+        if (session.over) return;
+        session.renewedMs = Math.max(session.renewedMs, sentMs);
+        this.#tell(session.process, { type: 'renewed', session: session.id, sentMs });
+      });
+    });
+  }
+
+  #expireSomebody(): void {
+    const session = this.#sessions.find(({ ended, lastSignMs }) => !ended && this.#nowMs >= lastSignMs + TIMEOUT_MS);
+    if (session === undefined) {
+      if (this.#choose(12) === 0) this.#nowMs += this.#choose(800);
+      return;
+    }
+    session.ended = true;
+    this.#index += 1;
+    const touched = new Set<string>();
+    for (const [lock, queue] of this.#queues) {
+      for (const waiter of queue.filter((candidate) => candidate.session === session)) {
+        queue.splice(queue.indexOf(waiter), 1);
+        touched.add(lock);
+        const { hold } = waiter;
+        this.#tell('s3', { type: 'removed', index: this.#index, lock, session: session.id, hold, reason: 'expired' });
+      }
+    }
+    for (const lock of touched) this.#settle(lock);
+    this.#tell('s3', { type: 'ended-session', index: this.#index, session: session.id, reason: 'expired' });
+    this.#later(() => this.#tellOfEnd(session));
+  }
+
+  /** It may take long until the application hears of it: it may be paused. */
+  #tellOfEnd(session: Session): void {
+    if (this.#choose(4) !== 0) return this.#later(() => this.#tellOfEnd(session));
+    this.#lose(session, 'expired');
+    session.over = true;
+    this.#tell(session.process, { type: 'session', event: 'expired', session: session.id });
+    this.#connect();
+  }
+
+  #revoke(session: Session): void {
+    const { held } = session;
+    if (held === undefined || !this.#queue(held.waiter.lock).includes(held.waiter)) return;
+    this.#remove(held.waiter, 'revoked');
+    this.#later(() => {
+      if (session.held === held) this.#lose(session, 'revoked');
+    });
+  }
+
+  #release(session: Session): void {
+    const { held } = session;
+    if (held === undefined || session.busy || !this.#leaseRuns(session)) return;
+    session.held = undefined;
+    const { lock, token, hold } = held.waiter;
+    const operation = { f: 'release', lock, session: session.id, token, hold } as const;
+    const call = this.#invoke(session, operation);
+    this.#later(() => {
+      const known = !session.ended && this.#queue(lock).includes(held.waiter);
+      if (known) {
+        session.lastSignMs = this.#nowMs;
+        this.#remove(held.waiter, 'released');
+      }
+      this.#later(() => {
+        if (known) this.#complete(session, { type: 'ok', call, ...operation });
+        else this.#complete(session, { type: 'fail', call, ...operation, code: 'LOCK_LOST' });
+      });
+    });
+  }
+
+  /** The next step of: install the token, read, write the next number; at the store without a fence, only the write. */
+  #work(session: Session): void {
+    const { held } = session;
+    if (held === undefined || session.busy) return;
+    const { token, lock } = held.waiter;
+    const bucket = `guarded-by-${lock}`;
+    const key = 'n';
+    if (!held.fenced) {
+      this.#atStore(session, { f: 'fence', bucket, token }, () => {
+        held.fenced = true;
+      });
+    } else if (held.read === undefined) {
+      this.#atStore(session, { f: 'get', bucket, key, token }, (value) => {
+        held.read = value;
+      });
+    } else {
+      const number = held.read === null ? 0 : Number(held.read.split(':')[1]);
+      const value = `${token}:${number + 1}`;
+      this.#atStore(session, { f: 'put', bucket, key, value, token }, () => {
+        held.read = undefined;
+        if (this.#choose(2) === 0)
+          this.#atStore(session, { f: 'put', bucket: 'unfenced', key, value, token }, () => {});
+      });
+    }
+  }
+
+  #atStore(
+    session: Session,
+    operation: Extract<Operation, { readonly bucket: string }>,
+    then: (value: string | null) => void,
+  ): void {
+    const call = this.#invoke(session, operation);
+    const { bucket, token = 0 } = operation;
+    const state = this.#store.get(bucket) ?? { highest: 0, value: null };
+    this.#store.set(bucket, state);
+    this.#later(() => {
+      const { highest } = state;
+      const passes = bucket === 'unfenced' || token >= highest;
+      const value = state.value;
+      if (passes && operation.f !== 'get') {
+        state.highest = Math.max(highest, token);
+        if (operation.f === 'put') state.value = operation.value;
+        this.#tell('store', { type: 'accepted', f: operation.f, bucket, token });
+      }
+      this.#later(() => {
+        if (operation.f !== 'get' && this.#choose(8) === 0) {
+          // Whoever does not know what became of a write stops writing under that token.
+          session.held = undefined;
+          this.#complete(session, { type: 'info', call, ...operation, code: 'TIMEOUT' });
+        } else if (!passes) {
+          this.#complete(session, { type: 'fail', call, ...operation, code: 'STALE_TOKEN', highest });
+        } else {
+          this.#complete(
+            session,
+            operation.f === 'get' ? { type: 'ok', call, ...operation, value } : { type: 'ok', call, ...operation },
+          );
+          then(value);
+        }
+      });
+    });
+  }
+
+  #node(session: Session): void {
+    if (session.busy || session.over) return;
+    const path = PATHS[this.#choose(PATHS.length)] ?? '/x';
+    this.#values += 1;
+    const value = `v${this.#values}`;
+    const seen = this.#nodes.get(path)?.version;
+    const version = this.#choose(2) === 0 || seen === undefined ? undefined : seen;
+    const demand = version === undefined ? {} : { version };
+    const operations = [
+      { f: 'create', path, value },
+      { f: 'set', path, value, ...demand },
+      { f: 'delete', path, ...demand },
+      { f: 'read', path, consistency: 'linearizable' },
+      { f: 'read', path, consistency: 'local' },
+    ] as const;
+    const operation = operations[this.#choose(operations.length)] ?? operations[3];
+    const call = this.#invoke(session, operation);
+    const lost = operation.f !== 'read' && this.#choose(6) === 0;
+    if (lost) {
+      this.#complete(session, { type: 'info', call, ...operation, code: 'TIMEOUT' });
+      if (this.#choose(2) === 0) this.#later(() => void this.#applyToNode(operation, call));
+    } else {
+      this.#later(() => {
+        const answer = this.#applyToNode(operation, call);
+        this.#later(() => this.#complete(session, answer));
+      });
+    }
+  }
+
+  #applyToNode(operation: Extract<Operation, { readonly path: string }>, call: number): HistoryEventBody {
+    const { path } = operation;
+    const node = this.#nodes.get(path);
+    const refuse = (code: string): HistoryEventBody => ({ type: 'fail', call, ...operation, code });
+    switch (operation.f) {
+      case 'create':
+        if (node !== undefined) return refuse('NODE_EXISTS');
+        this.#nodes.set(path, { value: operation.value, version: 0 });
+        return { type: 'ok', call, ...operation };
+      case 'set':
+        if (node === undefined) return refuse('NOT_FOUND');
+        if (operation.version !== undefined && operation.version !== node.version) return refuse('BAD_VERSION');
+        this.#nodes.set(path, { value: operation.value, version: node.version + 1 });
+        return { type: 'ok', call, ...operation, newVersion: node.version + 1 };
+      case 'delete':
+        if (node === undefined) return refuse('NOT_FOUND');
+        if (operation.version !== undefined && operation.version !== node.version) return refuse('BAD_VERSION');
+        this.#nodes.delete(path);
+        return { type: 'ok', call, ...operation };
+      case 'read':
+        if (node === undefined) return { type: 'ok', call, ...operation, value: null };
+        return { type: 'ok', call, ...operation, ...node };
+    }
+  }
+
+  /** Everybody gives back what they have, and everything under way comes to its end. */
+  #finish(): void {
+    for (let round = 0; round < 10_000; round += 1) {
+      for (const session of this.#sessions) {
+        if (session.over) continue;
+        session.renewedMs = this.#nowMs;
+        session.lastSignMs = Math.max(session.lastSignMs, this.#nowMs);
+        if (!session.busy) this.#release(session);
+      }
+      this.#dropForgotten();
+      if (this.#underWay.length === 0) return;
+      this.#continue(0);
+    }
+    throw new Error('the random world does not come to rest');
+  }
+
+  /** Holds whose application has lost interest: it gives them back, without waiting for the answer. */
+  #dropForgotten(): void {
+    for (const queue of this.#queues.values()) {
+      const head = queue[0];
+      if (head === undefined || head.session.busy || head.session.held?.waiter === head) continue;
+      this.#remove(head, 'released');
+    }
+  }
+}

@@ -4,4 +4,6 @@ export * from './core/index.ts';
 export * from './log-store/index.ts';
 export * from './machine.ts';
 export type { ReplicaObserver } from './observer.ts';
+export { PEER_PROTOCOL_VERSION, decodeHello, decodePeerFrame, encodeHello, raftItem } from './peer-codec.ts';
+export type { PeerHello, PeerItem } from './peer-codec.ts';
 export * from './replica.ts';

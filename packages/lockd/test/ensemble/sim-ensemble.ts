@@ -1,8 +1,9 @@
 /** Whole servers on a simulated world: real log, real elections, virtual time. */
 
-import { serverId } from '@holdfast/raft';
+import { serverId, type Entry } from '@holdfast/raft';
 import { SimWorld, type CrashOptions } from '@holdfast/runtime/sim';
 import { LockServer } from '../../src/server.ts';
+import type { ServerObserver } from '../../src/server-observer.ts';
 import { SimClient } from './sim-client.ts';
 
 const CLUSTER_ID = 'sim';
@@ -12,9 +13,12 @@ export class SimEnsemble {
   readonly ids: readonly number[];
   readonly failures: unknown[] = [];
   readonly #servers = new Map<number, LockServer>();
+  readonly #applied: (id: number, entry: Entry, fold: number) => void;
   #clients = 0;
 
-  constructor(seed: number, count = 3) {
+  /** `applied` hears of every entry that a server applies, and the fold of its state then. */
+  constructor(seed: number, count = 3, applied: (id: number, entry: Entry, fold: number) => void = () => {}) {
+    this.#applied = applied;
     this.world = new SimWorld({ seed });
     this.ids = Array.from({ length: count }, (_, n) => n + 1);
   }
@@ -46,9 +50,19 @@ export class SimEnsemble {
         segmentBytes: 64 * 1024,
       },
       host.runtime,
-      { fatal: (error) => this.failures.push(error) },
+      { fatal: (error) => this.failures.push(error), observer: this.#observer(id) },
     );
     this.#servers.set(id, await this.world.complete(starting, { maxMs: 60_000 }));
+  }
+
+  #observer(id: number): ServerObserver {
+    return {
+      opened() {},
+      stepped() {},
+      persisted() {},
+      sending() {},
+      applied: (entry, _outputs, state) => this.#applied(id, entry, state.fold),
+    };
   }
 
   server(id: number): LockServer {

@@ -24,6 +24,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const SERVER_OPTIONS = {
   headersTimeout: REQUEST_TIMEOUT_MS,
   requestTimeout: REQUEST_TIMEOUT_MS,
+  // How often these are looked at; by default every 30 s.
+  connectionsCheckingInterval: REQUEST_TIMEOUT_MS / 10,
   // A missing Host is refused by the same rule as a foreign one.
   requireHostHeader: false,
 };

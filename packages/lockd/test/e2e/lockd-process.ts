@@ -14,8 +14,13 @@ export class LockdProcess {
   stderr = '';
   readonly #ended: Promise<number | string>;
 
-  constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
-    this.child = spawn(process.execPath, [MAIN, ...args], {
+  /** `nodeArgs` are for Node itself. */
+  constructor(
+    args: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+    nodeArgs: readonly string[] = [],
+  ) {
+    this.child = spawn(process.execPath, [...nodeArgs, MAIN, ...args], {
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -36,7 +41,7 @@ export class LockdProcess {
     if (this.child.exitCode !== null) throw new Error(`lockd ended with ${this.child.exitCode}: ${this.stderr}`);
   }
 
-  kill(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): void {
+  kill(signal: NodeJS.Signals): void {
     this.child.kill(signal);
   }
 }

@@ -8,7 +8,8 @@ import { decodeServerFrame, encodeClientFrame } from '@holdfast/protocol';
 import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockdProcess, freePorts, until } from './lockd-process.ts';
+import { LockdProcess, until } from './lockd-process.ts';
+import { answers, argumentsFor, onePlace, places, status } from './places.ts';
 
 let directory: string;
 let processes: LockdProcess[];
@@ -30,41 +31,11 @@ function start(args: readonly string[], environment: Record<string, string> = {}
   return lockd;
 }
 
-interface Place {
-  readonly client: number;
-  readonly peer: number;
-}
-
-function argumentsFor(id: number, places: readonly Place[], data = join(directory, `server-${id}`)): string[] {
-  const cluster = places.map(({ peer }, n) => `${n + 1}=127.0.0.1:${peer}`).join(',');
-  const { client, peer } = places[id - 1] ?? { client: 0, peer: 0 };
-  const addresses = ['--client', `127.0.0.1:${client}`, '--peer', `127.0.0.1:${peer}`];
-  return ['--id', `${id}`, '--cluster-id', 'e2e', ...addresses, '--data', data, '--cluster', cluster];
-}
-
-async function places(count: number): Promise<Place[]> {
-  const ports = await freePorts(2 * count);
-  return Array.from({ length: count }, (_, n) => ({ client: ports[2 * n] ?? 0, peer: ports[2 * n + 1] ?? 0 }));
-}
-
-async function status(port: number): Promise<{ role: string; leader: number; term: number }> {
-  const response = await fetch(`http://127.0.0.1:${port}/status`);
-  return (await response.json()) as { role: string; leader: number; term: number };
-}
-
-async function answers(port: number, path: string): Promise<number> {
-  return fetch(`http://127.0.0.1:${port}${path}`).then(
-    (response) => response.status,
-    () => 0,
-  );
-}
-
 describe('a lockd that is told to stop', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)('by %s ends with 0, and finds its data again', async (signal) => {
-    const [place] = await places(1);
-    if (place === undefined) throw new Error('no place');
+    const place = await onePlace();
     for (const round of [1, 2]) {
-      const lockd = start(argumentsFor(1, [place]));
+      const lockd = start(argumentsFor(1, [place], directory));
       await lockd.serves();
       expect(lockd.stdout).toBe(
         `lockd 1 serves clients at 127.0.0.1:${place.client}, peers at 127.0.0.1:${place.peer}\n`,
@@ -78,7 +49,7 @@ describe('a lockd that is told to stop', () => {
 
   it('hands leadership over before it goes', async () => {
     const trio = await places(3);
-    const servers = trio.map((_, n) => start(argumentsFor(n + 1, trio)));
+    const servers = trio.map((_, n) => start(argumentsFor(n + 1, trio, directory)));
     for (const server of servers) await server.serves();
     const firstPort = trio[0]?.client ?? 0;
     await until(async () => (await status(firstPort)).leader !== 0);
@@ -93,9 +64,8 @@ describe('a lockd that is told to stop', () => {
 
 describe('the client port', () => {
   it('serves the protocol to clients and refuses web pages', async () => {
-    const [place] = await places(1);
-    if (place === undefined) throw new Error('no place');
-    const lockd = start(argumentsFor(1, [place]));
+    const place = await onePlace();
+    const lockd = start(argumentsFor(1, [place], directory));
     await lockd.serves();
     const { network } = nodeRuntime({ logger: silentLogger });
     const connection = await network.dial({
@@ -139,11 +109,11 @@ describe('the exit code of a lockd that cannot serve', () => {
   });
 
   it('is 2 when it would listen to other machines', async () => {
-    const [place] = await places(1);
-    const args = argumentsFor(1, place === undefined ? [] : [place]);
+    const place = await onePlace();
+    const args = argumentsFor(1, [place], directory);
     const lockd = start(args, { HOLDFAST_ADVERTISE_PEER: '' });
     await lockd.serves();
-    const open = start(args.map((arg) => arg.replace(`127.0.0.1:${place?.client}`, '0.0.0.0:0')));
+    const open = start(args.map((arg) => arg.replace(`127.0.0.1:${place.client}`, '0.0.0.0:0')));
     expect(await open.ended()).toBe(2);
     expect(open.stderr).toContain('--insecure');
   });
@@ -152,10 +122,10 @@ describe('the exit code of a lockd that cannot serve', () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const taken = (other.address() as AddressInfo).port;
-    const [place] = await places(1);
+    const place = await onePlace();
     for (const mine of [
-      { client: taken, peer: place?.peer ?? 0 },
-      { client: place?.client ?? 0, peer: taken },
+      { client: taken, peer: place.peer },
+      { client: place.client, peer: taken },
     ]) {
       expect(await start(argumentsFor(1, [mine], join(directory, `${mine.client}`))).ended()).toBe(64);
     }
@@ -165,28 +135,28 @@ describe('the exit code of a lockd that cannot serve', () => {
   it('is 65 when its data directory is taken, 66 when that is another server’s, 67 when it is damaged', async () => {
     const [place, other] = await places(2);
     if (place === undefined || other === undefined) throw new Error('no place');
-    const data = join(directory, 'data');
-    const first = start(argumentsFor(1, [place], data));
+    const data = join(directory, 'server-1');
+    const first = start(argumentsFor(1, [place], directory));
     await first.serves();
     await until(async () => (await answers(place.client, '/ready')) === 200);
-    expect(await start(argumentsFor(1, [other], data)).ended()).toBe(65);
+    expect(await start(argumentsFor(1, [other], directory)).ended()).toBe(65);
     first.kill('SIGKILL');
     await first.ended();
-    expect(await start([...argumentsFor(1, [other], data), '--cluster-id', 'another']).ended()).toBe(66);
+    expect(await start([...argumentsFor(1, [other], directory), '--cluster-id', 'another']).ended()).toBe(66);
 
     const inspected = start(['inspect', '--data', data]);
     expect(await inspected.ended()).toBe(0);
     expect(inspected.stdout).toMatch(/^server 1 of cluster "e2e".*last index 1, of term 1/s);
 
     // One more term in the log, and then a byte of what was written before it is another.
-    const again = start(argumentsFor(1, [other], data));
+    const again = start(argumentsFor(1, [other], directory));
     await again.serves();
     await until(async () => (await answers(other.client, '/ready')) === 200);
     again.kill('SIGTERM');
     await again.ended();
     const [name = 'none'] = readdirSync(join(data, 'group-0'));
     flipByte(join(data, 'group-0', name), 120);
-    const damaged = start(argumentsFor(1, [other], data));
+    const damaged = start(argumentsFor(1, [other], directory));
     expect(await damaged.ended()).toBe(67);
     expect(damaged.stderr).toContain('is damaged at byte');
   });

@@ -67,7 +67,7 @@ export class ClientConversations {
   }
 
   #malformedLater(): Conversation {
-    const frames = [frame([this.#hello(), ...this.#harmless(10)]), this.#malformed()];
+    const frames = [frame([this.#hello(), ...this.#harmless(30)]), this.#malformed()];
     return conversation('malformed frame after hello', frames, goodbye('MALFORMED'));
   }
 
@@ -110,7 +110,7 @@ export class ClientConversations {
   #strangeButAllowed(): Conversation {
     const frames = [frame([this.#hello()])];
     const count = 1 + this.#bytes.random.integer(4);
-    for (let n = 0; n < count; n += 1) frames.push(frame(this.#harmless(12)));
+    for (let n = 0; n < count; n += 1) frames.push(frame(this.#harmless(40)));
     return conversation('strange reads, pings and heartbeats', frames, { type: 'open' });
   }
 
@@ -122,7 +122,7 @@ export class ClientConversations {
       return this.#bytes.chance(0.6) ? this.#request(number, this.#command()) : this.#badPayload(number);
     });
     const greeting = frame([this.#hello(), this.#attach()]);
-    const frames = [greeting, 'until attached' as const, frame([...requests, ...this.#harmless(5)])];
+    const frames = [greeting, 'until attached' as const, frame([...requests, ...this.#harmless(20)])];
     return conversation('session with strange requests', frames, { type: 'open' });
   }
 

@@ -42,6 +42,7 @@ function listenExitCode(error: ListenError): ExitCode {
     case 'ADDRESS_IN_USE':
       return ExitCode.portInUse;
     case 'ADDRESS_NOT_AVAILABLE':
+    case 'NOT_PERMITTED':
       return ExitCode.usage;
     case 'FAILED':
       return ExitCode.unexpected;

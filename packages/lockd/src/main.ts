@@ -58,7 +58,8 @@ async function serve(config: ServerConfig): Promise<void> {
   const logger = pino({ level: config.logLevel, base: { server: config.id } }, destination({ fd: STDERR, sync: true }));
   const exitOn = (error: unknown): void => {
     const code = exitCodeOf(error);
-    logger.fatal({ err: error, exitCode: code }, 'lockd stops');
+    const reason = error instanceof Error ? error.message : String(error);
+    logger.fatal({ err: error, exitCode: code }, `lockd stops: ${reason}`);
     process.exit(code);
   };
   process.on('uncaughtException', exitOn);

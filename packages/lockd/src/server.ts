@@ -5,7 +5,7 @@
 
 import { Replica, openDataDirectory, openWriteAheadLog, serverId } from '@holdfast/raft';
 import { MAX_FRAME_BYTES } from '@holdfast/protocol';
-import type { Address, Listener, Runtime } from '@holdfast/runtime';
+import { ListenError, type Address, type Listener, type Runtime } from '@holdfast/runtime';
 import type { Registry } from 'prom-client';
 import { hostsOf } from './address.ts';
 import { DEFAULT_ELECTION_TIMEOUT_MS, DEFAULT_HEARTBEAT_MS } from './config.ts';
@@ -151,7 +151,7 @@ async function openParts(
   );
   closers.push(async () => machine.beginStop());
   const metrics = createMetrics(id, machine);
-  const clientListener = await listenForClients(options, runtime, machine, metrics);
+  const clientListener = await naming('--client', listenForClients(options, runtime, machine, metrics));
   closers.push(() => clientListener.close());
 
   const replica = new Replica(
@@ -172,7 +172,7 @@ async function openParts(
   closers.splice(closers.indexOf(closeStore), 1);
   closers.push(() => replica.stop());
   machine.bind(replica);
-  await replica.start();
+  await naming('--peer', replica.start());
   return { machine, replica, metrics, clientListener };
 }
 
@@ -190,6 +190,16 @@ function listenForClients(
     onConnection: (connection) => machine.accept(connection),
     http: createHttpHandler({ id, clusterId }, machine, metrics),
   });
+}
+
+/** Says which of the two addresses it is that cannot be listened on. */
+async function naming<T>(setting: string, listening: Promise<T>): Promise<T> {
+  try {
+    return await listening;
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    throw new ListenError(error.code, `${setting}: ${error.message}`, { cause: error });
+  }
 }
 
 /** In reverse order, all of them, whatever fails; rejects with the first failure. `afterFirst` runs when the last opened is closed. */

@@ -14,6 +14,8 @@ describe('the exit code', () => {
   it.each([
     [2, new UsageError('x')],
     [64, new ListenError('ADDRESS_IN_USE', 'x')],
+    [2, new ListenError('ADDRESS_NOT_AVAILABLE', 'x')],
+    [2, new ListenError('NOT_PERMITTED', 'x')],
     [65, new DiskError('LOCKED', '/d', 'x')],
     [65, named('DataDirectoryInUseError')],
     [66, named('IdentityMismatchError')],

@@ -84,7 +84,7 @@ export class DialError extends Error {
 }
 
 export class ListenError extends Error {
-  readonly code: 'ADDRESS_IN_USE' | 'ADDRESS_NOT_AVAILABLE' | 'FAILED';
+  readonly code: 'ADDRESS_IN_USE' | 'ADDRESS_NOT_AVAILABLE' | 'NOT_PERMITTED' | 'FAILED';
 
   constructor(code: ListenError['code'], message: string, options?: ErrorOptions) {
     super(message, options);

@@ -14,15 +14,17 @@ export class LockdProcess {
   stderr = '';
   readonly #ended: Promise<number | string>;
 
-  /** `nodeArgs` are for Node itself. */
+  /** `nodeArgs` are for Node itself; `uid`, for root alone, is who runs it. */
   constructor(
     args: readonly string[],
     environment: Readonly<Record<string, string>> = {},
     nodeArgs: readonly string[] = [],
+    uid?: number,
   ) {
     this.child = spawn(process.execPath, [...nodeArgs, MAIN, ...args], {
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
+      ...(uid === undefined ? {} : { uid }),
     });
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));

@@ -68,14 +68,26 @@ function bind(server: Server, host: string, port: number, address: Address): Pro
 }
 
 function listenError(address: Address, error: Error): ListenError {
-  const errno = errnoOf(error);
-  const [code, reason] =
-    errno === 'EADDRINUSE'
-      ? (['ADDRESS_IN_USE', 'the port is in use'] as const)
-      : errno === 'EADDRNOTAVAIL' || errno === 'ENOTFOUND'
-        ? (['ADDRESS_NOT_AVAILABLE', 'this machine has no such address'] as const)
-        : (['FAILED', error.message] as const);
+  const [code, reason] = listenFailure(address, error);
   return new ListenError(code, `cannot listen on ${address}: ${reason}`, { cause: error });
+}
+
+function listenFailure(address: Address, error: Error): readonly [ListenError['code'], string] {
+  const { port } = parseAddress(address);
+  switch (errnoOf(error) ?? '') {
+    case 'EADDRINUSE': {
+      const find = `"lsof -nP -iTCP:${port} -sTCP:LISTEN" or "ss -ltnp sport = :${port}"`;
+      return ['ADDRESS_IN_USE', `the port is in use; find who has it with ${find}, or choose another port`];
+    }
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return ['ADDRESS_NOT_AVAILABLE', 'this machine has no such address; listen on one of its own'];
+    case 'EACCES':
+    case 'EPERM':
+      return ['NOT_PERMITTED', 'this user may not; choose a port above 1023, or give the process the right to'];
+    default:
+      return ['FAILED', error.message];
+  }
 }
 
 function closeServer(server: Server, webSockets: WebSocketServer): Promise<void> {

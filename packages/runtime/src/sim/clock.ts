@@ -1,19 +1,12 @@
 /** The clocks of one simulated process: a monotonic one with an origin of its own, and the machine's wall clock. */
 
 import type { Clock, Timer } from '../clock.ts';
+import type { MachineClock } from './machine-clock.ts';
 import type { Scheduled, SimProcess } from './process.ts';
 import { toMs, toTicks } from './scheduler.ts';
 
 /** As in Node, where `setTimeout(0)` waits a millisecond. */
 const MIN_TIMER_MS = 1;
-
-/** The clock hardware of a machine; it outlives the processes. */
-export interface MachineClock {
-  /** What the wall clock shows beyond virtual time. */
-  wallOffsetMs: number;
-  /** Milliseconds of this machine that pass in one millisecond of virtual time. */
-  rate: number;
-}
 
 interface PendingTimer {
   readonly dueMs: number;
@@ -32,23 +25,24 @@ export class SimClock implements Clock {
   constructor(process: SimProcess, machine: MachineClock, originMs: number) {
     this.#process = process;
     this.#machine = machine;
-    this.#rate = machine.rate;
+    this.#rate = machine.monotonicRate;
     this.#baseTicks = process.scheduler.nowTicks;
     this.#baseMs = originMs;
   }
 
   monotonicMs(): number {
-    return this.#baseMs + toMs(this.#process.scheduler.nowTicks - this.#baseTicks) * this.#rate;
+    this.#machine.monotonicSeen();
+    return this.#nowMs();
   }
 
   wallMs(): number {
-    return Math.floor(this.#machine.wallOffsetMs + toMs(this.#process.scheduler.nowTicks));
+    return this.#machine.readWallMs();
   }
 
   setTimer(delayMs: number, callback: () => void): Timer {
     if (Number.isNaN(delayMs)) throw new TypeError('the delay of a timer is NaN');
     const timer: PendingTimer = {
-      dueMs: this.monotonicMs() + Math.max(MIN_TIMER_MS, delayMs),
+      dueMs: this.#nowMs() + Math.max(MIN_TIMER_MS, delayMs),
       callback,
       scheduled: { cancel() {} },
     };
@@ -69,31 +63,37 @@ export class SimClock implements Clock {
 
   /** Takes over the machine's new rate; pending timers keep the moment that the monotonic clock must show. */
   rateChanged(): void {
-    this.#baseMs = this.monotonicMs();
+    this.#baseMs = this.#nowMs();
     this.#baseTicks = this.#process.scheduler.nowTicks;
-    this.#rate = this.#machine.rate;
+    this.#rate = this.#machine.monotonicRate;
     for (const timer of this.#pending) {
       timer.scheduled.cancel();
       this.#arm(timer);
     }
   }
 
+  #nowMs(): number {
+    return this.#baseMs + toMs(this.#process.scheduler.nowTicks - this.#baseTicks) * this.#rate;
+  }
+
   #arm(timer: PendingTimer): void {
-    const delayTicks = toTicks((timer.dueMs - this.monotonicMs()) / this.#rate);
+    const delayTicks = toTicks((timer.dueMs - this.#nowMs()) / this.#rate);
     timer.scheduled = this.#process.schedule(Math.max(0, delayTicks), 'timer', 'timer', () => {
       // Dividing by the rate rounds: a timer must never be early.
-      if (this.monotonicMs() < timer.dueMs) return this.#armLater(timer);
-      this.#pending.delete(timer);
-      timer.callback();
+      if (this.#nowMs() < timer.dueMs) return this.#armLater(timer);
+      this.#fire(timer);
     });
   }
 
   #armLater(timer: PendingTimer): void {
     timer.scheduled.cancel();
-    const delayTicks = Math.max(1, toTicks((timer.dueMs - this.monotonicMs()) / this.#rate));
-    timer.scheduled = this.#process.schedule(delayTicks, 'timer', 'timer', () => {
-      this.#pending.delete(timer);
-      timer.callback();
-    });
+    const delayTicks = Math.max(1, toTicks((timer.dueMs - this.#nowMs()) / this.#rate));
+    timer.scheduled = this.#process.schedule(delayTicks, 'timer', 'timer', () => this.#fire(timer));
+  }
+
+  #fire(timer: PendingTimer): void {
+    this.#pending.delete(timer);
+    this.#machine.monotonicSeen();
+    timer.callback();
   }
 }

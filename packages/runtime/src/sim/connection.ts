@@ -1,7 +1,7 @@
 /** One end of a simulated connection: the `Connection` that a process holds. Closing follows WebSocket over TCP. */
 
 import type { Address, Connection, ConnectionHandler } from '../network.ts';
-import type { Pipe } from './link.ts';
+import type { Pipe } from './pipe.ts';
 import type { SimProcess } from './process.ts';
 import { toTicks } from './scheduler.ts';
 
@@ -30,6 +30,8 @@ export class SimConnection implements Connection {
   /** What came before there was a handler. */
   #unheard: Uint8Array[] = [];
   #flushing = false;
+  /** Between the ends it is broken already. */
+  #breaking = false;
   #closeHeard = false;
   #onClosed: (() => void) | undefined;
 
@@ -65,6 +67,11 @@ export class SimConnection implements Connection {
 
   send(frame: Uint8Array): void {
     if (this.#state !== 'open' || !this.#process.alive) return;
+    if (!this.#breaking && this.#outgoing.link.drawLoss()) {
+      this.#outgoing.link.struck.count('frame-lost');
+      this.break();
+      return;
+    }
     this.#outgoing.push('frame', frame.length, () => this.#peer?.receive(frame));
   }
 
@@ -81,6 +88,17 @@ export class SimConnection implements Connection {
     const reason = this.#state === 'closing' ? this.#closeReason : 'destroyed by this side';
     this.#abort();
     this.#process.schedule(0, 'io', 'destroyed', () => this.#hearClose(reason));
+  }
+
+  /** The connection breaks between its ends: each hears of it when its link lets it. */
+  break(): void {
+    if (this.#state === 'closed' || this.#breaking) return;
+    this.#breaking = true;
+    if (this.#peer !== undefined) this.#peer.#breaking = true;
+    this.#outgoing.link.struck.count('connection-broken');
+    const reason = 'connection reset';
+    this.#outgoing.breakOff(() => this.#peer?.receiveReset(reason));
+    this.#incoming.breakOff(() => this.receiveReset(reason));
   }
 
   /** Called by the pipe in this end's process, as are the next two. */

@@ -14,6 +14,12 @@ export const SECTOR_BYTES = 512;
  */
 export type Tear = 'none' | 'all' | 'random';
 
+/** How many of the changes that were not yet durable a power failure took, wholly and in part. */
+export interface PowerLoss {
+  readonly lost: number;
+  readonly torn: number;
+}
+
 export interface PendingChange {
   readonly change:
     | { readonly type: 'write'; readonly position: number; readonly bytes: Uint8Array }
@@ -65,6 +71,8 @@ export class DiskContent {
   #durable = new Bytes();
   /** Changes since the durable image, oldest first; a durable one stays while an older one is not. */
   #pending: PendingChange[] = [];
+  /** Offsets of flipped bits that nobody has read or overwritten. */
+  #flips: number[] = [];
 
   get length(): number {
     return this.#cached.length;
@@ -82,13 +90,23 @@ export class DiskContent {
     return image.copy(0, image.length);
   }
 
+  /** How many flipped bits in this range nobody has read before. */
+  takeFlips(position: number, length: number): number {
+    if (this.#flips.length === 0) return 0;
+    const before = this.#flips.length;
+    this.#flips = this.#flips.filter((offset) => offset < position || offset >= position + length);
+    return before - this.#flips.length;
+  }
+
   write(position: number, bytes: Uint8Array): PendingChange {
+    this.takeFlips(position, bytes.length);
     this.#cached.write(position, bytes);
     return this.#remember({ type: 'write', position, bytes });
   }
 
   truncate(length: number): PendingChange {
     this.#cached.length = length;
+    this.takeFlips(length, Infinity);
     return this.#remember({ type: 'truncate', length });
   }
 
@@ -108,14 +126,19 @@ export class DiskContent {
     return this.#pending.filter((change) => !change.durable);
   }
 
-  powerFailure(tear: Tear, random: Random): void {
+  powerFailure(tear: Tear, random: Random): PowerLoss {
+    let lost = 0;
+    let torn = 0;
     for (const pending of this.#pending) {
-      if (pending.durable || tear === 'all') applyWhole(this.#durable, pending);
-      else if (tear === 'random') applyTorn(this.#durable, pending, random);
+      const kept = pending.durable || tear === 'all' ? 'all' : tear;
+      const survived = applySurviving(this.#durable, pending, kept, random);
+      if (survived === 'none') lost += 1;
+      if (survived === 'part') torn += 1;
     }
     this.#pending = [];
     this.#cached = new Bytes();
     this.#cached.write(0, this.#durable.copy(0, this.#durable.length));
+    return { lost, torn };
   }
 
   flipBit(offset: number, bit: number): void {
@@ -124,6 +147,8 @@ export class DiskContent {
     }
     this.#cached.flip(offset, bit);
     this.#durable.flip(offset, bit);
+    for (const { change } of this.#pending) if (change.type === 'write') flipWritten(change, offset, bit);
+    this.#flips.push(offset);
   }
 
   #remember(change: PendingChange['change']): PendingChange {
@@ -142,20 +167,46 @@ function applyWhole(image: Bytes, { change }: PendingChange): void {
   }
 }
 
-function applyTorn(image: Bytes, pending: PendingChange, random: Random): void {
-  const { change } = pending;
-  if (change.type === 'truncate') {
-    if (random.integer(2) === 1) applyWhole(image, pending);
-    return;
+function flipWritten(change: { position: number; bytes: Uint8Array }, offset: number, bit: number): void {
+  const at = offset - change.position;
+  const byte = change.bytes[at];
+  if (byte !== undefined) change.bytes[at] = byte ^ (1 << bit);
+}
+
+/** What of a change is on the disk after the power failed. */
+type Survived = 'none' | 'part' | 'whole';
+
+function applySurviving(image: Bytes, pending: PendingChange, tear: Tear, random: Random): Survived {
+  switch (tear) {
+    case 'none':
+      return 'none';
+    case 'all':
+      applyWhole(image, pending);
+      return 'whole';
+    case 'random':
+      return applyTorn(image, pending, random);
   }
+}
+
+function applyTorn(image: Bytes, pending: PendingChange, random: Random): Survived {
+  const { change } = pending;
+  if (change.type === 'truncate')
+    return applySurviving(image, pending, random.integer(2) === 1 ? 'all' : 'none', random);
   const end = change.position + change.bytes.length;
   // The file's length is metadata: it may be written without the content, which then reads as zeros.
-  if (end > image.length && random.integer(2) === 1) image.length = end;
+  const lengthened = end > image.length && random.integer(2) === 1;
+  if (lengthened) image.length = end;
+  let sectors = 0;
+  let written = 0;
   for (let from = change.position; from < end;) {
     const to = Math.min(end, (Math.floor(from / SECTOR_BYTES) + 1) * SECTOR_BYTES);
+    sectors += 1;
     if (random.integer(2) === 1) {
+      written += 1;
       image.write(from, change.bytes.subarray(from - change.position, to - change.position));
     }
     from = to;
   }
+  if (written === sectors) return 'whole';
+  return written > 0 || lengthened ? 'part' : 'none';
 }

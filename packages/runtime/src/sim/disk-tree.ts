@@ -7,6 +7,7 @@ import type { Random } from '../random.ts';
 import { DiskError } from '../disk.ts';
 import { DiskContent } from './disk-content.ts';
 import type { Tear } from './disk-content.ts';
+import type { Struck } from './struck.ts';
 
 export interface FileNode {
   readonly type: 'file';
@@ -118,8 +119,8 @@ export class DiskTree {
     directory.pending = directory.pending.filter((each) => !covered.includes(each));
   }
 
-  powerFailure(tear: Tear, random: Random): void {
-    failDirectory(this.#root, tear, random, new Set());
+  powerFailure(tear: Tear, random: Random, struck: Struck): void {
+    failDirectory(this.#root, { tear, random, struck, done: new Set() });
   }
 
   usedBytes(): number {
@@ -162,6 +163,7 @@ function change(directory: DirectoryNode, changes: readonly (readonly [string, T
 function keepName(directory: DirectoryNode, name: string, node: TreeNode): void {
   directory.durable.set(name, node);
   for (const { names } of directory.pending) names.delete(name);
+  directory.pending = directory.pending.filter(({ names }) => names.size > 0);
 }
 
 function applyNames(entries: Map<string, TreeNode>, names: NameChange['names']): void {
@@ -171,11 +173,19 @@ function applyNames(entries: Map<string, TreeNode>, names: NameChange['names']):
   }
 }
 
+interface PowerFailure {
+  readonly tear: Tear;
+  readonly random: Random;
+  readonly struck: Struck;
+  readonly done: Set<TreeNode>;
+}
+
 /** A journal keeps the order within a directory: what survives of its changes is a prefix. */
-function failDirectory(directory: DirectoryNode, tear: Tear, random: Random, done: Set<TreeNode>): void {
-  const surviving = { none: 0, all: directory.pending.length, random: random.integer(directory.pending.length + 1) }[
-    tear
-  ];
+function failDirectory(directory: DirectoryNode, failure: PowerFailure): void {
+  const { tear, random, struck, done } = failure;
+  const changes = directory.pending.length;
+  const surviving = { none: 0, all: changes, random: random.integer(changes + 1) }[tear];
+  struck.count('unsynced-name-lost', changes - surviving);
   for (const { names } of directory.pending.splice(0, surviving)) applyNames(directory.durable, names);
   directory.pending = [];
   directory.entries.clear();
@@ -185,8 +195,13 @@ function failDirectory(directory: DirectoryNode, tear: Tear, random: Random, don
     directory.entries.set(name, node);
     if (done.has(node)) continue;
     done.add(node);
-    if (node.type === 'directory') failDirectory(node, tear, random, done);
-    else node.content.powerFailure(tear, random);
+    if (node.type === 'directory') {
+      failDirectory(node, failure);
+      continue;
+    }
+    const { lost, torn } = node.content.powerFailure(tear, random);
+    struck.count('unsynced-change-lost', lost);
+    struck.count('unsynced-change-torn', torn);
   }
 }
 

@@ -6,28 +6,18 @@
 import { DiskError } from '../disk.ts';
 import type { DiskErrorCode } from '../disk.ts';
 import type { Random } from '../random.ts';
-import type { Tear } from './disk-content.ts';
+import type { DiskContent, Tear } from './disk-content.ts';
+import { failed, latencyClass, slowed, stalled } from './disk-operation.ts';
+import type { DiskOperation } from './disk-operation.ts';
 import { DiskTree } from './disk-tree.ts';
 import type { DirectoryNode } from './disk-tree.ts';
-import { drawTicks } from './latency.ts';
+import { checkLatency, drawTicks } from './latency.ts';
 import type { Latency } from './latency.ts';
 import { never } from './process.ts';
 import type { SimProcess } from './process.ts';
+import { toTicks } from './scheduler.ts';
 import type { Scheduler } from './scheduler.ts';
-
-export type DiskOperation =
-  | 'append'
-  | 'write'
-  | 'sync'
-  | 'read'
-  | 'truncate'
-  | 'open'
-  | 'list'
-  | 'rename'
-  | 'remove'
-  | 'makeDirectory'
-  | 'syncDirectory'
-  | 'lockDirectory';
+import type { Struck, StruckFault } from './struck.ts';
 
 /** `durable` covers append, sync, syncDirectory and makeDirectory; `cached` everything else. */
 export interface DiskLatency {
@@ -43,11 +33,32 @@ const DEFAULT_LATENCY: DiskLatency = {
 /** More than any test writes, and still an exact integer. */
 const DEFAULT_CAPACITY_BYTES = 2 ** 45;
 
+export interface DiskFaultOptions {
+  /** Only on paths that contain this. */
+  readonly pathIncludes?: string;
+  /**
+   * How much of what an append or a write was to write is in the file when it fails: 0 nothing, 0.5 its first half.
+   * @default 1
+   */
+  readonly writtenShare?: number;
+}
+
 interface Fault {
   readonly operation: DiskOperation;
   readonly code: DiskErrorCode;
   readonly pathIncludes: string;
+  readonly writtenShare: number;
 }
+
+export interface DiskServices {
+  readonly scheduler: Scheduler;
+  readonly struck: Struck;
+  readonly randomFor: (name: string) => Random;
+}
+
+type Begun<T> =
+  | { readonly steps: OperationSteps<T>; readonly failure?: undefined; readonly struck?: undefined }
+  | { readonly steps?: undefined; readonly failure: DiskError; readonly struck?: StruckFault };
 
 /** What an operation does when its time has come: `complete` gives the answer, `fail` is told that it is to fail instead. */
 export interface OperationSteps<T> {
@@ -57,29 +68,45 @@ export interface OperationSteps<T> {
 
 export class SimDisk {
   readonly tree = new DiskTree();
-  readonly random: Random;
   readonly #scheduler: Scheduler;
+  readonly #struck: Struck;
+  readonly #latencyRandom: Random;
+  readonly #tearRandom: Random;
   readonly #locks = new Map<DirectoryNode, SimProcess>();
   #faults: Fault[] = [];
   #latency = DEFAULT_LATENCY;
+  #stalledUntilTicks = 0;
   #capacityBytes = DEFAULT_CAPACITY_BYTES;
   #powerCycles = 0;
 
-  constructor(scheduler: Scheduler, random: Random) {
+  constructor(name: string, { scheduler, struck, randomFor }: DiskServices) {
     this.#scheduler = scheduler;
-    this.random = random;
+    this.#struck = struck;
+    this.#latencyRandom = randomFor(`disk/${name}`);
+    this.#tearRandom = randomFor(`disk/${name}/tear`);
   }
 
   /**
-   * The next such operation fails with `code`, on paths that contain `pathIncludes` if it is given. What a failed write or sync
-   * covered may or may not be on disk after a crash, and no later sync makes it durable, as with a real kernel.
+   * The next such operation fails with `code`. What a failed write or sync covered may or may not be on disk after a crash, and
+   * no later sync makes it durable, as with a real kernel.
    */
-  failNext(operation: DiskOperation, code: DiskErrorCode, options: { readonly pathIncludes?: string } = {}): void {
-    this.#faults.push({ operation, code, pathIncludes: options.pathIncludes ?? '' });
+  failNext(operation: DiskOperation, code: DiskErrorCode, options: DiskFaultOptions = {}): void {
+    const { pathIncludes = '', writtenShare = 1 } = options;
+    if (!(writtenShare >= 0 && writtenShare <= 1)) {
+      throw new RangeError(`the share that a failing write has written must be from 0 to 1, not ${writtenShare}`);
+    }
+    this.#faults.push({ operation, code, pathIncludes, writtenShare });
   }
 
   setLatency(latency: Partial<DiskLatency>): void {
+    for (const each of [latency.durable, latency.cached]) if (each !== undefined) checkLatency(each);
     this.#latency = { ...this.#latency, ...latency };
+  }
+
+  /** The disk hangs: no operation, those under way included, finishes within this time. */
+  stall(forMs: number): void {
+    if (!(forMs >= 0 && forMs < Infinity)) throw new RangeError(`a disk cannot stall for ${forMs} ms`);
+    this.#stalledUntilTicks = Math.max(this.#stalledUntilTicks, this.#scheduler.nowTicks + toTicks(forMs));
   }
 
   get freeBytes(): number {
@@ -124,7 +151,7 @@ export class SimDisk {
   /** The power goes: operations in flight end as `tear` says, everything that is not durable is lost or not. */
   powerFailure(tear: Tear): void {
     this.#powerCycles += 1;
-    this.tree.powerFailure(tear, this.random);
+    this.tree.powerFailure(tear, this.#tearRandom, this.#struck);
   }
 
   /** False when another process holds the directory; what a dead one held is free. */
@@ -138,37 +165,62 @@ export class SimDisk {
     if (this.#locks.get(directory) === process) this.#locks.delete(directory);
   }
 
+  /** What a program reads of a file. */
+  read(content: DiskContent, position: number, length: number): Uint8Array {
+    this.#struck.count('flipped-bit-read', content.takeFlips(position, length));
+    return content.read(position, length);
+  }
+
   /**
-   * Runs one operation for a process. `begin` runs now: it takes the operation's place among the others. The medium works on
-   * while the process is paused or dead (killed), but not over a power failure.
+   * Runs one operation for a process. `begin` runs now: it takes the operation's place among the others, and is told how much of
+   * what it writes gets into the file. The medium works on while the process is paused or dead (killed), but not over a power
+   * failure.
    */
-  perform<T>(process: SimProcess, operation: DiskOperation, path: string, begin: () => OperationSteps<T>): Promise<T> {
+  perform<T>(
+    process: SimProcess,
+    operation: DiskOperation,
+    path: string,
+    begin: (writtenShare: number) => OperationSteps<T>,
+  ): Promise<T> {
     if (!process.alive) return never();
+    const { steps, failure, struck } = this.#begin(operation, path, begin);
+    const faults = struck === undefined ? [] : [struck];
+    const latency = this.#latency[latencyClass(operation)];
+    const delayTicks = drawTicks(latency, this.#latencyRandom);
+    if (delayTicks > toTicks(DEFAULT_LATENCY[latencyClass(operation)].maxMs)) faults.push(slowed(operation));
+    const kind = `disk-${operation}` as const;
+    const powerCycle = this.#powerCycles;
+    return new Promise<T>((resolve, reject) => {
+      const finish = () => {
+        if (powerCycle !== this.#powerCycles) return;
+        const settle = failure === undefined ? settled(steps, resolve, reject) : () => reject(failure);
+        process.deliver('io', kind, () => {
+          for (const fault of faults) this.#struck.count(fault);
+          settle();
+        });
+      };
+      const finishUnlessStalled = () => {
+        const restTicks = this.#stalledUntilTicks - this.#scheduler.nowTicks;
+        if (restTicks <= 0) return finish();
+        if (!faults.includes(stalled(operation))) faults.push(stalled(operation));
+        this.#scheduler.schedule(restTicks, process.kinds.of(kind), finishUnlessStalled);
+      };
+      this.#scheduler.schedule(delayTicks, process.kinds.of(kind), finishUnlessStalled);
+    });
+  }
+
+  #begin<T>(operation: DiskOperation, path: string, begin: (writtenShare: number) => OperationSteps<T>): Begun<T> {
     const fault = this.#takeFault(operation, path);
-    let steps: OperationSteps<T> | undefined;
-    let failure: DiskError | undefined;
     try {
-      steps = begin();
-      if (fault !== undefined) {
-        steps.fail?.();
-        failure = new DiskError(fault.code, path, `injected fault: ${operation} of "${path}" fails with ${fault.code}`);
-      }
+      const steps = begin(fault?.writtenShare ?? 1);
+      if (fault === undefined) return { steps };
+      steps.fail?.();
+      const message = `injected fault: ${operation} of "${path}" fails with ${fault.code}`;
+      return { failure: new DiskError(fault.code, path, message), struck: failed(operation, fault.writtenShare) };
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
-      failure = error;
+      return error.code === 'NO_SPACE' ? { failure: error, struck: 'no-space' } : { failure: error };
     }
-    const { durable, cached } = this.#latency;
-    const delayTicks = drawTicks(isDurable(operation) ? durable : cached, this.random);
-    const powerCycle = this.#powerCycles;
-    const kind = `disk-${operation}` as const;
-    return new Promise<T>((resolve, reject) => {
-      this.#scheduler.schedule(delayTicks, process.kinds.of(kind), () => {
-        if (powerCycle !== this.#powerCycles) return;
-        const settle =
-          failure === undefined && steps !== undefined ? settled(steps, resolve, reject) : () => reject(failure);
-        process.deliver('io', kind, settle);
-      });
-    });
   }
 
   #takeFault(operation: DiskOperation, path: string): Fault | undefined {
@@ -189,10 +241,4 @@ function settled<T>(
   } catch (error) {
     return () => reject(error);
   }
-}
-
-function isDurable(operation: DiskOperation): boolean {
-  return (
-    operation === 'append' || operation === 'sync' || operation === 'syncDirectory' || operation === 'makeDirectory'
-  );
 }

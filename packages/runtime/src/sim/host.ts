@@ -9,7 +9,7 @@ import type { Logger } from '../logger.ts';
 import type { Address, HttpResponse } from '../network.ts';
 import type { Random } from '../random.ts';
 import { SimClock } from './clock.ts';
-import type { MachineClock } from './clock.ts';
+import { MachineClock } from './machine-clock.ts';
 import type { Tear } from './disk-content.ts';
 import { SimDisk } from './disk.ts';
 import { httpRequest } from './http-request.ts';
@@ -20,15 +20,17 @@ import { diskOf } from './process-disk.ts';
 import { networkOf } from './process-network.ts';
 import { SimProcess } from './process.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { Struck } from './struck.ts';
 
 /** The monotonic clock of a process starts anywhere below this. */
 const MAX_MONOTONIC_ORIGIN_MS = 1_000_000;
 
 export interface HostServices {
   readonly scheduler: Scheduler;
+  readonly struck: Struck;
   readonly network: SimNetwork;
   readonly logger: Logger;
-  readonly wallOffsetMs: number;
+  readonly wallMs: number;
   readonly randomFor: (name: string) => Random;
 }
 
@@ -56,8 +58,8 @@ export class SimHost implements NetworkHost {
   constructor(name: string, services: HostServices) {
     this.name = name;
     this.#services = services;
-    this.disk = new SimDisk(services.scheduler, services.randomFor(`disk/${name}`));
-    this.#machineClock = { wallOffsetMs: services.wallOffsetMs, rate: 1 };
+    this.disk = new SimDisk(name, services);
+    this.#machineClock = new MachineClock(services.scheduler, services.struck, services.wallMs);
     ({ process: this.#process, clock: this.#clock, runtime: this.#runtime } = this.#start());
   }
 
@@ -82,18 +84,21 @@ export class SimHost implements NetworkHost {
    * process (dials are refused, connections reset); to have it silent as well, cut its links first.
    */
   crash(options: CrashOptions = {}): void {
+    if (this.#process.alive) this.#services.struck.count('crash');
     this.#process.die();
     this.disk.powerFailure(options.tear ?? 'none');
   }
 
   /** SIGKILL: the process ends; the machine and what it has in its disk cache go on. */
   kill(): void {
+    if (this.#process.alive) this.#services.struck.count('kill');
     this.#process.die();
   }
 
   /** Starts a new incarnation of a process that is down; whoever runs on it is started anew with the new `runtime`. */
   restart(): void {
     if (this.state !== 'down') throw new Error(`host "${this.name}" is running; crash() or kill() it before restart()`);
+    this.#services.struck.count('restart');
     ({ process: this.#process, clock: this.#clock, runtime: this.#runtime } = this.#start());
   }
 
@@ -109,14 +114,18 @@ export class SimHost implements NetworkHost {
 
   /** Sets the wall clock forward, or back. */
   jumpWall(byMs: number): void {
-    this.#machineClock.wallOffsetMs += byMs;
+    this.#machineClock.jumpWall(byMs);
   }
 
   /** Lets the monotonic clock run fast (1.01) or slow (0.99) from now on. */
   setClockRate(rate: number): void {
-    if (!(rate > 0)) throw new RangeError(`the rate of a clock must be positive, not ${rate}`);
-    this.#machineClock.rate = rate;
+    this.#machineClock.setMonotonicRate(rate);
     this.#clock.rateChanged();
+  }
+
+  /** Lets the wall clock run fast or slow from now on, apart from the monotonic one. */
+  setWallRate(rate: number): void {
+    this.#machineClock.setWallRate(rate);
   }
 
   /** A plain HTTP request from this host, to itself or to another one. */
@@ -127,7 +136,7 @@ export class SimHost implements NetworkHost {
   #start() {
     const services = this.#services;
     this.#incarnation += 1;
-    const process = new SimProcess(this.name, services.scheduler);
+    const process = new SimProcess(this.name, services.scheduler, services.struck);
     const streamName = `${this.name}/${this.#incarnation}`;
     const originMs = services.randomFor(`clock/${streamName}`).integer(MAX_MONOTONIC_ORIGIN_MS);
     const clock = new SimClock(process, this.#machineClock, originMs);

@@ -4,9 +4,9 @@ import { parseAddress } from '../address.ts';
 import { answer, plain, refusalOf } from '../http-rules.ts';
 import { DialError } from '../network.ts';
 import type { Address, HttpResponse } from '../network.ts';
-import { Pipe } from './link.ts';
-import { ownName } from './network.ts';
+import { listenerFor, ownName } from './network.ts';
 import type { NetworkHost, SimListener, SimNetwork } from './network.ts';
+import { Pipe } from './pipe.ts';
 import type { SimProcess } from './process.ts';
 import { toTicks } from './scheduler.ts';
 
@@ -59,8 +59,9 @@ export function httpRequest(
       back.push('reset', 0, () => fail(new DialError('failed', `cannot ask ${address}: the connection was reset`)));
     };
     there.push('http-request', 0, () => {
-      const listener = target.listeners.get(port);
-      if (listener === undefined || (listener.loopbackOnly && from !== target)) {
+      if (there.link.dials === 'hanging') return there.link.struck.count('dial-hung');
+      const listener = listenerFor(there.link, from, target, port);
+      if (listener === undefined) {
         const error = new DialError('refused', `cannot ask ${address}: nothing listens there`);
         back.push('refused', 0, () => fail(error));
         return;

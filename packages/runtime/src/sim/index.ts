@@ -2,15 +2,19 @@
 
 export { SECTOR_BYTES } from './disk-content.ts';
 export type { Tear } from './disk-content.ts';
-export type { DiskLatency, DiskOperation, SimDisk } from './disk.ts';
+export type { DiskFaultOptions, DiskLatency, SimDisk } from './disk.ts';
+export type { DiskOperation } from './disk-operation.ts';
 export type { CrashOptions, SimHost } from './host.ts';
 export type { SimHttpRequest } from './http-request.ts';
-export type { Latency } from './latency.ts';
+export type { ExponentialLatency, Latency, RangeLatency } from './latency.ts';
+export type { DialMode } from './link.ts';
 export type { SimNetwork } from './network.ts';
 export { randomStream } from './prng.ts';
 export type { Scheduled } from './process.ts';
 export { SimTimeoutError } from './scheduler.ts';
 export type { RunOptions } from './scheduler.ts';
+export { STRUCK_FAULTS } from './struck.ts';
+export type { StruckFault } from './struck.ts';
 export { RealWorldError } from './traps.ts';
 export { SimWorld } from './world.ts';
-export type { SimWorldOptions } from './world.ts';
+export type { HostOptions, SimWorldOptions } from './world.ts';

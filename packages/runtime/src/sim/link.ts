@@ -1,13 +1,15 @@
 /**
- * One direction between two hosts. A link has a latency and may be cut; what travels while it is cut waits and goes on
- * after the heal, as TCP retransmits. A pipe is one direction of one connection over a link, in order.
+ * One direction between two hosts: its latency and its faults. What travels while the link is cut or clogged waits and goes
+ * on afterwards, as TCP retransmits. The pipes of connections (pipe.ts) lead over it.
  */
 
 import type { Random } from '../random.ts';
 import { drawTicks } from './latency.ts';
 import type { Latency } from './latency.ts';
-import type { SimProcess } from './process.ts';
+import type { Pipe } from './pipe.ts';
+import { toTicks } from './scheduler.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { Struck } from './struck.ts';
 import { EventKinds } from './trace.ts';
 
 /**
@@ -16,38 +18,86 @@ import { EventKinds } from './trace.ts';
  */
 const ARRIVAL_STEP_TICKS = 64;
 
-export class Link {
+/** What becomes of dials: they pass, are answered "nothing listens here", or get no answer. */
+export type DialMode = 'normal' | 'refused' | 'hanging';
+
+export interface LinkServices {
+  readonly scheduler: Scheduler;
+  readonly struck: Struck;
+  readonly randomFor: (name: string) => Random;
+}
+
+/** What may be set for all links at once. */
+export interface LinkSettings {
+  latency: Latency;
+  /** With this chance a frame breaks its connection. */
+  lossChance: number;
+  dials: DialMode;
+}
+
+export class Link implements LinkSettings {
   readonly name: string;
   readonly scheduler: Scheduler;
+  readonly struck: Struck;
   readonly kinds: EventKinds;
-  readonly random: Random;
   latency: Latency;
+  lossChance: number;
+  dials: DialMode;
+  readonly #latencyRandom: Random;
+  readonly #lossRandom: Random;
   #cut = false;
+  #cloggedUntilTicks = 0;
   readonly #stalled = new Set<Pipe>();
 
-  constructor(name: string, scheduler: Scheduler, random: Random, latency: Latency) {
+  constructor(name: string, { scheduler, struck, randomFor }: LinkServices, settings: LinkSettings) {
     this.name = name;
     this.scheduler = scheduler;
+    this.struck = struck;
     this.kinds = new EventKinds(name);
-    this.random = random;
-    this.latency = latency;
+    this.latency = settings.latency;
+    this.lossChance = settings.lossChance;
+    this.dials = settings.dials;
+    this.#latencyRandom = randomFor(`network/${name}`);
+    this.#lossRandom = randomFor(`network/${name}/loss`);
   }
 
   get isCut(): boolean {
     return this.#cut;
   }
 
+  get isClogged(): boolean {
+    return this.#cloggedUntilTicks > this.scheduler.nowTicks;
+  }
+
+  get isBlocked(): boolean {
+    return this.#cut || this.isClogged;
+  }
+
   cut(): void {
     this.#cut = true;
   }
 
-  heal(): void {
+  /** Ends a cut; what is clogged as well goes on when that ends. */
+  healCut(): void {
     this.#cut = false;
-    const stalled = [...this.#stalled];
-    this.#stalled.clear();
-    for (const pipe of stalled) pipe.retransmit();
+    this.#release();
   }
 
+  clog(forMs: number): void {
+    const delayTicks = toTicks(forMs);
+    this.#cloggedUntilTicks = Math.max(this.#cloggedUntilTicks, this.scheduler.nowTicks + delayTicks);
+    this.scheduler.schedule(delayTicks, this.kinds.of('unclog'), () => this.#release());
+  }
+
+  /** Ends every fault; the latency stays. */
+  heal(): void {
+    this.#cloggedUntilTicks = 0;
+    this.lossChance = 0;
+    this.dials = 'normal';
+    this.healCut();
+  }
+
+  /** A pipe's content has come to the block and waits for its end. */
   stall(pipe: Pipe): void {
     this.#stalled.add(pipe);
   }
@@ -58,123 +108,24 @@ export class Link {
 
   /** When something sent now arrives. */
   arrivalTicks(): number {
-    const ticks = this.scheduler.nowTicks + drawTicks(this.latency, this.random);
+    const ticks = this.scheduler.nowTicks + drawTicks(this.latency, this.#latencyRandom);
     return Math.ceil(ticks / ARRIVAL_STEP_TICKS) * ARRIVAL_STEP_TICKS;
   }
-}
 
-interface Item {
-  readonly kind: string;
-  readonly bytes: number;
-  arrivesAtTicks: number;
-  deliver(): void;
-}
-
-export class Pipe {
-  readonly #link: Link;
-  #receiver: SimProcess | undefined;
-  #travelling: Item[] = [];
-  /** In the receiver's kernel; the process has not read it. */
-  #arrived: Item[] = [];
-  #travellingBytes = 0;
-  #arrivedBytes = 0;
-  #moving = false;
-  #reading = false;
-  #lastArrivalTicks = 0;
-
-  constructor(link: Link) {
-    this.#link = link;
+  /** Whether the frame that is sent now is to break its connection. Links without the fault draw nothing. */
+  drawLoss(): boolean {
+    return this.lossChance > 0 && this.#lossRandom.next() < this.lossChance;
   }
 
-  /** Until it is set the kernel itself takes what arrives: the opening of a connection. */
-  setReceiver(process: SimProcess): void {
-    this.#receiver = process;
+  /** How many of so many things that travel still arrive when their connection ends. */
+  drawSurvivors(travelling: number): number {
+    return this.#lossRandom.integer(travelling + 1);
   }
 
-  /** Bytes that do not move on: behind a cut, or because the receiver does not read. */
-  get stalledBytes(): number {
-    const unread = this.#receiver?.paused === true ? this.#arrivedBytes : 0;
-    return unread + (this.#link.isCut ? this.#travellingBytes : 0);
-  }
-
-  push(kind: string, bytes: number, deliver: () => void): void {
-    this.#lastArrivalTicks = Math.max(this.#lastArrivalTicks, this.#link.arrivalTicks());
-    this.#travelling.push({ kind, bytes, deliver, arrivesAtTicks: this.#lastArrivalTicks });
-    this.#travellingBytes += bytes;
-    if (!this.#moving) this.#move();
-  }
-
-  /** The sender is gone: an unknown suffix of what travels is lost; behind a cut, all of it. */
-  loseSuffix(): void {
-    const kept = this.#link.isCut ? 0 : this.#link.random.integer(this.#travelling.length + 1);
-    this.#travelling.length = kept;
-    this.#travellingBytes = this.#travelling.reduce((sum, item) => sum + item.bytes, 0);
-  }
-
-  /** The receiver is gone: nothing that travels or waits is read any more. */
-  discard(): void {
-    this.#travelling = [];
-    this.#arrived = [];
-    this.#travellingBytes = 0;
-    this.#arrivedBytes = 0;
-    this.#link.forget(this);
-  }
-
-  retransmit(): void {
-    const first = this.#travelling[0];
-    if (first !== undefined) first.arrivesAtTicks = this.#link.arrivalTicks();
-    this.#move();
-  }
-
-  #move(): void {
-    const first = this.#travelling[0];
-    this.#moving = first !== undefined;
-    if (first === undefined) return;
-    const { scheduler, kinds } = this.#link;
-    const delayTicks = Math.max(0, first.arrivesAtTicks - scheduler.nowTicks);
-    scheduler.schedule(delayTicks, kinds.of(first.kind), () => this.#arrive());
-  }
-
-  #arrive(): void {
-    if (this.#link.isCut) {
-      // Stays "moving": the heal moves it on, not the next push.
-      this.#link.stall(this);
-      return;
-    }
-    const { nowTicks } = this.#link.scheduler;
-    let first = this.#travelling[0];
-    while (first !== undefined && first.arrivesAtTicks <= nowTicks) {
-      this.#travelling.shift();
-      this.#travellingBytes -= first.bytes;
-      this.#arrivedBytes += first.bytes;
-      this.#arrived.push(first);
-      first = this.#travelling[0];
-    }
-    this.#move();
-    this.#wakeReceiver();
-  }
-
-  #wakeReceiver(): void {
-    if (this.#receiver === undefined) return this.#read();
-    if (this.#reading || this.#arrived.length === 0) return;
-    this.#reading = true;
-    this.#receiver.deliver('io', 'read', () => this.#read());
-  }
-
-  /** One readable event of the socket: everything that has arrived, one after another. */
-  #read(): void {
-    this.#reading = false;
-    try {
-      let item = this.#arrived.shift();
-      while (item !== undefined) {
-        this.#arrivedBytes -= item.bytes;
-        item.deliver();
-        item = this.#arrived.shift();
-      }
-    } finally {
-      // A handler threw: the rest is read in a turn of its own.
-      if (this.#arrived.length > 0)
-        this.#link.scheduler.schedule(0, this.#link.kinds.of('read'), () => this.#wakeReceiver());
-    }
+  #release(): void {
+    if (this.isBlocked) return;
+    const stalled = [...this.#stalled];
+    this.#stalled.clear();
+    for (const pipe of stalled) pipe.retransmit();
   }
 }

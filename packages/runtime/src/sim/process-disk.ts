@@ -3,7 +3,8 @@
 import { DiskError } from '../disk.ts';
 import type { DirectoryLock, Disk, DiskFile } from '../disk.ts';
 import type { PendingChange } from './disk-content.ts';
-import type { DiskOperation, OperationSteps, SimDisk } from './disk.ts';
+import type { DiskOperation } from './disk-operation.ts';
+import type { OperationSteps, SimDisk } from './disk.ts';
 import type { FileNode } from './disk-tree.ts';
 import { never } from './process.ts';
 import type { SimProcess } from './process.ts';
@@ -28,7 +29,7 @@ export function diskOf(process: SimProcess, disk: SimDisk): Disk {
     readFile: (path) =>
       disk.perform(process, 'read', path, () => {
         const { content } = tree.file(path);
-        return { complete: () => content.read(0, content.length) };
+        return { complete: () => disk.read(content, 0, content.length) };
       }),
     rename: (from, to) => simple('rename', from, () => tree.rename(from, to)),
     remove: (path) => simple('remove', path, () => tree.remove(path)),
@@ -84,11 +85,11 @@ class SimDiskFile implements DiskFile {
   }
 
   append(position: number, buffers: readonly Uint8Array[]): Promise<void> {
-    return this.#perform('append', () => this.#writeSteps(position, concatenate(buffers), true));
+    return this.#perform('append', (share) => this.#writeSteps(position, concatenate(buffers), share, true));
   }
 
   write(position: number, bytes: Uint8Array): Promise<void> {
-    return this.#perform('write', () => this.#writeSteps(position, bytes.slice(), false));
+    return this.#perform('write', (share) => this.#writeSteps(position, bytes.slice(), share, false));
   }
 
   sync(): Promise<void> {
@@ -101,7 +102,7 @@ class SimDiskFile implements DiskFile {
 
   read(position: number, length: number): Promise<Uint8Array> {
     const { content } = this.#file;
-    return this.#perform('read', () => ({ complete: () => content.read(position, length) }));
+    return this.#perform('read', () => ({ complete: () => this.#disk.read(content, position, length) }));
   }
 
   truncate(length: number): Promise<void> {
@@ -122,13 +123,14 @@ class SimDiskFile implements DiskFile {
     return Promise.resolve();
   }
 
-  #writeSteps(position: number, bytes: Uint8Array, durable: boolean): OperationSteps<void> {
+  #writeSteps(position: number, bytes: Uint8Array, share: number, durable: boolean): OperationSteps<void> {
     const { content } = this.#file;
-    const fitting = this.#fitting(position, bytes.length);
+    const wanted = Math.floor(bytes.length * share);
+    const fitting = this.#fitting(position, wanted);
     const change = content.write(position, bytes.subarray(0, fitting));
-    if (fitting < bytes.length) {
+    if (fitting < wanted) {
       forget([change]);
-      throw noSpace(this.path, bytes.length, fitting);
+      throw noSpace(this.path, wanted, fitting);
     }
     return {
       complete: () => {
@@ -150,10 +152,10 @@ class SimDiskFile implements DiskFile {
     if (this.#fitting(0, length) < length) throw noSpace(this.path, length, 0);
   }
 
-  #perform<T>(operation: DiskOperation, begin: () => OperationSteps<T>): Promise<T> {
-    return this.#disk.perform(this.#process, operation, this.path, () => {
+  #perform<T>(operation: DiskOperation, begin: (writtenShare: number) => OperationSteps<T>): Promise<T> {
+    return this.#disk.perform(this.#process, operation, this.path, (writtenShare) => {
       if (this.#closed) throw new DiskError('IO', this.path, `"${this.path}" was closed (EBADF)`);
-      return begin();
+      return begin(writtenShare);
     });
   }
 }

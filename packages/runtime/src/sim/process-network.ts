@@ -6,9 +6,9 @@ import type { Logger } from '../logger.ts';
 import { DialError, ListenError } from '../network.ts';
 import type { Address, Connection, DialFailure, DialOptions, Listener, ListenOptions, Network } from '../network.ts';
 import { SimConnection } from './connection.ts';
-import { Pipe } from './link.ts';
-import { FIRST_EPHEMERAL_PORT, LAST_PORT, freePort, ownName } from './network.ts';
+import { FIRST_EPHEMERAL_PORT, LAST_PORT, freePort, listenerFor, ownName } from './network.ts';
 import type { NetworkHost, SimListener, SimNetwork } from './network.ts';
+import { Pipe } from './pipe.ts';
 import { never } from './process.ts';
 import type { Scheduled, SimProcess } from './process.ts';
 import { toTicks } from './scheduler.ts';
@@ -80,20 +80,25 @@ async function listen(
 class Dial {
   readonly outcome: Promise<Connection>;
   readonly #address: Address;
+  readonly #process: SimProcess;
   readonly #from: NetworkHost;
   readonly #target: NetworkHost;
   readonly #port: number;
+  readonly #network: SimNetwork;
   readonly #near: SimConnection;
   readonly #there: Pipe;
   readonly #back: Pipe;
   readonly #timeout: Scheduled;
+  #settled = false;
   #resolve: (connection: Connection) => void = () => {};
   #reject: (error: DialError) => void = () => {};
 
   constructor(process: SimProcess, from: NetworkHost, target: NetworkHost, network: SimNetwork, options: DialOptions) {
     this.#address = options.address;
+    this.#process = process;
     this.#from = from;
     this.#target = target;
+    this.#network = network;
     this.#port = parseAddress(options.address).port;
     this.#there = new Pipe(network.link(from.name, target.name));
     this.#back = new Pipe(network.link(target.name, from.name));
@@ -117,8 +122,10 @@ class Dial {
 
   /** In the target's kernel, which answers even when its process is paused or gone. */
   #arrive(): void {
-    const listener = this.#target.listeners.get(this.#port);
-    if (listener === undefined || (listener.loopbackOnly && this.#from !== this.#target)) {
+    const { link } = this.#there;
+    if (link.dials === 'hanging') return link.struck.count('dial-hung');
+    const listener = listenerFor(link, this.#from, this.#target, this.#port);
+    if (listener === undefined) {
       this.#back.push('refused', 0, () => this.#fail('refused', 'nothing listens there'));
       return;
     }
@@ -150,9 +157,14 @@ class Dial {
     this.#from.nextDialPort =
       this.#from.nextDialPort === LAST_PORT ? FIRST_EPHEMERAL_PORT : this.#from.nextDialPort + 1;
     far.join(this.#near, () => listener.connections.delete(far));
-    this.#near.join(far);
+    const forget = this.#network.opened(this.#near, this.#from, this.#target);
+    this.#near.join(far, () => {
+      forget();
+      this.#fail('failed', 'the connection was reset during the handshake');
+    });
     listener.connections.add(far);
     this.#back.push('accepted', 0, () => {
+      this.#settled = true;
       this.#timeout.cancel();
       this.#resolve(this.#near);
     });
@@ -165,6 +177,8 @@ class Dial {
 
   /** A dial that is given up after the other side accepted it is a reset to that side. */
   #fail(failure: DialFailure, reason: string): void {
+    if (this.#settled || !this.#process.alive) return;
+    this.#settled = true;
     this.#timeout.cancel();
     this.#near.destroy();
     this.#reject(new DialError(failure, `cannot connect to ${this.#address}: ${reason}`));

@@ -5,6 +5,7 @@
 
 import type { SimEvent } from './event-queue.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { Struck } from './struck.ts';
 import { EventKinds } from './trace.ts';
 import type { EventKind } from './trace.ts';
 
@@ -23,6 +24,8 @@ interface Waiting {
   readonly callback: () => void;
   event: SimEvent | undefined;
   cancelled: boolean;
+  /** Came while the process was paused. */
+  late: boolean;
 }
 
 export class SimProcess {
@@ -32,11 +35,13 @@ export class SimProcess {
   #alive = true;
   #paused = false;
   #parked: Waiting[] = [];
+  readonly #struck: Struck;
   readonly #deathHooks = new Set<() => void>();
 
-  constructor(name: string, scheduler: Scheduler) {
+  constructor(name: string, scheduler: Scheduler, struck: Struck) {
     this.name = name;
     this.scheduler = scheduler;
+    this.#struck = struck;
     this.kinds = new EventKinds(name);
   }
 
@@ -49,7 +54,14 @@ export class SimProcess {
   }
 
   schedule(delayTicks: number, phase: Phase, kind: string, callback: () => void): Scheduled {
-    const waiting: Waiting = { phase, kind: this.kinds.of(kind), callback, event: undefined, cancelled: false };
+    const waiting: Waiting = {
+      phase,
+      kind: this.kinds.of(kind),
+      callback,
+      event: undefined,
+      cancelled: false,
+      late: false,
+    };
     if (this.#alive) this.#arm(waiting, delayTicks);
     return {
       cancel: () => {
@@ -61,7 +73,7 @@ export class SimProcess {
 
   /** Hands over what has arrived: now, or at `resume`. */
   deliver(phase: Phase, kind: string, callback: () => void): void {
-    this.#run({ phase, kind: this.kinds.of(kind), callback, event: undefined, cancelled: false });
+    this.#run({ phase, kind: this.kinds.of(kind), callback, event: undefined, cancelled: false, late: false });
   }
 
   pause(): void {
@@ -100,8 +112,15 @@ export class SimProcess {
 
   #run(waiting: Waiting): void {
     if (!this.#alive || waiting.cancelled) return;
-    if (this.#paused) this.#parked.push(waiting);
-    else waiting.callback();
+    if (this.#paused) {
+      waiting.late = true;
+      this.#parked.push(waiting);
+      return;
+    }
+    if (waiting.late && waiting.phase !== 'check') {
+      this.#struck.count(waiting.phase === 'timer' ? 'timer-late-after-pause' : 'io-late-after-pause');
+    }
+    waiting.callback();
   }
 }
 

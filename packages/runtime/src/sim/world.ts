@@ -14,6 +14,8 @@ import { randomStream } from './prng.ts';
 import type { Scheduled } from './process.ts';
 import { Scheduler, toMs, toTicks } from './scheduler.ts';
 import type { RunOptions } from './scheduler.ts';
+import { Struck } from './struck.ts';
+import type { StruckFault } from './struck.ts';
 import { EventKinds } from './trace.ts';
 
 /** What wall clocks show when virtual time is 0: 2026-01-01T00:00:00Z. */
@@ -25,10 +27,19 @@ export interface SimWorldOptions {
   readonly logger?: Logger;
 }
 
+export interface HostOptions {
+  /**
+   * What the wall clock shows beyond virtual time.
+   * @default 0
+   */
+  readonly wallOffsetMs?: number;
+}
+
 export class SimWorld {
   readonly seed: number | string;
   readonly network: SimNetwork;
   readonly #scheduler = new Scheduler();
+  readonly #struck = new Struck();
   readonly #hosts = new Map<string, SimHost>();
   readonly #logger: Logger;
   readonly #kinds = new EventKinds('world');
@@ -36,7 +47,11 @@ export class SimWorld {
   constructor(options: SimWorldOptions) {
     this.seed = options.seed;
     this.#logger = options.logger ?? silentLogger;
-    this.network = new SimNetwork(this.#scheduler, (name) => this.random(name));
+    this.network = new SimNetwork({
+      scheduler: this.#scheduler,
+      struck: this.#struck,
+      randomFor: (name) => this.random(name),
+    });
   }
 
   /** Virtual milliseconds since the beginning. */
@@ -49,16 +64,22 @@ export class SimWorld {
     return this.#scheduler.traceHash;
   }
 
-  /** The host of that name, made and started at the first call. The name is its network address. */
-  host(name: string): SimHost {
+  /** How often each fault has taken effect on a program, 0 included. */
+  get struck(): ReadonlyMap<StruckFault, number> {
+    return this.#struck.counts;
+  }
+
+  /** The host of that name, made and started at the first call. The name is its network address; options count at the first call. */
+  host(name: string, options: HostOptions = {}): SimHost {
     let host = this.#hosts.get(name);
     if (host === undefined) {
       if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) throw new TypeError(`"${name}" cannot be the name of a host`);
       host = new SimHost(name, {
         scheduler: this.#scheduler,
+        struck: this.#struck,
         network: this.network,
         logger: this.#logger,
-        wallOffsetMs: WALL_START_MS,
+        wallMs: WALL_START_MS + this.nowMs + (options.wallOffsetMs ?? 0),
         randomFor: (stream) => this.random(stream),
       });
       this.#hosts.set(name, host);

@@ -61,4 +61,37 @@ describe('the clocks of a simulated host', () => {
     expect(fired).toBe(500);
     expect(early).toEqual([]);
   });
+
+  it('begin with the offset that the machine has', async () => {
+    const world = new SimWorld({ seed: 1 });
+    await world.run({ forMs: 1_000 });
+    const { clock } = world.host('a').runtime;
+    const { clock: ahead } = world.host('ahead', { wallOffsetMs: 5_000 }).runtime;
+    const { clock: behind } = world.host('behind', { wallOffsetMs: -5_000 }).runtime;
+    expect([ahead.wallMs() - clock.wallMs(), behind.wallMs() - clock.wallMs()]).toEqual([5_000, -5_000]);
+  });
+
+  it('run at rates of their own, the wall clock apart from the monotonic one, over a restart', async () => {
+    const world = new SimWorld({ seed: 1 });
+    const host = world.host('a');
+    host.setWallRate(2);
+    host.setClockRate(0.5);
+    const passed = async () => {
+      const { clock } = host.runtime;
+      const [monotonicMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];
+      await world.run({ forMs: 100 });
+      return [clock.monotonicMs() - monotonicMs, clock.wallMs() - wallMs];
+    };
+    expect(await passed()).toEqual([50, 200]);
+    host.kill();
+    host.restart();
+    expect(await passed()).toEqual([50, 200]);
+    host.setWallRate(1);
+    host.setClockRate(1);
+    expect(await passed()).toEqual([100, 100]);
+    for (const rate of [0, -1, Infinity, NaN]) {
+      expect(() => host.setClockRate(rate)).toThrow('rate of a clock');
+      expect(() => host.setWallRate(rate)).toThrow('rate of a clock');
+    }
+  });
 });

@@ -247,4 +247,79 @@ describe('a faulty disk', () => {
     host.resume();
     await world.run({ until: () => heard });
   });
+
+  it('may have written a part of what fails, and no later sync makes that durable', async () => {
+    const { world, host, file } = await openFile();
+    for (const [operation, action] of [
+      ['append', () => file.append(0, [Uint8Array.of(1, 2), Uint8Array.of(3, 4, 5)])],
+      ['write', () => file.write(0, Uint8Array.of(6, 7, 8, 9))],
+    ] as const) {
+      host.disk.failNext(operation, 'IO', { writtenShare: 0.5 });
+      await expect(world.complete(action())).rejects.toMatchObject({ code: 'IO' });
+    }
+    expect([...host.disk.bytes('/data/file')]).toEqual([6, 7]);
+    host.disk.failNext('write', 'IO', { writtenShare: 0 });
+    await expect(world.complete(file.write(0, Uint8Array.of(9, 9, 9)))).rejects.toMatchObject({ code: 'IO' });
+    expect([...host.disk.bytes('/data/file')]).toEqual([6, 7]);
+    await world.complete(file.sync());
+    expect(host.disk.durableBytes('/data/file')).toHaveLength(0);
+    expect(() => host.disk.failNext('write', 'IO', { writtenShare: 2 })).toThrow('from 0 to 1');
+  });
+
+  it('fails reads, of files and of their lengths', async () => {
+    const { world, host, file } = await openFile();
+    await world.complete(file.append(0, [Uint8Array.of(1)]));
+    for (const read of [() => file.read(0, 1), () => host.runtime.disk.readFile('/data/file'), () => file.size()]) {
+      host.disk.failNext('read', 'IO');
+      await expect(world.complete<unknown>(read())).rejects.toMatchObject({ code: 'IO' });
+      await world.complete<unknown>(read());
+    }
+  });
+
+  it('hangs as long as it is told to, operations under way included, and then works on in order', async () => {
+    const { world, host, file } = await openFile();
+    const done: string[] = [];
+    void file.append(0, [Uint8Array.of(1)]).then(() => done.push('append'));
+    host.disk.stall(5_000);
+    void file.sync().then(() => done.push('sync'));
+    world.after(3_000, () => host.disk.stall(1_000));
+    await world.run({ forMs: 4_999 });
+    expect(done).toEqual([]);
+    expect(host.disk.durableBytes('/data/file')).toHaveLength(0);
+    await world.run({ forMs: 1 });
+    expect(done.toSorted()).toEqual(['append', 'sync']);
+    await world.complete(file.append(0, [Uint8Array.of(2)]));
+    expect(() => host.disk.stall(Infinity)).toThrow('Infinity');
+  });
+
+  it('may lose power while it hangs', async () => {
+    const { world, host, file } = await openFile();
+    host.disk.stall(1_000);
+    let answered = false;
+    void file.append(0, [Uint8Array.of(1)]).finally(() => (answered = true));
+    await world.run({ forMs: 500 });
+    host.crash();
+    await world.run({ forMs: 1_000 });
+    expect(answered).toBe(false);
+    expect(await contentAfterRestart(world, host)).toEqual([]);
+  });
+
+  it('takes times from a distribution with a mean', async () => {
+    const { world, host, file } = await openFile();
+    host.disk.setLatency({ durable: { minMs: 2, meanMs: 10, maxMs: 500 } });
+    const startMs = world.nowMs;
+    for (let n = 0; n < 1_000; n += 1) await world.complete(file.sync());
+    expect((world.nowMs - startMs) / 1_000).toBeGreaterThan(9);
+    expect((world.nowMs - startMs) / 1_000).toBeLessThan(11);
+    expect(() => host.disk.setLatency({ cached: { minMs: 3, maxMs: 1 } })).toThrow('minMs <=');
+  });
+
+  it('flips a bit of what was written and is not yet durable, too', async () => {
+    const { world, host, file } = await openFile();
+    await world.complete(file.write(0, Uint8Array.of(0, 0)));
+    host.disk.flipBit('/data/file', 1);
+    await world.complete(file.sync());
+    host.crash();
+    expect(await contentAfterRestart(world, host)).toEqual([0, 1]);
+  });
 });

@@ -1,0 +1,259 @@
+import { describe, expect, it } from 'vitest';
+import { listenTo, twoHosts } from './support/two-hosts.ts';
+
+const numbers = (count: number): string[] => Array.from({ length: count }, (_, n) => String(n));
+
+describe('a clogged link', () => {
+  it('holds what is sent, dials included, until its time is over, and then delivers in order', async () => {
+    const { world, client, accepted, heard, dial, struck } = await twoHosts();
+    const near = await world.complete(dial());
+    world.network.clog('client', 'server', 3_000);
+    const dialled = dial({ timeoutMs: 10_000 });
+    for (let n = 0; n < 20; n += 1) world.after(n * 100, () => near.send(Uint8Array.of(n)));
+    await world.run({ forMs: 2_999 });
+    expect(heard).toEqual([]);
+    expect(accepted).toHaveLength(1);
+    expect(near.bufferedBytes).toBe(20);
+    await world.complete(dialled);
+    await world.run({ forMs: 10 });
+    expect(heard).toEqual(numbers(20));
+    expect(near.open).toBe(true);
+    expect(client.state).toBe('up');
+    expect(struck('frame-held-by-clog')).toBe(21);
+    expect(struck('frame-held-by-cut')).toBe(0);
+  });
+
+  it('works the other way', async () => {
+    const { world, accepted, dial } = await twoHosts();
+    const near = await world.complete(dial());
+    const heard = listenTo(near);
+    world.network.clog('client', 'server', 1_000);
+    accepted[0]?.send(Uint8Array.of(7));
+    await world.run({ forMs: 100 });
+    expect(heard).toEqual(['7']);
+  });
+
+  it('stays blocked until the last of several clogs and a cut is over', async () => {
+    const { world, heard, dial } = await twoHosts();
+    const near = await world.complete(dial());
+    world.network.clog('client', 'server', 500);
+    world.network.clog('client', 'server', 200);
+    world.network.cut('client', 'server');
+    world.after(300, () => world.network.heal('client', 'server'));
+    near.send(Uint8Array.of(1));
+    await world.run({ forMs: 499 });
+    expect(heard).toEqual([]);
+    await world.run({ forMs: 10 });
+    expect(heard).toEqual(['1']);
+  });
+
+  it('refuses a time that has no end', async () => {
+    const { world } = await twoHosts();
+    expect(() => world.network.clog('client', 'server', Infinity)).toThrow('Infinity');
+    expect(() => world.network.clog('client', 'nobody', 1)).toThrow('"nobody"');
+  });
+});
+
+describe('breaking the connections of two hosts', () => {
+  it('resets each of them on both sides, whoever dialled, and says how many', async () => {
+    const { world, accepted, heard, dial, struck } = await twoHosts();
+    const near = await world.complete(dial());
+    const second = await world.complete(dial());
+    const other = await world.complete(dial({ from: world.host('other') }));
+    const nearHeard = [near, second].map((connection) => listenTo(connection));
+    await world.run({ until: () => accepted.length === 3 });
+    expect(world.network.breakConnections('server', 'client')).toBe(2);
+    await world.run({ forMs: 10 });
+    expect(nearHeard).toEqual([['closed: connection reset'], ['closed: connection reset']]);
+    expect(heard).toEqual(['closed: connection reset', 'closed: connection reset']);
+    expect(accepted.map((connection) => connection.open)).toEqual([false, false, true]);
+    expect(other.open).toBe(true);
+    expect(world.network.breakConnections('client', 'server')).toBe(0);
+    expect(struck('connection-broken')).toBe(2);
+  });
+
+  it('delivers a prefix of what travelled, nothing that was sent later, and the end once', async () => {
+    const delivered = new Set<number>();
+    for (let seed = 0; seed < 30; seed += 1) {
+      const { world, heard, dial } = await twoHosts(seed);
+      const near = await world.complete(dial());
+      const nearHeard = listenTo(near);
+      for (let n = 0; n < 5; n += 1) near.send(Uint8Array.of(n));
+      world.network.breakConnections('client', 'server');
+      near.send(Uint8Array.of(99));
+      near.close('too late');
+      await world.run({ forMs: 5_000 });
+      expect(heard.at(-1)).toBe('closed: connection reset');
+      const frames = heard.slice(0, -1);
+      expect(frames).toEqual(numbers(5).slice(0, frames.length));
+      expect(nearHeard).toHaveLength(1);
+      delivered.add(frames.length);
+    }
+    expect(delivered.size).toBeGreaterThan(2);
+  });
+
+  it('tells a server whose client dies before it has heard of the reset', async () => {
+    const { world, client, accepted, heard, dial } = await twoHosts();
+    await world.complete(dial());
+    await world.run({ until: () => accepted.length === 1 });
+    world.network.breakConnections('client', 'server');
+    client.kill();
+    await world.run({ forMs: 100 });
+    expect(heard).toEqual(['closed: connection reset']);
+  });
+
+  it('fails a dial that was accepted but has not heard so', async () => {
+    let failed = 0;
+    for (let seed = 0; seed < 20; seed += 1) {
+      const { world, accepted, dial } = await twoHosts(seed);
+      const outcome = dial().then(
+        () => 'connected',
+        (error: unknown) => error,
+      );
+      await world.run({ until: () => accepted.length === 1 });
+      expect(world.network.breakConnections('client', 'server')).toBe(1);
+      const startMs = world.nowMs;
+      const settled = await world.complete(outcome);
+      expect(world.nowMs - startMs).toBeLessThan(100);
+      if (settled === 'connected') continue;
+      failed += 1;
+      expect(settled).toMatchObject({ failure: 'failed' });
+    }
+    expect(failed).toBeGreaterThan(0);
+  });
+});
+
+describe('links that lose connections', () => {
+  it('break a connection at a frame, and never reorder, repeat or skip one', async () => {
+    const { world, heard, dial, struck } = await twoHosts();
+    world.network.setConnectionLoss(0.1);
+    const lengths: number[] = [];
+    for (let round = 0; round < 30; round += 1) {
+      const near = await world.complete(dial());
+      const before = heard.length;
+      for (let n = 0; near.open && n < 100; n += 1) {
+        near.send(Uint8Array.of(n));
+        await world.run({ forMs: 1 });
+      }
+      near.destroy();
+      await world.run({ forMs: 20 });
+      const frames = heard.slice(before, -1);
+      expect(frames).toEqual(numbers(frames.length));
+      lengths.push(frames.length);
+    }
+    expect(struck('connection-broken')).toBeGreaterThan(25);
+    expect(struck('frame-lost')).toBeGreaterThanOrEqual(struck('connection-broken'));
+    expect(new Set(lengths).size).toBeGreaterThan(8);
+  });
+
+  it('do so one way only when told so, and not at all after a heal', async () => {
+    const { world, accepted, heard, dial } = await twoHosts();
+    world.network.setConnectionLoss(1, 'client', 'server');
+    const near = await world.complete(dial());
+    const nearHeard = listenTo(near);
+    await world.run({ until: () => accepted.length === 1 });
+    accepted[0]?.send(Uint8Array.of(1));
+    await world.run({ forMs: 10 });
+    expect(nearHeard).toEqual(['1']);
+    near.send(Uint8Array.of(2));
+    await world.run({ forMs: 10 });
+    expect(nearHeard.at(-1)).toBe('closed: connection reset');
+    expect(heard).toEqual(['closed: connection reset']);
+    world.network.heal();
+    const healed = await world.complete(dial());
+    healed.send(Uint8Array.of(3));
+    await world.run({ forMs: 10 });
+    expect(heard.at(-1)).toBe('3');
+    expect(() => world.network.setConnectionLoss(2)).toThrow('from 0 to 1');
+  });
+});
+
+describe('dials that are made to fail', () => {
+  it('are refused as if nothing listened, or hang until they time out, while open connections live on', async () => {
+    const { world, client, heard, dial, struck } = await twoHosts();
+    const near = await world.complete(dial());
+    world.network.setDials('refused', 'client', 'server');
+    await expect(world.complete(dial())).rejects.toMatchObject({ failure: 'refused' });
+    await expect(world.complete(client.request('server:7101', { target: '/' }))).rejects.toMatchObject({
+      failure: 'refused',
+    });
+    expect((await world.complete(dial({ from: world.host('other') }))).open).toBe(true);
+    world.network.setDials('hanging');
+    const startMs = world.nowMs;
+    await expect(world.complete(dial())).rejects.toMatchObject({ failure: 'timeout' });
+    await expect(world.complete(dial({ from: world.host('third'), timeoutMs: 50 }))).rejects.toMatchObject({
+      failure: 'timeout',
+    });
+    expect(world.nowMs - startMs).toBe(1_050);
+    near.send(Uint8Array.of(1));
+    await world.run({ forMs: 10 });
+    expect(heard).toEqual(['1']);
+    expect([struck('dial-refused'), struck('dial-hung')]).toEqual([2, 2]);
+    world.network.heal();
+    expect((await world.complete(dial())).open).toBe(true);
+  });
+
+  it('did not strike when nothing listened anyway', async () => {
+    const { world, client, struck } = await twoHosts();
+    world.network.setDials('refused');
+    const nowhere = client.runtime.network.dial({ address: 'server:1', timeoutMs: 100, maxFrameBytes: 100 });
+    await expect(world.complete(nowhere)).rejects.toMatchObject({ failure: 'refused' });
+    expect(struck('dial-refused')).toBe(0);
+  });
+});
+
+describe('a heal of the whole network', () => {
+  it('ends every fault but keeps latencies', async () => {
+    const { world, heard, dial } = await twoHosts();
+    const near = await world.complete(dial());
+    const { network } = world;
+    network.setLatency({ minMs: 40, maxMs: 40 });
+    network.setConnectionLoss(1);
+    network.setDials('hanging');
+    network.cut('server', 'client');
+    network.clog('client', 'server', 100_000);
+    network.heal();
+    near.send(Uint8Array.of(1));
+    const startMs = world.nowMs;
+    await world.complete(dial({ from: world.host('new') }));
+    expect(world.nowMs - startMs).toBeGreaterThanOrEqual(80);
+    expect(heard).toEqual(['1']);
+  });
+});
+
+describe('latencies', () => {
+  it('with a mean have that mean, a long tail, and stay within their bounds', async () => {
+    const { world, accepted, dial } = await twoHosts();
+    world.network.setLatency({ minMs: 1, meanMs: 5, maxMs: 200 }, 'client', 'server');
+    const near = await world.complete(dial());
+    await world.run({ until: () => accepted.length === 1 });
+    const tookMs: number[] = [];
+    for (let n = 0; n < 2_000; n += 1) {
+      const sentMs = world.nowMs;
+      let arrived = false;
+      accepted[0]?.setHandler({ frame: () => (arrived = true), close() {} });
+      near.send(Uint8Array.of(0));
+      await world.run({ until: () => arrived });
+      tookMs.push(world.nowMs - sentMs);
+    }
+    const meanMs = tookMs.reduce((sum, each) => sum + each, 0) / tookMs.length;
+    expect(meanMs).toBeGreaterThan(4.5);
+    expect(meanMs).toBeLessThan(5.5);
+    expect(Math.min(...tookMs)).toBeGreaterThanOrEqual(1);
+    expect(Math.max(...tookMs)).toBeGreaterThan(20);
+    expect(tookMs.filter((each) => each > 5).length / tookMs.length).toBeLessThan(0.45);
+  });
+
+  it('that make no sense are refused', async () => {
+    const { world } = await twoHosts();
+    for (const latency of [
+      { minMs: 2, maxMs: 1 },
+      { minMs: -1, maxMs: 1 },
+      { minMs: 1, meanMs: 0.5, maxMs: 2 },
+      { minMs: 0, maxMs: Infinity },
+      { minMs: NaN, maxMs: 1 },
+    ]) {
+      expect(() => world.network.setLatency(latency)).toThrow('minMs <= meanMs <= maxMs');
+    }
+  });
+});

@@ -65,12 +65,14 @@ async function replay(file: DiskFile): Promise<Journal> {
     return { file, map, end: JOURNAL_HEADER.length, sequence: 1 };
   }
   let end = JOURNAL_HEADER.length;
+  let lastRecord = end;
   let sequence = 1;
   while (end < bytes.length) {
     const record = decodeRecord(bytes, end, sequence);
     if (record === undefined) break;
     if (record.sequence !== sequence) throw damaged(file.path, end, `record ${sequence} is missing`);
     for (const write of record.writes) map.apply(write);
+    lastRecord = end;
     end = record.end;
     sequence += 1;
   }
@@ -80,6 +82,9 @@ async function replay(file: DiskFile): Promise<Journal> {
     await file.truncate(end);
     await file.sync();
   }
+  // A killed process, or one that stopped at a failed append, may have left its last record in the page cache alone, where no sync
+  // need write it: it is written again before anybody is told what it says.
+  await file.append(lastRecord, [bytes.subarray(lastRecord, end)]);
   return { file, map, end, sequence };
 }
 

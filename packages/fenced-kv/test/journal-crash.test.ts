@@ -175,3 +175,32 @@ describe('a store on a disk that is full', () => {
     expect(again.info('b').highest).toBe(57);
   });
 });
+
+describe('a journal that a start has found', () => {
+  it.each(['killed in the midst of an append', 'ended by a failed append'])(
+    'is kept over a power failure when the process before was %s',
+    async (how) => {
+      const world = new SimWorld({ seed: how });
+      const host = world.host('kv');
+      const open = async (): Promise<FencedStore> =>
+        await FencedStore.open(await openJournalEngine(DATA, { disk: host.runtime.disk }));
+      const first = await world.complete(open());
+      await world.complete(first.install('b', 1));
+      if (how.startsWith('ended')) host.disk.failNext('append', 'IO');
+      const last = first.install('b', 2).then(
+        () => {},
+        () => {},
+      );
+      if (how.startsWith('ended')) await world.complete(last);
+      // The append has begun when its promise has run that far.
+      else await world.run({ forMs: 0 });
+      host.kill();
+      host.restart();
+      const { highest } = infoOf(await world.complete(open()));
+      expect(highest).toBe(2);
+      host.crash();
+      host.restart();
+      expect(infoOf(await world.complete(open())).highest).toBe(2);
+    },
+  );
+});

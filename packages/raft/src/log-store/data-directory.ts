@@ -67,6 +67,8 @@ export async function openDataDirectory(
   const lock = await takeLock(path, world.disk);
   try {
     const identity = (await readIdentity(path, world)) ?? (await createDirectory(options, world));
+    // The name that was found need not be on disk yet: the process that gave it may have been killed at once.
+    await world.disk.syncDirectory(path);
     await checkDirectory(identity, options, world);
     const { incarnation, members } = identity;
     return { incarnation, members, logDirectory: logDirectoryOf(path), release: () => lock.release() };

@@ -4,7 +4,7 @@ import type { Disk } from '@holdfast/runtime';
 import type { HardState, LogIndex, Term } from '../core/index.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
 import type { LogIdentity } from './frame.ts';
-import { LogRecovery, type SegmentSummary, type TornTail } from './recovery.ts';
+import { LogRecovery, type SegmentSummary, type ByteRange } from './recovery.ts';
 
 export interface LogSummary {
   readonly segments: readonly Readonly<SegmentSummary>[];
@@ -13,7 +13,7 @@ export interface LogSummary {
   readonly lastIndex: LogIndex;
   readonly lastTerm: Term;
   /** A write that was never acknowledged; the next start cuts it. */
-  readonly tornTail: TornTail | undefined;
+  readonly tornTail: ByteRange | undefined;
   /** The rest of the summary is then what was understood up to there. */
   readonly damage: { readonly file: string; readonly offset: number; readonly reason: string } | undefined;
 }

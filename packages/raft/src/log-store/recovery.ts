@@ -39,8 +39,7 @@ export interface SegmentSummary {
   usedBytes: number;
 }
 
-/** Bytes of a write that was never acknowledged. */
-export interface TornTail {
+export interface ByteRange {
   readonly file: string;
   readonly from: number;
   readonly to: number;
@@ -50,7 +49,10 @@ export interface RecoveredLog {
   readonly image: LogImage;
   readonly spans: LogSpans;
   readonly segments: readonly SegmentSummary[];
-  readonly tornTail: TornTail | undefined;
+  /** Undefined while the last segment is empty. */
+  readonly lastBatch: ByteRange | undefined;
+  /** Bytes of a write that was never acknowledged. */
+  readonly tornTail: ByteRange | undefined;
 }
 
 interface SegmentFile {
@@ -79,7 +81,8 @@ export class LogRecovery implements RecoveredLog {
   readonly image = new LogImage();
   readonly spans = new LogSpans();
   readonly segments: SegmentSummary[] = [];
-  tornTail: TornTail | undefined;
+  lastBatch: ByteRange | undefined;
+  tornTail: ByteRange | undefined;
   readonly #directory: string;
   readonly #identity: LogIdentity;
   readonly #disk: Disk;
@@ -112,12 +115,14 @@ export class LogRecovery implements RecoveredLog {
   async #replaySegment(file: DiskFile, summary: SegmentSummary, isLast: boolean): Promise<void> {
     const previous = this.segments.at(-1);
     this.segments.push(summary);
+    this.lastBatch = undefined;
     const reader = this.#reader(file, summary);
     let position = 0;
     for (;;) {
       const read = await reader.readAt(position);
       if (read.kind === 'batch') {
         this.#replay(read.batch, summary, { position, end: read.end }, previous);
+        this.lastBatch = { file: summary.file, from: position, to: read.end };
         position = read.end;
         summary.usedBytes = position;
         continue;

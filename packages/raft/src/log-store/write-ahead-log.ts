@@ -21,13 +21,13 @@ import {
 import type { LogImage } from './log-image.ts';
 import type { LogSpans, Span } from './log-spans.ts';
 import type { DurableState, LogStore, WriteBatch } from './log-store.ts';
-import { listSegments, LogRecovery, MIN_SEGMENT_BYTES, type RecoveredLog, type TornTail } from './recovery.ts';
+import { listSegments, LogRecovery, MIN_SEGMENT_BYTES, type ByteRange, type RecoveredLog } from './recovery.ts';
 import { SegmentPreparer } from './segment-preparer.ts';
 import { segmentFileName } from './segment-name.ts';
 
 export const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
 const READ_PIECE_BYTES = 128 * 1024;
-const CUT_PIECE_BYTES = 1024 * 1024;
+const REPAIR_PIECE_BYTES = 1024 * 1024;
 
 export interface WriteAheadLogOptions extends LogIdentity {
   readonly directory: string;
@@ -52,6 +52,7 @@ export async function openWriteAheadLog(options: WriteAheadLogOptions, world: Wr
   const recovered = new LogRecovery(directory, options, disk);
   await recovered.run();
   if (recovered.tornTail !== undefined) await cutTornTail(recovered.tornTail, world);
+  await makeFoundDurable(directory, recovered.lastBatch, disk);
   const active = recovered.segments.at(-1);
   invariant(active !== undefined, 'a-log-has-a-segment');
   const file = await disk.open(active.file, 'existing');
@@ -84,15 +85,35 @@ export async function createWriteAheadLog(
 }
 
 /** Durable before anything else is written: what is cut must not come back behind a later, shorter write. */
-async function cutTornTail({ file: path, from, to }: TornTail, { disk, logger }: WriteAheadLogWorld): Promise<void> {
+async function cutTornTail({ file: path, from, to }: ByteRange, { disk, logger }: WriteAheadLogWorld): Promise<void> {
   logger.info(
     { file: path, offset: from, bytes: to - from },
     'cut a write that was never acknowledged off the end of the log',
   );
   const file = await disk.open(path, 'existing');
   try {
-    for (let at = from; at < to; at += CUT_PIECE_BYTES) {
-      await file.append(at, [new Uint8Array(Math.min(CUT_PIECE_BYTES, to - at))]);
+    for (let at = from; at < to; at += REPAIR_PIECE_BYTES) {
+      await file.append(at, [new Uint8Array(Math.min(REPAIR_PIECE_BYTES, to - at))]);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * What was read need not be on disk: a process that was killed, or that stopped at a failed write, leaves its last write in the page
+ * cache, where a start finds it and a power failure then loses it, though the server has acknowledged it meanwhile. After a failed
+ * write the kernel takes such pages for clean and no sync writes them, so the last batch is written again. Every batch before it was
+ * acknowledged by the disk, since one write is in flight at a time; of the names, the last segment's may be new.
+ */
+async function makeFoundDurable(directory: string, lastBatch: ByteRange | undefined, disk: Disk): Promise<void> {
+  await disk.syncDirectory(directory);
+  if (lastBatch === undefined) return;
+  const { file: path, from, to } = lastBatch;
+  const file = await disk.open(path, 'existing');
+  try {
+    for (let at = from; at < to; at += REPAIR_PIECE_BYTES) {
+      await file.append(at, [await file.read(at, Math.min(REPAIR_PIECE_BYTES, to - at))]);
     }
   } finally {
     await file.close();

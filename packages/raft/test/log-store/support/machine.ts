@@ -27,11 +27,27 @@ export class Machine {
     this.#host.restart();
   }
 
+  /** SIGKILL, and a new start of the process: what was written stays in the disk cache. */
+  kill(): void {
+    this.#host.kill();
+    this.#host.restart();
+  }
+
   /** Resolves when the power has gone and come back after so much virtual time. */
   crashAfter(delayMs: number, tear: Tear): Promise<void> {
     return new Promise((resolve) => {
       this.#world.after(delayMs, () => {
         this.crash(tear);
+        resolve();
+      });
+    });
+  }
+
+  /** Resolves when the process has been killed and started again after so much virtual time. */
+  killAfter(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#world.after(delayMs, () => {
+        this.kill();
         resolve();
       });
     });

@@ -6,6 +6,7 @@
 import { Replica, openDataDirectory, openWriteAheadLog, serverId } from '@holdfast/raft';
 import { MAX_FRAME_BYTES } from '@holdfast/protocol';
 import { ListenError, type Address, type Listener, type Runtime } from '@holdfast/runtime';
+import type { StateMachine } from '@holdfast/state';
 import type { Registry } from 'prom-client';
 import { hostsOf } from './address.ts';
 import { DEFAULT_ELECTION_TIMEOUT_MS, DEFAULT_HEARTBEAT_MS } from './config.ts';
@@ -94,6 +95,11 @@ export class LockServer {
 
   get peerAddress(): Address {
     return this.#parts.replica.peerAddress;
+  }
+
+  /** What it has applied; only to be read. */
+  get state(): StateMachine {
+    return this.#parts.machine.state;
   }
 
   get status(): StatusReport {

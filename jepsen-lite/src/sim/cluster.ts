@@ -1,0 +1,132 @@
+/**
+ * A whole system in one simulated world: the servers, the fenced store and the applications, all of them the real ones, every host
+ * with faults of its own to come. Records the history, and ends the run at the first thing that is wrong.
+ */
+
+import { SimWorld } from '@holdfast/runtime/sim';
+import type { HistoryEventBody } from '../history/history.ts';
+import { HistoryRecorder } from '../history/recorder.ts';
+import { Application } from './application.ts';
+import { ConsensusInvariants } from './invariants/consensus.ts';
+import { LockInvariants } from './invariants/locks.ts';
+import type { Violation } from './invariants/violation.ts';
+import { STORE_HOST, serverHost, serverIds, type Scenario } from './scenario.ts';
+import { clientAddress, ServerHost } from './server-host.ts';
+import { StoreHost } from './store-host.ts';
+
+/** What a service manager waits before it starts a failed process again. */
+const RESTART_AFTER_MS = 500;
+
+export class Cluster {
+  readonly scenario: Scenario;
+  readonly world: SimWorld;
+  readonly recorder = new HistoryRecorder();
+  readonly consensus: ConsensusInvariants;
+  readonly locks: LockInvariants;
+  readonly servers: ReadonlyMap<string, ServerHost>;
+  readonly applications: ReadonlyMap<string, Application>;
+  readonly store: StoreHost;
+  #violation: Violation | undefined;
+  #running = true;
+
+  constructor(scenario: Scenario) {
+    this.scenario = scenario;
+    const { seed, servers, clients, locks, network, disk } = scenario;
+    const world = new SimWorld({ seed });
+    this.world = world;
+    world.network.setLatency(network);
+    const report = (name: string, message: string): void => this.fail(name, message);
+    this.consensus = new ConsensusInvariants(serverIds(scenario), report);
+    this.locks = new LockInvariants(report, (event) => this.#record('ensemble', event));
+    const latency = { durable: disk };
+    this.servers = new Map(
+      serverIds({ servers }).map((id) => {
+        const host = world.host(serverHost(id));
+        host.disk.setLatency(latency);
+        return [host.name, new ServerHost(id, host, scenario, this.#watch(id))] as const;
+      }),
+    );
+    const storeHost = world.host(STORE_HOST);
+    storeHost.disk.setLatency(latency);
+    this.store = new StoreHost(
+      storeHost,
+      (event) => this.#record(STORE_HOST, event),
+      (error) => this.#unexpected(STORE_HOST, error),
+    );
+    const applicationWorld = {
+      servers: serverIds(scenario).map(clientAddress),
+      locks,
+      recorder: this.recorder,
+      nowMs: () => world.nowMs,
+      random: (name: string) => world.random(name),
+      running: () => this.#running,
+      believed: this.locks.believed.bind(this.locks),
+      unexpected: (who: string, error: unknown) => this.#unexpected(who, error),
+    };
+    this.applications = new Map(
+      clients.map((plan) => [plan.name, new Application(plan, world.host(plan.name), applicationWorld)] as const),
+    );
+  }
+
+  get violation(): Violation | undefined {
+    return this.#violation;
+  }
+
+  start(): void {
+    for (const server of this.servers.values()) server.start();
+    this.store.boot();
+    for (const application of this.applications.values()) application.boot();
+  }
+
+  /** Applications end what they are at and begin nothing new. */
+  stopApplications(): void {
+    this.#running = false;
+    this.#record('harness', { type: 'phase', phase: 'quiet' });
+  }
+
+  fail(name: string, message: string): void {
+    this.#violation ??= { name, message };
+  }
+
+  note(event: HistoryEventBody): void {
+    this.#record('harness', event);
+  }
+
+  /** Lets time pass until the condition, or something is wrong. False when the time is over first. */
+  async runUntil(condition: () => boolean, maxMs: number): Promise<boolean> {
+    const endMs = this.world.nowMs + maxMs;
+    const done = (): boolean => this.#violation !== undefined || this.world.nowMs >= endMs || condition();
+    // Something happens at every moment of a living system, if only heartbeats.
+    this.world.after(maxMs, () => {});
+    await this.world.run({ until: done, maxMs: maxMs + 1 });
+    return this.#violation === undefined && condition();
+  }
+
+  #watch(id: number): ConstructorParameters<typeof ServerHost>[3] {
+    const { consensus, locks } = this;
+    return {
+      observer: {
+        opened: (durable) => consensus.opened(id, durable),
+        stepped: (effects, status) => consensus.stepped(id, effects, status),
+        persisted: (seq) => consensus.persisted(id, seq),
+        sending: (to, message) => consensus.sending(id, to, message),
+        applied: (entry, outputs, state) => {
+          consensus.applied(id, entry);
+          locks.applied(id, entry, outputs, state);
+        },
+      },
+      down: () => consensus.down(id),
+      restartLater: (boot) => void this.world.after(RESTART_AFTER_MS, boot),
+      unexpected: (error) => this.#unexpected(serverHost(id), error),
+    };
+  }
+
+  #unexpected(who: string, error: unknown): void {
+    const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.fail('no-unexpected-error', `${who}: ${what}`);
+  }
+
+  #record(process: string, event: HistoryEventBody): void {
+    this.recorder.record({ timeMs: this.world.nowMs, process, ...event });
+  }
+}

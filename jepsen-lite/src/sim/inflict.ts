@@ -1,0 +1,218 @@
+/**
+ * Carries out a scenario's faults on a cluster: each begins and ends at its time, whatever others do meanwhile. What two faults both
+ * hold (a link cut, a host paused) comes back when the last of them ends.
+ */
+
+import type { Cluster } from './cluster.ts';
+import { STORE_HOST, type Fault, type Scenario } from './scenario.ts';
+
+const PLENTY_OF_BYTES = 2 ** 45;
+/** A log with fewer bytes in use has no older part. */
+const MIN_LOG_BYTES = 4_096;
+
+export class Inflictor {
+  readonly #cluster: Cluster;
+  /** How many faults hold each link cut, and each host paused. */
+  readonly #held = new Map<string, number>();
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+  }
+
+  /** Times count from now. */
+  schedule(faults: Scenario['faults']): void {
+    const { world } = this.#cluster;
+    for (const fault of faults) {
+      world.after(fault.atMs, () => {
+        this.#note(fault, 'begin');
+        this.#begin(fault);
+        if (!('forMs' in fault)) this.#note(fault, 'end');
+      });
+      if ('forMs' in fault) {
+        world.after(fault.atMs + fault.forMs, () => {
+          this.#end(fault);
+          this.#note(fault, 'end');
+        });
+      }
+    }
+  }
+
+  /** Ends whatever is left, and starts every process that can start. */
+  heal(): void {
+    const { world, servers, applications } = this.#cluster;
+    this.#held.clear();
+    world.network.heal();
+    world.network.setLatency(this.#cluster.scenario.network);
+    for (const name of [...servers.keys(), ...applications.keys(), STORE_HOST]) {
+      const host = world.host(name);
+      host.disk.setFreeBytes(PLENTY_OF_BYTES);
+      host.disk.setLatency({ durable: this.#cluster.scenario.disk });
+      if (host.state === 'paused') host.resume();
+      host.setClockRate(1);
+      this.#start(name);
+    }
+  }
+
+  #begin(fault: Fault): void {
+    const { world, servers } = this.#cluster;
+    switch (fault.kind) {
+      case 'crash':
+        for (const name of fault.hosts) this.#down(name, () => world.host(name).crash({ tear: fault.tear }));
+        return;
+      case 'kill':
+        for (const name of fault.hosts) this.#down(name, () => world.host(name).kill());
+        return;
+      case 'stop':
+        servers.get(fault.host)?.stop(() => {});
+        return;
+      case 'pause':
+        this.#hold(`pause ${fault.host}`, () => {
+          if (world.host(fault.host).state === 'up') world.host(fault.host).pause();
+        });
+        return;
+      case 'partition':
+        for (const [from, to] of linksAcross(fault.groups)) this.#cut(from, to);
+        return;
+      case 'cut':
+        this.#cut(fault.from, fault.to);
+        return;
+      case 'slow-network':
+        world.network.setLatency(fault.latency);
+        return;
+      case 'slow-disk':
+        world.host(fault.host).disk.setLatency({ durable: fault.latency });
+        return;
+      case 'disk-error':
+        this.#expectDiskTrouble(fault.host);
+        world.host(fault.host).disk.failNext(fault.operation, 'IO');
+        return;
+      case 'full-disk':
+        this.#expectDiskTrouble(fault.host);
+        world.host(fault.host).disk.setFreeBytes(0);
+        return;
+      case 'bit-flip':
+        this.#flip(fault);
+        return;
+      case 'wall-jump':
+        world.host(fault.host).jumpWall(fault.byMs);
+        return;
+      case 'clock-rate':
+        world.host(fault.host).setClockRate(fault.rate);
+    }
+  }
+
+  #end(fault: Fault): void {
+    const { world, scenario } = this.#cluster;
+    switch (fault.kind) {
+      case 'crash':
+      case 'kill':
+        for (const name of fault.hosts) this.#start(name);
+        return;
+      case 'stop':
+      case 'disk-error':
+        this.#start(fault.host);
+        return;
+      case 'full-disk':
+        world.host(fault.host).disk.setFreeBytes(PLENTY_OF_BYTES);
+        this.#start(fault.host);
+        return;
+      case 'pause':
+        this.#letGo(`pause ${fault.host}`, () => {
+          if (world.host(fault.host).state === 'paused') world.host(fault.host).resume();
+        });
+        return;
+      case 'partition':
+        for (const [from, to] of linksAcross(fault.groups)) this.#uncut(from, to);
+        return;
+      case 'cut':
+        this.#uncut(fault.from, fault.to);
+        return;
+      case 'slow-network':
+        world.network.setLatency(scenario.network);
+        return;
+      case 'slow-disk':
+        world.host(fault.host).disk.setLatency({ durable: scenario.disk });
+        return;
+      case 'clock-rate':
+        world.host(fault.host).setClockRate(1);
+        return;
+      case 'bit-flip':
+      case 'wall-jump':
+    }
+  }
+
+  #down(name: string, how: () => void): void {
+    const { world, servers, applications } = this.#cluster;
+    if (world.host(name).state === 'down') return;
+    how();
+    servers.get(name)?.died();
+    applications.get(name)?.died();
+  }
+
+  #start(name: string): void {
+    const { world, servers, applications, store } = this.#cluster;
+    if (world.host(name).state !== 'down') return;
+    if (name === STORE_HOST) store.boot();
+    servers.get(name)?.boot();
+    applications.get(name)?.boot();
+  }
+
+  #cut(from: string, to: string): void {
+    this.#hold(`cut ${from}>${to}`, () => this.#cluster.world.network.cut(from, to));
+  }
+
+  #uncut(from: string, to: string): void {
+    this.#letGo(`cut ${from}>${to}`, () => this.#cluster.world.network.heal(from, to));
+  }
+
+  #hold(what: string, begin: () => void): void {
+    this.#held.set(what, (this.#held.get(what) ?? 0) + 1);
+    begin();
+  }
+
+  #letGo(what: string, end: () => void): void {
+    const held = this.#held.get(what);
+    // Healed in between.
+    if (held === undefined) return;
+    if (held > 1) {
+      this.#held.set(what, held - 1);
+      return;
+    }
+    this.#held.delete(what);
+    end();
+  }
+
+  #expectDiskTrouble(name: string): void {
+    const server = this.#cluster.servers.get(name);
+    if (server !== undefined) server.diskFaulted = true;
+  }
+
+  /** In the older part of the oldest segment, with written frames behind it: never in what could be taken for a torn last write. */
+  #flip({ host: name, at, bit }: Extract<Fault, { kind: 'bit-flip' }>): void {
+    const server = this.#cluster.servers.get(name);
+    const { disk } = this.#cluster.world.host(name);
+    const segment = disk
+      .durableFiles()
+      .filter((path) => path.includes('/group-0/'))
+      .toSorted()[0];
+    if (server === undefined || segment === undefined) return;
+    const bytes = disk.durableBytes(segment);
+    const used = bytes === undefined ? 0 : bytes.findLastIndex((byte) => byte !== 0) + 1;
+    if (used < MIN_LOG_BYTES) return;
+    server.bitFlipped = true;
+    disk.flipBit(segment, Math.floor(at * (used / 2)), bit);
+  }
+
+  #note(fault: Fault, phase: 'begin' | 'end'): void {
+    this.#cluster.note({ type: 'fault', fault: fault.kind, phase });
+  }
+}
+
+function* linksAcross(groups: readonly (readonly string[])[]): Iterable<[string, string]> {
+  for (const [number, group] of groups.entries()) {
+    for (const [other, names] of groups.entries()) {
+      if (number === other) continue;
+      for (const from of group) for (const to of names) yield [from, to];
+    }
+  }
+}

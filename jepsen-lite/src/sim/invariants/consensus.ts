@@ -1,0 +1,248 @@
+/**
+ * Raft's own promises, looked at after every step of every server: election safety, leader append-only, log matching, leader
+ * completeness, state-machine safety; term, vote, commit index and applied index that never fall, restarts included; nothing revealed
+ * before it is durable; nothing committed that is not durable on a majority; everything durable found again.
+ */
+
+import { crc32 } from 'node:zlib';
+import type { DurableState, Effect, Entry, Message, ServerId, WriteSeq } from '@holdfast/raft';
+import { imageOf, ServerLog, type Persist } from './server-log.ts';
+import type { Report } from './violation.ts';
+
+/** What `stepped` tells of a core. */
+export interface CoreView {
+  readonly role: string;
+  readonly term: number;
+  readonly votedFor: number;
+  readonly commitIndex: number;
+  readonly lastIndex: number;
+}
+
+interface Seen {
+  /** What the entry holds, whoever has it. */
+  readonly content: number;
+  readonly previousTerm: number;
+}
+
+class Server {
+  readonly log = new ServerLog();
+  boots = 0;
+  role = 'down';
+  term = 0;
+  votedFor = 0;
+  commit = 0;
+  applied = 0;
+}
+
+/** Terms stay far below 2^20 in a run. */
+const keyOf = (index: number, term: number): number => index * 2 ** 20 + term;
+
+export class ConsensusInvariants {
+  readonly #servers: ReadonlyMap<number, Server>;
+  readonly #report: Report;
+  readonly #leaders = new Map<number, string>();
+  readonly #entries = new Map<number, Seen>();
+  /** Terms of the committed entries, by index. */
+  readonly #committed: number[] = [0];
+  elections = 0;
+
+  constructor(servers: readonly number[], report: Report) {
+    this.#servers = new Map(servers.map((id) => [id, new Server()]));
+    this.#report = report;
+  }
+
+  get committedEntries(): number {
+    return this.#committed.length - 1;
+  }
+
+  opened(id: number, durable: DurableState): void {
+    const server = this.#server(id);
+    const found = imageOf(durable);
+    const expected = server.log.opened(found);
+    if (expected !== undefined) {
+      this.#report(
+        'durable-is-found-again',
+        `server ${id} starts with ${found.toString()}; durable was at least ${expected}`,
+      );
+    }
+    Object.assign(server, { role: 'follower', term: found.term, votedFor: found.votedFor, commit: 0, applied: 0 });
+    server.boots += 1;
+  }
+
+  stepped(id: number, effects: readonly Effect[], core: CoreView): void {
+    const server = this.#server(id);
+    for (const effect of effects) if (effect.type === 'persist') this.#persist(id, server, effect, core);
+    if (core.lastIndex !== server.log.memory.lastIndex) {
+      this.#report('every-change-of-the-log-is-written', `server ${id} has ${core.lastIndex} entries in memory alone`);
+    }
+    this.#checkMonotone(id, server, core);
+    if (core.role === 'leader' && (server.role !== 'leader' || server.term !== core.term))
+      this.#elected(id, server, core);
+    server.role = core.role;
+    server.term = core.term;
+    server.votedFor = core.votedFor;
+    this.#advanceCommit(id, server, core.commitIndex);
+  }
+
+  persisted(id: number, seq: WriteSeq): void {
+    this.#server(id).log.persisted(seq);
+  }
+
+  sending(id: number, to: ServerId, message: Message): void {
+    // A pre-vote reveals nothing: it asks about a term that nobody has.
+    if (message.type === 'pre-vote' || message.type === 'pre-vote-response') return;
+    const { durable } = this.#server(id).log;
+    const before = (condition: boolean, what: string): void => {
+      if (!condition)
+        this.#report(
+          'nothing-is-revealed-before-it-is-durable',
+          `server ${id} reveals ${what} (${durable.toString()})`,
+        );
+    };
+    before(durable.term >= message.term, `term ${message.term} in a ${message.type}`);
+    if (durable.term !== message.term) return;
+    if (message.type === 'vote') before(durable.votedFor === id, `its candidacy in term ${message.term}`);
+    if (message.type === 'vote-response' && message.granted) {
+      before(durable.votedFor === to, `a vote for ${to} in term ${message.term}`);
+    }
+    if (message.type === 'append-response' && message.accepted) {
+      before(durable.lastIndex >= message.index, `entries up to ${message.index}`);
+    }
+  }
+
+  applied(id: number, entry: Entry): void {
+    const server = this.#server(id);
+    if (entry.index !== server.applied + 1) {
+      this.#report('entries-are-applied-in-order', `server ${id} applies ${entry.index} after ${server.applied}`);
+    }
+    if (this.#committed[entry.index] !== entry.term || this.#contentOf(entry.index, entry.term) !== contentOf(entry)) {
+      this.#report(
+        'state-machine-safety',
+        `server ${id} applies entry ${entry.index} of term ${entry.term}, which is not the committed one`,
+      );
+    }
+    server.applied = entry.index;
+  }
+
+  down(id: number): void {
+    this.#server(id).role = 'down';
+  }
+
+  #server(id: number): Server {
+    const server = this.#servers.get(id);
+    if (server === undefined) throw new TypeError(`there is no server ${id}`);
+    return server;
+  }
+
+  #persist(id: number, server: Server, persist: Persist, core: CoreView): void {
+    const { truncateFrom } = persist;
+    if (truncateFrom !== undefined) this.#checkTruncation(id, server, truncateFrom, core);
+    let previousTerm = server.log.memory.terms[(truncateFrom ?? Infinity) - 1] ?? server.log.memory.terms.at(-1) ?? 0;
+    for (const entry of persist.entries) {
+      const key = keyOf(entry.index, entry.term);
+      const seen = this.#entries.get(key);
+      const content = contentOf(entry);
+      if (seen === undefined) this.#entries.set(key, { content, previousTerm });
+      else if (seen.content !== content || seen.previousTerm !== previousTerm) {
+        this.#report(
+          'log-matching',
+          `entry ${entry.index} of term ${entry.term} at server ${id} is not that of another server, or follows another entry`,
+        );
+      }
+      previousTerm = entry.term;
+    }
+    server.log.write(persist);
+  }
+
+  #checkTruncation(id: number, server: Server, from: number, core: CoreView): void {
+    const { terms, lastIndex } = server.log.memory;
+    // One that steps down may follow the next leader within the same step.
+    if (server.role === 'leader' && core.role === 'leader') {
+      this.#report('leader-append-only', `server ${id}, which leads term ${server.term}, removes entries from ${from}`);
+    }
+    for (let index = from; index <= Math.min(lastIndex, this.committedEntries); index += 1) {
+      if (terms[index] === this.#committed[index]) {
+        this.#report(
+          'committed-entries-stay',
+          `server ${id} removes the committed entry ${index} of term ${terms[index]}`,
+        );
+        return;
+      }
+    }
+  }
+
+  #checkMonotone(id: number, server: Server, core: CoreView): void {
+    if (core.term < server.term)
+      this.#report('the-term-never-falls', `server ${id}: ${server.term}, then ${core.term}`);
+    if (core.term === server.term && server.votedFor !== 0 && core.votedFor !== server.votedFor) {
+      this.#report(
+        'one-vote-a-term',
+        `server ${id} votes for ${core.votedFor} after ${server.votedFor} in term ${core.term}`,
+      );
+    }
+    if (core.commitIndex < server.commit) {
+      this.#report('the-commit-index-never-falls', `server ${id}: ${server.commit}, then ${core.commitIndex}`);
+    }
+  }
+
+  #elected(id: number, server: Server, core: CoreView): void {
+    this.elections += 1;
+    const who = `${id}, boot ${server.boots}`;
+    const other = this.#leaders.get(core.term);
+    if (other !== undefined && other !== who) {
+      this.#report('election-safety', `servers ${other} and ${who} both lead term ${core.term}`);
+    }
+    this.#leaders.set(core.term, who);
+    const { terms } = server.log.memory;
+    for (let index = this.committedEntries; index > 0; index -= 1) {
+      if (terms[index] === this.#committed[index]) continue;
+      this.#report(
+        'leader-completeness',
+        `server ${id} leads term ${core.term} without the committed entry ${index} of term ${this.#committed[index]}`,
+      );
+      return;
+    }
+  }
+
+  #advanceCommit(id: number, server: Server, commitIndex: number): void {
+    const { terms } = server.log.memory;
+    for (let index = server.commit + 1; index <= commitIndex; index += 1) {
+      const term = terms[index];
+      if (term === undefined) {
+        this.#report(
+          'committed-entries-exist',
+          `server ${id} commits ${index} and has only ${terms.length - 1} entries`,
+        );
+        return;
+      }
+      if (index > this.committedEntries) {
+        this.#checkMajority(id, index, term);
+        this.#committed.push(term);
+      } else if (this.#committed[index] !== term) {
+        this.#report(
+          'state-machine-safety',
+          `server ${id} commits entry ${index} of term ${term}; committed is the one of term ${this.#committed[index]}`,
+        );
+      }
+    }
+    server.commit = commitIndex;
+  }
+
+  #checkMajority(id: number, index: number, term: number): void {
+    const holders = [...this.#servers.values()].filter(({ log }) => log.durable.terms[index] === term).length;
+    if (holders * 2 <= this.#servers.size) {
+      this.#report(
+        'committed-is-durable-on-a-majority',
+        `server ${id} commits entry ${index} of term ${term}, which ${holders} of ${this.#servers.size} servers have on disk`,
+      );
+    }
+  }
+
+  #contentOf(index: number, term: number): number | undefined {
+    return this.#entries.get(keyOf(index, term))?.content;
+  }
+}
+
+function contentOf({ type, data }: Entry): number {
+  return crc32(data, type);
+}

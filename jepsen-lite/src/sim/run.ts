@@ -1,0 +1,149 @@
+/**
+ * Runs one scenario to its end and judges it: faults under load, then everything heals and must work again within a bound, then
+ * everybody stops and nothing may be left behind. The first violation ends it. The same scenario gives the same run.
+ */
+
+import type { StateMachine } from '@holdfast/state';
+import { Cluster } from './cluster.ts';
+import { drawScenario, type DrawOptions } from './draw.ts';
+import { Inflictor } from './inflict.ts';
+import type { Violation } from './invariants/violation.ts';
+import type { Scenario } from './scenario.ts';
+import type { HistoryEvent } from '../history/history.ts';
+
+/** On the healed cluster, until everybody has had the lock again: sessions that were cut off have to expire first. */
+const RECOVERY_MS = 60_000;
+/** After the applications were asked to stop. */
+const QUIET_MS = 60_000;
+/** Critical sections of each application that prove that it works again. */
+const ROUNDS_AFTER_HEAL = 2;
+
+export interface SeedResult {
+  readonly seed: number;
+  readonly passed: boolean;
+  readonly failure?: Violation;
+  readonly scenario: Scenario;
+  readonly simulatedMs: number;
+  readonly traceHash: string;
+  /** Commands of clients that were applied. */
+  readonly commands: ReadonlyMap<string, number>;
+  readonly repeatedAnswers: number;
+  readonly elections: number;
+  readonly entries: number;
+  readonly history: readonly HistoryEvent[];
+}
+
+export async function runSeed(seed: number, options: DrawOptions = {}): Promise<SeedResult> {
+  return await runScenario(drawScenario(seed, options));
+}
+
+export async function runScenario(scenario: Scenario): Promise<SeedResult> {
+  const cluster = new Cluster(scenario);
+  try {
+    await live(cluster);
+  } catch (error) {
+    // A callback of the system threw, or a promise of it was rejected and nobody handled it.
+    cluster.fail('no-unexpected-error', error instanceof Error ? (error.stack ?? error.message) : String(error));
+  }
+  const { violation, world, locks, consensus, recorder } = cluster;
+  return {
+    seed: scenario.seed,
+    passed: violation === undefined,
+    ...(violation === undefined ? {} : { failure: violation }),
+    scenario,
+    simulatedMs: world.nowMs,
+    traceHash: world.traceHash,
+    commands: locks.commands,
+    repeatedAnswers: locks.repeatedAnswers,
+    elections: consensus.elections,
+    entries: locks.appliedEntries,
+    history: recorder.events,
+  };
+}
+
+async function live(cluster: Cluster): Promise<void> {
+  const { scenario } = cluster;
+  const inflictor = new Inflictor(cluster);
+  cluster.start();
+  cluster.note({ type: 'phase', phase: 'faults' });
+  inflictor.schedule(scenario.faults);
+  await cluster.runUntil(() => false, scenario.durationMs);
+  if (cluster.violation !== undefined) return;
+  inflictor.heal();
+  cluster.note({ type: 'phase', phase: 'healed' });
+  await recover(cluster);
+  if (cluster.violation !== undefined) return;
+  cluster.stopApplications();
+  await fallQuiet(cluster);
+}
+
+async function recover(cluster: Cluster): Promise<void> {
+  const before = new Map([...cluster.applications].map(([name, { rounds }]) => [name, rounds]));
+  const works = (): boolean =>
+    [...cluster.applications].every(([name, { rounds }]) => rounds >= (before.get(name) ?? 0) + ROUNDS_AFTER_HEAL);
+  if (await cluster.runUntil(works, RECOVERY_MS)) return;
+  cluster.fail(
+    'the-healed-cluster-works',
+    `${RECOVERY_MS} ms after the last fault some applications have not had their locks again: ${describe(cluster)}`,
+  );
+}
+
+async function fallQuiet(cluster: Cluster): Promise<void> {
+  const { applications, locks } = cluster;
+  const silent = (): boolean => [...applications.values()].every((application) => application.idle);
+  if (!(await cluster.runUntil(silent, QUIET_MS))) {
+    cluster.fail('every-call-ends', `calls are open ${QUIET_MS} ms after everybody was to stop: ${describe(cluster)}`);
+    return;
+  }
+  const left = (): boolean => locks.livingSessions > 0 || locks.queues.size > 0;
+  if (!(await cluster.runUntil(() => !left(), QUIET_MS))) {
+    const queues = JSON.stringify([...locks.queues]);
+    cluster.fail('nothing-is-left-behind', `${locks.livingSessions} sessions and the queues ${queues} are still there`);
+    return;
+  }
+  const machines = (): StateMachine[] => [...cluster.servers.values()].flatMap(({ server }) => server?.state ?? []);
+  const level = (): boolean =>
+    machines().length > scenarioMajority(cluster) && new Set(machines().map((state) => state.appliedIndex)).size === 1;
+  if (!(await cluster.runUntil(level, QUIET_MS))) {
+    cluster.fail('servers-catch-up', `not all servers have applied the same entries: ${describe(cluster)}`);
+    return;
+  }
+  const [first, ...others] = machines().map(contents);
+  if (others.some((other) => other !== first)) {
+    cluster.fail(
+      'equal-states',
+      `servers that applied the same entries answer differently: ${[first, ...others].join(' | ')}`,
+    );
+  }
+}
+
+function scenarioMajority({ scenario }: Cluster): number {
+  return Math.floor(scenario.servers / 2);
+}
+
+/** Everything that queries show, as text. */
+function contents(state: StateMachine): string {
+  const nodes: unknown[] = [];
+  const visit = (path: string): void => {
+    const node = state.query({ type: 'get', path });
+    nodes.push([path, node]);
+    const listing = state.query({ type: 'children', path });
+    if (listing.type !== 'children') return;
+    for (const name of listing.names) visit(path === '/' ? `/${name}` : `${path}/${name}`);
+  };
+  visit('/');
+  const limit = 1_000;
+  const locks = state.query({ type: 'locks', prefix: '', after: '', limit });
+  const sessions = state.query({ type: 'sessions', after: 0, limit });
+  return JSON.stringify([state.appliedIndex, state.fold, state.counts, locks, sessions, nodes]);
+}
+
+function describe(cluster: Cluster): string {
+  const servers = [...cluster.servers].map(([name, { host, server, damaged }]) => {
+    const status = server?.status;
+    const what = damaged ? 'damaged' : host.state;
+    return `${name} ${what}${status === undefined ? '' : ` ${status.role} of term ${status.term}, applied ${status.appliedIndex}`}`;
+  });
+  const applications = [...cluster.applications.values()].map((application) => application.describe());
+  return [...servers, ...applications].join('; ');
+}

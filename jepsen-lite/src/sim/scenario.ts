@@ -1,0 +1,84 @@
+/**
+ * One simulated run as data: who takes part, on which machines and links, what goes wrong and when. A seed draws one (draw.ts); a
+ * failing one is shrunk by leaving parts out; a saved one is replayed exactly. Nothing in a run is decided anywhere else.
+ */
+
+/** How long something takes, drawn anew each time. */
+interface Delay {
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
+export interface ClientPlan {
+  /** Its host: c1, c2, … */
+  readonly name: string;
+  readonly sessionTimeoutMs: number;
+  /** Tasks that share its session. */
+  readonly workers: number;
+}
+
+export interface Tuning {
+  readonly heartbeatMs: number;
+  readonly electionTimeoutMs: number;
+  readonly segmentBytes: number;
+}
+
+interface Timed {
+  readonly atMs: number;
+}
+
+interface Lasting extends Timed {
+  readonly forMs: number;
+}
+
+type Tear = 'none' | 'all' | 'random';
+
+/** `host`s are servers (s1 …), clients (c1 …) and the store (kv). What cannot strike when its time comes (a crash of a dead host) does nothing. */
+export type Fault =
+  /** Power failure of the machines, together; each starts again after `forMs`. */
+  | (Lasting & { readonly kind: 'crash'; readonly hosts: readonly string[]; readonly tear: Tear })
+  /** SIGKILL: the disk cache survives. */
+  | (Lasting & { readonly kind: 'kill'; readonly hosts: readonly string[] })
+  /** SIGTERM: hands over, closes, starts again after `forMs`. */
+  | (Lasting & { readonly kind: 'stop'; readonly host: string })
+  | (Lasting & { readonly kind: 'pause'; readonly host: string })
+  /** No host reaches one of another group. */
+  | (Lasting & { readonly kind: 'partition'; readonly groups: readonly (readonly string[])[] })
+  /** One way. */
+  | (Lasting & { readonly kind: 'cut'; readonly from: string; readonly to: string })
+  | (Lasting & { readonly kind: 'slow-network'; readonly latency: Delay })
+  | (Lasting & { readonly kind: 'slow-disk'; readonly host: string; readonly latency: Delay })
+  /** The next operation of that kind fails; the process dies of it and starts again after `forMs`. */
+  | (Lasting & { readonly kind: 'disk-error'; readonly host: string; readonly operation: 'append' | 'sync' })
+  | (Lasting & { readonly kind: 'full-disk'; readonly host: string })
+  /** A bit in the older part of a server's log; found at the next start, which the server refuses for good. */
+  | (Timed & { readonly kind: 'bit-flip'; readonly host: string; readonly at: number; readonly bit: number })
+  | (Timed & { readonly kind: 'wall-jump'; readonly host: string; readonly byMs: number })
+  | (Lasting & { readonly kind: 'clock-rate'; readonly host: string; readonly rate: number });
+
+export type FaultKind = Fault['kind'];
+
+export interface Scenario {
+  readonly version: 1;
+  /** Of everything that the schedule does not fix: latencies, the programs' own randomness, what applications do next. */
+  readonly seed: number;
+  readonly servers: 3 | 5;
+  readonly clients: readonly ClientPlan[];
+  readonly locks: number;
+  readonly tuning: Tuning;
+  readonly network: Delay;
+  readonly disk: Delay;
+  /** Faults strike from the beginning of the load until here; then everything heals. */
+  readonly durationMs: number;
+  readonly faults: readonly Fault[];
+}
+
+export const STORE_HOST = 'kv';
+
+export function serverHost(id: number): string {
+  return `s${id}`;
+}
+
+export function serverIds(scenario: Pick<Scenario, 'servers'>): number[] {
+  return Array.from({ length: scenario.servers }, (_, n) => n + 1);
+}

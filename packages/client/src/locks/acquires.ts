@@ -91,7 +91,9 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     held.markLost('released');
     const { lock, acquireIndex } = held;
     try {
-      await callCommand(this.#session, { type: 'release', lock, acquireIndex }, `release "${lock}"`);
+      await callCommand(this.#session, { type: 'release', lock, acquireIndex }, `release "${lock}"`, {
+        mustBeSent: true,
+      });
     } catch (error) {
       throw lossFrom(error, lock);
     }

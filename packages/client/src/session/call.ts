@@ -22,12 +22,17 @@ export interface CallOptions {
 type Resolve<T> = (value: T) => void;
 type Reject = (reason: unknown) => void;
 
+export interface CommandOptions extends CallOptions {
+  /** It gives something back: when nobody waits for the answer any more it is sent all the same, whenever that can be. @default false */
+  readonly mustBeSent?: boolean;
+}
+
 /** Resolves with the answer; rejects with what an answer `error` stands for. */
 export function callCommand(
   session: Session,
   command: Command,
   what: string,
-  options: CallOptions = {},
+  options: CommandOptions = {},
 ): Promise<Reply> {
   return new Promise((resolve, reject) => new CommandCall(session, command, what, options, resolve, reject).start());
 }
@@ -45,6 +50,7 @@ export function callQuery(
 class CommandCall extends Request implements Limited {
   readonly #session: Session;
   readonly #what: string;
+  readonly #mustBeSent: boolean;
   readonly #resolve: Resolve<Reply>;
   readonly #reject: Reject;
   readonly #settlement: Settlement;
@@ -54,13 +60,14 @@ class CommandCall extends Request implements Limited {
     session: Session,
     command: Command,
     what: string,
-    options: CallOptions,
+    options: CommandOptions,
     resolve: Resolve<Reply>,
     reject: Reject,
   ) {
     super(command);
     this.#session = session;
     this.#what = what;
+    this.#mustBeSent = options.mustBeSent ?? false;
     this.#resolve = resolve;
     this.#reject = reject;
     this.expiresAtMs = session.limitAtMs(options.timeoutMs);
@@ -68,7 +75,7 @@ class CommandCall extends Request implements Limited {
   }
 
   start(): void {
-    this.#settlement.start(this.#reject, () => this.#session.submit(this));
+    this.#settlement.start(this.#reject, () => this.#session.submit(this, this.#mustBeSent));
   }
 
   answered(reply: Reply): void {
@@ -82,13 +89,16 @@ class CommandCall extends Request implements Limited {
   }
 
   expire(): void {
-    this.#giveUp((sent) => new TimeoutError(timeoutText(this.#what, this.#session, sent), { indeterminate: sent }));
+    const isSent = this.number !== 0;
+    this.#giveUp((mayTakeEffect) => {
+      return new TimeoutError(timeoutText(this.#what, this.#session, isSent), { indeterminate: mayTakeEffect });
+    });
   }
 
-  /** What was sent goes on to its answer, which nobody waits for. */
+  /** What was sent, or will be, goes on to its answer, which nobody waits for. */
   #giveUp(reason: (sent: boolean) => unknown): void {
     if (!this.#settlement.settle()) return;
-    this.#reject(reason(!this.#session.withdraw(this)));
+    this.#reject(reason(this.#mustBeSent || !this.#session.withdraw(this)));
   }
 }
 

@@ -117,9 +117,9 @@ export class Session implements LinkOwner {
   }
 
   /** @throws SessionExpiredError, OverloadedError */
-  submit(request: Request): void {
+  submit(request: Request, mustBeSent = false): void {
     this.#assertNotOver();
-    this.#requests.submit(request);
+    this.#requests.submit(request, mustBeSent);
   }
 
   /** For what gives back something that nobody owns: not counted against a limit, and without effect on a session that is over. */

@@ -183,6 +183,20 @@ describe('release', () => {
     expect(await world.rejection(held.release())).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
   });
 
+  it('is carried out when the ensemble is back, though its caller was told of the time-out', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect({ requestTimeoutMs: 1_000, maxQueuedRequests: 1 });
+    const held = await world.settled(client.lock('a').acquire());
+    for (const server of ensemble.servers) server.host.paused = true;
+    await world.until(() => client.state === 'suspended');
+    // Not even a full queue keeps it back.
+    const waiting = client.nodes.create('/n', undefined, { timeoutMs: 5_000 });
+    expect(await world.rejection(held.release())).toMatchObject({ code: 'TIMEOUT', indeterminate: true });
+    for (const server of ensemble.servers) server.host.paused = false;
+    await world.settled(waiting);
+    await world.until(() => ensemble.queue('a').length === 0);
+  });
+
   it('is what the end of an `await using` block does, without errors of its own', async () => {
     const { world, ensemble, connect } = await scenario();
     const client = await connect();

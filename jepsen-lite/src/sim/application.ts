@@ -51,6 +51,7 @@ export class Application {
   readonly #random: Random;
   #boots = 0;
   #client: Client | undefined;
+  readonly #open = new Map<number, Operation>();
   /** Critical sections that were completed. */
   rounds = 0;
   idle = true;
@@ -80,6 +81,8 @@ export class Application {
     this.#boots += 1;
     this.#client = undefined;
     this.idle = true;
+    for (const [call, operation] of this.#open) this.#record({ type: 'info', call, code: 'CRASHED', ...operation });
+    this.#open.clear();
   }
 
   /** Its session and what the SDK still does in the background. */
@@ -260,12 +263,15 @@ export class Application {
   async #call<O extends Operation>(operation: O, run: () => Promise<Ok[O['f']]>): Promise<boolean> {
     const call = this.#world.recorder.nextCall();
     this.#record({ type: 'invoke', call, ...operation });
+    this.#open.set(call, operation);
     try {
       const result = await run();
+      this.#open.delete(call);
       this.#record({ type: 'ok', call, ...operation, ...result } as HistoryEventBody);
       return true;
     } catch (error) {
       const failure = failureOf(error);
+      this.#open.delete(call);
       if (failure === undefined) throw error;
       this.#record({ ...failure, call, ...operation });
       return false;

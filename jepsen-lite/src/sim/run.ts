@@ -9,6 +9,8 @@ import { drawScenario, type DrawOptions } from './draw.ts';
 import { Inflictor } from './inflict.ts';
 import type { Violation } from './invariants/violation.ts';
 import type { Scenario } from './scenario.ts';
+import { checkHistory } from '../checkers/check.ts';
+import type { Verdict } from '../checkers/verdict.ts';
 import type { HistoryEvent } from '../history/history.ts';
 
 /** On the healed cluster, until everybody has had the lock again: sessions that were cut off have to expire first. */
@@ -31,6 +33,8 @@ export interface SeedResult {
   readonly elections: number;
   readonly entries: number;
   readonly history: readonly HistoryEvent[];
+  /** Empty when an invariant was broken before. */
+  readonly verdicts: readonly Verdict[];
 }
 
 export async function runSeed(seed: number, options: DrawOptions = {}): Promise<SeedResult> {
@@ -45,6 +49,8 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     // A callback of the system threw, or a promise of it was rejected and nobody handled it.
     cluster.fail('no-unexpected-error', error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
+  // A run that was cut short has calls without an end.
+  const verdicts = cluster.violation === undefined ? judge(cluster) : [];
   const { violation, world, locks, consensus, recorder } = cluster;
   return {
     seed: scenario.seed,
@@ -58,6 +64,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     elections: consensus.elections,
     entries: locks.appliedEntries,
     history: recorder.events,
+    verdicts,
   };
 }
 
@@ -75,6 +82,18 @@ async function live(cluster: Cluster): Promise<void> {
   if (cluster.violation !== undefined) return;
   cluster.stopApplications();
   await fallQuiet(cluster);
+}
+
+/** What only the whole history shows. A verdict of 'unknown' had nothing to judge: the sums over many seeds tell whether that is rare. */
+function judge(cluster: Cluster): readonly Verdict[] {
+  const verdicts = checkHistory(cluster.recorder.events);
+  const wrong = verdicts.find((verdict) => verdict.valid === false);
+  const [first] = wrong?.broken ?? [];
+  if (wrong !== undefined) {
+    const witness = first?.events.map((seq) => JSON.stringify(cluster.recorder.events[seq - 1])) ?? [];
+    cluster.fail(`history: ${wrong.checker}`, [first?.message, ...witness].join('\n  '));
+  }
+  return verdicts;
 }
 
 async function recover(cluster: Cluster): Promise<void> {

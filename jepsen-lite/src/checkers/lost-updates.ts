@@ -27,7 +27,7 @@ class RegisterWatch {
   /** By value: what may have been written until now. */
   readonly #written = new Map<string, InvokeOf<'put'>>();
   /** By number: what took effect, by the store's answer or by a read. */
-  readonly #effective = new Map<number, Known>();
+  readonly #effective = new Map<number, Known[]>();
 
   constructor(register: CountingRegister, findings: Findings<'updates' | 'reads' | 'unknown'>) {
     this.#name = `${register.bucket}/${register.key}`;
@@ -50,8 +50,9 @@ class RegisterWatch {
 
   #refused(event: CompletionOf<'put'>, value: string): void {
     this.#written.delete(value);
-    const effect = this.#effective.get(parseUpdate(value)?.number ?? 0);
-    if (effect?.value === value) {
+    const number = parseUpdate(value)?.number ?? 0;
+    const effect = this.#effective.get(number)?.find((known) => known.value === value);
+    if (effect !== undefined) {
       this.#findings.broken(`${this.#name}: the update "${value}" was refused, and took effect`, effect.event, event);
     }
   }
@@ -91,15 +92,18 @@ class RegisterWatch {
   }
 
   #took(update: Update, value: string, event: HistoryEvent, written?: HistoryEvent): void {
-    const twin = this.#effective.get(update.number);
-    if (twin === undefined) {
-      this.#effective.set(update.number, { number: update.number, value, event: written ?? event });
-    } else if (twin.value !== value) {
-      this.#findings.broken(
-        `${this.#name}: the updates "${twin.value}" and "${value}" were built on the same one; one of them is lost`,
-        twin.event,
-        event,
-      );
+    const effective = this.#effective.get(update.number) ?? [];
+    this.#effective.set(update.number, effective);
+    if (!effective.some((known) => known.value === value)) {
+      const twin = effective[0];
+      if (twin !== undefined) {
+        this.#findings.broken(
+          `${this.#name}: the updates "${twin.value}" and "${value}" were built on the same one; one of them is lost`,
+          twin.event,
+          event,
+        );
+      }
+      effective.push({ number: update.number, value, event: written ?? event });
     }
     if (update.number > this.#latest.number) this.#latest = { number: update.number, value, event };
   }

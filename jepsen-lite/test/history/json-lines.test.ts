@@ -1,0 +1,163 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { decodeHistory, encodeHistory, HistoryFormatError } from '../../src/history/json-lines.ts';
+import { RandomWorld } from '../support/random-world.ts';
+import { Story } from '../support/story.ts';
+
+function sample(): Story {
+  const story = new Story();
+  const held = story.acquire('accounts/42', 7);
+  story.believe(held);
+  story.release(held);
+  story.quiet();
+  return story;
+}
+
+/** The text of a proper history in which line `line` (from 1) is changed. */
+function withLine(line: number, change: (text: string) => string): string {
+  const lines = encodeHistory(sample().history).split('\n');
+  lines[line - 1] = change(lines[line - 1] ?? '');
+  return lines.join('\n');
+}
+
+function problem(text: string): { readonly line: number; readonly message: string } {
+  try {
+    decodeHistory(text);
+  } catch (error) {
+    if (error instanceof HistoryFormatError) return error;
+    throw error;
+  }
+  throw new Error('the history was read without complaint');
+}
+
+describe('a history on disk', () => {
+  it('is read as it was written, whatever happened in it', () => {
+    fc.assert(
+      fc.property(fc.integer(), fc.integer({ min: 0, max: 400 }), (seed, steps) => {
+        const history = new RandomWorld(seed, steps).run();
+        expect(decodeHistory(encodeHistory(history))).toEqual(history);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('keeps happenings that the random world does not have', () => {
+    const story = sample();
+    story.tell({ type: 'fault', fault: 'cut s1 from s2', phase: 'begin' }, 'nemesis');
+    story.tell({ type: 'session', event: 'closed', session: 7 });
+    expect(decodeHistory(encodeHistory(story.history))).toEqual(story.history);
+  });
+
+  it('of no events is a history, too', () => {
+    expect(decodeHistory(encodeHistory([]))).toEqual([]);
+  });
+});
+
+describe('a damaged history', () => {
+  it.each([
+    ['a line that is not JSON', withLine(3, (line) => line.slice(1)), 3, /not JSON/],
+    ['a line that is not an object', withLine(3, () => '[1]'), 3, /\[1\] is not an object/],
+    [
+      'a field of another type',
+      withLine(3, (line) => line.replace('"index":11', '"index":"11"')),
+      3,
+      /"index" of "enqueued" is "11", not a whole number/,
+    ],
+    [
+      'a number beyond 2^53',
+      withLine(3, (line) => line.replace('"index":11', '"index":9007199254740993')),
+      3,
+      /"index" of "enqueued"/,
+    ],
+    [
+      'a field that is missing',
+      withLine(5, (line) => line.replace('"token":11,', '')),
+      5,
+      /"ok acquire" lacks "token"/,
+    ],
+    [
+      'a field that nobody knows',
+      withLine(5, (line) => line.replace('{', '{"colour":1,')),
+      5,
+      /"ok acquire" has no field "colour"/,
+    ],
+    [
+      'a kind of event that nobody knows',
+      withLine(5, (line) => line.replace('"ok"', '"maybe"')),
+      5,
+      /no kind of event is called "maybe acquire"/,
+    ],
+    [
+      'a word that is not one of its field',
+      withLine(8, (line) => line.replace('released', 'dropped')),
+      8,
+      /"reason" of "removed" is "dropped", not one of "released"/,
+    ],
+    ['lines in another order', swapLines(4, 5), 5, /"seq" is 3 after 4; lines were moved or repeated/],
+    ['a line that is missing', withoutLine(6), 10, /the file has 8 events, and had 9; lines are missing/],
+  ])('with %s is refused, with its line', (_, text, line, message) => {
+    const found = problem(text);
+    expect(found.message).toMatch(message);
+    expect(found.line).toBe(line);
+  });
+
+  it('that was cut within a line says so', () => {
+    const text = encodeHistory(sample().history);
+    expect(problem(text.slice(0, -3)).message).toMatch(/line 11: the file ends within a line; it was cut/);
+  });
+
+  it('that was cut between lines says so', () => {
+    const lines = encodeHistory(sample().history).split('\n');
+    expect(problem(`${lines.slice(0, 4).join('\n')}\n`)).toMatchObject({
+      line: 4,
+      message: expect.stringMatching(/the last line, which gives the number of events, is missing/),
+    });
+    expect(problem(`${lines[0] ?? ''}\n`).message).toMatch(/is missing; the file was cut/);
+  });
+
+  it('is refused whichever byte was altered, or is a history still', () => {
+    const text = encodeHistory(sample().history);
+    fc.assert(
+      fc.property(fc.nat({ max: text.length - 1 }), fc.string({ minLength: 0, maxLength: 2 }), (position, instead) => {
+        const damaged = text.slice(0, position) + instead + text.slice(position + 1);
+        try {
+          const events = decodeHistory(damaged);
+          expect(decodeHistory(encodeHistory(events))).toEqual(events);
+        } catch (error) {
+          expect(error).toBeInstanceOf(HistoryFormatError);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('a file that is no history', () => {
+  it('is refused in its first line', () => {
+    expect(problem('{"hello":1}\n')).toMatchObject({ line: 1, message: expect.stringMatching(/not a history/) });
+    expect(problem('').message).toMatch(/line 1/);
+  });
+
+  it('of another version says which one is read', () => {
+    const text = withLine(1, (line) => line.replace('"version":1', '"version":2'));
+    expect(problem(text).message).toBe(
+      'history, line 1: the history has version 2, this program reads 1; use the one that recorded it',
+    );
+  });
+});
+
+function swapLines(one: number, other: number): string {
+  const lines = encodeHistory(sample().history).split('\n');
+  const first = lines[one - 1] ?? '';
+  const second = lines[other - 1] ?? '';
+  lines[one - 1] = second;
+  lines[other - 1] = first;
+  return lines.join('\n');
+}
+
+function withoutLine(line: number): string {
+  const lines = encodeHistory(sample().history).split('\n');
+  lines.splice(line - 1, 1);
+  return lines.join('\n');
+}

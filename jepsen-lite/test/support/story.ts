@@ -1,0 +1,122 @@
+/** Tells small histories by hand: each step says what is recorded, and returns it, so that a test can name it as a witness. */
+
+import type { LossReason } from '@holdfast/protocol';
+
+import type { EventOf } from '../../src/history/calls.ts';
+import type { History, HistoryEvent, HistoryEventBody, Operation, RemovalReason } from '../../src/history/history.ts';
+import { HistoryRecorder } from '../../src/history/recorder.ts';
+
+/** A call that was invoked, and how to complete it. */
+export interface Asked {
+  readonly call: number;
+  readonly invoke: HistoryEvent;
+  readonly ok: (result?: Readonly<Record<string, unknown>>) => HistoryEvent;
+  readonly fail: (code: string, more?: Readonly<Record<string, unknown>>) => HistoryEvent;
+  readonly info: (code?: string) => HistoryEvent;
+}
+
+/** A hold that somebody was told of. */
+export interface ToldHold {
+  readonly lock: string;
+  readonly session: number;
+  readonly hold: number;
+  readonly token: number;
+  readonly enqueued: HistoryEvent;
+  readonly granted: HistoryEvent;
+  readonly invoke: HistoryEvent;
+  readonly ok: HistoryEvent;
+}
+
+export class Story {
+  readonly #recorder = new HistoryRecorder();
+  #nowMs = 0;
+  #index = 10;
+
+  get history(): History {
+    return this.#recorder.events;
+  }
+
+  pass(ms: number): void {
+    this.#nowMs += ms;
+  }
+
+  tell<B extends HistoryEventBody>(body: B, process = 'c1'): EventOf<B['type']> {
+    return this.#recorder.record({ timeMs: this.#nowMs, process, ...body }) as EventOf<B['type']>;
+  }
+
+  ask(operation: Operation, process = 'session' in operation ? `c${operation.session}` : 'c1'): Asked {
+    const call = this.#recorder.nextCall();
+    const complete = (body: object): HistoryEvent =>
+      this.tell({ call, ...operation, ...body } as HistoryEventBody, process);
+    return {
+      call,
+      invoke: complete({ type: 'invoke' }),
+      ok: (result = {}) => complete({ type: 'ok', ...result }),
+      fail: (code, more = {}) => complete({ type: 'fail', code, ...more }),
+      info: (code = 'TIMEOUT') => complete({ type: 'info', code }),
+    };
+  }
+
+  // What servers do
+
+  nextIndex(): number {
+    this.#index += 1;
+    return this.#index;
+  }
+
+  enqueue(lock: string, session: number, index = this.nextIndex()): EventOf<'enqueued'> {
+    return this.tell({ type: 'enqueued', index, lock, session, hold: index }, 's1');
+  }
+
+  grant(lock: string, session: number, hold: number, index = hold): EventOf<'granted'> {
+    return this.tell({ type: 'granted', index, lock, session, hold, token: index }, 's1');
+  }
+
+  remove(
+    { lock, session, hold }: { readonly lock: string; readonly session: number; readonly hold: number },
+    reason: RemovalReason,
+    index = this.nextIndex(),
+  ): EventOf<'removed'> {
+    return this.tell({ type: 'removed', index, lock, session, hold, reason }, 's1');
+  }
+
+  end(session: number, reason: LossReason, index = this.nextIndex()): EventOf<'ended-session'> {
+    return this.tell({ type: 'ended-session', index, session, reason }, 's1');
+  }
+
+  // What applications see
+
+  /** The whole of an acquire of a lock that is free. */
+  acquire(lock: string, session: number): ToldHold {
+    const asked = this.ask({ f: 'acquire', lock, session });
+    const enqueued = this.enqueue(lock, session);
+    const { hold } = enqueued;
+    const granted = this.grant(lock, session, hold);
+    const ok = asked.ok({ token: granted.token, hold });
+    return { lock, session, hold, token: granted.token, enqueued, granted, invoke: asked.invoke, ok };
+  }
+
+  believe({ lock, session, token, hold }: Pick<ToldHold, 'lock' | 'session' | 'token' | 'hold'>): HistoryEvent {
+    return this.tell({ type: 'believe', lock, session, token, hold }, `c${session}`);
+  }
+
+  lose({ lock, session, token, hold }: ToldHold, reason: LossReason): HistoryEvent {
+    return this.tell({ type: 'lost', lock, session, token, hold, reason }, `c${session}`);
+  }
+
+  /** The whole of a release. */
+  release({ lock, session, token, hold }: ToldHold): { readonly invoke: HistoryEvent; readonly ok: HistoryEvent } {
+    const asked = this.ask({ f: 'release', lock, session, token, hold });
+    this.remove({ lock, session, hold }, 'released');
+    return { invoke: asked.invoke, ok: asked.ok() };
+  }
+
+  quiet(): HistoryEvent {
+    return this.tell({ type: 'phase', phase: 'quiet' }, 'harness');
+  }
+}
+
+/** The numbers of events, as a verdict names its witnesses. */
+export function witnesses(...events: readonly HistoryEvent[]): number[] {
+  return events.map((event) => event.seq).sort((left, right) => left - right);
+}

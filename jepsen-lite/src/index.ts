@@ -9,3 +9,4 @@ export * from './sim/shrink.ts';
 export { drawScenario, type DrawOptions } from './sim/draw.ts';
 export { runScenario, runSeed, type SeedResult } from './sim/run.ts';
 export type { Fault, FaultKind, Scenario } from './sim/scenario.ts';
+export * from './properties/index.ts';

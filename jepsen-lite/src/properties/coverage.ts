@@ -1,0 +1,82 @@
+/** How often which command had which outcome, so that runs that never came near a promise are seen. */
+
+import { freshReply, outputsOf, type RequestInput, type Step } from './observation/step.ts';
+import { allAcquires } from './observation/view.ts';
+
+/** By "what: outcome". */
+export type Coverage = Readonly<Record<string, number>>;
+
+export class CoverageCounter {
+  readonly #counts = new Map<string, number>();
+
+  count(step: Step): void {
+    this.#add(outcomeOf(step));
+    for (const [group, size] of grantGroups(step)) if (size > 0) this.#add(group, size);
+    if (outputsOf(step.outputs, 'lost').length > 0) this.#add('a hold or wait: revoked');
+    for (const { session } of outputsOf(step.outputs, 'sessionEnded')) {
+      const own = allAcquires(step.before).filter((acquire) => acquire.session === session);
+      if (own.some(({ token }) => token !== 0)) this.#add('a session: ended with holds');
+      if (own.some(({ token }) => token === 0)) this.#add('a session: ended with waits');
+      if (step.before.summaries.some((summary) => summary.session === session && summary.ephemerals > 0)) {
+        this.#add('a session: ended with nodes');
+      }
+    }
+  }
+
+  get coverage(): Coverage {
+    return Object.fromEntries([...this.#counts].sort(([left], [right]) => (left < right ? -1 : 1)));
+  }
+
+  #add(name: string, more = 1): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + more);
+  }
+}
+
+/** Grants of one entry: to one who waited, and to several locks' waiters at once. */
+function grantGroups({ outputs }: Step): [string, number][] {
+  const granted = outputsOf(outputs, 'granted').length;
+  return [
+    ['a wait: granted later', granted],
+    ['an entry: granted several locks', granted > 1 ? 1 : 0],
+  ];
+}
+
+function outcomeOf(step: Step): string {
+  const { input, outputs } = step;
+  switch (input.type) {
+    case 'noop':
+      return 'noop: applied';
+    case 'unsupported':
+      return 'unsupported entry: refused';
+    case 'expire':
+      return `expireSession: ${outputsOf(outputs, 'sessionEnded').length > 0 ? 'ended a session' : 'without effect'}`;
+    case 'attach': {
+      const reply = outputsOf(outputs, 'attached')[0]?.reply;
+      if (reply?.type === 'error') return `attach: ${reply.code}`;
+      return `attach: ${outputsOf(outputs, 'sessionCreated').length > 0 ? 'began a session' : 'found its session'}`;
+    }
+    case 'request':
+      return requestOutcome(step, input);
+  }
+}
+
+function requestOutcome(step: Step, input: RequestInput): string {
+  const [refused] = outputsOf(step.outputs, 'refused');
+  if (refused !== undefined) {
+    if (refused.code !== 'OUT_OF_ORDER') return `a request: refused ${refused.code}`;
+    return `a request: refused as ${input.number > refused.lastApplied ? 'a gap' : 'a stale copy'}`;
+  }
+  const name = input.command === undefined ? `malformed ${input.name}` : input.name;
+  const fresh = freshReply(step);
+  const reply = fresh ?? outputsOf(step.outputs, 'reply')[0]?.reply;
+  if (reply === undefined) return `${name}: unanswered`;
+  const said =
+    reply.type === 'error'
+      ? reply.code
+      : reply.type === 'acquire'
+        ? reply.token === 0
+          ? 'waits'
+          : 'holds'
+        : reply.type;
+  return fresh === undefined ? `${name} again: ${said}` : `${name}: ${said}`;
+}

@@ -1,0 +1,60 @@
+/** Entries and what came of them as text, for whoever reads a failing run. */
+
+import type { Command } from '@holdfast/protocol';
+import type { Output } from '@holdfast/state';
+
+import type { Input, Step } from './observation/step.ts';
+
+export function describeStep({ index, input, outputs }: Pick<Step, 'index' | 'input' | 'outputs'>): string {
+  const told = outputs.length === 0 ? 'nothing to tell' : outputs.map(describeOutput).join('; ');
+  return `${index}: ${describeInput(input)} -> ${told}`;
+}
+
+export function describeInput(input: Input): string {
+  switch (input.type) {
+    case 'noop':
+      return 'no-op';
+    case 'unsupported':
+      return `an entry ${input.what}`;
+    case 'attach': {
+      const { command } = input;
+      if (command === undefined) return 'attach, malformed';
+      const secret = new DataView(command.secret.buffer, command.secret.byteOffset).getUint32(0);
+      return `attach secret ${secret}, session ${command.session}`;
+    }
+    case 'request': {
+      const { session, generation, number, ackedUpTo, name, command } = input;
+      const what = command === undefined ? `${name}, malformed` : describeCommand(command);
+      return `session ${session} (generation ${generation}) request ${number}, acknowledging ${ackedUpTo}: ${what}`;
+    }
+    case 'expire':
+      return input.command === undefined ? 'expireSession, malformed' : describeCommand(input.command);
+  }
+}
+
+function describeCommand(command: Command): string {
+  const { type, ...fields } = command;
+  const shown = Object.entries(fields).map(([name, value]) =>
+    value instanceof Uint8Array ? `${name} of ${value.length} bytes` : `${name} ${JSON.stringify(value)}`,
+  );
+  return `${type} ${shown.join(', ')}`;
+}
+
+function describeOutput(output: Output): string {
+  switch (output.type) {
+    case 'reply':
+      return `reply ${JSON.stringify(output.reply)}`;
+    case 'refused':
+      return `refused ${output.code}, last applied ${output.lastApplied}`;
+    case 'attached':
+      return `attached ${JSON.stringify(output.reply)}`;
+    case 'granted':
+      return `granted lock ${output.lock} to acquire ${output.acquireIndex} of session ${output.session} under token ${output.token}`;
+    case 'lost':
+      return `session ${output.session} lost acquire ${output.acquireIndex} of lock ${output.lock}: ${output.reason}`;
+    case 'sessionCreated':
+      return `session ${output.session} begins`;
+    case 'sessionEnded':
+      return `session ${output.session} ended: ${output.reason}`;
+  }
+}

@@ -1,0 +1,29 @@
+/** The waits and holds that the outputs tell of, as a list in order of acquire indexes: the model behind several promises. */
+
+import type { LockChange } from './lock-changes.ts';
+
+export interface ToldAcquire {
+  readonly session: number;
+  readonly lock: string;
+  readonly acquireIndex: number;
+  /** 0 while it waits. */
+  readonly token: number;
+}
+
+/** What is left of `acquires` and what has come to them. */
+export function changed(acquires: readonly ToldAcquire[], change: LockChange): readonly ToldAcquire[] {
+  switch (change.type) {
+    case 'removed':
+      return acquires.filter(({ acquireIndex }) => acquireIndex !== change.acquireIndex);
+    case 'ended':
+      return acquires.filter(({ session }) => session !== change.session);
+    case 'enqueued': {
+      const { session, lock, acquireIndex, token } = change;
+      return [...acquires, { session, lock, acquireIndex, token }];
+    }
+    case 'granted':
+      return acquires.map((acquire) =>
+        acquire.acquireIndex === change.acquireIndex ? { ...acquire, token: change.token } : acquire,
+      );
+  }
+}

@@ -1,0 +1,47 @@
+/** What one entry's outputs say of the queues: who came, who went, who was granted. Removals come first, as they do in an entry. */
+
+import { appliedCommand, type Step } from './step.ts';
+
+export type LockChange =
+  | { readonly type: 'removed'; readonly session: number; readonly lock: string; readonly acquireIndex: number }
+  /** With every wait and hold that the session had. */
+  | { readonly type: 'ended'; readonly session: number }
+  /** `token` 0: it waits. */
+  | {
+      readonly type: 'enqueued' | 'granted';
+      readonly session: number;
+      readonly lock: string;
+      readonly acquireIndex: number;
+      readonly token: number;
+    };
+
+const ORDER = { removed: 0, ended: 0, enqueued: 1, granted: 1 } as const;
+
+export function lockChanges(told: Pick<Step, 'index' | 'input' | 'outputs' | 'before'>): readonly LockChange[] {
+  const changes: LockChange[] = [];
+  for (const output of told.outputs) {
+    if (output.type === 'granted') changes.push({ ...output });
+    else if (output.type === 'sessionEnded') changes.push({ type: 'ended', session: output.session });
+    else if (output.type === 'lost') {
+      const { session, lock, acquireIndex } = output;
+      changes.push({ type: 'removed', session, lock, acquireIndex });
+    }
+  }
+  const own = ownChange(told);
+  if (own !== undefined) changes.push(own);
+  return changes.length < 2 ? changes : changes.sort((left, right) => ORDER[left.type] - ORDER[right.type]);
+}
+
+/** An answer from memory says nothing new. */
+function ownChange(told: Pick<Step, 'index' | 'input' | 'outputs' | 'before'>): LockChange | undefined {
+  const applied = appliedCommand(told);
+  if (applied === undefined) return undefined;
+  const { session, command, reply } = applied;
+  if (command.type === 'acquire' && reply.type === 'acquire') {
+    const { acquireIndex, token } = reply;
+    return { type: 'enqueued', session, lock: command.lock, acquireIndex, token };
+  }
+  const gone =
+    (command.type === 'release' && reply.type === 'done') || (command.type === 'cancel' && reply.type === 'cancelled');
+  return gone ? { type: 'removed', session, lock: command.lock, acquireIndex: command.acquireIndex } : undefined;
+}

@@ -1,0 +1,105 @@
+import type { Command, Reply } from '@holdfast/protocol';
+
+import { LIMITS } from '../limits.ts';
+import { TreeModel, type Occasion, type Outcome } from '../models/tree-model.ts';
+import { difference } from '../observation/difference.ts';
+import { appliedCommand, errorCode, type Step } from '../observation/step.ts';
+import { isUnderLocks, type View } from '../observation/view.ts';
+import { demand, type StatePromise } from '../state-promise.ts';
+
+/** create, set and delete do what ZooKeeper's would, their answers say so, and the queries show it, every field of a stat included. */
+export function nodesFollowCommands(): StatePromise {
+  const tree = new TreeModel();
+  let stamp = 0;
+  return {
+    name: 'nodes are what the commands made of them',
+    observe(step) {
+      const { input, index, changes, after, before } = step;
+      if (input.type !== 'noop' && input.type !== 'unsupported') stamp = Math.max(stamp, step.stamp);
+      const applied = appliedCommand(step);
+      if (applied !== undefined) {
+        const nodesLeft = LIMITS.maxNodes - before.counts.nodes;
+        const bytesLeft = LIMITS.maxTreeDataBytes - before.counts.dataBytes;
+        const outcome = apply(tree, applied.command, { index, stamp, session: applied.session, nodesLeft, bytesLeft });
+        if (outcome !== undefined) answered(tree, applied.command, applied.reply, outcome);
+      }
+      for (const change of changes) if (change.type === 'ended') tree.endSession(change.session, index);
+      // Other promises see to it that what changes nothing shows nothing new.
+      if (applied === undefined && changes.length === 0) return;
+      shown(tree, after);
+      const own = (session: number): number =>
+        [...tree.nodes.values()].filter((node) => node.ephemeralOwner === session).length;
+      for (const { session, ephemerals } of after.summaries) {
+        demand(
+          ephemerals === own(session),
+          () => `session ${session} shows ${ephemerals} ephemeral nodes, and has ${own(session)}`,
+        );
+      }
+      if (input.type === 'request' && isReservedByMistake(step))
+        demand(false, () => `a node was made at or under /locks by ${input.name}`);
+    },
+  };
+}
+
+/** Undefined for what does not concern nodes outside /locks. */
+function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome | undefined {
+  switch (command.type) {
+    case 'create':
+      return tree.create(command, occasion);
+    case 'set':
+      return tree.set(command, occasion);
+    case 'delete':
+      return isUnderLocks(command.path) ? undefined : tree.delete(command, occasion);
+    case 'attach':
+    case 'acquire':
+    case 'release':
+    case 'cancel':
+    case 'closeSession':
+    case 'expireSession':
+      return undefined;
+  }
+}
+
+function answered(tree: TreeModel, command: Command, reply: Reply, outcome: Outcome): void {
+  if ('error' in outcome) {
+    return demand(
+      errorCode(reply) === outcome.error,
+      () => `${JSON.stringify(command)} was to be answered ${outcome.error}, and was answered ${JSON.stringify(reply)}`,
+    );
+  }
+  const { path } = outcome;
+  const node = tree.nodes.get(path);
+  const stat = node === undefined ? undefined : tree.stat(path, node);
+  const expected =
+    command.type === 'create'
+      ? { type: 'created', path, stat }
+      : command.type === 'set'
+        ? { type: 'changed', stat }
+        : { type: 'done' };
+  const wrong = difference(reply, expected);
+  demand(wrong === undefined, () => `the answer to ${command.type} ${path}:${wrong}`);
+}
+
+function shown(tree: TreeModel, view: View): void {
+  let bytes = 0;
+  for (const [path, node] of tree.nodes) {
+    const seen = view.nodes.get(path);
+    const wrong = difference(seen?.stat, tree.stat(path, node)) ?? difference(seen?.data, node.data);
+    demand(wrong === undefined, () => `${path}:${wrong}`);
+    bytes += node.data.length;
+  }
+  const others = [...view.nodes.keys()].find((path) => !isUnderLocks(path) && !tree.nodes.has(path));
+  demand(others === undefined, () => `${others} is there, and nothing has made it`);
+  demand(
+    view.counts.dataBytes === bytes,
+    () => `${view.counts.dataBytes} bytes of data are counted, and ${bytes} are there`,
+  );
+}
+
+/** Only acquire makes nodes at and under /locks, and nothing gives them data. */
+function isReservedByMistake(step: Step): boolean {
+  const applied = appliedCommand(step);
+  if (applied?.command.type === 'delete' && applied.command.path === '/locks')
+    return errorCode(applied.reply) !== 'RESERVED_PATH';
+  return [...step.after.nodes].some(([path, { data }]) => isUnderLocks(path) && data !== '');
+}

@@ -1,0 +1,16 @@
+import { difference } from '../observation/difference.ts';
+import { demand, type StatePromise } from '../state-promise.ts';
+
+/** Determinism: equal outputs, folds and answers, though the twin's collections iterate in another order and its entries lie elsewhere. */
+export function sameOnEveryMachine(): StatePromise {
+  return {
+    name: 'the same entries make the same outputs, fold and state on every machine',
+    observe({ index, outputs, fold, after, twin }) {
+      const inOutputs = difference(twin.outputs, outputs);
+      demand(inOutputs === undefined, () => `at index ${index} the outputs of two machines differ:${inOutputs}`);
+      const inState = twin.view === undefined ? undefined : difference(twin.view, after);
+      demand(inState === undefined, () => `at index ${index} two machines answer differently:${inState}`);
+      demand(twin.fold === fold, () => `at index ${index} the folds of two machines differ: ${twin.fold} and ${fold}`);
+    },
+  };
+}

@@ -1,0 +1,175 @@
+/**
+ * One run: feeds a script's entries to two machines, shows every promise each of them with what came of it, and says which broke first.
+ * The second machine has collections that iterate backwards, and its entries lie in memory that is overwritten afterwards.
+ */
+
+import { InvariantError, stampEntry, UnsupportedEntryError, type Output } from '@holdfast/state';
+
+import { describeInput, describeStep } from './describe.ts';
+import { lockChanges } from './observation/lock-changes.ts';
+import type { Machine, MakeMachine } from './observation/machine.ts';
+import type { Step } from './observation/step.ts';
+import { viewOf, type View } from './observation/view.ts';
+import { sameOnEveryMachine } from './promises/same-on-every-machine.ts';
+import { withReversedCollections } from './reversed-collections.ts';
+import { Clients } from './script/clients.ts';
+import type { Entry } from './script/entry.ts';
+import type { Move } from './script/move.ts';
+import { BrokenPromiseError, demand, type StatePromise } from './state-promise.ts';
+
+export interface Setting {
+  readonly makeMachine: MakeMachine;
+  /** Makes the second machine. */
+  readonly makeTwin: MakeMachine;
+  readonly promises: readonly (() => StatePromise)[];
+}
+
+/** What broke: a promise, one of the product's own invariants, or (`error`) something that nobody has foreseen. */
+export interface Breach {
+  readonly kind: 'promise' | 'invariant' | 'error';
+  readonly name: string;
+  readonly message: string;
+  /** Other promises that the same entry broke. */
+  readonly also?: readonly string[];
+}
+
+const READABLE = 'what is listed can be read';
+const VERSIONED = 'an entry of another version is refused before anything has changed';
+
+const START_MS = 1_000_000;
+const STEP_MS = 10;
+const BACK_MS = 35;
+/** The twin's whole state is compared at each so many-th entry and at the last one; its outputs and fold at every one. */
+const COMPARED_EACH = 8;
+/** Where an entry lies for the second machine: not at the beginning of its buffer. */
+const OFFSET = 5;
+
+/** `onStep` is told of every entry, of the one that broke a promise as well. */
+export function runScript(
+  script: readonly Move[],
+  setting: Setting,
+  onStep?: (step: Step) => void,
+): Breach | undefined {
+  return new Run(setting).run(script, onStep);
+}
+
+/** The entries of a run and what came of them as text, up to the breach. */
+export function describeScript(script: readonly Move[], setting: Setting): readonly string[] {
+  const lines: string[] = [];
+  const run = new Run(setting);
+  run.run(script, (step) => lines.push(describeStep(step)));
+  if (run.fatal !== undefined) lines.push(run.fatal);
+  return lines;
+}
+
+class Run {
+  readonly #machine: Machine;
+  readonly #twin: Machine;
+  readonly #promises: readonly StatePromise[];
+  readonly #clients = new Clients();
+  #view: View;
+  /** The entry that the machine did not survive. */
+  fatal: string | undefined;
+
+  constructor({ makeMachine, makeTwin, promises }: Setting) {
+    this.#machine = makeMachine();
+    this.#twin = withReversedCollections(makeTwin);
+    this.#promises = promises.map((make) => make());
+    this.#view = viewOf(this.#machine);
+  }
+
+  run(script: readonly Move[], onStep?: (step: Step) => void): Breach | undefined {
+    for (const [position, move] of script.entries()) {
+      const entry = this.#clients.entryOf(move, this.#view);
+      const stamp = START_MS + position * STEP_MS - (move.pick % 5 === 0 ? BACK_MS : 0);
+      const compared = position % COMPARED_EACH === 0 || position === script.length - 1;
+      if (entry.bytes !== undefined) stampEntry(entry.bytes, stamp);
+      const step = attempt(entry.input.type === 'unsupported' ? VERSIONED : READABLE, () =>
+        this.#apply(entry, stamp, compared),
+      );
+      if ('kind' in step) {
+        this.fatal = `${this.#view.index + 1}: ${describeInput(entry.input)} -> ${step.message}`;
+        return step;
+      }
+      onStep?.(step);
+      const [breach, ...others] = this.#breaches(step);
+      if (breach !== undefined) return { ...breach, also: others.map(({ name }) => name) };
+      this.#clients.learn(entry, step.outputs);
+    }
+    return undefined;
+  }
+
+  #breaches(step: Step): readonly Breach[] {
+    const breaches: Breach[] = [];
+    for (const promise of this.#promises) {
+      const breach = attempt(promise.name, () => promise.observe(step));
+      if (breach !== undefined) breaches.push(breach);
+    }
+    return breaches;
+  }
+
+  #apply(entry: Entry, stamp: number, compared: boolean): Step | Breach {
+    const index = this.#view.index + (entry.input.type === 'unsupported' ? 0 : 1);
+    const before = this.#view;
+    const outputs = feed(this.#machine, before.index + 1, entry);
+    demand(this.#machine.appliedIndex === index, () => `${this.#machine.appliedIndex} was applied last, not ${index}`);
+    const after = viewOf(this.#machine);
+    this.#view = after;
+    const twin = attempt(sameOnEveryMachine().name, () => this.#feedTwin(before.index + 1, entry, compared));
+    if ('kind' in twin) return { ...twin, kind: 'promise', name: sameOnEveryMachine().name };
+    const { input } = entry;
+    const query: Step['query'] = (question) => this.#machine.query(question);
+    return {
+      index,
+      stamp,
+      input,
+      outputs,
+      changes: lockChanges({ index, input, outputs, before }),
+      before,
+      after,
+      fold: this.#machine.fold,
+      query,
+      twin,
+    };
+  }
+
+  #feedTwin(index: number, entry: Entry, compared: boolean): Step['twin'] {
+    const frame = new Uint8Array(OFFSET + (entry.bytes?.length ?? 0));
+    if (entry.bytes !== undefined) frame.set(entry.bytes, OFFSET);
+    const bytes = entry.bytes === undefined ? undefined : frame.subarray(OFFSET);
+    const outputs = withReversedCollections(() => feed(this.#twin, index, { ...entry, bytes }));
+    frame.fill(0xff);
+    return { outputs, fold: this.#twin.fold, view: compared ? viewOf(this.#twin) : undefined };
+  }
+}
+
+function feed(machine: Machine, index: number, { input, bytes }: Entry): readonly Output[] {
+  if (bytes === undefined) {
+    machine.applyNoop(index);
+    return [];
+  }
+  if (input.type !== 'unsupported') return machine.apply(index, bytes);
+  try {
+    machine.apply(index, bytes);
+  } catch (error) {
+    if (error instanceof UnsupportedEntryError) return [];
+    throw error;
+  }
+  throw new BrokenPromiseError(`an entry ${input.what} was applied`);
+}
+
+/** What `work` returns; a breach when it throws, `name` being the promise that it looks after. */
+function attempt<T>(name: string, work: () => T): T | Breach {
+  try {
+    return work();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof BrokenPromiseError) return { kind: 'promise', name, message };
+    if (error instanceof InvariantError) return { kind: 'invariant', name: `invariant: ${error.invariant}`, message };
+    return {
+      kind: 'error',
+      name: 'unexpected error',
+      message: error instanceof Error ? (error.stack ?? message) : message,
+    };
+  }
+}

@@ -1,0 +1,170 @@
+/** Which command a move makes of what there is: of the client's own and others' waits and holds, and of the nodes that exist. */
+
+import { encodeLockName, LockKind, LOCKS_PATH, pack, type Command } from '@holdfast/protocol';
+
+import { allAcquires, isUnderLocks, type View } from '../observation/view.ts';
+import type { Client, Sent } from './client.ts';
+import { payloadOf } from './entry.ts';
+import type { Move, MoveKind } from './move.ts';
+import { BAD_LOCKS, BAD_PATHS, choose, LOCK_PATHS, LOCKS, PATHS } from './pools.ts';
+
+const UNKNOWN_SESSION = 1_000_000;
+const MOST_DATA = 7;
+
+/** What entries carry whose move says nothing of it: commands that would do something, if they were not refused. */
+const ANY = ['acquire', 'release', 'cancel', 'create', 'delete', 'close', 'try', 'set'] as const satisfies MoveKind[];
+
+export function sentBy(move: Move, client: Client, view: View): Sent {
+  switch (move.kind) {
+    case 'malformed':
+      return malformed(move);
+    case 'acquire':
+    case 'try':
+      return payloadOf(acquire(move));
+    case 'release':
+    case 'cancel':
+      return payloadOf({ type: move.kind, ...acquireToGiveUp(move, client, view) });
+    case 'create':
+      return payloadOf(
+        create(
+          move,
+          move.flavour === 9
+            ? choose(BAD_PATHS, move.what)
+            : choose(PATHS, move.flavour < 4 ? move.what % 2 : move.what),
+        ),
+      );
+    case 'set':
+      return payloadOf({ type: 'set', path: somePath(move, view), data: data(move.flavour), version: version(move) });
+    case 'delete':
+      return payloadOf({ type: 'delete', path: somePath(move, view), version: version(move) });
+    case 'underLocks':
+      return payloadOf(underLocks(move));
+    case 'revoke':
+      return payloadOf({ type: 'delete', path: queueNode(move, view), version: -1 });
+    case 'close':
+      return payloadOf({ type: 'closeSession', session: move.flavour < 5 ? 0 : client.session });
+    case 'closeOther':
+      return payloadOf({
+        type: 'closeSession',
+        session: move.flavour === 9 ? UNKNOWN_SESSION : someSession(move, view),
+      });
+    case 'gap':
+    case 'oddNumber':
+    case 'oldGeneration':
+    case 'endedSession':
+    case 'repeat':
+    case 'unsupported':
+    case 'open':
+    case 'attach':
+    case 'attachOtherwise':
+    case 'expire':
+    case 'expireOtherwise':
+    case 'noop':
+      return sentBy({ ...move, kind: ANY[move.what % ANY.length] ?? 'acquire' }, client, view);
+  }
+}
+
+/** A living one, by preference not the client's own first one. */
+export function someSession({ pick }: Move, view: View): number {
+  return choose([...view.sessions.keys()], pick) ?? UNKNOWN_SESSION;
+}
+
+function acquire({ kind, what, flavour }: Move): Command {
+  const lock = flavour === 9 && what > 9 ? choose(BAD_LOCKS, what) : choose(LOCKS, what);
+  return { type: 'acquire', lock, kind: LockKind.mutex, wait: kind !== 'try' };
+}
+
+/** Mostly its own; else another session's, one that is gone, its own under another lock's name, or one that never was. */
+function acquireToGiveUp(
+  { what, pick, flavour }: Move,
+  client: Client,
+  view: View,
+): { lock: string; acquireIndex: number } {
+  const all = allAcquires(view);
+  const own = all.filter(({ session }) => session === client.session);
+  const others = all.filter(({ session }) => session !== client.session);
+  const never = { lock: choose(LOCKS, what), acquireIndex: pick };
+  const { lock, acquireIndex } =
+    (flavour < 6
+      ? choose(
+          own.filter(({ token }) => flavour > 3 || token !== 0),
+          pick,
+        )
+      : flavour === 6
+        ? choose(client.acquires, pick)
+        : flavour < 9
+          ? choose(
+              others.filter(({ token }) => flavour === 8 || token !== 0),
+              pick,
+            )
+          : undefined) ?? never;
+  return flavour === 9 && own.length > 0
+    ? { lock: never.lock, acquireIndex: choose(own, pick)?.acquireIndex ?? pick }
+    : { lock, acquireIndex };
+}
+
+function create({ pick, flavour }: Move, path: string): Command {
+  const sequential = flavour % 3 === 1;
+  return {
+    type: 'create',
+    path: sequential && pick % 2 === 0 ? `${path}/` : path,
+    data: data(pick),
+    ephemeral: flavour % 2 === 0,
+    sequential,
+  };
+}
+
+function underLocks({ what, pick, flavour }: Move): Command {
+  const path = choose(LOCK_PATHS, what);
+  if (flavour < 4) return create({ kind: 'create', who: 0, what, pick, flavour, ack: 0 }, path);
+  return flavour < 7 ? { type: 'set', path, data: data(pick), version: -1 } : { type: 'delete', path, version: -1 };
+}
+
+/** One of the pool, or whatever there is, sequential nodes included. */
+function somePath({ what, pick, flavour }: Move, view: View): string {
+  if (flavour === 9) return choose(BAD_PATHS, what);
+  const existing = [...view.nodes.keys()].filter((path) => path !== '/' && !isUnderLocks(path));
+  return flavour < 4 ? choose(PATHS, what) : (choose(existing, pick) ?? choose(PATHS, what));
+}
+
+function queueNode({ pick, what }: Move, view: View): string {
+  const entry = choose(allAcquires(view), pick);
+  if (entry === undefined) return `${LOCKS_PATH}/${encodeLockName(choose(LOCKS, what))}`;
+  const container = `${LOCKS_PATH}/${encodeLockName(entry.lock)}`;
+  const name = view.nodes
+    .get(container)
+    ?.names.find((child) => view.nodes.get(`${container}/${child}`)?.stat.czxid === entry.acquireIndex);
+  return `${container}/${name ?? ''}`;
+}
+
+function version({ pick }: Move): number {
+  return pick % 4 === 0 ? (pick >> 2) % 3 : -1;
+}
+
+function data(pick: number): Uint8Array {
+  return new Uint8Array(pick % MOST_DATA).fill(pick);
+}
+
+function malformed({ what, pick, flavour }: Move): Sent {
+  const name = choose(['acquire', 'release', 'cancel', 'create', 'set', 'delete', 'closeSession'] as const, what);
+  const valid = payloadOf({ type: 'acquire', lock: choose(LOCKS, pick), kind: LockKind.mutex, wait: true }).payload;
+  switch (flavour) {
+    case 0:
+      return { name, payload: new Uint8Array(0) };
+    case 1:
+      return { name, payload: new Uint8Array([0xc1]) };
+    case 2:
+    case 3:
+      return { name: 'acquire', payload: valid.subarray(0, Math.min(pick, valid.length - 1)) };
+    case 4:
+      return { name: 'acquire', payload: pack([choose(LOCKS, pick), 1 + (pick % 3), true]) };
+    case 5:
+      return { name: 'acquire', payload: pack([pick, LockKind.mutex, true]) };
+    case 6:
+      return { name: 'create', payload: pack([choose(PATHS, pick), new Uint8Array(1), 1, true]) };
+    case 7:
+      return { name: 'acquire', payload: pack([choose(BAD_LOCKS, pick), LockKind.mutex, true]) };
+    default:
+      return { name, payload: pack([]) };
+  }
+}

@@ -1,0 +1,93 @@
+/** An entry as the servers make it, with what it means. */
+
+import {
+  CommandType,
+  decodeCommand,
+  encodeCommand,
+  MalformedError,
+  type Command,
+  type CommandName,
+} from '@holdfast/protocol';
+import { encodeEntry } from '@holdfast/state';
+
+import type { Input, RequestInput } from '../observation/step.ts';
+import type { Sent } from './client.ts';
+
+export interface Entry {
+  readonly input: Input;
+  /** Not yet stamped. Undefined: one of Raft's own. */
+  readonly bytes: Uint8Array | undefined;
+  /** Of a request. */
+  readonly sent?: Sent;
+}
+
+export type RequestHeader = Omit<RequestInput, 'type' | 'name' | 'command'>;
+
+export const NOOP: Entry = { input: { type: 'noop' }, bytes: undefined };
+
+export function payloadOf(command: Command): Sent {
+  return { name: command.type, payload: encodeCommand(command) };
+}
+
+export function requestEntry(header: RequestHeader, sent: Sent): Entry {
+  const { session, generation, number, ackedUpTo } = header;
+  const { name, payload } = sent;
+  const input: Input = {
+    type: 'request',
+    session,
+    generation,
+    number,
+    ackedUpTo,
+    name,
+    command: decoded(name, payload),
+  };
+  const bytes = encodeEntry({ command: CommandType[name], session, generation, number, ackedUpTo }, payload);
+  return { input, bytes, sent };
+}
+
+export function attachEntry(server: number, correlation: number, payload: Uint8Array): Entry {
+  const command = decoded('attach', payload);
+  const header = { command: CommandType.attach, generation: server, session: 0, number: correlation, ackedUpTo: 0 };
+  return {
+    input: { type: 'attach', server, correlation, command: command?.type === 'attach' ? command : undefined },
+    bytes: encodeEntry(header, payload),
+  };
+}
+
+export function expireEntry(payload: Uint8Array): Entry {
+  const command = decoded('expireSession', payload);
+  const header = { command: CommandType.expireSession, generation: 0, session: 0, number: 0, ackedUpTo: 0 };
+  return {
+    input: { type: 'expire', command: command?.type === 'expireSession' ? command : undefined },
+    bytes: encodeEntry(header, payload),
+  };
+}
+
+/** An entry that a later version might write: the same bytes but for one of the fields that decide what they mean. */
+export function unsupportedEntry(entry: Entry, flavour: number): Entry {
+  const bytes = new Uint8Array(entry.bytes ?? new Uint8Array(48));
+  const [what, offset, value] = UNSUPPORTED[flavour % UNSUPPORTED.length] ?? UNSUPPORTED[0];
+  if (offset === undefined) return { input: { type: 'unsupported', what }, bytes: bytes.subarray(0, value) };
+  bytes[offset] = value;
+  return { input: { type: 'unsupported', what }, bytes };
+}
+
+const UNSUPPORTED: readonly [
+  readonly [what: string, offset: number | undefined, value: number],
+  ...(readonly [what: string, offset: number | undefined, value: number])[],
+] = [
+  ['of format version 2', 0, 2],
+  ['with command number 63', 1, 63],
+  ['of group 1', 2, 1],
+  ['cut within its header', undefined, 47],
+  ['with identities beyond its end', 43, 1],
+];
+
+function decoded(name: CommandName, payload: Uint8Array): Command | undefined {
+  try {
+    return decodeCommand(name, payload);
+  } catch (error) {
+    if (error instanceof MalformedError) return undefined;
+    throw error;
+  }
+}

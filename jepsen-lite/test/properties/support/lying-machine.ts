@@ -1,0 +1,71 @@
+/** A state machine of which some answers are not what the real one said: what a promise that can fail must notice. */
+
+import type { Answer, Query } from '@holdfast/protocol';
+import { StateMachine, type Output, type SessionInfo, type StateCounts } from '@holdfast/state';
+
+import { LIMITS } from '../../../src/properties/limits.ts';
+import type { Machine } from '../../../src/properties/observation/machine.ts';
+
+export interface Lie {
+  /** Made anew for each machine, so that a lie may remember. */
+  readonly outputs?: (outputs: readonly Output[], index: number, real: StateMachine) => readonly Output[];
+  readonly answer?: (answer: Answer, query: Query) => Answer;
+  readonly counts?: (counts: StateCounts, index: number) => StateCounts;
+  readonly sessions?: (sessions: readonly SessionInfo[]) => readonly SessionInfo[];
+  readonly fold?: (fold: number) => number;
+  /** What comes of an entry that the real machine refuses by throwing. */
+  readonly thrown?: (error: unknown) => readonly Output[];
+}
+
+export class LyingMachine implements Machine {
+  readonly #real = new StateMachine({ limits: LIMITS });
+  readonly #lie: Lie;
+
+  constructor(lie: Lie) {
+    this.#lie = lie;
+  }
+
+  get appliedIndex(): number {
+    return this.#real.appliedIndex;
+  }
+
+  get fold(): number {
+    return this.#lie.fold?.(this.#real.fold) ?? this.#real.fold;
+  }
+
+  get counts(): StateCounts {
+    return this.#lie.counts?.(this.#real.counts, this.appliedIndex) ?? this.#real.counts;
+  }
+
+  apply(index: number, entry: Uint8Array): readonly Output[] {
+    const outputs = this.#applyReal(index, entry);
+    return this.#lie.outputs?.(outputs, index, this.#real) ?? outputs;
+  }
+
+  applyNoop(index: number): void {
+    this.#real.applyNoop(index);
+  }
+
+  query(query: Query): Answer {
+    const answer = this.#real.query(query);
+    return this.#lie.answer?.(answer, query) ?? answer;
+  }
+
+  session(id: number): SessionInfo | undefined {
+    return this.#real.session(id);
+  }
+
+  sessions(): readonly SessionInfo[] {
+    return this.#lie.sessions?.(this.#real.sessions()) ?? this.#real.sessions();
+  }
+
+  #applyReal(index: number, entry: Uint8Array): readonly Output[] {
+    const { thrown } = this.#lie;
+    if (thrown === undefined) return this.#real.apply(index, entry);
+    try {
+      return this.#real.apply(index, entry);
+    } catch (error) {
+      return thrown(error);
+    }
+  }
+}

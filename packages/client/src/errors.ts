@@ -164,13 +164,16 @@ export class AcquireLimitError extends LimitExceededError {
   }
 }
 
-/** A queue is full, here or at the server; nothing was done. Slow down and try again. */
+/**
+ * Nothing was done, for lack of room. `code` OVERLOADED: a queue is full, here or at the server; slow down and try again.
+ * DISK_FULL: a server's disk is almost full; until somebody frees space there, only what gives something back is taken.
+ */
 export class OverloadedError extends HoldfastError {
   static {
     brand(this, 'OverloadedError');
   }
 
-  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+  constructor(message: string, options: { readonly code?: 'OVERLOADED' | 'DISK_FULL'; readonly cause?: unknown } = {}) {
     super(message, { code: 'OVERLOADED', ...options });
   }
 }

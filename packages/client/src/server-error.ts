@@ -34,6 +34,8 @@ export function errorFromServer(code: ErrorCode, message: string): HoldfastError
       return new LimitExceededError(message);
     case 'OVERLOADED':
       return new OverloadedError(message);
+    case 'DISK_FULL':
+      return new OverloadedError(message, { code });
     case 'UNAUTHORIZED':
       return new UnauthorizedError(message, { code });
     case 'SESSION_EXPIRED':

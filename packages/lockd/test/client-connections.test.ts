@@ -136,7 +136,7 @@ describe('a client that does not read', () => {
 
 describe('a request that a server cannot take', () => {
   it('closes the connection when its command is unknown, since it would stop every server', () => {
-    for (const command of [63, 64, CommandType.attach, CommandType.expireSession]) {
+    for (const command of [63, 64, CommandType.attach, CommandType.expireSession, CommandType.refuse]) {
       const ensemble = single();
       const client = ensemble.server(1).connect();
       client.attach();

@@ -27,6 +27,7 @@ export const CommandType = {
   release: 7,
   cancel: 8,
   expireSession: 64,
+  refuse: 65,
 } as const;
 
 export type CommandName = keyof typeof CommandType;
@@ -67,7 +68,12 @@ export type Command =
   /** Ends a wait, or the hold that it has become; the reply says which. */
   | { readonly type: 'cancel'; readonly lock: string; readonly acquireIndex: number }
   /** The leader's: the session's time is over. Re-checked by generation, so that a session re-attached meanwhile lives. */
-  | { readonly type: 'expireSession'; readonly session: number; readonly generation: number };
+  | { readonly type: 'expireSession'; readonly session: number; readonly generation: number }
+  /**
+   * The leader's, in the place of a session's request that it does not take, with the request's own number: uses up the number and
+   * answers DISK_FULL, so that what the session asks for next is not held up. `server`: whose disk is almost full.
+   */
+  | { readonly type: 'refuse'; readonly server: number };
 
 const typeNames = new Map<number, CommandName>(
   (Object.keys(CommandType) as CommandName[]).map((name) => [CommandType[name], name]),
@@ -102,6 +108,8 @@ export function encodeCommand(command: Command): Uint8Array {
       return pack([command.lock, command.acquireIndex]);
     case 'expireSession':
       return pack([command.session, command.generation]);
+    case 'refuse':
+      return pack([command.server]);
   }
 }
 
@@ -146,6 +154,8 @@ export function decodeCommand(name: CommandName, payload: Uint8Array): Command {
       };
     case 'expireSession':
       return { type: name, session: reader.integer('session'), generation: reader.integer('generation') };
+    case 'refuse':
+      return { type: name, server: reader.integer('server') };
   }
 }
 

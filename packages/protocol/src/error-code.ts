@@ -62,6 +62,8 @@ export const ERROR_CODES = {
   SHUTTING_DOWN: later(22),
   /** Something belongs to a newer server version. */
   UNSUPPORTED: definite(23),
+  /** A server's disk is almost full: what would need more of it is refused without effect, what gives something back is not. */
+  DISK_FULL: later(24),
 } as const satisfies Record<string, CodeProperties>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -53,13 +53,14 @@ describe('a command', () => {
       release: 7,
       cancel: 8,
       expireSession: 64,
+      refuse: 65,
     });
     for (const name of names) expect(commandName(CommandType[name])).toBe(name);
-    for (const type of [0, 9, 63, 65, 255, -1, 1.5]) expect(commandName(type)).toBeUndefined();
+    for (const type of [0, 9, 63, 66, 255, -1, 1.5]) expect(commandName(type)).toBeUndefined();
   });
 
   it('is taken from a client unless it is the leader’s', () => {
-    for (const name of names) expect(isClientCommand(CommandType[name])).toBe(name !== 'expireSession');
+    for (const name of names) expect(isClientCommand(CommandType[name])).toBe(name !== 'expireSession' && name !== 'refuse');
     for (const type of [0, 9, 63, 64, 255]) expect(isClientCommand(type)).toBe(false);
   });
 
@@ -102,6 +103,7 @@ const wrong: readonly (readonly [CommandName, string, Packable])[] = [
   ['release', 'acquireIndex must be', ['a', -1]],
   ['cancel', 'acquireIndex must be present', ['a']],
   ['expireSession', 'generation must be', [1, 2 ** 53]],
+  ['refuse', 'server must be', [-1]],
 ];
 
 describe('a payload that is not its command', () => {

@@ -27,6 +27,7 @@ const RELEASED: Record<ErrorCode, readonly [number, boolean, boolean]> = {
   UNAUTHORIZED: [21, false, false],
   SHUTTING_DOWN: [22, true, false],
   UNSUPPORTED: [23, false, false],
+  DISK_FULL: [24, true, false],
 };
 
 describe('error codes', () => {
@@ -45,7 +46,7 @@ describe('error codes', () => {
   });
 
   it('are unknown by any other number', () => {
-    for (const wire of [0, 24, 1_000, -1, 1.5, NaN]) expect(errorCodeFromWire(wire)).toBeUndefined();
+    for (const wire of [0, 25, 1_000, -1, 1.5, NaN]) expect(errorCodeFromWire(wire)).toBeUndefined();
   });
 
   it('promise that an indeterminate request may be tried again', () => {

@@ -29,3 +29,11 @@ export function missingNodeReply(path: string): ErrorReply {
   const problem = pathProblem(path);
   return problem === undefined ? errorReply('NOT_FOUND', `${path} does not exist`) : invalidPathReply(path, problem);
 }
+
+/** For what would have needed more disk than there is. */
+export function diskFullReply(server: number): ErrorReply {
+  return errorReply(
+    'DISK_FULL',
+    `the disk of server ${server} is almost full, so nothing was done: free space there; what gives locks and nodes back still works`,
+  );
+}

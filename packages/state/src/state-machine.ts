@@ -7,7 +7,6 @@ import {
   commandName,
   decodeCommand,
   errorCodeToWire,
-  isClientCommand,
   MalformedError,
   MAX_INDEX,
   type Answer,
@@ -27,6 +26,7 @@ import { STATE_LIMITS, type StateLimits } from './limits.ts';
 import type { Output, RefusalCode } from './output.ts';
 import { answerQuery } from './queries/query.ts';
 import type { Remembered } from './sessions/reply-memory.ts';
+import { secretKey } from './sessions/session-table.ts';
 import type { Session } from './sessions/session.ts';
 import { errorReply, type ErrorReply } from './replies.ts';
 import { State } from './state.ts';
@@ -108,8 +108,8 @@ export class StateMachine {
     const state = this.#state;
     state.begin(index, header.stamp);
     if (name === 'attach') this.#attach(header, payload);
-    else if (isClientCommand(header.command)) this.#request(header, name, payload);
-    else this.#expire(payload);
+    else if (name === 'expireSession') this.#expire(payload);
+    else this.#request(header, name, payload);
     if (state.ended !== undefined) state.events.push({ type: 'sessionEnded', ...state.ended });
     this.#appliedIndex = index;
     return state.events;
@@ -131,6 +131,11 @@ export class StateMachine {
   session(id: number): SessionInfo | undefined {
     const session = this.#state.sessions.get(id);
     return session === undefined ? undefined : sessionInfo(session);
+  }
+
+  /** Whether an attach with this secret would find a session. */
+  hasSessionOf(secret: Uint8Array): boolean {
+    return this.#state.sessions.bySecret(secretKey(secret)) !== undefined;
   }
 
   /** Living sessions by id. A copy: entries may be applied while it is read. */

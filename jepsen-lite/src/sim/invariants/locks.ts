@@ -308,6 +308,7 @@ function decode(data: Uint8Array): DecodedCommand {
       case 'set':
       case 'delete':
       case 'expireSession':
+      case 'refuse':
         return { name, locks: [], ends: 'other' };
     }
   } catch (error) {

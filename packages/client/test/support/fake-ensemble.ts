@@ -305,6 +305,7 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
         return this.nodes.delete(command.path) ? { type: 'done' } : notFound(command.path);
       case 'attach':
       case 'expireSession':
+      case 'refuse':
         throw new Error(`${command.type} came as a request`);
     }
   }

@@ -26,7 +26,7 @@ export interface SimClientOptions {
   readonly sessionTimeoutMs: number;
 }
 
-type ClientCommand = Exclude<Command, { type: 'attach' | 'expireSession' }>;
+type ClientCommand = Exclude<Command, { type: 'attach' | 'expireSession' | 'refuse' }>;
 
 interface Unanswered {
   readonly message: Extract<ClientMessage, { type: 'request' }>;

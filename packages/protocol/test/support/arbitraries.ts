@@ -86,6 +86,7 @@ export const command: Arbitrary<Command> = fc.oneof(
   record('release', { lock, acquireIndex: integer }),
   record('cancel', { lock, acquireIndex: integer }),
   record('expireSession', { session: integer, generation: integer }),
+  record('refuse', { server: integer }),
 );
 
 const holder = { session: integer, label, token: integer, acquireIndex: integer };

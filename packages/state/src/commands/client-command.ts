@@ -1,8 +1,9 @@
-/** Which function applies which of a session's commands. */
+/** Which function applies which of a session's commands, or of those that the leader puts in their place. */
 
 import type { Command } from '@holdfast/protocol';
 
 import { InvariantError } from '../invariant.ts';
+import { diskFullReply } from '../replies.ts';
 import type { Remembered } from '../sessions/reply-memory.ts';
 import type { Session } from '../sessions/session.ts';
 import type { State } from '../state.ts';
@@ -26,6 +27,8 @@ export function applyClientCommand(state: State, session: Session, command: Comm
       return deleteNode(state, command);
     case 'closeSession':
       return closeSession(state, session, command);
+    case 'refuse':
+      return diskFullReply(command.server);
     case 'attach':
     case 'expireSession':
       throw new InvariantError(`${command.type} is not a command of a session`);

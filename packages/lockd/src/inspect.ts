@@ -1,6 +1,6 @@
 /** `lockd inspect`: what a data directory holds, for operators. Reads only. */
 
-import { inspectWriteAheadLog, logDirectoryOf, readIdentity, type Identity, type LogSummary } from '@holdfast/raft';
+import { findIdentity, inspectWriteAheadLog, logDirectoryOf, type Identity, type LogSummary } from '@holdfast/raft';
 import type { Disk } from '@holdfast/runtime';
 import { UsageError } from './config.ts';
 
@@ -8,9 +8,9 @@ export interface DataReport extends LogSummary {
   readonly identity: Identity;
 }
 
-/** @throws UsageError when the directory is not a data directory; DataDirectoryError, IdentityMismatchError, DiskError */
+/** @throws UsageError when a start would make a new directory; DataDirectoryError, DamagedLogError, IdentityMismatchError, DiskError */
 export async function inspectDataDirectory(path: string, disk: Disk): Promise<DataReport> {
-  const identity = await readIdentity(path, { disk });
+  const identity = await findIdentity(path, { disk });
   if (identity === undefined)
     throw new UsageError(`--data ${path} has no identity.json, so it is not a data directory`);
   const summary = await inspectWriteAheadLog({ ...identity, directory: logDirectoryOf(path) }, { disk });
@@ -33,7 +33,10 @@ export function formatDataReport({ identity, segments, hardState, ...log }: Data
   }
   if (log.damage !== undefined) {
     const { file, offset, reason } = log.damage;
-    lines.push(`DAMAGED: ${file} at byte ${offset}: ${reason}; what is above was understood up to there`);
+    lines.push(
+      `DAMAGED: ${file} at byte ${offset}: ${reason}; what is above was understood up to there`,
+      'a server does not start on it: restore the file from a copy of this very state, or replace the server by one with a new id',
+    );
   }
   return `${lines.join('\n')}\n`;
 }

@@ -15,6 +15,7 @@ import {
   frameBytes,
   FrameType,
   parseFrameHeader,
+  UnsupportedSegmentError,
   type LoggedBatch,
 } from './frame.ts';
 
@@ -23,8 +24,10 @@ export type BatchRead =
   /** The file ends here, or is zero where a batch would begin. */
   | { readonly kind: 'end' }
   | { readonly kind: 'invalid'; readonly reason: string }
-  /** The CRC is right and the content is not: written by a later version, or by a defect. Never a torn write. */
-  | { readonly kind: 'malformed'; readonly reason: string };
+  /** The CRC is right and the content is not. Never a torn write. */
+  | { readonly kind: 'malformed'; readonly reason: string }
+  /** The CRC is right, and the content is of a later version. */
+  | { readonly kind: 'unsupported'; readonly reason: string };
 
 export interface BatchReaderOptions {
   readonly incarnation: string;
@@ -100,6 +103,6 @@ function decode(frames: readonly { readonly type: FrameType; readonly payload: U
     return { kind: 'batch', batch: decodeBatch(frames), end };
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error;
-    return { kind: 'malformed', reason: error.message };
+    return { kind: error instanceof UnsupportedSegmentError ? 'unsupported' : 'malformed', reason: error.message };
   }
 }

@@ -17,7 +17,8 @@ import {
   type InitialMember,
 } from './identity.ts';
 import { listSegments } from './recovery.ts';
-import { createWriteAheadLog } from './write-ahead-log.ts';
+import { requireRoom } from './room.ts';
+import { createWriteAheadLog, DEFAULT_SEGMENT_BYTES } from './write-ahead-log.ts';
 
 export * from './data-directory-error.ts';
 export type { Identity, InitialMember } from './identity.ts';
@@ -62,7 +63,8 @@ export async function openDataDirectory(
   options: DataDirectoryOptions,
   world: DataDirectoryWorld,
 ): Promise<DataDirectory> {
-  const { path } = options;
+  const { path, segmentBytes = DEFAULT_SEGMENT_BYTES } = options;
+  await requireRoom({ path, logDirectory: logDirectoryOf(path), segmentBytes }, world.disk);
   await world.disk.makeDirectory(path);
   const lock = await takeLock(path, world.disk);
   try {
@@ -94,6 +96,17 @@ export async function readIdentity(path: string, { disk }: { readonly disk: Disk
     if (error instanceof DiskError && error.code === 'NOT_FOUND') return undefined;
     throw error;
   }
+}
+
+/**
+ * For looking only: what a start would find, or what it would refuse with. Undefined when it would make a new directory. Takes no lock.
+ * @throws DataDirectoryError, DamagedLogError, DiskError
+ */
+export async function findIdentity(path: string, world: { readonly disk: Disk }): Promise<Identity | undefined> {
+  const identity = await readIdentity(path, world);
+  if (identity !== undefined) return identity;
+  if (await hasSegments(logDirectoryOf(path), world.disk)) await refuseLogWithRecords(path, world.disk);
+  return undefined;
 }
 
 async function takeLock(path: string, disk: Disk): Promise<DirectoryLock> {
@@ -142,7 +155,13 @@ async function createDirectory(options: DataDirectoryOptions, world: DataDirecto
   if (!members.some((member) => member.id === serverId))
     throw new DataDirectoryError('NO_MEMBERS', path, noMembers(options));
   const directory = logDirectoryOf(path);
-  await createWriteAheadLog({ directory, ...(segmentBytes === undefined ? {} : { segmentBytes }) }, { disk, logger });
+  try {
+    await createWriteAheadLog({ directory, ...(segmentBytes === undefined ? {} : { segmentBytes }) }, { disk, logger });
+  } catch (error) {
+    // What there is of it holds nothing yet, and on a full disk it would be in everybody's way.
+    if (error instanceof DiskError && error.code === 'NO_SPACE') await disk.removeTree(directory).catch(() => {});
+    throw error;
+  }
   const identity: Identity = {
     formatVersion: IDENTITY_FORMAT_VERSION,
     clusterId,

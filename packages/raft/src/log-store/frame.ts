@@ -43,6 +43,9 @@ const MAX_TEXT_BYTES = 1_024;
 /** The commit frame's last field is the CRC of everything before it. */
 const CRC_BYTES = 4;
 
+/** A segment of a later version of this program: nothing is wrong with it. */
+export class UnsupportedSegmentError extends MalformedError {}
+
 /** Which data directory a log belongs to. */
 export interface LogIdentity extends ServerIdentity {
   readonly incarnation: string;
@@ -200,11 +203,11 @@ export function decodeBatch(
   };
 }
 
-/** @throws MalformedError */
+/** @throws MalformedError, UnsupportedSegmentError */
 export function decodeSegmentHeader(payload: Uint8Array): SegmentHeader {
   const version = readInteger(payload, 0, 'format version');
   if (version !== WAL_FORMAT_VERSION) {
-    throw new MalformedError(
+    throw new UnsupportedSegmentError(
       `format version ${version} is unknown to this program, which reads version ${WAL_FORMAT_VERSION}`,
     );
   }

@@ -1,6 +1,6 @@
 /** A summary of a log for operators. Reads only, takes no lock, and reports damage instead of throwing it. */
 
-import type { Disk } from '@holdfast/runtime';
+import { DiskError, type Disk } from '@holdfast/runtime';
 import type { HardState, LogIndex, Term } from '../core/index.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
 import type { LogIdentity } from './frame.ts';
@@ -15,12 +15,18 @@ export interface LogSummary {
   /** A write that was never acknowledged; the next start cuts it. */
   readonly tornTail: ByteRange | undefined;
   /** The rest of the summary is then what was understood up to there. */
-  readonly damage: { readonly file: string; readonly offset: number; readonly reason: string } | undefined;
+  readonly damage: LogDamage | undefined;
+}
+
+export interface LogDamage {
+  readonly file: string;
+  readonly offset: number;
+  readonly reason: string;
 }
 
 /**
  * Of a log in use it may see a write half done, as a torn tail.
- * @throws IdentityMismatchError, DiskError
+ * @throws DataDirectoryError of a later format, IdentityMismatchError, DiskError
  */
 export async function inspectWriteAheadLog(
   options: LogIdentity & { readonly directory: string },
@@ -28,8 +34,9 @@ export async function inspectWriteAheadLog(
 ): Promise<LogSummary> {
   const recovery = new LogRecovery(options.directory, options, disk);
   const damage = await recovery.run().then(
-    () => undefined,
+    () => (recovery.segments.length === 0 ? missingLog(options.directory) : undefined),
     (error: unknown) => {
+      if (error instanceof DiskError && error.code === 'NOT_FOUND') return missingLog(options.directory);
       if (!(error instanceof DamagedLogError)) throw error;
       const { file, offset, reason } = error;
       return { file, offset, reason };
@@ -44,4 +51,8 @@ export async function inspectWriteAheadLog(
     tornTail,
     damage,
   };
+}
+
+function missingLog(directory: string): LogDamage {
+  return { file: directory, offset: 0, reason: 'every segment of the log is missing' };
 }

@@ -11,6 +11,7 @@ import type { Disk, DiskFile } from '@holdfast/runtime';
 import { nextIndex, type LogIndex } from '../core/index.ts';
 import { BatchReader } from './batch-reader.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
+import { DataDirectoryError } from './data-directory-error.ts';
 import {
   decodeSegmentHeader,
   FRAME_ALIGNMENT,
@@ -24,6 +25,7 @@ import {
 import { IdentityMismatchError } from './identity-mismatch-error.ts';
 import { LogImage } from './log-image.ts';
 import { LogSpans } from './log-spans.ts';
+import { readSegmentMark } from './segment-mark.ts';
 import { parseSegmentFileName, SEGMENT_SUFFIX } from './segment-name.ts';
 
 /** Sizes of segments are multiples of it. */
@@ -53,6 +55,8 @@ export interface RecoveredLog {
   readonly lastBatch: ByteRange | undefined;
   /** Bytes of a write that was never acknowledged. */
   readonly tornTail: ByteRange | undefined;
+  /** The last segment that is marked as having a batch; 0 when none is. */
+  readonly markedSegment: number;
 }
 
 interface SegmentFile {
@@ -83,6 +87,7 @@ export class LogRecovery implements RecoveredLog {
   readonly segments: SegmentSummary[] = [];
   lastBatch: ByteRange | undefined;
   tornTail: ByteRange | undefined;
+  markedSegment = 0;
   readonly #directory: string;
   readonly #identity: LogIdentity;
   readonly #disk: Disk;
@@ -95,10 +100,11 @@ export class LogRecovery implements RecoveredLog {
 
   /**
    * Once. After a rejection the fields have what was understood up to there.
-   * @throws DamagedLogError, IdentityMismatchError, DiskError
+   * @throws DamagedLogError, DataDirectoryError, IdentityMismatchError, DiskError
    */
   async run(): Promise<void> {
     const files = await listSegments(this.#directory, this.#disk);
+    this.markedSegment = await readSegmentMark(this.#directory, this.#identity.incarnation, this.#disk);
     for (const [at, { path, number, firstIndex }] of files.entries()) {
       await this.#withFile(path, async (file) => {
         const summary = { file: path, number, firstIndex, sizeBytes: await file.size(), usedBytes: 0 };
@@ -110,6 +116,10 @@ export class LogRecovery implements RecoveredLog {
       });
     }
     await this.#checkBeforeEmptySegment();
+    if (files.length < this.markedSegment) {
+      const reason = `segment ${files.length + 1} is missing, and the log had got to segment ${this.markedSegment}`;
+      throw new DamagedLogError(this.#directory, 0, reason);
+    }
   }
 
   async #replaySegment(file: DiskFile, summary: SegmentSummary, isLast: boolean): Promise<void> {
@@ -127,7 +137,8 @@ export class LogRecovery implements RecoveredLog {
         summary.usedBytes = position;
         continue;
       }
-      if (position === 0 && read.kind === 'invalid') await this.#refuseForeignSegment(reader, summary);
+      if (position === 0 && read.kind === 'invalid') await this.#refuseForeignSegment(reader, summary, file);
+      if (read.kind === 'unsupported') throw unsupportedSegment(summary.file, read.reason);
       if (read.kind === 'malformed') throw new DamagedLogError(summary.file, position, read.reason);
       if (!isLast) {
         if (read.kind === 'end' && position > 0) return;
@@ -212,7 +223,8 @@ export class LogRecovery implements RecoveredLog {
   }
 
   /** A segment copied from another server has wrong checksums here; its header says what it is. */
-  async #refuseForeignSegment(reader: BatchReader, { file }: SegmentSummary): Promise<void> {
+  async #refuseForeignSegment(reader: BatchReader, summary: SegmentSummary, opened: DiskFile): Promise<void> {
+    const { file, number: segment, sizeBytes } = summary;
     const frame = parseFrameHeader(await reader.view(0, FRAME_HEADER_BYTES));
     if (frame?.type !== FrameType.segment) return;
     let header: SegmentHeader;
@@ -222,6 +234,10 @@ export class LogRecovery implements RecoveredLog {
       if (error instanceof MalformedError) return;
       throw error;
     }
+    // What it says counts only if its checksum is right for whom it names.
+    const { incarnation: claimed } = header;
+    const named = new BatchReader(opened, { incarnation: claimed, segment, sizeBytes, pieceBytes: PIECE_BYTES });
+    if ((await named.readAt(0)).kind !== 'batch') return;
     const { clusterId, serverId, incarnation } = this.#identity;
     if (header.clusterId !== clusterId || header.serverId !== serverId) {
       throw new IdentityMismatchError(file, header, this.#identity);
@@ -240,6 +256,9 @@ export class LogRecovery implements RecoveredLog {
     const rest = await this.#scan(file, summary, position);
     if (rest.validAt !== undefined) {
       throw new DamagedLogError(summary.file, position, `${reason}, before a valid batch at byte ${rest.validAt}`);
+    }
+    if (position === 0 && this.markedSegment >= summary.number) {
+      throw new DamagedLogError(summary.file, 0, `${reason} where it began with a batch that was acknowledged`);
     }
     if (rest.usedTo > position) this.tornTail = { file: summary.file, from: position, to: rest.usedTo };
   }
@@ -262,7 +281,7 @@ export class LogRecovery implements RecoveredLog {
         if (parseFrameHeader(piece.subarray(offset, offset + FRAME_HEADER_BYTES)) === undefined) continue;
         const validAt = at + offset;
         const read = validAt > from ? await candidates.readAt(validAt) : undefined;
-        if (read?.kind === 'batch' || read?.kind === 'malformed') return { usedTo, validAt };
+        if (read !== undefined && read.kind !== 'end' && read.kind !== 'invalid') return { usedTo, validAt };
       }
     }
     return { usedTo, validAt: undefined };
@@ -281,6 +300,11 @@ export class LogRecovery implements RecoveredLog {
     const { incarnation } = this.#identity;
     return new BatchReader(file, { incarnation, segment: number, sizeBytes, pieceBytes: PIECE_BYTES });
   }
+}
+
+function unsupportedSegment(file: string, reason: string): DataDirectoryError {
+  const problem = `${file}: ${reason}: start the version of the program that wrote it`;
+  return new DataDirectoryError('UNSUPPORTED_FORMAT', file, problem);
 }
 
 /** Without the zeros at its end. */

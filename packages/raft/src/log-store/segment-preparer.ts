@@ -1,6 +1,8 @@
 /**
  * Makes the next segment ahead of need: a file of zeros, so that a later write into it changes no metadata of the file system. It
  * fills in pieces and only as far as the log's own progress asks, so that the log's writes never queue behind a burst of zeros.
+ *
+ * A full disk is the one failure that it survives: what it has begun holds nothing, so it removes that and begins again later.
  */
 
 import { join } from 'node:path';
@@ -10,6 +12,8 @@ import { PREPARED_SEGMENT_NAME, segmentFileName, type SegmentName } from './segm
 const PIECE_BYTES = 1024 * 1024;
 /** The next segment is complete when this share of the present one is used. */
 const READY_AT_SHARE = 0.5;
+/** After a full disk it begins again when the log has used this much more. */
+const RETRY_AFTER_BYTES = 256 * 1024;
 
 export class SegmentPreparer {
   readonly #directory: string;
@@ -21,6 +25,8 @@ export class SegmentPreparer {
   #filledBytes = 0;
   #targetBytes = 0;
   #filling: Promise<void> | undefined;
+  /** Until the log has used this much of its segment nothing is tried: the disk was full. */
+  #pausedUntilBytes = 0;
   #closed = false;
 
   constructor(
@@ -38,16 +44,20 @@ export class SegmentPreparer {
   advance(usedBytes: number): void {
     this.#targetBytes = Math.min(this.#segmentBytes, Math.ceil(usedBytes / READY_AT_SHARE));
     if (this.#filling !== undefined || this.#filledBytes >= this.#targetBytes || this.#closed) return;
+    if (usedBytes < this.#pausedUntilBytes) return;
     this.#fill().catch((error: unknown) => {
-      // The log goes on in its present segment, and fails for good when it needs the next.
+      // The log goes on in its present segment, and fails for good when it needs the next and there is none.
       this.#logger.warn({ err: error, directory: this.#directory }, 'the next log segment cannot be prepared');
+      this.#pausedUntilBytes = usedBytes + RETRY_AFTER_BYTES;
     });
   }
 
-  /** Completes the prepared segment and gives it its name, **durable** on resolve. Rejects with DiskError, and then always. */
+  /** Completes the prepared segment and gives it its name, **durable** on resolve. Rejects with DiskError. */
   async take(name: SegmentName): Promise<DiskFile> {
     this.#targetBytes = this.#segmentBytes;
-    await (this.#filling ?? Promise.resolve());
+    await this.#filling?.catch((error: unknown) => {
+      if (!isNoSpace(error)) throw error;
+    });
     if (this.#file === undefined || this.#filledBytes < this.#segmentBytes) await this.#fill();
     await this.#closeFile();
     const path = join(this.#directory, segmentFileName(name));
@@ -56,6 +66,7 @@ export class SegmentPreparer {
     this.#filling = undefined;
     this.#filledBytes = 0;
     this.#targetBytes = 0;
+    this.#pausedUntilBytes = 0;
     return this.#disk.open(path, 'existing');
   }
 
@@ -67,13 +78,27 @@ export class SegmentPreparer {
     await this.#closeFile();
   }
 
-  /** A failure stays in #filling: nothing is tried again after a failed write. */
+  /** A failure stays in #filling: nothing is tried again after a failed write, but for one on a full disk. */
   #fill(): Promise<void> {
-    const filling = this.#fillToTarget().then(() => {
-      this.#filling = undefined;
-    });
+    const filling = this.#fillToTarget().then(
+      () => {
+        this.#filling = undefined;
+      },
+      async (error: unknown) => {
+        if (isNoSpace(error)) await this.#discard();
+        throw error;
+      },
+    );
     this.#filling = filling;
     return filling;
+  }
+
+  /** Gives back the space that was taken in vain. Nothing that anybody relies on is in the file. */
+  async #discard(): Promise<void> {
+    await this.#closeFile();
+    await removeIfThere(this.#disk, join(this.#directory, PREPARED_SEGMENT_NAME));
+    this.#filledBytes = 0;
+    this.#filling = undefined;
   }
 
   async #fillToTarget(): Promise<void> {
@@ -109,5 +134,17 @@ export class SegmentPreparer {
     const file = this.#file;
     this.#file = undefined;
     await file?.close();
+  }
+}
+
+function isNoSpace(error: unknown): boolean {
+  return error instanceof DiskError && error.code === 'NO_SPACE';
+}
+
+async function removeIfThere(disk: Disk, path: string): Promise<void> {
+  try {
+    await disk.remove(path);
+  } catch (error) {
+    if (!(error instanceof DiskError && error.code === 'NOT_FOUND')) throw error;
   }
 }

@@ -23,6 +23,7 @@ import type { LogSpans, Span } from './log-spans.ts';
 import type { DurableState, LogStore, WriteBatch } from './log-store.ts';
 import { listSegments, LogRecovery, MIN_SEGMENT_BYTES, type ByteRange, type RecoveredLog } from './recovery.ts';
 import { SegmentPreparer } from './segment-preparer.ts';
+import { writeSegmentMark } from './segment-mark.ts';
 import { segmentFileName } from './segment-name.ts';
 
 export const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
@@ -55,6 +56,9 @@ export async function openWriteAheadLog(options: WriteAheadLogOptions, world: Wr
   await makeFoundDurable(directory, recovered.lastBatch, disk);
   const active = recovered.segments.at(-1);
   invariant(active !== undefined, 'a-log-has-a-segment');
+  if (active.usedBytes > 0 && recovered.markedSegment < active.number) {
+    await writeSegmentMark(directory, options.incarnation, active.number, disk);
+  }
   const file = await disk.open(active.file, 'existing');
   const log = new WriteAheadLog(options, recovered, file, world);
   const { hardState, lastIndex } = log.durable;
@@ -242,6 +246,9 @@ class WriteAheadLog implements LogStore {
     const batch = active.position > 0 ? content : this.#withHeader(content, header);
     const bytes = encodeBatch(batch, batchSeed(this.#identity.incarnation, active.number, active.position));
     await active.file.append(active.position, [bytes]);
+    if (active.position === 0) {
+      await writeSegmentMark(this.#directory, this.#identity.incarnation, active.number, this.#disk);
+    }
     this.#applied(content, bytes.length);
     this.#preparer.advance(active.position);
   }

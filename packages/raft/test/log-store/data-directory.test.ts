@@ -166,7 +166,9 @@ describe('a data directory', () => {
       machine.crash();
       await machine.disk.remove('/srv/holdfast/identity.json');
       expect(await failureOf(open(machine))).toMatchObject({ code: 'DAMAGED_IDENTITY' });
-      expect(await machine.disk.list('/srv/holdfast/group-0')).toHaveLength(1);
+      expect((await machine.disk.list('/srv/holdfast/group-0')).filter((name) => name.endsWith('.wal'))).toHaveLength(
+        1,
+      );
     }));
 
   it.each([

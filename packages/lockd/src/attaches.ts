@@ -22,6 +22,8 @@ export interface AttachesDeps {
   readonly connections: ClientConnections;
   readonly proposals: Proposals;
   appliedIndex(): number;
+  /** Why no session may be made for the secret; undefined when one may, or exists. */
+  refusal(secret: Uint8Array): Reply | undefined;
 }
 
 interface Attach {
@@ -47,15 +49,19 @@ export class Attaches {
 
   attach(connection: ClientConnection, id: number, payload: Uint8Array): void {
     this.#deps.counters.attaches += 1;
-    let secret: Uint8Array;
+    let secret = new Uint8Array();
+    let refusal: Reply | undefined;
     try {
       const command = decodeCommand('attach', payload);
       if (command.type !== 'attach') return;
       secret = new Uint8Array(command.secret);
+      if (command.session === 0) refusal = this.#deps.refusal(secret);
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error;
-      const reply = { type: 'error', code: 'INVALID_ARGUMENT', message: error.message } as const;
-      connection.send({ type: 'attached', id, index: this.#deps.appliedIndex(), reply });
+      refusal = { type: 'error', code: 'INVALID_ARGUMENT', message: error.message };
+    }
+    if (refusal !== undefined) {
+      connection.send({ type: 'attached', id, index: this.#deps.appliedIndex(), reply: refusal });
       return;
     }
     let attach = this.#byCorrelation.get(connection.correlation);

@@ -1,10 +1,11 @@
 /**
  * Whether this server serves, and why it does not: it has failed, the servers disagree about the state, it has no contact to a
- * leader, or it is stopping. Sends the clients away when it cannot serve them any longer.
+ * leader, a disk is almost full, or it is stopping. Sends the clients away when it cannot serve them any longer.
  */
 
 import type { Clock, Logger } from '@holdfast/runtime';
 import type { ClientConnections } from './client-connections.ts';
+import type { DiskGuard } from './disk-guard.ts';
 import { LeaderContact } from './leader-contact.ts';
 import type { Proposals } from './proposals.ts';
 
@@ -13,6 +14,7 @@ export interface AvailabilityDeps {
   readonly logger: Logger;
   readonly connections: ClientConnections;
   readonly proposals: Proposals;
+  readonly diskGuard: DiskGuard;
 }
 
 export class Availability {
@@ -46,7 +48,8 @@ export class Availability {
 
   get unreadyReason(): string | undefined {
     if (this.#stopping) return 'the server is stopping';
-    return this.unhealthyReason ?? (this.#deps.proposals.leader === 0 ? 'no leader is known' : undefined);
+    if (this.unhealthyReason !== undefined) return this.unhealthyReason;
+    return this.#deps.proposals.leader === 0 ? 'no leader is known' : this.#deps.diskGuard.problem;
   }
 
   get acceptsWrites(): boolean {

@@ -21,6 +21,7 @@ export class ServerCounters {
   heartbeatsAcknowledged = 0;
   sessionsExpired = 0;
   foldComparisons = 0;
+  diskRefusals = 0;
   readonly goodbyes = new Map<ErrorCode, number>();
 
   goodbye(code: ErrorCode): void {

@@ -23,7 +23,7 @@ export function createHttpHandler(
     switch (path) {
       case '/health':
         return machine.availability.healthy
-          ? json(200, { status: 'ok', role: machine.status.role })
+          ? json(200, { status: 'ok', role: machine.status.role, warning: diskWarning(machine) })
           : json(503, { status: 'unavailable', reason: machine.availability.unhealthyReason });
       case '/ready':
         return machine.availability.acceptsSessions
@@ -37,6 +37,12 @@ export function createHttpHandler(
         return problem(404, `nothing is at ${path}; there are /health, /ready, /metrics and /status`);
     }
   };
+}
+
+/** Left out while there is nothing to warn of. */
+function diskWarning({ disk, diskGuard }: LockMachine): string | undefined {
+  if (diskGuard.problem !== undefined) return diskGuard.problem;
+  return disk.low ? `the disk of this server is almost full: ${disk.freeBytes} bytes are free` : undefined;
 }
 
 function json(status: number, body: object): HttpResponse {

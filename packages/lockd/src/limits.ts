@@ -32,3 +32,20 @@ export const LEASE_TICK_MS = 50;
 export const FOLD_INTERVAL = 1_024;
 /** Multiples that are kept for the comparison. */
 export const FOLD_HISTORY = 8;
+/** How often the free space of the disk is asked. */
+export const DISK_CHECK_INTERVAL_MS = 1_000;
+/**
+ * What must be free beyond the log's present segment before new writes are taken: the log that may be proposed and not committed,
+ * what arrives until the next check, and room for the next segment. See {@link diskReserveBytes}.
+ */
+const DISK_RESERVE_BASE_BYTES = 128 * 1024 * 1024;
+/** The resume mark, as a multiple of the reserve. */
+export const DISK_RESUME_FACTOR = 1.25;
+/** Refusals that a leader writes into the log between two checks; further requests are asked for again. */
+export const MAX_DISK_REFUSALS = 256;
+/** A leader whose disk is low tries to hand over once in this time. */
+export const DISK_HAND_OVER_PAUSE_MS = 10_000;
+
+export function diskReserveBytes(segmentBytes: number): number {
+  return DISK_RESERVE_BASE_BYTES + segmentBytes;
+}

@@ -4,7 +4,7 @@
  * the concept's own file.
  */
 
-import { CommandType, type ErrorCode, type Member } from '@holdfast/protocol';
+import { CommandType, type ErrorCode, type Member, type Reply } from '@holdfast/protocol';
 import {
   EntryType,
   type Entry,
@@ -22,6 +22,8 @@ import { Availability } from './availability.ts';
 import { ClientConnections } from './client-connections.ts';
 import { ClientMessages } from './client-messages.ts';
 import { ServerCounters } from './counters.ts';
+import { DiskGuard } from './disk-guard.ts';
+import type { OwnDisk } from './disk-space.ts';
 import { DivergenceCheck } from './divergence.ts';
 import { OutputRouting } from './output-routing.ts';
 import { PeerInbox } from './peer-inbox.ts';
@@ -45,6 +47,7 @@ export interface LockMachineDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly disk: OwnDisk;
   readonly observer?: ServerObserver | undefined;
   /** The replica has stopped, or this server must: the process has to end. Called at most once. */
   fatal(error: unknown): void;
@@ -55,6 +58,7 @@ export class LockMachine implements ReplicaMachine {
   readonly state = new StateMachine();
   readonly connections: ClientConnections;
   readonly availability: Availability;
+  readonly diskGuard: DiskGuard;
   readonly #deps: LockMachineDeps;
   readonly #proposals: Proposals;
   readonly #attaches: Attaches;
@@ -91,6 +95,15 @@ export class LockMachine implements ReplicaMachine {
     this.#peers = new PeerOutbox(handle, (peer) => this.#undelivered(peer), wake);
     this.#expiry = new SessionExpiry({ clock, logger, state: this.state, propose: (entry) => this.#propose(entry) });
     const { leases } = this.#expiry;
+    this.diskGuard = new DiskGuard({
+      serverId,
+      own: deps.disk,
+      clock,
+      logger,
+      counters,
+      handle,
+      say: (peer, message) => void this.#handle().sendToPeer(peer, encodePeerMessages([message])),
+    });
     this.#proposals = new Proposals({
       serverId,
       clock,
@@ -99,6 +112,7 @@ export class LockMachine implements ReplicaMachine {
       peers: this.#peers,
       handle,
       wake,
+      admit: (entry) => this.diskGuard.admit(entry),
       renew: (session) => leases.renew(session),
       lost: (code) => this.#submittedLost(code),
       refused: (entry, code) => this.#entryRefused(entry, code),
@@ -111,6 +125,7 @@ export class LockMachine implements ReplicaMachine {
       connections: this.connections,
       proposals: this.#proposals,
       appliedIndex,
+      refusal: (secret) => this.#sessionRefusal(secret),
     });
     this.#renewals = new Renewals({ serverId, counters, peers: this.#peers, leases, handle, wake });
     const query = this.state.query.bind(this.state);
@@ -124,14 +139,20 @@ export class LockMachine implements ReplicaMachine {
       diverged: (error) => this.fatal(error),
       halted: (index) => this.availability.halt(index),
     });
-    const { connections } = this;
+    const { connections, diskGuard } = this;
     this.#routing = new OutputRouting({ serverId, counters, connections, attaches: this.#attaches, leases });
-    const availability = new Availability(options, { clock, logger, connections, proposals: this.#proposals });
+    const availability = new Availability(options, {
+      clock,
+      logger,
+      connections,
+      proposals: this.#proposals,
+      diskGuard,
+    });
     this.availability = availability;
     const receivers = { availability, proposals: this.#proposals, renewals: this.#renewals, reads: this.#reads };
     const members = (): readonly Member[] => this.#members();
     this.#clientMessages = new ClientMessages(options, { ...receivers, counters, attaches: this.#attaches, members });
-    this.#inbox = new PeerInbox({ ...receivers, peers: this.#peers, divergence: this.#divergence });
+    this.#inbox = new PeerInbox({ ...receivers, peers: this.#peers, divergence: this.#divergence, diskGuard });
   }
 
   /** Called once, before the replica starts. */
@@ -146,6 +167,10 @@ export class LockMachine implements ReplicaMachine {
 
   get peers(): readonly PeerInfo[] {
     return this.#handle().peers;
+  }
+
+  get disk(): OwnDisk {
+    return this.#deps.disk;
   }
 
   get parkedBytes(): number {
@@ -196,6 +221,7 @@ export class LockMachine implements ReplicaMachine {
     this.#expiry.statusChanged(status);
     this.#renewals.statusChanged(status);
     this.#reads.statusChanged(status);
+    this.diskGuard.statusChanged(status);
     this.#proposals.statusChanged(status);
     this.availability.leaderKnown(status.leader !== 0);
     if (status.leader !== 0) this.#attaches.submitAll();
@@ -277,6 +303,12 @@ export class LockMachine implements ReplicaMachine {
       // Not covered: the client has been told already.
       if (connection !== undefined && connection.window.covers(header.number)) connection.resend(code);
     }
+  }
+
+  #sessionRefusal(secret: Uint8Array): Reply | undefined {
+    const { problem } = this.diskGuard;
+    if (problem === undefined || this.state.hasSessionOf(secret)) return undefined;
+    return { type: 'error', code: 'DISK_FULL', message: problem };
   }
 
   #tellLeader(): void {

@@ -58,6 +58,15 @@ export function createMetrics(id: number, machine: LockMachine): Registry {
   gauge('holdfast_bound_sessions', 'Sessions served by this server', () => connections.boundSessions);
   gauge('holdfast_parked_bytes', 'Bytes of requests that wait for a leader to be known', () => machine.parkedBytes);
 
+  gauge('holdfast_disk_free_bytes', 'Free bytes of the disk; NaN while unknown', () => machine.disk.freeBytes ?? NaN);
+  gauge('holdfast_disk_reserve_bytes', 'Free bytes below which the disk is low', () => machine.disk.reserveBytes);
+  gauge('holdfast_disk_low', '1 while the disk is low', () => (machine.disk.low ? 1 : 0));
+  gauge(
+    'holdfast_writes_refused_for',
+    'The server for whose disk writes are refused; 0 for none',
+    () => machine.diskGuard.shortOf,
+  );
+
   new Counter({
     name: 'holdfast_requests_total',
     help: 'Requests of clients of this server, by outcome; refused and resent ones come again',
@@ -101,6 +110,7 @@ export function createMetrics(id: number, machine: LockMachine): Registry {
     'Entries that other servers forwarded',
     () => counters.entriesForwardedHere,
   );
+  counter('holdfast_disk_refusals_total', 'Requests refused as leader for lack of disk', () => counters.diskRefusals);
   counter('holdfast_heartbeats_total', 'Heartbeats of sessions received', () => counters.heartbeatsReceived);
   counter('holdfast_renewals_total', 'Heartbeats acknowledged', () => counters.heartbeatsAcknowledged);
   counter('holdfast_sessions_expired_total', 'Sessions whose expiry was applied', () => counters.sessionsExpired);

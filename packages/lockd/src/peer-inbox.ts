@@ -5,6 +5,7 @@
 
 import type { ServerId } from '@holdfast/raft';
 import type { Availability } from './availability.ts';
+import type { DiskGuard } from './disk-guard.ts';
 import type { DivergenceCheck } from './divergence.ts';
 import { decodePeerMessages, type PeerMessage } from './peer-message.ts';
 import type { PeerOutbox } from './peer-outbox.ts';
@@ -19,6 +20,7 @@ export interface PeerInboxDeps {
   readonly renewals: Renewals;
   readonly reads: Reads;
   readonly divergence: DivergenceCheck;
+  readonly diskGuard: DiskGuard;
 }
 
 export class PeerInbox {
@@ -43,7 +45,7 @@ export class PeerInbox {
   }
 
   #message(from: ServerId, message: PeerMessage): void {
-    const { availability, proposals, renewals, reads, divergence } = this.#deps;
+    const { availability, proposals, renewals, reads, divergence, diskGuard } = this.#deps;
     switch (message.type) {
       case 'forward':
         this.#forwarded(from, message.epoch, message.entries);
@@ -74,6 +76,12 @@ export class PeerInbox {
         return;
       case 'lost':
         this.connectionLost(from);
+        return;
+      case 'disk-report':
+        diskGuard.reported(from, message.low);
+        return;
+      case 'disk-shortage':
+        diskGuard.told(from, message.server);
         return;
     }
   }

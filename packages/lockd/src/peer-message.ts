@@ -7,6 +7,7 @@
  *   read-index → read-index-answer where a linearizable read must have been applied
  *   fold                           the state's fold at an index, for the leader to compare
  *   diverged, halted               what the comparison has shown
+ *   disk-report → disk-shortage    whether the sender's disk is almost full; for whose disk the leader refuses writes
  *   lost                           the receiver's connection to the sender has closed: what it had said may be lost
  */
 
@@ -37,7 +38,10 @@ export type PeerMessage =
   | { readonly type: 'diverged'; readonly index: number; readonly fold: number }
   /** No majority has the same fold at that index: everyone refuses writes. */
   | { readonly type: 'halted'; readonly index: number }
-  | { readonly type: 'lost' };
+  | { readonly type: 'lost' }
+  | { readonly type: 'disk-report'; readonly low: boolean }
+  /** `server` 0: writes are accepted. */
+  | { readonly type: 'disk-shortage'; readonly server: number };
 
 const PeerType = {
   forward: 1,
@@ -50,6 +54,8 @@ const PeerType = {
   diverged: 8,
   halted: 9,
   lost: 10,
+  'disk-report': 11,
+  'disk-shortage': 12,
 } as const;
 
 const ENTRY_OVERHEAD_BYTES = 256;
@@ -85,6 +91,8 @@ export function peerMessageBytes(message: PeerMessage): number {
     case 'diverged':
     case 'halted':
     case 'lost':
+    case 'disk-report':
+    case 'disk-shortage':
       return 32;
   }
 }
@@ -111,6 +119,10 @@ function messageToTuple(message: PeerMessage): Packable[] {
       return [type, message.index];
     case 'lost':
       return [type];
+    case 'disk-report':
+      return [type, message.low];
+    case 'disk-shortage':
+      return [type, message.server];
   }
 }
 
@@ -137,6 +149,10 @@ function readMessage(reader: TupleReader): PeerMessage | undefined {
       return { type: 'halted', index: reader.integer('index') };
     case PeerType.lost:
       return { type: 'lost' };
+    case PeerType['disk-report']:
+      return { type: 'disk-report', low: reader.boolean('low') };
+    case PeerType['disk-shortage']:
+      return { type: 'disk-shortage', server: reader.integer('server') };
     default:
       return undefined;
   }

@@ -19,6 +19,8 @@ export interface ProposalsDeps {
   readonly counters: ServerCounters;
   readonly peers: PeerOutbox;
   handle(): ReplicaHandle;
+  /** As leader: what to propose for the entry; undefined when it must be asked for again, for lack of disk. */
+  admit(entry: Uint8Array): Uint8Array | undefined;
   /** A proposal of the session was received by the leader. */
   renew(session: number): void;
   /** What was submitted and is not answered may never be: `code` says why. */
@@ -114,20 +116,13 @@ export class Proposals {
     const copies = copyTogether(entries);
     const first = copies[0];
     if (first !== undefined) this.#origins.set(first.buffer, { from, epoch });
-    for (const entry of copies) this.#proposeForwarded(from, entry);
+    const refused = new Set<number>();
+    for (const entry of copies) this.#proposeForwarded(from, entry, refused);
   }
 
   /** The replica refused a proposal; it is not in the log. */
   rejected(entry: Uint8Array, reason: RejectReason): void {
-    const code = rejectionCode(reason);
-    const origin = this.#origins.get(entry.buffer);
-    if (origin === undefined) {
-      this.#deps.refused(entry, code);
-      return;
-    }
-    // Once for all entries of the message: the other server starts a new series of forwards with it.
-    this.#origins.delete(entry.buffer);
-    this.#deps.peers.send(origin.from, { type: 'forward-refused', epoch: origin.epoch, code });
+    this.#refuse(entry, rejectionCode(reason));
   }
 
   /** Forgets what is parked: its clients have been sent away. */
@@ -159,14 +154,37 @@ export class Proposals {
     this.#deps.peers.send(this.#leader as ServerId, { type: 'forward', epoch: this.#epoch, entries });
   }
 
-  #propose(entry: Uint8Array, session: number): void {
-    stampEntry(entry, this.#deps.clock.wallMs());
+  /** False when it was refused instead. */
+  #propose(entry: Uint8Array, session: number): boolean {
+    const admitted = this.#deps.admit(entry);
+    if (admitted === undefined) {
+      this.#refuse(entry, 'DISK_FULL');
+      return false;
+    }
+    if (admitted !== entry) {
+      const origin = this.#origins.get(entry.buffer);
+      if (origin !== undefined) this.#origins.set(admitted.buffer, origin);
+    }
+    stampEntry(admitted, this.#deps.clock.wallMs());
     if (session !== 0) this.#deps.renew(session);
     this.#deps.counters.entriesProposed += 1;
-    this.#deps.handle().propose(entry);
+    this.#deps.handle().propose(admitted);
+    return true;
   }
 
-  #proposeForwarded(from: ServerId, entry: Uint8Array): void {
+  #refuse(entry: Uint8Array, code: ErrorCode): void {
+    const origin = this.#origins.get(entry.buffer);
+    if (origin === undefined) {
+      this.#deps.refused(entry, code);
+      return;
+    }
+    // Once for all entries of the message: the other server starts a new series of forwards with it.
+    this.#origins.delete(entry.buffer);
+    this.#deps.peers.send(origin.from, { type: 'forward-refused', epoch: origin.epoch, code });
+  }
+
+  /** `refused`: sessions of which an entry of the same message was refused, so that later ones would leave a gap. */
+  #proposeForwarded(from: ServerId, entry: Uint8Array, refused: Set<number>): void {
     const problem = entryProblem(entry);
     const header = problem === undefined ? decodeEntryHeader(entry) : undefined;
     if (header === undefined || !isClientCommand(header.command)) {
@@ -177,7 +195,8 @@ export class Proposals {
       );
       return;
     }
-    this.#propose(entry, header.command === CommandType.attach ? 0 : header.session);
+    const session = header.command === CommandType.attach ? 0 : header.session;
+    if (!refused.has(session) && !this.#propose(entry, session)) refused.add(session);
   }
 
   #submitParked(): void {

@@ -3,14 +3,16 @@
  * in the reverse one. Runs on any runtime; the process around it is main.ts's.
  */
 
-import { Replica, openDataDirectory, openWriteAheadLog, serverId } from '@holdfast/raft';
+import { Replica, DEFAULT_SEGMENT_BYTES, openDataDirectory, openWriteAheadLog, serverId } from '@holdfast/raft';
 import { MAX_FRAME_BYTES } from '@holdfast/protocol';
 import { ListenError, type Address, type Listener, type Runtime } from '@holdfast/runtime';
 import type { StateMachine } from '@holdfast/state';
 import type { Registry } from 'prom-client';
 import { hostsOf } from './address.ts';
 import { DEFAULT_ELECTION_TIMEOUT_MS, DEFAULT_HEARTBEAT_MS } from './config.ts';
+import { DiskSpace } from './disk-space.ts';
 import { createHttpHandler } from './http.ts';
+import { DISK_RESUME_FACTOR, diskReserveBytes } from './limits.ts';
 import { LockMachine } from './lock-machine.ts';
 import { createMetrics } from './metrics.ts';
 import type { ServerObserver } from './server-observer.ts';
@@ -34,6 +36,8 @@ export interface LockServerOptions {
   readonly electionTimeoutMs?: number;
   /** Bytes of a log segment. @default 64 MiB */
   readonly segmentBytes?: number;
+  /** With less room than this on the disk new writes are refused. @default 128 MiB and a segment */
+  readonly diskReserveBytes?: number;
 }
 
 export interface LockServerHooks {
@@ -151,9 +155,11 @@ async function openParts(
   const closeStore = (): Promise<void> => store.close();
   closers.push(closeStore);
 
+  const diskSpace = openDiskSpace(options, runtime);
+  closers.push(async () => diskSpace.stop());
   const machine = new LockMachine(
     { serverId: serverId(id), clusterId, electionTimeoutMs },
-    { clock, random, logger, observer: hooks.observer, fatal: (error) => hooks.fatal(error) },
+    { clock, random, logger, disk: diskSpace, observer: hooks.observer, fatal: (error) => hooks.fatal(error) },
   );
   closers.push(async () => machine.beginStop());
   const metrics = createMetrics(id, machine);
@@ -178,8 +184,16 @@ async function openParts(
   closers.splice(closers.indexOf(closeStore), 1);
   closers.push(() => replica.stop());
   machine.bind(replica);
+  await diskSpace.start(() => machine.diskGuard.checked());
   await naming('--peer', replica.start());
   return { machine, replica, metrics, clientListener };
+}
+
+function openDiskSpace(options: LockServerOptions, { disk, clock, logger }: Runtime): DiskSpace {
+  const { dataDirectory: path, segmentBytes = DEFAULT_SEGMENT_BYTES } = options;
+  const reserveBytes = options.diskReserveBytes ?? diskReserveBytes(segmentBytes);
+  const resumeBytes = Math.ceil(reserveBytes * DISK_RESUME_FACTOR);
+  return new DiskSpace({ path, reserveBytes, resumeBytes }, { disk, clock, logger });
 }
 
 function listenForClients(

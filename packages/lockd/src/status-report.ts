@@ -26,6 +26,15 @@ export interface StatusReport {
   /** Client connections of this server, and how many of them serve a session. */
   readonly connections: number;
   readonly boundSessions: number;
+  readonly disk: {
+    /** Null while it cannot be asked. */
+    readonly freeBytes: number | null;
+    /** Below this the disk is low. */
+    readonly reserveBytes: number;
+    readonly low: boolean;
+    /** The server for whose disk the leader refuses writes; 0 while they are accepted. */
+    readonly writesRefusedFor: number;
+  };
 }
 
 export function statusReport(
@@ -55,5 +64,11 @@ export function statusReport(
     nodes,
     connections: machine.connections.size,
     boundSessions: machine.connections.boundSessions,
+    disk: {
+      freeBytes: machine.disk.freeBytes ?? null,
+      reserveBytes: machine.disk.reserveBytes,
+      low: machine.disk.low,
+      writesRefusedFor: machine.diskGuard.shortOf,
+    },
   };
 }

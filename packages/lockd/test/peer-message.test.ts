@@ -13,6 +13,8 @@ const EVERY: readonly PeerMessage[] = [
   { type: 'diverged', index: 1_024, fold: 5 },
   { type: 'halted', index: 2_048 },
   { type: 'lost' },
+  { type: 'disk-report', low: true },
+  { type: 'disk-shortage', server: 3 },
 ];
 
 describe('messages between servers', () => {

@@ -60,7 +60,8 @@ describe('a command', () => {
   });
 
   it('is taken from a client unless it is the leader’s', () => {
-    for (const name of names) expect(isClientCommand(CommandType[name])).toBe(name !== 'expireSession' && name !== 'refuse');
+    for (const name of names)
+      expect(isClientCommand(CommandType[name])).toBe(name !== 'expireSession' && name !== 'refuse');
     for (const type of [0, 9, 63, 64, 255]) expect(isClientCommand(type)).toBe(false);
   });
 

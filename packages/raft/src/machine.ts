@@ -66,6 +66,8 @@ export interface ReplicaHandle {
   readIndex(callback: (result: LogIndex | RejectReason) => void): void;
   /** Best effort, in order while a connection lives; false when there is none, or it is full. */
   sendToPeer(peer: ServerId, payload: Uint8Array): boolean;
+  /** As leader: hands leadership to the follower that is furthest. Best effort; a change of status tells whether it came to that. */
+  transferLeadership(): void;
   /** Whether this follower wants to hear of commits at once rather than with the next append or heartbeat. */
   setEagerCommit(eager: boolean): void;
 }

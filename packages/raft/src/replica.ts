@@ -175,6 +175,10 @@ export class Replica implements ReplicaHandle {
     return queued;
   }
 
+  transferLeadership(): void {
+    this.#event({ type: 'transfer' });
+  }
+
   setEagerCommit(eager: boolean): void {
     this.#event({ type: 'eager-commit', eager });
   }

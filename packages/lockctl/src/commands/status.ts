@@ -21,6 +21,11 @@ type ServerReport =
       readonly lag: number;
       readonly sessions: number;
       readonly locks: number;
+      /** Undefined while the server cannot ask its disk, and of servers that do not tell. */
+      readonly diskFreeBytes: number | undefined;
+      readonly diskLow: boolean;
+      /** The server for whose disk writes are refused; 0 for none. */
+      readonly writesRefusedFor: number;
       readonly version: string;
     }
   | { readonly address: string; readonly reachable: false; readonly problem: string };
@@ -41,6 +46,11 @@ export async function showStatus(
   if (json) writeJson(outside, { servers: reports });
   else outside.writeOut(renderStatus(reports));
   const reachable = reports.filter(isReachable);
+  const { writesRefusedFor } = reachable.find((report) => report.role === 'leader') ?? { writesRefusedFor: 0 };
+  if (writesRefusedFor !== 0 && !json) {
+    outside.writeOut(`writes are refused: the disk of server ${writesRefusedFor} is almost full; free space there
+`);
+  }
   if (reachable.length === 0) {
     throw new CommandFailure(
       'no server answered; is the ensemble running? Name its servers with --servers or HOLDFAST_SERVERS',
@@ -67,6 +77,7 @@ function readStatus(address: string, body: unknown): ServerReport {
   }
   const fields = body as Readonly<Record<string, unknown>>;
   const number = (name: string): number => (typeof fields[name] === 'number' ? fields[name] : 0);
+  const disk = (fields['disk'] ?? {}) as Readonly<Record<string, unknown>>;
   return {
     address,
     reachable: true,
@@ -79,6 +90,9 @@ function readStatus(address: string, body: unknown): ServerReport {
     lag: 0,
     sessions: number('sessions'),
     locks: number('locks'),
+    diskFreeBytes: typeof disk['freeBytes'] === 'number' ? disk['freeBytes'] : undefined,
+    diskLow: disk['low'] === true,
+    writesRefusedFor: typeof disk['writesRefusedFor'] === 'number' ? disk['writesRefusedFor'] : 0,
     version: typeof fields['version'] === 'string' ? fields['version'] : '',
   };
 }
@@ -103,6 +117,7 @@ function renderStatus(reports: readonly ServerReport[]): string {
     'LAG',
     'SESSIONS',
     'LOCKS',
+    'DISK FREE',
     'VERSION',
   ];
   const rows = reports.map((report) =>
@@ -118,11 +133,18 @@ function renderStatus(reports: readonly ServerReport[]): string {
           String(report.lag),
           String(report.sessions),
           String(report.locks),
+          diskText(report),
           report.version,
         ]
       : ['-', report.address, `unreachable (${printable(report.problem)})`],
   );
   return renderTable(header, rows);
+}
+
+/** In MiB: near the end, where it matters, gigabytes say too little. */
+function diskText({ diskFreeBytes, diskLow }: Reachable): string {
+  const free = diskFreeBytes === undefined ? '?' : `${Math.floor(diskFreeBytes / 2 ** 20)} MiB`;
+  return diskLow ? `${free} LOW` : free;
 }
 
 function isReachable(report: ServerReport): report is Reachable {

@@ -13,6 +13,7 @@ const server = (id: number, fields: object = {}) =>
     appliedIndex: 100,
     sessions: 2,
     locks: 1,
+    disk: { freeBytes: 5 * 2 ** 30, reserveBytes: 192 * 2 ** 20, low: false, writesRefusedFor: 0 },
     version: '0.1.0',
     ...fields,
   });
@@ -33,14 +34,46 @@ describe('status', () => {
     const outside = ensemble({ 'a:1': server(1), 'b:2': server(2, { appliedIndex: 90 }), 'c:3': refused() });
     expect(await runLockctl(['status'], outside)).toBe(0);
     expect(outside.output.split('\n').map((line) => line.split(/\s{2,}/))).toEqual([
-      ['SERVER', 'ADDRESS', 'ROLE', 'TERM', 'LEADER', 'COMMIT', 'APPLIED', 'LAG', 'SESSIONS', 'LOCKS', 'VERSION'],
-      ['1', 'a:1', 'leader', '3', '1', '100', '100', '0', '2', '1', '0.1.0'],
-      ['2', 'b:2', 'follower', '3', '1', '100', '90', '10', '2', '1', '0.1.0'],
+      [
+        'SERVER',
+        'ADDRESS',
+        'ROLE',
+        'TERM',
+        'LEADER',
+        'COMMIT',
+        'APPLIED',
+        'LAG',
+        'SESSIONS',
+        'LOCKS',
+        'DISK FREE',
+        'VERSION',
+      ],
+      ['1', 'a:1', 'leader', '3', '1', '100', '100', '0', '2', '1', '5120 MiB', '0.1.0'],
+      ['2', 'b:2', 'follower', '3', '1', '100', '90', '10', '2', '1', '5120 MiB', '0.1.0'],
       ['-', 'c:3', 'unreachable (refused: nothing listens there)'],
       [''],
     ]);
     expect(outside.connections).toEqual([]);
     expect(outside.requested).toContain('http://a:1/status');
+  });
+
+  it('shows disks that are almost full, and for which the leader refuses writes', async () => {
+    const outside = ensemble({
+      'a:1': server(1, { disk: { freeBytes: 2 ** 32, low: false, writesRefusedFor: 2 } }),
+      'b:2': server(2, { disk: { freeBytes: 100 * 2 ** 20, low: true, writesRefusedFor: 2 } }),
+      'c:3': server(3, { disk: { freeBytes: null, low: false, writesRefusedFor: 2 } }),
+    });
+    expect(await runLockctl(['status'], outside)).toBe(0);
+    const [header = '', ...lines] = outside.output.split('\n');
+    const place = header.split(/\s{2,}/).indexOf('DISK FREE');
+    expect(lines.map((line) => line.split(/\s{2,}/)[place])).toEqual([
+      '4096 MiB',
+      '100 MiB LOW',
+      '?',
+      undefined,
+      undefined,
+    ]);
+    expect(lines.at(-2)).toBe('writes are refused: the disk of server 2 is almost full; free space there');
   });
 
   it('is one JSON document for scripts', async () => {

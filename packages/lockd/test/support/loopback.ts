@@ -99,6 +99,9 @@ export class LoopbackEnsemble {
 export class LoopbackServer implements ReplicaHandle {
   readonly id: ServerId;
   readonly machine: LockMachine;
+  readonly disk = { freeBytes: 2 ** 40, reserveBytes: 2 ** 27, low: false };
+  /** How often the machine has asked for a successor. */
+  transfers = 0;
   readonly failures: unknown[] = [];
   eagerCommit = false;
   /** While true it applies nothing. */
@@ -124,6 +127,7 @@ export class LoopbackServer implements ReplicaHandle {
         clock: ensemble.clock,
         random: countingRandom(),
         logger: silentLogger,
+        disk: this.disk,
         fatal: (error) => this.failures.push(error),
       },
     );
@@ -169,6 +173,10 @@ export class LoopbackServer implements ReplicaHandle {
   readIndex(callback: (result: LogIndex | RejectReason) => void): void {
     this.#reads.push(callback);
     this.schedule();
+  }
+
+  transferLeadership(): void {
+    this.transfers += 1;
   }
 
   sendToPeer(peer: ServerId, payload: Uint8Array): boolean {

@@ -118,7 +118,11 @@ export class TestClient {
     return message.reply;
   }
 
-  request(number: number, command: Exclude<Command, { type: 'attach' | 'expireSession' | 'refuse' }>, ackedUpTo = 0): void {
+  request(
+    number: number,
+    command: Exclude<Command, { type: 'attach' | 'expireSession' | 'refuse' }>,
+    ackedUpTo = 0,
+  ): void {
     const type = CommandType[command.type];
     this.send({ type: 'request', number, ackedUpTo, command: type, payload: encodeCommand(command) });
   }

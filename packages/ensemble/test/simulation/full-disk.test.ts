@@ -1,0 +1,258 @@
+import { connect, OverloadedError, type Client, type ConnectOptions } from '@holdfast/client';
+import { LockServer } from '@holdfast/lockd';
+import { SimWorld } from '@holdfast/runtime/sim';
+import { describe, expect, it } from 'vitest';
+
+const SERVERS = [1, 2, 3];
+const RESERVE = 1024 * 1024;
+/** Longer than the next check of a disk, and what it leads to. */
+const NOTICED_MS = 2_500;
+const PLENTY = 2 ** 30;
+
+class Ensemble {
+  readonly world: SimWorld;
+  readonly failures = new Map<number, unknown>();
+  readonly #servers = new Map<number, LockServer>();
+  #clients = 0;
+
+  constructor(seed: number) {
+    this.world = new SimWorld({ seed });
+  }
+
+  async start(): Promise<void> {
+    for (const id of SERVERS) await this.startServer(id);
+    await this.until(() => this.leader !== 0);
+  }
+
+  async startServer(id: number): Promise<void> {
+    const host = this.world.host(`s${id}`);
+    if (host.state === 'down') host.restart();
+    const starting = LockServer.start(
+      {
+        id,
+        clusterId: 'sim',
+        clientListen: `s${id}:7100`,
+        peerListen: `s${id}:7200`,
+        dataDirectory: '/data',
+        members: SERVERS.map((member) => ({ id: member, peerAddress: `s${member}:7200` })),
+        segmentBytes: 64 * 1024,
+        diskReserveBytes: RESERVE,
+      },
+      host.runtime,
+      {
+        fatal: (error) => {
+          // The process ends with it, the machine goes on.
+          this.failures.set(id, error);
+          this.#servers.delete(id);
+          this.world.after(0, () => host.kill());
+        },
+      },
+    );
+    this.#servers.set(id, await this.world.complete(starting, { maxMs: 60_000 }));
+  }
+
+  server(id: number): LockServer {
+    const server = this.#servers.get(id);
+    if (server === undefined) throw new Error(`server ${id} does not run`);
+    return server;
+  }
+
+  get leader(): number {
+    return SERVERS.find((id) => this.#servers.get(id)?.status.role === 'leader') ?? 0;
+  }
+
+  get followers(): number[] {
+    return SERVERS.filter((id) => id !== this.leader);
+  }
+
+  disk(id: number) {
+    return this.world.host(`s${id}`).disk;
+  }
+
+  async setFree(bytes: number, ids: readonly number[] = SERVERS): Promise<void> {
+    for (const id of ids) this.disk(id).setFreeBytes(bytes);
+    await this.world.run({ untilMs: this.world.nowMs + NOTICED_MS });
+  }
+
+  connect(options: Partial<ConnectOptions> = {}): Promise<Client> {
+    this.#clients += 1;
+    const { runtime } = this.world.host(`c${this.#clients}`);
+    const servers = SERVERS.map((id) => `s${id}:7100`);
+    return this.complete(connect({ servers, ...options }, runtime));
+  }
+
+  complete<T>(promise: Promise<T>, maxMs = 60_000): Promise<T> {
+    return this.world.complete(promise, { maxMs });
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    await this.world.run({ until: condition, maxMs: 60_000 });
+  }
+}
+
+async function started(seed: number): Promise<Ensemble> {
+  const ensemble = new Ensemble(seed);
+  await ensemble.start();
+  return ensemble;
+}
+
+async function errorOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+describe('an ensemble whose disks are almost full', () => {
+  it('refuses writes with an error that names the server, and gives back what is held', async () => {
+    const ensemble = await started(1);
+    const client = await ensemble.connect();
+    const held = await ensemble.complete(client.lock('a').acquire());
+    await ensemble.complete(client.nodes.create('/n', 'data'));
+    await ensemble.setFree(RESERVE / 2);
+
+    const error = await ensemble.complete(errorOf(client.lock('b').acquire()));
+    expect(error).toBeInstanceOf(OverloadedError);
+    expect(error).toMatchObject({ code: 'DISK_FULL', retryable: true, indeterminate: false });
+    expect(error).toHaveProperty('message', expect.stringMatching(/disk of server [123] is almost full/));
+    for (const refused of [
+      () => client.nodes.create('/m'),
+      () => client.nodes.set('/n', 'other'),
+      () => client.lock('b').tryAcquire(),
+    ]) {
+      expect(await ensemble.complete(errorOf(refused()))).toMatchObject({ code: 'DISK_FULL' });
+    }
+
+    expect((await ensemble.complete(client.nodes.get('/n'))).data).toEqual(new TextEncoder().encode('data'));
+    await ensemble.complete(held.verify());
+    await ensemble.complete(held.release());
+    await ensemble.complete(client.nodes.delete('/n'));
+    await ensemble.complete(client.close());
+    expect(ensemble.server(ensemble.leader).status).toMatchObject({ sessions: 0, locks: 0 });
+    expect(ensemble.failures.size).toBe(0);
+  });
+
+  it('keeps the sessions that are renewed, makes no new ones, and says so to who connects', async () => {
+    const ensemble = await started(2);
+    const client = await ensemble.connect({ sessionTimeoutMs: 2_000 });
+    const held = await ensemble.complete(client.lock('a').acquire());
+    await ensemble.setFree(RESERVE / 2);
+    const late = await errorOf(ensemble.connect({ connectTimeoutMs: 3_000 }));
+    expect(late).toHaveProperty('message', expect.stringMatching(/disk of server [123] is almost full/));
+    await ensemble.world.run({ untilMs: ensemble.world.nowMs + 20_000 });
+    held.assertHeld();
+    expect(client.state).toBe('connected');
+  });
+
+  it('takes writes again by itself when there is room, and lost nothing', async () => {
+    const ensemble = await started(3);
+    const client = await ensemble.connect();
+    const acknowledged: string[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const path = `/n${round}`;
+      await ensemble.complete(client.nodes.create(path));
+      acknowledged.push(path);
+      await ensemble.setFree(RESERVE / 2);
+      expect(await ensemble.complete(errorOf(client.nodes.create('/refused')))).toMatchObject({ code: 'DISK_FULL' });
+      await ensemble.setFree(PLENTY);
+    }
+    const { names } = await ensemble.complete(client.nodes.children('/'));
+    expect(names).toEqual(['locks', ...acknowledged.map((path) => path.slice(1))]);
+    const waiting = ensemble.connect();
+    expect((await waiting).state).toBe('connected');
+  });
+
+  it('hands a lock of a session that dies to the next in line', async () => {
+    const ensemble = await started(4);
+    const [dying, next] = [await ensemble.connect({ sessionTimeoutMs: 2_000 }), await ensemble.connect()];
+    await ensemble.complete(dying.lock('a').acquire());
+    const waiting = next.lock('a').acquire();
+    await ensemble.world.run({ untilMs: ensemble.world.nowMs + 500 });
+    await ensemble.setFree(RESERVE / 2);
+    ensemble.world.host('c1').crash();
+    expect((await ensemble.complete(waiting)).token).toBeGreaterThan(0);
+  });
+});
+
+describe('a server whose disk alone is almost full', () => {
+  it.each([11, 12, 13])('hands leadership over when it leads, and writes go on (seed %i)', async (seed) => {
+    const ensemble = await started(seed);
+    const client = await ensemble.connect();
+    const before = ensemble.leader;
+    await ensemble.world.run({ untilMs: ensemble.world.nowMs + NOTICED_MS });
+    await ensemble.setFree(RESERVE / 2, [before]);
+    await ensemble.until(() => ![0, before].includes(ensemble.leader));
+    await ensemble.complete(client.nodes.create('/n'));
+    expect(ensemble.server(before).status.disk).toMatchObject({ low: true, writesRefusedFor: 0 });
+  });
+
+  it('does not stop the others, ends when it can write no more, and catches up when it has room', async () => {
+    const ensemble = await started(14);
+    const client = await ensemble.connect();
+    const [full = 0] = ensemble.followers;
+    await ensemble.setFree(0, [full]);
+    const data = new Uint8Array(2_000);
+    const paths: string[] = [];
+    while (!ensemble.failures.has(full) && paths.length < 500) {
+      paths.push(`n${String(paths.length).padStart(3, '0')}`);
+      await ensemble.complete(client.nodes.create(`/${paths.at(-1)}`, data));
+    }
+    expect(ensemble.failures.get(full)).toMatchObject({ name: 'DiskError', code: 'NO_SPACE' });
+    await ensemble.complete(client.nodes.create('/after'));
+    expect(await errorOf(ensemble.startServer(full))).toMatchObject({
+      code: 'NO_SPACE',
+      message: expect.stringContaining('this server needs'),
+    });
+
+    ensemble.disk(full).setFreeBytes(PLENTY);
+    await ensemble.startServer(full);
+    const target = ensemble.server(ensemble.leader).status.commitIndex;
+    await ensemble.until(() => ensemble.server(full).status.appliedIndex >= target);
+    expect(ensemble.failures.size).toBe(1);
+    const { names } = await ensemble.complete(client.nodes.children('/'));
+    expect(names).toEqual(['after', 'locks', ...paths]);
+  });
+});
+
+describe('two of three servers with disks that are almost full', () => {
+  it('make the leader refuse, even if it has room itself', async () => {
+    const ensemble = await started(21);
+    const client = await ensemble.connect();
+    await ensemble.setFree(RESERVE / 2, ensemble.followers);
+    const lowest = Math.min(...ensemble.followers);
+    expect(await ensemble.complete(errorOf(client.nodes.create('/n')))).toMatchObject({
+      code: 'DISK_FULL',
+      message: expect.stringContaining(`disk of server ${lowest}`),
+    });
+    await ensemble.setFree(PLENTY, [lowest]);
+    await ensemble.complete(client.nodes.create('/n'));
+  });
+});
+
+describe.each(['append', 'write'] as const)('an error of the disk in %s', (operation) => {
+  it.each(['IO', 'READ_ONLY', 'NO_SPACE'] as const)(
+    '(%s) ends that server, and loses nothing that was acknowledged',
+    async (code) => {
+      const ensemble = await started(31);
+      const client = await ensemble.connect();
+      const victim = ensemble.leader;
+      ensemble.disk(victim).failNext(operation, code, { pathIncludes: '/data' });
+      const data = new Uint8Array(3_000);
+      const paths: string[] = [];
+      // Filling the next segment fails quietly until it is needed, and on a full disk only for the time being.
+      const survives = operation === 'write' && code === 'NO_SPACE';
+      while (paths.length < 60) {
+        paths.push(`n${String(paths.length).padStart(2, '0')}`);
+        await ensemble.complete(client.nodes.create(`/${paths.at(-1)}`, data));
+      }
+      if (survives) expect(ensemble.failures.size).toBe(0);
+      else expect(ensemble.failures.get(victim)).toMatchObject({ name: 'DiskError', code });
+      if (!survives) await ensemble.startServer(victim);
+      await ensemble.until(
+        () => ensemble.leader !== 0 && SERVERS.every((id) => ensemble.server(id).status.appliedIndex >= paths.length),
+      );
+      const { names } = await ensemble.complete(client.nodes.children('/'));
+      expect(names).toEqual(['locks', ...paths]);
+    },
+  );
+});

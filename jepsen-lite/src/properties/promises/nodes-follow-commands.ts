@@ -56,6 +56,7 @@ function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome |
     case 'cancel':
     case 'closeSession':
     case 'expireSession':
+    case 'refuse':
       return undefined;
   }
 }

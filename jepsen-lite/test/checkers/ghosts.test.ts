@@ -1,6 +1,7 @@
 import { describe, it } from 'vitest';
 
 import { checkGhosts } from '../../src/checkers/ghosts.ts';
+import type { HistoryEvent } from '../../src/history/history.ts';
 import { expectBroken, expectUnknown, expectValid } from '../support/expect-verdict.ts';
 import { Story } from '../support/story.ts';
 
@@ -71,5 +72,39 @@ describe('an acquire that failed', () => {
     const granted = story.grant('a', 1, wait.hold);
     const quiet = story.quiet();
     expectBroken(checkGhosts(story.history), /^session 1 holds lock a/, granted, failed, quiet);
+  });
+
+  describe('whose cancel was not recorded', () => {
+    const SET = { f: 'set', path: '/x', value: 'v', session: 1 } as const;
+
+    function waiting(story: Story): { readonly wait: ReturnType<Story['enqueue']>; readonly failed: HistoryEvent } {
+      story.acquire('a', 2);
+      const asked = story.ask(ACQUIRE);
+      const wait = story.enqueue('a', 1);
+      return { wait, failed: asked.fail('TIMEOUT') };
+    }
+
+    it('may still wait until its session has done two writes, one after the other', () => {
+      const story = new Story();
+      const early = story.ask(SET);
+      const { wait } = waiting(story);
+      early.ok();
+      story.ask(SET).ok();
+      story.ask({ ...SET, session: 2 }).ok();
+      const overlapping = story.ask(SET);
+      story.ask({ f: 'read', path: '/x', consistency: 'linearizable', session: 1 }).ok({ value: 'v' });
+      story.ask(SET).fail('NOT_FOUND');
+      story.remove(wait, 'cancelled');
+      overlapping.ok();
+      expectValid(checkGhosts(story.history));
+    });
+
+    it('is a ghost when it waits after that', () => {
+      const story = new Story();
+      const { wait, failed } = waiting(story);
+      story.ask(SET).ok();
+      const second = story.ask(SET).ok();
+      expectBroken(checkGhosts(story.history), /^session 1 waits for lock a/, wait, failed, second);
+    });
   });
 });

@@ -186,7 +186,10 @@ export class RandomWorld {
     if (gone) return fail('LOCK_LOST');
     if (this.#choose(25) === 0) {
       fail('TIMEOUT');
+      // Requests of a session take effect in order: nothing it does next passes the cancel.
+      session.busy = true;
       this.#later(() => {
+        session.busy = false;
         if (this.#queue(lock).includes(waiter)) this.#remove(waiter, 'cancelled');
         this.#later(() => this.#tell(session.process, { type: 'cancelled', call }));
       });

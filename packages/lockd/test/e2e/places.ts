@@ -27,8 +27,12 @@ export function argumentsFor(id: number, all: readonly Place[], directory: strin
   const cluster = all.map(({ peer }, n) => `${n + 1}=127.0.0.1:${peer}`).join(',');
   const { client, peer } = all[id - 1] ?? { client: 0, peer: 0 };
   const addresses = ['--client', `127.0.0.1:${client}`, '--peer', `127.0.0.1:${peer}`];
-  const data = join(directory, `server-${id}`);
+  const data = dataOf(id, directory);
   return ['--id', `${id}`, '--cluster-id', CLUSTER_ID, ...addresses, '--data', data, '--cluster', cluster];
+}
+
+export function dataOf(id: number, directory: string): string {
+  return join(directory, `server-${id}`);
 }
 
 export async function status(port: number): Promise<StatusReport> {

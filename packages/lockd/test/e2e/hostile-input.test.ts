@@ -11,6 +11,7 @@ import { ClientConversations } from '../support/hostile/client-conversations.ts'
 import { converse } from '../support/hostile/converse.ts';
 import { PeerConversations } from '../support/hostile/peer-conversations.ts';
 import { WireRubbish, type Rubbish } from '../support/hostile/wire-rubbish.ts';
+import { REPORT_MEMORY, bytesInUse } from './in-use.ts';
 import { LockdProcess, until } from './lockd-process.ts';
 import { CLUSTER_ID, argumentsFor, places, status, type Place } from './places.ts';
 
@@ -21,7 +22,6 @@ const KINDS = 50;
 const LOCK = 'well-behaved';
 /** Another seed is another run: HOLDFAST_HOSTILE_SEED=7. */
 const SEED = process.env['HOLDFAST_HOSTILE_SEED'] ?? '1';
-const REPORT_MEMORY = new URL('report-memory.mjs', import.meta.url).href;
 /** What the server gives a connection that does not say what it must: 5 s for a hello, 10 s for an HTTP head. */
 const SILENCE_LIMIT_MS = 20_000;
 /**
@@ -43,7 +43,7 @@ beforeAll(async () => {
   // A loaded machine must not look like a server that hangs.
   const patience = ['--election-timeout-ms', '5000'];
   servers = trio.map(
-    (_, n) => new LockdProcess([...argumentsFor(n + 1, trio, directory), ...patience], {}, ['--import', REPORT_MEMORY]),
+    (_, n) => new LockdProcess([...argumentsFor(n + 1, trio, directory), ...patience], {}, REPORT_MEMORY),
   );
   for (const server of servers) await server.serves();
   client = await connect({ servers: trio.map((place) => `127.0.0.1:${place.client}`), sessionTimeoutMs: 30_000 });
@@ -172,11 +172,7 @@ async function memory(): Promise<InUse[]> {
   await until(async () => (await status(trio[0]?.client ?? 0)).sessions === 1);
   return Promise.all(
     servers.map(async (server, n): Promise<InUse> => {
-      const reports = (): string[] => server.stdout.match(/in use: \d+/g) ?? [];
-      const before = reports().length;
-      server.kill('SIGUSR2');
-      await until(() => reports().length > before);
-      const bytes = Number(reports().at(-1)?.slice('in use: '.length));
+      const bytes = await bytesInUse(server);
       return { bytes, entries: (await status(trio[n]?.client ?? 0)).appliedIndex };
     }),
   );

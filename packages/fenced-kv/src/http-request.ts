@@ -93,6 +93,9 @@ export function assertNoBody(headers: Headers): void {
   }
 }
 
+/** Bodies up to here are read in one piece. */
+const SMALL_BODY_BYTES = 16 * 1024;
+
 /** Bounds the memory that the bodies of all requests under way take together. */
 export class BodyReader {
   readonly #maxHeldBytes: number;
@@ -105,32 +108,70 @@ export class BodyReader {
   /** Reads the whole body, at most `limit` bytes, and runs `use` with it. */
   async withBody<T>(request: Request, limit: number, use: (body: Uint8Array) => Promise<T>): Promise<T> {
     const declared = request.headers.get('content-length');
-    const expectedBytes = declared === null ? limit : Number(declared);
-    if (expectedBytes > limit) throw tooLong(limit);
-    if (this.#heldBytes + expectedBytes > this.#maxHeldBytes) {
+    if (declared !== null && Number(declared) > limit) throw tooLong(limit);
+    const hold = new Hold(this);
+    try {
+      const body =
+        declared !== null && Number(declared) <= SMALL_BODY_BYTES
+          ? await readSmall(request, Number(declared), hold)
+          : await readAsItArrives(request, limit, hold);
+      return await use(body);
+    } finally {
+      hold.release();
+    }
+  }
+
+  /** @throws EngineError when that is more than is set aside */
+  take(bytes: number): void {
+    if (this.#heldBytes + bytes > this.#maxHeldBytes) {
       throw new EngineError(
         'OVERLOADED',
         'the bodies of the requests under way take all memory set aside for them; try again later',
       );
     }
-    this.#heldBytes += expectedBytes;
-    try {
-      // The HTTP parser holds a body to the length that was declared.
-      const body = declared === null ? await readAtMost(request, limit) : new Uint8Array(await request.arrayBuffer());
-      return await use(body);
-    } finally {
-      this.#heldBytes -= expectedBytes;
-    }
+    this.#heldBytes += bytes;
+  }
+
+  giveBack(bytes: number): void {
+    this.#heldBytes -= bytes;
   }
 }
 
-async function readAtMost(request: Request, limit: number): Promise<Uint8Array> {
+/** What one request has taken. */
+class Hold {
+  readonly #reader: BodyReader;
+  #bytes = 0;
+
+  constructor(reader: BodyReader) {
+    this.#reader = reader;
+  }
+
+  take(bytes: number): void {
+    this.#reader.take(bytes);
+    this.#bytes += bytes;
+  }
+
+  release(): void {
+    this.#reader.giveBack(this.#bytes);
+    this.#bytes = 0;
+  }
+}
+
+/** The HTTP parser holds the body to the length that was declared. */
+async function readSmall(request: Request, declaredBytes: number, hold: Hold): Promise<Uint8Array> {
+  hold.take(declaredBytes);
+  return new Uint8Array(await request.arrayBuffer());
+}
+
+/** Takes memory for what is there: a body that is announced and does not come keeps nobody out. */
+async function readAsItArrives(request: Request, limit: number, hold: Hold): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array(0);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of request.body) {
     bytes += chunk.length;
     if (bytes > limit) throw tooLong(limit);
+    hold.take(chunk.length);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -7,6 +7,11 @@ import { createAdaptorServer } from '@hono/node-server';
 
 import type { HttpHandler } from './http.ts';
 
+/** A request whose head, or which as a whole, takes longer to arrive is cut off: they must not pile up. */
+const HEAD_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const CHECK_INTERVAL_MS = 1_000;
+
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
@@ -31,6 +36,11 @@ export async function listen(handler: HttpHandler, address: ListenAddress): Prom
   let stopping = false;
   const server = createAdaptorServer({
     overrideGlobalObjects: false,
+    serverOptions: {
+      headersTimeout: HEAD_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_INTERVAL_MS,
+    },
     async fetch(request: Request) {
       const response = await handler(request);
       // A client that keeps its connection must not send its next request into the stop.

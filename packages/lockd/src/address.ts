@@ -2,17 +2,18 @@
 
 import type { Address } from '@holdfast/runtime';
 
-/** Undefined when the address is valid; otherwise what is wrong with it. */
-export function addressProblem(address: Address): string | undefined {
+/** Undefined when the address is valid; otherwise what is wrong with it. Port 0, any free one, is only for listening. */
+export function addressProblem(address: Address, use: 'listen' | 'dial'): string | undefined {
   const colon = address.lastIndexOf(':');
-  if (colon <= 0) return 'must be host:port';
+  if (colon <= 0 || /[\s/@]/.test(address)) return 'must be host:port, nothing before or behind it';
   const host = address.slice(0, colon);
   if (host.startsWith('[') !== host.endsWith(']') || (!host.startsWith('[') && host.includes(':'))) {
     return 'must have its IPv6 host in brackets, as in [::1]:7101';
   }
   const port = address.slice(colon + 1);
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) return 'must have a port from 0 to 65535';
-  return undefined;
+  const lowest = use === 'listen' ? 0 : 1;
+  const valid = /^\d{1,5}$/.test(port) && Number(port) >= lowest && Number(port) <= 65_535;
+  return valid ? undefined : `must have a port from ${lowest} to 65535`;
 }
 
 /** Without brackets. */

@@ -6,6 +6,17 @@
 import { Command, CommanderError, Option } from 'commander';
 import { parse as parseYaml } from 'yaml';
 import { addressProblem, hostOf, isLoopback } from './address.ts';
+import {
+  UsageError,
+  address,
+  boolean,
+  calledBy,
+  integer,
+  required,
+  wrong,
+  type Given,
+  type Settings,
+} from './settings.ts';
 import { LOCKD_VERSION } from './version.ts';
 
 export interface ServerConfig {
@@ -25,13 +36,7 @@ export interface ServerConfig {
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Wrong arguments; the message is for the person who typed them. */
-export class UsageError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'UsageError';
-  }
-}
+export { UsageError };
 
 export type ParsedArguments =
   | { readonly type: 'serve'; readonly config: ServerConfig }
@@ -55,6 +60,7 @@ interface Setting {
 export const DEFAULT_HEARTBEAT_MS = 100;
 export const DEFAULT_ELECTION_TIMEOUT_MS = 1_000;
 const MAX_CLUSTER_ID_LENGTH = 100;
+const MAX_SERVER_ID = 2 ** 31 - 1;
 
 const SETTINGS: readonly Setting[] = [
   { name: 'id', value: '<number>', help: "this server's number, from 1; never used for another server of the cluster" },
@@ -122,75 +128,91 @@ export function parseArguments(sources: ConfigSources): ParsedArguments {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { type: 'print', text: printed };
-    throw new UsageError(`${error.message.replace(/^error: /, '')}; lockd --help lists the flags`, { cause: error });
+    const problem = error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ');
+    throw new UsageError(`${problem}; lockd --help lists the flags`, { cause: error });
   }
   return result ?? { type: 'print', text: printed };
 }
 
-/** The value of every setting, as text, from wherever it was given. */
-type Texts = ReadonlyMap<string, string>;
-
 function readConfig(flags: Readonly<Record<string, unknown>>, sources: ConfigSources): ServerConfig {
-  const texts = new Map<string, string>();
+  const settings = new Map<string, Given>();
   const file = flags['config'] ?? sources.environment['HOLDFAST_CONFIG'];
-  if (typeof file === 'string') readFileInto(texts, file, sources);
+  if (typeof file === 'string' && file !== '') {
+    readFileInto(settings, file, flags['config'] === undefined ? 'HOLDFAST_CONFIG' : '--config', sources);
+  }
   for (const name of [...SETTINGS.map((setting) => setting.name), 'insecure']) {
     const variable = `HOLDFAST_${name.toUpperCase().replaceAll('-', '_')}`;
     const fromEnvironment = sources.environment[variable];
-    if (fromEnvironment !== undefined && fromEnvironment !== '') texts.set(name, fromEnvironment);
+    if (fromEnvironment !== undefined && fromEnvironment !== '') {
+      settings.set(name, { text: fromEnvironment, as: variable });
+    }
     const fromFlag = flags[name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
-    if (typeof fromFlag === 'string' || fromFlag === true) texts.set(name, String(fromFlag));
+    if (typeof fromFlag === 'string' || fromFlag === true) {
+      settings.set(name, { text: String(fromFlag), as: `--${name}` });
+    }
   }
-  return checkConfig(texts);
+  return checkConfig(settings);
 }
 
-function readFileInto(texts: Map<string, string>, path: string, sources: ConfigSources): void {
+/** `giver`: what named the file. */
+function readFileInto(settings: Map<string, Given>, path: string, giver: string, sources: ConfigSources): void {
   let content: unknown;
   try {
-    content = parseYaml(sources.readFile(path));
+    content = parseYaml(sources.readFile(path), { logLevel: 'error' });
   } catch (error) {
-    throw new UsageError(`--config ${path} cannot be used: ${messageOf(error)}`, { cause: error });
+    throw new UsageError(`${giver} ${path} cannot be used: ${firstLine(messageOf(error))}`, { cause: error });
   }
   if (content === null || typeof content !== 'object' || Array.isArray(content)) {
-    throw new UsageError(`--config ${path} must be a YAML mapping such as "id: 1"`);
+    throw new UsageError(`${giver} ${path} must be a YAML mapping such as "id: 1"`);
   }
   const known = new Set([...SETTINGS.map((setting) => setting.name), 'insecure']);
   for (const [name, value] of Object.entries(content)) {
-    if (!known.has(name)) throw new UsageError(`--config ${path} has the unknown setting "${name}"`);
-    texts.set(name, name === 'cluster' ? clusterText(value) : settingText(path, name, value));
+    if (!known.has(name)) {
+      throw new UsageError(`${giver} ${path} has the unknown setting "${name}"; there are ${[...known].join(', ')}`);
+    }
+    const as = `${path}: ${name}`;
+    settings.set(name, { text: name === 'cluster' ? clusterText(as, value) : settingText(as, value), as });
   }
 }
 
-function settingText(path: string, name: string, value: unknown): string {
+function settingText(as: string, value: unknown): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
-  throw new UsageError(`--config ${path}: "${name}" must be a text, a number or a boolean`);
+  throw new UsageError(`${as} must be a text, a number or a boolean`);
 }
 
 /** In YAML the members may be a mapping of numbers to addresses too. */
-function clusterText(value: unknown): string {
-  if (value === null || typeof value !== 'object') return String(value);
+function clusterText(as: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw new UsageError(`${as} must be a mapping of numbers to addresses, or a text such as 1=host:port,2=host:port`);
+  }
   return Object.entries(value)
-    .map(([id, address]) => `${id}=${String(address)}`)
+    .map(([id, address]) => `${id}=${settingText(`${as}: ${id}`, address)}`)
     .join(',');
 }
 
-function checkConfig(texts: Texts): ServerConfig {
-  const id = integer(texts, 'id', 1, 2 ** 31 - 1);
-  const clusterId = required(texts, 'cluster-id');
+function checkConfig(settings: Settings): ServerConfig {
+  const id = integer(settings, 'id', 1, MAX_SERVER_ID);
+  const clusterId = required(settings, 'cluster-id');
   if (clusterId.length > MAX_CLUSTER_ID_LENGTH || !/^[\w.-]+$/.test(clusterId)) {
-    throw new UsageError(
-      `--cluster-id "${clusterId}" must be up to ${MAX_CLUSTER_ID_LENGTH} letters, digits, dots, dashes and underscores`,
+    throw wrong(
+      settings,
+      'cluster-id',
+      `must be up to ${MAX_CLUSTER_ID_LENGTH} letters, digits, dots, dashes and underscores`,
     );
   }
-  const client = address(texts, 'client');
-  const peer = address(texts, 'peer');
-  const insecure = boolean(texts, 'insecure');
-  if (!insecure) refuseOpenListening({ '--client': client, '--peer': peer });
-  const heartbeatMs = integer(texts, 'heartbeat-ms', 10, 60_000, DEFAULT_HEARTBEAT_MS);
-  const electionTimeoutMs = integer(texts, 'election-timeout-ms', 50, 600_000, DEFAULT_ELECTION_TIMEOUT_MS);
+  const client = address(settings, 'client', 'listen');
+  const peer = address(settings, 'peer', 'listen');
+  const insecure = boolean(settings, 'insecure');
+  if (!insecure) {
+    refuseOpenListening(settings, 'client');
+    refuseOpenListening(settings, 'peer');
+  }
+  const heartbeatMs = integer(settings, 'heartbeat-ms', 10, 60_000, DEFAULT_HEARTBEAT_MS);
+  const electionTimeoutMs = integer(settings, 'election-timeout-ms', 50, 600_000, DEFAULT_ELECTION_TIMEOUT_MS);
   if (electionTimeoutMs < 3 * heartbeatMs) {
     throw new UsageError(
-      `--election-timeout-ms ${electionTimeoutMs} must be at least three times --heartbeat-ms ${heartbeatMs}: one lost heartbeat must not depose a leader`,
+      `${calledBy(settings, 'election-timeout-ms')} ${electionTimeoutMs} must be at least three times ${calledBy(settings, 'heartbeat-ms')} ${heartbeatMs}: one lost heartbeat must not depose a leader`,
     );
   }
   return {
@@ -198,90 +220,67 @@ function checkConfig(texts: Texts): ServerConfig {
     clusterId,
     client,
     peer,
-    advertiseClient: texts.has('advertise-client') ? address(texts, 'advertise-client') : undefined,
-    data: required(texts, 'data'),
-    members: members(texts, id, peer),
+    advertiseClient: settings.has('advertise-client') ? address(settings, 'advertise-client', 'dial') : undefined,
+    data: required(settings, 'data'),
+    members: members(settings, id, peer),
     insecure,
     heartbeatMs,
     electionTimeoutMs,
-    logLevel: logLevel(texts),
+    logLevel: logLevel(settings),
   };
 }
 
-function members(texts: Texts, id: number, peer: string): ServerConfig['members'] {
-  const advertised = texts.has('advertise-peer') ? address(texts, 'advertise-peer') : undefined;
-  const text = texts.get('cluster');
+function members(settings: Settings, id: number, peer: string): ServerConfig['members'] {
+  const advertised = settings.has('advertise-peer') ? address(settings, 'advertise-peer', 'dial') : undefined;
+  const text = settings.get('cluster')?.text;
   if (text === undefined) return [{ id, peerAddress: advertised ?? peer }];
+  const cluster = calledBy(settings, 'cluster');
   const list = text.split(',').map((part) => {
-    const [, number, peerAddress = ''] = /^\s*(\d{1,10})=(.*?)\s*$/.exec(part) ?? [];
-    const problem =
-      number === undefined || Number(number) < 1 ? 'must be number=host:port' : addressProblem(peerAddress);
-    if (problem !== undefined) throw new UsageError(`--cluster: "${part}" ${problem}`);
+    const [, number = '', peerAddress = ''] = /^\s*(\d{1,10})=(.*?)\s*$/.exec(part) ?? [];
+    const valid = Number(number) >= 1 && Number(number) <= MAX_SERVER_ID;
+    const problem = valid ? addressProblem(peerAddress, 'dial') : 'must be number=host:port, the number from 1';
+    if (problem !== undefined) throw new UsageError(`${cluster}: "${part}" ${problem}`);
     return { id: Number(number), peerAddress };
   });
   for (const [position, member] of list.entries()) {
     if (list.findIndex((other) => other.id === member.id) !== position) {
-      throw new UsageError(`--cluster names server ${member.id} twice`);
+      throw new UsageError(`${cluster} names server ${member.id} twice`);
     }
     if (list.findIndex((other) => other.peerAddress === member.peerAddress) !== position) {
-      throw new UsageError(`--cluster names the address ${member.peerAddress} twice`);
+      throw new UsageError(`${cluster} names the address ${member.peerAddress} twice`);
     }
   }
   const own = list.find((member) => member.id === id);
-  if (own === undefined) throw new UsageError(`--cluster must name this server too: add ${id}=${advertised ?? peer}`);
+  if (own === undefined) throw new UsageError(`${cluster} must name this server too: add ${id}=${advertised ?? peer}`);
   if (advertised !== undefined && advertised !== own.peerAddress) {
-    throw new UsageError(`--advertise-peer ${advertised} and --cluster ${id}=${own.peerAddress} must be the same`);
+    throw new UsageError(
+      `${calledBy(settings, 'advertise-peer')} ${advertised} and ${cluster} ${id}=${own.peerAddress} must be the same`,
+    );
   }
   return list.toSorted((a, b) => a.id - b.id);
 }
 
-function refuseOpenListening(addresses: Readonly<Record<string, string>>): void {
-  for (const [flag, value] of Object.entries(addresses)) {
-    if (isLoopback(hostOf(value))) continue;
-    throw new UsageError(
-      `${flag} ${value} can be reached from other machines, and nothing checks who connects: ` +
-        'listen on 127.0.0.1, or add --insecure if the network itself keeps strangers out',
-    );
-  }
+function refuseOpenListening(settings: Settings, name: string): void {
+  const text = required(settings, name);
+  if (isLoopback(hostOf(text))) return;
+  throw new UsageError(
+    `${calledBy(settings, name)} ${text} can be reached from other machines, and nothing checks who connects: ` +
+      'listen on 127.0.0.1, or add --insecure if the network itself keeps strangers out',
+  );
 }
 
-function required(texts: Texts, name: string): string {
-  const text = texts.get(name);
-  if (text === undefined || text === '') throw new UsageError(`--${name} is missing; lockd --help tells what it is`);
-  return text;
-}
-
-function address(texts: Texts, name: string): string {
-  const text = required(texts, name);
-  const problem = addressProblem(text);
-  if (problem !== undefined) throw new UsageError(`--${name} "${text}" ${problem}`);
-  return text;
-}
-
-function integer(texts: Texts, name: string, min: number, max: number, fallback?: number): number {
-  if (!texts.has(name) && fallback !== undefined) return fallback;
-  const text = required(texts, name);
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < min || value > max) {
-    throw new UsageError(`--${name} "${text}" must be a whole number from ${min} to ${max}`);
-  }
-  return value;
-}
-
-function boolean(texts: Texts, name: string): boolean {
-  const text = texts.get(name) ?? 'false';
-  if (text === 'true' || text === '1') return true;
-  if (text === 'false' || text === '0') return false;
-  throw new UsageError(`${name} "${text}" must be true or false`);
-}
-
-function logLevel(texts: Texts): LogLevel {
-  const text = texts.get('log-level') ?? 'info';
+function logLevel(settings: Settings): LogLevel {
+  const text = settings.get('log-level')?.text ?? 'info';
   const level = LOG_LEVELS.find((each) => each === text);
-  if (level === undefined) throw new UsageError(`--log-level "${text}" must be one of ${LOG_LEVELS.join(', ')}`);
+  if (level === undefined) throw wrong(settings, 'log-level', `must be one of ${LOG_LEVELS.join(', ')}`);
   return level;
 }
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Parsers show the place on further ones. */
+function firstLine(text: string): string {
+  return (text.split('\n', 1)[0] ?? '').replace(/:$/, '');
 }

@@ -94,6 +94,83 @@ describe('wrong settings', () => {
     expect(problem(`${BASE} extra`)).toMatch(/argument/);
   });
 
+  const IN_CLUSTER = `${BASE} --cluster`;
+  it.each([
+    ['a flag without its value', '--id', /option '--id <number>' argument missing; lockd --help/],
+    ['a flag that there is not', `${BASE} --ids 1`, /unknown option '--ids'.*lockd --help/],
+    ['a command that there is not', 'serve', /unknown command|too many arguments/],
+    ['no number', `${BASE} --id`, /argument missing/],
+    ['number 0', `${BASE} --id 0`, /--id "0" must be a whole number from 1 to 2147483647/],
+    ['a number that is too large', `${BASE} --id 2147483648`, /--id "2147483648" must be a whole number from 1/],
+    ['a number with more', `${BASE} --id 1st`, /--id "1st" must be a whole number/],
+    ['a negative time', `${BASE} --heartbeat-ms=-100`, /--heartbeat-ms "-100" must be a whole number from 10 to 60000/],
+    ['a time with a unit', `${BASE} --election-timeout-ms 1s`, /--election-timeout-ms "1s" must be a whole number/],
+    ['a cluster without a name', `${BASE} --cluster-id=`, /--cluster-id is missing/],
+    ['a long name', `${BASE} --cluster-id ${'x'.repeat(101)}`, /must be up to 100 letters/],
+    ['a host without a port', `${BASE} --client localhost`, /--client "localhost" must be host:port/],
+    ['a port without a host', `${BASE} --peer :7201`, /--peer ":7201" must be host:port/],
+    ['an empty port', `${BASE} --client 127.0.0.1:`, /--client "127.0.0.1:" must have a port from 0 to 65535/],
+    ['a port too high', `${BASE} --client 127.0.0.1:65536`, /must have a port from 0 to 65535/],
+    ['a port that is none', `${BASE} --client 127.0.0.1:http`, /must have a port from 0 to 65535/],
+    ['a URL', `${BASE} --client http://127.0.0.1:7101`, /--client "http:.*" must be host:port, nothing before/],
+    ['a path', `${BASE} --client 127.0.0.1:7101/`, /must be host:port, nothing before or behind it/],
+    ['IPv6 without brackets', `${BASE} --client ::1:7101`, /must have its IPv6 host in brackets, as in \[::1\]:7101/],
+    ['half a bracket', `${BASE} --client [::1:7101`, /in brackets/],
+    ['an advertised port 0', `${BASE} --advertise-client 127.0.0.1:0`, /--advertise-client .* a port from 1 to 65535/],
+    ['an empty list of members', `${IN_CLUSTER}=`, /--cluster: "" must be number=host:port/],
+    [
+      'a member without a number',
+      `${IN_CLUSTER} 127.0.0.1:7202`,
+      /--cluster: "127.0.0.1:7202" must be number=host:port/,
+    ],
+    ['a member 0', `${IN_CLUSTER} 0=127.0.0.1:7202`, /"0=127.0.0.1:7202" must be number=host:port, the number from 1/],
+    ['a member without a port', `${IN_CLUSTER} 2=127.0.0.1`, /"2=127.0.0.1" must be host:port/],
+    ['a member at port 0', `${IN_CLUSTER} 2=127.0.0.1:0`, /"2=127.0.0.1:0" must have a port from 1 to 65535/],
+    ['a comma at the end', `${IN_CLUSTER} 2=127.0.0.1:7202,`, /--cluster: "" must be number=host:port/],
+    ['a semicolon', `${IN_CLUSTER} 2=127.0.0.1:7202;1=127.0.0.1:7201`, /--cluster: .* must/],
+    ['inspect without a directory', 'inspect', /inspect needs --data <directory>/],
+    ['inspect with more', 'inspect --data /d /e', /too many arguments/],
+  ])('are refused in one line that names them: %s', (_, text, message) => {
+    expect(problem(text)).toMatch(message);
+    expect(problem(text)).not.toContain('\n');
+  });
+
+  it.each([
+    ['HOLDFAST_ID', 'two', /^HOLDFAST_ID "two" must be a whole number/],
+    ['HOLDFAST_PEER', '7201', /^HOLDFAST_PEER "7201" must be host:port/],
+    ['HOLDFAST_CLUSTER', '1=127.0.0.1:7201', /^HOLDFAST_CLUSTER must name this server too: add 2=/],
+    ['HOLDFAST_INSECURE', 'yes', /^HOLDFAST_INSECURE "yes" must be true or false/],
+    ['HOLDFAST_HEARTBEAT_MS', '999', /at least three times HOLDFAST_HEARTBEAT_MS 999/],
+    ['HOLDFAST_CONFIG', 'none', /^HOLDFAST_CONFIG none cannot be used: no such file/],
+  ])('are called what the environment calls them: %s', (variable, value, message) => {
+    const without = BASE.replace('--id 2', variable === 'HOLDFAST_ID' ? '' : '--id 2');
+    const flags = variable === 'HOLDFAST_PEER' ? without.replace('--peer 127.0.0.1:7202', '') : without;
+    expect(problem(flags.replaceAll(/ +/g, ' ').trim(), { [variable]: value })).toMatch(message);
+  });
+
+  it.each([
+    ['a list', '- id: 1', /--config c must be a YAML mapping such as "id: 1"/],
+    ['a text', 'id 1', /--config c must be a YAML mapping/],
+    ['nothing', '', /--config c must be a YAML mapping/],
+    ['no YAML', 'id: [1', /--config c cannot be used: .+/],
+    ['the same name twice', 'data: /a\ndata: /b', /--config c cannot be used: Map keys must be unique/],
+    ['a name that there is not', 'clusterId: x', /unknown setting "clusterId"; there are id, cluster-id/],
+    ['nothing for a name', 'log-level:', /c: log-level must be a text, a number or a boolean/],
+    ['a list for a name', 'log-level: [info]', /c: log-level must be a text/],
+    ['a wrong value', 'log-level: loud', /c: log-level "loud" must be one of debug/],
+    ['a fraction', 'heartbeat-ms: 0.5', /c: heartbeat-ms "0.5" must be a whole number/],
+    [
+      'a list of members',
+      'cluster: [127.0.0.1:7202]',
+      /c: cluster must be a mapping of numbers to addresses, or a text/,
+    ],
+    ['a member without an address', 'cluster:\n  2:', /c: cluster: 2 must be a text/],
+    ['a member without a port', 'cluster:\n  2: localhost', /c: cluster: "2=localhost" must be host:port/],
+  ])('are called what the file calls them: %s', (_, content, message) => {
+    expect(problem(`${BASE} --config c`, {}, { c: content })).toMatch(message);
+    expect(problem(`${BASE} --config c`, {}, { c: content })).not.toContain('\n');
+  });
+
   it('include an advertised peer address that the members contradict', () => {
     expect(problem(`${BASE} ${CLUSTER} --advertise-peer 10.0.0.2:7202`)).toMatch(/must be the same/);
   });

@@ -27,7 +27,7 @@ export function parseStartOptions(args: readonly string[]): ParsedOptions {
       wholeNumber(1_024, HIGHEST_BASE_PORT),
       DEFAULT_BASE_PORT,
     )
-    .option('--data <directory>', 'where the data is', '.holdfast')
+    .option('--data <directory>', 'where the data is', directory, '.holdfast')
     .option('--fresh', 'delete the data that is there, and say what was deleted', false)
     .allowExcessArguments(false)
     .exitOverride();
@@ -38,6 +38,12 @@ export function parseStartOptions(args: readonly string[]): ParsedOptions {
     return { type: 'exit', code: error.exitCode === 0 ? 0 : 2 };
   }
   return { type: 'start', options: command.opts<StartOptions>() };
+}
+
+/** An empty one would be the present directory, and --fresh would clear it. */
+function directory(text: string): string {
+  if (text !== '') return text;
+  throw new InvalidArgumentError('It must name a directory.');
 }
 
 function wholeNumber(lowest: number, highest: number): (text: string) => number {

@@ -31,6 +31,10 @@ describe('the options of start', () => {
     ['--servers', '0'],
     ['--servers', '10'],
     ['--servers', '3x'],
+    ['--servers', '1.5'],
+    ['--servers', '-1'],
+    ['--servers', ''],
+    ['--base-port', 'http'],
     ['--base-port', '80'],
     ['--base-port', '65500'],
   ])('%j are refused with what is accepted', (args) => {
@@ -38,8 +42,16 @@ describe('the options of start', () => {
     expect(complaints).toContain('It must be a whole number from');
   });
 
-  it.for([[['--nonsense']], [['extra']]])('%j are refused', ([args]) => {
-    expect(parseStartOptions(args ?? [])).toEqual({ type: 'exit', code: 2 });
+  it.for([
+    [['--nonsense'], "unknown option '--nonsense'"],
+    [['extra'], 'too many arguments'],
+    [['--servers'], "option '--servers <n>' argument missing"],
+    [['--base-port'], "option '--base-port <port>' argument missing"],
+    [['--data'], "option '--data <directory>' argument missing"],
+    [['--data', ''], '--data'],
+  ] as const)('%j are refused with what is wrong', ([args, reason]) => {
+    expect(parseStartOptions(args)).toEqual({ type: 'exit', code: 2 });
+    expect(complaints).toContain(reason);
   });
 
   it('ask for help without starting anything', () => {

@@ -49,7 +49,7 @@ function buildProgram(actions: Actions): Command {
     .option('--insecure', 'allow --listen beyond this machine: anybody who reaches the port may read and write', false)
     .addOption(new Option('--log-level <level>', 'what to log, to standard error').choices(LOG_LEVELS).default('info'))
     .action(async (options: { listen: string; data?: string; insecure: boolean; logLevel: LogLevel }) => {
-      if (options.data === undefined)
+      if (options.data === undefined || options.data === '')
         throw new ExitError(EXIT_CODE.usage, 'say with --data where the data is to be kept');
       await actions.serve({ ...options, data: options.data });
     });

@@ -169,3 +169,20 @@ function flipByte(path: string, offset: number): void {
   writeSync(file, new Uint8Array([(byte[0] ?? 0) ^ 0xff]), 0, 1, offset);
   closeSync(file);
 }
+
+describe('a command line that people get wrong', () => {
+  it.each([
+    [['--id'], {}, "option '--id <number>' argument missing"],
+    [['--client', '::1:7101'], {}, '--client "::1:7101" must have its IPv6 host in brackets'],
+    [[], { HOLDFAST_HEARTBEAT_MS: 'fast' }, 'HOLDFAST_HEARTBEAT_MS "fast" must be a whole number from 10 to 60000'],
+    [['--config', '/nowhere/lockd.yaml'], {}, '--config /nowhere/lockd.yaml cannot be used: ENOENT: no such file'],
+    [['--config', tmpdir()], {}, 'cannot be used: EISDIR'],
+  ])('is answered in one line, with exit code 2: %j %j', async (args, environment, message) => {
+    const lockd = start([...argumentsFor(1, [await onePlace()], directory), ...args], environment);
+    expect(await lockd.ended()).toBe(2);
+    expect(lockd.stderr).toContain(message);
+    expect(lockd.stderr).toMatch(/^lockd: [^\n]+\n$/);
+    expect(lockd.stdout).toBe('');
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});

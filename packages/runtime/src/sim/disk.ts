@@ -18,6 +18,7 @@ import type { SimProcess } from './process.ts';
 import { toTicks } from './scheduler.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Struck, StruckFault } from './struck.ts';
+import { EventKinds } from './trace.ts';
 
 /** `durable` covers append, sync, syncDirectory and makeDirectory; `cached` everything else. */
 export interface DiskLatency {
@@ -70,18 +71,22 @@ export class SimDisk {
   readonly tree = new DiskTree();
   readonly #scheduler: Scheduler;
   readonly #struck: Struck;
+  readonly #kinds: EventKinds;
   readonly #latencyRandom: Random;
   readonly #tearRandom: Random;
   readonly #locks = new Map<DirectoryNode, SimProcess>();
   #faults: Fault[] = [];
   #latency = DEFAULT_LATENCY;
   #stalledUntilTicks = 0;
+  /** Operations that would be done, had the disk not hung. */
+  #hung: (() => void)[] = [];
   #capacityBytes = DEFAULT_CAPACITY_BYTES;
   #powerCycles = 0;
 
   constructor(name: string, { scheduler, struck, randomFor }: DiskServices) {
     this.#scheduler = scheduler;
     this.#struck = struck;
+    this.#kinds = new EventKinds(name);
     this.#latencyRandom = randomFor(`disk/${name}`);
     this.#tearRandom = randomFor(`disk/${name}/tear`);
   }
@@ -107,6 +112,15 @@ export class SimDisk {
   stall(forMs: number): void {
     if (!(forMs >= 0 && forMs < Infinity)) throw new RangeError(`a disk cannot stall for ${forMs} ms`);
     this.#stalledUntilTicks = Math.max(this.#stalledUntilTicks, this.#scheduler.nowTicks + toTicks(forMs));
+    this.#scheduler.schedule(toTicks(forMs), this.#kinds.of('disk-goes-on'), () => this.#goOn());
+  }
+
+  /** Ends every fault of the disk: failures that have not yet struck, a hang, a lack of space. Latencies and flipped bits stay. */
+  heal(): void {
+    this.#faults = [];
+    this.#stalledUntilTicks = 0;
+    this.#scheduler.schedule(0, this.#kinds.of('disk-goes-on'), () => this.#goOn());
+    this.#capacityBytes = DEFAULT_CAPACITY_BYTES;
   }
 
   get freeBytes(): number {
@@ -119,7 +133,7 @@ export class SimDisk {
   }
 
   get hasUnlimitedSpace(): boolean {
-    return this.#capacityBytes === DEFAULT_CAPACITY_BYTES;
+    return this.#capacityBytes >= DEFAULT_CAPACITY_BYTES;
   }
 
   /** Silent corruption of one bit, in the cache and on the medium. */
@@ -200,13 +214,23 @@ export class SimDisk {
         });
       };
       const finishUnlessStalled = () => {
-        const restTicks = this.#stalledUntilTicks - this.#scheduler.nowTicks;
-        if (restTicks <= 0) return finish();
-        if (!faults.includes(stalled(operation))) faults.push(stalled(operation));
-        this.#scheduler.schedule(restTicks, process.kinds.of(kind), finishUnlessStalled);
+        if (!this.#isStalled) return finish();
+        faults.push(stalled(operation));
+        this.#hung.push(finish);
       };
       this.#scheduler.schedule(delayTicks, process.kinds.of(kind), finishUnlessStalled);
     });
+  }
+
+  get #isStalled(): boolean {
+    return this.#stalledUntilTicks > this.#scheduler.nowTicks;
+  }
+
+  #goOn(): void {
+    if (this.#isStalled) return;
+    const hung = this.#hung;
+    this.#hung = [];
+    for (const finish of hung) finish();
   }
 
   #begin<T>(operation: DiskOperation, path: string, begin: (writtenShare: number) => OperationSteps<T>): Begun<T> {

@@ -292,6 +292,20 @@ describe('a faulty disk', () => {
     expect(() => host.disk.stall(Infinity)).toThrow('Infinity');
   });
 
+  it('is as before after a heal', async () => {
+    const { world, host, file } = await openFile();
+    host.disk.setFreeBytes(0);
+    host.disk.failNext('append', 'IO');
+    host.disk.stall(10_000);
+    const hung = file.sync();
+    await world.run({ forMs: 100 });
+    host.disk.heal();
+    const startMs = world.nowMs;
+    await world.complete(hung);
+    await world.complete(file.append(0, [filled(100, 1)]));
+    expect(world.nowMs - startMs).toBeLessThan(10);
+  });
+
   it('may lose power while it hangs', async () => {
     const { world, host, file } = await openFile();
     host.disk.stall(1_000);

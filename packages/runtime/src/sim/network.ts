@@ -5,15 +5,20 @@
 
 import type { Logger } from '../logger.ts';
 import type { ListenOptions } from '../network.ts';
+import type { Random } from '../random.ts';
 import type { SimConnection } from './connection.ts';
 import { checkLatency } from './latency.ts';
 import type { Latency } from './latency.ts';
 import { Link } from './link.ts';
 import type { DialMode, LinkServices, LinkSettings } from './link.ts';
 import type { SimProcess } from './process.ts';
+import { toTicks } from './scheduler.ts';
+import { EventKinds } from './trace.ts';
 
 const DEFAULT_LATENCY: Latency = { minMs: 0.2, maxMs: 2 };
 const LOOPBACK_SETTINGS: LinkSettings = { latency: { minMs: 0.03, maxMs: 0.1 }, lossChance: 0, dials: 'normal' };
+
+const SWIZZLE = new EventKinds('network').of('swizzle');
 
 /** Where operating systems begin to hand out ports. */
 export const FIRST_EPHEMERAL_PORT = 49_152;
@@ -87,6 +92,25 @@ export class SimNetwork {
   clog(from: string, to: string, forMs: number): void {
     if (!(forMs >= 0 && forMs < Infinity)) throw new RangeError(`a link cannot be clogged for ${forMs} ms`);
     this.link(from, to).clog(forMs);
+  }
+
+  /**
+   * Clogs the hosts one by one within the first half of this time, both ways between each and every other host of the world,
+   * and frees them within the second half in another order. When who is clogged comes from `random`.
+   */
+  swizzle(hosts: readonly string[], forMs: number, random: Random): void {
+    for (const name of hosts) this.#mustExist(name);
+    for (const name of hosts) {
+      const fromMs = (random.next() * forMs) / 2;
+      const untilMs = ((1 + random.next()) * forMs) / 2;
+      this.#services.scheduler.schedule(toTicks(fromMs), SWIZZLE, () => {
+        for (const other of this.#hosts.keys()) {
+          if (other === name) continue;
+          this.clog(name, other, untilMs - fromMs);
+          this.clog(other, name, untilMs - fromMs);
+        }
+      });
+    }
   }
 
   /**

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Connection } from '../../src/index.ts';
 import { listenTo, twoHosts } from './support/two-hosts.ts';
 
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, n) => String(n));
@@ -51,6 +52,28 @@ describe('a clogged link', () => {
     const { world } = await twoHosts();
     expect(() => world.network.clog('client', 'server', Infinity)).toThrow('Infinity');
     expect(() => world.network.clog('client', 'nobody', 1)).toThrow('"nobody"');
+  });
+});
+
+describe('hosts that are swizzled', () => {
+  it('are clogged one by one, freed one by one, and lose nothing', async () => {
+    const { world, heard, dial, struck } = await twoHosts();
+    const others = ['a', 'b', 'c'].map((name) => world.host(name));
+    const connections: Connection[] = [];
+    for (const from of others) connections.push(await world.complete(dial({ from })));
+    world.network.swizzle(['a', 'b', 'c'], 10_000, world.random('swizzle'));
+    const arrivals: number[] = [];
+    for (let second = 0; second < 12; second += 1) {
+      for (const connection of connections) connection.send(Uint8Array.of(second));
+      await world.run({ forMs: 1_000 });
+      arrivals.push(heard.length);
+    }
+    expect(arrivals[5]).toBeLessThan(18);
+    expect(arrivals.at(-1)).toBe(36);
+    for (const second of numbers(12)) expect(heard.filter((each) => each === second)).toHaveLength(3);
+    expect(struck('frame-held-by-clog')).toBeGreaterThan(5);
+    expect(new Set(arrivals).size).toBeGreaterThan(4);
+    expect(() => world.network.swizzle(['nobody'], 1, world.random('swizzle'))).toThrow('"nobody"');
   });
 });
 

@@ -67,6 +67,7 @@ export class SimConnection implements Connection {
 
   send(frame: Uint8Array): void {
     if (this.#state !== 'open' || !this.#process.alive) return;
+    this.#process.scheduler.recordBytes(frame);
     if (!this.#breaking && this.#outgoing.link.drawLoss()) {
       this.#outgoing.link.struck.count('frame-lost');
       this.break();

@@ -125,6 +125,7 @@ class SimDiskFile implements DiskFile {
 
   #writeSteps(position: number, bytes: Uint8Array, share: number, durable: boolean): OperationSteps<void> {
     const { content } = this.#file;
+    this.#process.scheduler.recordBytes(bytes);
     const wanted = Math.floor(bytes.length * share);
     const fitting = this.#fitting(position, wanted);
     const change = content.write(position, bytes.subarray(0, fitting));

@@ -87,6 +87,11 @@ export class Scheduler {
     return event;
   }
 
+  /** Takes what a program sends or writes into the trace. */
+  recordBytes(bytes: Uint8Array): void {
+    this.#trace.recordBytes(bytes);
+  }
+
   cancel(event: SimEvent): void {
     this.#queue.cancel(event);
   }
@@ -99,6 +104,10 @@ export class Scheduler {
     try {
       while (!(await inNextTurn(() => this.#runTurn(turn))));
       turn.trap.check();
+    } catch (error) {
+      // What else the failed event has left to settle must not fail whoever runs next.
+      await inNextTurn(() => {});
+      throw error;
     } finally {
       this.#running = false;
       turn.trap.release();

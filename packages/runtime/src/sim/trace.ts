@@ -1,5 +1,9 @@
-/** A running hash over everything that happened in a world: two runs with the same hash took the same path. */
+/**
+ * A running hash over everything that happened in a world, when, in which order, and with which bytes: two runs with the same
+ * hash took the same path.
+ */
 
+import { crc32 } from 'node:zlib';
 import { hash32 } from './prng.ts';
 
 /** What happens in an event, and to whom. */
@@ -37,6 +41,12 @@ export class Trace {
     this.#mix(Math.floor(timeTicks / 2 ** 32));
     this.#mix(sequence | 0);
     this.#mix(kind.hash);
+  }
+
+  /** What a program has sent or written. */
+  recordBytes(bytes: Uint8Array): void {
+    this.#mix(bytes.length);
+    this.#mix(crc32(bytes));
   }
 
   /** Sixteen hexadecimal digits. */

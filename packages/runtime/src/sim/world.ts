@@ -50,7 +50,7 @@ export class SimWorld {
     this.network = new SimNetwork({
       scheduler: this.#scheduler,
       struck: this.#struck,
-      randomFor: (name) => this.random(name),
+      randomFor: (name) => randomStream(this.seed, name),
     });
   }
 
@@ -59,7 +59,7 @@ export class SimWorld {
     return toMs(this.#scheduler.nowTicks);
   }
 
-  /** A running hash over (time, sequence, kind) of all events: equal for two runs that took the same path. */
+  /** A running hash over (time, sequence, kind) of all events and over all bytes sent and written: equal for two runs that took the same path. */
   get traceHash(): string {
     return this.#scheduler.traceHash;
   }
@@ -80,7 +80,7 @@ export class SimWorld {
         network: this.network,
         logger: this.#logger,
         wallMs: WALL_START_MS + this.nowMs + (options.wallOffsetMs ?? 0),
-        randomFor: (stream) => this.random(stream),
+        randomFor: (stream) => randomStream(this.seed, stream),
       });
       this.#hosts.set(name, host);
       this.network.addHost(host);
@@ -90,7 +90,7 @@ export class SimWorld {
 
   /** A fresh copy of the world's stream of that name: what tests and fault plans draw from, apart from what programs draw. */
   random(name: string): Random {
-    return randomStream(this.seed, name);
+    return randomStream(this.seed, `world/${name}`);
   }
 
   /** Does something to the world (a fault, a heal) after a time that belongs to no host. */

@@ -8,6 +8,8 @@ export interface Failure {
   readonly kind: 'promise' | 'unexpected';
   readonly name: string;
   readonly message: string;
+  /** Of the runs of one attempt, where it has several that count: the one that found it, from 1 on. */
+  readonly run?: number;
 }
 
 export interface Attempt {

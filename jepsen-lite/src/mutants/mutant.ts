@@ -21,14 +21,15 @@ interface Patch {
  * - `properties`: random commands against the replicated state machine
  * - `churn`: bare cores of consensus that change their leader all the time
  */
-export type DetectorName = 'churn';
+export type DetectorName = 'simulation' | 'properties' | 'churn';
 
 export interface Mutant {
   readonly name: string;
   /** The promise that it breaks. */
   readonly breaks: string;
   readonly patches: readonly Patch[];
-  readonly caughtBy: DetectorName;
+  /** Each of them must. */
+  readonly caughtBy: readonly DetectorName[];
   /** Caught within seconds: in the sample for every commit. */
   readonly sample?: true;
 }

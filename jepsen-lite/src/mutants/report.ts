@@ -1,16 +1,16 @@
 /** What a run over the mutants found, as text and as data. */
 
 import type { Hunt } from './hunt.ts';
-import type { ControlResult, MutantResult, MutantsReport } from './run-mutants.ts';
+import type { ControlResult, Finding, MutantResult, MutantsReport } from './run-mutants.ts';
 
-const HEADINGS = ['mutant', 'verdict', 'by', 'as', 'seeds needed', 'simulated s', 'wall s'] as const;
+const HEADINGS = ['mutant', 'by', 'as', 'needed', 'simulated s', 'wall s'] as const;
 const MAX_MESSAGE_CHARS = 300;
 
-/** A line a mutant, then the controls, then what is not as it must be. */
+/** A line for each mutant and detector, then the controls, then what is not as it must be. */
 export function renderReport(report: MutantsReport): string {
-  const rows = [HEADINGS, ...report.results.map(row)];
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
-  const table = rows.map((cells) =>
+  const lines = [HEADINGS, ...report.results.flatMap(rows)];
+  const widths = HEADINGS.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
+  const table = lines.map((cells) =>
     cells
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
@@ -30,28 +30,34 @@ export function renderReport(report: MutantsReport): string {
 export function reportAsData(report: MutantsReport): unknown {
   return {
     ok: report.ok,
-    mutants: report.results.map(({ mutant, verdict, hunts }) => ({
+    mutants: report.results.map(({ mutant, verdict, findings }) => ({
       name: mutant.name,
       breaks: mutant.breaks,
-      caughtBy: mutant.caughtBy,
       verdict,
-      hunts,
+      findings,
     })),
     controls: report.controls,
   };
 }
 
-function row({ mutant, verdict, hunts }: MutantResult): readonly string[] {
-  const names = new Set(hunts.flatMap(({ caught }) => (caught === undefined ? [] : [caught.name])));
-  return [
+function rows({ mutant, findings }: MutantResult): readonly (readonly string[])[] {
+  return findings.map(({ detector, hunts }) => [
     mutant.name,
-    verdict,
-    mutant.caughtBy,
-    [...names].join(', '),
-    hunts.map(({ caught, attempts }) => (caught === undefined ? `none in ${attempts}` : String(attempts))).join(', '),
+    detector,
+    [...new Set(hunts.flatMap(({ caught }) => (caught === undefined ? [] : [caught.name])))].join(', ') || '-',
+    needed(hunts),
     hunts.map(({ simulatedMs }) => seconds(simulatedMs)).join(', '),
     hunts.map(({ wallMs }) => seconds(wallMs)).join(', '),
-  ];
+  ]);
+}
+
+/** How many seeds of each range it took, or, within one attempt, how many runs. */
+function needed(hunts: readonly Hunt[]): string {
+  const unit = hunts.some(({ caught }) => caught?.run !== undefined) ? 'runs' : 'seeds';
+  const counts = hunts.map(({ caught, attempts }) =>
+    caught === undefined ? `none in ${attempts}` : String(caught.run ?? attempts),
+  );
+  return `${counts.join(', ')} ${unit}`;
 }
 
 function renderControl({ detector, seeds, passed, hunt }: ControlResult): string {
@@ -59,10 +65,13 @@ function renderControl({ detector, seeds, passed, hunt }: ControlResult): string
   return `control: the product itself, ${detector}, ${seeds} seeds that caught mutants: ${verdict}`;
 }
 
-function problems({ mutant, verdict, hunts }: MutantResult): string[] {
+function problems({ mutant, verdict, findings }: MutantResult): string[] {
   const lines: string[] = [];
-  if (verdict === 'survived') lines.push(`${mutant.name} SURVIVED: nothing noticed that it breaks "${mutant.breaks}"`);
-  if (verdict === 'broken') lines.push(`${mutant.name} is BROKEN: ${hunts.map(firstFinding).join('; ')}`);
+  const hunts = findings.flatMap((finding) => finding.hunts);
+  if (verdict === 'survived')
+    lines.push(`${mutant.name} SURVIVED ${survived(findings)}, which should notice that it breaks "${mutant.breaks}"`);
+  if (verdict === 'broken')
+    lines.push(`${mutant.name} is BROKEN: ${hunts.flatMap(({ broken }) => broken ?? []).join('; ')}`);
   const unexpected = hunts.flatMap((found) => found.unexpected);
   const first = unexpected[0];
   if (first !== undefined) {
@@ -72,6 +81,11 @@ function problems({ mutant, verdict, hunts }: MutantResult): string[] {
     );
   }
   return lines;
+}
+
+function survived(findings: readonly Finding[]): string {
+  const blind = findings.filter(({ hunts }) => hunts.some(({ caught }) => caught === undefined));
+  return blind.map(({ detector }) => detector).join(' and ');
 }
 
 function firstFinding({ broken, caught, unexpected }: Hunt): string {

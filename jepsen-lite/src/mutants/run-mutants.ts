@@ -1,5 +1,5 @@
 /**
- * Hunts every mutant with the detector that is expected to catch it, over a few ranges of seeds, and then the product itself, in
+ * Hunts every mutant with the detectors that are expected to catch it, over a few ranges of seeds, and then the product itself, in
  * the same kind of process, with the very seeds that caught mutants: there nothing may be found.
  */
 
@@ -11,7 +11,7 @@ import { editsByUrl } from './product.ts';
 export interface RunMutantsOptions extends HuntOptions {
   /** Only these. @default all */
   readonly names?: readonly string[];
-  /** Attempts in each range. @default 500 */
+  /** Attempts in each range; of properties, where an attempt is many runs, one. @default 500 */
   readonly budgetSeeds?: number;
   /** Where the ranges of seeds begin. @default 1, 100001, 200001 */
   readonly rangeStarts?: readonly number[];
@@ -27,7 +27,13 @@ export interface MutantResult {
   readonly mutant: Mutant;
   /** `broken`: it does not fit the product, or the product does not run with it at all. */
   readonly verdict: 'caught' | 'survived' | 'broken';
-  /** One for each range. */
+  readonly findings: readonly Finding[];
+}
+
+/** How one of the detectors fared. */
+export interface Finding {
+  readonly detector: DetectorName;
+  /** One for each range; the first that found nothing is the last. */
   readonly hunts: readonly Hunt[];
 }
 
@@ -41,7 +47,7 @@ export interface ControlResult {
 export interface MutantsReport {
   readonly results: readonly MutantResult[];
   readonly controls: readonly ControlResult[];
-  /** Every mutant was caught in every range, and no control found anything. */
+  /** Every mutant was caught by each of its detectors in every range, and no control found anything. */
   readonly ok: boolean;
 }
 
@@ -76,26 +82,34 @@ function select(catalogue: readonly Mutant[], names: readonly string[] | undefin
 }
 
 async function judge(mutant: Mutant, options: RunMutantsOptions): Promise<MutantResult> {
+  const findings: Finding[] = [];
+  for (const detector of mutant.caughtBy) findings.push({ detector, hunts: await huntWith(detector, mutant, options) });
+  const hunts = findings.flatMap((finding) => finding.hunts);
+  if (hunts.some(({ broken }) => broken !== undefined)) return { mutant, verdict: 'broken', findings };
+  return { mutant, verdict: hunts.every(({ caught }) => caught !== undefined) ? 'caught' : 'survived', findings };
+}
+
+async function huntWith(detector: DetectorName, mutant: Mutant, options: RunMutantsOptions): Promise<Hunt[]> {
   const { budgetSeeds = DEFAULT_BUDGET, rangeStarts = DEFAULT_STARTS } = options;
   const edits = editsByUrl(mutant);
+  const attempts = detector === 'properties' ? 1 : budgetSeeds;
   const hunts: Hunt[] = [];
   for (const start of rangeStarts) {
-    const seeds = Array.from({ length: budgetSeeds }, (_, offset) => start + offset);
-    const found = await hunt({ detector: mutant.caughtBy, edits, seeds }, options);
+    const seeds = Array.from({ length: attempts }, (_, offset) => start + offset);
+    const found = await hunt({ detector, edits, seeds }, options);
     hunts.push(found);
     // Other ranges would only cost time.
     if (found.caught === undefined) break;
   }
-  if (hunts.some(({ broken }) => broken !== undefined)) return { mutant, verdict: 'broken', hunts };
-  return { mutant, verdict: hunts.every(({ caught }) => caught !== undefined) ? 'caught' : 'survived', hunts };
+  return hunts;
 }
 
 function catchingSeeds(results: readonly MutantResult[]): Map<DetectorName, number[]> {
   const seeds = new Map<DetectorName, Set<number>>();
-  for (const { mutant, hunts } of results) {
-    const known = seeds.get(mutant.caughtBy) ?? new Set<number>();
+  for (const { detector, hunts } of results.flatMap(({ findings }) => findings)) {
+    const known = seeds.get(detector) ?? new Set<number>();
     for (const { caught } of hunts) if (caught !== undefined) known.add(caught.seed);
-    if (known.size > 0) seeds.set(mutant.caughtBy, known);
+    if (known.size > 0) seeds.set(detector, known);
   }
   return new Map([...seeds].map(([detector, known]) => [detector, [...known].toSorted((a, b) => a - b)]));
 }

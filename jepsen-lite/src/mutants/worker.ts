@@ -34,6 +34,10 @@ function installHooks(edits: EditsByUrl): () => string[] {
 
 async function loadDetector(name: DetectorName): Promise<Detector> {
   switch (name) {
+    case 'simulation':
+      return (await import('./detectors/simulation.ts')).simulation;
+    case 'properties':
+      return (await import('./detectors/properties.ts')).properties;
     case 'churn':
       return (await import('./detectors/churn.ts')).churn;
   }

@@ -15,7 +15,8 @@ const nothing: Hunt = {
 const caught = { kind: 'promise', name: 'election-safety', message: 'two leaders', seed: 4 } as const;
 
 function result(name: string, verdict: MutantResult['verdict'], ...hunts: Hunt[]): MutantResult {
-  return { mutant: { name, breaks: 'one vote a term', patches: [], caughtBy: 'churn' }, verdict, hunts };
+  const mutant = { name, breaks: 'one vote a term', patches: [], caughtBy: ['churn'] } as const;
+  return { mutant, verdict, findings: [{ detector: 'churn', hunts }] };
 }
 
 const control = { detector: 'churn', seeds: 2, passed: true, hunt: nothing } as const;
@@ -29,7 +30,7 @@ describe('the report', () => {
       { ...nothing, caught, attempts: 17 },
     );
     const text = renderReport({ results: [found], controls: [control], ok: true });
-    expect(text).toMatch(/^double-vote +caught +churn +election-safety +4, 17 +60\.0, 60\.0 +2\.0, 2\.0$/m);
+    expect(text).toMatch(/^double-vote +churn +election-safety +4, 17 seeds +60\.0, 60\.0 +2\.0, 2\.0$/m);
     expect(text).toContain('control: the product itself, churn, 2 seeds that caught mutants: nothing found');
     expect(text).toContain('mutants: 1 of 1 caught; passed');
   });
@@ -41,10 +42,17 @@ describe('the report', () => {
       result('nonsense', 'broken', { ...nothing, broken: 'never loaded: x.js' }),
     ];
     const text = renderReport({ results, controls: [failed], ok: false });
-    expect(text).toContain('quiet SURVIVED: nothing noticed that it breaks "one vote a term"');
+    expect(text).toContain('quiet SURVIVED churn, which should notice that it breaks "one vote a term"');
     expect(text).toContain('nonsense is BROKEN: never loaded: x.js');
     expect(text).toContain('FAILED: seed 4: election-safety: two leaders');
     expect(text).toContain('mutants: 0 of 2 caught; FAILED');
+  });
+
+  it('counts the runs of one attempt where it has several', () => {
+    const found = result('quick', 'caught', { ...nothing, caught: { ...caught, run: 3 }, attempts: 1 });
+    expect(renderReport({ results: [found], controls: [], ok: true })).toMatch(
+      /^quick +churn +election-safety +3 runs/m,
+    );
   });
 
   it('tells of attempts that ended unexpectedly', () => {
@@ -61,7 +69,7 @@ describe('the report', () => {
     const data = reportAsData({ results: [result('quiet', 'survived', nothing)], controls: [control], ok: false });
     expect(data).toMatchObject({
       ok: false,
-      mutants: [{ name: 'quiet', verdict: 'survived', hunts: [{ attempts: 500 }] }],
+      mutants: [{ name: 'quiet', verdict: 'survived', findings: [{ detector: 'churn', hunts: [{ attempts: 500 }] }] }],
     });
     expect(JSON.parse(JSON.stringify(data))).toMatchObject({ controls: [{ detector: 'churn' }] });
   });

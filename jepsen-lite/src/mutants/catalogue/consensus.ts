@@ -22,7 +22,7 @@ export const consensusMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
     sample: true,
   },
   {
@@ -40,13 +40,13 @@ export const consensusMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
   },
   {
     name: 'acknowledgement-before-durable-write',
     breaks: 'a follower acknowledges an entry when it is on its disk',
     patches: [{ module: RAFT, file: 'core/append.js', edits: [{ find: '}, core.lastSeq);', replace: '});' }] }],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
     sample: true,
   },
   {
@@ -64,7 +64,7 @@ export const consensusMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
   },
   {
     name: 'figure-8',
@@ -82,7 +82,7 @@ export const consensusMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['churn'],
     sample: true,
   },
   {
@@ -100,7 +100,7 @@ export const consensusMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
   },
   {
     name: 'log-comparison-by-length-alone',
@@ -117,7 +117,7 @@ export const consensusMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
   },
   {
     name: 'quorum-off-by-one',
@@ -129,7 +129,7 @@ export const consensusMutants: readonly Mutant[] = [
         edits: [{ find: 'Math.floor(voters / 2) + 1', replace: 'Math.floor(voters / 2)' }],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
   },
   {
     name: 'commit-by-one-too-few',
@@ -141,7 +141,7 @@ export const consensusMutants: readonly Mutant[] = [
         edits: [{ find: 'sorted[quorumSize(values.length) - 1]', replace: 'sorted[quorumSize(values.length) - 2]' }],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
   },
   {
     name: 'two-votes-in-a-term',
@@ -163,7 +163,7 @@ export const consensusMutants: readonly Mutant[] = [
         edits: [{ find: 'term > this.term || this.votedFor === NO_SERVER ||', replace: 'term >= this.term ||' }],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
   },
   {
     name: 'pre-votes-counted-as-votes',
@@ -180,7 +180,7 @@ export const consensusMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
   },
   {
     name: 'truncation-on-any-append',
@@ -192,7 +192,7 @@ export const consensusMutants: readonly Mutant[] = [
         edits: [{ find: 'if (present === entry.term) continue;', replace: '' }],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
   },
   {
     name: 'append-without-a-look-at-the-entry-before',
@@ -209,7 +209,7 @@ export const consensusMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
   },
   {
     name: 'commit-beyond-what-was-compared',
@@ -226,7 +226,7 @@ export const consensusMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['simulation', 'churn'],
   },
   {
     name: 'read-without-a-quorum-round',
@@ -240,7 +240,7 @@ export const consensusMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['churn'],
     sample: true,
   },
   {
@@ -253,6 +253,6 @@ export const consensusMutants: readonly Mutant[] = [
         edits: [{ find: '|| !core.ownTermCommitted', replace: '' }],
       },
     ],
-    caughtBy: 'churn',
+    caughtBy: ['churn'],
   },
 ];

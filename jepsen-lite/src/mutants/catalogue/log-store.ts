@@ -1,0 +1,67 @@
+/** Planted bugs of the way to the disk. */
+
+import type { Mutant } from '../mutant.ts';
+
+const RAFT = '@holdfast/raft';
+
+export const logStoreMutants: readonly Mutant[] = [
+  {
+    name: 'directory-not-synced',
+    breaks: 'a new segment of the log is found again after a power failure, its name included',
+    patches: [
+      {
+        module: RAFT,
+        file: 'log-store/segment-preparer.js',
+        edits: [{ find: 'await this.#disk.syncDirectory(this.#directory);', replace: '' }],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'log-written-without-sync',
+    breaks: 'what a server calls durable survives a power failure',
+    patches: [
+      {
+        module: RAFT,
+        file: 'log-store/write-ahead-log.js',
+        edits: [
+          {
+            find: 'await active.file.append(active.position, [bytes]);',
+            replace: 'await active.file.write(active.position, bytes);',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+    sample: true,
+  },
+  {
+    name: 'write-error-taken-for-success',
+    breaks: 'after a failed write the server stops: nothing is known of what the disk holds',
+    patches: [
+      {
+        module: RAFT,
+        file: 'durable-writer.js',
+        edits: [{ find: 'this.#failed = true; this.#onError(error); });', replace: 'this.#onPersisted(seq); });' }],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'torn-write-taken-for-whole',
+    breaks: 'a write that a power failure cut short is recognised by its checksum',
+    patches: [
+      {
+        module: RAFT,
+        file: 'log-store/frame.js',
+        edits: [
+          {
+            find: 'view.getUint32(crcAt, true) === crc32(frame.subarray(0, crcAt), crc)',
+            replace: 'crc32 !== undefined',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+];

@@ -1,0 +1,275 @@
+/** Planted bugs of the replicated state machine: locks, sessions, exactly once. */
+
+import type { Mutant } from '../mutant.ts';
+
+const STATE = '@holdfast/state';
+
+export const stateMutants: readonly Mutant[] = [
+  {
+    name: 'grant-to-an-expired-waiter',
+    breaks: 'a lock is granted to living sessions only',
+    patches: [
+      {
+        module: STATE,
+        file: 'commands/end-session.js',
+        edits: [
+          {
+            find: 'for (const acquire of session.acquiresInOrder()) {',
+            replace:
+              'for (const acquire of session.acquiresInOrder()) { if (acquire.token === 0) { session.removeAcquire(acquire); continue; }',
+          },
+        ],
+      },
+      {
+        module: STATE,
+        file: 'locks/lock-table.js',
+        edits: [
+          {
+            find: "invariant(this.#sessions.get(session.id) === session, 'a lock is granted to a living session');",
+            replace: '',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation', 'properties'],
+    sample: true,
+  },
+  {
+    name: 'release-frees-whoever-holds',
+    breaks: 'a release ends the hold that it names, and no other',
+    patches: [
+      {
+        module: STATE,
+        file: 'commands/locks.js',
+        edits: [
+          {
+            find: 'export function release(state, session, command) { const acquired = ownAcquire(session, command.lock, command.acquireIndex);',
+            replace:
+              'export function release(state, session, command) { const acquired = state.locks.get(command.lock)?.holders.first;',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
+    name: 'release-by-a-non-holder',
+    breaks: 'only the session that holds a lock releases it',
+    patches: [
+      {
+        module: STATE,
+        file: 'commands/locks.js',
+        edits: [
+          {
+            find: 'export function release(state, session, command) { const acquired = ownAcquire(session, command.lock, command.acquireIndex);',
+            replace:
+              'export function release(state, session, command) { const acquired = [...(state.locks.get(command.lock)?.holders ?? [])].find((held) => held.acquireIndex === command.acquireIndex);',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
+    name: 'request-applied-twice',
+    breaks: 'a request that is sent again takes effect once',
+    patches: [
+      {
+        module: STATE,
+        file: 'state-machine.js',
+        edits: [
+          {
+            find: 'return this.#repeat(session, header);',
+            replace:
+              'return this.#reply(header, presentReply(applyClientCommand(this.#state, session, decodeCommand(name, payload))));',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation', 'properties'],
+  },
+  {
+    name: 'memory-trimmed-too-early',
+    breaks: 'an answer is remembered until the client has acknowledged it',
+    patches: [
+      {
+        module: STATE,
+        file: 'state-machine.js',
+        edits: [
+          {
+            find: 'memory.forgetUpTo(Math.min(header.ackedUpTo, header.number - 1));',
+            replace: 'memory.forgetUpTo(header.number - 1);',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
+    name: 'answers-forgotten-on-re-attach',
+    breaks: 'a session that attaches elsewhere gets the answers that it has missed',
+    patches: [
+      {
+        module: STATE,
+        file: 'commands/attach.js',
+        edits: [
+          {
+            find: 'session.generation += 1;',
+            replace: 'session.generation += 1; session.memory.forgetUpTo(session.memory.lastApplied);',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation', 'properties'],
+  },
+  {
+    name: 'older-attachment-heard',
+    breaks: 'what still comes through an earlier connection of a session is refused',
+    patches: [
+      {
+        module: STATE,
+        file: 'state-machine.js',
+        edits: [
+          {
+            find: 'if (header.generation !== session.generation)',
+            replace: 'if (header.generation > session.generation)',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
+    name: 'gap-accepted',
+    breaks: 'requests of a session apply in the order of their numbers',
+    patches: [
+      {
+        module: STATE,
+        file: 'state-machine.js',
+        edits: [
+          {
+            find: '!Number.isSafeInteger(header.number) || header.number > next',
+            replace: '!Number.isSafeInteger(header.number)',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
+    name: 'token-from-a-counter-in-memory',
+    breaks: 'a token is the index of the entry that granted, so that it rises for ever',
+    patches: [
+      {
+        module: STATE,
+        file: 'locks/lock-table.js',
+        edits: [
+          { find: 'acquire.token = index;', replace: 'acquire.token = lock.grants = (lock.grants ?? 0) + 1;' },
+          { find: 'token: index,', replace: 'token: head.token,' },
+        ],
+      },
+    ],
+    caughtBy: ['simulation', 'properties'],
+    sample: true,
+  },
+  {
+    name: 'grants-in-map-insertion-order',
+    breaks: 'a lock is granted in the order in which it was asked for, on every server',
+    patches: [
+      {
+        module: STATE,
+        file: 'locks/lock-table.js',
+        edits: [
+          {
+            find: 'const head = lock.waiters.first;',
+            replace:
+              'const head = [...this.#sessions.values()].flatMap((session) => [...session.acquires.values()]).find((acquire) => acquire.list === lock.waiters);',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation', 'properties'],
+  },
+  {
+    name: 'locks-settled-in-set-order',
+    breaks: 'what an entry does never depends on the insertion order of a collection',
+    patches: [
+      {
+        module: STATE,
+        file: 'commands/end-session.js',
+        edits: [{ find: '[...touched].sort((left, right) => compareText(left.name, right.name))', replace: 'touched' }],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
+    name: 'two-holders',
+    breaks: 'a mutex has one holder',
+    patches: [
+      {
+        module: STATE,
+        file: 'locks/rules/mutex.js',
+        edits: [{ find: 'holders.size === 0', replace: 'holders.size <= 1' }],
+      },
+    ],
+    caughtBy: ['simulation', 'properties'],
+  },
+  {
+    name: 'lock-not-passed-on-at-a-session-end',
+    breaks: 'the end of a session grants its locks on in the same entry',
+    patches: [
+      {
+        module: STATE,
+        file: 'commands/end-session.js',
+        edits: [
+          {
+            find: 'state.locks.settle(lock, state.index, state.stamp, state.events);',
+            replace: 'if (lock.idle) state.locks.settle(lock, state.index, state.stamp, state.events);',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation', 'properties'],
+  },
+  {
+    name: 'idle-lock-left-behind',
+    breaks: 'an idle lock leaves nothing',
+    patches: [
+      {
+        module: STATE,
+        file: 'locks/lock-table.js',
+        edits: [{ find: 'this.#nodes.remove(lock.container, index);', replace: '' }],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
+    name: 'ephemeral-node-outlives-its-session',
+    breaks: 'the end of a session removes its ephemeral nodes',
+    patches: [
+      {
+        module: STATE,
+        file: 'commands/end-session.js',
+        edits: [
+          {
+            find: 'for (const node of inOrder) nodes.remove(node, index);',
+            replace: 'inOrder.pop(); for (const node of inOrder) nodes.remove(node, index);',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
+    name: 'expiry-of-a-session-that-came-back',
+    breaks: 'an expiry has no effect on a session that has attached again since it was decided',
+    patches: [
+      {
+        module: STATE,
+        file: 'commands/end-session.js',
+        edits: [{ find: 'if (session?.generation === command.generation)', replace: 'if (session !== undefined)' }],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+];

@@ -1,0 +1,24 @@
+/** Whole ensembles under faults: one attempt is one seed of `jepsen sim`. */
+
+import { runSeed } from '../../sim/run.ts';
+import type { Attempt, Failure } from '../attempt.ts';
+
+/** What the simulation calls an error that it does not expect, whatever it is. */
+const CATCH_ALL = 'no-unexpected-error';
+const BROKEN_INVARIANT = /InvariantError: broken invariant: ([^\n(]+)/;
+/** Servers that refuse a log which no fault has damaged. */
+const DAMAGED_LOG = /^\S+ DamagedLogError: /;
+
+export async function simulation(seed: number): Promise<Attempt> {
+  const { failure, simulatedMs } = await runSeed(seed);
+  return { failure: failure === undefined ? undefined : classify(failure), simulatedMs };
+}
+
+/** An unexpected error counts when the product itself has noticed that something is wrong and stopped. */
+export function classify({ name, message }: { readonly name: string; readonly message: string }): Failure {
+  if (name !== CATCH_ALL) return { kind: 'promise', name, message };
+  const invariant = BROKEN_INVARIANT.exec(message)?.[1];
+  if (invariant !== undefined) return { kind: 'promise', name: invariant.trim(), message };
+  if (DAMAGED_LOG.test(message)) return { kind: 'promise', name: 'a-log-that-nothing-damaged-is-whole', message };
+  return { kind: 'unexpected', name, message };
+}

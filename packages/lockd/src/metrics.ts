@@ -118,3 +118,16 @@ export function createMetrics(id: number, machine: LockMachine): Registry {
   counter('holdfast_client_frames_out_total', 'Frames to clients', () => counters.framesOut);
   return registry;
 }
+
+/** What the replica alone knows, which there is not yet when the clients' port opens. */
+export function addLogMetrics(registry: Registry, replica: { readonly logWrites: number }): void {
+  new Counter({
+    name: 'holdfast_log_writes_total',
+    help: 'Durable writes to the log since the start',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(replica.logWrites);
+    },
+  });
+}

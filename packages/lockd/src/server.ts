@@ -14,7 +14,7 @@ import { DiskSpace } from './disk-space.ts';
 import { createHttpHandler } from './http.ts';
 import { DISK_RESUME_FACTOR, diskReserveBytes } from './limits.ts';
 import { LockMachine } from './lock-machine.ts';
-import { createMetrics } from './metrics.ts';
+import { addLogMetrics, createMetrics } from './metrics.ts';
 import type { ServerObserver } from './server-observer.ts';
 import { statusReport, type StatusReport } from './status-report.ts';
 
@@ -183,6 +183,7 @@ async function openParts(
   // The replica closes the store itself, after the write that is under way.
   closers.splice(closers.indexOf(closeStore), 1);
   closers.push(() => replica.stop());
+  addLogMetrics(metrics, replica);
   machine.bind(replica);
   await diskSpace.start(() => machine.diskGuard.checked());
   await naming('--peer', replica.start());

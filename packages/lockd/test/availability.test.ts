@@ -4,16 +4,14 @@ import { encodeEntry } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 import { createHttpHandler } from '../src/http.ts';
 import { encodePeerMessages } from '../src/peer-message.ts';
-import { createMetrics } from '../src/metrics.ts';
+import { addLogMetrics, createMetrics } from '../src/metrics.ts';
 import { FOLD_INTERVAL } from '../src/limits.ts';
 import { CLUSTER_ID, ELECTION_TIMEOUT_MS, LoopbackEnsemble, type LoopbackServer } from './support/loopback.ts';
 
 function http(server: LoopbackServer) {
-  const handler = createHttpHandler(
-    { id: server.id, clusterId: CLUSTER_ID },
-    server.machine,
-    createMetrics(1, server.machine),
-  );
+  const metrics = createMetrics(1, server.machine);
+  addLogMetrics(metrics, { logWrites: 17 });
+  const handler = createHttpHandler({ id: server.id, clusterId: CLUSTER_ID }, server.machine, metrics);
   return (target: string, method = 'GET') => handler({ method, target });
 }
 
@@ -100,6 +98,7 @@ describe('HTTP on the client port', () => {
     expect(body).toMatch(/^holdfast_role\{role="leader",server="1"\} 1$/m);
     expect(body).toMatch(/^holdfast_applied_index\{server="1"\} 3$/m);
     expect(body).toMatch(/^holdfast_locks\{server="1"\} 1$/m);
+    expect(body).toMatch(/^holdfast_log_writes_total\{server="1"\} 17$/m);
     expect(body).toMatch(/^holdfast_requests_total\{outcome="replied",server="1"\} 1$/m);
   });
 

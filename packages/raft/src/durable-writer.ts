@@ -22,11 +22,17 @@ export class DurableWriter {
   #next: Gathered | undefined;
   #writing: Promise<void> | undefined;
   #failed = false;
+  #writes = 0;
 
   constructor(store: LogStore, onPersisted: (seq: WriteSeq) => void, onError: (error: unknown) => void) {
     this.#store = store;
     this.#onPersisted = onPersisted;
     this.#onError = onError;
+  }
+
+  /** Writes that are durable. */
+  get writes(): number {
+    return this.#writes;
   }
 
   persist(effect: Persist): void {
@@ -54,6 +60,7 @@ export class DurableWriter {
     this.#writing = this.#store.write(batch).then(
       () => {
         this.#writing = undefined;
+        this.#writes += 1;
         if (!this.#failed) this.#write();
         this.#onPersisted(seq);
       },

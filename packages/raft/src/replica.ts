@@ -124,6 +124,11 @@ export class Replica implements ReplicaHandle {
     return this.#status;
   }
 
+  /** Durable writes to the log since the start; each carries everything that had gathered. */
+  get logWrites(): number {
+    return this.#writer.writes;
+  }
+
   get peers(): readonly PeerInfo[] {
     return this.#mesh.peers;
   }

@@ -118,6 +118,7 @@ describe('group commit', () => {
     store.end?.();
     await settled();
     expect(store.writes).toBe(2);
+    expect(writer.writes).toBe(2);
     expect(told).toEqual([1, 100]);
   });
 

@@ -1,102 +1,70 @@
-/** `bench`: measures a local ensemble that it starts for the purpose. Prints Markdown tables; absolute times are this machine's. */
+/** `bench`: measures local servers that it starts for the purpose. Progress goes to standard error, tables to standard output. */
 
-import { Command, InvalidArgumentError } from 'commander';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 
-import { measureCycles } from './cycles.ts';
-import { measureFailOver, type Fault } from './fail-over.ts';
-import { measureQuiet } from './quiet.ts';
-import { median } from './statistics.ts';
+import { describeMachine } from './machine/description.ts';
+import { parseOptions, type BenchOptions } from './options.ts';
+import { reportFailOver, reportQuiet } from './own/reports.ts';
+import { writeCharts } from './report/charts.ts';
+import { markdownReport } from './report/markdown.ts';
+import { withVerdicts } from './report/verdicts.ts';
+import { installPeer } from './systems/debian.ts';
+import { holdfast } from './systems/holdfast.ts';
+import { BenchRun, FULL, QUICK } from './works/bench-run.ts';
+import { measureLeaderKill } from './works/leader-kill.ts';
+import { measureClients, measureLoads } from './works/loads.ts';
+import { measureMemory } from './works/memory.ts';
+import { measureRestart } from './works/restart.ts';
+import { LOAD_ROWS } from './works/table.ts';
+import { measureWatchers } from './works/watchers.ts';
 
-const WORKS = ['cycles', 'fail-over', 'quiet'] as const;
-type Work = (typeof WORKS)[number];
-
-interface Flags {
-  readonly only: readonly Work[];
-  readonly quick: boolean;
-  readonly trials: number;
-  readonly minutes: number;
+const startedAt = performance.now();
+const options = await parseOptions(process.argv);
+try {
+  if (process.platform !== 'linux') throw new Error('bench reads /proc, so it runs on Linux only');
+  await measure(options);
+} catch (error) {
+  process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
 }
 
-const program = new Command('bench')
-  .description('measure a local ensemble of three servers with durable writes')
-  .option('--only <names>', `which works, separated by commas: ${WORKS.join(', ')}`, parseWorks, [...WORKS])
-  .option('--quick', 'shorter windows and fewer trials', false)
-  .option('--trials <n>', 'trials of each fault of fail-over', parseCount, 20)
-  .option('--minutes <n>', 'how long quiet watches', parseCount, 10)
-  .action(async (flags: Flags) => {
-    if (flags.only.includes('cycles')) await cycles(flags.quick);
-    if (flags.only.includes('fail-over')) await failOver(flags.quick ? Math.min(5, flags.trials) : flags.trials);
-    if (flags.only.includes('quiet')) await quiet(flags.quick ? 1 : flags.minutes);
-  });
+async function measure(chosen: BenchOptions): Promise<void> {
+  const directory = resolve(chosen.logs ?? mkdtempSync(join(tmpdir(), 'holdfast-bench-')));
+  mkdirSync(directory, { recursive: true });
+  const systems = [holdfast(), ...chosen.against.map((name) => installPeer(name, say))];
+  const effort = { ...(chosen.quick ? QUICK : FULL), ...(chosen.native ? {} : { native: false }) };
+  const run = new BenchRun(effort, systems, directory, say);
+  say(`logs are kept in ${directory}`);
 
-await program.parseAsync();
-
-function parseWorks(text: string): Work[] {
-  return text.split(',').map((name) => {
-    const work = WORKS.find((known) => known === name.trim());
-    if (work === undefined) throw new InvalidArgumentError(`"${name}" is none of ${WORKS.join(', ')}`);
-    return work;
-  });
-}
-
-function parseCount(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError(`"${text}" is not a positive integer`);
-  return value;
-}
-
-async function cycles(quick: boolean): Promise<void> {
-  print('\n## Uncontended acquire+release\n');
-  print('| sessions | cycles/s | windows | acquire p50 ms | p99 ms | cores: leader | both followers | generator |');
-  print('|---|---|---|---|---|---|---|---|');
-  await measureCycles({
-    sessions: [1, 16, 64, 256],
-    windows: quick ? 3 : 5,
-    windowMs: quick ? 1_000 : 4_000,
-    warmUpMs: quick ? 2_000 : 5_000,
-    report: ({ sessions, windows, cyclesPerSecond, acquireP50Ms, acquireP99Ms, cores }) => {
-      const shares =
-        cores === undefined ? ['–', '–', '–'] : [cores.leader, cores.followers, cores.generator].map(fixed);
-      const range = `${Math.round(Math.min(...windows))}–${Math.round(Math.max(...windows))}`;
-      const row = [sessions, Math.round(cyclesPerSecond), range, fixed(acquireP50Ms), fixed(acquireP99Ms), ...shares];
-      print(`| ${row.join(' | ')} |`);
-    },
-  });
-}
-
-async function failOver(trials: number): Promise<void> {
-  const faults: readonly (readonly [Fault, string])[] = [
-    ['kill', 'kill -9 of the leader'],
-    ['stop', 'SIGSTOP of the leader'],
-  ];
-  print('\n## From the fault to the next acquire that succeeds\n');
-  for (const [fault, name] of faults) {
-    const gapsMs = await measureFailOver({
-      fault,
-      trials,
-      report: (trial, gapMs) => print(`${name}, trial ${trial} of ${trials}: ${Math.round(gapMs)} ms`),
-    });
-    const range = `${Math.round(Math.min(...gapsMs))}–${Math.round(Math.max(...gapsMs))}`;
-    print(`\n**${name}: median ${Math.round(median(gapsMs))} ms** (${range}, ${gapsMs.length} trials)\n`);
-  }
-}
-
-async function quiet(minutes: number): Promise<void> {
-  print('\n## Leadership while every core is busy with other work\n');
-  const { seconds, busyProcesses, termBefore, termAfter } = await measureQuiet(minutes * 60, (second, term) => {
-    if (second % 60 === 0) print(`after ${second} s: term ${term}`);
-  });
-  const verdict = termAfter === termBefore ? 'no leader change' : `${termAfter - termBefore} elections`;
-  print(
-    `\n**${verdict}** in ${seconds} s beside ${busyProcesses} busy processes (term ${termBefore}, then ${termAfter})\n`,
+  const wanted = new Set(chosen.only);
+  await measureLoads(
+    run,
+    LOAD_ROWS.filter(({ group }) => wanted.has(group)),
   );
-  if (termAfter !== termBefore) process.exitCode = 1;
+  if (wanted.has('watchers')) await measureWatchers(run);
+  if (wanted.has('leader-kill')) await measureLeaderKill(run);
+  if (wanted.has('memory')) await measureMemory(run);
+  if (wanted.has('restart')) await measureRestart(run);
+  if (wanted.has('clients')) await measureClients(run);
+  if (run.rows.length > 0) report(run, chosen);
+
+  if (wanted.has('fail-over')) await reportFailOver(chosen.quick ? Math.min(5, chosen.trials) : chosen.trials);
+  if (wanted.has('quiet')) await reportQuiet(chosen.quick ? 1 : chosen.minutes);
 }
 
-function fixed(value: number): string {
-  return value.toFixed(2);
+function report(run: BenchRun, chosen: BenchOptions): void {
+  const rows = withVerdicts(run.rows);
+  const command = ['npx -y pnpm@12 bench', ...process.argv.slice(2).filter((argument) => argument !== '--')].join(' ');
+  const markdown = markdownReport(rows, run.systems, describeMachine(run.directory), command);
+  process.stdout.write(markdown);
+  if (chosen.markdown !== undefined) writeFileSync(chosen.markdown, markdown);
+  if (chosen.json !== undefined) writeFileSync(chosen.json, `${JSON.stringify(rows, undefined, 1)}\n`);
+  if (chosen.charts !== undefined) for (const file of writeCharts(chosen.charts, rows)) say(`wrote ${file}`);
 }
 
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+function say(line: string): void {
+  const seconds = String(Math.round((performance.now() - startedAt) / 1_000)).padStart(4);
+  process.stderr.write(`${seconds} s  ${line}\n`);
 }

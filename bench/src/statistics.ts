@@ -7,9 +7,3 @@ export function median(values: readonly number[]): number {
   if (Number.isInteger(middle)) return ((sorted[middle - 1] ?? NaN) + (sorted[middle] ?? NaN)) / 2;
   return sorted[Math.floor(middle)] ?? NaN;
 }
-
-/** The smallest value that at least the share `p` of the values does not exceed. */
-export function percentile(values: readonly number[], p: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)] ?? NaN;
-}

@@ -1,0 +1,10 @@
+/** What a generator can be told to do, one JSON object a line; native generators in other languages understand `window` alone. */
+
+export type GeneratorOrder =
+  /** Run for `rampMs`, then count for `windowMs`, then stand still. */
+  | { readonly type: 'window'; readonly rampMs: number; readonly windowMs: number }
+  | { readonly type: 'ephemerals'; readonly count: number }
+  | { readonly type: 'nodes'; readonly count: number }
+  | { readonly type: 'read'; readonly node: string }
+  | { readonly type: 'watchers'; readonly perSession: number; readonly rounds: number }
+  | { readonly type: 'kill'; readonly pid: number };

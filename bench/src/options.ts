@@ -1,0 +1,61 @@
+/** The command line of `bench`. */
+
+import { Command, InvalidArgumentError } from 'commander';
+
+import { PEER_NAMES, type PeerName } from './systems/debian.ts';
+import { WORKS, WORKS_ON_REQUEST, type WorkName } from './works/table.ts';
+
+export interface BenchOptions {
+  readonly against: readonly PeerName[];
+  readonly only: readonly WorkName[];
+  readonly quick: boolean;
+  readonly native: boolean;
+  readonly json: string | undefined;
+  readonly markdown: string | undefined;
+  readonly charts: string | undefined;
+  readonly logs: string | undefined;
+  readonly trials: number;
+  readonly minutes: number;
+}
+
+export async function parseOptions(argv: readonly string[]): Promise<BenchOptions> {
+  const program = new Command('bench')
+    .description('measure three local servers with durable writes, side by side with others when told to')
+    .option(
+      '--against <systems>',
+      `beside which others, separated by commas: ${PEER_NAMES.join(', ')}`,
+      list(PEER_NAMES),
+      [],
+    )
+    .option('--only <works>', `which works, separated by commas: ${WORKS.join(', ')}`, list(WORKS), worksByDefault())
+    .option('--quick', 'a rough look in under four minutes: short windows, few trials, few nodes, no controls', false)
+    .option('--no-native', "leave out the peers' own clients as controls")
+    .option('--json <file>', 'write every figure and the windows behind it')
+    .option('--markdown <file>', 'write the tables, which are printed in any case')
+    .option('--charts <directory>', 'write charts as SVG')
+    .option('--logs <directory>', 'where servers keep data and logs (data goes at the end)')
+    .option('--trials <n>', 'trials of each fault of fail-over', parseCount, 20)
+    .option('--minutes <n>', 'how long quiet watches', parseCount, 10);
+  // pnpm hands a "--" on.
+  await program.parseAsync(argv.filter((argument) => argument !== '--'));
+  return program.opts<BenchOptions>();
+}
+
+function worksByDefault(): WorkName[] {
+  return WORKS.filter((work) => !WORKS_ON_REQUEST.includes(work));
+}
+
+function list<T extends string>(known: readonly T[]): (text: string) => T[] {
+  return (text) =>
+    text.split(',').map((name) => {
+      const found = known.find((candidate) => candidate === name.trim());
+      if (found === undefined) throw new InvalidArgumentError(`"${name}" is none of ${known.join(', ')}`);
+      return found;
+    });
+}
+
+function parseCount(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError(`"${text}" is not a positive integer`);
+  return value;
+}

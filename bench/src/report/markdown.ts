@@ -1,0 +1,139 @@
+/** The results as Markdown: our generators' table, the controls, the table through client libraries, and what was measured how. */
+
+import type { SystemName } from '../generator/systems.ts';
+import type { SystemUnderTest } from '../systems/system.ts';
+import { median } from '../statistics.ts';
+import { formatFigure, formatPercent, formatRange } from './figures.ts';
+import type { ResultRow } from './result-row.ts';
+import { countedRow } from './verdicts.ts';
+
+export function markdownReport(
+  rows: readonly ResultRow[],
+  systems: readonly SystemUnderTest[],
+  machine: string,
+  command: string,
+): string {
+  const sections = [
+    `Measured on ${machine}, with \`${command}\`. Median (range) of the windows.`,
+    systemsTable(systems),
+    mainTable(rows, systems),
+    controlTable(rows),
+    clientsTable(rows, systems),
+    notes(rows),
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function systemsTable(systems: readonly SystemUnderTest[]): string {
+  return table(
+    ['system', 'version', 'settings'],
+    systems.map(({ name, version, settings }) => [name, version, settings]),
+  );
+}
+
+function mainTable(rows: readonly ResultRow[], systems: readonly SystemUnderTest[]): string {
+  const names = systems.map(({ name }) => name);
+  const works = [...new Set(rows.filter(({ route }) => route === 'raw').map(({ work }) => work))];
+  if (works.length === 0) return '';
+  const lines = works.map((work) => {
+    const unit = rows.find((row) => row.work === work)?.unit ?? '';
+    const ours = rows.find((row) => row.work === work && row.system === 'holdfast');
+    const figures = names.map((name) => formatCounted(rows, work, name));
+    return [`${work}, ${unit}`, ...figures, ...verdict(ours), generatorShares(rows, work, names)];
+  });
+  return table(['work', ...names, 'ratio', 'must', 'goal', 'met', 'generator, share of a core'], lines);
+}
+
+function formatCounted(rows: readonly ResultRow[], work: string, system: SystemName): string {
+  const row = countedRow(rows, work, system);
+  if (row === undefined) return '–';
+  return row.route === 'native' ? `${formatRange(row)}, its own client` : formatRange(row);
+}
+
+function verdict(ours: ResultRow | undefined): string[] {
+  if (ours === undefined) return ['–', '–', '–', '–'];
+  const factor = (value: number | null): string => (value === null ? '–' : `${formatFigure(value)}×`);
+  const met = ours.met === null ? '–' : ours.met ? 'yes' : '**no**';
+  return [factor(ours.ratio), factor(ours.target), factor(ours.goal), met];
+}
+
+function generatorShares(rows: readonly ResultRow[], work: string, systems: readonly SystemName[]): string {
+  return systems
+    .map((system) => {
+      const row = rows.find(
+        (candidate) => candidate.work === work && candidate.system === system && candidate.route === 'raw',
+      );
+      return row === undefined || row.windows.length === 0
+        ? '–'
+        : formatPercent(median(row.windows.map(({ generatorCores }) => generatorCores)));
+    })
+    .join(' / ');
+}
+
+function controlTable(rows: readonly ResultRow[]): string {
+  const natives = rows.filter(({ route }) => route === 'native');
+  if (natives.length === 0) return '';
+  const lines = natives.map((native) => {
+    const raw = rows.find(
+      ({ work, system, route }) => work === native.work && system === native.system && route === 'raw',
+    );
+    const share =
+      typeof raw?.median === 'number' && typeof native.median === 'number'
+        ? formatFigure(raw.median / native.median)
+        : '–';
+    const counted = countedRow(rows, native.work, native.system);
+    const cores = formatPercent(median(native.windows.map(({ generatorCores }) => generatorCores)));
+    return [
+      native.work,
+      native.system,
+      raw === undefined ? '–' : formatRange(raw),
+      formatRange(native),
+      share,
+      cores,
+      counted?.route ?? '–',
+    ];
+  });
+  const head = [
+    'work',
+    'system',
+    'our generator',
+    'its own client',
+    'ratio',
+    'share of a core of its own client',
+    'counts',
+  ];
+  return `Controls: the same loops through the peers' own clients.\n\n${table(head, lines)}`;
+}
+
+function clientsTable(rows: readonly ResultRow[], systems: readonly SystemUnderTest[]): string {
+  const clients = rows.filter(({ route }) => route === 'client');
+  if (clients.length === 0) return '';
+  const names = systems.map(({ name }) => name);
+  const lines = [...new Set(clients.map(({ work }) => work))].map((work) => {
+    const rowOf = (name: SystemName): ResultRow | undefined =>
+      clients.find((row) => row.work === work && row.system === name);
+    const figures = names.map((name) => formatRange(rowOf(name) ?? { median: null, min: null, max: null }));
+    const ratio = rowOf('holdfast')?.ratio ?? null;
+    return [`${work}, cycles/s`, ...figures, ratio === null ? '–' : `${formatFigure(ratio)}×`];
+  });
+  return `As users see it, through client libraries of Node.js.\n\n${table(['work', ...names, 'ratio'], lines)}`;
+}
+
+function notes(rows: readonly ResultRow[]): string {
+  const lines = rows
+    .filter(({ note }) => note !== '')
+    .map(({ work, system, note }) => `- ${work}, ${system}: ${note}.`);
+  const windows = rows.flatMap((row) => row.windows);
+  const disturbed = windows.filter((window) => window.disturbed).length;
+  if (disturbed > 0) {
+    lines.push(
+      `- In ${disturbed} of ${windows.length} windows other processes took more than 6 % of a core, and the repeats were no better: these figures are not for the record.`,
+    );
+  }
+  return lines.join('\n');
+}
+
+function table(head: readonly string[], lines: readonly (readonly string[])[]): string {
+  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [row(head), row(head.map(() => '---')), ...lines.map(row)].join('\n');
+}

@@ -1,0 +1,167 @@
+/**
+ * The works that are closed loops. All systems stand on the stage together, with warm generators; the windows go round, each round
+ * beginning with another system, so that a slow moment of the machine meets all of them alike.
+ */
+
+import type { SystemName } from '../generator/systems.ts';
+import { resultRow, type RawWindow } from '../report/result-row.ts';
+import { GeneratorProcess, hasNativeGenerator, type Route } from '../systems/generator-process.ts';
+import type { Progress, RunningSystem } from '../systems/system.ts';
+import type { BenchRun } from './bench-run.ts';
+import { quietWindow } from './quiet-window.ts';
+import { Stage } from './stage.ts';
+import { CLIENT_SESSIONS, type LoadRow } from './table.ts';
+
+interface Actor {
+  readonly system: RunningSystem;
+  readonly route: Route;
+  readonly generator: GeneratorProcess;
+  readonly windows: RawWindow[];
+  readonly latencies: RawWindow[];
+  durableWrites: number | null;
+  commitIndexBefore: number | null;
+  commitIndexAfter: number | null;
+}
+
+interface Load {
+  readonly work: string;
+  readonly load: string;
+  readonly sessions: number;
+  readonly outstanding: number;
+  readonly unit: string;
+  readonly systems: readonly SystemName[];
+  readonly routes: (system: SystemName) => readonly Route[];
+}
+
+export async function measureLoads(run: BenchRun, rows: readonly LoadRow[]): Promise<void> {
+  await onStages(run, 'loads', rows, async (row, stage) => {
+    const actors = await measure(run, stage, {
+      ...row,
+      systems: [...stage.systems.keys()].filter((name) => row.redis || name !== 'redis'),
+      routes: (system) => (run.effort.native && hasNativeGenerator(system) ? ['raw', 'native'] : ['raw']),
+    });
+    for (const actor of actors) addRows(run, row, actor);
+  });
+}
+
+/** The second table: through the best client library of each system. */
+export async function measureClients(run: BenchRun): Promise<void> {
+  await onStages(run, 'clients', CLIENT_SESSIONS, async (sessions, stage) => {
+    const work = `uncontended acquire+release through Node clients, ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`;
+    const unit = 'cycles/s';
+    const systems = [...stage.systems.keys()];
+    const load = { work, load: 'cycles', sessions, outstanding: sessions, unit, systems };
+    for (const actor of await measure(run, stage, { ...load, routes: () => ['client'] })) {
+      const { system, route, windows } = actor;
+      run.rows.push(resultRow({ work, unit, system: system.name, route, windows, ...progressOf(actor) }));
+    }
+  });
+}
+
+async function onStages<Row>(
+  run: BenchRun,
+  name: string,
+  rows: readonly Row[],
+  measureRow: (row: Row, stage: Stage) => Promise<void>,
+): Promise<void> {
+  let stage: Stage | undefined;
+  try {
+    for (const row of rows) {
+      stage ??= await Stage.start(run.stageDirectory(name), run.systems);
+      await measureRow(row, stage);
+      if (run.effort.freshServers) {
+        await stage.clear();
+        stage = undefined;
+      }
+    }
+  } finally {
+    await stage?.clear();
+  }
+}
+
+async function measure(run: BenchRun, stage: Stage, load: Load): Promise<Actor[]> {
+  const actors: Actor[] = [];
+  try {
+    for (const name of load.systems) {
+      const system = stage.systems.get(name);
+      if (system === undefined) continue;
+      for (const route of load.routes(name)) actors.push(await prepare(run, system, route, load));
+    }
+    for (const { generator, system, route } of actors) {
+      run.say(`${load.work}: warming up ${system.name} (${route})`);
+      await generator.window(0, run.effort.warmUpMs);
+    }
+    for (let round = 0; round < run.effort.windows; round += 1) {
+      for (let turn = 0; turn < actors.length; turn += 1) {
+        const actor = actors[(round + turn) % actors.length];
+        if (actor !== undefined) await takeWindow(run, load, actor, round);
+      }
+    }
+    return actors;
+  } finally {
+    await Promise.all(actors.map(({ generator }) => generator.stop()));
+  }
+}
+
+async function prepare(run: BenchRun, system: RunningSystem, route: Route, load: Load): Promise<Actor> {
+  const leader = system.addresses[await system.leader()] ?? '';
+  const generator = await GeneratorProcess.start({
+    system: system.name,
+    route,
+    work: load.load,
+    sessions: load.sessions,
+    outstanding: load.outstanding,
+    // Where every system is fastest: with the server that everything goes through.
+    servers: [leader],
+    prefix: `b${run.rows.length}-${route}`,
+  });
+  const nothing = { durableWrites: 0, commitIndexBefore: null, commitIndexAfter: null };
+  return { system, route, generator, windows: [], latencies: [], ...nothing };
+}
+
+async function takeWindow(run: BenchRun, load: Load, actor: Actor, round: number): Promise<void> {
+  const { system, generator, route } = actor;
+  const { rampMs, windowMs, repeats, windows } = run.effort;
+  const name = `${load.work}: ${system.name} (${route})`;
+  const before = await system.progress();
+  const { window, result } = await quietWindow({
+    servers: system.pids(),
+    generator: generator.pid,
+    repeats,
+    measure: () => generator.window(rampMs, windowMs),
+    value: ({ operations, seconds }) => operations / seconds,
+    disturbed: (cores) => run.say(`${name}: repeated, others took ${Math.round(100 * cores)} % of a core`),
+  });
+  const after = await system.progress();
+  actor.windows.push(window);
+  if (result.p50Ms !== null) actor.latencies.push({ ...window, value: result.p50Ms });
+  actor.durableWrites = added(actor.durableWrites, before, after);
+  actor.commitIndexBefore ??= before.commitIndex;
+  actor.commitIndexAfter = after.commitIndex;
+  run.say(
+    `${name}: window ${round + 1} of ${windows}: ${Math.round(window.value).toLocaleString('en')} ${load.unit}, ` +
+      `p50 ${result.p50Ms?.toFixed(2) ?? '–'} ms, generator ${Math.round(100 * window.generatorCores)} % of a core` +
+      (window.disturbed ? `, disturbed (${Math.round(100 * window.otherCores)} % by others)` : ''),
+  );
+}
+
+function added(total: number | null, before: Progress, after: Progress): number | null {
+  if (total === null || before.durableWrites === null || after.durableWrites === null) return null;
+  return total + after.durableWrites - before.durableWrites;
+}
+
+function progressOf(actor: Actor): { readonly before: Progress; readonly after: Progress } {
+  const { commitIndexBefore, commitIndexAfter, durableWrites } = actor;
+  return {
+    before: { commitIndex: commitIndexBefore, durableWrites: durableWrites === null ? null : 0 },
+    after: { commitIndex: commitIndexAfter, durableWrites },
+  };
+}
+
+function addRows(run: BenchRun, row: LoadRow, actor: Actor): void {
+  const common = { system: actor.system.name, route: actor.route, ...progressOf(actor) };
+  run.rows.push(resultRow({ ...common, work: row.work, unit: row.unit, windows: actor.windows, target: row.target }));
+  if (row.latency === undefined) return;
+  const { work, target } = row.latency;
+  run.rows.push(resultRow({ ...common, work, unit: 'ms', windows: actor.latencies, target }));
+}

@@ -1,0 +1,64 @@
+/** Resident memory of the leader while many sessions keep many ephemeral nodes. */
+
+import { readFileSync } from 'node:fs';
+
+import { resultRow } from '../report/result-row.ts';
+import { GeneratorProcess } from '../systems/generator-process.ts';
+import type { BenchRun } from './bench-run.ts';
+import { singleWindow } from './single-window.ts';
+import { Stage } from './stage.ts';
+import { memoryRow } from './table.ts';
+
+const SETTLE_MS = 3_000;
+
+export async function measureMemory(run: BenchRun): Promise<void> {
+  const { count, sessions } = run.effort.ephemerals;
+  const { work, unit, target } = memoryRow(count, sessions);
+  for (const candidate of run.systems) {
+    if (candidate.name === 'redis') continue;
+    const stage = await Stage.start(run.stageDirectory('memory'), [candidate]);
+    try {
+      const system = stage.systems.get(candidate.name);
+      if (system === undefined) continue;
+      const leader = await system.leader();
+      const generator = await GeneratorProcess.start({
+        system: system.name,
+        route: 'raw',
+        work: 'memory',
+        sessions,
+        servers: [system.addresses[leader] ?? ''],
+        prefix: 'memory',
+      });
+      try {
+        const before = await system.progress();
+        const { window } = await singleWindow(system, generator, async () => {
+          await generator.order({ type: 'ephemerals', count });
+          await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+          return { value: residentMiB(system.pid(leader)), operations: count };
+        });
+        const after = await system.progress();
+        const row = {
+          work,
+          unit,
+          system: system.name,
+          route: 'raw',
+          windows: [window],
+          before,
+          after,
+          target,
+        } as const;
+        run.rows.push(resultRow(row));
+        run.say(`${work}: ${system.name}: ${Math.round(window.value)} MiB`);
+      } finally {
+        await generator.stop();
+      }
+    } finally {
+      await stage.clear();
+    }
+  }
+}
+
+function residentMiB(pid: number): number {
+  const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kibibytes) / 1_024;
+}

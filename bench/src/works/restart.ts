@@ -1,0 +1,86 @@
+/** From the start of one server's process to its first answer that shows everything it had: a follower with many nodes. */
+
+import { resultRow, type RawWindow } from '../report/result-row.ts';
+import { GeneratorProcess } from '../systems/generator-process.ts';
+import type { RunningSystem } from '../systems/system.ts';
+import type { BenchRun } from './bench-run.ts';
+import { singleWindow } from './single-window.ts';
+import { Stage } from './stage.ts';
+import { restartRow } from './table.ts';
+
+const SERVE_TIMEOUT_MS = 300_000;
+const WRITING_SESSIONS = 4;
+
+export async function measureRestart(run: BenchRun): Promise<void> {
+  const { nodes, restartTrials } = run.effort;
+  const { work, unit, target } = restartRow(nodes);
+  for (const candidate of run.systems) {
+    if (candidate.name === 'redis') continue;
+    const stage = await Stage.start(run.stageDirectory('restart'), [candidate]);
+    try {
+      const system = stage.systems.get(candidate.name);
+      if (system === undefined) continue;
+      run.say(`${work}: ${system.name}: creating the nodes`);
+      const last = await createNodes(system, nodes);
+      const windows: RawWindow[] = [];
+      for (let trial = 1; trial <= restartTrials; trial += 1) {
+        const window = await restartFollower(system, last);
+        windows.push(window);
+        run.say(`${work}: ${system.name}, trial ${trial} of ${restartTrials}: ${window.value.toFixed(2)} s`);
+      }
+      run.rows.push(resultRow({ work, unit, system: system.name, route: 'raw', windows, target }));
+    } finally {
+      await stage.clear();
+    }
+  }
+}
+
+/** The path of the last one. */
+async function createNodes(system: RunningSystem, count: number): Promise<string> {
+  const generator = await GeneratorProcess.start({
+    system: system.name,
+    route: 'raw',
+    work: 'restart',
+    sessions: WRITING_SESSIONS,
+    servers: [system.addresses[await system.leader()] ?? ''],
+    prefix: 'restart',
+  });
+  try {
+    return (await generator.order<{ last: string }>({ type: 'nodes', count })).last;
+  } finally {
+    await generator.stop();
+  }
+}
+
+async function restartFollower(system: RunningSystem, last: string): Promise<RawWindow> {
+  const follower = ((await system.leader()) + 1) % system.addresses.length;
+  await system.stopServer(follower);
+  const { window } = await singleWindow(system, undefined, async () => {
+    const begun = performance.now();
+    system.launchServer(follower);
+    while (!(await system.serves(follower))) {
+      if (performance.now() - begun > SERVE_TIMEOUT_MS) throw new Error(`${system.name}: a server did not come back`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return { value: (performance.now() - begun) / 1_000, operations: 1 };
+  });
+  await showsNode(system, follower, last);
+  return window;
+}
+
+/** A server that says that it serves must have what it had. */
+async function showsNode(system: RunningSystem, server: number, node: string): Promise<void> {
+  const generator = await GeneratorProcess.start({
+    system: system.name,
+    route: 'raw',
+    work: 'restart',
+    sessions: 1,
+    servers: [system.addresses[server] ?? ''],
+    prefix: 'restart',
+  });
+  try {
+    await generator.order({ type: 'read', node });
+  } finally {
+    await generator.stop();
+  }
+}

@@ -23,8 +23,6 @@ export const SERVER = 7;
 
 export class Solo {
   readonly machine: StateMachine;
-  /** Every entry so far, in order; `undefined` for a no-op. */
-  readonly entries: (Uint8Array | undefined)[] = [];
   /** What the last entry did. */
   outputs: readonly Output[] = [];
   /** The wall clock of the leader. */
@@ -41,13 +39,11 @@ export class Solo {
 
   apply(entry: Uint8Array): readonly Output[] {
     stampEntry(entry, this.wallMs);
-    this.entries.push(entry);
     this.outputs = this.machine.apply(this.index + 1, entry);
     return this.outputs;
   }
 
   noop(): void {
-    this.entries.push(undefined);
     this.machine.applyNoop(this.index + 1);
   }
 

@@ -12,6 +12,7 @@ import { nodesFollowCommands } from './promises/nodes-follow-commands.ts';
 import { oneHolder } from './promises/one-holder.ts';
 import { onlyOwnersGiveUp } from './promises/only-owners-give-up.ts';
 import { queriesTellTheQueues } from './promises/queries-tell-the-queues.ts';
+import { queriesTellTheSessions } from './promises/queries-tell-the-sessions.ts';
 import { queueNodesShowTheQueue } from './promises/queue-nodes-show-the-queue.ts';
 import { queueOrder } from './promises/queue-order.ts';
 import { requestsApplyInOrder } from './promises/requests-apply-in-order.ts';
@@ -40,6 +41,7 @@ export const PROMISES: readonly (() => StatePromise)[] = [
   queueNodesShowTheQueue,
   nodesFollowCommands,
   queriesTellTheQueues,
+  queriesTellTheSessions,
   malformedCommandsAreAnswered,
   limitsAreKept,
   sameOnEveryMachine,

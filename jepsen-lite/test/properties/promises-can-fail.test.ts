@@ -97,6 +97,12 @@ const LIES: Readonly<Record<string, MakeLie>> = {
   'queries about locks show what was told': () => ({
     answer: (answer) => (answer.type === 'verify' ? { ...answer, token: 0 } : answer),
   }),
+  'the listing of sessions shows each as it was created': () => ({
+    answer: (answer) =>
+      answer.type === 'sessions'
+        ? { ...answer, sessions: answer.sessions.map((session) => ({ ...session, label: 'a lie' })) }
+        : answer,
+  }),
   'a malformed command is answered INVALID_ARGUMENT': () => ({
     outputs: repliesChanged((reply) =>
       reply.type === 'error' && reply.code === 'INVALID_ARGUMENT' ? errorReplyOf('NOT_FOUND') : reply,

@@ -1,9 +1,10 @@
+/** Only an applied `ackedUpTo` makes a session's memory forget, and it makes it forget no more than it says. */
+
 import { MAX_REMEMBERED_REPLIES } from '@holdfast/protocol';
 
 import { outputsOf } from '../observation/step.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** Only an applied `ackedUpTo` makes a session's memory forget, and it makes it forget no more than it says. */
 export function answersLiveUntilAcknowledged(): StatePromise {
   const acked = new Map<number, number>();
   return {

@@ -1,3 +1,5 @@
+/** Attaching finds the session of a secret or makes it, and says exactly what has been applied of it and what it waits for and holds. */
+
 import type { Reply } from '@holdfast/protocol';
 
 import { changed, type ToldAcquire } from '../observation/acquires.ts';
@@ -13,7 +15,6 @@ interface Known {
   lastApplied: number;
 }
 
-/** Attaching finds the session of a secret or makes it, and says exactly what has been applied of it and what it waits for and holds. */
 export function attachTellsEverything(): StatePromise {
   let acquires: readonly ToldAcquire[] = [];
   const sessions = new Map<number, Known>();

@@ -1,8 +1,9 @@
+/** Only the first copy of a request changes anything; nor does anything that was refused or answered with an error. */
+
 import { contentsDifference } from '../observation/contents.ts';
 import { errorCode, freshReply, outputsOf, type Step } from '../observation/step.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** Only the first copy of a request changes anything; nor does anything that was refused or answered with an error. */
 export function effectsHappenOnce(): StatePromise {
   return {
     name: 'each request takes effect once, and what is refused takes none',

@@ -1,10 +1,11 @@
+/** A lock exists while somebody holds it or waits for it; then its container and queue nodes are gone. */
+
 import { encodeLockName, LOCKS_PATH } from '@holdfast/protocol';
 
 import { changed, type ToldAcquire } from '../observation/acquires.ts';
 import { difference } from '../observation/difference.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** A lock exists while somebody holds it or waits for it; then its container and queue nodes are gone. */
 export function idleLocksLeaveNothing(): StatePromise {
   let acquires: readonly ToldAcquire[] = [];
   return {

@@ -1,3 +1,5 @@
+/** What a limit forbids is refused with LIMIT_EXCEEDED, and nothing else is. */
+
 import { lockNameProblem } from '@holdfast/protocol';
 
 import { LIMITS } from '../limits.ts';
@@ -5,7 +7,6 @@ import { allAcquires, type View } from '../observation/view.ts';
 import { appliedCommand, errorCode, outputsOf } from '../observation/step.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** What a limit forbids is refused with LIMIT_EXCEEDED, and nothing else is. */
 export function limitsAreKept(): StatePromise {
   return {
     name: 'limits refuse what would exceed them, and nothing else',

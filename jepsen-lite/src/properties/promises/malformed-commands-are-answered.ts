@@ -1,9 +1,10 @@
+/** A payload that is not its command's, or names an impossible lock, is a bad argument like any other: answered, and its number used up. */
+
 import { lockNameProblem } from '@holdfast/protocol';
 
 import { errorCode, freshReply } from '../observation/step.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** A payload that is not its command's, or names an impossible lock, is a bad argument like any other: answered, and its number used up. */
 export function malformedCommandsAreAnswered(): StatePromise {
   return {
     name: 'a malformed command is answered INVALID_ARGUMENT',

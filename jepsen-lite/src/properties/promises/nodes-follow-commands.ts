@@ -1,3 +1,5 @@
+/** create, set and delete do what ZooKeeper's would, their answers say so, and the queries show it, every field of a stat included. */
+
 import type { Command, Reply } from '@holdfast/protocol';
 
 import { LIMITS } from '../limits.ts';
@@ -5,9 +7,9 @@ import { TreeModel, type Occasion, type Outcome } from '../models/tree-model.ts'
 import { difference } from '../observation/difference.ts';
 import { appliedCommand, errorCode, type Step } from '../observation/step.ts';
 import { isUnderLocks, type View } from '../observation/view.ts';
+import { PATHS } from '../script/pools.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** create, set and delete do what ZooKeeper's would, their answers say so, and the queries show it, every field of a stat included. */
 export function nodesFollowCommands(): StatePromise {
   const tree = new TreeModel();
   let stamp = 0;
@@ -27,6 +29,7 @@ export function nodesFollowCommands(): StatePromise {
       // Other promises see to it that what changes nothing shows nothing new.
       if (applied === undefined && changes.length === 0) return;
       shown(tree, after);
+      for (const path of PATHS) existing(tree, path, step);
       const own = (session: number): number =>
         [...tree.nodes.values()].filter((node) => node.ephemeralOwner === session).length;
       for (const { session, ephemerals } of after.summaries) {
@@ -95,6 +98,14 @@ function shown(tree: TreeModel, view: View): void {
     view.counts.dataBytes === bytes,
     () => `${view.counts.dataBytes} bytes of data are counted, and ${bytes} are there`,
   );
+}
+
+/** `exists` tells the same, also of what is not there. */
+function existing(tree: TreeModel, path: string, { query }: Step): void {
+  const node = tree.nodes.get(path);
+  const expected = { type: 'exists', stat: node === undefined ? undefined : tree.stat(path, node) };
+  const wrong = difference(query({ type: 'exists', path }), expected);
+  demand(wrong === undefined, () => `the answer to exists ${path}:${wrong}`);
 }
 
 /** Only acquire makes nodes at and under /locks, and nothing gives them data. */

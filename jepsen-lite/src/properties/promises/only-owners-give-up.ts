@@ -1,13 +1,14 @@
+/**
+ * A wait or hold goes by release or cancel of its own session, by the end of that session, or by an operator who deletes its node;
+ * and release and cancel by its own session do end it.
+ */
+
 import type { QueueEntry } from '@holdfast/protocol';
 
 import { appliedCommand, errorCode, type Step } from '../observation/step.ts';
 import { allAcquires } from '../observation/view.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/**
- * A wait or hold goes by release or cancel of its own session, by the end of that session, or by an operator who deletes its node;
- * and release and cancel by its own session do end it.
- */
 export function onlyOwnersGiveUp(): StatePromise {
   return {
     name: 'only its own session releases a hold',

@@ -1,3 +1,5 @@
+/** What the outputs told of waits and holds is what `lock`, `locks`, `verify`, the sessions' listing and the counts show. */
+
 import type { LockSummary, QueueEntry } from '@holdfast/protocol';
 
 import { changed, type ToldAcquire } from '../observation/acquires.ts';
@@ -5,7 +7,6 @@ import { difference } from '../observation/difference.ts';
 import type { Step } from '../observation/step.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** What the outputs told of waits and holds is what `lock`, `locks`, `verify`, the sessions' listing and the counts show. */
 export function queriesTellTheQueues(): StatePromise {
   let acquires: readonly ToldAcquire[] = [];
   return {

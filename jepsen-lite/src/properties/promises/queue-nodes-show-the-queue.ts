@@ -1,10 +1,11 @@
+/** Under /locks, the nodes of a lock are its queue: in order of names, each its session's, with the acquire index and the token. */
+
 import { encodeLockName, LOCKS_PATH, type QueueEntry } from '@holdfast/protocol';
 
 import type { Step, Input } from '../observation/step.ts';
 import type { View } from '../observation/view.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** Under /locks, the nodes of a lock are its queue: in order of names, each its session's, with the acquire index and the token. */
 export function queueNodesShowTheQueue(): StatePromise {
   const granted = new Map<number, number>();
   let stamp = 0;

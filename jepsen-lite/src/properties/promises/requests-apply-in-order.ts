@@ -1,7 +1,8 @@
+/** Request n only after n − 1, only through the latest attachment; a refusal says where to go on and uses no number up. */
+
 import { outputsOf, type RequestInput, type Step } from '../observation/step.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** Request n only after n − 1, only through the latest attachment; a refusal says where to go on and uses no number up. */
 export function requestsApplyInOrder(): StatePromise {
   const sessions = new Map<number, { generation: number; last: number }>();
   return {

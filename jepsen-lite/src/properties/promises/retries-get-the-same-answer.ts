@@ -1,10 +1,11 @@
+/** A request that comes again is answered as it was; an acquire by what has become of it: it waits, then holds, then is gone. */
+
 import type { Reply } from '@holdfast/protocol';
 
 import { difference } from '../observation/difference.ts';
 import { outputsOf } from '../observation/step.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** A request that comes again is answered as it was; an acquire by what has become of it: it waits, then holds, then is gone. */
 export function retriesGetTheSameAnswer(): StatePromise {
   const answers = new Map<string, Reply>();
   const tokens = new Map<number, { readonly session: number; readonly token: number }>();

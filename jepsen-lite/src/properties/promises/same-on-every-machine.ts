@@ -1,7 +1,8 @@
+/** Determinism: equal outputs, folds and answers, though the twin's collections iterate in another order and its entries lie elsewhere. */
+
 import { difference } from '../observation/difference.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** Determinism: equal outputs, folds and answers, though the twin's collections iterate in another order and its entries lie elsewhere. */
 export function sameOnEveryMachine(): StatePromise {
   return {
     name: 'the same entries make the same outputs, fold and state on every machine',

@@ -1,8 +1,9 @@
+/** A session ends by its own close, an operator's, or an expiry that names its generation: told once, last, and with the reason. */
+
 import { appliedCommand, outputsOf, type Step } from '../observation/step.ts';
 import { difference } from '../observation/difference.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** A session ends by its own close, an operator's, or an expiry that names its generation: told once, last, and with the reason. */
 export function sessionsEndForAReason(): StatePromise {
   return {
     name: 'a session ends only when it is closed or expired, and its losses are told',

@@ -1,6 +1,7 @@
+/** The fencing token: the index of the entry that granted, above all earlier ones of its lock, also of locks that were idle since. */
+
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** The fencing token: the index of the entry that granted, above all earlier ones of its lock, also of locks that were idle since. */
 export function tokensRise(): StatePromise {
   const highest = new Map<string, number>();
   return {

@@ -1,8 +1,9 @@
+/** No lost wake-up: the entry that frees a lock grants it, and an acquire is told at once how it stands. */
+
 import { changed, type ToldAcquire } from '../observation/acquires.ts';
 import { appliedCommand } from '../observation/step.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
 
-/** No lost wake-up: the entry that frees a lock grants it, and an acquire is told at once how it stands. */
 export function waitersAreServed(): StatePromise {
   let acquires: readonly ToldAcquire[] = [];
   return {

@@ -64,7 +64,7 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
   }
 }
 
-/** A living one, by preference not the client's own first one. */
+/** A living one, if there is any. */
 export function someSession({ pick }: Move, view: View): number {
   return choose([...view.sessions.keys()], pick) ?? UNKNOWN_SESSION;
 }

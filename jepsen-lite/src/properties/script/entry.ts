@@ -8,10 +8,11 @@ import {
   type Command,
   type CommandName,
 } from '@holdfast/protocol';
-import { encodeEntry } from '@holdfast/state';
+import { encodeEntry, ENTRY_HEADER_BYTES } from '@holdfast/state';
 
 import type { Input, RequestInput } from '../observation/step.ts';
 import type { Sent } from './client.ts';
+import { choose } from './pools.ts';
 
 export interface Entry {
   readonly input: Input;
@@ -65,21 +66,20 @@ export function expireEntry(payload: Uint8Array): Entry {
 
 /** An entry that a later version might write: the same bytes but for one of the fields that decide what they mean. */
 export function unsupportedEntry(entry: Entry, flavour: number): Entry {
-  const bytes = new Uint8Array(entry.bytes ?? new Uint8Array(48));
-  const [what, offset, value] = UNSUPPORTED[flavour % UNSUPPORTED.length] ?? UNSUPPORTED[0];
+  const bytes = new Uint8Array(entry.bytes ?? new Uint8Array(ENTRY_HEADER_BYTES));
+  const [what, offset, value] = choose(UNSUPPORTED, flavour);
   if (offset === undefined) return { input: { type: 'unsupported', what }, bytes: bytes.subarray(0, value) };
   bytes[offset] = value;
   return { input: { type: 'unsupported', what }, bytes };
 }
 
-const UNSUPPORTED: readonly [
-  readonly [what: string, offset: number | undefined, value: number],
-  ...(readonly [what: string, offset: number | undefined, value: number])[],
-] = [
+/** What is altered: a byte at an offset, or (`undefined`) the length. */
+type Alteration = readonly [what: string, offset: number | undefined, value: number];
+const UNSUPPORTED: readonly [Alteration, ...Alteration[]] = [
   ['of format version 2', 0, 2],
   ['with command number 63', 1, 63],
   ['of group 1', 2, 1],
-  ['cut within its header', undefined, 47],
+  ['cut within its header', undefined, ENTRY_HEADER_BYTES - 1],
   ['with identities beyond its end', 43, 1],
 ];
 

@@ -15,6 +15,7 @@ import { queriesTellTheQueues } from './promises/queries-tell-the-queues.ts';
 import { queriesTellTheSessions } from './promises/queries-tell-the-sessions.ts';
 import { queueNodesShowTheQueue } from './promises/queue-nodes-show-the-queue.ts';
 import { queueOrder } from './promises/queue-order.ts';
+import { refusalsAreAnswered } from './promises/refusals-are-answered.ts';
 import { requestsApplyInOrder } from './promises/requests-apply-in-order.ts';
 import { retriesGetTheSameAnswer } from './promises/retries-get-the-same-answer.ts';
 import { sameOnEveryMachine } from './promises/same-on-every-machine.ts';
@@ -43,6 +44,7 @@ export const PROMISES: readonly (() => StatePromise)[] = [
   queriesTellTheQueues,
   queriesTellTheSessions,
   malformedCommandsAreAnswered,
+  refusalsAreAnswered,
   limitsAreKept,
   sameOnEveryMachine,
 ];

@@ -108,6 +108,11 @@ const LIES: Readonly<Record<string, MakeLie>> = {
       reply.type === 'error' && reply.code === 'INVALID_ARGUMENT' ? errorReplyOf('NOT_FOUND') : reply,
     ),
   }),
+  'a request that the leader refuses is answered DISK_FULL': () => ({
+    outputs: repliesChanged((reply) =>
+      reply.type === 'error' && reply.code === 'DISK_FULL' ? errorReplyOf('OVERLOADED') : reply,
+    ),
+  }),
   'limits refuse what would exceed them, and nothing else': () => ({
     outputs: repliesChanged((reply) =>
       reply.type === 'error' && reply.code === 'LIMIT_EXCEEDED' ? errorReplyOf('OVERLOADED') : reply,

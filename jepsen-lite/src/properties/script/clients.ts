@@ -13,6 +13,7 @@ import {
   attachEntry,
   expireEntry,
   NOOP,
+  payloadOf,
   requestEntry,
   unsupportedEntry,
   type Entry,
@@ -23,6 +24,7 @@ import { choose } from './pools.ts';
 
 const SECRET_BYTES = 16;
 const TIMEOUT_MS = 10_000;
+const SERVERS = 3;
 const MOST_SKIPPED = 4;
 const ODD_NUMBERS = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53] as const;
 const ODD_ACKS = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY] as const;
@@ -96,11 +98,16 @@ export class Clients {
       timeoutMs,
       label: `client ${this.#correlations}`,
     });
-    return attachEntry(1 + (this.#correlations % 3), this.#correlations, payload);
+    return attachEntry(1 + (this.#correlations % SERVERS), this.#correlations, payload);
   }
 
   #request(move: Move, client: Client, view: View): Entry {
     const header = this.#header(move, client, view);
+    if (move.kind === 'refuse') {
+      const refusal = payloadOf({ type: 'refuse', server: 1 + (move.pick % SERVERS) });
+      // The client knows only of its own command, and sends that again.
+      return { ...requestEntry(header, refusal), sent: sentBy(move, client, view) };
+    }
     const again = move.kind === 'repeat' ? client.sent[header.number - 1] : undefined;
     return requestEntry(header, again ?? sentBy(move, client, view));
   }
@@ -113,7 +120,9 @@ export class Clients {
       ackedUpTo: acknowledge(move, client),
     };
     const { kind, pick, flavour } = move;
-    if (kind === 'repeat') return { ...header, number: repeatedNumber(move, client) };
+    // The leader may also refuse what has been applied since.
+    if (kind === 'repeat' || (kind === 'refuse' && flavour > 6))
+      return { ...header, number: repeatedNumber(move, client) };
     if (kind === 'gap') return { ...header, number: header.number + 1 + (pick % MOST_SKIPPED) };
     // Also one that another command had.
     if (kind === 'oddNumber')

@@ -54,6 +54,7 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
     case 'endedSession':
     case 'repeat':
     case 'unsupported':
+    case 'refuse':
     case 'open':
     case 'attach':
     case 'attachOtherwise':

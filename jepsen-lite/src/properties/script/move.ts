@@ -24,6 +24,7 @@ export const WEIGHTS = {
   endedSession: 2,
   oddNumber: 2,
   malformed: 3,
+  refuse: 2,
   noop: 1,
   unsupported: 1,
 } as const;

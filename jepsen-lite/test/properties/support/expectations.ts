@@ -22,6 +22,8 @@ const EXPECTED: Coverage = {
   'acquire again: waits': 500,
   'acquire again: NOT_HELD': 500,
   'malformed acquire: INVALID_ARGUMENT': 300,
+  'refuse: DISK_FULL': 700,
+  'create again: DISK_FULL': 10,
   'release: done': 3_000,
   'release: NOT_HELD': 3_000,
   'release again: done': 200,

@@ -98,7 +98,7 @@ describe('breaking the connections of two hosts', () => {
   it('delivers a prefix of what travelled, nothing that was sent later, and the end once', async () => {
     const delivered = new Set<number>();
     for (let seed = 0; seed < 30; seed += 1) {
-      const { world, heard, dial } = await twoHosts(seed);
+      const { world, heard, dial, struck } = await twoHosts(seed);
       const near = await world.complete(dial());
       const nearHeard = listenTo(near);
       for (let n = 0; n < 5; n += 1) near.send(Uint8Array.of(n));
@@ -110,6 +110,7 @@ describe('breaking the connections of two hosts', () => {
       const frames = heard.slice(0, -1);
       expect(frames).toEqual(numbers(5).slice(0, frames.length));
       expect(nearHeard).toHaveLength(1);
+      expect(frames.length + struck('frame-lost')).toBe(6);
       delivered.add(frames.length);
     }
     expect(delivered.size).toBeGreaterThan(2);
@@ -123,6 +124,17 @@ describe('breaking the connections of two hosts', () => {
     client.kill();
     await world.run({ forMs: 100 });
     expect(heard).toEqual(['closed: connection reset']);
+  });
+
+  it('settles nothing for a client that died between the acceptance of its dial and its hearing of it', async () => {
+    const { world, client, accepted, heard, dial } = await twoHosts();
+    let settled = false;
+    void dial().finally(() => (settled = true));
+    await world.run({ until: () => accepted.length === 1 });
+    client.kill();
+    await world.run({ forMs: 2_000 });
+    expect(settled).toBe(false);
+    expect(heard).toEqual(['closed: connection reset by peer']);
   });
 
   it('fails a dial that was accepted but has not heard so', async () => {

@@ -19,7 +19,7 @@ import type { FailedEvent, HistoryEventBody, Operation, Outcome } from '../histo
 import { UNFENCED_BUCKET } from '../history/history.ts';
 import type { HistoryRecorder } from '../history/recorder.ts';
 import { UnreachableError, UnansweredError } from './rpc.ts';
-import type { ClientPlan } from './scenario.ts';
+import { lockName, type ClientPlan } from './scenario.ts';
 import { StoreClient } from './store-host.ts';
 
 export interface ApplicationWorld {
@@ -35,10 +35,11 @@ export interface ApplicationWorld {
 }
 
 const REGISTERS = 2;
-const MAX_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 1_200;
 /** Short tasks within a critical section, between which belief is asked for. */
 const MAX_STEPS = 3;
 const MAX_STEP_MS = 120;
+const MAX_CARELESS_MS = 800;
 /** Long enough for the worst fail-over; shorter would end calls that a healed ensemble answers. */
 const CONNECT_TIMEOUT_MS = 300_000;
 
@@ -122,7 +123,7 @@ export class Application {
   }
 
   async #criticalSection(runtime: Runtime, client: Client, store: StoreClient): Promise<void> {
-    const lock = `lock-${this.#random.integer(this.#world.locks)}`;
+    const lock = lockName(this.#random.integer(this.#world.locks));
     const held = await this.#acquire(runtime, client, lock);
     if (held === undefined) return;
     const { token, acquireIndex: hold } = held;
@@ -197,8 +198,10 @@ export class Application {
     let before: string | null = null;
     const read = await this.#store(store, { f: 'get', bucket, key, token }, (value) => (before = value));
     if (!read) return;
-    await sleep(runtime, this.#random.integer(MAX_STEP_MS));
-    believes();
+    // Some take their time and trust the lock: only the token stands between them and a stale write.
+    const careless = this.#random.integer(4) === 0;
+    await sleep(runtime, this.#random.integer(careless ? MAX_CARELESS_MS : MAX_STEP_MS));
+    if (!careless) believes();
     const count = before === null ? 0 : Number((before as string).split(':')[1]);
     const value = `${token}:${count + 1}`;
     await this.#store(store, { f: 'put', bucket, key, value, token });

@@ -8,6 +8,9 @@ import { MAX_CLOCK_RATE_ERROR } from '@holdfast/protocol';
 import type { Random } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import {
+  holderOf,
+  LEADER,
+  lockName,
   STORE_HOST,
   serverHost,
   serverIds,
@@ -44,6 +47,7 @@ export function drawScenario(seed: number, options: DrawOptions = {}): Scenario 
       { minMs: 0.1, maxMs: 1 },
       { minMs: 0.2, maxMs: 5 },
       { minMs: 1, maxMs: 30 },
+      { minMs: 0.5, meanMs: 8, maxMs: 200 },
     ]),
     disk: oneOf(random, [
       { minMs: 0.05, maxMs: 1 },
@@ -105,8 +109,8 @@ class FaultDraw {
 
   #kinds(): readonly FaultKind[] {
     const random = this.#random;
-    if (this.#quarrel) return ['crash', 'kill', 'partition', 'cut', 'pause'];
-    const kinds = ALL_KINDS.filter(() => random.integer(3) === 0);
+    if (this.#quarrel) return ['crash', 'kill', 'partition', 'cut', 'clog', 'pause', 'stop'];
+    const kinds = ALL_KINDS.filter((kind) => random.integer(kind === 'pause' ? 2 : 4) === 0);
     return kinds.length > 0 ? kinds : ['crash'];
   }
 
@@ -114,8 +118,8 @@ class FaultDraw {
     const random = this.#random;
     const longest = this.#quarrel ? 800 : oneOf(random, [500, 3_000, 8_000]);
     const lasting = { atMs, forMs: 1 + random.integer(longest) };
-    const server = oneOf(random, this.#servers);
-    const host = oneOf(random, [server, oneOf(random, this.#clients)]);
+    const server = this.#server();
+    const host = oneOf(random, [server, this.#client()]);
     switch (kind) {
       case 'crash': {
         const hosts = this.#victims();
@@ -126,19 +130,34 @@ class FaultDraw {
       case 'stop':
         return [{ kind, ...lasting, host: server }];
       case 'pause':
-        return [{ kind, ...lasting, host }];
+        return [{ kind, ...lasting, host, forMs: host === server ? lasting.forMs : this.#pauseMs(lasting.forMs) }];
       case 'partition':
         return [{ kind, ...lasting, groups: this.#groups() }];
       case 'cut': {
         const [from, to] = this.#link();
         return [{ kind, ...lasting, from, to }];
       }
+      case 'clog':
+        return this.#swizzle(lasting);
+      case 'break': {
+        return [{ kind, atMs, hosts: this.#link() }];
+      }
+      case 'loss':
+        return [{ kind, ...lasting, chance: oneOf(random, [0.001, 0.01, 0.05]) }];
+      case 'dials': {
+        const [from, to] = this.#link();
+        return [{ kind, ...lasting, from, to, mode: oneOf(random, ['refused', 'hanging'] as const) }];
+      }
+      case 'hung-disk':
+        return [{ kind, ...lasting, host: oneOf(random, [server, STORE_HOST]) }];
       case 'slow-network':
         return [{ kind, ...lasting, latency: { minMs: 1, maxMs: between(random, 20, 400) } }];
       case 'slow-disk':
         return [{ kind, ...lasting, host: server, latency: { minMs: 1, maxMs: between(random, 50, 1_500) } }];
       case 'disk-error':
-        return [{ kind, ...lasting, host: server, operation: oneOf(random, ['append', 'sync'] as const) }];
+        return [
+          { kind, ...lasting, host: server, operation: oneOf(random, ['append', 'append', 'sync', 'read'] as const) },
+        ];
       case 'full-disk':
         return [{ kind, ...lasting, host: server }];
       case 'bit-flip':
@@ -151,8 +170,32 @@ class FaultDraw {
       case 'wall-jump':
         return [{ kind, atMs, host, byMs: Math.floor((random.next() - 0.5) * 60_000) }];
       case 'clock-rate':
-        return [{ kind, ...lasting, host, rate: 1 + MAX_CLOCK_RATE_ERROR * (2 * random.next() - 1) }];
+        return [
+          {
+            kind,
+            ...lasting,
+            host,
+            clock: oneOf(random, ['monotonic', 'monotonic', 'wall'] as const),
+            rate: 1 + MAX_CLOCK_RATE_ERROR * (2 * random.next() - 1),
+          },
+        ];
     }
+  }
+
+  #server(): string {
+    return this.#random.integer(3) === 0 ? LEADER : oneOf(this.#random, this.#servers);
+  }
+
+  #client(): string {
+    const random = this.#random;
+    return random.integer(3) > 0 ? holderOf(lockName(random.integer(this.#plan.locks))) : oneOf(random, this.#clients);
+  }
+
+  /** Most pauses of a client outlast its session, so that it wakes in a world that has gone on without it. */
+  #pauseMs(otherwise: number): number {
+    const timeouts = this.#plan.clients.map(({ sessionTimeoutMs }) => sessionTimeoutMs);
+    if (this.#random.integer(3) === 0) return otherwise;
+    return between(this.#random, Math.min(...timeouts), 2 * Math.max(...timeouts));
   }
 
   /** Some servers or all, a client, or the store. */
@@ -162,13 +205,13 @@ class FaultDraw {
       case 0:
         return [...this.#servers];
       case 1:
-        return [oneOf(random, this.#clients)];
+        return [this.#client()];
       case 2:
         return [STORE_HOST];
       case 3:
         return this.#servers.filter(() => random.integer(2) === 0);
       default:
-        return [oneOf(random, this.#servers)];
+        return [this.#server()];
     }
   }
 
@@ -176,21 +219,44 @@ class FaultDraw {
     const random = this.#random;
     const groups: string[][] = [[], []];
     if (random.integer(2) === 0) {
-      // One server alone, with or without a client.
-      const alone = oneOf(random, this.#servers);
-      for (const name of this.#servers) groups[name === alone ? 0 : 1]?.push(name);
-      groups[random.integer(2)]?.push(oneOf(random, this.#clients));
+      // One server alone, with or without a client; or one client without a server.
+      const alone = oneOf(random, [this.#server(), this.#client()]);
+      groups[0]?.push(alone);
+      for (const name of this.#servers) if (name !== alone) groups[1]?.push(name);
+      groups[random.integer(2)]?.push(this.#client());
     } else {
       for (const name of [...this.#servers, ...this.#clients, STORE_HOST]) groups[random.integer(2)]?.push(name);
     }
     return groups;
   }
 
+  /** One link clogs; or the links of some hosts do, one after another, and come free again in another order. */
+  #swizzle({ atMs, forMs }: { atMs: number; forMs: number }): Fault[] {
+    const random = this.#random;
+    if (random.integer(2) === 0) {
+      const [from, to] = this.#link();
+      return [{ kind: 'clog', atMs, forMs, from, to }];
+    }
+    const hosts = [...this.#servers, ...this.#clients].filter(() => random.integer(2) === 0);
+    return hosts.flatMap((host) => {
+      const begins = random.integer(Math.ceil(forMs / 2));
+      const ends = Math.ceil(forMs / 2) + random.integer(Math.ceil(forMs / 2));
+      return this.#servers
+        .filter((server) => server !== host)
+        .flatMap((server): Fault[] => {
+          const clog = { kind: 'clog', atMs: atMs + begins, forMs: ends - begins } as const;
+          return [
+            { ...clog, from: host, to: server },
+            { ...clog, from: server, to: host },
+          ];
+        });
+    });
+  }
+
   #link(): [string, string] {
     const random = this.#random;
-    const from = oneOf(random, this.#servers);
-    const others = [...this.#servers.filter((name) => name !== from), oneOf(random, this.#clients)];
-    const to = oneOf(random, others);
+    const from = this.#server();
+    const to = oneOf(random, [...this.#servers.filter((name) => name !== from), this.#client()]);
     return random.integer(2) === 0 ? [from, to] : [to, from];
   }
 }
@@ -202,8 +268,13 @@ const ALL_KINDS: readonly FaultKind[] = [
   'pause',
   'partition',
   'cut',
+  'clog',
+  'break',
+  'loss',
+  'dials',
   'slow-network',
   'slow-disk',
+  'hung-disk',
   'disk-error',
   'full-disk',
   'bit-flip',

@@ -4,11 +4,14 @@
  */
 
 import type { Cluster } from './cluster.ts';
-import { STORE_HOST, type Fault, type Scenario } from './scenario.ts';
+import { LEADER, lockOfHolder, serverHost, STORE_HOST, type Fault, type Scenario } from './scenario.ts';
 
 const PLENTY_OF_BYTES = 2 ** 45;
 /** A log with fewer bytes in use has no older part. */
 const MIN_LOG_BYTES = 4_096;
+
+/** A name that stands for nobody at the moment. */
+class NobodyError extends Error {}
 
 export class Inflictor {
   readonly #cluster: Cluster;
@@ -22,19 +25,61 @@ export class Inflictor {
   /** Times count from now. */
   schedule(faults: Scenario['faults']): void {
     const { world } = this.#cluster;
-    for (const fault of faults) {
-      world.after(fault.atMs, () => {
+    for (const planned of faults) {
+      world.after(planned.atMs, () => {
+        const fault = this.#withHosts(planned);
+        if (fault === undefined) return;
         this.#note(fault, 'begin');
         this.#begin(fault);
-        if (!('forMs' in fault)) this.#note(fault, 'end');
-      });
-      if ('forMs' in fault) {
-        world.after(fault.atMs + fault.forMs, () => {
+        const end = (): void => {
           this.#end(fault);
           this.#note(fault, 'end');
-        });
-      }
+        };
+        if ('forMs' in fault) world.after(fault.forMs, end);
+        else end();
+      });
     }
+  }
+
+  /** With the hosts that the names stand for now; undefined when one stands for nobody. */
+  #withHosts(fault: Fault): Fault | undefined {
+    try {
+      if ('hosts' in fault) return { ...fault, hosts: fault.hosts.map((name) => this.#hostOf(name)) } as Fault;
+      if ('groups' in fault) return { ...fault, groups: this.#apart(fault.groups) };
+      if ('host' in fault) return { ...fault, host: this.#hostOf(fault.host) };
+      if (!('from' in fault)) return fault;
+      const [from, to] = [this.#hostOf(fault.from), this.#hostOf(fault.to)];
+      return from === to ? undefined : { ...fault, from, to };
+    } catch (error) {
+      if (error instanceof NobodyError) return undefined;
+      throw error;
+    }
+  }
+
+  /** A host that a name adds to one group leaves the others. */
+  #apart(groups: readonly (readonly string[])[]): string[][] {
+    const seen = new Set<string>();
+    const take = (name: string): string[] => {
+      const host = this.#hostOf(name);
+      if (seen.has(host)) return [];
+      seen.add(host);
+      return [host];
+    };
+    return groups.map((group) => group.flatMap(take));
+  }
+
+  #hostOf(name: string): string {
+    const { consensus, locks, world } = this.#cluster;
+    const lock = lockOfHolder(name);
+    if (lock !== undefined) {
+      const holder = locks.holder(lock);
+      if (holder === undefined) throw new NobodyError(name);
+      return holder;
+    }
+    if (name !== LEADER) return world.host(name).name;
+    const { leader } = consensus;
+    if (leader === undefined) throw new NobodyError(name);
+    return serverHost(leader);
   }
 
   /** Ends whatever is left, and starts every process that can start. */
@@ -49,6 +94,7 @@ export class Inflictor {
       host.disk.setLatency({ durable: this.#cluster.scenario.disk });
       if (host.state === 'paused') host.resume();
       host.setClockRate(1);
+      host.setWallRate(1);
       this.#start(name);
     }
   }
@@ -76,11 +122,26 @@ export class Inflictor {
       case 'cut':
         this.#cut(fault.from, fault.to);
         return;
+      case 'clog':
+        world.network.clog(fault.from, fault.to, fault.forMs);
+        return;
+      case 'break':
+        world.network.breakConnections(...fault.hosts);
+        return;
+      case 'loss':
+        world.network.setConnectionLoss(fault.chance);
+        return;
+      case 'dials':
+        world.network.setDials(fault.mode, fault.from, fault.to);
+        return;
       case 'slow-network':
         world.network.setLatency(fault.latency);
         return;
       case 'slow-disk':
         world.host(fault.host).disk.setLatency({ durable: fault.latency });
+        return;
+      case 'hung-disk':
+        world.host(fault.host).disk.stall(fault.forMs);
         return;
       case 'disk-error':
         this.#expectDiskTrouble(fault.host);
@@ -97,8 +158,13 @@ export class Inflictor {
         world.host(fault.host).jumpWall(fault.byMs);
         return;
       case 'clock-rate':
-        world.host(fault.host).setClockRate(fault.rate);
+        this.#setRate(fault, fault.rate);
     }
+  }
+
+  #setRate({ host, clock }: Extract<Fault, { kind: 'clock-rate' }>, rate: number): void {
+    if (clock === 'wall') this.#cluster.world.host(host).setWallRate(rate);
+    else this.#cluster.world.host(host).setClockRate(rate);
   }
 
   #end(fault: Fault): void {
@@ -127,6 +193,12 @@ export class Inflictor {
       case 'cut':
         this.#uncut(fault.from, fault.to);
         return;
+      case 'loss':
+        world.network.setConnectionLoss(0);
+        return;
+      case 'dials':
+        world.network.setDials('normal', fault.from, fault.to);
+        return;
       case 'slow-network':
         world.network.setLatency(scenario.network);
         return;
@@ -134,8 +206,12 @@ export class Inflictor {
         world.host(fault.host).disk.setLatency({ durable: scenario.disk });
         return;
       case 'clock-rate':
-        world.host(fault.host).setClockRate(1);
+        this.#setRate(fault, 1);
         return;
+      // They end by themselves, or at once.
+      case 'clog':
+      case 'hung-disk':
+      case 'break':
       case 'bit-flip':
       case 'wall-jump':
     }

@@ -3,6 +3,7 @@
  * everybody stops and nothing may be left behind. The first violation ends it. The same scenario gives the same run.
  */
 
+import type { StruckFault } from '@holdfast/runtime/sim';
 import type { StateMachine } from '@holdfast/state';
 import { Cluster } from './cluster.ts';
 import { drawScenario, type DrawOptions } from './draw.ts';
@@ -31,6 +32,7 @@ export interface SeedResult {
   readonly commands: ReadonlyMap<string, number>;
   readonly repeatedAnswers: number;
   readonly elections: number;
+  readonly struck: ReadonlyMap<StruckFault, number>;
   readonly entries: number;
   readonly history: readonly HistoryEvent[];
   /** Empty when an invariant was broken before. */
@@ -62,6 +64,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     commands: locks.commands,
     repeatedAnswers: locks.repeatedAnswers,
     elections: consensus.elections,
+    struck: world.struck,
     entries: locks.appliedEntries,
     history: recorder.events,
     verdicts,

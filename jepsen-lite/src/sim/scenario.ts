@@ -3,11 +3,10 @@
  * failing one is shrunk by leaving parts out; a saved one is replayed exactly. Nothing in a run is decided anywhere else.
  */
 
-/** How long something takes, drawn anew each time. */
-interface Delay {
-  readonly minMs: number;
-  readonly maxMs: number;
-}
+/** How long something takes, drawn anew each time; with a mean, exponential between the bounds. */
+export type Delay =
+  | { readonly minMs: number; readonly maxMs: number }
+  | { readonly minMs: number; readonly meanMs: number; readonly maxMs: number };
 
 export interface ClientPlan {
   /** Its host: c1, c2, … */
@@ -33,7 +32,10 @@ interface Lasting extends Timed {
 
 type Tear = 'none' | 'all' | 'random';
 
-/** `host`s are servers (s1 …), clients (c1 …) and the store (kv). What cannot strike when its time comes (a crash of a dead host) does nothing. */
+/**
+ * Hosts are servers (s1 …), clients (c1 …) and the store (kv); or, looked up when the fault begins, `leader` and `holder:LOCK`, the
+ * client that holds that lock. What cannot strike then (a dead host crashes, nobody leads) does nothing.
+ */
 export type Fault =
   /** Power failure of the machines, together; each starts again after `forMs`. */
   | (Lasting & { readonly kind: 'crash'; readonly hosts: readonly string[]; readonly tear: Tear })
@@ -46,15 +48,34 @@ export type Fault =
   | (Lasting & { readonly kind: 'partition'; readonly groups: readonly (readonly string[])[] })
   /** One way. */
   | (Lasting & { readonly kind: 'cut'; readonly from: string; readonly to: string })
+  /** One way: what is sent waits, connections live. */
+  | (Lasting & { readonly kind: 'clog'; readonly from: string; readonly to: string })
+  /** Resets the connections between two hosts. */
+  | (Timed & { readonly kind: 'break'; readonly hosts: readonly [string, string] })
+  /** Every frame breaks its connection with this chance. */
+  | (Lasting & { readonly kind: 'loss'; readonly chance: number })
+  | (Lasting & {
+      readonly kind: 'dials';
+      readonly from: string;
+      readonly to: string;
+      readonly mode: 'refused' | 'hanging';
+    })
   | (Lasting & { readonly kind: 'slow-network'; readonly latency: Delay })
   | (Lasting & { readonly kind: 'slow-disk'; readonly host: string; readonly latency: Delay })
+  /** No operation ends before `forMs` are over. */
+  | (Lasting & { readonly kind: 'hung-disk'; readonly host: string })
   /** The next operation of that kind fails; the process dies of it and starts again after `forMs`. */
-  | (Lasting & { readonly kind: 'disk-error'; readonly host: string; readonly operation: 'append' | 'sync' })
+  | (Lasting & { readonly kind: 'disk-error'; readonly host: string; readonly operation: 'append' | 'sync' | 'read' })
   | (Lasting & { readonly kind: 'full-disk'; readonly host: string })
   /** A bit in the older part of a server's log; found at the next start, which the server refuses for good. */
   | (Timed & { readonly kind: 'bit-flip'; readonly host: string; readonly at: number; readonly bit: number })
   | (Timed & { readonly kind: 'wall-jump'; readonly host: string; readonly byMs: number })
-  | (Lasting & { readonly kind: 'clock-rate'; readonly host: string; readonly rate: number });
+  | (Lasting & {
+      readonly kind: 'clock-rate';
+      readonly host: string;
+      readonly clock: 'monotonic' | 'wall';
+      readonly rate: number;
+    });
 
 export type FaultKind = Fault['kind'];
 
@@ -74,6 +95,21 @@ export interface Scenario {
 }
 
 export const STORE_HOST = 'kv';
+export const LEADER = 'leader';
+const HOLDER_PREFIX = 'holder:';
+
+export function lockName(number: number): string {
+  return `lock-${number}`;
+}
+
+export function holderOf(lock: string): string {
+  return `${HOLDER_PREFIX}${lock}`;
+}
+
+/** The lock whose holder is meant; undefined for the name of a host. */
+export function lockOfHolder(name: string): string | undefined {
+  return name.startsWith(HOLDER_PREFIX) ? name.slice(HOLDER_PREFIX.length) : undefined;
+}
 
 export function serverHost(id: number): string {
   return `s${id}`;

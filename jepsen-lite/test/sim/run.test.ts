@@ -36,7 +36,9 @@ describe('the whole system in a simulated world', () => {
 function fastServers(scenario: Scenario, rate = 3): Scenario {
   const durationMs = 40_000;
   const faults: Scenario['faults'] = [
-    ...['s1', 's2', 's3'].map((host) => ({ kind: 'clock-rate', atMs: 10, forMs: durationMs, host, rate }) as const),
+    ...['s1', 's2', 's3'].map(
+      (host) => ({ kind: 'clock-rate', atMs: 10, forMs: durationMs, host, clock: 'monotonic', rate }) as const,
+    ),
     ...Array.from({ length: 30 }, (_, n) => {
       const host = `c${1 + (n % 3)}`;
       return { kind: 'pause', atMs: 2_000 + n * 1_200, forMs: 1_500, host } as const;

@@ -55,6 +55,16 @@ export class ConsensusInvariants {
     return this.#committed.length - 1;
   }
 
+  /** Who leads the highest term, as far as it knows. */
+  get leader(): number | undefined {
+    let leader: number | undefined;
+    let term = 0;
+    for (const [id, server] of this.#servers) {
+      if (server.role === 'leader' && server.term > term) [leader, term] = [id, server.term];
+    }
+    return leader;
+  }
+
   opened(id: number, durable: DurableState): void {
     const server = this.#server(id);
     const found = imageOf(durable);

@@ -13,6 +13,7 @@ import type { Report } from './violation.ts';
 
 interface Place {
   readonly session: number;
+  readonly label: string;
   readonly acquireIndex: number;
   readonly token: number;
 }
@@ -76,6 +77,11 @@ export class LockInvariants {
         `${who} believes in token ${token} of lock ${lock}, which was granted under ${highest} when its session had expired`,
       );
     }
+  }
+
+  /** The label of the session that holds the lock. */
+  holder(lock: string): string | undefined {
+    return this.#queues.get(lock)?.find(({ token }) => token !== 0)?.label;
   }
 
   /** What is left in the queues, by lock. */
@@ -167,10 +173,11 @@ export class LockInvariants {
   #compare(index: number, lock: string, now: readonly Place[], reasonOf: (place: Place) => RemovalReason): void {
     const before = this.#queues.get(lock) ?? [];
     const stays = new Map(now.map((place) => [place.acquireIndex, place]));
-    for (const { session, acquireIndex: hold, token } of before) {
+    for (const place of before) {
+      const { session, acquireIndex: hold, token } = place;
       const after = stays.get(hold);
       if (after === undefined) {
-        const reason = reasonOf({ session, acquireIndex: hold, token });
+        const reason = reasonOf(place);
         if (reason === 'expired') this.#expiredHolds.add(hold);
         this.#tell({ type: 'removed', index, lock, session, hold, reason });
       } else if (after.session !== session || (token !== 0 && after.token !== token)) {

@@ -1,0 +1,91 @@
+/** What a campaign did, in numbers: a green run that did nothing must not look like one that did. */
+
+import { STRUCK_FAULTS } from '@holdfast/runtime/sim';
+import type { SeedReport } from './seed-report.ts';
+
+const MS_PER_HOUR = 3_600_000;
+
+const SEEDS_TO_MEET_ALL = 300;
+
+/** They need a fault to coincide with a start, or with an operation that is seldom. */
+const RARE_FAULTS: ReadonlySet<string> = new Set([
+  'disk-operation-failed',
+  'disk-operation-slowed',
+  'disk-operation-stalled',
+  'write-partly-done',
+]);
+
+/** That the fence had something to refuse, that the control without a fence went wrong, that sessions ended and queues moved on. */
+const MUST_BE_COUNTED = [
+  'fence.stale',
+  'unfenced.staleWrites',
+  'owners.endedSessions',
+  'order.grantsWithWaiters',
+  'exclusion.beliefOverlaps',
+  'ghosts.failed',
+  'registers.operations',
+];
+
+export class CampaignSummary {
+  #seeds = 0;
+  #simulatedMs = 0;
+  readonly #sums = new Map<string, number>();
+  readonly #struck = new Map<string, number>();
+  readonly #checked = new Map<string, number>();
+  readonly #unknown = new Map<string, number>();
+  readonly failures: SeedReport[] = [];
+
+  add(report: SeedReport): void {
+    this.#seeds += 1;
+    this.#simulatedMs += report.simulatedMs;
+    const { commands, elections, entries, repeatedAnswers } = report;
+    for (const [name, count] of Object.entries({ commands, elections, entries, repeatedAnswers })) {
+      increase(this.#sums, name, count);
+    }
+    for (const [name, count] of Object.entries(report.struck)) increase(this.#struck, name, count);
+    for (const [name, count] of Object.entries(report.checked)) increase(this.#checked, name, count);
+    for (const name of report.unknown) increase(this.#unknown, name, 1);
+    if (report.failure !== undefined) this.failures.push(report);
+  }
+
+  get simulatedHours(): number {
+    return this.#simulatedMs / MS_PER_HOUR;
+  }
+
+  /** What a campaign of this length must have met, and has not: then its verdict tells less than it seems to. */
+  get missed(): string[] {
+    if (this.#seeds < SEEDS_TO_MEET_ALL) return [];
+    const faults = STRUCK_FAULTS.filter((fault) => !RARE_FAULTS.has(fault) && (this.#struck.get(fault) ?? 0) === 0);
+    const counts = MUST_BE_COUNTED.filter((name) => (this.#checked.get(name) ?? 0) === 0);
+    return [...faults, ...counts];
+  }
+
+  text({ wallMs, threads }: { readonly wallMs: number; readonly threads: number }): string {
+    const wallMinutes = wallMs / 60_000;
+    const hours = this.simulatedHours;
+    const seconds = this.#simulatedMs / 1_000;
+    const of = (name: string): number => this.#sums.get(name) ?? 0;
+    const lines = [
+      `${this.#seeds} seeds, ${this.failures.length} failed`,
+      `${hours.toFixed(2)} simulated hours in ${wallMinutes.toFixed(1)} minutes on ${threads} threads: ` +
+        `${(hours / wallMinutes).toFixed(1)} hours a minute, ${(hours / wallMinutes / threads).toFixed(1)} on each`,
+      `${of('commands')} client commands (${(of('commands') / seconds).toFixed(1)} a simulated second), ` +
+        `${of('entries')} entries, ${of('elections')} elections, ${of('repeatedAnswers')} answers from memory`,
+      'faults that struck:',
+      ...table(this.#struck),
+      'what the checkers counted:',
+      ...table(this.#checked),
+    ];
+    if (this.#unknown.size > 0) lines.push('runs in which a checker had nothing to judge:', ...table(this.#unknown));
+    return lines.join('\n');
+  }
+}
+
+function increase(sums: Map<string, number>, name: string, by: number): void {
+  sums.set(name, (sums.get(name) ?? 0) + by);
+}
+
+function table(counts: ReadonlyMap<string, number>): string[] {
+  const width = Math.max(0, ...[...counts.keys()].map((name) => name.length));
+  return [...counts].map(([name, count]) => `  ${name.padEnd(width)}  ${count}`);
+}

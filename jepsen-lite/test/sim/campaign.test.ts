@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { drawScenario } from '../../src/sim/draw.ts';
+import { runScenario, runSeed } from '../../src/sim/run.ts';
+import { reportOf, type SeedReport } from '../../src/sim/campaign/seed-report.ts';
+import { CampaignSummary } from '../../src/sim/campaign/summary.ts';
+import { shrinkScenario } from '../../src/sim/shrink-scenario.ts';
+import type { Scenario } from '../../src/sim/scenario.ts';
+
+describe('the summary of a campaign', () => {
+  it('adds up what the seeds did', async () => {
+    const result = await runSeed(6);
+    const report = structuredClone(reportOf(result));
+    const summary = new CampaignSummary();
+    summary.add(report);
+    summary.add(report);
+    expect(summary.simulatedHours).toBeCloseTo((2 * result.simulatedMs) / 3_600_000);
+    expect(summary.failures).toEqual([]);
+    expect(report.commands).toBe([...result.commands.values()].reduce((sum, count) => sum + count, 0));
+    const text = summary.text({ wallMs: 60_000, threads: 2 });
+    expect(text).toContain(`2 seeds, 0 failed`);
+    expect(text).toContain(`${2 * report.commands} client commands`);
+    expect(text).toMatch(new RegExp(`kill +${2 * (report.struck['kill'] ?? 0)}\\n`));
+  });
+
+  it('says what a long campaign has not met, so that a run without faults cannot pass', async () => {
+    const calm = reportOf(await runScenario({ ...drawScenario(6), faults: [], durationMs: 3_000 }));
+    expect(missedAfter(calm, 299)).toEqual([]);
+    expect(missedAfter(calm, 300)).toEqual(expect.arrayContaining(['frame-held-by-cut', 'crash', 'fence.stale']));
+  });
+});
+
+describe('a failing scenario', () => {
+  it('is shrunk to the faults that it takes', { timeout: 60_000 }, async () => {
+    const noise = drawScenario(6).faults.slice(0, 3);
+    const failing: Scenario = {
+      ...drawScenario(6),
+      servers: 3,
+      clients: [{ name: 'c1', sessionTimeoutMs: 2_000, workers: 3 }],
+      durationMs: 5_000,
+      // Two of three machines without their log: nobody can recover from that.
+      faults: [
+        ...noise,
+        { kind: 'bit-flip', atMs: 4_900, host: 's1', at: 0.5, bit: 1 },
+        { kind: 'crash', atMs: 4_901, forMs: 10, hosts: ['s1'], tear: 'none' },
+        { kind: 'bit-flip', atMs: 4_900, host: 's2', at: 0.5, bit: 1 },
+        { kind: 'crash', atMs: 4_901, forMs: 10, hosts: ['s2'], tear: 'none' },
+      ],
+    };
+    const { failure } = await runScenario(failing);
+    expect(failure?.name).toBe('the-healed-cluster-works');
+    const { smallest } = await shrinkScenario(failing, 'the-healed-cluster-works', { maxTries: 40 });
+    const kinds = smallest.faults.map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === 'bit-flip')).toHaveLength(2);
+    expect(kinds.length).toBeLessThan(failing.faults.length);
+    expect((await runScenario(smallest)).failure?.name).toBe('the-healed-cluster-works');
+  });
+});
+
+function missedAfter(report: SeedReport, seeds: number): string[] {
+  const summary = new CampaignSummary();
+  for (let seed = 0; seed < seeds; seed += 1) summary.add(report);
+  return summary.missed;
+}

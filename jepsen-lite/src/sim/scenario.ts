@@ -4,7 +4,7 @@
  */
 
 /** How long something takes, drawn anew each time; with a mean, exponential between the bounds. */
-export type Delay =
+type Delay =
   | { readonly minMs: number; readonly maxMs: number }
   | { readonly minMs: number; readonly meanMs: number; readonly maxMs: number };
 

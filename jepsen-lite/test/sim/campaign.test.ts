@@ -48,7 +48,7 @@ describe('a failing scenario', () => {
     };
     const { failure } = await runScenario(failing);
     expect(failure?.name).toBe('the-healed-cluster-works');
-    const { smallest } = await shrinkScenario(failing, 'the-healed-cluster-works', { maxTries: 40 });
+    const { smallest } = await shrinkScenario(failing, 'the-healed-cluster-works', { maxTries: 12 });
     const kinds = smallest.faults.map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === 'bit-flip')).toHaveLength(2);
     expect(kinds.length).toBeLessThan(failing.faults.length);

@@ -1,6 +1,6 @@
 /**
  * The ear for peers: accepts connections, checks each one's hello, and hands on what a peer says. A newer connection of the same
- * peer replaces the older one.
+ * peer replaces the older one; one from another data directory under its number does not, as long as the peer is connected.
  */
 
 import type { Address, Clock, Connection, ListenOptions, Logger } from '@holdfast/runtime';
@@ -16,12 +16,17 @@ export interface PeerListenerEvents {
   closed(peer: ServerId): void;
 }
 
+interface Heard {
+  readonly connection: Connection;
+  readonly incarnation: string;
+}
+
 export class PeerListener {
   readonly #own: { readonly clusterId: string; readonly id: ServerId; readonly peers: ReadonlySet<ServerId> };
   readonly #events: PeerListenerEvents;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #connections = new Map<ServerId, Connection>();
+  readonly #heard = new Map<ServerId, Heard>();
   readonly #clientAddresses = new Map<ServerId, Address>();
 
   constructor(
@@ -42,7 +47,7 @@ export class PeerListener {
 
   /** Whether the peer has a connection here on which it could be heard. */
   hears(peer: ServerId): boolean {
-    return this.#connections.has(peer);
+    return this.#heard.has(peer);
   }
 
   listenOptions(address: Address): ListenOptions {
@@ -67,8 +72,8 @@ export class PeerListener {
       },
       close: () => {
         helloTimer.cancel();
-        if (peer === undefined || this.#connections.get(peer) !== connection) return;
-        this.#connections.delete(peer);
+        if (peer === undefined || this.#heard.get(peer)?.connection !== connection) return;
+        this.#heard.delete(peer);
         this.#events.closed(peer);
       },
     });
@@ -87,8 +92,8 @@ export class PeerListener {
       this.#refuse(connection, problem, { peer: hello.from });
       return undefined;
     }
-    const older = this.#connections.get(hello.from);
-    this.#connections.set(hello.from, connection);
+    const older = this.#heard.get(hello.from)?.connection;
+    this.#heard.set(hello.from, { connection, incarnation: hello.incarnation });
     this.#clientAddresses.set(hello.from, hello.clientAddress);
     if (older !== undefined) {
       older.destroy();
@@ -105,7 +110,10 @@ export class PeerListener {
     if (hello.clusterId !== this.#own.clusterId) return `cluster "${hello.clusterId}" is not "${this.#own.clusterId}"`;
     if (hello.to !== this.#own.id) return `server ${hello.to} was meant, this is ${this.#own.id}: check --cluster`;
     if (!this.#own.peers.has(hello.from)) return `server ${hello.from} is no member: check --cluster`;
-    return undefined;
+    const heard = this.#heard.get(hello.from);
+    return heard === undefined || heard.incarnation === hello.incarnation
+      ? undefined
+      : `server ${hello.from} is connected from another data directory: two use that --id; stop the one that is not it`;
   }
 
   #refuse(connection: Connection, problem: string, fields: object): void {

@@ -130,7 +130,7 @@ class Attack {
     const clientFrames = [clients.next(), clients.next()].flatMap(({ steps }) =>
       steps.filter((step) => typeof step !== 'string'),
     );
-    const targets = { clusterId: CLUSTER_ID, server, member: (server % 3) + 1, clientFrames };
+    const targets = { clusterId: CLUSTER_ID, server, member: (server % 3) + 1, incarnation: '', clientFrames };
     const peers = new PeerConversations(targets, random);
     const rubbish = [clientPort, peerPort].map((port) => new WireRubbish(`127.0.0.1:${port}`, random));
     while (this.messages < upTo) {

@@ -40,8 +40,12 @@ class Scene {
     return this.#clients.next();
   }
 
-  peers(server: number): PeerConversations {
-    const targets = { clusterId: 'sim', server, member: (server % 3) + 1, clientFrames: [this.#aClientFrame()] };
+  async peers(server: number): Promise<PeerConversations> {
+    const member = (server % 3) + 1;
+    const { disk } = this.ensemble.world.host(SimEnsemble.hostOf(member)).runtime;
+    const identity = await this.ensemble.complete(disk.readFile('/data/identity.json'));
+    const { incarnation } = JSON.parse(Buffer.from(identity).toString()) as { readonly incarnation: string };
+    const targets = { clusterId: 'sim', server, member, incarnation, clientFrames: [this.#aClientFrame()] };
     return new PeerConversations(targets, this.ensemble.world.random(`peers of ${server}`));
   }
 
@@ -94,8 +98,11 @@ describe('hostile input to every port of an ensemble', () => {
     };
     const working = work();
     const startMs = ensemble.world.nowMs;
+    const peersOf = new Map<number, PeerConversations>();
+    for (const id of ensemble.ids) peersOf.set(id, await scene.peers(id));
     const held = ensemble.ids.flatMap((id) => {
-      const peers = scene.peers(id);
+      const peers = peersOf.get(id);
+      if (peers === undefined) throw new Error('no conversations');
       const toClients = Array.from({ length: CONVERSATIONS }, () => scene.client());
       const toPeers = Array.from({ length: CONVERSATIONS / 4 }, () => peers.stranger());
       const host = SimEnsemble.hostOf(id);
@@ -134,7 +141,7 @@ describe("a stranger who says a member's hello", () => {
     await ensemble.start();
     const client = ensemble.client();
     for (const id of ensemble.ids) {
-      const peers = scene.peers(id);
+      const peers = await scene.peers(id);
       const impostors = Array.from({ length: 30 }, () => peers.impostor());
       const held = scene.hold(impostors, `${SimEnsemble.hostOf(id)}:7200`);
       expect(await ensemble.complete(held, 60_000)).toEqual([]);

@@ -1,7 +1,6 @@
 /**
  * Hostile conversations for the peer port. Those of strangers are refused at their first frame. An impostor says the hello of a
- * member, which nothing proves yet, and goes on with what no member would say: it costs that member its connection, and
- * nothing else.
+ * member, and goes on with what no member would say: at most it costs that member its connection, if it knows the incarnation.
  */
 
 import { pack } from '@holdfast/protocol';
@@ -27,6 +26,8 @@ export interface PeerTargets {
   /** The server that is spoken to, and another member. */
   readonly server: number;
   readonly member: number;
+  /** Of that member's data directory, for impostors who know it. */
+  readonly incarnation: string;
   /** Frames that a client would send. */
   readonly clientFrames: readonly Uint8Array[];
 }
@@ -88,7 +89,7 @@ export class PeerConversations {
 
   #hello(): PeerHello {
     const { clusterId, server, member } = this.#targets;
-    const incarnation = this.#bytes.pick(['', '00112233445566778899aabbccddeeff']);
+    const incarnation = this.#bytes.pick(['', '00112233445566778899aabbccddeeff', this.#targets.incarnation]);
     return {
       version: PEER_PROTOCOL_VERSION,
       features: 0,

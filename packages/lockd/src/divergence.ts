@@ -1,10 +1,10 @@
 /**
  * Finds servers whose state is not what the log makes of it. Every server keeps the state's fold at every multiple of a fixed
  * index and tells the leader, who compares: a follower that disagrees with the majority is told to stop, a leader that does
- * stops itself, and without a majority everyone refuses writes.
+ * stops itself, and without a majority everyone refuses writes. What may not have reached the leader is told again.
  */
 
-import type { ServerId } from '@holdfast/raft';
+import { NO_SERVER, type ServerId } from '@holdfast/raft';
 import type { Logger } from '@holdfast/runtime';
 import { FOLD_HISTORY, FOLD_INTERVAL } from './limits.ts';
 import type { PeerMessage } from './peer-message.ts';
@@ -47,6 +47,8 @@ export interface DivergenceDeps {
   leader(): number;
   members(): readonly ServerId[];
   send(peer: ServerId, message: PeerMessage): void;
+  /** Whether what is sent to the peer has a connection to leave on. */
+  reaches(peer: ServerId): boolean;
   /** This server must stop. */
   diverged(error: DivergenceError): void;
   /** No majority agrees: writes must be refused from now on. */
@@ -59,6 +61,8 @@ export class DivergenceCheck {
   readonly #own = new Map<number, number>();
   /** What has been reported here, by index and server. */
   readonly #reports = new Map<number, Map<ServerId, number>>();
+  /** The leader may not know the newest of the own folds. */
+  #untold = false;
 
   constructor(deps: DivergenceDeps) {
     this.#deps = deps;
@@ -66,15 +70,25 @@ export class DivergenceCheck {
 
   /** Called after every applied entry. */
   applied(index: number, fold: () => number): void {
-    if (index % FOLD_INTERVAL !== 0) return;
-    const value = fold();
-    keepNewest(this.#own, index, value);
-    const leader = this.#deps.leader();
-    // A leader to be may get reports before it knows that it leads, so that its own is always among them.
-    this.#report(this.#deps.serverId, index, value);
-    if (leader !== 0 && leader !== this.#deps.serverId) {
-      this.#deps.send(leader as ServerId, { type: 'fold', index, fold: value });
+    if (index % FOLD_INTERVAL === 0) {
+      const value = fold();
+      keepNewest(this.#own, index, value);
+      this.#untold = this.#deps.leader() !== this.#deps.serverId;
+      // A leader to be may get reports before it knows that it leads, so that its own is always among them.
+      this.#report(this.#deps.serverId, index, value);
     }
+    if (this.#untold) this.#tellLeader();
+  }
+
+  /** Another server leads, perhaps this one: it must hear what its predecessor was told. */
+  leaderChanged(): void {
+    this.#untold = this.#own.size > 0;
+    if (this.#untold) this.#tellLeader();
+  }
+
+  /** What was said to the peer may be lost. */
+  lost(peer: ServerId): void {
+    if (peer === this.#deps.leader()) this.#untold = this.#own.size > 0;
   }
 
   reported(from: ServerId, index: number, fold: number): void {
@@ -85,6 +99,17 @@ export class DivergenceCheck {
   toldDiverged(index: number, fold: number): void {
     const own = this.#own.get(index);
     if (own !== undefined && own !== fold) this.#deps.diverged(new DivergenceError(index, own, fold));
+  }
+
+  #tellLeader(): void {
+    const leader = this.#deps.leader() as ServerId;
+    const own = leader === this.#deps.serverId;
+    const index = Math.max(...this.#own.keys());
+    const fold = this.#own.get(index);
+    if (fold === undefined || leader === NO_SERVER || (!own && !this.#deps.reaches(leader))) return;
+    this.#untold = false;
+    if (own) this.#report(leader, index, fold);
+    else this.#deps.send(leader, { type: 'fold', index, fold });
   }
 
   #report(from: ServerId, index: number, fold: number): void {

@@ -135,6 +135,7 @@ export class LockMachine implements ReplicaMachine {
       logger,
       leader: () => this.#proposals.leader,
       members: () => this.#handle().peers.map((peer) => peer.id),
+      reaches: (peer) => this.peers.some(({ id, connected }) => id === peer && connected),
       send: (peer, message) => this.#peers.send(peer, message),
       diverged: (error) => this.fatal(error),
       halted: (index) => this.availability.halt(index),
@@ -225,7 +226,9 @@ export class LockMachine implements ReplicaMachine {
     this.#proposals.statusChanged(status);
     this.availability.leaderKnown(status.leader !== 0);
     if (status.leader !== 0) this.#attaches.submitAll();
-    if (status.leader !== leaderBefore) this.#tellLeader();
+    if (status.leader === leaderBefore) return;
+    this.#divergence.leaderChanged();
+    this.#tellLeader();
   }
 
   proposalRejected(data: Uint8Array, reason: RejectReason): void {
@@ -281,6 +284,7 @@ export class LockMachine implements ReplicaMachine {
   }
 
   #undelivered(peer: ServerId): void {
+    this.#divergence.lost(peer);
     if (peer !== this.#proposals.leader) return;
     this.#proposals.undelivered(peer);
     this.#renewals.leaderLost();

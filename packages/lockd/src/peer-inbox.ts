@@ -37,7 +37,8 @@ export class PeerInbox {
 
   /** What `peer` was sent, or sent to us, may be lost. */
   connectionLost(peer: ServerId): void {
-    const { proposals, renewals, reads } = this.#deps;
+    const { proposals, renewals, reads, divergence } = this.#deps;
+    divergence.lost(peer);
     if (peer !== proposals.leader) return;
     proposals.disconnected(peer);
     renewals.leaderLost();

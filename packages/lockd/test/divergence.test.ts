@@ -14,6 +14,7 @@ function ensemble(count: number) {
   const checks = new Map<ServerId, DivergenceCheck>();
   const stopped: number[] = [];
   const halted: number[] = [];
+  const scene = { leader: 1, cut: 0 };
   const deliver = (from: ServerId, to: ServerId, message: PeerMessage): void => {
     const check = checks.get(to);
     if (message.type === 'fold') check?.reported(from, message.index, message.fold);
@@ -26,7 +27,8 @@ function ensemble(count: number) {
       new DivergenceCheck({
         serverId: id,
         logger: silentLogger,
-        leader: () => 1,
+        leader: () => scene.leader,
+        reaches: (to) => to !== scene.cut && id !== scene.cut,
         members: () => members,
         send: (to, message) => deliver(id, to, message),
         diverged: () => stopped.push(id),
@@ -36,7 +38,12 @@ function ensemble(count: number) {
   }
   const apply = (id: number, fold: number, index = FOLD_INTERVAL): void =>
     checks.get(serverId(id))?.applied(index, () => fold);
-  return { apply, stopped, halted };
+  const lead = (id: number): void => {
+    scene.leader = id;
+    for (const check of checks.values()) check.leaderChanged();
+  };
+  const lose = (id: number): void => checks.get(serverId(id))?.lost(serverId(scene.leader));
+  return { apply, lead, lose, scene, stopped, halted };
 }
 
 describe('the comparison of folds', () => {
@@ -88,6 +95,38 @@ describe('a follower that disagrees with the majority', () => {
       for (const id of order) apply(id, id === 3 ? 66 : 77);
       expect(stopped).toEqual([3]);
     }
+  });
+});
+
+describe('a fold that the leader has not heard', () => {
+  it('is told with the first entry after the connection is there', () => {
+    const { apply, scene, stopped } = ensemble(3);
+    scene.cut = 3;
+    for (const id of [1, 2, 3]) apply(id, id === 3 ? 66 : 77);
+    apply(3, 66, FOLD_INTERVAL + 1);
+    expect(stopped).toEqual([]);
+    scene.cut = 0;
+    apply(3, 66, FOLD_INTERVAL + 2);
+    expect(stopped).toEqual([3]);
+  });
+
+  it('is told to the next leader, who compares it with its own', () => {
+    const { apply, lead, scene, stopped } = ensemble(3);
+    scene.leader = 0;
+    for (const id of [1, 2, 3]) apply(id, id === 3 ? 66 : 77);
+    expect(stopped).toEqual([]);
+    lead(2);
+    expect(stopped).toEqual([3]);
+  });
+
+  it('is told again when it may be lost, and only then', () => {
+    const { apply, lose, stopped } = ensemble(3);
+    for (const id of [1, 2, 3]) apply(id, id === 3 ? 66 : 77);
+    apply(3, 66, FOLD_INTERVAL + 1);
+    expect(stopped).toEqual([3]);
+    lose(3);
+    apply(3, 66, FOLD_INTERVAL + 2);
+    expect(stopped).toEqual([3, 3]);
   });
 });
 

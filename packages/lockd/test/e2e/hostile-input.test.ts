@@ -99,7 +99,7 @@ function speak(port: number, { bytes, ending }: Pick<Rubbish, 'bytes' | 'ending'
 }
 
 async function endsInTime<T>(kind: string, connection: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`${kind}: the connection did not end`)), SILENCE_LIMIT_MS);
   });

@@ -75,18 +75,19 @@ describe('a server whose state is not what the others made of the same log', () 
     const servers = trio.map((_, n) => start(argumentsFor(n + 1, trio, directory)));
 
     const [, , third] = servers;
+    const client = await connect({ servers: trio.slice(0, 2).map((place) => `127.0.0.1:${place.client}`) });
+    const tokens: number[] = [];
+    const cycle = (): Promise<void> => client.lock('after').withLock(async (held) => void tokens.push(held.token));
+    while (third?.child.exitCode === null) await cycle();
     expect(await third?.ended(), third?.stderr).toBe(69);
     expect(third?.stderr.trim().split('\n').at(-1)).toMatch(
       /lockd stops: at index 1024 .* keep its data for inspection/,
     );
-
-    const client = await connect({ servers: trio.slice(0, 2).map((place) => `127.0.0.1:${place.client}`) });
-    const tokens: number[] = [];
-    for (let cycle = 0; cycle < 10; cycle += 1) {
-      await client.lock('after').withLock(async (held) => void tokens.push(held.token));
-    }
+    for (let more = 0; more < 10; more += 1) await cycle();
     expect(tokens.toSorted((a, b) => a - b)).toEqual(tokens);
-    expect(await start(argumentsFor(3, trio, directory)).ended()).toBe(69);
+    const again = start(argumentsFor(3, trio, directory));
+    while (again.child.exitCode === null) await cycle();
+    expect(again.child.exitCode, again.stderr).toBe(69);
     await client.close();
     for (const place of trio.slice(0, 2)) await until(async () => (await answers(place.client, '/ready')) === 200);
   });

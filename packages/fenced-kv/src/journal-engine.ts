@@ -38,17 +38,18 @@ interface Journal {
 /** Creates the directory and the journal, or reads them again. Rejects with {@link EngineError}. */
 export async function openJournalEngine(directory: string, options: JournalEngineOptions): Promise<Engine> {
   const { disk } = options;
-  await disk.makeDirectory(directory);
-  const names = await disk.list(directory);
-  if (names.includes(REWRITE_NAME)) await disk.remove(`${directory}/${REWRITE_NAME}`);
-  const path = `${directory}/${JOURNAL_NAME}`;
-  const file = await disk.open(path, names.includes(JOURNAL_NAME) ? 'existing' : 'create');
+  let file: DiskFile | undefined;
   try {
+    await disk.makeDirectory(directory);
+    const names = await disk.list(directory);
+    if (names.includes(REWRITE_NAME)) await disk.remove(`${directory}/${REWRITE_NAME}`);
+    const path = `${directory}/${JOURNAL_NAME}`;
+    file = await disk.open(path, names.includes(JOURNAL_NAME) ? 'existing' : 'create');
     const journal = await replay(file);
     await disk.syncDirectory(directory);
     return new JournalEngine(directory, journal, options);
   } catch (error) {
-    await file.close();
+    await file?.close();
     throw error instanceof DiskError ? new EngineError('DISK_ERROR', error.message, { cause: error }) : error;
   }
 }

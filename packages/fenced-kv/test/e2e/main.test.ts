@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -169,6 +169,42 @@ describe('fenced-kvd whose disk fails', () => {
   });
 });
 
+const STRACE = 'strace';
+
+describe('fenced-kvd while a system call fails', () => {
+  const strace = spawnSync(STRACE, ['-o', '/dev/null', 'true']).status === 0;
+
+  it.for([
+    ['EIO', 'pwrite64,pwritev,fdatasync'],
+    ['ENOSPC', 'pwrite64,pwritev'],
+    ['EIO', 'fdatasync'],
+  ] as const)(
+    '(%s at %s) answers that the write may have happened, exits with 68, and keeps its fence',
+    async ([errno, calls], context) => {
+      context.skip(!strace, 'strace is not installed');
+      const first = await serve(data);
+      const bucket = await new FencedKv(first.url).bucket('b').fencedBy({ token: 57 });
+      for (let index = 0; index < 10; index += 1) await bucket.put(`k${index}`, `${index}`);
+      const tracer = spawn(STRACE, ['-f', '-e', `inject=${calls}:error=${errno}`, '-p', `${first.pid}`]);
+      await once(tracer.stderr, 'data');
+      const failure: unknown = await bucket.put('late', 'value').catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: 'DISK_ERROR', indeterminate: true });
+      const { exitCode, stderr } = await first.ended;
+      expect(exitCode).toBe(68);
+      expect(stderr).toContain('fenced-kvd: a write could not be made durable');
+
+      const second = await serve(data);
+      const again = new FencedKv(second.url).bucket('b');
+      await expect(again.fencedBy({ token: 56 })).rejects.toBeInstanceOf(StaleTokenError);
+      const { keys } = await again.list({ limit: 100 });
+      expect(keys.map(({ key }) => key).filter((key) => key !== 'late')).toEqual(
+        Array.from({ length: 10 }, (_, index) => `k${index}`),
+      );
+      await second.stop('SIGTERM');
+    },
+  );
+});
+
 describe('fenced-kvd reset-fence', () => {
   it('lets lower tokens pass again while no server runs', async () => {
     let server = await serve(data);
@@ -189,8 +225,6 @@ describe('fenced-kvd reset-fence', () => {
     await server.stop('SIGTERM');
   });
 });
-
-const STRACE = 'strace';
 
 describe('a write that was answered', () => {
   const strace = spawnSync(STRACE, ['-o', '/dev/null', 'true']).status === 0;

@@ -1,6 +1,6 @@
 /** The operating system's files. Nothing here blocks the event loop. */
 
-import { mkdir, open, readdir, readFile, rename, rm, statfs, unlink } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, statfs, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import type { Disk } from '../disk.ts';
@@ -35,13 +35,38 @@ export function nodeDisk(): Disk {
 function makeDirectory(path: string): Promise<void> {
   return diskOperation('make the directory', path, async () => {
     const full = resolve(path);
-    const first = await mkdir(full, { recursive: true });
+    const first = await makeWithParents(full);
     if (first === undefined) return syncParentOfExisting(full);
     for (let made = full; ; made = dirname(made)) {
       await syncDirectory(dirname(made));
       if (made === first || made === dirname(made)) return;
     }
   });
+}
+
+/**
+ * The first directory that was made; undefined when there was nothing to make. On a read-only file system Node.js says of the whole
+ * path that it does not exist; the topmost directory by itself tells why it cannot be made.
+ */
+async function makeWithParents(full: string): Promise<string | undefined> {
+  try {
+    return await mkdir(full, { recursive: true });
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+    await mkdir(await topmostMissing(full));
+    throw error;
+  }
+}
+
+async function topmostMissing(full: string): Promise<string> {
+  const parent = dirname(full);
+  const parentExists =
+    parent === full ||
+    (await stat(parent).then(
+      () => true,
+      () => false,
+    ));
+  return parentExists ? full : topmostMissing(parent);
 }
 
 /** Whoever made it may have been killed before it was durable. A parent that we may not read is not ours to sync. */

@@ -35,7 +35,7 @@ export interface ApplicationWorld {
 }
 
 const REGISTERS = 2;
-const MAX_PAUSE_MS = 800;
+const MAX_PAUSE_MS = 700;
 /** Short tasks within a critical section, between which belief is asked for. */
 const MAX_STEPS = 3;
 const MAX_STEP_MS = 120;
@@ -134,7 +134,7 @@ export class Application {
     };
     try {
       believes();
-      await this.#readModifyWrite(runtime, store, lock, token, believes);
+      if (this.#random.integer(2) === 0) await this.#readModifyWrite(runtime, store, lock, token, believes);
       for (let step = this.#random.integer(MAX_STEPS); step > 0; step -= 1) {
         await sleep(runtime, this.#random.integer(MAX_STEP_MS));
         believes();
@@ -199,7 +199,7 @@ export class Application {
     const read = await this.#store(store, { f: 'get', bucket, key, token }, (value) => (before = value));
     if (!read) return;
     // Some take their time and trust the lock: only the token stands between them and a stale write.
-    const careless = this.#random.integer(8) === 0;
+    const careless = this.#random.integer(5) === 0;
     await sleep(runtime, this.#random.integer(careless ? MAX_CARELESS_MS : MAX_STEP_MS));
     if (!careless) believes();
     const count = before === null ? 0 : Number((before as string).split(':')[1]);

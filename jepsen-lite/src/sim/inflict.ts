@@ -90,7 +90,7 @@ export class Inflictor {
     world.network.setLatency(this.#cluster.scenario.network);
     for (const name of [...servers.keys(), ...applications.keys(), STORE_HOST]) {
       const host = world.host(name);
-      host.disk.setFreeBytes(PLENTY_OF_BYTES);
+      host.disk.heal();
       host.disk.setLatency({ durable: this.#cluster.scenario.disk });
       if (host.state === 'paused') host.resume();
       host.setClockRate(1);

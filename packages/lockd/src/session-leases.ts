@@ -32,7 +32,8 @@ export class SessionLeases {
   readonly #clock: Clock;
   readonly #expired: (session: number) => void;
   readonly #leases = new Map<number, Lease>();
-  readonly #slots: Lease[][] = Array.from({ length: SLOTS }, () => []);
+  /** Those that are not empty, by place. */
+  readonly #slots = new Map<number, Lease[]>();
   #active = false;
   #timer: Timer | undefined;
   #timerDueMs = 0;
@@ -67,7 +68,7 @@ export class SessionLeases {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#leases.clear();
-    for (const slot of this.#slots) slot.length = 0;
+    this.#slots.clear();
   }
 
   /** A new session; its time begins now. */
@@ -127,7 +128,9 @@ export class SessionLeases {
   #insert(lease: Lease): void {
     // Rounded up, so that no lease ends early; never into the slot that is being emptied.
     const tick = Math.max(this.#tick + 1, Math.ceil(lease.deadlineMs / LEASE_TICK_MS));
-    this.#slots[tick % SLOTS]?.push(lease);
+    const slot = this.#slots.get(tick % SLOTS);
+    if (slot === undefined) this.#slots.set(tick % SLOTS, [lease]);
+    else slot.push(lease);
   }
 
   #startTimer(): void {
@@ -158,9 +161,9 @@ export class SessionLeases {
     while (this.#tick < last) {
       this.#tick += 1;
       const position = this.#tick % SLOTS;
-      const due = this.#slots[position];
-      if (due === undefined || due.length === 0) continue;
-      this.#slots[position] = [];
+      const due = this.#slots.get(position);
+      if (due === undefined) continue;
+      this.#slots.delete(position);
       for (const lease of due) {
         if (lease.removed) continue;
         if (lease.deadlineMs > nowMs) {

@@ -10,6 +10,9 @@ export interface SeedRequest {
   readonly twice: boolean;
 }
 
+// Errors are frequent in these worlds and their stacks dear; whoever runs a failing seed by itself gets them.
+Error.stackTraceLimit = 0;
+
 parentPort?.on('message', ({ seed, twice }: SeedRequest) => {
   run(seed, twice).then(
     (report) => parentPort?.postMessage(report),

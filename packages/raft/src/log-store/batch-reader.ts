@@ -8,6 +8,7 @@ import { MalformedError } from '@holdfast/protocol';
 import type { DiskFile } from '@holdfast/runtime';
 import {
   batchSeed,
+  logSeed,
   COMMIT_FRAME_BYTES,
   commits,
   decodeBatch,
@@ -44,31 +45,33 @@ const SHRUNK = 'the file became shorter while it was read';
 export class BatchReader {
   readonly #file: DiskFile;
   readonly #options: BatchReaderOptions;
+  readonly #seed: number;
   #piece: Uint8Array = new Uint8Array(0);
   #pieceAt = 0;
 
   constructor(file: DiskFile, options: BatchReaderOptions) {
     this.#file = file;
     this.#options = options;
+    this.#seed = logSeed(options.incarnation);
   }
 
   async readAt(position: number): Promise<BatchRead> {
-    const { incarnation, segment, sizeBytes } = this.#options;
+    const { segment, sizeBytes } = this.#options;
     const frames: { readonly type: FrameType; readonly payload: Uint8Array }[] = [];
-    let crc = batchSeed(incarnation, segment, position);
+    let crc = batchSeed(this.#seed, segment, position);
     let at = position;
     for (;;) {
       if (at + FRAME_HEADER_BYTES > sizeBytes) {
         return at === position ? { kind: 'end' } : { kind: 'invalid', reason: 'the file ends within a batch' };
       }
-      const start = await this.view(at, FRAME_HEADER_BYTES);
+      const start = this.#present(at, FRAME_HEADER_BYTES) ?? (await this.view(at, FRAME_HEADER_BYTES));
       if (start.length < FRAME_HEADER_BYTES) return { kind: 'invalid', reason: SHRUNK };
       if (at === position && start.every((byte) => byte === 0)) return { kind: 'end' };
       const header = parseFrameHeader(start);
       if (header === undefined) return { kind: 'invalid', reason: 'a batch has bytes that are no frame' };
       const length = frameBytes(header.payloadBytes);
       if (at + length > sizeBytes) return { kind: 'invalid', reason: 'a frame is longer than the rest of the file' };
-      const frame = await this.view(at, length);
+      const frame = this.#present(at, length) ?? (await this.view(at, length));
       if (frame.length < length) return { kind: 'invalid', reason: SHRUNK };
       if (header.type === FrameType.commit) {
         const end = at + COMMIT_FRAME_BYTES;
@@ -87,12 +90,19 @@ export class BatchReader {
 
   /** Bytes of the file; shorter only at its end. The view stays valid: pieces are never written again. */
   async view(position: number, length: number): Promise<Uint8Array> {
+    const present = this.#present(position, length);
+    if (present !== undefined) return present;
+    const { sizeBytes, pieceBytes } = this.#options;
+    const end = Math.min(position + length, sizeBytes);
+    this.#piece = await this.#file.read(position, Math.min(Math.max(end - position, pieceBytes), sizeBytes - position));
+    this.#pieceAt = position;
+    return this.#piece.subarray(0, end - position);
+  }
+
+  /** Of the piece that was read last: a promise for each frame would cost more than the frame. */
+  #present(position: number, length: number): Uint8Array | undefined {
     const end = Math.min(position + length, this.#options.sizeBytes);
-    if (position < this.#pieceAt || end > this.#pieceAt + this.#piece.length) {
-      const wanted = Math.min(Math.max(end - position, this.#options.pieceBytes), this.#options.sizeBytes - position);
-      this.#piece = await this.#file.read(position, wanted);
-      this.#pieceAt = position;
-    }
+    if (position < this.#pieceAt || end > this.#pieceAt + this.#piece.length) return undefined;
     return this.#piece.subarray(position - this.#pieceAt, end - this.#pieceAt);
   }
 }

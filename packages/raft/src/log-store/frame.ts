@@ -71,13 +71,19 @@ export interface FrameHeader {
   readonly payloadBytes: number;
 }
 
+const place = new Uint8Array(16);
+const placeView = viewOf(place);
+
+/** Of one log, for {@link batchSeed}. */
+export function logSeed(incarnation: string): number {
+  return crc32(new TextEncoder().encode(incarnation));
+}
+
 /** What the CRC of a batch at `position` starts from. */
-export function batchSeed(incarnation: string, segment: number, position: number): number {
-  const place = new Uint8Array(16);
-  const view = viewOf(place);
-  view.setFloat64(0, segment, true);
-  view.setFloat64(8, position, true);
-  return crc32(place, crc32(new TextEncoder().encode(incarnation)));
+export function batchSeed(seed: number, segment: number, position: number): number {
+  placeView.setFloat64(0, segment, true);
+  placeView.setFloat64(8, position, true);
+  return crc32(place, seed);
 }
 
 export function frameBytes(payloadBytes: number): number {

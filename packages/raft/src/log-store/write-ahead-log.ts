@@ -12,6 +12,7 @@ import {
   batchBytes,
   batchSeed,
   encodeBatch,
+  logSeed,
   MAX_ENTRY_BYTES,
   WAL_FORMAT_VERSION,
   type LogIdentity,
@@ -142,6 +143,7 @@ interface ActiveSegment {
 class WriteAheadLog implements LogStore {
   readonly durable: DurableState;
   readonly #identity: LogIdentity;
+  readonly #seed: number;
   readonly #directory: string;
   readonly #disk: Disk;
   readonly #image: LogImage;
@@ -167,6 +169,7 @@ class WriteAheadLog implements LogStore {
     const last = segments.at(-1);
     invariant(last !== undefined, 'a-log-has-a-segment');
     this.#identity = { clusterId, serverId, incarnation };
+    this.#seed = logSeed(incarnation);
     this.#directory = directory;
     this.#disk = disk;
     this.#image = image;
@@ -244,7 +247,7 @@ class WriteAheadLog implements LogStore {
     if (position > 0 && position + batchBytes(content) > sizeBytes) await this.#switchSegment(header.firstIndex);
     const active = this.#active;
     const batch = active.position > 0 ? content : this.#withHeader(content, header);
-    const bytes = encodeBatch(batch, batchSeed(this.#identity.incarnation, active.number, active.position));
+    const bytes = encodeBatch(batch, batchSeed(this.#seed, active.number, active.position));
     await active.file.append(active.position, [bytes]);
     if (active.position === 0) {
       await writeSegmentMark(this.#directory, this.#identity.incarnation, active.number, this.#disk);

@@ -1,5 +1,6 @@
 // `pnpm test`: everything that CI runs. With CI=true a test that was skipped because something is missing is a failure.
 
+import { harnessSteps } from './runner/harness-steps.mjs';
 import { build, staticSteps } from './runner/static-steps.mjs';
 import { run, runTogether } from './runner/steps.mjs';
 import { runTests, summarise } from './runner/tests.mjs';
@@ -17,6 +18,8 @@ for (const [project, name] of [
   results.push(result);
   if (!result.ok) failed.push(name);
 }
+
+for (const step of harnessSteps) if (!(await run(step))) failed.push(step.name);
 
 const { skipped, text } = summarise(results);
 for (const { name, reason } of skipped) console.log(`skipped: ${name}: ${reason}`);

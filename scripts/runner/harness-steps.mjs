@@ -1,0 +1,12 @@
+// The harness's own runs, after the tests: simulated worlds, and planted bugs that must be noticed.
+
+import { join } from 'node:path';
+
+import { root } from './tool.mjs';
+
+const jepsen = (...args) => [process.execPath, join(root, 'jepsen-lite/dist/main.js'), ...args];
+
+export const harnessSteps = [
+  { name: 'simulation of 300 seeds', command: jepsen('sim', '--seeds', '1..300', '--twice', '20'), live: true },
+  { name: 'sample of planted bugs', command: jepsen('mutants', '--sample'), live: true },
+];

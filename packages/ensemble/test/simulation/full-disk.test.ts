@@ -26,7 +26,10 @@ class Ensemble {
 
   async startServer(id: number): Promise<void> {
     const host = this.world.host(`s${id}`);
+    // It may have failed within this very moment, and its process still be on its way out.
+    if (host.state === 'up' && this.failures.has(id)) host.kill();
     if (host.state === 'down') host.restart();
+    const { incarnation } = host;
     const starting = LockServer.start(
       {
         id,
@@ -44,11 +47,19 @@ class Ensemble {
           // The process ends with it, the machine goes on.
           this.failures.set(id, error);
           this.#servers.delete(id);
-          this.world.after(0, () => host.kill());
+          this.world.after(0, () => {
+            if (host.incarnation === incarnation) host.kill();
+          });
         },
       },
     );
     this.#servers.set(id, await this.world.complete(starting, { maxMs: 60_000 }));
+  }
+
+  /** The power fails. */
+  stopHard(id: number): void {
+    this.#servers.delete(id);
+    this.world.host(`s${id}`).crash({ tear: 'random' });
   }
 
   server(id: number): LockServer {
@@ -255,4 +266,54 @@ describe.each(['append', 'write'] as const)('an error of the disk in %s', (opera
       expect(names).toEqual(['locks', ...paths]);
     },
   );
+});
+
+describe('an error of the disk in reading', () => {
+  const WRITTEN = 30;
+
+  async function withNodes(
+    seed: number,
+  ): Promise<{ ensemble: Ensemble; client: Client; expectEverything: () => Promise<void> }> {
+    const ensemble = await started(seed);
+    const client = await ensemble.connect({ sessionTimeoutMs: 60_000 });
+    const names = Array.from({ length: WRITTEN }, (_, n) => `n${String(n).padStart(2, '0')}`);
+    for (const name of names) await ensemble.complete(client.nodes.create(`/${name}`, new Uint8Array(3_000)));
+    const expectEverything = async (): Promise<void> => {
+      await ensemble.until(() => SERVERS.every((id) => ensemble.server(id).status.appliedIndex > WRITTEN));
+      expect((await ensemble.complete(client.nodes.children('/'))).names).toEqual(['locks', ...names]);
+    };
+    return { ensemble, client, expectEverything };
+  }
+
+  it('what a restarted server must apply ends it, and the next start finds everything', async () => {
+    const { ensemble, expectEverything } = await withNodes(41);
+    const [victim = 0] = ensemble.followers;
+    ensemble.stopHard(victim);
+    await ensemble.startServer(victim);
+    ensemble.disk(victim).failNext('read', 'IO', { pathIncludes: '.wal' });
+    await ensemble.until(() => ensemble.failures.has(victim));
+    expect(ensemble.failures.get(victim)).toMatchObject({ name: 'DiskError', code: 'IO' });
+    await ensemble.startServer(victim);
+    await expectEverything();
+  });
+
+  it('what a slow follower needs ends the leader, and another leads on', async () => {
+    const { ensemble, expectEverything } = await withNodes(42);
+    const [slow = 0, other = 0] = ensemble.followers;
+    ensemble.stopHard(slow);
+    const client = await ensemble.connect({ sessionTimeoutMs: 60_000 });
+    for (let n = 0; n < 10; n += 1) await ensemble.complete(client.nodes.create('/n00/x', '', { sequential: true }));
+    // Whoever leads after a restart has no entries in memory.
+    for (const id of SERVERS) if (id !== slow) ensemble.stopHard(id);
+    for (const id of SERVERS) if (id !== slow) await ensemble.startServer(id);
+    await ensemble.until(() => ensemble.leader !== 0 && ensemble.server(other).status.appliedIndex > WRITTEN + 10);
+    const leader = ensemble.leader;
+    ensemble.disk(leader).failNext('read', 'IO', { pathIncludes: '.wal' });
+    await ensemble.startServer(slow);
+    await ensemble.until(() => ensemble.failures.has(leader));
+    expect(ensemble.failures.get(leader)).toMatchObject({ name: 'DiskError', code: 'IO' });
+    await ensemble.startServer(leader);
+    await expectEverything();
+    expect((await ensemble.complete(client.nodes.children('/n00'))).names).toHaveLength(10);
+  });
 });

@@ -15,12 +15,17 @@ export class RequestWindow {
   #count = 0;
   /** The number that a resend asked for and that has not come yet; 0 for none. */
   #awaited = 0;
+  /** The highest number that was answered here. */
+  #answered = 0;
 
   get isEmpty(): boolean {
     return this.#lowest > this.#highest;
   }
 
   received(number: number): Admission {
+    // A copy that was on its way when the answer left. It gets the same answer; should it be lost, nothing may wait for it, since the
+    // client will not send it once more.
+    if (number <= this.#answered) return 'submit';
     if (this.#awaited !== 0) {
       if (number > this.#awaited) return 'drop';
       this.#awaited = 0;
@@ -38,6 +43,8 @@ export class RequestWindow {
   }
 
   answered(number: number): void {
+    if (number <= this.#answered) return;
+    this.#answered = number;
     if (this.#count > 0) this.#count -= 1;
     if (number >= this.#lowest) this.#lowest = number + 1;
     // A copy from before the resend was applied after all: the client goes on behind it.
@@ -64,6 +71,7 @@ export class RequestWindow {
   /** The session is over, or another begins. */
   reset(): void {
     this.#awaited = 0;
+    this.#answered = 0;
     this.#forget();
   }
 

@@ -48,6 +48,17 @@ describe('requests that were lost', () => {
     expect(window.received(5)).toBe('submit');
     expect(window.received(6)).toBe('submit');
   });
+
+  it('is not asked for again when its answer has left, lest everything behind it waits for good', () => {
+    const window = received(38);
+    window.resend();
+    window.answered(38);
+    // The copy that the resend asked for was on its way then, and is lost.
+    expect(window.received(38)).toBe('submit');
+    expect(window.resend()).toBeUndefined();
+    expect(window.received(39)).toBe('submit');
+    expect(window.resend()).toBe(39);
+  });
 });
 
 describe('a connection without unanswered requests', () => {

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
+import { countCosts, reportCosts } from './count/count.ts';
 import { describeMachine } from './machine/description.ts';
 import { parseOptions, type BenchOptions } from './options.ts';
 import { reportFailOver, reportQuiet } from './own/reports.ts';
@@ -33,6 +34,11 @@ try {
 async function measure(chosen: BenchOptions): Promise<void> {
   const directory = resolve(chosen.logs ?? mkdtempSync(join(tmpdir(), 'holdfast-bench-')));
   mkdirSync(directory, { recursive: true });
+  if (chosen.count) {
+    const counted = await countCosts(directory, say);
+    if (!reportCosts(counted, chosen.writeBaseline, print)) process.exitCode = 1;
+    return;
+  }
   const systems = [holdfast(), ...chosen.against.map((name) => installPeer(name, say))];
   const effort = { ...(chosen.quick ? QUICK : FULL), ...(chosen.native ? {} : { native: false }) };
   const run = new BenchRun(effort, systems, directory, say);
@@ -62,6 +68,10 @@ function report(run: BenchRun, chosen: BenchOptions): void {
   if (chosen.markdown !== undefined) writeFileSync(chosen.markdown, markdown);
   if (chosen.json !== undefined) writeFileSync(chosen.json, `${JSON.stringify(rows, undefined, 1)}\n`);
   if (chosen.charts !== undefined) for (const file of writeCharts(chosen.charts, rows)) say(`wrote ${file}`);
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
 }
 
 function say(line: string): void {

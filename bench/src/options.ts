@@ -9,6 +9,8 @@ export interface BenchOptions {
   readonly against: readonly PeerName[];
   readonly only: readonly WorkName[];
   readonly quick: boolean;
+  readonly count: boolean;
+  readonly writeBaseline: boolean;
   readonly native: boolean;
   readonly json: string | undefined;
   readonly markdown: string | undefined;
@@ -29,6 +31,8 @@ export async function parseOptions(argv: readonly string[]): Promise<BenchOption
     )
     .option('--only <works>', `which works, separated by commas: ${WORKS.join(', ')}`, list(WORKS), worksByDefault())
     .option('--quick', 'a rough look in under four minutes: short windows, few trials, few nodes, no controls', false)
+    .option('--count', 'count what an operation costs in system calls, bytes and allocations; nothing else', false)
+    .option('--write-baseline', 'with --count: keep what was counted as the new baseline', false)
     .option('--no-native', "leave out the peers' own clients as controls")
     .option('--json <file>', 'write every figure and the windows behind it')
     .option('--markdown <file>', 'write the tables, which are printed in any case')

@@ -1,0 +1,29 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+import { tracingProblem } from '../../src/count/system-calls.ts';
+
+const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const baseline = fileURLToPath(new URL('../../baseline.json', import.meta.url));
+
+function missing(): string | undefined {
+  if (process.platform !== 'linux') return 'needs Linux';
+  const line = process.versions.node.split('.')[0] ?? '';
+  const lines = Object.keys(JSON.parse(readFileSync(baseline, 'utf8')) as object);
+  if (!lines.includes(line)) return `there is no baseline for Node.js ${line}`;
+  return tracingProblem();
+}
+
+describe('an acquire+release cycle', () => {
+  it('costs no more system calls, durable writes, bytes and allocations than it did', (context) => {
+    const reason = missing();
+    if (reason !== undefined) context.skip(reason);
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--enable-source-maps', program, '--count'], {
+      encoding: 'utf8',
+      timeout: 110_000,
+    });
+    expect(status, `${stdout}${stderr}`).toBe(0);
+  });
+});

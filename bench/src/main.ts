@@ -40,7 +40,8 @@ async function measure(chosen: BenchOptions): Promise<void> {
     return;
   }
   const systems = [holdfast(), ...chosen.against.map((name) => installPeer(name, say))];
-  const effort = { ...(chosen.quick ? QUICK : FULL), ...(chosen.native ? {} : { native: false }) };
+  const planned = chosen.quick ? QUICK : FULL;
+  const effort = { ...planned, native: chosen.native ?? planned.native };
   const run = new BenchRun(effort, systems, directory, say);
   say(`logs are kept in ${directory}`);
 

@@ -11,7 +11,7 @@ export interface BenchOptions {
   readonly quick: boolean;
   readonly count: boolean;
   readonly writeBaseline: boolean;
-  readonly native: boolean;
+  readonly native: boolean | undefined;
   readonly json: string | undefined;
   readonly markdown: string | undefined;
   readonly charts: string | undefined;
@@ -29,10 +29,15 @@ export async function parseOptions(argv: readonly string[]): Promise<BenchOption
       list(PEER_NAMES),
       [],
     )
-    .option('--only <works>', `which works, separated by commas: ${WORKS.join(', ')}`, list(WORKS), worksByDefault())
-    .option('--quick', 'a rough look in under four minutes: short windows, few trials, few nodes, no controls', false)
+    .option('--only <works>', `which works, separated by commas: ${WORKS.join(', ')}`, list(WORKS))
+    .option(
+      '--quick',
+      'a rough look in under four minutes: short windows, few trials, few nodes, no controls, no clients',
+      false,
+    )
     .option('--count', 'count what an operation costs in system calls, bytes and allocations; nothing else', false)
     .option('--write-baseline', 'with --count: keep what was counted as the new baseline', false)
+    .option('--native', "run the peers' own clients as controls; so it is but with --quick")
     .option('--no-native', "leave out the peers' own clients as controls")
     .option('--json <file>', 'write every figure and the windows behind it')
     .option('--markdown <file>', 'write the tables, which are printed in any case')
@@ -42,11 +47,12 @@ export async function parseOptions(argv: readonly string[]): Promise<BenchOption
     .option('--minutes <n>', 'how long quiet watches', parseCount, 10);
   // pnpm hands a "--" on.
   await program.parseAsync(argv.filter((argument) => argument !== '--'));
-  return program.opts<BenchOptions>();
+  const flags = program.opts<Omit<BenchOptions, 'only'> & { readonly only?: readonly WorkName[] }>();
+  return { ...flags, only: flags.only ?? worksByDefault(flags.quick) };
 }
 
-function worksByDefault(): WorkName[] {
-  return WORKS.filter((work) => !WORKS_ON_REQUEST.includes(work));
+function worksByDefault(quick: boolean): WorkName[] {
+  return WORKS.filter((work) => !WORKS_ON_REQUEST.includes(work) && !(quick && work === 'clients'));
 }
 
 function list<T extends string>(known: readonly T[]): (text: string) => T[] {

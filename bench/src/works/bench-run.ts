@@ -39,9 +39,9 @@ export const FULL: Effort = {
 };
 
 export const QUICK: Effort = {
-  warmUpMs: 1_200,
-  rampMs: 100,
-  windowMs: 350,
+  warmUpMs: 800,
+  rampMs: 80,
+  windowMs: 250,
   windows: 5,
   repeats: 0,
   native: false,

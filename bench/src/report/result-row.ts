@@ -16,7 +16,9 @@ export interface RawWindow {
   readonly generatorCores: number;
   /** Cores that the system's servers took. */
   readonly serverCores: number;
-  /** Cores that processes beside the system and its generator took. */
+  /** Cores that the other systems took, which stood by without a load. */
+  readonly bystanderCores: number;
+  /** Cores that processes took which are no part of the benchmark. */
   readonly otherCores: number;
   /** Others took too much, and so did they each time that it was repeated. */
   readonly disturbed: boolean;

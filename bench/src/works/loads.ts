@@ -94,7 +94,9 @@ async function measure(run: BenchRun, stage: Stage, load: Load): Promise<Actor[]
     for (let round = 0; round < run.effort.windows; round += 1) {
       for (let turn = 0; turn < actors.length; turn += 1) {
         const actor = actors[(round + turn) % actors.length];
-        if (actor !== undefined) await takeWindow(run, load, actor, round);
+        if (actor === undefined) continue;
+        const generators = actors.map(({ generator }) => generator.pid);
+        await takeWindow(run, load, actor, [...stage.pids(), ...generators], round);
       }
     }
     return actors;
@@ -119,14 +121,22 @@ async function prepare(run: BenchRun, system: RunningSystem, route: Route, load:
   return { system, route, generator, windows: [], latencies: [], ...nothing };
 }
 
-async function takeWindow(run: BenchRun, load: Load, actor: Actor, round: number): Promise<void> {
+async function takeWindow(
+  run: BenchRun,
+  load: Load,
+  actor: Actor,
+  onStage: readonly number[],
+  round: number,
+): Promise<void> {
   const { system, generator, route } = actor;
   const { rampMs, windowMs, repeats, windows } = run.effort;
   const name = `${load.work}: ${system.name} (${route})`;
+  const servers = system.pids();
   const before = await system.progress();
   const { window, result } = await quietWindow({
-    servers: system.pids(),
+    servers,
     generator: generator.pid,
+    bystanders: onStage.filter((pid) => pid !== generator.pid && !servers.includes(pid)),
     repeats,
     measure: () => generator.window(rampMs, windowMs),
     value: ({ operations, seconds }) => operations / seconds,

@@ -7,6 +7,8 @@ import type { RawWindow } from '../report/result-row.ts';
 export interface WindowOptions {
   readonly servers: readonly number[];
   readonly generator: number;
+  /** The other systems, which stand idle until it is their turn, and their generators. */
+  readonly bystanders: readonly number[];
   readonly repeats: number;
   readonly measure: () => Promise<WindowResult>;
   /** What of the result is the figure. */
@@ -30,11 +32,12 @@ export async function quietWindow(options: WindowOptions): Promise<MeasuredWindo
   return best;
 }
 
-async function measureOnce({ servers, generator, measure, value }: WindowOptions): Promise<MeasuredWindow> {
-  const own = new Set([process.pid, generator, ...servers]);
+async function measureOnce({ servers, generator, bystanders, measure, value }: WindowOptions): Promise<MeasuredWindow> {
+  const own = new Set([process.pid, generator, ...servers, ...bystanders]);
   const machineBefore = machineTime();
   const serversBefore = secondsOf(servers);
   const generatorBefore = secondsOf([generator]);
+  const bystandersBefore = secondsOf(bystanders);
   const begun = performance.now();
   const result = await measure();
   const seconds = (performance.now() - begun) / 1_000;
@@ -48,6 +51,7 @@ async function measureOnce({ servers, generator, measure, value }: WindowOptions
       seconds: result.seconds,
       generatorCores: (secondsOf([generator]) - generatorBefore) / seconds,
       serverCores: (secondsOf(servers) - serversBefore) / seconds,
+      bystanderCores: (secondsOf(bystanders) - bystandersBefore) / seconds,
       otherCores,
       disturbed: otherCores > MAX_OTHER_CORES,
     },

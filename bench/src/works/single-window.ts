@@ -34,6 +34,7 @@ export async function singleWindow<T extends SingleMeasurement>(
       seconds,
       generatorCores: (secondsOf(generators) - generatorBefore) / seconds,
       serverCores: Math.max(0, secondsOf(system.pids()) - serversBefore) / seconds,
+      bystanderCores: 0,
       otherCores,
       disturbed: otherCores > MAX_OTHER_CORES,
     },

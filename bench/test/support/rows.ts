@@ -12,6 +12,7 @@ function windowOf(value: number): RawWindow {
     seconds: 1,
     generatorCores: 0.1,
     serverCores: 1,
+    bystanderCores: 0,
     otherCores: 0,
     disturbed: false,
   };

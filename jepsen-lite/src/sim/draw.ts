@@ -60,10 +60,10 @@ export function drawScenario(seed: number, options: DrawOptions = {}): Scenario 
 }
 
 function drawClients(random: Random): ClientPlan[] {
-  return Array.from({ length: between(random, 3, 5) }, (_, n) => ({
+  return Array.from({ length: between(random, 2, 4) }, (_, n) => ({
     name: `c${n + 1}`,
     sessionTimeoutMs: between(random, 1_000, 6_000),
-    workers: between(random, 1, 3),
+    workers: between(random, 1, 4),
   }));
 }
 

@@ -1,6 +1,7 @@
 /**
  * The highest token of a bucket never falls: no token is accepted below one that was accepted before, also over a restart of the store,
- * and a token is refused as stale exactly when the store has seen a higher one.
+ * a token is refused as stale exactly
+ * when the store has seen a higher one, and one that was installed stays known.
  */
 
 import type { EventOf } from '../history/calls.ts';
@@ -56,6 +57,7 @@ class StoreWatch {
     if (before === undefined || event.token === undefined) return;
     if (event.type === 'ok') this.#passed(event, event.token, before);
     else if (event.code === 'STALE_TOKEN') this.#refused(event, event.token, before);
+    else if (event.code === 'TOKEN_NOT_INSTALLED') this.#forgotten(event, event.token, before);
   }
 
   #passed(event: StoreCompletion, token: number, before: Floor): void {
@@ -86,6 +88,16 @@ class StoreWatch {
       this.findings.broken(`bucket ${bucket} has token ${highest}, which nobody has brought there`, event);
     }
     this.#raise(this.#bucket(bucket), { token: highest, event });
+  }
+
+  /** Only of a token above the highest may a store say that it is not installed. */
+  #forgotten(event: StoreCompletion, token: number, before: Floor): void {
+    if (token > before.token) return;
+    this.findings.broken(
+      `bucket ${event.bucket} does not know token ${token} any more, after it had ${before.token}`,
+      before.event,
+      event,
+    );
   }
 
   #accepted(event: EventOf<'accepted'>): void {

@@ -35,6 +35,8 @@ export interface ApplicationWorld {
 }
 
 const REGISTERS = 2;
+/** Of the counter in the bucket of each lock. */
+const KEY = 'n';
 const MAX_PAUSE_MS = 700;
 /** Short tasks within a critical section, between which belief is asked for. */
 const MAX_STEPS = 3;
@@ -132,17 +134,26 @@ export class Application {
       this.#record({ type: 'believe', lock, session: client.sessionId, token, hold });
       this.#world.believed(this.plan.name, lock, token, hold);
     };
+    let written: number | undefined;
     try {
       believes();
-      if (this.#random.integer(2) === 0) await this.#readModifyWrite(runtime, store, lock, token, believes);
-      for (let step = this.#random.integer(MAX_STEPS); step > 0; step -= 1) {
+      const busy = this.plan.longSteps !== undefined;
+      if (busy || this.#random.integer(2) === 0) {
+        written = await this.#readModifyWrite(runtime, store, lock, token, believes);
+      }
+      const long = busy && this.#random.integer(3) === 0;
+      for (let step = this.#random.integer(long ? this.plan.longSteps : MAX_STEPS); step > 0; step -= 1) {
         await sleep(runtime, this.#random.integer(MAX_STEP_MS));
         believes();
       }
+      // What was installed before is installed still.
+      if (long && written !== undefined) await this.#store(store, { f: 'get', bucket: lock, key: KEY, token });
     } catch (error) {
       if (!(error instanceof LockLostError)) throw error;
       const { reason } = error;
       if (reason !== 'released') this.#record({ type: 'lost', lock, session: client.sessionId, token, hold, reason });
+      // Some go on all the same: only the token stands between them and a stale write.
+      if (written !== undefined && this.#random.integer(2) === 0) await this.#write(store, lock, token, written + 1);
     }
     await this.#call({ f: 'release', lock, session: client.sessionId, token, hold }, async () => {
       await held.release();
@@ -190,22 +201,27 @@ export class Application {
     lock: string,
     token: number,
     believes: () => void,
-  ): Promise<void> {
-    const key = 'n';
+  ): Promise<number | undefined> {
     const bucket = lock;
     const installed = await this.#store(store, { f: 'fence', bucket, token });
-    if (!installed) return;
+    if (!installed) return undefined;
     let before: string | null = null;
-    const read = await this.#store(store, { f: 'get', bucket, key, token }, (value) => (before = value));
-    if (!read) return;
+    const read = await this.#store(store, { f: 'get', bucket, key: KEY, token }, (value) => (before = value));
+    if (!read) return undefined;
     // Some take their time and trust the lock: only the token stands between them and a stale write.
     const careless = this.#random.integer(5) === 0;
     await sleep(runtime, this.#random.integer(careless ? MAX_CARELESS_MS : MAX_STEP_MS));
     if (!careless) believes();
     const count = before === null ? 0 : Number((before as string).split(':')[1]);
-    const value = `${token}:${count + 1}`;
-    await this.#store(store, { f: 'put', bucket, key, value, token });
+    return (await this.#write(store, lock, token, count + 1)) ? count + 1 : undefined;
+  }
+
+  /** True when the fenced store has accepted it. */
+  async #write(store: StoreClient, lock: string, token: number, count: number): Promise<boolean> {
+    const value = `${token}:${count}`;
+    const accepted = await this.#store(store, { f: 'put', bucket: lock, key: KEY, value, token });
     await this.#store(store, { f: 'put', bucket: UNFENCED_BUCKET, key: lock, value, token });
+    return accepted;
   }
 
   async #store(

@@ -7,6 +7,7 @@
 import { MAX_CLOCK_RATE_ERROR } from '@holdfast/protocol';
 import type { Random } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
+import { drawLeaseScenario } from './draw-leases.ts';
 import {
   holderOf,
   LEADER,
@@ -30,7 +31,12 @@ export interface DrawOptions {
 const FIRST_FAULT_MS = 1_000;
 
 export function drawScenario(seed: number, options: DrawOptions = {}): Scenario {
-  const random = new SimWorld({ seed }).random('scenario');
+  const world = new SimWorld({ seed });
+  const leases = world.random('scenario of leases');
+  if (leases.integer(5) === 0) {
+    return drawLeaseScenario(seed, leases, options.durationMs ?? between(leases, 10_000, 40_000));
+  }
+  const random = world.random('scenario');
   const servers = oneOf(random, [3, 3, 3, 5] as const);
   // Some seeds are one long quarrel over leadership: short time-outs, and a fault as soon as somebody leads.
   const quarrel = random.integer(8) === 0;

@@ -58,11 +58,9 @@ function checkScenario(fields: Fields): void {
     servers: (value, what) => oneOf(value, what, [3, 5]),
     clients: (value, what) => {
       for (const client of list(value, what)) {
-        only(record(client, what), `${what}: a client`, {
-          name: string,
-          sessionTimeoutMs: positive,
-          workers: positive,
-        });
+        const plan = record(client, what);
+        const long = 'longSteps' in plan ? { longSteps: positive } : {};
+        only(plan, `${what}: a client`, { name: string, sessionTimeoutMs: positive, workers: positive, ...long });
       }
     },
     locks: positive,

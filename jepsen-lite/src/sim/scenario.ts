@@ -14,6 +14,8 @@ export interface ClientPlan {
   readonly sessionTimeoutMs: number;
   /** Tasks that share its session. */
   readonly workers: number;
+  /** One critical section in three has so many short tasks, at most; undefined: none has more than a few. */
+  readonly longSteps?: number;
 }
 
 export interface Tuning {

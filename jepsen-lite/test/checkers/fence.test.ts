@@ -65,6 +65,19 @@ describe('the fence of a bucket', () => {
     expectBroken(checkFence(story.history), /^the highest token of bucket b fell from 9 to 6$/, first, refused);
   });
 
+  it('is broken by a read that no longer knows the token that was installed', () => {
+    const story = new Story();
+    story.ask({ f: 'get', bucket: 'b', key: 'k', token: 9 }).fail('TOKEN_NOT_INSTALLED');
+    const installed = story.ask(fence(9)).ok();
+    const read = story.ask({ f: 'get', bucket: 'b', key: 'k', token: 9 }).fail('TOKEN_NOT_INSTALLED');
+    expectBroken(
+      checkFence(story.history),
+      /^bucket b does not know token 9 any more, after it had 9$/,
+      installed,
+      read,
+    );
+  });
+
   it('is broken by a refusal of a token that is not stale', () => {
     const story = new Story();
     story.ask(fence(9)).ok();

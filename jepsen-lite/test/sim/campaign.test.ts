@@ -31,19 +31,19 @@ describe('the summary of a campaign', () => {
 
 describe('a failing scenario', () => {
   it('is shrunk to the faults that it takes', { timeout: 60_000 }, async () => {
-    const noise = drawScenario(6).faults.slice(0, 3);
+    const noise = drawScenario(7).faults.slice(0, 3);
     const failing: Scenario = {
-      ...drawScenario(6),
+      ...drawScenario(7),
       servers: 3,
-      clients: [{ name: 'c1', sessionTimeoutMs: 2_000, workers: 3 }],
-      durationMs: 5_000,
+      clients: [{ name: 'c1', sessionTimeoutMs: 2_000, workers: 8 }],
+      durationMs: 10_000,
       // Two of three machines without their log: nobody can recover from that.
       faults: [
         ...noise,
-        { kind: 'bit-flip', atMs: 4_900, host: 's1', at: 0.5, bit: 1 },
-        { kind: 'crash', atMs: 4_901, forMs: 10, hosts: ['s1'], tear: 'none' },
-        { kind: 'bit-flip', atMs: 4_900, host: 's2', at: 0.5, bit: 1 },
-        { kind: 'crash', atMs: 4_901, forMs: 10, hosts: ['s2'], tear: 'none' },
+        { kind: 'bit-flip', atMs: 9_900, host: 's1', at: 0.5, bit: 1 },
+        { kind: 'crash', atMs: 9_901, forMs: 10, hosts: ['s1'], tear: 'none' },
+        { kind: 'bit-flip', atMs: 9_900, host: 's2', at: 0.5, bit: 1 },
+        { kind: 'crash', atMs: 9_901, forMs: 10, hosts: ['s2'], tear: 'none' },
       ],
     };
     const { failure } = await runScenario(failing);

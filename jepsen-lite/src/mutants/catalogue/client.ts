@@ -6,6 +6,53 @@ const CLIENT = '@holdfast/client';
 
 export const clientMutants: readonly Mutant[] = [
   {
+    name: 'lease-counted-from-the-acknowledgement',
+    breaks: 'the lease counts from when the renewing message was sent',
+    patches: [
+      {
+        module: CLIENT,
+        file: 'session/lease.js',
+        edits: [
+          {
+            find: 'if (sentAt.monotonicMs > this.#sentAt.monotonicMs) this.#sentAt = sentAt;',
+            replace: 'if (sentAt.monotonicMs > this.#sentAt.monotonicMs) this.#sentAt = instantOf(this.#clock);',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'grant-handed-out-after-the-deadline',
+    breaks: 'a grant is handed out under a lease that still runs',
+    patches: [
+      {
+        module: CLIENT,
+        file: 'locks/acquires.js',
+        edits: [{ find: 'else if (this.remainingMs() > 0)', replace: 'else if (call !== undefined)' }],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'hold-believed-in-after-the-deadline',
+    breaks: 'assertHeld throws once the lease may be over, even when timers are late',
+    patches: [
+      {
+        module: CLIENT,
+        file: 'locks/held-lock.js',
+        edits: [
+          {
+            find: 'if (this.#lossReason === undefined && this.#keeper.remainingMs() <= 0)',
+            replace: 'if (this.#lossReason !== undefined && this.#keeper.remainingMs() <= 0)',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+    sample: true,
+  },
+  {
     name: 'grant-missed-over-a-fail-over',
     breaks: 'a waiter that was granted the lock while it had no connection learns of it when it attaches',
     patches: [
@@ -16,6 +63,23 @@ export const clientMutants: readonly Mutant[] = [
           {
             find: 'if (token !== 0) this.grantedByEnsemble(acquireIndex, token);',
             replace: 'void [token, acquireIndex];',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'timed-out-acquire-not-cancelled',
+    breaks: 'an acquire that was given up leaves no waiter and no hold behind',
+    patches: [
+      {
+        module: CLIENT,
+        file: 'locks/acquire-call.js',
+        edits: [
+          {
+            find: 'if (this.acquireIndex !== 0) this.#keeper.cancel(this);',
+            replace: 'if (this.acquireIndex !== 0) return;',
           },
         ],
       },

@@ -241,7 +241,6 @@ export const consensusMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: ['churn'],
-    sample: true,
   },
   {
     name: 'read-before-an-entry-of-the-own-term',

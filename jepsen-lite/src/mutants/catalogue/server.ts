@@ -6,6 +6,35 @@ const LOCKD = '@holdfast/lockd';
 
 export const serverMutants: readonly Mutant[] = [
   {
+    name: 'renewal-without-a-quorum-round',
+    breaks: 'a renewal is acknowledged after a quorum has confirmed the leader',
+    patches: [
+      {
+        module: LOCKD,
+        file: 'renewals.js',
+        edits: [
+          {
+            find: 'this.#deps.handle().readIndex((result) => {',
+            replace: '((confirmed) => confirmed(0))((result) => {',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'renewal-acknowledged-by-a-follower',
+    breaks: 'no server acknowledges a renewal that its leader has not heard of',
+    patches: [
+      {
+        module: LOCKD,
+        file: 'renewals.js',
+        edits: [{ find: 'this.#sent.set(batch, heartbeats);', replace: 'this.#settle(heartbeats, new Set());' }],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
     name: 'expiry-not-re-armed-by-a-new-leader',
     breaks: 'a new leader counts the time of every session, so that those that are gone expire',
     patches: [
@@ -17,6 +46,23 @@ export const serverMutants: readonly Mutant[] = [
     ],
     caughtBy: ['simulation'],
     sample: true,
+  },
+  {
+    name: 'expiry-too-early-after-a-fail-over',
+    breaks: 'a new leader gives every session its full time',
+    patches: [
+      {
+        module: LOCKD,
+        file: 'session-leases.js',
+        edits: [
+          {
+            find: 'this.arm(session.id, session.timeoutMs);',
+            replace: 'this.arm(session.id, session.timeoutMs / 2);',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
   },
   {
     name: 'grant-not-told',

@@ -35,15 +35,15 @@ describe('a failing scenario', () => {
     const failing: Scenario = {
       ...drawScenario(7),
       servers: 3,
-      clients: [{ name: 'c1', sessionTimeoutMs: 2_000, workers: 8 }],
-      durationMs: 10_000,
+      clients: [{ name: 'c1', sessionTimeoutMs: 2_000, workers: 1 }],
+      durationMs: 30_000,
       // Two of three machines without their log: nobody can recover from that.
       faults: [
         ...noise,
-        { kind: 'bit-flip', atMs: 9_900, host: 's1', at: 0.5, bit: 1 },
-        { kind: 'crash', atMs: 9_901, forMs: 10, hosts: ['s1'], tear: 'none' },
-        { kind: 'bit-flip', atMs: 9_900, host: 's2', at: 0.5, bit: 1 },
-        { kind: 'crash', atMs: 9_901, forMs: 10, hosts: ['s2'], tear: 'none' },
+        { kind: 'bit-flip', atMs: 29_900, host: 's1', at: 0.5, bit: 1 },
+        { kind: 'crash', atMs: 29_901, forMs: 10, hosts: ['s1'], tear: 'none' },
+        { kind: 'bit-flip', atMs: 29_900, host: 's2', at: 0.5, bit: 1 },
+        { kind: 'crash', atMs: 29_901, forMs: 10, hosts: ['s2'], tear: 'none' },
       ],
     };
     const { failure } = await runScenario(failing);

@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { ClosedLoops, LOOPED_WORKS, cycle, loopsOf } from './closed-loop.ts';
 import type { LockSession, OpenSession, RawSession } from './raw-session.ts';
 import type { GeneratorOrder } from './order.ts';
-import { createEphemerals, createNodes, killLeader, tellWatchers } from './single-runs.ts';
+import { awaitNode, createEphemerals, createNodes, killLeader, tellWatchers } from './single-runs.ts';
 import { SYSTEMS, clientOpener, rawOpener } from './systems.ts';
 
 const DATA = new Uint8Array(100).fill(0x61);
@@ -46,6 +46,14 @@ async function run(): Promise<void> {
       if (order.type !== 'kill') throw new Error(`leader-kill cannot ${order.type}`);
       const options = { node: nodeOf(0), data: DATA, sessionTimeoutMs: SESSION_TIMEOUT_MS, pid: order.pid };
       return { ms: await killLeader(open, servers.slice(1), options) };
+    });
+    return;
+  }
+  if (flags.work === 'restart') {
+    await serve(async (order) => {
+      if (order.type !== 'await-node') throw new Error(`restart cannot ${order.type}`);
+      await awaitNode(open, servers[0] ?? '', order.node, SESSION_TIMEOUT_MS);
+      return {};
     });
     return;
   }
@@ -92,7 +100,7 @@ async function prepareLocks(sessions: readonly LockSession[]): Promise<ClosedLoo
 async function singleRun(sessions: readonly RawSession[], order: GeneratorOrder): Promise<object> {
   switch (order.type) {
     case 'ephemerals':
-      await createEphemerals(sessions, `/${prefix}-e-`, order.count, DATA);
+      await createEphemerals(sessions, `/${prefix}-e-`, order.count);
       return {};
     case 'nodes':
       await createNodes(sessions, `/${prefix}-n-`, order.count, DATA);
@@ -104,11 +112,9 @@ async function singleRun(sessions: readonly RawSession[], order: GeneratorOrder)
       const options = { node: nodeOf(0), data: DATA, perSession: order.perSession, rounds: order.rounds };
       return { times: await tellWatchers(watching, writer, options) };
     }
-    case 'read':
-      await called((done) => (sessions[0] as RawSession).sessionRead(order.node, done));
-      return {};
     case 'window':
     case 'kill':
+    case 'await-node':
       throw new Error(`this generator cannot ${order.type}`);
   }
 }

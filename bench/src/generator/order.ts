@@ -5,6 +5,7 @@ export type GeneratorOrder =
   | { readonly type: 'window'; readonly rampMs: number; readonly windowMs: number }
   | { readonly type: 'ephemerals'; readonly count: number }
   | { readonly type: 'nodes'; readonly count: number }
-  | { readonly type: 'read'; readonly node: string }
+  /** Until a session at the first server reads the node; the server may not be there yet. */
+  | { readonly type: 'await-node'; readonly node: string }
   | { readonly type: 'watchers'; readonly perSession: number; readonly rounds: number }
   | { readonly type: 'kill'; readonly pid: number };

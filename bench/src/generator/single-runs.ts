@@ -3,23 +3,19 @@
 import type { OpenSession, RawSession } from './raw-session.ts';
 
 const NODES_AT_ONCE = 500;
+const NO_DATA = new Uint8Array();
 const REOPEN_DELAY_MS = 5;
 /** After the kill a new write begins so often at each survivor; one that the dead leader took with it must not hold up the rest. */
 const PROBE_INTERVAL_MS = 10;
 
 /** Calls back when all of `count` have been created, spread over the sessions. */
-export function createEphemerals(
-  sessions: readonly RawSession[],
-  prefix: string,
-  count: number,
-  data: Uint8Array,
-): Promise<void> {
+export function createEphemerals(sessions: readonly RawSession[], prefix: string, count: number): Promise<void> {
   const perSession = Math.ceil(count / sessions.length);
   return everySession(sessions, (session, position, finished) => {
     let created = 0;
     const next = (): void => {
       if (created === perSession) finished();
-      else session.createEphemeral(`${prefix}${position}-${(created += 1)}`, data, next);
+      else session.createEphemeral(`${prefix}${position}-${(created += 1)}`, NO_DATA, next);
     };
     next();
   });
@@ -148,6 +144,40 @@ export function killLeader(
       }, PROBE_INTERVAL_MS);
     };
     for (const address of survivors) keepOpen(address, begin);
+  });
+}
+
+/**
+ * Resolves when a new session at that server has read the node. Opening it is an entry of the log, which the server must have
+ * applied, with everything before it, by then.
+ */
+export function awaitNode(
+  open: OpenSession<RawSession>,
+  address: string,
+  node: string,
+  sessionTimeoutMs: number,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const attempt = (): void => {
+      let own: RawSession | undefined;
+      let over = false;
+      const onFailure = (): void => {
+        if (over) return;
+        over = true;
+        own?.destroy();
+        setTimeout(attempt, REOPEN_DELAY_MS);
+      };
+      open({ address, sessionTimeoutMs, onFailure }, (session) => {
+        if (over) return;
+        own = session;
+        session.sessionRead(node, () => {
+          over = true;
+          session.destroy();
+          resolve();
+        });
+      });
+    };
+    attempt();
   });
 }
 

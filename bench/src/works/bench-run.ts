@@ -18,7 +18,8 @@ export interface Effort {
   readonly freshServers: boolean;
   readonly killTrials: number;
   readonly watchRounds: number;
-  readonly ephemerals: { readonly count: number; readonly sessions: number };
+  /** Without data. `settleMs`: how long runtimes get to give memory back. */
+  readonly ephemerals: { readonly count: number; readonly sessions: number; readonly settleMs: number };
   readonly nodes: number;
   readonly restartTrials: number;
 }
@@ -33,7 +34,7 @@ export const FULL: Effort = {
   freshServers: true,
   killTrials: 10,
   watchRounds: 50,
-  ephemerals: { count: 100_000, sessions: 1_000 },
+  ephemerals: { count: 100_000, sessions: 1_000, settleMs: 20_000 },
   nodes: 1_000_000,
   restartTrials: 5,
 };
@@ -48,7 +49,7 @@ export const QUICK: Effort = {
   freshServers: false,
   killTrials: 2,
   watchRounds: 20,
-  ephemerals: { count: 10_000, sessions: 100 },
+  ephemerals: { count: 10_000, sessions: 100, settleMs: 1_000 },
   nodes: 20_000,
   restartTrials: 1,
 };

@@ -9,10 +9,8 @@ import { singleWindow } from './single-window.ts';
 import { Stage } from './stage.ts';
 import { memoryRow } from './table.ts';
 
-const SETTLE_MS = 3_000;
-
 export async function measureMemory(run: BenchRun): Promise<void> {
-  const { count, sessions } = run.effort.ephemerals;
+  const { count, sessions, settleMs } = run.effort.ephemerals;
   const { work, unit, target } = memoryRow(count, sessions);
   for (const candidate of run.systems) {
     if (candidate.name === 'redis') continue;
@@ -33,7 +31,7 @@ export async function measureMemory(run: BenchRun): Promise<void> {
         const before = await system.progress();
         const { window } = await singleWindow(system, generator, async () => {
           await generator.order({ type: 'ephemerals', count });
-          await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+          await new Promise((resolve) => setTimeout(resolve, settleMs));
           return { value: residentMiB(system.pid(leader)), operations: count };
         });
         const after = await system.progress();

@@ -1,4 +1,4 @@
-/** From the start of one server's process to its first answer that shows everything it had: a follower with many nodes. */
+/** From the start of a follower's process until a session of its own reads the last of its many nodes. */
 
 import { resultRow, type RawWindow } from '../report/result-row.ts';
 import { GeneratorProcess } from '../systems/generator-process.ts';
@@ -8,7 +8,6 @@ import { singleWindow } from './single-window.ts';
 import { Stage } from './stage.ts';
 import { restartRow } from './table.ts';
 
-const SERVE_TIMEOUT_MS = 300_000;
 const WRITING_SESSIONS = 4;
 
 export async function measureRestart(run: BenchRun): Promise<void> {
@@ -40,7 +39,7 @@ async function createNodes(system: RunningSystem, count: number): Promise<string
   const generator = await GeneratorProcess.start({
     system: system.name,
     route: 'raw',
-    work: 'restart',
+    work: 'nodes',
     sessions: WRITING_SESSIONS,
     servers: [system.addresses[await system.leader()] ?? ''],
     prefix: 'restart',
@@ -54,32 +53,23 @@ async function createNodes(system: RunningSystem, count: number): Promise<string
 
 async function restartFollower(system: RunningSystem, last: string): Promise<RawWindow> {
   const follower = ((await system.leader()) + 1) % system.addresses.length;
-  await system.stopServer(follower);
-  const { window } = await singleWindow(system, undefined, async () => {
-    const begun = performance.now();
-    system.launchServer(follower);
-    while (!(await system.serves(follower))) {
-      if (performance.now() - begun > SERVE_TIMEOUT_MS) throw new Error(`${system.name}: a server did not come back`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    return { value: (performance.now() - begun) / 1_000, operations: 1 };
-  });
-  await showsNode(system, follower, last);
-  return window;
-}
-
-/** A server that says that it serves must have what it had. */
-async function showsNode(system: RunningSystem, server: number, node: string): Promise<void> {
   const generator = await GeneratorProcess.start({
     system: system.name,
     route: 'raw',
     work: 'restart',
     sessions: 1,
-    servers: [system.addresses[server] ?? ''],
+    servers: [system.addresses[follower] ?? ''],
     prefix: 'restart',
   });
   try {
-    await generator.order({ type: 'read', node });
+    await system.stopServer(follower);
+    const { window } = await singleWindow(system, generator, async () => {
+      const begun = performance.now();
+      system.launchServer(follower);
+      await generator.order({ type: 'await-node', node: last });
+      return { value: (performance.now() - begun) / 1_000, operations: 1 };
+    });
+    return window;
   } finally {
     await generator.stop();
   }

@@ -37,7 +37,7 @@ export interface ApplicationWorld {
 const REGISTERS = 2;
 /** Of the counter in the bucket of each lock. */
 const KEY = 'n';
-const MAX_PAUSE_MS = 700;
+const MAX_PAUSE_MS = 450;
 /** Short tasks within a critical section, between which belief is asked for. */
 const MAX_STEPS = 3;
 const MAX_STEP_MS = 120;
@@ -119,7 +119,7 @@ export class Application {
   async #work(runtime: Runtime, client: Client, store: StoreClient): Promise<void> {
     while (this.#world.running() && client.state !== 'expired') {
       await sleep(runtime, this.#random.integer(MAX_PAUSE_MS));
-      if (this.#random.integer(4) === 0) await this.#useRegister(client);
+      if (this.#random.integer(3) === 0) await this.#useRegister(client);
       else await this.#criticalSection(runtime, client, store);
     }
   }

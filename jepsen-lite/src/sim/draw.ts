@@ -47,7 +47,7 @@ export function drawScenario(seed: number, options: DrawOptions = {}): Scenario 
     seed,
     servers,
     clients,
-    locks: between(random, 1, 3),
+    locks: between(random, 1, 5),
     tuning: drawTuning(random, quarrel),
     network: oneOf(random, [
       { minMs: 0.1, maxMs: 1 },

@@ -112,8 +112,7 @@ export class LockInvariants {
         this.#tell({ type: 'ended-session', index, session: output.session, reason: output.reason });
         return;
       case 'reply':
-        this.#checkReply(index, output);
-        if (output.reply.type !== 'error') {
+        if (this.#isFirstReply(index, output)) {
           this.commands.set(command.name, (this.commands.get(command.name) ?? 0) + 1);
         }
         return;
@@ -126,7 +125,7 @@ export class LockInvariants {
   }
 
   /** A call that was answered once is never answered otherwise; an acquire's answer is the state of its wait, which only goes on. */
-  #checkReply(index: number, { session, number, reply }: OutputOf<'reply'>): void {
+  #isFirstReply(index: number, { session, number, reply }: OutputOf<'reply'>): boolean {
     let replies = this.#replies.get(session);
     if (replies === undefined) this.#replies.set(session, (replies = new Map()));
     const before = replies.get(number);
@@ -138,14 +137,15 @@ export class LockInvariants {
           `entry ${index} answers request ${number} of session ${session} as its ${replies.size}th`,
         );
       }
-      return;
+      return true;
     }
     this.repeatedAnswers += 1;
-    if (isDeepStrictEqual(before, reply) || (before.type === 'acquire' && goesOn(before, reply))) return;
+    if (isDeepStrictEqual(before, reply) || (before.type === 'acquire' && goesOn(before, reply))) return false;
     this.#report(
       'an-answer-stays',
       `entry ${index} answers request ${number} of session ${session} with ${text(reply)} after ${text(before)}`,
     );
+    return false;
   }
 
   /** Looks at every queue that the entry may have changed, and at the sums for those that it should not have. */

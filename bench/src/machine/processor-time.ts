@@ -7,8 +7,14 @@ const TICKS_PER_SECOND = 100;
 /** Threads of the kernel are children of this one; what they do for the disk and network, they do for who asked for it. */
 const KERNEL_PARENT = 2;
 
-/** A window in which other processes took more of one core than this is disturbed. */
-export const MAX_OTHER_CORES = 0.06;
+const MAX_OTHER_CORES = 0.06;
+/** What the counters cannot tell from nothing. */
+const RESOLUTION_SECONDS = 2 / TICKS_PER_SECOND;
+
+/** Whether other processes took more of one core than may be. */
+export function isDisturbed(otherSeconds: number, seconds: number): boolean {
+  return otherSeconds > MAX_OTHER_CORES * seconds + RESOLUTION_SECONDS;
+}
 
 interface ProcessTime {
   readonly pid: number;

@@ -4,7 +4,7 @@ import { resultRow, type RawWindow } from '../report/result-row.ts';
 import { GeneratorProcess } from '../systems/generator-process.ts';
 import type { RunningSystem } from '../systems/system.ts';
 import type { BenchRun } from './bench-run.ts';
-import { singleWindow } from './single-window.ts';
+import { quietTrial, singleWindow } from './single-window.ts';
 import { Stage } from './stage.ts';
 import { LEADER_KILL_ROW } from './table.ts';
 
@@ -22,7 +22,7 @@ export async function measureLeaderKill(run: BenchRun): Promise<void> {
       if (system === undefined) continue;
       const windows: RawWindow[] = [];
       for (let trial = 1; trial <= run.effort.killTrials; trial += 1) {
-        const window = await strike(system, trial);
+        const window = await quietTrial(run.effort.repeats, () => strike(system));
         windows.push(window);
         run.say(`${work}: ${system.name}, trial ${trial} of ${run.effort.killTrials}: ${Math.round(window.value)} ms`);
       }
@@ -33,7 +33,7 @@ export async function measureLeaderKill(run: BenchRun): Promise<void> {
   }
 }
 
-async function strike(system: RunningSystem, trial: number): Promise<RawWindow> {
+async function strike(system: RunningSystem): Promise<RawWindow> {
   const leader = await system.leader();
   const pid = system.pid(leader);
   const survivors = system.addresses.filter((_, server) => server !== leader);
@@ -43,7 +43,7 @@ async function strike(system: RunningSystem, trial: number): Promise<RawWindow> 
     work: 'leader-kill',
     sessions: 1,
     servers: [system.addresses[leader] ?? '', ...survivors],
-    prefix: `kill-${trial}`,
+    prefix: `kill-${pid}`,
   });
   try {
     const { window } = await singleWindow(system, generator, async () => {

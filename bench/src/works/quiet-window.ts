@@ -1,7 +1,7 @@
 /** One window of a measurement, repeated when other processes took more of the machine than may be. */
 
 import type { WindowResult } from '../generator/closed-loop.ts';
-import { MAX_OTHER_CORES, machineTime, secondsOf, secondsOfOthers } from '../machine/processor-time.ts';
+import { isDisturbed, machineTime, secondsOf, secondsOfOthers } from '../machine/processor-time.ts';
 import type { RawWindow } from '../report/result-row.ts';
 
 export interface WindowOptions {
@@ -41,7 +41,7 @@ async function measureOnce({ servers, generator, bystanders, measure, value }: W
   const begun = performance.now();
   const result = await measure();
   const seconds = (performance.now() - begun) / 1_000;
-  const otherCores = secondsOfOthers(machineBefore, machineTime(), own) / seconds;
+  const otherSeconds = secondsOfOthers(machineBefore, machineTime(), own);
   return {
     result,
     window: {
@@ -52,8 +52,8 @@ async function measureOnce({ servers, generator, bystanders, measure, value }: W
       generatorCores: (secondsOf([generator]) - generatorBefore) / seconds,
       serverCores: (secondsOf(servers) - serversBefore) / seconds,
       bystanderCores: (secondsOf(bystanders) - bystandersBefore) / seconds,
-      otherCores,
-      disturbed: otherCores > MAX_OTHER_CORES,
+      otherCores: otherSeconds / seconds,
+      disturbed: isDisturbed(otherSeconds, seconds),
     },
   };
 }

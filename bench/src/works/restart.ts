@@ -4,7 +4,7 @@ import { resultRow, type RawWindow } from '../report/result-row.ts';
 import { GeneratorProcess } from '../systems/generator-process.ts';
 import type { RunningSystem } from '../systems/system.ts';
 import type { BenchRun } from './bench-run.ts';
-import { singleWindow } from './single-window.ts';
+import { quietTrial, singleWindow } from './single-window.ts';
 import { Stage } from './stage.ts';
 import { restartRow } from './table.ts';
 
@@ -23,7 +23,7 @@ export async function measureRestart(run: BenchRun): Promise<void> {
       const last = await createNodes(system, nodes);
       const windows: RawWindow[] = [];
       for (let trial = 1; trial <= restartTrials; trial += 1) {
-        const window = await restartFollower(system, last);
+        const window = await quietTrial(run.effort.repeats, () => restartFollower(system, last));
         windows.push(window);
         run.say(`${work}: ${system.name}, trial ${trial} of ${restartTrials}: ${window.value.toFixed(2)} s`);
       }

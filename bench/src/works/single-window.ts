@@ -1,6 +1,6 @@
 /** Something measured once, as a window: what it took, and who else used the machine meanwhile. */
 
-import { MAX_OTHER_CORES, machineTime, secondsOf, secondsOfOthers } from '../machine/processor-time.ts';
+import { isDisturbed, machineTime, secondsOf, secondsOfOthers } from '../machine/processor-time.ts';
 import type { RawWindow } from '../report/result-row.ts';
 import type { GeneratorProcess } from '../systems/generator-process.ts';
 import type { RunningSystem } from '../systems/system.ts';
@@ -24,7 +24,7 @@ export async function singleWindow<T extends SingleMeasurement>(
   const measured = await measure();
   const seconds = (performance.now() - begun) / 1_000;
   for (const pid of system.pids()) own.add(pid);
-  const otherCores = secondsOfOthers(before, machineTime(), own) / seconds;
+  const otherSeconds = secondsOfOthers(before, machineTime(), own);
   return {
     measured,
     window: {
@@ -35,8 +35,18 @@ export async function singleWindow<T extends SingleMeasurement>(
       generatorCores: (secondsOf(generators) - generatorBefore) / seconds,
       serverCores: Math.max(0, secondsOf(system.pids()) - serversBefore) / seconds,
       bystanderCores: 0,
-      otherCores,
-      disturbed: otherCores > MAX_OTHER_CORES,
+      otherCores: otherSeconds / seconds,
+      disturbed: isDisturbed(otherSeconds, seconds),
     },
   };
+}
+
+/** Taken again while others disturb it, so often at most; the least disturbed one. */
+export async function quietTrial(repeats: number, take: () => Promise<RawWindow>): Promise<RawWindow> {
+  let best = await take();
+  for (let repeat = 0; repeat < repeats && best.disturbed; repeat += 1) {
+    const next = await take();
+    if (next.otherCores < best.otherCores) best = next;
+  }
+  return best;
 }

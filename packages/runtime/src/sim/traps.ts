@@ -34,13 +34,25 @@ interface Trap {
 }
 
 export class Traps {
+  static #ofThread: Traps | undefined;
+  readonly #date = globalThis.Date;
   readonly #traps: readonly Trap[];
   /** Of each trap, what was in its place when it was last armed. */
   readonly #originals: unknown[] = [];
   #armed = false;
   #first: RealWorldError | undefined;
 
-  constructor() {
+  /**
+   * What they replace belongs to the thread, in which one world runs at a time; making them costs as much as a short run. Made
+   * anew when somebody (a test runner) has put another `Date` in place, since theirs is made of that.
+   */
+  static ofThread(): Traps {
+    const made = Traps.#ofThread;
+    if (made !== undefined && made.#date === globalThis.Date) return made;
+    return (Traps.#ofThread = new Traps());
+  }
+
+  private constructor() {
     loadStandardStreams();
     const functions = trapList().map((trapped) => ({ ...trapped, value: this.#trapFor(trapped) }));
     const date = this.#trappedDate();

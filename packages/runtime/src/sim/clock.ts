@@ -8,10 +8,22 @@ import { toMs, toTicks } from './scheduler.ts';
 /** As in Node, where `setTimeout(0)` waits a millisecond. */
 const MIN_TIMER_MS = 1;
 
-interface PendingTimer {
+class PendingTimer implements Timer {
   readonly dueMs: number;
   readonly callback: () => void;
-  scheduled: Scheduled;
+  readonly #pending: Set<PendingTimer>;
+  scheduled: Scheduled | undefined;
+
+  constructor(dueMs: number, callback: () => void, pending: Set<PendingTimer>) {
+    this.dueMs = dueMs;
+    this.callback = callback;
+    this.#pending = pending;
+  }
+
+  cancel(): void {
+    this.#pending.delete(this);
+    this.scheduled?.cancel();
+  }
 }
 
 export class SimClock implements Clock {
@@ -41,20 +53,11 @@ export class SimClock implements Clock {
 
   setTimer(delayMs: number, callback: () => void): Timer {
     if (Number.isNaN(delayMs)) throw new TypeError('the delay of a timer is NaN');
-    const timer: PendingTimer = {
-      dueMs: this.#nowMs() + Math.max(MIN_TIMER_MS, delayMs),
-      callback,
-      scheduled: { cancel() {} },
-    };
-    if (!this.#process.alive || delayMs === Infinity) return { cancel() {} };
+    const timer = new PendingTimer(this.#nowMs() + Math.max(MIN_TIMER_MS, delayMs), callback, this.#pending);
+    if (!this.#process.alive || delayMs === Infinity) return timer;
     this.#pending.add(timer);
     this.#arm(timer);
-    return {
-      cancel: () => {
-        this.#pending.delete(timer);
-        timer.scheduled.cancel();
-      },
-    };
+    return timer;
   }
 
   afterPoll(callback: () => void): void {
@@ -67,7 +70,7 @@ export class SimClock implements Clock {
     this.#baseTicks = this.#process.scheduler.nowTicks;
     this.#rate = this.#machine.monotonicRate;
     for (const timer of this.#pending) {
-      timer.scheduled.cancel();
+      timer.scheduled?.cancel();
       this.#arm(timer);
     }
   }
@@ -86,7 +89,7 @@ export class SimClock implements Clock {
   }
 
   #armLater(timer: PendingTimer): void {
-    timer.scheduled.cancel();
+    timer.scheduled?.cancel();
     const delayTicks = Math.max(1, toTicks((timer.dueMs - this.#nowMs()) / this.#rate));
     timer.scheduled = this.#process.schedule(delayTicks, 'timer', 'timer', () => this.#fire(timer));
   }

@@ -111,8 +111,8 @@ export class SimConnection implements Connection {
       this.#process.schedule(0, 'io', 'frame-too-long', () => this.#hearClose(reason));
       return;
     }
-    // A copy: the two processes share no memory.
-    const bytes = frame.slice();
+    // A copy, which the slice() of a Buffer is not: the two processes share no memory.
+    const bytes = new Uint8Array(frame);
     if (this.#handler === undefined || this.#flushing) this.#unheard.push(bytes);
     else this.#handler.frame(bytes);
   }

@@ -112,14 +112,14 @@ export class SimDisk {
   stall(forMs: number): void {
     if (!(forMs >= 0 && forMs < Infinity)) throw new RangeError(`a disk cannot stall for ${forMs} ms`);
     this.#stalledUntilTicks = Math.max(this.#stalledUntilTicks, this.#scheduler.nowTicks + toTicks(forMs));
-    this.#scheduler.schedule(toTicks(forMs), this.#kinds.of('disk-goes-on'), () => this.#goOn());
+    this.#scheduler.schedule(toTicks(forMs), this.#kinds.of('disk-goes-on'), { run: () => this.#goOn() });
   }
 
   /** Ends every fault of the disk: failures that have not yet struck, a hang, a lack of space. Latencies and flipped bits stay. */
   heal(): void {
     this.#faults = [];
     this.#stalledUntilTicks = 0;
-    this.#scheduler.schedule(0, this.#kinds.of('disk-goes-on'), () => this.#goOn());
+    this.#scheduler.schedule(0, this.#kinds.of('disk-goes-on'), { run: () => this.#goOn() });
     this.#capacityBytes = DEFAULT_CAPACITY_BYTES;
   }
 
@@ -218,7 +218,7 @@ export class SimDisk {
         faults.push(stalled(operation));
         this.#hung.push(finish);
       };
-      this.#scheduler.schedule(delayTicks, process.kinds.of(kind), finishUnlessStalled);
+      this.#scheduler.schedule(delayTicks, process.kinds.of(kind), { run: finishUnlessStalled });
     });
   }
 
@@ -248,6 +248,7 @@ export class SimDisk {
   }
 
   #takeFault(operation: DiskOperation, path: string): Fault | undefined {
+    if (this.#faults.length === 0) return undefined;
     const fault = this.#faults.find((each) => each.operation === operation && path.includes(each.pathIncludes));
     this.#faults = this.#faults.filter((each) => each !== fault);
     return fault;

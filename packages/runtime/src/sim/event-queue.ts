@@ -2,11 +2,16 @@
 
 import type { EventKind } from './trace.ts';
 
+/** What an event does. */
+export interface Work {
+  run(): void;
+}
+
 export interface SimEvent {
   readonly timeTicks: number;
   readonly sequence: number;
   readonly kind: EventKind;
-  run(): void;
+  readonly work: Work;
   cancelled: boolean;
 }
 

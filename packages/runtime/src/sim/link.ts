@@ -86,7 +86,7 @@ export class Link implements LinkSettings {
   clog(forMs: number): void {
     const delayTicks = toTicks(forMs);
     this.#cloggedUntilTicks = Math.max(this.#cloggedUntilTicks, this.scheduler.nowTicks + delayTicks);
-    this.scheduler.schedule(delayTicks, this.kinds.of('unclog'), () => this.#release());
+    this.scheduler.schedule(delayTicks, this.kinds.of('unclog'), { run: () => this.#release() });
   }
 
   /** Ends every fault; the latency stays. */

@@ -103,12 +103,14 @@ export class SimNetwork {
     for (const name of hosts) {
       const fromMs = (random.next() * forMs) / 2;
       const untilMs = ((1 + random.next()) * forMs) / 2;
-      this.#services.scheduler.schedule(toTicks(fromMs), SWIZZLE, () => {
-        for (const other of this.#hosts.keys()) {
-          if (other === name) continue;
-          this.clog(name, other, untilMs - fromMs);
-          this.clog(other, name, untilMs - fromMs);
-        }
+      this.#services.scheduler.schedule(toTicks(fromMs), SWIZZLE, {
+        run: () => {
+          for (const other of this.#hosts.keys()) {
+            if (other === name) continue;
+            this.clog(name, other, untilMs - fromMs);
+            this.clog(other, name, untilMs - fromMs);
+          }
+        },
       });
     }
   }

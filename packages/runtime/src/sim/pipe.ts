@@ -25,6 +25,8 @@ export class Pipe {
   #broken = false;
   #reading = false;
   #lastArrivalTicks = 0;
+  readonly #arrival = { run: (): void => this.#arrive() };
+  readonly #readable = (): void => this.#read();
 
   constructor(link: Link) {
     this.link = link;
@@ -93,7 +95,7 @@ export class Pipe {
     if (first === undefined) return;
     const { scheduler, kinds } = this.link;
     const delayTicks = Math.max(0, first.arrivesAtTicks - scheduler.nowTicks);
-    scheduler.schedule(delayTicks, kinds.of(first.kind), () => this.#arrive());
+    scheduler.schedule(delayTicks, kinds.of(first.kind), this.#arrival);
   }
 
   #arrive(): void {
@@ -132,7 +134,7 @@ export class Pipe {
     if (this.#receiver === undefined) return this.#read();
     if (this.#reading || this.#arrived.length === 0) return;
     this.#reading = true;
-    this.#receiver.deliver('io', 'read', () => this.#read());
+    this.#receiver.deliver('io', 'read', this.#readable);
   }
 
   /** One readable event of the socket: everything that has arrived, one after another. */
@@ -148,7 +150,7 @@ export class Pipe {
     } finally {
       // A handler threw: the rest is read in a turn of its own.
       if (this.#arrived.length > 0)
-        this.link.scheduler.schedule(0, this.link.kinds.of('read'), () => this.#wakeReceiver());
+        this.link.scheduler.schedule(0, this.link.kinds.of('read'), { run: () => this.#wakeReceiver() });
     }
   }
 }

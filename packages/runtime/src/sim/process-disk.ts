@@ -89,7 +89,7 @@ class SimDiskFile implements DiskFile {
   }
 
   write(position: number, bytes: Uint8Array): Promise<void> {
-    return this.#perform('write', (share) => this.#writeSteps(position, bytes.slice(), share, false));
+    return this.#perform('write', (share) => this.#writeSteps(position, new Uint8Array(bytes), share, false));
   }
 
   sync(): Promise<void> {
@@ -128,7 +128,7 @@ class SimDiskFile implements DiskFile {
     this.#process.scheduler.recordBytes(bytes);
     const wanted = Math.floor(bytes.length * share);
     const fitting = this.#fitting(position, wanted);
-    const change = content.write(position, bytes.subarray(0, fitting));
+    const change = content.write(position, fitting === bytes.length ? bytes : bytes.subarray(0, fitting));
     if (fitting < wanted) {
       forget([change]);
       throw noSpace(this.path, wanted, fitting);
@@ -166,7 +166,10 @@ function forget(changes: readonly PendingChange[]): void {
   for (const change of changes) change.forgotten = true;
 }
 
+/** A copy: the program may use its buffers again. */
 function concatenate(buffers: readonly Uint8Array[]): Uint8Array {
+  const [first] = buffers;
+  if (first !== undefined && buffers.length === 1) return new Uint8Array(first);
   const bytes = new Uint8Array(buffers.reduce((sum, buffer) => sum + buffer.length, 0));
   let at = 0;
   for (const buffer of buffers) {

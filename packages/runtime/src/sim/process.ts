@@ -18,14 +18,45 @@ export interface Scheduled {
   cancel(): void;
 }
 
-interface Waiting {
+/** What a process is to hear, its caller's handle on that, and the event's work, in one object: there are many. */
+class Waiting implements Scheduled {
   readonly phase: Phase;
   readonly kind: EventKind;
   readonly callback: () => void;
-  event: SimEvent | undefined;
-  cancelled: boolean;
+  readonly #scheduler: Scheduler;
+  readonly #due: (waiting: Waiting) => void;
+  #event: SimEvent | undefined;
+  cancelled = false;
   /** Came while the process was paused. */
-  late: boolean;
+  late = false;
+
+  constructor(
+    phase: Phase,
+    kind: EventKind,
+    callback: () => void,
+    scheduler: Scheduler,
+    due: (waiting: Waiting) => void,
+  ) {
+    this.phase = phase;
+    this.kind = kind;
+    this.callback = callback;
+    this.#scheduler = scheduler;
+    this.#due = due;
+  }
+
+  arm(delayTicks: number): void {
+    this.#event = this.#scheduler.schedule(delayTicks, this.kind, this);
+  }
+
+  run(): void {
+    this.#event = undefined;
+    this.#due(this);
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+    if (this.#event !== undefined) this.#scheduler.cancel(this.#event);
+  }
 }
 
 export class SimProcess {
@@ -37,6 +68,7 @@ export class SimProcess {
   #parked: Waiting[] = [];
   readonly #struck: Struck;
   readonly #deathHooks = new Set<() => void>();
+  readonly #due = (waiting: Waiting): void => this.#run(waiting);
 
   constructor(name: string, scheduler: Scheduler, struck: Struck) {
     this.name = name;
@@ -54,26 +86,18 @@ export class SimProcess {
   }
 
   schedule(delayTicks: number, phase: Phase, kind: string, callback: () => void): Scheduled {
-    const waiting: Waiting = {
-      phase,
-      kind: this.kinds.of(kind),
-      callback,
-      event: undefined,
-      cancelled: false,
-      late: false,
-    };
-    if (this.#alive) this.#arm(waiting, delayTicks);
-    return {
-      cancel: () => {
-        waiting.cancelled = true;
-        if (waiting.event !== undefined) this.scheduler.cancel(waiting.event);
-      },
-    };
+    const waiting = new Waiting(phase, this.kinds.of(kind), callback, this.scheduler, this.#due);
+    if (this.#alive) waiting.arm(delayTicks);
+    return waiting;
   }
 
   /** Hands over what has arrived: now, or at `resume`. */
   deliver(phase: Phase, kind: string, callback: () => void): void {
-    this.#run({ phase, kind: this.kinds.of(kind), callback, event: undefined, cancelled: false, late: false });
+    if (!this.#paused) {
+      if (this.#alive) callback();
+      return;
+    }
+    this.#run(new Waiting(phase, this.kinds.of(kind), callback, this.scheduler, this.#due));
   }
 
   pause(): void {
@@ -85,7 +109,7 @@ export class SimProcess {
     this.#paused = false;
     const parked = this.#parked.toSorted((a, b) => PHASE_ORDER[a.phase] - PHASE_ORDER[b.phase]);
     this.#parked = [];
-    for (const waiting of parked) this.#arm(waiting, 0);
+    for (const waiting of parked) waiting.arm(0);
   }
 
   /** The hook runs when the process dies, as the kernel cleans up after it; the result removes it. */
@@ -101,13 +125,6 @@ export class SimProcess {
     const hooks = [...this.#deathHooks];
     this.#deathHooks.clear();
     for (const hook of hooks) hook();
-  }
-
-  #arm(waiting: Waiting, delayTicks: number): void {
-    waiting.event = this.scheduler.schedule(delayTicks, waiting.kind, () => {
-      waiting.event = undefined;
-      this.#run(waiting);
-    });
   }
 
   #run(waiting: Waiting): void {

@@ -6,7 +6,7 @@
  */
 
 import { EventQueue } from './event-queue.ts';
-import type { SimEvent } from './event-queue.ts';
+import type { SimEvent, Work } from './event-queue.ts';
 import { inNextTurn, promiseDrain } from './real-loop.ts';
 import { trapRejections } from './rejection-trap.ts';
 import type { RejectionTrap } from './rejection-trap.ts';
@@ -18,8 +18,11 @@ const TICKS_PER_MS = 1_024;
 
 const DEFAULT_MAX_EVENTS_PER_INSTANT = 100_000;
 
-/** After so many events the real event loop gets a turn, so that signals and the timers of a test runner live. */
-const EVENTS_PER_TURN = 2_000;
+/**
+ * After so many events, about a tenth of a second of work, the real event loop gets a turn, so that signals and the timers of a
+ * test runner live. Not more often: arming and disarming the traps costs as much as hundreds of events.
+ */
+const EVENTS_PER_TURN = 10_000;
 
 /** @default of `maxMs` */
 const DEFAULT_MAX_MS = 60_000;
@@ -65,7 +68,7 @@ interface Turn {
 export class Scheduler {
   readonly #queue = new EventQueue();
   readonly #trace = new Trace();
-  readonly #traps = new Traps();
+  readonly #traps = Traps.ofThread();
   #nowTicks = 0;
   #sequence = 0;
   #running = false;
@@ -79,10 +82,10 @@ export class Scheduler {
     return this.#trace.hash;
   }
 
-  schedule(delayTicks: number, kind: EventKind, run: () => void): SimEvent {
+  schedule(delayTicks: number, kind: EventKind, work: Work): SimEvent {
     this.#sequence += 1;
     const timeTicks = this.#nowTicks + Math.max(0, delayTicks);
-    const event = { timeTicks, sequence: this.#sequence, kind, run, cancelled: false };
+    const event = { timeTicks, sequence: this.#sequence, kind, work, cancelled: false };
     this.#queue.push(event);
     return event;
   }
@@ -166,7 +169,7 @@ export class Scheduler {
     }
     this.#nowTicks = event.timeTicks;
     this.#trace.record(event.timeTicks, event.sequence, event.kind);
-    event.run();
+    event.work.run();
   }
 
   #stopAt(limitTicks: number, options: RunOptions, idle: boolean): void {

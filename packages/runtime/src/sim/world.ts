@@ -95,7 +95,7 @@ export class SimWorld {
 
   /** Does something to the world (a fault, a heal) after a time that belongs to no host. */
   after(delayMs: number, action: () => void): Scheduled {
-    const event = this.#scheduler.schedule(toTicks(delayMs), this.#kinds.of('after'), action);
+    const event = this.#scheduler.schedule(toTicks(delayMs), this.#kinds.of('after'), { run: action });
     return { cancel: () => this.#scheduler.cancel(event) };
   }
 

@@ -16,7 +16,7 @@ describe('the queue of events', () => {
       fc.property(plan, (entries) => {
         const queue = new EventQueue();
         const events: SimEvent[] = entries.map(({ timeTicks }, sequence) => {
-          return { timeTicks, sequence, kind, run() {}, cancelled: false };
+          return { timeTicks, sequence, kind, work: { run() {} }, cancelled: false };
         });
         for (const event of events) queue.push(event);
         for (const [n, { cancel }] of entries.entries()) {

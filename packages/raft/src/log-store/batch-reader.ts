@@ -66,7 +66,7 @@ export class BatchReader {
       }
       const start = this.#present(at, FRAME_HEADER_BYTES) ?? (await this.view(at, FRAME_HEADER_BYTES));
       if (start.length < FRAME_HEADER_BYTES) return { kind: 'invalid', reason: SHRUNK };
-      if (at === position && start.every((byte) => byte === 0)) return { kind: 'end' };
+      if (at === position && start[0] === 0 && start.every((byte) => byte === 0)) return { kind: 'end' };
       const header = parseFrameHeader(start);
       if (header === undefined) return { kind: 'invalid', reason: 'a batch has bytes that are no frame' };
       const length = frameBytes(header.payloadBytes);

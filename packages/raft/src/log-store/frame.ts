@@ -95,7 +95,9 @@ export function parseFrameHeader(bytes: Uint8Array): FrameHeader | undefined {
   if (bytes.length < FRAME_HEADER_BYTES) return undefined;
   if (bytes[1] !== FRAME_MAGIC[0] || bytes[2] !== FRAME_MAGIC[1] || bytes[3] !== FRAME_MAGIC[2]) return undefined;
   const type = parseFrameType(bytes[0] ?? 0);
-  const payloadBytes = viewOf(bytes).getUint32(4, true);
+  // Little-endian; the last byte by multiplication, since a shift would make it the sign.
+  const payloadBytes =
+    (bytes[4] ?? 0) + (bytes[5] ?? 0) * 0x1_00 + (bytes[6] ?? 0) * 0x1_00_00 + (bytes[7] ?? 0) * 0x1_00_00_00;
   if (type === undefined || payloadBytes > MAX_FRAME_BYTES - FRAME_HEADER_BYTES) return undefined;
   if (type === FrameType.commit && payloadBytes !== COMMIT_FRAME_BYTES - FRAME_HEADER_BYTES) return undefined;
   return { type, payloadBytes };
@@ -140,7 +142,7 @@ export function encodeBatch(batch: LoggedBatch, seed: number): Uint8Array {
   let at = 0;
   const begin = (type: FrameType, payloadBytes: number): number => {
     bytes[at] = type;
-    bytes.set(FRAME_MAGIC, at + 1);
+    [bytes[at + 1], bytes[at + 2], bytes[at + 3]] = FRAME_MAGIC;
     view.setUint32(at + 4, payloadBytes, true);
     const payload = at + FRAME_HEADER_BYTES;
     at += frameBytes(payloadBytes);
@@ -266,19 +268,23 @@ function decodeEntriesFrame(payload: Uint8Array): Entry[] {
   return entries;
 }
 
-function* entryChunks(entries: readonly Entry[]): Iterable<readonly Entry[]> {
+function entryChunks(entries: readonly Entry[]): readonly (readonly Entry[])[] {
+  if (entries.length === 0) return [];
+  if (entryBlockBytes(entries) <= ENTRIES_FRAME_BYTES) return [entries];
+  const chunks: (readonly Entry[])[] = [];
   let begin = 0;
   let bytes = 0;
   for (const [at, { data }] of entries.entries()) {
     const entryBytes = ENTRY_HEADER_BYTES + data.length;
     if (at > begin && bytes + entryBytes > ENTRIES_FRAME_BYTES) {
-      yield entries.slice(begin, at);
+      chunks.push(entries.slice(begin, at));
       begin = at;
       bytes = 0;
     }
     bytes += entryBytes;
   }
-  if (begin < entries.length) yield begin === 0 ? entries : entries.slice(begin);
+  chunks.push(begin === 0 ? entries : entries.slice(begin));
+  return chunks;
 }
 
 function readInteger(payload: Uint8Array, offset: number, name: string): number {

@@ -21,8 +21,11 @@ export interface Span extends BatchPlace {
   readonly lastIndex: LogIndex;
 }
 
+/** Grows in place: the last span does with every write. */
+type GrowingSpan = { -readonly [Field in keyof Span]: Span[Field] };
+
 export class LogSpans {
-  readonly #spans: Span[] = [];
+  readonly #spans: GrowingSpan[] = [];
   #closed = true;
 
   /** A batch that was written at `place` with entries from `firstIndex` to `lastIndex`, which follow what is there. */
@@ -34,21 +37,23 @@ export class LogSpans {
       last.segment === place.segment &&
       nextIndex(last.lastIndex) === firstIndex &&
       last.end - last.position < SPAN_BYTES;
-    if (continues) this.#spans[this.#spans.length - 1] = { ...last, lastIndex, end: place.end };
-    else this.#spans.push({ ...place, firstIndex, lastIndex });
+    if (continues) {
+      last.lastIndex = lastIndex;
+      last.end = place.end;
+    } else {
+      this.#spans.push({ segment: place.segment, position: place.position, end: place.end, firstIndex, lastIndex });
+    }
     this.#closed = false;
   }
 
   truncateFrom(index: LogIndex): void {
     while ((this.#spans.at(-1)?.firstIndex ?? 0) >= index) this.#spans.pop();
     const last = this.#spans.at(-1);
-    if (last !== undefined && last.lastIndex >= index) {
-      this.#spans[this.#spans.length - 1] = { ...last, lastIndex: previousIndex(index) };
-    }
+    if (last !== undefined && last.lastIndex >= index) last.lastIndex = previousIndex(index);
     this.#closed = true;
   }
 
-  /** The span that holds `index`; undefined when none does. */
+  /** The span that holds `index`, as it is now; undefined when none does. */
   find(index: LogIndex): Span | undefined {
     let low = 0;
     let high = this.#spans.length;
@@ -58,6 +63,6 @@ export class LogSpans {
       else high = middle;
     }
     const span = this.#spans[low - 1];
-    return span !== undefined && index <= span.lastIndex ? span : undefined;
+    return span !== undefined && index <= span.lastIndex ? { ...span } : undefined;
   }
 }

@@ -307,9 +307,14 @@ function unsupportedSegment(file: string, reason: string): DataDirectoryError {
   return new DataDirectoryError('UNSUPPORTED_FORMAT', file, problem);
 }
 
-/** Without the zeros at its end. */
+const ZEROS = new Uint8Array(4 * 1024);
+
+/** Without the zeros at its end: most of a segment, so they are compared in blocks first. */
 function usedLength(bytes: Uint8Array): number {
   let length = bytes.length;
+  while (length >= ZEROS.length && Buffer.compare(bytes.subarray(length - ZEROS.length, length), ZEROS) === 0) {
+    length -= ZEROS.length;
+  }
   while (length > 0 && bytes[length - 1] === 0) length -= 1;
   return length;
 }

@@ -26,8 +26,9 @@ interface Frame {
   readonly body: unknown;
 }
 
-const encode = (frame: Frame): Uint8Array => new TextEncoder().encode(JSON.stringify(frame));
-const decode = (bytes: Uint8Array): Frame => JSON.parse(new TextDecoder().decode(bytes)) as Frame;
+const encode = (frame: Frame): Uint8Array => Buffer.from(JSON.stringify(frame));
+const decode = ({ buffer, byteOffset, byteLength }: Uint8Array): Frame =>
+  JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString()) as Frame;
 
 /** `answer` never rejects. */
 export async function serveCalls(

@@ -10,12 +10,10 @@ import type { FileHandle } from 'node:fs/promises';
 
 import { DiskError } from '../disk.ts';
 import type { DiskFile } from '../disk.ts';
-import { diskOperation } from './disk-errors.ts';
+import { diskError, diskOperation } from './disk-errors.ts';
+import { writeAll } from './write-all.ts';
 
 const HAS_DURABLE_DSYNC = process.platform === 'linux';
-
-/** The most buffers that one writev takes (IOV_MAX). */
-const MAX_VECTOR = 1_024;
 
 export async function openNodeFile(path: string, mode: 'existing' | 'create'): Promise<DiskFile> {
   return diskOperation(mode === 'create' ? 'create' : 'open', path, async () => {
@@ -36,6 +34,9 @@ class NodeFile implements DiskFile {
   readonly #plain: FileHandle;
   readonly #durable: FileHandle | undefined;
   #closing: Promise<void> | undefined;
+  /** Writes under way on a bare descriptor, of which the handles do not know. */
+  #writing = 0;
+  #allWritten: (() => void) | undefined;
 
   constructor(path: string, plain: FileHandle, durable: FileHandle | undefined) {
     this.path = path;
@@ -44,14 +45,13 @@ class NodeFile implements DiskFile {
   }
 
   append(position: number, buffers: readonly Uint8Array[]): Promise<void> {
-    return this.#run('append to', async () => {
-      await writeAll(this.#durable ?? this.#plain, position, buffers);
-      if (this.#durable === undefined) await this.#plain.sync();
-    });
+    return this.#durable === undefined
+      ? this.#write('append to', this.#plain, position, buffers, () => this.#plain.sync())
+      : this.#write('append to', this.#durable, position, buffers);
   }
 
   write(position: number, bytes: Uint8Array): Promise<void> {
-    return this.#run('write', () => writeAll(this.#plain, position, [bytes]));
+    return this.#write('write', this.#plain, position, [bytes]);
   }
 
   sync(): Promise<void> {
@@ -82,42 +82,45 @@ class NodeFile implements DiskFile {
   /** Waits for operations under way; a second call has the outcome of the first. */
   close(): Promise<void> {
     this.#closing ??= diskOperation('close', this.path, async () => {
+      if (this.#writing > 0) await new Promise<void>((resolve) => (this.#allWritten = resolve));
       await this.#durable?.close();
       await this.#plain.close();
     });
     return this.#closing;
   }
 
+  #write(
+    action: string,
+    handle: FileHandle,
+    position: number,
+    buffers: readonly Uint8Array[],
+    afterwards?: () => Promise<void>,
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#refuseWhenClosed(action);
+      this.#writing += 1;
+      const settle = (error: unknown): void => {
+        this.#writing -= 1;
+        if (error === null) resolve();
+        else reject(diskError(action, this.path, error));
+        if (this.#writing === 0) this.#allWritten?.();
+      };
+      writeAll(handle.fd, position, buffers, (error) => {
+        if (error !== null || afterwards === undefined) settle(error);
+        else afterwards().then(() => settle(null), settle);
+      });
+    });
+  }
+
   #run<T>(action: string, work: () => Promise<T>): Promise<T> {
     return diskOperation(action, this.path, () => {
-      if (this.#closing !== undefined) {
-        throw new DiskError('IO', this.path, `cannot ${action} ${this.path}: the file was closed`);
-      }
+      this.#refuseWhenClosed(action);
       return work();
     });
   }
-}
 
-/** One system call, and more only where the system wrote less than asked. */
-async function writeAll(handle: FileHandle, position: number, buffers: readonly Uint8Array[]): Promise<void> {
-  const length = buffers.reduce((sum, buffer) => sum + buffer.length, 0);
-  if (length === 0) return;
-  const written = await writeOnce(handle, position, buffers);
-  if (written === length) return;
-  const bytes = Buffer.concat(buffers);
-  for (let at = written; at < length;) {
-    const { bytesWritten } = await handle.write(bytes, at, length - at, position + at);
-    if (bytesWritten === 0) throw new Error(`the system wrote ${at} of ${length} bytes and then no more`);
-    at += bytesWritten;
+  #refuseWhenClosed(action: string): void {
+    if (this.#closing === undefined) return;
+    throw new DiskError('IO', this.path, `cannot ${action} ${this.path}: the file was closed`);
   }
-}
-
-async function writeOnce(handle: FileHandle, position: number, buffers: readonly Uint8Array[]): Promise<number> {
-  const [first] = buffers;
-  if (first === undefined) return 0;
-  if (buffers.length > 1 && buffers.length <= MAX_VECTOR) {
-    return (await handle.writev(buffers, position)).bytesWritten;
-  }
-  const bytes = buffers.length === 1 ? first : Buffer.concat(buffers);
-  return (await handle.write(bytes, 0, bytes.length, position)).bytesWritten;
 }

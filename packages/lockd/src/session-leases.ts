@@ -152,7 +152,14 @@ export class SessionLeases {
     if (this.#leases.size === 0) return;
     this.#setTimer();
     // The event loop runs due timers before it reads sockets: renewals that wait in them count first.
-    this.#clock.afterPoll(() => this.#decide(decideAtMs));
+    if (this.#skipToDue(decideAtMs)) this.#clock.afterPoll(() => this.#decide(decideAtMs));
+  }
+
+  /** Passes the ticks that no lease is in, most of them. Whether one that is due by then has a lease. */
+  #skipToDue(nowMs: number): boolean {
+    const last = Math.floor(nowMs / LEASE_TICK_MS);
+    while (this.#tick < last && !this.#slots.has((this.#tick + 1) % SLOTS)) this.#tick += 1;
+    return this.#tick < last;
   }
 
   #decide(nowMs: number): void {

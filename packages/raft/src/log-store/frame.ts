@@ -34,7 +34,8 @@ const ENTRIES_FRAME_BYTES = 1024 * 1024;
 export const FrameType = { segment: 1, hardState: 2, truncate: 3, entries: 4, commit: 5 } as const;
 export type FrameType = (typeof FrameType)[keyof typeof FrameType];
 
-const FRAME_MAGIC = [0x48, 0x46, 0x57] as const;
+/** The first word of a frame, little-endian, without its lowest byte, which is the type: "HFW" behind that. */
+const FRAME_MAGIC = 0x57_46_48_00;
 const HARD_STATE_BYTES = 16;
 const TRUNCATE_BYTES = 8;
 const ENTRIES_PREFIX_BYTES = 16;
@@ -93,14 +94,17 @@ export function frameBytes(payloadBytes: number): number {
 /** Undefined for bytes that are no frame header. */
 export function parseFrameHeader(bytes: Uint8Array): FrameHeader | undefined {
   if (bytes.length < FRAME_HEADER_BYTES) return undefined;
-  if (bytes[1] !== FRAME_MAGIC[0] || bytes[2] !== FRAME_MAGIC[1] || bytes[3] !== FRAME_MAGIC[2]) return undefined;
-  const type = parseFrameType(bytes[0] ?? 0);
-  // Little-endian; the last byte by multiplication, since a shift would make it the sign.
-  const payloadBytes =
-    (bytes[4] ?? 0) + (bytes[5] ?? 0) * 0x1_00 + (bytes[6] ?? 0) * 0x1_00_00 + (bytes[7] ?? 0) * 0x1_00_00_00;
+  const type = parseFrameType(readWord(bytes, 0) - FRAME_MAGIC);
+  const payloadBytes = readWord(bytes, 4);
   if (type === undefined || payloadBytes > MAX_FRAME_BYTES - FRAME_HEADER_BYTES) return undefined;
   if (type === FrameType.commit && payloadBytes !== COMMIT_FRAME_BYTES - FRAME_HEADER_BYTES) return undefined;
   return { type, payloadBytes };
+}
+
+/** Without a view: recovery looks for frames at every place that could begin one. The last byte must not become the sign. */
+function readWord(bytes: Uint8Array, at: number): number {
+  const low = (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16);
+  return low + (bytes[at + 3] ?? 0) * 2 ** 24;
 }
 
 function parseFrameType(value: number): FrameType | undefined {
@@ -141,8 +145,7 @@ export function encodeBatch(batch: LoggedBatch, seed: number): Uint8Array {
   const view = viewOf(bytes);
   let at = 0;
   const begin = (type: FrameType, payloadBytes: number): number => {
-    bytes[at] = type;
-    [bytes[at + 1], bytes[at + 2], bytes[at + 3]] = FRAME_MAGIC;
+    view.setUint32(at, FRAME_MAGIC + type, true);
     view.setUint32(at + 4, payloadBytes, true);
     const payload = at + FRAME_HEADER_BYTES;
     at += frameBytes(payloadBytes);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { DiskError, type Disk, type DiskFile, type Logger } from '@holdfast/runtime';
 import { PREPARED_SEGMENT_NAME, segmentFileName, type SegmentName } from './segment-name.ts';
 
-const PIECE_BYTES = 1024 * 1024;
+const ZEROS = new Uint8Array(1024 * 1024);
 /** The next segment is complete when this share of the present one is used. */
 const READY_AT_SHARE = 0.5;
 /** After a full disk it begins again when the log has used this much more. */
@@ -20,7 +20,6 @@ export class SegmentPreparer {
   readonly #segmentBytes: number;
   readonly #disk: Disk;
   readonly #logger: Logger;
-  readonly #zeros: Uint8Array;
   #file: DiskFile | undefined;
   #filledBytes = 0;
   #targetBytes = 0;
@@ -37,7 +36,6 @@ export class SegmentPreparer {
     this.#segmentBytes = options.segmentBytes;
     this.#disk = disk;
     this.#logger = logger;
-    this.#zeros = new Uint8Array(Math.min(PIECE_BYTES, options.segmentBytes));
   }
 
   /** Goes on in the background, as far as a log that has used `usedBytes` of its segment needs it. */
@@ -104,8 +102,8 @@ export class SegmentPreparer {
   async #fillToTarget(): Promise<void> {
     this.#file ??= await this.#openFile();
     while (this.#filledBytes < this.#targetBytes && !this.#closed) {
-      const bytes = Math.min(this.#zeros.length, this.#segmentBytes - this.#filledBytes);
-      await this.#file.write(this.#filledBytes, this.#zeros.subarray(0, bytes));
+      const bytes = Math.min(ZEROS.length, this.#segmentBytes - this.#filledBytes);
+      await this.#file.write(this.#filledBytes, ZEROS.subarray(0, bytes));
       await this.#file.sync();
       this.#filledBytes += bytes;
     }

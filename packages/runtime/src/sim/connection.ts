@@ -112,7 +112,8 @@ export class SimConnection implements Connection {
       return;
     }
     // A copy, which the slice() of a Buffer is not: the two processes share no memory.
-    const bytes = new Uint8Array(frame);
+    const copy = Buffer.from(frame);
+    const bytes = new Uint8Array(copy.buffer, copy.byteOffset, copy.length);
     if (this.#handler === undefined || this.#flushing) this.#unheard.push(bytes);
     else this.#handler.frame(bytes);
   }

@@ -169,7 +169,7 @@ function forget(changes: readonly PendingChange[]): void {
 /** A copy: the program may use its buffers again. */
 function concatenate(buffers: readonly Uint8Array[]): Uint8Array {
   const [first] = buffers;
-  if (first !== undefined && buffers.length === 1) return new Uint8Array(first);
+  if (first !== undefined && buffers.length === 1) return Buffer.from(first);
   const bytes = new Uint8Array(buffers.reduce((sum, buffer) => sum + buffer.length, 0));
   let at = 0;
   for (const buffer of buffers) {

@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import type { RawData } from 'ws';
 
 import type { Address, Connection, ConnectionHandler } from '../network.ts';
+import { MAX_COPIED_FRAME_BYTES, serverFrame } from './server-frame.ts';
 
 /** What a close frame has room for. */
 const MAX_CLOSE_REASON_BYTES = 123;
@@ -32,6 +33,8 @@ const ignore = (): void => {};
 export class NodeConnection implements Connection {
   readonly remoteAddress: Address;
   readonly #webSocket: WebSocket;
+  /** Where frames can go past ws; undefined on the side that dialed, which has to mask them. */
+  readonly #unmasked: Socket | undefined;
   #handler: ConnectionHandler | undefined;
   /** What came before there was a handler. */
   #unheard: Uint8Array[] = [];
@@ -41,9 +44,16 @@ export class NodeConnection implements Connection {
   #closed = false;
   #closeHeard = false;
 
-  constructor(webSocket: WebSocket, socket: Socket, remoteAddress: Address, maxFrameBytes: number) {
+  constructor(
+    side: 'server' | 'client',
+    webSocket: WebSocket,
+    socket: Socket,
+    options: { readonly remoteAddress: Address; readonly maxFrameBytes: number },
+  ) {
+    const { remoteAddress, maxFrameBytes } = options;
     this.remoteAddress = remoteAddress;
     this.#webSocket = webSocket;
+    this.#unmasked = side === 'server' ? socket : undefined;
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS);
     webSocket.on('message', (data: RawData, isBinary: boolean) => this.#receive(data, isBinary));
@@ -78,7 +88,11 @@ export class NodeConnection implements Connection {
   }
 
   send(frame: Uint8Array): void {
-    if (this.open) this.#webSocket.send(frame, SEND_OPTIONS, ignore);
+    if (!this.open) return;
+    // ws has nothing of its own under way in between, since it neither compresses nor sends fragments here.
+    if (this.#unmasked !== undefined && frame.length <= MAX_COPIED_FRAME_BYTES)
+      this.#unmasked.write(serverFrame(frame));
+    else this.#webSocket.send(frame, SEND_OPTIONS, ignore);
   }
 
   close(reason = ''): void {

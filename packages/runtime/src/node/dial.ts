@@ -29,7 +29,7 @@ export async function dial({ address, timeoutMs, maxFrameBytes }: DialOptions): 
       // Before the first frame can arrive.
       webSocket.once('open', () => {
         clearTimeout(timeout);
-        const connection = new NodeConnection(webSocket, socket, address, maxFrameBytes);
+        const connection = new NodeConnection('client', webSocket, socket, { remoteAddress: address, maxFrameBytes });
         webSocket.off('error', onError);
         connection.holdUntilHandled();
         resolve(connection);

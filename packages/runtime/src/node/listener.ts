@@ -41,8 +41,9 @@ export async function listen(options: ListenOptions, logger: Logger): Promise<Li
     if (refusal !== undefined) return refuseUpgrade(stream, refusal);
     webSockets.handleUpgrade(request, stream, head, (webSocket) => {
       const { socket } = request;
-      const remote = formatAddress(socket.remoteAddress ?? 'unknown', socket.remotePort ?? 0);
-      const connection = new NodeConnection(webSocket, socket, remote, options.maxFrameBytes);
+      const remoteAddress = formatAddress(socket.remoteAddress ?? 'unknown', socket.remotePort ?? 0);
+      const { maxFrameBytes } = options;
+      const connection = new NodeConnection('server', webSocket, socket, { remoteAddress, maxFrameBytes });
       options.onConnection(connection);
       connection.holdUntilHandled();
     });

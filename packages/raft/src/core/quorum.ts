@@ -1,4 +1,4 @@
-/** Majority arithmetic over a handful of voters: sorting seven numbers is cheaper than any cleverness, and plainly right. */
+/** Majority arithmetic over a handful of voters: plain loops that allocate nothing, since a leader counts with every answer. */
 
 export function quorumSize(voters: number): number {
   return Math.floor(voters / 2) + 1;
@@ -6,6 +6,12 @@ export function quorumSize(voters: number): number {
 
 /** The largest value that a majority has reached; each voter gives one value. */
 export function quorumValue(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => b - a);
-  return sorted[quorumSize(values.length) - 1] ?? 0;
+  let largest = 0;
+  for (const value of values) {
+    if (value <= largest) continue;
+    let reachedBy = 0;
+    for (const other of values) if (other >= value) reachedBy += 1;
+    if (reachedBy >= quorumSize(values.length)) largest = value;
+  }
+  return largest;
 }

@@ -61,8 +61,10 @@ function sendHeartbeats(core: CoreState): void {
 }
 
 function confirmReads(core: CoreState): void {
-  const rounds = core.peers.map((peer) => progressOf(core, peer).round);
-  const confirmed = quorumValue([...rounds, core.round]);
+  if (core.readRounds.length === 0) return;
+  const rounds = [core.round];
+  for (const peer of core.peers) rounds.push(progressOf(core, peer).round);
+  const confirmed = quorumValue(rounds);
   while ((core.readRounds[0]?.round ?? Infinity) <= confirmed) {
     const read = core.readRounds.shift();
     if (read !== undefined) core.effect({ type: 'read-ready', tickets: read.tickets, index: read.index });

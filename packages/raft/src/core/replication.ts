@@ -34,7 +34,8 @@ export function onPropose(core: CoreState, commands: readonly Uint8Array[]): voi
     core.effect({ type: 'proposals-rejected', commands, reason });
     return;
   }
-  for (const [position, data] of commands.entries()) {
+  let position = 0;
+  for (const data of commands) {
     const bytes = data.length + ENTRY_OVERHEAD_BYTES;
     if (core.uncommittedBytes > 0 && core.uncommittedBytes + bytes > core.config.maxUncommittedBytes) {
       // In order: what comes behind a refused proposal is refused too.
@@ -43,6 +44,7 @@ export function onPropose(core: CoreState, commands: readonly Uint8Array[]): voi
     }
     core.uncommittedBytes += bytes;
     core.appendEntry({ index: nextIndex(core.log.lastIndex), term: core.term, type: EntryType.command, data });
+    position += 1;
   }
 }
 
@@ -166,8 +168,9 @@ export function progressOf(core: CoreState, peer: ServerId): Progress {
  * replaced by a leader that never saw it (figure 8 of the paper).
  */
 function advanceLeaderCommit(core: CoreState): void {
-  const matches = core.peers.map((peer) => progressOf(core, peer).match as number);
-  const index = logIndex(quorumValue([...matches, core.stableIndex]));
+  const durable = [core.stableIndex];
+  for (const peer of core.peers) durable.push(progressOf(core, peer).match);
+  const index = logIndex(quorumValue(durable));
   if (index <= core.commit || core.log.termAt(index) !== core.term) return;
   core.uncommittedBytes -= committedBytes(core, index);
   core.advanceCommit(index);

@@ -37,7 +37,7 @@ export interface ApplicationWorld {
 const REGISTERS = 2;
 /** Of the counter in the bucket of each lock. */
 const KEY = 'n';
-const MAX_PAUSE_MS = 450;
+const MAX_PAUSE_MS = 600;
 /** Short tasks within a critical section, between which belief is asked for. */
 const MAX_STEPS = 3;
 const MAX_STEP_MS = 120;

@@ -74,7 +74,7 @@ function drawClients(random: Random): ClientPlan[] {
 }
 
 function drawTuning(random: Random, quarrel: boolean): Tuning {
-  const electionTimeoutMs = quarrel ? between(random, 200, 400) : between(random, 600, 2_000);
+  const electionTimeoutMs = quarrel ? between(random, 200, 400) : between(random, 800, 2_500);
   return {
     electionTimeoutMs,
     heartbeatMs: Math.max(20, Math.floor(electionTimeoutMs / between(random, 4, 6))),

@@ -393,7 +393,7 @@ export class Replica implements ReplicaHandle {
     this.#machine.statusChanged(after);
   }
 
-  /** One timer, only ever moved to an earlier time; one that comes too early finds nothing to do and arms the next. */
+  /** One timer, only ever moved to an earlier time; one that comes too early arms the next. */
   #armTimer(): void {
     const deadline = this.#core.deadline;
     if (this.#timerAt <= deadline) return;
@@ -401,7 +401,9 @@ export class Replica implements ReplicaHandle {
     this.#timerAt = deadline;
     this.#timer = this.#clock.setTimer(Math.max(0, deadline - this.#clock.monotonicMs()), () => {
       this.#timerAt = Infinity;
-      this.#schedule();
+      // Set for a deadline that has moved on since: there is nothing to do before the present one.
+      if (this.#clock.monotonicMs() < this.#core.deadline) this.#armTimer();
+      else this.#schedule();
     });
   }
 

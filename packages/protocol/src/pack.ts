@@ -180,7 +180,17 @@ export class TupleReader {
 function shortAscii(bytes: Uint8Array, start: number, end: number): string | undefined {
   if (end - start > MAX_SHORT_BYTES) return undefined;
   let text = '';
-  for (let position = start; position < end; position += 1) {
+  let position = start;
+  // Four at a time: every intermediate text is a copy of what came before.
+  for (; position + 4 <= end; position += 4) {
+    const first = bytes[position] ?? 0x80;
+    const second = bytes[position + 1] ?? 0x80;
+    const third = bytes[position + 2] ?? 0x80;
+    const fourth = bytes[position + 3] ?? 0x80;
+    if ((first | second | third | fourth) >= 0x80) return undefined;
+    text += String.fromCharCode(first, second, third, fourth);
+  }
+  for (; position < end; position += 1) {
     const byte = bytes[position];
     if (byte === undefined || byte >= 0x80) return undefined;
     text += String.fromCharCode(byte);

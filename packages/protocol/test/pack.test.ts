@@ -225,6 +225,17 @@ describe('a text', () => {
     }
   });
 
+  it('comes back whole at every short length, ASCII but for one character at any place, or throughout', () => {
+    for (let length = 0; length <= 30; length += 1) {
+      const ascii = String.fromCharCode(...Array.from({ length }, (_, n) => 0x7f - n));
+      expect(fieldOf(pack(ascii)).string('field', 100)).toBe(ascii);
+      for (let place = 0; place < length; place += 1) {
+        const other = `${ascii.slice(0, place)}\u0080${ascii.slice(place + 1)}`;
+        expect(fieldOf(pack(other)).string('field', 100)).toBe(other);
+      }
+    }
+  });
+
   it('is bounded in UTF-16 units', () => {
     for (const unit of ['x', 'ü', '中']) {
       expect(unpackTuple(pack([unit.repeat(10)]), 'test').string('text', 10)).toHaveLength(10);

@@ -18,10 +18,13 @@ import { MalformedError } from '@holdfast/protocol';
 export const ENTRY_FORMAT_VERSION = 1;
 export const ENTRY_HEADER_BYTES = 48;
 const STAMP_OFFSET = 32;
+const IDENTITIES_OFFSET = 40;
 
-/** Where a header is put together, and a stamp: a view for each entry would cost more than the copy. */
+/** Where headers are put together and taken apart, and stamps: a view for each entry would cost more than the copy. */
 const header = new Uint8Array(ENTRY_HEADER_BYTES);
 const headerView = new DataView(header.buffer);
+const decoded = new Uint8Array(ENTRY_HEADER_BYTES);
+const decodedView = new DataView(decoded.buffer);
 const stamp = new Uint8Array(8);
 const stampView = new DataView(stamp.buffer);
 
@@ -61,23 +64,24 @@ export function stampEntry(entry: Uint8Array, wallMs: number): void {
 /** @throws MalformedError for bytes that no version of this program has written. */
 export function decodeEntryHeader(entry: Uint8Array): StampedHeader {
   checkWhole(entry);
-  const view = new DataView(entry.buffer, entry.byteOffset, entry.byteLength);
+  // Behind the check, every byte is there.
+  for (let offset = 0; offset < ENTRY_HEADER_BYTES; offset += 1) decoded[offset] = entry[offset] ?? 0;
   return {
-    version: view.getUint8(0),
-    command: view.getUint8(1),
-    group: view.getUint16(2, true),
-    generation: view.getUint32(4, true),
-    session: view.getFloat64(8, true),
-    number: view.getFloat64(16, true),
-    ackedUpTo: view.getFloat64(24, true),
-    stamp: view.getFloat64(STAMP_OFFSET, true),
+    version: decodedView.getUint8(0),
+    command: decodedView.getUint8(1),
+    group: decodedView.getUint16(2, true),
+    generation: decodedView.getUint32(4, true),
+    session: decodedView.getFloat64(8, true),
+    number: decodedView.getFloat64(16, true),
+    ackedUpTo: decodedView.getFloat64(24, true),
+    stamp: decodedView.getFloat64(STAMP_OFFSET, true),
   };
 }
 
 /** A view of the payload. @throws MalformedError */
 export function entryPayload(entry: Uint8Array): Uint8Array {
   checkWhole(entry);
-  const identities = new DataView(entry.buffer, entry.byteOffset, entry.byteLength).getUint32(40, true);
+  const identities = lengthAt(entry, IDENTITIES_OFFSET);
   const start = ENTRY_HEADER_BYTES + identities;
   if (start > entry.length) throw new MalformedError('an entry ends within its identities');
   return entry.subarray(start);
@@ -97,6 +101,12 @@ export function entryProblem(entry: Uint8Array): string | undefined {
   } catch (error) {
     return `is malformed (${(error as Error).message})`;
   }
+}
+
+/** A u32, little-endian; the last byte by multiplication, since a shift would make it the sign. */
+function lengthAt(entry: Uint8Array, offset: number): number {
+  const low = (entry[offset] ?? 0) | ((entry[offset + 1] ?? 0) << 8) | ((entry[offset + 2] ?? 0) << 16);
+  return low + (entry[offset + 3] ?? 0) * 0x1_00_00_00;
 }
 
 function checkWhole(entry: Uint8Array): void {

@@ -68,7 +68,6 @@ export class SegmentPreparer {
     return this.#disk.open(path, 'existing');
   }
 
-  /** Keeps what is prepared for the next start. */
   async close(): Promise<void> {
     this.#closed = true;
     // It was reported, and nothing depends on it any more.
@@ -109,22 +108,13 @@ export class SegmentPreparer {
     }
   }
 
-  /** What an earlier run has completed is used; what it has begun is made again. */
+  /**
+   * What an earlier run has left is made again, though it may look complete: after a failed sync the kernel shows zeros that are not on
+   * disk and that no later sync writes, and a segment made of them would lose its length with the power.
+   */
   async #openFile(): Promise<DiskFile> {
     const path = join(this.#directory, PREPARED_SEGMENT_NAME);
-    try {
-      const file = await this.#disk.open(path, 'existing');
-      if ((await file.size()) === this.#segmentBytes) {
-        // A killed process may have left zeros that are not yet on disk.
-        await file.sync();
-        this.#filledBytes = this.#segmentBytes;
-        return file;
-      }
-      await file.close();
-      await this.#disk.remove(path);
-    } catch (error) {
-      if (!(error instanceof DiskError && error.code === 'NOT_FOUND')) throw error;
-    }
+    await removeIfThere(this.#disk, path);
     return this.#disk.open(path, 'create');
   }
 

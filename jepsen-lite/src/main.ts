@@ -1,16 +1,21 @@
 /** The command `jepsen`: parses its arguments and hands over to the command's own module. */
 
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 
 import { mutantsCommand } from './mutants/command.ts';
 import { replayCommand, simCommand } from './sim/command.ts';
 
-export function createProgram(): Command {
-  return new Command('jepsen')
-    .description('runs Holdfast under faults and judges what it did')
-    .addCommand(simCommand())
-    .addCommand(replayCommand())
-    .addCommand(mutantsCommand());
+const USAGE_EXIT_CODE = 2;
+
+const program = new Command('jepsen').description('runs Holdfast under faults and judges what it did').exitOverride();
+for (const command of [simCommand(), replayCommand(), mutantsCommand()]) {
+  program.addCommand(command.copyInheritedSettings(program));
 }
 
-await createProgram().parseAsync();
+try {
+  await program.parseAsync();
+} catch (error) {
+  // Commander has said what is wrong; help and version end with 0.
+  if (!(error instanceof CommanderError)) throw error;
+  process.exitCode = error.exitCode === 0 ? 0 : USAGE_EXIT_CODE;
+}

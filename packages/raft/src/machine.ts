@@ -28,9 +28,32 @@ export interface PeerInfo {
   readonly connected: boolean;
 }
 
+/** A machine's state at one index, handed out piece by piece while later entries are applied. */
+export interface MachineSnapshot {
+  /** At most `maxBytes` more, at least one byte; undefined when everything was handed out. The bytes are the caller's. */
+  next(maxBytes: number): Uint8Array | undefined;
+  /** Nothing more of it is needed. Not called once `next` has said undefined. */
+  cancel(): void;
+}
+
+/** What `next` handed out, in order, but cut anywhere: pieces need not be the same. The bytes are the reader's. */
+export type SnapshotBytes = AsyncIterable<Uint8Array>;
+
 export interface ReplicaMachine {
-  /** Committed entries in index order, each exactly once in the life of this replica object. */
+  /** Committed entries in index order, each exactly once in the life of this replica object, but for those that a restored snapshot holds. */
   apply(entry: Entry): void;
+  /**
+   * The state at the last entry that was applied (or restored), which stays what it hands out whatever is applied later. One at a
+   * time. A machine without it keeps its whole log.
+   */
+  beginSnapshot?(): MachineSnapshot;
+  /**
+   * Replaces the whole state by that of a snapshot whose last applied entry is `index`; the next entry that is applied follows it.
+   * At a start, before anything is applied, and on a follower that has fallen behind its leader's log. Nothing is applied until it
+   * resolves, but turns go on, so the old state stays visible until the new one is whole. A rejection ends the replica. A snapshot
+   * that is being taken is cancelled first.
+   */
+  restore?(index: LogIndex, bytes: SnapshotBytes): Promise<void>;
   /**
    * Called at the end of each turn in which anything happened, after the applies: send what was gathered. May call propose,
    * readIndex and sendToPeer; those make a further turn.

@@ -1,6 +1,8 @@
 /** The pure core of consensus. */
 
 export * from './config.ts';
+export * from './configuration.ts';
+export * from './configuration-codec.ts';
 export type { Boot } from './core-state.ts';
 export * from './event.ts';
 export * from './invariant.ts';

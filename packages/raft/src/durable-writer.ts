@@ -3,7 +3,15 @@
  * final: nothing is known of what the disk holds after it.
  */
 
-import { minIndex, type Effect, type Entry, type HardState, type LogIndex, type WriteSeq } from './core/index.ts';
+import {
+  minIndex,
+  type Effect,
+  type Entry,
+  type HardState,
+  type LogIndex,
+  type LogPosition,
+  type WriteSeq,
+} from './core/index.ts';
 import type { LogStore, WriteBatch } from './log-store/log-store.ts';
 
 type Persist = Extract<Effect, { type: 'persist' }>;
@@ -11,6 +19,7 @@ type Persist = Extract<Effect, { type: 'persist' }>;
 interface Gathered {
   seq: WriteSeq;
   hardState: HardState | undefined;
+  snapshot: LogPosition | undefined;
   truncateFrom: LogIndex | undefined;
   entries: Entry[];
 }
@@ -51,9 +60,10 @@ export class DurableWriter {
     const gathered = this.#next;
     if (gathered === undefined) return;
     this.#next = undefined;
-    const { seq, hardState, truncateFrom, entries } = gathered;
+    const { seq, hardState, snapshot, truncateFrom, entries } = gathered;
     const batch: WriteBatch = {
       ...(hardState === undefined ? {} : { hardState }),
+      ...(snapshot === undefined ? {} : { snapshot }),
       ...(truncateFrom === undefined ? {} : { truncateFrom }),
       entries,
     };
@@ -74,13 +84,18 @@ export class DurableWriter {
 }
 
 /** Both in order as one: what the second removes of the first is never written. */
-function merge(gathered: Gathered, { seq, hardState, truncateFrom, entries }: Persist): void {
+function merge(gathered: Gathered, { seq, hardState, snapshot, truncateFrom, entries }: Persist): void {
   gathered.seq = seq;
   gathered.hardState = hardState ?? gathered.hardState;
+  if (snapshot !== undefined) {
+    gathered.snapshot = snapshot;
+    gathered.truncateFrom = undefined;
+    gathered.entries = [];
+  }
   if (truncateFrom !== undefined) {
     while ((gathered.entries.at(-1)?.index ?? 0) >= truncateFrom) gathered.entries.pop();
     // What is left of the gathered entries lies before the cut, so the disk has nothing that the cut would remove.
-    if (gathered.entries.length === 0)
+    if (gathered.entries.length === 0 && gathered.snapshot === undefined)
       gathered.truncateFrom = minIndex(gathered.truncateFrom ?? truncateFrom, truncateFrom);
   }
   // One by one: a spread would put a large batch on the stack.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NO_SERVER, logIndex, serverId, term, type Effect, type WriteSeq } from '../src/core/index.ts';
+import { LOG_START, NO_SERVER, logIndex, serverId, term, type Effect, type WriteSeq } from '../src/core/index.ts';
 import { DurableWriter } from '../src/durable-writer.ts';
 import type { LogStore, WriteBatch } from '../src/log-store/log-store.ts';
 import { entry } from './core/support/scripted-core.ts';
@@ -26,7 +26,13 @@ function write(state: State, { hardState, truncateFrom, entries }: WriteBatch | 
 
 /** A store whose writes end when told to. */
 class ManualStore implements LogStore {
-  readonly durable = { hardState: { term: term(0), votedFor: NO_SERVER }, lastIndex: logIndex(0), terms: [] };
+  readonly durable = {
+    hardState: { term: term(0), votedFor: NO_SERVER },
+    base: LOG_START,
+    lastIndex: logIndex(0),
+    terms: [],
+    snapshot: undefined,
+  };
   readonly state = fresh();
   writes = 0;
   end: ((error?: Error) => void) | undefined;
@@ -51,6 +57,17 @@ class ManualStore implements LogStore {
     return [];
   }
 
+  readonly firstIndex = logIndex(1);
+  readonly snapshot = undefined;
+
+  createSnapshot(): Promise<never> {
+    throw new Error('a writer takes no snapshots');
+  }
+
+  async openSnapshot(): Promise<undefined> {}
+
+  async compact(): Promise<void> {}
+
   async close(): Promise<void> {}
 }
 
@@ -67,7 +84,14 @@ const streams = fc
       const entries = Array.from({ length: add }, (_, at) => entry(length + 1 + at, position + 1));
       length += add;
       const hardState = vote ? { term: term(position + 1), votedFor: serverId(1) } : undefined;
-      const effect: Persist = { type: 'persist', seq: (position + 1) as WriteSeq, hardState, truncateFrom, entries };
+      const effect: Persist = {
+        type: 'persist',
+        seq: (position + 1) as WriteSeq,
+        hardState,
+        snapshot: undefined,
+        truncateFrom,
+        entries,
+      };
       return { effect, endWrite };
     });
   });
@@ -140,6 +164,7 @@ function persist(seq: number): Persist {
     type: 'persist',
     seq: seq as WriteSeq,
     hardState: undefined,
+    snapshot: undefined,
     truncateFrom: undefined,
     entries: [entry(seq, 1)],
   };

@@ -22,14 +22,30 @@ export function onAppend(core: CoreState, from: ServerId, message: Of<'append'>)
     refuse(core, from, logIndex(0), logIndex(0), 0 as Term);
     return;
   }
+  const { base } = core.log;
+  if (message.prevIndex < base.index) {
+    // What a snapshot holds is committed, so the leader has it too.
+    const known = base.index - message.prevIndex;
+    acceptEntries(core, from, message, { prevIndex: base.index, entries: message.entries.slice(known) });
+    return;
+  }
   if (core.log.termAt(message.prevIndex) !== message.prevTerm) {
     const hint = core.log.lastIndexWithTermAtMost(minIndex(message.prevIndex, core.log.lastIndex), message.prevTerm);
     refuse(core, from, message.prevIndex, hint, core.log.termAt(hint) ?? (0 as Term));
     return;
   }
-  appendEntries(core, message.entries);
+  acceptEntries(core, from, message, message);
+}
+
+function acceptEntries(
+  core: CoreState,
+  from: ServerId,
+  message: Of<'append'>,
+  { prevIndex, entries }: Pick<Of<'append'>, 'prevIndex' | 'entries'>,
+): void {
+  appendEntries(core, entries);
   // Only what this message showed to agree is acknowledged and committed: the log may go on with entries of a deposed leader.
-  const verified = logIndex(message.prevIndex + message.entries.length);
+  const verified = logIndex(prevIndex + entries.length);
   core.advanceCommit(minIndex(message.commit, verified));
   const earlier = core.pendingAck?.term === core.term ? core.pendingAck.index : verified;
   core.pendingAck = { to: from, term: core.term, index: maxIndex(earlier, verified) };

@@ -11,6 +11,7 @@ import { createPrng } from './prng.ts';
 import { Progress } from './progress.ts';
 import { quorumSize } from './quorum.ts';
 import {
+  LOG_START,
   NO_SERVER,
   logIndex,
   maxIndex,
@@ -19,8 +20,10 @@ import {
   type Entry,
   type HardState,
   type LogIndex,
+  type LogPosition,
   type Message,
   type ServerId,
+  type SnapshotPosition,
   type Term,
   type TermMark,
   type WriteSeq,
@@ -31,6 +34,7 @@ export type CoreRole = 'follower' | 'pre-candidate' | 'candidate' | 'leader';
 interface PendingWrite {
   readonly seq: WriteSeq;
   hardState: HardState | undefined;
+  snapshot: LogPosition | undefined;
   truncateFrom: LogIndex | undefined;
   entries: Entry[];
 }
@@ -50,8 +54,12 @@ export interface ReadRound {
 
 export interface Boot {
   readonly hardState: HardState;
+  /** What comes before the first entry. */
+  readonly base: LogPosition;
   readonly lastIndex: LogIndex;
   readonly terms: readonly TermMark[];
+  /** Within the log; where the state begins, which is committed and applied. */
+  readonly snapshot: SnapshotPosition | undefined;
 }
 
 export class CoreState {
@@ -111,7 +119,12 @@ export class CoreState {
   constructor(config: RaftConfig, boot: Boot) {
     invariant(config.voters.includes(config.id), 'a-server-is-one-of-its-voters');
     this.config = config;
-    this.log = new RaftLog(boot.terms, boot.lastIndex, config.tailBytes);
+    this.log = new RaftLog(boot, config.tailBytes);
+    const begin = boot.snapshot ?? LOG_START;
+    invariant(this.log.termAt(begin.index) === begin.term, 'the-log-goes-on-from-its-snapshot');
+    this.commit = begin.index;
+    this.applied = begin.index;
+    this.#applyUpTo = begin.index;
     this.peers = config.voters.filter((id) => id !== config.id).toSorted((a, b) => a - b);
     this.progress = new Map(this.peers.map((peer) => [peer, new Progress(logIndex(boot.lastIndex + 1))]));
     this.random = createPrng(config.seed);
@@ -163,6 +176,23 @@ export class CoreState {
     if (index <= this.#writtenIndex) write.truncateFrom = minIndex(write.truncateFrom ?? index, index);
   }
 
+  /** The log differs from a committed snapshot, or ends before it: the whole of it is replaced. */
+  beginLogAt(position: LogPosition): void {
+    invariant(
+      position.index > this.commit,
+      'only-a-state-ahead-is-installed',
+      () => `${position.index}, ${this.commit}`,
+    );
+    this.log.beginAt(position);
+    this.stableIndex = position.index;
+    for (const write of this.#outstanding) write.lastIndex = minIndex(write.lastIndex, position.index);
+    const write = this.#write();
+    write.snapshot = position;
+    write.truncateFrom = undefined;
+    write.entries = [];
+    this.#writtenIndex = position.index;
+  }
+
   /** Sent once `after` and the present term and vote are durable. */
   send(to: ServerId, message: Message, after = 0 as WriteSeq): void {
     const needed = after > this.#hardStateSeq ? after : this.#hardStateSeq;
@@ -211,8 +241,8 @@ export class CoreState {
     this.#pendingWrite = undefined;
     const effects: Effect[] = [];
     if (write !== undefined) {
-      const { seq, hardState, truncateFrom, entries } = write;
-      effects.push({ type: 'persist', seq, hardState, truncateFrom, entries });
+      const { seq, hardState, snapshot, truncateFrom, entries } = write;
+      effects.push({ type: 'persist', seq, hardState, snapshot, truncateFrom, entries });
       this.#outstanding.push({ seq, lastIndex: this.log.lastIndex });
       this.#writtenIndex = this.log.lastIndex;
     }
@@ -236,7 +266,8 @@ export class CoreState {
   #write(): PendingWrite {
     if (this.#pendingWrite === undefined) {
       this.#lastSeq = (this.#lastSeq + 1) as WriteSeq;
-      this.#pendingWrite = { seq: this.#lastSeq, hardState: undefined, truncateFrom: undefined, entries: [] };
+      const nothing = { hardState: undefined, snapshot: undefined, truncateFrom: undefined };
+      this.#pendingWrite = { seq: this.#lastSeq, ...nothing, entries: [] };
     }
     return this.#pendingWrite;
   }

@@ -1,6 +1,16 @@
 /** What goes into the core and what comes out. The driver (replica.ts) turns the world into events and effects into the world. */
 
-import type { Entry, HardState, LogIndex, Message, ServerId, Term, WriteSeq } from './types.ts';
+import type {
+  Entry,
+  HardState,
+  LogIndex,
+  LogPosition,
+  Message,
+  ServerId,
+  SnapshotPosition,
+  Term,
+  WriteSeq,
+} from './types.ts';
 
 export type RaftEvent =
   | { readonly type: 'message'; readonly from: ServerId; readonly message: Message }
@@ -22,6 +32,20 @@ export type RaftEvent =
   | { readonly type: 'entries-read'; readonly peer: ServerId; readonly term: Term; readonly entries: readonly Entry[] }
   /** Hand leadership to the best follower; ends in exactly one transfer-ended, which one asked for meanwhile shares. */
   | { readonly type: 'transfer' }
+  /**
+   * A snapshot of this position, which was applied, is durable: entries up to `compactTo` (at or before it) may be forgotten. What is
+   * not durable yet, or being read, stays.
+   */
+  | { readonly type: 'snapshot-taken'; readonly position: LogPosition; readonly compactTo: LogIndex }
+  /** A leader's snapshot of this position has been received and is durable. */
+  | {
+      readonly type: 'snapshot-received';
+      readonly from: ServerId;
+      readonly term: Term;
+      readonly position: SnapshotPosition;
+    }
+  /** The answer to send-snapshot: the peer has everything up to `index`. */
+  | { readonly type: 'snapshot-sent'; readonly peer: ServerId; readonly term: Term; readonly index: LogIndex }
   | { readonly type: 'eager-commit'; readonly eager: boolean };
 
 /** Why a proposal or a read was refused. Nothing of it is in the log. */
@@ -33,11 +57,25 @@ export type Effect =
       readonly type: 'persist';
       readonly seq: WriteSeq;
       readonly hardState: HardState | undefined;
+      /** The whole log is replaced by this snapshot, which is durable, before anything else of this write. */
+      readonly snapshot: LogPosition | undefined;
       readonly truncateFrom: LogIndex | undefined;
       readonly entries: readonly Entry[];
     }
   /** Not before write `after` is durable, when given. */
   | { readonly type: 'send'; readonly to: ServerId; readonly message: Message; readonly after: WriteSeq | undefined }
+  /**
+   * The state is to be replaced by the received snapshot of this position. Nothing is applied until then, and then what follows it.
+   * Comes before any `apply` that it is the base of.
+   */
+  | { readonly type: 'restore'; readonly position: LogPosition }
+  /** Entries up to here are not needed any more. */
+  | { readonly type: 'compact'; readonly upTo: LogIndex }
+  /**
+   * A peer needs entries that were compacted away: send it the newest snapshot, and say snapshot-sent. Goes on, over broken
+   * connections too, for as long as `needsSnapshot` says so.
+   */
+  | { readonly type: 'send-snapshot'; readonly peer: ServerId; readonly term: Term }
   /** Everything up to here is committed: apply it in order. Growing. */
   | { readonly type: 'apply'; readonly upTo: LogIndex }
   | { readonly type: 'read-ready'; readonly tickets: readonly number[]; readonly index: LogIndex }

@@ -11,15 +11,16 @@ import {
   previousIndex,
   type Entry,
   type LogIndex,
+  type LogPosition,
   type Term,
   type TermMark,
 } from './types.ts';
 
-const NO_TERM = 0 as Term;
-
 export class RaftLog {
   readonly #tailBytesMax: number;
-  readonly #marks: TermMark[];
+  #marks: TermMark[];
+  /** What comes before the first entry. Nothing is known of what comes before it. */
+  #base: LogPosition;
   /** Entries from #tailFirst to lastIndex; the first #dropped places are empty and cut off now and then. */
   #tail: (Entry | undefined)[] = [];
   #dropped = 0;
@@ -27,11 +28,23 @@ export class RaftLog {
   #tailBytes = 0;
   #lastIndex: LogIndex;
 
-  constructor(terms: readonly TermMark[], lastIndex: LogIndex, tailBytesMax: number) {
+  constructor(
+    {
+      base,
+      terms,
+      lastIndex,
+    }: { readonly base: LogPosition; readonly terms: readonly TermMark[]; readonly lastIndex: LogIndex },
+    tailBytesMax: number,
+  ) {
+    this.#base = base;
     this.#marks = [...terms];
     this.#lastIndex = lastIndex;
     this.#tailFirst = nextIndex(lastIndex);
     this.#tailBytesMax = tailBytesMax;
+  }
+
+  get base(): LogPosition {
+    return this.#base;
   }
 
   get lastIndex(): LogIndex {
@@ -39,7 +52,7 @@ export class RaftLog {
   }
 
   get lastTerm(): Term {
-    return this.#marks.at(-1)?.term ?? NO_TERM;
+    return this.#marks.at(-1)?.term ?? this.#base.term;
   }
 
   /** The first index whose entry is in memory. */
@@ -51,20 +64,21 @@ export class RaftLog {
     return this.#tailBytes;
   }
 
-  /** 0 for index 0; undefined beyond the end. */
+  /** Undefined before the base and beyond the end. */
   termAt(index: LogIndex): Term | undefined {
-    if (index > this.#lastIndex) return undefined;
+    if (index < this.#base.index || index > this.#lastIndex) return undefined;
     for (let position = this.#marks.length - 1; position >= 0; position -= 1) {
       const mark = this.#marks[position];
       if (mark !== undefined && mark.firstIndex <= index) return mark.term;
     }
-    return NO_TERM;
+    return this.#base.term;
   }
 
   append(entry: Entry): void {
     invariant(entry.index === this.#lastIndex + 1, 'log-has-no-gap', () => `${entry.index} after ${this.#lastIndex}`);
     invariant(entry.term >= this.lastTerm, 'terms-never-fall-in-the-log', () => `${entry.term} after ${this.lastTerm}`);
-    if (entry.term !== this.lastTerm) this.#marks.push({ term: entry.term, firstIndex: entry.index });
+    if (this.#marks.length === 0 || entry.term !== this.lastTerm)
+      this.#marks.push({ term: entry.term, firstIndex: entry.index });
     this.#tail.push(entry);
     this.#tailBytes += entryBytes(entry);
     this.#lastIndex = entry.index;
@@ -78,6 +92,29 @@ export class RaftLog {
     }
     if (this.#tailFirst > this.#lastIndex + 1) this.#clearTail();
     while ((this.#marks.at(-1)?.firstIndex ?? 0) > this.#lastIndex) this.#marks.pop();
+  }
+
+  /** Forgets the entries up to `index`. */
+  compactTo(index: LogIndex): void {
+    if (index <= this.#base.index) return;
+    const baseTerm = this.termAt(index);
+    invariant(baseTerm !== undefined, 'compaction-is-within-the-log', () => `${index} of ${this.#lastIndex}`);
+    const at = this.#marks.findLastIndex((mark) => mark.firstIndex <= index + 1);
+    const mark = this.#marks[at];
+    this.#marks = this.#marks.slice(at + 1);
+    if (mark !== undefined && index < this.#lastIndex) {
+      this.#marks.unshift({ term: mark.term, firstIndex: nextIndex(index) });
+    }
+    this.#base = { index, term: baseTerm };
+    while (this.#tailFirst <= index) this.#dropOldest();
+  }
+
+  /** Empty, and going on behind `base`. */
+  beginAt(base: LogPosition): void {
+    this.#base = base;
+    this.#marks = [];
+    this.#lastIndex = base.index;
+    this.#clearTail();
   }
 
   /** Consecutive entries from `from` to at most `to`, as many as fit, at least one; undefined when `from` is no longer in memory. */
@@ -99,13 +136,7 @@ export class RaftLog {
 
   /** Drops entries up to `index` (applied and durable) from memory, oldest first, while the tail is over its limit. */
   shrinkTail(index: LogIndex): void {
-    while (this.#tailBytes > this.#tailBytesMax && this.#tailFirst <= index) {
-      const oldest = this.#tail[this.#dropped];
-      if (oldest !== undefined) this.#tailBytes -= entryBytes(oldest);
-      this.#tail[this.#dropped] = undefined;
-      this.#dropped += 1;
-      this.#tailFirst = nextIndex(this.#tailFirst);
-    }
+    while (this.#tailBytes > this.#tailBytesMax && this.#tailFirst <= index) this.#dropOldest();
     if (this.#dropped > 1_024 && this.#dropped * 2 > this.#tail.length) {
       this.#tail = this.#tail.slice(this.#dropped);
       this.#dropped = 0;
@@ -119,7 +150,7 @@ export class RaftLog {
 
   /**
    * The largest index at or below `index` whose term is at most `limit`: where two logs may still agree. Both sides use it, so that
-   * a rejected append skips a whole term at a time instead of one entry.
+   * a rejected append skips a whole term at a time instead of one entry. Before the base nothing is known, and `index` stays.
    */
   lastIndexWithTermAtMost(index: LogIndex, limit: Term): LogIndex {
     let candidate = index;
@@ -129,7 +160,16 @@ export class RaftLog {
       if (mark.term <= limit) return candidate;
       candidate = previousIndex(mark.firstIndex);
     }
+    if (candidate === this.#base.index && this.#base.term > limit) candidate = previousIndex(candidate);
     return candidate < 0 ? logIndex(0) : candidate;
+  }
+
+  #dropOldest(): void {
+    const oldest = this.#tail[this.#dropped];
+    if (oldest !== undefined) this.#tailBytes -= entryBytes(oldest);
+    this.#tail[this.#dropped] = undefined;
+    this.#dropped += 1;
+    this.#tailFirst = nextIndex(this.#tailFirst);
   }
 
   #clearTail(): void {

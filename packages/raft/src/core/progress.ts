@@ -1,6 +1,7 @@
 /**
  * What a leader knows of one peer's log. In `probe` it does not know where the logs agree and sends one append at a time; in
- * `replicate` it sends without waiting, up to a bounded window.
+ * `replicate` it sends without waiting, up to a bounded window; in `snapshot` the peer needs entries that are gone, and it sends nothing
+ * until a snapshot has brought it further.
  */
 
 import { invariant } from './invariant.ts';
@@ -15,7 +16,7 @@ export class Progress {
   /** Durable at the peer, as acknowledged. */
   match: LogIndex = 0 as LogIndex;
   next: LogIndex;
-  mode: 'probe' | 'replicate' = 'probe';
+  mode: 'probe' | 'replicate' | 'snapshot' = 'probe';
   /** probe: an append is under way. */
   probing = false;
   /** Its next entries are being read from disk. */
@@ -79,6 +80,12 @@ export class Progress {
     if (this.#inflight.length < before) this.unansweredLooks = 0;
     invariant(this.match < this.next, 'match-is-below-next');
     return moved;
+  }
+
+  /** What it needs next is gone from the log. */
+  awaitSnapshot(): void {
+    this.probeFrom(this.next);
+    this.mode = 'snapshot';
   }
 
   /** Whatever was under way is lost or was refused: find out again where the logs agree, from `next`. */

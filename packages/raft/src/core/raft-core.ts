@@ -31,6 +31,7 @@ import {
   tickRetries,
 } from './replication.ts';
 import { becomeFollower } from './role.ts';
+import { isBehindLog, onSnapshotReceived, onSnapshotSent, onSnapshotTaken } from './snapshots.ts';
 import { continueTransfer, onTransfer, tickTransfer } from './transfer.ts';
 import { NO_SERVER, minIndex, type Entry, type LogIndex, type Message, type ServerId, type Term } from './types.ts';
 
@@ -79,6 +80,22 @@ export class RaftCore {
   /** Entries from here on are in memory; older ones are durable, and those on disk from here on may still be about to be replaced. */
   get memoryFrom(): LogIndex {
     return this.#core.log.tailFirst;
+  }
+
+  /** Everything up to here is durable here. */
+  get stableIndex(): LogIndex {
+    return this.#core.stableIndex;
+  }
+
+  /** Undefined beyond the log, and where it was compacted. */
+  termAt(index: LogIndex): Term | undefined {
+    return this.#core.log.termAt(index);
+  }
+
+  /** Whether, as leader, it has no other way to bring the peer on. */
+  needsSnapshot(peer: ServerId): boolean {
+    const progress = this.#core.progress.get(peer);
+    return this.#core.role === 'leader' && progress !== undefined && isBehindLog(this.#core, progress);
   }
 
   /** Committed entries in order from `from`; undefined when they are no longer in memory. */
@@ -157,6 +174,15 @@ export class RaftCore {
         return;
       case 'entries-read':
         onEntriesRead(core, event.peer, event.term, event.entries);
+        return;
+      case 'snapshot-taken':
+        onSnapshotTaken(core, event.position, event.compactTo);
+        return;
+      case 'snapshot-received':
+        onSnapshotReceived(core, event);
+        return;
+      case 'snapshot-sent':
+        onSnapshotSent(core, event);
         return;
       case 'transfer':
         onTransfer(core);

@@ -5,6 +5,7 @@ import { invariant } from './invariant.ts';
 import type { Progress } from './progress.ts';
 import { quorumValue } from './quorum.ts';
 import { becomeFollower } from './role.ts';
+import { awaitsSnapshot, isBehindLog } from './snapshots.ts';
 import {
   ENTRY_OVERHEAD_BYTES,
   EntryType,
@@ -53,7 +54,7 @@ export function replicate(core: CoreState): void {
   const cut = sharedCut(core);
   for (const peer of core.peers) {
     const progress = progressOf(core, peer);
-    if (progress.connected) sendAppends(core, peer, progress, cut);
+    if (progress.connected && !awaitsSnapshot(core, peer, progress)) sendAppends(core, peer, progress, cut);
   }
 }
 
@@ -106,6 +107,7 @@ export function onEntriesRead(core: CoreState, peer: ServerId, term: Term, entri
   const progress = progressOf(core, peer);
   progress.reading = false;
   if (!progress.connected || entries[0]?.index !== progress.next || !hasRoom(core, progress)) return;
+  if (isBehindLog(core, progress)) return;
   sendAppend(core, peer, progress, entries);
 }
 
@@ -126,7 +128,7 @@ export function tickRetries(core: CoreState, elapsedMs: number): void {
  * everything at once, or refuse, which shows the gap. A slow disk costs it one empty append an interval.
  */
 export function retryUnanswered(core: CoreState, peer: ServerId, progress: Progress): void {
-  if (progress.unansweredLooks < UNANSWERED_LOOKS || !progress.connected) return;
+  if (progress.unansweredLooks < UNANSWERED_LOOKS || !progress.connected || isBehindLog(core, progress)) return;
   progress.unansweredLooks = 0;
   if (progress.mode === 'probe') progress.probing = false;
   else sendAppendAt(core, peer, previousIndex(progress.next), []);
@@ -190,6 +192,7 @@ function totalBytes(entries: readonly Entry[]): number {
 }
 
 function hasRoom(core: CoreState, progress: Progress): boolean {
+  if (progress.mode === 'snapshot') return false;
   if (progress.mode === 'probe') return !progress.probing;
   return (
     progress.inflightMessages < core.config.maxInflightMessages && progress.inflightBytes < core.config.maxInflightBytes

@@ -93,6 +93,19 @@ export interface TermMark {
   readonly firstIndex: LogIndex;
 }
 
+/** A place in the log: what a snapshot holds is everything up to it. (0, 0) stands for before the log. */
+export interface LogPosition {
+  readonly index: LogIndex;
+  readonly term: Term;
+}
+
+/** Where the state of a snapshot ends, and the configuration as of there, encoded. */
+export interface SnapshotPosition extends LogPosition {
+  readonly configuration: Uint8Array;
+}
+
+export const LOG_START: LogPosition = { index: 0 as LogIndex, term: 0 as Term };
+
 export type Message =
   | { readonly type: 'pre-vote'; readonly term: Term; readonly lastIndex: LogIndex; readonly lastTerm: Term }
   /** `term` is the responder's own when refused, the asked one when granted. */

@@ -20,7 +20,10 @@ import { decodeEntries, ENTRY_HEADER_BYTES, entryBlockBytes, writeEntries } from
 import type { ServerIdentity } from './identity-mismatch-error.ts';
 import type { WriteBatch } from './log-store.ts';
 
+/** Of a segment that goes on from the one before it. */
 export const WAL_FORMAT_VERSION = 1;
+/** Of one that begins behind a snapshot: a program that knows only the first version must not take the log before it for its own. */
+export const WAL_RESTART_VERSION = 2;
 export const FRAME_ALIGNMENT = 8;
 export const FRAME_HEADER_BYTES = 8;
 export const COMMIT_FRAME_BYTES = 16;
@@ -61,6 +64,11 @@ export interface SegmentHeader extends LogIdentity {
   readonly previousTerm: Term;
   /** Where the records of the segment before end; 0 in the first. */
   readonly previousEnd: number;
+}
+
+/** Whether the log before this segment is void: it goes on behind a snapshot. */
+export function restartsLog({ version }: SegmentHeader): boolean {
+  return version === WAL_RESTART_VERSION;
 }
 
 export interface LoggedBatch extends WriteBatch {
@@ -217,9 +225,9 @@ export function decodeBatch(
 /** @throws MalformedError, UnsupportedSegmentError */
 export function decodeSegmentHeader(payload: Uint8Array): SegmentHeader {
   const version = readInteger(payload, 0, 'format version');
-  if (version !== WAL_FORMAT_VERSION) {
+  if (version !== WAL_FORMAT_VERSION && version !== WAL_RESTART_VERSION) {
     throw new UnsupportedSegmentError(
-      `format version ${version} is unknown to this program, which reads version ${WAL_FORMAT_VERSION}`,
+      `format version ${version} is unknown to this program, which reads versions ${WAL_FORMAT_VERSION} and ${WAL_RESTART_VERSION}`,
     );
   }
   const clusterId = readText(payload, SEGMENT_FIXED_BYTES, 'clusterId');

@@ -7,6 +7,7 @@ export * from './identity-mismatch-error.ts';
 export * from './inspect.ts';
 export * from './log-store.ts';
 export * from './memory-log-store.ts';
+export * from './snapshot.ts';
 export { createWriteAheadLog, DEFAULT_SEGMENT_BYTES, openWriteAheadLog } from './write-ahead-log.ts';
 export type { WriteAheadLogOptions, WriteAheadLogWorld } from './write-ahead-log.ts';
 export type { LogIdentity } from './frame.ts';

@@ -5,9 +5,15 @@ import type { HardState, LogIndex, Term } from '../core/index.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
 import type { LogIdentity } from './frame.ts';
 import { LogRecovery, type SegmentSummary, type ByteRange } from './recovery.ts';
+import { chooseSnapshot } from './snapshot-choice.ts';
+import type { SnapshotInfo } from './snapshot.ts';
 
 export interface LogSummary {
   readonly segments: readonly Readonly<SegmentSummary>[];
+  /** The one that a start would begin with. */
+  readonly snapshot: SnapshotInfo | undefined;
+  /** What comes before the first entry; 0 while the log is whole. */
+  readonly baseIndex: LogIndex;
   readonly hardState: HardState;
   /** 0 for an empty log. */
   readonly lastIndex: LogIndex;
@@ -33,8 +39,17 @@ export async function inspectWriteAheadLog(
   { disk }: { readonly disk: Disk },
 ): Promise<LogSummary> {
   const recovery = new LogRecovery(options.directory, options, disk);
-  const damage = await recovery.run().then(
-    () => (recovery.segments.length === 0 ? missingLog(options.directory) : undefined),
+  let snapshot: SnapshotInfo | undefined;
+  const look = async (): Promise<LogDamage | undefined> => {
+    await recovery.run();
+    if (recovery.segments.length === 0) return missingLog(options.directory);
+    const { chosen, damaged } = await chooseSnapshot(options.directory, recovery, options, disk);
+    snapshot = chosen?.info;
+    const [first] = damaged;
+    return first === undefined ? undefined : { file: first.file, offset: first.offset, reason: first.reason };
+  };
+  const damage = await look().then(
+    (found) => found,
     (error: unknown) => {
       if (error instanceof DiskError && error.code === 'NOT_FOUND') return missingLog(options.directory);
       if (!(error instanceof DamagedLogError)) throw error;
@@ -45,6 +60,8 @@ export async function inspectWriteAheadLog(
   const { image, segments, tornTail } = recovery;
   return {
     segments,
+    snapshot,
+    baseIndex: image.base.index,
     hardState: image.hardState,
     lastIndex: image.lastIndex,
     lastTerm: image.lastTerm,

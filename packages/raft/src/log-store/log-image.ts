@@ -3,24 +3,28 @@
  * which batch may follow which log; a start replays the batches into it.
  */
 
-import { logIndex, NO_SERVER, previousIndex, term } from '../core/index.ts';
-import type { Entry, HardState, LogIndex, Term, TermMark } from '../core/index.ts';
+import { LOG_START, nextIndex, NO_SERVER, previousIndex, term } from '../core/index.ts';
+import type { Entry, HardState, LogIndex, LogPosition, SnapshotPosition, Term, TermMark } from '../core/index.ts';
 import type { DurableState, WriteBatch } from './log-store.ts';
 
 const NO_TERM = term(0);
 const EMPTY_LOG: DurableState = {
   hardState: { term: NO_TERM, votedFor: NO_SERVER },
-  lastIndex: logIndex(0),
+  base: LOG_START,
+  lastIndex: LOG_START.index,
   terms: [],
+  snapshot: undefined,
 };
 
 export class LogImage {
   #hardState: HardState;
+  #base: LogPosition;
   #lastIndex: LogIndex;
-  readonly #terms: TermMark[];
+  #terms: TermMark[];
 
   constructor(from: DurableState = EMPTY_LOG) {
     this.#hardState = from.hardState;
+    this.#base = from.base;
     this.#lastIndex = from.lastIndex;
     this.#terms = [...from.terms];
   }
@@ -29,29 +33,40 @@ export class LogImage {
     return this.#hardState;
   }
 
+  /** What comes before the first entry. */
+  get base(): LogPosition {
+    return this.#base;
+  }
+
   get lastIndex(): LogIndex {
     return this.#lastIndex;
   }
 
   get lastTerm(): Term {
-    return this.#terms.at(-1)?.term ?? NO_TERM;
+    return this.#terms.at(-1)?.term ?? this.#base.term;
   }
 
   /** A copy, for a caller to keep. */
-  durableState(): DurableState {
-    return { hardState: this.#hardState, lastIndex: this.#lastIndex, terms: [...this.#terms] };
+  durableState(found: SnapshotPosition | undefined): DurableState {
+    const terms = [...this.#terms];
+    const snapshot =
+      found === undefined ? undefined : { index: found.index, term: found.term, configuration: found.configuration };
+    return { hardState: this.#hardState, base: this.#base, lastIndex: this.#lastIndex, terms, snapshot };
   }
 
   /** Why `batch` cannot follow this log; undefined when it can. */
-  contradiction({ hardState, truncateFrom, entries }: WriteBatch): string | undefined {
+  contradiction({ hardState, snapshot, truncateFrom, entries }: WriteBatch): string | undefined {
     if (hardState !== undefined && hardState.term < this.#hardState.term) {
       return `the hard state's term falls from ${this.#hardState.term} to ${hardState.term}`;
     }
-    if (truncateFrom !== undefined && truncateFrom < 1) return `the log is cut from index ${truncateFrom}`;
+    if (truncateFrom !== undefined && truncateFrom <= this.#base.index) {
+      return `the log is cut from index ${truncateFrom}, and begins behind ${this.#base.index}`;
+    }
+    if (snapshot !== undefined && truncateFrom !== undefined) return 'the log is replaced and cut at once';
     const kept =
       truncateFrom === undefined || truncateFrom > this.#lastIndex ? this.#lastIndex : previousIndex(truncateFrom);
-    let index = kept;
-    let entryTerm = this.#termAt(kept);
+    let index = snapshot?.index ?? kept;
+    let entryTerm = snapshot?.term ?? this.termAt(kept) ?? NO_TERM;
     for (const entry of entries) {
       if (entry.index !== index + 1) return `entry ${entry.index} follows entry ${index}`;
       if (entry.term < entryTerm) return `the term falls from ${entryTerm} to ${entry.term} at entry ${entry.index}`;
@@ -60,7 +75,7 @@ export class LogImage {
     }
     // Its term is durable before an entry is, or a server could vote again in a term in which it has acknowledged entries.
     const currentTerm = (hardState ?? this.#hardState).term;
-    if (entries.length > 0 && entryTerm > currentTerm) {
+    if ((entries.length > 0 || snapshot !== undefined) && entryTerm > currentTerm) {
       return `entry ${index} has term ${entryTerm}, beyond the hard state's term ${currentTerm}`;
     }
     return undefined;
@@ -68,6 +83,25 @@ export class LogImage {
 
   setHardState(hardState: HardState): void {
     this.#hardState = hardState;
+  }
+
+  /** The log is empty, and goes on behind `base`. */
+  beginAt(base: LogPosition): void {
+    this.#base = { index: base.index, term: base.term };
+    this.#lastIndex = base.index;
+    this.#terms = [];
+  }
+
+  /** Entries up to `base`, which is in the log, are no longer in it. */
+  compactTo(base: LogPosition): void {
+    if (base.index <= this.#base.index) return;
+    this.#base = { index: base.index, term: base.term };
+    const first = this.#terms.findLastIndex((mark) => mark.firstIndex <= base.index + 1);
+    const mark = this.#terms[first];
+    this.#terms = this.#terms.slice(first + 1);
+    if (mark !== undefined && base.index < this.#lastIndex) {
+      this.#terms.unshift({ term: mark.term, firstIndex: nextIndex(base.index) });
+    }
   }
 
   truncateFrom(index: LogIndex): void {
@@ -78,16 +112,19 @@ export class LogImage {
 
   append(entries: readonly Entry[]): void {
     for (const entry of entries) {
-      if (entry.term !== this.lastTerm) this.#terms.push({ term: entry.term, firstIndex: entry.index });
+      if (this.#terms.length === 0 || entry.term !== this.lastTerm)
+        this.#terms.push({ term: entry.term, firstIndex: entry.index });
       this.#lastIndex = entry.index;
     }
   }
 
-  #termAt(index: LogIndex): Term {
+  /** Undefined below the base and beyond the end. */
+  termAt(index: LogIndex): Term | undefined {
+    if (index < this.#base.index || index > this.#lastIndex) return undefined;
     for (let at = this.#terms.length - 1; at >= 0; at -= 1) {
       const mark = this.#terms[at];
       if (mark !== undefined && mark.firstIndex <= index) return mark.term;
     }
-    return NO_TERM;
+    return this.#base.term;
   }
 }

@@ -53,6 +53,17 @@ export class LogSpans {
     this.#closed = true;
   }
 
+  /** Those segments are gone. */
+  dropSegmentsBefore(segment: number): void {
+    const first = this.#spans.findIndex((span) => span.segment >= segment);
+    this.#spans.splice(0, first < 0 ? this.#spans.length : first);
+  }
+
+  clear(): void {
+    this.#spans.length = 0;
+    this.#closed = true;
+  }
+
   /** The span that holds `index`, as it is now; undefined when none does. */
   find(index: LogIndex): Span | undefined {
     let low = 0;

@@ -3,11 +3,14 @@
  * write-ahead log of this directory, and every implementation passes the same conformance suite.
  */
 
-import type { Entry, HardState, LogIndex, TermMark } from '../core/index.ts';
+import type { Entry, HardState, LogIndex, LogPosition, SnapshotPosition, TermMark } from '../core/index.ts';
+import type { SnapshotInfo, SnapshotMeta, SnapshotSink, SnapshotSource } from './snapshot.ts';
 
 /** Everything of one turn. Applied in the order of its fields. */
 export interface WriteBatch {
   readonly hardState?: HardState;
+  /** The whole log is gone, and goes on behind this snapshot, which is durable here. Not beside truncateFrom. */
+  readonly snapshot?: LogPosition | undefined;
   /** Entries from here on are gone; what follows replaces them. */
   readonly truncateFrom?: LogIndex;
   /** Consecutive, and following what the log then holds. */
@@ -17,10 +20,14 @@ export interface WriteBatch {
 /** What a start found. */
 export interface DurableState {
   readonly hardState: HardState;
-  /** 0 for an empty log. */
+  /** What comes before the first entry: where the log was compacted to; LOG_START while it is whole. */
+  readonly base: LogPosition;
+  /** The last entry's, or the base's. */
   readonly lastIndex: LogIndex;
   /** The terms of all entries, by first index; empty for an empty log. */
   readonly terms: readonly TermMark[];
+  /** The newest snapshot; at or behind the base, and within the log. Where the state begins. */
+  readonly snapshot: SnapshotPosition | undefined;
 }
 
 export interface LogStore {
@@ -32,8 +39,21 @@ export interface LogStore {
   write(batch: WriteBatch): Promise<void>;
   /**
    * Durable entries from `from` to at most `to`, as many as fit in `maxBytes` of data, at least one. May run beside a write: what that
-   * write truncates is left out at once, so that the result may be empty. The bytes are the caller's.
+   * write truncates is left out at once, and what was compacted is not there, so that the result may be empty. The bytes are the caller's.
    */
   read(from: LogIndex, to: LogIndex, maxBytes: number): Promise<Entry[]>;
+  /** The lowest index that can still be read, or that comes next in an empty log. */
+  readonly firstIndex: LogIndex;
+  /** The newest that is durable. */
+  readonly snapshot: SnapshotInfo | undefined;
+  /** Begins one, of which nothing is left unless it is finished. Rejects with DiskError. */
+  createSnapshot(meta: SnapshotMeta): Promise<SnapshotSink>;
+  /** Opens the newest; undefined when there is none. Rejects with DiskError. */
+  openSnapshot(): Promise<SnapshotSource | undefined>;
+  /**
+   * Entries up to here are not needed any more; a durable snapshot holds them. May keep some of them, and may run beside writes and
+   * reads. Rejects with DiskError.
+   */
+  compact(upTo: LogIndex): Promise<void>;
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@
 import { join } from 'node:path';
 import { MalformedError } from '@holdfast/protocol';
 import type { Disk, DiskFile } from '@holdfast/runtime';
-import { nextIndex, type LogIndex } from '../core/index.ts';
+import { nextIndex, previousIndex, type LogIndex } from '../core/index.ts';
 import { BatchReader } from './batch-reader.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
 import { DataDirectoryError } from './data-directory-error.ts';
@@ -18,6 +18,7 @@ import {
   FRAME_HEADER_BYTES,
   FrameType,
   parseFrameHeader,
+  restartsLog,
   type LogIdentity,
   type LoggedBatch,
   type SegmentHeader,
@@ -31,6 +32,7 @@ import { parseSegmentFileName, SEGMENT_SUFFIX } from './segment-name.ts';
 /** Sizes of segments are multiples of it. */
 export const MIN_SEGMENT_BYTES = 4 * 1024;
 const PIECE_BYTES = 1024 * 1024;
+const HEADER_PIECE_BYTES = 4 * 1024;
 
 export interface SegmentSummary {
   readonly file: string;
@@ -39,6 +41,8 @@ export interface SegmentSummary {
   readonly sizeBytes: number;
   /** Where its records end; 0 when nothing was ever written. */
   usedBytes: number;
+  /** The lowest index from which a batch in it cuts the log; Infinity when none does. */
+  cutFrom: number;
 }
 
 export interface ByteRange {
@@ -50,6 +54,7 @@ export interface ByteRange {
 export interface RecoveredLog {
   readonly image: LogImage;
   readonly spans: LogSpans;
+  /** Those that the log is made of; earlier ones are void. */
   readonly segments: readonly SegmentSummary[];
   /** Undefined while the last segment is empty. */
   readonly lastBatch: ByteRange | undefined;
@@ -65,7 +70,7 @@ interface SegmentFile {
   readonly firstIndex: LogIndex;
 }
 
-/** In order, without a gap; empty for a directory without segments. */
+/** In order, without a gap; the first ones may have been compacted away. Empty for a directory without segments. */
 export async function listSegments(directory: string, disk: Disk): Promise<SegmentFile[]> {
   const files: SegmentFile[] = [];
   for (const name of await disk.list(directory)) {
@@ -75,8 +80,11 @@ export async function listSegments(directory: string, disk: Disk): Promise<Segme
     if (parsed === undefined) throw new DamagedLogError(path, 0, 'its name is not one that a log segment can have');
     files.push({ path, ...parsed });
   }
+  const first = files[0]?.number ?? 1;
   for (const [at, { path, number }] of files.entries()) {
-    if (number !== at + 1) throw new DamagedLogError(path, 0, `segment ${at + 1}, which comes before it, is missing`);
+    if (number !== first + at) {
+      throw new DamagedLogError(path, 0, `segment ${first + at}, which comes before it, is missing`);
+    }
   }
   return files;
 }
@@ -105,9 +113,18 @@ export class LogRecovery implements RecoveredLog {
   async run(): Promise<void> {
     const files = await listSegments(this.#directory, this.#disk);
     this.markedSegment = await readSegmentMark(this.#directory, this.#identity.incarnation, this.#disk);
+    const restart = await this.#findRestart(files);
     for (const [at, { path, number, firstIndex }] of files.entries()) {
+      if (at < restart) continue;
       await this.#withFile(path, async (file) => {
-        const summary = { file: path, number, firstIndex, sizeBytes: await file.size(), usedBytes: 0 };
+        const summary = {
+          file: path,
+          number,
+          firstIndex,
+          sizeBytes: await file.size(),
+          usedBytes: 0,
+          cutFrom: Infinity,
+        };
         if (summary.sizeBytes < MIN_SEGMENT_BYTES) {
           // Segments get their name only when they are whole.
           throw new DamagedLogError(path, 0, `it has been cut to ${summary.sizeBytes} bytes`);
@@ -116,10 +133,32 @@ export class LogRecovery implements RecoveredLog {
       });
     }
     await this.#checkBeforeEmptySegment();
-    if (files.length < this.markedSegment) {
-      const reason = `segment ${files.length + 1} is missing, and the log had got to segment ${this.markedSegment}`;
+    const last = files.at(-1)?.number ?? 0;
+    if (last < this.markedSegment) {
+      const reason = `segment ${last + 1} is missing, and the log had got to segment ${this.markedSegment}`;
       throw new DamagedLogError(this.#directory, 0, reason);
     }
+  }
+
+  /**
+   * Where the log last began anew behind a snapshot; 0 when it never did. What comes before is void, and some of it may be removed
+   * already.
+   */
+  async #findRestart(files: readonly SegmentFile[]): Promise<number> {
+    for (let at = files.length - 1; at > 0; at -= 1) {
+      const segment = files[at];
+      if (segment === undefined) continue;
+      let restarts = false;
+      await this.#withFile(segment.path, async (file) => {
+        const sizeBytes = await file.size();
+        const { incarnation } = this.#identity;
+        const options = { incarnation, segment: segment.number, sizeBytes, pieceBytes: HEADER_PIECE_BYTES };
+        const first = await new BatchReader(file, options).readAt(0);
+        restarts = first.kind === 'batch' && first.batch.header !== undefined && restartsLog(first.batch.header);
+      });
+      if (restarts) return at;
+    }
+    return 0;
   }
 
   async #replaySegment(file: DiskFile, summary: SegmentSummary, isLast: boolean): Promise<void> {
@@ -184,6 +223,7 @@ export class LogRecovery implements RecoveredLog {
     const { hardState, truncateFrom, entries } = batch;
     if (hardState !== undefined) this.image.setHardState(hardState);
     if (truncateFrom !== undefined) {
+      summary.cutFrom = Math.min(summary.cutFrom, truncateFrom);
       this.image.truncateFrom(truncateFrom);
       this.spans.truncateFrom(truncateFrom);
     }
@@ -208,6 +248,10 @@ export class LogRecovery implements RecoveredLog {
         previous.usedBytes,
         `its records end here, but once went on to byte ${header.previousEnd}`,
       );
+    }
+    // The segments before it were compacted away, or are void.
+    if (previous === undefined) {
+      this.image.beginAt({ index: previousIndex(header.firstIndex), term: header.previousTerm });
     }
     const { lastIndex, lastTerm } = this.image;
     if (header.firstIndex !== nextIndex(lastIndex) || header.previousTerm !== lastTerm) {

@@ -5,7 +5,15 @@
 
 import { join } from 'node:path';
 import type { Disk, DiskFile, Logger } from '@holdfast/runtime';
-import { invariant, nextIndex, type Entry, type LogIndex } from '../core/index.ts';
+import {
+  invariant,
+  nextIndex,
+  NO_SERVER,
+  previousIndex,
+  type Entry,
+  type LogIndex,
+  type LogPosition,
+} from '../core/index.ts';
 import { BatchReader } from './batch-reader.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
 import {
@@ -15,6 +23,7 @@ import {
   logSeed,
   MAX_ENTRY_BYTES,
   WAL_FORMAT_VERSION,
+  WAL_RESTART_VERSION,
   type LogIdentity,
   type LoggedBatch,
   type SegmentHeader,
@@ -26,6 +35,9 @@ import { listSegments, LogRecovery, MIN_SEGMENT_BYTES, type ByteRange, type Reco
 import { SegmentPreparer } from './segment-preparer.ts';
 import { writeSegmentMark } from './segment-mark.ts';
 import { segmentFileName } from './segment-name.ts';
+import { chooseSnapshot, type SnapshotChoice } from './snapshot-choice.ts';
+import { SnapshotFiles } from './snapshot-files.ts';
+import type { SnapshotInfo, SnapshotMeta, SnapshotSink, SnapshotSource } from './snapshot.ts';
 
 export const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
 const READ_PIECE_BYTES = 128 * 1024;
@@ -35,6 +47,8 @@ export interface WriteAheadLogOptions extends LogIdentity {
   readonly directory: string;
   /** Rounded up to 4 KiB. A batch that is larger gets a segment of its own size. @default 64 MiB */
   readonly segmentBytes?: number;
+  /** Of the machine's bytes in one checked piece of a snapshot file. @default 256 KiB */
+  readonly snapshotChunkBytes?: number;
 }
 
 export interface WriteAheadLogWorld {
@@ -53,6 +67,9 @@ export async function openWriteAheadLog(options: WriteAheadLogOptions, world: Wr
   await createWriteAheadLog(options, world);
   const recovered = new LogRecovery(directory, options, disk);
   await recovered.run();
+  const snapshots = new SnapshotFiles(options, disk);
+  const choice = await chooseSnapshot(directory, recovered, options, disk);
+  await useSnapshot(choice, snapshots, world);
   if (recovered.tornTail !== undefined) await cutTornTail(recovered.tornTail, world);
   await makeFoundDurable(directory, recovered.lastBatch, disk);
   const active = recovered.segments.at(-1);
@@ -61,13 +78,37 @@ export async function openWriteAheadLog(options: WriteAheadLogOptions, world: Wr
     await writeSegmentMark(directory, options.incarnation, active.number, disk);
   }
   const file = await disk.open(active.file, 'existing');
-  const log = new WriteAheadLog(options, recovered, file, world);
-  const { hardState, lastIndex } = log.durable;
+  const log = new WriteAheadLog(options, recovered, { file, snapshots }, world);
+  await log.complete(choice.restartsLog ? choice.chosen?.info : undefined);
+  const { hardState, lastIndex, snapshot } = log.durable;
   logger.info(
-    { directory, segments: recovered.segments.length, index: lastIndex, term: hardState.term },
+    {
+      directory,
+      segments: recovered.segments.length,
+      index: lastIndex,
+      term: hardState.term,
+      snapshotIndex: snapshot?.index,
+    },
     'opened the log',
   );
   return log;
+}
+
+/** Removes what stands in the way of it: leftovers of snapshots that were not finished, and damaged ones that are not needed. */
+async function useSnapshot(
+  { chosen, damaged }: SnapshotChoice,
+  snapshots: SnapshotFiles,
+  { disk, logger }: WriteAheadLogWorld,
+): Promise<void> {
+  await snapshots.removeTemporaries();
+  for (const error of damaged) {
+    logger.error(
+      { file: error.file, reason: error.reason, index: chosen?.info.index ?? 0 },
+      'removed a damaged snapshot; the log still reaches back to the state before it',
+    );
+    await disk.remove(error.file);
+  }
+  if (chosen !== undefined) snapshots.found(chosen.info, chosen.path);
 }
 
 /** Makes a log without entries, **durable** on resolve, where there is none. */
@@ -140,28 +181,39 @@ interface ActiveSegment {
   readonly previousEnd: number;
 }
 
+interface SegmentEntry {
+  readonly number: number;
+  readonly firstIndex: LogIndex;
+  /** The lowest index from which a batch in it cuts the log. */
+  cutFrom: number;
+}
+
 class WriteAheadLog implements LogStore {
-  readonly durable: DurableState;
   readonly #identity: LogIdentity;
   readonly #seed: number;
   readonly #directory: string;
   readonly #disk: Disk;
   readonly #image: LogImage;
   readonly #spans: LogSpans;
-  /** First index of each segment, by number − 1; with the number it makes the file's name. */
-  readonly #firstIndexes: LogIndex[];
+  /** In order; the last one is the active one. */
+  #segments: SegmentEntry[];
+  readonly #snapshots: SnapshotFiles;
   readonly #preparer: SegmentPreparer;
+  readonly #logger: Logger;
+  #durable: DurableState;
   #active: ActiveSegment;
   #writing: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
   /** Counts truncations, so that a read notices one that came between. */
   #truncations = 0;
+  /** The end of the compactions so far; one at a time. */
+  #compacting: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(
     options: WriteAheadLogOptions,
     recovered: RecoveredLog,
-    file: DiskFile,
+    { file, snapshots }: { readonly file: DiskFile; readonly snapshots: SnapshotFiles },
     { disk, logger }: WriteAheadLogWorld,
   ) {
     const { directory, clusterId, serverId, incarnation } = options;
@@ -174,10 +226,16 @@ class WriteAheadLog implements LogStore {
     this.#disk = disk;
     this.#image = image;
     this.#spans = spans;
-    this.#firstIndexes = segments.map((segment) => segment.firstIndex);
+    this.#segments = segments.map((segment) => ({
+      number: segment.number,
+      firstIndex: segment.firstIndex,
+      cutFrom: segment.cutFrom,
+    }));
+    this.#snapshots = snapshots;
+    this.#logger = logger.child({ component: 'log-store' });
     this.#preparer = new SegmentPreparer(
       { directory, segmentBytes: roundedSegmentBytes(options.segmentBytes) },
-      { disk, logger: logger.child({ component: 'log-store' }) },
+      { disk, logger: this.#logger },
     );
     this.#active = {
       number: last.number,
@@ -187,7 +245,52 @@ class WriteAheadLog implements LogStore {
       position: last.usedBytes,
       previousEnd: segments.at(-2)?.usedBytes ?? 0,
     };
-    this.durable = image.durableState();
+    this.#durable = image.durableState(snapshots.newest);
+  }
+
+  get durable(): DurableState {
+    return this.#durable;
+  }
+
+  get firstIndex(): LogIndex {
+    return nextIndex(this.#image.base.index);
+  }
+
+  get snapshot(): SnapshotInfo | undefined {
+    return this.#snapshots.newest;
+  }
+
+  /** Ends what a crash cut short: the replacement of the log by `restartAt`, the removal of what is void. */
+  async complete(restartAt: LogPosition | undefined): Promise<void> {
+    if (restartAt !== undefined) {
+      const { hardState } = this.#image;
+      // The leader that sent it had its term. A higher term without a vote promises nothing to anybody.
+      const adopted = { term: restartAt.term, votedFor: NO_SERVER };
+      const raised = hardState.term < restartAt.term ? { hardState: adopted } : {};
+      await this.write({ ...raised, snapshot: restartAt, entries: [] });
+      this.#logger.info({ index: restartAt.index }, 'the log goes on behind the snapshot that was being installed');
+    }
+    const first = this.#segments[0]?.number ?? 1;
+    for (const { path, number } of await listSegments(this.#directory, this.#disk)) {
+      if (number < first) await this.#removeSegment(path);
+    }
+    await this.#snapshots.prune(this.firstIndex);
+    this.#durable = this.#image.durableState(this.snapshot);
+  }
+
+  createSnapshot(meta: SnapshotMeta): Promise<SnapshotSink> {
+    this.#checkOpen();
+    return this.#snapshots.create(meta);
+  }
+
+  openSnapshot(): Promise<SnapshotSource | undefined> {
+    this.#checkOpen();
+    return this.#snapshots.openNewest();
+  }
+
+  compact(upTo: LogIndex): Promise<void> {
+    this.#compacting = this.#compacting.then(() => this.#compact(upTo));
+    return this.#compacting;
   }
 
   write(batch: WriteBatch): Promise<void> {
@@ -202,9 +305,16 @@ class WriteAheadLog implements LogStore {
     invariant(from >= 1, 'the-log-begins-at-1', () => `read from ${from}`);
     for (;;) {
       this.#checkOpen();
+      if (from < this.firstIndex) return [];
       const truncations = this.#truncations;
-      const entries = await this.#readOnce(from, to, maxBytes);
-      if (truncations === this.#truncations) return entries;
+      const first = this.#segments[0];
+      try {
+        const entries = await this.#readOnce(from, to, maxBytes);
+        if (truncations === this.#truncations) return entries;
+      } catch (error) {
+        // It may have been about to read what was removed meanwhile.
+        if (truncations === this.#truncations && first === this.#segments[0]) throw error;
+      }
     }
   }
 
@@ -212,6 +322,7 @@ class WriteAheadLog implements LogStore {
     if (this.#closed) return;
     this.#closed = true;
     await this.#writing?.catch(() => {});
+    await this.#compacting.catch(() => {});
     await this.#preparer.close();
     await this.#active.file.close();
   }
@@ -232,8 +343,9 @@ class WriteAheadLog implements LogStore {
     }
     const content = withoutVoidTruncation(batch, this.#image.lastIndex);
     if (isEmpty(content)) return;
-    const header = this.#nextHeader();
+    const header = this.#nextHeader(content.snapshot);
     if (content.truncateFrom !== undefined) this.#truncate(content.truncateFrom);
+    if (content.snapshot !== undefined) this.#restart(content.snapshot);
     try {
       await this.#persist(content, header);
     } catch (error) {
@@ -244,7 +356,14 @@ class WriteAheadLog implements LogStore {
 
   async #persist(content: WriteBatch, header: HeaderFields): Promise<void> {
     const { position, sizeBytes } = this.#active;
-    if (position > 0 && position + batchBytes(content) > sizeBytes) await this.#switchSegment(header.firstIndex);
+    const restarts = content.snapshot !== undefined;
+    if (position > 0 && (restarts || position + batchBytes(content) > sizeBytes)) {
+      await this.#switchSegment(header.firstIndex);
+    }
+    // It has its name from a log that was replaced before anything was written into it.
+    if (this.#active.position === 0 && this.#active.firstIndex !== header.firstIndex) {
+      await this.#renameActive(header.firstIndex);
+    }
     const active = this.#active;
     const batch = active.position > 0 ? content : this.#withHeader(content, header);
     const bytes = encodeBatch(batch, batchSeed(this.#seed, active.number, active.position));
@@ -254,16 +373,26 @@ class WriteAheadLog implements LogStore {
     }
     this.#applied(content, bytes.length);
     this.#preparer.advance(active.position);
+    if (restarts) await this.#dropSegmentsBefore(active.number);
   }
 
-  #applied({ hardState, entries }: WriteBatch, bytes: number): void {
+  #applied({ hardState, truncateFrom, entries }: WriteBatch, bytes: number): void {
     const active = this.#active;
     const place = { segment: active.number, position: active.position, end: active.position + bytes };
     active.position = place.end;
     if (hardState !== undefined) this.#image.setHardState(hardState);
+    const segment = this.#segments.at(-1);
+    if (segment !== undefined) segment.cutFrom = Math.min(segment.cutFrom, truncateFrom ?? Infinity);
     this.#image.append(entries);
     const first = entries[0];
     if (first !== undefined) this.#spans.append(first.index, this.#image.lastIndex, place);
+  }
+
+  /** The log before is unreadable from here on. */
+  #restart(position: LogPosition): void {
+    this.#image.beginAt(position);
+    this.#spans.clear();
+    this.#truncations += 1;
   }
 
   #truncate(index: LogIndex): void {
@@ -273,16 +402,19 @@ class WriteAheadLog implements LogStore {
   }
 
   /** Describes the log as it is on disk, before the batch that the header may come to stand in. */
-  #nextHeader(): HeaderFields {
+  #nextHeader(snapshot: LogPosition | undefined): HeaderFields {
+    if (snapshot !== undefined) {
+      return { version: WAL_RESTART_VERSION, firstIndex: nextIndex(snapshot.index), previousTerm: snapshot.term };
+    }
     const { lastIndex, lastTerm } = this.#image;
-    return { firstIndex: nextIndex(lastIndex), previousTerm: lastTerm };
+    return { version: WAL_FORMAT_VERSION, firstIndex: nextIndex(lastIndex), previousTerm: lastTerm };
   }
 
-  #withHeader(content: WriteBatch, { firstIndex, previousTerm }: HeaderFields): LoggedBatch {
+  #withHeader(content: WriteBatch, fields: HeaderFields): LoggedBatch {
     const { number, previousEnd } = this.#active;
     return {
       ...content,
-      header: { ...this.#identity, version: WAL_FORMAT_VERSION, number, firstIndex, previousTerm, previousEnd },
+      header: { ...this.#identity, ...fields, number, previousEnd },
       hardState: content.hardState ?? this.#image.hardState,
     };
   }
@@ -298,8 +430,59 @@ class WriteAheadLog implements LogStore {
       position: 0,
       previousEnd: position,
     };
-    this.#firstIndexes.push(firstIndex);
+    this.#segments.push({ number: number + 1, firstIndex, cutFrom: Infinity });
     await file.close();
+  }
+
+  async #renameActive(firstIndex: LogIndex): Promise<void> {
+    const { number, file } = this.#active;
+    const path = join(this.#directory, segmentFileName({ number, firstIndex }));
+    await file.close();
+    await this.#disk.rename(this.#segmentPath(number), path);
+    await this.#disk.syncDirectory(this.#directory);
+    this.#segments = [...this.#segments.slice(0, -1), { number, firstIndex, cutFrom: Infinity }];
+    this.#active = { ...this.#active, firstIndex, file: await this.#disk.open(path, 'existing') };
+  }
+
+  /**
+   * Whole segments only. The first one that stays must show by its header how the log begins: no later batch may cut the log before
+   * it, and it must have one.
+   */
+  async #compact(upTo: LogIndex): Promise<void> {
+    this.#checkOpen();
+    const snapshotIndex = this.snapshot?.index ?? 0;
+    invariant(upTo <= snapshotIndex, 'only-what-a-snapshot-holds-is-forgotten', () => `${upTo} of ${snapshotIndex}`);
+    let first: SegmentEntry | undefined;
+    let cutFrom = Infinity;
+    for (const segment of this.#segments.toReversed()) {
+      cutFrom = Math.min(cutFrom, segment.cutFrom);
+      const written = segment.number !== this.#active.number || this.#active.position > 0;
+      if (!written || segment.firstIndex - 1 > upTo || cutFrom < segment.firstIndex) continue;
+      first = segment;
+      break;
+    }
+    if (first !== undefined) await this.#dropSegmentsBefore(first.number);
+    await this.#snapshots.prune(this.firstIndex);
+  }
+
+  async #dropSegmentsBefore(number: number): Promise<void> {
+    const kept = this.#segments.filter((segment) => segment.number >= number);
+    const dropped = this.#segments.filter((segment) => segment.number < number);
+    const first = kept[0];
+    if (first === undefined || dropped.length === 0) return;
+    const paths = dropped.map((segment) => this.#segmentPath(segment.number));
+    const index = previousIndex(first.firstIndex);
+    const term = this.#image.termAt(index);
+    if (term !== undefined) this.#image.compactTo({ index, term });
+    this.#spans.dropSegmentsBefore(number);
+    this.#segments = kept;
+    // The oldest first, and each for good, so that a crash leaves no gap.
+    for (const path of paths) await this.#removeSegment(path);
+  }
+
+  async #removeSegment(path: string): Promise<void> {
+    await this.#disk.remove(path);
+    await this.#disk.syncDirectory(this.#directory);
   }
 
   async #readOnce(from: LogIndex, to: LogIndex, maxBytes: number): Promise<Entry[]> {
@@ -342,7 +525,7 @@ class WriteAheadLog implements LogStore {
   }
 
   #segmentPath(number: number): string {
-    const firstIndex = this.#firstIndexes[number - 1];
+    const firstIndex = this.#segments[number - (this.#segments[0]?.number ?? 1)]?.firstIndex;
     invariant(firstIndex !== undefined, 'a-span-is-in-a-known-segment');
     return join(this.#directory, segmentFileName({ number, firstIndex }));
   }
@@ -352,7 +535,7 @@ class WriteAheadLog implements LogStore {
   }
 }
 
-type HeaderFields = Pick<SegmentHeader, 'firstIndex' | 'previousTerm'>;
+type HeaderFields = Pick<SegmentHeader, 'version' | 'firstIndex' | 'previousTerm'>;
 
 /** Consecutive entries up to a limit, taken from a stream that also has others. */
 class BoundedEntries {
@@ -388,6 +571,6 @@ function withoutVoidTruncation(batch: WriteBatch, lastIndex: LogIndex): WriteBat
   return truncateFrom === undefined || truncateFrom > lastIndex ? rest : batch;
 }
 
-function isEmpty({ hardState, truncateFrom, entries }: WriteBatch): boolean {
-  return hardState === undefined && truncateFrom === undefined && entries.length === 0;
+function isEmpty({ hardState, snapshot, truncateFrom, entries }: WriteBatch): boolean {
+  return hardState === undefined && snapshot === undefined && truncateFrom === undefined && entries.length === 0;
 }

@@ -100,6 +100,27 @@ describe('consensus under random faults', () => {
     }
   });
 
+  it('does so while servers take snapshots, forget their logs and install those of others', () => {
+    let [taken, restored] = [0, 0];
+    for (let seed = 1; seed <= 120; seed += 1) {
+      const config = seed % 2 === 0 ? {} : { tailBytes: 100, maxAppendBytes: 200 };
+      const cluster = runSchedule({
+        servers: seed % 3 === 0 ? 5 : 3,
+        seed,
+        config,
+        snapshotEvery: 1 + (seed % 7) * 3,
+        loss: seed % 4 === 0 ? 0.05 : 0,
+        repeat: seed % 5 === 0 ? 0.1 : 0,
+        diskMs: seed % 2 === 0 ? [1, 30] : [0.1, 3],
+      });
+      expectService(cluster, seed);
+      taken += cluster.snapshotsTaken;
+      restored += cluster.snapshotsRestored;
+    }
+    expect(taken).toBeGreaterThan(1_000);
+    expect(restored).toBeGreaterThan(50);
+  });
+
   it('does so with one and with two servers', () => {
     for (let seed = 1; seed <= 40; seed += 1) {
       expectService(runSchedule({ servers: 1, seed }), seed);

@@ -5,6 +5,7 @@
 
 import {
   DEFAULT_RAFT_LIMITS,
+  LOG_START,
   NO_SERVER,
   RaftCore,
   logIndex,
@@ -136,7 +137,8 @@ export class BareServer {
     for (const { term, index } of this.#durable) {
       if (terms.at(-1)?.term !== term) terms.push({ term, firstIndex: index });
     }
-    const boot = { hardState: this.#hardState, lastIndex: logIndex(this.#durable.length), terms };
+    const lastIndex = logIndex(this.#durable.length);
+    const boot = { hardState: this.#hardState, base: LOG_START, lastIndex, terms, snapshot: undefined };
     return new RaftCore({ ...this.#config, seed: this.#config.seed + 1_000 * this.#lives }, boot, this.#nowMs);
   }
 
@@ -154,6 +156,10 @@ export class BareServer {
       case 'read-ready':
         for (const ticket of effect.tickets) this.#events.readReady(this, ticket, effect.index);
         return;
+      case 'restore':
+      case 'compact':
+      case 'send-snapshot':
+        throw new TypeError(`a server that never takes a snapshot has the effect ${effect.type}`);
       case 'read-entries': {
         const { peer, term, from, to } = effect;
         this.#queue.push({ type: 'entries-read', peer, term, entries: this.#durable.slice(from - 1, to).slice(0, 1) });

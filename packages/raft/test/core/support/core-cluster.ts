@@ -6,6 +6,7 @@
 
 import {
   DEFAULT_RAFT_LIMITS,
+  LOG_START,
   NO_SERVER,
   RaftCore,
   logIndex,
@@ -16,10 +17,12 @@ import {
   type Entry,
   type HardState,
   type LogIndex,
+  type LogPosition,
   type Message,
   type RaftConfig,
   type RaftEvent,
   type ServerId,
+  type Term,
   type TermMark,
   type WriteSeq,
 } from '../../../src/core/index.ts';
@@ -33,6 +36,8 @@ export interface ClusterOptions {
   readonly repeat?: number;
   readonly delayMs?: readonly [number, number];
   readonly diskMs?: readonly [number, number];
+  /** A server takes a snapshot when it has applied so many entries since the last one, and keeps some of them behind it. @default never */
+  readonly snapshotEvery?: number;
   /** Changes what a server does with an effect; for mutants. */
   readonly tamper?: (effect: Effect, node: Node, cluster: CoreCluster) => Effect | undefined;
   /** Changes what a server hears; for mutants. */
@@ -41,6 +46,9 @@ export interface ClusterOptions {
 
 interface Disk {
   hardState: HardState;
+  base: LogPosition;
+  snapshot: LogPosition | undefined;
+  /** Those behind the base. */
   entries: Entry[];
 }
 
@@ -63,6 +71,7 @@ export interface Node {
   writing: boolean;
   held: Held[];
   applied: Entry[];
+  takingSnapshot: boolean;
   appliedIndex: number;
   inbox: RaftEvent[];
   /** What was committed anywhere when the read was asked; until it has its outcome. */
@@ -87,6 +96,7 @@ interface Scheduled {
 }
 
 const DELAY_MS = [0.2, 5] as const;
+const NO_BYTES = new Uint8Array(0);
 
 export class BrokenPromise extends Error {}
 
@@ -102,6 +112,8 @@ export class CoreCluster {
   readonly messages: { readonly from: ServerId; readonly to: ServerId; readonly message: Message }[] = [];
   recordMessages = false;
   steps = 0;
+  snapshotsTaken = 0;
+  snapshotsRestored = 0;
   #queue: Scheduled[] = [];
   #order = 0;
   #random: () => number;
@@ -113,7 +125,8 @@ export class CoreCluster {
     this.#random = mulberry(options.seed);
     this.ids = Array.from({ length: options.servers }, (_, position) => serverId(position + 1));
     for (const id of this.ids) {
-      const disk: Disk = { hardState: { term: term(0), votedFor: NO_SERVER }, entries: [] };
+      const hardState = { term: term(0), votedFor: NO_SERVER };
+      const disk: Disk = { hardState, base: LOG_START, snapshot: undefined, entries: [] };
       this.nodes.push(this.#boot(id, disk, 0));
     }
     for (const node of this.nodes) this.#connectAll(node);
@@ -234,11 +247,15 @@ export class CoreCluster {
   }
 
   #boot(id: ServerId, disk: Disk, incarnation: number): Node {
+    restartLog(disk);
     const marks: TermMark[] = [];
     for (const entry of disk.entries) {
       if (marks.at(-1)?.term !== entry.term) marks.push({ term: entry.term, firstIndex: entry.index });
     }
-    const boot: Boot = { hardState: disk.hardState, lastIndex: logIndex(disk.entries.length), terms: marks };
+    const { hardState, base } = disk;
+    const snapshot = disk.snapshot === undefined ? undefined : { ...disk.snapshot, configuration: NO_BYTES };
+    const boot: Boot = { hardState, base, lastIndex: lastIndexOf(disk), terms: marks, snapshot };
+    const begin = snapshot?.index ?? 0;
     const config: RaftConfig = {
       ...DEFAULT_RAFT_LIMITS,
       ...this.options.config,
@@ -258,8 +275,9 @@ export class CoreCluster {
       pendingWrites: [],
       writing: false,
       held: [],
-      applied: [],
-      appliedIndex: 0,
+      applied: this.committed.slice(0, begin),
+      takingSnapshot: false,
+      appliedIndex: begin,
       inbox: [],
       pendingReads: new Map(),
       reads: new Map(),
@@ -386,7 +404,7 @@ export class CoreCluster {
         for (const command of effect.commands) this.#reject(command, effect.reason);
         return;
       case 'read-entries': {
-        const entries = node.disk.entries.slice(effect.from - 1, Math.min(effect.to, effect.from + 20));
+        const entries = entriesOf(node.disk, effect.from, Math.min(effect.to, effect.from + 20));
         const { peer } = effect;
         this.#schedule(1, () => {
           node.inbox.push({ type: 'entries-read', peer, term: effect.term, entries });
@@ -394,12 +412,74 @@ export class CoreCluster {
         });
         return;
       }
+      case 'restore':
+        this.snapshotsRestored += 1;
+        node.appliedIndex = effect.position.index;
+        node.applied = this.committed.slice(0, effect.position.index);
+        return;
+      case 'compact':
+        compactDisk(node.disk, effect.upTo);
+        return;
+      case 'send-snapshot':
+        this.#sendSnapshot(node, effect.peer, effect.term);
+        return;
       case 'transfer-ended':
         if (!node.transferPending) throw new BrokenPromise('a transfer has a second outcome');
         node.transferPending = false;
         node.transferOutcomes.push(effect.outcome);
         return;
     }
+  }
+
+  /** Over a connection of its own, which breaks too, and is tried again for as long as the core says so. */
+  #sendSnapshot(node: Node, peer: ServerId, inTerm: Term): void {
+    const { incarnation } = node;
+    this.#schedule(this.#between([1, 60]), () => {
+      const { snapshot } = node.disk;
+      const leads = node.incarnation === incarnation && node.core.status.term === inTerm;
+      if (!node.up || !leads || !node.core.needsSnapshot(peer) || snapshot === undefined) return;
+      const target = this.node(peer);
+      const broken = this.#cuts.has(`${node.id}>${peer}`) || this.#random() < (this.options.loss ?? 0);
+      if (!target.up || broken) {
+        this.#sendSnapshot(node, peer, inTerm);
+        return;
+      }
+      if (snapshot.index > (target.disk.snapshot?.index ?? 0)) target.disk.snapshot = snapshot;
+      const position = { ...snapshot, configuration: NO_BYTES };
+      target.inbox.push({ type: 'snapshot-received', from: node.id, term: inTerm, position });
+      this.#turn(target);
+      this.#schedule(this.#between(this.options.delayMs ?? DELAY_MS), () => {
+        if (!node.up || node.incarnation !== incarnation) return;
+        node.inbox.push({ type: 'snapshot-sent', peer, term: inTerm, index: snapshot.index });
+        this.#turn(node);
+      });
+    });
+  }
+
+  #takeSnapshot(node: Node): void {
+    const every = this.options.snapshotEvery ?? Infinity;
+    if (node.takingSnapshot || node.appliedIndex - (node.disk.snapshot?.index ?? 0) < every) return;
+    const index = logIndex(node.appliedIndex);
+    const entryTerm = node.core.termAt(index);
+    if (entryTerm === undefined) return;
+    const { incarnation } = node;
+    node.takingSnapshot = true;
+    const finish = (): void => {
+      if (node.incarnation !== incarnation) return;
+      if (node.core.stableIndex < index) {
+        this.#schedule(1, finish);
+        return;
+      }
+      node.takingSnapshot = false;
+      if (index <= (node.disk.snapshot?.index ?? 0)) return;
+      const position = { index, term: entryTerm };
+      node.disk.snapshot = position;
+      this.snapshotsTaken += 1;
+      const compactTo = logIndex(Math.max(0, index - Math.floor(this.#random() * every)));
+      node.inbox.push({ type: 'snapshot-taken', position, compactTo });
+      this.#turn(node);
+    };
+    this.#schedule(this.#between(this.options.diskMs ?? [0.1, 3]), finish);
   }
 
   #write(node: Node): void {
@@ -440,8 +520,7 @@ export class CoreCluster {
     while (node.appliedIndex < upTo) {
       const from = logIndex(node.appliedIndex + 1);
       const entries =
-        node.core.entries(from, upTo, 1e9) ??
-        node.disk.entries.slice(from - 1, Math.min(upTo, node.core.memoryFrom - 1));
+        node.core.entries(from, upTo, 1e9) ?? entriesOf(node.disk, from, Math.min(upTo, node.core.memoryFrom - 1));
       if (entries.length === 0) throw new BrokenPromise(`server ${node.id} can't apply ${from}`);
       for (const entry of entries) {
         node.appliedIndex = entry.index;
@@ -450,6 +529,7 @@ export class CoreCluster {
       }
     }
     node.inbox.push({ type: 'applied', index: logIndex(node.appliedIndex) });
+    this.#takeSnapshot(node);
   }
 
   /** State-machine safety: no two servers apply different entries at one index. */
@@ -521,16 +601,51 @@ export class CoreCluster {
   }
 }
 
-function writeTo(disk: Disk, { hardState, truncateFrom, entries }: Extract<Effect, { type: 'persist' }>): void {
+function writeTo(disk: Disk, persist: Extract<Effect, { type: 'persist' }>): void {
+  const { hardState, snapshot, truncateFrom, entries } = persist;
   if (hardState !== undefined) disk.hardState = hardState;
+  if (snapshot !== undefined) {
+    if ((disk.snapshot?.index ?? 0) < snapshot.index) throw new BrokenPromise('a log that begins behind no snapshot');
+    disk.base = snapshot;
+    disk.entries = [];
+  }
   if (truncateFrom !== undefined) {
-    if (truncateFrom > disk.entries.length) throw new BrokenPromise('a truncation beyond the end of the log');
-    disk.entries.length = truncateFrom - 1;
+    if (truncateFrom > lastIndexOf(disk)) throw new BrokenPromise('a truncation beyond the end of the log');
+    if (truncateFrom <= disk.base.index) throw new BrokenPromise('a truncation of what a snapshot holds');
+    disk.entries.length = truncateFrom - 1 - disk.base.index;
   }
   for (const entry of entries) {
-    if (entry.index !== disk.entries.length + 1) throw new BrokenPromise('a write leaves a gap in the log');
+    if (entry.index !== lastIndexOf(disk) + 1) throw new BrokenPromise('a write leaves a gap in the log');
     disk.entries.push(entry);
   }
+}
+
+function lastIndexOf({ base, entries }: Disk): LogIndex {
+  return logIndex(base.index + entries.length);
+}
+
+function entriesOf({ base, entries }: Disk, from: number, to: number): Entry[] {
+  return from <= base.index ? [] : entries.slice(from - base.index - 1, to - base.index);
+}
+
+function compactDisk(disk: Disk, upTo: LogIndex): void {
+  if ((disk.snapshot?.index ?? 0) < upTo) throw new BrokenPromise('entries are forgotten that no snapshot holds');
+  const last = disk.entries[upTo - disk.base.index - 1];
+  if (upTo <= disk.base.index) return;
+  if (last === undefined) throw new BrokenPromise('entries are forgotten that are not on disk');
+  disk.entries.splice(0, upTo - disk.base.index);
+  disk.base = { index: last.index, term: last.term };
+}
+
+/** What a log store does at a start with a received snapshot that the log does not go on from. */
+function restartLog(disk: Disk): void {
+  const { snapshot, base, entries } = disk;
+  if (snapshot === undefined) return;
+  const found = snapshot.index === base.index ? base.term : entries[snapshot.index - base.index - 1]?.term;
+  if (found === snapshot.term) return;
+  disk.base = snapshot;
+  disk.entries = [];
+  if (disk.hardState.term < snapshot.term) disk.hardState = { term: snapshot.term, votedFor: NO_SERVER };
 }
 
 function decode(data: Uint8Array): string {

@@ -6,6 +6,7 @@
 import {
   DEFAULT_RAFT_LIMITS,
   EntryType,
+  LOG_START,
   RaftCore,
   logIndex,
   serverId,
@@ -46,6 +47,8 @@ export class ScriptedCore {
         hardState: { term: term(bootTerm ?? log.at(-1) ?? 0), votedFor: serverId(votedFor) },
         lastIndex: logIndex(log.length),
         terms: marksOf(log),
+        base: LOG_START,
+        snapshot: undefined,
       },
       0,
     );

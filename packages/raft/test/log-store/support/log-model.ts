@@ -2,6 +2,7 @@
 
 import {
   EntryType,
+  LOG_START,
   logIndex,
   NO_SERVER,
   serverId,
@@ -67,7 +68,8 @@ export function durableStateOf({ hardState, entries }: LogModel): DurableState {
   for (const { index, term: entryTerm } of entries) {
     if (entryTerm !== terms.at(-1)?.term) terms.push({ term: entryTerm, firstIndex: index });
   }
-  return { hardState, lastIndex: entries.at(-1)?.index ?? logIndex(0), terms };
+  const lastIndex = entries.at(-1)?.index ?? logIndex(0);
+  return { hardState, base: LOG_START, lastIndex, terms, snapshot: undefined };
 }
 
 /** The whole log as the store has it, read in small pieces. */

@@ -1,0 +1,62 @@
+/**
+ * Snapshots as a log store keeps them: a position in the log, the configuration as of it, and the machine's bytes, which the store
+ * does not understand. The newest one that is whole counts; one that is not finished leaves nothing.
+ */
+
+import type { LogPosition, SnapshotPosition } from '../core/index.ts';
+
+/** Where a snapshot came from. */
+export type SnapshotOrigin =
+  /** This server's own state: its log held everything up to the index, durably. */
+  | 'taken'
+  /** A leader's: the log may end before its index, or differ from it there. */
+  | 'received';
+
+export interface SnapshotMeta extends SnapshotPosition {
+  readonly origin: SnapshotOrigin;
+}
+
+export interface SnapshotInfo extends SnapshotMeta {
+  /** Of the machine. */
+  readonly bytes: number;
+  /** CRC-32 of those bytes. */
+  readonly crc: number;
+}
+
+export interface SnapshotSink {
+  /** Bytes that were given to `write`. */
+  readonly bytes: number;
+  /** In order, one at a time: the next only when it has resolved. Rejects with DiskError. */
+  write(bytes: Uint8Array): Promise<void>;
+  /**
+   * **Durable** on resolve, and from then on the store's newest, unless that is newer already. The last call, and so is abort.
+   * Rejects with DiskError.
+   */
+  finish(): Promise<SnapshotInfo>;
+  /** Leaves nothing of it. Also after a failed write. */
+  abort(): Promise<void>;
+}
+
+export interface SnapshotSource {
+  readonly info: SnapshotInfo;
+  /**
+   * Bytes from `offset` on: some, at most a chunk; none at the end. The caller's.
+   * @throws DamagedLogError when they are not what was written; DiskError
+   */
+  read(offset: number): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** All of it, in order. Leaves it open. */
+export async function* bytesOf(source: SnapshotSource): AsyncGenerator<Uint8Array> {
+  for (let offset = 0; offset < source.info.bytes;) {
+    const bytes = await source.read(offset);
+    offset += bytes.length;
+    yield bytes;
+  }
+}
+
+/** Whether `a` is in place of `b` the one to keep. */
+export function isNewer(a: LogPosition, b: LogPosition | undefined): boolean {
+  return b === undefined || a.index > b.index;
+}

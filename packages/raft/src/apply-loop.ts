@@ -7,6 +7,7 @@ import type { Clock } from '@holdfast/runtime';
 import {
   invariant,
   logIndex,
+  maxIndex,
   minIndex,
   nextIndex,
   previousIndex,
@@ -35,6 +36,7 @@ export class ApplyLoop {
   #applied = logIndex(0);
   #committed = logIndex(0);
   #reading = false;
+  #paused = false;
   #fromDisk: readonly Entry[] = [];
 
   constructor(parts: { core: RaftCore; store: LogStore; clock: Clock }, events: ApplyLoopEvents) {
@@ -49,12 +51,26 @@ export class ApplyLoop {
   }
 
   get hasWork(): boolean {
-    return this.#committed > this.#applied && !this.#reading;
+    return this.#committed > this.#applied && !this.#reading && !this.#paused;
   }
 
   /** Everything up to here may be applied. */
   commit(upTo: LogIndex): void {
     this.#committed = upTo;
+  }
+
+  /** Nothing is applied until {@link restored}: another state is to come. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  /** The machine has the state of that index now. */
+  restored(index: LogIndex): void {
+    invariant(index >= this.#applied, 'the-applied-index-never-falls', () => `${index} after ${this.#applied}`);
+    this.#paused = false;
+    this.#applied = index;
+    this.#committed = maxIndex(this.#committed, index);
+    this.#fromDisk = [];
   }
 
   run(): void {
@@ -90,7 +106,8 @@ export class ApplyLoop {
     this.#store.read(nextIndex(this.#applied), to, CHUNK_BYTES).then(
       (entries) => {
         this.#reading = false;
-        this.#fromDisk = entries;
+        // A snapshot may have brought the state further meanwhile.
+        if (entries[0]?.index === this.#applied + 1) this.#fromDisk = entries;
         this.#events.wake();
       },
       (error: unknown) => this.#events.failed(error),

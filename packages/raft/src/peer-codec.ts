@@ -22,7 +22,15 @@ export interface PeerHello {
   /** Of the sender's data directory; another one under the same id has lost its disk. */
   readonly incarnation: string;
   readonly clientAddress: string;
+  /** What the connection is for. @default log */
+  readonly purpose?: PeerPurpose;
 }
+
+export type PeerPurpose =
+  /** Raft's messages and the machine's; only the side that dialed speaks. */
+  | 'log'
+  /** One snapshot for the side that was dialed. */
+  | 'snapshot';
 
 export type PeerItem =
   | { readonly type: 'raft'; readonly message: Message }
@@ -51,7 +59,17 @@ export function encodeHello(hello: PeerHello): Uint8Array {
     hello.to,
     hello.incarnation,
     hello.clientAddress,
+    PURPOSES.indexOf(hello.purpose ?? 'log'),
   ]);
+}
+
+const PURPOSES: readonly PeerPurpose[] = ['log', 'snapshot'];
+
+function readPurpose(reader: TupleReader): PeerPurpose {
+  // Servers before there were snapshots say nothing of it.
+  const purpose = PURPOSES[reader.remaining > 0 ? reader.integer('purpose') : 0];
+  if (purpose === undefined) throw new MalformedError('a hello has an unknown purpose');
+  return purpose;
 }
 
 /** @throws MalformedError */
@@ -65,6 +83,7 @@ export function decodeHello(frame: Uint8Array): PeerHello {
     to: serverId(reader.integer('to')),
     incarnation: reader.string('incarnation', MAX_TEXT_LENGTH),
     clientAddress: reader.string('clientAddress', MAX_TEXT_LENGTH),
+    purpose: readPurpose(reader),
   };
 }
 

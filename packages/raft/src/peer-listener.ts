@@ -3,7 +3,7 @@
  * peer replaces the older one; one from another data directory under its number does not, as long as the peer is connected.
  */
 
-import type { Address, Clock, Connection, ListenOptions, Logger } from '@holdfast/runtime';
+import type { Address, Clock, Connection, ConnectionHandler, ListenOptions, Logger } from '@holdfast/runtime';
 import type { ServerId } from './core/index.ts';
 import { MAX_PEER_FRAME_BYTES, PEER_PROTOCOL_VERSION, decodeHello, type PeerHello } from './peer-codec.ts';
 
@@ -12,6 +12,8 @@ const HELLO_TIMEOUT_MS = 5_000;
 export interface PeerListenerEvents {
   accepted(peer: ServerId): void;
   frame(from: ServerId, connection: Connection, frame: Uint8Array): void;
+  /** The peer wants to send a snapshot; who hears what it says on that connection, and its end. */
+  snapshot(from: ServerId, connection: Connection): ConnectionHandler;
   /** The connection on which the peer was heard has closed or was replaced. */
   closed(peer: ServerId): void;
 }
@@ -60,17 +62,25 @@ export class PeerListener {
 
   #onConnection(connection: Connection): void {
     let peer: ServerId | undefined;
+    let snapshot: ConnectionHandler | undefined;
     const helloTimer = this.#clock.setTimer(HELLO_TIMEOUT_MS, () => connection.close('no hello'));
     connection.setHandler({
       frame: (bytes) => {
+        if (snapshot !== undefined) {
+          snapshot.frame(bytes);
+          return;
+        }
         if (peer !== undefined) {
           this.#events.frame(peer, connection, bytes);
           return;
         }
         helloTimer.cancel();
-        peer = this.#acceptHello(connection, bytes);
+        const hello = this.#acceptHello(connection, bytes);
+        if (hello?.purpose === 'snapshot') snapshot = this.#events.snapshot(hello.from, connection);
+        else if (hello !== undefined) peer = this.#introduce(connection, hello);
       },
-      close: () => {
+      close: (reason) => {
+        snapshot?.close(reason);
         helloTimer.cancel();
         if (peer === undefined || this.#heard.get(peer)?.connection !== connection) return;
         this.#heard.delete(peer);
@@ -79,7 +89,7 @@ export class PeerListener {
     });
   }
 
-  #acceptHello(connection: Connection, frame: Uint8Array): ServerId | undefined {
+  #acceptHello(connection: Connection, frame: Uint8Array): PeerHello | undefined {
     let hello: PeerHello;
     try {
       hello = decodeHello(frame);
@@ -92,6 +102,10 @@ export class PeerListener {
       this.#refuse(connection, problem, { peer: hello.from });
       return undefined;
     }
+    return hello;
+  }
+
+  #introduce(connection: Connection, hello: PeerHello): ServerId {
     const older = this.#heard.get(hello.from)?.connection;
     this.#heard.set(hello.from, { connection, incarnation: hello.incarnation });
     this.#clientAddresses.set(hello.from, hello.clientAddress);

@@ -4,10 +4,19 @@
  */
 
 import type { Packable } from '@holdfast/protocol';
-import type { Address, Clock, Connection, Listener, Logger, Network, Random } from '@holdfast/runtime';
+import type {
+  Address,
+  Clock,
+  Connection,
+  ConnectionHandler,
+  Listener,
+  Logger,
+  Network,
+  Random,
+} from '@holdfast/runtime';
 import type { Entry, Message, ServerId } from './core/index.ts';
 import type { PeerInfo } from './machine.ts';
-import { PEER_PROTOCOL_VERSION, machineItem, raftItem, type PeerHello } from './peer-codec.ts';
+import { PEER_PROTOCOL_VERSION, machineItem, raftItem, type PeerHello, type PeerPurpose } from './peer-codec.ts';
 import { PeerLink } from './peer-link.ts';
 import { PeerListener } from './peer-listener.ts';
 
@@ -28,6 +37,8 @@ export interface PeerMeshEvents {
   /** Nothing listens at its address, and it is not heard: its process is gone. */
   gone(peer: ServerId): void;
   frame(from: ServerId, connection: Connection, frame: Uint8Array): void;
+  /** It wants to send a snapshot on that connection. */
+  snapshot(from: ServerId, connection: Connection): ConnectionHandler;
   /** What it said may be lost. */
   unheard(peer: ServerId): void;
   /** A peer has introduced itself. */
@@ -66,6 +77,7 @@ export class PeerMesh {
           events.introduced();
         },
         frame: (from, connection, frame) => events.frame(from, connection, frame),
+        snapshot: (from, connection) => events.snapshot(from, connection),
         closed: (peer) => {
           this.#links.get(peer)?.dial();
           events.unheard(peer);
@@ -138,17 +150,28 @@ export class PeerMesh {
     return this.#lastAppend.item;
   }
 
-  #createLink(id: ServerId, address: Address): PeerLink {
+  /** How to reach a peer for a snapshot, beside the connection for everything else. */
+  routeTo(peer: ServerId): { readonly address: Address; readonly hello: PeerHello } | undefined {
+    const member = this.#options.members.find(({ id }) => id === peer);
+    return member && { address: member.peerAddress, hello: this.#hello(peer, 'snapshot') };
+  }
+
+  #hello(to: ServerId, purpose: PeerPurpose): PeerHello {
     const { clusterId, id: from, incarnation, clientAddress } = this.#options;
-    const hello: PeerHello = {
+    return {
       version: PEER_PROTOCOL_VERSION,
       features: 0,
       clusterId,
       from,
-      to: id,
+      to,
       incarnation,
       clientAddress,
+      purpose,
     };
+  }
+
+  #createLink(id: ServerId, address: Address): PeerLink {
+    const hello = this.#hello(id, 'log');
     const events = {
       connected: () => this.#events.connected(id),
       disconnected: () => this.#events.disconnected(id),

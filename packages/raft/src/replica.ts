@@ -24,6 +24,8 @@ import type { LogStore } from './log-store/log-store.ts';
 import type { PeerInfo, ReplicaHandle, ReplicaMachine, ReplicaStatus } from './machine.ts';
 import type { ReplicaObserver } from './observer.ts';
 import { decodePeerFrame } from './peer-codec.ts';
+import { DEFAULT_SNAPSHOT_OPTIONS, type SnapshotOptions } from './snapshots/snapshot-options.ts';
+import { ReplicaSnapshots, type SnapshotCounters } from './snapshots/replica-snapshots.ts';
 import { PeerMesh, type PeerMeshOptions, type PeerMeshWorld } from './peer-mesh.ts';
 
 /** How long a stop waits for a successor. */
@@ -32,6 +34,7 @@ const TRANSFER_WAIT_MS = 3_000;
 /** `members` are all voters, this server included; `clientAddress` is told to the peers. */
 export interface ReplicaOptions extends PeerMeshOptions {
   readonly tuning?: Partial<Omit<RaftConfig, 'id' | 'voters'>>;
+  readonly snapshots?: Partial<SnapshotOptions>;
 }
 
 export interface ReplicaWorld extends PeerMeshWorld {
@@ -59,6 +62,7 @@ export class Replica implements ReplicaHandle {
   readonly #writer: DurableWriter;
   readonly #mesh: PeerMesh;
   readonly #applies: ApplyLoop;
+  readonly #snapshots: ReplicaSnapshots;
   readonly #observer: ReplicaObserver | undefined;
 
   #status: ReplicaStatus;
@@ -111,12 +115,30 @@ export class Replica implements ReplicaHandle {
     this.#applies = new ApplyLoop(
       { core: this.#core, store, clock },
       {
-        apply: (entry) => machine.apply(entry),
+        apply: (entry) => {
+          this.#snapshots.applied(entry);
+          machine.apply(entry);
+        },
         wake: () => this.#schedule(),
         failed: (error) => this.#fail(error),
       },
     );
     this.#mesh = this.#createMesh(options, world);
+    const core = this.#core;
+    this.#snapshots = new ReplicaSnapshots(
+      {
+        options: { ...DEFAULT_SNAPSHOT_OPTIONS, ...options.snapshots },
+        store,
+        machine,
+        core,
+        applies: this.#applies,
+        route: (peer) => this.#mesh.routeTo(peer),
+        event: (event) => this.#event(event),
+        wake: () => this.#schedule(),
+        failed: (error) => this.#fail(error),
+      },
+      world,
+    );
     this.#status = this.#readStatus();
   }
 
@@ -138,8 +160,15 @@ export class Replica implements ReplicaHandle {
     return this.#mesh.address;
   }
 
-  /** @throws ListenError */
+  /** Snapshots since the start: taken of the own state, and installed in its place. */
+  get snapshotCounters(): Readonly<SnapshotCounters> {
+    return this.#snapshots.counters;
+  }
+
+  /** @throws ListenError, DamagedLogError, DiskError, and what the machine's restore rejects with */
   async start(): Promise<void> {
+    await this.#snapshots.restoreAtStart();
+    this.#refreshStatus();
     await this.#mesh.start();
     this.#running = true;
     this.#schedule();
@@ -151,6 +180,7 @@ export class Replica implements ReplicaHandle {
     this.#halt();
     await this.#mesh.stopListening();
     await this.#writer.stop();
+    await this.#snapshots.stop();
     await this.#store.close();
   }
 
@@ -202,6 +232,7 @@ export class Replica implements ReplicaHandle {
           this.#frames.push({ from, connection, frame });
           this.#schedule();
         },
+        snapshot: (from, connection) => this.#snapshots.accept(from, connection),
         unheard: (peer) => {
           this.#unheard.push(peer);
           this.#schedule();
@@ -260,7 +291,8 @@ export class Replica implements ReplicaHandle {
     // It only lets memory go, so it can wait for the next step.
     if (this.#applies.applied > this.#toldApplied) {
       this.#toldApplied = this.#applies.applied;
-      this.#events.push({ type: 'applied', index: this.#applies.applied });
+      // First: a snapshot of it may have become durable meanwhile.
+      this.#events.unshift({ type: 'applied', index: this.#applies.applied });
     }
     // Behind the frames of the turn: what the gone leader said last must not bring it back.
     for (const peer of this.#gone.splice(0)) this.#events.push({ type: 'peer-refused', peer });
@@ -279,6 +311,7 @@ export class Replica implements ReplicaHandle {
     this.#machine.flush();
     for (const { to, message } of commitNews) this.#send(to, message);
     this.#mesh.endTurn();
+    this.#snapshots.endTurn();
     this.#armTimer();
   }
 
@@ -333,6 +366,15 @@ export class Replica implements ReplicaHandle {
           break;
         case 'read-entries':
           this.#readEntries(effect);
+          break;
+        case 'restore':
+          this.#snapshots.restore(effect.position);
+          break;
+        case 'compact':
+          this.#snapshots.compact(effect.upTo);
+          break;
+        case 'send-snapshot':
+          this.#snapshots.send(effect.peer, effect.term);
           break;
         case 'transfer-ended':
           this.#transferEnded?.(effect.outcome);
@@ -430,6 +472,7 @@ export class Replica implements ReplicaHandle {
     this.#running = false;
     this.#timer?.cancel();
     this.#mesh.stopSpeaking();
+    this.#snapshots.stopSpeaking();
     for (const callback of this.#reads.values()) callback('stopped');
     this.#reads.clear();
     for (const data of this.#proposals.splice(0)) this.#machine.proposalRejected(data, 'stopped');

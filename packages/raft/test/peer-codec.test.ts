@@ -62,6 +62,7 @@ const hello: Arbitrary<PeerHello> = fc.record({
   to: integer.map(serverId),
   incarnation: fc.string({ maxLength: 300 }),
   clientAddress: fc.string({ maxLength: 300 }),
+  purpose: fc.constantFrom('log', 'snapshot'),
 });
 
 const frame = fc

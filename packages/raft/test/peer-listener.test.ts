@@ -57,6 +57,13 @@ class Scene {
         accepted: (peer) => this.events.push(`accepted ${peer}`),
         frame: (from) => this.events.push(`frame of ${from}`),
         closed: (peer) => this.events.push(`closed ${peer}`),
+        snapshot: (from) => {
+          this.events.push(`snapshot of ${from}`);
+          return {
+            frame: () => this.events.push(`piece of ${from}`),
+            close: () => this.events.push(`end of the snapshot of ${from}`),
+          };
+        },
       },
       { clock, logger: silentLogger },
     );
@@ -106,6 +113,25 @@ describe('a peer', () => {
     expect(scene.events).toEqual(['accepted 2', 'frame of 2']);
     first.destroy();
     expect(scene.greet({ incarnation: 'another disk' }).open).toBe(true);
+  });
+});
+
+describe('a connection for a snapshot', () => {
+  it("is heard beside the peer's own connection, and replaces none", () => {
+    const scene = new Scene();
+    const own = scene.greet();
+    const first = scene.greet({ purpose: 'snapshot' });
+    first.say(FRAME);
+    own.say(FRAME);
+    first.destroy();
+    expect(own.open).toBe(true);
+    expect(scene.events).toEqual([
+      'accepted 2',
+      'snapshot of 2',
+      'piece of 2',
+      'frame of 2',
+      'end of the snapshot of 2',
+    ]);
   });
 });
 

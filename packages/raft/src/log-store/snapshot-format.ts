@@ -102,7 +102,8 @@ export function decodeHeader(bytes: Uint8Array): DecodedHeader {
   };
   const text = (): string => new TextDecoder('utf-8', { fatal: true }).decode(part());
   const chunkBytes = view.getUint32(20, true);
-  if (chunkBytes < 1 || chunkBytes > MAX_SNAPSHOT_CHUNK_BYTES) throw new MalformedError(`its chunks have ${chunkBytes} bytes`);
+  if (chunkBytes < 1 || chunkBytes > MAX_SNAPSHOT_CHUNK_BYTES)
+    throw new MalformedError(`its chunks have ${chunkBytes} bytes`);
   const flags = readInteger(view, 48, 'flags');
   if (flags > RECEIVED_FLAG) throw new UnsupportedSnapshotError(`its flags ${flags} are unknown to this program`);
   return {

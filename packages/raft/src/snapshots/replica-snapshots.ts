@@ -1,0 +1,260 @@
+/**
+ * A replica's snapshots, all of them: when one is taken and what may then be forgotten, the restore at a start and behind an
+ * installation, and their transfer to peers and from them. The replica tells it the core's effects and the end of every turn.
+ */
+
+import type { Clock, Connection, ConnectionHandler, Logger, Network, Random } from '@holdfast/runtime';
+import type { ApplyLoop } from '../apply-loop.ts';
+import {
+  invariant,
+  logIndex,
+  maxIndex,
+  minIndex,
+  type Entry,
+  type LogIndex,
+  type LogPosition,
+  type RaftCore,
+  type RaftEvent,
+  type ServerId,
+  type SnapshotPosition,
+  type Term,
+} from '../core/index.ts';
+import type { LogStore } from '../log-store/log-store.ts';
+import { bytesOf } from '../log-store/snapshot.ts';
+import type { ReplicaMachine } from '../machine.ts';
+import { LogGauge } from './log-gauge.ts';
+import { Pace } from './pace.ts';
+import { HELD_LOG_FACTOR, RETRY_AFTER_SHARE, type SnapshotOptions } from './snapshot-options.ts';
+import { SnapshotReceiver } from './snapshot-receiver.ts';
+import { SnapshotSender, type SnapshotSenderParts } from './snapshot-sender.ts';
+import { SnapshotTaker } from './snapshot-taker.ts';
+
+const NO_CONFIGURATION = new Uint8Array(0);
+
+export interface ReplicaSnapshotsParts {
+  readonly options: SnapshotOptions;
+  readonly store: LogStore;
+  readonly machine: ReplicaMachine;
+  readonly core: RaftCore;
+  readonly applies: ApplyLoop;
+  /** How to reach a peer; undefined when it is none. */
+  route(peer: ServerId): Pick<SnapshotSenderParts, 'address' | 'hello'> | undefined;
+  event(event: RaftEvent): void;
+  /** A turn is needed. */
+  wake(): void;
+  failed(error: unknown): void;
+}
+
+export interface ReplicaSnapshotsWorld {
+  readonly clock: Clock;
+  readonly network: Network;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface SnapshotCounters {
+  taken: number;
+  installed: number;
+}
+
+export class ReplicaSnapshots {
+  readonly counters: SnapshotCounters = { taken: 0, installed: 0 };
+  readonly #parts: ReplicaSnapshotsParts;
+  readonly #world: ReplicaSnapshotsWorld;
+  readonly #gauge: LogGauge;
+  readonly #pace: Pace;
+  readonly #receiver: SnapshotReceiver;
+  readonly #senders = new Map<ServerId, { readonly sender: SnapshotSender; readonly term: Term }>();
+  #taker: SnapshotTaker | undefined;
+  #taking: Promise<void> = Promise.resolve();
+  /** As the gauge had it when the last snapshot was begun, or was tried in vain. */
+  #lastBegunBytes = 0;
+  #restoring = false;
+  /** The snapshot that the core has been told of and has not looked at yet. */
+  #offered: LogIndex | undefined;
+  #stopped = false;
+
+  constructor(parts: ReplicaSnapshotsParts, world: ReplicaSnapshotsWorld) {
+    this.#parts = parts;
+    this.#world = world;
+    this.#gauge = new LogGauge(parts.options.snapshotTrailingBytes);
+    this.#pace = new Pace(parts.options.snapshotBytesPerSecond, world.clock);
+    this.#receiver = new SnapshotReceiver({
+      store: parts.store,
+      clock: world.clock,
+      logger: world.logger,
+      commitIndex: () => parts.core.status.commitIndex,
+      busy: () => this.#restoring || this.#offered !== undefined,
+      received: (from, { leaderTerm }, { index, term, configuration }) => {
+        this.#offered = index;
+        const position = { index, term, configuration };
+        parts.event({ type: 'snapshot-received', from, term: leaderTerm, position });
+      },
+      failed: (error) => this.#fail(error),
+    });
+  }
+
+  /** Before the first turn. */
+  async restoreAtStart(): Promise<void> {
+    const { snapshot } = this.#parts.store.durable;
+    if (snapshot !== undefined) await this.#restore(snapshot);
+  }
+
+  applied(entry: Entry): void {
+    this.#gauge.applied(entry);
+  }
+
+  /** The state is to become that of the received snapshot; nothing is applied until it has. */
+  restore(position: LogPosition): void {
+    this.#restoring = true;
+    this.#parts.applies.pause();
+    this.#taker?.cancel();
+    this.#install(position).catch((error: unknown) => this.#fail(error));
+  }
+
+  compact(upTo: LogIndex): void {
+    this.#gauge.forget(upTo);
+    this.#parts.store.compact(upTo).catch((error: unknown) => this.#fail(error));
+  }
+
+  send(peer: ServerId, term: Term): void {
+    const present = this.#senders.get(peer);
+    // A connection that flaps makes the core ask again for what is under way.
+    if (present?.term === term) return;
+    present?.sender.stop();
+    const route = this.#parts.route(peer);
+    if (route === undefined) return;
+    const sender = new SnapshotSender(
+      {
+        ...route,
+        leaderTerm: term,
+        pace: this.#pace,
+        openSnapshot: () => this.#parts.store.openSnapshot(),
+        reachesBack: (index) => this.#parts.core.termAt(index) !== undefined,
+        sent: (index) => {
+          this.#senders.delete(peer);
+          this.#parts.event({ type: 'snapshot-sent', peer, term, index });
+        },
+        failed: (error) => this.#fail(error),
+      },
+      this.#world,
+    );
+    this.#senders.set(peer, { sender, term });
+    sender.start();
+  }
+
+  /** A connection on which a peer wants to send one. */
+  accept(peer: ServerId, connection: Connection): ConnectionHandler {
+    return this.#receiver.accept(peer, connection);
+  }
+
+  endTurn(): void {
+    this.#offered = undefined;
+    for (const [peer, { sender }] of this.#senders) {
+      if (this.#parts.core.needsSnapshot(peer)) continue;
+      sender.stop();
+      this.#senders.delete(peer);
+    }
+    if (this.#gauge.bytes - this.#lastBegunBytes >= this.#parts.options.snapshotLogBytes) this.#begin();
+  }
+
+  stopSpeaking(): void {
+    this.#stopped = true;
+    this.#taker?.cancel();
+    for (const { sender } of this.#senders.values()) sender.stop();
+    this.#senders.clear();
+  }
+
+  /** Before the store is closed. */
+  async stop(): Promise<void> {
+    await this.#receiver.stop();
+    await this.#taking;
+  }
+
+  #begin(): void {
+    const { machine, core, applies, store, options } = this.#parts;
+    if (machine.beginSnapshot === undefined || this.#taker !== undefined || this.#restoring || this.#stopped) return;
+    const index = applies.applied;
+    const term = core.termAt(index);
+    if (term === undefined || index <= (store.snapshot?.index ?? 0)) return;
+    const begunBytes = this.#gauge.bytes;
+    this.#lastBegunBytes = begunBytes;
+    const position = { index, term, configuration: NO_CONFIGURATION };
+    const taker = new SnapshotTaker(position, machine.beginSnapshot(), {
+      store,
+      clock: this.#world.clock,
+      sliceBytes: options.snapshotSliceBytes,
+      isDurable: ({ index: upTo }) => core.stableIndex >= upTo,
+    });
+    this.#taker = taker;
+    this.#taking = this.#take(taker, begunBytes).catch((error: unknown) => this.#fail(error));
+  }
+
+  async #take(taker: SnapshotTaker, begunBytes: number): Promise<void> {
+    const { options, event } = this.#parts;
+    const { logger } = this.#world;
+    let outcome;
+    try {
+      outcome = await taker.run();
+    } finally {
+      this.#taker = undefined;
+    }
+    if (this.#stopped) return;
+    const { position } = taker;
+    if (outcome === 'disk-full') {
+      const nextAfterBytes = options.snapshotLogBytes * RETRY_AFTER_SHARE;
+      this.#lastBegunBytes = this.#gauge.bytes - options.snapshotLogBytes + nextAfterBytes;
+      logger.error(
+        { index: position.index, nextAfterBytes },
+        'the disk has no room for a snapshot; the log goes on growing',
+      );
+    }
+    if (outcome !== 'taken') return;
+    this.counters.taken += 1;
+    logger.info({ index: position.index }, 'took a snapshot');
+    event({ type: 'snapshot-taken', position, compactTo: this.#compactTo(position, begunBytes) });
+  }
+
+  /** Keeps a margin for followers that lag, and what follows a snapshot that is on its way to one, unless it takes too long. */
+  #compactTo({ index }: LogPosition, begunBytes: number): LogIndex {
+    const { snapshotLogBytes, snapshotTrailingBytes } = this.#parts.options;
+    const margin = this.#gauge.indexBefore(begunBytes, snapshotTrailingBytes);
+    let held = minIndex(index, margin);
+    for (const { sender } of this.#senders.values()) held = minIndex(held, sender.index ?? index);
+    const longest = this.#gauge.indexBefore(begunBytes, HELD_LOG_FACTOR * snapshotLogBytes);
+    return maxIndex(held, minIndex(index, longest));
+  }
+
+  async #install(position: LogPosition): Promise<void> {
+    // What is being taken holds the machine, and its file must not be taken for a newer one.
+    await this.#taking;
+    if (this.#stopped) return;
+    await this.#restore(position);
+    this.counters.installed += 1;
+    this.#restoring = false;
+    this.#parts.wake();
+  }
+
+  async #restore({ index }: LogPosition): Promise<void> {
+    const { machine, store, applies } = this.#parts;
+    if (machine.restore === undefined)
+      throw new Error(`a snapshot of index ${index} is for a machine that restores none`);
+    const source = await store.openSnapshot();
+    invariant(
+      source?.info.index === index,
+      'the-snapshot-to-restore-is-the-newest',
+      () => `${index}, ${source?.info.index}`,
+    );
+    try {
+      await machine.restore(index, bytesOf(source));
+    } finally {
+      await source.close();
+    }
+    applies.restored(index);
+    this.#world.logger.info({ index, bytes: source.info.bytes }, 'restored the state of a snapshot');
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#stopped) this.#parts.failed(error);
+  }
+}

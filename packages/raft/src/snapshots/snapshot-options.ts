@@ -1,0 +1,33 @@
+/** How often snapshots are taken, what they keep behind them, and how fast they travel. Each is a named limit (docs/limits.md). */
+
+export interface SnapshotOptions {
+  /** Bytes of entries applied since the last snapshot after which the next one is taken. */
+  readonly snapshotLogBytes: number;
+  /** Bytes of entries before a snapshot that stay in the log, so that a follower that lags a little needs no snapshot. */
+  readonly snapshotTrailingBytes: number;
+  /** Of the machine's state, taken in one turn of the event loop. */
+  readonly snapshotSliceBytes: number;
+  /** What this server sends in snapshots, to all peers together. */
+  readonly snapshotBytesPerSecond: number;
+}
+
+export const DEFAULT_SNAPSHOT_OPTIONS: SnapshotOptions = {
+  snapshotLogBytes: 256 * 1024 * 1024,
+  snapshotTrailingBytes: 64 * 1024 * 1024,
+  snapshotSliceBytes: 128 * 1024,
+  snapshotBytesPerSecond: 64 * 1024 * 1024,
+};
+
+/** Pieces of one snapshot that are sent and not acknowledged. */
+export const MAX_CHUNKS_IN_FLIGHT = 4;
+/** A transfer of which nothing is heard for so long is broken off and begun again where it stood. */
+export const TRANSFER_STALL_MS = 10_000;
+/** What has arrived of a snapshot is kept for its sender's return. */
+export const PARTIAL_SNAPSHOT_KEPT_MS = 60_000;
+/** Before a transfer that broke off, or was refused, is tried again: from this long, doubling, to at most that long. */
+export const TRANSFER_RETRY_MIN_MS = 100;
+export const TRANSFER_RETRY_MAX_MS = 2_000;
+/** After a snapshot for which the disk had no room, the log grows by this share of `snapshotLogBytes` before the next attempt. */
+export const RETRY_AFTER_SHARE = 0.25;
+/** As long as a peer is being sent a snapshot, what follows it stays in the log, up to so many times `snapshotLogBytes`. */
+export const HELD_LOG_FACTOR = 4;

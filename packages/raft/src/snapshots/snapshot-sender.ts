@@ -1,0 +1,218 @@
+/**
+ * Brings the newest snapshot to one peer, over a connection of its own, a few pieces ahead of their acknowledgements and no faster than
+ * its pace. What breaks off goes on where it stood; whoever started it ends it when the peer needs it no more.
+ */
+
+import { MalformedError } from '@holdfast/protocol';
+import type { Address, Clock, Connection, Logger, Network, Random, Timer } from '@holdfast/runtime';
+import type { LogIndex, Term } from '../core/index.ts';
+import type { SnapshotSource } from '../log-store/snapshot.ts';
+import { MAX_PEER_FRAME_BYTES, encodeHello, type PeerHello } from '../peer-codec.ts';
+import type { Pace } from './pace.ts';
+import { decodeSnapshotMessage, encodeSnapshotMessage, type SnapshotMessage } from './snapshot-codec.ts';
+import {
+  MAX_CHUNKS_IN_FLIGHT,
+  TRANSFER_RETRY_MAX_MS,
+  TRANSFER_RETRY_MIN_MS,
+  TRANSFER_STALL_MS,
+} from './snapshot-options.ts';
+
+const DIAL_TIMEOUT_MS = 1_000;
+
+export interface SnapshotSenderParts {
+  readonly address: Address;
+  readonly hello: PeerHello;
+  readonly leaderTerm: Term;
+  readonly pace: Pace;
+  openSnapshot(): Promise<SnapshotSource | undefined>;
+  /** Whether the log goes on from there, so that a snapshot of it is still worth sending. */
+  reachesBack(index: LogIndex): boolean;
+  sent(index: LogIndex): void;
+  failed(error: unknown): void;
+}
+
+export interface SnapshotSenderWorld {
+  readonly clock: Clock;
+  readonly network: Network;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export class SnapshotSender {
+  readonly #parts: SnapshotSenderParts;
+  readonly #world: SnapshotSenderWorld;
+  #source: SnapshotSource | undefined;
+  #connection: Connection | undefined;
+  #stopped = false;
+  #attempts = 0;
+  #timer: Timer | undefined;
+  #inFlight = 0;
+  /** Ends the wait for an acknowledgement, or for the end of the connection. */
+  #heard: (() => void) | undefined;
+
+  constructor(parts: SnapshotSenderParts, world: SnapshotSenderWorld) {
+    this.#parts = parts;
+    this.#world = world;
+  }
+
+  /** Of the snapshot under way. */
+  get index(): LogIndex | undefined {
+    return this.#source?.info.index;
+  }
+
+  start(): void {
+    this.#attempt().catch((error: unknown) => this.#parts.failed(error));
+  }
+
+  stop(): void {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#disconnect();
+    this.#closeSource();
+  }
+
+  async #attempt(): Promise<void> {
+    this.#attempts += 1;
+    const source = await this.#openSource();
+    if (source === undefined) return;
+    let connection: Connection;
+    try {
+      const { address } = this.#parts;
+      connection = await this.#world.network.dial({
+        address,
+        timeoutMs: DIAL_TIMEOUT_MS,
+        maxFrameBytes: MAX_PEER_FRAME_BYTES,
+      });
+    } catch {
+      this.#retryLater('the peer cannot be reached');
+      return;
+    }
+    if (this.#stopped) connection.destroy();
+    else this.#begin(connection, source);
+  }
+
+  /** The one that was begun, for as long as it is of use: what has arrived of it would be lost with another. */
+  async #openSource(): Promise<SnapshotSource | undefined> {
+    const present = this.#source;
+    if (present !== undefined && this.#parts.reachesBack(present.info.index)) return present;
+    this.#closeSource();
+    const source = await this.#parts.openSnapshot();
+    if (this.#stopped) {
+      await source?.close();
+      return undefined;
+    }
+    this.#source = source;
+    return source;
+  }
+
+  #begin(connection: Connection, source: SnapshotSource): void {
+    this.#connection = connection;
+    this.#inFlight = 0;
+    connection.setHandler({
+      frame: (frame) => this.#onFrame(connection, frame),
+      close: (reason) => {
+        if (this.#connection === connection) this.#retryLater(reason);
+      },
+    });
+    connection.send(encodeHello(this.#parts.hello));
+    const { index, term, bytes, crc, configuration } = source.info;
+    this.#say({ type: 'offer', leaderTerm: this.#parts.leaderTerm, index, term, bytes, crc, configuration });
+    this.#expectAnswer();
+  }
+
+  #onFrame(connection: Connection, frame: Uint8Array): void {
+    if (this.#connection !== connection) return;
+    try {
+      this.#received(decodeSnapshotMessage(frame));
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error;
+      this.#world.logger.error(
+        { peer: this.#parts.hello.to, err: error },
+        'a peer answered a snapshot with a malformed frame',
+      );
+      this.#retryLater('malformed answer');
+    }
+  }
+
+  #received(message: SnapshotMessage): void {
+    this.#expectAnswer();
+    switch (message.type) {
+      case 'resume':
+        this.#pump(message.offset).catch((error: unknown) => this.#parts.failed(error));
+        return;
+      case 'written':
+        this.#inFlight = Math.max(0, this.#inFlight - 1);
+        this.#attempts = 0;
+        this.#heard?.();
+        return;
+      case 'installed': {
+        const { index } = message;
+        this.stop();
+        this.#parts.sent(index);
+        return;
+      }
+      case 'refused':
+        this.#retryLater(message.reason);
+        return;
+      case 'offer':
+      case 'chunk':
+      case 'end':
+        throw new MalformedError(`a receiver says ${message.type}`);
+    }
+  }
+
+  async #pump(from: number): Promise<void> {
+    const [connection, source] = [this.#connection, this.#source];
+    if (connection === undefined || source === undefined) return;
+    const { info } = source;
+    const { logger } = this.#world;
+    const peer = this.#parts.hello.to;
+    logger.info({ peer, index: info.index, bytes: info.bytes, offset: from }, 'sending a snapshot');
+    for (let offset = from; offset < info.bytes;) {
+      while (this.#inFlight >= MAX_CHUNKS_IN_FLIGHT && this.#connection === connection) {
+        await new Promise<void>((resolve) => (this.#heard = resolve));
+      }
+      if (this.#connection !== connection) return;
+      const data = await source.read(offset);
+      await this.#parts.pace.take(data.length);
+      if (this.#connection !== connection) return;
+      this.#inFlight += 1;
+      this.#say({ type: 'chunk', offset, data });
+      offset += data.length;
+    }
+    this.#say({ type: 'end' });
+  }
+
+  #say(message: SnapshotMessage): void {
+    this.#connection?.send(encodeSnapshotMessage(message));
+  }
+
+  #expectAnswer(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#world.clock.setTimer(TRANSFER_STALL_MS, () => this.#retryLater('no answer'));
+  }
+
+  #retryLater(reason: string): void {
+    if (this.#stopped) return;
+    this.#disconnect();
+    const { logger, random, clock } = this.#world;
+    logger.info({ peer: this.#parts.hello.to, reason }, 'the transfer of a snapshot will go on later');
+    const ceiling = Math.min(TRANSFER_RETRY_MAX_MS, TRANSFER_RETRY_MIN_MS * 2 ** Math.min(this.#attempts, 10));
+    this.#timer?.cancel();
+    this.#timer = clock.setTimer(ceiling * (0.5 + random.next() / 2), () => this.start());
+  }
+
+  #disconnect(): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    connection?.destroy();
+    this.#heard?.();
+  }
+
+  #closeSource(): void {
+    const source = this.#source;
+    this.#source = undefined;
+    source?.close().catch((error: unknown) => this.#parts.failed(error));
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Writes one snapshot of the machine to the log store: a slice in a turn of the event loop, the next when the disk has taken it, so
+ * that neither turns nor the log's writes wait for it.
+ */
+
+import { DiskError, type Clock } from '@holdfast/runtime';
+import type { SnapshotPosition } from '../core/index.ts';
+import type { LogStore } from '../log-store/log-store.ts';
+import type { MachineSnapshot } from '../machine.ts';
+
+export interface SnapshotTakerParts {
+  readonly store: LogStore;
+  readonly clock: Clock;
+  readonly sliceBytes: number;
+  /** Whether the log is durable up to there. Looked at again in every later turn. */
+  isDurable(position: SnapshotPosition): boolean;
+}
+
+export type TakingOutcome = 'taken' | 'cancelled' | 'disk-full';
+
+export class SnapshotTaker {
+  readonly position: SnapshotPosition;
+  readonly #parts: SnapshotTakerParts;
+  readonly #snapshot: MachineSnapshot;
+  #handedOut = false;
+  #cancelled = false;
+
+  /** `snapshot` is of exactly that position. */
+  constructor(position: SnapshotPosition, snapshot: MachineSnapshot, parts: SnapshotTakerParts) {
+    this.position = position;
+    this.#snapshot = snapshot;
+    this.#parts = parts;
+  }
+
+  /** The machine is free for another one at once; the file is gone when `run` has resolved. */
+  cancel(): void {
+    this.#cancelled = true;
+    if (this.#handedOut) return;
+    this.#handedOut = true;
+    this.#snapshot.cancel();
+  }
+
+  /** Rejects with DiskError, but not of a full disk. */
+  async run(): Promise<TakingOutcome> {
+    const { store } = this.#parts;
+    try {
+      const sink = await store.createSnapshot({ ...this.position, origin: 'taken' });
+      try {
+        for (;;) {
+          const slice = await this.#nextSlice();
+          if (slice === undefined) break;
+          await sink.write(slice);
+        }
+        // The log of a server that has a snapshot reaches up to it: one that does not has lost something.
+        while (!this.#cancelled && !this.#parts.isDurable(this.position)) await this.#turn();
+        if (!this.#cancelled) {
+          await sink.finish();
+          return 'taken';
+        }
+      } catch (error) {
+        await sink.abort().catch(() => {});
+        throw error;
+      }
+      await sink.abort();
+      return 'cancelled';
+    } catch (error) {
+      this.cancel();
+      if (error instanceof DiskError && error.code === 'NO_SPACE') return 'disk-full';
+      throw error;
+    }
+  }
+
+  async #nextSlice(): Promise<Uint8Array | undefined> {
+    await this.#turn();
+    if (this.#cancelled) return undefined;
+    const slice = this.#snapshot.next(this.#parts.sliceBytes);
+    if (slice === undefined) this.#handedOut = true;
+    return slice;
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve) => this.#parts.clock.afterPoll(resolve));
+  }
+}

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { Ensemble } from './ensemble.ts';
+
+const OFTEN = { snapshotLogBytes: 4_000, snapshotTrailingBytes: 1_000, snapshotSliceBytes: 300 };
+
+describe('a replica that takes snapshots', () => {
+  it('forgets the log before them, but for a margin, and finds its state again', async () => {
+    const ensemble = new Ensemble(1, OFTEN);
+    await ensemble.start();
+    await ensemble.run(200);
+    for (const server of ensemble.servers) {
+      const { snapshot, firstIndex } = server.log;
+      expect(server.running.snapshotCounters.taken).toBeGreaterThan(3);
+      expect(firstIndex).toBeGreaterThan(100);
+      expect(firstIndex).toBeLessThanOrEqual(snapshot?.index ?? 0);
+    }
+    const commands = ensemble.leader.machine.commands;
+    for (const server of ensemble.servers) server.crash();
+    for (const server of ensemble.servers) await ensemble.restart(server);
+    await ensemble.agreed();
+    for (const { machine } of ensemble.servers) {
+      expect(machine.restores).toHaveLength(1);
+      expect(machine.commands).toEqual(commands);
+    }
+    ensemble.checkHealth();
+  });
+
+  it('brings a follower that was away for longer than the log reaches back, by a snapshot and what follows it', async () => {
+    for (let seed = 1; seed <= 5; seed += 1) {
+      const ensemble = new Ensemble(seed, OFTEN);
+      await ensemble.start();
+      const away = ensemble.others(ensemble.leader)[0];
+      if (away === undefined) throw new Error('three were started');
+      away.crash();
+      await ensemble.run(200);
+      await ensemble.restart(away);
+      await ensemble.agreed();
+      expect(away.running.snapshotCounters.installed).toBe(1);
+      expect(away.machine.commands).toEqual(ensemble.leader.machine.commands);
+      await ensemble.run(20);
+      // What it has installed is durable: it goes on from there.
+      away.crash();
+      await ensemble.restart(away);
+      await ensemble.agreed();
+      expect(away.machine.commands).toEqual(ensemble.leader.machine.commands);
+      ensemble.checkHealth();
+    }
+  });
+
+  it('goes on where a transfer broke off', async () => {
+    const ensemble = new Ensemble(3, { ...OFTEN, snapshotBytesPerSecond: 5_000 });
+    await ensemble.start();
+    const { leader } = ensemble;
+    const away = ensemble.others(leader)[0];
+    if (away === undefined) throw new Error('three were started');
+    away.crash();
+    await ensemble.run(200);
+    const began = ensemble.world.nowMs;
+    const stateBytes = leader.log.snapshot?.bytes ?? 0;
+    expect(stateBytes).toBeGreaterThan(15_000);
+    await ensemble.restart(away);
+    // At this pace no transfer ends between two breaks: only one that goes on ends at all.
+    for (let breaks = 0; breaks < 3; breaks += 1) {
+      await ensemble.world.run({ forMs: 1_000 });
+      expect(away.running.snapshotCounters.installed).toBe(0);
+      ensemble.world.network.breakConnections(leader.host.name, away.host.name);
+    }
+    await ensemble.agreed();
+    expect(away.running.snapshotCounters.installed).toBe(1);
+    const paceMs = (stateBytes / 5_000) * 1_000;
+    expect(ensemble.world.nowMs - began).toBeLessThan(2.5 * paceMs + 5_000);
+    ensemble.checkHealth();
+  });
+
+  it('goes on committing and applying while a follower installs', async () => {
+    const ensemble = new Ensemble(4, { ...OFTEN, snapshotBytesPerSecond: 10_000 });
+    await ensemble.start();
+    const away = ensemble.others(ensemble.leader)[0];
+    if (away === undefined) throw new Error('three were started');
+    away.crash();
+    await ensemble.run(150);
+    await ensemble.restart(away);
+    const before = ensemble.leader.machine.commands.length;
+    for (let count = 0; count < 30; count += 1) {
+      ensemble.leader.running.propose(new TextEncoder().encode(`meanwhile ${count}`));
+      await ensemble.world.run({ forMs: 10 });
+    }
+    await ensemble.until(() => ensemble.leader.machine.commands.length === before + 30, 1_000);
+    expect(away.running.snapshotCounters.installed).toBe(0);
+    await ensemble.until(() => away.machine.commands.length === before + 30);
+    expect(away.machine.commands).toEqual(ensemble.leader.machine.commands);
+    ensemble.checkHealth();
+  });
+
+  it('cancels what it takes when it is stopped, and leaves no file of it', async () => {
+    const ensemble = new Ensemble(5, { ...OFTEN, snapshotSliceBytes: 1 });
+    await ensemble.start();
+    await ensemble.run(40);
+    const server = ensemble.leader;
+    await ensemble.until(() => server.machine.snapshotsBegun > 0);
+    await ensemble.world.complete(server.running.stop());
+    expect(server.host.disk.files().filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    ensemble.checkHealth();
+  });
+});

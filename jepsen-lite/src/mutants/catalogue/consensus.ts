@@ -14,8 +14,8 @@ export const consensusMutants: readonly Mutant[] = [
         file: 'core/core-state.js',
         edits: [
           {
-            find: "effects.push({ type: 'persist', seq, hardState, truncateFrom, entries });",
-            replace: "effects.push({ type: 'persist', seq, hardState: undefined, truncateFrom, entries });",
+            find: "effects.push({ type: 'persist', seq, hardState, snapshot, truncateFrom, entries });",
+            replace: "effects.push({ type: 'persist', seq, hardState: undefined, snapshot, truncateFrom, entries });",
           },
           // What the log shows of the term is all that is left after a restart; without this the boot itself would refuse.
           { find: 'this.term = boot.hardState.term;', replace: 'this.term = this.log.lastTerm;' },

@@ -3,7 +3,7 @@
  * the log still reaches back to an older one, or to its own beginning: a state is never put together over a gap.
  */
 
-import type { Disk, Logger } from '@holdfast/runtime';
+import type { Disk } from '@holdfast/runtime';
 import { DamagedLogError } from './damaged-log-error.ts';
 import type { LogIdentity } from './frame.ts';
 import type { RecoveredLog } from './recovery.ts';

@@ -24,14 +24,13 @@ import {
   headerLength,
   isChunk,
   SNAPSHOT_FIXED_BYTES,
-  SNAPSHOT_FORMAT_VERSION,
   TRAILER_BYTES,
   UnsupportedSnapshotError,
   type DecodedHeader,
 } from './snapshot-format.ts';
 import { isNewer, type SnapshotInfo, type SnapshotMeta, type SnapshotSink, type SnapshotSource } from './snapshot.ts';
 
-export const DEFAULT_SNAPSHOT_CHUNK_BYTES = 256 * 1024;
+const DEFAULT_SNAPSHOT_CHUNK_BYTES = 256 * 1024;
 /** So much is on its way to the disk at most before it is synced: a burst at the end would hold up the log's own writes. */
 const SYNC_BYTES = 2 * 1024 * 1024;
 const SUFFIX = '.snapshot';
@@ -127,7 +126,7 @@ export class SnapshotFiles {
 }
 
 /** @throws DamagedLogError, DataDirectoryError of a later format, IdentityMismatchError, DiskError */
-export async function openSnapshot(path: string, identity: LogIdentity, disk: Disk): Promise<SnapshotSource> {
+async function openSnapshot(path: string, identity: LogIdentity, disk: Disk): Promise<SnapshotSource> {
   const file = await disk.open(path, 'existing');
   try {
     const { header, info } = await readEnds(file, identity);

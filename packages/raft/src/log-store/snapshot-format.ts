@@ -9,7 +9,7 @@ import { logIndex, serverId, term } from '../core/index.ts';
 import type { LogIdentity } from './frame.ts';
 import type { SnapshotMeta } from './snapshot.ts';
 
-export const SNAPSHOT_FORMAT_VERSION = 1;
+const SNAPSHOT_FORMAT_VERSION = 1;
 export const SNAPSHOT_FIXED_BYTES = 56;
 export const CHUNK_HEADER_BYTES = 8;
 export const TRAILER_BYTES = 24;

@@ -7,7 +7,6 @@ import type { Clock, Connection, ConnectionHandler, Logger, Network, Random } fr
 import type { ApplyLoop } from '../apply-loop.ts';
 import {
   invariant,
-  logIndex,
   maxIndex,
   minIndex,
   type Entry,
@@ -16,7 +15,6 @@ import {
   type RaftCore,
   type RaftEvent,
   type ServerId,
-  type SnapshotPosition,
   type Term,
 } from '../core/index.ts';
 import type { LogStore } from '../log-store/log-store.ts';
@@ -191,7 +189,7 @@ export class ReplicaSnapshots {
   }
 
   async #take(taker: SnapshotTaker, begunBytes: number): Promise<void> {
-    const { options, event } = this.#parts;
+    const { options } = this.#parts;
     const { logger } = this.#world;
     let outcome;
     try {
@@ -212,7 +210,7 @@ export class ReplicaSnapshots {
     if (outcome !== 'taken') return;
     this.counters.taken += 1;
     logger.info({ index: position.index }, 'took a snapshot');
-    event({ type: 'snapshot-taken', position, compactTo: this.#compactTo(position, begunBytes) });
+    this.#parts.event({ type: 'snapshot-taken', position, compactTo: this.#compactTo(position, begunBytes) });
   }
 
   /** Keeps a margin for followers that lag, and what follows a snapshot that is on its way to one, unless it takes too long. */

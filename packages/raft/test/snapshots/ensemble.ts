@@ -9,7 +9,7 @@ import { Replica } from '../../src/replica.ts';
 import type { SnapshotOptions } from '../../src/snapshots/snapshot-options.ts';
 
 /** Its state is the list of commands; a snapshot is a copy of it, with the index to check. */
-export class ListMachine implements ReplicaMachine {
+class ListMachine implements ReplicaMachine {
   commands: string[] = [];
   appliedIndex = 0;
   restores: number[] = [];

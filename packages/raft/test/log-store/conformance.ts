@@ -1,5 +1,6 @@
 /** What every log store promises. Run by the tests of each implementation. */
 
+import { DiskError } from '@holdfast/runtime';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { logIndex } from '../../src/core/index.ts';
@@ -11,6 +12,7 @@ import {
   EMPTY_MODEL,
   entry,
   entryRange,
+  modelOf,
   planned,
   vote,
   type BatchPlan,
@@ -19,6 +21,8 @@ import {
 export interface LogStoreFixture {
   /** The store over what earlier ones of this fixture have written; they were closed. */
   open(): Promise<LogStore>;
+  /** Where there is a disk: its next durable write fails after that share of the bytes has been written. */
+  failNextWrite?(writtenShare: number): void;
 }
 
 export const batchPlan: fc.Arbitrary<BatchPlan> = fc.record({
@@ -119,6 +123,30 @@ export function describeLogStore(
       await store.write({ entries: [entry(4, 2)] });
       expect(await contentOf(store, logIndex(4))).toEqual(entryRange(1, 4, 2));
       await store.close();
+    });
+
+    test('takes the first failed write for final, and finds all of it or nothing after a restart', async (fixture) => {
+      if (fixture.failNextWrite === undefined) return;
+      let model = EMPTY_MODEL;
+      for (const writtenShare of [0, 0.3, 0.9, 1]) {
+        const store = await fixture.open();
+        const batch = planned({ termStep: 1, vote: 2, cut: 1, sizes: [700, 100, 700] }, model);
+        fixture.failNextWrite(writtenShare);
+        await expect(store.write(batch)).rejects.toThrow(DiskError);
+        await expect(store.write({ entries: [] }), 'a later write').rejects.toThrow(DiskError);
+        await store.close();
+        const reopened = await fixture.open();
+        const found = await modelOf(reopened);
+        expect([model, after(model, batch)]).toContainEqual(found);
+        if (writtenShare < 1) expect(found).toEqual(model);
+        const next = planned({ termStep: 1, vote: 1, cut: 0, sizes: [8, 3_000] }, found);
+        await reopened.write(next);
+        model = after(found, next);
+        await reopened.close();
+      }
+      const last = await fixture.open();
+      expect(await modelOf(last)).toEqual(model);
+      await last.close();
     });
 
     test('does nothing more once it is closed', async (fixture) => {

@@ -1,13 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { silentLogger } from '@holdfast/runtime';
+import { DiskError, silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serverId } from '../../src/core/index.ts';
 import { openDataDirectory } from '../../src/log-store/data-directory.ts';
 import { openWriteAheadLog } from '../../src/log-store/write-ahead-log.ts';
 import { describeLogStore } from './conformance.ts';
+import { alterDisk } from './support/alter-disk.ts';
 import { contentOf, entryRange, vote } from './support/log-model.ts';
 import { LOG_OPTIONS } from './support/wal-fixture.ts';
 
@@ -27,7 +28,23 @@ describeLogStore(
   'the write-ahead log on the files of this machine',
   (test) => {
     const directory = join(root, `log-${(fixtures += 1)}`);
-    return test({ open: () => openWriteAheadLog({ ...LOG_OPTIONS, directory }, { disk, logger: silentLogger }) });
+    let share: number | undefined;
+    const faulty = alterDisk(disk, {
+      append: async (file, position, buffers) => {
+        const failing = file.path.endsWith('.wal') ? share : undefined;
+        if (failing === undefined) return file.append(position, buffers);
+        share = undefined;
+        const bytes = Buffer.concat(buffers);
+        await file.write(position, bytes.subarray(0, Math.floor(bytes.length * failing)));
+        throw new DiskError('IO', file.path, 'the test lets this write fail');
+      },
+    });
+    return test({
+      open: () => openWriteAheadLog({ ...LOG_OPTIONS, directory }, { disk: faulty, logger: silentLogger }),
+      failNextWrite: (writtenShare) => {
+        share = writtenShare;
+      },
+    });
   },
   10,
 );

@@ -21,7 +21,30 @@ import {
 import { onMachine, type Machine } from './support/machine.ts';
 import { LOG_OPTIONS, openLog, SEGMENT_BYTES, segmentPaths, usedBytes, writeTorn } from './support/wal-fixture.ts';
 
-describeLogStore('the write-ahead log', (test) => onMachine((machine) => test({ open: () => openLog(machine) })));
+describeLogStore('the write-ahead log', (test) =>
+  onMachine((machine) =>
+    test({
+      open: () => openLog(machine),
+      failNextWrite: (writtenShare) => machine.failNext('append', 'IO', { pathIncludes: '.wal', writtenShare }),
+    }),
+  ),
+);
+
+describeLogStore('the write-ahead log on a disk that is slow and hangs', (test) =>
+  onMachine((machine) => {
+    machine.slowDown({ minMs: 1, maxMs: 1_500 });
+    return test({
+      open: () => {
+        machine.hang(5_000);
+        return openLog(machine);
+      },
+      failNextWrite: (writtenShare) => {
+        machine.hang(10_000);
+        machine.failNext('append', 'IO', { pathIncludes: '.wal', writtenShare });
+      },
+    });
+  }),
+);
 
 interface Life {
   readonly plans: readonly BatchPlan[];

@@ -1,7 +1,7 @@
 /** A simulated machine for tests of what is on its disk: they run in virtual time and cut its power. */
 
 import type { Disk, DiskErrorCode, Random } from '@holdfast/runtime';
-import { SimWorld, type DiskOperation, type SimHost, type Tear } from '@holdfast/runtime/sim';
+import { SimWorld, type DiskFaultOptions, type DiskOperation, type SimHost, type Tear } from '@holdfast/runtime/sim';
 
 export class Machine {
   readonly #world: SimWorld;
@@ -60,8 +60,17 @@ export class Machine {
     });
   }
 
-  failNext(operation: DiskOperation, code: DiskErrorCode): void {
-    this.#host.disk.failNext(operation, code);
+  failNext(operation: DiskOperation, code: DiskErrorCode, options: DiskFaultOptions = {}): void {
+    this.#host.disk.failNext(operation, code, options);
+  }
+
+  slowDown(latency: { readonly minMs: number; readonly maxMs: number }): void {
+    this.#host.disk.setLatency({ durable: latency, cached: latency });
+  }
+
+  /** No operation of the disk ends within this time. */
+  hang(forMs: number): void {
+    this.#host.disk.stall(forMs);
   }
 
   setFreeBytes(bytes: number): void {

@@ -120,7 +120,18 @@ export function createMetrics(id: number, machine: LockMachine): Registry {
 }
 
 /** What the replica alone knows, which there is not yet when the clients' port opens. */
-export function addLogMetrics(registry: Registry, replica: { readonly logWrites: number }): void {
+export function addLogMetrics(
+  registry: Registry,
+  replica: { readonly logWrites: number; readonly diskStalls: boolean },
+): void {
+  new Gauge({
+    name: 'holdfast_disk_stalls',
+    help: '1 while the disk hangs: no write to the log has ended for an election timeout',
+    registers: [registry],
+    collect() {
+      this.set(replica.diskStalls ? 1 : 0);
+    },
+  });
   new Counter({
     name: 'holdfast_log_writes_total',
     help: 'Durable writes to the log since the start',

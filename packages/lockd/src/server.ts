@@ -174,7 +174,7 @@ async function openParts(
       members,
       peerListen: options.peerListen,
       clientAddress: advertiseClient ?? clientListener.address,
-      tuning: { heartbeatMs, electionTimeoutMs },
+      tuning: { heartbeatMs, electionTimeoutMs, diskStallMs: electionTimeoutMs },
     },
     store,
     machine,

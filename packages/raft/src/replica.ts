@@ -66,6 +66,7 @@ export class Replica implements ReplicaHandle {
   readonly #observer: ReplicaObserver | undefined;
 
   #status: ReplicaStatus;
+  #diskStalls = false;
   #running = false;
   #scheduled = false;
   #inTurn = false;
@@ -149,6 +150,11 @@ export class Replica implements ReplicaHandle {
   /** Durable writes to the log since the start; each carries everything that had gathered. */
   get logWrites(): number {
     return this.#writer.writes;
+  }
+
+  /** Whether a write is under way for so long that this server neither leads nor votes. */
+  get diskStalls(): boolean {
+    return this.#diskStalls;
   }
 
   get peers(): readonly PeerInfo[] {
@@ -419,6 +425,7 @@ export class Replica implements ReplicaHandle {
   }
 
   #refreshStatus(): void {
+    this.#noteDiskStall(this.#core.status.diskStalls);
     const before = this.#status;
     const after = this.#readStatus();
     this.#status = after;
@@ -433,6 +440,17 @@ export class Replica implements ReplicaHandle {
       this.#logger.info({ role, term, leader: leader === NO_SERVER ? undefined : leader }, 'role or leader changed');
     }
     this.#machine.statusChanged(after);
+  }
+
+  #noteDiskStall(stalls: boolean): void {
+    if (stalls === this.#diskStalls) return;
+    this.#diskStalls = stalls;
+    if (stalls)
+      this.#logger.error(
+        {},
+        'the disk hangs: no write of the log has ended for an election timeout; this server neither leads nor votes until one does',
+      );
+    else this.#logger.info({}, 'the disk works again: this server may lead and vote');
   }
 
   /** One timer, only ever moved to an earlier time; one that comes too early arms the next. */

@@ -1,118 +1,8 @@
-import { connect, OverloadedError, type Client, type ConnectOptions } from '@holdfast/client';
-import { LockServer } from '@holdfast/lockd';
-import { SimWorld } from '@holdfast/runtime/sim';
+import { OverloadedError, type Client } from '@holdfast/client';
 import { describe, expect, it } from 'vitest';
+import { errorOf, NOTICED_MS, RESERVE, SERVERS, SimulatedEnsemble, started } from '../support/simulated-ensemble.ts';
 
-const SERVERS = [1, 2, 3];
-const RESERVE = 1024 * 1024;
-/** Longer than the next check of a disk, and what it leads to. */
-const NOTICED_MS = 2_500;
 const PLENTY = 2 ** 30;
-
-class Ensemble {
-  readonly world: SimWorld;
-  readonly failures = new Map<number, unknown>();
-  readonly #servers = new Map<number, LockServer>();
-  #clients = 0;
-
-  constructor(seed: number) {
-    this.world = new SimWorld({ seed });
-  }
-
-  async start(): Promise<void> {
-    for (const id of SERVERS) await this.startServer(id);
-    await this.until(() => this.leader !== 0);
-  }
-
-  async startServer(id: number): Promise<void> {
-    const host = this.world.host(`s${id}`);
-    // It may have failed within this very moment, and its process still be on its way out.
-    if (host.state === 'up' && this.failures.has(id)) host.kill();
-    if (host.state === 'down') host.restart();
-    const { incarnation } = host;
-    const starting = LockServer.start(
-      {
-        id,
-        clusterId: 'sim',
-        clientListen: `s${id}:7100`,
-        peerListen: `s${id}:7200`,
-        dataDirectory: '/data',
-        members: SERVERS.map((member) => ({ id: member, peerAddress: `s${member}:7200` })),
-        segmentBytes: 64 * 1024,
-        diskReserveBytes: RESERVE,
-      },
-      host.runtime,
-      {
-        fatal: (error) => {
-          // The process ends with it, the machine goes on.
-          this.failures.set(id, error);
-          this.#servers.delete(id);
-          this.world.after(0, () => {
-            if (host.incarnation === incarnation) host.kill();
-          });
-        },
-      },
-    );
-    this.#servers.set(id, await this.world.complete(starting, { maxMs: 60_000 }));
-  }
-
-  /** The power fails. */
-  stopHard(id: number): void {
-    this.#servers.delete(id);
-    this.world.host(`s${id}`).crash({ tear: 'random' });
-  }
-
-  server(id: number): LockServer {
-    const server = this.#servers.get(id);
-    if (server === undefined) throw new Error(`server ${id} does not run`);
-    return server;
-  }
-
-  get leader(): number {
-    return SERVERS.find((id) => this.#servers.get(id)?.status.role === 'leader') ?? 0;
-  }
-
-  get followers(): number[] {
-    return SERVERS.filter((id) => id !== this.leader);
-  }
-
-  disk(id: number) {
-    return this.world.host(`s${id}`).disk;
-  }
-
-  async setFree(bytes: number, ids: readonly number[] = SERVERS): Promise<void> {
-    for (const id of ids) this.disk(id).setFreeBytes(bytes);
-    await this.world.run({ untilMs: this.world.nowMs + NOTICED_MS });
-  }
-
-  connect(options: Partial<ConnectOptions> = {}): Promise<Client> {
-    this.#clients += 1;
-    const { runtime } = this.world.host(`c${this.#clients}`);
-    const servers = SERVERS.map((id) => `s${id}:7100`);
-    return this.complete(connect({ servers, ...options }, runtime));
-  }
-
-  complete<T>(promise: Promise<T>, maxMs = 60_000): Promise<T> {
-    return this.world.complete(promise, { maxMs });
-  }
-
-  async until(condition: () => boolean): Promise<void> {
-    await this.world.run({ until: condition, maxMs: 60_000 });
-  }
-}
-
-async function started(seed: number): Promise<Ensemble> {
-  const ensemble = new Ensemble(seed);
-  await ensemble.start();
-  return ensemble;
-}
-
-async function errorOf(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-}
 
 describe('an ensemble whose disks are almost full', () => {
   it('refuses writes with an error that names the server, and gives back what is held', async () => {
@@ -273,7 +163,7 @@ describe('an error of the disk in reading', () => {
 
   async function withNodes(
     seed: number,
-  ): Promise<{ ensemble: Ensemble; client: Client; expectEverything: () => Promise<void> }> {
+  ): Promise<{ ensemble: SimulatedEnsemble; client: Client; expectEverything: () => Promise<void> }> {
     const ensemble = await started(seed);
     const client = await ensemble.connect({ sessionTimeoutMs: 60_000 });
     const names = Array.from({ length: WRITTEN }, (_, n) => `n${String(n).padStart(2, '0')}`);

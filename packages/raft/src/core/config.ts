@@ -13,6 +13,8 @@ export interface RaftConfig {
   readonly heartbeatMs: number;
   /** A follower waits from this long to twice as long without hearing a leader; a leader without a quorum steps down after it. */
   readonly electionTimeoutMs: number;
+  /** With a write under way and none ended for this long the disk counts as hung: the server neither leads nor votes. */
+  readonly diskStallMs: number;
   /** Bytes of the entries in one append message (a larger single entry still goes). */
   readonly maxAppendBytes: number;
   /** Append messages to one peer without an answer. */
@@ -32,6 +34,7 @@ export interface RaftConfig {
 export const DEFAULT_RAFT_LIMITS = {
   heartbeatMs: 100,
   electionTimeoutMs: 1_000,
+  diskStallMs: 1_000,
   maxAppendBytes: 1024 * 1024,
   maxInflightMessages: 64,
   maxInflightBytes: 8 * 1024 * 1024,

@@ -82,6 +82,8 @@ export class CoreState {
   /** Above 0: the leader's process is known to be gone; this many quick rounds of pre-vote are left. */
   quickRounds = 0;
   eagerCommit = false;
+  /** Milliseconds for which writes are under way and none has ended; counted in clamped steps. */
+  diskWaitMs = 0;
   /** Role candidate and pre-candidate: who has answered, and how. */
   votes = new Map<ServerId, boolean>();
 
@@ -226,8 +228,14 @@ export class CoreState {
     this.#persistedSeq = seq > this.#persistedSeq ? seq : this.#persistedSeq;
     while ((this.#outstanding[0]?.seq ?? Infinity) <= seq) {
       const write = this.#outstanding.shift();
+      this.diskWaitMs = 0;
       if (write !== undefined) this.stableIndex = maxIndex(this.stableIndex, write.lastIndex);
     }
+  }
+
+  /** Whether a write is under way. */
+  get writing(): boolean {
+    return this.#outstanding.length > 0;
   }
 
   /** Whether the vote for itself is durable. */

@@ -4,6 +4,7 @@
  */
 
 import type { CoreState } from './core-state.ts';
+import { diskStalls } from './disk-stall.ts';
 import { REFUSED_ELECTION_DELAY_MS, REFUSED_ELECTION_ROUND_MS, REFUSED_ELECTION_ROUNDS } from './config.ts';
 import { becomeCandidate, becomeFollower, becomeLeader, becomePreCandidate } from './role.ts';
 import { NO_SERVER, type Message, type ServerId, type Term } from './types.ts';
@@ -59,7 +60,10 @@ export function onPeerRefused(core: CoreState, peer: ServerId): void {
 
 export function onPreVote(core: CoreState, from: ServerId, message: Of<'pre-vote'>): void {
   const granted =
-    message.term > core.term && !isLoyal(core, from) && core.log.isUpToDate(message.lastIndex, message.lastTerm);
+    message.term > core.term &&
+    !isLoyal(core, from) &&
+    mayVote(core) &&
+    core.log.isUpToDate(message.lastIndex, message.lastTerm);
   core.send(from, {
     type: 'pre-vote-response',
     term: granted ? message.term : core.term,
@@ -87,7 +91,8 @@ export function onVote(core: CoreState, from: ServerId, message: Of<'vote'>): vo
   }
   // A candidate and a leader have voted for themselves in their term; one that only asks for pre-votes may still be free.
   const free = core.votedFor === NO_SERVER || core.votedFor === from;
-  const granted = message.term === core.term && free && core.log.isUpToDate(message.lastIndex, message.lastTerm);
+  const granted =
+    message.term === core.term && free && mayVote(core) && core.log.isUpToDate(message.lastIndex, message.lastTerm);
   if (granted) {
     core.setHardState(core.term, from);
     if (core.role === 'pre-candidate') becomeFollower(core, core.term, NO_SERVER);
@@ -114,12 +119,17 @@ export function countVotes(core: CoreState): void {
 }
 
 export function onTimeoutNow(core: CoreState, from: ServerId, message: Of<'timeout-now'>): void {
-  if (message.term !== core.term || core.role !== 'follower' || core.leader !== from) return;
+  if (message.term !== core.term || core.role !== 'follower' || core.leader !== from || !mayVote(core)) return;
   startElection(core, true);
 }
 
+/** Whether this server may take part in electing a leader, itself included. */
+function mayVote(core: CoreState): boolean {
+  return !diskStalls(core);
+}
+
 function countPreVotes(core: CoreState): void {
-  if (core.role === 'pre-candidate' && granted(core) >= core.quorum) startElection(core, false);
+  if (core.role === 'pre-candidate' && granted(core) >= core.quorum && mayVote(core)) startElection(core, false);
 }
 
 function granted(core: CoreState): number {

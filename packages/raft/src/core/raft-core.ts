@@ -16,6 +16,7 @@ import {
   onVoteResponse,
   startPreVote,
 } from './election.ts';
+import { countDiskWait, diskStalls, leaveToOthers } from './disk-stall.ts';
 import type { Effect, RaftEvent } from './event.ts';
 import { invariant } from './invariant.ts';
 import { broadcastHeartbeat, onHeartbeatResponse, onReadIndex, startReadRound } from './reads.ts';
@@ -46,6 +47,8 @@ export interface CoreStatus {
   readonly lastIndex: LogIndex;
   /** As leader: the index whose application makes the state complete. 0 otherwise. */
   readonly noopIndex: LogIndex;
+  /** A write is under way and none has ended for `diskStallMs`: this server leads nobody and votes for nobody. */
+  readonly diskStalls: boolean;
 }
 
 export class RaftCore {
@@ -63,7 +66,17 @@ export class RaftCore {
 
   get status(): CoreStatus {
     const { role, term, votedFor, leader, commit, log, noopIndex } = this.#core;
-    return { role, term, votedFor, leader, commitIndex: commit, lastIndex: log.lastIndex, noopIndex };
+    const { lastIndex } = log;
+    return {
+      role,
+      term,
+      votedFor,
+      leader,
+      commitIndex: commit,
+      lastIndex,
+      noopIndex,
+      diskStalls: diskStalls(this.#core),
+    };
   }
 
   /** The time of the next `deadline` event, at most one heartbeat interval away. */
@@ -130,6 +143,7 @@ export class RaftCore {
     invariant(now >= this.#now, 'time-never-goes-back');
     const elapsedMs = Math.min(now - this.#now, core.config.heartbeatMs);
     this.#now = now;
+    countDiskWait(core, elapsedMs);
     if (core.role !== 'leader') {
       core.electionElapsedMs += elapsedMs;
       return;
@@ -235,10 +249,12 @@ export class RaftCore {
       if (core.electionElapsedMs < core.electionTimeoutMs) return;
       // On a slow disk one more term would only make it wait for one more write.
       if (core.role === 'candidate' && !core.hardStatePersisted) core.resetElectionTimer();
+      else if (diskStalls(core)) becomeFollower(core, core.term, NO_SERVER);
       else startPreVote(core);
       return;
     }
     if (core.quorumElapsedMs >= core.config.electionTimeoutMs) this.#checkQuorum();
+    if (core.role === 'leader' && diskStalls(core)) leaveToOthers(core);
     if (core.role === 'leader' && core.heartbeatElapsedMs >= core.config.heartbeatMs) broadcastHeartbeat(core);
   }
 

@@ -1,6 +1,6 @@
 /**
- * One core, driven by hand: server 1 unless told otherwise. Time passes only in `elapse`, writes are durable only with `durable`,
- * and what a step did is what it returns.
+ * One core, driven by hand: server 1 unless told otherwise. Time passes only in `elapse`, writes are durable only with `durable`
+ * (and a disk never counts as hung unless a test says when), and what a step did is what it returns.
  */
 
 import {
@@ -42,7 +42,7 @@ export class ScriptedCore {
     const voters = Array.from({ length: servers }, (_, position) => serverId(position + 1));
     this.peers = voters.filter((voter) => voter !== id);
     this.core = new RaftCore(
-      { ...DEFAULT_RAFT_LIMITS, seed: 1, ...config, id: serverId(id), voters },
+      { ...DEFAULT_RAFT_LIMITS, diskStallMs: Infinity, seed: 1, ...config, id: serverId(id), voters },
       {
         hardState: { term: term(bootTerm ?? log.at(-1) ?? 0), votedFor: serverId(votedFor) },
         lastIndex: logIndex(log.length),

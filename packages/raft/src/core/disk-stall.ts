@@ -1,0 +1,33 @@
+/**
+ * A disk that hangs. Its server acknowledges nothing, and as leader it would pile up in memory what it cannot write, so after
+ * `diskStallMs` without any write ending it leads no longer, does not stand and votes for nobody, until a write ends. As
+ * follower it costs the others nothing.
+ */
+
+import type { CoreState } from './core-state.ts';
+import { progressOf } from './replication.ts';
+import { becomeFollower } from './role.ts';
+import { NO_SERVER } from './types.ts';
+
+/** Of the time in which writes are under way and none ends: a disk that is slow, but works, does not stall. */
+export function countDiskWait(core: CoreState, elapsedMs: number): void {
+  core.diskWaitMs = core.writing ? core.diskWaitMs + elapsedMs : 0;
+}
+
+export function diskStalls(core: CoreState): boolean {
+  return core.diskWaitMs >= core.config.diskStallMs;
+}
+
+/**
+ * Steps down, and asks a follower that has the whole log to stand at once; without one the others' election timers decide. A server
+ * that is alone goes on: there is nobody to take over.
+ */
+export function leaveToOthers(core: CoreState): void {
+  if (core.peers.length === 0) return;
+  const successor = core.peers.find((peer) => {
+    const { connected, active, wasActive, match } = progressOf(core, peer);
+    return connected && (active || wasActive) && match >= core.log.lastIndex;
+  });
+  if (successor !== undefined) core.send(successor, { type: 'timeout-now', term: core.term });
+  becomeFollower(core, core.term, NO_SERVER);
+}

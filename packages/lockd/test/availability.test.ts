@@ -10,7 +10,7 @@ import { CLUSTER_ID, ELECTION_TIMEOUT_MS, LoopbackEnsemble, type LoopbackServer 
 
 function http(server: LoopbackServer) {
   const metrics = createMetrics(1, server.machine);
-  addLogMetrics(metrics, { logWrites: 17 });
+  addLogMetrics(metrics, { logWrites: 17, diskStalls: false });
   const handler = createHttpHandler({ id: server.id, clusterId: CLUSTER_ID }, server.machine, metrics);
   return (target: string, method = 'GET') => handler({ method, target });
 }

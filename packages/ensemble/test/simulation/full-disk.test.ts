@@ -1,6 +1,13 @@
 import { OverloadedError, type Client } from '@holdfast/client';
 import { describe, expect, it } from 'vitest';
-import { errorOf, NOTICED_MS, RESERVE, SERVERS, SimulatedEnsemble, started } from '../support/simulated-ensemble.ts';
+import {
+  errorOf,
+  NOTICED_MS,
+  RESERVE,
+  SERVERS,
+  started,
+  type SimulatedEnsemble,
+} from '../support/simulated-ensemble.ts';
 
 const PLENTY = 2 ** 30;
 

@@ -10,3 +10,4 @@ export * from './pack.ts';
 export * from './query.ts';
 export * from './reply.ts';
 export * from './stat.ts';
+export * from './text.ts';

@@ -15,14 +15,10 @@ import {
   skipValue,
   stringStart,
 } from './msgpack.ts';
+import { MAX_UTF8_BYTES_PER_UNIT, readText } from './text.ts';
 
 // Plain msgpack without msgpackr's record extension: no state to share between the two ends, or with a log replayed years later.
 const packr = new Packr({ useRecords: false, moreTypes: false });
-// U+FEFF is a character like any other, and malformed UTF-8 is refused: no replacement that another decoder might make otherwise.
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** UTF-8 takes at most so many bytes for one UTF-16 unit. */
-const MAX_UTF8_BYTES_PER_UNIT = 3;
-const MAX_SHORT_BYTES = 24;
 
 export type Packable = number | string | boolean | Uint8Array | readonly Packable[];
 
@@ -103,7 +99,7 @@ export class TupleReader {
     if (end - start > maxLength * MAX_UTF8_BYTES_PER_UNIT) this.#fail(name, `at most ${maxLength} characters long`);
     let value: string;
     try {
-      value = shortAscii(this.#bytes, start, end) ?? utf8.decode(this.#bytes.subarray(start, end));
+      value = readText(this.#bytes, start, end);
     } catch {
       this.#fail(name, 'well-formed UTF-8');
     }
@@ -174,28 +170,6 @@ export class TupleReader {
   #fail(name: string, expected: string): never {
     throw new MalformedError(`${this.#what}.${name} must be ${expected}`);
   }
-}
-
-/** Most strings are short and ASCII; a decoder call costs more than they do. Undefined for all others. */
-function shortAscii(bytes: Uint8Array, start: number, end: number): string | undefined {
-  if (end - start > MAX_SHORT_BYTES) return undefined;
-  let text = '';
-  let position = start;
-  // Four at a time: every intermediate text is a copy of what came before.
-  for (; position + 4 <= end; position += 4) {
-    const first = bytes[position] ?? 0x80;
-    const second = bytes[position + 1] ?? 0x80;
-    const third = bytes[position + 2] ?? 0x80;
-    const fourth = bytes[position + 3] ?? 0x80;
-    if ((first | second | third | fourth) >= 0x80) return undefined;
-    text += String.fromCharCode(first, second, third, fourth);
-  }
-  for (; position < end; position += 1) {
-    const byte = bytes[position];
-    if (byte === undefined || byte >= 0x80) return undefined;
-    text += String.fromCharCode(byte);
-  }
-  return text;
 }
 
 /** A float can be −0, which counts as a safe integer. */

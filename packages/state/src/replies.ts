@@ -12,8 +12,7 @@ export const DONE: Reply = { type: 'done' };
 
 /** `message`: what is wrong, with what, and what to do next. */
 export function errorReply(code: ErrorCode, message: string): ErrorReply {
-  const clipped = message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : message;
-  return { type: 'error', code, message: clipped };
+  return { type: 'error', code, message: message.length > MAX_MESSAGE_LENGTH ? `${clipped(message)}…` : message };
 }
 
 export function invalidPathReply(path: string, problem: string): ErrorReply {
@@ -28,6 +27,12 @@ export function invalidLockReply(name: string, problem: string): ErrorReply {
 export function missingNodeReply(path: string): ErrorReply {
   const problem = pathProblem(path);
   return problem === undefined ? errorReply('NOT_FOUND', `${path} does not exist`) : invalidPathReply(path, problem);
+}
+
+/** Not within a surrogate pair: as text of its own, half of one could not be kept or told. */
+function clipped(message: string): string {
+  const last = message.charCodeAt(MAX_MESSAGE_LENGTH - 2);
+  return message.slice(0, MAX_MESSAGE_LENGTH - ((last & 0xfc00) === 0xd800 ? 2 : 1));
 }
 
 /** For what would have needed more disk than there is. */

@@ -11,6 +11,17 @@ export class Fold {
     return (this.#high >>> 11) * 0x1_0000_0000 + (this.#low >>> 0);
   }
 
+  /** The whole of it, as 32-bit integers. */
+  get lanes(): { readonly low: number; readonly high: number } {
+    return { low: this.#low, high: this.#high };
+  }
+
+  /** Goes on from the lanes of another. */
+  restore({ low, high }: { readonly low: number; readonly high: number }): void {
+    this.#low = low | 0;
+    this.#high = high | 0;
+  }
+
   /** Takes any safe integer; the order of calls counts. */
   mix(value: number): void {
     // ToInt32 is exact modulo 2^32, whatever the size of the integer.

@@ -9,6 +9,7 @@ import {
   errorCodeToWire,
   MalformedError,
   MAX_INDEX,
+  type Acquire,
   type Answer,
   type Command,
   type CommandName,
@@ -29,7 +30,9 @@ import type { Remembered } from './sessions/reply-memory.ts';
 import { secretKey } from './sessions/session-table.ts';
 import type { Session } from './sessions/session.ts';
 import { errorReply, type ErrorReply } from './replies.ts';
-import { State } from './state.ts';
+import { StateRestore } from './snapshot/state-restore.ts';
+import { StateSnapshot } from './snapshot/state-snapshot.ts';
+import { State, type StateCounts } from './state.ts';
 import { UnsupportedEntryError } from './unsupported-entry-error.ts';
 
 /** What the fold takes for an entry's result: 0 for success, an error's wire code, this for a refusal plus its wire code. */
@@ -51,17 +54,6 @@ export interface SessionInfo {
   readonly lastApplied: number;
 }
 
-export interface StateCounts {
-  readonly sessions: number;
-  /** Locks that somebody holds. */
-  readonly locks: number;
-  readonly holds: number;
-  readonly waits: number;
-  /** The root, /locks and what is under it included. */
-  readonly nodes: number;
-  readonly dataBytes: number;
-}
-
 interface DecodedEntry {
   readonly header: StampedHeader;
   readonly name: CommandName;
@@ -69,7 +61,7 @@ interface DecodedEntry {
 }
 
 export class StateMachine {
-  readonly #state: State;
+  #state: State;
   #appliedIndex = 0;
 
   constructor(options: StateMachineOptions = {}) {
@@ -86,15 +78,7 @@ export class StateMachine {
   }
 
   get counts(): StateCounts {
-    const { sessions, locks, nodes } = this.#state;
-    return {
-      sessions: sessions.size,
-      locks: locks.size,
-      holds: locks.holds,
-      waits: locks.waits,
-      nodes: nodes.size,
-      dataBytes: nodes.dataBytes,
-    };
+    return this.#state.counts;
   }
 
   /**
@@ -123,6 +107,19 @@ export class StateMachine {
     this.#appliedIndex = index;
   }
 
+  /** Of the state as it is now, whatever is applied later. One at a time: until it was handed out or cancelled, another may not begin. */
+  beginSnapshot(): StateSnapshot {
+    return new StateSnapshot(this.#state, this.#appliedIndex);
+  }
+
+  /** Takes the pieces of a snapshot of that index, and at the end its state, in place of the own one, which stays what it is until then. */
+  beginRestore(index: number): StateRestore {
+    return new StateRestore(this.#state.limits, index, (state) => {
+      this.#state = state;
+      this.#appliedIndex = index;
+    });
+  }
+
   query(query: Query): Answer {
     return answerQuery(this.#state, query);
   }
@@ -131,6 +128,12 @@ export class StateMachine {
   session(id: number): SessionInfo | undefined {
     const session = this.#state.sessions.get(id);
     return session === undefined ? undefined : sessionInfo(session);
+  }
+
+  /** The waits and holds of a session, by acquire index; none of one that does not live. */
+  acquires(session: number): readonly Acquire[] {
+    const acquires = this.#state.sessions.get(session)?.acquiresInOrder() ?? [];
+    return acquires.map(({ lock, acquireIndex, token }) => ({ lock: lock.name, acquireIndex, token }));
   }
 
   /** Whether an attach with this secret would find a session. */
@@ -166,6 +169,7 @@ export class StateMachine {
       return this.#refuse(header, 'OUT_OF_ORDER', memory.lastApplied);
     }
 
+    this.#state.sessions.changing(session);
     // A request cannot acknowledge itself or later ones: what claims so has acknowledged all before it.
     if (Number.isSafeInteger(header.ackedUpTo)) memory.forgetUpTo(Math.min(header.ackedUpTo, header.number - 1));
     if (header.number < next) return this.#repeat(session, header);

@@ -6,15 +6,28 @@ import { Fold } from './fold.ts';
 import type { StateLimits } from './limits.ts';
 import { LockTable } from './locks/lock-table.ts';
 import type { Output } from './output.ts';
+import { Capture } from './snapshot/capture.ts';
 import { SessionTable } from './sessions/session-table.ts';
 import type { NodeStore } from './tree/node-store.ts';
 import { RecordNodeStore } from './tree/record-node-store.ts';
 
+export interface StateCounts {
+  readonly sessions: number;
+  /** Locks that somebody holds. */
+  readonly locks: number;
+  readonly holds: number;
+  readonly waits: number;
+  /** The root, /locks and what is under it included. */
+  readonly nodes: number;
+  readonly dataBytes: number;
+}
+
 export class State {
   readonly limits: StateLimits;
   readonly fold = new Fold();
+  readonly capture = new Capture();
   readonly nodes: NodeStore;
-  readonly sessions = new SessionTable();
+  readonly sessions = new SessionTable(this.capture);
   readonly locks: LockTable;
 
   /** Index of the entry that is being applied, or was last. */
@@ -28,8 +41,20 @@ export class State {
 
   constructor(limits: StateLimits) {
     this.limits = limits;
-    this.nodes = new RecordNodeStore(this.fold);
+    this.nodes = new RecordNodeStore(this.fold, this.capture);
     this.locks = new LockTable(this.nodes, this.sessions);
+  }
+
+  get counts(): StateCounts {
+    const { sessions, locks, nodes } = this;
+    return {
+      sessions: sessions.size,
+      locks: locks.size,
+      holds: locks.holds,
+      waits: locks.waits,
+      nodes: nodes.size,
+      dataBytes: nodes.dataBytes,
+    };
   }
 
   begin(index: number, stamp: number): void {

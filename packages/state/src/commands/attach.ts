@@ -41,6 +41,7 @@ function attachAgain(state: State, session: Session): Reply {
   if (session.generation >= MAX_GENERATION) {
     return errorReply('LIMIT_EXCEEDED', `session ${session.id} was attached ${MAX_GENERATION} times; connect anew`);
   }
+  state.sessions.changing(session);
   session.generation += 1;
   state.fold.mix(session.id);
   state.fold.mix(session.generation);

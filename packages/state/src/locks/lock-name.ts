@@ -31,6 +31,12 @@ export function queueNodeName(sequence: number): string {
   return QUEUE_NODE_PREFIX + sequenceSuffix(sequence);
 }
 
+/** The inverse; undefined for what is no queue node's name. */
+export function queueNodeSequence(name: string): number | undefined {
+  const sequence = Number(name.slice(QUEUE_NODE_PREFIX.length));
+  return Number.isSafeInteger(sequence) && queueNodeName(sequence) === name ? sequence : undefined;
+}
+
 /** The number of a sequential node as it is appended to a name. */
 export function sequenceSuffix(sequence: number): string {
   return String(sequence).padStart(10, '0');

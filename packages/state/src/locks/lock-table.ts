@@ -3,15 +3,17 @@
  * all that it removes, then lets each lock that it touched settle: grants in queue order, and no container for an idle lock.
  */
 
-import { LOCKS_PATH, type LockKindNumber } from '@holdfast/protocol';
+import { decodeLockName, LOCKS_PATH, type LockKindNumber } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
 import type { Output } from '../output.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionTable } from '../sessions/session-table.ts';
 import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
-import { containerName, queueNodeName } from './lock-name.ts';
+import { wellFormed } from '../snapshot/snapshot-error.ts';
+import { containerName, lockProblem, queueNodeName, queueNodeSequence } from './lock-name.ts';
 import { Lock } from './lock.ts';
+import { isLockKind } from './rules/lock-rules.ts';
 import { QueuedAcquire } from './queued-acquire.ts';
 
 const NO_DATA = new Uint8Array(0);
@@ -20,7 +22,8 @@ export class LockTable {
   readonly #nodes: NodeStore;
   readonly #sessions: SessionTable;
   readonly #locks = new Map<string, Lock>();
-  readonly #top: NodeSlot;
+  /** /locks. */
+  #top: NodeSlot;
   #holds = 0;
   #waits = 0;
 
@@ -59,6 +62,14 @@ export class LockTable {
     return this.#locks.values();
   }
 
+  /** The lock whose container that is; undefined for any other node. */
+  lockOf(node: NodeSlot): Lock | undefined {
+    if (node === this.#nodes.root || this.#nodes.parent(node) !== this.#top) return undefined;
+    const lock = this.#locks.get(decodeLockName(this.#nodes.name(node)) ?? '');
+    invariant(lock?.container === node, 'a container has its lock');
+    return lock;
+  }
+
   /** The acquire whose queue node that is; undefined for any other node. */
   acquireOf(node: NodeSlot): QueuedAcquire | undefined {
     const container = this.#nodes.parent(node);
@@ -94,6 +105,9 @@ export class LockTable {
   remove(acquire: QueuedAcquire, index: number): void {
     const { lock, session } = acquire;
     invariant(acquire.list !== undefined, 'an acquire is removed once');
+    this.#nodes.changing(acquire.node);
+    // What it remembers of the acquire is another answer from now on.
+    this.#sessions.changing(session);
     if (acquire.token === 0) this.#waits -= 1;
     else this.#holds -= 1;
     acquire.list.remove(acquire);
@@ -105,6 +119,7 @@ export class LockTable {
   /** Removes the lock if it is idle; otherwise grants it to everybody who may hold it now, in queue order. */
   settle(lock: Lock, index: number, stamp: number, outputs: Output[]): void {
     if (lock.idle) {
+      this.#nodes.changing(lock.container);
       this.#locks.delete(lock.name);
       this.#nodes.remove(lock.container, index);
       return;
@@ -124,11 +139,75 @@ export class LockTable {
     invariant(lock.holders.size > 0, 'a lock with waiters has a holder');
   }
 
+  /** The nodes are those of a snapshot now; their locks follow. @throws SnapshotError */
+  beginRestore(): void {
+    const top = this.#nodes.child(this.#nodes.root, LOCKS_PATH.slice(1));
+    wellFormed(top !== undefined, () => `has no ${LOCKS_PATH}`);
+    this.#top = top;
+  }
+
+  /** The lock of a container that a snapshot has; nobody holds it yet. @throws SnapshotError */
+  restoreLock(container: NodeSlot, kind: number): void {
+    const name = decodeLockName(this.#nodes.name(container));
+    const inPlace = container !== this.#nodes.root && this.#nodes.parent(container) === this.#top;
+    wellFormed(inPlace && name !== undefined && lockProblem(name) === undefined, () => 'has a lock that cannot be');
+    wellFormed(isLockKind(kind), () => `has a lock of the unknown kind ${kind}`);
+    this.#locks.set(name, new Lock(name, kind, container));
+  }
+
+  /** Puts an acquire that a snapshot has at the end of its lock's queue. @throws SnapshotError */
+  restoreAcquire(node: NodeSlot, token: number, grantedAt: number): void {
+    const nodes = this.#nodes;
+    const index = nodes.czxid(node);
+    const session = this.#sessions.get(nodes.ephemeralOwner(node));
+    const lock = this.#locks.get(decodeLockName(nodes.name(nodes.parent(node))) ?? '');
+    const { mzxid } = nodes.stat(node);
+    const sequence = queueNodeSequence(nodes.name(node));
+    wellFormed(
+      session !== undefined &&
+        lock?.container === nodes.parent(node) &&
+        !session.acquires.has(index) &&
+        mzxid === (token === 0 ? index : token) &&
+        token >= (token === 0 ? 0 : index) &&
+        sequence !== undefined &&
+        sequence < nodes.creations(lock.container),
+      () => `has an acquire ${index} that cannot be`,
+    );
+    const acquire = new QueuedAcquire(session, lock, index, node);
+    session.addAcquire(acquire);
+    if (token === 0) {
+      lock.waiters.append(acquire);
+      this.#waits += 1;
+      return;
+    }
+    wellFormed(lock.rule.mayHold(lock.holders), () => `has more holders of lock ${lock.name} than may hold it`);
+    acquire.token = token;
+    acquire.grantedAt = grantedAt;
+    lock.holders.append(acquire);
+    session.holds += 1;
+    this.#holds += 1;
+  }
+
+  /** Every lock is held, and by everybody who may. @throws SnapshotError */
+  checkRestored(): void {
+    wellFormed(this.#locks.size === this.#nodes.childCount(this.#top), () => 'has nodes at /locks that are no locks');
+    for (const lock of this.#locks.values()) {
+      const settled = lock.holders.size > 0 && (lock.waiters.size === 0 || !lock.rule.mayHold(lock.holders));
+      wellFormed(settled, () => `has a lock ${lock.name} that is not granted to whom it is free for`);
+      const queued = lock.holders.size + lock.waiters.size;
+      wellFormed(
+        queued === this.#nodes.childCount(lock.container),
+        () => `has nodes under lock ${lock.name} that are not in its queue`,
+      );
+    }
+  }
+
   #grant(acquire: QueuedAcquire, index: number, stamp: number): void {
     const { lock, session } = acquire;
     invariant(this.#sessions.get(session.id) === session, 'a lock is granted to a living session');
     invariant(acquire.token === 0 && acquire.list === lock.waiters, 'a grant goes to a wait');
     invariant(index >= acquire.acquireIndex, 'a token is not below the acquire index');
+    this.#nodes.changing(acquire.node);
     lock.waiters.remove(acquire);
     acquire.token = index;
     acquire.grantedAt = stamp;

@@ -35,6 +35,19 @@ export class ReplyMemory {
     return number > this.#forgottenUpTo ? this.#answers[this.#start + number - this.#forgottenUpTo - 1] : undefined;
   }
 
+  /** Those that are remembered, in the order of their requests. */
+  answers(): readonly Remembered[] {
+    return this.#answers.slice(this.#start) as readonly Remembered[];
+  }
+
+  /** Makes a new memory that of a session whose last request was `lastApplied`, with the answers to the last ones. */
+  restore(lastApplied: number, answers: readonly Remembered[]): void {
+    invariant(this.#lastApplied === 0, 'only a new memory is restored');
+    this.#lastApplied = lastApplied;
+    this.#forgottenUpTo = lastApplied - answers.length;
+    this.#answers = [...answers];
+  }
+
   /** The next request has been applied. */
   remember(answer: Remembered): void {
     invariant(!this.full, 'the memory of a session is bounded');

@@ -1,11 +1,17 @@
 /** The living sessions, by id and by secret. What has ended is forgotten: an id is the index of an entry and never comes back. */
 
 import { invariant } from '../invariant.ts';
+import type { Capture } from '../snapshot/capture.ts';
 import { Session, type NewSession } from './session.ts';
 
 export class SessionTable {
   readonly #byId = new Map<number, Session>();
   readonly #bySecret = new Map<string, Session>();
+  readonly #capture: Capture;
+
+  constructor(capture: Capture) {
+    this.#capture = capture;
+  }
 
   get size(): number {
     return this.#byId.size;
@@ -37,7 +43,13 @@ export class SessionTable {
     return session;
   }
 
+  /** Must be called before anything of a session changes that is neither an acquire nor a node of its own. */
+  changing(session: Session): void {
+    this.#capture.session(session);
+  }
+
   remove(session: Session): void {
+    this.#capture.session(session);
     invariant(session.acquires.size === 0 && session.ephemerals.size === 0, 'a session that ends has nothing left');
     const removed = this.#byId.delete(session.id) && this.#bySecret.delete(session.secret);
     invariant(removed, 'a session ends once');

@@ -22,6 +22,23 @@ export interface NewNode {
   readonly stamp: number;
 }
 
+/** All of a node but its children, who name it as their parent. */
+export interface NodeImage {
+  readonly name: string;
+  /** The root is its own. */
+  readonly parent: NodeSlot;
+  readonly czxid: number;
+  readonly mzxid: number;
+  readonly pzxid: number;
+  readonly ctime: number;
+  readonly mtime: number;
+  readonly version: number;
+  readonly cversion: number;
+  readonly creations: number;
+  readonly ephemeralOwner: number;
+  readonly data: Uint8Array;
+}
+
 export interface NodeStore {
   /** "/", which always exists. */
   readonly root: NodeSlot;
@@ -29,6 +46,8 @@ export interface NodeStore {
   readonly size: number;
   /** Data of all nodes. */
   readonly dataBytes: number;
+  /** All slots are below. The same on every replica, as which of them are free and in which order they are used again. */
+  readonly slots: number;
 
   /** Undefined for what does not exist, malformed paths included. */
   find(path: string): NodeSlot | undefined;
@@ -53,4 +72,17 @@ export interface NodeStore {
   markGranted(node: NodeSlot, token: number): void;
   /** Removes a node without children. */
   remove(node: NodeSlot, index: number): void;
+  /** Must be called before anything changes that belongs to a node and is kept elsewhere, as its place in a queue. */
+  changing(node: NodeSlot): void;
+
+  /** Undefined for a free slot. */
+  image(slot: NodeSlot): NodeImage | undefined;
+  /** A copy, in the order in which they were left: the last is used first. */
+  freeSlots(): NodeSlot[];
+  /** Begins anew with that many empty slots, into which nodes are then placed, parents first, and which end by being freed. */
+  beginRestore(slots: number): void;
+  /** False, without effect, while its parent is missing. @throws SnapshotError for a node that cannot be there */
+  place(slot: NodeSlot, node: NodeImage): boolean;
+  /** Every slot in which no node was placed. @throws SnapshotError when it is anything else */
+  restoreFree(slots: readonly NodeSlot[]): void;
 }

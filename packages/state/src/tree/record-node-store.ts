@@ -4,7 +4,10 @@ import type { Stat } from '@holdfast/protocol';
 
 import type { Fold } from '../fold.ts';
 import { invariant } from '../invariant.ts';
-import type { NewNode, NodeSlot, NodeStore } from './node-store.ts';
+import type { Capture } from '../snapshot/capture.ts';
+import { wellFormed } from '../snapshot/snapshot-error.ts';
+import { isNodeName } from './node-name.ts';
+import type { NewNode, NodeImage, NodeSlot, NodeStore } from './node-store.ts';
 
 interface NodeRecord {
   readonly name: string;
@@ -29,12 +32,14 @@ const NO_DATA = new Uint8Array(0);
 export class RecordNodeStore implements NodeStore {
   readonly root = ROOT;
   readonly #fold: Fold;
-  readonly #records: (NodeRecord | undefined)[];
-  readonly #free: NodeSlot[] = [];
+  readonly #capture: Capture;
+  #records: (NodeRecord | undefined)[];
+  #free: NodeSlot[] = [];
   #dataBytes = 0;
 
-  constructor(fold: Fold) {
+  constructor(fold: Fold, capture: Capture) {
     this.#fold = fold;
+    this.#capture = capture;
     this.#records = [newRecord({ parent: ROOT, name: '', data: NO_DATA, ephemeralOwner: 0, index: 0, stamp: 0 })];
   }
 
@@ -44,6 +49,10 @@ export class RecordNodeStore implements NodeStore {
 
   get dataBytes(): number {
     return this.#dataBytes;
+  }
+
+  get slots(): number {
+    return this.#records.length;
   }
 
   find(path: string): NodeSlot | undefined {
@@ -128,6 +137,7 @@ export class RecordNodeStore implements NodeStore {
     parent.children ??= new Map();
     invariant(!parent.children.has(node.name), 'a new node has a name of its own');
 
+    this.#capture.node(node.parent);
     const slot = this.#free.pop() ?? (this.#records.length as NodeSlot);
     this.#records[slot] = newRecord(node);
     parent.children.set(node.name, slot);
@@ -142,6 +152,7 @@ export class RecordNodeStore implements NodeStore {
 
   setData(node: NodeSlot, data: Uint8Array, index: number, stamp: number): void {
     const record = this.#record(node);
+    this.#capture.node(node);
     this.#dataBytes += data.length - record.data.length;
     record.data = data;
     record.mzxid = index;
@@ -153,6 +164,7 @@ export class RecordNodeStore implements NodeStore {
 
   markGranted(node: NodeSlot, token: number): void {
     const record = this.#record(node);
+    this.#capture.node(node);
     record.mzxid = token;
     this.#fold.mix(record.czxid);
     this.#fold.mix(token);
@@ -163,6 +175,8 @@ export class RecordNodeStore implements NodeStore {
     const record = this.#record(node);
     invariant((record.children?.size ?? 0) === 0, 'a node that is removed has no children');
     const parent = this.#record(record.parent);
+    this.#capture.node(node);
+    this.#capture.node(record.parent);
     const unlinked = parent.children?.delete(record.name) ?? false;
     invariant(unlinked, 'a node is among the children of its parent');
     parent.cversion += 1;
@@ -174,11 +188,84 @@ export class RecordNodeStore implements NodeStore {
     this.#fold.mix(parent.czxid);
   }
 
+  changing(node: NodeSlot): void {
+    this.#capture.node(node);
+  }
+
+  image(slot: NodeSlot): NodeImage | undefined {
+    return this.#records[slot];
+  }
+
+  freeSlots(): NodeSlot[] {
+    return [...this.#free];
+  }
+
+  beginRestore(slots: number): void {
+    // Made by pushing, not by its length: an array of that many holes would be a slower one for ever.
+    this.#records = [];
+    while (this.#records.length < slots) this.#records.push(undefined);
+    this.#free = [];
+    this.#dataBytes = 0;
+  }
+
+  place(slot: NodeSlot, node: NodeImage): boolean {
+    wellFormed(slot < this.#records.length, () => `has a node in slot ${slot} of ${this.#records.length}`);
+    wellFormed(this.#records[slot] === undefined, () => `has two nodes in slot ${slot}`);
+    if (slot === ROOT) {
+      wellFormed(
+        node.parent === ROOT && node.name === '' && node.ephemeralOwner === 0,
+        () => 'has a root that cannot be',
+      );
+    } else {
+      const parent = this.#records[node.parent];
+      if (parent === undefined) return false;
+      wellFormed(parent.ephemeralOwner === 0, () => 'has an ephemeral node with children');
+      wellFormed(isNodeName(node.name), () => `has a node "${node.name}"`);
+      parent.children ??= new Map();
+      const before = parent.children.size;
+      parent.children.set(node.name, slot);
+      wellFormed(parent.children.size > before, () => `has two nodes "${node.name}" under one parent`);
+    }
+    this.#records[slot] = restoredRecord(node);
+    this.#dataBytes += node.data.length;
+    return true;
+  }
+
+  restoreFree(slots: readonly NodeSlot[]): void {
+    const free = new Set(slots);
+    const empty = this.#records.reduce((count, record) => count + (record === undefined ? 1 : 0), 0);
+    const distinct = free.size === slots.length && slots.length === empty;
+    wellFormed(
+      distinct && slots.every((slot) => slot < this.#records.length && this.#records[slot] === undefined),
+      () => 'has free slots that are not those without a node',
+    );
+    this.#free = [...slots];
+  }
+
   #record(node: NodeSlot): NodeRecord {
     const record = this.#records[node];
     invariant(record !== undefined, 'a slot that is used has a node');
     return record;
   }
+}
+
+/** With its fields in the order of {@link newRecord}, so that both are of one shape. */
+function restoredRecord(node: NodeImage): NodeRecord {
+  return {
+    name: node.name,
+    parent: node.parent,
+    czxid: node.czxid,
+    ctime: node.ctime,
+    ephemeralOwner: node.ephemeralOwner,
+    data: node.data,
+    mzxid: node.mzxid,
+    pzxid: node.pzxid,
+    mtime: node.mtime,
+    version: node.version,
+    cversion: node.cversion,
+    creations: node.creations,
+    children: undefined,
+  };
 }
 
 function newRecord(node: NewNode): NodeRecord {

@@ -6,10 +6,13 @@ import { describe, expect, it } from 'vitest';
 import { Fold } from '../../src/fold.ts';
 import { InvariantError } from '../../src/invariant.ts';
 import type { NodeSlot, NodeStore } from '../../src/tree/node-store.ts';
+import { Capture } from '../../src/snapshot/capture.ts';
 import { RecordNodeStore } from '../../src/tree/record-node-store.ts';
 import { bytes } from '../support/solo.ts';
 
-const implementations: [string, (fold: Fold) => NodeStore][] = [['records', (fold) => new RecordNodeStore(fold)]];
+const implementations: [string, (fold: Fold) => NodeStore][] = [
+  ['records', (fold) => new RecordNodeStore(fold, new Capture())],
+];
 
 function add(store: NodeStore, parent: NodeSlot, name: string, index: number, data = '', ephemeralOwner = 0): NodeSlot {
   return store.create({ parent, name, data: bytes(data), ephemeralOwner, index, stamp: index * 10 });

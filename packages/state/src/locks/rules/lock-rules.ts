@@ -7,6 +7,10 @@ import { mutex } from './mutex.ts';
 
 const rules: Readonly<Record<LockKindNumber, LockRule>> = { [LockKind.mutex]: mutex };
 
+export function isLockKind(kind: number): kind is LockKindNumber {
+  return Object.hasOwn(rules, kind);
+}
+
 export function ruleOf(kind: LockKindNumber): LockRule {
   return rules[kind];
 }

@@ -1,0 +1,106 @@
+/**
+ * The bytes of a snapshot of the state: a header, records in any order, and a record that ends them. docs/formats.md has the tables.
+ * Everything else of the state follows from what is here, and is made anew by whoever restores it.
+ */
+
+import { MAX_DATA_BYTES, MAX_PATH_LENGTH, MAX_UTF8_BYTES_PER_UNIT } from '@holdfast/protocol';
+
+import type { StateCounts } from '../state.ts';
+import { SnapshotError, wellFormed } from './snapshot-error.ts';
+
+export const SNAPSHOT_FORMAT_VERSION = 1;
+/** What the same entries do: raised with every change of that. */
+export const STATE_VERSION = 1;
+export const HEADER_BYTES = 96;
+const MAGIC = 0x53_53_46_48;
+
+/** Length of what follows the head (u32), type (u8). */
+export const RECORD_HEAD_BYTES = 5;
+export const RecordType = { session: 1, node: 2, lock: 3, queueNode: 4, freeSlots: 5, end: 6 } as const;
+
+/** Fixed fields of a node, before name and data. */
+export const NODE_BYTES = 86;
+/** Fixed fields of a session, before label and answers. */
+export const SESSION_BYTES = 54;
+/** What a lock's container and a queue node have before their fixed fields. */
+export const LOCK_BYTES = 1;
+export const QUEUE_NODE_BYTES = 16;
+/** Slots in one record of free ones. */
+export const MAX_FREE_SLOTS = 16_384;
+/** A session that remembers as many of the longest answers as it may is the largest record. */
+export const MAX_RECORD_BYTES = 32 * 1024 * 1024;
+export const MAX_NODE_RECORD_BYTES =
+  NODE_BYTES + QUEUE_NODE_BYTES + MAX_PATH_LENGTH * MAX_UTF8_BYTES_PER_UNIT + MAX_DATA_BYTES;
+
+export interface SnapshotHeader {
+  readonly index: number;
+  readonly stamp: number;
+  readonly fold: { readonly low: number; readonly high: number };
+  readonly counts: StateCounts;
+  /** Slots of nodes, free ones included. */
+  readonly slots: number;
+}
+
+export function writeHeader(header: SnapshotHeader, view: DataView, at: number): number {
+  const { counts } = header;
+  view.setUint32(at, MAGIC, true);
+  view.setUint32(at + 4, SNAPSHOT_FORMAT_VERSION, true);
+  view.setUint32(at + 8, 0, true);
+  view.setUint32(at + 12, STATE_VERSION, true);
+  view.setFloat64(at + 16, header.index, true);
+  view.setFloat64(at + 24, header.stamp, true);
+  view.setInt32(at + 32, header.fold.low, true);
+  view.setInt32(at + 36, header.fold.high, true);
+  view.setFloat64(at + 40, counts.sessions, true);
+  view.setFloat64(at + 48, counts.nodes, true);
+  view.setFloat64(at + 56, counts.dataBytes, true);
+  view.setFloat64(at + 64, counts.locks, true);
+  view.setFloat64(at + 72, counts.holds, true);
+  view.setFloat64(at + 80, counts.waits, true);
+  view.setFloat64(at + 88, header.slots, true);
+  return at + HEADER_BYTES;
+}
+
+/** @throws SnapshotError */
+export function readHeader(view: DataView, at: number): SnapshotHeader {
+  wellFormed(view.getUint32(at, true) === MAGIC, () => 'does not begin as a snapshot of the state does');
+  supported('format version', view.getUint32(at + 4, true), SNAPSHOT_FORMAT_VERSION);
+  supported('feature bits', view.getUint32(at + 8, true), 0);
+  supported('state version', view.getUint32(at + 12, true), STATE_VERSION);
+  const fold = { low: view.getInt32(at + 32, true), high: view.getInt32(at + 36, true) };
+  return {
+    index: readIndex(view, at + 16, 'index'),
+    stamp: readIndex(view, at + 24, 'stamp'),
+    fold,
+    counts: {
+      sessions: readIndex(view, at + 40, 'number of sessions'),
+      nodes: readIndex(view, at + 48, 'number of nodes'),
+      dataBytes: readIndex(view, at + 56, 'bytes of data'),
+      locks: readIndex(view, at + 64, 'number of locks'),
+      holds: readIndex(view, at + 72, 'number of holds'),
+      waits: readIndex(view, at + 80, 'number of waits'),
+    },
+    slots: readIndex(view, at + 88, 'number of slots'),
+  };
+}
+
+function supported(what: string, value: number, known: number): void {
+  if (value !== known) throw new SnapshotError('UNSUPPORTED', `has ${what} ${value}, not ${known}`);
+}
+
+/** An integer from 0 to 2^53 − 1, which is not −0. @throws SnapshotError */
+export function readIndex(view: DataView, at: number, what: string): number {
+  const value = view.getFloat64(at, true);
+  if (!Number.isSafeInteger(value) || value < 0 || Object.is(value, -0)) {
+    throw new SnapshotError('MALFORMED', `has the ${what} ${value}`);
+  }
+  // A number of its own takes memory; an integer that fits a word does not.
+  const word = value | 0;
+  return word === value ? word : value;
+}
+
+/** Sets the head of the record whose content lies between. */
+export function writeHead(view: DataView, at: number, type: number, end: number): void {
+  view.setUint32(at, end - at - RECORD_HEAD_BYTES, true);
+  view.setUint8(at + 4, type);
+}

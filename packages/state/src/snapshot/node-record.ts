@@ -1,0 +1,118 @@
+/** A node in a snapshot, with what makes it a lock's container or a queue node. */
+
+import { MAX_DATA_BYTES, MAX_PATH_LENGTH, MAX_UTF8_BYTES_PER_UNIT, readText, writeText } from '@holdfast/protocol';
+
+import type { NodeImage, NodeSlot } from '../tree/node-store.ts';
+import type { ByteQueue } from './byte-queue.ts';
+import {
+  LOCK_BYTES,
+  MAX_NODE_RECORD_BYTES,
+  NODE_BYTES,
+  QUEUE_NODE_BYTES,
+  readIndex,
+  RECORD_HEAD_BYTES,
+  RecordType,
+  writeHead,
+} from './format.ts';
+import { wellFormed } from './snapshot-error.ts';
+
+export type NodeRole =
+  | { readonly type: 'node' }
+  | { readonly type: 'lock'; readonly kind: number }
+  | { readonly type: 'queueNode'; readonly token: number; readonly grantedAt: number };
+
+export const PLAIN_NODE: NodeRole = { type: 'node' };
+
+export interface NodeRecordHead {
+  readonly role: NodeRole;
+  /** Where the node's own fields begin. */
+  readonly at: number;
+}
+
+export function writeNode(into: ByteQueue, slot: NodeSlot, image: NodeImage, role: NodeRole): void {
+  const { name, data } = image;
+  const room = RECORD_HEAD_BYTES + QUEUE_NODE_BYTES + NODE_BYTES + name.length * MAX_UTF8_BYTES_PER_UNIT + data.length;
+  const start = into.reserve(room);
+  const { bytes, view } = into;
+  const at = writeRole(view, start + RECORD_HEAD_BYTES, role);
+  view.setUint32(at, slot, true);
+  view.setUint32(at + 4, image.parent, true);
+  view.setFloat64(at + 8, image.czxid, true);
+  view.setFloat64(at + 16, image.mzxid, true);
+  view.setFloat64(at + 24, image.pzxid, true);
+  view.setFloat64(at + 32, image.ctime, true);
+  view.setFloat64(at + 40, image.mtime, true);
+  view.setFloat64(at + 48, image.version, true);
+  view.setFloat64(at + 56, image.cversion, true);
+  view.setFloat64(at + 64, image.creations, true);
+  view.setFloat64(at + 72, image.ephemeralOwner, true);
+  const nameStart = at + NODE_BYTES;
+  const nameEnd = writeText(name, bytes, nameStart);
+  view.setUint16(at + 80, nameEnd - nameStart, true);
+  view.setUint32(at + 82, data.length, true);
+  bytes.set(data, nameEnd);
+  const end = nameEnd + data.length;
+  writeHead(view, start, RecordType[role.type], end);
+  into.commit(end);
+}
+
+function writeRole(view: DataView, at: number, role: NodeRole): number {
+  switch (role.type) {
+    case 'node':
+      return at;
+    case 'lock':
+      view.setUint8(at, role.kind);
+      return at + LOCK_BYTES;
+    case 'queueNode':
+      view.setFloat64(at, role.token, true);
+      view.setFloat64(at + 8, role.grantedAt, true);
+      return at + QUEUE_NODE_BYTES;
+  }
+}
+
+/** The role of the record of that type between `at` and `end`. @throws SnapshotError */
+export function readRole(type: NodeRole['type'], view: DataView, at: number, end: number): NodeRecordHead {
+  wellFormed(
+    end - at <= MAX_NODE_RECORD_BYTES,
+    () => `has a node of ${end - at} bytes, at most ${MAX_NODE_RECORD_BYTES}`,
+  );
+  switch (type) {
+    case 'node':
+      return { role: PLAIN_NODE, at };
+    case 'lock':
+      wellFormed(end - at >= LOCK_BYTES, () => 'ends within a lock');
+      return { role: { type, kind: view.getUint8(at) }, at: at + LOCK_BYTES };
+    case 'queueNode': {
+      wellFormed(end - at >= QUEUE_NODE_BYTES, () => 'ends within a queue node');
+      const token = readIndex(view, at, 'token');
+      const grantedAt = readIndex(view, at + 8, 'time of a grant');
+      return { role: { type, token, grantedAt }, at: at + QUEUE_NODE_BYTES };
+    }
+  }
+}
+
+/** The node whose fields begin at `at`; its data are a copy. @throws SnapshotError; MalformedError for a name that is no text */
+export function readNode(bytes: Uint8Array, view: DataView, at: number, end: number): NodeImage {
+  wellFormed(end - at >= NODE_BYTES, () => 'ends within a node');
+  const nameStart = at + NODE_BYTES;
+  const nameEnd = nameStart + view.getUint16(at + 80, true);
+  const dataLength = view.getUint32(at + 82, true);
+  wellFormed(nameEnd + dataLength === end, () => 'has a node whose lengths do not agree');
+  wellFormed(dataLength <= MAX_DATA_BYTES, () => `has a node with ${dataLength} bytes of data`);
+  const name = readText(bytes, nameStart, nameEnd);
+  wellFormed(name.length <= MAX_PATH_LENGTH, () => `has a node's name of ${name.length} characters`);
+  return {
+    name,
+    parent: view.getUint32(at + 4, true) as NodeSlot,
+    czxid: readIndex(view, at + 8, 'czxid'),
+    mzxid: readIndex(view, at + 16, 'mzxid'),
+    pzxid: readIndex(view, at + 24, 'pzxid'),
+    ctime: readIndex(view, at + 32, 'ctime'),
+    mtime: readIndex(view, at + 40, 'mtime'),
+    version: readIndex(view, at + 48, 'version'),
+    cversion: readIndex(view, at + 56, 'cversion'),
+    creations: readIndex(view, at + 64, 'number of creations'),
+    ephemeralOwner: readIndex(view, at + 72, 'ephemeral owner'),
+    data: bytes.slice(nameEnd, end),
+  };
+}

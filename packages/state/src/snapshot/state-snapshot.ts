@@ -1,0 +1,144 @@
+/**
+ * A snapshot that is being taken: the state of exactly one index, piece by piece, while later entries are applied. Sessions come first,
+ * by id, then nodes by slot; but what is about to change and was not yet written is written before it does, and what was born later
+ * is left out. So each record is written once, as it was, and undisturbed the same state always makes the same bytes.
+ */
+
+import { invariant } from '../invariant.ts';
+import type { Session } from '../sessions/session.ts';
+import type { State } from '../state.ts';
+import type { NodeSlot } from '../tree/node-store.ts';
+import { ByteQueue } from './byte-queue.ts';
+import type { Capturing } from './capture.ts';
+import { HEADER_BYTES, MAX_FREE_SLOTS, RECORD_HEAD_BYTES, RecordType, writeHead, writeHeader } from './format.ts';
+import { PLAIN_NODE, writeNode, type NodeRole } from './node-record.ts';
+import { writeSession } from './session-record.ts';
+
+export class StateSnapshot implements Capturing {
+  readonly index: number;
+  readonly #state: State;
+  readonly #bytes = new ByteQueue();
+  readonly #slots: number;
+  readonly #free: readonly NodeSlot[];
+  /** What was written ahead of its turn: those whose turn is still to come. */
+  readonly #earlySessions = new Set<Session>();
+  readonly #earlyNodes = new Set<NodeSlot>();
+  readonly #sessions: readonly Session[];
+  #nextSession = 0;
+  #nextSlot = 0;
+  #nextFree = 0;
+  #records = 0;
+  #phase: 'writing' | 'written' | 'cancelled' = 'writing';
+
+  constructor(state: State, index: number) {
+    this.index = index;
+    this.#state = state;
+    const { nodes, sessions } = state;
+    this.#slots = nodes.slots;
+    this.#free = nodes.freeSlots();
+    this.#sessions = sessions.inOrder();
+    const at = this.#bytes.reserve(HEADER_BYTES);
+    const header = { index, stamp: state.stamp, fold: state.fold.lanes, counts: state.counts, slots: nodes.slots };
+    this.#bytes.commit(writeHeader(header, this.#bytes.view, at));
+    state.capture.begin(this);
+  }
+
+  /** At most `maxBytes` more, at least one byte; undefined when everything was handed out. The bytes are the caller's. */
+  next(maxBytes: number): Uint8Array | undefined {
+    invariant(maxBytes >= 1, 'a piece has room for a byte');
+    invariant(this.#phase !== 'cancelled', 'a snapshot that was cancelled has no more pieces');
+    while (this.#bytes.length < maxBytes && this.#phase === 'writing') this.#writeMore();
+    return this.#bytes.length === 0 ? undefined : this.#bytes.take(maxBytes);
+  }
+
+  /** Nothing more of it is needed. Idempotent. */
+  cancel(): void {
+    this.#phase = 'cancelled';
+    this.#state.capture.end(this);
+  }
+
+  sessionChanging(session: Session): void {
+    if (session.id > this.index || this.#earlySessions.has(session)) return;
+    const next = this.#sessions[this.#nextSession];
+    if (next === undefined || session.id < next.id) return;
+    this.#earlySessions.add(session);
+    this.#writeSession(session);
+  }
+
+  nodeChanging(node: NodeSlot): void {
+    if (node < this.#nextSlot || this.#earlyNodes.has(node) || this.#isBornLater(node)) return;
+    this.#earlyNodes.add(node);
+    this.#writeNode(node);
+  }
+
+  /** The next record, or the end. */
+  #writeMore(): void {
+    const session = this.#sessions[this.#nextSession];
+    if (session !== undefined) {
+      this.#nextSession += 1;
+      if (!this.#earlySessions.delete(session)) this.#writeSession(session);
+    } else if (this.#nextSlot < this.#slots) {
+      this.#writeNextSlot();
+    } else if (this.#nextFree < this.#free.length) {
+      this.#writeFree();
+    } else {
+      this.#writeEnd();
+    }
+  }
+
+  #writeNextSlot(): void {
+    const slot = this.#nextSlot as NodeSlot;
+    this.#nextSlot += 1;
+    if (this.#earlyNodes.delete(slot)) return;
+    if (this.#state.nodes.image(slot) !== undefined && !this.#isBornLater(slot)) this.#writeNode(slot);
+  }
+
+  #isBornLater(node: NodeSlot): boolean {
+    return this.#state.nodes.czxid(node) > this.index;
+  }
+
+  #writeSession(session: Session): void {
+    writeSession(this.#bytes, session);
+    this.#records += 1;
+  }
+
+  #writeNode(slot: NodeSlot): void {
+    const image = this.#state.nodes.image(slot);
+    invariant(image !== undefined, 'a node that is written exists');
+    writeNode(this.#bytes, slot, image, this.#roleOf(slot));
+    this.#records += 1;
+  }
+
+  #roleOf(slot: NodeSlot): NodeRole {
+    const { locks } = this.#state;
+    const acquire = locks.acquireOf(slot);
+    if (acquire !== undefined) return { type: 'queueNode', token: acquire.token, grantedAt: acquire.grantedAt };
+    const lock = locks.lockOf(slot);
+    return lock === undefined ? PLAIN_NODE : { type: 'lock', kind: lock.kind };
+  }
+
+  #writeFree(): void {
+    const slots = this.#free.slice(this.#nextFree, this.#nextFree + MAX_FREE_SLOTS);
+    this.#nextFree += slots.length;
+    const start = this.#bytes.reserve(RECORD_HEAD_BYTES + slots.length * 4);
+    const { view } = this.#bytes;
+    let end = start + RECORD_HEAD_BYTES;
+    for (const slot of slots) {
+      view.setUint32(end, slot, true);
+      end += 4;
+    }
+    writeHead(view, start, RecordType.freeSlots, end);
+    this.#bytes.commit(end);
+    this.#records += 1;
+  }
+
+  #writeEnd(): void {
+    const start = this.#bytes.reserve(RECORD_HEAD_BYTES + 8);
+    const end = start + RECORD_HEAD_BYTES + 8;
+    this.#bytes.view.setFloat64(start + RECORD_HEAD_BYTES, this.#records, true);
+    writeHead(this.#bytes.view, start, RecordType.end, end);
+    this.#bytes.commit(end);
+    this.#phase = 'written';
+    this.#state.capture.end(this);
+  }
+}

@@ -18,6 +18,7 @@ import { queueOrder } from './promises/queue-order.ts';
 import { refusalsAreAnswered } from './promises/refusals-are-answered.ts';
 import { requestsApplyInOrder } from './promises/requests-apply-in-order.ts';
 import { retriesGetTheSameAnswer } from './promises/retries-get-the-same-answer.ts';
+import { restoredMachinesGoOn } from './promises/restored-machines-go-on.ts';
 import { sameOnEveryMachine } from './promises/same-on-every-machine.ts';
 import { sessionsEndForAReason } from './promises/sessions-end-for-a-reason.ts';
 import { tokensRise } from './promises/tokens-rise.ts';
@@ -47,4 +48,5 @@ export const PROMISES: readonly (() => StatePromise)[] = [
   refusalsAreAnswered,
   limitsAreKept,
   sameOnEveryMachine,
+  restoredMachinesGoOn,
 ];

@@ -3,13 +3,15 @@
  * The second machine has collections that iterate backwards, and its entries lie in memory that is overwritten afterwards.
  */
 
-import { InvariantError, stampEntry, UnsupportedEntryError, type Output } from '@holdfast/state';
+import { InvariantError, stampEntry } from '@holdfast/state';
 
 import { describeInput, describeStep } from './describe.ts';
 import { lockChanges } from './observation/lock-changes.ts';
-import type { Machine, MakeMachine } from './observation/machine.ts';
+import { feed, type Machine, type MakeMachine } from './observation/machine.ts';
+import { Snapshots } from './observation/snapshots.ts';
 import type { Step } from './observation/step.ts';
 import { viewOf, type View } from './observation/view.ts';
+import { restoredMachinesGoOn } from './promises/restored-machines-go-on.ts';
 import { sameOnEveryMachine } from './promises/same-on-every-machine.ts';
 import { withReversedCollections } from './reversed-collections.ts';
 import { Clients } from './script/clients.ts';
@@ -65,6 +67,7 @@ export function describeScript(script: readonly Move[], setting: Setting): reado
 class Run {
   readonly #machine: Machine;
   readonly #twin: Machine;
+  readonly #snapshots: Snapshots;
   readonly #promises: readonly StatePromise[];
   readonly #clients = new Clients();
   #view: View;
@@ -74,6 +77,7 @@ class Run {
   constructor({ makeMachine, makeTwin, promises }: Setting) {
     this.#machine = makeMachine();
     this.#twin = withReversedCollections(makeTwin);
+    this.#snapshots = new Snapshots(this.#machine, makeMachine);
     this.#promises = promises.map((make) => make());
     this.#view = viewOf(this.#machine);
   }
@@ -85,7 +89,7 @@ class Run {
       const compared = position % COMPARED_EACH === 0 || position === script.length - 1;
       if (entry.bytes !== undefined) stampEntry(entry.bytes, stamp);
       const step = attempt(entry.input.type === 'unsupported' ? VERSIONED : READABLE, () =>
-        this.#apply(entry, stamp, compared),
+        this.#apply(entry, stamp, move, compared),
       );
       if ('kind' in step) {
         this.fatal = `${this.#view.index + 1}: ${describeInput(entry.input)} -> ${step.message}`;
@@ -108,7 +112,7 @@ class Run {
     return breaches;
   }
 
-  #apply(entry: Entry, stamp: number, compared: boolean): Step | Breach {
+  #apply(entry: Entry, stamp: number, move: Move, compared: boolean): Step | Breach {
     const index = this.#view.index + (entry.input.type === 'unsupported' ? 0 : 1);
     const before = this.#view;
     const outputs = feed(this.#machine, before.index + 1, entry);
@@ -118,6 +122,11 @@ class Run {
     const twin = attempt(sameOnEveryMachine().name, () => this.#feedTwin(before.index + 1, entry, compared));
     if ('kind' in twin) return { ...twin, kind: 'promise', name: sameOnEveryMachine().name };
     const { input } = entry;
+    const { fold } = this.#machine;
+    const restored = attempt(restoredMachinesGoOn().name, () =>
+      this.#snapshots.applied({ index, entry, outputs, fold }, after, move),
+    );
+    if (restored !== undefined && restored.kind !== 'promise') return restored;
     const query: Step['query'] = (question) => this.#machine.query(question);
     return {
       index,
@@ -127,9 +136,10 @@ class Run {
       changes: lockChanges({ index, input, outputs, before }),
       before,
       after,
-      fold: this.#machine.fold,
+      fold,
       query,
       twin,
+      restoredDifference: restored?.message,
     };
   }
 
@@ -141,21 +151,6 @@ class Run {
     frame.fill(0xff);
     return { outputs, fold: this.#twin.fold, view: compared ? viewOf(this.#twin) : undefined };
   }
-}
-
-function feed(machine: Machine, index: number, { input, bytes }: Entry): readonly Output[] {
-  if (bytes === undefined) {
-    machine.applyNoop(index);
-    return [];
-  }
-  if (input.type !== 'unsupported') return machine.apply(index, bytes);
-  try {
-    machine.apply(index, bytes);
-  } catch (error) {
-    if (error instanceof UnsupportedEntryError) return [];
-    throw error;
-  }
-  throw new BrokenPromiseError(`an entry ${input.what} was applied`);
 }
 
 /** What `work` returns; a breach when it throws, `name` being the promise that it looks after. */

@@ -126,6 +126,9 @@ const LIES: Readonly<Record<string, MakeLie>> = {
       return { fold: (fold) => (first ? fold : fold + 1) };
     };
   })(),
+  'a machine restored from a snapshot goes on as one that never was': () => ({
+    restoredOutputs: repliesChanged((reply) => (reply.type === 'cancelled' ? { ...reply, token: 0 } : reply)),
+  }),
 };
 
 const RUNS = 100;

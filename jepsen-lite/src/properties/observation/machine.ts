@@ -1,10 +1,38 @@
 /** The state machine as the properties see it: its public face, so that a test can put one that lies in its place. */
 
-import type { StateMachine } from '@holdfast/state';
+import { UnsupportedEntryError, type Output, type StateMachine } from '@holdfast/state';
+
+import type { Entry } from '../script/entry.ts';
+import { BrokenPromiseError } from '../state-promise.ts';
 
 export type Machine = Pick<
   StateMachine,
-  'appliedIndex' | 'fold' | 'counts' | 'apply' | 'applyNoop' | 'query' | 'session' | 'sessions'
+  | 'appliedIndex'
+  | 'fold'
+  | 'counts'
+  | 'apply'
+  | 'applyNoop'
+  | 'beginSnapshot'
+  | 'beginRestore'
+  | 'query'
+  | 'session'
+  | 'sessions'
 >;
 
 export type MakeMachine = () => Machine;
+
+/** Applies one entry of a script. @throws BrokenPromiseError when the machine takes what it must refuse */
+export function feed(machine: Machine, index: number, { input, bytes }: Entry): readonly Output[] {
+  if (bytes === undefined) {
+    machine.applyNoop(index);
+    return [];
+  }
+  if (input.type !== 'unsupported') return machine.apply(index, bytes);
+  try {
+    machine.apply(index, bytes);
+  } catch (error) {
+    if (error instanceof UnsupportedEntryError) return [];
+    throw error;
+  }
+  throw new BrokenPromiseError(`an entry ${input.what} was applied`);
+}

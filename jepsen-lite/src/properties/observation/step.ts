@@ -43,6 +43,8 @@ export interface Step {
   readonly fold: number;
   /** Asks the machine, after the entry. */
   readonly query: (query: Query) => Answer;
+  /** In what a machine that was restored from a snapshot differs from this one; undefined when it does not. */
+  readonly restoredDifference: string | undefined;
   /** Another machine that was fed the same entries; its state is looked at now and then. */
   readonly twin: { readonly outputs: readonly Output[]; readonly fold: number; readonly view: View | undefined };
 }

@@ -1,7 +1,14 @@
 /** A state machine of which some answers are not what the real one said: what a promise that can fail must notice. */
 
 import type { Answer, Query } from '@holdfast/protocol';
-import { StateMachine, type Output, type SessionInfo, type StateCounts } from '@holdfast/state';
+import {
+  StateMachine,
+  type Output,
+  type SessionInfo,
+  type StateCounts,
+  type StateRestore,
+  type StateSnapshot,
+} from '@holdfast/state';
 
 import { LIMITS } from '../../../src/properties/limits.ts';
 import type { Machine } from '../../../src/properties/observation/machine.ts';
@@ -9,6 +16,8 @@ import type { Machine } from '../../../src/properties/observation/machine.ts';
 export interface Lie {
   /** Made anew for each machine, so that a lie may remember. */
   readonly outputs?: (outputs: readonly Output[], index: number, real: StateMachine) => readonly Output[];
+  /** The same of a machine that was restored from a snapshot. */
+  readonly restoredOutputs?: Lie['outputs'];
   readonly answer?: (answer: Answer, query: Query) => Answer;
   readonly counts?: (counts: StateCounts, index: number) => StateCounts;
   readonly sessions?: (sessions: readonly SessionInfo[]) => readonly SessionInfo[];
@@ -20,6 +29,7 @@ export interface Lie {
 export class LyingMachine implements Machine {
   readonly #real = new StateMachine({ limits: LIMITS });
   readonly #lie: Lie;
+  #wasRestored = false;
 
   constructor(lie: Lie) {
     this.#lie = lie;
@@ -39,11 +49,21 @@ export class LyingMachine implements Machine {
 
   apply(index: number, entry: Uint8Array): readonly Output[] {
     const outputs = this.#applyReal(index, entry);
-    return this.#lie.outputs?.(outputs, index, this.#real) ?? outputs;
+    const told = this.#lie.outputs?.(outputs, index, this.#real) ?? outputs;
+    return this.#wasRestored ? (this.#lie.restoredOutputs?.(told, index, this.#real) ?? told) : told;
   }
 
   applyNoop(index: number): void {
     this.#real.applyNoop(index);
+  }
+
+  beginSnapshot(): StateSnapshot {
+    return this.#real.beginSnapshot();
+  }
+
+  beginRestore(index: number): StateRestore {
+    this.#wasRestored = true;
+    return this.#real.beginRestore(index);
   }
 
   query(query: Query): Answer {

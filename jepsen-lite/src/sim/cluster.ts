@@ -114,6 +114,7 @@ export class Cluster {
           consensus.applied(id, entry);
           locks.applied(id, entry, outputs, state);
         },
+        restored: (index, state) => locks.restored(id, index, state),
       },
       down: () => consensus.down(id),
       restartLater: (boot) => void this.world.after(RESTART_AFTER_MS, boot),

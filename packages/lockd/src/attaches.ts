@@ -94,6 +94,11 @@ export class Attaches {
     return true;
   }
 
+  /** Whether an attach of the connection is not yet answered. */
+  isPending(connection: ClientConnection): boolean {
+    return this.#byCorrelation.get(connection.correlation)?.pendingId !== undefined;
+  }
+
   /** Nothing that was submitted can be counted on; proposed again as soon as there is a leader. */
   lost(): void {
     for (const attach of this.#byCorrelation.values()) attach.submitted = false;

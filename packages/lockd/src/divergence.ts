@@ -80,6 +80,14 @@ export class DivergenceCheck {
     if (this.#untold) this.#tellLeader();
   }
 
+  /** The state is another's now, and what was said of the one before counts no more. */
+  restored(index: number, fold: () => number): void {
+    this.#own.clear();
+    for (const reports of this.#reports.values()) reports.delete(this.#deps.serverId);
+    this.#untold = false;
+    this.applied(index, fold);
+  }
+
   /** Another server leads, perhaps this one: it must hear what its predecessor was told. */
   leaderChanged(): void {
     this.#untold = this.#own.size > 0;

@@ -2,6 +2,7 @@
 
 import { DataDirectoryError } from '@holdfast/raft';
 import { DiskError, ListenError } from '@holdfast/runtime';
+import { SnapshotError } from '@holdfast/state';
 
 export const ExitCode = {
   clean: 0,
@@ -33,6 +34,9 @@ export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof DiskError) return error.code === 'LOCKED' ? ExitCode.dataDirectoryInUse : ExitCode.diskError;
   if (error instanceof ListenError) return listenExitCode(error);
   if (error instanceof DataDirectoryError) return directoryExitCode(error);
+  if (error instanceof SnapshotError) {
+    return error.code === 'UNSUPPORTED' ? ExitCode.unsupportedEntry : ExitCode.damagedData;
+  }
   if (!(error instanceof Error)) return ExitCode.unexpected;
   return BY_NAME[error.name] ?? (error.cause === undefined ? ExitCode.unexpected : exitCodeOf(error.cause));
 }

@@ -8,12 +8,15 @@ import { CommandType, type ErrorCode, type Member, type Reply } from '@holdfast/
 import {
   EntryType,
   type Entry,
+  type LogIndex,
+  type MachineSnapshot,
   type PeerInfo,
   type RejectReason,
   type ReplicaHandle,
   type ReplicaMachine,
   type ReplicaStatus,
   type ServerId,
+  type SnapshotBytes,
 } from '@holdfast/raft';
 import type { Clock, Connection, Logger, Random } from '@holdfast/runtime';
 import { StateMachine, decodeEntryHeader } from '@holdfast/state';
@@ -34,6 +37,7 @@ import { Reads } from './reads.ts';
 import { Renewals } from './renewals.ts';
 import type { ServerObserver } from './server-observer.ts';
 import { SessionExpiry } from './session-expiry.ts';
+import { SkippedEntries } from './skipped-entries.ts';
 
 const LOST = encodePeerMessages([{ type: 'lost' }]);
 
@@ -68,6 +72,7 @@ export class LockMachine implements ReplicaMachine {
   readonly #peers: PeerOutbox;
   readonly #divergence: DivergenceCheck;
   readonly #routing: OutputRouting;
+  readonly #skipped: SkippedEntries;
   readonly #clientMessages: ClientMessages;
   readonly #inbox: PeerInbox;
   #replica: ReplicaHandle | undefined;
@@ -142,6 +147,7 @@ export class LockMachine implements ReplicaMachine {
     });
     const { connections, diskGuard } = this;
     this.#routing = new OutputRouting({ serverId, counters, connections, attaches: this.#attaches, leases });
+    this.#skipped = new SkippedEntries({ state: this.state, connections, attaches: this.#attaches });
     const availability = new Availability(options, {
       clock,
       logger,
@@ -209,6 +215,22 @@ export class LockMachine implements ReplicaMachine {
       this.#expiry.applied(entry.data);
     }
     this.#divergence.applied(entry.index, () => this.state.fold);
+  }
+
+  beginSnapshot(): MachineSnapshot {
+    return this.state.beginSnapshot();
+  }
+
+  async restore(index: LogIndex, bytes: SnapshotBytes): Promise<void> {
+    const restoring = this.state.beginRestore(index);
+    for await (const piece of bytes) restoring.push(piece);
+    const known = this.#skipped.known();
+    restoring.finish();
+    this.#deps.observer?.restored(index, this.state);
+    this.#divergence.restored(index, () => this.state.fold);
+    this.#skipped.tell(known);
+    // Reads may have waited for entries that the snapshot holds.
+    this.#wake();
   }
 
   flush(): void {

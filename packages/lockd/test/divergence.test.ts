@@ -42,8 +42,10 @@ function ensemble(count: number) {
     scene.leader = id;
     for (const check of checks.values()) check.leaderChanged();
   };
+  const restore = (id: number, fold: number, index: number): void =>
+    checks.get(serverId(id))?.restored(index, () => fold);
   const lose = (id: number): void => checks.get(serverId(id))?.lost(serverId(scene.leader));
-  return { apply, lead, lose, scene, stopped, halted };
+  return { apply, lead, lose, restore, scene, stopped, halted };
 }
 
 describe('the comparison of folds', () => {
@@ -127,6 +129,24 @@ describe('a fold that the leader has not heard', () => {
     lose(3);
     apply(3, 66, FOLD_INTERVAL + 2);
     expect(stopped).toEqual([3, 3]);
+  });
+});
+
+describe('a server that was restored from a snapshot', () => {
+  it('is not judged by the state that it had before', () => {
+    const { apply, lead, restore, scene, stopped } = ensemble(3);
+    scene.leader = 0;
+    for (const id of [1, 2, 3]) apply(id, id === 3 ? 66 : 77);
+    restore(3, 88, FOLD_INTERVAL + 7);
+    lead(1);
+    expect(stopped).toEqual([]);
+  });
+
+  it('is judged by the one that it has, when that is of an index at which states are compared', () => {
+    const { apply, restore, stopped } = ensemble(3);
+    for (const id of [1, 2]) apply(id, 77, 2 * FOLD_INTERVAL);
+    restore(3, 66, 2 * FOLD_INTERVAL);
+    expect(stopped).toEqual([3]);
   });
 });
 

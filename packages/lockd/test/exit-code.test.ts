@@ -1,4 +1,5 @@
 import { DiskError, ListenError } from '@holdfast/runtime';
+import { SnapshotError } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../src/config.ts';
 import { DivergenceError } from '../src/divergence.ts';
@@ -25,6 +26,8 @@ describe('the exit code', () => {
     [69, named('InvariantError')],
     [69, new DivergenceError(1_024, 1, 2)],
     [70, named('UnsupportedEntryError')],
+    [67, new SnapshotError('MALFORMED', 'ends too early')],
+    [70, new SnapshotError('UNSUPPORTED', 'has state version 2')],
     [1, new Error('unforeseen')],
     [1, 'not an error'],
   ])('is %i for %s', (code, error) => {

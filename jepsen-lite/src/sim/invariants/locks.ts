@@ -68,6 +68,23 @@ export class LockInvariants {
     this.#look(index, command, outputs, state);
   }
 
+  /** A server has a state from a snapshot; it must be what the entries make of it. */
+  restored(server: number, index: number, state: StateMachine): void {
+    const fold = this.#folds[index - 1];
+    if (fold !== state.fold) {
+      const problem = `server ${server} restored a snapshot of index ${index} with the fold ${state.fold}, not ${fold}`;
+      this.#report('snapshots-hold-the-state', problem);
+    }
+    if (index !== this.#folds.length) return;
+    for (const [lock, queue] of this.#queues) {
+      const restored = queueOf(state, lock);
+      if (isDeepStrictEqual(restored, queue)) continue;
+      const problem = `server ${server} restored a snapshot of index ${index} in which lock ${lock} has ${text(restored)}, not ${text(queue)}`;
+      this.#report('snapshots-hold-the-state', problem);
+    }
+    this.#checkSums(index, state);
+  }
+
   /** `assertHeld()` has just passed: nobody may have been granted the lock because the believer's session expired. */
   believed(who: string, lock: string, token: number, hold: number): void {
     const highest = this.#highestTokens.get(lock) ?? 0;

@@ -61,6 +61,7 @@ export class SimEnsemble {
       stepped() {},
       persisted() {},
       sending() {},
+      restored() {},
       applied: (entry, _outputs, state) => this.#applied(id, entry, state.fold),
     };
   }

@@ -8,9 +8,9 @@ import { MAX_DATA_BYTES, MAX_PATH_LENGTH, MAX_UTF8_BYTES_PER_UNIT } from '@holdf
 import type { StateCounts } from '../state.ts';
 import { SnapshotError, wellFormed } from './snapshot-error.ts';
 
-export const SNAPSHOT_FORMAT_VERSION = 1;
+const SNAPSHOT_FORMAT_VERSION = 1;
 /** What the same entries do: raised with every change of that. */
-export const STATE_VERSION = 1;
+const STATE_VERSION = 1;
 export const HEADER_BYTES = 96;
 const MAGIC = 0x53_53_46_48;
 

@@ -4,6 +4,7 @@ import { MAX_PAGE_ENTRIES, lockNameProblem } from '@holdfast/protocol';
 import type { LockSummary, Query, QueueEntry, SessionSummary } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError } from './errors.ts';
 import type { ReadOptions } from './nodes.ts';
+import { callAdmin } from './session/admin-calls.ts';
 import { callCommand, callQuery, type CallOptions } from './session/call.ts';
 import type { Session } from './session/session.ts';
 
@@ -74,6 +75,21 @@ export class Admin {
       throw new InvalidArgumentError(`session ${String(id)} is not a session's id; those are positive whole numbers`);
     }
     await callCommand(this.#session, { type: 'closeSession', session: id }, `close session ${id}`, options);
+  }
+
+  /**
+   * Hands leadership to a server, or to the best follower if none is named; resolves with the server that leads then. Requests that
+   * arrive meanwhile wait and are answered afterwards. Rejects with TRANSFER_REFUSED when the server can't take over now or did not
+   * in time (the old leader goes on then), and with NotFoundError for a server that is no member.
+   */
+  async transferLeadership(server = 0, options: CallOptions = {}): Promise<number> {
+    if (!Number.isSafeInteger(server) || server < 0) {
+      throw new InvalidArgumentError(`server ${String(server)} is not a server's id; those are positive whole numbers`);
+    }
+    const what = server === 0 ? 'transfer leadership' : `transfer leadership to server ${server}`;
+    const answer = await callAdmin(this.#session, { type: 'transfer', server }, what, options);
+    if (answer.type !== 'transferred') throw unexpected(answer.type);
+    return answer.server;
   }
 }
 

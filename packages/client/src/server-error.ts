@@ -51,6 +51,7 @@ export function errorFromServer(code: ErrorCode, message: string): HoldfastError
     case 'LOCK_HELD':
     case 'NOT_HELD':
     case 'OUT_OF_ORDER':
+    case 'TRANSFER_REFUSED':
     case 'MALFORMED':
     case 'UNSUPPORTED':
       return new HoldfastError(message, { code });

@@ -43,6 +43,15 @@ export function parseVersion(text: string): number {
   return version;
 }
 
+/** A server's number. */
+export function parseServerId(text: string): number {
+  const id = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(id) || id < 1) {
+    throw new InvalidArgumentError('A server is named by its number, as "lockctl status" shows it.');
+  }
+  return id;
+}
+
 /** A session's id. */
 export function parseSessionId(text: string): number {
   const id = Number(text);

@@ -46,6 +46,8 @@ export interface EnsembleClient {
     }>;
     sessions(): AsyncIterable<SessionSummary>;
     closeSession(session: number): Promise<void>;
+    /** Resolves with the server that leads then. */
+    transferLeadership(server: number | undefined): Promise<number>;
   };
   close(): Promise<void>;
 }

@@ -30,6 +30,7 @@ const advice: Readonly<Record<string, string>> = {
   TIMEOUT: 'look at "lockctl status", or allow more with --timeout',
   NO_LEADER: 'a majority of the servers must run; look at "lockctl status"',
   OVERLOADED: 'try again later',
+  TRANSFER_REFUSED: 'look at "lockctl status"',
   NOT_FOUND: 'see what is there with "lockctl ls", "lockctl locks" or "lockctl sessions"',
   NODE_EXISTS: 'change it with "lockctl set"',
   BAD_VERSION: 'read the present one with "lockctl stat"',

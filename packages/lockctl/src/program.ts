@@ -2,12 +2,13 @@
 
 import { Command, CommanderError, Option } from 'commander';
 
-import { parseDuration, parseServers, parseSessionId, parseVersion } from './arguments.ts';
+import { parseDuration, parseServerId, parseServers, parseSessionId, parseVersion } from './arguments.ts';
 import { runUnderLock } from './commands/lock.ts';
 import { listLocks, showLock } from './commands/locks.ts';
 import { createNode, deleteNode, getNode, listChildren, setNode, statNode } from './commands/nodes.ts';
 import { closeSession, listSessions } from './commands/sessions.ts';
 import { showStatus } from './commands/status.ts';
+import { transferLeadership } from './commands/transfer.ts';
 import type { EnsembleClient } from './ensemble-client.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK, EXIT_USAGE } from './exit-code.ts';
@@ -93,6 +94,7 @@ function buildProgram(session: CommandSession, outside: Environment): Command {
   addInspection(program, session, outside);
   addNodeReads(program, session, outside);
   addNodeWrites(program, session, outside);
+  addTransfer(program, session, outside);
   return program;
 }
 
@@ -199,6 +201,17 @@ function addInspection(program: Command, session: CommandSession, outside: Envir
     .action(async (id: number) => {
       const globals = program.opts<GlobalOptions>();
       await session.withClient(globals, (client) => closeSession(client, id, globals.json, outside));
+    });
+}
+
+function addTransfer(program: Command, session: CommandSession, outside: Environment): void {
+  program
+    .command('transfer')
+    .description('hands leadership over; requests that come meanwhile wait and are answered afterwards')
+    .argument('[server]', 'who is to lead (default: the best of the other servers)', parseServerId)
+    .action(async (server: number | undefined) => {
+      const globals = program.opts<GlobalOptions>();
+      await session.withClient(globals, (client) => transferLeadership(client, server, globals.json, outside));
     });
 }
 

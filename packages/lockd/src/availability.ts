@@ -8,6 +8,7 @@ import type { ClientConnections } from './client-connections.ts';
 import type { DiskGuard } from './disk-guard.ts';
 import { LeaderContact } from './leader-contact.ts';
 import type { Proposals } from './proposals.ts';
+import type { Reads } from './reads.ts';
 
 export interface AvailabilityDeps {
   readonly clock: Clock;
@@ -15,6 +16,7 @@ export interface AvailabilityDeps {
   readonly connections: ClientConnections;
   readonly proposals: Proposals;
   readonly diskGuard: DiskGuard;
+  readonly reads: Pick<Reads, 'dropUnasked'>;
 }
 
 export class Availability {
@@ -103,6 +105,7 @@ export class Availability {
 
   #contactLost(): void {
     this.#deps.proposals.dropParked();
+    this.#deps.reads.dropUnasked();
     this.#deps.connections.goodbyeAll('NO_LEADER', 'this server has lost contact to a leader; use another');
   }
 }

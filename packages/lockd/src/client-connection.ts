@@ -6,10 +6,12 @@
 import {
   MAX_FRAME_BYTES,
   MalformedError,
+  NO_FEATURES,
   decodeClientFrame,
   encodeServerFrame,
   type ClientMessage,
   type ErrorCode,
+  type FeatureSet,
   type ServerMessage,
 } from '@holdfast/protocol';
 import type { Clock, Connection, Timer } from '@holdfast/runtime';
@@ -44,6 +46,8 @@ export class ClientConnection {
   detached = false;
   /** Names this connection in the attaches that it has asked for; 0 until it asks. */
   correlation = 0;
+  /** What the client and this server both know. */
+  features: FeatureSet = NO_FEATURES;
   unansweredReads = 0;
   unansweredHeartbeats = 0;
 

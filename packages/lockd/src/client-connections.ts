@@ -3,7 +3,7 @@
  * be. A session is bound to at most one connection here.
  */
 
-import type { ClientMessage, ErrorCode, ServerMessage } from '@holdfast/protocol';
+import { ClientFeature, hasFeature, type ClientMessage, type ErrorCode, type ServerMessage } from '@holdfast/protocol';
 import type { Clock, Connection, Logger } from '@holdfast/runtime';
 import { ClientConnection, type ConnectionOwner } from './client-connection.ts';
 import type { ServerCounters } from './counters.ts';
@@ -97,6 +97,21 @@ export class ClientConnections implements ConnectionOwner {
     for (const connection of this.#all) {
       if (connection.phase === 'greeted') connection.send(message);
     }
+  }
+
+  /** Those who know how go elsewhere by themselves; the others are sent away. False when nobody is left who will go. */
+  askToLeave(): boolean {
+    let asked = false;
+    for (const connection of this.#all) {
+      if (connection.phase === 'greeted' && hasFeature(connection.features, ClientFeature.leave)) {
+        connection.send({ type: 'leave' });
+        asked = true;
+      } else {
+        connection.goodbye('SHUTTING_DOWN', 'the server is stopping; use another');
+      }
+    }
+    this.flush();
+    return asked;
   }
 
   goodbyeAll(code: ErrorCode, message: string): void {

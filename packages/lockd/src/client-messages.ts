@@ -3,7 +3,19 @@
  * connection with the reason, and hands what is admitted to the concept that answers it.
  */
 
-import { CommandType, PROTOCOL_VERSION, isClientCommand, type ClientMessage, type Member } from '@holdfast/protocol';
+import {
+  CLIENT_FEATURES,
+  CommandType,
+  NO_FEATURES,
+  PROTOCOL_VERSION,
+  commonFeatures,
+  describeFeatures,
+  isClientCommand,
+  missingFeatures,
+  type AdminOperation,
+  type ClientMessage,
+  type Member,
+} from '@holdfast/protocol';
 import type { ServerId } from '@holdfast/raft';
 import { encodeEntry } from '@holdfast/state';
 import type { Attaches } from './attaches.ts';
@@ -11,6 +23,7 @@ import type { Availability } from './availability.ts';
 import type { ClientConnection } from './client-connection.ts';
 import type { ServerCounters } from './counters.ts';
 import { MAX_COMMAND_BYTES } from './limits.ts';
+import type { LeadershipTransfer } from './leadership-transfer.ts';
 import type { Proposals } from './proposals.ts';
 import type { Reads } from './reads.ts';
 import type { Renewals } from './renewals.ts';
@@ -27,6 +40,7 @@ export interface ClientMessagesDeps {
   readonly attaches: Attaches;
   readonly renewals: Renewals;
   readonly reads: Reads;
+  readonly transfer: LeadershipTransfer;
   members(): readonly Member[];
 }
 
@@ -64,6 +78,17 @@ export class ClientMessages {
       case 'ping':
         connection.send({ type: 'pong', id: message.id });
         return;
+      case 'admin':
+        this.#admin(connection, message.id, message.operation);
+        return;
+    }
+  }
+
+  #admin(connection: ClientConnection, id: number, operation: AdminOperation): void {
+    switch (operation.type) {
+      case 'transfer':
+        this.#deps.transfer.wished(operation.server, (answer) => connection.send({ type: 'admin-answer', id, answer }));
+        return;
     }
   }
 
@@ -75,6 +100,10 @@ export class ClientMessages {
     } else if (message.version !== PROTOCOL_VERSION) {
       const problem = `this server speaks protocol version ${PROTOCOL_VERSION}, the client ${message.version}`;
       connection.goodbye('VERSION_MISMATCH', `${problem}; install matching versions`);
+    } else if (missingFeatures(message.required, CLIENT_FEATURES) !== 0) {
+      const unknown = describeFeatures(missingFeatures(message.required, CLIENT_FEATURES));
+      const problem = `the client demands features that this server does not know (${unknown})`;
+      connection.goodbye('UNSUPPORTED', `${problem}; upgrade the servers first`);
     } else if (message.clusterId !== '' && message.clusterId !== clusterId) {
       const problem = `this server belongs to cluster "${clusterId}", not "${message.clusterId}"`;
       connection.goodbye('WRONG_CLUSTER', `${problem}; check the addresses`);
@@ -83,6 +112,7 @@ export class ClientMessages {
     } else if (!availability.inContact) {
       connection.goodbye('NO_LEADER', 'this server has no contact to a leader; use another');
     } else {
+      connection.features = commonFeatures(message.features, CLIENT_FEATURES);
       this.#welcome(connection);
     }
   }
@@ -93,11 +123,12 @@ export class ClientMessages {
     connection.send({
       type: 'welcome',
       version: PROTOCOL_VERSION,
-      features: 0,
+      features: CLIENT_FEATURES,
       clusterId,
       server: serverId,
       leader: this.#deps.proposals.leader,
       members: this.#deps.members(),
+      required: NO_FEATURES,
     });
   }
 

@@ -20,10 +20,14 @@ export const MAX_COMMAND_BYTES = MAX_DATA_BYTES + 3 * MAX_PATH_LENGTH + 64;
 /** Requests and attaches that wait for a leader to be known, in number and in bytes; more are refused with OVERLOADED. */
 export const MAX_PARKED_ENTRIES = 20_000;
 export const MAX_PARKED_BYTES = 32 * 1024 * 1024;
+/** Linearizable reads that wait for a leader to be known; more are answered NO_LEADER. */
+export const MAX_PARKED_READS = 20_000;
 /** One application message to a peer carries at most this much, or one entry. */
 export const MAX_PEER_PAYLOAD_BYTES = 1024 * 1024;
 /** How long a `session` read waits until this server has applied what the client has seen elsewhere. */
 export const SESSION_READ_WAIT_MS = 1_000;
+/** When a read is asked again that the leader refused; sooner when the leader changes. */
+export const READ_RETRY_MS = 50;
 /** How often an attach that could not be proposed is tried again while a leader is known. */
 export const ATTACH_RETRY_MS = 100;
 /** Resolution of session expiry. A later timer than this means that the leader stalled. */
@@ -32,6 +36,12 @@ export const LEASE_TICK_MS = 50;
 export const FOLD_INTERVAL = 1_024;
 /** Multiples that are kept for the comparison. */
 export const FOLD_HISTORY = 8;
+/** A wish for another leader is answered within this time; it takes one election timeout, or a moment. */
+export const TRANSFER_ANSWER_MS = 10_000;
+/** Wishes for another leader that are not answered; more are refused with OVERLOADED. */
+export const MAX_UNANSWERED_TRANSFERS = 64;
+/** How long a server that stops goes on serving clients that it has told to leave. */
+export const LEAVE_WAIT_MS = 2_000;
 /** How often the free space of the disk is asked. */
 export const DISK_CHECK_INTERVAL_MS = 1_000;
 /**

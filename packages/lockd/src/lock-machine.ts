@@ -4,9 +4,10 @@
  * the concept's own file.
  */
 
-import { CommandType, type ErrorCode, type Member, type Reply } from '@holdfast/protocol';
+import { CommandType, NO_FEATURES, hasFeature, type ErrorCode, type Member, type Reply } from '@holdfast/protocol';
 import {
   EntryType,
+  PeerFeature,
   type Entry,
   type LogIndex,
   type MachineSnapshot,
@@ -28,6 +29,8 @@ import { ServerCounters } from './counters.ts';
 import { DiskGuard } from './disk-guard.ts';
 import type { OwnDisk } from './disk-space.ts';
 import { DivergenceCheck } from './divergence.ts';
+import { LeadershipTransfer } from './leadership-transfer.ts';
+import { LEAVE_WAIT_MS } from './limits.ts';
 import { OutputRouting } from './output-routing.ts';
 import { PeerInbox } from './peer-inbox.ts';
 import { encodePeerMessages } from './peer-message.ts';
@@ -63,6 +66,7 @@ export class LockMachine implements ReplicaMachine {
   readonly connections: ClientConnections;
   readonly availability: Availability;
   readonly diskGuard: DiskGuard;
+  readonly #options: LockMachineOptions;
   readonly #deps: LockMachineDeps;
   readonly #proposals: Proposals;
   readonly #attaches: Attaches;
@@ -75,12 +79,14 @@ export class LockMachine implements ReplicaMachine {
   readonly #skipped: SkippedEntries;
   readonly #clientMessages: ClientMessages;
   readonly #inbox: PeerInbox;
+  readonly #transfer: LeadershipTransfer;
   #replica: ReplicaHandle | undefined;
   #turnScheduled = false;
   /** Between the first apply of a replica's turn and its flush, which will come. */
   #applying = false;
 
   constructor(options: LockMachineOptions, deps: LockMachineDeps) {
+    this.#options = options;
     this.#deps = deps;
     const { serverId } = options;
     const { clock, random, logger } = deps;
@@ -154,9 +160,21 @@ export class LockMachine implements ReplicaMachine {
       connections,
       proposals: this.#proposals,
       diskGuard,
+      reads: this.#reads,
     });
     this.availability = availability;
-    const receivers = { availability, proposals: this.#proposals, renewals: this.#renewals, reads: this.#reads };
+    const understands = (peer: ServerId): boolean => {
+      const features = this.peers.find(({ id }) => id === peer)?.features ?? NO_FEATURES;
+      return hasFeature(features, PeerFeature.transfer);
+    };
+    this.#transfer = new LeadershipTransfer({ serverId, clock, peers: this.#peers, handle, understands });
+    const receivers = {
+      availability,
+      proposals: this.#proposals,
+      renewals: this.#renewals,
+      reads: this.#reads,
+      transfer: this.#transfer,
+    };
     const members = (): readonly Member[] => this.#members();
     this.#clientMessages = new ClientMessages(options, { ...receivers, counters, attaches: this.#attaches, members });
     this.#inbox = new PeerInbox({ ...receivers, peers: this.#peers, divergence: this.#divergence, diskGuard });
@@ -193,11 +211,19 @@ export class LockMachine implements ReplicaMachine {
     this.availability.beginStop();
   }
 
+  /** Moves the clients to the other servers while this one still serves them; not for long, and not when there is no other. */
+  async moveClients(): Promise<void> {
+    const { leader } = this.status;
+    if (leader === 0 || leader === this.#options.serverId) return;
+    if (this.connections.askToLeave()) await this.connections.drained(LEAVE_WAIT_MS, this.#deps.clock);
+  }
+
   disconnectClients(): void {
     this.#endOfTurn();
     this.connections.goodbyeAll('SHUTTING_DOWN', 'the server is stopping; use another');
     this.#expiry.stop();
     this.#attaches.stop();
+    this.#transfer.stop();
     this.#reads.stop();
   }
 
@@ -246,6 +272,7 @@ export class LockMachine implements ReplicaMachine {
     this.#reads.statusChanged(status);
     this.diskGuard.statusChanged(status);
     this.#proposals.statusChanged(status);
+    this.#transfer.statusChanged(status);
     this.availability.leaderKnown(status.leader !== 0);
     if (status.leader !== 0) this.#attaches.submitAll();
     if (status.leader === leaderBefore) return;

@@ -4,6 +4,7 @@
  */
 
 import { Counter, Gauge, Registry } from 'prom-client';
+import type { Replica } from '@holdfast/raft';
 import type { LockMachine } from './lock-machine.ts';
 
 const ROLES = ['follower', 'pre-candidate', 'candidate', 'leader'] as const;
@@ -120,9 +121,9 @@ export function createMetrics(id: number, machine: LockMachine): Registry {
 }
 
 /** What the replica alone knows, which there is not yet when the clients' port opens. */
-export function addLogMetrics(
+export function addReplicaMetrics(
   registry: Registry,
-  replica: { readonly logWrites: number; readonly diskStalls: boolean },
+  replica: Pick<Replica, 'logWrites' | 'diskStalls' | 'elections' | 'transferCounts'>,
 ): void {
   new Gauge({
     name: 'holdfast_disk_stalls',
@@ -130,6 +131,26 @@ export function addLogMetrics(
     registers: [registry],
     collect() {
       this.set(replica.diskStalls ? 1 : 0);
+    },
+  });
+  new Counter({
+    name: 'holdfast_elections_total',
+    help: 'Elections that this server has begun, by what made it stand',
+    labelNames: ['cause'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [cause, count] of Object.entries(replica.elections)) this.inc({ cause }, count);
+    },
+  });
+  new Counter({
+    name: 'holdfast_leadership_transfers_total',
+    help: 'Hand-overs of leadership by this server, by outcome',
+    labelNames: ['outcome'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [outcome, count] of replica.transferCounts) this.inc({ outcome }, count);
     },
   });
   new Counter({

@@ -7,6 +7,7 @@ import type { ServerId } from '@holdfast/raft';
 import type { Availability } from './availability.ts';
 import type { DiskGuard } from './disk-guard.ts';
 import type { DivergenceCheck } from './divergence.ts';
+import type { LeadershipTransfer } from './leadership-transfer.ts';
 import { decodePeerMessages, type PeerMessage } from './peer-message.ts';
 import type { PeerOutbox } from './peer-outbox.ts';
 import type { Proposals } from './proposals.ts';
@@ -21,6 +22,7 @@ export interface PeerInboxDeps {
   readonly reads: Reads;
   readonly divergence: DivergenceCheck;
   readonly diskGuard: DiskGuard;
+  readonly transfer: LeadershipTransfer;
 }
 
 export class PeerInbox {
@@ -46,7 +48,7 @@ export class PeerInbox {
   }
 
   #message(from: ServerId, message: PeerMessage): void {
-    const { availability, proposals, renewals, reads, divergence, diskGuard } = this.#deps;
+    const { availability, proposals, renewals, reads, divergence, diskGuard, transfer } = this.#deps;
     switch (message.type) {
       case 'forward':
         this.#forwarded(from, message.epoch, message.entries);
@@ -83,6 +85,12 @@ export class PeerInbox {
         return;
       case 'disk-shortage':
         diskGuard.told(from, message.server);
+        return;
+      case 'transfer':
+        transfer.wishedByPeer(from, message.wish, message.server);
+        return;
+      case 'transfer-answer':
+        transfer.answeredByPeer(message.wish, message.answer);
         return;
     }
   }

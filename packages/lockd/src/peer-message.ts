@@ -8,15 +8,19 @@
  *   fold                           the state's fold at an index, for the leader to compare
  *   diverged, halted               what the comparison has shown
  *   disk-report → disk-shortage    whether the sender's disk is almost full; for whose disk the leader refuses writes
+ *   transfer → transfer-answer     an operator's wish, for the leader. Only to a peer that offers the feature
  *   lost                           the receiver's connection to the sender has closed: what it had said may be lost
  */
 
 import {
   MalformedError,
+  adminAnswerToTuple,
   errorCodeFromWire,
   errorCodeToWire,
   pack,
+  readAdminAnswer,
   unpackTuple,
+  type AdminAnswer,
   type ErrorCode,
   type Packable,
   type TupleReader,
@@ -41,7 +45,10 @@ export type PeerMessage =
   | { readonly type: 'lost' }
   | { readonly type: 'disk-report'; readonly low: boolean }
   /** `server` 0: writes are accepted. */
-  | { readonly type: 'disk-shortage'; readonly server: number };
+  | { readonly type: 'disk-shortage'; readonly server: number }
+  /** `wish` is the sender's number for it; `server` 0: the best follower. */
+  | { readonly type: 'transfer'; readonly wish: number; readonly server: number }
+  | { readonly type: 'transfer-answer'; readonly wish: number; readonly answer: AdminAnswer };
 
 const PeerType = {
   forward: 1,
@@ -56,6 +63,8 @@ const PeerType = {
   lost: 10,
   'disk-report': 11,
   'disk-shortage': 12,
+  transfer: 13,
+  'transfer-answer': 14,
 } as const;
 
 const ENTRY_OVERHEAD_BYTES = 256;
@@ -93,7 +102,10 @@ export function peerMessageBytes(message: PeerMessage): number {
     case 'lost':
     case 'disk-report':
     case 'disk-shortage':
+    case 'transfer':
       return 32;
+    case 'transfer-answer':
+      return 64 + (message.answer.type === 'error' ? 3 * message.answer.message.length : 0);
   }
 }
 
@@ -123,6 +135,10 @@ function messageToTuple(message: PeerMessage): Packable[] {
       return [type, message.low];
     case 'disk-shortage':
       return [type, message.server];
+    case 'transfer':
+      return [type, message.wish, message.server];
+    case 'transfer-answer':
+      return [type, message.wish, adminAnswerToTuple(message.answer)];
   }
 }
 
@@ -153,6 +169,12 @@ function readMessage(reader: TupleReader): PeerMessage | undefined {
       return { type: 'disk-report', low: reader.boolean('low') };
     case PeerType['disk-shortage']:
       return { type: 'disk-shortage', server: reader.integer('server') };
+    case PeerType.transfer:
+      return { type: 'transfer', wish: reader.integer('wish'), server: reader.integer('server') };
+    case PeerType['transfer-answer']: {
+      const wish = reader.integer('wish');
+      return { type: 'transfer-answer', wish, answer: readAdminAnswer(reader.tuple('answer')) };
+    }
     default:
       return undefined;
   }

@@ -46,6 +46,8 @@ export class Proposals {
   #epoch = 1;
   #forwards: Uint8Array[] = [];
   #parked: Uint8Array[] = [];
+  /** Has everything that this server proposed, if it becomes the leader that is not known yet. */
+  #awaited: number = NOBODY;
   #parkedBytes = 0;
   // Forwarded entries share the buffer that their message was copied into: one record a message, gone with its entries.
   readonly #origins = new WeakMap<ArrayBufferLike, Origin>();
@@ -76,19 +78,33 @@ export class Proposals {
     } else {
       if (this.#parked.length >= MAX_PARKED_ENTRIES || this.#parkedBytes + entry.length > MAX_PARKED_BYTES)
         return false;
-      this.#parked.push(entry);
-      this.#parkedBytes += entry.length;
+      this.#park(entry);
     }
     return true;
   }
 
   statusChanged(status: ReplicaStatus): void {
     if (status.leader === this.#leader && status.term === this.#term) return;
-    const hadLeader = this.#leader !== NOBODY;
+    const before = this.#leader;
     this.#leader = status.leader;
     this.#term = status.term;
-    if (hadLeader) this.#reset('LEADER_CHANGED');
+    if (before === this.#deps.serverId && status.successor !== NOBODY) this.#awaited = status.successor;
+    else if (before !== NOBODY) this.#reset('LEADER_CHANGED');
+    if (this.#awaited !== NOBODY) this.#awaitSuccessor(status);
     if (this.#leader !== NOBODY) this.#submitParked();
+  }
+
+  /**
+   * After a hand-over: when the successor leads, it has all that was proposed, and gets what was held back behind that. When somebody
+   * else does, the clients send everything again, in order, and what is parked would only be in the way.
+   */
+  #awaitSuccessor({ leader, successor }: ReplicaStatus): void {
+    if (successor === this.#awaited && leader === NOBODY) return;
+    const handedOver = successor === this.#awaited;
+    this.#awaited = NOBODY;
+    if (handedOver) return;
+    this.dropParked();
+    this.#reset('LEADER_CHANGED');
   }
 
   /** What `peer` was sent, or sent to us, may be lost. */
@@ -122,7 +138,9 @@ export class Proposals {
 
   /** The replica refused a proposal; it is not in the log. */
   rejected(entry: Uint8Array, reason: RejectReason): void {
-    this.#refuse(entry, rejectionCode(reason));
+    const own = !this.#origins.has(entry.buffer) && isClientCommand(decodeEntryHeader(entry).command);
+    if (reason === 'handed-over' && own) this.#park(entry);
+    else this.#refuse(entry, rejectionCode(reason));
   }
 
   /** Forgets what is parked: its clients have been sent away. */
@@ -199,6 +217,12 @@ export class Proposals {
     if (!refused.has(session) && !this.#propose(entry, session)) refused.add(session);
   }
 
+  /** What was held back during a hand-over comes on top of the limits: the replica has its own for that. */
+  #park(entry: Uint8Array): void {
+    this.#parked.push(entry);
+    this.#parkedBytes += entry.length;
+  }
+
   #submitParked(): void {
     const parked = this.#parked;
     this.dropParked();
@@ -226,7 +250,7 @@ function copyTogether(entries: readonly Uint8Array[]): Uint8Array[] {
 function rejectionCode(reason: RejectReason): ErrorCode {
   switch (reason) {
     case 'not-leader':
-    case 'transferring':
+    case 'handed-over':
       return 'NO_LEADER';
     case 'overloaded':
       return 'OVERLOADED';

@@ -1,7 +1,8 @@
 /**
  * Queries. A linearizable one is answered once this server has applied what was committed anywhere before it was asked: the
- * leader finds that index by a quorum round, and a follower asks the leader for it, once a turn for all its reads. A `session`
- * one waits, shortly, for what the client has seen elsewhere; a `local` one is answered at once.
+ * leader finds that index by a quorum round, and a follower asks the leader for it, once a turn for all its reads; while no leader
+ * is known they wait for the next. A `session` one waits, shortly, for what the client has seen elsewhere; a `local` one is
+ * answered at once.
  */
 
 import type { Answer, ClientMessage, ErrorCode, Query } from '@holdfast/protocol';
@@ -9,7 +10,7 @@ import type { ReplicaHandle, ReplicaStatus, ServerId } from '@holdfast/raft';
 import type { Clock, Timer } from '@holdfast/runtime';
 import type { ClientConnection } from './client-connection.ts';
 import type { ServerCounters } from './counters.ts';
-import { MAX_UNANSWERED_READS, SESSION_READ_WAIT_MS } from './limits.ts';
+import { MAX_PARKED_READS, MAX_UNANSWERED_READS, READ_RETRY_MS, SESSION_READ_WAIT_MS } from './limits.ts';
 import type { PeerOutbox } from './peer-outbox.ts';
 
 export interface ReadsDeps {
@@ -26,6 +27,8 @@ interface Read {
   readonly connection: ClientConnection;
   readonly id: number;
   readonly query: Query;
+  /** The leader has refused it once. */
+  asked: boolean;
 }
 
 /** Reads that wait for this server to have applied `index`. */
@@ -39,11 +42,14 @@ interface Waiting {
 export class Reads {
   readonly #deps: ReadsDeps;
   #status: ReplicaStatus | undefined;
-  /** Linearizable ones of this turn. */
+  /** Linearizable ones of this turn; while no leader is known, of all turns since. */
   #gathered: Read[] = [];
   /** Linearizable ones whose index is being asked for, here or at the leader. */
   readonly #asking = new Map<number, readonly Read[]>();
   #nextBatch = 1;
+  /** Linearizable ones that the leader has refused, until they are asked again. */
+  #refused: Read[] = [];
+  #askTimer: Timer | undefined;
   #waiting: Waiting[] = [];
   #timer: Timer | undefined;
 
@@ -52,7 +58,7 @@ export class Reads {
   }
 
   read(connection: ClientConnection, message: Extract<ClientMessage, { type: 'read' }>): void {
-    const read: Read = { connection, id: message.id, query: message.query };
+    const read: Read = { connection, id: message.id, query: message.query, asked: false };
     connection.unansweredReads += 1;
     if (connection.unansweredReads > MAX_UNANSWERED_READS) {
       this.#refuse([read], 'OVERLOADED', `over ${MAX_UNANSWERED_READS} reads are unanswered; wait for answers`);
@@ -91,14 +97,22 @@ export class Reads {
   statusChanged(status: ReplicaStatus): void {
     const changed = status.leader !== this.#status?.leader || status.term !== this.#status.term;
     this.#status = status;
-    if (changed) this.leaderLost();
+    if (!changed) return;
+    // The index that was asked for may never be told. The next leader can be asked as well.
+    this.#gathered = [...this.#takeAsking(), ...this.#gathered];
+    if (this.#gathered.length > 0) this.#deps.wake();
   }
 
-  /** The index that was asked for may never be told; reads can be asked again anywhere. */
+  /** The leader is known and can't be reached; reads can be asked again anywhere. */
   leaderLost(): void {
-    const lost = [...this.#asking.values()];
-    this.#asking.clear();
-    for (const reads of lost) this.#refuse(reads, 'NO_LEADER', 'the leader changed while the read waited for it');
+    this.#refuse(this.#takeAsking(), 'NO_LEADER', 'the connection to the leader was lost while the read waited for it');
+  }
+
+  /** What waits for a leader to be known is over: its clients have been sent away. */
+  dropUnasked(): void {
+    this.#refuse([...this.#gathered, ...this.#refused], 'NO_LEADER', 'this server knows no leader');
+    this.#gathered = [];
+    this.#refused = [];
   }
 
   endOfTurn(): void {
@@ -108,17 +122,18 @@ export class Reads {
 
   stop(): void {
     this.#timer?.cancel();
+    this.#askTimer?.cancel();
   }
 
   #ask(): void {
     if (this.#gathered.length === 0) return;
-    const reads = this.#gathered;
-    this.#gathered = [];
     const leader = this.#status?.leader ?? 0;
     if (leader === 0) {
-      this.#refuse(reads, 'NO_LEADER', 'this server knows no leader');
+      this.#refuse(this.#gathered.splice(MAX_PARKED_READS), 'NO_LEADER', 'this server knows no leader');
       return;
     }
+    const reads = this.#gathered.filter((read) => isOpen(read));
+    this.#gathered = [];
     const batch = this.#nextBatch++;
     this.#asking.set(batch, reads);
     if (this.#status?.role === 'leader') {
@@ -128,12 +143,38 @@ export class Reads {
     }
   }
 
+  /** The leader is probably none any more, and who leads next will be known in a moment. Once for each read; then its client decides. */
+  #askLater(reads: readonly Read[]): void {
+    const again = reads.filter((read) => !read.asked);
+    this.#refuse(
+      reads.filter((read) => read.asked),
+      'NO_LEADER',
+      'the leader could not confirm that it leads',
+    );
+    for (const read of again) {
+      read.asked = true;
+      this.#refused.push(read);
+    }
+    this.#askTimer ??= this.#deps.clock.setTimer(READ_RETRY_MS, () => {
+      this.#askTimer = undefined;
+      this.#gathered = [...this.#gathered, ...this.#refused.splice(0)];
+      this.#deps.wake();
+    });
+  }
+
+  #takeAsking(): Read[] {
+    const reads = [...this.#asking.values(), this.#refused].flat();
+    this.#asking.clear();
+    this.#refused = [];
+    return reads;
+  }
+
   #indexKnown(batch: number, index: number): void {
     const reads = this.#asking.get(batch);
     if (reads === undefined) return;
     this.#asking.delete(batch);
     if (index === 0) {
-      this.#refuse(reads, 'NO_LEADER', 'the leader could not confirm that it leads');
+      this.#askLater(reads);
     } else {
       this.#waiting.push({ index, reads, untilMs: undefined });
       this.#deps.wake();

@@ -14,7 +14,7 @@ import { DiskSpace } from './disk-space.ts';
 import { createHttpHandler } from './http.ts';
 import { DISK_RESUME_FACTOR, diskReserveBytes } from './limits.ts';
 import { LockMachine } from './lock-machine.ts';
-import { addLogMetrics, createMetrics } from './metrics.ts';
+import { addReplicaMetrics, createMetrics } from './metrics.ts';
 import type { ServerObserver } from './server-observer.ts';
 import { statusReport, type StatusReport } from './status-report.ts';
 
@@ -110,17 +110,20 @@ export class LockServer {
     return statusReport(this.#options, this.#parts.machine);
   }
 
-  /** Hands leadership over if it has it, says goodbye to the clients and closes everything. Idempotent. */
+  /** Hands leadership over if it has it, moves the clients to other servers and closes everything. Idempotent. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
   }
 
   async #stop(): Promise<void> {
-    const { machine } = this.#parts;
+    const { machine, replica } = this.#parts;
     const { clock, logger } = this.#runtime;
     logger.info({ role: machine.status.role }, 'stopping');
     machine.beginStop();
+    // While the server can still forward: what is under way ends, and nobody loses a connection before having another.
+    await replica.handOver();
+    await machine.moveClients();
     await closeAll(this.#closers, async () => {
       machine.disconnectClients();
       await machine.connections.drained(GOODBYE_WAIT_MS, clock);
@@ -183,7 +186,7 @@ async function openParts(
   // The replica closes the store itself, after the write that is under way.
   closers.splice(closers.indexOf(closeStore), 1);
   closers.push(() => replica.stop());
-  addLogMetrics(metrics, replica);
+  addReplicaMetrics(metrics, replica);
   machine.bind(replica);
   await diskSpace.start(() => machine.diskGuard.checked());
   await naming('--peer', replica.start());

@@ -129,7 +129,7 @@ describe('an attach that was lost', () => {
 
   it('is proposed again after a refusal of the leader', () => {
     const ensemble = trio(1);
-    ensemble.rejectWith = 'transferring';
+    ensemble.rejectWith = 'overloaded';
     const clients = [1, 2].map((id) => ensemble.server(id).connect());
     clients.forEach((client, n) => client.sendAttach(n + 1));
     for (const client of clients) expect(client.take()).toEqual([]);

@@ -1,4 +1,4 @@
-import { CommandType, pack } from '@holdfast/protocol';
+import { CLIENT_FEATURES, CommandType, pack } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 import {
   CLOSE_GRACE_MS,
@@ -25,7 +25,8 @@ describe('a client that says hello', () => {
       {
         type: 'welcome',
         version: 1,
-        features: 0,
+        features: CLIENT_FEATURES,
+        required: 0,
         clusterId: 'test',
         server: 1,
         leader: 2,
@@ -58,6 +59,18 @@ describe('a client that does not greet as it should', () => {
     client.hello(clusterId, version);
     expect(client.take()).toMatchObject([{ type: 'goodbye', code }]);
     expect(client.open).toBe(false);
+  });
+
+  it('is refused when it demands what this server does not know, and not for what it merely offers', () => {
+    const ensemble = single();
+    const demanding = ensemble.server(1).dial();
+    demanding.send({ type: 'hello', version: 1, features: 0, clusterId: 'test', required: 2 ** 40 });
+    expect(demanding.take()).toMatchObject([
+      { type: 'goodbye', code: 'UNSUPPORTED', message: expect.stringContaining('(bit 40); upgrade the servers first') },
+    ]);
+    const offering = ensemble.server(1).dial();
+    offering.send({ type: 'hello', version: 1, features: 2 ** 40, clusterId: 'test', required: CLIENT_FEATURES });
+    expect(offering.take()).toMatchObject([{ type: 'welcome' }]);
   });
 
   it('is refused when it begins with something else, or greets twice', () => {

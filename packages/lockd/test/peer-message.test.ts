@@ -15,6 +15,9 @@ const EVERY: readonly PeerMessage[] = [
   { type: 'lost' },
   { type: 'disk-report', low: true },
   { type: 'disk-shortage', server: 3 },
+  { type: 'transfer', wish: 4, server: 2 },
+  { type: 'transfer-answer', wish: 4, answer: { type: 'transferred', server: 2 } },
+  { type: 'transfer-answer', wish: 5, answer: { type: 'error', code: 'TRANSFER_REFUSED', message: 'no' } },
 ];
 
 describe('messages between servers', () => {

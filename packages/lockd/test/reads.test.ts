@@ -1,8 +1,14 @@
-import { MAX_FRAME_BYTES } from '@holdfast/protocol';
+import { MAX_FRAME_BYTES, type ServerMessage } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
-import { MAX_BUFFERED_BYTES, MAX_UNANSWERED_READS, SESSION_READ_WAIT_MS } from '../src/limits.ts';
+import {
+  MAX_BUFFERED_BYTES,
+  MAX_PARKED_READS,
+  MAX_UNANSWERED_READS,
+  READ_RETRY_MS,
+  SESSION_READ_WAIT_MS,
+} from '../src/limits.ts';
 import { decodePeerMessages } from '../src/peer-message.ts';
-import { LoopbackEnsemble } from './support/loopback.ts';
+import { ELECTION_TIMEOUT_MS, LoopbackEnsemble } from './support/loopback.ts';
 import type { TestClient } from './support/test-client.ts';
 
 const ROOT = { type: 'exists', path: '/' } as const;
@@ -59,23 +65,51 @@ describe('a linearizable read', () => {
     expect(client.take()).toHaveLength(3);
   });
 
-  it.each([1, 2])('at server %i is answered NO_LEADER when the leader changes meanwhile', (id) => {
+  it.each([1, 2, 3])('at server %i is asked again of the next leader when the leader changes meanwhile', (id) => {
     const ensemble = trio();
     const client = ensemble.server(id).connect();
     ensemble.holdReads = true;
-    client.read(1, ROOT);
+    client.read(1, NODE);
     client.take();
     ensemble.depose();
-    expect(code(client)).toBe('NO_LEADER');
+    client.read(2, NODE);
+    const answers = (): ServerMessage[] => client.take().filter(({ type }) => type === 'answer');
+    expect(answers()).toEqual([]);
+    ensemble.holdReads = false;
+    ensemble.elect(2);
+    ensemble.clock.advance(READ_RETRY_MS);
+    expect(answers()).toMatchObject([{ id: 1 }, { id: 2 }]);
   });
 
-  it('is answered NO_LEADER at once by a server that knows none or cannot reach it', () => {
+  it('waits for a leader to be known; beyond a bound it is answered NO_LEADER', () => {
+    const ensemble = new LoopbackEnsemble(3);
+    const clients = Array.from({ length: Math.ceil(MAX_PARKED_READS / MAX_UNANSWERED_READS) + 1 }, () =>
+      ensemble.server(2).connect(),
+    );
+    for (const client of clients)
+      for (let read = 1; read <= MAX_UNANSWERED_READS; read += 1) client.read(read, ROOT, 'linearizable');
+    const refused = clients.flatMap((client) => client.take());
+    expect(refused).toHaveLength(clients.length * MAX_UNANSWERED_READS - MAX_PARKED_READS);
+    expect(refused[0]).toMatchObject({ answer: { type: 'error', code: 'NO_LEADER' } });
+    ensemble.elect(1);
+    const answered = clients.flatMap((client) => client.take()).filter(({ type }) => type === 'answer');
+    expect(answered).toHaveLength(MAX_PARKED_READS);
+  });
+
+  it('ends with its connection when no leader is found for long', () => {
     const ensemble = new LoopbackEnsemble(3);
     const client = ensemble.server(2).connect();
     client.read(1, ROOT);
-    expect(code(client)).toBe('NO_LEADER');
+    ensemble.clock.advance(3 * ELECTION_TIMEOUT_MS);
+    expect(client.take().at(-1)).toMatchObject({ type: 'goodbye', code: 'NO_LEADER' });
+    const other = ensemble.server(3).connect();
     ensemble.elect(1);
-    client.take();
+    expect(other.take().filter(({ type }) => type === 'answer')).toEqual([]);
+  });
+
+  it('is answered NO_LEADER at once by a server that cannot reach the leader', () => {
+    const ensemble = trio();
+    const client = ensemble.server(2).connect();
     ensemble.cut(2, 1);
     client.read(2, ROOT);
     expect(code(client)).toBe('NO_LEADER');

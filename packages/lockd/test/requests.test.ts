@@ -180,8 +180,7 @@ describe('requests that the leader refuses', () => {
   it.each([
     [1, 'overloaded', 'OVERLOADED'],
     [2, 'overloaded', 'OVERLOADED'],
-    [1, 'transferring', 'NO_LEADER'],
-    [2, 'transferring', 'NO_LEADER'],
+    [2, 'handed-over', 'NO_LEADER'],
   ] as const)('at server %i as %s are asked for again, once', (id, reason, code) => {
     const ensemble = trio(1);
     const client = attached(ensemble, id);
@@ -220,6 +219,56 @@ describe('requests that the leader refuses', () => {
     expect(decodePeerMessages(answer?.payload ?? new Uint8Array())).toEqual([
       { type: 'forward-refused', epoch: 1, code: 'NO_LEADER' },
     ]);
+  });
+});
+
+describe('requests at a leader that hands over', () => {
+  /** Server 3 has proposed request 1 and was given back requests 2 and 3. */
+  function handingOver(): { readonly ensemble: LoopbackEnsemble; readonly client: TestClient } {
+    const ensemble = trio(3);
+    const client = attached(ensemble, 3);
+    client.acquire(1, 'a');
+    client.take();
+    ensemble.rejectWith = 'handed-over';
+    client.acquire(2, 'a');
+    client.acquire(3, 'b');
+    expect(client.take()).toEqual([]);
+    ensemble.rejectWith = undefined;
+    ensemble.successor = 2;
+    return { ensemble, client };
+  }
+
+  it('go to the successor in order, those that were held back first, and the client hears of nothing but the answers', () => {
+    const { ensemble, client } = handingOver();
+    ensemble.depose();
+    client.acquire(4, 'c');
+    expect(client.take()).toMatchObject([{ type: 'leader', leader: 0 }]);
+    ensemble.elect(2);
+    const messages = client.take();
+    expect(messages.map(({ type }) => type)).toEqual(['leader', 'reply', 'reply', 'reply']);
+    expect(messages.flatMap((message) => (message.type === 'reply' ? [message.number] : []))).toEqual([2, 3, 4]);
+  });
+
+  it('are asked for again, each once, when another server leads in the end', () => {
+    const { ensemble, client } = handingOver();
+    ensemble.depose();
+    client.acquire(4, 'c');
+    client.take();
+    ensemble.successor = 0;
+    ensemble.elect(1);
+    expect(client.take().filter(({ type }) => type !== 'leader')).toEqual([
+      { type: 'resend', from: 2, code: 'LEADER_CHANGED' },
+    ]);
+    for (const number of [2, 3, 4]) client.acquire(number, 'd');
+    expect(replies(client)).toEqual([2, 3, 4]);
+  });
+
+  it('of another server are given back to it', () => {
+    const ensemble = trio(1);
+    const client = attached(ensemble, 2);
+    ensemble.rejectWith = 'handed-over';
+    client.acquire(1, 'a');
+    expect(client.take()).toEqual([{ type: 'resend', from: 1, code: 'NO_LEADER' }]);
   });
 });
 

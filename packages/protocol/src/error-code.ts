@@ -64,6 +64,8 @@ export const ERROR_CODES = {
   UNSUPPORTED: definite(23),
   /** A server's disk is almost full: what would need more of it is refused without effect, what gives something back is not. */
   DISK_FULL: later(24),
+  /** Leadership was not handed over as asked; the message says why. */
+  TRANSFER_REFUSED: later(25),
 } as const satisfies Record<string, CodeProperties>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,7 +1,9 @@
 /** What clients and servers say to each other: messages, codec, error codes, limits. No I/O. */
 
+export * from './admin.ts';
 export * from './command.ts';
 export * from './error-code.ts';
+export * from './features.ts';
 export * from './limits.ts';
 export * from './malformed-error.ts';
 export * from './message.ts';

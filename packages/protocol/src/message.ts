@@ -8,11 +8,15 @@
  *   read → answer                       queries, by read id; allowed without a session
  *   heartbeat → renewed                 the session is renewed: acknowledged after a quorum round
  *   ping → pong                         the connection lives; promises nothing about the session
- *   granted, lost, ended, resend, leader, goodbye   pushed by the server
+ *   admin → admin-answer                an operator's wish; allowed without a session
+ *   granted, lost, ended, resend, leader, leave, goodbye   pushed by the server
  */
 
+import { adminAnswerToTuple, adminOperationToTuple, readAdminAnswer, readAdminOperation } from './admin.ts';
+import type { AdminAnswer, AdminOperation } from './admin.ts';
 import type { ErrorCode } from './error-code.ts';
 import { errorCodeFromWire, errorCodeToWire } from './error-code.ts';
+import { NO_FEATURES, type FeatureSet } from './features.ts';
 import { CONSISTENCIES, answerToTuple, queryToTuple, readAnswer, readQuery } from './query.ts';
 import type { Answer, Consistency, Query } from './query.ts';
 import { MAX_FRAME_BYTES, MAX_FRAME_MESSAGES, MAX_LOCK_NAME_LENGTH, MAX_MESSAGE_LENGTH } from './limits.ts';
@@ -27,8 +31,14 @@ export interface Member {
 }
 
 export type ClientMessage =
-  /** `clusterId` empty: any cluster. */
-  | { readonly type: 'hello'; readonly version: number; readonly features: number; readonly clusterId: string }
+  /** `features`: offered; `required`: the server must know them. `clusterId` empty: any cluster. */
+  | {
+      readonly type: 'hello';
+      readonly version: number;
+      readonly features: FeatureSet;
+      readonly clusterId: string;
+      readonly required: FeatureSet;
+    }
   /** `payload` is that of the command attach; `id` is the client's choice and comes back. */
   | { readonly type: 'attach'; readonly id: number; readonly payload: Uint8Array }
   | {
@@ -49,7 +59,9 @@ export type ClientMessage =
       readonly query: Query;
     }
   | { readonly type: 'heartbeat'; readonly id: number }
-  | { readonly type: 'ping'; readonly id: number };
+  | { readonly type: 'ping'; readonly id: number }
+  /** Only to a server that offers the feature. `id` is of the same series as that of reads. */
+  | { readonly type: 'admin'; readonly id: number; readonly operation: AdminOperation };
 
 export type LossReason = 'expired' | 'revoked' | 'closed';
 const LOSS_REASONS = ['expired', 'revoked', 'closed'] as const satisfies readonly LossReason[];
@@ -58,12 +70,15 @@ export type ServerMessage =
   | {
       readonly type: 'welcome';
       readonly version: number;
-      readonly features: number;
+      /** Offered. */
+      readonly features: FeatureSet;
       readonly clusterId: string;
       readonly server: number;
       /** 0 while no leader is known. */
       readonly leader: number;
       readonly members: readonly Member[];
+      /** The client must know them. */
+      readonly required: FeatureSet;
     }
   /** The outcome of attach. */
   | { readonly type: 'attached'; readonly id: number; readonly index: number; readonly reply: Reply }
@@ -96,10 +111,13 @@ export type ServerMessage =
    */
   | { readonly type: 'resend'; readonly from: number; readonly code: ErrorCode }
   | { readonly type: 'leader'; readonly leader: number; readonly members: readonly Member[] }
+  /** The server is about to stop and serves until then: move to another. Only to clients that offer the feature. */
+  | { readonly type: 'leave' }
+  | { readonly type: 'admin-answer'; readonly id: number; readonly answer: AdminAnswer }
   /** The server closes the connection after this frame. */
   | { readonly type: 'goodbye'; readonly code: ErrorCode; readonly message: string };
 
-const ClientType = { hello: 1, attach: 2, request: 3, read: 4, heartbeat: 5, ping: 6 } as const;
+const ClientType = { hello: 1, attach: 2, request: 3, read: 4, heartbeat: 5, ping: 6, admin: 7 } as const;
 const ServerType = {
   welcome: 1,
   attached: 2,
@@ -113,6 +131,8 @@ const ServerType = {
   resend: 10,
   leader: 11,
   goodbye: 12,
+  leave: 13,
+  'admin-answer': 14,
 } as const;
 
 const MAX_ADDRESS_LENGTH = 300;
@@ -151,7 +171,7 @@ function clientMessageToTuple(message: ClientMessage): Packable[] {
   const type = ClientType[message.type];
   switch (message.type) {
     case 'hello':
-      return [type, message.version, message.features, message.clusterId];
+      return [type, message.version, message.features, message.clusterId, message.required];
     case 'attach':
       return [type, message.id, message.payload];
     case 'request':
@@ -167,7 +187,14 @@ function clientMessageToTuple(message: ClientMessage): Packable[] {
     case 'heartbeat':
     case 'ping':
       return [type, message.id];
+    case 'admin':
+      return [type, message.id, adminOperationToTuple(message.operation)];
   }
+}
+
+/** Absent in the first release. */
+function readRequired(reader: TupleReader): FeatureSet {
+  return reader.remaining > 0 ? reader.integer('required') : NO_FEATURES;
 }
 
 function readClientMessage(reader: TupleReader): ClientMessage {
@@ -179,6 +206,7 @@ function readClientMessage(reader: TupleReader): ClientMessage {
         version: reader.integer('version'),
         features: reader.integer('features'),
         clusterId: reader.string('clusterId', MAX_CLUSTER_ID_LENGTH),
+        required: readRequired(reader),
       };
     case ClientType.attach:
       return { type: 'attach', id: reader.integer('id'), payload: reader.bytes('payload', MAX_FRAME_BYTES) };
@@ -206,6 +234,10 @@ function readClientMessage(reader: TupleReader): ClientMessage {
       return { type: 'heartbeat', id: reader.integer('id') };
     case ClientType.ping:
       return { type: 'ping', id: reader.integer('id') };
+    case ClientType.admin: {
+      const id = reader.integer('id');
+      return { type: 'admin', id, operation: readAdminOperation(reader.tuple('operation')) };
+    }
     default:
       throw new MalformedError(`message type ${type} is unknown`);
   }
@@ -231,6 +263,7 @@ function serverMessageToTuple(message: ServerMessage): Packable[] {
         message.server,
         message.leader,
         membersToTuple(message.members),
+        message.required,
       ];
     case 'attached':
       return [type, message.id, message.index, replyToTuple(message.reply)];
@@ -251,6 +284,10 @@ function serverMessageToTuple(message: ServerMessage): Packable[] {
       return [type, message.from, errorCodeToWire(message.code)];
     case 'leader':
       return [type, message.leader, membersToTuple(message.members)];
+    case 'leave':
+      return [type];
+    case 'admin-answer':
+      return [type, message.id, adminAnswerToTuple(message.answer)];
     case 'goodbye':
       return [type, errorCodeToWire(message.code), message.message.slice(0, MAX_MESSAGE_LENGTH)];
   }
@@ -278,6 +315,7 @@ function readServerMessage(reader: TupleReader): ServerMessage | undefined {
         server: reader.integer('server'),
         leader: reader.integer('leader'),
         members: reader.list('members', readMember),
+        required: readRequired(reader),
       };
     case ServerType.attached:
       return {
@@ -326,6 +364,10 @@ function readServerMessage(reader: TupleReader): ServerMessage | undefined {
       return { type: 'resend', from: reader.integer('from'), code: readErrorCode(reader) };
     case ServerType.leader:
       return { type: 'leader', leader: reader.integer('leader'), members: reader.list('members', readMember) };
+    case ServerType.leave:
+      return { type: 'leave' };
+    case ServerType['admin-answer']:
+      return { type: 'admin-answer', id: reader.integer('id'), answer: readAdminAnswer(reader.tuple('answer')) };
     case ServerType.goodbye:
       return { type: 'goodbye', code: readErrorCode(reader), message: reader.string('message', MAX_MESSAGE_LENGTH) };
     default:

@@ -28,6 +28,7 @@ const RELEASED: Record<ErrorCode, readonly [number, boolean, boolean]> = {
   SHUTTING_DOWN: [22, true, false],
   UNSUPPORTED: [23, false, false],
   DISK_FULL: [24, true, false],
+  TRANSFER_REFUSED: [25, true, false],
 };
 
 describe('error codes', () => {
@@ -46,7 +47,7 @@ describe('error codes', () => {
   });
 
   it('are unknown by any other number', () => {
-    for (const wire of [0, 25, 1_000, -1, 1.5, NaN]) expect(errorCodeFromWire(wire)).toBeUndefined();
+    for (const wire of [0, 26, 1_000, -1, 1.5, NaN]) expect(errorCodeFromWire(wire)).toBeUndefined();
   });
 
   it('promise that an indeterminate request may be tried again', () => {

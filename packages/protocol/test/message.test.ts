@@ -38,7 +38,7 @@ describe('a frame of a client', () => {
   });
 
   const released: readonly (readonly [string, Packable])[] = [
-    ['hello', [1, 1, 0, 'cluster']],
+    ['hello', [1, 1, 0, 'cluster', 0]],
     ['attach', [2, 7, Uint8Array.of(1)]],
     ['request', [3, 1, 0, 6, Uint8Array.of(1)]],
     ['read', [4, 7, 0, 0, [1, '/a']]],
@@ -58,7 +58,8 @@ describe('a frame of a client', () => {
   });
 
   it.each<[string, Packable]>([
-    ['message type 7 is unknown', [[7, 1]]],
+    ['message type 8 is unknown', [[8, 1]]],
+    ['admin operation 9 is unknown', [[7, 1, [9, 1]]]],
     ['frame.message is not a tuple', [1]],
     ['frame.message.type must be', [['hello']]],
     ['frame.message.type must be present', [[]]],
@@ -75,6 +76,13 @@ describe('a frame of a client', () => {
   });
 });
 
+describe('a greeting of the first release', () => {
+  it('demands nothing', () => {
+    expect(decodeClientFrame(pack([[1, 1, 0, 'c']]))).toMatchObject([{ type: 'hello', required: 0 }]);
+    expect(decodeServerFrame(pack([[1, 1, 0, 'c', 2, 3, []]]))).toMatchObject([{ type: 'welcome', required: 0 }]);
+  });
+});
+
 describe('a frame of a server', () => {
   it('comes back as it went', () => {
     fc.assert(
@@ -86,7 +94,7 @@ describe('a frame of a server', () => {
   });
 
   const released: readonly (readonly [string, Packable])[] = [
-    ['welcome', [1, 1, 0, 'cluster', 2, 3, [[1, 'host:1']]]],
+    ['welcome', [1, 1, 0, 'cluster', 2, 3, [[1, 'host:1']], 0]],
     ['attached', [2, 7, 100, [7, 1, 2, 3, 4, [['a', 5, 6]]]]],
     ['reply', [3, 7, 100, [1]]],
     ['answer', [4, 7, 100, [2, stat]]],
@@ -98,6 +106,8 @@ describe('a frame of a server', () => {
     ['resend', [10, 7, 16]],
     ['leader', [11, 2, [[1, 'host:1']]]],
     ['goodbye', [12, 22, 'stopping']],
+    ['leave', [13]],
+    ['admin-answer', [14, 7, [1, 2]]],
   ];
 
   it.each(released)('has %s under a number and with fields that never change', (type, tuple) => {
@@ -112,7 +122,7 @@ describe('a frame of a server', () => {
   });
 
   it('may have messages of a later version, which are left out', () => {
-    const frame = pack([[13], [6, 1], [99, 'new', [[]]], [6, 2]]);
+    const frame = pack([[98], [6, 1], [99, 'new', [[]]], [6, 2]]);
     expect(decodeServerFrame(frame)).toEqual([
       { type: 'pong', id: 1 },
       { type: 'pong', id: 2 },

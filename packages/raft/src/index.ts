@@ -6,6 +6,7 @@ export * from './machine.ts';
 export type { ReplicaObserver } from './observer.ts';
 export { PEER_PROTOCOL_VERSION, decodeHello, decodePeerFrame, encodeHello, raftItem } from './peer-codec.ts';
 export type { PeerHello, PeerItem } from './peer-codec.ts';
+export { PEER_FEATURES, PeerFeature } from './peer-features.ts';
 export * from './replica.ts';
 export { DEFAULT_SNAPSHOT_OPTIONS } from './snapshots/snapshot-options.ts';
 export type { SnapshotOptions } from './snapshots/snapshot-options.ts';

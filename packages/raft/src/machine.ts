@@ -3,8 +3,9 @@
  * starts one durable write, sends one frame to each peer, applies what is committed, and then lets the machine flush.
  */
 
+import type { FeatureSet } from '@holdfast/protocol';
 import type { Address } from '@holdfast/runtime';
-import type { Entry, LogIndex, RejectReason, ServerId, Term } from './core/index.ts';
+import type { Entry, LogIndex, RejectReason, ServerId, Term, TransferOutcome } from './core/index.ts';
 
 export type Role = 'follower' | 'pre-candidate' | 'candidate' | 'leader';
 
@@ -18,6 +19,17 @@ export interface ReplicaStatus {
   readonly lastIndex: LogIndex;
   /** As leader: an entry of the own term has been applied, so that the machine reflects everything that was ever committed. */
   readonly ready: boolean;
+  /**
+   * After this server handed leadership over: who has everything that it ever proposed, as long as nobody else can lead the term.
+   * When that server then leads, nothing of it is lost. NO_SERVER otherwise.
+   */
+  readonly successor: ServerId;
+}
+
+/** `target`: to whom leadership went or was to go; NO_SERVER when there was nobody. */
+export interface TransferResult {
+  readonly outcome: TransferOutcome;
+  readonly target: ServerId;
 }
 
 /** Members as this replica knows them. The client address comes with the peer's hello, empty until then. */
@@ -25,6 +37,8 @@ export interface PeerInfo {
   readonly id: ServerId;
   readonly peerAddress: Address;
   readonly clientAddress: Address;
+  /** What the peer and this server both know; as the peer's last hello told. */
+  readonly features: FeatureSet;
   readonly connected: boolean;
 }
 
@@ -89,8 +103,11 @@ export interface ReplicaHandle {
   readIndex(callback: (result: LogIndex | RejectReason) => void): void;
   /** Best effort, in order while a connection lives; false when there is none, or it is full. */
   sendToPeer(peer: ServerId, payload: Uint8Array): boolean;
-  /** As leader: hands leadership to the follower that is furthest. Best effort; a change of status tells whether it came to that. */
-  transferLeadership(): void;
+  /**
+   * As leader: hands leadership to `target`, or to the best follower. Proposals that come meanwhile are held back, to be proposed here
+   * after all or to come back as `handed-over`. `ended` is called once; a change of status tells who leads then.
+   */
+  transferLeadership(target?: ServerId, ended?: (result: TransferResult) => void): void;
   /** Whether this follower wants to hear of commits at once rather than with the next append or heartbeat. */
   setEagerCommit(eager: boolean): void;
 }

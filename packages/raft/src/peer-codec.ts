@@ -3,7 +3,15 @@
  * messages, and byte strings of the replicated machine. docs/formats.md has the tables.
  */
 
-import { MalformedError, pack, unpackTuple, type Packable, type TupleReader } from '@holdfast/protocol';
+import {
+  MalformedError,
+  NO_FEATURES,
+  pack,
+  unpackTuple,
+  type FeatureSet,
+  type Packable,
+  type TupleReader,
+} from '@holdfast/protocol';
 import { logIndex, nextIndex, serverId, term, type Message, type ServerId } from './core/index.ts';
 import { decodeEntries, encodeEntries } from './log-store/entry-block.ts';
 
@@ -15,7 +23,8 @@ const MAX_TEXT_LENGTH = 300;
 
 export interface PeerHello {
   readonly version: number;
-  readonly features: number;
+  /** Offered. */
+  readonly features: FeatureSet;
   readonly clusterId: string;
   readonly from: ServerId;
   readonly to: ServerId;
@@ -24,6 +33,8 @@ export interface PeerHello {
   readonly clientAddress: string;
   /** What the connection is for. @default log */
   readonly purpose?: PeerPurpose;
+  /** The receiver must know them. */
+  readonly required: FeatureSet;
 }
 
 export type PeerPurpose =
@@ -60,6 +71,7 @@ export function encodeHello(hello: PeerHello): Uint8Array {
     hello.incarnation,
     hello.clientAddress,
     PURPOSES.indexOf(hello.purpose ?? 'log'),
+    hello.required,
   ]);
 }
 
@@ -84,6 +96,8 @@ export function decodeHello(frame: Uint8Array): PeerHello {
     incarnation: reader.string('incarnation', MAX_TEXT_LENGTH),
     clientAddress: reader.string('clientAddress', MAX_TEXT_LENGTH),
     purpose: readPurpose(reader),
+    // Absent in the first release.
+    required: reader.remaining > 0 ? reader.integer('required') : NO_FEATURES,
   };
 }
 

@@ -3,9 +3,11 @@
  * peer replaces the older one; one from another data directory under its number does not, as long as the peer is connected.
  */
 
+import { NO_FEATURES, commonFeatures, describeFeatures, missingFeatures, type FeatureSet } from '@holdfast/protocol';
 import type { Address, Clock, Connection, ConnectionHandler, ListenOptions, Logger } from '@holdfast/runtime';
 import type { ServerId } from './core/index.ts';
 import { MAX_PEER_FRAME_BYTES, PEER_PROTOCOL_VERSION, decodeHello, type PeerHello } from './peer-codec.ts';
+import { PEER_FEATURES } from './peer-features.ts';
 
 const HELLO_TIMEOUT_MS = 5_000;
 
@@ -30,6 +32,7 @@ export class PeerListener {
   readonly #logger: Logger;
   readonly #heard = new Map<ServerId, Heard>();
   readonly #clientAddresses = new Map<ServerId, Address>();
+  readonly #features = new Map<ServerId, FeatureSet>();
 
   constructor(
     own: { readonly clusterId: string; readonly id: ServerId; readonly peers: ReadonlySet<ServerId> },
@@ -45,6 +48,11 @@ export class PeerListener {
   /** Empty until the peer has said hello once. */
   clientAddress(peer: ServerId): Address {
     return this.#clientAddresses.get(peer) ?? '';
+  }
+
+  /** What the peer's last hello offered and this server knows; none before the first. */
+  features(peer: ServerId): FeatureSet {
+    return this.#features.get(peer) ?? NO_FEATURES;
   }
 
   /** Whether the peer has a connection here on which it could be heard. */
@@ -109,6 +117,7 @@ export class PeerListener {
     const older = this.#heard.get(hello.from)?.connection;
     this.#heard.set(hello.from, { connection, incarnation: hello.incarnation });
     this.#clientAddresses.set(hello.from, hello.clientAddress);
+    this.#features.set(hello.from, commonFeatures(hello.features, PEER_FEATURES));
     if (older !== undefined) {
       older.destroy();
       this.#events.closed(hello.from);
@@ -120,6 +129,10 @@ export class PeerListener {
   #problem(hello: PeerHello): string | undefined {
     if (hello.version !== PEER_PROTOCOL_VERSION) {
       return `peer protocol ${hello.version} is not ${PEER_PROTOCOL_VERSION}: run the same version everywhere`;
+    }
+    const unknown = missingFeatures(hello.required, PEER_FEATURES);
+    if (unknown !== NO_FEATURES) {
+      return `it demands features that this server does not know (${describeFeatures(unknown)}): upgrade this server`;
     }
     if (hello.clusterId !== this.#own.clusterId) return `cluster "${hello.clusterId}" is not "${this.#own.clusterId}"`;
     if (hello.to !== this.#own.id) return `server ${hello.to} was meant, this is ${this.#own.id}: check --cluster`;

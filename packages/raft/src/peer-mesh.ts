@@ -3,7 +3,7 @@
  * when they are flushed: everything that was said to a peer in a turn goes together.
  */
 
-import type { Packable } from '@holdfast/protocol';
+import { NO_FEATURES, hasFeature, type Packable } from '@holdfast/protocol';
 import type {
   Address,
   Clock,
@@ -17,6 +17,7 @@ import type {
 import type { Entry, Message, ServerId } from './core/index.ts';
 import type { PeerInfo } from './machine.ts';
 import { PEER_PROTOCOL_VERSION, machineItem, raftItem, type PeerHello, type PeerPurpose } from './peer-codec.ts';
+import { PEER_FEATURES, PeerFeature } from './peer-features.ts';
 import { PeerLink } from './peer-link.ts';
 import { PeerListener } from './peer-listener.ts';
 
@@ -93,6 +94,7 @@ export class PeerMesh {
       id,
       peerAddress,
       clientAddress: id === own ? clientAddress : this.#ear.clientAddress(id),
+      features: id === own ? PEER_FEATURES : this.#ear.features(id),
       connected: id === own || (this.#links.get(id)?.connected ?? false),
     }));
   }
@@ -150,9 +152,11 @@ export class PeerMesh {
     return this.#lastAppend.item;
   }
 
-  /** How to reach a peer for a snapshot, beside the connection for everything else. */
+  /** How to reach a peer for a snapshot, beside the connection for everything else; undefined for one that knows none, or is not heard yet. */
   routeTo(peer: ServerId): { readonly address: Address; readonly hello: PeerHello } | undefined {
     const member = this.#options.members.find(({ id }) => id === peer);
+    // An older server would take such a connection for the ordinary one.
+    if (!hasFeature(this.#ear.features(peer), PeerFeature.snapshot)) return undefined;
     return member && { address: member.peerAddress, hello: this.#hello(peer, 'snapshot') };
   }
 
@@ -160,13 +164,14 @@ export class PeerMesh {
     const { clusterId, id: from, incarnation, clientAddress } = this.#options;
     return {
       version: PEER_PROTOCOL_VERSION,
-      features: 0,
+      features: PEER_FEATURES,
       clusterId,
       from,
       to,
       incarnation,
       clientAddress,
       purpose,
+      required: NO_FEATURES,
     };
   }
 

@@ -10,6 +10,7 @@ import {
   DEFAULT_RAFT_LIMITS,
   NO_SERVER,
   RaftCore,
+  type ElectionCounts,
   type Effect,
   type LogIndex,
   type Message,
@@ -17,19 +18,20 @@ import {
   type RaftEvent,
   type RejectReason,
   type ServerId,
+  type TransferOutcome,
   type WriteSeq,
 } from './core/index.ts';
 import { DurableWriter } from './durable-writer.ts';
 import type { LogStore } from './log-store/log-store.ts';
-import type { PeerInfo, ReplicaHandle, ReplicaMachine, ReplicaStatus } from './machine.ts';
+import type { PeerInfo, ReplicaHandle, ReplicaMachine, ReplicaStatus, TransferResult } from './machine.ts';
 import type { ReplicaObserver } from './observer.ts';
 import { decodePeerFrame } from './peer-codec.ts';
 import { DEFAULT_SNAPSHOT_OPTIONS, type SnapshotOptions } from './snapshots/snapshot-options.ts';
 import { ReplicaSnapshots, type SnapshotCounters } from './snapshots/replica-snapshots.ts';
 import { PeerMesh, type PeerMeshOptions, type PeerMeshWorld } from './peer-mesh.ts';
 
-/** How long a stop waits for a successor. */
-const TRANSFER_WAIT_MS = 3_000;
+/** How long a stop waits for a hand-over to end, and then for the successor to be known. */
+const HAND_OVER_WAIT_MS = 3_000;
 
 /** `members` are all voters, this server included; `clientAddress` is told to the peers. */
 export interface ReplicaOptions extends PeerMeshOptions {
@@ -86,7 +88,9 @@ export class Replica implements ReplicaHandle {
 
   #nextTicket = 1;
   readonly #reads = new Map<number, (result: LogIndex | RejectReason) => void>();
-  #transferEnded: ((outcome: string) => void) | undefined;
+  readonly #transfers = new Map<number, (result: TransferResult) => void>();
+  readonly #transferCounts = new Map<TransferOutcome, number>();
+  #leaderKnown: (() => void) | undefined;
 
   constructor(options: ReplicaOptions, store: LogStore, machine: ReplicaMachine, world: ReplicaWorld) {
     const { clock, random, logger, observer } = world;
@@ -180,9 +184,36 @@ export class Replica implements ReplicaHandle {
     this.#schedule();
   }
 
+  /** Elections that this server has begun, by their cause. */
+  get elections(): ElectionCounts {
+    return this.#core.elections;
+  }
+
+  /** Hand-overs by this server, by their outcome. */
+  get transferCounts(): ReadonlyMap<TransferOutcome, number> {
+    return this.#transferCounts;
+  }
+
+  /** Hands leadership over when it has it, and waits until another leader is known; not for long. Goes on as a follower. */
+  async handOver(): Promise<void> {
+    if (!this.#running || this.#core.status.role !== 'leader' || this.#mesh.empty) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        timer.cancel();
+        this.#leaderKnown = undefined;
+        resolve();
+      };
+      const timer = this.#clock.setTimer(HAND_OVER_WAIT_MS, done);
+      this.transferLeadership(undefined, ({ outcome }) => {
+        if (outcome !== 'transferred' && outcome !== 'lost-leadership') done();
+        else this.#leaderKnown = done;
+      });
+    });
+  }
+
   /** Hands leadership over when it has it, waits for the write under way, and closes everything, the log store included. */
   async stop(): Promise<void> {
-    if (this.#running) await this.#handOver();
+    await this.handOver();
     this.#halt();
     await this.#mesh.stopListening();
     await this.#writer.stop();
@@ -216,8 +247,15 @@ export class Replica implements ReplicaHandle {
     return queued;
   }
 
-  transferLeadership(): void {
-    this.#event({ type: 'transfer' });
+  transferLeadership(target?: ServerId, ended: (result: TransferResult) => void = () => {}): void {
+    if (!this.#running) {
+      ended({ outcome: 'not-leader', target: target ?? NO_SERVER });
+      return;
+    }
+    const ticket = this.#nextTicket;
+    this.#nextTicket += 1;
+    this.#transfers.set(ticket, ended);
+    this.#event({ type: 'transfer', ticket, target });
   }
 
   setEagerCommit(eager: boolean): void {
@@ -383,7 +421,7 @@ export class Replica implements ReplicaHandle {
           this.#snapshots.send(effect.peer, effect.term);
           break;
         case 'transfer-ended':
-          this.#transferEnded?.(effect.outcome);
+          this.#settleTransfer(effect);
           break;
       }
     }
@@ -410,6 +448,16 @@ export class Replica implements ReplicaHandle {
     callback?.(result);
   }
 
+  #settleTransfer({ tickets, outcome, target }: Extract<Effect, { type: 'transfer-ended' }>): void {
+    this.#transferCounts.set(outcome, (this.#transferCounts.get(outcome) ?? 0) + 1);
+    this.#logger.info({ outcome, peer: target === NO_SERVER ? undefined : target }, 'leadership hand-over ended');
+    for (const ticket of tickets) {
+      const ended = this.#transfers.get(ticket);
+      this.#transfers.delete(ticket);
+      ended?.({ outcome, target });
+    }
+  }
+
   #readEntries({ peer, term, from, to, maxBytes }: Extract<Effect, { type: 'read-entries' }>): void {
     this.#store.read(from, to, maxBytes).then(
       (entries) => this.#event({ type: 'entries-read', peer, term, entries }),
@@ -418,10 +466,10 @@ export class Replica implements ReplicaHandle {
   }
 
   #readStatus(): ReplicaStatus {
-    const { role, term, leader, commitIndex, lastIndex, noopIndex } = this.#core.status;
+    const { role, term, leader, commitIndex, lastIndex, noopIndex, successor } = this.#core.status;
     const appliedIndex = this.#applies.applied;
     const ready = role === 'leader' && appliedIndex >= noopIndex;
-    return { role, term, leader, commitIndex, appliedIndex, lastIndex, ready };
+    return { role, term, leader, commitIndex, appliedIndex, lastIndex, ready, successor };
   }
 
   #refreshStatus(): void {
@@ -440,6 +488,7 @@ export class Replica implements ReplicaHandle {
       this.#logger.info({ role, term, leader: leader === NO_SERVER ? undefined : leader }, 'role or leader changed');
     }
     this.#machine.statusChanged(after);
+    if (after.leader !== NO_SERVER && after.role !== 'leader') this.#leaderKnown?.();
   }
 
   #noteDiskStall(stalls: boolean): void {
@@ -467,19 +516,6 @@ export class Replica implements ReplicaHandle {
     });
   }
 
-  #handOver(): Promise<void> {
-    if (this.#core.status.role !== 'leader' || this.#mesh.empty) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = this.#clock.setTimer(TRANSFER_WAIT_MS, resolve);
-      this.#transferEnded = (outcome) => {
-        this.#logger.info({ outcome }, 'leadership hand-over ended');
-        timer.cancel();
-        resolve();
-      };
-      this.#event({ type: 'transfer' });
-    });
-  }
-
   #fail(error: unknown): void {
     if (!this.#running) return;
     this.#halt();
@@ -493,6 +529,9 @@ export class Replica implements ReplicaHandle {
     this.#snapshots.stopSpeaking();
     for (const callback of this.#reads.values()) callback('stopped');
     this.#reads.clear();
+    for (const ended of this.#transfers.values()) ended({ outcome: 'not-leader', target: NO_SERVER });
+    this.#transfers.clear();
+    this.#leaderKnown?.();
     for (const data of this.#proposals.splice(0)) this.#machine.proposalRejected(data, 'stopped');
   }
 }

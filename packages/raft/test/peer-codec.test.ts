@@ -63,6 +63,7 @@ const hello: Arbitrary<PeerHello> = fc.record({
   incarnation: fc.string({ maxLength: 300 }),
   clientAddress: fc.string({ maxLength: 300 }),
   purpose: fc.constantFrom('log', 'snapshot'),
+  required: integer,
 });
 
 const frame = fc

@@ -64,6 +64,7 @@ class Scene {
         to: serverId(2),
         incarnation: 'i',
         clientAddress: '',
+        required: 0,
       },
       {
         connected: () => this.heard.push('connected'),

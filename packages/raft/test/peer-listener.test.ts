@@ -79,7 +79,8 @@ class Scene {
   greet(fields: Partial<PeerHello> = {}): FakeConnection {
     const connection = this.connect();
     const hello = { version: PEER_PROTOCOL_VERSION, features: 0, clusterId: 'c', from: serverId(2), to: serverId(1) };
-    connection.say(encodeHello({ ...hello, incarnation: 'disk', clientAddress: 'c:1', ...fields }));
+    const rest = { incarnation: 'disk', clientAddress: 'c:1', required: 0 };
+    connection.say(encodeHello({ ...hello, ...rest, ...fields }));
     return connection;
   }
 }
@@ -138,6 +139,11 @@ describe('a connection for a snapshot', () => {
 describe('a stranger', () => {
   it.each([
     ['of another version', { version: PEER_PROTOCOL_VERSION + 1 }, /peer protocol 2 is not 1: run the same version/],
+    [
+      'that demands what is unknown here',
+      { required: 2 ** 40 + 1 },
+      /features that this server does not know \(bit 40\)/,
+    ],
     ['of another cluster', { clusterId: 'd' }, /cluster "d" is not "c"/],
     ['that means another server', { to: serverId(3) }, /server 3 was meant, this is 1: check --cluster/],
     ['that is no member', { from: serverId(4) }, /server 4 is no member: check --cluster/],

@@ -180,7 +180,7 @@ class HoldfastSession implements RawSession {
       }
       if (at === 0) return 0;
       this.#upgraded = true;
-      this.#post({ type: 'hello', version: PROTOCOL_VERSION, features: 0, clusterId: '' });
+      this.#post({ type: 'hello', version: PROTOCOL_VERSION, features: 0, clusterId: '', required: 0 });
     }
     for (let head = frameAt(bytes, at); head !== undefined; head = frameAt(bytes, at)) {
       at = head.end;
@@ -230,6 +230,8 @@ class HoldfastSession implements RawSession {
         this.#fail(new Error(`the server said ${JSON.stringify(message)}`));
         break;
       case 'renewed':
+      case 'leave':
+      case 'admin-answer':
       case 'pong':
       case 'leader':
         break;

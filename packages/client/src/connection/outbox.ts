@@ -66,6 +66,7 @@ function estimateBytes(message: ClientMessage | undefined): number {
     case 'hello':
     case 'heartbeat':
     case 'ping':
+    case 'admin':
       return MESSAGE_OVERHEAD_BYTES;
   }
 }

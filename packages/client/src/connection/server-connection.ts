@@ -3,8 +3,16 @@
  * stopped process keeps its sockets open). What the messages mean is the session's business.
  */
 
-import { MAX_FRAME_BYTES, PROTOCOL_VERSION, decodeServerFrame } from '@holdfast/protocol';
-import type { ClientMessage, ErrorCode, ServerMessage } from '@holdfast/protocol';
+import {
+  CLIENT_FEATURES,
+  MAX_FRAME_BYTES,
+  PROTOCOL_VERSION,
+  commonFeatures,
+  decodeServerFrame,
+  describeFeatures,
+  missingFeatures,
+} from '@holdfast/protocol';
+import type { ClientMessage, ErrorCode, FeatureSet, ServerMessage } from '@holdfast/protocol';
 import type { Address, Clock, Connection, Network } from '@holdfast/runtime';
 import { ConnectionError } from '../errors.ts';
 import { errorFromServer } from '../server-error.ts';
@@ -89,12 +97,23 @@ export class ServerConnection {
     return this.#welcome;
   }
 
+  /** What client and server both know. */
+  get features(): FeatureSet {
+    return commonFeatures(this.welcome.features, CLIENT_FEATURES);
+  }
+
   greet(deadlineMs: number): Promise<ServerConnection> {
     return new Promise((resolve, reject) => {
       this.#greeting = { resolve, reject };
       this.#greetingTimer = new LazyTimer(this.#clock, () => this.destroy('no greeting in time'));
       this.#greetingTimer.ensure(deadlineMs);
-      this.#outbox.post({ type: 'hello', version: PROTOCOL_VERSION, features: 0, clusterId: this.#clusterId });
+      this.#outbox.post({
+        type: 'hello',
+        version: PROTOCOL_VERSION,
+        features: CLIENT_FEATURES,
+        clusterId: this.#clusterId,
+        required: 0,
+      });
     });
   }
 
@@ -155,6 +174,11 @@ export class ServerConnection {
     if (message.type === 'goodbye') {
       this.#goodbye = message;
       this.destroy(message.message === '' ? message.code : message.message);
+    } else if (message.type === 'welcome' && missingFeatures(message.required, CLIENT_FEATURES) !== 0) {
+      const unknown = describeFeatures(missingFeatures(message.required, CLIENT_FEATURES));
+      const problem = `the server demands features that this client does not know (${unknown}); install a newer client`;
+      this.#goodbye = { code: 'UNSUPPORTED', message: problem };
+      this.destroy(problem);
     } else if (message.type === 'welcome') {
       this.#welcome ??= message;
       this.#greetingTimer?.stop();

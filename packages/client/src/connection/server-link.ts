@@ -5,7 +5,7 @@
 
 import { encodeCommand } from '@holdfast/protocol';
 import type { Command, ErrorCode, Member, Reply, ServerMessage } from '@holdfast/protocol';
-import type { Clock, Logger, Network, Random } from '@holdfast/runtime';
+import type { Clock, Logger, Network, Random, Timer } from '@holdfast/runtime';
 import type { HoldfastError } from '../errors.ts';
 import { LazyTimer } from '../lazy-timer.ts';
 import type { ResolvedOptions } from '../options.ts';
@@ -20,6 +20,8 @@ import { ServerList } from './server-list.ts';
 const STABLE_AFTER_MS = 1_000;
 const MIN_ATTACH_TIMEOUT_MS = 500;
 const MAX_ATTACH_TIMEOUT_MS = 3_000;
+/** Clients that are told to leave a server do so within this time, not all at once. */
+const LEAVE_SPREAD_MS = 100;
 
 export type AttachedReply = Extract<Reply, { readonly type: 'attached' }>;
 
@@ -51,12 +53,16 @@ export class ServerLink {
   readonly #options: ResolvedOptions;
   readonly #owner: LinkOwner;
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #logger: Logger;
   readonly #servers: ServerList;
   readonly #connector: Connector;
   readonly #leaderFollower: LeaderFollower;
   readonly #attachTimer: LazyTimer;
   #attachment: Attachment | undefined;
+  /** A connection is being looked for. */
+  #connecting = false;
+  #leaveTimer: Timer | undefined;
   #attaches = 0;
   #everAttached = false;
   #stopped = false;
@@ -70,6 +76,7 @@ export class ServerLink {
     this.#options = options;
     this.#owner = owner;
     this.#clock = clock;
+    this.#random = deps.random;
     this.#logger = deps.logger;
     this.#servers = new ServerList(options.servers, deps);
     this.#connector = new Connector(options, this.#servers, deps);
@@ -102,6 +109,7 @@ export class ServerLink {
   stop(reason: string): void {
     this.#stopped = true;
     this.#attachTimer.stop();
+    this.#leaveTimer?.cancel();
     this.#connector.stop();
     this.#leaderFollower.stop();
     this.#leave(reason);
@@ -118,12 +126,18 @@ export class ServerLink {
   }
 
   #connect(delayFirst: boolean): void {
+    if (this.#connecting) return;
+    this.#connecting = true;
+    const left = this.#attachment;
     const attempt = { delayFirst, untilRefused: !this.#everAttached, preferLeader: this.#options.preferLeader };
     this.#connector
       .connect(attempt)
       .then((connection) => {
+        this.#connecting = false;
         if (this.#stopped) connection?.destroy('the session is over');
-        else if (connection !== undefined) this.#attach(connection);
+        else if (this.#attachment !== undefined && this.#attachment !== left) {
+          connection?.destroy('the session is elsewhere already');
+        } else if (connection !== undefined) this.#attach(connection);
         else if (this.#servers.refusal !== undefined) this.#owner.refused(this.#servers.refusal);
       })
       .catch((error: unknown) => this.#logger.error({ error }, 'connecting failed in an unforeseen way'));
@@ -153,6 +167,15 @@ export class ServerLink {
     });
   }
 
+  /** The server will stop. It serves until another has taken over. */
+  #leaveSoon(connection: ServerConnection): void {
+    this.#servers.failed(connection.address, 'the server is stopping');
+    this.#leaveTimer?.cancel();
+    this.#leaveTimer = this.#clock.setTimer(this.#random.next() * LEAVE_SPREAD_MS, () => {
+      if (this.#attachment?.connection === connection) this.#connect(false);
+    });
+  }
+
   #leave(reason: string): void {
     const connection = this.#attachment?.connection;
     this.#attachment = undefined;
@@ -167,7 +190,8 @@ export class ServerLink {
     } else if (message.type === 'leader') {
       this.#servers.learn(message.leader, message.members);
       if (this.#options.preferLeader) this.#leaderFollower.leaderChanged();
-    } else this.#owner.message(message);
+    } else if (message.type === 'leave') this.#leaveSoon(connection);
+    else this.#owner.message(message);
   }
 
   #attachAnswered(id: number, index: number, reply: Reply, attachment: Attachment): void {

@@ -12,6 +12,7 @@ import { ServerLink, type AttachedReply, type LinkOwner } from '../connection/se
 import { SessionExpiredError, type HoldfastError } from '../errors.ts';
 import type { ClientState } from '../events.ts';
 import type { ResolvedOptions } from '../options.ts';
+import { AdminCalls, type AdminCall } from './admin-calls.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { Lease, type Instant } from './lease.ts';
 import { ReadPipeline, type Read } from './reads.ts';
@@ -45,6 +46,7 @@ export class Session implements LinkOwner {
   readonly #link: ServerLink;
   readonly #requests: RequestPipeline;
   readonly #reads: ReadPipeline;
+  readonly #admin = new AdminCalls();
   readonly #heartbeats: Heartbeats;
   readonly #secret: Uint8Array;
   #id = 0;
@@ -144,6 +146,16 @@ export class Session implements LinkOwner {
     this.#reads.withdraw(read);
   }
 
+  /** @throws SessionExpiredError, OverloadedError */
+  submitAdmin(call: AdminCall): void {
+    this.#assertNotOver();
+    this.#admin.submit(call);
+  }
+
+  withdrawAdmin(call: AdminCall): void {
+    this.#admin.withdraw(call);
+  }
+
   /** In words, for messages. */
   describe(): string {
     return `${this.#state}, ${this.#link.server === undefined ? 'no server' : `at ${this.#link.server.address}`}`;
@@ -184,12 +196,14 @@ export class Session implements LinkOwner {
   }
 
   awaitsAnswer(): boolean {
-    return this.#requests.unanswered > 0 || this.#reads.unanswered > 0 || this.#heartbeats.unanswered > 0;
+    const { unanswered } = this.#requests;
+    return unanswered + this.#reads.unanswered + this.#admin.unanswered + this.#heartbeats.unanswered > 0;
   }
 
   linked(connection: ServerConnection): void {
     this.#detach();
     this.#reads.connected(connection);
+    this.#admin.connected(connection);
   }
 
   attached(reply: AttachedReply, connection: ServerConnection, sentAt: Instant): void {
@@ -250,10 +264,14 @@ export class Session implements LinkOwner {
       case 'resend':
         this.#requests.refused(message.from, message.code);
         return;
+      case 'admin-answer':
+        this.#admin.answer(message.id, message.answer);
+        return;
       case 'attached':
       case 'pong':
       case 'welcome':
       case 'leader':
+      case 'leave':
       case 'goodbye':
         return;
     }
@@ -273,6 +291,7 @@ export class Session implements LinkOwner {
   #detach(): void {
     this.#requests.detached();
     this.#reads.disconnected();
+    this.#admin.disconnected();
     this.#heartbeats.detached();
   }
 
@@ -295,6 +314,7 @@ export class Session implements LinkOwner {
     this.#listener.ended(loss, new SessionExpiredError(reason));
     this.#requests.end(reason);
     this.#reads.end(new SessionExpiredError(reason));
+    this.#admin.end(new SessionExpiredError(reason));
     this.limits.close();
     this.#opening?.reject(new SessionExpiredError(reason));
     this.#opening = undefined;

@@ -205,6 +205,80 @@ describe('the choice of a server', () => {
   });
 });
 
+describe('a server that asks its clients to leave', () => {
+  it('is left for another before its connection closes; nothing is suspended and nothing fails', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const held = await world.settled(client.lock('a').acquire());
+    const waiting = client.lock('a').acquire();
+    await world.until(() => ensemble.queue('a').length === 2);
+    const states: string[] = [];
+    client.events.on('suspended', (event) => states.push(event.type));
+    const from = client.status().server?.id ?? 0;
+    ensemble.server(from).goodbye = { type: 'goodbye', code: 'SHUTTING_DOWN', message: '' };
+    ensemble.server(from).broadcast({ type: 'leave' });
+    const before = world.nowMs;
+    await world.until(() => ensemble.server(from).connections === 0);
+    expect(world.nowMs - before).toBeLessThan(300);
+    expect(client.status().server?.id).not.toBe(from);
+    await world.settled(held.release());
+    expect((await world.settled(waiting)).token).toBeGreaterThan(held.token);
+    expect(states).toEqual([]);
+  });
+
+  it('is not left as long as there is no other, and a loss in the meantime is an ordinary one', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const from = client.status().server?.id ?? 0;
+    for (const server of ensemble.servers) {
+      server.goodbye = { type: 'goodbye', code: 'SHUTTING_DOWN', message: '' };
+    }
+    ensemble.server(from).broadcast({ type: 'leave' });
+    await world.sleep(1_000);
+    expect(client.status().server?.id).toBe(from);
+    ensemble.server(from).disconnectAll();
+    await world.until(() => client.state === 'suspended');
+    for (const server of ensemble.servers) server.goodbye = undefined;
+    await world.until(() => client.state === 'connected');
+    expect(ensemble.count('attach')).toBe(2);
+  });
+});
+
+describe('a server that knows less', () => {
+  it('is not asked for what it does not offer', async () => {
+    const { world, ensemble, connect } = await scenario();
+    for (const server of ensemble.servers) server.features = 0;
+    const client = await connect();
+    await expect(world.settled(client.admin.transferLeadership(2))).rejects.toMatchObject({ code: 'UNSUPPORTED' });
+    expect(ensemble.count('admin')).toBe(0);
+  });
+
+  it('and one that demands what the client does not know is refused with the bits', async () => {
+    const { world, ensemble, connecting } = await scenario();
+    for (const server of ensemble.servers) server.required = 2 ** 33;
+    await expect(world.settled(connecting())).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message: expect.stringContaining('bit 33'),
+    });
+  });
+});
+
+describe('a transfer of leadership that was asked for', () => {
+  it('is asked for again elsewhere when it names the server, and has an unknown outcome when it does not', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    ensemble.server(1).hook = (message) => (message.type === 'admin' ? 'ignore' : 'handle');
+    const named = client.admin.transferLeadership(3);
+    const unnamed = client.admin.transferLeadership();
+    unnamed.catch(() => undefined);
+    await world.until(() => ensemble.count('admin') === 2);
+    ensemble.server(1).host.crash();
+    expect(await world.settled(named)).toBe(3);
+    await expect(unnamed).rejects.toMatchObject({ code: 'LEADER_CHANGED', indeterminate: true });
+    expect(ensemble.count('admin')).toBe(3);
+  });
+});
+
 describe('a message', () => {
   it('of one turn leaves in one frame with the others of that turn', async () => {
     const { world, ensemble, connect } = await scenario();

@@ -1,6 +1,7 @@
 /** One server of the fake ensemble: greets, attaches, answers, unless a test tells it otherwise. */
 
 import {
+  CLIENT_FEATURES,
   MAX_FRAME_BYTES,
   PROTOCOL_VERSION,
   decodeClientFrame,
@@ -35,6 +36,8 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
   believedLeader: number | undefined;
   /** Says goodbye to every hello. */
   goodbye: Extract<ServerMessage, { type: 'goodbye' }> | undefined;
+  features: number = CLIENT_FEATURES;
+  required = 0;
   frames = 0;
 
   private constructor(ensemble: FakeEnsemble<Host>, id: number, host: Host) {
@@ -127,11 +130,12 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
         return {
           type: 'welcome',
           version: PROTOCOL_VERSION,
-          features: 0,
+          features: this.features,
           clusterId: 'test',
           server: this.id,
           leader: this.believedLeader ?? ensemble.leader,
           members: ensemble.members,
+          required: this.required,
         };
       case 'attach': {
         const { reply, session } = ensemble.attach(message.payload, (push) => link.send(push));
@@ -154,6 +158,9 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
         return { type: 'renewed', id: message.id };
       case 'ping':
         return { type: 'pong', id: message.id };
+      case 'admin':
+        if (message.operation.server !== 0) ensemble.leader = message.operation.server;
+        return { type: 'admin-answer', id: message.id, answer: { type: 'transferred', server: ensemble.leader } };
     }
   }
 }

@@ -96,7 +96,7 @@ export class FakeClient implements EnsembleClient {
     children: (path) => this.#answer(['children', path], { names: this.names, stat: STAT }),
   };
 
-  readonly admin: EnsembleClient['admin'] = {
+  readonly admin: { -readonly [K in keyof EnsembleClient['admin']]: EnsembleClient['admin'][K] } = {
     locks: (prefix) => {
       this.calls.push(['locks', prefix]);
       return iterate(this.summaries);
@@ -107,6 +107,7 @@ export class FakeClient implements EnsembleClient {
     },
     sessions: () => iterate(this.sessionSummaries),
     closeSession: (session) => this.#answer(['closeSession', session], undefined),
+    transferLeadership: (server) => this.#answer(['transferLeadership', server], server ?? 3),
   };
 
   close(): Promise<void> {

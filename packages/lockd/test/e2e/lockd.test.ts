@@ -74,7 +74,7 @@ describe('the client port', () => {
       maxFrameBytes: 1_000_000,
     });
     const frame = new Promise<Uint8Array>((resolve) => connection.setHandler({ frame: resolve, close: () => {} }));
-    connection.send(encodeClientFrame([{ type: 'hello', version: 1, features: 0, clusterId: 'e2e' }]));
+    connection.send(encodeClientFrame([{ type: 'hello', version: 1, features: 0, clusterId: 'e2e', required: 0 }]));
     expect(decodeServerFrame(await frame)).toMatchObject([
       { type: 'welcome', server: 1, members: [{ server: 1, clientAddress: `127.0.0.1:${place.client}` }] },
     ]);

@@ -68,7 +68,7 @@ export class ProtocolClient {
 }
 
 export function hello(): ClientMessage {
-  return { type: 'hello', version: PROTOCOL_VERSION, features: 0, clusterId: CLUSTER_ID };
+  return { type: 'hello', version: PROTOCOL_VERSION, features: 0, clusterId: CLUSTER_ID, required: 0 };
 }
 
 export function request(number: number, command: Exclude<Command, { type: 'attach' }>, ackedUpTo = 0): ClientMessage {

@@ -122,7 +122,7 @@ export class SimClient {
     const { clusterId, sessionTimeoutMs: timeoutMs } = this.#options;
     const attach = { type: 'attach', secret: this.#secret, session: this.session, timeoutMs, label: 'sim' } as const;
     this.#send([
-      { type: 'hello', version: PROTOCOL_VERSION, features: 0, clusterId },
+      { type: 'hello', version: PROTOCOL_VERSION, features: 0, clusterId, required: 0 },
       { type: 'attach', id: 1, payload: encodeCommand(attach) },
     ]);
   }
@@ -157,6 +157,8 @@ export class SimClient {
         return;
       case 'welcome':
       case 'answer':
+      case 'leave':
+      case 'admin-answer':
       case 'pong':
       case 'lost':
       case 'leader':

@@ -6,6 +6,7 @@
 
 import {
   EntryType,
+  PEER_FEATURES,
   logIndex,
   serverId,
   term,
@@ -17,6 +18,7 @@ import {
   type ReplicaStatus,
   type Role,
   type ServerId,
+  type TransferResult,
 } from '@holdfast/raft';
 import { silentLogger, type Random } from '@holdfast/runtime';
 import { LockMachine } from '../../src/lock-machine.ts';
@@ -46,6 +48,8 @@ export class LoopbackEnsemble {
   holdReads = false;
   /** What the leader refuses proposals with. */
   rejectWith: RejectReason | undefined;
+  /** What a server that led says of the next term. */
+  successor = 0;
   readonly #cut = new Set<string>();
 
   constructor(count = 1) {
@@ -102,6 +106,8 @@ export class LoopbackServer implements ReplicaHandle {
   readonly disk = { freeBytes: 2 ** 40, reserveBytes: 2 ** 27, low: false };
   /** How often the machine has asked for a successor. */
   transfers = 0;
+  /** Its last wish for a successor; the test decides what becomes of it. */
+  asked: { readonly target: ServerId | undefined; ended(result: TransferResult): void } | undefined;
   readonly failures: unknown[] = [];
   eagerCommit = false;
   /** While true it applies nothing. */
@@ -142,6 +148,7 @@ export class LoopbackServer implements ReplicaHandle {
       id: serverId(n + 1),
       peerAddress: `peer-${n + 1}:1`,
       clientAddress: `client-${n + 1}:1`,
+      features: PEER_FEATURES,
       connected: true,
     }));
   }
@@ -175,8 +182,9 @@ export class LoopbackServer implements ReplicaHandle {
     this.schedule();
   }
 
-  transferLeadership(): void {
+  transferLeadership(target?: ServerId, ended: (result: TransferResult) => void = () => {}): void {
     this.transfers += 1;
+    this.asked = { target, ended };
   }
 
   sendToPeer(peer: ServerId, payload: Uint8Array): boolean {
@@ -277,6 +285,7 @@ export class LoopbackServer implements ReplicaHandle {
       appliedIndex: logIndex(this.#applied),
       lastIndex: last,
       ready: role === 'leader' && this.#applied > noop,
+      successor: (role === 'leader' ? 0 : this.#ensemble.successor) as ServerId,
     };
   }
 

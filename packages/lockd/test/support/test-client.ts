@@ -93,7 +93,7 @@ export class TestClient {
   }
 
   hello(clusterId = '', version: number = PROTOCOL_VERSION): void {
-    this.send({ type: 'hello', version, features: 0, clusterId });
+    this.send({ type: 'hello', version, features: 0, clusterId, required: 0 });
   }
 
   sendAttach(secret = 1, { id = 1, session = 0, timeoutMs = 2_000 } = {}): void {

@@ -154,12 +154,13 @@ export const answer: Arbitrary<Answer> = fc.oneof(
 const id = { id: integer };
 
 export const clientMessage: Arbitrary<ClientMessage> = fc.oneof(
-  record('hello', { version: integer, features: integer, clusterId: text(100) }),
+  record('hello', { version: integer, features: integer, clusterId: text(100), required: integer }),
   record('attach', { ...id, payload }),
   record('request', { number: integer, ackedUpTo: integer, command: integer, payload }),
   record('read', { ...id, consistency: fc.constantFrom(...CONSISTENCIES), minIndex: integer, query }),
   record('heartbeat', id),
   record('ping', id),
+  record('admin', { ...id, operation: record('transfer', { server: integer }) }),
 );
 
 const members = fc.array(fc.record({ server: integer, clientAddress: text(300) }), { maxLength: 7 });
@@ -174,6 +175,7 @@ export const serverMessage: Arbitrary<ServerMessage> = fc.oneof(
     server: integer,
     leader: integer,
     members,
+    required: integer,
   }),
   record('attached', { ...id, index, reply }),
   record('reply', { number: integer, index, reply }),
@@ -185,5 +187,10 @@ export const serverMessage: Arbitrary<ServerMessage> = fc.oneof(
   record('ended', { index, reason }),
   record('resend', { from: integer, code }),
   record('leader', { leader: integer, members }),
+  record('leave', {}),
+  record('admin-answer', {
+    ...id,
+    answer: fc.oneof(record('error', { code, message: text(4_096) }), record('transferred', { server: integer })),
+  }),
   record('goodbye', { code, message: text(4_096) }),
 );

@@ -10,6 +10,7 @@ import { RaftLog } from './log.ts';
 import { createPrng } from './prng.ts';
 import { Progress } from './progress.ts';
 import { quorumSize } from './quorum.ts';
+import type { Transfer } from './transfer.ts';
 import {
   LOG_START,
   NO_SERVER,
@@ -62,6 +63,10 @@ export interface Boot {
   readonly snapshot: SnapshotPosition | undefined;
 }
 
+/** `timeout`: no leader was heard for an election timeout. `refused`: its address refused. `transfer`: the leader handed over. */
+export type ElectionCause = 'timeout' | 'refused' | 'transfer';
+export type ElectionCounts = Readonly<Record<ElectionCause, number>>;
+
 export class CoreState {
   readonly config: RaftConfig;
   readonly log: RaftLog;
@@ -84,6 +89,8 @@ export class CoreState {
   eagerCommit = false;
   /** Milliseconds for which writes are under way and none has ended; counted in clamped steps. */
   diskWaitMs = 0;
+  /** Begun since the start, by cause. */
+  readonly elections: Record<ElectionCause, number> = { timeout: 0, refused: 0, transfer: 0 };
   /** Role candidate and pre-candidate: who has answered, and how. */
   votes = new Map<ServerId, boolean>();
 
@@ -99,8 +106,11 @@ export class CoreState {
   round = 0;
   pendingTickets: number[] = [];
   readRounds: ReadRound[] = [];
-  transferElapsedMs: number | undefined;
-  transferTarget: ServerId = NO_SERVER;
+  transfer: Transfer | undefined;
+  /** The term of the present leadership, or of the last one. */
+  leaderTerm: Term = 0 as Term;
+  /** The last leadership ended in a hand-over: to whom, and in which term. */
+  handedOver: { readonly target: ServerId; readonly term: Term } | undefined;
 
   /** Follower: the answer to this group's appends; one for all of them. */
   pendingAck: { readonly to: ServerId; readonly term: Term; readonly index: LogIndex } | undefined;

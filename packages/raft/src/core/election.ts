@@ -28,6 +28,7 @@ export function startPreVote(core: CoreState): void {
 }
 
 function startElection(core: CoreState, transfer: boolean): void {
+  core.elections[transfer ? 'transfer' : core.quickRounds > 0 ? 'refused' : 'timeout'] += 1;
   becomeCandidate(core);
   if (core.quickRounds > 0) core.electionTimeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
   for (const peer of core.peers) {

@@ -30,8 +30,6 @@ export type RaftEvent =
   | { readonly type: 'peer-refused'; readonly peer: ServerId }
   /** The answer to read-entries; empty when they could not be read any more. */
   | { readonly type: 'entries-read'; readonly peer: ServerId; readonly term: Term; readonly entries: readonly Entry[] }
-  /** Hand leadership to the best follower; ends in exactly one transfer-ended, which one asked for meanwhile shares. */
-  | { readonly type: 'transfer' }
   /**
    * A snapshot of this position, which was applied, is durable: entries up to `compactTo` (at or before it) may be forgotten. What is
    * not durable yet, or being read, stays.
@@ -46,10 +44,35 @@ export type RaftEvent =
     }
   /** The answer to send-snapshot: the peer has everything up to `index`. */
   | { readonly type: 'snapshot-sent'; readonly peer: ServerId; readonly term: Term; readonly index: LogIndex }
+  /** Hand leadership to the target, or else to the best follower. Each ticket comes back in exactly one transfer-ended. */
+  | { readonly type: 'transfer'; readonly ticket: number; readonly target: ServerId | undefined }
   | { readonly type: 'eager-commit'; readonly eager: boolean };
 
-/** Why a proposal or a read was refused. Nothing of it is in the log. */
-export type RejectReason = 'not-leader' | 'transferring' | 'overloaded' | 'stopped';
+/**
+ * Why a proposal or a read was refused. Nothing of it is in the log. `handed-over`: it was held back during a hand-over and is for the
+ * successor, behind everything that this server proposed before.
+ */
+export type RejectReason = 'not-leader' | 'handed-over' | 'overloaded' | 'stopped';
+
+/** How a hand-over ended. All but `transferred`, `lost-leadership` and `not-leader` leave this server leading, with nothing lost. */
+export type TransferOutcome =
+  /** This server leads no more, and the target had everything and was told to stand. */
+  | 'transferred'
+  /** This server leads no more, before the target was told. */
+  | 'lost-leadership'
+  /** Nobody took over within an election timeout. */
+  | 'timed-out'
+  /** The target is not connected, or was not heard lately. */
+  | 'target-unreachable'
+  /** The target lacks more of the log than the leader keeps in memory. */
+  | 'target-behind'
+  | 'unknown-target'
+  | 'already-leader'
+  /** Nobody is named, and no follower would do. */
+  | 'no-target'
+  /** One to another target is under way. */
+  | 'in-progress'
+  | 'not-leader';
 
 export type Effect =
   /** Write all of it as one durable operation, after every write with a smaller number; then tell `persisted`. */
@@ -90,4 +113,10 @@ export type Effect =
       readonly to: LogIndex;
       readonly maxBytes: number;
     }
-  | { readonly type: 'transfer-ended'; readonly outcome: 'transferred' | 'timed-out' | 'not-leader' | 'no-target' };
+  /** `target`: NO_SERVER when none was named and none was found. */
+  | {
+      readonly type: 'transfer-ended';
+      readonly tickets: readonly number[];
+      readonly outcome: TransferOutcome;
+      readonly target: ServerId;
+    };

@@ -5,7 +5,7 @@
 
 import { onAppend, onCommit, onHeartbeat, sendAck } from './append.ts';
 import type { RaftConfig } from './config.ts';
-import { CoreState, type Boot, type CoreRole } from './core-state.ts';
+import { CoreState, type Boot, type CoreRole, type ElectionCounts } from './core-state.ts';
 import {
   countVotes,
   onPeerRefused,
@@ -33,7 +33,7 @@ import {
 } from './replication.ts';
 import { becomeFollower } from './role.ts';
 import { isBehindLog, onSnapshotReceived, onSnapshotSent, onSnapshotTaken } from './snapshots.ts';
-import { continueTransfer, onTransfer, tickTransfer } from './transfer.ts';
+import { continueTransfer, onTransfer, successorOf, tickTransfer } from './transfer.ts';
 import { NO_SERVER, minIndex, type Entry, type LogIndex, type Message, type ServerId, type Term } from './types.ts';
 
 const MIN_WAIT_MS = 1;
@@ -49,6 +49,8 @@ export interface CoreStatus {
   readonly noopIndex: LogIndex;
   /** A write is under way and none has ended for `diskStallMs`: this server leads nobody and votes for nobody. */
   readonly diskStalls: boolean;
+  /** After a hand-over: who has the whole log of this server's leadership, as long as nobody else can lead the term. NO_SERVER otherwise. */
+  readonly successor: ServerId;
 }
 
 export class RaftCore {
@@ -76,7 +78,12 @@ export class RaftCore {
       lastIndex,
       noopIndex,
       diskStalls: diskStalls(this.#core),
+      successor: successorOf(this.#core),
     };
+  }
+
+  get elections(): ElectionCounts {
+    return this.#core.elections;
   }
 
   /** The time of the next `deadline` event, at most one heartbeat interval away. */
@@ -199,7 +206,7 @@ export class RaftCore {
         onSnapshotSent(core, event);
         return;
       case 'transfer':
-        onTransfer(core);
+        onTransfer(core, event.ticket, event.target);
         return;
       case 'eager-commit':
         core.eagerCommit = event.eager;

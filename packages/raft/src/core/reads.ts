@@ -14,11 +14,9 @@ export function onReadIndex(core: CoreState, ticket: number): void {
   const reason =
     core.role !== 'leader'
       ? 'not-leader'
-      : core.transferElapsedMs !== undefined
-        ? 'transferring'
-        : core.pendingTickets.length >= core.config.maxPendingReads
-          ? 'overloaded'
-          : undefined;
+      : core.pendingTickets.length >= core.config.maxPendingReads
+        ? 'overloaded'
+        : undefined;
   if (reason !== undefined) core.effect({ type: 'read-rejected', tickets: [ticket], reason });
   else core.pendingTickets.push(ticket);
 }

@@ -6,6 +6,7 @@ import type { Progress } from './progress.ts';
 import { quorumValue } from './quorum.ts';
 import { becomeFollower } from './role.ts';
 import { awaitsSnapshot, isBehindLog } from './snapshots.ts';
+import { holdProposals, targetDisconnected } from './transfer.ts';
 import {
   ENTRY_OVERHEAD_BYTES,
   EntryType,
@@ -29,17 +30,16 @@ type Of<T extends Message['type']> = Extract<Message, { type: T }>;
 const UNANSWERED_LOOKS = 2;
 
 export function onPropose(core: CoreState, commands: readonly Uint8Array[]): void {
-  const reason =
-    core.role !== 'leader' ? 'not-leader' : core.transferElapsedMs !== undefined ? 'transferring' : undefined;
-  if (reason !== undefined) {
-    core.effect({ type: 'proposals-rejected', commands, reason });
-    return;
-  }
+  if (core.role !== 'leader') core.effect({ type: 'proposals-rejected', commands, reason: 'not-leader' });
+  else if (!holdProposals(core, commands)) appendProposals(core, commands);
+}
+
+/** As leader. In order: what does not fit is refused with all that comes behind it. */
+export function appendProposals(core: CoreState, commands: readonly Uint8Array[]): void {
   let position = 0;
   for (const data of commands) {
     const bytes = data.length + ENTRY_OVERHEAD_BYTES;
     if (core.uncommittedBytes > 0 && core.uncommittedBytes + bytes > core.config.maxUncommittedBytes) {
-      // In order: what comes behind a refused proposal is refused too.
       core.effect({ type: 'proposals-rejected', commands: commands.slice(position), reason: 'overloaded' });
       return;
     }
@@ -145,6 +145,7 @@ export function onPeerConnection(core: CoreState, peer: ServerId, connected: boo
   progress.probeFrom(nextIndex(progress.match));
   // What was told may have been lost.
   progress.sentCommit = logIndex(0);
+  if (!connected) targetDisconnected(core, peer);
 }
 
 /** The progress of a follower that speaks in the present term; steps down to a higher one. */

@@ -3,6 +3,7 @@
 import type { CoreState } from './core-state.ts';
 import { invariant } from './invariant.ts';
 import { Progress } from './progress.ts';
+import { leaveTransfer } from './transfer.ts';
 import { EntryType, NO_SERVER, logIndex, nextIndex, type ServerId, type Term } from './types.ts';
 
 const NO_DATA = new Uint8Array(0);
@@ -46,8 +47,8 @@ export function becomeLeader(core: CoreState): void {
   core.quorumElapsedMs = 0;
   core.uncommittedBytes = 0;
   core.retryElapsedMs = 0;
-  core.transferElapsedMs = undefined;
-  core.transferTarget = NO_SERVER;
+  core.leaderTerm = core.term;
+  core.handedOver = undefined;
   const connected = new Map([...core.progress].map(([peer, progress]) => [peer, progress.connected]));
   core.progress = new Map(
     core.peers.map((peer) => {
@@ -62,10 +63,6 @@ export function becomeLeader(core: CoreState): void {
 
 function leaveLeadership(core: CoreState): void {
   core.rejectReads('not-leader');
-  if (core.transferElapsedMs !== undefined) {
-    // Whoever leads now, handing over is what was asked for.
-    core.effect({ type: 'transfer-ended', outcome: 'transferred' });
-    core.transferElapsedMs = undefined;
-  }
+  leaveTransfer(core);
   core.noopIndex = logIndex(0);
 }

@@ -1,42 +1,141 @@
-/** Handing leadership over (thesis 3.10): hold back proposals and reads, wait until the target has everything, tell it to stand. */
+/**
+ * Handing leadership over (thesis 3.10): to a named follower or to the best one, which must be connected and heard of late. Proposals
+ * that arrive meanwhile are held back: they go into the own log after all when nobody takes over, and back to the driver, for the
+ * new leader, when somebody does. Reads go on, since each is confirmed by a quorum of this term or not at all.
+ */
 
 import type { CoreState } from './core-state.ts';
-import { progressOf } from './replication.ts';
-import { NO_SERVER } from './types.ts';
+import type { TransferOutcome } from './event.ts';
+import type { Progress } from './progress.ts';
+import { appendProposals, progressOf } from './replication.ts';
+import { ENTRY_OVERHEAD_BYTES, NO_SERVER, nextIndex, type ServerId } from './types.ts';
 
-export function onTransfer(core: CoreState): void {
-  if (core.role !== 'leader') {
-    core.effect({ type: 'transfer-ended', outcome: 'not-leader' });
+/** A hand-over under way. */
+export interface Transfer {
+  readonly target: ServerId;
+  /** Everyone who asked for it. */
+  readonly tickets: number[];
+  elapsedMs: number;
+  /** Everything is durable at the target, and it was told to stand. */
+  told: boolean;
+  /** Proposals that wait for the end, in order. */
+  held: Uint8Array[];
+  heldBytes: number;
+  /** One did not fit; none behind it is held either. */
+  full: boolean;
+}
+
+/** `target` undefined: the best follower. */
+export function onTransfer(core: CoreState, ticket: number, target: ServerId | undefined): void {
+  const under = core.transfer;
+  if (under !== undefined && (target === undefined || target === under.target)) {
+    under.tickets.push(ticket);
     return;
   }
-  if (core.transferElapsedMs !== undefined) return;
-  const candidates = core.peers
-    .map((peer) => ({ peer, progress: progressOf(core, peer) }))
-    .filter(({ progress }) => progress.connected && (progress.active || progress.wasActive))
-    .toSorted((a, b) => b.progress.match - a.progress.match || a.peer - b.peer);
-  const target = candidates[0]?.peer;
-  if (target === undefined) {
-    core.effect({ type: 'transfer-ended', outcome: 'no-target' });
+  const chosen = target ?? bestTarget(core);
+  const refusal = under === undefined ? refusalOf(core, chosen) : 'in-progress';
+  if (refusal !== undefined || chosen === undefined) {
+    const outcome = refusal ?? 'no-target';
+    core.effect({ type: 'transfer-ended', tickets: [ticket], outcome, target: target ?? NO_SERVER });
     return;
   }
-  core.transferElapsedMs = 0;
-  core.transferTarget = target;
-  core.rejectReads('transferring');
+  core.transfer = { target: chosen, tickets: [ticket], elapsedMs: 0, told: false, held: [], heldBytes: 0, full: false };
+}
+
+/** Takes proposals over; true when they wait or were refused, so that the log is not to grow by them. */
+export function holdProposals(core: CoreState, commands: readonly Uint8Array[]): boolean {
+  const { transfer } = core;
+  if (transfer === undefined) return false;
+  for (const [position, data] of commands.entries()) {
+    const bytes = data.length + ENTRY_OVERHEAD_BYTES;
+    const before = core.uncommittedBytes + transfer.heldBytes;
+    transfer.full ||= before > 0 && before + bytes > core.config.maxUncommittedBytes;
+    if (transfer.full) {
+      core.effect({ type: 'proposals-rejected', commands: commands.slice(position), reason: 'overloaded' });
+      return true;
+    }
+    transfer.held.push(data);
+    transfer.heldBytes += bytes;
+  }
+  return true;
 }
 
 /** At the end of a group. The target's log must be durable to the end: it has to win. */
 export function continueTransfer(core: CoreState): void {
-  if (core.transferElapsedMs === undefined || core.transferTarget === NO_SERVER) return;
-  if (progressOf(core, core.transferTarget).match < core.log.lastIndex) return;
-  core.send(core.transferTarget, { type: 'timeout-now', term: core.term });
-  core.transferTarget = NO_SERVER;
+  const { transfer } = core;
+  if (transfer === undefined || transfer.told) return;
+  if (progressOf(core, transfer.target).match < core.log.lastIndex) return;
+  transfer.told = true;
+  core.send(transfer.target, { type: 'timeout-now', term: core.term });
 }
 
 export function tickTransfer(core: CoreState, elapsedMs: number): void {
-  if (core.transferElapsedMs === undefined) return;
-  core.transferElapsedMs += elapsedMs;
-  if (core.transferElapsedMs < core.config.electionTimeoutMs) return;
-  core.transferElapsedMs = undefined;
-  core.transferTarget = NO_SERVER;
-  core.effect({ type: 'transfer-ended', outcome: 'timed-out' });
+  const { transfer } = core;
+  if (transfer === undefined) return;
+  transfer.elapsedMs += elapsedMs;
+  if (transfer.elapsedMs >= core.config.electionTimeoutMs) resume(core, transfer, 'timed-out');
+}
+
+/** What the target was sent may be lost: there is nothing to wait for. Should it stand all the same, that is an ordinary election. */
+export function targetDisconnected(core: CoreState, peer: ServerId): void {
+  const { transfer } = core;
+  if (transfer?.target === peer) resume(core, transfer, 'target-unreachable');
+}
+
+/** The leader steps down, whoever made it. */
+export function leaveTransfer(core: CoreState): void {
+  const { transfer } = core;
+  core.handedOver = undefined;
+  if (transfer === undefined) return;
+  core.transfer = undefined;
+  const { told, target, tickets, held } = transfer;
+  if (told) core.handedOver = { target, term: core.leaderTerm };
+  core.effect({ type: 'transfer-ended', tickets, outcome: told ? 'transferred' : 'lost-leadership', target });
+  if (held.length === 0) return;
+  core.effect({ type: 'proposals-rejected', commands: held, reason: told ? 'handed-over' : 'not-leader' });
+}
+
+/**
+ * The server that has everything that this one ever had as leader, if it is the one that leads the present term; NO_SERVER when that
+ * can't be said. In the term after the hand-over the target stood with the whole log, and nobody else can have made it longer.
+ */
+export function successorOf(core: CoreState): ServerId {
+  const { handedOver, leader } = core;
+  if (handedOver === undefined || core.term !== handedOver.term + 1) return NO_SERVER;
+  return leader === NO_SERVER || leader === handedOver.target ? handedOver.target : NO_SERVER;
+}
+
+function resume(core: CoreState, { tickets, target, held }: Transfer, outcome: TransferOutcome): void {
+  core.transfer = undefined;
+  core.effect({ type: 'transfer-ended', tickets, outcome, target });
+  appendProposals(core, held);
+}
+
+function refusalOf(core: CoreState, target: ServerId | undefined): TransferOutcome | undefined {
+  if (core.role !== 'leader') return 'not-leader';
+  if (target === undefined) return 'no-target';
+  if (target === core.config.id) return 'already-leader';
+  if (!core.peers.includes(target)) return 'unknown-target';
+  const progress = progressOf(core, target);
+  if (!isReachable(progress)) return 'target-unreachable';
+  return isBehind(core, progress) ? 'target-behind' : undefined;
+}
+
+function bestTarget(core: CoreState): ServerId | undefined {
+  if (core.role !== 'leader') return undefined;
+  const candidates = core.peers
+    .map((peer) => ({ peer, progress: progressOf(core, peer) }))
+    .filter(({ progress }) => isReachable(progress) && !isBehind(core, progress))
+    .toSorted((a, b) => b.progress.match - a.progress.match || a.peer - b.peer);
+  return candidates[0]?.peer;
+}
+
+/** Connected, and heard within two checks of the quorum. */
+function isReachable(progress: Progress): boolean {
+  return progress.connected && (progress.active || progress.wasActive);
+}
+
+/** It lacks entries that memory no longer holds: bringing it up to the end would hold writes back for too long. */
+function isBehind(core: CoreState, progress: Progress): boolean {
+  return nextIndex(progress.match) < core.log.tailFirst;
 }

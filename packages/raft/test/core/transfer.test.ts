@@ -1,14 +1,29 @@
 import { describe, expect, it } from 'vitest';
-import { serverId, term, type Effect } from '../../src/core/index.ts';
+import { logIndex, serverId, term, type Effect, type RaftConfig } from '../../src/core/index.ts';
 import { Exchange } from './support/exchange.ts';
 import { ScriptedCore, heartbeat, heartbeatResponse, ofType, sent } from './support/scripted-core.ts';
 
-const transfer = { type: 'transfer' } as const;
+const transfer = { type: 'transfer', ticket: 1, target: undefined } as const;
+const to = (target: number, ticket = 1) => ({ type: 'transfer', ticket, target: serverId(target) }) as const;
+const text = (commands: readonly Uint8Array[]) => commands.map((command) => new TextDecoder().decode(command));
 
-function leader(): ScriptedCore {
-  const core = new ScriptedCore();
+function leader(config: Partial<RaftConfig> = {}): ScriptedCore {
+  const core = new ScriptedCore({ config });
   core.leadInSync();
   return core;
+}
+
+/** Time passes, and `voices` answer every heartbeat. */
+function elapseHeard(core: ScriptedCore, ms: number, voices: readonly number[] = core.peers): Effect[] {
+  const effects: Effect[] = [];
+  for (let passed = 0; passed < ms; passed += 100) {
+    const beats = core.elapse(100);
+    effects.push(...beats);
+    for (const { to: peer, round } of sent(beats, 'heartbeat')) {
+      if (voices.includes(peer)) effects.push(...core.receive(peer, heartbeatResponse(1, round)));
+    }
+  }
+  return effects;
 }
 
 const outcomes = (effects: readonly Effect[]) => ofType(effects, 'transfer-ended').map(({ outcome }) => outcome);
@@ -38,11 +53,126 @@ describe('handing leadership over', () => {
     expect(sent(core.acknowledge(3, 2), 'timeout-now')).toEqual([]);
   });
 
-  it('refuses proposals meanwhile, so that the target stays up to date', () => {
+  it('holds proposals back meanwhile, so that the target stays up to date', () => {
     const core = leader();
     core.step(transfer);
-    expect(ofType(core.propose('x'), 'proposals-rejected')).toMatchObject([{ reason: 'transferring' }]);
+    expect(ofType(core.propose('x'), 'proposals-rejected')).toEqual([]);
     expect(core.status.lastIndex).toBe(1);
+  });
+
+  it('gives what it held back to the driver, in order, for the successor', () => {
+    const core = leader();
+    core.step(transfer);
+    core.propose('a', 'b');
+    core.propose('c');
+    const effects = core.receive(2, { type: 'vote', ...ask(2), transfer: true });
+    const [back, ...more] = ofType(effects, 'proposals-rejected');
+    expect(more).toEqual([]);
+    expect(back?.reason).toBe('handed-over');
+    expect(text(back?.commands ?? [])).toEqual(['a', 'b', 'c']);
+    expect(core.status.successor).toBe(2);
+  });
+
+  it('proposes what it held back itself, in order, when nobody takes over', () => {
+    const core = leader();
+    core.step(transfer);
+    core.propose('a', 'b');
+    core.propose('c');
+    elapseHeard(core, 1_100);
+    core.durable();
+    const appended = core.core.entries(logIndex(2), logIndex(9), Infinity);
+    core.acknowledge(2, 4);
+    expect(appended).toEqual([]);
+    expect(text((core.core.entries(logIndex(2), logIndex(9), Infinity) ?? []).map(({ data }) => data))).toEqual([
+      'a',
+      'b',
+      'c',
+    ]);
+  });
+
+  it('holds back no more than may be uncommitted, and nothing behind what it refused', () => {
+    const core = leader({ maxUncommittedBytes: 200 });
+    core.step(transfer);
+    expect(ofType(core.propose('a', 'b'), 'proposals-rejected')).toEqual([]);
+    const large = core.propose(new Uint8Array(100), 'c');
+    expect(ofType(large, 'proposals-rejected')).toMatchObject([{ reason: 'overloaded' }]);
+    expect(ofType(large, 'proposals-rejected')[0]?.commands).toHaveLength(2);
+    expect(ofType(core.propose('d'), 'proposals-rejected')).toMatchObject([{ reason: 'overloaded' }]);
+  });
+
+  it('knows no successor when another server wins, in another term, or without having told the target', () => {
+    const other = leader();
+    other.step(to(2));
+    other.receive(2, { type: 'vote', ...ask(2), transfer: true });
+    other.receive(3, heartbeat(2));
+    expect(other.status).toMatchObject({ leader: 3, successor: 0 });
+    const later = leader();
+    later.step(to(2));
+    later.receive(3, heartbeat(3));
+    expect(later.status.successor).toBe(0);
+    const untold = leader();
+    untold.propose('x');
+    untold.step(to(2));
+    const effects = [...untold.propose('y'), ...untold.receive(2, heartbeat(2))];
+    expect(outcomes(effects)).toEqual(['lost-leadership']);
+    expect(ofType(effects, 'proposals-rejected')).toMatchObject([{ reason: 'not-leader' }]);
+    expect(untold.status).toMatchObject({ leader: 2, successor: 0 });
+  });
+
+  it('goes to the server that is named, and tells why it cannot', () => {
+    const core = leader();
+    expect(outcomes(core.step(to(1)))).toEqual(['already-leader']);
+    expect(outcomes(core.step(to(7)))).toEqual(['unknown-target']);
+    core.step({ type: 'peer-disconnected', peer: serverId(2) });
+    expect(outcomes(core.step(to(2)))).toEqual(['target-unreachable']);
+    expect(sent(core.step(to(3)), 'timeout-now')).toMatchObject([{ to: 3 }]);
+    const mute = leader();
+    elapseHeard(mute, 2_500, [2]);
+    expect(mute.status.role).toBe('leader');
+    expect(outcomes(mute.step(to(3)))).toEqual(['target-unreachable']);
+    expect(sent(mute.step(to(2)), 'timeout-now')).toMatchObject([{ to: 2 }]);
+  });
+
+  it('does not go to a server that lacks more than memory holds', () => {
+    const core = leader({ tailBytes: 100 });
+    for (const byte of ['a', 'b', 'c', 'd']) {
+      core.propose(byte);
+      core.durable();
+      core.acknowledge(2, core.status.lastIndex);
+      core.step({ type: 'applied', index: core.status.commitIndex });
+    }
+    expect(outcomes(core.step(to(3)))).toEqual(['target-behind']);
+    expect(sent(core.step(transfer), 'timeout-now')).toMatchObject([{ to: 2 }]);
+  });
+
+  it('is over at once when the target is cut off, and the leader serves again', () => {
+    const core = leader();
+    core.step(to(3));
+    core.propose('x');
+    const effects = core.step({ type: 'peer-disconnected', peer: serverId(3) });
+    expect(outcomes(effects)).toEqual(['target-unreachable']);
+    expect(core.status.lastIndex).toBe(2);
+    expect(outcomes(core.step(to(2)))).toEqual([]);
+  });
+
+  it('is shared by those who ask for the same, and refused to those who ask for another', () => {
+    const core = leader();
+    core.propose('x');
+    const asked = core.step(to(2, 1), to(2, 2), { ...transfer, ticket: 3 }, to(3, 4));
+    expect(ofType(asked, 'transfer-ended')).toEqual([
+      { type: 'transfer-ended', tickets: [4], outcome: 'in-progress', target: 3 },
+    ]);
+    core.acknowledge(2, 2);
+    const effects = core.receive(2, {
+      type: 'vote',
+      term: term(2),
+      lastIndex: logIndex(2),
+      lastTerm: term(1),
+      transfer: true,
+    });
+    expect(ofType(effects, 'transfer-ended')).toMatchObject([
+      { tickets: [1, 2, 3], outcome: 'transferred', target: 2 },
+    ]);
   });
 
   it('ends when the leader steps down', () => {
@@ -55,13 +185,7 @@ describe('handing leadership over', () => {
   it('ends after an election timeout when nobody takes over; the leader then serves again', () => {
     const core = leader();
     core.step(transfer);
-    const effects: Effect[] = [];
-    for (let count = 0; count < 11; count += 1) {
-      const beats = core.elapse(100);
-      effects.push(...beats);
-      for (const { to, round } of sent(beats, 'heartbeat'))
-        effects.push(...core.receive(to, heartbeatResponse(1, round)));
-    }
+    const effects = elapseHeard(core, 1_100);
     expect(outcomes(effects)).toEqual(['timed-out']);
     expect(core.status.role).toBe('leader');
     expect(ofType(core.propose('x'), 'proposals-rejected')).toEqual([]);
@@ -95,7 +219,8 @@ describe('handing leadership over', () => {
       const core = leader();
       let unanswered: Effect[] = [];
       for (let count = 0; count < intervals; count += 1) {
-        for (const { to, round } of sent(unanswered, 'heartbeat')) core.receive(to, heartbeatResponse(1, round));
+        for (const { to: peer, round } of sent(unanswered, 'heartbeat'))
+          core.receive(peer, heartbeatResponse(1, round));
         unanswered = core.elapse(100);
       }
       expect(outcomes(core.step(transfer)), `after ${intervals} intervals`).toEqual([]);

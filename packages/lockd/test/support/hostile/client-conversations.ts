@@ -128,7 +128,7 @@ export class ClientConversations {
 
   #hello(): Extract<ClientMessage, { type: 'hello' }> {
     const clusterId = this.#bytes.chance(0.5) ? '' : this.#targets.clusterId;
-    return { type: 'hello', version: PROTOCOL_VERSION, features: this.#bytes.index(), clusterId };
+    return { type: 'hello', version: PROTOCOL_VERSION, features: this.#bytes.index(), clusterId, required: 0 };
   }
 
   /** Messages that need no session and close nothing. */

@@ -98,6 +98,7 @@ export class PeerConversations {
       to: serverId(server),
       incarnation,
       clientAddress: '',
+      required: 0,
     };
   }
 

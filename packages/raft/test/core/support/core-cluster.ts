@@ -170,10 +170,10 @@ export class CoreCluster {
   }
 
   /** Asks for a transfer, unless one is still waiting for its outcome. */
-  transfer(id: number): void {
+  transfer(id: number, target?: ServerId): void {
     const node = this.node(id);
     if (node.up && !node.transferPending && !node.inbox.some(({ type }) => type === 'transfer')) {
-      this.event(id, { type: 'transfer' });
+      this.event(id, { type: 'transfer', ticket: 1, target });
     }
   }
 

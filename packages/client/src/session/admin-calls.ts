@@ -1,0 +1,147 @@
+/**
+ * An operator's wishes on their way to their answers. One that names its outcome may be asked for again through another connection;
+ * one that does not has an unknown outcome when its connection is lost.
+ */
+
+import { ClientFeature, hasFeature, type AdminAnswer, type AdminOperation } from '@holdfast/protocol';
+import type { ServerConnection } from '../connection/server-connection.ts';
+import { HoldfastError, OverloadedError, TimeoutError } from '../errors.ts';
+import { errorFromServer } from '../server-error.ts';
+import type { CallOptions } from './call.ts';
+import type { Session } from './session.ts';
+import { Settlement } from './settlement.ts';
+import type { Limited } from './time-limits.ts';
+
+const MAX_CALLS = 100;
+
+type Sink = Pick<ServerConnection, 'post' | 'features'>;
+
+export class AdminCalls {
+  readonly #calls = new Map<number, AdminCall>();
+  #sink: Sink | undefined;
+  #lastId = 0;
+
+  get unanswered(): number {
+    return this.#calls.size;
+  }
+
+  /** @throws OverloadedError */
+  submit(call: AdminCall): void {
+    if (this.#calls.size >= MAX_CALLS)
+      throw new OverloadedError(`${MAX_CALLS} admin calls are unanswered; wait for them`);
+    this.#lastId += 1;
+    this.#calls.set(this.#lastId, call);
+    this.#post(this.#lastId, call);
+  }
+
+  withdraw(call: AdminCall): void {
+    for (const [id, each] of this.#calls) if (each === call) this.#calls.delete(id);
+  }
+
+  connected(sink: Sink): void {
+    this.#sink = sink;
+    for (const [id, call] of this.#calls) this.#post(id, call);
+  }
+
+  disconnected(): void {
+    this.#sink = undefined;
+    for (const [id, call] of this.#calls) {
+      if (!call.sent || call.operation.server !== 0) continue;
+      this.#calls.delete(id);
+      call.failed(
+        new HoldfastError(`${call.what}: the connection was lost before the answer`, { code: 'LEADER_CHANGED' }),
+      );
+    }
+  }
+
+  answer(id: number, answer: AdminAnswer): void {
+    const call = this.#calls.get(id);
+    this.#calls.delete(id);
+    call?.answered(answer);
+  }
+
+  end(error: HoldfastError): void {
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    this.#sink = undefined;
+    for (const call of calls) call.failed(error);
+  }
+
+  #post(id: number, call: AdminCall): void {
+    const sink = this.#sink;
+    if (sink === undefined) return;
+    if (hasFeature(sink.features, ClientFeature.admin)) {
+      call.sent = true;
+      sink.post({ type: 'admin', id, operation: call.operation });
+      return;
+    }
+    this.#calls.delete(id);
+    const text = `${call.what}: the server is of an older version that cannot do that; upgrade it`;
+    call.failed(new HoldfastError(text, { code: 'UNSUPPORTED' }));
+  }
+}
+
+export class AdminCall implements Limited {
+  readonly operation: AdminOperation;
+  readonly what: string;
+  readonly expiresAtMs: number;
+  sent = false;
+  readonly #session: Session;
+  readonly #settle: { resolve(answer: AdminAnswer): void; reject(reason: unknown): void };
+  readonly #settlement: Settlement;
+
+  constructor(
+    session: Session,
+    operation: AdminOperation,
+    what: string,
+    options: CallOptions,
+    settle: { resolve(answer: AdminAnswer): void; reject(reason: unknown): void },
+  ) {
+    this.#session = session;
+    this.operation = operation;
+    this.what = what;
+    this.#settle = settle;
+    this.expiresAtMs = session.limitAtMs(options.timeoutMs);
+    this.#settlement = new Settlement(session, this, options.signal, (reason) => this.#giveUp(reason));
+  }
+
+  start(): void {
+    this.#settlement.start(
+      (reason) => this.#settle.reject(reason),
+      () => this.#session.submitAdmin(this),
+    );
+  }
+
+  answered(answer: AdminAnswer): void {
+    if (!this.#settlement.settle()) return;
+    if (answer.type === 'error') this.#settle.reject(errorFromServer(answer.code, `${this.what}: ${answer.message}`));
+    else this.#settle.resolve(answer);
+  }
+
+  failed(error: HoldfastError): void {
+    if (this.#settlement.settle()) this.#settle.reject(error);
+  }
+
+  expire(): void {
+    const text = `${this.what}: no answer in time (${this.#session.describe()})`;
+    this.#giveUp(new TimeoutError(text, { indeterminate: this.sent }));
+  }
+
+  #giveUp(reason: unknown): void {
+    if (!this.#settlement.settle()) return;
+    this.#session.withdrawAdmin(this);
+    this.#settle.reject(reason);
+  }
+}
+
+/** Resolves with the answer; rejects with what an answer `error` stands for. */
+export function callAdmin(
+  session: Session,
+  operation: AdminOperation,
+  what: string,
+  options: CallOptions = {},
+): Promise<AdminAnswer> {
+  return new Promise((resolve, reject) =>
+    new AdminCall(session, operation, what, options, { resolve, reject }).start(),
+  );
+}

@@ -1,0 +1,52 @@
+/**
+ * What one side can do beyond its protocol version, as sets of bits. A side offers what it knows and names what it demands of the
+ * other; what both offer may be used. Unknown offers are ignored, an unknown demand is refused. docs/formats.md has the bits.
+ */
+
+/** Bits 0 to 52 of a number. */
+export type FeatureSet = number;
+
+export const NO_FEATURES: FeatureSet = 0;
+
+const HALF = 2 ** 26;
+
+/** Between client and server. A bit never changes its meaning. */
+export const ClientFeature = {
+  /** The client moves to another server when it is told to `leave`. */
+  leave: 2 ** 0,
+  /** The server takes `admin` messages, at least the operation `transfer`. */
+  admin: 2 ** 1,
+} as const;
+
+/** What an SDK and a lockd of this version offer to each other. */
+export const CLIENT_FEATURES: FeatureSet = unite(ClientFeature);
+
+export function hasFeature(set: FeatureSet, feature: FeatureSet): boolean {
+  return feature !== 0 && commonFeatures(set, feature) === feature;
+}
+
+/** What both offer. */
+export function commonFeatures(a: FeatureSet, b: FeatureSet): FeatureSet {
+  return halves(a, b, (left, right) => left & right);
+}
+
+/** What `demanded` has and `known` has not. */
+export function missingFeatures(demanded: FeatureSet, known: FeatureSet): FeatureSet {
+  return halves(demanded, known, (left, right) => left & ~right);
+}
+
+export function unite(features: Readonly<Record<string, FeatureSet>>): FeatureSet {
+  return Object.values(features).reduce((set, feature) => halves(set, feature, (left, right) => left | right), 0);
+}
+
+/** For messages: `bits 3, 40`. */
+export function describeFeatures(set: FeatureSet): string {
+  const bits: number[] = [];
+  for (let bit = 0; bit < 53; bit += 1) if (Math.floor(set / 2 ** bit) % 2 === 1) bits.push(bit);
+  return bits.length === 0 ? 'none' : `${bits.length === 1 ? 'bit' : 'bits'} ${bits.join(', ')}`;
+}
+
+/** Bitwise operators take 32 bits only. */
+function halves(a: FeatureSet, b: FeatureSet, combine: (left: number, right: number) => number): FeatureSet {
+  return combine(Math.floor(a / HALF), Math.floor(b / HALF)) * HALF + combine(a % HALF, b % HALF);
+}

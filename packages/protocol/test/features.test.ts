@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import {
+  CLIENT_FEATURES,
+  ClientFeature,
+  commonFeatures,
+  describeFeatures,
+  hasFeature,
+  missingFeatures,
+} from '../src/index.ts';
+
+const bits = fc.uniqueArray(fc.integer({ min: 0, max: 52 }), { maxLength: 53 });
+const toSet = (list: readonly number[]) => list.reduce((set, bit) => set + 2 ** bit, 0);
+const sorted = (list: readonly number[]) => list.toSorted((a, b) => a - b);
+
+describe('a set of features', () => {
+  it('is intersected and subtracted bit by bit, above the 32nd as well', () => {
+    fc.assert(
+      fc.property(bits, bits, (a, b) => {
+        expect(commonFeatures(toSet(a), toSet(b))).toBe(toSet(a.filter((bit) => b.includes(bit))));
+        expect(missingFeatures(toSet(a), toSet(b))).toBe(toSet(a.filter((bit) => !b.includes(bit))));
+      }),
+    );
+  });
+
+  it('is told by its bits', () => {
+    fc.assert(
+      fc.property(bits, (list) => {
+        expect(describeFeatures(toSet(list)).replace(/^bits? /, '')).toBe(sorted(list).join(', ') || 'none');
+      }),
+    );
+  });
+
+  it('has a feature or not', () => {
+    expect(hasFeature(CLIENT_FEATURES, ClientFeature.leave)).toBe(true);
+    expect(hasFeature(ClientFeature.admin, ClientFeature.leave)).toBe(false);
+    expect(hasFeature(CLIENT_FEATURES, 0)).toBe(false);
+  });
+
+  it('has bits that never change', () => {
+    expect(ClientFeature).toEqual({ leave: 1, admin: 2 });
+  });
+});

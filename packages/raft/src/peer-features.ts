@@ -1,0 +1,14 @@
+/** What servers can do beyond their protocol version; see the protocol's features. docs/formats.md has the bits. */
+
+import { unite, type FeatureSet } from '@holdfast/protocol';
+
+/** A bit never changes its meaning. */
+export const PeerFeature = {
+  /** Takes an operator's wish for another leader, and passes its answer back. */
+  transfer: 2 ** 0,
+  /** Takes connections whose purpose is a snapshot. */
+  snapshot: 2 ** 1,
+} as const;
+
+/** What a server of this version offers to its peers. */
+export const PEER_FEATURES: FeatureSet = unite(PeerFeature);

@@ -106,7 +106,7 @@ export class Cluster {
     const { consensus, locks } = this;
     return {
       observer: {
-        opened: (durable) => consensus.opened(id, durable),
+        opened: (durable) => consensus.opened(id, durable, this.#lostLog(id)),
         stepped: (effects, status) => consensus.stepped(id, effects, status),
         persisted: (seq) => consensus.persisted(id, seq),
         sending: (to, message) => consensus.sending(id, to, message),
@@ -120,6 +120,11 @@ export class Cluster {
       restartLater: (boot) => void this.world.after(RESTART_AFTER_MS, boot),
       unexpected: (error) => this.#unexpected(serverHost(id), error),
     };
+  }
+
+  /** Whether a fault explains that its log has lost something. */
+  #lostLog(id: number): boolean {
+    return this.servers.get(serverHost(id))?.bitFlipped === true;
   }
 
   #unexpected(who: string, error: unknown): void {

@@ -7,8 +7,11 @@ import type { Cluster } from './cluster.ts';
 import { LEADER, lockOfHolder, serverHost, STORE_HOST, type Fault, type Scenario } from './scenario.ts';
 
 const PLENTY_OF_BYTES = 2 ** 45;
-/** A log with fewer bytes in use has no older part. */
+/** A log with fewer bytes has too little to damage. */
 const MIN_LOG_BYTES = 4_096;
+/** How the frame that closes a batch begins (docs/formats.md); the length of the batch and its checksum follow. */
+const COMMIT_FRAME = Buffer.from([5, 0x48, 0x46, 0x57, 8, 0, 0, 0]);
+const COMMIT_FRAME_BYTES = 16;
 
 /** A name that stands for nobody at the moment. */
 class NobodyError extends Error {}
@@ -263,25 +266,37 @@ export class Inflictor {
     if (server !== undefined) server.diskFaulted = true;
   }
 
-  /** In the older part of the oldest segment, with written frames behind it: never in what could be taken for a torn last write. */
+  /** Anywhere but in the last batch of the log, which could be taken for a torn write. */
   #flip({ host: name, at, bit }: Extract<Fault, { kind: 'bit-flip' }>): void {
     const server = this.#cluster.servers.get(name);
     const { disk } = this.#cluster.world.host(name);
-    const segment = disk
+    const segments = disk
       .durableFiles()
-      .filter((path) => path.includes('/group-0/'))
-      .toSorted()[0];
-    if (server === undefined || segment === undefined) return;
-    const bytes = disk.durableBytes(segment);
-    const used = bytes === undefined ? 0 : bytes.findLastIndex((byte) => byte !== 0) + 1;
-    if (used < MIN_LOG_BYTES) return;
+      .filter((path) => path.endsWith('.wal'))
+      .toSorted();
+    const ends = segments.map((path) => acknowledgedBytes(disk.durableBytes(path) ?? new Uint8Array()));
+    const total = ends.reduce((sum, bytes) => sum + bytes, 0);
+    if (server === undefined || total < MIN_LOG_BYTES) return;
     server.bitFlipped = true;
-    disk.flipBit(segment, Math.floor(at * (used / 2)), bit);
+    let offset = Math.floor(at * total);
+    for (const [place, path] of segments.entries()) {
+      const bytes = ends[place] ?? 0;
+      if (offset < bytes) return disk.flipBit(path, offset, bit);
+      offset -= bytes;
+    }
   }
 
   #note(fault: Fault, phase: 'begin' | 'end'): void {
     this.#cluster.note({ type: 'fault', fault: fault.kind, phase });
   }
+}
+
+/** Where the last batch of a segment begins: its commit frame tells its length. */
+function acknowledgedBytes(segment: Uint8Array): number {
+  const at = Buffer.from(segment.buffer, segment.byteOffset, segment.length).lastIndexOf(COMMIT_FRAME);
+  if (at === -1) return 0;
+  const length = new DataView(segment.buffer, segment.byteOffset).getUint32(at + COMMIT_FRAME.length, true);
+  return Math.max(0, at + COMMIT_FRAME_BYTES - length);
 }
 
 function* linksAcross(groups: readonly (readonly string[])[]): Iterable<[string, string]> {

@@ -69,7 +69,7 @@ export type Fault =
   /** The next operation of that kind fails; the process dies of it and starts again after `forMs`. */
   | (Lasting & { readonly kind: 'disk-error'; readonly host: string; readonly operation: 'append' | 'sync' | 'read' })
   | (Lasting & { readonly kind: 'full-disk'; readonly host: string })
-  /** A bit in the older part of a server's log; found at the next start, which the server refuses for good. */
+  /** A bit of what a server's log has acknowledged; found when it is read, or at the next start, which cuts the log there and bans the vote. */
   | (Timed & { readonly kind: 'bit-flip'; readonly host: string; readonly at: number; readonly bit: number })
   | (Timed & { readonly kind: 'wall-jump'; readonly host: string; readonly byMs: number })
   | (Lasting & {

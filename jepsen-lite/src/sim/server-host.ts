@@ -34,7 +34,7 @@ export class ServerHost {
   #boots = 0;
   /** A fault has been placed on its disk that may end it. */
   diskFaulted = false;
-  /** A bit of its log was flipped: its next start may be refused for good. */
+  /** A bit of its log was flipped: it may end at the damage, and start again under a ban on voting. */
   bitFlipped = false;
   /** It was: an operator would have to act. */
   damaged = false;
@@ -83,9 +83,14 @@ export class ServerHost {
     const ended = (error: unknown): void => {
       if (boot === this.#boots) this.#ended(error);
     };
+    const refused = (error: unknown): void => {
+      // What a start does not repair an operator has to look at.
+      if (boot === this.#boots && this.#findsDamage(error)) this.damaged = true;
+      ended(error);
+    };
     LockServer.start(options, this.#host.runtime, { observer: this.#events.observer, fatal: ended }).then((server) => {
       if (boot === this.#boots) this.#server = server;
-    }, ended);
+    }, refused);
   }
 
   /** After the host's crash or kill. */
@@ -111,11 +116,13 @@ export class ServerHost {
   }
 
   #ended(error: unknown): void {
-    const code = exitCodeOf(error);
-    if (code === ExitCode.damagedData && this.bitFlipped) this.damaged = true;
-    else if (!this.#explained(error)) this.#events.unexpected(error);
+    if (!this.#findsDamage(error) && !this.#explained(error)) this.#events.unexpected(error);
     this.#exit();
     if (!this.damaged) this.#events.restartLater(() => this.boot());
+  }
+
+  #findsDamage(error: unknown): boolean {
+    return this.bitFlipped && exitCodeOf(error) === ExitCode.damagedData;
   }
 
   #explained(error: unknown): boolean {

@@ -31,6 +31,11 @@ export function formatDataReport({ identity, segments, hardState, ...log }: Data
     const { file, from, to } = log.tornTail;
     lines.push(`torn tail: ${to - from} bytes at ${from} of ${file}, never acknowledged; the next start cuts them`);
   }
+  if (log.voteBan !== undefined) {
+    lines.push(
+      `may not vote since term ${log.voteBan}: acknowledged log was lost, and no leader has sent all of it again`,
+    );
+  }
   if (log.damage !== undefined) {
     const { file, offset, reason } = log.damage;
     lines.push(

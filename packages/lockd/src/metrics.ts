@@ -123,8 +123,16 @@ export function createMetrics(id: number, machine: LockMachine): Registry {
 /** What the replica alone knows, which there is not yet when the clients' port opens. */
 export function addReplicaMetrics(
   registry: Registry,
-  replica: Pick<Replica, 'logWrites' | 'diskStalls' | 'elections' | 'transferCounts'>,
+  replica: Pick<Replica, 'logWrites' | 'diskStalls' | 'voteBanned' | 'elections' | 'transferCounts'>,
 ): void {
+  new Gauge({
+    name: 'holdfast_vote_banned',
+    help: '1 while this server may not vote: its log has lost what it had acknowledged, and no leader has sent all of it again',
+    registers: [registry],
+    collect() {
+      this.set(replica.voteBanned ? 1 : 0);
+    },
+  });
   new Gauge({
     name: 'holdfast_disk_stalls',
     help: '1 while the disk hangs: no write to the log has ended for an election timeout',

@@ -152,7 +152,7 @@ async function openParts(
   closers.push(() => directory.release());
   const { incarnation, members } = directory;
   const store = await openWriteAheadLog(
-    { ...identity, ...segments, incarnation, directory: directory.logDirectory },
+    { ...identity, ...segments, incarnation, directory: directory.logDirectory, repair: members.length > 1 },
     { disk, logger },
   );
   const closeStore = (): Promise<void> => store.close();

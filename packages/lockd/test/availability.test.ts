@@ -13,6 +13,7 @@ function http(server: LoopbackServer) {
   addReplicaMetrics(metrics, {
     logWrites: 17,
     diskStalls: false,
+    voteBanned: false,
     elections: { timeout: 1, refused: 2, transfer: 3 },
     transferCounts: new Map([['transferred', 4]]),
   });

@@ -161,6 +161,11 @@ export class Replica implements ReplicaHandle {
     return this.#diskStalls;
   }
 
+  /** Whether the log has lost what was acknowledged, so that this server may not vote until a leader has repaired it. */
+  get voteBanned(): boolean {
+    return this.#core.status.voteBanned;
+  }
+
   get peers(): readonly PeerInfo[] {
     return this.#mesh.peers;
   }
@@ -408,6 +413,9 @@ export class Replica implements ReplicaHandle {
         case 'proposals-rejected':
           for (const data of effect.commands) this.#machine.proposalRejected(data, effect.reason);
           break;
+        case 'lift-vote-ban':
+          this.#liftVoteBan();
+          break;
         case 'read-entries':
           this.#readEntries(effect);
           break;
@@ -461,6 +469,13 @@ export class Replica implements ReplicaHandle {
   #readEntries({ peer, term, from, to, maxBytes }: Extract<Effect, { type: 'read-entries' }>): void {
     this.#store.read(from, to, maxBytes).then(
       (entries) => this.#event({ type: 'entries-read', peer, term, entries }),
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  #liftVoteBan(): void {
+    this.#store.liftVoteBan().then(
+      () => this.#logger.info({}, 'the log has again what it had lost: this server votes'),
       (error: unknown) => this.#fail(error),
     );
   }

@@ -68,6 +68,8 @@ class ManualStore implements LogStore {
 
   async compact(): Promise<void> {}
 
+  async liftVoteBan(): Promise<void> {}
+
   async close(): Promise<void> {}
 }
 

@@ -64,4 +64,18 @@ export const logStoreMutants: readonly Mutant[] = [
     ],
     caughtBy: ['simulation'],
   },
+  {
+    name: 'vote-ban-ignored',
+    breaks: 'a server that has lost acknowledged log does not vote before it has it again',
+    patches: [
+      {
+        module: RAFT,
+        file: 'core/election.js',
+        edits: [
+          { find: 'return core.voteBan === undefined && !diskStalls(core);', replace: 'return !diskStalls(core);' },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
 ];

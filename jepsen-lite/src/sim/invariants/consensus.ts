@@ -32,6 +32,8 @@ class Server {
   votedFor = 0;
   commit = 0;
   applied = 0;
+  /** Its log was damaged: how many entries were committed then. Before it has them again it must not vote. */
+  owed = 0;
 }
 
 /** Terms stay far below 2^20 in a run. */
@@ -65,11 +67,21 @@ export class ConsensusInvariants {
     return leader;
   }
 
-  opened(id: number, durable: DurableState): void {
+  /** `damaged`: a fault has altered its log, so that it may have been cut, under a ban on voting. */
+  opened(id: number, durable: DurableState, damaged = false): void {
     const server = this.#server(id);
     const found = imageOf(durable);
+    const { term: lastTerm } = server.log.durable;
     const expected = server.log.opened(found);
-    if (expected !== undefined) {
+    if (expected !== undefined && damaged && durable.voteBan !== undefined) {
+      server.owed = this.committedEntries;
+      if (durable.voteBan <= lastTerm) {
+        this.#report(
+          'a-ban-begins-above-every-term-that-was-told',
+          `server ${id}, which was in term ${lastTerm}, begins anew in term ${durable.voteBan}`,
+        );
+      }
+    } else if (expected !== undefined) {
       this.#report(
         'durable-is-found-again',
         `server ${id} starts with ${found.toString()}; durable was at least ${expected}`,
@@ -101,6 +113,7 @@ export class ConsensusInvariants {
   sending(id: number, to: ServerId, message: Message): void {
     // A pre-vote reveals nothing: it asks about a term that nobody has.
     if (message.type === 'pre-vote' || message.type === 'pre-vote-response') return;
+    this.#checkBan(id, message);
     const { durable } = this.#server(id).log;
     const before = (condition: boolean, what: string): void => {
       if (!condition)
@@ -118,6 +131,22 @@ export class ConsensusInvariants {
     if (message.type === 'append-response' && message.accepted) {
       before(durable.lastIndex >= message.index, `entries up to ${message.index}`);
     }
+  }
+
+  #checkBan(id: number, message: Message): void {
+    const server = this.#server(id);
+    if (server.owed === 0) return;
+    const { terms } = server.log.durable;
+    const lacks = this.#committed.findIndex((term, index) => index <= server.owed && terms[index] !== term);
+    if (lacks === -1) {
+      server.owed = 0;
+      return;
+    }
+    if (message.type !== 'vote' && !(message.type === 'vote-response' && message.granted)) return;
+    this.#report(
+      'a-server-that-lost-its-log-does-not-vote',
+      `server ${id} takes part in the election of term ${message.term} without the committed entry ${lacks}, which it had`,
+    );
   }
 
   applied(id: number, entry: Entry): void {

@@ -61,6 +61,8 @@ export interface Boot {
   readonly terms: readonly TermMark[];
   /** Within the log; where the state begins, which is committed and applied. */
   readonly snapshot: SnapshotPosition | undefined;
+  /** The log has lost what was acknowledged; from this term on (vote-ban.ts). */
+  readonly voteBan?: Term;
 }
 
 /** `timeout`: no leader was heard for an election timeout. `refused`: its address refused. `transfer`: the leader handed over. */
@@ -91,6 +93,8 @@ export class CoreState {
   diskWaitMs = 0;
   /** Begun since the start, by cause. */
   readonly elections: Record<ElectionCause, number> = { timeout: 0, refused: 0, transfer: 0 };
+  /** This server may not vote; since this term. */
+  voteBan: Term | undefined;
   /** Role candidate and pre-candidate: who has answered, and how. */
   votes = new Map<ServerId, boolean>();
 
@@ -142,6 +146,7 @@ export class CoreState {
     this.random = createPrng(config.seed);
     this.term = boot.hardState.term;
     this.votedFor = boot.hardState.votedFor;
+    this.voteBan = boot.voteBan;
     this.stableIndex = boot.lastIndex;
     this.#writtenIndex = boot.lastIndex;
     invariant(this.term >= this.log.lastTerm, 'the-log-has-no-term-above-the-own');

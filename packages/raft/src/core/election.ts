@@ -125,8 +125,8 @@ export function onTimeoutNow(core: CoreState, from: ServerId, message: Of<'timeo
 }
 
 /** Whether this server may take part in electing a leader, itself included. */
-function mayVote(core: CoreState): boolean {
-  return !diskStalls(core);
+export function mayVote(core: CoreState): boolean {
+  return core.voteBan === undefined && !diskStalls(core);
 }
 
 function countPreVotes(core: CoreState): void {

@@ -104,6 +104,8 @@ export type Effect =
   | { readonly type: 'read-ready'; readonly tickets: readonly number[]; readonly index: LogIndex }
   | { readonly type: 'read-rejected'; readonly tickets: readonly number[]; readonly reason: RejectReason }
   | { readonly type: 'proposals-rejected'; readonly commands: readonly Uint8Array[]; readonly reason: RejectReason }
+  /** The log has again all that it had lost: from now on this server votes. */
+  | { readonly type: 'lift-vote-ban' }
   /** A peer needs entries that are no longer in memory. */
   | {
       readonly type: 'read-entries';

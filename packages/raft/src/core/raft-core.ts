@@ -8,6 +8,7 @@ import type { RaftConfig } from './config.ts';
 import { CoreState, type Boot, type CoreRole, type ElectionCounts } from './core-state.ts';
 import {
   countVotes,
+  mayVote,
   onPeerRefused,
   onPreVote,
   onPreVoteResponse,
@@ -34,6 +35,7 @@ import {
 import { becomeFollower } from './role.ts';
 import { isBehindLog, onSnapshotReceived, onSnapshotSent, onSnapshotTaken } from './snapshots.ts';
 import { continueTransfer, onTransfer, successorOf, tickTransfer } from './transfer.ts';
+import { beginVoteBan, liftVoteBan } from './vote-ban.ts';
 import { NO_SERVER, minIndex, type Entry, type LogIndex, type Message, type ServerId, type Term } from './types.ts';
 
 const MIN_WAIT_MS = 1;
@@ -51,6 +53,8 @@ export interface CoreStatus {
   readonly diskStalls: boolean;
   /** After a hand-over: who has the whole log of this server's leadership, as long as nobody else can lead the term. NO_SERVER otherwise. */
   readonly successor: ServerId;
+  /** Its log has lost what it had acknowledged, and it may not vote yet. */
+  readonly voteBanned: boolean;
 }
 
 export class RaftCore {
@@ -61,6 +65,7 @@ export class RaftCore {
   constructor(config: RaftConfig, boot: Boot, now: number) {
     this.#core = new CoreState(config, boot);
     this.#now = now;
+    beginVoteBan(this.#core);
     // Nobody is disturbed by an early pre-vote, and an ensemble that starts as a whole need not wait.
     this.#core.resetElectionTimer();
     this.#core.electionTimeoutMs = config.electionTimeoutMs * (0.2 + 0.8 * this.#core.random());
@@ -79,6 +84,7 @@ export class RaftCore {
       noopIndex,
       diskStalls: diskStalls(this.#core),
       successor: successorOf(this.#core),
+      voteBanned: this.#core.voteBan !== undefined,
     };
   }
 
@@ -134,6 +140,7 @@ export class RaftCore {
       continueTransfer(core);
     }
     sendAck(core);
+    liftVoteBan(core);
     const effects = core.takeEffects(() => {
       if (core.role === 'leader') sendCommitNews(core);
     });
@@ -256,7 +263,7 @@ export class RaftCore {
       if (core.electionElapsedMs < core.electionTimeoutMs) return;
       // On a slow disk one more term would only make it wait for one more write.
       if (core.role === 'candidate' && !core.hardStatePersisted) core.resetElectionTimer();
-      else if (diskStalls(core)) becomeFollower(core, core.term, NO_SERVER);
+      else if (!mayVote(core)) becomeFollower(core, core.term, NO_SERVER);
       else startPreVote(core);
       return;
     }

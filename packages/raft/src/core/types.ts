@@ -45,6 +45,14 @@ export function previousIndex(index: LogIndex): LogIndex {
   return (index - 1) as LogIndex;
 }
 
+export function nextTerm(value: Term): Term {
+  return (value + 1) as Term;
+}
+
+export function maxTerm(a: Term, b: Term): Term {
+  return a > b ? a : b;
+}
+
 export function minIndex(a: LogIndex, b: LogIndex): LogIndex {
   return a < b ? a : b;
 }

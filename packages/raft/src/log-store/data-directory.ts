@@ -17,6 +17,7 @@ import {
   type InitialMember,
 } from './identity.ts';
 import { listSegments } from './recovery.ts';
+import { SEGMENT_SUFFIX } from './segment-name.ts';
 import { requireRoom } from './room.ts';
 import { createWriteAheadLog, DEFAULT_SEGMENT_BYTES } from './write-ahead-log.ts';
 
@@ -128,7 +129,7 @@ async function checkDirectory(
     throw new IdentityMismatchError(path, identity, { clusterId, serverId });
   }
   const logDirectory = logDirectoryOf(path);
-  if (!(await hasSegments(logDirectory, disk))) {
+  if (!(await hasSegmentFiles(logDirectory, disk))) {
     throw new DamagedLogError(logDirectory, 0, 'every segment of the log is missing');
   }
   if (members.length > 0 && !sameMembers(members, identity.members)) {
@@ -136,6 +137,16 @@ async function checkDirectory(
       { directory: path, given: members, initial: identity.members },
       'the given members differ from those that the directory was made with, which count',
     );
+  }
+}
+
+/** Whatever else may be wrong with them. */
+async function hasSegmentFiles(logDirectory: string, disk: Disk): Promise<boolean> {
+  try {
+    return (await disk.list(logDirectory)).some((name) => name.endsWith(SEGMENT_SUFFIX));
+  } catch (error) {
+    if (error instanceof DiskError && error.code === 'NOT_FOUND') return false;
+    throw error;
   }
 }
 

@@ -20,6 +20,8 @@ export interface LogSummary {
   readonly lastTerm: Term;
   /** A write that was never acknowledged; the next start cuts it. */
   readonly tornTail: ByteRange | undefined;
+  /** The term in which the server began not to vote, having lost acknowledged log; undefined when it votes. */
+  readonly voteBan: Term | undefined;
   /** The rest of the summary is then what was understood up to there. */
   readonly damage: LogDamage | undefined;
 }
@@ -57,7 +59,7 @@ export async function inspectWriteAheadLog(
       return { file, offset, reason };
     },
   );
-  const { image, segments, tornTail } = recovery;
+  const { image, segments, tornTail, voteBan } = recovery;
   return {
     segments,
     snapshot,
@@ -66,6 +68,7 @@ export async function inspectWriteAheadLog(
     lastIndex: image.lastIndex,
     lastTerm: image.lastTerm,
     tornTail,
+    voteBan,
     damage,
   };
 }

@@ -3,7 +3,7 @@
  * write-ahead log of this directory, and every implementation passes the same conformance suite.
  */
 
-import type { Entry, HardState, LogIndex, LogPosition, SnapshotPosition, TermMark } from '../core/index.ts';
+import type { Entry, HardState, LogIndex, LogPosition, SnapshotPosition, Term, TermMark } from '../core/index.ts';
 import type { SnapshotInfo, SnapshotMeta, SnapshotSink, SnapshotSource } from './snapshot.ts';
 
 /** Everything of one turn. Applied in the order of its fields. */
@@ -28,6 +28,8 @@ export interface DurableState {
   readonly terms: readonly TermMark[];
   /** The newest snapshot; at or behind the base, and within the log. Where the state begins. */
   readonly snapshot: SnapshotPosition | undefined;
+  /** The log has lost what this server had acknowledged, and was cut there: from this term on it may not vote. */
+  readonly voteBan?: Term;
 }
 
 export interface LogStore {
@@ -55,5 +57,7 @@ export interface LogStore {
    * reads. Rejects with DiskError.
    */
   compact(upTo: LogIndex): Promise<void>;
+  /** The log has again what it had lost. **Durable** on resolve. Rejects with DiskError. */
+  liftVoteBan(): Promise<void>;
   close(): Promise<void>;
 }

@@ -139,6 +139,10 @@ export class MemoryLogStore implements LogStore {
     });
   }
 
+  liftVoteBan(): Promise<void> {
+    return this.#run(() => {});
+  }
+
   close(): Promise<void> {
     this.#closed = true;
     return Promise.resolve();

@@ -8,7 +8,7 @@
 import { join } from 'node:path';
 import { MalformedError } from '@holdfast/protocol';
 import type { Disk, DiskFile } from '@holdfast/runtime';
-import { nextIndex, previousIndex, type LogIndex } from '../core/index.ts';
+import { nextIndex, previousIndex, type LogIndex, type Term } from '../core/index.ts';
 import { BatchReader } from './batch-reader.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
 import { DataDirectoryError } from './data-directory-error.ts';
@@ -26,8 +26,9 @@ import {
 import { IdentityMismatchError } from './identity-mismatch-error.ts';
 import { LogImage } from './log-image.ts';
 import { LogSpans } from './log-spans.ts';
-import { readSegmentMark } from './segment-mark.ts';
+import { readSegmentMark, type SegmentMark } from './segment-mark.ts';
 import { parseSegmentFileName, SEGMENT_SUFFIX } from './segment-name.ts';
+import { readVoteBan } from './vote-ban.ts';
 
 /** Sizes of segments are multiples of it. */
 export const MIN_SEGMENT_BYTES = 4 * 1024;
@@ -60,8 +61,10 @@ export interface RecoveredLog {
   readonly lastBatch: ByteRange | undefined;
   /** Bytes of a write that was never acknowledged. */
   readonly tornTail: ByteRange | undefined;
-  /** The last segment that is marked as having a batch; 0 when none is. */
-  readonly markedSegment: number;
+  /** How far the log once had got; undefined when nothing says so. */
+  readonly mark: SegmentMark | undefined;
+  /** Undefined without a ban. */
+  readonly voteBan: Term | undefined;
 }
 
 interface SegmentFile {
@@ -77,7 +80,9 @@ export async function listSegments(directory: string, disk: Disk): Promise<Segme
     if (!name.endsWith(SEGMENT_SUFFIX)) continue;
     const parsed = parseSegmentFileName(name);
     const path = join(directory, name);
-    if (parsed === undefined) throw new DamagedLogError(path, 0, 'its name is not one that a log segment can have');
+    if (parsed === undefined) {
+      throw new DamagedLogError(path, 0, 'its name is not one that a log segment can have', { foreign: true });
+    }
     files.push({ path, ...parsed });
   }
   const first = files[0]?.number ?? 1;
@@ -95,7 +100,8 @@ export class LogRecovery implements RecoveredLog {
   readonly segments: SegmentSummary[] = [];
   lastBatch: ByteRange | undefined;
   tornTail: ByteRange | undefined;
-  markedSegment = 0;
+  mark: SegmentMark | undefined;
+  voteBan: Term | undefined;
   readonly #directory: string;
   readonly #identity: LogIdentity;
   readonly #disk: Disk;
@@ -112,7 +118,8 @@ export class LogRecovery implements RecoveredLog {
    */
   async run(): Promise<void> {
     const files = await listSegments(this.#directory, this.#disk);
-    this.markedSegment = await readSegmentMark(this.#directory, this.#identity.incarnation, this.#disk);
+    this.mark = await readSegmentMark(this.#directory, this.#identity.incarnation, this.#disk);
+    this.voteBan = await readVoteBan(this.#directory, this.#identity.incarnation, this.#disk);
     const restart = await this.#findRestart(files);
     for (const [at, { path, number, firstIndex }] of files.entries()) {
       if (at < restart) continue;
@@ -133,11 +140,20 @@ export class LogRecovery implements RecoveredLog {
       });
     }
     await this.#checkBeforeEmptySegment();
-    const last = files.at(-1)?.number ?? 0;
-    if (last < this.markedSegment) {
-      const reason = `segment ${last + 1} is missing, and the log had got to segment ${this.markedSegment}`;
+    this.#checkMark(files.at(-1)?.number ?? 0);
+  }
+
+  #checkMark(lastSegment: number): void {
+    const { mark } = this;
+    if (mark === undefined) return;
+    if (lastSegment < mark.segment) {
+      const reason = `segment ${lastSegment + 1} is missing, and the log had got to segment ${mark.segment}`;
       throw new DamagedLogError(this.#directory, 0, reason);
     }
+    // A repair has cut the term off with the rest, and the ban begins above it.
+    const { term } = this.image.hardState;
+    if (term >= mark.term || this.voteBan !== undefined) return;
+    throw new DamagedLogError(this.#directory, 0, `it ends in term ${term}, and this server was in term ${mark.term}`);
   }
 
   /**
@@ -291,6 +307,7 @@ export class LogRecovery implements RecoveredLog {
         file,
         0,
         `it belongs to incarnation ${header.incarnation}, the directory to ${incarnation}`,
+        { foreign: true },
       );
     }
   }
@@ -301,8 +318,13 @@ export class LogRecovery implements RecoveredLog {
     if (rest.validAt !== undefined) {
       throw new DamagedLogError(summary.file, position, `${reason}, before a valid batch at byte ${rest.validAt}`);
     }
-    if (position === 0 && this.markedSegment >= summary.number) {
+    const { segment = 0, position: marked = 0 } = this.mark ?? {};
+    if (position === 0 && segment >= summary.number) {
       throw new DamagedLogError(summary.file, 0, `${reason} where it began with a batch that was acknowledged`);
+    }
+    if (segment === summary.number && position < marked) {
+      const was = `batches that were acknowledged went on to byte ${marked}`;
+      throw new DamagedLogError(summary.file, position, `${reason}, where ${was}`);
     }
     if (rest.usedTo > position) this.tornTail = { file: summary.file, from: position, to: rest.usedTo };
   }

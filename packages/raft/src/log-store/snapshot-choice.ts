@@ -18,7 +18,7 @@ export interface SnapshotChoice {
   readonly damaged: readonly DamagedLogError[];
 }
 
-type Log = Pick<RecoveredLog, 'image' | 'segments'>;
+type Log = Pick<RecoveredLog, 'image' | 'segments' | 'voteBan'>;
 
 /**
  * Reads whole snapshots; changes nothing.
@@ -37,7 +37,8 @@ export async function chooseSnapshot(
     const { image } = log;
     if (info.index < image.base.index) break;
     const restartsLog = image.termAt(info.index) !== info.term;
-    if (restartsLog && info.origin === 'taken') throw lostEnd(name, log);
+    // A repair may have cut the log before it; the leader sends what comes behind.
+    if (restartsLog && info.origin === 'taken' && log.voteBan === undefined) throw lostEnd(name, log);
     return { chosen: { info, path: name.path }, restartsLog, damaged };
   }
   const first = log.segments[0];

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Disk, DiskFile, Logger } from '@holdfast/runtime';
 import {
   invariant,
+  maxTerm,
   nextIndex,
   NO_SERVER,
   previousIndex,
@@ -32,16 +33,19 @@ import type { LogImage } from './log-image.ts';
 import type { LogSpans, Span } from './log-spans.ts';
 import type { DurableState, LogStore, WriteBatch } from './log-store.ts';
 import { listSegments, LogRecovery, MIN_SEGMENT_BYTES, type ByteRange, type RecoveredLog } from './recovery.ts';
+import { repairLog, type LogPlace } from './repair.ts';
 import { SegmentPreparer } from './segment-preparer.ts';
-import { writeSegmentMark } from './segment-mark.ts';
+import { writeSegmentMark, type SegmentMark } from './segment-mark.ts';
 import { segmentFileName } from './segment-name.ts';
 import { chooseSnapshot, type SnapshotChoice } from './snapshot-choice.ts';
 import { SnapshotFiles } from './snapshot-files.ts';
 import type { SnapshotInfo, SnapshotMeta, SnapshotSink, SnapshotSource } from './snapshot.ts';
+import { removeVoteBan } from './vote-ban.ts';
+import { zeroFile } from './zero-file.ts';
 
 export const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
 const READ_PIECE_BYTES = 128 * 1024;
-const REPAIR_PIECE_BYTES = 1024 * 1024;
+const REWRITE_PIECE_BYTES = 1024 * 1024;
 
 export interface WriteAheadLogOptions extends LogIdentity {
   readonly directory: string;
@@ -49,6 +53,11 @@ export interface WriteAheadLogOptions extends LogIdentity {
   readonly segmentBytes?: number;
   /** Of the machine's bytes in one checked piece of a snapshot file. @default 256 KiB */
   readonly snapshotChunkBytes?: number;
+  /**
+   * A log that has lost acknowledged entries is cut where they begin, for a leader to send them again, under a ban on voting. Without it
+   * such a log is refused. Only for a server that is not alone. @default false
+   */
+  readonly repair?: boolean;
 }
 
 export interface WriteAheadLogWorld {
@@ -64,9 +73,7 @@ export interface WriteAheadLogWorld {
 export async function openWriteAheadLog(options: WriteAheadLogOptions, world: WriteAheadLogWorld): Promise<LogStore> {
   const { directory } = options;
   const { disk, logger } = world;
-  await createWriteAheadLog(options, world);
-  const recovered = new LogRecovery(directory, options, disk);
-  await recovered.run();
+  const recovered = await recoverLog(options, world);
   const snapshots = new SnapshotFiles(options, disk);
   const choice = await chooseSnapshot(directory, recovered, options, disk);
   await useSnapshot(choice, snapshots, world);
@@ -74,11 +81,9 @@ export async function openWriteAheadLog(options: WriteAheadLogOptions, world: Wr
   await makeFoundDurable(directory, recovered.lastBatch, disk);
   const active = recovered.segments.at(-1);
   invariant(active !== undefined, 'a-log-has-a-segment');
-  if (active.usedBytes > 0 && recovered.markedSegment < active.number) {
-    await writeSegmentMark(directory, options.incarnation, active.number, disk);
-  }
+  const mark = await markFound(recovered, options, disk);
   const file = await disk.open(active.file, 'existing');
-  const log = new WriteAheadLog(options, recovered, { file, snapshots }, world);
+  const log = new WriteAheadLog(options, recovered, { file, mark, snapshots }, world);
   await log.complete(choice.restartsLog ? choice.chosen?.info : undefined);
   const { hardState, lastIndex, snapshot } = log.durable;
   logger.info(
@@ -130,20 +135,37 @@ export async function createWriteAheadLog(
   }
 }
 
-/** Durable before anything else is written: what is cut must not come back behind a later, shorter write. */
-async function cutTornTail({ file: path, from, to }: ByteRange, { disk, logger }: WriteAheadLogWorld): Promise<void> {
+async function cutTornTail({ file, from, to }: ByteRange, { disk, logger }: WriteAheadLogWorld): Promise<void> {
   logger.info(
-    { file: path, offset: from, bytes: to - from },
+    { file, offset: from, bytes: to - from },
     'cut a write that was never acknowledged off the end of the log',
   );
-  const file = await disk.open(path, 'existing');
+  await zeroFile(file, from, to, disk);
+}
+
+async function recoverLog(options: WriteAheadLogOptions, world: WriteAheadLogWorld): Promise<LogRecovery> {
   try {
-    for (let at = from; at < to; at += REPAIR_PIECE_BYTES) {
-      await file.append(at, [new Uint8Array(Math.min(REPAIR_PIECE_BYTES, to - at))]);
-    }
-  } finally {
-    await file.close();
+    await createWriteAheadLog(options, world);
+    const recovered = new LogRecovery(options.directory, options, world.disk);
+    await recovered.run();
+    return recovered;
+  } catch (error) {
+    if (!(error instanceof DamagedLogError) || options.repair !== true) throw error;
+    return await repairLog(error, options, world, () => createWriteAheadLog(options, world));
   }
+}
+
+/** How far the log has got; what was found counts as acknowledged from here on. */
+async function markFound({ mark, segments, image }: LogRecovery, options: LogPlace, disk: Disk): Promise<SegmentMark> {
+  const last = segments.findLast(({ usedBytes }) => usedBytes > 0);
+  const found = {
+    segment: last?.number ?? 0,
+    position: last?.usedBytes ?? 0,
+    term: maxTerm(image.hardState.term, mark?.term ?? image.hardState.term),
+  };
+  const same = mark?.segment === found.segment && mark.position === found.position && mark.term === found.term;
+  if (!same) await writeSegmentMark(options.directory, options.incarnation, found, disk);
+  return found;
 }
 
 /**
@@ -158,8 +180,8 @@ async function makeFoundDurable(directory: string, lastBatch: ByteRange | undefi
   const { file: path, from, to } = lastBatch;
   const file = await disk.open(path, 'existing');
   try {
-    for (let at = from; at < to; at += REPAIR_PIECE_BYTES) {
-      await file.append(at, [await file.read(at, Math.min(REPAIR_PIECE_BYTES, to - at))]);
+    for (let at = from; at < to; at += REWRITE_PIECE_BYTES) {
+      await file.append(at, [await file.read(at, Math.min(REWRITE_PIECE_BYTES, to - at))]);
     }
   } finally {
     await file.close();
@@ -201,7 +223,9 @@ class WriteAheadLog implements LogStore {
   readonly #preparer: SegmentPreparer;
   readonly #logger: Logger;
   #durable: DurableState;
+  readonly #voteBan: Pick<DurableState, 'voteBan'>;
   #active: ActiveSegment;
+  #mark: SegmentMark;
   #writing: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
   /** Counts truncations, so that a read notices one that came between. */
@@ -213,7 +237,11 @@ class WriteAheadLog implements LogStore {
   constructor(
     options: WriteAheadLogOptions,
     recovered: RecoveredLog,
-    { file, snapshots }: { readonly file: DiskFile; readonly snapshots: SnapshotFiles },
+    {
+      file,
+      mark,
+      snapshots,
+    }: { readonly file: DiskFile; readonly mark: SegmentMark; readonly snapshots: SnapshotFiles },
     { disk, logger }: WriteAheadLogWorld,
   ) {
     const { directory, clusterId, serverId, incarnation } = options;
@@ -224,6 +252,7 @@ class WriteAheadLog implements LogStore {
     this.#seed = logSeed(incarnation);
     this.#directory = directory;
     this.#disk = disk;
+    this.#mark = mark;
     this.#image = image;
     this.#spans = spans;
     this.#segments = segments.map((segment) => ({
@@ -245,7 +274,9 @@ class WriteAheadLog implements LogStore {
       position: last.usedBytes,
       previousEnd: segments.at(-2)?.usedBytes ?? 0,
     };
-    this.#durable = image.durableState(snapshots.newest);
+    const { voteBan } = recovered;
+    this.#voteBan = voteBan === undefined ? {} : { voteBan };
+    this.#durable = { ...image.durableState(snapshots.newest), ...this.#voteBan };
   }
 
   get durable(): DurableState {
@@ -275,7 +306,7 @@ class WriteAheadLog implements LogStore {
       if (number < first) await this.#removeSegment(path);
     }
     await this.#snapshots.prune(this.firstIndex);
-    this.#durable = this.#image.durableState(this.snapshot);
+    this.#durable = { ...this.#image.durableState(this.snapshot), ...this.#voteBan };
   }
 
   createSnapshot(meta: SnapshotMeta): Promise<SnapshotSink> {
@@ -318,11 +349,17 @@ class WriteAheadLog implements LogStore {
     }
   }
 
+  async liftVoteBan(): Promise<void> {
+    this.#checkOpen();
+    await removeVoteBan(this.#directory, this.#disk);
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     await this.#writing?.catch(() => {});
     await this.#compacting.catch(() => {});
+    await this.#markClosed();
     await this.#preparer.close();
     await this.#active.file.close();
   }
@@ -368,12 +405,33 @@ class WriteAheadLog implements LogStore {
     const batch = active.position > 0 ? content : this.#withHeader(content, header);
     const bytes = encodeBatch(batch, batchSeed(this.#seed, active.number, active.position));
     await active.file.append(active.position, [bytes]);
-    if (active.position === 0) {
-      await writeSegmentMark(this.#directory, this.#identity.incarnation, active.number, this.#disk);
-    }
+    const beginsSegment = active.position === 0;
     this.#applied(content, bytes.length);
+    if (beginsSegment || this.#image.hardState.term > this.#mark.term) await this.#markEnd();
     this.#preparer.advance(active.position);
     if (restarts) await this.#dropSegmentsBefore(active.number);
+  }
+
+  async #markClosed(): Promise<void> {
+    if (this.#failure !== undefined || this.#active.position === 0) return;
+    try {
+      await this.#markEnd();
+    } catch (error) {
+      this.#logger.warn(
+        { err: error },
+        'the end of the log cannot be marked: damage to its last batch would go unnoticed',
+      );
+    }
+  }
+
+  /** Everything up to here is durable. */
+  async #markEnd(): Promise<void> {
+    const { number, position } = this.#active;
+    const before = this.#mark;
+    const mark = { segment: number, position, term: maxTerm(this.#image.hardState.term, before.term) };
+    if (mark.segment === before.segment && mark.position === before.position && mark.term === before.term) return;
+    await writeSegmentMark(this.#directory, this.#identity.incarnation, mark, this.#disk);
+    this.#mark = mark;
   }
 
   #applied({ hardState, truncateFrom, entries }: WriteBatch, bytes: number): void {

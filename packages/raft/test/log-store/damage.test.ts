@@ -32,7 +32,7 @@ function onLog(batches: number, bytes: number, test: (written: Written) => Promi
       await store.write({ ...(index === 1 ? { hardState: vote(1) } : {}), entries: [entry(index, 1, bytes)] });
       ends.push(usedBytes(machine, (await segmentPaths(machine)).at(-1) ?? ''));
     }
-    await store.close();
+    // Not closed: a log that was has its last batch marked as acknowledged.
     machine.crash();
     await test({ machine, paths: await segmentPaths(machine), ends });
   });
@@ -75,6 +75,15 @@ describe('a damaged log', () => {
         expect((await openLog(machine)).durable.lastIndex).toBe(6);
       }),
   );
+
+  it('is refused when the flipped bit is in the last batch of a log that was closed: all of it was acknowledged', () =>
+    onLog(6, 100, async ({ machine, paths, ends }) => {
+      await (await openLog(machine)).close();
+      machine.crash();
+      machine.flipBit(paths[0] ?? '', (ends[4] ?? 0) + 40);
+      const { reason } = await damageOf(machine);
+      expect(reason).toContain(`where batches that were acknowledged went on to byte ${ends[5]}`);
+    }));
 
   it('names the file, the place, the reason, and what to do', () =>
     onLog(6, 100, async ({ machine, paths, ends }) => {

@@ -160,6 +160,8 @@ export class BareServer {
       case 'compact':
       case 'send-snapshot':
         throw new TypeError(`a server that never takes a snapshot has the effect ${effect.type}`);
+      case 'lift-vote-ban':
+        throw new TypeError('a server that never lost its log has its ban on voting lifted');
       case 'read-entries': {
         const { peer, term, from, to } = effect;
         this.#queue.push({ type: 'entries-read', peer, term, entries: this.#durable.slice(from - 1, to).slice(0, 1) });

@@ -423,6 +423,8 @@ export class CoreCluster {
       case 'send-snapshot':
         this.#sendSnapshot(node, effect.peer, effect.term);
         return;
+      case 'lift-vote-ban':
+        throw new BrokenPromise('a server that never lost its log has its ban on voting lifted');
       case 'transfer-ended':
         if (!node.transferPending) throw new BrokenPromise('a transfer has a second outcome');
         node.transferPending = false;

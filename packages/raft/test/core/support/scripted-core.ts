@@ -29,6 +29,7 @@ export interface Script {
   readonly votedFor?: number;
   /** The terms of the entries that a start finds on disk. */
   readonly log?: readonly number[];
+  readonly voteBan?: number;
   readonly config?: Partial<RaftConfig>;
 }
 
@@ -38,7 +39,7 @@ export class ScriptedCore {
   now = 0;
   #seq = 0;
 
-  constructor({ id = 1, servers = 3, term: bootTerm, votedFor = 0, log = [], config = {} }: Script = {}) {
+  constructor({ id = 1, servers = 3, term: bootTerm, votedFor = 0, log = [], voteBan, config = {} }: Script = {}) {
     const voters = Array.from({ length: servers }, (_, position) => serverId(position + 1));
     this.peers = voters.filter((voter) => voter !== id);
     this.core = new RaftCore(
@@ -49,6 +50,7 @@ export class ScriptedCore {
         terms: marksOf(log),
         base: LOG_START,
         snapshot: undefined,
+        ...(voteBan === undefined ? {} : { voteBan: term(voteBan) }),
       },
       0,
     );

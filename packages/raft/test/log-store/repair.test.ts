@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest';
+import { logIndex, term } from '../../src/core/index.ts';
+import { DamagedLogError } from '../../src/log-store/damaged-log-error.ts';
+import { inspectWriteAheadLog } from '../../src/log-store/inspect.ts';
+import type { LogStore } from '../../src/log-store/log-store.ts';
+import { CrashPoints, type PowerCut } from './support/crash-points.ts';
+import { contentOf, entry, entryRange, modelOf, vote } from './support/log-model.ts';
+import { onMachine, type Machine } from './support/machine.ts';
+import { LOG_OPTIONS, openLog, SEGMENT_BYTES, segmentPaths, usedBytes } from './support/wal-fixture.ts';
+
+const REPAIR = { repair: true };
+const ENTRIES = 6;
+const LAST_TERM = 4;
+
+/** Six segments of an entry each; the last tells of term 4, in which an entry of term 2 is the last. */
+async function writeLog(machine: Machine): Promise<string[]> {
+  const store = await openLog(machine);
+  await store.write({ hardState: vote(2), entries: [entry(1, 2, 3_000)] });
+  for (let index = 2; index <= ENTRIES; index += 1) await store.write({ entries: [entry(index, 2, 3_000)] });
+  await store.write({ hardState: vote(LAST_TERM, 3), entries: [] });
+  await store.close();
+  machine.crash();
+  return segmentPaths(machine);
+}
+
+type Damage = readonly [string, (machine: Machine, paths: readonly string[]) => Promise<void> | void, number];
+
+const DAMAGES: readonly Damage[] = [
+  ['a flipped bit in the middle', (machine, paths) => machine.flipBit(paths[2] ?? '', 700), 2],
+  ['a flipped bit in the first batch', (machine, paths) => machine.flipBit(paths[0] ?? '', 60), 0],
+  [
+    'a flipped bit in the last batch',
+    (machine, paths) => machine.flipBit(paths[5] ?? '', usedBytes(machine, paths[5] ?? '') - 12),
+    6,
+  ],
+  ['zeros for a segment', (machine, paths) => machine.overwrite(paths[3] ?? '', 0, new Uint8Array(SEGMENT_BYTES)), 3],
+  ['a missing segment in the middle', (machine, paths) => machine.disk.remove(paths[4] ?? ''), 4],
+  ['no last segment', (machine, paths) => machine.disk.remove(paths[5] ?? ''), 5],
+  ['a segment cut to nothing', (machine, paths) => emptied(machine, paths[1] ?? ''), 1],
+];
+
+async function emptied(machine: Machine, path: string): Promise<void> {
+  const file = await machine.disk.open(path, 'existing');
+  await file.truncate(0);
+  await file.sync();
+  await file.close();
+}
+
+/** As a leader sends it again, and then some. */
+async function refill(store: LogStore, from: number): Promise<void> {
+  const last = term((store.durable.voteBan ?? 0) + 1);
+  await store.write({ hardState: { ...vote(last), votedFor: vote(last, 0).votedFor }, entries: [] });
+  for (let index = from; index <= ENTRIES; index += 1) await store.write({ entries: [entry(index, 2, 3_000)] });
+  await store.write({ entries: [entry(ENTRIES + 1, last)] });
+}
+
+describe('a log that has lost what was acknowledged, where others have it', () => {
+  it.each(DAMAGES)('%s: is cut there, bans the vote, and takes the rest again', (_, damage, kept) =>
+    onMachine(async (machine) => {
+      await damage(machine, await writeLog(machine));
+      await expect(openLog(machine)).rejects.toThrow(DamagedLogError);
+      const store = await openLog(machine, REPAIR);
+      expect(store.durable.lastIndex).toBe(kept);
+      expect(await contentOf(store)).toEqual(entryRange(1, kept, 2, 3_000));
+      // Above every term in which this server may have voted, whatever is left of the log.
+      expect(store.durable.voteBan).toBe(LAST_TERM + 1);
+      await refill(store, kept + 1);
+      machine.crash();
+
+      const again = await openLog(machine, REPAIR);
+      expect(again.durable).toMatchObject({ lastIndex: ENTRIES + 1, voteBan: LAST_TERM + 1 });
+      expect((await contentOf(again)).slice(0, ENTRIES)).toEqual(entryRange(1, ENTRIES, 2, 3_000));
+      await again.liftVoteBan();
+      machine.crash();
+      const lifted = await openLog(machine);
+      expect(lifted.durable.voteBan).toBeUndefined();
+      expect(lifted.durable.lastIndex).toBe(ENTRIES + 1);
+    }),
+  );
+
+  it('bans the vote even when the power fails before any step of the repair', async () => {
+    for (const [name, damage, kept] of DAMAGES) {
+      for (let step = 0; ; step += 1) {
+        let reached = true;
+        await onMachine(async (machine) => {
+          await damage(machine, await writeLog(machine));
+          await machine.disk.syncDirectory('/data/group-0');
+          const cut: PowerCut = { step, type: 'before', unsynced: step % 2 === 0 ? 'none' : 'all' };
+          const points = new CrashPoints(machine, cut);
+          await Promise.race([openLog(machine, REPAIR, points.on), points.cut]);
+          reached = points.steps.length > step;
+          const store = await openLog(machine, REPAIR);
+          expect(store.durable.lastIndex, `${name}, ${points.steps[step]?.what}`).toBe(kept);
+          expect(store.durable.voteBan, `${name}, ${points.steps[step]?.what}`).toBeGreaterThan(LAST_TERM);
+          await refill(store, kept + 1);
+          expect((await modelOf(await openLog(machine, REPAIR))).entries).toHaveLength(ENTRIES + 1);
+        });
+        if (!reached) break;
+      }
+    }
+  });
+
+  it('is cut again when it is damaged again, and the ban begins later', () =>
+    onMachine(async (machine) => {
+      const paths = await writeLog(machine);
+      machine.flipBit(paths[4] ?? '', 700);
+      const first = await openLog(machine, REPAIR);
+      await refill(first, 5);
+      await first.close();
+      machine.flipBit((await segmentPaths(machine))[1] ?? '', 700);
+      const second = await openLog(machine, REPAIR);
+      expect(second.durable).toMatchObject({ lastIndex: 1, voteBan: LAST_TERM + 3 });
+    }));
+
+  it('tells of the ban to who inspects it', () =>
+    onMachine(async (machine) => {
+      const paths = await writeLog(machine);
+      machine.flipBit(paths[2] ?? '', 700);
+      await (await openLog(machine, REPAIR)).close();
+      const { voteBan, damage, lastIndex } = await inspectWriteAheadLog(LOG_OPTIONS, { disk: machine.disk });
+      expect({ voteBan, damage, lastIndex }).toEqual({ voteBan: 5, damage: undefined, lastIndex: logIndex(2) });
+      expect(machine.files().filter((path) => path.endsWith('.damaged'))).toHaveLength(4);
+    }));
+});
+
+describe('a damaged log is refused, and nothing is changed,', () => {
+  const refuses = (machine: Machine): Promise<void> =>
+    expect(openLog(machine, REPAIR)).rejects.toThrow(DamagedLogError);
+
+  it('when nothing tells in which terms the server may have voted', () =>
+    onMachine(async (machine) => {
+      const paths = await writeLog(machine);
+      machine.flipBit(paths[2] ?? '', 700);
+      await machine.disk.remove('/data/group-0/last-segment');
+      const before = machine.files();
+      await refuses(machine);
+      expect(machine.files()).toEqual(before);
+    }));
+
+  it('when there is a segment that this log did not make', () =>
+    onMachine(async (machine) => {
+      const paths = await writeLog(machine);
+      machine.flipBit(paths[2] ?? '', 700);
+      await machine.createFile('/data/group-0/copy.wal', new Uint8Array(10));
+      const before = machine.files();
+      await refuses(machine);
+      expect(machine.files()).toEqual(before);
+    }));
+
+  it('when the ban itself cannot be read', () =>
+    onMachine(async (machine) => {
+      const paths = await writeLog(machine);
+      machine.flipBit(paths[2] ?? '', 700);
+      await (await openLog(machine, REPAIR)).close();
+      machine.flipBit('/data/group-0/vote-ban', 12);
+      await refuses(machine);
+    }));
+});

@@ -1,11 +1,15 @@
 /** The content of identity.json: whose a data directory is, and which servers its cluster began with. */
 
+import { NO_FEATURES, describeFeatures, missingFeatures } from '@holdfast/protocol';
 import type { Address } from '@holdfast/runtime';
 import { serverId, type ServerId } from '../core/index.ts';
 import { DataDirectoryError } from './data-directory-error.ts';
 import type { LogIdentity } from './frame.ts';
 
 export const IDENTITY_FORMAT_VERSION = 1;
+
+/** What a data directory may demand of the program that opens it, as far as this version knows it: nothing yet. */
+const DISK_FEATURES = NO_FEATURES;
 
 export interface InitialMember {
   readonly id: ServerId;
@@ -40,6 +44,17 @@ export function decodeIdentity(bytes: Uint8Array, file: string): Identity {
       'UNSUPPORTED_FORMAT',
       file,
       `${file} has format version ${formatVersion}, and this program reads version ${IDENTITY_FORMAT_VERSION}: start the version of the program that wrote it`,
+    );
+  }
+  const required = value['required'] ?? NO_FEATURES;
+  if (typeof required !== 'number' || !Number.isSafeInteger(required) || required < 0)
+    throw damaged('its required is no set of features');
+  const unknown = missingFeatures(required, DISK_FEATURES);
+  if (unknown !== NO_FEATURES) {
+    throw new DataDirectoryError(
+      'UNSUPPORTED_FORMAT',
+      file,
+      `${file} demands features that this program does not know (${describeFeatures(unknown)}): start the version of the program that wrote it, or a later one`,
     );
   }
   if (typeof clusterId !== 'string' || clusterId === '') throw damaged('it has no clusterId');

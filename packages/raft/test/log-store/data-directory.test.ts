@@ -176,6 +176,8 @@ describe('a data directory', () => {
     ['no object', '[]', 'DAMAGED_IDENTITY'],
     ['no version', '{}', 'DAMAGED_IDENTITY'],
     ['a later version', '{"formatVersion": 2}', 'UNSUPPORTED_FORMAT'],
+    ['a demand of a later version', '{"formatVersion": 1, "required": 1099511627776}', 'UNSUPPORTED_FORMAT'],
+    ['a demand that is none', '{"formatVersion": 1, "required": -1}', 'DAMAGED_IDENTITY'],
     ['no cluster id', '{"formatVersion": 1}', 'DAMAGED_IDENTITY'],
     ['a bad server id', '{"formatVersion": 1, "clusterId": "local", "serverId": -1}', 'DAMAGED_IDENTITY'],
     [

@@ -7,8 +7,8 @@ import type { StateLimits } from './limits.ts';
 import { LockTable } from './locks/lock-table.ts';
 import type { Output } from './output.ts';
 import { SessionTable } from './sessions/session-table.ts';
+import { RowNodeStore } from './tree/row-node-store.ts';
 import type { NodeStore } from './tree/node-store.ts';
-import { RecordNodeStore } from './tree/record-node-store.ts';
 
 export class State {
   readonly limits: StateLimits;
@@ -28,7 +28,7 @@ export class State {
 
   constructor(limits: StateLimits) {
     this.limits = limits;
-    this.nodes = new RecordNodeStore(this.fold);
+    this.nodes = new RowNodeStore(this.fold);
     this.locks = new LockTable(this.nodes, this.sessions);
   }
 

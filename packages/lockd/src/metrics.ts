@@ -1,14 +1,24 @@
 /**
  * Prometheus metrics of one server, in a registry of its own. Nothing here costs the hot path anything: values are read when
- * somebody asks.
+ * somebody asks, and this module with its library is loaded when somebody asks first.
  */
 
-import { Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { LockMachine } from './lock-machine.ts';
 
 const ROLES = ['follower', 'pre-candidate', 'candidate', 'leader'] as const;
 
-export function createMetrics(id: number, machine: LockMachine): Registry {
+export interface MetricsOptions {
+  readonly id: number;
+  /** With those of the process: its memory, processor time, collections of garbage. */
+  readonly ofProcess: boolean;
+}
+
+export function createMetrics(
+  { id, ofProcess }: MetricsOptions,
+  machine: LockMachine,
+  logWrites: () => number,
+): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ server: String(id) });
   const registers = [registry];
@@ -116,18 +126,7 @@ export function createMetrics(id: number, machine: LockMachine): Registry {
   counter('holdfast_sessions_expired_total', 'Sessions whose expiry was applied', () => counters.sessionsExpired);
   counter('holdfast_client_frames_in_total', 'Frames from clients', () => counters.framesIn);
   counter('holdfast_client_frames_out_total', 'Frames to clients', () => counters.framesOut);
+  counter('holdfast_log_writes_total', 'Durable writes to the log since the start', logWrites);
+  if (ofProcess) collectDefaultMetrics({ register: registry });
   return registry;
-}
-
-/** What the replica alone knows, which there is not yet when the clients' port opens. */
-export function addLogMetrics(registry: Registry, replica: { readonly logWrites: number }): void {
-  new Counter({
-    name: 'holdfast_log_writes_total',
-    help: 'Durable writes to the log since the start',
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(replica.logWrites);
-    },
-  });
 }

@@ -37,7 +37,7 @@ export interface ApplicationWorld {
 const REGISTERS = 2;
 /** Of the counter in the bucket of each lock. */
 const KEY = 'n';
-const MAX_PAUSE_MS = 600;
+const MAX_PAUSE_MS = 880;
 /** Short tasks within a critical section, between which belief is asked for. */
 const MAX_STEPS = 3;
 const MAX_STEP_MS = 120;
@@ -138,7 +138,7 @@ export class Application {
     try {
       believes();
       const busy = this.plan.longSteps !== undefined;
-      if (busy || this.#random.integer(2) === 0) {
+      if (busy || this.#random.integer(3) === 0) {
         written = await this.#readModifyWrite(runtime, store, lock, token, believes);
       }
       const long = busy && this.#random.integer(3) === 0;
@@ -247,7 +247,7 @@ export class Application {
     const session = client.sessionId;
     const value = `${this.plan.name}-${this.#world.recorder.nextCall()}`;
     const data = new TextEncoder().encode(value);
-    switch (this.#random.integer(6)) {
+    switch (this.#random.integer(5)) {
       case 0:
         await this.#call({ f: 'create', path, value, session }, async () => {
           await nodes.create(path, data);

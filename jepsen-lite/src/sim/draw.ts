@@ -37,7 +37,7 @@ export function drawScenario(seed: number, options: DrawOptions = {}): Scenario 
     return drawLeaseScenario(seed, leases, options.durationMs ?? between(leases, 10_000, 40_000));
   }
   const random = world.random('scenario');
-  const servers = oneOf(random, [3, 3, 3, 5] as const);
+  const servers = oneOf(random, [3, 3, 3, 3, 3, 5] as const);
   // Some seeds are one long quarrel over leadership: short time-outs, and a fault as soon as somebody leads.
   const quarrel = random.integer(8) === 0;
   const clients = drawClients(random);

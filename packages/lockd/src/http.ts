@@ -13,7 +13,7 @@ export interface HttpOptions {
 export function createHttpHandler(
   options: HttpOptions,
   machine: LockMachine,
-  metrics: Registry,
+  metrics: () => Promise<Registry>,
 ): (request: HttpRequest) => Promise<HttpResponse> {
   return async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -30,13 +30,17 @@ export function createHttpHandler(
           ? json(200, { status: 'ready' })
           : json(503, { status: 'not ready', reason: machine.availability.unreadyReason });
       case '/metrics':
-        return { status: 200, contentType: metrics.contentType, body: await metrics.metrics() };
+        return text(await metrics());
       case '/status':
         return json(200, statusReport(options, machine));
       default:
         return problem(404, `nothing is at ${path}; there are /health, /ready, /metrics and /status`);
     }
   };
+}
+
+async function text(registry: Registry): Promise<HttpResponse> {
+  return { status: 200, contentType: registry.contentType, body: await registry.metrics() };
 }
 
 /** Left out while there is nothing to warn of. */

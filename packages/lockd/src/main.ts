@@ -6,7 +6,6 @@ import { constants } from 'node:os';
 import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { destination, pino, type Logger } from 'pino';
-import { collectDefaultMetrics } from 'prom-client';
 import { UsageError, parseArguments, type ParsedArguments, type ServerConfig } from './config.ts';
 import { ExitCode, exitCodeOf } from './exit-code.ts';
 import { formatDataReport, inspectDataDirectory } from './inspect.ts';
@@ -84,7 +83,6 @@ async function serve(config: ServerConfig): Promise<void> {
     exitOn(error);
     return;
   }
-  collectDefaultMetrics({ register: server.metrics });
   writeSync(STDOUT, `lockd ${config.id} serves clients at ${server.clientAddress}, peers at ${server.peerAddress}\n`);
 }
 
@@ -101,6 +99,7 @@ function startServer(config: ServerConfig, logger: Logger, fatal: (error: unknow
       members,
       heartbeatMs,
       electionTimeoutMs,
+      processMetrics: true,
     },
     nodeRuntime({ logger }),
     { fatal },

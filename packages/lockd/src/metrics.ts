@@ -1,15 +1,25 @@
 /**
  * Prometheus metrics of one server, in a registry of its own. Nothing here costs the hot path anything: values are read when
- * somebody asks.
+ * somebody asks, and this module with its library is loaded when somebody asks first.
  */
 
-import { Counter, Gauge, Registry } from 'prom-client';
 import type { Replica } from '@holdfast/raft';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { LockMachine } from './lock-machine.ts';
 
 const ROLES = ['follower', 'pre-candidate', 'candidate', 'leader'] as const;
 
-export function createMetrics(id: number, machine: LockMachine): Registry {
+export interface MetricsOptions {
+  readonly id: number;
+  /** With those of the process: its memory, processor time, collections of garbage. */
+  readonly ofProcess: boolean;
+}
+
+export function createMetrics(
+  { id, ofProcess }: MetricsOptions,
+  machine: LockMachine,
+  replica: () => ReplicaFigures | undefined,
+): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ server: String(id) });
   const registers = [registry];
@@ -117,57 +127,60 @@ export function createMetrics(id: number, machine: LockMachine): Registry {
   counter('holdfast_sessions_expired_total', 'Sessions whose expiry was applied', () => counters.sessionsExpired);
   counter('holdfast_client_frames_in_total', 'Frames from clients', () => counters.framesIn);
   counter('holdfast_client_frames_out_total', 'Frames to clients', () => counters.framesOut);
+  addReplicaMetrics(registry, replica);
+  if (ofProcess) collectDefaultMetrics({ register: registry });
   return registry;
 }
 
-/** What the replica alone knows, which there is not yet when the clients' port opens. */
-export function addReplicaMetrics(
-  registry: Registry,
-  replica: Pick<Replica, 'logWrites' | 'diskStalls' | 'voteBanned' | 'elections' | 'transferCounts'>,
-): void {
+/** What the replica alone knows. */
+type ReplicaFigures = Pick<Replica, 'logWrites' | 'diskStalls' | 'voteBanned' | 'elections' | 'transferCounts'>;
+
+/** There is no replica yet when the clients' port opens. */
+function addReplicaMetrics(registry: Registry, replica: () => ReplicaFigures | undefined): void {
+  const registers = [registry];
   new Gauge({
     name: 'holdfast_vote_banned',
     help: '1 while this server may not vote: its log has lost what it had acknowledged, and no leader has sent all of it again',
-    registers: [registry],
+    registers,
     collect() {
-      this.set(replica.voteBanned ? 1 : 0);
+      this.set(replica()?.voteBanned === true ? 1 : 0);
     },
   });
   new Gauge({
     name: 'holdfast_disk_stalls',
     help: '1 while the disk hangs: no write to the log has ended for an election timeout',
-    registers: [registry],
+    registers,
     collect() {
-      this.set(replica.diskStalls ? 1 : 0);
+      this.set(replica()?.diskStalls === true ? 1 : 0);
     },
   });
   new Counter({
     name: 'holdfast_elections_total',
     help: 'Elections that this server has begun, by what made it stand',
     labelNames: ['cause'],
-    registers: [registry],
+    registers,
     collect() {
       this.reset();
-      for (const [cause, count] of Object.entries(replica.elections)) this.inc({ cause }, count);
+      for (const [cause, count] of Object.entries(replica()?.elections ?? {})) this.inc({ cause }, count);
     },
   });
   new Counter({
     name: 'holdfast_leadership_transfers_total',
     help: 'Hand-overs of leadership by this server, by outcome',
     labelNames: ['outcome'],
-    registers: [registry],
+    registers,
     collect() {
       this.reset();
-      for (const [outcome, count] of replica.transferCounts) this.inc({ outcome }, count);
+      for (const [outcome, count] of replica()?.transferCounts ?? []) this.inc({ outcome }, count);
     },
   });
   new Counter({
     name: 'holdfast_log_writes_total',
     help: 'Durable writes to the log since the start',
-    registers: [registry],
+    registers,
     collect() {
       this.reset();
-      this.inc(replica.logWrites);
+      this.inc(replica()?.logWrites ?? 0);
     },
   });
 }

@@ -14,7 +14,6 @@ import { DiskSpace } from './disk-space.ts';
 import { createHttpHandler } from './http.ts';
 import { DISK_RESUME_FACTOR, diskReserveBytes } from './limits.ts';
 import { LockMachine } from './lock-machine.ts';
-import { addReplicaMetrics, createMetrics } from './metrics.ts';
 import type { ServerObserver } from './server-observer.ts';
 import { statusReport, type StatusReport } from './status-report.ts';
 
@@ -38,6 +37,8 @@ export interface LockServerOptions {
   readonly segmentBytes?: number;
   /** With less room than this on the disk new writes are refused. @default 128 MiB and a segment */
   readonly diskReserveBytes?: number;
+  /** The server has the process to itself: its metrics tell of both. @default false */
+  readonly processMetrics?: boolean;
 }
 
 export interface LockServerHooks {
@@ -53,7 +54,6 @@ const GOODBYE_WAIT_MS = 500;
 interface Parts {
   readonly machine: LockMachine;
   readonly replica: Replica;
-  readonly metrics: Registry;
   readonly clientListener: Listener;
 }
 
@@ -88,10 +88,6 @@ export class LockServer {
     }
   }
 
-  get metrics(): Registry {
-    return this.#parts.metrics;
-  }
-
   /** Where it listens, with the real ports. */
   get clientAddress(): Address {
     return this.#parts.clientListener.address;
@@ -104,6 +100,11 @@ export class LockServer {
   /** What it has applied; only to be read. */
   get state(): StateMachine {
     return this.#parts.machine.state;
+  }
+
+  /** No write to the log has ended for an election timeout. */
+  get diskStalls(): boolean {
+    return this.#parts.replica.diskStalls;
   }
 
   get status(): StatusReport {
@@ -165,7 +166,8 @@ async function openParts(
     { clock, random, logger, disk: diskSpace, observer: hooks.observer, fatal: (error) => hooks.fatal(error) },
   );
   closers.push(async () => machine.beginStop());
-  const metrics = createMetrics(id, machine);
+  let started: Replica | undefined;
+  const metrics = loadedWhenAsked(options, machine, () => started);
   const clientListener = await naming('--client', listenForClients(options, runtime, machine, metrics));
   closers.push(() => clientListener.close());
 
@@ -186,11 +188,22 @@ async function openParts(
   // The replica closes the store itself, after the write that is under way.
   closers.splice(closers.indexOf(closeStore), 1);
   closers.push(() => replica.stop());
-  addReplicaMetrics(metrics, replica);
+  started = replica;
   machine.bind(replica);
   await diskSpace.start(() => machine.diskGuard.checked());
   await naming('--peer', replica.start());
-  return { machine, replica, metrics, clientListener };
+  return { machine, replica, clientListener };
+}
+
+/** The library of the metrics takes longer to load than all of this server's own code. */
+function loadedWhenAsked(
+  { id, processMetrics: ofProcess = false }: LockServerOptions,
+  machine: LockMachine,
+  replica: () => Replica | undefined,
+): () => Promise<Registry> {
+  let registry: Promise<Registry> | undefined;
+  return () =>
+    (registry ??= import('./metrics.ts').then((it) => it.createMetrics({ id, ofProcess }, machine, replica)));
 }
 
 function openDiskSpace(options: LockServerOptions, { disk, clock, logger }: Runtime): DiskSpace {
@@ -204,7 +217,7 @@ function listenForClients(
   { id, clusterId, clientListen, advertiseClient }: LockServerOptions,
   { network }: Runtime,
   machine: LockMachine,
-  metrics: Registry,
+  metrics: () => Promise<Registry>,
 ): Promise<Listener> {
   const allowedHosts = hostsOf(clientListen, advertiseClient ?? clientListen);
   return network.listen({

@@ -4,20 +4,19 @@ import { encodeEntry } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 import { createHttpHandler } from '../src/http.ts';
 import { encodePeerMessages } from '../src/peer-message.ts';
-import { addReplicaMetrics, createMetrics } from '../src/metrics.ts';
+import { createMetrics } from '../src/metrics.ts';
 import { FOLD_INTERVAL } from '../src/limits.ts';
 import { CLUSTER_ID, ELECTION_TIMEOUT_MS, LoopbackEnsemble, type LoopbackServer } from './support/loopback.ts';
 
 function http(server: LoopbackServer) {
-  const metrics = createMetrics(1, server.machine);
-  addReplicaMetrics(metrics, {
+  const metrics = createMetrics({ id: 1, ofProcess: false }, server.machine, () => ({
     logWrites: 17,
     diskStalls: false,
     voteBanned: false,
     elections: { timeout: 1, refused: 2, transfer: 3 },
     transferCounts: new Map([['transferred', 4]]),
-  });
-  const handler = createHttpHandler({ id: server.id, clusterId: CLUSTER_ID }, server.machine, metrics);
+  }));
+  const handler = createHttpHandler({ id: server.id, clusterId: CLUSTER_ID }, server.machine, async () => metrics);
   return (target: string, method = 'GET') => handler({ method, target });
 }
 

@@ -41,7 +41,8 @@ function outcomes(messages: readonly ServerMessage[]): string[] {
 
 function http(ensemble: LoopbackEnsemble, id: number) {
   const { machine } = ensemble.server(id);
-  const handler = createHttpHandler({ id, clusterId: CLUSTER_ID }, machine, createMetrics(id, machine));
+  const metrics = createMetrics({ id, ofProcess: false }, machine, () => undefined);
+  const handler = createHttpHandler({ id, clusterId: CLUSTER_ID }, machine, async () => metrics);
   return async (target: string) => {
     const { status, body } = await handler({ method: 'GET', target });
     return { status, body: String(body) };

@@ -12,6 +12,7 @@ const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff]/;
 
 /** Undefined when the path is valid; otherwise what is wrong with it. `sequential`: a last, empty component is allowed. */
 export function pathProblem(path: string, sequential = false): string | undefined {
+  if (isPlainPath(path)) return undefined;
   if (path.length > MAX_PATH_LENGTH) return `longer than ${MAX_PATH_LENGTH} characters`;
   if (!path.startsWith('/')) return 'does not begin with "/"';
   if (path === '/') return undefined;
@@ -22,6 +23,22 @@ export function pathProblem(path: string, sequential = false): string | undefine
     if (component === '.' || component === '..') return `has the component "${component}"`;
   }
   return undefined;
+}
+
+const SLASH = 0x2f;
+const DOT = 0x2e;
+
+/** Nearly every path: ASCII, no component that is empty or begins with a dot. Every node that is created is looked at. */
+function isPlainPath(path: string): boolean {
+  if (path.length > MAX_PATH_LENGTH || path.charCodeAt(0) !== SLASH) return false;
+  let previous = SLASH;
+  for (let position = 1; position < path.length; position += 1) {
+    const code = path.charCodeAt(position);
+    if (code < 0x20 || code >= 0x7f) return false;
+    if (previous === SLASH && (code === SLASH || code === DOT)) return false;
+    previous = code;
+  }
+  return previous !== SLASH;
 }
 
 /** The parent of a valid path; "/" for a child of the root and for the root itself. */

@@ -1,6 +1,6 @@
 /**
  * Brings committed entries to the machine: in order, each once, a slice of time in every turn. Entries that are no longer in memory,
- * as after a restart, are read from disk, and applied in a turn that follows.
+ * as after a restart, are read from disk, and applied in a turn that follows, while the next are being read.
  */
 
 import type { Clock } from '@holdfast/runtime';
@@ -51,7 +51,7 @@ export class ApplyLoop {
   }
 
   get hasWork(): boolean {
-    return this.#committed > this.#applied && !this.#reading && !this.#paused;
+    return this.#committed > this.#applied && !this.#paused && (this.#fromDisk.length > 0 || !this.#reading);
   }
 
   /** Everything up to here may be applied. */
@@ -78,18 +78,24 @@ export class ApplyLoop {
     const sliceEnd = this.#clock.monotonicMs() + SLICE_MS;
     do {
       const entries = this.#next();
-      if (entries === undefined) {
-        this.#read();
-        return;
-      }
+      if (entries === undefined) return;
       this.#apply(entries);
     } while (this.hasWork && this.#clock.monotonicMs() < sliceEnd);
   }
 
+  /** Undefined when they are not in memory: they are being read. */
   #next(): readonly Entry[] | undefined {
     const entries = this.#fromDisk;
     this.#fromDisk = [];
-    return entries.length > 0 ? entries : this.#core.entries(nextIndex(this.#applied), this.#committed, CHUNK_BYTES);
+    const last = entries.at(-1);
+    if (last !== undefined) {
+      this.#read(nextIndex(last.index));
+      return entries;
+    }
+    const next = nextIndex(this.#applied);
+    const inMemory = this.#core.entries(next, this.#committed, CHUNK_BYTES);
+    if (inMemory === undefined) this.#read(next);
+    return inMemory;
   }
 
   #apply(entries: readonly Entry[]): void {
@@ -100,10 +106,12 @@ export class ApplyLoop {
     }
   }
 
-  #read(): void {
-    this.#reading = true;
+  /** What is committed is never truncated, so it may be read before its turn. */
+  #read(from: LogIndex): void {
     const to = minIndex(this.#committed, previousIndex(this.#core.memoryFrom));
-    this.#store.read(nextIndex(this.#applied), to, CHUNK_BYTES).then(
+    if (from > to) return;
+    this.#reading = true;
+    this.#store.read(from, to, CHUNK_BYTES).then(
       (entries) => {
         this.#reading = false;
         // A snapshot may have brought the state further meanwhile.

@@ -25,9 +25,9 @@ import { DurableWriter } from './durable-writer.ts';
 import type { LogStore } from './log-store/log-store.ts';
 import type { PeerInfo, ReplicaHandle, ReplicaMachine, ReplicaStatus, TransferResult } from './machine.ts';
 import type { ReplicaObserver } from './observer.ts';
-import { decodePeerFrame } from './peer-codec.ts';
 import { DEFAULT_SNAPSHOT_OPTIONS, type SnapshotOptions } from './snapshots/snapshot-options.ts';
 import { ReplicaSnapshots, type SnapshotCounters } from './snapshots/replica-snapshots.ts';
+import { decodePeerFrame, type PeerItem } from './peer-codec.ts';
 import { PeerMesh, type PeerMeshOptions, type PeerMeshWorld } from './peer-mesh.ts';
 
 /** How long a stop waits for a hand-over to end, and then for the successor to be known. */
@@ -52,7 +52,7 @@ interface HeldSend {
 interface InboundFrame {
   readonly from: ServerId;
   readonly connection: Connection;
-  readonly frame: Uint8Array;
+  readonly items: readonly PeerItem[];
 }
 
 export class Replica implements ReplicaHandle {
@@ -71,6 +71,8 @@ export class Replica implements ReplicaHandle {
   #diskStalls = false;
   #running = false;
   #scheduled = false;
+  /** Something that could wait has arrived since the last turn. */
+  #waiting = false;
   #inTurn = false;
   #timer: Timer | undefined;
   #timerAt = Infinity;
@@ -110,11 +112,7 @@ export class Replica implements ReplicaHandle {
     this.#core = new RaftCore(config, store.durable, clock.monotonicMs());
     this.#writer = new DurableWriter(
       store,
-      (seq) => {
-        this.#persistedSeq = seq;
-        observer?.persisted(seq);
-        this.#event({ type: 'persisted', seq });
-      },
+      (seq) => this.#persisted(seq),
       (error) => this.#fail(error),
     );
     this.#applies = new ApplyLoop(
@@ -277,11 +275,8 @@ export class Replica implements ReplicaHandle {
           this.#gone.push(peer);
           this.#schedule();
         },
-        frame: (from, connection, frame) => {
-          this.#frames.push({ from, connection, frame });
-          this.#schedule();
-        },
         snapshot: (from, connection) => this.#snapshots.accept(from, connection),
+        frame: (from, connection, frame) => this.#frame(from, connection, frame),
         unheard: (peer) => {
           this.#unheard.push(peer);
           this.#schedule();
@@ -295,9 +290,45 @@ export class Replica implements ReplicaHandle {
     );
   }
 
+  /** What waited for the write leaves at once: an acknowledgement is what a commit waits for. */
+  #persisted(seq: WriteSeq): void {
+    this.#persistedSeq = seq;
+    this.#observer?.persisted(seq);
+    this.#releaseHeld();
+    this.#mesh.flush();
+    const event: RaftEvent = { type: 'persisted', seq };
+    this.#events.push(event);
+    this.#scheduleFor(event);
+  }
+
+  #frame(from: ServerId, connection: Connection, frame: Uint8Array): void {
+    try {
+      const items = decodePeerFrame(frame);
+      this.#frames.push({ from, connection, items });
+      const [only] = items;
+      if (items.length === 1 && only?.type === 'raft')
+        this.#scheduleFor({ type: 'message', from, message: only.message });
+      else this.#schedule();
+    } catch (error) {
+      this.#malformed(from, connection, error);
+    }
+  }
+
+  #malformed(from: ServerId, connection: Connection, error: unknown): void {
+    if (!(error instanceof MalformedError)) throw error;
+    this.#logger.error({ peer: from, err: error }, 'a peer sent a malformed frame; closing its connection');
+    connection.destroy();
+  }
+
   #event(event: RaftEvent): void {
     this.#events.push(event);
     this.#schedule();
+  }
+
+  /** One event alone may wait for the next turn; a second may be what makes the first count. */
+  #scheduleFor(event: RaftEvent): void {
+    if (!this.#waiting && this.#core.canWait(event)) this.#waiting = true;
+    else this.#schedule();
   }
 
   #schedule(): void {
@@ -332,6 +363,7 @@ export class Replica implements ReplicaHandle {
   }
 
   #turn(): void {
+    this.#waiting = false;
     this.#deliver();
     if (this.#proposals.length > 0) {
       this.#events.push({ type: 'propose', commands: this.#proposals });
@@ -373,16 +405,14 @@ export class Replica implements ReplicaHandle {
     }
     const frames = this.#frames;
     this.#frames = [];
-    for (const { from, connection, frame } of frames) {
+    for (const { from, connection, items } of frames) {
       try {
-        for (const item of decodePeerFrame(frame)) {
+        for (const item of items) {
           if (item.type === 'raft') this.#events.push({ type: 'message', from, message: item.message });
           else this.#machine.peerMessage(from, item.payload);
         }
       } catch (error) {
-        if (!(error instanceof MalformedError)) throw error;
-        this.#logger.error({ peer: from, err: error }, 'a peer sent a malformed frame; closing its connection');
-        connection.destroy();
+        this.#malformed(from, connection, error);
       }
     }
   }

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { serverId, type Entry, type LogIndex, type RejectReason } from '../src/core/index.ts';
 import { MemoryLogStore } from '../src/log-store/memory-log-store.ts';
 import type { ReplicaMachine, ReplicaStatus } from '../src/machine.ts';
+import type { ReplicaObserver } from '../src/observer.ts';
 import { Replica } from '../src/replica.ts';
 
 /** Remembers what a replica tells it. */
@@ -54,6 +55,8 @@ interface Server {
 class Ensemble {
   readonly world: SimWorld;
   readonly servers: Server[];
+  /** Steps of the core that each server has taken. */
+  readonly steps = new Map<number, number>();
 
   constructor(seed: number, addresses: (id: number, peer: number) => string = (_, peer) => `server-${peer}:7000`) {
     this.world = new SimWorld({ seed });
@@ -68,7 +71,13 @@ class Ensemble {
         peerListen: `server-${id}:7000`,
         clientAddress: `server-${id}:8000`,
       };
-      const replica = new Replica(options, new MemoryLogStore(), machine, { clock, network, random, logger });
+      const observer: ReplicaObserver = {
+        opened: () => {},
+        stepped: () => this.steps.set(id, (this.steps.get(id) ?? 0) + 1),
+        persisted: () => {},
+        sending: () => {},
+      };
+      const replica = new Replica(options, new MemoryLogStore(), machine, { clock, network, random, logger, observer });
       return { id, replica, machine };
     });
   }
@@ -135,6 +144,21 @@ describe('three replicas', () => {
     });
     for (const server of ensemble.servers) expect(commands(server)).toEqual(proposed);
     ensemble.checkHealth();
+  });
+
+  it('take two steps for a command at the leader and one at a follower, not one for everything that they hear', async () => {
+    const ensemble = new Ensemble(3);
+    const leader = await ensemble.start();
+    await ensemble.world.run({ forMs: 1_000 });
+    ensemble.steps.clear();
+    const total = 100;
+    for (let count = 1; count <= total; count += 1) {
+      leader.replica.propose(bytes(`command ${count}`));
+      await ensemble.world.run({ maxMs: 5_000, until: () => commands(leader).length === count });
+    }
+    // More for heartbeats, and where two that could wait come together.
+    expect(ensemble.steps.get(leader.id)).toBeLessThan(3 * total);
+    for (const { id } of ensemble.others(leader)) expect(ensemble.steps.get(id)).toBeLessThan(1.5 * total);
   });
 
   it('serve a read at an index that covers what was applied before it was asked', async () => {

@@ -8,8 +8,8 @@ import { LockTable } from './locks/lock-table.ts';
 import type { Output } from './output.ts';
 import { Capture } from './snapshot/capture.ts';
 import { SessionTable } from './sessions/session-table.ts';
+import { RowNodeStore } from './tree/row-node-store.ts';
 import type { NodeStore } from './tree/node-store.ts';
-import { RecordNodeStore } from './tree/record-node-store.ts';
 
 export interface StateCounts {
   readonly sessions: number;
@@ -41,7 +41,7 @@ export class State {
 
   constructor(limits: StateLimits) {
     this.limits = limits;
-    this.nodes = new RecordNodeStore(this.fold, this.capture);
+    this.nodes = new RowNodeStore(this.fold, this.capture);
     this.locks = new LockTable(this.nodes, this.sessions);
   }
 

@@ -58,7 +58,7 @@ export const consensusMutants: readonly Mutant[] = [
         file: 'core/replication.js',
         edits: [
           {
-            find: 'const durable = [core.stableIndex];',
+            find: 'const durable = [own];',
             replace: 'const durable = [core.log.lastIndex];',
           },
         ],

@@ -253,6 +253,13 @@ export class CoreState {
     return this.#outstanding.length > 0;
   }
 
+  /** What {@link stableIndex} will be when the write and all before it are done. */
+  stableIndexAfter(seq: WriteSeq): LogIndex {
+    let stable = this.stableIndex;
+    for (const write of this.#outstanding) if (write.seq <= seq) stable = maxIndex(stable, write.lastIndex);
+    return stable;
+  }
+
   /** Whether the vote for itself is durable. */
   get hardStatePersisted(): boolean {
     return this.#persistedSeq >= this.#hardStateSeq;

@@ -4,6 +4,7 @@
  */
 
 import { onAppend, onCommit, onHeartbeat, sendAck } from './append.ts';
+import { canWait } from './can-wait.ts';
 import type { RaftConfig } from './config.ts';
 import { CoreState, type Boot, type CoreRole, type ElectionCounts } from './core-state.ts';
 import {
@@ -127,6 +128,14 @@ export class RaftCore {
   /** Committed entries in order from `from`; undefined when they are no longer in memory. */
   entries(from: LogIndex, to: LogIndex, maxBytes: number): Entry[] | undefined {
     return this.#core.log.slice(from, minIndex(to, this.#core.commit), maxBytes);
+  }
+
+  /**
+   * Whether a step for this event alone would have no effects, and later ones the same whether they come before it or with it. True
+   * only with respect to what was stepped: of two such events together the second may be what a commit waits for.
+   */
+  canWait(event: RaftEvent): boolean {
+    return canWait(this.#core, event);
   }
 
   /** The events of one turn, in order of arrival. Messages go out as if all had come at once. @throws InvariantError */

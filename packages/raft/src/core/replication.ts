@@ -166,14 +166,22 @@ export function progressOf(core: CoreState, peer: ServerId): Progress {
   return progress;
 }
 
+/** Up to where a majority would have the log durably, had this server it up to `own` and, when given, `peer` up to `match`. */
+export function majorityIndex(core: CoreState, own: LogIndex, peer = NO_SERVER, match = logIndex(0)): LogIndex {
+  const durable = [own];
+  for (const id of core.peers) {
+    const known = progressOf(core, id).match;
+    durable.push(id === peer ? maxIndex(known, match) : known);
+  }
+  return logIndex(quorumValue(durable));
+}
+
 /**
  * Only entries of the own term commit by counting (and with them all before): one of an older term on a majority may still be
  * replaced by a leader that never saw it (figure 8 of the paper).
  */
 function advanceLeaderCommit(core: CoreState): void {
-  const durable = [core.stableIndex];
-  for (const peer of core.peers) durable.push(progressOf(core, peer).match);
-  const index = logIndex(quorumValue(durable));
+  const index = majorityIndex(core, core.stableIndex);
   if (index <= core.commit || core.log.termAt(index) !== core.term) return;
   core.uncommittedBytes -= committedBytes(core, index);
   core.advanceCommit(index);

@@ -46,6 +46,7 @@ import { zeroFile } from './zero-file.ts';
 export const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
 const READ_PIECE_BYTES = 128 * 1024;
 const REWRITE_PIECE_BYTES = 1024 * 1024;
+const MAX_READ_PIECE_BYTES = 1024 * 1024;
 
 export interface WriteAheadLogOptions extends LogIdentity {
   readonly directory: string;
@@ -548,34 +549,45 @@ class WriteAheadLog implements LogStore {
     while (!result.full) {
       const span = this.#spans.find(result.next);
       if (span === undefined) break;
-      await this.#readSpan(span, result);
+      await this.#readSegment(span.segment, result);
     }
     return result.entries;
   }
 
-  async #readSpan(span: Span, result: BoundedEntries): Promise<void> {
-    const path = this.#segmentPath(span.segment);
+  async #readSegment(segment: number, result: BoundedEntries): Promise<void> {
+    const path = this.#segmentPath(segment);
     const file = await this.#disk.open(path, 'existing');
-    const before = result.next;
     try {
+      const { number: active, position } = this.#active;
+      // Not beyond what is written: a piece that was read before a write would hide it.
+      const sizeBytes = segment === active ? position : await file.size();
+      const pieceBytes = Math.max(READ_PIECE_BYTES, Math.min(result.maxBytes, MAX_READ_PIECE_BYTES));
       const { incarnation } = this.#identity;
-      const reader = new BatchReader(file, {
-        incarnation,
-        segment: span.segment,
-        sizeBytes: span.end,
-        pieceBytes: READ_PIECE_BYTES,
-      });
-      let position = span.position;
-      while (position < span.end && !result.full) {
-        const read = await reader.readAt(position);
-        if (read.kind !== 'batch') {
-          throw new DamagedLogError(path, position, read.kind === 'end' ? 'a batch is gone' : read.reason);
-        }
-        for (const entry of read.batch.entries) result.offer(entry, span.lastIndex);
-        position = read.end;
+      const reader = new BatchReader(file, { incarnation, segment, sizeBytes, pieceBytes });
+      while (!result.full) {
+        const span = this.#spans.find(result.next);
+        if (span?.segment !== segment || span.end > sizeBytes) return;
+        await this.#readSpan({ reader, path }, span, result);
       }
     } finally {
       await file.close();
+    }
+  }
+
+  async #readSpan(
+    { reader, path }: { readonly reader: BatchReader; readonly path: string },
+    span: Span,
+    result: BoundedEntries,
+  ): Promise<void> {
+    const before = result.next;
+    let position = span.position;
+    while (position < span.end && !result.full) {
+      const read = await reader.readAt(position);
+      if (read.kind !== 'batch') {
+        throw new DamagedLogError(path, position, read.kind === 'end' ? 'a batch is gone' : read.reason);
+      }
+      for (const entry of read.batch.entries) result.offer(entry, span.lastIndex);
+      position = read.end;
     }
     if (result.next === before && !result.full) {
       throw new DamagedLogError(path, span.position, `entry ${before} is not where it was written`);
@@ -600,27 +612,27 @@ class BoundedEntries {
   readonly entries: Entry[] = [];
   next: LogIndex;
   full: boolean;
+  readonly maxBytes: number;
   readonly #to: number;
-  readonly #maxBytes: number;
   #bytes = 0;
 
   constructor(from: LogIndex, to: number, maxBytes: number) {
     this.next = from;
     this.#to = to;
-    this.#maxBytes = maxBytes;
+    this.maxBytes = maxBytes;
     this.full = from > to;
   }
 
   offer(entry: Entry, spanLast: LogIndex): void {
     if (this.full || entry.index !== this.next || entry.index > spanLast) return;
     this.#bytes += entry.data.length;
-    if (this.entries.length > 0 && this.#bytes > this.#maxBytes) {
+    if (this.entries.length > 0 && this.#bytes > this.maxBytes) {
       this.full = true;
       return;
     }
     this.entries.push(entry);
     this.next = nextIndex(entry.index);
-    this.full = this.next > this.#to || this.#bytes >= this.#maxBytes;
+    this.full = this.next > this.#to || this.#bytes >= this.maxBytes;
   }
 }
 

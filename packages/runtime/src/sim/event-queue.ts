@@ -1,4 +1,7 @@
-/** The future of a simulated world: a binary heap of events ordered by (time, sequence), so that ties have one order. */
+/**
+ * The future of a simulated world: events ordered by (time, sequence), so that ties have one order. A binary heap, and a plain
+ * queue beside it for what happens without delay: the check phases, nearly half of all events.
+ */
 
 import type { EventKind } from './trace.ts';
 
@@ -21,9 +24,17 @@ const MIN_REBUILD_SIZE = 1_024;
 export class EventQueue {
   #heap: SimEvent[] = [];
   #cancelled = 0;
+  /** Of the present moment, in order. */
+  #present: SimEvent[] = [];
+  #presentDone = 0;
 
   push(event: SimEvent): void {
     this.#siftUp(event);
+  }
+
+  /** For an event of the present moment, and a number above all others': it is behind everything that is due. */
+  pushPresent(event: SimEvent): void {
+    this.#present.push(event);
   }
 
   cancel(event: SimEvent): void {
@@ -36,18 +47,44 @@ export class EventQueue {
 
   /** The next event, still in the queue; undefined when nothing is left to happen. */
   peek(): SimEvent | undefined {
+    const present = this.#peekPresent();
+    const later = this.#peekHeap();
+    if (present === undefined || later === undefined) return present ?? later;
+    return isBefore(later, present) ? later : present;
+  }
+
+  pop(): SimEvent | undefined {
+    const first = this.peek();
+    if (first === undefined) return undefined;
+    if (first === this.#present[this.#presentDone]) this.#removePresent();
+    else this.#removeFirst();
+    return first;
+  }
+
+  #peekPresent(): SimEvent | undefined {
+    let first = this.#present[this.#presentDone];
+    while (first?.cancelled === true) {
+      this.#removePresent();
+      this.#cancelled = Math.max(0, this.#cancelled - 1);
+      first = this.#present[this.#presentDone];
+    }
+    return first;
+  }
+
+  #removePresent(): void {
+    this.#presentDone += 1;
+    if (this.#presentDone < this.#present.length) return;
+    this.#present.length = 0;
+    this.#presentDone = 0;
+  }
+
+  #peekHeap(): SimEvent | undefined {
     let first = this.#heap[0];
     while (first?.cancelled === true) {
       this.#removeFirst();
       this.#cancelled = Math.max(0, this.#cancelled - 1);
       first = this.#heap[0];
     }
-    return first;
-  }
-
-  pop(): SimEvent | undefined {
-    const first = this.peek();
-    if (first !== undefined) this.#removeFirst();
     return first;
   }
 

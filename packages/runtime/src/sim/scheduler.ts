@@ -86,7 +86,8 @@ export class Scheduler {
     this.#sequence += 1;
     const timeTicks = this.#nowTicks + Math.max(0, delayTicks);
     const event = { timeTicks, sequence: this.#sequence, kind, work, cancelled: false };
-    this.#queue.push(event);
+    if (timeTicks === this.#nowTicks) this.#queue.pushPresent(event);
+    else this.#queue.push(event);
     return event;
   }
 

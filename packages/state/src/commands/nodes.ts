@@ -13,8 +13,6 @@ import { DONE, errorReply, invalidPathReply, missingNodeReply } from '../replies
 import type { State } from '../state.ts';
 import type { NodeSlot } from '../tree/node-store.ts';
 
-const NO_DATA = new Uint8Array(0);
-
 export function create(state: State, session: Session, command: Extract<Command, { type: 'create' }>): Reply {
   const { nodes } = state;
   const given = command.path;
@@ -43,7 +41,7 @@ export function create(state: State, session: Session, command: Extract<Command,
   const node = nodes.create({
     parent,
     name,
-    data: ownBytes(command.data),
+    data: command.data,
     ephemeralOwner: command.ephemeral ? session.id : 0,
     index: state.index,
     stamp: state.stamp,
@@ -60,9 +58,9 @@ export function set(state: State, command: Extract<Command, { type: 'set' }>): R
   if (node === undefined) return missingNodeReply(path);
   const mismatch = versionReply(state, node, path, command.version);
   if (mismatch !== undefined) return mismatch;
-  const full = limitReply(state, 0, data.length - nodes.data(node).length);
+  const full = limitReply(state, 0, data.length - nodes.dataLength(node));
   if (full !== undefined) return full;
-  nodes.setData(node, ownBytes(data), state.index, state.stamp);
+  nodes.setData(node, data, state.index, state.stamp);
   return { type: 'changed', stat: nodes.stat(node) };
 }
 
@@ -131,9 +129,4 @@ function reservedReply(path: string): Reply {
 
 function isReserved(path: string): boolean {
   return path.startsWith(LOCKS_PATH) && (path.length === LOCKS_PATH.length || path[LOCKS_PATH.length] === '/');
-}
-
-/** A copy that outlives the entry's frame. */
-function ownBytes(bytes: Uint8Array): Uint8Array {
-  return bytes.length === 0 ? NO_DATA : new Uint8Array(bytes);
 }

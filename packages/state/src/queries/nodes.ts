@@ -12,7 +12,6 @@ const NAME_OVERHEAD_BYTES = 5;
 export function get(state: State, path: string): Answer {
   const node = state.nodes.find(path);
   if (node === undefined) return missingNodeReply(path);
-  // The store replaces a node's bytes and never writes into them, so they may be handed out.
   return { type: 'get', data: state.nodes.data(node), stat: state.nodes.stat(node) };
 }
 

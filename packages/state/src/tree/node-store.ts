@@ -14,7 +14,7 @@ export interface NewNode {
   readonly parent: NodeSlot;
   /** Free under that parent. */
   readonly name: string;
-  /** Kept as it is: the caller hands over bytes that nobody changes. */
+  /** Copied. */
   readonly data: Uint8Array;
   /** The session with which the node goes; 0 for a persistent one. */
   readonly ephemeralOwner: number;
@@ -59,7 +59,9 @@ export interface NodeStore {
   creations(node: NodeSlot): number;
   parent(node: NodeSlot): NodeSlot;
   name(node: NodeSlot): string;
+  /** The caller's: a change of the node does not show in it. */
   data(node: NodeSlot): Uint8Array;
+  dataLength(node: NodeSlot): number;
   stat(node: NodeSlot): Stat;
   czxid(node: NodeSlot): number;
   ctime(node: NodeSlot): number;
@@ -67,6 +69,7 @@ export interface NodeStore {
   ephemeralOwner(node: NodeSlot): number;
 
   create(node: NewNode): NodeSlot;
+  /** Copies. */
   setData(node: NodeSlot, data: Uint8Array, index: number, stamp: number): void;
   /** A lock's grant to its queue node: mzxid becomes the token; data, version and mtime stay. */
   markGranted(node: NodeSlot, token: number): void;

@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest';
 
 import { Fold } from '../../src/fold.ts';
 import { InvariantError } from '../../src/invariant.ts';
+import { RowNodeStore } from '../../src/tree/row-node-store.ts';
 import type { NodeSlot, NodeStore } from '../../src/tree/node-store.ts';
 import { Capture } from '../../src/snapshot/capture.ts';
-import { RecordNodeStore } from '../../src/tree/record-node-store.ts';
 import { bytes } from '../support/solo.ts';
 
 const implementations: [string, (fold: Fold) => NodeStore][] = [
-  ['records', (fold) => new RecordNodeStore(fold, new Capture())],
+  ['rows', (fold) => new RowNodeStore(fold, new Capture())],
 ];
 
 function add(store: NodeStore, parent: NodeSlot, name: string, index: number, data = '', ephemeralOwner = 0): NodeSlot {
@@ -75,6 +75,74 @@ describe.each(implementations)('a node store of %s', (_, open) => {
     store.remove(a, 4);
     seen.push(fold.value);
     expect(new Set(seen).size).toBe(5);
+  });
+
+  it('gives data that later changes leave alone', () => {
+    const store = open(new Fold());
+    const a = add(store, store.root, 'a', 1, 'first');
+    const given = store.data(a);
+    store.setData(a, bytes('other'), 2, 20);
+    expect([given, store.data(a)]).toEqual([bytes('first'), bytes('other')]);
+    const mine = bytes('mine!');
+    store.setData(a, mine, 3, 30);
+    mine.fill(0);
+    store.data(a).fill(0);
+    expect(store.data(a)).toEqual(bytes('mine!'));
+  });
+
+  it('keeps data of every length, and the name beside it', () => {
+    const store = open(new Fold());
+    const a = add(store, store.root, 'a', 1);
+    const b = add(store, store.root, 'b', 2, 'b');
+    for (const [at, length] of [0, 1, 15, 16, 17, 1_000, 1_023, 1_024, 1_025, 100_000, 3, 0].entries()) {
+      const data = bytes('x'.repeat(length));
+      store.setData(a, data, 3 + at, 30);
+      expect([store.data(a), store.dataLength(a), store.dataBytes]).toEqual([data, length, length + 1]);
+      expect([store.name(a), store.find('/a'), store.data(b)]).toEqual(['a', a, bytes('b')]);
+    }
+  });
+
+  it('keeps names as they are: of any character, any length, and those that differ in little apart', () => {
+    const store = open(new Fold());
+    const names = [
+      'é',
+      'ÿ',
+      'Ā',
+      '\u0100\u00e9',
+      '名前',
+      '\u{1f512}',
+      '\ud83d',
+      'a\0b',
+      'n',
+      'n\0',
+      '\u016e',
+      'x'.repeat(3_000),
+    ];
+    names.push(`${'x'.repeat(2_999)}名`);
+    const slots = names.map((name, at) => add(store, store.root, name, at + 1, `data ${at}`));
+    for (const [at, name] of names.entries()) {
+      const slot = store.child(store.root, name);
+      expect(slot, name).toBe(slots[at]);
+      if (slot !== undefined) expect([store.name(slot), store.data(slot)]).toEqual([name, bytes(`data ${at}`)]);
+    }
+    expect(store.childNames(store.root)).toEqual([...names].sort());
+    expect(store.find('/nn')).toBeUndefined();
+  });
+
+  it('finds each of many, while they come and when every other one has gone', () => {
+    const store = open(new Fold());
+    const parents = ['a', 'b', 'c'].map((name, at) => add(store, store.root, name, at + 1));
+    const slots = Array.from({ length: 3_000 }, (_, n) => {
+      const slot = add(store, parents[n % 3] ?? store.root, `n${Math.floor(n / 3)}`, n + 4);
+      expect(store.find(`/${'abc'[n % 3]}/n${Math.floor(n / 3)}`)).toBe(slot);
+      return slot;
+    });
+    for (let n = 0; n < slots.length; n += 2) store.remove(slots[n] ?? store.root, 4_000 + n);
+    for (const [n, slot] of slots.entries()) {
+      expect(store.find(`/${'abc'[n % 3]}/n${Math.floor(n / 3)}`)).toBe(n % 2 === 0 ? undefined : slot);
+    }
+    expect(parents.map((parent) => store.childCount(parent))).toEqual([500, 500, 500]);
+    expect(store.size).toBe(1_504);
   });
 
   it('agrees with a plain model of paths', () => {

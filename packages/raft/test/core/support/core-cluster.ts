@@ -74,6 +74,8 @@ export interface Node {
   takingSnapshot: boolean;
   appliedIndex: number;
   inbox: RaftEvent[];
+  /** The inbox has one event that can wait. */
+  waiting: boolean;
   /** What was committed anywhere when the read was asked; until it has its outcome. */
   pendingReads: Map<number, number>;
   reads: Map<number, LogIndex | string>;
@@ -117,12 +119,15 @@ export class CoreCluster {
   #queue: Scheduled[] = [];
   #order = 0;
   #random: () => number;
+  /** By itself, so that it moves no other choice. */
+  readonly #waits: () => number;
   #cuts = new Set<string>();
   #lastTerm = new Map<ServerId, number>();
 
   constructor(options: ClusterOptions) {
     this.options = options;
     this.#random = mulberry(options.seed);
+    this.#waits = mulberry(~options.seed);
     this.ids = Array.from({ length: options.servers }, (_, position) => serverId(position + 1));
     for (const id of this.ids) {
       const hardState = { term: term(0), votedFor: NO_SERVER };
@@ -279,6 +284,7 @@ export class CoreCluster {
       takingSnapshot: false,
       appliedIndex: begin,
       inbox: [],
+      waiting: false,
       pendingReads: new Map(),
       reads: new Map(),
       transferPending: false,
@@ -294,6 +300,13 @@ export class CoreCluster {
 
   #turnSoon(node: Node): void {
     this.#schedule(0, () => this.#turn(node));
+  }
+
+  /** As the driver does it, half of the time, one event that can wait is stepped with the next. */
+  #arrive(node: Node, event: RaftEvent): void {
+    node.inbox.push(event);
+    if (!node.waiting && !node.paused && node.core.canWait(event) && this.#waits() < 0.5) node.waiting = true;
+    else this.#turn(node);
   }
 
   /** One timer a server, only ever moved to an earlier time. */
@@ -314,10 +327,16 @@ export class CoreCluster {
     const { tamper, tamperEvent } = this.options;
     const arrived = node.inbox;
     node.inbox = [];
+    node.waiting = false;
+    const [only, ...more] = arrived.filter(({ type }) => type !== 'applied');
+    const mustBeVoid = only !== undefined && more.length === 0 && node.core.canWait(only) && !node.transferPending;
     if (this.now >= node.core.deadline) arrived.push({ type: 'deadline' });
     for (const event of arrived) this.#note(node, event);
     const events = tamperEvent === undefined ? arrived : arrived.flatMap((event) => tamperEvent(event, node, this));
     const effects = node.core.step(events, this.now);
+    if (mustBeVoid && effects.length > 0 && arrived.at(-1)?.type !== 'deadline') {
+      throw new BrokenPromise(`what could wait led to ${JSON.stringify(effects)}`);
+    }
     for (const effect of effects) {
       const real = tamper === undefined ? effect : tamper(effect, node, this);
       if (real !== undefined) this.#perform(node, real);
@@ -495,9 +514,8 @@ export class CoreCluster {
       node.pendingWrites.shift();
       writeTo(node.disk, next);
       node.persistedSeq = next.seq;
-      node.inbox.push({ type: 'persisted', seq: next.seq });
       this.#write(node);
-      this.#turn(node);
+      this.#arrive(node, { type: 'persisted', seq: next.seq });
       const ready = node.held.filter((held) => held.after <= node.persistedSeq);
       node.held = node.held.filter((held) => held.after > node.persistedSeq);
       for (const held of ready) this.#deliver(node, held.to, held.message);
@@ -512,8 +530,7 @@ export class CoreCluster {
       this.#schedule(this.#between(this.options.delayMs ?? DELAY_MS), () => {
         const node = this.node(to);
         if (!node.up) return;
-        node.inbox.push({ type: 'message', from: from.id, message });
-        this.#turn(node);
+        this.#arrive(node, { type: 'message', from: from.id, message });
       });
     }
   }

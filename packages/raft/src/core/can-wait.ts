@@ -1,0 +1,59 @@
+/**
+ * Which events change nothing that anybody could notice: the leader's own write when it makes no majority, an acknowledgement of
+ * what is committed already, a follower's write (the driver itself lets go what waited for it). With one client they are half of all
+ * that a leader hears, and a step for each would delay the requests behind it. They are counted with the next step, at the latest at
+ * the deadline.
+ */
+
+import type { CoreState } from './core-state.ts';
+import type { RaftEvent } from './event.ts';
+import { majorityIndex, progressOf } from './replication.ts';
+import type { Message, ServerId, WriteSeq } from './types.ts';
+
+type AppendResponse = Extract<Message, { type: 'append-response' }>;
+
+export function canWait(core: CoreState, event: RaftEvent): boolean {
+  switch (event.type) {
+    case 'persisted':
+      return writeCanWait(core, event.seq);
+    case 'message':
+      return event.message.type === 'append-response' && acknowledgementCanWait(core, event.from, event.message);
+    case 'propose':
+    case 'deadline':
+    case 'applied':
+    case 'read-index':
+    case 'peer-connected':
+    case 'peer-disconnected':
+    case 'peer-refused':
+    case 'entries-read':
+    case 'snapshot-taken':
+    case 'snapshot-received':
+    case 'snapshot-sent':
+    case 'transfer':
+    case 'eager-commit':
+      return false;
+  }
+}
+
+function writeCanWait(core: CoreState, seq: WriteSeq): boolean {
+  switch (core.role) {
+    case 'leader':
+      return majorityIndex(core, core.stableIndexAfter(seq)) <= core.commit;
+    case 'candidate':
+      // It may be the own vote that decides.
+      return false;
+    case 'follower':
+    case 'pre-candidate':
+      return true;
+  }
+}
+
+function acknowledgementCanWait(core: CoreState, from: ServerId, message: AppendResponse): boolean {
+  if (core.role !== 'leader' || message.term !== core.term || !message.accepted || !core.progress.has(from))
+    return false;
+  const progress = progressOf(core, from);
+  const wantsNews = message.eagerCommit || progress.eagerCommit;
+  const wantsEntries = progress.mode !== 'replicate' || progress.next <= core.log.lastIndex;
+  if (wantsNews || wantsEntries || core.transfer !== undefined) return false;
+  return majorityIndex(core, core.stableIndex, from, message.index) <= core.commit;
+}

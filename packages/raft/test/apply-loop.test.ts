@@ -1,0 +1,113 @@
+import type { Clock } from '@holdfast/runtime';
+import { describe, expect, it } from 'vitest';
+import { ApplyLoop } from '../src/apply-loop.ts';
+import {
+  DEFAULT_RAFT_LIMITS,
+  EntryType,
+  LOG_START,
+  logIndex,
+  RaftCore,
+  serverId,
+  term,
+  type Entry,
+  type LogIndex,
+} from '../src/core/index.ts';
+import type { LogStore } from '../src/log-store/log-store.ts';
+
+const LAST = 10;
+const AT_ONCE = 4;
+const clock: Clock = {
+  monotonicMs: () => 0,
+  wallMs: () => 0,
+  setTimer: () => ({ cancel: () => undefined }),
+  afterPoll: () => undefined,
+};
+
+function entryAt(index: number): Entry {
+  return { index: logIndex(index), term: term(1), type: EntryType.command, data: new Uint8Array([index]) };
+}
+
+/** A server that has just started: its whole log is on disk. Reads end when told to. */
+function started() {
+  const durable = {
+    hardState: { term: term(1), votedFor: serverId(1) },
+    base: LOG_START,
+    lastIndex: logIndex(LAST),
+    terms: [{ term: term(1), firstIndex: logIndex(1) }],
+    snapshot: undefined,
+  };
+  const reads: { readonly from: LogIndex; readonly end: (error?: Error) => void }[] = [];
+  const store = {
+    durable,
+    write: () => Promise.reject(new Error('nothing is written')),
+    read: (from: LogIndex, to: LogIndex) =>
+      new Promise<Entry[]>((resolve, reject) => {
+        const count = Math.min(AT_ONCE, to - from + 1);
+        const entries = Array.from({ length: count }, (_, at) => entryAt(from + at));
+        reads.push({ from, end: (error) => (error === undefined ? resolve(entries) : reject(error)) });
+      }),
+    close: () => Promise.resolve(),
+  } as unknown as LogStore;
+  const core = new RaftCore({ ...DEFAULT_RAFT_LIMITS, seed: 1, id: serverId(1), voters: [serverId(1)] }, durable, 0);
+  const applied: number[] = [];
+  const seen = { wakes: 0, failure: undefined as unknown };
+  const loop = new ApplyLoop(
+    { core, store, clock },
+    {
+      apply: ({ index }) => applied.push(index),
+      wake: () => (seen.wakes += 1),
+      failed: (error) => (seen.failure = error),
+    },
+  );
+  return { loop, reads, applied, seen };
+}
+
+describe('a server whose log is on disk', () => {
+  it('applies it in order, each entry once, and reads on while it applies', async () => {
+    const { loop, reads, applied, seen } = started();
+    loop.commit(logIndex(LAST));
+    loop.run();
+    const froms: number[] = [];
+    for (let turn = 1; turn <= 3; turn += 1) {
+      expect(loop.hasWork).toBe(false);
+      const read = reads.at(-1);
+      froms.push(read?.from ?? 0);
+      read?.end();
+      await expect.poll(() => seen.wakes).toBe(turn);
+      expect(loop.hasWork).toBe(true);
+      loop.run();
+      expect(loop.applied).toBe(Math.min(turn * AT_ONCE, LAST));
+    }
+    expect(froms).toEqual([1, 5, 9]);
+    expect(reads).toHaveLength(3);
+    expect(applied).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(loop.hasWork).toBe(false);
+  });
+
+  it('goes no further than what is committed, and on when more is', async () => {
+    const { loop, reads, applied, seen } = started();
+    loop.commit(logIndex(2));
+    loop.run();
+    reads[0]?.end();
+    await expect.poll(() => seen.wakes).toBe(1);
+    loop.run();
+    expect([applied, reads.length]).toEqual([[1, 2], 1]);
+    loop.commit(logIndex(3));
+    loop.run();
+    reads[1]?.end();
+    await expect.poll(() => seen.wakes).toBe(2);
+    loop.run();
+    expect(applied).toEqual([1, 2, 3]);
+  });
+
+  it('fails when the disk does', async () => {
+    const { loop, reads, applied, seen } = started();
+    loop.commit(logIndex(LAST));
+    loop.run();
+    const error = new Error('a sector is gone');
+    reads[0]?.end(error);
+    await expect.poll(() => seen.failure).toBe(error);
+    expect(applied).toEqual([]);
+    expect(loop.hasWork).toBe(false);
+  });
+});

@@ -1,0 +1,62 @@
+/**
+ * A node's name as bytes: one for each UTF-16 unit when all are below 256, as nearly all names are, two otherwise. Exact for every
+ * string, and compared without making one.
+ */
+
+const CODES_AT_ONCE = 1_024;
+
+/** Part of a path, without making a string of it. */
+export interface NamePart {
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+export function isWide({ text, from, to }: NamePart): boolean {
+  for (let at = from; at < to; at += 1) if (text.charCodeAt(at) > 0xff) return true;
+  return false;
+}
+
+export function nameBytes(units: number, wide: boolean): number {
+  return wide ? units * 2 : units;
+}
+
+export function writeName({ text, from, to }: NamePart, wide: boolean, target: Uint8Array, offset: number): void {
+  let position = offset;
+  for (let at = from; at < to; at += 1) {
+    const code = text.charCodeAt(at);
+    target[position] = code;
+    position += 1;
+    if (!wide) continue;
+    target[position] = code >>> 8;
+    position += 1;
+  }
+}
+
+export function sameName({ text, from, to }: NamePart, wide: boolean, source: Uint8Array, offset: number): boolean {
+  let position = offset;
+  for (let at = from; at < to; at += 1) {
+    const code = wide ? wideCode(source, position) : source[position];
+    if (text.charCodeAt(at) !== code) return false;
+    position += wide ? 2 : 1;
+  }
+  return true;
+}
+
+export function readName(units: number, wide: boolean, source: Uint8Array, offset: number): string {
+  let name = '';
+  for (let begin = 0; begin < units; begin += CODES_AT_ONCE) {
+    const end = Math.min(begin + CODES_AT_ONCE, units);
+    if (wide) {
+      const codes = Array.from({ length: end - begin }, (_, at) => wideCode(source, offset + (begin + at) * 2));
+      name += String.fromCharCode(...codes);
+    } else {
+      name += String.fromCharCode(...source.subarray(offset + begin, offset + end));
+    }
+  }
+  return name;
+}
+
+function wideCode(source: Uint8Array, position: number): number {
+  return (source[position] ?? 0) | ((source[position + 1] ?? 0) << 8);
+}

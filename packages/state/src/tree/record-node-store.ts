@@ -5,7 +5,7 @@ import type { Stat } from '@holdfast/protocol';
 import type { Fold } from '../fold.ts';
 import { invariant } from '../invariant.ts';
 import type { Capture } from '../snapshot/capture.ts';
-import { wellFormed } from '../snapshot/snapshot-error.ts';
+import { malformed, wellFormed } from '../snapshot/snapshot-error.ts';
 import { isNodeName } from './node-name.ts';
 import type { NewNode, NodeImage, NodeSlot, NodeStore } from './node-store.ts';
 
@@ -209,22 +209,15 @@ export class RecordNodeStore implements NodeStore {
   }
 
   place(slot: NodeSlot, node: NodeImage): boolean {
-    wellFormed(slot < this.#records.length, () => `has a node in slot ${slot} of ${this.#records.length}`);
-    wellFormed(this.#records[slot] === undefined, () => `has two nodes in slot ${slot}`);
+    if (slot >= this.#records.length) throw malformed(`has a node in slot ${slot} of ${this.#records.length}`);
+    if (this.#records[slot] !== undefined) throw malformed(`has two nodes in slot ${slot}`);
     if (slot === ROOT) {
-      wellFormed(
-        node.parent === ROOT && node.name === '' && node.ephemeralOwner === 0,
-        () => 'has a root that cannot be',
-      );
+      const sound = node.parent === ROOT && node.name === '' && node.ephemeralOwner === 0;
+      if (!sound) throw malformed('has a root that cannot be');
     } else {
       const parent = this.#records[node.parent];
       if (parent === undefined) return false;
-      wellFormed(parent.ephemeralOwner === 0, () => 'has an ephemeral node with children');
-      wellFormed(isNodeName(node.name), () => `has a node "${node.name}"`);
-      parent.children ??= new Map();
-      const before = parent.children.size;
-      parent.children.set(node.name, slot);
-      wellFormed(parent.children.size > before, () => `has two nodes "${node.name}" under one parent`);
+      addChild(parent, slot, node);
     }
     this.#records[slot] = restoredRecord(node);
     this.#dataBytes += node.data.length;
@@ -247,6 +240,16 @@ export class RecordNodeStore implements NodeStore {
     invariant(record !== undefined, 'a slot that is used has a node');
     return record;
   }
+}
+
+/** @throws SnapshotError */
+function addChild(parent: NodeRecord, slot: NodeSlot, { name }: NodeImage): void {
+  if (parent.ephemeralOwner !== 0) throw malformed('has an ephemeral node with children');
+  if (!isNodeName(name)) throw malformed(`has a node "${name}"`);
+  parent.children ??= new Map();
+  const before = parent.children.size;
+  parent.children.set(name, slot);
+  if (parent.children.size === before) throw malformed(`has two nodes "${name}" under one parent`);
 }
 
 /** With its fields in the order of {@link newRecord}, so that both are of one shape. */

@@ -4,9 +4,13 @@ import { MalformedError } from './malformed-error.ts';
 
 /** UTF-8 takes at most so many bytes for one UTF-16 unit. */
 export const MAX_UTF8_BYTES_PER_UNIT = 3;
-const MAX_SHORT_BYTES = 24;
+const MAX_SHORT_BYTES = 64;
 
 const encoder = new TextEncoder();
+// Needs no Buffer, which would cost as much as a decoder's call; and what it makes is one piece, unlike a text put together.
+const { latin1Slice } = Buffer.prototype as unknown as {
+  readonly latin1Slice: (this: Uint8Array, start: number, end: number) => string;
+};
 // U+FEFF is a character like any other, and malformed UTF-8 is refused: no replacement that another decoder might make otherwise.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -27,8 +31,7 @@ export function writeText(text: string, into: Uint8Array, at: number): number {
 
 /** @throws MalformedError when the bytes are not well-formed UTF-8 */
 export function readText(bytes: Uint8Array, start: number, end: number): string {
-  const short = shortAscii(bytes, start, end);
-  if (short !== undefined) return short;
+  if (isShortAscii(bytes, start, end)) return latin1Slice.call(bytes, start, end);
   try {
     return decoder.decode(bytes.subarray(start, end));
   } catch {
@@ -36,24 +39,10 @@ export function readText(bytes: Uint8Array, start: number, end: number): string 
   }
 }
 
-/** A decoder call costs more than such strings do. Undefined for all others. */
-function shortAscii(bytes: Uint8Array, start: number, end: number): string | undefined {
-  if (end - start > MAX_SHORT_BYTES) return undefined;
-  let text = '';
-  let position = start;
-  // Four at a time: every intermediate text is a copy of what came before.
-  for (; position + 4 <= end; position += 4) {
-    const first = bytes[position] ?? 0x80;
-    const second = bytes[position + 1] ?? 0x80;
-    const third = bytes[position + 2] ?? 0x80;
-    const fourth = bytes[position + 3] ?? 0x80;
-    if ((first | second | third | fourth) >= 0x80) return undefined;
-    text += String.fromCharCode(first, second, third, fourth);
-  }
-  for (; position < end; position += 1) {
-    const byte = bytes[position];
-    if (byte === undefined || byte >= 0x80) return undefined;
-    text += String.fromCharCode(byte);
-  }
-  return text;
+/** Of others a decoder knows sooner whether they are. */
+function isShortAscii(bytes: Uint8Array, start: number, end: number): boolean {
+  if (end - start > MAX_SHORT_BYTES) return false;
+  let all = 0;
+  for (let position = start; position < end; position += 1) all |= bytes[position] ?? 0x80;
+  return all < 0x80;
 }

@@ -1,6 +1,6 @@
 /** A node in a snapshot, with what makes it a lock's container or a queue node. */
 
-import { MAX_DATA_BYTES, MAX_PATH_LENGTH, MAX_UTF8_BYTES_PER_UNIT, readText, writeText } from '@holdfast/protocol';
+import { MAX_DATA_BYTES, MAX_UTF8_BYTES_PER_UNIT, readText, writeText } from '@holdfast/protocol';
 
 import type { NodeImage, NodeSlot } from '../tree/node-store.ts';
 import type { ByteQueue } from './byte-queue.ts';
@@ -14,7 +14,7 @@ import {
   RecordType,
   writeHead,
 } from './format.ts';
-import { wellFormed } from './snapshot-error.ts';
+import { malformed, wellFormed } from './snapshot-error.ts';
 
 export type NodeRole =
   | { readonly type: 'node' }
@@ -72,10 +72,8 @@ function writeRole(view: DataView, at: number, role: NodeRole): number {
 
 /** The role of the record of that type between `at` and `end`. @throws SnapshotError */
 export function readRole(type: NodeRole['type'], view: DataView, at: number, end: number): NodeRecordHead {
-  wellFormed(
-    end - at <= MAX_NODE_RECORD_BYTES,
-    () => `has a node of ${end - at} bytes, at most ${MAX_NODE_RECORD_BYTES}`,
-  );
+  if (end - at > MAX_NODE_RECORD_BYTES)
+    throw malformed(`has a node of ${end - at} bytes, at most ${MAX_NODE_RECORD_BYTES}`);
   switch (type) {
     case 'node':
       return { role: PLAIN_NODE, at };
@@ -91,16 +89,15 @@ export function readRole(type: NodeRole['type'], view: DataView, at: number, end
   }
 }
 
-/** The node whose fields begin at `at`; its data are a copy. @throws SnapshotError; MalformedError for a name that is no text */
+/** The node whose fields begin at `at`; its data are a view of `bytes`. @throws SnapshotError; MalformedError for a name that is no text */
 export function readNode(bytes: Uint8Array, view: DataView, at: number, end: number): NodeImage {
-  wellFormed(end - at >= NODE_BYTES, () => 'ends within a node');
+  if (end - at < NODE_BYTES) throw malformed('ends within a node');
   const nameStart = at + NODE_BYTES;
   const nameEnd = nameStart + view.getUint16(at + 80, true);
   const dataLength = view.getUint32(at + 82, true);
-  wellFormed(nameEnd + dataLength === end, () => 'has a node whose lengths do not agree');
-  wellFormed(dataLength <= MAX_DATA_BYTES, () => `has a node with ${dataLength} bytes of data`);
+  if (nameEnd + dataLength !== end) throw malformed('has a node whose lengths do not agree');
+  if (dataLength > MAX_DATA_BYTES) throw malformed(`has a node with ${dataLength} bytes of data`);
   const name = readText(bytes, nameStart, nameEnd);
-  wellFormed(name.length <= MAX_PATH_LENGTH, () => `has a node's name of ${name.length} characters`);
   return {
     name,
     parent: view.getUint32(at + 4, true) as NodeSlot,
@@ -113,6 +110,6 @@ export function readNode(bytes: Uint8Array, view: DataView, at: number, end: num
     cversion: readIndex(view, at + 56, 'cversion'),
     creations: readIndex(view, at + 64, 'number of creations'),
     ephemeralOwner: readIndex(view, at + 72, 'ephemeral owner'),
-    data: bytes.slice(nameEnd, end),
+    data: bytes.subarray(nameEnd, end),
   };
 }

@@ -16,7 +16,12 @@ export class SnapshotError extends Error {
   }
 }
 
+/** For what is checked of every node: a problem that is put into words beforehand would cost more than the check. */
+export function malformed(problem: string): SnapshotError {
+  return new SnapshotError('MALFORMED', problem);
+}
+
 /** @throws SnapshotError when `condition` is false. */
 export function wellFormed(condition: boolean, problem: () => string): asserts condition {
-  if (!condition) throw new SnapshotError('MALFORMED', problem());
+  if (!condition) throw malformed(problem());
 }

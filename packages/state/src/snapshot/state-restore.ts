@@ -23,7 +23,7 @@ import {
 } from './format.ts';
 import { readNode, readRole, type NodeRole } from './node-record.ts';
 import { readSession, type KeptAnswer } from './session-record.ts';
-import { SnapshotError, wellFormed } from './snapshot-error.ts';
+import { malformed, SnapshotError, wellFormed } from './snapshot-error.ts';
 
 interface PlacedNode {
   readonly slot: NodeSlot;
@@ -104,10 +104,10 @@ export class StateRestore {
   #readRecord(): boolean {
     const { bytes, view, start, length } = this.#bytes;
     if (length === 0) return false;
-    wellFormed(!this.#ended, () => 'goes on behind its end');
+    if (this.#ended) throw malformed('goes on behind its end');
     if (length < RECORD_HEAD_BYTES) return false;
     const size = view.getUint32(start, true);
-    wellFormed(size <= MAX_RECORD_BYTES, () => `has a record of ${size} bytes, at most ${MAX_RECORD_BYTES}`);
+    if (size > MAX_RECORD_BYTES) throw malformed(`has a record of ${size} bytes, at most ${MAX_RECORD_BYTES}`);
     if (length < RECORD_HEAD_BYTES + size) return false;
     const at = start + RECORD_HEAD_BYTES;
     try {
@@ -160,14 +160,14 @@ export class StateRestore {
     const { role, at: from } = readRole(type, view, at, end);
     const image = readNode(bytes, view, from, end);
     const slot = view.getUint32(from, true) as NodeSlot;
-    wellFormed(
-      Math.max(image.czxid, image.mzxid, image.pzxid) <= this.#index,
-      () => `has a node in slot ${slot} of a later index`,
-    );
+    if (Math.max(image.czxid, image.mzxid, image.pzxid) > this.#index)
+      throw malformed(`has a node in slot ${slot} of a later index`);
     if (role.type === 'lock') this.#locks.push({ slot, role });
     else if (role.type === 'queueNode') this.#queueNodes.push({ slot, role });
     else if (image.ephemeralOwner !== 0) this.#ephemerals.push(slot);
-    if (!this.#state.nodes.place(slot, image)) this.#orphans.push({ slot, image });
+    // The bytes are the caller's, and it goes on with them.
+    if (!this.#state.nodes.place(slot, image))
+      this.#orphans.push({ slot, image: { ...image, data: image.data.slice() } });
   }
 
   #takeFree(view: DataView, at: number, end: number): void {

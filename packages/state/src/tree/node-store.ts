@@ -84,7 +84,7 @@ export interface NodeStore {
   freeSlots(): NodeSlot[];
   /** Begins anew with that many empty slots, into which nodes are then placed, parents first, and which end by being freed. */
   beginRestore(slots: number): void;
-  /** False, without effect, while its parent is missing. @throws SnapshotError for a node that cannot be there */
+  /** Copies. False, without effect, while its parent is missing. @throws SnapshotError for a node that cannot be there */
   place(slot: NodeSlot, node: NodeImage): boolean;
   /** Every slot in which no node was placed. @throws SnapshotError when it is anything else */
   restoreFree(slots: readonly NodeSlot[]): void;

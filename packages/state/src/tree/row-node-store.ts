@@ -9,7 +9,7 @@ import type { Stat } from '@holdfast/protocol';
 import type { Fold } from '../fold.ts';
 import { invariant } from '../invariant.ts';
 import type { Capture } from '../snapshot/capture.ts';
-import { wellFormed } from '../snapshot/snapshot-error.ts';
+import { malformed, wellFormed } from '../snapshot/snapshot-error.ts';
 import { ByteSlab, type CellReference } from './byte-slab.ts';
 import { ChildTable, hashOfChild, NO_PLACE, NO_ROW } from './child-table.ts';
 import { isNodeName } from './node-name.ts';
@@ -248,20 +248,15 @@ export class RowNodeStore implements NodeStore {
 
   place(slot: NodeSlot, node: NodeImage): boolean {
     const { parent } = node;
-    wellFormed(slot < this.#rows.size, () => `has a node in slot ${slot} of ${this.#rows.size}`);
-    wellFormed(!this.#isUsed(slot), () => `has two nodes in slot ${slot}`);
-    const name = whole(node.name);
+    if (slot >= this.#rows.size) throw malformed(`has a node in slot ${slot} of ${this.#rows.size}`);
+    if (this.#isUsed(slot)) throw malformed(`has two nodes in slot ${slot}`);
     let hash = 0;
     if (slot === ROOT) {
-      const isRoot = parent === ROOT && node.name === '' && node.ephemeralOwner === 0;
-      wellFormed(isRoot, () => 'has a root that cannot be');
+      const sound = parent === ROOT && node.name === '' && node.ephemeralOwner === 0;
+      if (!sound) throw malformed('has a root that cannot be');
     } else {
       if (!this.#isUsed(parent)) return false;
-      wellFormed(this.ephemeralOwner(parent) === 0, () => 'has an ephemeral node with children');
-      wellFormed(isNodeName(node.name), () => `has a node "${node.name}"`);
-      hash = hashOfChild(parent, name);
-      const twin = this.#child(parent, name, hash);
-      wellFormed(twin === undefined, () => `has two nodes "${node.name}" under one parent`);
+      hash = this.#hashOfPlaced(parent, node.name);
     }
     this.#fill(slot, { ...node, index: node.czxid, stamp: node.ctime }, hash);
     const rows = this.#rows;
@@ -275,6 +270,16 @@ export class RowNodeStore implements NodeStore {
     this.#size += 1;
     this.#dataBytes += node.data.length;
     return true;
+  }
+
+  /** @throws SnapshotError when there can be no such child */
+  #hashOfPlaced(parent: NodeSlot, name: string): number {
+    if (this.ephemeralOwner(parent) !== 0) throw malformed('has an ephemeral node with children');
+    if (!isNodeName(name)) throw malformed(`has a node "${name}"`);
+    const part = whole(name);
+    const hash = hashOfChild(parent, part);
+    if (this.#child(parent, part, hash) !== undefined) throw malformed(`has two nodes "${name}" under one parent`);
+    return hash;
   }
 
   restoreFree(slots: readonly NodeSlot[]): void {

@@ -20,6 +20,7 @@ import {
 import type { LogStore } from '../log-store/log-store.ts';
 import { bytesOf } from '../log-store/snapshot.ts';
 import type { ReplicaMachine } from '../machine.ts';
+import type { ReplicaObserver } from '../observer.ts';
 import { LogGauge } from './log-gauge.ts';
 import { Pace } from './pace.ts';
 import { HELD_LOG_FACTOR, RETRY_AFTER_SHARE, type SnapshotOptions } from './snapshot-options.ts';
@@ -35,6 +36,7 @@ export interface ReplicaSnapshotsParts {
   readonly machine: ReplicaMachine;
   readonly core: RaftCore;
   readonly applies: ApplyLoop;
+  readonly observer: Pick<ReplicaObserver, 'snapshotTaken'> | undefined;
   /** How to reach a peer; undefined when it is none. */
   route(peer: ServerId): Pick<SnapshotSenderParts, 'address' | 'hello'> | undefined;
   event(event: RaftEvent): void;
@@ -148,6 +150,7 @@ export class ReplicaSnapshots {
 
   endTurn(): void {
     this.#offered = undefined;
+    this.#taker?.endTurn();
     for (const [peer, { sender }] of this.#senders) {
       if (this.#parts.core.needsSnapshot(peer)) continue;
       sender.stop();
@@ -210,6 +213,7 @@ export class ReplicaSnapshots {
     if (outcome !== 'taken') return;
     this.counters.taken += 1;
     logger.info({ index: position.index }, 'took a snapshot');
+    this.#parts.observer?.snapshotTaken(position);
     this.#parts.event({ type: 'snapshot-taken', position, compactTo: this.#compactTo(position, begunBytes) });
   }
 

@@ -90,6 +90,7 @@ async function serve(config: ServerConfig): Promise<void> {
 
 function startServer(config: ServerConfig, logger: Logger, fatal: (error: unknown) => void): Promise<LockServer> {
   const { id, clusterId, client, peer, advertiseClient, data, members, heartbeatMs, electionTimeoutMs } = config;
+  const { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond } = config;
   return LockServer.start(
     {
       id,
@@ -101,6 +102,7 @@ function startServer(config: ServerConfig, logger: Logger, fatal: (error: unknow
       members,
       heartbeatMs,
       electionTimeoutMs,
+      snapshots: { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond },
     },
     nodeRuntime({ logger }),
     { fatal },

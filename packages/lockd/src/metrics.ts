@@ -123,8 +123,22 @@ export function createMetrics(id: number, machine: LockMachine): Registry {
 /** What the replica alone knows, which there is not yet when the clients' port opens. */
 export function addReplicaMetrics(
   registry: Registry,
-  replica: Pick<Replica, 'logWrites' | 'diskStalls' | 'voteBanned' | 'elections' | 'transferCounts'>,
+  replica: Pick<
+    Replica,
+    'logWrites' | 'diskStalls' | 'voteBanned' | 'elections' | 'transferCounts' | 'snapshotCounters'
+  >,
 ): void {
+  new Counter({
+    name: 'holdfast_snapshots_total',
+    help: 'Snapshots of the state since the start: taken here, and installed from another server',
+    labelNames: ['how'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc({ how: 'taken' }, replica.snapshotCounters.taken);
+      this.inc({ how: 'installed' }, replica.snapshotCounters.installed);
+    },
+  });
   new Gauge({
     name: 'holdfast_vote_banned',
     help: '1 while this server may not vote: its log has lost what it had acknowledged, and no leader has sent all of it again',

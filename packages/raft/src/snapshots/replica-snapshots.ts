@@ -64,7 +64,8 @@ export class ReplicaSnapshots {
   readonly #gauge: LogGauge;
   readonly #pace: Pace;
   readonly #receiver: SnapshotReceiver;
-  readonly #senders = new Map<ServerId, { readonly sender: SnapshotSender; readonly term: Term }>();
+  /** What the core has asked for, with the term in which it did; undefined while the peer has not said that it can take one. */
+  readonly #sending = new Map<ServerId, { readonly term: Term; sender: SnapshotSender | undefined }>();
   #taker: SnapshotTaker | undefined;
   #taking: Promise<void> = Promise.resolve();
   /** As the gauge had it when the last snapshot was begun, or was tried in vain. */
@@ -118,12 +119,16 @@ export class ReplicaSnapshots {
   }
 
   send(peer: ServerId, term: Term): void {
-    const present = this.#senders.get(peer);
+    const present = this.#sending.get(peer);
     // A connection that flaps makes the core ask again for what is under way.
     if (present?.term === term) return;
-    present?.sender.stop();
+    present?.sender?.stop();
+    this.#sending.set(peer, { term, sender: this.#startSender(peer, term) });
+  }
+
+  #startSender(peer: ServerId, term: Term): SnapshotSender | undefined {
     const route = this.#parts.route(peer);
-    if (route === undefined) return;
+    if (route === undefined) return undefined;
     const sender = new SnapshotSender(
       {
         ...route,
@@ -132,15 +137,15 @@ export class ReplicaSnapshots {
         openSnapshot: () => this.#parts.store.openSnapshot(),
         reachesBack: (index) => this.#parts.core.termAt(index) !== undefined,
         sent: (index) => {
-          this.#senders.delete(peer);
+          this.#sending.delete(peer);
           this.#parts.event({ type: 'snapshot-sent', peer, term, index });
         },
         failed: (error) => this.#fail(error),
       },
       this.#world,
     );
-    this.#senders.set(peer, { sender, term });
     sender.start();
+    return sender;
   }
 
   /** A connection on which a peer wants to send one. */
@@ -151,10 +156,13 @@ export class ReplicaSnapshots {
   endTurn(): void {
     this.#offered = undefined;
     this.#taker?.endTurn();
-    for (const [peer, { sender }] of this.#senders) {
-      if (this.#parts.core.needsSnapshot(peer)) continue;
-      sender.stop();
-      this.#senders.delete(peer);
+    for (const [peer, sending] of this.#sending) {
+      if (this.#parts.core.needsSnapshot(peer)) {
+        sending.sender ??= this.#startSender(peer, sending.term);
+        continue;
+      }
+      sending.sender?.stop();
+      this.#sending.delete(peer);
     }
     if (this.#gauge.bytes - this.#lastBegunBytes >= this.#parts.options.snapshotLogBytes) this.#begin();
   }
@@ -162,8 +170,8 @@ export class ReplicaSnapshots {
   stopSpeaking(): void {
     this.#stopped = true;
     this.#taker?.cancel();
-    for (const { sender } of this.#senders.values()) sender.stop();
-    this.#senders.clear();
+    for (const { sender } of this.#sending.values()) sender?.stop();
+    this.#sending.clear();
   }
 
   /** Before the store is closed. */
@@ -222,7 +230,7 @@ export class ReplicaSnapshots {
     const { snapshotLogBytes, snapshotTrailingBytes } = this.#parts.options;
     const margin = this.#gauge.indexBefore(begunBytes, snapshotTrailingBytes);
     let held = minIndex(index, margin);
-    for (const { sender } of this.#senders.values()) held = minIndex(held, sender.index ?? index);
+    for (const { sender } of this.#sending.values()) held = minIndex(held, sender?.index ?? index);
     const longest = this.#gauge.indexBefore(begunBytes, HELD_LOG_FACTOR * snapshotLogBytes);
     return maxIndex(held, minIndex(index, longest));
   }

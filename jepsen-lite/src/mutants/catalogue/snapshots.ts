@@ -1,4 +1,4 @@
-/** Planted bugs of Raft's snapshots: what may be forgotten, what an installation replaces, which entry a snapshot ends with. */
+/** Planted bugs of Raft's snapshots: what may be forgotten, and which entry a snapshot ends with. */
 
 import type { Mutant } from '../mutant.ts';
 
@@ -6,13 +6,13 @@ const RAFT = '@holdfast/raft';
 
 export const snapshotMutants: readonly Mutant[] = [
   {
-    name: 'log-forgotten-before-the-snapshot-is-durable',
+    name: 'log-forgotten-without-a-durable-snapshot',
     breaks: 'the log forgets only what a durable snapshot holds',
     patches: [
       {
         module: RAFT,
         file: 'snapshots/snapshot-taker.js',
-        edits: [{ find: 'await sink.finish();', replace: 'void sink.finish();' }],
+        edits: [{ find: 'await sink.finish();', replace: '' }],
       },
       {
         module: RAFT,
@@ -21,23 +21,6 @@ export const snapshotMutants: readonly Mutant[] = [
           {
             find: "invariant(upTo <= snapshotIndex, 'only-what-a-snapshot-holds-is-forgotten', () => `${upTo} of ${snapshotIndex}`);",
             replace: '',
-          },
-        ],
-      },
-    ],
-    caughtBy: ['simulation'],
-  },
-  {
-    name: 'installation-keeps-a-conflicting-log',
-    breaks: 'a log that differs from a received snapshot is replaced, all of it',
-    patches: [
-      {
-        module: RAFT,
-        file: 'core/snapshots.js',
-        edits: [
-          {
-            find: 'core.log.termAt(index) !== lastTerm',
-            replace: 'index > core.log.lastIndex',
           },
         ],
       },

@@ -109,12 +109,16 @@ export class Cluster {
         opened: (durable) => consensus.opened(id, durable, this.#lostLog(id)),
         stepped: (effects, status) => consensus.stepped(id, effects, status),
         persisted: (seq) => consensus.persisted(id, seq),
+        snapshotTaken: (position) => consensus.snapshotTaken(id, position),
         sending: (to, message) => consensus.sending(id, to, message),
         applied: (entry, outputs, state) => {
           consensus.applied(id, entry);
           locks.applied(id, entry, outputs, state);
         },
-        restored: (index, state) => locks.restored(id, index, state),
+        restored: (index, state) => {
+          consensus.restored(id, index);
+          locks.restored(id, index, state);
+        },
       },
       down: () => consensus.down(id),
       restartLater: (boot) => void this.world.after(RESTART_AFTER_MS, boot),

@@ -19,6 +19,7 @@ import {
   type Fault,
   type FaultKind,
   type Scenario,
+  type SnapshotTuning,
   type Tuning,
 } from './scenario.ts';
 
@@ -32,6 +33,10 @@ const FIRST_FAULT_MS = 1_000;
 
 export function drawScenario(seed: number, options: DrawOptions = {}): Scenario {
   const world = new SimWorld({ seed });
+  return { ...drawRun(seed, world, options), snapshots: drawSnapshots(world.random('scenario of snapshots')) };
+}
+
+function drawRun(seed: number, world: SimWorld, options: DrawOptions): Scenario {
   const leases = world.random('scenario of leases');
   if (leases.integer(5) === 0) {
     return drawLeaseScenario(seed, leases, options.durationMs ?? between(leases, 10_000, 40_000));
@@ -79,6 +84,18 @@ function drawTuning(random: Random, quarrel: boolean): Tuning {
     electionTimeoutMs,
     heartbeatMs: Math.max(20, Math.floor(electionTimeoutMs / between(random, 4, 6))),
     segmentBytes: oneOf(random, [16, 64, 256]) * 1024,
+  };
+}
+
+/** From a few entries to a few hundred; most servers that were away for a while need a snapshot then, some do not. */
+function drawSnapshots(random: Random): SnapshotTuning {
+  const logBytes = oneOf(random, [1_000, 4_000, 16_000, 64_000]);
+  return {
+    logBytes,
+    trailingBytes: oneOf(random, [0, 1_000, logBytes]),
+    sliceBytes: oneOf(random, [100, 1_000, 20_000]),
+    chunkBytes: oneOf(random, [256, 4_096, 65_536]),
+    bytesPerSecond: oneOf(random, [10_000, 100_000, 10_000_000]),
   };
 }
 

@@ -32,6 +32,8 @@ export interface SeedResult {
   readonly commands: ReadonlyMap<string, number>;
   readonly repeatedAnswers: number;
   readonly elections: number;
+  readonly snapshotsTaken: number;
+  readonly snapshotsInstalled: number;
   readonly struck: ReadonlyMap<StruckFault, number>;
   readonly entries: number;
   readonly history: readonly HistoryEvent[];
@@ -64,6 +66,8 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     commands: locks.commands,
     repeatedAnswers: locks.repeatedAnswers,
     elections: consensus.elections,
+    snapshotsTaken: consensus.snapshotsTaken,
+    snapshotsInstalled: consensus.snapshotsInstalled,
     struck: world.struck,
     entries: locks.appliedEntries,
     history: recorder.events,

@@ -69,7 +69,13 @@ function checkScenario(fields: Fields): void {
     network: delay,
     disk: delay,
     durationMs: positive,
+    ...('snapshots' in fields ? { snapshots: snapshotTuning } : {}),
   });
+}
+
+function snapshotTuning(value: unknown, what: string): void {
+  const sizes = { logBytes: positive, sliceBytes: positive, chunkBytes: positive, bytesPerSecond: positive };
+  only(record(value, what), what, { ...sizes, trailingBytes: integer });
 }
 
 const lasting = { kind: string, atMs: number, forMs: number };

@@ -24,6 +24,15 @@ export interface Tuning {
   readonly segmentBytes: number;
 }
 
+/** When servers take snapshots, and how these travel: small, so that many are taken and installed. */
+export interface SnapshotTuning {
+  readonly logBytes: number;
+  readonly trailingBytes: number;
+  readonly sliceBytes: number;
+  readonly chunkBytes: number;
+  readonly bytesPerSecond: number;
+}
+
 interface Timed {
   readonly atMs: number;
 }
@@ -89,6 +98,8 @@ export interface Scenario {
   readonly clients: readonly ClientPlan[];
   readonly locks: number;
   readonly tuning: Tuning;
+  /** @default as in production: none in so short a time */
+  readonly snapshots?: SnapshotTuning;
   readonly network: Delay;
   readonly disk: Delay;
   /** Faults strike from the beginning of the load until here; then everything heals. */

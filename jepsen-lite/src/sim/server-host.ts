@@ -3,9 +3,9 @@
  * that a fault explains, and leaves it down for good when only an operator could help. Every other end is the run's failure.
  */
 
-import { ExitCode, exitCodeOf, LockServer, type ServerObserver } from '@holdfast/lockd';
+import { ExitCode, exitCodeOf, LockServer, type LockServerOptions, type ServerObserver } from '@holdfast/lockd';
 import type { SimHost } from '@holdfast/runtime/sim';
-import { serverHost, serverIds, type Scenario } from './scenario.ts';
+import { serverHost, serverIds, type Scenario, type SnapshotTuning } from './scenario.ts';
 
 export interface ServerHostEvents {
   readonly observer: ServerObserver;
@@ -22,6 +22,18 @@ const DATA_DIRECTORY = '/data';
 
 export function clientAddress(id: number): string {
   return `${serverHost(id)}:${CLIENT_PORT}`;
+}
+
+function snapshotOptions(tuning: SnapshotTuning): Pick<LockServerOptions, 'snapshots' | 'snapshotChunkBytes'> {
+  return {
+    snapshotChunkBytes: tuning.chunkBytes,
+    snapshots: {
+      snapshotLogBytes: tuning.logBytes,
+      snapshotTrailingBytes: tuning.trailingBytes,
+      snapshotSliceBytes: tuning.sliceBytes,
+      snapshotBytesPerSecond: tuning.bytesPerSecond,
+    },
+  };
 }
 
 export class ServerHost {
@@ -69,7 +81,7 @@ export class ServerHost {
   start(): void {
     this.#boots += 1;
     const boot = this.#boots;
-    const { servers, tuning } = this.#scenario;
+    const { servers, tuning, snapshots } = this.#scenario;
     const name = serverHost(this.id);
     const options = {
       id: this.id,
@@ -79,6 +91,7 @@ export class ServerHost {
       dataDirectory: DATA_DIRECTORY,
       members: serverIds({ servers }).map((id) => ({ id, peerAddress: `${serverHost(id)}:${PEER_PORT}` })),
       ...tuning,
+      ...(snapshots === undefined ? {} : snapshotOptions(snapshots)),
     };
     const ended = (error: unknown): void => {
       if (boot === this.#boots) this.#ended(error);

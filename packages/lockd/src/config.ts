@@ -3,6 +3,7 @@
  * Promises that what it returns is complete and consistent; everything else is a UsageError that says what to change.
  */
 
+import { DEFAULT_SNAPSHOT_OPTIONS } from '@holdfast/raft';
 import { Command, CommanderError, Option } from 'commander';
 import { parse as parseYaml } from 'yaml';
 import { addressProblem, hostOf, isLoopback } from './address.ts';
@@ -30,6 +31,9 @@ export interface ServerConfig {
   readonly insecure: boolean;
   readonly heartbeatMs: number;
   readonly electionTimeoutMs: number;
+  readonly snapshotLogBytes: number;
+  readonly snapshotTrailingBytes: number;
+  readonly snapshotBytesPerSecond: number;
   readonly logLevel: LogLevel;
 }
 
@@ -61,6 +65,8 @@ export const DEFAULT_HEARTBEAT_MS = 100;
 export const DEFAULT_ELECTION_TIMEOUT_MS = 1_000;
 const MAX_CLUSTER_ID_LENGTH = 100;
 const MAX_SERVER_ID = 2 ** 31 - 1;
+const MIB = 1024 * 1024;
+const MAX_SNAPSHOT_BYTES = 2 ** 40;
 
 const SETTINGS: readonly Setting[] = [
   { name: 'id', value: '<number>', help: "this server's number, from 1; never used for another server of the cluster" },
@@ -84,6 +90,21 @@ const SETTINGS: readonly Setting[] = [
     name: 'election-timeout-ms',
     value: '<ms>',
     help: `time without a leader after which the others elect one, up to twice as long; at least three heartbeats, the same on all servers (default: ${DEFAULT_ELECTION_TIMEOUT_MS})`,
+  },
+  {
+    name: 'snapshot-log-bytes',
+    value: '<bytes>',
+    help: `log after which a snapshot of the state is taken, and the log before it let go (default: ${DEFAULT_SNAPSHOT_OPTIONS.snapshotLogBytes})`,
+  },
+  {
+    name: 'snapshot-trailing-bytes',
+    value: '<bytes>',
+    help: `log before a snapshot that stays, so that a server that lags a little needs no snapshot (default: ${DEFAULT_SNAPSHOT_OPTIONS.snapshotTrailingBytes})`,
+  },
+  {
+    name: 'snapshot-bytes-per-second',
+    value: '<bytes>',
+    help: `how fast this server sends snapshots to others, all together (default: ${DEFAULT_SNAPSHOT_OPTIONS.snapshotBytesPerSecond})`,
   },
   { name: 'log-level', value: '<level>', help: `${LOG_LEVELS.join(', ')} (default: info)` },
 ];
@@ -215,6 +236,7 @@ function checkConfig(settings: Settings): ServerConfig {
       `${calledBy(settings, 'election-timeout-ms')} ${electionTimeoutMs} must be at least three times ${calledBy(settings, 'heartbeat-ms')} ${heartbeatMs}: one lost heartbeat must not depose a leader`,
     );
   }
+  const { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond } = DEFAULT_SNAPSHOT_OPTIONS;
   return {
     id,
     clusterId,
@@ -226,6 +248,15 @@ function checkConfig(settings: Settings): ServerConfig {
     insecure,
     heartbeatMs,
     electionTimeoutMs,
+    snapshotLogBytes: integer(settings, 'snapshot-log-bytes', MIB, MAX_SNAPSHOT_BYTES, snapshotLogBytes),
+    snapshotTrailingBytes: integer(settings, 'snapshot-trailing-bytes', 0, MAX_SNAPSHOT_BYTES, snapshotTrailingBytes),
+    snapshotBytesPerSecond: integer(
+      settings,
+      'snapshot-bytes-per-second',
+      MIB,
+      MAX_SNAPSHOT_BYTES,
+      snapshotBytesPerSecond,
+    ),
     logLevel: logLevel(settings),
   };
 }

@@ -17,6 +17,12 @@ export async function inspectDataDirectory(path: string, disk: Disk): Promise<Da
   return { ...summary, identity };
 }
 
+function snapshotLine({ snapshot, baseIndex }: Pick<LogSummary, 'snapshot' | 'baseIndex'>): string {
+  if (snapshot === undefined) return 'no snapshot; the log is whole';
+  const { index, term, bytes, origin } = snapshot;
+  return `snapshot of index ${index}, of term ${term}: ${bytes} bytes, ${origin}; the log begins behind index ${baseIndex}`;
+}
+
 export function formatDataReport({ identity, segments, hardState, ...log }: DataReport): string {
   const { clusterId, serverId, incarnation, members } = identity;
   const lines = [
@@ -24,6 +30,7 @@ export function formatDataReport({ identity, segments, hardState, ...log }: Data
     `members at creation: ${members.map(({ id, peerAddress }) => `${id}=${peerAddress}`).join(', ')}`,
     `term ${hardState.term}, vote ${hardState.votedFor === 0 ? 'none' : `for ${hardState.votedFor}`}`,
     `last index ${log.lastIndex}, of term ${log.lastTerm}`,
+    snapshotLine(log),
     `${segments.length} segments:`,
     ...segments.map((segment) => `  ${JSON.stringify(segment)}`),
   ];

@@ -88,6 +88,7 @@ async function serve(config: ServerConfig): Promise<void> {
 
 function startServer(config: ServerConfig, logger: Logger, fatal: (error: unknown) => void): Promise<LockServer> {
   const { id, clusterId, client, peer, advertiseClient, data, members, heartbeatMs, electionTimeoutMs } = config;
+  const { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond } = config;
   return LockServer.start(
     {
       id,
@@ -100,6 +101,7 @@ function startServer(config: ServerConfig, logger: Logger, fatal: (error: unknow
       heartbeatMs,
       electionTimeoutMs,
       processMetrics: true,
+      snapshots: { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond },
     },
     nodeRuntime({ logger }),
     { fatal },

@@ -133,11 +133,25 @@ export function createMetrics(
 }
 
 /** What the replica alone knows. */
-type ReplicaFigures = Pick<Replica, 'logWrites' | 'diskStalls' | 'voteBanned' | 'elections' | 'transferCounts'>;
+type ReplicaFigures = Pick<
+  Replica,
+  'logWrites' | 'diskStalls' | 'voteBanned' | 'elections' | 'transferCounts' | 'snapshotCounters'
+>;
 
 /** There is no replica yet when the clients' port opens. */
 function addReplicaMetrics(registry: Registry, replica: () => ReplicaFigures | undefined): void {
   const registers = [registry];
+  new Counter({
+    name: 'holdfast_snapshots_total',
+    help: 'Snapshots of the state since the start: taken here, and installed from another server',
+    labelNames: ['how'],
+    registers,
+    collect() {
+      this.reset();
+      this.inc({ how: 'taken' }, replica()?.snapshotCounters.taken ?? 0);
+      this.inc({ how: 'installed' }, replica()?.snapshotCounters.installed ?? 0);
+    },
+  });
   new Gauge({
     name: 'holdfast_vote_banned',
     help: '1 while this server may not vote: its log has lost what it had acknowledged, and no leader has sent all of it again',

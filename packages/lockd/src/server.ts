@@ -3,7 +3,14 @@
  * in the reverse one. Runs on any runtime; the process around it is main.ts's.
  */
 
-import { Replica, DEFAULT_SEGMENT_BYTES, openDataDirectory, openWriteAheadLog, serverId } from '@holdfast/raft';
+import {
+  Replica,
+  DEFAULT_SEGMENT_BYTES,
+  openDataDirectory,
+  openWriteAheadLog,
+  serverId,
+  type SnapshotOptions,
+} from '@holdfast/raft';
 import { MAX_FRAME_BYTES } from '@holdfast/protocol';
 import { ListenError, type Address, type Listener, type Runtime } from '@holdfast/runtime';
 import type { StateMachine } from '@holdfast/state';
@@ -35,6 +42,10 @@ export interface LockServerOptions {
   readonly electionTimeoutMs?: number;
   /** Bytes of a log segment. @default 64 MiB */
   readonly segmentBytes?: number;
+  /** When snapshots are taken, what stays behind them, how fast they travel. */
+  readonly snapshots?: Partial<SnapshotOptions>;
+  /** Of a checked piece of a snapshot file. @default 256 KiB */
+  readonly snapshotChunkBytes?: number;
   /** With less room than this on the disk new writes are refused. @default 128 MiB and a segment */
   readonly diskReserveBytes?: number;
   /** The server has the process to itself: its metrics tell of both. @default false */
@@ -139,11 +150,12 @@ async function openParts(
   hooks: LockServerHooks,
   closers: Closer[],
 ): Promise<Parts> {
-  const { id, clusterId, segmentBytes, advertiseClient } = options;
+  const { id, clusterId, segmentBytes, snapshotChunkBytes, snapshots = {}, advertiseClient } = options;
   const { heartbeatMs = DEFAULT_HEARTBEAT_MS, electionTimeoutMs = DEFAULT_ELECTION_TIMEOUT_MS } = options;
   const { clock, random, network, disk, logger } = runtime;
   const identity = { clusterId, serverId: serverId(id) };
   const segments = segmentBytes === undefined ? {} : { segmentBytes };
+  const chunks = snapshotChunkBytes === undefined ? {} : { snapshotChunkBytes };
   const given = options.members.map((member) => ({ ...member, id: serverId(member.id) }));
 
   const directory = await openDataDirectory(
@@ -153,7 +165,14 @@ async function openParts(
   closers.push(() => directory.release());
   const { incarnation, members } = directory;
   const store = await openWriteAheadLog(
-    { ...identity, ...segments, incarnation, directory: directory.logDirectory, repair: members.length > 1 },
+    {
+      ...identity,
+      ...segments,
+      ...chunks,
+      incarnation,
+      directory: directory.logDirectory,
+      repair: members.length > 1,
+    },
     { disk, logger },
   );
   const closeStore = (): Promise<void> => store.close();
@@ -180,6 +199,7 @@ async function openParts(
       peerListen: options.peerListen,
       clientAddress: advertiseClient ?? clientListener.address,
       tuning: { heartbeatMs, electionTimeoutMs, diskStallMs: electionTimeoutMs },
+      snapshots,
     },
     store,
     machine,

@@ -13,6 +13,7 @@ function http(server: LoopbackServer) {
     logWrites: 17,
     diskStalls: false,
     voteBanned: false,
+    snapshotCounters: { taken: 3, installed: 1 },
     elections: { timeout: 1, refused: 2, transfer: 3 },
     transferCounts: new Map([['transferred', 4]]),
   }));

@@ -49,6 +49,9 @@ describe('the settings of a server', () => {
       insecure: false,
       heartbeatMs: 100,
       electionTimeoutMs: 1_000,
+      snapshotLogBytes: 128 * 1024 * 1024,
+      snapshotTrailingBytes: 32 * 1024 * 1024,
+      snapshotBytesPerSecond: 64 * 1024 * 1024,
       logLevel: 'info',
     });
   });
@@ -105,6 +108,12 @@ describe('wrong settings', () => {
     ['a number with more', `${BASE} --id 1st`, /--id "1st" must be a whole number/],
     ['a negative time', `${BASE} --heartbeat-ms=-100`, /--heartbeat-ms "-100" must be a whole number from 10 to 60000/],
     ['a time with a unit', `${BASE} --election-timeout-ms 1s`, /--election-timeout-ms "1s" must be a whole number/],
+    [
+      'a tiny log',
+      `${BASE} --snapshot-log-bytes 1000`,
+      /--snapshot-log-bytes "1000" must be a whole number from 1048576/,
+    ],
+    ['no pace at all', `${BASE} --snapshot-bytes-per-second 0`, /--snapshot-bytes-per-second "0" must be/],
     ['a cluster without a name', `${BASE} --cluster-id=`, /--cluster-id is missing/],
     ['a long name', `${BASE} --cluster-id ${'x'.repeat(101)}`, /must be up to 100 letters/],
     ['a host without a port', `${BASE} --client localhost`, /--client "localhost" must be host:port/],

@@ -135,6 +135,7 @@ export class Replica implements ReplicaHandle {
         machine,
         core,
         applies: this.#applies,
+        observer,
         route: (peer) => this.#mesh.routeTo(peer),
         event: (event) => this.#event(event),
         wake: () => this.#schedule(),

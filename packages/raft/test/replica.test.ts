@@ -75,6 +75,7 @@ class Ensemble {
         opened: () => {},
         stepped: () => this.steps.set(id, (this.steps.get(id) ?? 0) + 1),
         persisted: () => {},
+        snapshotTaken: () => {},
         sending: () => {},
       };
       const replica = new Replica(options, new MemoryLogStore(), machine, { clock, network, random, logger, observer });

@@ -6,11 +6,13 @@ import { consensusMutants } from './consensus.ts';
 import { fencedKvMutants } from './fenced-kv.ts';
 import { logStoreMutants } from './log-store.ts';
 import { serverMutants } from './server.ts';
+import { snapshotMutants } from './snapshots.ts';
 import { stateMutants } from './state.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   ...consensusMutants,
   ...logStoreMutants,
+  ...snapshotMutants,
   ...stateMutants,
   ...serverMutants,
   ...clientMutants,

@@ -8,6 +8,8 @@ const CATCH_ALL = 'no-unexpected-error';
 const BROKEN_INVARIANT = /InvariantError: broken invariant: ([^\n(]+)/;
 /** Servers that refuse a log which no fault has damaged. */
 const DAMAGED_LOG = /^\S+ DamagedLogError: /;
+/** And those that refuse a snapshot which is whole on disk. */
+const UNSOUND_SNAPSHOT = /^\S+ SnapshotError: /;
 
 export async function simulation(seed: number): Promise<Attempt> {
   const { failure, simulatedMs } = await runSeed(seed);
@@ -20,5 +22,6 @@ export function classify({ name, message }: { readonly name: string; readonly me
   const invariant = BROKEN_INVARIANT.exec(message)?.[1];
   if (invariant !== undefined) return { kind: 'promise', name: invariant.trim(), message };
   if (DAMAGED_LOG.test(message)) return { kind: 'promise', name: 'a-log-that-nothing-damaged-is-whole', message };
+  if (UNSOUND_SNAPSHOT.test(message)) return { kind: 'promise', name: 'a-snapshot-holds-what-it-says', message };
   return { kind: 'unexpected', name, message };
 }

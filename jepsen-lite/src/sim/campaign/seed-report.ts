@@ -14,6 +14,8 @@ export interface SeedReport {
   readonly servers: number;
   readonly commands: number;
   readonly elections: number;
+  readonly snapshotsTaken: number;
+  readonly snapshotsInstalled: number;
   readonly entries: number;
   readonly repeatedAnswers: number;
   readonly struck: Readonly<Record<string, number>>;
@@ -39,6 +41,8 @@ export function reportOf(result: SeedResult): SeedReport {
     servers: scenario.servers,
     commands,
     elections,
+    snapshotsTaken: result.snapshotsTaken,
+    snapshotsInstalled: result.snapshotsInstalled,
     entries,
     repeatedAnswers,
     struck: Object.fromEntries(result.struck),

@@ -27,6 +27,8 @@ const MUST_BE_COUNTED = [
   'registers.operations',
 ];
 
+const MUST_HAPPEN = ['snapshotsTaken', 'snapshotsInstalled'] as const;
+
 export class CampaignSummary {
   #seeds = 0;
   #simulatedMs = 0;
@@ -39,8 +41,9 @@ export class CampaignSummary {
   add(report: SeedReport): void {
     this.#seeds += 1;
     this.#simulatedMs += report.simulatedMs;
-    const { commands, elections, entries, repeatedAnswers } = report;
-    for (const [name, count] of Object.entries({ commands, elections, entries, repeatedAnswers })) {
+    const { commands, elections, entries, repeatedAnswers, snapshotsTaken, snapshotsInstalled } = report;
+    const sums = { commands, elections, entries, repeatedAnswers, snapshotsTaken, snapshotsInstalled };
+    for (const [name, count] of Object.entries(sums)) {
       increase(this.#sums, name, count);
     }
     for (const [name, count] of Object.entries(report.struck)) increase(this.#struck, name, count);
@@ -58,7 +61,8 @@ export class CampaignSummary {
     if (this.#seeds < SEEDS_TO_MEET_ALL) return [];
     const faults = STRUCK_FAULTS.filter((fault) => !RARE_FAULTS.has(fault) && (this.#struck.get(fault) ?? 0) === 0);
     const counts = MUST_BE_COUNTED.filter((name) => (this.#checked.get(name) ?? 0) === 0);
-    return [...faults, ...counts];
+    const sums = MUST_HAPPEN.filter((name) => (this.#sums.get(name) ?? 0) === 0);
+    return [...faults, ...counts, ...sums];
   }
 
   text({ wallMs, threads }: { readonly wallMs: number; readonly threads: number }): string {
@@ -72,6 +76,7 @@ export class CampaignSummary {
         `${(hours / wallMinutes).toFixed(1)} hours a minute, ${(hours / wallMinutes / threads).toFixed(1)} on each`,
       `${of('commands')} client commands (${(of('commands') / seconds).toFixed(1)} a simulated second), ` +
         `${of('entries')} entries, ${of('elections')} elections, ${of('repeatedAnswers')} answers from memory`,
+      `${of('snapshotsTaken')} snapshots taken, ${of('snapshotsInstalled')} installed`,
       'faults that struck:',
       ...table(this.#struck),
       'what the checkers counted:',

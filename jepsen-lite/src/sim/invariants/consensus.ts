@@ -5,7 +5,7 @@
  */
 
 import { crc32 } from 'node:zlib';
-import type { DurableState, Effect, Entry, Message, ServerId, WriteSeq } from '@holdfast/raft';
+import type { DurableState, Effect, Entry, LogPosition, Message, ServerId, WriteSeq } from '@holdfast/raft';
 import { imageOf, ServerLog, type Persist } from './server-log.ts';
 import type { Report } from './violation.ts';
 
@@ -25,7 +25,7 @@ interface Seen {
 }
 
 class Server {
-  readonly log = new ServerLog();
+  readonly log: ServerLog;
   boots = 0;
   role = 'down';
   term = 0;
@@ -34,6 +34,10 @@ class Server {
   applied = 0;
   /** Its log was damaged: how many entries were committed then. Before it has them again it must not vote. */
   owed = 0;
+
+  constructor(committed: readonly number[]) {
+    this.log = new ServerLog(committed);
+  }
 }
 
 /** Terms stay far below 2^20 in a run. */
@@ -47,9 +51,12 @@ export class ConsensusInvariants {
   /** Terms of the committed entries, by index. */
   readonly #committed: number[] = [0];
   elections = 0;
+  snapshotsTaken = 0;
+  /** Received from a leader, in place of a log that ended before them. */
+  snapshotsInstalled = 0;
 
   constructor(servers: readonly number[], report: Report) {
-    this.#servers = new Map(servers.map((id) => [id, new Server()]));
+    this.#servers = new Map(servers.map((id) => [id, new Server(this.#committed)]));
     this.#report = report;
   }
 
@@ -72,7 +79,8 @@ export class ConsensusInvariants {
     const server = this.#server(id);
     const found = imageOf(durable);
     const { term: lastTerm } = server.log.durable;
-    const expected = server.log.opened(found);
+    const snapshotIndex = durable.snapshot?.index ?? 0;
+    const expected = server.log.opened(found, snapshotIndex);
     if (expected !== undefined && damaged && durable.voteBan !== undefined) {
       server.owed = this.committedEntries;
       if (durable.voteBan <= lastTerm) {
@@ -88,12 +96,16 @@ export class ConsensusInvariants {
       );
     }
     Object.assign(server, { role: 'follower', term: found.term, votedFor: found.votedFor, commit: 0, applied: 0 });
+    if (durable.snapshot !== undefined) this.#checkSnapshot(id, durable.snapshot);
     server.boots += 1;
   }
 
   stepped(id: number, effects: readonly Effect[], core: CoreView): void {
     const server = this.#server(id);
-    for (const effect of effects) if (effect.type === 'persist') this.#persist(id, server, effect, core);
+    for (const effect of effects) {
+      if (effect.type === 'persist') this.#persist(id, server, effect, core);
+      if (effect.type === 'restore') this.snapshotsInstalled += 1;
+    }
     if (core.lastIndex !== server.log.memory.lastIndex) {
       this.#report('every-change-of-the-log-is-written', `server ${id} has ${core.lastIndex} entries in memory alone`);
     }
@@ -108,6 +120,23 @@ export class ConsensusInvariants {
 
   persisted(id: number, seq: WriteSeq): void {
     this.#server(id).log.persisted(seq);
+  }
+
+  snapshotTaken(id: number, position: LogPosition): void {
+    this.snapshotsTaken += 1;
+    this.#checkSnapshot(id, position);
+  }
+
+  /** The machine has the state of that entry now. */
+  restored(id: number, index: number): void {
+    const server = this.#server(id);
+    if (index < server.applied) {
+      this.#report(
+        'the-applied-index-never-falls',
+        `server ${id} restores the state of ${index} after ${server.applied}`,
+      );
+    }
+    server.applied = index;
   }
 
   sending(id: number, to: ServerId, message: Message): void {
@@ -174,9 +203,11 @@ export class ConsensusInvariants {
   }
 
   #persist(id: number, server: Server, persist: Persist, core: CoreView): void {
-    const { truncateFrom } = persist;
+    const { snapshot, truncateFrom } = persist;
+    if (snapshot !== undefined) this.#checkReplacement(id, server, snapshot);
     if (truncateFrom !== undefined) this.#checkTruncation(id, server, truncateFrom, core);
-    let previousTerm = server.log.memory.terms[(truncateFrom ?? Infinity) - 1] ?? server.log.memory.terms.at(-1) ?? 0;
+    let previousTerm =
+      snapshot?.term ?? server.log.memory.terms[(truncateFrom ?? Infinity) - 1] ?? server.log.memory.terms.at(-1) ?? 0;
     for (const entry of persist.entries) {
       const key = keyOf(entry.index, entry.term);
       const seen = this.#entries.get(key);
@@ -191,6 +222,23 @@ export class ConsensusInvariants {
       previousTerm = entry.term;
     }
     server.log.write(persist);
+  }
+
+  #checkSnapshot(id: number, { index, term }: LogPosition): void {
+    if (this.#committed[index] === term) return;
+    this.#report(
+      'a-snapshot-holds-what-is-committed',
+      `server ${id} has a snapshot up to entry ${index} of term ${term}; committed is the one of term ${this.#committed[index]}`,
+    );
+  }
+
+  #checkReplacement(id: number, server: Server, snapshot: LogPosition): void {
+    this.#checkSnapshot(id, snapshot);
+    if (snapshot.index > server.commit && server.log.memory.terms[snapshot.index] !== snapshot.term) return;
+    this.#report(
+      'a-log-is-replaced-only-by-what-it-lacks',
+      `server ${id}, which has committed ${server.commit}, replaces its log by a snapshot of ${snapshot.index}`,
+    );
   }
 
   #checkTruncation(id: number, server: Server, from: number, core: CoreView): void {

@@ -7,6 +7,9 @@ import type { DurableState, Effect, LogIndex, Term, WriteSeq } from '@holdfast/r
 
 export type Persist = Extract<Effect, { type: 'persist' }>;
 
+/** Of an entry that a start does not tell, since a snapshot holds it. */
+const UNKNOWN_TERM = -1;
+
 /** Term and vote, and the term of every entry; place 0 stands for before the log. */
 export class LogImage {
   term = 0;
@@ -17,13 +20,28 @@ export class LogImage {
     return this.terms.length - 1;
   }
 
-  apply({ hardState, truncateFrom, entries }: Persist): void {
+  /** `committed`: the terms of the committed entries, which is what the snapshots hold. */
+  apply({ hardState, snapshot, truncateFrom, entries }: Persist, committed: readonly number[]): void {
     if (hardState !== undefined) {
       this.term = hardState.term;
       this.votedFor = hardState.votedFor;
     }
+    if (snapshot !== undefined) this.beginAt(snapshot.index, committed);
     if (truncateFrom !== undefined) this.terms.length = Math.min(this.terms.length, truncateFrom);
     for (const entry of entries) this.terms.push(entry.term);
+  }
+
+  /** The log goes on behind a snapshot, as if it had all the entries that this holds. */
+  beginAt(index: number, committed: readonly number[]): void {
+    this.terms.length = 0;
+    for (const term of committed.slice(0, index + 1)) this.terms.push(term);
+  }
+
+  /** Takes from `terms` those of the entries that a compacted log does not tell. */
+  completeFrom(terms: readonly number[]): void {
+    for (let index = 0; index < this.terms.length && this.terms[index] === UNKNOWN_TERM; index += 1) {
+      this.terms[index] = terms[index] ?? UNKNOWN_TERM;
+    }
   }
 
   copy(): LogImage {
@@ -40,7 +58,10 @@ export class LogImage {
       this.term === other.term &&
       this.votedFor === other.votedFor &&
       this.terms.length === other.terms.length &&
-      this.terms.every((term, index) => term === other.terms[index])
+      this.terms.every((term, index) => {
+        const theirs = other.terms[index];
+        return term === theirs || term === UNKNOWN_TERM || theirs === UNKNOWN_TERM;
+      })
     );
   }
 
@@ -53,6 +74,11 @@ export function imageOf(durable: DurableState): LogImage {
   const image = new LogImage();
   image.term = durable.hardState.term;
   image.votedFor = durable.hardState.votedFor;
+  if (durable.base.index > 0) {
+    image.terms.length = 0;
+    for (let index = 0; index < durable.base.index; index += 1) image.terms.push(UNKNOWN_TERM);
+    image.terms.push(durable.base.term);
+  }
   durable.terms.forEach((mark, position) => {
     const next: LogIndex | number = durable.terms[position + 1]?.firstIndex ?? durable.lastIndex + 1;
     for (let index: number = mark.firstIndex; index < next; index += 1) image.terms.push(mark.term as Term);
@@ -66,9 +92,15 @@ export class ServerLog {
   /** What a power failure leaves at least. */
   durable = new LogImage();
   #underWay: Persist[] = [];
+  readonly #committed: readonly number[];
+
+  /** `committed`: the terms of the committed entries, by index; grows. */
+  constructor(committed: readonly number[]) {
+    this.#committed = committed;
+  }
 
   write(persist: Persist): void {
-    this.memory.apply(persist);
+    this.memory.apply(persist, this.#committed);
     this.#underWay.push(persist);
   }
 
@@ -76,26 +108,45 @@ export class ServerLog {
     let done = 0;
     for (const persist of this.#underWay) {
       if (persist.seq > seq) break;
-      this.durable.apply(persist);
+      this.durable.apply(persist, this.#committed);
       done += 1;
     }
     this.#underWay.splice(0, done);
   }
 
-  /** A start found this on disk. Says what it should have been, if it is none of what it may be. */
-  opened(found: LogImage): string | undefined {
+  /**
+   * A start found this on disk, and began with a snapshot of `snapshotIndex`. Says what it should have been, if it is none of what it
+   * may be.
+   */
+  opened(found: LogImage, snapshotIndex: number): string | undefined {
     const expected = this.durable.copy();
     const underWay = this.#underWay;
     this.#underWay = [];
-    this.memory = found.copy();
     const atLeast = expected.toString();
+    let explained = false;
     for (const persist of [undefined, ...underWay]) {
-      if (persist !== undefined) expected.apply(persist);
-      if (!expected.equals(found)) continue;
-      this.durable = found.copy();
-      return undefined;
+      if (persist !== undefined) expected.apply(persist, this.#committed);
+      const restarted = this.#restarted(expected, snapshotIndex);
+      const match = [expected, restarted].find((image) => image?.equals(found) === true);
+      if (match === undefined) continue;
+      found.completeFrom(match.terms);
+      explained = true;
+      break;
     }
+    // What a snapshot holds is committed.
+    found.completeFrom(this.#committed);
+    this.memory = found.copy();
     this.durable = found.copy();
-    return atLeast;
+    return explained ? undefined : atLeast;
+  }
+
+  /** What a start makes of a log that ends before a received snapshot, or differs from it: it was about to be replaced. */
+  #restarted(image: LogImage, snapshotIndex: number): LogImage | undefined {
+    const term = this.#committed[snapshotIndex];
+    if (term === undefined || image.terms[snapshotIndex] === term) return undefined;
+    const restarted = image.copy();
+    restarted.beginAt(snapshotIndex, this.#committed);
+    if (restarted.term < term) [restarted.term, restarted.votedFor] = [term, 0];
+    return restarted;
   }
 }

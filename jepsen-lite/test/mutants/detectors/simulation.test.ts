@@ -25,6 +25,11 @@ describe('what a simulation finds wrong', () => {
     expect(found).toMatchObject({ kind: 'promise', name: 'a-log-that-nothing-damaged-is-whole' });
   });
 
+  it('counts when a server refuses a snapshot that is whole on its disk', () => {
+    const found = unexpected('s1: SnapshotError: the snapshot is of index 131, not 130; it cannot be used');
+    expect(found).toMatchObject({ kind: 'promise', name: 'a-snapshot-holds-what-it-says' });
+  });
+
   it('counts for nothing when it is any other error', () => {
     expect(unexpected('s1: TypeError: x is not a function')).toMatchObject({ kind: 'unexpected' });
     expect(unexpected('c1: Error: DamagedLogError: said something else')).toMatchObject({ kind: 'unexpected' });

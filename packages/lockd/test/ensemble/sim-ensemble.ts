@@ -60,6 +60,7 @@ export class SimEnsemble {
       opened() {},
       stepped() {},
       persisted() {},
+      snapshotTaken() {},
       sending() {},
       restored() {},
       applied: (entry, _outputs, state) => this.#applied(id, entry, state.fold),

@@ -25,7 +25,7 @@ export interface RaftConfig {
   readonly maxUncommittedBytes: number;
   /** Reads that wait for a quorum round; further ones are refused as overloaded. */
   readonly maxPendingReads: number;
-  /** Bytes of applied entries that stay in memory for followers that lag. */
+  /** Bytes of committed entries that stay in memory, for followers that lag and to be applied; the rest is read from disk. */
   readonly tailBytes: number;
   /** Of the random election timeouts. */
   readonly seed: number;

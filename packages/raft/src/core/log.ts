@@ -134,7 +134,7 @@ export class RaftLog {
     return entries;
   }
 
-  /** Drops entries up to `index` (applied and durable) from memory, oldest first, while the tail is over its limit. */
+  /** Drops entries up to `index` (committed and durable) from memory, oldest first, while the tail is over its limit. */
   shrinkTail(index: LogIndex): void {
     while (this.#tailBytes > this.#tailBytesMax && this.#tailFirst <= index) this.#dropOldest();
     if (this.#dropped > 1_024 && this.#dropped * 2 > this.#tail.length) {

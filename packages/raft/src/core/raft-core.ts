@@ -153,7 +153,8 @@ export class RaftCore {
     const effects = core.takeEffects(() => {
       if (core.role === 'leader') sendCommitNews(core);
     });
-    core.log.shrinkTail(minIndex(core.applied, core.stableIndex));
+    // What is committed and waits to be applied, behind an installation say, can be read from disk again.
+    core.log.shrinkTail(minIndex(core.commit, core.stableIndex));
     return effects;
   }
 

@@ -9,9 +9,9 @@ import { chooseSnapshot } from './snapshot-choice.ts';
 import type { SnapshotInfo } from './snapshot.ts';
 
 export interface LogSummary {
-  readonly segments: readonly Readonly<SegmentSummary>[];
+  readonly segments: readonly Omit<Readonly<SegmentSummary>, 'cutFrom'>[];
   /** The one that a start would begin with. */
-  readonly snapshot: SnapshotInfo | undefined;
+  readonly snapshot: Pick<SnapshotInfo, 'index' | 'term' | 'bytes' | 'origin'> | undefined;
   /** What comes before the first entry; 0 while the log is whole. */
   readonly baseIndex: LogIndex;
   readonly hardState: HardState;
@@ -41,12 +41,15 @@ export async function inspectWriteAheadLog(
   { disk }: { readonly disk: Disk },
 ): Promise<LogSummary> {
   const recovery = new LogRecovery(options.directory, options, disk);
-  let snapshot: SnapshotInfo | undefined;
+  let snapshot: LogSummary['snapshot'];
   const look = async (): Promise<LogDamage | undefined> => {
     await recovery.run();
     if (recovery.segments.length === 0) return missingLog(options.directory);
     const { chosen, damaged } = await chooseSnapshot(options.directory, recovery, options, disk);
-    snapshot = chosen?.info;
+    if (chosen !== undefined) {
+      const { index, term, bytes, origin } = chosen.info;
+      snapshot = { index, term, bytes, origin };
+    }
     const [first] = damaged;
     return first === undefined ? undefined : { file: first.file, offset: first.offset, reason: first.reason };
   };
@@ -61,7 +64,9 @@ export async function inspectWriteAheadLog(
   );
   const { image, segments, tornTail, voteBan } = recovery;
   return {
-    segments,
+    segments: segments.map(({ file, number, firstIndex, sizeBytes, usedBytes }) => {
+      return { file, number, firstIndex, sizeBytes, usedBytes };
+    }),
     snapshot,
     baseIndex: image.base.index,
     hardState: image.hardState,

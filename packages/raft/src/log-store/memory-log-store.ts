@@ -99,7 +99,7 @@ export class MemoryLogStore implements LogStore {
         },
         write: (part) =>
           this.#run(() => {
-            parts.push(part.slice());
+            parts.push(Uint8Array.from(part));
             bytes += part.length;
           }),
         finish: () =>

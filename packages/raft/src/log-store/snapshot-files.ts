@@ -45,6 +45,8 @@ export interface SnapshotName extends LogPosition {
 export interface SnapshotFilesOptions extends LogIdentity {
   readonly directory: string;
   readonly snapshotChunkBytes?: number;
+  /** A snapshot that would leave less room on the disk finds none: the log needs it for its next segment. */
+  readonly reserveBytes: number;
 }
 
 /** By index, the oldest first. A name that no snapshot has is not one. */
@@ -87,17 +89,18 @@ export class SnapshotFiles {
     const temporary = join(directory, `${this.#temporaries}${TEMPORARY_SUFFIX}`);
     const target = join(directory, snapshotFileName(meta));
     const encoded = encodeHeader({ ...meta, clusterId, serverId, incarnation, chunkBytes: this.#chunkBytes });
+    await this.#requireRoom(temporary);
     const file = await this.#disk.open(temporary, 'create');
-    const sink = new FileSink(file, decodeHeader(encoded), {
+    return new FileSink(file, decodeHeader(encoded), {
       begin: () => file.write(0, encoded),
       commit: async (info) => {
         await this.#disk.rename(temporary, target);
         await this.#disk.syncDirectory(directory);
         if (isNewer(info, this.newest)) this.#newest = { info, path: target };
       },
+      requireRoom: () => this.#requireRoom(temporary),
       discard: () => removeIfThere(temporary, this.#disk),
     });
-    return sink;
   }
 
   async openNewest(): Promise<SnapshotSource | undefined> {
@@ -115,6 +118,17 @@ export class SnapshotFiles {
       if (snapshot === spare && snapshot.index >= firstIndex - 1) continue;
       await removeIfThere(snapshot.path, this.#disk);
     }
+  }
+
+  async #requireRoom(path: string): Promise<void> {
+    const { directory, reserveBytes } = this.#options;
+    const freeBytes = await this.#disk.freeBytes(directory);
+    if (freeBytes >= reserveBytes + SYNC_BYTES) return;
+    throw new DiskError(
+      'NO_SPACE',
+      path,
+      `the disk of ${directory} has ${freeBytes} bytes free, and a snapshot leaves ${reserveBytes} for the log: free space there`,
+    );
   }
 
   async removeTemporaries(): Promise<void> {
@@ -168,6 +182,8 @@ export async function verifySnapshot(
 interface SinkEnds {
   begin(): Promise<void>;
   commit(info: SnapshotInfo): Promise<void>;
+  /** Rejects with DiskError NO_SPACE. */
+  requireRoom(): Promise<void>;
   discard(): Promise<void>;
 }
 
@@ -242,6 +258,7 @@ class FileSink implements SnapshotSink {
     if (this.#unsyncedBytes < SYNC_BYTES) return;
     this.#unsyncedBytes = 0;
     await this.#file.sync();
+    await this.#ends.requireRoom();
   }
 }
 

@@ -96,7 +96,7 @@ export function decodeHeader(bytes: Uint8Array): DecodedHeader {
     const length = at + 4 <= crcAt ? view.getUint32(at, true) : Infinity;
     const end = at + 4 + length;
     if (end > crcAt) throw new MalformedError('a part of its header is longer than the header');
-    const found = bytes.slice(at + 4, end);
+    const found = Uint8Array.from(bytes.subarray(at + 4, end));
     at = end;
     return found;
   };

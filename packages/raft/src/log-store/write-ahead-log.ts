@@ -75,7 +75,7 @@ export async function openWriteAheadLog(options: WriteAheadLogOptions, world: Wr
   const { directory } = options;
   const { disk, logger } = world;
   const recovered = await recoverLog(options, world);
-  const snapshots = new SnapshotFiles(options, disk);
+  const snapshots = new SnapshotFiles({ ...options, reserveBytes: roundedSegmentBytes(options.segmentBytes) }, disk);
   const choice = await chooseSnapshot(directory, recovered, options, disk);
   await useSnapshot(choice, snapshots, world);
   if (recovered.tornTail !== undefined) await cutTornTail(recovered.tornTail, world);
@@ -321,8 +321,9 @@ class WriteAheadLog implements LogStore {
   }
 
   compact(upTo: LogIndex): Promise<void> {
-    this.#compacting = this.#compacting.then(() => this.#compact(upTo));
-    return this.#compacting;
+    const compacting = this.#compacting.then(() => this.#compact(upTo));
+    this.#compacting = compacting.catch(() => {});
+    return compacting;
   }
 
   write(batch: WriteBatch): Promise<void> {
@@ -359,7 +360,7 @@ class WriteAheadLog implements LogStore {
     if (this.#closed) return;
     this.#closed = true;
     await this.#writing?.catch(() => {});
-    await this.#compacting.catch(() => {});
+    await this.#compacting;
     await this.#markClosed();
     await this.#preparer.close();
     await this.#active.file.close();

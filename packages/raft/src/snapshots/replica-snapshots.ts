@@ -20,6 +20,7 @@ import {
 import type { LogStore } from '../log-store/log-store.ts';
 import { bytesOf } from '../log-store/snapshot.ts';
 import type { ReplicaMachine } from '../machine.ts';
+import type { ReplicaObserver } from '../observer.ts';
 import { LogGauge } from './log-gauge.ts';
 import { Pace } from './pace.ts';
 import { HELD_LOG_FACTOR, RETRY_AFTER_SHARE, type SnapshotOptions } from './snapshot-options.ts';
@@ -35,6 +36,7 @@ export interface ReplicaSnapshotsParts {
   readonly machine: ReplicaMachine;
   readonly core: RaftCore;
   readonly applies: ApplyLoop;
+  readonly observer: Pick<ReplicaObserver, 'snapshotTaken'> | undefined;
   /** How to reach a peer; undefined when it is none. */
   route(peer: ServerId): Pick<SnapshotSenderParts, 'address' | 'hello'> | undefined;
   event(event: RaftEvent): void;
@@ -62,7 +64,8 @@ export class ReplicaSnapshots {
   readonly #gauge: LogGauge;
   readonly #pace: Pace;
   readonly #receiver: SnapshotReceiver;
-  readonly #senders = new Map<ServerId, { readonly sender: SnapshotSender; readonly term: Term }>();
+  /** What the core has asked for, with the term in which it did; undefined while the peer has not said that it can take one. */
+  readonly #sending = new Map<ServerId, { readonly term: Term; sender: SnapshotSender | undefined }>();
   #taker: SnapshotTaker | undefined;
   #taking: Promise<void> = Promise.resolve();
   /** As the gauge had it when the last snapshot was begun, or was tried in vain. */
@@ -116,12 +119,16 @@ export class ReplicaSnapshots {
   }
 
   send(peer: ServerId, term: Term): void {
-    const present = this.#senders.get(peer);
+    const present = this.#sending.get(peer);
     // A connection that flaps makes the core ask again for what is under way.
     if (present?.term === term) return;
-    present?.sender.stop();
+    present?.sender?.stop();
+    this.#sending.set(peer, { term, sender: this.#startSender(peer, term) });
+  }
+
+  #startSender(peer: ServerId, term: Term): SnapshotSender | undefined {
     const route = this.#parts.route(peer);
-    if (route === undefined) return;
+    if (route === undefined) return undefined;
     const sender = new SnapshotSender(
       {
         ...route,
@@ -130,15 +137,15 @@ export class ReplicaSnapshots {
         openSnapshot: () => this.#parts.store.openSnapshot(),
         reachesBack: (index) => this.#parts.core.termAt(index) !== undefined,
         sent: (index) => {
-          this.#senders.delete(peer);
+          this.#sending.delete(peer);
           this.#parts.event({ type: 'snapshot-sent', peer, term, index });
         },
         failed: (error) => this.#fail(error),
       },
       this.#world,
     );
-    this.#senders.set(peer, { sender, term });
     sender.start();
+    return sender;
   }
 
   /** A connection on which a peer wants to send one. */
@@ -148,10 +155,14 @@ export class ReplicaSnapshots {
 
   endTurn(): void {
     this.#offered = undefined;
-    for (const [peer, { sender }] of this.#senders) {
-      if (this.#parts.core.needsSnapshot(peer)) continue;
-      sender.stop();
-      this.#senders.delete(peer);
+    this.#taker?.endTurn();
+    for (const [peer, sending] of this.#sending) {
+      if (this.#parts.core.needsSnapshot(peer)) {
+        sending.sender ??= this.#startSender(peer, sending.term);
+        continue;
+      }
+      sending.sender?.stop();
+      this.#sending.delete(peer);
     }
     if (this.#gauge.bytes - this.#lastBegunBytes >= this.#parts.options.snapshotLogBytes) this.#begin();
   }
@@ -159,8 +170,8 @@ export class ReplicaSnapshots {
   stopSpeaking(): void {
     this.#stopped = true;
     this.#taker?.cancel();
-    for (const { sender } of this.#senders.values()) sender.stop();
-    this.#senders.clear();
+    for (const { sender } of this.#sending.values()) sender?.stop();
+    this.#sending.clear();
   }
 
   /** Before the store is closed. */
@@ -210,6 +221,7 @@ export class ReplicaSnapshots {
     if (outcome !== 'taken') return;
     this.counters.taken += 1;
     logger.info({ index: position.index }, 'took a snapshot');
+    this.#parts.observer?.snapshotTaken(position);
     this.#parts.event({ type: 'snapshot-taken', position, compactTo: this.#compactTo(position, begunBytes) });
   }
 
@@ -218,7 +230,7 @@ export class ReplicaSnapshots {
     const { snapshotLogBytes, snapshotTrailingBytes } = this.#parts.options;
     const margin = this.#gauge.indexBefore(begunBytes, snapshotTrailingBytes);
     let held = minIndex(index, margin);
-    for (const { sender } of this.#senders.values()) held = minIndex(held, sender.index ?? index);
+    for (const { sender } of this.#sending.values()) held = minIndex(held, sender?.index ?? index);
     const longest = this.#gauge.indexBefore(begunBytes, HELD_LOG_FACTOR * snapshotLogBytes);
     return maxIndex(held, minIndex(index, longest));
   }

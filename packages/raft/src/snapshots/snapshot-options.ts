@@ -12,8 +12,8 @@ export interface SnapshotOptions {
 }
 
 export const DEFAULT_SNAPSHOT_OPTIONS: SnapshotOptions = {
-  snapshotLogBytes: 256 * 1024 * 1024,
-  snapshotTrailingBytes: 64 * 1024 * 1024,
+  snapshotLogBytes: 128 * 1024 * 1024,
+  snapshotTrailingBytes: 32 * 1024 * 1024,
   snapshotSliceBytes: 128 * 1024,
   snapshotBytesPerSecond: 64 * 1024 * 1024,
 };

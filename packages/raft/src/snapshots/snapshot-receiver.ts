@@ -147,11 +147,11 @@ export class SnapshotReceiver {
       const sink = await store.createSnapshot({
         index,
         term,
-        configuration: configuration.slice(),
+        configuration: Uint8Array.from(configuration),
         origin: 'received',
       });
       partial = {
-        offer: { ...offer, configuration: configuration.slice() },
+        offer: { ...offer, configuration: Uint8Array.from(configuration) },
         from: peer,
         sink,
         crc: 0,

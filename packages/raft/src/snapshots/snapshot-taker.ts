@@ -12,7 +12,7 @@ export interface SnapshotTakerParts {
   readonly store: LogStore;
   readonly clock: Clock;
   readonly sliceBytes: number;
-  /** Whether the log is durable up to there. Looked at again in every later turn. */
+  /** Whether the log is durable up to there. */
   isDurable(position: SnapshotPosition): boolean;
 }
 
@@ -24,6 +24,8 @@ export class SnapshotTaker {
   readonly #snapshot: MachineSnapshot;
   #handedOut = false;
   #cancelled = false;
+  /** Ends the wait for the log. */
+  #turnEnded: (() => void) | undefined;
 
   /** `snapshot` is of exactly that position. */
   constructor(position: SnapshotPosition, snapshot: MachineSnapshot, parts: SnapshotTakerParts) {
@@ -35,9 +37,15 @@ export class SnapshotTaker {
   /** The machine is free for another one at once; the file is gone when `run` has resolved. */
   cancel(): void {
     this.#cancelled = true;
+    this.#turnEnded?.();
     if (this.#handedOut) return;
     this.#handedOut = true;
     this.#snapshot.cancel();
+  }
+
+  /** The log may have become durable further. */
+  endTurn(): void {
+    this.#turnEnded?.();
   }
 
   /** Rejects with DiskError, but not of a full disk. */
@@ -52,7 +60,9 @@ export class SnapshotTaker {
           await sink.write(slice);
         }
         // The log of a server that has a snapshot reaches up to it: one that does not has lost something.
-        while (!this.#cancelled && !this.#parts.isDurable(this.position)) await this.#turn();
+        while (!this.#cancelled && !this.#parts.isDurable(this.position)) {
+          await new Promise<void>((resolve) => (this.#turnEnded = resolve));
+        }
         if (!this.#cancelled) {
           await sink.finish();
           return 'taken';
@@ -71,14 +81,10 @@ export class SnapshotTaker {
   }
 
   async #nextSlice(): Promise<Uint8Array | undefined> {
-    await this.#turn();
+    await new Promise<void>((resolve) => this.#parts.clock.afterPoll(resolve));
     if (this.#cancelled) return undefined;
     const slice = this.#snapshot.next(this.#parts.sliceBytes);
     if (slice === undefined) this.#handedOut = true;
     return slice;
-  }
-
-  #turn(): Promise<void> {
-    return new Promise((resolve) => this.#parts.clock.afterPoll(resolve));
   }
 }

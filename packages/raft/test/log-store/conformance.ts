@@ -3,8 +3,9 @@
 import { DiskError } from '@holdfast/runtime';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { logIndex } from '../../src/core/index.ts';
+import { logIndex, term } from '../../src/core/index.ts';
 import type { LogStore } from '../../src/log-store/log-store.ts';
+import { bytesOf, type SnapshotInfo, type SnapshotMeta, type SnapshotOrigin } from '../../src/log-store/snapshot.ts';
 import {
   after,
   contentOf,
@@ -23,6 +24,36 @@ export interface LogStoreFixture {
   open(): Promise<LogStore>;
   /** Where there is a disk: its next durable write fails after that share of the bytes has been written. */
   failNextWrite?(writtenShare: number): void;
+}
+
+const CONFIGURATION = new Uint8Array([7, 0, 9]);
+
+function meta(index: number, position: number, origin: SnapshotOrigin = 'taken'): SnapshotMeta {
+  return { index: logIndex(index), term: term(position), configuration: CONFIGURATION, origin };
+}
+
+/** Writes one in uneven pieces. */
+async function snapshotOf(
+  store: LogStore,
+  index: number,
+  position: number,
+  bytes: number,
+  origin: SnapshotOrigin = 'taken',
+): Promise<{ readonly data: Uint8Array; readonly info: SnapshotInfo }> {
+  const data = Uint8Array.from({ length: bytes }, (_, at) => (at * 31 + index) % 256);
+  const sink = await store.createSnapshot(meta(index, position, origin));
+  for (let at = 0; at < bytes; at += 1 + (at % 400)) await sink.write(data.subarray(at, at + 1 + (at % 400)));
+  expect(sink.bytes).toBe(bytes);
+  return { data, info: await sink.finish() };
+}
+
+async function readSnapshot(store: LogStore): Promise<Uint8Array> {
+  const source = await store.openSnapshot();
+  if (source === undefined) throw new Error('there is no snapshot');
+  const parts: Uint8Array[] = [];
+  for await (const part of bytesOf(source)) parts.push(part);
+  await source.close();
+  return Uint8Array.from(Buffer.concat(parts));
 }
 
 export const batchPlan: fc.Arbitrary<BatchPlan> = fc.record({
@@ -147,6 +178,132 @@ export function describeLogStore(
       const last = await fixture.open();
       expect(await modelOf(last)).toEqual(model);
       await last.close();
+    });
+
+    test('keeps a snapshot that was finished, with every byte, and nothing of one that was not', async (fixture) => {
+      const store = await fixture.open();
+      await store.write({ hardState: vote(2), entries: entryRange(1, 20, 2) });
+      expect(store.snapshot).toBeUndefined();
+      expect(await store.openSnapshot()).toBeUndefined();
+      const { data, info } = await snapshotOf(store, 10, 2, 5_000);
+      expect(info).toMatchObject({ index: 10, term: 2, bytes: 5_000, configuration: CONFIGURATION });
+      const left = await store.createSnapshot(meta(15, 2));
+      await left.write(data);
+      await left.abort();
+      expect(await readSnapshot(store)).toEqual(data);
+      await store.close();
+      const again = await fixture.open();
+      expect(again.durable.snapshot).toEqual({ index: 10, term: 2, configuration: CONFIGURATION });
+      expect(again.snapshot).toEqual(info);
+      expect(await readSnapshot(again)).toEqual(data);
+      expect(await contentOf(again)).toEqual(entryRange(1, 20, 2));
+      await again.close();
+    });
+
+    test('keeps an empty snapshot too', async (fixture) => {
+      const store = await fixture.open();
+      await store.write({ hardState: vote(1), entries: entryRange(1, 2, 1) });
+      await snapshotOf(store, 2, 1, 0);
+      await store.close();
+      const again = await fixture.open();
+      expect(again.snapshot).toMatchObject({ index: 2, bytes: 0 });
+      expect(await readSnapshot(again)).toEqual(new Uint8Array(0));
+      await again.close();
+    });
+
+    test('has the newest of several snapshots, in whatever order they were finished', async (fixture) => {
+      const store = await fixture.open();
+      await store.write({ hardState: vote(1), entries: entryRange(1, 30, 1) });
+      const slow = await store.createSnapshot(meta(10, 1));
+      const { data } = await snapshotOf(store, 20, 1, 700);
+      await slow.finish();
+      expect(store.snapshot?.index).toBe(20);
+      expect(await readSnapshot(store)).toEqual(data);
+      await store.close();
+      const again = await fixture.open();
+      expect(again.durable.snapshot?.index).toBe(20);
+      await again.close();
+    });
+
+    test('forgets no more than it was told to, nothing before a snapshot holds it, and finds the rest again', async (fixture) => {
+      const store = await fixture.open();
+      await store.write({ hardState: vote(1), entries: [] });
+      for (let first = 1; first <= 96; first += 5) await store.write({ entries: entryRange(first, first + 4, 1, 700) });
+      await expect(store.compact(logIndex(5))).rejects.toThrow('only-what-a-snapshot-holds-is-forgotten');
+      await snapshotOf(store, 80, 1, 100);
+      await store.compact(logIndex(60));
+      const { firstIndex } = store;
+      expect(firstIndex).toBeGreaterThan(1);
+      expect(firstIndex).toBeLessThanOrEqual(61);
+      expect(await store.read(logIndex(firstIndex - 1), logIndex(100), 1_000)).toEqual([]);
+      const rest = entryRange(firstIndex, 100, 1, 700);
+      expect(await contentOf(store, logIndex(100))).toEqual(rest);
+      await store.close();
+      const again = await fixture.open();
+      expect(again.durable.base).toEqual({ index: firstIndex - 1, term: 1 });
+      expect(again.durable.terms).toEqual([{ term: 1, firstIndex }]);
+      expect(again.firstIndex).toBe(firstIndex);
+      expect(await contentOf(again, logIndex(100))).toEqual(rest);
+      await again.write({ truncateFrom: logIndex(91), entries: [entry(91, 1)] });
+      expect(await contentOf(again, logIndex(91))).toEqual([...rest.slice(0, 91 - firstIndex), entry(91, 1)]);
+      await again.close();
+    });
+
+    test('goes on behind a received snapshot, and has nothing of the log before it', async (fixture) => {
+      const store = await fixture.open();
+      await store.write({ hardState: vote(2), entries: entryRange(1, 12, 2, 700) });
+      const { data } = await snapshotOf(store, 100, 3, 900, 'received');
+      const position = { index: logIndex(100), term: term(3) };
+      await store.write({ hardState: vote(4), snapshot: position, entries: entryRange(101, 103, 4) });
+      expect(store.firstIndex).toBe(101);
+      expect(await store.read(logIndex(5), logIndex(12), 1_000)).toEqual([]);
+      expect(await contentOf(store, logIndex(103))).toEqual(entryRange(101, 103, 4));
+      await store.write({ truncateFrom: logIndex(102), entries: entryRange(102, 110, 4, 700) });
+      await store.close();
+      const again = await fixture.open();
+      expect(again.durable).toMatchObject({ base: position, lastIndex: 110, hardState: vote(4) });
+      expect(again.durable.snapshot).toMatchObject(position);
+      expect(await readSnapshot(again)).toEqual(data);
+      expect(await contentOf(again)).toEqual([entry(101, 4), ...entryRange(102, 110, 4, 700)]);
+      await again.close();
+    });
+
+    test('begins behind a received snapshot whose log was not replaced before the end', async (fixture) => {
+      const store = await fixture.open();
+      await store.write({ hardState: vote(2, 3), entries: entryRange(1, 12, 2) });
+      const { data } = await snapshotOf(store, 12, 3, 900, 'received');
+      await store.close();
+      const again = await fixture.open();
+      const position = { index: logIndex(12), term: term(3) };
+      expect(again.durable).toMatchObject({ base: position, lastIndex: 12, terms: [], snapshot: position });
+      // A vote of a term that the log is behind of binds nobody.
+      expect(again.durable.hardState).toEqual({ term: 3, votedFor: 0 });
+      await again.write({ entries: [entry(13, 3)] });
+      await again.close();
+      const last = await fixture.open();
+      expect(await contentOf(last)).toEqual([entry(13, 3)]);
+      expect(await readSnapshot(last)).toEqual(data);
+      await last.close();
+    });
+
+    test('keeps its log when a received snapshot ends within it', async (fixture) => {
+      const store = await fixture.open();
+      await store.write({ hardState: vote(2), entries: entryRange(1, 12, 2) });
+      await snapshotOf(store, 8, 2, 50, 'received');
+      await store.close();
+      const again = await fixture.open();
+      expect(again.durable).toMatchObject({ base: { index: 0 }, lastIndex: 12, snapshot: { index: 8, term: 2 } });
+      expect(await contentOf(again)).toEqual(entryRange(1, 12, 2));
+      await again.close();
+    });
+
+    test('refuses to replace its log by a snapshot of a term that it has not reached', async (fixture) => {
+      const store = await fixture.open();
+      await store.write({ hardState: vote(2), entries: entryRange(1, 3, 2) });
+      await snapshotOf(store, 9, 5, 50, 'received');
+      const position = { index: logIndex(9), term: term(5) };
+      await expect(store.write({ snapshot: position, entries: [] })).rejects.toThrow('beyond the hard state');
+      await store.close();
     });
 
     test('does nothing more once it is closed', async (fixture) => {

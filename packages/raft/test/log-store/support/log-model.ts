@@ -75,9 +75,11 @@ export function durableStateOf({ hardState, entries }: LogModel): DurableState {
 /** The whole log as the store has it, read in small pieces. */
 export async function contentOf(store: LogStore, lastIndex: LogIndex = store.durable.lastIndex): Promise<Entry[]> {
   const entries: Entry[] = [];
-  while (entries.length < lastIndex) {
-    const found = await store.read(logIndex(entries.length + 1), lastIndex, 1_000);
-    if (found.length === 0) throw new Error(`nothing at index ${entries.length + 1} of ${lastIndex}`);
+  const before = store.firstIndex - 1;
+  while (before + entries.length < lastIndex) {
+    const next = before + entries.length + 1;
+    const found = await store.read(logIndex(next), lastIndex, 1_000);
+    if (found.length === 0) throw new Error(`nothing at index ${next} of ${lastIndex}`);
     entries.push(...found.map((one) => ({ ...one, data: Uint8Array.from(one.data) })));
   }
   return entries;

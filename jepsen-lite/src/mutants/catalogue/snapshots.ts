@@ -1,0 +1,43 @@
+/** Planted bugs of Raft's snapshots: what may be forgotten, and which entry a snapshot ends with. */
+
+import type { Mutant } from '../mutant.ts';
+
+const RAFT = '@holdfast/raft';
+
+export const snapshotMutants: readonly Mutant[] = [
+  {
+    name: 'log-forgotten-without-a-durable-snapshot',
+    breaks: 'the log forgets only what a durable snapshot holds',
+    patches: [
+      {
+        module: RAFT,
+        file: 'snapshots/snapshot-taker.js',
+        edits: [{ find: 'await sink.finish();', replace: '' }],
+      },
+      {
+        module: RAFT,
+        file: 'log-store/write-ahead-log.js',
+        edits: [
+          {
+            find: "invariant(upTo <= snapshotIndex, 'only-what-a-snapshot-holds-is-forgotten', () => `${upTo} of ${snapshotIndex}`);",
+            replace: '',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'snapshot-one-entry-off',
+    breaks: 'a snapshot is named by the last entry that its state has applied',
+    patches: [
+      {
+        module: RAFT,
+        file: 'snapshots/replica-snapshots.js',
+        edits: [{ find: 'const index = applies.applied;', replace: 'const index = applies.applied - 1;' }],
+      },
+    ],
+    caughtBy: ['simulation'],
+    sample: true,
+  },
+];

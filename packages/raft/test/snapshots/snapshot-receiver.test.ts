@@ -1,0 +1,251 @@
+import { crc32 } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { DiskError, silentLogger, type Connection, type ConnectionHandler } from '@holdfast/runtime';
+import { logIndex, serverId, term } from '../../src/core/index.ts';
+import { MemoryLogStore } from '../../src/log-store/memory-log-store.ts';
+import type { SnapshotMeta, SnapshotSink } from '../../src/log-store/snapshot.ts';
+import {
+  decodeSnapshotMessage,
+  encodeSnapshotMessage,
+  type SnapshotMessage,
+  type SnapshotOffer,
+} from '../../src/snapshots/snapshot-codec.ts';
+import { SnapshotReceiver } from '../../src/snapshots/snapshot-receiver.ts';
+
+const STATE = Uint8Array.from({ length: 1_000 }, (_, at) => (at * 7) % 256);
+
+function offer(index: number, fields: Partial<SnapshotOffer> = {}): SnapshotOffer {
+  const position = { index: logIndex(index), term: term(2), leaderTerm: term(3) };
+  return {
+    type: 'offer',
+    ...position,
+    bytes: STATE.length,
+    crc: crc32(STATE),
+    configuration: new Uint8Array([1]),
+    ...fields,
+  };
+}
+
+class Line implements Connection {
+  readonly remoteAddress = 'peer:1';
+  readonly bufferedBytes = 0;
+  readonly heard: SnapshotMessage[] = [];
+  open = true;
+  readonly #handler: ConnectionHandler;
+
+  constructor(accept: (line: Line) => ConnectionHandler) {
+    this.#handler = accept(this);
+  }
+
+  setHandler(): void {}
+
+  send(frame: Uint8Array): void {
+    this.heard.push(decodeSnapshotMessage(frame));
+  }
+
+  close(): void {
+    this.destroy();
+  }
+
+  destroy(): void {
+    if (!this.open) return;
+    this.open = false;
+    this.#handler.close('destroyed');
+  }
+
+  async say(...messages: readonly SnapshotMessage[]): Promise<void> {
+    for (const message of messages) this.sayBytes(encodeSnapshotMessage(message));
+    await settled();
+  }
+
+  sayBytes(frame: Uint8Array): void {
+    this.#handler.frame(frame);
+  }
+}
+
+/** Everything here is done in microtasks. */
+async function settled(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+class FullStore extends MemoryLogStore {
+  aborted = 0;
+
+  override async createSnapshot(meta: SnapshotMeta): Promise<SnapshotSink> {
+    const sink = await super.createSnapshot(meta);
+    return {
+      ...sink,
+      bytes: 0,
+      write: async () => {
+        throw new DiskError('NO_SPACE', 'file', 'the disk is full');
+      },
+      abort: async () => {
+        this.aborted += 1;
+      },
+    };
+  }
+}
+
+class Scene {
+  readonly store: MemoryLogStore;
+  readonly received: number[] = [];
+  readonly errors: unknown[] = [];
+  readonly timers: { readonly run: () => void; cancelled: boolean }[] = [];
+  committed = 5;
+  busy = false;
+  readonly receiver: SnapshotReceiver;
+
+  constructor(store = new MemoryLogStore()) {
+    this.store = store;
+    const setTimer = (_delayMs: number, run: () => void) => {
+      const timer = { run, cancelled: false };
+      this.timers.push(timer);
+      return { cancel: () => (timer.cancelled = true) };
+    };
+    this.receiver = new SnapshotReceiver({
+      store,
+      clock: { monotonicMs: () => 0, wallMs: () => 0, setTimer, afterPoll: (run) => run() },
+      logger: silentLogger,
+      commitIndex: () => logIndex(this.committed),
+      busy: () => this.busy,
+      received: (_from, _offer, info) => this.received.push(info.index),
+      failed: (error) => this.errors.push(error),
+    });
+  }
+
+  connect(): Line {
+    return new Line((line) => this.receiver.accept(serverId(2), line));
+  }
+}
+
+const chunk = (offset: number, end: number): SnapshotMessage => ({
+  type: 'chunk',
+  offset,
+  data: STATE.subarray(offset, end),
+});
+
+describe('a receiver of snapshots', () => {
+  it('writes what arrives, acknowledges it, and tells of the whole once it is durable', async () => {
+    const scene = new Scene();
+    const line = scene.connect();
+    await line.say(offer(20));
+    await line.say(chunk(0, 400), chunk(400, 1_000), { type: 'end' });
+    expect(line.heard).toEqual([
+      { type: 'resume', offset: 0 },
+      { type: 'written', offset: 400 },
+      { type: 'written', offset: 1_000 },
+      { type: 'installed', index: 20 },
+    ]);
+    expect(scene.received).toEqual([20]);
+    expect(scene.store.snapshot).toMatchObject({
+      index: 20,
+      term: 2,
+      origin: 'received',
+      configuration: new Uint8Array([1]),
+    });
+  });
+
+  it('goes on with the same bytes on another connection, whoever sends them', async () => {
+    const scene = new Scene();
+    const first = scene.connect();
+    await first.say(offer(20), chunk(0, 400));
+    first.destroy();
+    const second = scene.connect();
+    await second.say(offer(20, { leaderTerm: term(4) }));
+    expect(second.heard).toEqual([{ type: 'resume', offset: 400 }]);
+    await second.say(chunk(400, 1_000), { type: 'end' });
+    expect(scene.received).toEqual([20]);
+  });
+
+  it('begins anew with other bytes of the same position', async () => {
+    const scene = new Scene();
+    await scene.connect().say(offer(20), chunk(0, 400));
+    const other = scene.connect();
+    await other.say(offer(20, { crc: 1 }));
+    expect(other.heard).toEqual([{ type: 'resume', offset: 0 }]);
+  });
+
+  it('lets a newer snapshot and a newer leader supersede what it has, and nothing older', async () => {
+    const scene = new Scene();
+    await scene.connect().say(offer(20), chunk(0, 400));
+    const older = scene.connect();
+    await older.say(offer(10, { crc: 1 }));
+    expect(older.heard).toEqual([{ type: 'refused', reason: 'a newer snapshot is being received' }]);
+    const newer = scene.connect();
+    await newer.say(offer(30, { crc: 1 }));
+    expect(newer.heard).toEqual([{ type: 'resume', offset: 0 }]);
+    const successor = scene.connect();
+    await successor.say(offer(25, { crc: 2, leaderTerm: term(4) }));
+    expect(successor.heard).toEqual([{ type: 'resume', offset: 0 }]);
+    const deposed = scene.connect();
+    await deposed.say(offer(40, { crc: 3, leaderTerm: term(3) }));
+    expect(deposed.heard).toMatchObject([{ type: 'refused' }]);
+  });
+
+  it('wants none that it needs no more, and none while it installs another', async () => {
+    const scene = new Scene();
+    const line = scene.connect();
+    await line.say(offer(5));
+    expect(line.heard).toEqual([{ type: 'installed', index: 5 }]);
+    scene.busy = true;
+    const next = scene.connect();
+    await next.say(offer(20));
+    expect(next.heard).toEqual([{ type: 'refused', reason: 'another snapshot is being installed' }]);
+    expect(scene.received).toEqual([]);
+  });
+
+  it('keeps nothing of bytes that are not those of the offer', async () => {
+    const scene = new Scene();
+    const line = scene.connect();
+    await line.say(offer(20, { crc: 1 }), chunk(0, 1_000), { type: 'end' });
+    expect(line.heard.at(-1)).toEqual({ type: 'refused', reason: 'the bytes are not those that were offered' });
+    expect(scene.store.snapshot).toBeUndefined();
+    await line.say(offer(20));
+    expect(line.heard.at(-1)).toEqual({ type: 'resume', offset: 0 });
+  });
+
+  it.each([
+    ['a gap', [chunk(100, 200)]],
+    ['bytes that it has', [chunk(0, 200), chunk(100, 300)]],
+    ['more than was offered', [{ type: 'chunk', offset: 0, data: new Uint8Array(1_001) }]],
+    ['what only a receiver says', [{ type: 'resume', offset: 0 }]],
+  ] as const)('closes a connection that brings %s, and keeps what was right', async (_, messages) => {
+    const scene = new Scene();
+    const line = scene.connect();
+    await line.say(offer(20), ...messages);
+    expect(line.open).toBe(false);
+    const again = scene.connect();
+    await again.say(offer(20));
+    expect(again.heard).toEqual([{ type: 'resume', offset: messages.length === 2 ? 200 : 0 }]);
+    expect(scene.errors).toEqual([]);
+  });
+
+  it('closes a connection that brings what is no message', () => {
+    const scene = new Scene();
+    const line = scene.connect();
+    line.sayBytes(new Uint8Array([0xc1]));
+    expect(line.open).toBe(false);
+  });
+
+  it('drops what nobody goes on with', async () => {
+    const scene = new Scene();
+    const line = scene.connect();
+    await line.say(offer(20), chunk(0, 400));
+    line.destroy();
+    for (const timer of scene.timers) if (!timer.cancelled) timer.run();
+    await settled();
+    const again = scene.connect();
+    await again.say(offer(20));
+    expect(again.heard).toEqual([{ type: 'resume', offset: 0 }]);
+  });
+
+  it('gives a snapshot up for which the disk has no room, and the server goes on', async () => {
+    const store = new FullStore();
+    const scene = new Scene(store);
+    const line = scene.connect();
+    await line.say(offer(20), chunk(0, 400));
+    expect(line.heard.at(-1)).toEqual({ type: 'refused', reason: 'the disk is full' });
+    expect(store.aborted).toBe(1);
+    expect(scene.errors).toEqual([]);
+  });
+});

@@ -5,7 +5,7 @@
  */
 
 import { CommandType, encodeCommand } from '@holdfast/protocol';
-import type { ReplicaHandle, ReplicaStatus, ServerId } from '@holdfast/raft';
+import type { PeerInfo, ReplicaHandle, ReplicaStatus, ServerId } from '@holdfast/raft';
 import type { Clock, Logger } from '@holdfast/runtime';
 import { decodeEntryHeader, encodeEntry } from '@holdfast/state';
 import type { ServerCounters } from './counters.ts';
@@ -132,7 +132,7 @@ export class DiskGuard {
   /** The server for whose disk writes must be refused; NOBODY when a quorum has room. */
   #shortage(): number {
     const { serverId, own } = this.#deps;
-    const { peers } = this.#deps.handle();
+    const peers = this.#voters();
     const quorum = Math.floor(peers.length / 2) + 1;
     if (own.low) return this.#handsOver(quorum) ? NOBODY : serverId;
     const low = peers.filter(({ id }) => this.#lowPeers.get(id) === true);
@@ -140,12 +140,14 @@ export class DiskGuard {
     return writable.length >= quorum ? NOBODY : (low[0]?.id ?? NOBODY);
   }
 
+  #voters(): readonly PeerInfo[] {
+    return this.#deps.handle().peers.filter(({ role }) => role === 'voter');
+  }
+
   /** Whether a quorum without this server is known to have room, and is being asked to take over; not again and again. */
   #handsOver(quorum: number): boolean {
     const { clock, logger } = this.#deps;
-    const roomy = this.#deps
-      .handle()
-      .peers.filter(({ id, connected }) => connected && this.#lowPeers.get(id) === false);
+    const roomy = this.#voters().filter(({ id, connected }) => connected && this.#lowPeers.get(id) === false);
     if (roomy.length < quorum || clock.monotonicMs() - this.#handedOverAtMs < DISK_HAND_OVER_PAUSE_MS) return false;
     this.#handedOverAtMs = clock.monotonicMs();
     logger.warn({ freeBytes: this.#deps.own.freeBytes }, 'the disk is almost full; handing leadership over');

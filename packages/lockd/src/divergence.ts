@@ -100,6 +100,7 @@ export class DivergenceCheck {
   }
 
   reported(from: ServerId, index: number, fold: number): void {
+    if (!this.#deps.members().includes(from)) return;
     this.#report(from, index, fold);
   }
 

@@ -1,6 +1,6 @@
 /** How the process ends, for service managers and operators: one code for each kind of trouble that asks for another action. */
 
-import { DataDirectoryError } from '@holdfast/raft';
+import { DataDirectoryError, ExpelledError } from '@holdfast/raft';
 import { DiskError, ListenError } from '@holdfast/runtime';
 import { SnapshotError } from '@holdfast/state';
 
@@ -16,6 +16,10 @@ export const ExitCode = {
   diskError: 68,
   brokenInvariant: 69,
   unsupportedEntry: 70,
+  /** Removed from the ensemble: this data directory is of no use any more. */
+  removed: 71,
+  /** The ensemble knows this server by another data directory, which is lost. */
+  lostDisk: 72,
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
@@ -33,6 +37,7 @@ const BY_NAME: Readonly<Record<string, ExitCode>> = {
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof DiskError) return error.code === 'LOCKED' ? ExitCode.dataDirectoryInUse : ExitCode.diskError;
   if (error instanceof ListenError) return listenExitCode(error);
+  if (error instanceof ExpelledError) return error.code === 'MEMBER_REMOVED' ? ExitCode.removed : ExitCode.lostDisk;
   if (error instanceof DataDirectoryError) return directoryExitCode(error);
   if (error instanceof SnapshotError) {
     return error.code === 'UNSUPPORTED' ? ExitCode.unsupportedEntry : ExitCode.damagedData;

@@ -7,6 +7,7 @@
 import { CommandType, NO_FEATURES, hasFeature, type ErrorCode, type Member, type Reply } from '@holdfast/protocol';
 import {
   EntryType,
+  ExpelledError,
   PeerFeature,
   type Entry,
   type LogIndex,
@@ -58,6 +59,8 @@ export interface LockMachineDeps {
   readonly observer?: ServerObserver | undefined;
   /** The replica has stopped, or this server must: the process has to end. Called at most once. */
   fatal(error: unknown): void;
+  /** The ensemble goes on without this server: it should stop. @default fatal */
+  removed?(): void;
 }
 
 export class LockMachine implements ReplicaMachine {
@@ -231,7 +234,7 @@ export class LockMachine implements ReplicaMachine {
     this.#applying = true;
     this.counters.entriesApplied += 1;
     const { observer } = this.#deps;
-    if (entry.type === EntryType.noop) {
+    if (entry.type !== EntryType.command) {
       this.state.applyNoop(entry.index);
       observer?.applied(entry, [], this.state);
     } else {
@@ -296,6 +299,12 @@ export class LockMachine implements ReplicaMachine {
 
   peersChanged(): void {
     this.#tellLeader();
+  }
+
+  removed(): void {
+    const { removed } = this.#deps;
+    if (removed === undefined) this.fatal(new ExpelledError('MEMBER_REMOVED', this.#options.serverId));
+    else removed();
   }
 
   fatal(error: unknown): void {

@@ -74,11 +74,17 @@ async function serve(config: ServerConfig): Promise<void> {
     logger.info({ signal }, 'stopping; a second signal exits at once');
     server.stop().then(() => process.exit(ExitCode.clean), exitOn);
   };
+  const onRemoved = (): void => {
+    if (signalled) return;
+    signalled = true;
+    logger.warn({ exitCode: ExitCode.removed }, 'removed from the ensemble; stopping for good');
+    server?.stop().then(() => process.exit(ExitCode.removed), exitOn);
+  };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
 
   try {
-    server = await startServer(config, logger, exitOn);
+    server = await startServer(config, logger, exitOn, () => onRemoved());
   } catch (error) {
     exitOn(error);
     return;
@@ -86,7 +92,12 @@ async function serve(config: ServerConfig): Promise<void> {
   writeSync(STDOUT, `lockd ${config.id} serves clients at ${server.clientAddress}, peers at ${server.peerAddress}\n`);
 }
 
-function startServer(config: ServerConfig, logger: Logger, fatal: (error: unknown) => void): Promise<LockServer> {
+function startServer(
+  config: ServerConfig,
+  logger: Logger,
+  fatal: (error: unknown) => void,
+  removed: () => void,
+): Promise<LockServer> {
   const { id, clusterId, client, peer, advertiseClient, data, members, heartbeatMs, electionTimeoutMs } = config;
   const { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond } = config;
   return LockServer.start(
@@ -104,7 +115,7 @@ function startServer(config: ServerConfig, logger: Logger, fatal: (error: unknow
       snapshots: { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond },
     },
     nodeRuntime({ logger }),
-    { fatal },
+    { fatal, removed },
   );
 }
 

@@ -55,6 +55,8 @@ export interface LockServerOptions {
 export interface LockServerHooks {
   /** The server has failed and serves no longer; the process must end. Called at most once. */
   fatal(error: unknown): void;
+  /** The ensemble goes on without this server, which still serves its clients: stop it, and end the process. @default fatal */
+  removed?(): void;
   /** @default nobody */
   readonly observer?: ServerObserver;
 }
@@ -182,7 +184,15 @@ async function openParts(
   closers.push(async () => diskSpace.stop());
   const machine = new LockMachine(
     { serverId: serverId(id), clusterId, electionTimeoutMs },
-    { clock, random, logger, disk: diskSpace, observer: hooks.observer, fatal: (error) => hooks.fatal(error) },
+    {
+      clock,
+      random,
+      logger,
+      disk: diskSpace,
+      observer: hooks.observer,
+      fatal: (error) => hooks.fatal(error),
+      ...(hooks.removed === undefined ? {} : { removed: () => hooks.removed?.() }),
+    },
   );
   closers.push(async () => machine.beginStop());
   let started: Replica | undefined;

@@ -2,6 +2,7 @@
 
 export * from './core/index.ts';
 export * from './log-store/index.ts';
+export { ExpelledError } from './expelled-error.ts';
 export * from './machine.ts';
 export type { ReplicaObserver } from './observer.ts';
 export { PEER_PROTOCOL_VERSION, decodeHello, decodePeerFrame, encodeHello, raftItem } from './peer-codec.ts';

@@ -5,7 +5,17 @@
 
 import type { FeatureSet } from '@holdfast/protocol';
 import type { Address } from '@holdfast/runtime';
-import type { Entry, LogIndex, RejectReason, ServerId, Term, TransferOutcome } from './core/index.ts';
+import type {
+  Entry,
+  LogIndex,
+  MemberRole,
+  MembershipChange,
+  MembershipOutcome,
+  RejectReason,
+  ServerId,
+  Term,
+  TransferOutcome,
+} from './core/index.ts';
 
 export type Role = 'follower' | 'pre-candidate' | 'candidate' | 'leader';
 
@@ -40,6 +50,7 @@ export interface PeerInfo {
   /** What the peer and this server both know; as the peer's last hello told. */
   readonly features: FeatureSet;
   readonly connected: boolean;
+  readonly role: MemberRole;
 }
 
 /** A machine's state at one index, handed out piece by piece while later entries are applied. */
@@ -84,8 +95,10 @@ export interface ReplicaMachine {
   peerMessage(from: ServerId, payload: Uint8Array): void;
   /** The connection on which `peer` was heard has closed or was replaced: what it had sent may be lost. */
   peerDisconnected(peer: ServerId): void;
-  /** A peer's client address became known or changed. */
+  /** A peer's client address became known or changed, or the members did. */
   peersChanged(): void;
+  /** The configuration without this server is committed: it should stop, and has time to do it well. At most once. */
+  removed(): void;
   /** A broken invariant or a failed disk: the replica has stopped and the process must end. */
   fatal(error: unknown): void;
 }
@@ -108,6 +121,11 @@ export interface ReplicaHandle {
    * after all or to come back as `handed-over`. `ended` is called once; a change of status tells who leads then.
    */
   transferLeadership(target?: ServerId, ended?: (result: TransferResult) => void): void;
+  /**
+   * Leader only. One change at a time; called back exactly once, when its last configuration is committed, or it is refused, or
+   * leadership is lost and the outcome with it.
+   */
+  changeMembership(change: MembershipChange, callback: (outcome: MembershipOutcome | 'stopped') => void): void;
   /** Whether this follower wants to hear of commits at once rather than with the next append or heartbeat. */
   setEagerCommit(eager: boolean): void;
 }

@@ -12,7 +12,17 @@ import {
   type Packable,
   type TupleReader,
 } from '@holdfast/protocol';
-import { logIndex, nextIndex, serverId, term, type Message, type ServerId } from './core/index.ts';
+import {
+  EntryType,
+  MalformedConfigurationError,
+  decodeConfiguration,
+  logIndex,
+  nextIndex,
+  serverId,
+  term,
+  type Message,
+  type ServerId,
+} from './core/index.ts';
 import { decodeEntries, encodeEntries } from './log-store/entry-block.ts';
 
 export const PEER_PROTOCOL_VERSION = 1;
@@ -35,6 +45,10 @@ export interface PeerHello {
   readonly purpose?: PeerPurpose;
   /** The receiver must know them. */
   readonly required: FeatureSet;
+  /** Where the sender is reached, by those who do not know it yet; empty from versions before membership changed. */
+  readonly peerAddress: string;
+  /** From where the sender's configuration counts; 0 for the one that it began with. */
+  readonly configurationIndex: number;
 }
 
 export type PeerPurpose =
@@ -72,6 +86,8 @@ export function encodeHello(hello: PeerHello): Uint8Array {
     hello.clientAddress,
     PURPOSES.indexOf(hello.purpose ?? 'log'),
     hello.required,
+    hello.peerAddress,
+    hello.configurationIndex,
   ]);
 }
 
@@ -98,6 +114,8 @@ export function decodeHello(frame: Uint8Array): PeerHello {
     purpose: readPurpose(reader),
     // Absent in the first release.
     required: reader.remaining > 0 ? reader.integer('required') : NO_FEATURES,
+    peerAddress: reader.remaining > 0 ? reader.string('peerAddress', MAX_TEXT_LENGTH) : '',
+    configurationIndex: reader.remaining > 0 ? reader.integer('configurationIndex') : 0,
   };
 }
 
@@ -162,6 +180,17 @@ export function decodePeerFrame(frame: Uint8Array): PeerItem[] {
   return items;
 }
 
+/** The bytes as they came: the core takes for granted that it can read them. @throws MalformedError */
+export function checkedConfiguration(data: Uint8Array): Uint8Array {
+  try {
+    decodeConfiguration(data);
+    return data;
+  } catch (error) {
+    if (error instanceof MalformedConfigurationError) throw new MalformedError(error.message);
+    throw error;
+  }
+}
+
 function readMessage(type: number, reader: TupleReader): Message {
   const messageTerm = term(reader.integer('term'));
   const index = (name: string) => logIndex(reader.integer(name));
@@ -196,6 +225,7 @@ function readMessage(type: number, reader: TupleReader): Message {
       const commit = index('commit');
       const block = reader.bytes('entries', MAX_PEER_FRAME_BYTES);
       const entries = block.length === 0 ? [] : decodeEntries(block, nextIndex(prevIndex));
+      for (const entry of entries) if (entry.type === EntryType.configuration) checkedConfiguration(entry.data);
       return { type: 'append', term: messageTerm, prevIndex, prevTerm, commit, entries };
     }
     case MessageType['append-response']:

@@ -14,6 +14,7 @@ import {
   type Random,
   type Timer,
 } from '@holdfast/runtime';
+import type { ServerId } from './core/index.ts';
 import { encodeHello, MAX_PEER_FRAME_BYTES, type PeerHello } from './peer-codec.ts';
 
 const DIAL_TIMEOUT_MS = 1_000;
@@ -32,11 +33,14 @@ export interface PeerLinkEvents {
   disconnected(): void;
   /** Nothing listens there. */
   refused(): void;
+  /** The other end has closed the connection, and says why. */
+  closed(reason: string): void;
 }
 
 export class PeerLink {
   readonly #address: Address;
-  readonly #hello: PeerHello;
+  readonly #peer: ServerId;
+  readonly #hello: () => PeerHello;
   readonly #events: PeerLinkEvents;
   readonly #clock: Clock;
   readonly #network: Network;
@@ -51,12 +55,14 @@ export class PeerLink {
   #outboxBytes = 0;
 
   constructor(
+    peer: ServerId,
     address: Address,
-    hello: PeerHello,
+    hello: () => PeerHello,
     events: PeerLinkEvents,
     world: { clock: Clock; network: Network; random: Random; logger: Logger },
   ) {
     this.#address = address;
+    this.#peer = peer;
     this.#hello = hello;
     this.#events = events;
     this.#clock = world.clock;
@@ -120,12 +126,12 @@ export class PeerLink {
     const since = this.#clock.monotonicMs();
     connection.setHandler({
       frame: () => {
-        this.#logger.warn({ peer: this.#hello.to }, 'a peer spoke on a connection that is not its own; closing it');
+        this.#logger.warn({ peer: this.#peer }, 'a peer spoke on a connection that is not its own; closing it');
         connection.destroy();
       },
       close: (reason) => this.#onClose(connection, reason, this.#clock.monotonicMs() - since),
     });
-    connection.send(encodeHello(this.#hello));
+    connection.send(encodeHello(this.#hello()));
     this.#connection = connection;
     this.#clearOutbox();
     this.#events.connected();
@@ -135,8 +141,10 @@ export class PeerLink {
     if (this.#connection !== connection) return;
     this.#connection = undefined;
     this.#clearOutbox();
-    this.#logger.info({ peer: this.#hello.to, address: this.#address, reason }, 'connection to peer closed');
+    this.#logger.info({ peer: this.#peer, address: this.#address, reason }, 'connection to peer closed');
     this.#events.disconnected();
+    this.#events.closed(reason);
+    if (this.#stopped) return;
     if (ageMs >= LASTING_MS) {
       this.#failures = 0;
       this.dial();

@@ -12,7 +12,7 @@ import { PEER_FEATURES } from './peer-features.ts';
 const HELLO_TIMEOUT_MS = 5_000;
 
 export interface PeerListenerEvents {
-  accepted(peer: ServerId): void;
+  accepted(peer: ServerId, peerAddress: Address): void;
   frame(from: ServerId, connection: Connection, frame: Uint8Array): void;
   /** The peer wants to send a snapshot; who hears what it says on that connection, and its end. */
   snapshot(from: ServerId, connection: Connection): ConnectionHandler;
@@ -22,11 +22,18 @@ export interface PeerListenerEvents {
 
 interface Heard {
   readonly connection: Connection;
-  readonly incarnation: string;
+  readonly hello: PeerHello;
+}
+
+export interface ListenerIdentity {
+  readonly clusterId: string;
+  readonly id: ServerId;
+  /** Why the sender is not heard, be it of this cluster; undefined when it may be. */
+  admission(hello: PeerHello): string | undefined;
 }
 
 export class PeerListener {
-  readonly #own: { readonly clusterId: string; readonly id: ServerId; readonly peers: ReadonlySet<ServerId> };
+  readonly #own: ListenerIdentity;
   readonly #events: PeerListenerEvents;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -35,7 +42,7 @@ export class PeerListener {
   readonly #features = new Map<ServerId, FeatureSet>();
 
   constructor(
-    own: { readonly clusterId: string; readonly id: ServerId; readonly peers: ReadonlySet<ServerId> },
+    own: ListenerIdentity,
     events: PeerListenerEvents,
     world: { readonly clock: Clock; readonly logger: Logger },
   ) {
@@ -58,6 +65,19 @@ export class PeerListener {
   /** Whether the peer has a connection here on which it could be heard. */
   hears(peer: ServerId): boolean {
     return this.#heard.has(peer);
+  }
+
+  /** Of its data directory; empty until the peer has said hello once. */
+  incarnation(peer: ServerId): string {
+    return this.#heard.get(peer)?.hello.incarnation ?? '';
+  }
+
+  /** After a change of who is admitted: those who are not any more lose their connection, and are told why. */
+  admitAgain(): void {
+    for (const { connection, hello } of [...this.#heard.values()]) {
+      const refusal = this.#own.admission(hello);
+      if (refusal !== undefined) this.#refuse(connection, refusal, { peer: hello.from });
+    }
   }
 
   listenOptions(address: Address): ListenOptions {
@@ -115,14 +135,14 @@ export class PeerListener {
 
   #introduce(connection: Connection, hello: PeerHello): ServerId {
     const older = this.#heard.get(hello.from)?.connection;
-    this.#heard.set(hello.from, { connection, incarnation: hello.incarnation });
+    this.#heard.set(hello.from, { connection, hello });
     this.#clientAddresses.set(hello.from, hello.clientAddress);
     this.#features.set(hello.from, commonFeatures(hello.features, PEER_FEATURES));
     if (older !== undefined) {
       older.destroy();
       this.#events.closed(hello.from);
     }
-    this.#events.accepted(hello.from);
+    this.#events.accepted(hello.from, hello.peerAddress);
     return hello.from;
   }
 
@@ -136,9 +156,10 @@ export class PeerListener {
     }
     if (hello.clusterId !== this.#own.clusterId) return `cluster "${hello.clusterId}" is not "${this.#own.clusterId}"`;
     if (hello.to !== this.#own.id) return `server ${hello.to} was meant, this is ${this.#own.id}: check --cluster`;
-    if (!this.#own.peers.has(hello.from)) return `server ${hello.from} is no member: check --cluster`;
+    const refusal = this.#own.admission(hello);
+    if (refusal !== undefined) return refusal;
     const heard = this.#heard.get(hello.from);
-    return heard === undefined || heard.incarnation === hello.incarnation
+    return heard === undefined || heard.hello.incarnation === hello.incarnation
       ? undefined
       : `server ${hello.from} is connected from another data directory: two use that --id; stop the one that is not it`;
   }

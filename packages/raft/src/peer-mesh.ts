@@ -1,6 +1,7 @@
 /**
  * This server's connections with all its peers: one to each on which it speaks, one from each on which it listens. Frames leave
- * when they are flushed: everything that was said to a peer in a turn goes together.
+ * when they are flushed: everything that was said to a peer in a turn goes together. Peers come and go with the configuration; a
+ * guest, who speaks and is no member as far as this server knows, is answered for as long as it is heard.
  */
 
 import { NO_FEATURES, hasFeature, type Packable } from '@holdfast/protocol';
@@ -14,8 +15,16 @@ import type {
   Network,
   Random,
 } from '@holdfast/runtime';
-import type { Entry, Message, ServerId } from './core/index.ts';
+import {
+  memberOf,
+  type ConfiguredMember,
+  type Entry,
+  type MemberFacts,
+  type Message,
+  type ServerId,
+} from './core/index.ts';
 import type { PeerInfo } from './machine.ts';
+import { admissionProblem, expulsionOf, type Expulsion, type MembershipView } from './peer-admission.ts';
 import { PEER_PROTOCOL_VERSION, machineItem, raftItem, type PeerHello, type PeerPurpose } from './peer-codec.ts';
 import { PEER_FEATURES, PeerFeature } from './peer-features.ts';
 import { PeerLink } from './peer-link.ts';
@@ -25,8 +34,11 @@ export interface PeerMeshOptions {
   readonly id: ServerId;
   readonly clusterId: string;
   readonly incarnation: string;
+  /** The voters that the cluster began with; empty for a server that waits to be added. */
   readonly members: readonly { readonly id: ServerId; readonly peerAddress: Address }[];
   readonly peerListen: Address;
+  /** Where peers reach this server. @default its address among `members`, or the listening address */
+  readonly peerAddress?: Address | undefined;
   readonly clientAddress: Address;
 }
 
@@ -44,6 +56,8 @@ export interface PeerMeshEvents {
   unheard(peer: ServerId): void;
   /** A peer has introduced itself. */
   introduced(): void;
+  /** A member says that this server has no place in the ensemble any more. */
+  expelled(expulsion: Expulsion): void;
 }
 
 export interface PeerMeshWorld {
@@ -59,43 +73,64 @@ export class PeerMesh {
   readonly #world: PeerMeshWorld;
   readonly #links = new Map<ServerId, PeerLink>();
   readonly #ear: PeerListener;
+  readonly #guests = new Set<ServerId>();
+  #view: MembershipView;
+  #started = false;
   #listener: Listener | undefined;
   #lastAppend: { readonly entries: readonly Entry[]; readonly item: Packable } | undefined;
 
-  constructor(options: PeerMeshOptions, events: PeerMeshEvents, world: PeerMeshWorld) {
+  constructor(options: PeerMeshOptions, view: MembershipView, events: PeerMeshEvents, world: PeerMeshWorld) {
     this.#options = options;
+    this.#view = view;
     this.#events = events;
     this.#world = world;
-    for (const { id, peerAddress } of options.members) {
-      if (id !== options.id) this.#links.set(id, this.#createLink(id, peerAddress));
-    }
+    const { clusterId, id } = options;
+    const admission = (hello: PeerHello) => admissionProblem(this.#view, id, hello, this.#guests.size);
     this.#ear = new PeerListener(
-      { clusterId: options.clusterId, id: options.id, peers: new Set(this.#links.keys()) },
+      { clusterId, id, admission },
       {
-        accepted: (peer) => {
-          // It lives: no reason to wait for the next attempt.
-          this.#links.get(peer)?.dial();
-          events.introduced();
-        },
+        accepted: (peer, peerAddress) => this.#onAccepted(peer, peerAddress),
         frame: (from, connection, frame) => events.frame(from, connection, frame),
         snapshot: (from, connection) => events.snapshot(from, connection),
-        closed: (peer) => {
-          this.#links.get(peer)?.dial();
-          events.unheard(peer);
-        },
+        closed: (peer) => this.#onUnheard(peer),
       },
       world,
     );
   }
 
+  /** `members`: whom to speak to; this server may be among them. */
+  update(view: MembershipView, members: readonly ConfiguredMember[]): void {
+    this.#view = view;
+    for (const { id, peerAddress } of members) {
+      if (id === this.#options.id) continue;
+      this.#guests.delete(id);
+      if (!this.#links.has(id)) this.#addLink(id, peerAddress);
+    }
+    const wanted = new Set(members.map(({ id }) => id));
+    for (const id of [...this.#links.keys()]) if (!wanted.has(id) && !this.#guests.has(id)) this.#removeLink(id);
+    this.#ear.admitAgain();
+  }
+
+  /** What the members that are heard, and this server, are and the configuration does not say yet. */
+  newFacts(): readonly MemberFacts[] {
+    const facts: MemberFacts[] = [];
+    for (const member of this.#view.latest.configuration.members) {
+      const fact = this.#factsOf(member.id);
+      if (fact.incarnation === '' || (member.incarnation !== '' && member.incarnation !== fact.incarnation)) continue;
+      if (fact.incarnation !== member.incarnation || fact.clientAddress !== member.clientAddress) facts.push(fact);
+    }
+    return facts;
+  }
+
   get peers(): readonly PeerInfo[] {
-    const { id: own, members, clientAddress } = this.#options;
-    return members.map(({ id, peerAddress }) => ({
-      id,
-      peerAddress,
-      clientAddress: id === own ? clientAddress : this.#ear.clientAddress(id),
-      features: id === own ? PEER_FEATURES : this.#ear.features(id),
-      connected: id === own || (this.#links.get(id)?.connected ?? false),
+    const { id: own, clientAddress } = this.#options;
+    return this.#view.latest.configuration.members.map((member) => ({
+      id: member.id,
+      peerAddress: member.peerAddress,
+      clientAddress: member.id === own ? clientAddress : this.#ear.clientAddress(member.id) || member.clientAddress,
+      features: member.id === own ? PEER_FEATURES : this.#ear.features(member.id),
+      connected: member.id === own || (this.#links.get(member.id)?.connected ?? false),
+      role: member.role,
     }));
   }
 
@@ -112,6 +147,7 @@ export class PeerMesh {
   /** @throws ListenError */
   async start(): Promise<void> {
     this.#listener = await this.#world.network.listen(this.#ear.listenOptions(this.#options.peerListen));
+    this.#started = true;
     for (const link of this.#links.values()) link.dial();
   }
 
@@ -154,29 +190,71 @@ export class PeerMesh {
 
   /** How to reach a peer for a snapshot, beside the connection for everything else; undefined for one that knows none, or is not heard yet. */
   routeTo(peer: ServerId): { readonly address: Address; readonly hello: PeerHello } | undefined {
-    const member = this.#options.members.find(({ id }) => id === peer);
+    const member = memberOf(this.#view.latest.configuration, peer);
     // An older server would take such a connection for the ordinary one.
     if (!hasFeature(this.#ear.features(peer), PeerFeature.snapshot)) return undefined;
     return member && { address: member.peerAddress, hello: this.#hello(peer, 'snapshot') };
   }
 
+  #factsOf(id: ServerId): MemberFacts {
+    const { id: own, incarnation, clientAddress } = this.#options;
+    if (id === own) return { id, incarnation, clientAddress };
+    return { id, incarnation: this.#ear.incarnation(id), clientAddress: this.#ear.clientAddress(id) };
+  }
+
+  #onAccepted(peer: ServerId, peerAddress: Address): void {
+    if (this.#links.has(peer)) {
+      // It lives: no reason to wait for the next attempt.
+      this.#links.get(peer)?.dial();
+    } else {
+      this.#guests.add(peer);
+      this.#addLink(peer, peerAddress);
+    }
+    this.#events.introduced();
+  }
+
+  #onUnheard(peer: ServerId): void {
+    if (this.#guests.delete(peer)) this.#removeLink(peer);
+    else this.#links.get(peer)?.dial();
+    this.#events.unheard(peer);
+  }
+
+  #addLink(id: ServerId, address: Address): void {
+    const link = this.#createLink(id, address);
+    this.#links.set(id, link);
+    if (this.#started) link.dial();
+  }
+
+  #removeLink(id: ServerId): void {
+    const link = this.#links.get(id);
+    if (link === undefined) return;
+    this.#links.delete(id);
+    const { connected } = link;
+    link.flush();
+    link.stop();
+    if (connected) this.#events.disconnected(id);
+  }
+
+  /** What this server says of itself when it dials. */
   #hello(to: ServerId, purpose: PeerPurpose): PeerHello {
-    const { clusterId, id: from, incarnation, clientAddress } = this.#options;
+    const { clusterId, id, incarnation, clientAddress, peerAddress } = this.#options;
+    const { configuration, index } = this.#view.latest;
     return {
       version: PEER_PROTOCOL_VERSION,
       features: PEER_FEATURES,
       clusterId,
-      from,
+      from: id,
       to,
       incarnation,
       clientAddress,
       purpose,
       required: NO_FEATURES,
+      peerAddress: peerAddress ?? memberOf(configuration, id)?.peerAddress ?? this.address,
+      configurationIndex: index,
     };
   }
 
   #createLink(id: ServerId, address: Address): PeerLink {
-    const hello = this.#hello(id, 'log');
     const events = {
       connected: () => this.#events.connected(id),
       disconnected: () => this.#events.disconnected(id),
@@ -184,7 +262,11 @@ export class PeerMesh {
         // While it can be heard it lives, whatever its address answers (a wrong one, say, or a firewall).
         if (!this.#ear.hears(id)) this.#events.gone(id);
       },
+      closed: (reason: string) => {
+        const expulsion = expulsionOf(reason);
+        if (expulsion !== undefined) this.#events.expelled(expulsion);
+      },
     };
-    return new PeerLink(address, hello, events, this.#world);
+    return new PeerLink(id, address, () => this.#hello(id, 'log'), events, this.#world);
   }
 }

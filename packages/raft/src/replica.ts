@@ -10,9 +10,12 @@ import {
   DEFAULT_RAFT_LIMITS,
   NO_SERVER,
   RaftCore,
+  initialConfiguration,
   type ElectionCounts,
   type Effect,
   type LogIndex,
+  type MembershipChange,
+  type MembershipOutcome,
   type Message,
   type RaftConfig,
   type RaftEvent,
@@ -25,6 +28,8 @@ import { DurableWriter } from './durable-writer.ts';
 import type { LogStore } from './log-store/log-store.ts';
 import type { PeerInfo, ReplicaHandle, ReplicaMachine, ReplicaStatus, TransferResult } from './machine.ts';
 import type { ReplicaObserver } from './observer.ts';
+import { ExpelledError } from './expelled-error.ts';
+import type { MembershipView } from './peer-admission.ts';
 import { DEFAULT_SNAPSHOT_OPTIONS, type SnapshotOptions } from './snapshots/snapshot-options.ts';
 import { ReplicaSnapshots, type SnapshotCounters } from './snapshots/replica-snapshots.ts';
 import { decodePeerFrame, type PeerItem } from './peer-codec.ts';
@@ -35,7 +40,7 @@ const HAND_OVER_WAIT_MS = 3_000;
 
 /** `members` are all voters, this server included; `clientAddress` is told to the peers. */
 export interface ReplicaOptions extends PeerMeshOptions {
-  readonly tuning?: Partial<Omit<RaftConfig, 'id' | 'voters'>>;
+  readonly tuning?: Partial<Omit<RaftConfig, 'id' | 'initial'>>;
   readonly snapshots?: Partial<SnapshotOptions>;
 }
 
@@ -56,6 +61,7 @@ interface InboundFrame {
 }
 
 export class Replica implements ReplicaHandle {
+  readonly #id: ServerId;
   readonly #store: LogStore;
   readonly #machine: ReplicaMachine;
   readonly #clock: Clock;
@@ -93,9 +99,15 @@ export class Replica implements ReplicaHandle {
   readonly #transfers = new Map<number, (result: TransferResult) => void>();
   readonly #transferCounts = new Map<TransferOutcome, number>();
   #leaderKnown: (() => void) | undefined;
+  readonly #changes = new Map<number, (outcome: MembershipOutcome | 'stopped') => void>();
+  #configurationVersion = -1;
+  /** Members may have told what the configuration does not say. */
+  #factsUntold = true;
+  #removed = false;
 
   constructor(options: ReplicaOptions, store: LogStore, machine: ReplicaMachine, world: ReplicaWorld) {
     const { clock, random, logger, observer } = world;
+    this.#id = options.id;
     this.#store = store;
     this.#machine = machine;
     this.#clock = clock;
@@ -107,7 +119,7 @@ export class Replica implements ReplicaHandle {
       seed: random.integer(2 ** 32),
       ...options.tuning,
       id: options.id,
-      voters: options.members.map((member) => member.id),
+      initial: initialConfiguration(options.members),
     };
     this.#core = new RaftCore(config, store.durable, clock.monotonicMs());
     this.#writer = new DurableWriter(
@@ -143,6 +155,7 @@ export class Replica implements ReplicaHandle {
       },
       world,
     );
+    this.#followConfiguration();
     this.#status = this.#readStatus();
   }
 
@@ -245,6 +258,18 @@ export class Replica implements ReplicaHandle {
     this.#event({ type: 'read-index', ticket });
   }
 
+  changeMembership(change: MembershipChange, callback: (outcome: MembershipOutcome | 'stopped') => void): void {
+    if (!this.#running) {
+      callback('stopped');
+      return;
+    }
+    const ticket = this.#nextTicket;
+    this.#nextTicket += 1;
+    this.#changes.set(ticket, callback);
+    this.#logger.info({ change }, 'a change of the members is asked for');
+    this.#event({ type: 'change-membership', ticket, change });
+  }
+
   sendToPeer(peer: ServerId, payload: Uint8Array): boolean {
     const queued = this.#mesh.sendPayload(peer, payload);
     this.#schedule();
@@ -269,6 +294,7 @@ export class Replica implements ReplicaHandle {
   #createMesh(options: PeerMeshOptions, world: PeerMeshWorld): PeerMesh {
     return new PeerMesh(
       options,
+      this.#membershipView(),
       {
         connected: (peer) => this.#event({ type: 'peer-connected', peer }),
         disconnected: (peer) => this.#event({ type: 'peer-disconnected', peer }),
@@ -284,7 +310,12 @@ export class Replica implements ReplicaHandle {
         },
         introduced: () => {
           this.#peersChanged = true;
+          this.#factsUntold = true;
           this.#schedule();
+        },
+        expelled: (expulsion) => {
+          // One that is stopping on its own knows.
+          if (!this.#removed) this.#fail(new ExpelledError(expulsion, options.id));
         },
       },
       world,
@@ -378,6 +409,7 @@ export class Replica implements ReplicaHandle {
     }
     // Behind the frames of the turn: what the gone leader said last must not bring it back.
     for (const peer of this.#gone.splice(0)) this.#events.push({ type: 'peer-refused', peer });
+    this.#tellFacts();
     const now = this.#clock.monotonicMs();
     if (now >= this.#core.deadline) this.#events.push({ type: 'deadline' });
     const events = this.#events;
@@ -394,7 +426,35 @@ export class Replica implements ReplicaHandle {
     for (const { to, message } of commitNews) this.#send(to, message);
     this.#mesh.endTurn();
     this.#snapshots.endTurn();
+    this.#followConfiguration();
     this.#armTimer();
+  }
+
+  #membershipView(): MembershipView {
+    return { latest: this.#core.configuration, committed: this.#core.committedConfiguration.configuration };
+  }
+
+  /** At the end of a turn, when those that leave have been told. */
+  #followConfiguration(): void {
+    const { configurationVersion } = this.#core;
+    if (configurationVersion === this.#configurationVersion) return;
+    this.#configurationVersion = configurationVersion;
+    const view = this.#membershipView();
+    this.#mesh.update(view, this.#core.spokenTo);
+    this.#factsUntold = true;
+    this.#peersChanged = true;
+    if (this.#removed || !view.committed.retired.includes(this.#id)) return;
+    this.#removed = true;
+    this.#logger.warn({ index: view.latest.index }, 'this server was removed from the ensemble');
+    this.#machine.removed();
+  }
+
+  /** As leader: what members said of themselves goes into the configuration, as soon as it may be changed. */
+  #tellFacts(): void {
+    if (!this.#factsUntold || !this.#core.mayChange) return;
+    const facts = this.#mesh.newFacts();
+    this.#factsUntold = facts.length > 0;
+    if (facts.length > 0) this.#events.push({ type: 'member-facts', facts });
   }
 
   /** Hands what peers said to the core's events and to the machine, in the order in which each said it. */
@@ -459,6 +519,9 @@ export class Replica implements ReplicaHandle {
         case 'send-snapshot':
           this.#snapshots.send(effect.peer, effect.term);
           break;
+        case 'membership-ended':
+          this.#endChange(effect.ticket, effect.outcome);
+          break;
         case 'transfer-ended':
           this.#settleTransfer(effect);
           break;
@@ -495,6 +558,13 @@ export class Replica implements ReplicaHandle {
       this.#transfers.delete(ticket);
       ended?.({ outcome, target });
     }
+  }
+
+  #endChange(ticket: number, outcome: MembershipOutcome): void {
+    this.#logger.info({ outcome }, 'a change of the members ended');
+    const callback = this.#changes.get(ticket);
+    this.#changes.delete(ticket);
+    callback?.(outcome);
   }
 
   #readEntries({ peer, term, from, to, maxBytes }: Extract<Effect, { type: 'read-entries' }>): void {
@@ -578,6 +648,8 @@ export class Replica implements ReplicaHandle {
     for (const ended of this.#transfers.values()) ended({ outcome: 'not-leader', target: NO_SERVER });
     this.#transfers.clear();
     this.#leaderKnown?.();
+    for (const callback of this.#changes.values()) callback('stopped');
+    this.#changes.clear();
     for (const data of this.#proposals.splice(0)) this.#machine.proposalRejected(data, 'stopped');
   }
 }

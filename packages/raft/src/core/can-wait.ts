@@ -31,6 +31,8 @@ export function canWait(core: CoreState, event: RaftEvent): boolean {
     case 'snapshot-sent':
     case 'transfer':
     case 'eager-commit':
+    case 'change-membership':
+    case 'member-facts':
       return false;
   }
 }
@@ -38,7 +40,7 @@ export function canWait(core: CoreState, event: RaftEvent): boolean {
 function writeCanWait(core: CoreState, seq: WriteSeq): boolean {
   switch (core.role) {
     case 'leader':
-      return majorityIndex(core, core.stableIndexAfter(seq)) <= core.commit;
+      return majorityIndex(core, core.stableIndexAfter(seq)) <= core.commit && !core.recount;
     case 'candidate':
       // It may be the own vote that decides.
       return false;
@@ -54,6 +56,6 @@ function acknowledgementCanWait(core: CoreState, from: ServerId, message: Append
   const progress = progressOf(core, from);
   const wantsNews = message.eagerCommit || progress.eagerCommit;
   const wantsEntries = progress.mode !== 'replicate' || progress.next <= core.log.lastIndex;
-  if (wantsNews || wantsEntries || core.transfer !== undefined) return false;
+  if (wantsNews || wantsEntries || core.transfer !== undefined || core.catchUps.size > 0) return false;
   return majorityIndex(core, core.stableIndex, from, message.index) <= core.commit;
 }

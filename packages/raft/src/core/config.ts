@@ -1,14 +1,15 @@
 /**
- * What one core is told once: who votes, how long to wait, how much to have under way. In every limit of bytes an entry counts as
+ * What one core is told once: who belonged to the cluster at its begin, how long to wait, how much to have under way. In every limit of bytes an entry counts as
  * its data and ENTRY_OVERHEAD_BYTES.
  */
 
+import type { Configuration } from './configuration.ts';
 import type { ServerId } from './types.ts';
 
 export interface RaftConfig {
   readonly id: ServerId;
-  /** Every voter, `id` included. */
-  readonly voters: readonly ServerId[];
+  /** The configuration of index 0; without members for a server that waits to be added. */
+  readonly initial: Configuration;
   /** Milliseconds between a leader's heartbeats. */
   readonly heartbeatMs: number;
   /** A follower waits from this long to twice as long without hearing a leader; a leader without a quorum steps down after it. */
@@ -49,3 +50,7 @@ export const REFUSED_ELECTION_DELAY_MS = 30;
 export const REFUSED_ELECTION_ROUND_MS = 100;
 /** Rounds of that kind before the ordinary timeouts apply again. */
 export const REFUSED_ELECTION_ROUNDS = 10;
+/** Rounds of catching up (thesis 4.2.1): a learner that has not caught up with the last one is not promoted by itself. */
+export const CATCH_UP_ROUNDS = 10;
+/** A promotion that was asked for is refused when one round takes this many election timeouts. */
+export const CATCH_UP_ROUND_TIMEOUTS = 10;

@@ -5,18 +5,23 @@
 
 import type { RaftConfig } from './config.ts';
 import type { Effect, RejectReason } from './event.ts';
+import type { VoterSets } from './active-quorums.ts';
+import { decodeConfiguration } from './configuration-codec.ts';
+import { ConfigurationHistory, type ConfigurationAt } from './configuration-history.ts';
+import { memberOf, voterSets } from './configuration.ts';
 import { invariant } from './invariant.ts';
 import { RaftLog } from './log.ts';
 import { createPrng } from './prng.ts';
 import { Progress } from './progress.ts';
-import { quorumSize } from './quorum.ts';
 import type { Transfer } from './transfer.ts';
 import {
+  EntryType,
   LOG_START,
   NO_SERVER,
   logIndex,
   maxIndex,
   minIndex,
+  nextIndex,
   previousIndex,
   type Entry,
   type HardState,
@@ -53,6 +58,15 @@ export interface ReadRound {
   readonly tickets: readonly number[];
 }
 
+/** A learner on its way to a vote: each round is what the log had gained when the one before it was over. */
+export interface CatchUp {
+  round: number;
+  target: LogIndex;
+  elapsedMs: number;
+  /** Of a promotion that was asked for. */
+  readonly ticket: number | undefined;
+}
+
 export interface Boot {
   readonly hardState: HardState;
   /** What comes before the first entry. */
@@ -63,6 +77,14 @@ export interface Boot {
   readonly snapshot: SnapshotPosition | undefined;
   /** The log has lost what was acknowledged; from this term on (vote-ban.ts). */
   readonly voteBan?: Term;
+  /** The configuration entries of the log, in order. */
+  readonly configurations: readonly ConfigurationEntry[];
+}
+
+/** `data` is that of the entry. */
+export interface ConfigurationEntry {
+  readonly index: LogIndex;
+  readonly data: Uint8Array;
 }
 
 /** `timeout`: no leader was heard for an election timeout. `refused`: its address refused. `transfer`: the leader handed over. */
@@ -72,8 +94,21 @@ export type ElectionCounts = Readonly<Record<ElectionCause, number>>;
 export class CoreState {
   readonly config: RaftConfig;
   readonly log: RaftLog;
-  /** Sorted, without the own id. */
-  readonly peers: readonly ServerId[];
+  readonly configurations: ConfigurationHistory;
+  /** Whom a leader replicates to, sorted, without the own id: members, and those that a configuration still uncommitted removes. */
+  peers: readonly ServerId[] = [];
+  /** Whose majorities decide, by the configuration in force. */
+  voterSets: VoterSets = [];
+  /** Those of the peers whose votes count, in one of the sets or in both. */
+  electorate: readonly ServerId[] = [];
+  /** The configuration in force leads nowhere else: it is not joint, and has this server and no learner in it. */
+  settled = true;
+  /** Grows whenever another configuration counts, or one becomes committed. */
+  configurationVersion = 0;
+  /** The voters have changed: what a quorum has done already may now suffice. */
+  recount = false;
+  /** Servers that messages can reach, members or not. */
+  readonly connected = new Set<ServerId>();
   readonly random: () => number;
 
   role: CoreRole = 'follower';
@@ -99,7 +134,7 @@ export class CoreState {
   votes = new Map<ServerId, boolean>();
 
   /** Of every peer; beside `connected`, it means something only to a leader. So does all below. */
-  progress: ReadonlyMap<ServerId, Progress>;
+  progress: ReadonlyMap<ServerId, Progress> = new Map();
   heartbeatElapsedMs = 0;
   quorumElapsedMs = 0;
   /** Since the last look for appends that stay unanswered. */
@@ -110,6 +145,9 @@ export class CoreState {
   round = 0;
   pendingTickets: number[] = [];
   readRounds: ReadRound[] = [];
+  /** Of the change that is in the log and not finished. */
+  changeTicket: number | undefined;
+  readonly catchUps = new Map<ServerId, CatchUp>();
   transfer: Transfer | undefined;
   /** The term of the present leadership, or of the last one. */
   leaderTerm: Term = 0 as Term;
@@ -133,7 +171,6 @@ export class CoreState {
   #applyUpTo: LogIndex = logIndex(0);
 
   constructor(config: RaftConfig, boot: Boot) {
-    invariant(config.voters.includes(config.id), 'a-server-is-one-of-its-voters');
     this.config = config;
     this.log = new RaftLog(boot, config.tailBytes);
     const begin = boot.snapshot ?? LOG_START;
@@ -141,8 +178,10 @@ export class CoreState {
     this.commit = begin.index;
     this.applied = begin.index;
     this.#applyUpTo = begin.index;
-    this.peers = config.voters.filter((id) => id !== config.id).toSorted((a, b) => a - b);
-    this.progress = new Map(this.peers.map((peer) => [peer, new Progress(logIndex(boot.lastIndex + 1))]));
+    this.configurations = new ConfigurationHistory(this.#configurationOf(boot.snapshot));
+    for (const { index, data } of boot.configurations) {
+      if (index > begin.index) this.configurations.append({ index, configuration: decodeConfiguration(data) });
+    }
     this.random = createPrng(config.seed);
     this.term = boot.hardState.term;
     this.votedFor = boot.hardState.votedFor;
@@ -150,10 +189,18 @@ export class CoreState {
     this.stableIndex = boot.lastIndex;
     this.#writtenIndex = boot.lastIndex;
     invariant(this.term >= this.log.lastTerm, 'the-log-has-no-term-above-the-own');
+    this.#reconfigure();
   }
 
-  get quorum(): number {
-    return quorumSize(this.config.voters.length);
+  /**
+   * Whether this server may stand. One that an uncommitted configuration removes still may: it may be the only one that can win where
+   * it has the longest log, though its own vote does not count.
+   */
+  get mayStand(): boolean {
+    return this.configurations.since(this.commit).some(({ configuration }) => {
+      const member = memberOf(configuration, this.config.id);
+      return member !== undefined && (member.role === 'voter' || member.outgoing);
+    });
   }
 
   /** Whether a leader may read at its commit index: an entry of its own term is committed. */
@@ -179,11 +226,15 @@ export class CoreState {
   appendEntry(entry: Entry): void {
     this.log.append(entry);
     this.#write().entries.push(entry);
+    if (entry.type !== EntryType.configuration) return;
+    this.configurations.append({ index: entry.index, configuration: decodeConfiguration(entry.data) });
+    this.#reconfigure();
   }
 
   truncateFrom(index: LogIndex): void {
     invariant(index > this.commit, 'committed-entries-are-never-removed', () => `${index}, commit ${this.commit}`);
     this.log.truncateFrom(index);
+    if (this.configurations.truncateFrom(index)) this.#reconfigure();
     const last = previousIndex(index);
     this.stableIndex = minIndex(this.stableIndex, last);
     for (const write of this.#outstanding) write.lastIndex = minIndex(write.lastIndex, last);
@@ -194,17 +245,19 @@ export class CoreState {
   }
 
   /** The log differs from a committed snapshot, or ends before it: the whole of it is replaced. */
-  beginLogAt(position: LogPosition): void {
+  beginLogAt(position: SnapshotPosition): void {
     invariant(
       position.index > this.commit,
       'only-a-state-ahead-is-installed',
       () => `${position.index}, ${this.commit}`,
     );
     this.log.beginAt(position);
+    this.configurations.reset(this.#configurationOf(position));
+    this.#reconfigure();
     this.stableIndex = position.index;
     for (const write of this.#outstanding) write.lastIndex = minIndex(write.lastIndex, position.index);
     const write = this.#write();
-    write.snapshot = position;
+    write.snapshot = { index: position.index, term: position.term };
     write.truncateFrom = undefined;
     write.entries = [];
     this.#writtenIndex = position.index;
@@ -232,10 +285,30 @@ export class CoreState {
     if (tickets.length > 0) this.effect({ type: 'read-rejected', tickets, reason });
   }
 
+  /** Leadership is lost, and with it the knowledge of how changes end. */
+  endChanges(): void {
+    const tickets = [this.changeTicket, ...[...this.catchUps.values()].map(({ ticket }) => ticket)];
+    this.changeTicket = undefined;
+    this.catchUps.clear();
+    for (const ticket of tickets) {
+      if (ticket !== undefined) this.effect({ type: 'membership-ended', ticket, outcome: { type: 'unknown' } });
+    }
+  }
+
   advanceCommit(index: LogIndex): void {
     if (index <= this.commit) return;
     invariant(index <= this.log.lastIndex, 'commit-is-within-the-log', () => `${index} of ${this.log.lastIndex}`);
+    const { latest } = this.configurations;
+    const commits = latest.index > this.commit && latest.index <= index;
     this.commit = index;
+    if (!commits) return;
+    const before = this.progress;
+    this.#reconfigure();
+    for (const [peer, { connected, match }] of before) {
+      if (this.role !== 'leader' || !connected || this.progress.has(peer)) continue;
+      // The last that it hears: that its removal is committed.
+      this.send(peer, { type: 'commit', term: this.term, commit: minIndex(match, index) });
+    }
   }
 
   persisted(seq: WriteSeq): void {
@@ -291,6 +364,43 @@ export class CoreState {
   resetElectionTimer(): void {
     this.electionElapsedMs = 0;
     this.electionTimeoutMs = this.config.electionTimeoutMs * (1 + this.random());
+  }
+
+  /** The one that a snapshot says was in force at its end; without one, that of index 0. */
+  #configurationOf(snapshot: SnapshotPosition | undefined): ConfigurationAt {
+    if (snapshot === undefined) return { index: logIndex(0), configuration: this.config.initial };
+    return { index: snapshot.index, configuration: decodeConfiguration(snapshot.configuration) };
+  }
+
+  /** After every change of which configurations count. What is known of a peer that stays is kept. */
+  #reconfigure(): void {
+    const { id } = this.config;
+    const peers = new Set<ServerId>();
+    for (const { configuration } of this.configurations.since(this.commit)) {
+      for (const member of configuration.members) if (member.id !== id) peers.add(member.id);
+    }
+    this.peers = [...peers].toSorted((a, b) => a - b);
+    this.progress = new Map(
+      this.peers.map((peer) => [
+        peer,
+        this.progress.get(peer) ?? this.newProgress(peer, nextIndex(this.log.lastIndex)),
+      ]),
+    );
+    const { configuration } = this.configurations.latest;
+    this.voterSets = voterSets(configuration);
+    this.recount = true;
+    this.configurationVersion += 1;
+    this.settled =
+      memberOf(configuration, id) !== undefined &&
+      !configuration.members.some(({ role, outgoing }) => outgoing || role === 'learner');
+    const voters = new Set(this.voterSets.flat());
+    this.electorate = this.peers.filter((peer) => voters.has(peer));
+  }
+
+  newProgress(peer: ServerId, next: LogIndex): Progress {
+    const progress = new Progress(next);
+    progress.connected = this.connected.has(peer);
+    return progress;
   }
 
   #write(): PendingWrite {

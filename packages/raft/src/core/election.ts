@@ -3,6 +3,7 @@
  * leader's process is known to be gone.
  */
 
+import { heldByQuorums } from './active-quorums.ts';
 import type { CoreState } from './core-state.ts';
 import { diskStalls } from './disk-stall.ts';
 import { REFUSED_ELECTION_DELAY_MS, REFUSED_ELECTION_ROUND_MS, REFUSED_ELECTION_ROUNDS } from './config.ts';
@@ -16,7 +17,7 @@ export function startPreVote(core: CoreState): void {
   becomePreCandidate(core);
   startQuickRound(core);
   core.votes.set(core.config.id, true);
-  for (const peer of core.peers) {
+  for (const peer of core.electorate) {
     core.send(peer, {
       type: 'pre-vote',
       term: (core.term + 1) as Term,
@@ -31,7 +32,7 @@ function startElection(core: CoreState, transfer: boolean): void {
   core.elections[transfer ? 'transfer' : core.quickRounds > 0 ? 'refused' : 'timeout'] += 1;
   becomeCandidate(core);
   if (core.quickRounds > 0) core.electionTimeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
-  for (const peer of core.peers) {
+  for (const peer of core.electorate) {
     core.send(peer, {
       type: 'vote',
       term: core.term,
@@ -40,6 +41,12 @@ function startElection(core: CoreState, transfer: boolean): void {
       transfer,
     });
   }
+}
+
+/** The election timeout of a server that has no vote to ask for: it only owes no loyalty any more. */
+export function giveLeaderUp(core: CoreState): void {
+  becomeFollower(core, core.term, NO_SERVER);
+  core.quickRounds = 0;
 }
 
 /** After a refusal: the wait until the next pre-vote of its own, a few times. */
@@ -116,11 +123,12 @@ export function onVoteResponse(core: CoreState, from: ServerId, message: Of<'vot
 export function countVotes(core: CoreState): void {
   if (core.role !== 'candidate' || !core.hardStatePersisted) return;
   core.votes.set(core.config.id, true);
-  if (granted(core) >= core.quorum) becomeLeader(core);
+  if (elected(core)) becomeLeader(core);
 }
 
 export function onTimeoutNow(core: CoreState, from: ServerId, message: Of<'timeout-now'>): void {
   if (message.term !== core.term || core.role !== 'follower' || core.leader !== from || !mayVote(core)) return;
+  if (!core.mayStand) return;
   startElection(core, true);
 }
 
@@ -130,13 +138,11 @@ export function mayVote(core: CoreState): boolean {
 }
 
 function countPreVotes(core: CoreState): void {
-  if (core.role === 'pre-candidate' && granted(core) >= core.quorum && mayVote(core)) startElection(core, false);
+  if (core.role === 'pre-candidate' && elected(core) && mayVote(core)) startElection(core, false);
 }
 
-function granted(core: CoreState): number {
-  let count = 0;
-  for (const vote of core.votes.values()) if (vote) count += 1;
-  return count;
+function elected(core: CoreState): boolean {
+  return heldByQuorums(core.voterSets, (voter) => core.votes.get(voter) === true);
 }
 
 /** A leader within its quorum check, and a follower that hears one, don't help to depose it, unless it is the leader itself that asks. */

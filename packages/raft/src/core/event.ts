@@ -1,5 +1,6 @@
 /** What goes into the core and what comes out. The driver (replica.ts) turns the world into events and effects into the world. */
 
+import type { MemberFacts, MembershipChange, MembershipOutcome } from './membership-change.ts';
 import type {
   Entry,
   HardState,
@@ -46,7 +47,11 @@ export type RaftEvent =
   | { readonly type: 'snapshot-sent'; readonly peer: ServerId; readonly term: Term; readonly index: LogIndex }
   /** Hand leadership to the target, or else to the best follower. Each ticket comes back in exactly one transfer-ended. */
   | { readonly type: 'transfer'; readonly ticket: number; readonly target: ServerId | undefined }
-  | { readonly type: 'eager-commit'; readonly eager: boolean };
+  | { readonly type: 'eager-commit'; readonly eager: boolean }
+  /** Ends in exactly one membership-ended with its ticket. */
+  | { readonly type: 'change-membership'; readonly ticket: number; readonly change: MembershipChange }
+  /** What members told of themselves; a leader that may change the configuration records what is new in it. */
+  | { readonly type: 'member-facts'; readonly facts: readonly MemberFacts[] };
 
 /**
  * Why a proposal or a read was refused. Nothing of it is in the log. `handed-over`: it was held back during a hand-over and is for the
@@ -115,6 +120,7 @@ export type Effect =
       readonly to: LogIndex;
       readonly maxBytes: number;
     }
+  | { readonly type: 'membership-ended'; readonly ticket: number; readonly outcome: MembershipOutcome }
   /** `target`: NO_SERVER when none was named and none was found. */
   | {
       readonly type: 'transfer-ended';

@@ -3,8 +3,10 @@
 export * from './config.ts';
 export * from './configuration.ts';
 export * from './configuration-codec.ts';
-export type { Boot, ElectionCounts } from './core-state.ts';
+export type { ConfigurationAt } from './configuration-history.ts';
+export type { Boot, ConfigurationEntry, ElectionCounts } from './core-state.ts';
 export * from './event.ts';
 export * from './invariant.ts';
+export * from './membership-change.ts';
 export * from './raft-core.ts';
 export * from './types.ts';

@@ -4,11 +4,15 @@
  */
 
 import { onAppend, onCommit, onHeartbeat, sendAck } from './append.ts';
+import { heldByQuorums } from './active-quorums.ts';
 import { canWait } from './can-wait.ts';
 import type { RaftConfig } from './config.ts';
+import type { ConfigurationAt } from './configuration-history.ts';
+import type { ConfiguredMember } from './configuration.ts';
 import { CoreState, type Boot, type CoreRole, type ElectionCounts } from './core-state.ts';
 import {
   countVotes,
+  giveLeaderUp,
   mayVote,
   onPeerRefused,
   onPreVote,
@@ -21,14 +25,15 @@ import {
 import { countDiskWait, diskStalls, leaveToOthers } from './disk-stall.ts';
 import type { Effect, RaftEvent } from './event.ts';
 import { invariant } from './invariant.ts';
-import { broadcastHeartbeat, onHeartbeatResponse, onReadIndex, startReadRound } from './reads.ts';
+import { changeRefusal, continueMembership, onChangeMembership, onMemberFacts, tickMembership } from './membership.ts';
+import { broadcastHeartbeat, confirmReads, onHeartbeatResponse, onReadIndex, startReadRound } from './reads.ts';
 import {
+  advanceLeaderCommit,
   onAppendResponse,
   onEntriesRead,
   onPeerConnection,
   onPersisted,
   onPropose,
-  progressOf,
   replicate,
   sendCommitNews,
   tickRetries,
@@ -104,6 +109,39 @@ export class RaftCore {
     return remaining <= 0 ? this.#now : this.#now + Math.max(MIN_WAIT_MS, Math.min(remaining, core.config.heartbeatMs));
   }
 
+  /** The configuration in force, from the index of its entry on; committed or not. */
+  get configuration(): ConfigurationAt {
+    return this.#core.configurations.latest;
+  }
+
+  get configurationVersion(): number {
+    return this.#core.configurationVersion;
+  }
+
+  /** Members of the configuration in force, and those that it removes until it is committed. */
+  get spokenTo(): readonly ConfiguredMember[] {
+    const members = new Map<ServerId, ConfiguredMember>();
+    for (const { configuration } of this.#core.configurations.since(this.#core.commit)) {
+      for (const member of configuration.members) members.set(member.id, member);
+    }
+    return [...members.values()].toSorted((a, b) => a.id - b.id);
+  }
+
+  /** The last configuration that is known to be committed. */
+  get committedConfiguration(): ConfigurationAt {
+    return this.#core.configurations.asOf(this.#core.commit);
+  }
+
+  /** In force at an index that is applied last, or later. */
+  configurationAsOf(index: LogIndex): ConfigurationAt {
+    return this.#core.configurations.asOf(index);
+  }
+
+  /** Whether a change of the configuration may begin now. */
+  get mayChange(): boolean {
+    return changeRefusal(this.#core) === undefined;
+  }
+
   /** Entries from here on are in memory; older ones are durable, and those on disk from here on may still be about to be replaced. */
   get memoryFrom(): LogIndex {
     return this.#core.log.tailFirst;
@@ -144,6 +182,10 @@ export class RaftCore {
     this.#tick(now);
     for (const event of events) this.#handle(event);
     if (core.role === 'leader') {
+      this.#recount();
+      continueMembership(core);
+    }
+    if (core.role === 'leader') {
       replicate(core);
       startReadRound(core);
       continueTransfer(core);
@@ -176,14 +218,14 @@ export class RaftCore {
     core.quorumElapsedMs += elapsedMs;
     tickRetries(core, elapsedMs);
     tickTransfer(core, elapsedMs);
+    tickMembership(core, elapsedMs);
   }
 
   #handle(event: RaftEvent): void {
     const core = this.#core;
     switch (event.type) {
       case 'message':
-        // Only members speak; what a removed or mistaken server says changes nothing.
-        if (core.progress.has(event.from)) this.#receive(event.from, event.message);
+        this.#receive(event.from, event.message);
         return;
       case 'propose':
         onPropose(core, event.commands);
@@ -199,6 +241,7 @@ export class RaftCore {
       case 'applied':
         invariant(event.index >= core.applied && event.index <= core.commit, 'only-committed-entries-are-applied');
         core.applied = event.index;
+        core.configurations.forgetBefore(minIndex(event.index, core.commit));
         return;
       case 'read-index':
         onReadIndex(core, event.ticket);
@@ -228,11 +271,22 @@ export class RaftCore {
       case 'eager-commit':
         core.eagerCommit = event.eager;
         return;
+      case 'change-membership':
+        onChangeMembership(core, event.ticket, event.change);
+        return;
+      case 'member-facts':
+        onMemberFacts(core, event.facts);
+        return;
     }
   }
 
+  /**
+   * Answers count from members only. What is asked is answered to anyone: a server that lags may not know yet who was added, and the
+   * ensemble may need its vote.
+   */
   #receive(from: ServerId, message: Message): void {
     const core = this.#core;
+    if (isAnswer(message) && !core.progress.has(from)) return;
     switch (message.type) {
       case 'pre-vote':
         onPreVote(core, from, message);
@@ -271,6 +325,10 @@ export class RaftCore {
     const core = this.#core;
     if (core.role !== 'leader') {
       if (core.electionElapsedMs < core.electionTimeoutMs) return;
+      if (!core.mayStand) {
+        giveLeaderUp(core);
+        return;
+      }
       // On a slow disk one more term would only make it wait for one more write.
       if (core.role === 'candidate' && !core.hardStatePersisted) core.resetElectionTimer();
       else if (!mayVote(core)) becomeFollower(core, core.term, NO_SERVER);
@@ -282,17 +340,43 @@ export class RaftCore {
     if (core.role === 'leader' && core.heartbeatElapsedMs >= core.config.heartbeatMs) broadcastHeartbeat(core);
   }
 
+  #recount(): void {
+    const core = this.#core;
+    if (!core.recount) return;
+    core.recount = false;
+    advanceLeaderCommit(core);
+    confirmReads(core);
+  }
+
   /** A leader that has not heard a quorum for an election timeout can't commit; its clients should look elsewhere. */
   #checkQuorum(): void {
     const core = this.#core;
     core.quorumElapsedMs = 0;
-    let active = 1;
-    for (const peer of core.peers) {
-      const progress = progressOf(core, peer);
-      if (progress.active) active += 1;
+    const heard = heldByQuorums(
+      core.voterSets,
+      (voter) => voter === core.config.id || core.progress.get(voter)?.active === true,
+    );
+    for (const progress of core.progress.values()) {
       progress.wasActive = progress.active;
       progress.active = false;
     }
-    if (active < core.quorum) becomeFollower(core, core.term, NO_SERVER);
+    if (!heard) becomeFollower(core, core.term, NO_SERVER);
+  }
+}
+
+function isAnswer(message: Message): boolean {
+  switch (message.type) {
+    case 'pre-vote-response':
+    case 'vote-response':
+    case 'append-response':
+    case 'heartbeat-response':
+      return true;
+    case 'pre-vote':
+    case 'vote':
+    case 'append':
+    case 'heartbeat':
+    case 'commit':
+    case 'timeout-now':
+      return false;
   }
 }

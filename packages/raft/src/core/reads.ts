@@ -3,8 +3,8 @@
  * no newer leader exists, and read once that index is applied. One round at a time; what is asked meanwhile shares the next.
  */
 
+import { reachedByQuorums } from './active-quorums.ts';
 import type { CoreState } from './core-state.ts';
-import { quorumValue } from './quorum.ts';
 import { hearFollower, progressOf, retryUnanswered } from './replication.ts';
 import { maxIndex, minIndex, type Message, type ServerId } from './types.ts';
 
@@ -58,11 +58,11 @@ function sendHeartbeats(core: CoreState): void {
   }
 }
 
-function confirmReads(core: CoreState): void {
+export function confirmReads(core: CoreState): void {
   if (core.readRounds.length === 0) return;
-  const rounds = [core.round];
-  for (const peer of core.peers) rounds.push(progressOf(core, peer).round);
-  const confirmed = quorumValue(rounds);
+  const confirmed = reachedByQuorums(core.voterSets, (voter) =>
+    voter === core.config.id ? core.round : progressOf(core, voter).round,
+  );
   while ((core.readRounds[0]?.round ?? Infinity) <= confirmed) {
     const read = core.readRounds.shift();
     if (read !== undefined) core.effect({ type: 'read-ready', tickets: read.tickets, index: read.index });

@@ -1,9 +1,9 @@
 /** The leader's side of replication: proposals, appends, acknowledgements, the commit rule (thesis 3.5, 3.6.2, 5.4.2 of the paper). */
 
+import { reachedByQuorums } from './active-quorums.ts';
 import type { CoreState } from './core-state.ts';
 import { invariant } from './invariant.ts';
 import type { Progress } from './progress.ts';
-import { quorumValue } from './quorum.ts';
 import { becomeFollower } from './role.ts';
 import { awaitsSnapshot, isBehindLog } from './snapshots.ts';
 import { holdProposals, targetDisconnected } from './transfer.ts';
@@ -104,7 +104,9 @@ export function onAppendResponse(core: CoreState, from: ServerId, message: Of<'a
 
 export function onEntriesRead(core: CoreState, peer: ServerId, term: Term, entries: readonly Entry[]): void {
   if (core.role !== 'leader' || term !== core.term) return;
-  const progress = progressOf(core, peer);
+  const progress = core.progress.get(peer);
+  // It may have been removed meanwhile.
+  if (progress === undefined) return;
   progress.reading = false;
   if (!progress.connected || entries[0]?.index !== progress.next || !hasRoom(core, progress)) return;
   if (isBehindLog(core, progress)) return;
@@ -140,7 +142,10 @@ export function onPersisted(core: CoreState): void {
 }
 
 export function onPeerConnection(core: CoreState, peer: ServerId, connected: boolean): void {
-  const progress = progressOf(core, peer);
+  if (connected) core.connected.add(peer);
+  else core.connected.delete(peer);
+  const progress = core.progress.get(peer);
+  if (progress === undefined) return;
   progress.connected = connected;
   progress.probeFrom(nextIndex(progress.match));
   // What was told may have been lost.
@@ -166,21 +171,21 @@ export function progressOf(core: CoreState, peer: ServerId): Progress {
   return progress;
 }
 
-/** Up to where a majority would have the log durably, had this server it up to `own` and, when given, `peer` up to `match`. */
+/** Up to where a majority of every set of voters would have the log durably, had this server it up to `own` and, when given, `peer` up to `match`. */
 export function majorityIndex(core: CoreState, own: LogIndex, peer = NO_SERVER, match = logIndex(0)): LogIndex {
-  const durable = [own];
-  for (const id of core.peers) {
-    const known = progressOf(core, id).match;
-    durable.push(id === peer ? maxIndex(known, match) : known);
-  }
-  return logIndex(quorumValue(durable));
+  const durable = (voter: ServerId): LogIndex => {
+    if (voter === core.config.id) return own;
+    const known = progressOf(core, voter).match;
+    return voter === peer ? maxIndex(known, match) : known;
+  };
+  return logIndex(reachedByQuorums(core.voterSets, durable));
 }
 
 /**
  * Only entries of the own term commit by counting (and with them all before): one of an older term on a majority may still be
  * replaced by a leader that never saw it (figure 8 of the paper).
  */
-function advanceLeaderCommit(core: CoreState): void {
+export function advanceLeaderCommit(core: CoreState): void {
   const index = majorityIndex(core, core.stableIndex);
   if (index <= core.commit || core.log.termAt(index) !== core.term) return;
   core.uncommittedBytes -= committedBytes(core, index);

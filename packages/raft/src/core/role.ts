@@ -2,7 +2,6 @@
 
 import type { CoreState } from './core-state.ts';
 import { invariant } from './invariant.ts';
-import { Progress } from './progress.ts';
 import { leaveTransfer } from './transfer.ts';
 import { EntryType, NO_SERVER, logIndex, nextIndex, type ServerId, type Term } from './types.ts';
 
@@ -49,20 +48,15 @@ export function becomeLeader(core: CoreState): void {
   core.retryElapsedMs = 0;
   core.leaderTerm = core.term;
   core.handedOver = undefined;
-  const connected = new Map([...core.progress].map(([peer, progress]) => [peer, progress.connected]));
-  core.progress = new Map(
-    core.peers.map((peer) => {
-      const progress = new Progress(nextIndex(core.log.lastIndex));
-      progress.connected = connected.get(peer) ?? false;
-      return [peer, progress];
-    }),
-  );
+  const next = nextIndex(core.log.lastIndex);
+  core.progress = new Map(core.peers.map((peer) => [peer, core.newProgress(peer, next)]));
   core.noopIndex = nextIndex(core.log.lastIndex);
   core.appendEntry({ index: core.noopIndex, term: core.term, type: EntryType.noop, data: NO_DATA });
 }
 
 function leaveLeadership(core: CoreState): void {
   core.rejectReads('not-leader');
+  core.endChanges();
   leaveTransfer(core);
   core.noopIndex = logIndex(0);
 }

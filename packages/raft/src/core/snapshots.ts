@@ -37,7 +37,7 @@ export function onSnapshotReceived(core: CoreState, { from, term, position }: Of
   if (position.index <= core.commit || core.role === 'leader') return;
   const { index, term: lastTerm } = position;
   if (core.log.termAt(index) !== lastTerm) {
-    core.beginLogAt({ index, term: lastTerm });
+    core.beginLogAt(position);
     core.effect({ type: 'restore', position: { index, term: lastTerm } });
   }
   core.advanceCommit(position.index);

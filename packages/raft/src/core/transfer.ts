@@ -64,7 +64,13 @@ export function holdProposals(core: CoreState, commands: readonly Uint8Array[]):
 export function continueTransfer(core: CoreState): void {
   const { transfer } = core;
   if (transfer === undefined || transfer.told) return;
-  if (progressOf(core, transfer.target).match < core.log.lastIndex) return;
+  const target = core.progress.get(transfer.target);
+  if (target === undefined) {
+    // It was removed meanwhile.
+    resume(core, transfer, 'unknown-target');
+    return;
+  }
+  if (target.match < core.log.lastIndex) return;
   transfer.told = true;
   core.send(transfer.target, { type: 'timeout-now', term: core.term });
 }
@@ -115,7 +121,7 @@ function refusalOf(core: CoreState, target: ServerId | undefined): TransferOutco
   if (core.role !== 'leader') return 'not-leader';
   if (target === undefined) return 'no-target';
   if (target === core.config.id) return 'already-leader';
-  if (!core.peers.includes(target)) return 'unknown-target';
+  if (!isVoter(core, target)) return 'unknown-target';
   const progress = progressOf(core, target);
   if (!isReachable(progress)) return 'target-unreachable';
   return isBehind(core, progress) ? 'target-behind' : undefined;
@@ -123,11 +129,17 @@ function refusalOf(core: CoreState, target: ServerId | undefined): TransferOutco
 
 function bestTarget(core: CoreState): ServerId | undefined {
   if (core.role !== 'leader') return undefined;
-  const candidates = core.peers
+  const candidates = core.electorate
+    .filter((peer) => isVoter(core, peer))
     .map((peer) => ({ peer, progress: progressOf(core, peer) }))
     .filter(({ progress }) => isReachable(progress) && !isBehind(core, progress))
     .toSorted((a, b) => b.progress.match - a.progress.match || a.peer - b.peer);
   return candidates[0]?.peer;
+}
+
+/** One that is about to be removed is none. */
+function isVoter(core: CoreState, peer: ServerId): boolean {
+  return core.voterSets[0]?.includes(peer) === true;
 }
 
 /** Connected, and heard within two checks of the quorum. */

@@ -70,6 +70,8 @@ export const EntryType = {
   /** A new leader's first entry; commits what its predecessors left. */
   noop: 0,
   command: 1,
+  /** Who belongs to the ensemble from here on. */
+  configuration: 2,
 } as const;
 export type EntryType = (typeof EntryType)[keyof typeof EntryType];
 

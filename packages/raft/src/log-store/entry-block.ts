@@ -80,6 +80,7 @@ function decodeType(value: number, index: number): EntryType {
   switch (value) {
     case EntryType.noop:
     case EntryType.command:
+    case EntryType.configuration:
       return value;
     default:
       throw new MalformedError(`entry ${index} has the unknown type ${value}`);

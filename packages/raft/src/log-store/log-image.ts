@@ -1,10 +1,19 @@
 /**
- * What a log holds, without its entries: hard state, terms, last index. Every log store keeps one, and it is the one place that says
+ * What a log holds, without its entries: hard state, terms, last index, configurations. Every log store keeps one, and it is the one place that says
  * which batch may follow which log; a start replays the batches into it.
  */
 
-import { LOG_START, nextIndex, NO_SERVER, previousIndex, term } from '../core/index.ts';
-import type { Entry, HardState, LogIndex, LogPosition, SnapshotPosition, Term, TermMark } from '../core/index.ts';
+import { EntryType, LOG_START, nextIndex, NO_SERVER, previousIndex, term } from '../core/index.ts';
+import type {
+  ConfigurationEntry,
+  Entry,
+  HardState,
+  LogIndex,
+  LogPosition,
+  SnapshotPosition,
+  Term,
+  TermMark,
+} from '../core/index.ts';
 import type { DurableState, WriteBatch } from './log-store.ts';
 
 const NO_TERM = term(0);
@@ -14,6 +23,7 @@ const EMPTY_LOG: DurableState = {
   lastIndex: LOG_START.index,
   terms: [],
   snapshot: undefined,
+  configurations: [],
 };
 
 export class LogImage {
@@ -21,12 +31,14 @@ export class LogImage {
   #base: LogPosition;
   #lastIndex: LogIndex;
   #terms: TermMark[];
+  #configurations: ConfigurationEntry[];
 
   constructor(from: DurableState = EMPTY_LOG) {
     this.#hardState = from.hardState;
     this.#base = from.base;
     this.#lastIndex = from.lastIndex;
     this.#terms = [...from.terms];
+    this.#configurations = [...from.configurations];
   }
 
   get hardState(): HardState {
@@ -48,10 +60,16 @@ export class LogImage {
 
   /** A copy, for a caller to keep. */
   durableState(found: SnapshotPosition | undefined): DurableState {
-    const terms = [...this.#terms];
     const snapshot =
       found === undefined ? undefined : { index: found.index, term: found.term, configuration: found.configuration };
-    return { hardState: this.#hardState, base: this.#base, lastIndex: this.#lastIndex, terms, snapshot };
+    return {
+      hardState: this.#hardState,
+      base: this.#base,
+      lastIndex: this.#lastIndex,
+      terms: [...this.#terms],
+      snapshot,
+      configurations: [...this.#configurations],
+    };
   }
 
   /** Why `batch` cannot follow this log; undefined when it can. */
@@ -90,11 +108,13 @@ export class LogImage {
     this.#base = { index: base.index, term: base.term };
     this.#lastIndex = base.index;
     this.#terms = [];
+    this.#configurations = [];
   }
 
   /** Entries up to `base`, which is in the log, are no longer in it. */
   compactTo(base: LogPosition): void {
     if (base.index <= this.#base.index) return;
+    this.#configurations = this.#configurations.filter(({ index }) => index > base.index);
     this.#base = { index: base.index, term: base.term };
     const first = this.#terms.findLastIndex((mark) => mark.firstIndex <= base.index + 1);
     const mark = this.#terms[first];
@@ -108,6 +128,7 @@ export class LogImage {
     if (index > this.#lastIndex) return;
     this.#lastIndex = previousIndex(index);
     while ((this.#terms.at(-1)?.firstIndex ?? 0) >= index) this.#terms.pop();
+    while ((this.#configurations.at(-1)?.index ?? 0) >= index) this.#configurations.pop();
   }
 
   append(entries: readonly Entry[]): void {
@@ -115,6 +136,9 @@ export class LogImage {
       if (this.#terms.length === 0 || entry.term !== this.lastTerm)
         this.#terms.push({ term: entry.term, firstIndex: entry.index });
       this.#lastIndex = entry.index;
+      if (entry.type === EntryType.configuration) {
+        this.#configurations.push({ index: entry.index, data: entry.data.slice() });
+      }
     }
   }
 

@@ -3,7 +3,16 @@
  * write-ahead log of this directory, and every implementation passes the same conformance suite.
  */
 
-import type { Entry, HardState, LogIndex, LogPosition, SnapshotPosition, Term, TermMark } from '../core/index.ts';
+import type {
+  ConfigurationEntry,
+  Entry,
+  HardState,
+  LogIndex,
+  LogPosition,
+  SnapshotPosition,
+  Term,
+  TermMark,
+} from '../core/index.ts';
 import type { SnapshotInfo, SnapshotMeta, SnapshotSink, SnapshotSource } from './snapshot.ts';
 
 /** Everything of one turn. Applied in the order of its fields. */
@@ -30,6 +39,8 @@ export interface DurableState {
   readonly snapshot: SnapshotPosition | undefined;
   /** The log has lost what this server had acknowledged, and was cut there: from this term on it may not vote. */
   readonly voteBan?: Term;
+  /** The configuration entries of the log, in order. */
+  readonly configurations: readonly ConfigurationEntry[];
 }
 
 export interface LogStore {

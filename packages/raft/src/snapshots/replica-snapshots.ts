@@ -6,6 +6,7 @@
 import type { Clock, Connection, ConnectionHandler, Logger, Network, Random } from '@holdfast/runtime';
 import type { ApplyLoop } from '../apply-loop.ts';
 import {
+  encodeConfiguration,
   invariant,
   maxIndex,
   minIndex,
@@ -27,8 +28,6 @@ import { HELD_LOG_FACTOR, RETRY_AFTER_SHARE, type SnapshotOptions } from './snap
 import { SnapshotReceiver } from './snapshot-receiver.ts';
 import { SnapshotSender, type SnapshotSenderParts } from './snapshot-sender.ts';
 import { SnapshotTaker } from './snapshot-taker.ts';
-
-const NO_CONFIGURATION = new Uint8Array(0);
 
 export interface ReplicaSnapshotsParts {
   readonly options: SnapshotOptions;
@@ -188,7 +187,8 @@ export class ReplicaSnapshots {
     if (term === undefined || index <= (store.snapshot?.index ?? 0)) return;
     const begunBytes = this.#gauge.bytes;
     this.#lastBegunBytes = begunBytes;
-    const position = { index, term, configuration: NO_CONFIGURATION };
+    const configuration = encodeConfiguration(core.configurationAsOf(index).configuration);
+    const position = { index, term, configuration };
     const taker = new SnapshotTaker(position, machine.beginSnapshot(), {
       store,
       clock: this.#world.clock,

@@ -5,6 +5,7 @@
 
 import { MalformedError, pack, unpackTuple } from '@holdfast/protocol';
 import { MAX_SNAPSHOT_HEADER_BYTES, MAX_SNAPSHOT_CHUNK_BYTES } from '../log-store/snapshot-format.ts';
+import { checkedConfiguration } from '../peer-codec.ts';
 import { logIndex, term, type LogIndex, type Term } from '../core/index.ts';
 
 export interface SnapshotOffer {
@@ -69,7 +70,7 @@ export function decodeSnapshotMessage(frame: Uint8Array): SnapshotMessage {
         term: term(reader.integer('term')),
         bytes: reader.integer('bytes'),
         crc: reader.integer('crc'),
-        configuration: reader.bytes('configuration', MAX_SNAPSHOT_HEADER_BYTES),
+        configuration: checkedConfiguration(reader.bytes('configuration', MAX_SNAPSHOT_HEADER_BYTES)),
       };
     case Type.resume:
       return { type: 'resume', offset: reader.integer('offset') };

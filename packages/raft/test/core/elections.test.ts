@@ -1,5 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { ScriptedCore, append, entry, heartbeat, ofType, preVote, sent, vote } from './support/scripted-core.ts';
+import { term } from '../../src/core/index.ts';
+import {
+  ScriptedCore,
+  accepted,
+  append,
+  entry,
+  heartbeat,
+  heartbeatResponse,
+  ofType,
+  preVote,
+  refused,
+  sent,
+  vote,
+} from './support/scripted-core.ts';
 
 describe('a vote', () => {
   it('is durable before the candidate is told', () => {
@@ -130,16 +143,26 @@ describe('two leaders in one term', () => {
   it('stop the server that sees it', () => {
     const core = new ScriptedCore();
     core.lead();
-    const { term } = core.status;
-    expect(() => core.receive(2, append(term, [0, 0]))).toThrow(/one-leader-a-term/);
+    expect(() => core.receive(2, append(core.status.term, [0, 0]))).toThrow(/one-leader-a-term/);
   });
 });
 
 describe('a stranger', () => {
-  it('changes nothing', () => {
+  it('is answered nothing to what it answers, and cannot make a term higher by it', () => {
     const core = new ScriptedCore();
+    core.lead();
     const before = core.status;
-    expect(core.receive(9, heartbeat(50), vote(60, [9, 9]), preVote(61, [9, 9]))).toEqual([]);
+    const granted = { type: 'vote-response', term: term(60), granted: true } as const;
+    expect(core.receive(9, granted, accepted(50, 1), refused(61, 1, 1, 1), heartbeatResponse(70, 1))).toEqual([]);
     expect(core.status).toEqual(before);
+  });
+
+  it('cannot depose a leader that is heard', () => {
+    const core = new ScriptedCore();
+    core.receive(2, heartbeat(1));
+    const effects = core.receive(9, vote(60, [9, 9]), preVote(61, [9, 9]));
+    expect(sent(effects, 'vote-response')).toMatchObject([{ granted: false }]);
+    expect(sent(effects, 'pre-vote-response')).toMatchObject([{ granted: false }]);
+    expect(core.status).toMatchObject({ term: 1, leader: 2 });
   });
 });

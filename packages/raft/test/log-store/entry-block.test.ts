@@ -12,7 +12,7 @@ const entries = fc
     fc.array(
       fc.record({
         term: fc.integer({ min: 1, max: MAX }),
-        type: fc.constantFrom(EntryType.noop, EntryType.command),
+        type: fc.constantFrom(EntryType.noop, EntryType.command, EntryType.configuration),
         data: fc.uint8Array({ maxLength: 40 }),
       }),
       { maxLength: 20 },

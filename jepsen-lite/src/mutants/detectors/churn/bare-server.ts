@@ -6,8 +6,10 @@
 import {
   DEFAULT_RAFT_LIMITS,
   LOG_START,
+  EntryType,
   NO_SERVER,
   RaftCore,
+  initialConfiguration,
   logIndex,
   type CoreStatus,
   type Effect,
@@ -61,7 +63,7 @@ export class BareServer {
       maxAppendBytes: APPEND_BYTES,
       maxInflightMessages: inflight,
       id,
-      voters,
+      initial: initialConfiguration(voters.map((voter) => ({ id: voter, peerAddress: '' }))),
       seed: seed + id,
     };
     this.#core = this.#boot();
@@ -137,8 +139,9 @@ export class BareServer {
     for (const { term, index } of this.#durable) {
       if (terms.at(-1)?.term !== term) terms.push({ term, firstIndex: index });
     }
+    const configurations = this.#durable.filter(({ type }) => type === EntryType.configuration);
     const lastIndex = logIndex(this.#durable.length);
-    const boot = { hardState: this.#hardState, base: LOG_START, lastIndex, terms, snapshot: undefined };
+    const boot = { hardState: this.#hardState, base: LOG_START, lastIndex, terms, snapshot: undefined, configurations };
     return new RaftCore({ ...this.#config, seed: this.#config.seed + 1_000 * this.#lives }, boot, this.#nowMs);
   }
 
@@ -170,6 +173,7 @@ export class BareServer {
       case 'read-rejected':
       case 'proposals-rejected':
       case 'transfer-ended':
+      case 'membership-ended':
         return;
     }
   }

@@ -8,20 +8,30 @@ import {
   DEFAULT_RAFT_LIMITS,
   LOG_START,
   NO_SERVER,
+  EntryType,
+  EMPTY_CONFIGURATION,
   RaftCore,
+  decodeConfiguration,
+  encodeConfiguration,
+  initialConfiguration,
   logIndex,
   serverId,
   term,
   type Boot,
+  type Configuration,
+  type ConfiguredMember,
   type Effect,
   type Entry,
   type HardState,
   type LogIndex,
   type LogPosition,
+  type MembershipChange,
+  type MembershipOutcome,
   type Message,
   type RaftConfig,
   type RaftEvent,
   type ServerId,
+  type SnapshotPosition,
   type Term,
   type TermMark,
   type WriteSeq,
@@ -29,6 +39,8 @@ import {
 
 export interface ClusterOptions {
   readonly servers: number;
+  /** Further servers that run and wait to be added. @default none */
+  readonly spares?: number;
   readonly seed: number;
   readonly config?: Partial<RaftConfig>;
   /** Chance that a message is lost, repeated. */
@@ -47,7 +59,7 @@ export interface ClusterOptions {
 interface Disk {
   hardState: HardState;
   base: LogPosition;
-  snapshot: LogPosition | undefined;
+  snapshot: SnapshotPosition | undefined;
   /** Those behind the base. */
   entries: Entry[];
 }
@@ -81,6 +93,7 @@ export interface Node {
   reads: Map<number, LogIndex | string>;
   transferPending: boolean;
   transferOutcomes: string[];
+  pendingChanges: Set<number>;
 }
 
 /** What was asked of a server that was then in this term of this life. */
@@ -98,7 +111,6 @@ interface Scheduled {
 }
 
 const DELAY_MS = [0.2, 5] as const;
-const NO_BYTES = new Uint8Array(0);
 
 export class BrokenPromise extends Error {}
 
@@ -111,6 +123,8 @@ export class CoreCluster {
   readonly leaders = new Map<number, ServerId>();
   /** By command, which must be used once. */
   readonly proposals = new Map<string, Proposal>();
+  /** By ticket: how each change ended. */
+  readonly changes = new Map<number, MembershipOutcome>();
   readonly messages: { readonly from: ServerId; readonly to: ServerId; readonly message: Message }[] = [];
   recordMessages = false;
   steps = 0;
@@ -118,6 +132,8 @@ export class CoreCluster {
   snapshotsRestored = 0;
   #queue: Scheduled[] = [];
   #order = 0;
+  #ticket = 0;
+  #checkedCommit = 0;
   #random: () => number;
   /** By itself, so that it moves no other choice. */
   readonly #waits: () => number;
@@ -128,7 +144,8 @@ export class CoreCluster {
     this.options = options;
     this.#random = mulberry(options.seed);
     this.#waits = mulberry(~options.seed);
-    this.ids = Array.from({ length: options.servers }, (_, position) => serverId(position + 1));
+    const all = options.servers + (options.spares ?? 0);
+    this.ids = Array.from({ length: all }, (_, position) => serverId(position + 1));
     for (const id of this.ids) {
       const hardState = { term: term(0), votedFor: NO_SERVER };
       const disk: Disk = { hardState, base: LOG_START, snapshot: undefined, entries: [] };
@@ -180,6 +197,19 @@ export class CoreCluster {
     if (node.up && !node.transferPending && !node.inbox.some(({ type }) => type === 'transfer')) {
       this.event(id, { type: 'transfer', ticket: 1, target });
     }
+  }
+
+  /** The last configuration that was committed anywhere. */
+  get configuration(): Configuration {
+    const last = this.committed.findLast(({ type }) => type === EntryType.configuration);
+    return last === undefined ? this.#initialOf(serverId(1)) : decodeConfiguration(last.data);
+  }
+
+  /** Asks for a change, and says under which ticket its outcome will be. */
+  change(id: number, change: MembershipChange): number {
+    this.#ticket += 1;
+    this.event(id, { type: 'change-membership', ticket: this.#ticket, change });
+    return this.#ticket;
   }
 
   /** Messages pass again. `reconnected`: as new connections, otherwise nobody is told that some were lost. */
@@ -257,15 +287,15 @@ export class CoreCluster {
     for (const entry of disk.entries) {
       if (marks.at(-1)?.term !== entry.term) marks.push({ term: entry.term, firstIndex: entry.index });
     }
-    const { hardState, base } = disk;
-    const snapshot = disk.snapshot === undefined ? undefined : { ...disk.snapshot, configuration: NO_BYTES };
-    const boot: Boot = { hardState, base, lastIndex: lastIndexOf(disk), terms: marks, snapshot };
+    const { hardState, base, snapshot } = disk;
+    const configurations = disk.entries.filter(({ type }) => type === EntryType.configuration);
+    const boot: Boot = { hardState, base, lastIndex: lastIndexOf(disk), terms: marks, snapshot, configurations };
     const begin = snapshot?.index ?? 0;
     const config: RaftConfig = {
       ...DEFAULT_RAFT_LIMITS,
       ...this.options.config,
       id,
-      voters: this.ids,
+      initial: this.#initialOf(id),
       seed: this.options.seed * 7 + id * 131 + incarnation * 1009,
     };
     const node: Node = {
@@ -289,9 +319,16 @@ export class CoreCluster {
       reads: new Map(),
       transferPending: false,
       transferOutcomes: [],
+      pendingChanges: new Set(),
     };
     this.#armDeadline(node);
     return node;
+  }
+
+  #initialOf(id: ServerId): Configuration {
+    if (id > this.options.servers) return EMPTY_CONFIGURATION;
+    const members = this.ids.slice(0, this.options.servers);
+    return initialConfiguration(members.map((member) => ({ id: member, peerAddress: `host:${member}` })));
   }
 
   #connectAll(node: Node): void {
@@ -333,10 +370,14 @@ export class CoreCluster {
     if (this.now >= node.core.deadline) arrived.push({ type: 'deadline' });
     for (const event of arrived) this.#note(node, event);
     const events = tamperEvent === undefined ? arrived : arrived.flatMap((event) => tamperEvent(event, node, this));
+    const before = node.core.configuration.configuration;
     const effects = node.core.step(events, this.now);
     if (mustBeVoid && effects.length > 0 && arrived.at(-1)?.type !== 'deadline') {
       throw new BrokenPromise(`what could wait led to ${JSON.stringify(effects)}`);
     }
+    // Commits are counted before a step lets a change go on, and behind what asks for one.
+    const asked = events.some(({ type }) => type === 'change-membership');
+    this.#checkMajorities(node, asked ? [before, node.core.configuration.configuration] : [before]);
     for (const effect of effects) {
       const real = tamper === undefined ? effect : tamper(effect, node, this);
       if (real !== undefined) this.#perform(node, real);
@@ -350,6 +391,7 @@ export class CoreCluster {
   #note(node: Node, event: RaftEvent): void {
     if (event.type === 'read-index') node.pendingReads.set(event.ticket, this.committed.length);
     if (event.type === 'transfer') node.transferPending = true;
+    if (event.type === 'change-membership') node.pendingChanges.add(event.ticket);
     if (event.type !== 'propose') return;
     for (const command of event.commands) {
       const text = decode(command);
@@ -381,9 +423,10 @@ export class CoreCluster {
     for (const node of this.nodes) {
       if (node.pendingReads.size > 0) throw new BrokenPromise(`reads of server ${node.id} have no outcome`);
       if (node.transferPending) throw new BrokenPromise(`a transfer of server ${node.id} has no outcome`);
+      if (node.pendingChanges.size > 0) throw new BrokenPromise(`a change at server ${node.id} has no outcome`);
     }
     const committed = new Set(this.committed.map(({ data }) => decode(data)));
-    const commands = this.committed.filter(({ data }) => data.length > 0);
+    const commands = this.committed.filter(({ type }) => type === EntryType.command);
     if (commands.length !== new Set(commands.map(({ data }) => decode(data))).size) {
       throw new BrokenPromise('a command is committed twice');
     }
@@ -392,7 +435,8 @@ export class CoreCluster {
         throw new BrokenPromise(`"${text}" was rejected and committed`);
       if (rejected !== undefined || committed.has(text)) continue;
       const node = this.node(server);
-      const leadershipLost = node.incarnation !== incarnation || node.core.status.term > asked;
+      const { role, term: present } = node.core.status;
+      const leadershipLost = node.incarnation !== incarnation || present > asked || role !== 'leader';
       if (!leadershipLost) throw new BrokenPromise(`"${text}" has no outcome`);
     }
   }
@@ -449,6 +493,10 @@ export class CoreCluster {
         node.transferPending = false;
         node.transferOutcomes.push(effect.outcome);
         return;
+      case 'membership-ended':
+        if (!node.pendingChanges.delete(effect.ticket)) throw new BrokenPromise('a change has a second outcome');
+        this.changes.set(effect.ticket, effect.outcome);
+        return;
     }
   }
 
@@ -466,8 +514,7 @@ export class CoreCluster {
         return;
       }
       if (snapshot.index > (target.disk.snapshot?.index ?? 0)) target.disk.snapshot = snapshot;
-      const position = { ...snapshot, configuration: NO_BYTES };
-      target.inbox.push({ type: 'snapshot-received', from: node.id, term: inTerm, position });
+      target.inbox.push({ type: 'snapshot-received', from: node.id, term: inTerm, position: snapshot });
       this.#turn(target);
       this.#schedule(this.#between(this.options.delayMs ?? DELAY_MS), () => {
         if (!node.up || node.incarnation !== incarnation) return;
@@ -483,6 +530,7 @@ export class CoreCluster {
     const index = logIndex(node.appliedIndex);
     const entryTerm = node.core.termAt(index);
     if (entryTerm === undefined) return;
+    const configuration = encodeConfiguration(node.core.configurationAsOf(index).configuration);
     const { incarnation } = node;
     node.takingSnapshot = true;
     const finish = (): void => {
@@ -493,7 +541,7 @@ export class CoreCluster {
       }
       node.takingSnapshot = false;
       if (index <= (node.disk.snapshot?.index ?? 0)) return;
-      const position = { index, term: entryTerm };
+      const position = { index, term: entryTerm, configuration };
       node.disk.snapshot = position;
       this.snapshotsTaken += 1;
       const compactTo = logIndex(Math.max(0, index - Math.floor(this.#random() * every)));
@@ -575,6 +623,30 @@ export class CoreCluster {
       }
     }
     if (commitIndex > node.core.status.lastIndex) throw new BrokenPromise('commit beyond the log');
+  }
+
+  /**
+   * What a leader commits is on disk at a majority of the voters, and at one of the voters that are left while it is joint; by the
+   * configuration with which it began the step, or one that was asked for in it.
+   */
+  #checkMajorities(node: Node, configurations: readonly Configuration[]): void {
+    const { role, commitIndex } = node.core.status;
+    if (role !== 'leader' || commitIndex <= this.#checkedCommit) return;
+    const own = node.core.termAt(commitIndex);
+    const holds = (id: ServerId): boolean => {
+      const { base, entries } = this.node(id).disk;
+      return commitIndex <= base.index || entries[commitIndex - base.index - 1]?.term === own;
+    };
+    const majority = (voters: readonly ConfiguredMember[]): boolean =>
+      voters.filter(({ id }) => holds(id)).length * 2 > voters.length;
+    const enough = configurations.some(({ members }) => {
+      const outgoing = members.filter((member) => member.outgoing);
+      return (
+        majority(members.filter((member) => member.role === 'voter')) && (outgoing.length === 0 || majority(outgoing))
+      );
+    });
+    if (!enough) throw new BrokenPromise(`leader ${node.id} commits ${commitIndex} without a majority of every set`);
+    this.#checkedCommit = commitIndex;
   }
 
   #superseded(node: Node): boolean {

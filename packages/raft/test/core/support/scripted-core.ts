@@ -8,6 +8,7 @@ import {
   EntryType,
   LOG_START,
   RaftCore,
+  initialConfiguration,
   logIndex,
   serverId,
   term,
@@ -42,8 +43,9 @@ export class ScriptedCore {
   constructor({ id = 1, servers = 3, term: bootTerm, votedFor = 0, log = [], voteBan, config = {} }: Script = {}) {
     const voters = Array.from({ length: servers }, (_, position) => serverId(position + 1));
     this.peers = voters.filter((voter) => voter !== id);
+    const initial = initialConfiguration(voters.map((voter) => ({ id: voter, peerAddress: `host:${voter}` })));
     this.core = new RaftCore(
-      { ...DEFAULT_RAFT_LIMITS, diskStallMs: Infinity, seed: 1, ...config, id: serverId(id), voters },
+      { ...DEFAULT_RAFT_LIMITS, diskStallMs: Infinity, seed: 1, ...config, id: serverId(id), initial },
       {
         hardState: { term: term(bootTerm ?? log.at(-1) ?? 0), votedFor: serverId(votedFor) },
         lastIndex: logIndex(log.length),
@@ -51,6 +53,7 @@ export class ScriptedCore {
         base: LOG_START,
         snapshot: undefined,
         ...(voteBan === undefined ? {} : { voteBan: term(voteBan) }),
+        configurations: [],
       },
       0,
     );

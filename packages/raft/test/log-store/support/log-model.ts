@@ -52,7 +52,12 @@ export function after(model: LogModel, { hardState, truncateFrom, entries }: Wri
 export function entry(index: number, entryTerm: number, size = 8): Entry {
   const data = new Uint8Array(size);
   for (let at = 0; at < size; at += 1) data[at] = (index * 31 + entryTerm * 17 + at * 7 + 1) % 256;
-  return { index: logIndex(index), term: term(entryTerm), type: size === 0 ? EntryType.noop : EntryType.command, data };
+  return { index: logIndex(index), term: term(entryTerm), type: typeOf(index, size), data };
+}
+
+function typeOf(index: number, size: number): EntryType {
+  if (size === 0) return EntryType.noop;
+  return index % 5 === 3 ? EntryType.configuration : EntryType.command;
 }
 
 export function entryRange(first: number, last: number, entryTerm: number, size = 8): Entry[] {
@@ -68,8 +73,11 @@ export function durableStateOf({ hardState, entries }: LogModel): DurableState {
   for (const { index, term: entryTerm } of entries) {
     if (entryTerm !== terms.at(-1)?.term) terms.push({ term: entryTerm, firstIndex: index });
   }
+  const configurations = entries
+    .filter(({ type }) => type === EntryType.configuration)
+    .map(({ index, data }) => ({ index, data }));
   const lastIndex = entries.at(-1)?.index ?? logIndex(0);
-  return { hardState, base: LOG_START, lastIndex, terms, snapshot: undefined };
+  return { hardState, base: LOG_START, lastIndex, terms, snapshot: undefined, configurations };
 }
 
 /** The whole log as the store has it, read in small pieces. */

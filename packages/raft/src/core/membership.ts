@@ -1,0 +1,209 @@
+/**
+ * The leader's side of changing the configuration: one change at a time, none before an entry of the own term is committed (thesis 4.1
+ * and its erratum), voters only through a joint configuration (4.3). A server is first a learner and becomes a voter when it has caught
+ * up (4.2.1). A leader that is removed leads until the configuration without it is committed, and then hands over (4.2.2).
+ */
+
+import { heldByQuorums } from './active-quorums.ts';
+import { CATCH_UP_ROUNDS, CATCH_UP_ROUND_TIMEOUTS } from './config.ts';
+import { encodeConfiguration } from './configuration-codec.ts';
+import {
+  MAX_MEMBERS,
+  MAX_RETIRED_IDS,
+  finalConfiguration,
+  isJoint,
+  jointPromotion,
+  jointRemoval,
+  memberOf,
+  voterSets,
+  withMember,
+  withoutMember,
+  type Configuration,
+  type ConfiguredMember,
+} from './configuration.ts';
+import type { CatchUp, CoreState } from './core-state.ts';
+import type { MemberFacts, MembershipChange, MembershipRefusal } from './membership-change.ts';
+import { progressOf } from './replication.ts';
+import { becomeFollower } from './role.ts';
+import { EntryType, NO_SERVER, entryBytes, minIndex, nextIndex, type Entry, type ServerId } from './types.ts';
+
+/** Why no change may begin; undefined when one may. */
+export function changeRefusal(core: CoreState): MembershipRefusal | undefined {
+  if (core.role !== 'leader') return 'not-leader';
+  if (core.transfer !== undefined) return 'transferring';
+  if (!core.ownTermCommitted) return 'not-ready';
+  const { index, configuration } = core.configurations.latest;
+  const underWay = index > core.commit || isJoint(configuration) || core.changeTicket !== undefined;
+  return underWay ? 'change-under-way' : undefined;
+}
+
+export function onChangeMembership(core: CoreState, ticket: number, change: MembershipChange): void {
+  const refusal = changeRefusal(core) ?? refusalOf(core, change);
+  if (refusal !== undefined) {
+    endChange(core, ticket, refusal);
+    return;
+  }
+  const { configuration } = core.configurations.latest;
+  switch (change.type) {
+    case 'add':
+      appendConfiguration(core, withMember(configuration, newMember(change)), ticket);
+      return;
+    case 'promote':
+      core.catchUps.set(change.id, { round: 1, target: core.log.lastIndex, elapsedMs: 0, ticket });
+      return;
+    case 'remove': {
+      const votes = memberOf(configuration, change.id)?.role === 'voter';
+      const next = votes ? jointRemoval(configuration, change.id) : withoutMember(configuration, change.id);
+      appendConfiguration(core, next, ticket);
+      return;
+    }
+  }
+}
+
+/** What is new is recorded, unless a change is under way; it will be told again. */
+export function onMemberFacts(core: CoreState, facts: readonly MemberFacts[]): void {
+  if (changeRefusal(core) !== undefined) return;
+  const { configuration } = core.configurations.latest;
+  let next = configuration;
+  for (const { id, incarnation, clientAddress } of facts) {
+    const known = memberOf(next, id);
+    // Another incarnation has lost its disk: it is never recorded in the place of the first.
+    if (known === undefined || (known.incarnation !== '' && known.incarnation !== incarnation)) continue;
+    if (known.incarnation === incarnation && known.clientAddress === clientAddress) continue;
+    next = withMember(next, { ...known, incarnation, clientAddress });
+  }
+  if (next !== configuration) appendConfiguration(core, next, undefined);
+}
+
+/** At the end of a group: what the last commit, and the learners' progress, allow. */
+export function continueMembership(core: CoreState): void {
+  if (core.settled && core.changeTicket === undefined && core.catchUps.size === 0) return;
+  const { index, configuration } = core.configurations.latest;
+  if (index <= core.commit && core.ownTermCommitted) {
+    if (isJoint(configuration)) {
+      // Also of a predecessor: a new leader ends what it began.
+      appendConfiguration(core, finalConfiguration(configuration), core.changeTicket);
+    } else {
+      if (core.changeTicket !== undefined) {
+        core.effect({ type: 'membership-ended', ticket: core.changeTicket, outcome: { type: 'changed', index } });
+        core.changeTicket = undefined;
+      }
+      if (memberOf(configuration, core.config.id) === undefined) leaveEnsemble(core);
+    }
+  }
+  if (core.role === 'leader') continueCatchUps(core);
+}
+
+export function tickMembership(core: CoreState, elapsedMs: number): void {
+  for (const catchUp of core.catchUps.values()) catchUp.elapsedMs += elapsedMs;
+}
+
+function refusalOf(core: CoreState, change: MembershipChange): MembershipRefusal | undefined {
+  const { configuration } = core.configurations.latest;
+  const member = memberOf(configuration, change.id);
+  switch (change.type) {
+    case 'add':
+      if (member !== undefined || configuration.retired.includes(change.id)) return 'id-used';
+      if (configuration.members.some(({ peerAddress }) => peerAddress === change.peerAddress)) return 'address-used';
+      return configuration.members.length >= MAX_MEMBERS ? 'too-many-members' : undefined;
+    case 'promote':
+      if (member === undefined) return 'not-a-member';
+      if (member.role === 'voter') return 'already-a-voter';
+      return core.catchUps.get(change.id)?.ticket === undefined ? undefined : 'change-under-way';
+    case 'remove': {
+      if (member === undefined) return 'not-a-member';
+      if (configuration.retired.length >= MAX_RETIRED_IDS) return 'too-many-retired-ids';
+      return member.role === 'voter' ? removalRefusal(core, configuration, change.id) : undefined;
+    }
+  }
+}
+
+/** Those that are left must be able to decide, or the change could never be committed, nor undone. */
+function removalRefusal(core: CoreState, configuration: Configuration, id: ServerId): MembershipRefusal | undefined {
+  const left = voterSets(finalConfiguration(jointRemoval(configuration, id)));
+  if (left.every((voters) => voters.length === 0)) return 'last-voter';
+  return heldByQuorums(left, (voter) => isHeard(core, voter)) ? undefined : 'quorum-at-risk';
+}
+
+function isHeard(core: CoreState, voter: ServerId): boolean {
+  if (voter === core.config.id) return true;
+  const { connected, active, wasActive } = progressOf(core, voter);
+  return connected && (active || wasActive);
+}
+
+function newMember({ id, peerAddress, observer }: Extract<MembershipChange, { type: 'add' }>): ConfiguredMember {
+  const role = observer ? 'observer' : 'learner';
+  return { id, peerAddress, clientAddress: '', incarnation: '', role, outgoing: false };
+}
+
+function appendConfiguration(core: CoreState, configuration: Configuration, ticket: number | undefined): void {
+  const data = encodeConfiguration(configuration);
+  const index = nextIndex(core.log.lastIndex);
+  const entry: Entry = { index, term: core.term, type: EntryType.configuration, data };
+  core.uncommittedBytes += entryBytes(entry);
+  core.changeTicket = ticket;
+  core.appendEntry(entry);
+}
+
+function endChange(core: CoreState, ticket: number, reason: MembershipRefusal): void {
+  core.effect({ type: 'membership-ended', ticket, outcome: { type: 'refused', reason } });
+}
+
+function continueCatchUps(core: CoreState): void {
+  const { configuration } = core.configurations.latest;
+  for (const [id, { ticket }] of core.catchUps) {
+    const role = memberOf(configuration, id)?.role;
+    if (role === 'learner' || (role === 'observer' && ticket !== undefined)) continue;
+    core.catchUps.delete(id);
+    if (ticket !== undefined) endChange(core, ticket, role === undefined ? 'not-a-member' : 'already-a-voter');
+  }
+  for (const { id, role } of configuration.members) {
+    if (role === 'learner' && !core.catchUps.has(id)) {
+      core.catchUps.set(id, { round: 1, target: core.log.lastIndex, elapsedMs: 0, ticket: undefined });
+    }
+    const catchUp = core.catchUps.get(id);
+    if (catchUp !== undefined) continueCatchUp(core, id, catchUp);
+  }
+}
+
+function continueCatchUp(core: CoreState, id: ServerId, catchUp: CatchUp): void {
+  const { electionTimeoutMs } = core.config;
+  if (progressOf(core, id).match >= catchUp.target) {
+    if (catchUp.elapsedMs <= electionTimeoutMs && catchUp.round <= CATCH_UP_ROUNDS) {
+      promote(core, id, catchUp);
+      return;
+    }
+    catchUp.round += 1;
+    catchUp.target = core.log.lastIndex;
+    catchUp.elapsedMs = 0;
+  }
+  const { ticket } = catchUp;
+  if (ticket === undefined) return;
+  const tooLong = catchUp.elapsedMs > CATCH_UP_ROUND_TIMEOUTS * electionTimeoutMs;
+  if (catchUp.round <= CATCH_UP_ROUNDS && !tooLong) return;
+  core.catchUps.set(id, { ...catchUp, ticket: undefined, round: CATCH_UP_ROUNDS + 1 });
+  endChange(core, ticket, 'not-caught-up');
+}
+
+/** What is ready waits for the change before it. */
+function promote(core: CoreState, id: ServerId, { ticket }: CatchUp): void {
+  if (changeRefusal(core) !== undefined) return;
+  core.catchUps.delete(id);
+  appendConfiguration(core, jointPromotion(core.configurations.latest.configuration, id), ticket);
+}
+
+/** The configuration without this leader is committed: whoever has most of the log goes on. */
+function leaveEnsemble(core: CoreState): void {
+  let best: ServerId = NO_SERVER;
+  for (const { id, role } of core.configurations.latest.configuration.members) {
+    if (role !== 'voter' || !isHeard(core, id)) continue;
+    if (best === NO_SERVER || progressOf(core, id).match > progressOf(core, best).match) best = id;
+  }
+  for (const peer of core.peers) {
+    const { connected, match } = progressOf(core, peer);
+    // Nobody would tell them soon.
+    if (connected) core.send(peer, { type: 'commit', term: core.term, commit: minIndex(match, core.commit) });
+  }
+  if (best !== NO_SERVER) core.send(best, { type: 'timeout-now', term: core.term });
+  becomeFollower(core, core.term, NO_SERVER);
+}

@@ -302,9 +302,8 @@ export class LockMachine implements ReplicaMachine {
   }
 
   removed(): void {
-    const { removed } = this.#deps;
-    if (removed === undefined) this.fatal(new ExpelledError('MEMBER_REMOVED', this.#options.serverId));
-    else removed();
+    if (this.#deps.removed === undefined) this.fatal(new ExpelledError('MEMBER_REMOVED', this.#options.serverId));
+    else this.#deps.removed();
   }
 
   fatal(error: unknown): void {

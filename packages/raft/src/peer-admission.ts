@@ -8,10 +8,10 @@ import { memberOf, type Configuration, type ConfigurationAt, type ServerId } fro
 import type { PeerHello } from './peer-codec.ts';
 
 /** Speakers that are no members yet. */
-export const MAX_GUESTS = 8;
+const MAX_GUESTS = 8;
 
 /** What a server is told that has no place in the ensemble any more. The reason of a close is cut to 123 bytes. */
-export const EXPULSIONS = {
+const EXPULSIONS = {
   MEMBER_REMOVED: 'this server was removed from the ensemble, for good',
   WRONG_INCARNATION: 'the ensemble knows this id by another data directory, which is lost',
 } as const;

@@ -74,7 +74,7 @@ export class PeerListener {
 
   /** After a change of who is admitted: those who are not any more lose their connection, and are told why. */
   admitAgain(): void {
-    for (const { connection, hello } of [...this.#heard.values()]) {
+    for (const { connection, hello } of this.#heard.values()) {
       const refusal = this.#own.admission(hello);
       if (refusal !== undefined) this.#refuse(connection, refusal, { peer: hello.from });
     }

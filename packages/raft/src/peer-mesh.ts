@@ -107,7 +107,7 @@ export class PeerMesh {
       if (!this.#links.has(id)) this.#addLink(id, peerAddress);
     }
     const wanted = new Set(members.map(({ id }) => id));
-    for (const id of [...this.#links.keys()]) if (!wanted.has(id) && !this.#guests.has(id)) this.#removeLink(id);
+    for (const id of this.#links.keys()) if (!wanted.has(id) && !this.#guests.has(id)) this.#removeLink(id);
     this.#ear.admitAgain();
   }
 

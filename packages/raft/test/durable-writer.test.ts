@@ -32,6 +32,7 @@ class ManualStore implements LogStore {
     lastIndex: logIndex(0),
     terms: [],
     snapshot: undefined,
+    configurations: [],
   };
   readonly state = fresh();
   writes = 0;

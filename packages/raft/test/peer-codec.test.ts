@@ -64,6 +64,8 @@ const hello: Arbitrary<PeerHello> = fc.record({
   clientAddress: fc.string({ maxLength: 300 }),
   purpose: fc.constantFrom('log', 'snapshot'),
   required: integer,
+  peerAddress: fc.string({ maxLength: 300 }),
+  configurationIndex: integer,
 });
 
 const frame = fc

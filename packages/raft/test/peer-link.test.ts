@@ -35,6 +35,7 @@ class FakeConnection implements Connection {
 class Scene {
   now = 0;
   readonly heard: string[] = [];
+  readonly reasons: string[] = [];
   readonly timers: { readonly delayMs: number; readonly run: () => void }[] = [];
   readonly link: PeerLink;
   dialed = 0;
@@ -55,8 +56,9 @@ class Scene {
     };
     const clock = { monotonicMs: () => this.now, wallMs: () => 0, setTimer, afterPoll: (run: () => void) => run() };
     this.link = new PeerLink(
+      serverId(2),
       'peer:1',
-      {
+      () => ({
         version: PEER_PROTOCOL_VERSION,
         features: 0,
         clusterId: 'c',
@@ -65,11 +67,14 @@ class Scene {
         incarnation: 'i',
         clientAddress: '',
         required: 0,
-      },
+        peerAddress: 'own:1',
+        configurationIndex: 0,
+      }),
       {
         connected: () => this.heard.push('connected'),
         disconnected: () => this.heard.push('disconnected'),
         refused: () => this.heard.push('refused'),
+        closed: (reason: string) => this.reasons.push(reason),
       },
       {
         clock,

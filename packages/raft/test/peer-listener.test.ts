@@ -42,6 +42,8 @@ class FakeConnection implements Connection {
 class Scene {
   readonly events: string[] = [];
   readonly timers: { readonly run: () => void; cancelled: boolean }[] = [];
+  readonly admitted = new Set([serverId(2), serverId(3)]);
+  readonly listener: PeerListener;
   readonly #options;
 
   constructor() {
@@ -51,8 +53,12 @@ class Scene {
       return { cancel: () => (timer.cancelled = true) };
     };
     const clock = { monotonicMs: () => 0, wallMs: () => 0, setTimer, afterPoll: (run: () => void) => run() };
-    const listener = new PeerListener(
-      { clusterId: 'c', id: serverId(1), peers: new Set([serverId(2), serverId(3)]) },
+    this.listener = new PeerListener(
+      {
+        clusterId: 'c',
+        id: serverId(1),
+        admission: ({ from }) => (this.admitted.has(from) ? undefined : `server ${from} is no member: check --cluster`),
+      },
       {
         accepted: (peer) => this.events.push(`accepted ${peer}`),
         frame: (from) => this.events.push(`frame of ${from}`),
@@ -67,7 +73,7 @@ class Scene {
       },
       { clock, logger: silentLogger },
     );
-    this.#options = listener.listenOptions('s:1');
+    this.#options = this.listener.listenOptions('s:1');
   }
 
   connect(): FakeConnection {
@@ -79,7 +85,7 @@ class Scene {
   greet(fields: Partial<PeerHello> = {}): FakeConnection {
     const connection = this.connect();
     const hello = { version: PEER_PROTOCOL_VERSION, features: 0, clusterId: 'c', from: serverId(2), to: serverId(1) };
-    const rest = { incarnation: 'disk', clientAddress: 'c:1', required: 0 };
+    const rest = { incarnation: 'disk', clientAddress: 'c:1', required: 0, peerAddress: 'p:2', configurationIndex: 0 };
     connection.say(encodeHello({ ...hello, ...rest, ...fields }));
     return connection;
   }
@@ -133,6 +139,18 @@ describe('a connection for a snapshot', () => {
       'frame of 2',
       'end of the snapshot of 2',
     ]);
+  });
+});
+
+describe('a peer that is not admitted any more', () => {
+  it('loses its connection and is told why', () => {
+    const scene = new Scene();
+    const connection = scene.greet();
+    expect(scene.listener.incarnation(serverId(2))).toBe('disk');
+    scene.admitted.delete(serverId(2));
+    scene.listener.admitAgain();
+    expect(connection.closedWith).toMatch(/server 2 is no member/);
+    expect(scene.events).toEqual(['accepted 2', 'closed 2']);
   });
 });
 

@@ -1,7 +1,7 @@
 import { MalformedError } from '@holdfast/protocol';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
-import { serverId, type Entry, type LogIndex, type RejectReason } from '../src/core/index.ts';
+import { EntryType, serverId, type Entry, type LogIndex, type RejectReason } from '../src/core/index.ts';
 import { MemoryLogStore } from '../src/log-store/memory-log-store.ts';
 import type { ReplicaMachine, ReplicaStatus } from '../src/machine.ts';
 import type { ReplicaObserver } from '../src/observer.ts';
@@ -39,6 +39,10 @@ class Recorder implements ReplicaMachine {
   }
 
   peersChanged(): void {}
+
+  removed(): void {
+    this.error = new Error('removed');
+  }
 
   fatal(error: unknown): void {
     this.error = error;
@@ -116,7 +120,7 @@ class Ensemble {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const commands = ({ machine }: Server) =>
-  machine.applied.filter(({ data }) => data.length > 0).map(({ data }) => new TextDecoder().decode(data));
+  machine.applied.filter(({ type }) => type === EntryType.command).map(({ data }) => new TextDecoder().decode(data));
 
 describe('three replicas', () => {
   it('close the connection of a peer whose machine says what cannot be read, and go on', async () => {

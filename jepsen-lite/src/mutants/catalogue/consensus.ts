@@ -58,8 +58,8 @@ export const consensusMutants: readonly Mutant[] = [
         file: 'core/replication.js',
         edits: [
           {
-            find: 'const durable = [own];',
-            replace: 'const durable = [core.log.lastIndex];',
+            find: 'return own;',
+            replace: 'return core.log.lastIndex;',
           },
         ],
       },
@@ -237,7 +237,12 @@ export const consensusMutants: readonly Mutant[] = [
       {
         module: RAFT,
         file: 'core/reads.js',
-        edits: [{ find: 'const confirmed = quorumValue(rounds);', replace: 'const confirmed = core.round;' }],
+        edits: [
+          {
+            find: 'const confirmed = reachedByQuorums(',
+            replace: 'const confirmed = core.round + 0 * reachedByQuorums(',
+          },
+        ],
       },
     ],
     caughtBy: ['churn'],

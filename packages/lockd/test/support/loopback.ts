@@ -150,6 +150,7 @@ export class LoopbackServer implements ReplicaHandle {
       clientAddress: `client-${n + 1}:1`,
       features: PEER_FEATURES,
       connected: true,
+      role: 'voter' as const,
     }));
   }
 
@@ -180,6 +181,10 @@ export class LoopbackServer implements ReplicaHandle {
   readIndex(callback: (result: LogIndex | RejectReason) => void): void {
     this.#reads.push(callback);
     this.schedule();
+  }
+
+  changeMembership(): void {
+    throw new Error('the members of this ensemble are fixed');
   }
 
   transferLeadership(target?: ServerId, ended: (result: TransferResult) => void = () => {}): void {

@@ -51,7 +51,7 @@ function caught(name: string): string {
   }
 }
 
-describe('random changes', () => {
+describe('random changes', { timeout: 120_000 }, () => {
   const noticed = /without a majority of every set|two leaders|lacks committed|another entry|never-removed/;
 
   it.each(['only-the-new-voters', 'only-the-old-voters', 'learners-count'])('notice a core in which %s', (name) => {

@@ -99,6 +99,8 @@ export class PeerConversations {
       incarnation,
       clientAddress: '',
       required: 0,
+      peerAddress: this.#bytes.pick(['', '127.0.0.1:1']),
+      configurationIndex: 0,
     };
   }
 

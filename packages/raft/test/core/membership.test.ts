@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   EMPTY_CONFIGURATION,
   EntryType,
+  LOG_START,
   NO_SERVER,
   RaftCore,
   DEFAULT_RAFT_LIMITS,
@@ -339,6 +340,8 @@ describe('a configuration in the log', () => {
       { ...DEFAULT_RAFT_LIMITS, seed: 1, id: serverId(1), initial: three },
       {
         hardState: { term: term(1), votedFor: NO_SERVER },
+        base: LOG_START,
+        snapshot: undefined,
         lastIndex: logIndex(2),
         terms: [{ term: term(1), firstIndex: logIndex(1) }],
         configurations: [{ index: logIndex(2), data: encodeConfiguration(next) }],
@@ -411,7 +414,14 @@ describe('a server that waits to be added', () => {
   const waiting = () =>
     new RaftCore(
       { ...DEFAULT_RAFT_LIMITS, seed: 1, id: serverId(4), initial: EMPTY_CONFIGURATION },
-      { hardState: { term: term(0), votedFor: NO_SERVER }, lastIndex: logIndex(0), terms: [], configurations: [] },
+      {
+        hardState: { term: term(0), votedFor: NO_SERVER },
+        base: LOG_START,
+        snapshot: undefined,
+        lastIndex: logIndex(0),
+        terms: [],
+        configurations: [],
+      },
       0,
     );
 

@@ -56,6 +56,10 @@ class ListMachine implements ReplicaMachine {
   peerDisconnected(): void {}
   peersChanged(): void {}
 
+  removed(): void {
+    throw new Error('no server of this ensemble is removed');
+  }
+
   fatal(error: unknown): void {
     this.error = error;
   }

@@ -23,8 +23,8 @@ export function diskStalls(core: CoreState): boolean {
  * that is alone goes on: there is nobody to take over.
  */
 export function leaveToOthers(core: CoreState): void {
-  if (core.peers.length === 0) return;
-  const successor = core.peers.find((peer) => {
+  if (core.electorate.length === 0) return;
+  const successor = core.electorate.find((peer) => {
     const { connected, active, wasActive, match } = progressOf(core, peer);
     return connected && (active || wasActive) && match >= core.log.lastIndex;
   });

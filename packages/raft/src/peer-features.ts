@@ -8,6 +8,8 @@ export const PeerFeature = {
   transfer: 2 ** 0,
   /** Takes connections whose purpose is a snapshot. */
   snapshot: 2 ** 1,
+  /** Takes configuration entries. */
+  membership: 2 ** 2,
 } as const;
 
 /** What a server of this version offers to its peers. */

@@ -57,6 +57,11 @@ export class PeerListener {
     return this.#clientAddresses.get(peer) ?? '';
   }
 
+  /** Whether the peer has said hello since this server started. */
+  met(peer: ServerId): boolean {
+    return this.#features.has(peer);
+  }
+
   /** What the peer's last hello offered and this server knows; none before the first. */
   features(peer: ServerId): FeatureSet {
     return this.#features.get(peer) ?? NO_FEATURES;

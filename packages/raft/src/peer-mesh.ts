@@ -111,6 +111,18 @@ export class PeerMesh {
     this.#ear.admitAgain();
   }
 
+  /**
+   * Whether no member, `except` one, would take a configuration entry for garbage, as the first release does. One that was not heard
+   * since this server started is known by what the configuration has recorded of it.
+   */
+  allTakeConfigurations(except?: ServerId): boolean {
+    return this.#view.latest.configuration.members.every(({ id, incarnation }) => {
+      if (id === this.#options.id || id === except) return true;
+      if (hasFeature(this.#ear.features(id), PeerFeature.membership)) return true;
+      return !this.#ear.met(id) && incarnation !== '';
+    });
+  }
+
   /** What the members that are heard, and this server, are and the configuration does not say yet. */
   newFacts(): readonly MemberFacts[] {
     const facts: MemberFacts[] = [];

@@ -263,6 +263,10 @@ export class Replica implements ReplicaHandle {
       callback('stopped');
       return;
     }
+    if (this.#core.status.role === 'leader' && !this.#mesh.allTakeConfigurations(change.id)) {
+      callback({ type: 'refused', reason: 'unsupported' });
+      return;
+    }
     const ticket = this.#nextTicket;
     this.#nextTicket += 1;
     this.#changes.set(ticket, callback);
@@ -451,7 +455,7 @@ export class Replica implements ReplicaHandle {
 
   /** As leader: what members said of themselves goes into the configuration, as soon as it may be changed. */
   #tellFacts(): void {
-    if (!this.#factsUntold || !this.#core.mayChange) return;
+    if (!this.#factsUntold || !this.#core.mayChange || !this.#mesh.allTakeConfigurations()) return;
     const facts = this.#mesh.newFacts();
     this.#factsUntold = facts.length > 0;
     if (facts.length > 0) this.#events.push({ type: 'member-facts', facts });

@@ -32,7 +32,9 @@ export type MembershipRefusal =
   | 'quorum-at-risk'
   | 'not-caught-up'
   | 'too-many-members'
-  | 'too-many-retired-ids';
+  | 'too-many-retired-ids'
+  /** A member runs a version that cannot read configurations. */
+  | 'unsupported';
 
 export type MembershipOutcome =
   /** The last configuration of the change is committed. */

@@ -149,7 +149,7 @@ describe('a change of the members', () => {
   it('is refused during a hand-over', () => {
     const core = leader();
     core.propose('more');
-    core.step({ type: 'transfer' });
+    core.step({ type: 'transfer', ticket: 1, target: undefined });
     expect(outcomes(change(core, add(4)))).toEqual([{ type: 'refused', reason: 'transferring' }]);
   });
 

@@ -31,13 +31,15 @@ export function admissionProblem(
   guests: number,
 ): string | undefined {
   const { from, incarnation } = hello;
+  const noMember = `server ${from} is no member: check --cluster`;
+  if (from === own) return noMember;
   if (committed.retired.includes(from)) return `MEMBER_REMOVED: ${EXPULSIONS.MEMBER_REMOVED}`;
   if (isAnother(committed, hello)) return `WRONG_INCARNATION: ${EXPULSIONS.WRONG_INCARNATION}`;
   if (isAnother(latest.configuration, hello)) return `server ${from} has another data directory than ${incarnation}`;
-  if (memberOf(latest.configuration, from) !== undefined && from !== own) return undefined;
+  if (memberOf(latest.configuration, from) !== undefined) return undefined;
   // Whoever was added knows it from an entry of the log that this server does not have yet.
-  const unknownYet = from !== own && hello.peerAddress !== '' && hello.configurationIndex > latest.index;
-  if (!unknownYet) return `server ${from} is no member: check --cluster`;
+  const unknownYet = hello.peerAddress !== '' && hello.configurationIndex > latest.index;
+  if (!unknownYet) return noMember;
   return guests >= MAX_GUESTS ? `${guests} servers that are no members speak already` : undefined;
 }
 

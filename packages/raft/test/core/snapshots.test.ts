@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { logIndex, serverId, term, type Effect, type RaftEvent } from '../../src/core/index.ts';
+import {
+  encodeConfiguration,
+  initialConfiguration,
+  logIndex,
+  serverId,
+  term,
+  type Effect,
+  type RaftEvent,
+} from '../../src/core/index.ts';
 import {
   ScriptedCore,
   accepted,
@@ -11,7 +19,9 @@ import {
   sent,
 } from './support/scripted-core.ts';
 
-const NO_BYTES = new Uint8Array(0);
+const CONFIGURATION = encodeConfiguration(
+  initialConfiguration([1, 2, 3].map((id) => ({ id: serverId(id), peerAddress: `host:${id}` }))),
+);
 
 const at = (index: number, inTerm: number) => ({ index: logIndex(index), term: term(inTerm) });
 
@@ -25,7 +35,7 @@ const received = (index: number, inTerm: number, leaderTerm: number, from = 2): 
   type: 'snapshot-received',
   from: serverId(from),
   term: term(leaderTerm),
-  position: { ...at(index, inTerm), configuration: NO_BYTES },
+  position: { ...at(index, inTerm), configuration: CONFIGURATION },
 });
 
 const appendsTo = (effects: readonly Effect[], peer: number) => sent(effects, 'append').filter(({ to }) => to === peer);
@@ -276,5 +286,20 @@ describe('a follower that has received a snapshot', () => {
     const core = leaderOfTen();
     expect(core.step(received(50, 1, 1))).toEqual([]);
     expect(core.status).toMatchObject({ role: 'leader', commitIndex: 10 });
+  });
+});
+
+describe('a received snapshot', () => {
+  it('brings the configuration of its end, in the place of those of the log that it replaces', () => {
+    const core = new ScriptedCore({ log: [1, 1] });
+    const next = initialConfiguration([1, 2, 3, 4, 5].map((id) => ({ id: serverId(id), peerAddress: `host:${id}` })));
+    core.step({
+      type: 'snapshot-received',
+      from: serverId(2),
+      term: term(2),
+      position: { ...at(9, 2), configuration: encodeConfiguration(next) },
+    });
+    expect(core.core.configuration).toEqual({ index: 9, configuration: next });
+    expect(core.core.committedConfiguration).toEqual({ index: 9, configuration: next });
   });
 });

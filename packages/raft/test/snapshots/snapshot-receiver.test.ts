@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { DiskError, silentLogger, type Connection, type ConnectionHandler } from '@holdfast/runtime';
-import { logIndex, serverId, term } from '../../src/core/index.ts';
+import { encodeConfiguration, initialConfiguration, logIndex, serverId, term } from '../../src/core/index.ts';
 import { MemoryLogStore } from '../../src/log-store/memory-log-store.ts';
 import type { SnapshotMeta, SnapshotSink } from '../../src/log-store/snapshot.ts';
 import {
@@ -12,6 +12,8 @@ import {
 } from '../../src/snapshots/snapshot-codec.ts';
 import { SnapshotReceiver } from '../../src/snapshots/snapshot-receiver.ts';
 
+const CONFIGURATION = encodeConfiguration(initialConfiguration([{ id: serverId(1), peerAddress: 'host:1' }]));
+
 const STATE = Uint8Array.from({ length: 1_000 }, (_, at) => (at * 7) % 256);
 
 function offer(index: number, fields: Partial<SnapshotOffer> = {}): SnapshotOffer {
@@ -21,7 +23,7 @@ function offer(index: number, fields: Partial<SnapshotOffer> = {}): SnapshotOffe
     ...position,
     bytes: STATE.length,
     crc: crc32(STATE),
-    configuration: new Uint8Array([1]),
+    configuration: CONFIGURATION,
     ...fields,
   };
 }
@@ -141,7 +143,7 @@ describe('a receiver of snapshots', () => {
       index: 20,
       term: 2,
       origin: 'received',
-      configuration: new Uint8Array([1]),
+      configuration: CONFIGURATION,
     });
   });
 

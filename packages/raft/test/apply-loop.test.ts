@@ -2,6 +2,7 @@ import type { Clock } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
 import { ApplyLoop } from '../src/apply-loop.ts';
 import {
+  initialConfiguration,
   DEFAULT_RAFT_LIMITS,
   EntryType,
   LOG_START,
@@ -35,6 +36,7 @@ function started() {
     lastIndex: logIndex(LAST),
     terms: [{ term: term(1), firstIndex: logIndex(1) }],
     snapshot: undefined,
+    configurations: [],
   };
   const reads: { readonly from: LogIndex; readonly end: (error?: Error) => void }[] = [];
   const store = {
@@ -48,7 +50,8 @@ function started() {
       }),
     close: () => Promise.resolve(),
   } as unknown as LogStore;
-  const core = new RaftCore({ ...DEFAULT_RAFT_LIMITS, seed: 1, id: serverId(1), voters: [serverId(1)] }, durable, 0);
+  const initial = initialConfiguration([{ id: serverId(1), peerAddress: 'host:1' }]);
+  const core = new RaftCore({ ...DEFAULT_RAFT_LIMITS, seed: 1, id: serverId(1), initial }, durable, 0);
   const applied: number[] = [];
   const seen = { wakes: 0, failure: undefined as unknown };
   const loop = new ApplyLoop(

@@ -13,6 +13,8 @@ import type { Message, ServerId, WriteSeq } from './types.ts';
 type AppendResponse = Extract<Message, { type: 'append-response' }>;
 
 export function canWait(core: CoreState, event: RaftEvent): boolean {
+  // Every answer may be what a change of the members waits for.
+  if (core.role === 'leader' && membersChange(core)) return false;
   switch (event.type) {
     case 'persisted':
       return writeCanWait(core, event.seq);
@@ -37,10 +39,14 @@ export function canWait(core: CoreState, event: RaftEvent): boolean {
   }
 }
 
+function membersChange({ recount, settled, changeTicket, catchUps }: CoreState): boolean {
+  return recount || !settled || changeTicket !== undefined || catchUps.size > 0;
+}
+
 function writeCanWait(core: CoreState, seq: WriteSeq): boolean {
   switch (core.role) {
     case 'leader':
-      return majorityIndex(core, core.stableIndexAfter(seq)) <= core.commit && !core.recount;
+      return majorityIndex(core, core.stableIndexAfter(seq)) <= core.commit;
     case 'candidate':
       // It may be the own vote that decides.
       return false;
@@ -56,6 +62,6 @@ function acknowledgementCanWait(core: CoreState, from: ServerId, message: Append
   const progress = progressOf(core, from);
   const wantsNews = message.eagerCommit || progress.eagerCommit;
   const wantsEntries = progress.mode !== 'replicate' || progress.next <= core.log.lastIndex;
-  if (wantsNews || wantsEntries || core.transfer !== undefined || core.catchUps.size > 0) return false;
+  if (wantsNews || wantsEntries || core.transfer !== undefined) return false;
   return majorityIndex(core, core.stableIndex, from, message.index) <= core.commit;
 }

@@ -7,6 +7,7 @@ import { DEFAULT_SNAPSHOT_OPTIONS } from '@holdfast/raft';
 import { Command, CommanderError, Option } from 'commander';
 import { parse as parseYaml } from 'yaml';
 import { addressProblem, hostOf, isLoopback } from './address.ts';
+import { addOfflineCommands, type OfflineCommand } from './offline-commands.ts';
 import {
   UsageError,
   address,
@@ -44,7 +45,7 @@ export { UsageError };
 
 export type ParsedArguments =
   | { readonly type: 'serve'; readonly config: ServerConfig }
-  | { readonly type: 'inspect'; readonly data: string; readonly json: boolean }
+  | OfflineCommand
   /** --help or --version: print and end. */
   | { readonly type: 'print'; readonly text: string };
 
@@ -126,16 +127,9 @@ export function parseArguments(sources: ConfigSources): ParsedArguments {
     .action(() => {
       result = { type: 'serve', config: readConfig(program.opts(), sources) };
     });
-  program
-    .command('inspect')
-    .description('tell what a data directory holds, without changing it; the server must not be running')
-    .option('--data <directory>', 'the data directory')
-    .option('--json', 'print JSON')
-    .action((_options: unknown, command: Command) => {
-      const { data, json } = command.optsWithGlobals<{ data?: string; json?: boolean }>();
-      if (data === undefined) throw new UsageError('inspect needs --data <directory>');
-      result = { type: 'inspect', data, json: json === true };
-    });
+  addOfflineCommands(program, (command) => {
+    result = command;
+  });
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({
       writeOut: (text) => {

@@ -61,6 +61,7 @@ function listenExitCode(error: ListenError): ExitCode {
 function directoryExitCode(error: DataDirectoryError): ExitCode {
   switch (error.code) {
     case 'FOREIGN_FILES':
+    case 'NO_IDENTITY':
     case 'NO_MEMBERS':
       return ExitCode.usage;
     case 'UNSUPPORTED_FORMAT':

@@ -3,12 +3,14 @@
 
 import { readFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
-import { silentLogger } from '@holdfast/runtime';
+import { silentLogger, type Runtime } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { destination, pino, type Logger } from 'pino';
 import { UsageError, parseArguments, type ParsedArguments, type ServerConfig } from './config.ts';
 import { ExitCode, exitCodeOf } from './exit-code.ts';
 import { formatDataReport, inspectDataDirectory } from './inspect.ts';
+import { liftVoteBanOffline } from './lift-vote-ban.ts';
+import type { OfflineCommand, OfflineCommandOf } from './offline-commands.ts';
 import { LockServer } from './server.ts';
 
 const STDOUT = 1;
@@ -32,24 +34,37 @@ function main(): void {
     case 'print':
       writeSync(STDOUT, parsed.text);
       return;
-    case 'inspect':
-      void inspect(parsed.data, parsed.json);
-      return;
     case 'serve':
       void serve(parsed.config);
+      return;
+    case 'inspect':
+    case 'lift-vote-ban':
+      void runOffline(parsed);
       return;
   }
 }
 
-async function inspect(path: string, json: boolean): Promise<void> {
+async function runOffline(command: OfflineCommand): Promise<void> {
   try {
-    const report = await inspectDataDirectory(path, nodeRuntime({ logger: silentLogger }).disk);
-    writeSync(STDOUT, json ? `${JSON.stringify(report)}\n` : formatDataReport(report));
-    if (report.damage !== undefined) process.exitCode = ExitCode.damagedData;
+    const runtime = nodeRuntime({ logger: silentLogger });
+    switch (command.type) {
+      case 'inspect':
+        await inspect(command, runtime);
+        return;
+      case 'lift-vote-ban':
+        writeSync(STDOUT, await liftVoteBanOffline(command, runtime));
+        return;
+    }
   } catch (error) {
-    writeSync(STDERR, `lockd inspect: ${error instanceof Error ? error.message : String(error)}\n`);
+    writeSync(STDERR, `lockd ${command.type}: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = exitCodeOf(error);
   }
+}
+
+async function inspect({ data, json }: OfflineCommandOf<'inspect'>, { disk }: Runtime): Promise<void> {
+  const report = await inspectDataDirectory(data, disk);
+  writeSync(STDOUT, json ? `${JSON.stringify(report)}\n` : formatDataReport(report));
+  if (report.damage !== undefined) process.exitCode = ExitCode.damagedData;
 }
 
 async function serve(config: ServerConfig): Promise<void> {

@@ -138,6 +138,7 @@ describe('wrong settings', () => {
     ['a comma at the end', `${IN_CLUSTER} 2=127.0.0.1:7202,`, /--cluster: "" must be number=host:port/],
     ['a semicolon', `${IN_CLUSTER} 2=127.0.0.1:7202;1=127.0.0.1:7201`, /--cluster: .* must/],
     ['inspect without a directory', 'inspect', /inspect needs --data <directory>/],
+    ['lifting a ban without a directory', 'lift-vote-ban', /lift-vote-ban needs --data <directory>/],
     ['inspect with more', 'inspect --data /d /e', /too many arguments/],
   ])('are refused in one line that names them: %s', (_, text, message) => {
     expect(problem(text)).toMatch(message);

@@ -17,6 +17,8 @@ export class DataDirectoryInUseError extends Error {
 export type DataDirectoryErrorCode =
   /** The directory is not empty and not a data directory. */
   | 'FOREIGN_FILES'
+  /** Work on an existing directory was asked for, and it is none. */
+  | 'NO_IDENTITY'
   /** The directory is new, and the members of its cluster are not known or do not include this server. */
   | 'NO_MEMBERS'
   /** Made by a later version of the program. */

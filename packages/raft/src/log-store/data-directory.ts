@@ -81,6 +81,32 @@ export async function openDataDirectory(
   }
 }
 
+export interface TakenDirectory {
+  readonly identity: Identity;
+  /** Lets another process take the directory. */
+  release(): Promise<void>;
+}
+
+/**
+ * An existing directory, for work on it while its server is not running. Makes none.
+ * @throws DataDirectoryInUseError, DataDirectoryError, DamagedLogError, DiskError
+ */
+export async function takeDataDirectory(path: string, { disk }: { readonly disk: Disk }): Promise<TakenDirectory> {
+  const noDirectory = `${path} has no ${IDENTITY_FILE}, so it is not a data directory`;
+  if ((await findIdentity(path, { disk })) === undefined)
+    throw new DataDirectoryError('NO_IDENTITY', path, noDirectory);
+  const lock = await takeLock(path, disk);
+  try {
+    const identity = await readIdentity(path, { disk });
+    if (identity === undefined) throw new DataDirectoryError('NO_IDENTITY', path, noDirectory);
+    await requireSegments(path, disk);
+    return { identity, release: () => lock.release() };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
 export function logDirectoryOf(dataDirectory: string): string {
   return join(dataDirectory, LOG_DIRECTORY);
 }
@@ -128,16 +154,19 @@ async function checkDirectory(
   if (identity.clusterId !== clusterId || identity.serverId !== serverId) {
     throw new IdentityMismatchError(path, identity, { clusterId, serverId });
   }
-  const logDirectory = logDirectoryOf(path);
-  if (!(await hasSegmentFiles(logDirectory, disk))) {
-    throw new DamagedLogError(logDirectory, 0, 'every segment of the log is missing');
-  }
+  await requireSegments(path, disk);
   if (members.length > 0 && !sameMembers(members, identity.members)) {
     logger.info(
       { directory: path, given: members, initial: identity.members },
       'the given members differ from those that the directory was made with, which count',
     );
   }
+}
+
+async function requireSegments(path: string, disk: Disk): Promise<void> {
+  const directory = logDirectoryOf(path);
+  if (await hasSegmentFiles(directory, disk)) return;
+  throw new DamagedLogError(directory, 0, 'every segment of the log is missing');
 }
 
 /** Whatever else may be wrong with them. */

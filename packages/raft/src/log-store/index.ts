@@ -5,6 +5,7 @@ export * from './data-directory.ts';
 export * from './entry-block.ts';
 export * from './identity-mismatch-error.ts';
 export * from './inspect.ts';
+export * from './lift-vote-ban.ts';
 export * from './log-store.ts';
 export * from './memory-log-store.ts';
 export * from './snapshot.ts';

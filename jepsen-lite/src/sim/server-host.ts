@@ -8,7 +8,7 @@ import type { SimHost } from '@holdfast/runtime/sim';
 import { serverHost, serverIds, type Scenario, type SnapshotTuning } from './scenario.ts';
 
 export interface ServerHostEvents {
-  readonly observer: ServerObserver;
+  readonly observer: Partial<ServerObserver>;
   /** The process is gone. */
   down(): void;
   /** Calls back when a service manager would start the process again. */

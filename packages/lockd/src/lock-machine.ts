@@ -56,7 +56,7 @@ export interface LockMachineDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly disk: OwnDisk;
-  readonly observer?: ServerObserver | undefined;
+  readonly observer?: Partial<ServerObserver> | undefined;
   /** The replica has stopped, or this server must: the process has to end. Called at most once. */
   fatal(error: unknown): void;
   /** The ensemble goes on without this server: it should stop. @default fatal */
@@ -236,10 +236,10 @@ export class LockMachine implements ReplicaMachine {
     const { observer } = this.#deps;
     if (entry.type !== EntryType.command) {
       this.state.applyNoop(entry.index);
-      observer?.applied(entry, [], this.state);
+      observer?.applied?.(entry, [], this.state);
     } else {
       const outputs = this.state.apply(entry.index, entry.data);
-      observer?.applied(entry, outputs, this.state);
+      observer?.applied?.(entry, outputs, this.state);
       this.#routing.route(entry.index, outputs);
       this.#expiry.applied(entry.data);
     }
@@ -255,7 +255,7 @@ export class LockMachine implements ReplicaMachine {
     for await (const piece of bytes) restoring.push(piece);
     const known = this.#skipped.known();
     restoring.finish();
-    this.#deps.observer?.restored(index, this.state);
+    this.#deps.observer?.restored?.(index, this.state);
     this.#divergence.restored(index, () => this.state.fold);
     this.#skipped.tell(known);
     // Reads may have waited for entries that the snapshot holds.

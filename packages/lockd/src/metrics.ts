@@ -6,6 +6,7 @@
 import type { Replica } from '@holdfast/raft';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { LockMachine } from './lock-machine.ts';
+import { StageMetric } from './stage-metric.ts';
 
 const ROLES = ['follower', 'pre-candidate', 'candidate', 'leader'] as const;
 
@@ -135,7 +136,7 @@ export function createMetrics(
 /** What the replica alone knows. */
 type ReplicaFigures = Pick<
   Replica,
-  'logWrites' | 'diskStalls' | 'voteBanned' | 'elections' | 'transferCounts' | 'snapshotCounters'
+  'logWrites' | 'stageHistograms' | 'diskStalls' | 'voteBanned' | 'elections' | 'transferCounts' | 'snapshotCounters'
 >;
 
 /** There is no replica yet when the clients' port opens. */
@@ -188,6 +189,7 @@ function addReplicaMetrics(registry: Registry, replica: () => ReplicaFigures | u
       for (const [outcome, count] of replica()?.transferCounts ?? []) this.inc({ outcome }, count);
     },
   });
+  registry.registerMetric(new StageMetric(() => replica()?.stageHistograms));
   new Counter({
     name: 'holdfast_log_writes_total',
     help: 'Durable writes to the log since the start',

@@ -58,7 +58,7 @@ export interface LockServerHooks {
   /** The ensemble goes on without this server, which still serves its clients: stop it, and end the process. @default fatal */
   removed?(): void;
   /** @default nobody */
-  readonly observer?: ServerObserver;
+  readonly observer?: Partial<ServerObserver>;
 }
 
 /** How long a stop waits for clients to read their goodbye. */

@@ -1,5 +1,5 @@
 import { CommandType } from '@holdfast/protocol';
-import { EntryType } from '@holdfast/raft';
+import { DurationHistogram, EntryType } from '@holdfast/raft';
 import { encodeEntry } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 import { createHttpHandler } from '../src/http.ts';
@@ -8,6 +8,13 @@ import { createMetrics } from '../src/metrics.ts';
 import { FOLD_INTERVAL } from '../src/limits.ts';
 import { CLUSTER_ID, ELECTION_TIMEOUT_MS, LoopbackEnsemble, type LoopbackServer } from './support/loopback.ts';
 
+const histograms = {
+  persisted: new DurationHistogram(),
+  replicated: new DurationHistogram(),
+  committed: new DurationHistogram(),
+  applied: new DurationHistogram(),
+};
+
 function http(server: LoopbackServer) {
   const metrics = createMetrics({ id: 1, ofProcess: false }, server.machine, () => ({
     logWrites: 17,
@@ -15,6 +22,7 @@ function http(server: LoopbackServer) {
     voteBanned: false,
     snapshotCounters: { taken: 3, installed: 1 },
     elections: { timeout: 1, refused: 2, transfer: 3 },
+    stageHistograms: histograms,
     transferCounts: new Map([['transferred', 4]]),
   }));
   const handler = createHttpHandler({ id: server.id, clusterId: CLUSTER_ID }, server.machine, async () => metrics);

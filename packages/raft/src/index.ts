@@ -9,5 +9,7 @@ export { PEER_PROTOCOL_VERSION, decodeHello, decodePeerFrame, encodeHello, raftI
 export type { PeerHello, PeerItem } from './peer-codec.ts';
 export { PEER_FEATURES, PeerFeature } from './peer-features.ts';
 export * from './replica.ts';
+export * from './duration-histogram.ts';
+export type { StageHistograms, StageTimes } from './stage-clock.ts';
 export { DEFAULT_SNAPSHOT_OPTIONS } from './snapshots/snapshot-options.ts';
 export type { SnapshotOptions } from './snapshots/snapshot-options.ts';

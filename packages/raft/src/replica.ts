@@ -30,6 +30,7 @@ import type { PeerInfo, ReplicaHandle, ReplicaMachine, ReplicaStatus, TransferRe
 import type { ReplicaObserver } from './observer.ts';
 import { ExpelledError } from './expelled-error.ts';
 import type { MembershipView } from './peer-admission.ts';
+import { StageClock, type StageHistograms } from './stage-clock.ts';
 import { DEFAULT_SNAPSHOT_OPTIONS, type SnapshotOptions } from './snapshots/snapshot-options.ts';
 import { ReplicaSnapshots, type SnapshotCounters } from './snapshots/replica-snapshots.ts';
 import { decodePeerFrame, type PeerItem } from './peer-codec.ts';
@@ -45,7 +46,7 @@ export interface ReplicaOptions extends PeerMeshOptions {
 }
 
 export interface ReplicaWorld extends PeerMeshWorld {
-  readonly observer?: ReplicaObserver | undefined;
+  readonly observer?: Partial<ReplicaObserver> | undefined;
 }
 
 interface HeldSend {
@@ -71,7 +72,8 @@ export class Replica implements ReplicaHandle {
   readonly #mesh: PeerMesh;
   readonly #applies: ApplyLoop;
   readonly #snapshots: ReplicaSnapshots;
-  readonly #observer: ReplicaObserver | undefined;
+  readonly #observer: Partial<ReplicaObserver> | undefined;
+  readonly #stages: StageClock;
 
   #status: ReplicaStatus;
   #diskStalls = false;
@@ -113,7 +115,7 @@ export class Replica implements ReplicaHandle {
     this.#clock = clock;
     this.#logger = logger;
     this.#observer = observer;
-    observer?.opened(store.durable);
+    observer?.opened?.(store.durable);
     const config: RaftConfig = {
       ...DEFAULT_RAFT_LIMITS,
       seed: random.integer(2 ** 32),
@@ -122,6 +124,8 @@ export class Replica implements ReplicaHandle {
       initial: initialConfiguration(options.members),
     };
     this.#core = new RaftCore(config, store.durable, clock.monotonicMs());
+    const timed = observer?.timed?.bind(observer);
+    this.#stages = new StageClock(this.#core, clock, timed);
     this.#writer = new DurableWriter(
       store,
       (seq) => this.#persisted(seq),
@@ -192,6 +196,11 @@ export class Replica implements ReplicaHandle {
     return this.#snapshots.counters;
   }
 
+  /** How long batches took to become durable, committed and applied while this server led. */
+  get stageHistograms(): StageHistograms {
+    return this.#stages.histograms;
+  }
+
   /** @throws ListenError, DamagedLogError, DiskError, and what the machine's restore rejects with */
   async start(): Promise<void> {
     await this.#snapshots.restoreAtStart();
@@ -243,6 +252,7 @@ export class Replica implements ReplicaHandle {
       this.#machine.proposalRejected(data, 'stopped');
       return;
     }
+    this.#stages.proposed();
     this.#proposals.push(data);
     this.#schedule();
   }
@@ -329,7 +339,8 @@ export class Replica implements ReplicaHandle {
   /** What waited for the write leaves at once: an acknowledgement is what a commit waits for. */
   #persisted(seq: WriteSeq): void {
     this.#persistedSeq = seq;
-    this.#observer?.persisted(seq);
+    this.#observer?.persisted?.(seq);
+    this.#stages.persisted(seq);
     this.#releaseHeld();
     this.#mesh.flush();
     const event: RaftEvent = { type: 'persisted', seq };
@@ -363,8 +374,10 @@ export class Replica implements ReplicaHandle {
 
   /** One event alone may wait for the next turn; a second may be what makes the first count. */
   #scheduleFor(event: RaftEvent): void {
-    if (!this.#waiting && this.#core.canWait(event)) this.#waiting = true;
-    else this.#schedule();
+    if (!this.#waiting && this.#core.canWait(event)) {
+      this.#waiting = true;
+      this.#stages.left(event);
+    } else this.#schedule();
   }
 
   #schedule(): void {
@@ -418,13 +431,16 @@ export class Replica implements ReplicaHandle {
     if (now >= this.#core.deadline) this.#events.push({ type: 'deadline' });
     const events = this.#events;
     this.#events = [];
+    this.#observer?.stepping?.(events, now);
     const effects = this.#core.step(events, now);
-    this.#observer?.stepped(effects, this.#core.status);
+    this.#observer?.stepped?.(effects, this.#core.status);
+    this.#stages.stepped(effects, now);
     const commitNews = this.#run(effects);
     this.#releaseHeld();
     this.#refreshStatus();
     this.#mesh.flush();
     this.#applies.run();
+    this.#stages.applied(this.#applies.applied);
     this.#refreshStatus();
     this.#machine.flush();
     for (const { to, message } of commitNews) this.#send(to, message);
@@ -544,7 +560,7 @@ export class Replica implements ReplicaHandle {
   }
 
   #send(to: ServerId, message: Message): void {
-    this.#observer?.sending(to, message);
+    this.#observer?.sending?.(to, message);
     this.#mesh.send(to, message);
   }
 

@@ -75,12 +75,8 @@ class Ensemble {
         peerListen: `server-${id}:7000`,
         clientAddress: `server-${id}:8000`,
       };
-      const observer: ReplicaObserver = {
-        opened: () => {},
+      const observer: Partial<ReplicaObserver> = {
         stepped: () => this.steps.set(id, (this.steps.get(id) ?? 0) + 1),
-        persisted: () => {},
-        snapshotTaken: () => {},
-        sending: () => {},
       };
       const replica = new Replica(options, new MemoryLogStore(), machine, { clock, network, random, logger, observer });
       return { id, replica, machine };

@@ -29,6 +29,7 @@ import { changeRefusal, continueMembership, onChangeMembership, onMemberFacts, t
 import { broadcastHeartbeat, confirmReads, onHeartbeatResponse, onReadIndex, startReadRound } from './reads.ts';
 import {
   advanceLeaderCommit,
+  majorityIndex,
   onAppendResponse,
   onEntriesRead,
   onPeerConnection,
@@ -42,7 +43,16 @@ import { becomeFollower } from './role.ts';
 import { isBehindLog, onSnapshotReceived, onSnapshotSent, onSnapshotTaken } from './snapshots.ts';
 import { continueTransfer, onTransfer, successorOf, tickTransfer } from './transfer.ts';
 import { beginVoteBan, liftVoteBan } from './vote-ban.ts';
-import { NO_SERVER, minIndex, type Entry, type LogIndex, type Message, type ServerId, type Term } from './types.ts';
+import {
+  NO_SERVER,
+  logIndex,
+  minIndex,
+  type Entry,
+  type LogIndex,
+  type Message,
+  type ServerId,
+  type Term,
+} from './types.ts';
 
 const MIN_WAIT_MS = 1;
 
@@ -150,6 +160,15 @@ export class RaftCore {
   /** Everything up to here is durable here. */
   get stableIndex(): LogIndex {
     return this.#core.stableIndex;
+  }
+
+  /**
+   * As leader: enough followers to be a quorum with it have acknowledged everything up to here, once this peer has up to `match`. 0
+   * otherwise.
+   */
+  replicatedIndex(peer = NO_SERVER, match = logIndex(0)): LogIndex {
+    const core = this.#core;
+    return core.role === 'leader' ? majorityIndex(core, core.log.lastIndex, peer, match) : logIndex(0);
   }
 
   /** Undefined beyond the log, and where it was compacted. */

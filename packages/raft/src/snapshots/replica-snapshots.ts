@@ -35,7 +35,7 @@ export interface ReplicaSnapshotsParts {
   readonly machine: ReplicaMachine;
   readonly core: RaftCore;
   readonly applies: ApplyLoop;
-  readonly observer: Pick<ReplicaObserver, 'snapshotTaken'> | undefined;
+  readonly observer: Pick<Partial<ReplicaObserver>, 'snapshotTaken'> | undefined;
   /** How to reach a peer; undefined when it is none. */
   route(peer: ServerId): Pick<SnapshotSenderParts, 'address' | 'hello'> | undefined;
   event(event: RaftEvent): void;
@@ -221,7 +221,7 @@ export class ReplicaSnapshots {
     if (outcome !== 'taken') return;
     this.counters.taken += 1;
     logger.info({ index: position.index }, 'took a snapshot');
-    this.#parts.observer?.snapshotTaken(position);
+    this.#parts.observer?.snapshotTaken?.(position);
     this.#parts.event({ type: 'snapshot-taken', position, compactTo: this.#compactTo(position, begunBytes) });
   }
 

@@ -34,6 +34,8 @@ class Server {
   applied = 0;
   /** Its log was damaged: how many entries were committed then. Before it has them again it must not vote. */
   owed = 0;
+  /** The terms of the entries that it had then. What it has acknowledged of them may be counted still: it must not vote without them. */
+  lost: readonly number[] = [];
 
   constructor(committed: readonly number[]) {
     this.log = new ServerLog(committed);
@@ -78,11 +80,13 @@ export class ConsensusInvariants {
   opened(id: number, durable: DurableState, damaged = false): void {
     const server = this.#server(id);
     const found = imageOf(durable);
-    const { term: lastTerm } = server.log.durable;
+    const { term: lastTerm, terms } = server.log.durable;
+    const had = [...terms];
     const snapshotIndex = durable.snapshot?.index ?? 0;
     const expected = server.log.opened(found, snapshotIndex);
     if (expected !== undefined && damaged && durable.voteBan !== undefined) {
       server.owed = this.committedEntries;
+      server.lost = [...had, ...server.lost.slice(had.length)];
       if (durable.voteBan <= lastTerm) {
         this.#report(
           'a-ban-begins-above-every-term-that-was-told',
@@ -169,6 +173,7 @@ export class ConsensusInvariants {
     const lacks = this.#committed.findIndex((term, index) => index <= server.owed && terms[index] !== term);
     if (lacks === -1) {
       server.owed = 0;
+      server.lost = [];
       return;
     }
     if (message.type !== 'vote' && !(message.type === 'vote-response' && message.granted)) return;
@@ -316,7 +321,12 @@ export class ConsensusInvariants {
   }
 
   #checkMajority(id: number, index: number, term: number): void {
-    const holders = [...this.#servers.values()].filter(({ log }) => log.durable.terms[index] === term).length;
+    let holders = 0;
+    for (const server of this.#servers.values()) {
+      const lost = server.lost[index] === term;
+      if (lost) server.owed = Math.max(server.owed, index);
+      if (lost || server.log.durable.terms[index] === term) holders += 1;
+    }
     if (holders * 2 <= this.#servers.size) {
       this.#report(
         'committed-is-durable-on-a-majority',

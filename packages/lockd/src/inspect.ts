@@ -1,5 +1,6 @@
 /** `lockd inspect`: what a data directory holds, for operators. Reads only. */
 
+import { describeFeatures } from '@holdfast/protocol';
 import { findIdentity, inspectWriteAheadLog, logDirectoryOf, type Identity, type LogSummary } from '@holdfast/raft';
 import type { Disk } from '@holdfast/runtime';
 import { UsageError } from './config.ts';
@@ -27,6 +28,7 @@ export function formatDataReport({ identity, segments, hardState, ...log }: Data
   const { clusterId, serverId, incarnation, members } = identity;
   const lines = [
     `server ${serverId} of cluster "${clusterId}", incarnation ${incarnation}`,
+    `demands of the program: ${describeFeatures(identity.required)}`,
     `members at creation: ${members.map(({ id, peerAddress }) => `${id}=${peerAddress}`).join(', ')}`,
     `term ${hardState.term}, vote ${hardState.votedFor === 0 ? 'none' : `for ${hardState.votedFor}`}`,
     `last index ${log.lastIndex}, of term ${log.lastTerm}`,

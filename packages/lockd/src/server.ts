@@ -173,6 +173,7 @@ async function openParts(
       ...chunks,
       incarnation,
       directory: directory.logDirectory,
+      features: directory.features,
       repair: members.length > 1,
     },
     { disk, logger },

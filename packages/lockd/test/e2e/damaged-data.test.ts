@@ -232,9 +232,9 @@ describe('a server on a damaged data directory', () => {
     [
       'of a later format',
       ({ identity }) =>
-        writeFileSync(identity, readFileSync(identity, 'utf8').replace('"formatVersion": 1', '"formatVersion": 2')),
+        writeFileSync(identity, readFileSync(identity, 'utf8').replace('"formatVersion": 1', '"formatVersion": 3')),
       70,
-      /identity\.json has format version 2, and this program reads version 1: start the version of the program that wrote it/,
+      /identity\.json has format version 3, and this program reads up to version 2: start the version of the program that wrote it/,
     ],
   ])(
     '%s does not start, says what is wrong and what to do, and changes nothing',

@@ -4,18 +4,14 @@
  */
 
 import { join } from 'node:path';
+import { NO_FEATURES } from '@holdfast/protocol';
 import { DiskError, type Address, type Disk, type DirectoryLock, type Logger, type Random } from '@holdfast/runtime';
 import type { ServerId } from '../core/index.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
 import { DataDirectoryError, DataDirectoryInUseError } from './data-directory-error.ts';
 import { IdentityMismatchError } from './identity-mismatch-error.ts';
-import {
-  decodeIdentity,
-  encodeIdentity,
-  IDENTITY_FORMAT_VERSION,
-  type Identity,
-  type InitialMember,
-} from './identity.ts';
+import { RecordedFeatures, type DirectoryFeatures } from './disk-features.ts';
+import { decodeIdentity, encodeIdentity, type Identity, type InitialMember } from './identity.ts';
 import { listSegments } from './recovery.ts';
 import { SEGMENT_SUFFIX } from './segment-name.ts';
 import { requireRoom } from './room.ts';
@@ -55,6 +51,8 @@ export interface DataDirectory {
   readonly members: readonly InitialMember[];
   /** Where the log is; for openWriteAheadLog. */
   readonly logDirectory: string;
+  /** What it tells later programs; for openWriteAheadLog. */
+  readonly features: DirectoryFeatures;
   /** Lets another process take the directory. */
   release(): Promise<void>;
 }
@@ -74,7 +72,8 @@ export async function openDataDirectory(
     await world.disk.syncDirectory(path);
     await checkDirectory(identity, options, world);
     const { incarnation, members } = identity;
-    return { incarnation, members, logDirectory: logDirectoryOf(path), release: () => lock.release() };
+    const features = featuresOf(path, identity, world.disk);
+    return { incarnation, members, logDirectory: logDirectoryOf(path), features, release: () => lock.release() };
   } catch (error) {
     await lock.release();
     throw error;
@@ -83,6 +82,8 @@ export async function openDataDirectory(
 
 export interface TakenDirectory {
   readonly identity: Identity;
+  /** What it tells later programs; for openWriteAheadLog. */
+  readonly features: DirectoryFeatures;
   /** Lets another process take the directory. */
   release(): Promise<void>;
 }
@@ -100,7 +101,7 @@ export async function takeDataDirectory(path: string, { disk }: { readonly disk:
     const identity = await readIdentity(path, { disk });
     if (identity === undefined) throw new DataDirectoryError('NO_IDENTITY', path, noDirectory);
     await requireSegments(path, disk);
-    return { identity, release: () => lock.release() };
+    return { identity, features: featuresOf(path, identity, disk), release: () => lock.release() };
   } catch (error) {
     await lock.release();
     throw error;
@@ -203,7 +204,7 @@ async function createDirectory(options: DataDirectoryOptions, world: DataDirecto
     throw error;
   }
   const identity: Identity = {
-    formatVersion: IDENTITY_FORMAT_VERSION,
+    required: NO_FEATURES,
     clusterId,
     serverId,
     incarnation: Buffer.from(random.bytes(INCARNATION_BYTES)).toString('hex'),
@@ -255,8 +256,16 @@ async function refuseLogWithRecords(path: string, disk: Disk): Promise<void> {
   }
 }
 
+function featuresOf(path: string, identity: Identity, disk: Disk): DirectoryFeatures {
+  return new RecordedFeatures(identity.required, (required) =>
+    writeDurably(path, encodeIdentity({ ...identity, required }), disk),
+  );
+}
+
 async function writeDurably(path: string, bytes: Uint8Array, disk: Disk): Promise<void> {
   const temporary = join(path, TEMPORARY_IDENTITY_FILE);
+  // An earlier attempt may have left it.
+  if ((await disk.list(path)).includes(TEMPORARY_IDENTITY_FILE)) await disk.remove(temporary);
   const file = await disk.open(temporary, 'create');
   try {
     await file.write(0, bytes);

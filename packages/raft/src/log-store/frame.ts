@@ -5,7 +5,14 @@
  */
 
 import { crc32 } from 'node:zlib';
-import { MalformedError } from '@holdfast/protocol';
+import {
+  describeFeatures,
+  hasFeature,
+  MalformedError,
+  missingFeatures,
+  NO_FEATURES,
+  type FeatureSet,
+} from '@holdfast/protocol';
 import {
   invariant,
   logIndex,
@@ -16,14 +23,15 @@ import {
   type LogIndex,
   type Term,
 } from '../core/index.ts';
+import { DISK_FEATURES, DiskFeature } from './disk-features.ts';
 import { decodeEntries, ENTRY_HEADER_BYTES, entryBlockBytes, writeEntries } from './entry-block.ts';
 import type { ServerIdentity } from './identity-mismatch-error.ts';
 import type { WriteBatch } from './log-store.ts';
 
-/** Of a segment that goes on from the one before it. */
-export const WAL_FORMAT_VERSION = 1;
-/** Of one that begins behind a snapshot: a program that knows only the first version must not take the log before it for its own. */
-export const WAL_RESTART_VERSION = 2;
+/** Of a segment that demands nothing of its reader. */
+const WAL_FORMAT_VERSION = 1;
+/** Of one whose header says which features it demands: a program that knows only the first version would not look for them. */
+const WAL_DEMANDING_VERSION = 2;
 export const FRAME_ALIGNMENT = 8;
 export const FRAME_HEADER_BYTES = 8;
 export const COMMIT_FRAME_BYTES = 16;
@@ -43,6 +51,7 @@ const HARD_STATE_BYTES = 16;
 const TRUNCATE_BYTES = 8;
 const ENTRIES_PREFIX_BYTES = 16;
 const SEGMENT_FIXED_BYTES = 48;
+const FEATURES_BYTES = 8;
 const MAX_TEXT_BYTES = 1_024;
 /** The commit frame's last field is the CRC of everything before it. */
 const CRC_BYTES = 4;
@@ -57,7 +66,8 @@ export interface LogIdentity extends ServerIdentity {
 
 /** The first frame of a segment; the hard state follows it in the same batch, so that older segments can go one day. */
 export interface SegmentHeader extends LogIdentity {
-  readonly version: number;
+  /** What a program must know to read the segment. */
+  readonly features: FeatureSet;
   readonly number: number;
   /** The log index that comes next, and the term of the entry before it. */
   readonly firstIndex: LogIndex;
@@ -67,8 +77,8 @@ export interface SegmentHeader extends LogIdentity {
 }
 
 /** Whether the log before this segment is void: it goes on behind a snapshot. */
-export function restartsLog({ version }: SegmentHeader): boolean {
-  return version === WAL_RESTART_VERSION;
+export function restartsLog({ features }: SegmentHeader): boolean {
+  return hasFeature(features, DiskFeature.restart);
 }
 
 export interface LoggedBatch extends WriteBatch {
@@ -225,15 +235,22 @@ export function decodeBatch(
 /** @throws MalformedError, UnsupportedSegmentError */
 export function decodeSegmentHeader(payload: Uint8Array): SegmentHeader {
   const version = readInteger(payload, 0, 'format version');
-  if (version !== WAL_FORMAT_VERSION && version !== WAL_RESTART_VERSION) {
+  if (version !== WAL_FORMAT_VERSION && version !== WAL_DEMANDING_VERSION) {
     throw new UnsupportedSegmentError(
-      `format version ${version} is unknown to this program, which reads versions ${WAL_FORMAT_VERSION} and ${WAL_RESTART_VERSION}`,
+      `format version ${version} is unknown to this program, which reads versions ${WAL_FORMAT_VERSION} and ${WAL_DEMANDING_VERSION}`,
     );
   }
   const clusterId = readText(payload, SEGMENT_FIXED_BYTES, 'clusterId');
   const incarnation = readText(payload, clusterId.end, 'incarnation');
+  const features = version === WAL_FORMAT_VERSION ? NO_FEATURES : readInteger(payload, incarnation.end, 'features');
+  const unknown = missingFeatures(features, DISK_FEATURES);
+  if (unknown !== NO_FEATURES) {
+    throw new UnsupportedSegmentError(
+      `it demands features that this program does not know (${describeFeatures(unknown)})`,
+    );
+  }
   return {
-    version,
+    features,
     number: readInteger(payload, 8, 'segment number'),
     serverId: serverId(readInteger(payload, 16, 'serverId')),
     firstIndex: logIndex(readInteger(payload, 24, 'firstIndex')),
@@ -247,7 +264,7 @@ export function decodeSegmentHeader(payload: Uint8Array): SegmentHeader {
 function writeSegmentHeader(bytes: Uint8Array, at: number, header: SegmentHeader): void {
   const view = viewOf(bytes);
   const numbers = [
-    header.version,
+    header.features === NO_FEATURES ? WAL_FORMAT_VERSION : WAL_DEMANDING_VERSION,
     header.number,
     header.serverId,
     header.firstIndex,
@@ -262,10 +279,11 @@ function writeSegmentHeader(bytes: Uint8Array, at: number, header: SegmentHeader
     bytes.set(encoded, end + 4);
     end += 4 + encoded.length;
   }
+  if (header.features !== NO_FEATURES) view.setFloat64(end, header.features, true);
 }
 
-function segmentPayloadBytes({ clusterId, incarnation }: SegmentHeader): number {
-  let bytes = SEGMENT_FIXED_BYTES;
+function segmentPayloadBytes({ clusterId, incarnation, features }: SegmentHeader): number {
+  let bytes = SEGMENT_FIXED_BYTES + (features === NO_FEATURES ? 0 : FEATURES_BYTES);
   for (const text of [clusterId, incarnation]) bytes += 4 + new TextEncoder().encode(text).length;
   return bytes;
 }

@@ -1,15 +1,18 @@
-/** The content of identity.json: whose a data directory is, and which servers its cluster began with. */
+/**
+ * The content of identity.json: whose a data directory is, which servers its cluster began with, and what a program must know to
+ * read what is there.
+ */
 
-import { NO_FEATURES, describeFeatures, missingFeatures } from '@holdfast/protocol';
+import { NO_FEATURES, describeFeatures, missingFeatures, type FeatureSet } from '@holdfast/protocol';
 import type { Address } from '@holdfast/runtime';
 import { serverId, type ServerId } from '../core/index.ts';
 import { DataDirectoryError } from './data-directory-error.ts';
+import { DISK_FEATURES } from './disk-features.ts';
 import type { LogIdentity } from './frame.ts';
 
-export const IDENTITY_FORMAT_VERSION = 1;
-
-/** What a data directory may demand of the program that opens it, as far as this version knows it: nothing yet. */
-const DISK_FEATURES = NO_FEATURES;
+const IDENTITY_FORMAT_VERSION = 1;
+/** Of one that demands features: programs that know only the first version would not look for demands. */
+const DEMANDING_FORMAT_VERSION = 2;
 
 export interface InitialMember {
   readonly id: ServerId;
@@ -18,12 +21,17 @@ export interface InitialMember {
 }
 
 export interface Identity extends LogIdentity {
-  readonly formatVersion: number;
+  /** What is used in the directory, and a program must know to read it. */
+  readonly required: FeatureSet;
   readonly members: readonly InitialMember[];
 }
 
-export function encodeIdentity(identity: Identity): Uint8Array {
-  return new TextEncoder().encode(`${JSON.stringify(identity, undefined, 2)}\n`);
+export function encodeIdentity({ required, ...identity }: Identity): Uint8Array {
+  const content =
+    required === NO_FEATURES
+      ? { formatVersion: IDENTITY_FORMAT_VERSION, ...identity }
+      : { formatVersion: DEMANDING_FORMAT_VERSION, required, ...identity };
+  return new TextEncoder().encode(`${JSON.stringify(content, undefined, 2)}\n`);
 }
 
 /** @throws DataDirectoryError */
@@ -39,11 +47,11 @@ export function decodeIdentity(bytes: Uint8Array, file: string): Identity {
   if (!isObject(value)) throw damaged('it is not an object');
   const { formatVersion, clusterId, serverId: id, incarnation, members } = value;
   if (!isCount(formatVersion)) throw damaged('it has no formatVersion');
-  if (formatVersion !== IDENTITY_FORMAT_VERSION) {
+  if (formatVersion > DEMANDING_FORMAT_VERSION) {
     throw new DataDirectoryError(
       'UNSUPPORTED_FORMAT',
       file,
-      `${file} has format version ${formatVersion}, and this program reads version ${IDENTITY_FORMAT_VERSION}: start the version of the program that wrote it`,
+      `${file} has format version ${formatVersion}, and this program reads up to version ${DEMANDING_FORMAT_VERSION}: start the version of the program that wrote it, or a later one`,
     );
   }
   const required = value['required'] ?? NO_FEATURES;
@@ -62,7 +70,7 @@ export function decodeIdentity(bytes: Uint8Array, file: string): Identity {
   if (typeof incarnation !== 'string' || !/^[0-9a-f]{32}$/.test(incarnation)) throw damaged('it has no incarnation');
   if (!Array.isArray(members)) throw damaged('it has no members');
   return {
-    formatVersion,
+    required,
     clusterId,
     serverId: serverId(id),
     incarnation,

@@ -25,7 +25,8 @@ export async function liftVoteBan(
 ): Promise<LiftedVoteBan | undefined> {
   const directory = await takeDataDirectory(path, world);
   try {
-    const store = await openWriteAheadLog({ ...directory.identity, directory: logDirectoryOf(path) }, world);
+    const { identity, features } = directory;
+    const store = await openWriteAheadLog({ ...identity, directory: logDirectoryOf(path), features }, world);
     try {
       const { voteBan: ban, hardState, base, terms, lastIndex } = store.durable;
       if (ban === undefined) return undefined;

@@ -6,12 +6,13 @@
  */
 
 import { join } from 'node:path';
-import { MalformedError } from '@holdfast/protocol';
+import { MalformedError, missingFeatures, NO_FEATURES, type FeatureSet } from '@holdfast/protocol';
 import type { Disk, DiskFile } from '@holdfast/runtime';
 import { nextIndex, previousIndex, type LogIndex, type Term } from '../core/index.ts';
 import { BatchReader } from './batch-reader.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
 import { DataDirectoryError } from './data-directory-error.ts';
+import { DiskFeature, featuresOfEntries } from './disk-features.ts';
 import {
   decodeSegmentHeader,
   FRAME_ALIGNMENT,
@@ -65,6 +66,8 @@ export interface RecoveredLog {
   readonly mark: SegmentMark | undefined;
   /** Undefined without a ban. */
   readonly voteBan: Term | undefined;
+  /** What its bytes demand of who reads them. */
+  readonly features: FeatureSet;
 }
 
 interface SegmentFile {
@@ -102,6 +105,7 @@ export class LogRecovery implements RecoveredLog {
   tornTail: ByteRange | undefined;
   mark: SegmentMark | undefined;
   voteBan: Term | undefined;
+  features: FeatureSet = NO_FEATURES;
   readonly #directory: string;
   readonly #identity: LogIdentity;
   readonly #disk: Disk;
@@ -140,7 +144,13 @@ export class LogRecovery implements RecoveredLog {
       });
     }
     await this.#checkBeforeEmptySegment();
+    if (this.voteBan !== undefined) this.#demand(DiskFeature.voteBan);
+    if (this.image.base.index > 0) this.#demand(DiskFeature.compacted);
     this.#checkMark(files.at(-1)?.number ?? 0);
+  }
+
+  #demand(features: FeatureSet): void {
+    this.features += missingFeatures(features, this.features);
   }
 
   #checkMark(lastSegment: number): void {
@@ -243,6 +253,7 @@ export class LogRecovery implements RecoveredLog {
       this.image.truncateFrom(truncateFrom);
       this.spans.truncateFrom(truncateFrom);
     }
+    this.#demand(featuresOfEntries(entries));
     this.image.append(entries);
     const first = entries[0];
     if (first !== undefined) this.spans.append(first.index, this.image.lastIndex, { segment: number, ...place });
@@ -269,6 +280,7 @@ export class LogRecovery implements RecoveredLog {
     if (previous === undefined) {
       this.image.beginAt({ index: previousIndex(header.firstIndex), term: header.previousTerm });
     }
+    this.#demand(header.features);
     const { lastIndex, lastTerm } = this.image;
     if (header.firstIndex !== nextIndex(lastIndex) || header.previousTerm !== lastTerm) {
       throw damaged(

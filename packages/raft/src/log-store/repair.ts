@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Disk, Logger } from '@holdfast/runtime';
 import { maxTerm, nextTerm, type Term } from '../core/index.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
+import { DiskFeature, type DirectoryFeatures } from './disk-features.ts';
 import type { LogIdentity } from './frame.ts';
 import { LogRecovery } from './recovery.ts';
 import { readSegmentMark, writeSegmentMark } from './segment-mark.ts';
@@ -21,6 +22,7 @@ const DAMAGED_SUFFIX = '.damaged';
 export interface RepairWorld {
   readonly disk: Disk;
   readonly logger: Logger;
+  readonly features: DirectoryFeatures;
 }
 
 export interface LogPlace extends LogIdentity {
@@ -45,6 +47,7 @@ export async function repairLog(
   const mark = await readSegmentMark(directory, incarnation, disk);
   if (mark === undefined) throw damage;
   const ban = nextTerm(await highestTerm(mark.term, place, disk));
+  await world.features.demand(DiskFeature.voteBan);
   await writeVoteBan(directory, incarnation, ban, disk);
   logger.error(
     { file: damage.file, offset: damage.offset, reason: damage.reason, term: ban },

@@ -4,6 +4,7 @@
  */
 
 import { join } from 'node:path';
+import { commonFeatures, NO_FEATURES } from '@holdfast/protocol';
 import type { Disk, DiskFile, Logger } from '@holdfast/runtime';
 import {
   invariant,
@@ -18,13 +19,18 @@ import {
 import { BatchReader } from './batch-reader.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
 import {
+  demands,
+  DiskFeature,
+  featuresOfEntries,
+  unrecordedFeatures,
+  type DirectoryFeatures,
+} from './disk-features.ts';
+import {
   batchBytes,
   batchSeed,
   encodeBatch,
   logSeed,
   MAX_ENTRY_BYTES,
-  WAL_FORMAT_VERSION,
-  WAL_RESTART_VERSION,
   type LogIdentity,
   type LoggedBatch,
   type SegmentHeader,
@@ -59,6 +65,8 @@ export interface WriteAheadLogOptions extends LogIdentity {
    * such a log is refused. Only for a server that is not alone. @default false
    */
   readonly repair?: boolean;
+  /** Hears of what is used in the log before it is. @default nobody: for a log that no other version of the program will open */
+  readonly features?: DirectoryFeatures;
 }
 
 export interface WriteAheadLogWorld {
@@ -72,11 +80,12 @@ export interface WriteAheadLogWorld {
  * @throws DamagedLogError, IdentityMismatchError, DiskError
  */
 export async function openWriteAheadLog(options: WriteAheadLogOptions, world: WriteAheadLogWorld): Promise<LogStore> {
-  const { directory } = options;
+  const { directory, features = unrecordedFeatures() } = options;
   const { disk, logger } = world;
-  const recovered = await recoverLog(options, world);
+  const recovered = await recoverLog({ ...options, features }, world);
   const snapshots = new SnapshotFiles({ ...options, reserveBytes: roundedSegmentBytes(options.segmentBytes) }, disk);
   const choice = await chooseSnapshot(directory, recovered, options, disk);
+  await recordFeatures(recovered, features);
   await useSnapshot(choice, snapshots, world);
   if (recovered.tornTail !== undefined) await cutTornTail(recovered.tornTail, world);
   await makeFoundDurable(directory, recovered.lastBatch, disk);
@@ -84,7 +93,7 @@ export async function openWriteAheadLog(options: WriteAheadLogOptions, world: Wr
   invariant(active !== undefined, 'a-log-has-a-segment');
   const mark = await markFound(recovered, options, disk);
   const file = await disk.open(active.file, 'existing');
-  const log = new WriteAheadLog(options, recovered, { file, mark, snapshots }, world);
+  const log = new WriteAheadLog(options, recovered, { file, mark, snapshots, features }, world);
   await log.complete(choice.restartsLog ? choice.chosen?.info : undefined);
   const { hardState, lastIndex, snapshot } = log.durable;
   logger.info(
@@ -144,7 +153,16 @@ async function cutTornTail({ file, from, to }: ByteRange, { disk, logger }: Writ
   await zeroFile(file, from, to, disk);
 }
 
-async function recoverLog(options: WriteAheadLogOptions, world: WriteAheadLogWorld): Promise<LogRecovery> {
+/** An identity that was restored from a copy may not say it; one that a crash kept from being written may still say it. */
+async function recordFeatures(found: RecoveredLog, features: DirectoryFeatures): Promise<void> {
+  await features.demand(found.features);
+  if (found.voteBan === undefined) await features.waive(DiskFeature.voteBan);
+}
+
+async function recoverLog(
+  options: WriteAheadLogOptions & { readonly features: DirectoryFeatures },
+  world: WriteAheadLogWorld,
+): Promise<LogRecovery> {
   try {
     await createWriteAheadLog(options, world);
     const recovered = new LogRecovery(options.directory, options, world.disk);
@@ -152,7 +170,8 @@ async function recoverLog(options: WriteAheadLogOptions, world: WriteAheadLogWor
     return recovered;
   } catch (error) {
     if (!(error instanceof DamagedLogError) || options.repair !== true) throw error;
-    return await repairLog(error, options, world, () => createWriteAheadLog(options, world));
+    const { features } = options;
+    return await repairLog(error, options, { ...world, features }, () => createWriteAheadLog(options, world));
   }
 }
 
@@ -221,6 +240,7 @@ class WriteAheadLog implements LogStore {
   /** In order; the last one is the active one. */
   #segments: SegmentEntry[];
   readonly #snapshots: SnapshotFiles;
+  readonly #features: DirectoryFeatures;
   readonly #preparer: SegmentPreparer;
   readonly #logger: Logger;
   #durable: DurableState;
@@ -242,7 +262,13 @@ class WriteAheadLog implements LogStore {
       file,
       mark,
       snapshots,
-    }: { readonly file: DiskFile; readonly mark: SegmentMark; readonly snapshots: SnapshotFiles },
+      features,
+    }: {
+      readonly file: DiskFile;
+      readonly mark: SegmentMark;
+      readonly snapshots: SnapshotFiles;
+      readonly features: DirectoryFeatures;
+    },
     { disk, logger }: WriteAheadLogWorld,
   ) {
     const { directory, clusterId, serverId, incarnation } = options;
@@ -262,6 +288,7 @@ class WriteAheadLog implements LogStore {
       cutFrom: segment.cutFrom,
     }));
     this.#snapshots = snapshots;
+    this.#features = features;
     this.#logger = logger.child({ component: 'log-store' });
     this.#preparer = new SegmentPreparer(
       { directory, segmentBytes: roundedSegmentBytes(options.segmentBytes) },
@@ -354,6 +381,7 @@ class WriteAheadLog implements LogStore {
   async liftVoteBan(): Promise<void> {
     this.#checkOpen();
     await removeVoteBan(this.#directory, this.#disk);
+    await this.#features.waive(DiskFeature.voteBan);
   }
 
   async close(): Promise<void> {
@@ -394,6 +422,8 @@ class WriteAheadLog implements LogStore {
   }
 
   async #persist(content: WriteBatch, header: HeaderFields): Promise<void> {
+    const used = featuresOfEntries(content.entries) + header.features;
+    if (!demands(this.#features, used)) await this.#features.demand(used);
     const { position, sizeBytes } = this.#active;
     const restarts = content.snapshot !== undefined;
     if (position > 0 && (restarts || position + batchBytes(content) > sizeBytes)) {
@@ -464,17 +494,19 @@ class WriteAheadLog implements LogStore {
   /** Describes the log as it is on disk, before the batch that the header may come to stand in. */
   #nextHeader(snapshot: LogPosition | undefined): HeaderFields {
     if (snapshot !== undefined) {
-      return { version: WAL_RESTART_VERSION, firstIndex: nextIndex(snapshot.index), previousTerm: snapshot.term };
+      return { features: DiskFeature.restart, firstIndex: nextIndex(snapshot.index), previousTerm: snapshot.term };
     }
     const { lastIndex, lastTerm } = this.#image;
-    return { version: WAL_FORMAT_VERSION, firstIndex: nextIndex(lastIndex), previousTerm: lastTerm };
+    return { features: NO_FEATURES, firstIndex: nextIndex(lastIndex), previousTerm: lastTerm };
   }
 
   #withHeader(content: WriteBatch, fields: HeaderFields): LoggedBatch {
     const { number, previousEnd } = this.#active;
+    // Once there are such entries, any segment may have some.
+    const lasting = commonFeatures(this.#features.required, DiskFeature.configuration);
     return {
       ...content,
-      header: { ...this.#identity, ...fields, number, previousEnd },
+      header: { ...this.#identity, ...fields, features: fields.features + lasting, number, previousEnd },
       hardState: content.hardState ?? this.#image.hardState,
     };
   }
@@ -526,6 +558,8 @@ class WriteAheadLog implements LogStore {
   }
 
   async #dropSegmentsBefore(number: number): Promise<void> {
+    if ((this.#segments[0]?.number ?? number) >= number) return;
+    await this.#features.demand(DiskFeature.compacted);
     const kept = this.#segments.filter((segment) => segment.number >= number);
     const dropped = this.#segments.filter((segment) => segment.number < number);
     const first = kept[0];
@@ -606,7 +640,7 @@ class WriteAheadLog implements LogStore {
   }
 }
 
-type HeaderFields = Pick<SegmentHeader, 'version' | 'firstIndex' | 'previousTerm'>;
+type HeaderFields = Pick<SegmentHeader, 'features' | 'firstIndex' | 'previousTerm'>;
 
 /** Consecutive entries up to a limit, taken from a stream that also has others. */
 class BoundedEntries {

@@ -175,7 +175,7 @@ describe('a data directory', () => {
     ['no JSON', '{"formatVersion": 1', 'DAMAGED_IDENTITY'],
     ['no object', '[]', 'DAMAGED_IDENTITY'],
     ['no version', '{}', 'DAMAGED_IDENTITY'],
-    ['a later version', '{"formatVersion": 2}', 'UNSUPPORTED_FORMAT'],
+    ['a later version', '{"formatVersion": 3}', 'UNSUPPORTED_FORMAT'],
     ['a demand of a later version', '{"formatVersion": 1, "required": 1099511627776}', 'UNSUPPORTED_FORMAT'],
     ['a demand that is none', '{"formatVersion": 1, "required": -1}', 'DAMAGED_IDENTITY'],
     ['no cluster id', '{"formatVersion": 1}', 'DAMAGED_IDENTITY'],

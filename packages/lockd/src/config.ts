@@ -36,6 +36,8 @@ export interface ServerConfig {
   readonly snapshotTrailingBytes: number;
   readonly snapshotBytesPerSecond: number;
   readonly logLevel: LogLevel;
+  /** Where every step of consensus is traced. */
+  readonly traceRaft: string | undefined;
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
@@ -106,6 +108,11 @@ const SETTINGS: readonly Setting[] = [
     name: 'snapshot-bytes-per-second',
     value: '<bytes>',
     help: `how fast this server sends snapshots to others, all together (default: ${DEFAULT_SNAPSHOT_OPTIONS.snapshotBytesPerSecond})`,
+  },
+  {
+    name: 'trace-raft',
+    value: '<file>',
+    help: 'write every step of consensus to this file, for debugging (default: nothing is written)',
   },
   { name: 'log-level', value: '<level>', help: `${LOG_LEVELS.join(', ')} (default: info)` },
 ];
@@ -252,6 +259,7 @@ function checkConfig(settings: Settings): ServerConfig {
       snapshotBytesPerSecond,
     ),
     logLevel: logLevel(settings),
+    traceRaft: settings.has('trace-raft') ? required(settings, 'trace-raft') : undefined,
   };
 }
 

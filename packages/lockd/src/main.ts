@@ -4,14 +4,15 @@
 import { readFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { silentLogger, type Runtime } from '@holdfast/runtime';
-import { nodeRuntime } from '@holdfast/runtime/node';
+import { BoundedFile, nodeClock, nodeRuntime } from '@holdfast/runtime/node';
 import { destination, pino, type Logger } from 'pino';
 import { UsageError, parseArguments, type ParsedArguments, type ServerConfig } from './config.ts';
 import { ExitCode, exitCodeOf } from './exit-code.ts';
 import { formatDataReport, inspectDataDirectory } from './inspect.ts';
 import { liftVoteBanOffline } from './lift-vote-ban.ts';
 import type { OfflineCommand, OfflineCommandOf } from './offline-commands.ts';
-import { LockServer } from './server.ts';
+import { raftTraceHeader, RaftTrace, RAFT_TRACE_FILE_BYTES } from './raft-trace.ts';
+import { LockServer, type LockServerHooks } from './server.ts';
 
 const STDOUT = 1;
 const STDERR = 2;
@@ -99,7 +100,8 @@ async function serve(config: ServerConfig): Promise<void> {
   process.on('SIGINT', onSignal);
 
   try {
-    server = await startServer(config, logger, exitOn, () => onRemoved());
+    const trace = config.traceRaft === undefined ? undefined : openTrace(config.traceRaft, config.id, logger);
+    server = await startServer(config, logger, { fatal: exitOn, removed: () => onRemoved(), ...trace });
   } catch (error) {
     exitOn(error);
     return;
@@ -107,12 +109,23 @@ async function serve(config: ServerConfig): Promise<void> {
   writeSync(STDOUT, `lockd ${config.id} serves clients at ${server.clientAddress}, peers at ${server.peerAddress}\n`);
 }
 
-function startServer(
-  config: ServerConfig,
-  logger: Logger,
-  fatal: (error: unknown) => void,
-  removed: () => void,
-): Promise<LockServer> {
+/** @throws UsageError */
+function openTrace(path: string, server: number, logger: Logger): Pick<LockServerHooks, 'observer'> {
+  const clock = nodeClock();
+  try {
+    const header = (): string => raftTraceHeader(server, clock);
+    const file = new BoundedFile({ path, maxBytes: RAFT_TRACE_FILE_BYTES, header });
+    const trace = new RaftTrace(file, { clock, logger });
+    // However it ends: the last steps are those that matter.
+    process.on('exit', () => trace.close());
+    return { observer: trace };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`--trace-raft ${path} cannot be written: ${reason}`, { cause: error });
+  }
+}
+
+function startServer(config: ServerConfig, logger: Logger, hooks: LockServerHooks): Promise<LockServer> {
   const { id, clusterId, client, peer, advertiseClient, data, members, heartbeatMs, electionTimeoutMs } = config;
   const { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond } = config;
   return LockServer.start(
@@ -130,7 +143,7 @@ function startServer(
       snapshots: { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond },
     },
     nodeRuntime({ logger }),
-    { fatal, removed },
+    hooks,
   );
 }
 

@@ -53,6 +53,7 @@ describe('the settings of a server', () => {
       snapshotTrailingBytes: 32 * 1024 * 1024,
       snapshotBytesPerSecond: 64 * 1024 * 1024,
       logLevel: 'info',
+      traceRaft: undefined,
     });
   });
 

@@ -15,6 +15,8 @@ export class SimEnsemble {
   readonly #servers = new Map<number, LockServer>();
   readonly #applied: (id: number, entry: Entry, fold: number) => void;
   #clients = 0;
+  /** Sees a server from its next start on. */
+  readonly observers = new Map<number, Partial<ServerObserver>>();
 
   /** `applied` hears of every entry that a server applies, and the fold of its state then. */
   constructor(seed: number, count = 3, applied: (id: number, entry: Entry, fold: number) => void = () => {}) {
@@ -56,7 +58,10 @@ export class SimEnsemble {
   }
 
   #observer(id: number): Partial<ServerObserver> {
+    const also = this.observers.get(id);
     return {
+      stepping: (events, nowMs) => also?.stepping?.(events, nowMs),
+      stepped: (effects, status) => also?.stepped?.(effects, status),
       applied: (entry, _outputs, state) => this.#applied(id, entry, state.fold),
     };
   }

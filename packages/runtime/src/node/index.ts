@@ -8,6 +8,8 @@ import { nodeDisk } from './disk.ts';
 import { nodeNetwork } from './network.ts';
 import { nodeRandom } from './random.ts';
 
+export { BoundedFile } from './bounded-file.ts';
+export type { BoundedFileOptions } from './bounded-file.ts';
 export { nodeClock } from './clock.ts';
 export { nodeDisk } from './disk.ts';
 export { nodeNetwork } from './network.ts';

@@ -17,6 +17,8 @@ export interface AvailabilityDeps {
   readonly proposals: Proposals;
   readonly diskGuard: DiskGuard;
   readonly reads: Pick<Reads, 'dropUnasked'>;
+  /** No configuration has been heard of: this server joins. */
+  waitsToBeAdded(): boolean;
 }
 
 export class Availability {
@@ -39,6 +41,9 @@ export class Availability {
   get unhealthyReason(): string | undefined {
     if (this.#failed) return 'the server has failed and is stopping';
     if (this.#haltedAt !== 0) return `the servers disagree about the state at index ${this.#haltedAt}`;
+    if (!this.inContact && this.#deps.waitsToBeAdded()) {
+      return 'this server waits to be added to the cluster: run "lockctl member add" with its number and peer address';
+    }
     if (!this.inContact) return 'no contact to a leader or a quorum';
     return undefined;
   }

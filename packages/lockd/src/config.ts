@@ -27,8 +27,12 @@ export interface ServerConfig {
   readonly client: string;
   readonly peer: string;
   readonly advertiseClient: string | undefined;
+  readonly advertisePeer: string | undefined;
   readonly data: string;
+  /** Empty for a server that joins. */
   readonly members: readonly { readonly id: number; readonly peerAddress: string }[];
+  /** On an empty data directory: begins with no cluster of its own, and waits to be added to one. */
+  readonly join: boolean;
   readonly insecure: boolean;
   readonly heartbeatMs: number;
   readonly electionTimeoutMs: number;
@@ -116,7 +120,12 @@ const SETTINGS: readonly Setting[] = [
   },
   { name: 'log-level', value: '<level>', help: `${LOG_LEVELS.join(', ')} (default: info)` },
 ];
-const INSECURE_HELP = 'listen beyond this machine although nothing checks who connects';
+/** Flags without a value. */
+const SWITCHES = {
+  join: 'wait to be added to a cluster that runs (lockctl member add); counts only while the data directory is empty',
+  insecure: 'listen beyond this machine although nothing checks who connects',
+} as const;
+const NAMES: readonly string[] = [...SETTINGS.map((setting) => setting.name), ...Object.keys(SWITCHES)];
 
 /** @throws UsageError */
 export function parseArguments(sources: ConfigSources): ParsedArguments {
@@ -127,8 +136,8 @@ export function parseArguments(sources: ConfigSources): ParsedArguments {
     .version(LOCKD_VERSION)
     .allowExcessArguments(false);
   for (const { name, value, help } of SETTINGS) program.addOption(new Option(`--${name} ${value}`, help));
+  for (const [name, help] of Object.entries(SWITCHES)) program.option(`--${name}`, help);
   program
-    .option('--insecure', INSECURE_HELP)
     .option('--config <file>', 'YAML with these settings under the same names')
     .addHelpText('after', '\nEvery setting can also be given as HOLDFAST_<NAME>, as in HOLDFAST_CLUSTER_ID.')
     .action(() => {
@@ -162,7 +171,7 @@ function readConfig(flags: Readonly<Record<string, unknown>>, sources: ConfigSou
   if (typeof file === 'string' && file !== '') {
     readFileInto(settings, file, flags['config'] === undefined ? 'HOLDFAST_CONFIG' : '--config', sources);
   }
-  for (const name of [...SETTINGS.map((setting) => setting.name), 'insecure']) {
+  for (const name of NAMES) {
     const variable = `HOLDFAST_${name.toUpperCase().replaceAll('-', '_')}`;
     const fromEnvironment = sources.environment[variable];
     if (fromEnvironment !== undefined && fromEnvironment !== '') {
@@ -187,10 +196,9 @@ function readFileInto(settings: Map<string, Given>, path: string, giver: string,
   if (content === null || typeof content !== 'object' || Array.isArray(content)) {
     throw new UsageError(`${giver} ${path} must be a YAML mapping such as "id: 1"`);
   }
-  const known = new Set([...SETTINGS.map((setting) => setting.name), 'insecure']);
   for (const [name, value] of Object.entries(content)) {
-    if (!known.has(name)) {
-      throw new UsageError(`${giver} ${path} has the unknown setting "${name}"; there are ${[...known].join(', ')}`);
+    if (!NAMES.includes(name)) {
+      throw new UsageError(`${giver} ${path} has the unknown setting "${name}"; there are ${NAMES.join(', ')}`);
     }
     const as = `${path}: ${name}`;
     settings.set(name, { text: name === 'cluster' ? clusterText(as, value) : settingText(as, value), as });
@@ -226,6 +234,7 @@ function checkConfig(settings: Settings): ServerConfig {
   const client = address(settings, 'client', 'listen');
   const peer = address(settings, 'peer', 'listen');
   const insecure = boolean(settings, 'insecure');
+  const join = boolean(settings, 'join');
   if (!insecure) {
     refuseOpenListening(settings, 'client');
     refuseOpenListening(settings, 'peer');
@@ -244,8 +253,10 @@ function checkConfig(settings: Settings): ServerConfig {
     client,
     peer,
     advertiseClient: settings.has('advertise-client') ? address(settings, 'advertise-client', 'dial') : undefined,
+    advertisePeer: settings.has('advertise-peer') ? address(settings, 'advertise-peer', 'dial') : undefined,
     data: required(settings, 'data'),
-    members: members(settings, id, peer),
+    members: join ? noMembers(settings, peer) : members(settings, id, peer),
+    join,
     insecure,
     heartbeatMs,
     electionTimeoutMs,
@@ -261,6 +272,24 @@ function checkConfig(settings: Settings): ServerConfig {
     logLevel: logLevel(settings),
     traceRaft: settings.has('trace-raft') ? required(settings, 'trace-raft') : undefined,
   };
+}
+
+/** A server that joins learns from the log who the others are. */
+function noMembers(settings: Settings, peer: string): ServerConfig['members'] {
+  const join = calledBy(settings, 'join');
+  if (settings.has('cluster')) {
+    throw new UsageError(
+      `${join} and ${calledBy(settings, 'cluster')} contradict each other: a server that joins a cluster that runs is told its ` +
+        `members by them, one that begins a new cluster names them; leave out one of the two`,
+    );
+  }
+  const problem = addressProblem(peer, 'dial');
+  if (problem !== undefined && !settings.has('advertise-peer')) {
+    throw new UsageError(
+      `${calledBy(settings, 'peer')} ${peer} ${problem}: the others must know it; or give --advertise-peer`,
+    );
+  }
+  return [];
 }
 
 function members(settings: Settings, id: number, peer: string): ServerConfig['members'] {

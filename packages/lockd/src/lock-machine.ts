@@ -164,6 +164,7 @@ export class LockMachine implements ReplicaMachine {
       proposals: this.#proposals,
       diskGuard,
       reads: this.#reads,
+      waitsToBeAdded: () => this.peers.length === 0,
     });
     this.availability = availability;
     const understands = (peer: ServerId): boolean => {

@@ -126,7 +126,8 @@ function openTrace(path: string, server: number, logger: Logger): Pick<LockServe
 }
 
 function startServer(config: ServerConfig, logger: Logger, hooks: LockServerHooks): Promise<LockServer> {
-  const { id, clusterId, client, peer, advertiseClient, data, members, heartbeatMs, electionTimeoutMs } = config;
+  const { id, clusterId, client, peer, advertiseClient, advertisePeer, data, members, join } = config;
+  const { heartbeatMs, electionTimeoutMs } = config;
   const { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond } = config;
   return LockServer.start(
     {
@@ -135,8 +136,10 @@ function startServer(config: ServerConfig, logger: Logger, hooks: LockServerHook
       clientListen: client,
       peerListen: peer,
       advertiseClient,
+      advertisePeer,
       dataDirectory: data,
       members,
+      join,
       heartbeatMs,
       electionTimeoutMs,
       processMetrics: true,

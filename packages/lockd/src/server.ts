@@ -33,9 +33,13 @@ export interface LockServerOptions {
   readonly peerListen: Address;
   /** Where clients reach this server. @default the listening address */
   readonly advertiseClient?: Address | undefined;
+  /** Where the other servers reach this one. @default its address among the members, or the listening address */
+  readonly advertisePeer?: Address | undefined;
   readonly dataDirectory: string;
   /** All servers with their peer addresses, this one included; counts only while the data directory is empty. */
   readonly members: readonly { readonly id: number; readonly peerAddress: Address }[];
+  /** While the data directory is empty, without `members`: waits to be added to a cluster that runs. @default false */
+  readonly join?: boolean;
   /** Milliseconds between a leader's heartbeats. @default 100 */
   readonly heartbeatMs?: number;
   /** Followers stand for election after once to twice this time without a leader. @default 1000 */
@@ -161,7 +165,7 @@ async function openParts(
   const given = options.members.map((member) => ({ ...member, id: serverId(member.id) }));
 
   const directory = await openDataDirectory(
-    { ...identity, ...segments, path: options.dataDirectory, members: given },
+    { ...identity, ...segments, path: options.dataDirectory, members: given, joins: options.join ?? false },
     { disk, random, logger },
   );
   closers.push(() => directory.release());
@@ -174,7 +178,8 @@ async function openParts(
       incarnation,
       directory: directory.logDirectory,
       features: directory.features,
-      repair: members.length > 1,
+      // One that joined is not alone: who lost what, the others have.
+      repair: members.length !== 1,
     },
     { disk, logger },
   );
@@ -208,6 +213,7 @@ async function openParts(
       incarnation,
       members,
       peerListen: options.peerListen,
+      peerAddress: options.advertisePeer,
       clientAddress: advertiseClient ?? clientListener.address,
       tuning: { heartbeatMs, electionTimeoutMs, diskStallMs: electionTimeoutMs },
       snapshots,
@@ -223,6 +229,10 @@ async function openParts(
   machine.bind(replica);
   await diskSpace.start(() => machine.diskGuard.checked());
   await naming('--peer', replica.start());
+  if (replica.peers.length === 0) {
+    const peerAddress = options.advertisePeer ?? replica.peerAddress;
+    logger.info({ peerAddress }, `waits to be added: run "lockctl member add ${id} ${peerAddress}"`);
+  }
   return { machine, replica, clientListener };
 }
 

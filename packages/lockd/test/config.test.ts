@@ -40,12 +40,14 @@ describe('the settings of a server', () => {
       client: '127.0.0.1:7102',
       peer: '127.0.0.1:7202',
       advertiseClient: undefined,
+      advertisePeer: undefined,
       data: '/tmp/d',
       members: [
         { id: 1, peerAddress: '127.0.0.1:7201' },
         { id: 2, peerAddress: '127.0.0.1:7202' },
         { id: 3, peerAddress: '127.0.0.1:7203' },
       ],
+      join: false,
       insecure: false,
       heartbeatMs: 100,
       electionTimeoutMs: 1_000,
@@ -74,6 +76,32 @@ describe('the settings of a server', () => {
 
   it('are those of a server alone when no members are named', () => {
     expect(config(BASE).members).toEqual([{ id: 2, peerAddress: '127.0.0.1:7202' }]);
+  });
+});
+
+describe('a server that joins', () => {
+  it('names no members, whether the flag, the environment or the file says so', () => {
+    const joining = { join: true, members: [] };
+    expect(config(`${BASE} --join`)).toMatchObject(joining);
+    expect(config(BASE, { HOLDFAST_JOIN: '1' })).toMatchObject(joining);
+    expect(config(`${BASE} --config c`, {}, { c: 'join: true' })).toMatchObject(joining);
+    expect(config(`${BASE} --join --advertise-peer h:1`).advertisePeer).toBe('h:1');
+  });
+
+  it('contradicts a list of members, and both are named as they were given', () => {
+    expect(problem(`${BASE} --join ${CLUSTER}`)).toMatch(
+      /^--join and --cluster contradict each other: .*leave out one/,
+    );
+    expect(problem(`${BASE} --config c`, { HOLDFAST_JOIN: 'true' }, { c: 'cluster: 1=h:1' })).toMatch(
+      /^HOLDFAST_JOIN and c: cluster contradict/,
+    );
+    expect(problem(BASE, { HOLDFAST_JOIN: 'maybe' })).toContain('HOLDFAST_JOIN "maybe" must be true or false');
+  });
+
+  it('must have a peer address that the others can dial', () => {
+    const anyPort = '--id 4 --cluster-id c --client 127.0.0.1:0 --peer 127.0.0.1:0 --data /tmp/d --join';
+    expect(problem(anyPort)).toMatch(/--peer 127.0.0.1:0 must have a port from 1.*--advertise-peer/);
+    expect(config(`${anyPort} --advertise-peer 10.0.0.4:7204`).members).toEqual([]);
   });
 });
 

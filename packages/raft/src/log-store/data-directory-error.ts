@@ -19,7 +19,7 @@ export type DataDirectoryErrorCode =
   | 'FOREIGN_FILES'
   /** Work on an existing directory was asked for, and it is none. */
   | 'NO_IDENTITY'
-  /** The directory is new, and the members of its cluster are not known or do not include this server. */
+  /** The directory is new, and the members of its cluster are not known or do not include this server; or they are given though it joins. */
   | 'NO_MEMBERS'
   /** Made by a later version of the program. */
   | 'UNSUPPORTED_FORMAT'

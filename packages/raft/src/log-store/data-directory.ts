@@ -10,7 +10,7 @@ import type { ServerId } from '../core/index.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
 import { DataDirectoryError, DataDirectoryInUseError } from './data-directory-error.ts';
 import { IdentityMismatchError } from './identity-mismatch-error.ts';
-import { RecordedFeatures, type DirectoryFeatures } from './disk-features.ts';
+import { DiskFeature, RecordedFeatures, type DirectoryFeatures } from './disk-features.ts';
 import { decodeIdentity, encodeIdentity, type Identity, type InitialMember } from './identity.ts';
 import { listSegments } from './recovery.ts';
 import { SEGMENT_SUFFIX } from './segment-name.ts';
@@ -34,6 +34,8 @@ export interface DataDirectoryOptions {
   readonly serverId: ServerId;
   /** The voters of a new cluster, this server included. Counts only when the directory is new. */
   readonly members: readonly InitialMember[];
+  /** A new directory begins with no members: its server waits to be added to a cluster that runs. @default false */
+  readonly joins?: boolean;
   /** Of the log. @default 64 MiB */
   readonly segmentBytes?: number;
 }
@@ -47,7 +49,7 @@ export interface DataDirectoryWorld {
 export interface DataDirectory {
   /** 32 hexadecimal digits, new with each new directory. A server that comes back with another one has lost its disk. */
   readonly incarnation: string;
-  /** As they were when the directory was made. */
+  /** As they were when the directory was made; none when its server joined. */
   readonly members: readonly InitialMember[];
   /** Where the log is; for openWriteAheadLog. */
   readonly logDirectory: string;
@@ -190,10 +192,10 @@ async function hasSegments(logDirectory: string, disk: Disk): Promise<boolean> {
 }
 
 async function createDirectory(options: DataDirectoryOptions, world: DataDirectoryWorld): Promise<Identity> {
-  const { path, clusterId, serverId, members, segmentBytes } = options;
+  const { path, clusterId, serverId, members, joins = false, segmentBytes } = options;
   const { disk, random, logger } = world;
   await removeUnfinished(path, disk);
-  if (!members.some((member) => member.id === serverId))
+  if (joins ? members.length > 0 : !members.some((member) => member.id === serverId))
     throw new DataDirectoryError('NO_MEMBERS', path, noMembers(options));
   const directory = logDirectoryOf(path);
   try {
@@ -204,18 +206,22 @@ async function createDirectory(options: DataDirectoryOptions, world: DataDirecto
     throw error;
   }
   const identity: Identity = {
-    required: NO_FEATURES,
+    // A program that does not know how members change would take it for a cluster without servers.
+    required: joins ? DiskFeature.configuration : NO_FEATURES,
     clusterId,
     serverId,
     incarnation: Buffer.from(random.bytes(INCARNATION_BYTES)).toString('hex'),
     members: members.map(({ id, peerAddress }) => ({ id, peerAddress })),
   };
   await writeDurably(path, encodeIdentity(identity), disk);
-  logger.info({ directory: path, clusterId, serverId, incarnation: identity.incarnation }, 'made a new data directory');
+  const { incarnation } = identity;
+  logger.info({ directory: path, clusterId, serverId, incarnation, joins }, 'made a new data directory');
   return identity;
 }
 
-function noMembers({ path, serverId, members }: DataDirectoryOptions): string {
+function noMembers({ path, serverId, members, joins = false }: DataDirectoryOptions): string {
+  if (joins)
+    return `${path} is new, and its server joins: the members come from the cluster's log and must not be given`;
   const given = members.length === 0 ? 'none were given' : `${members.map(({ id }) => id).join(', ')} were given`;
   return `${path} is new, so the servers of the cluster must be given, server ${serverId} among them; ${given}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The content of identity.json: whose a data directory is, which servers its cluster began with, and what a program must know to
- * read what is there.
+ * The content of identity.json: whose a data directory is, which servers its cluster began with (none when it joins one), and what
+ * a program must know to read what is there.
  */
 
 import { NO_FEATURES, describeFeatures, missingFeatures, type FeatureSet } from '@holdfast/protocol';
@@ -23,6 +23,7 @@ export interface InitialMember {
 export interface Identity extends LogIdentity {
   /** What is used in the directory, and a program must know to read it. */
   readonly required: FeatureSet;
+  /** Empty: it joins, and its members are those of the log that it is sent. */
   readonly members: readonly InitialMember[];
 }
 

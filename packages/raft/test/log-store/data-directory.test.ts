@@ -7,6 +7,7 @@ import {
   type DataDirectory,
   type DataDirectoryOptions,
 } from '../../src/log-store/data-directory.ts';
+import { DiskFeature } from '../../src/log-store/disk-features.ts';
 import { openWriteAheadLog } from '../../src/log-store/write-ahead-log.ts';
 import { entryRange, vote } from './support/log-model.ts';
 import { onMachine, type Machine } from './support/machine.ts';
@@ -137,6 +138,30 @@ describe('a data directory', () => {
         const failure = await failureOf(open(machine, { members }));
         expect(failure).toMatchObject({ name: 'DataDirectoryError', code: 'NO_MEMBERS' });
       }
+    }));
+
+  it('of a server that joins has no members, says so again after a restart, and whatever it is told then', () =>
+    onMachine(async (machine) => {
+      const first = await open(machine, { members: [], joins: true });
+      expect(first.members).toEqual([]);
+      expect(await readIdentity(OPTIONS.path, { disk: machine.disk })).toMatchObject({
+        serverId: 1,
+        members: [],
+        required: DiskFeature.configuration,
+      });
+      machine.crash();
+      for (const told of [{ joins: true, members: [] }, { members: [] }, { members: MEMBERS }]) {
+        const again = await open(machine, told);
+        expect(again).toMatchObject({ incarnation: first.incarnation, members: [] });
+        await again.release();
+      }
+    }));
+
+  it('is not made for a server that joins and names members', () =>
+    onMachine(async (machine) => {
+      const failure = await failureOf(open(machine, { joins: true }));
+      expect(failure).toMatchObject({ name: 'DataDirectoryError', code: 'NO_MEMBERS' });
+      expect(String(failure)).toContain('must not be given');
     }));
 
   it('is refused, untouched, when other files are there', () =>

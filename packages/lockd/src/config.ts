@@ -7,6 +7,7 @@ import { DEFAULT_SNAPSHOT_OPTIONS } from '@holdfast/raft';
 import { Command, CommanderError, Option } from 'commander';
 import { parse as parseYaml } from 'yaml';
 import { addressProblem, hostOf, isLoopback } from './address.ts';
+import { MAX_SERVER_ID, clusterIdProblem, memberList } from './cluster-names.ts';
 import { addOfflineCommands, type OfflineCommand } from './offline-commands.ts';
 import {
   UsageError,
@@ -70,8 +71,6 @@ interface Setting {
 
 export const DEFAULT_HEARTBEAT_MS = 100;
 export const DEFAULT_ELECTION_TIMEOUT_MS = 1_000;
-const MAX_CLUSTER_ID_LENGTH = 100;
-const MAX_SERVER_ID = 2 ** 31 - 1;
 const MIB = 1024 * 1024;
 const MAX_SNAPSHOT_BYTES = 2 ** 40;
 
@@ -224,13 +223,8 @@ function clusterText(as: string, value: unknown): string {
 function checkConfig(settings: Settings): ServerConfig {
   const id = integer(settings, 'id', 1, MAX_SERVER_ID);
   const clusterId = required(settings, 'cluster-id');
-  if (clusterId.length > MAX_CLUSTER_ID_LENGTH || !/^[\w.-]+$/.test(clusterId)) {
-    throw wrong(
-      settings,
-      'cluster-id',
-      `must be up to ${MAX_CLUSTER_ID_LENGTH} letters, digits, dots, dashes and underscores`,
-    );
-  }
+  const clusterProblem = clusterIdProblem(clusterId);
+  if (clusterProblem !== undefined) throw wrong(settings, 'cluster-id', clusterProblem);
   const client = address(settings, 'client', 'listen');
   const peer = address(settings, 'peer', 'listen');
   const insecure = boolean(settings, 'insecure');
@@ -297,21 +291,7 @@ function members(settings: Settings, id: number, peer: string): ServerConfig['me
   const text = settings.get('cluster')?.text;
   if (text === undefined) return [{ id, peerAddress: advertised ?? peer }];
   const cluster = calledBy(settings, 'cluster');
-  const list = text.split(',').map((part) => {
-    const [, number = '', peerAddress = ''] = /^\s*(\d{1,10})=(.*?)\s*$/.exec(part) ?? [];
-    const valid = Number(number) >= 1 && Number(number) <= MAX_SERVER_ID;
-    const problem = valid ? addressProblem(peerAddress, 'dial') : 'must be number=host:port, the number from 1';
-    if (problem !== undefined) throw new UsageError(`${cluster}: "${part}" ${problem}`);
-    return { id: Number(number), peerAddress };
-  });
-  for (const [position, member] of list.entries()) {
-    if (list.findIndex((other) => other.id === member.id) !== position) {
-      throw new UsageError(`${cluster} names server ${member.id} twice`);
-    }
-    if (list.findIndex((other) => other.peerAddress === member.peerAddress) !== position) {
-      throw new UsageError(`${cluster} names the address ${member.peerAddress} twice`);
-    }
-  }
+  const list = memberList(text, cluster);
   const own = list.find((member) => member.id === id);
   if (own === undefined) throw new UsageError(`${cluster} must name this server too: add ${id}=${advertised ?? peer}`);
   if (advertised !== undefined && advertised !== own.peerAddress) {
@@ -319,7 +299,7 @@ function members(settings: Settings, id: number, peer: string): ServerConfig['me
       `${calledBy(settings, 'advertise-peer')} ${advertised} and ${cluster} ${id}=${own.peerAddress} must be the same`,
     );
   }
-  return list.toSorted((a, b) => a.id - b.id);
+  return list;
 }
 
 function refuseOpenListening(settings: Settings, name: string): void {

@@ -39,6 +39,7 @@ function refusal(server: number, ban: Term, { index, term }: LogPosition): strin
     'With its vote servers may elect a leader without them: then they are lost, and their tokens are given out a second time,',
     'so that resources can no longer tell the old holder from the new one.',
     'Start the other servers first: a majority of them ends the ban by itself, and nothing is lost.',
+    'Where too few are left, lockd recover begins a new cluster, whose tokens are higher than all old ones.',
     `To lift the ban all the same, add ${ACCEPT_LOSS}; nothing was changed`,
   ].join('\n');
 }

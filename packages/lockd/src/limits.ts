@@ -42,6 +42,13 @@ export const TRANSFER_ANSWER_MS = 10_000;
 export const MAX_UNANSWERED_TRANSFERS = 64;
 /** How long a server that stops goes on serving clients that it has told to leave. */
 export const LEAVE_WAIT_MS = 2_000;
+/**
+ * So far behind everything that a recovered directory knows does the new cluster begin: more than the old one can have given out since,
+ * a million tokens a second for twelve days.
+ */
+export const RECOVERY_INDEX_GAP = 2 ** 40;
+/** No new cluster begins behind it: half of all indexes are left to it. */
+export const MAX_RECOVERY_INDEX = 2 ** 52;
 /** How often the free space of the disk is asked. */
 export const DISK_CHECK_INTERVAL_MS = 1_000;
 /**

@@ -12,6 +12,7 @@ import { formatDataReport, inspectDataDirectory } from './inspect.ts';
 import { liftVoteBanOffline } from './lift-vote-ban.ts';
 import type { OfflineCommand, OfflineCommandOf } from './offline-commands.ts';
 import { raftTraceHeader, RaftTrace, RAFT_TRACE_FILE_BYTES } from './raft-trace.ts';
+import { formatRecovery, recover } from './recover.ts';
 import { LockServer, type LockServerHooks } from './server.ts';
 
 const STDOUT = 1;
@@ -40,6 +41,7 @@ function main(): void {
       return;
     case 'inspect':
     case 'lift-vote-ban':
+    case 'recover':
       void runOffline(parsed);
       return;
   }
@@ -54,6 +56,9 @@ async function runOffline(command: OfflineCommand): Promise<void> {
         return;
       case 'lift-vote-ban':
         writeSync(STDOUT, await liftVoteBanOffline(command, runtime));
+        return;
+      case 'recover':
+        writeSync(STDOUT, formatRecovery(await recover(command, runtime)));
         return;
     }
   } catch (error) {

@@ -19,7 +19,7 @@ import {
 
 import { attach } from './commands/attach.ts';
 import { applyClientCommand } from './commands/client-command.ts';
-import { expireSession } from './commands/end-session.ts';
+import { endEverySession, expireSession } from './commands/end-session.ts';
 import { presentReply } from './commands/locks.ts';
 import { decodeEntryHeader, entryPayload, headerProblem, type StampedHeader } from './entry.ts';
 import { invariant } from './invariant.ts';
@@ -104,6 +104,18 @@ export class StateMachine {
     this.#checkNext(index);
     this.#state.fold.mix(index);
     this.#state.fold.mix(NOOP);
+    this.#appliedIndex = index;
+  }
+
+  /**
+   * The state goes on as that of a new cluster, whose log begins behind `index`: every session has ended, with all that it held. No
+   * entry does this; it makes the state that a new cluster's first snapshot holds.
+   */
+  beginNewLife(index: number): void {
+    invariant(index > this.#appliedIndex, 'a new life begins behind the old one');
+    invariant(index <= MAX_INDEX, 'an index is a safe integer');
+    this.#state.begin(index, this.#state.stamp);
+    endEverySession(this.#state);
     this.#appliedIndex = index;
   }
 

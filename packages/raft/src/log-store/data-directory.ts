@@ -15,7 +15,7 @@ import { decodeIdentity, encodeIdentity, type Identity, type InitialMember } fro
 import { listSegments } from './recovery.ts';
 import { SEGMENT_SUFFIX } from './segment-name.ts';
 import { requireRoom } from './room.ts';
-import { createWriteAheadLog, DEFAULT_SEGMENT_BYTES } from './write-ahead-log.ts';
+import { createWriteAheadLog, DEFAULT_SEGMENT_BYTES, type WriteAheadLogOptions } from './write-ahead-log.ts';
 
 export * from './data-directory-error.ts';
 export type { Identity, InitialMember } from './identity.ts';
@@ -79,6 +79,32 @@ export async function openDataDirectory(
   } catch (error) {
     await lock.release();
     throw error;
+  }
+}
+
+/** Writes what a new log is to begin with. */
+export type LogFiller = (log: WriteAheadLogOptions) => Promise<void>;
+
+/**
+ * A new directory, whose log is filled before any server starts on it. For work while no server is running.
+ * @throws DataDirectoryInUseError, DataDirectoryError when it is not empty, DiskError, and what `fill` throws
+ */
+export async function makeDataDirectory(
+  options: DataDirectoryOptions,
+  world: DataDirectoryWorld,
+  fill: LogFiller,
+): Promise<Identity> {
+  const { path } = options;
+  await world.disk.makeDirectory(path);
+  const lock = await takeLock(path, world.disk);
+  try {
+    if ((await readIdentity(path, world)) !== undefined) {
+      const message = `${path} is a data directory already: give an empty directory`;
+      throw new DataDirectoryError('FOREIGN_FILES', path, message);
+    }
+    return await createDirectory(options, world, fill);
+  } finally {
+    await lock.release();
   }
 }
 
@@ -191,21 +217,26 @@ async function hasSegments(logDirectory: string, disk: Disk): Promise<boolean> {
   }
 }
 
-async function createDirectory(options: DataDirectoryOptions, world: DataDirectoryWorld): Promise<Identity> {
+async function createDirectory(
+  options: DataDirectoryOptions,
+  world: DataDirectoryWorld,
+  fill?: LogFiller,
+): Promise<Identity> {
   const { path, clusterId, serverId, members, joins = false, segmentBytes } = options;
   const { disk, random, logger } = world;
   await removeUnfinished(path, disk);
   if (joins ? members.length > 0 : !members.some((member) => member.id === serverId))
     throw new DataDirectoryError('NO_MEMBERS', path, noMembers(options));
   const directory = logDirectoryOf(path);
+  const segments = segmentBytes === undefined ? {} : { segmentBytes };
   try {
-    await createWriteAheadLog({ directory, ...(segmentBytes === undefined ? {} : { segmentBytes }) }, { disk, logger });
+    await createWriteAheadLog({ directory, ...segments }, { disk, logger });
   } catch (error) {
     // What there is of it holds nothing yet, and on a full disk it would be in everybody's way.
     if (error instanceof DiskError && error.code === 'NO_SPACE') await disk.removeTree(directory).catch(() => {});
     throw error;
   }
-  const identity: Identity = {
+  const unmarked: Identity = {
     // A program that does not know how members change would take it for a cluster without servers.
     required: joins ? DiskFeature.configuration : NO_FEATURES,
     clusterId,
@@ -213,6 +244,10 @@ async function createDirectory(options: DataDirectoryOptions, world: DataDirecto
     incarnation: Buffer.from(random.bytes(INCARNATION_BYTES)).toString('hex'),
     members: members.map(({ id, peerAddress }) => ({ id, peerAddress })),
   };
+  // Nobody opens the directory before it has its identity, which tells them all at once.
+  const features = new RecordedFeatures(unmarked.required, async () => {});
+  await fill?.({ ...unmarked, ...segments, directory, features });
+  const identity = { ...unmarked, required: features.required };
   await writeDurably(path, encodeIdentity(identity), disk);
   const { incarnation } = identity;
   logger.info({ directory: path, clusterId, serverId, incarnation, joins }, 'made a new data directory');

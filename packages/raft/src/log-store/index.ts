@@ -8,6 +8,8 @@ export * from './inspect.ts';
 export * from './lift-vote-ban.ts';
 export * from './log-store.ts';
 export * from './memory-log-store.ts';
+export * from './recovered-index.ts';
+export * from './seeded-directory.ts';
 export * from './snapshot.ts';
 export { createWriteAheadLog, DEFAULT_SEGMENT_BYTES, openWriteAheadLog } from './write-ahead-log.ts';
 export type { WriteAheadLogOptions, WriteAheadLogWorld } from './write-ahead-log.ts';

@@ -6,12 +6,12 @@
 
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { DiskError, type Disk } from '@holdfast/runtime';
+import type { Disk } from '@holdfast/runtime';
 import { term, type Term } from '../core/index.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
+import { readFileIfThere, removeIfThere, replaceFile } from './durable-file.ts';
 
 const VOTE_BAN_NAME = 'vote-ban';
-const TEMPORARY_VOTE_BAN_NAME = 'vote-ban.tmp';
 
 const PATTERN = /^below term (\d{16}) ([0-9a-f]{8})\n$/;
 const TERM_DIGITS = 16;
@@ -23,13 +23,8 @@ const TERM_DIGITS = 16;
  */
 export async function readVoteBan(directory: string, incarnation: string, disk: Disk): Promise<Term | undefined> {
   const path = join(directory, VOTE_BAN_NAME);
-  let bytes: Uint8Array;
-  try {
-    bytes = await disk.readFile(path);
-  } catch (error) {
-    if (error instanceof DiskError && error.code === 'NOT_FOUND') return undefined;
-    throw error;
-  }
+  const bytes = await readFileIfThere(path, disk);
+  if (bytes === undefined) return undefined;
   const text = new TextDecoder().decode(bytes);
   const ban = term(Number(PATTERN.exec(text)?.[1] ?? 0));
   if (text !== banLine(ban, incarnation)) throw new DamagedLogError(path, 0, 'it does not say from which term on');
@@ -37,31 +32,14 @@ export async function readVoteBan(directory: string, incarnation: string, disk: 
 }
 
 /** **Durable** on resolve. */
-export async function writeVoteBan(directory: string, incarnation: string, ban: Term, disk: Disk): Promise<void> {
-  const temporary = join(directory, TEMPORARY_VOTE_BAN_NAME);
-  await removeIfThere(temporary, disk);
-  const file = await disk.open(temporary, 'create');
-  try {
-    await file.append(0, [new TextEncoder().encode(banLine(ban, incarnation))]);
-  } finally {
-    await file.close();
-  }
-  await disk.rename(temporary, join(directory, VOTE_BAN_NAME));
-  await disk.syncDirectory(directory);
+export function writeVoteBan(directory: string, incarnation: string, ban: Term, disk: Disk): Promise<void> {
+  return replaceFile(join(directory, VOTE_BAN_NAME), new TextEncoder().encode(banLine(ban, incarnation)), disk);
 }
 
 /** **Durable** on resolve. */
 export async function removeVoteBan(directory: string, disk: Disk): Promise<void> {
   await removeIfThere(join(directory, VOTE_BAN_NAME), disk);
   await disk.syncDirectory(directory);
-}
-
-async function removeIfThere(path: string, disk: Disk): Promise<void> {
-  try {
-    await disk.remove(path);
-  } catch (error) {
-    if (!(error instanceof DiskError && error.code === 'NOT_FOUND')) throw error;
-  }
 }
 
 function banLine(ban: Term, incarnation: string): string {

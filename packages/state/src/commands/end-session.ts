@@ -25,19 +25,30 @@ export function expireSession(state: State, command: Extract<Command, { type: 'e
   if (session?.generation === command.generation) endSession(state, session, 'expired');
 }
 
+/** For the state with which a new cluster begins: nobody is granted anything, since nobody is left. */
+export function endEverySession(state: State): void {
+  endTogether(state, state.sessions.inOrder());
+}
+
 function endSession(state: State, session: Session, reason: LossReason): void {
-  removeEphemerals(state, session);
+  endTogether(state, [session]);
+  state.ended = { session: session.id, reason };
+}
+
+function endTogether(state: State, sessions: readonly Session[]): void {
   const touched = new Set<Lock>();
-  for (const acquire of session.acquiresInOrder()) {
-    state.locks.remove(acquire, state.index);
-    touched.add(acquire.lock);
+  for (const session of sessions) {
+    removeEphemerals(state, session);
+    for (const acquire of session.acquiresInOrder()) {
+      state.locks.remove(acquire, state.index);
+      touched.add(acquire.lock);
+    }
+    state.sessions.remove(session);
+    state.fold.mix(session.id);
   }
-  state.sessions.remove(session);
-  state.fold.mix(session.id);
   for (const lock of [...touched].sort((left, right) => compareText(left.name, right.name))) {
     state.locks.settle(lock, state.index, state.stamp, state.events);
   }
-  state.ended = { session: session.id, reason };
 }
 
 function removeEphemerals(state: State, session: Session): void {

@@ -1,7 +1,7 @@
 /** What operators ask of the whole ensemble: every lock, every session. Listings are read page by page and are not one moment's picture. */
 
 import { MAX_PAGE_ENTRIES, lockNameProblem } from '@holdfast/protocol';
-import type { LockSummary, Query, QueueEntry, SessionSummary } from '@holdfast/protocol';
+import type { LockSummary, MemberChange, MemberSummary, Query, QueueEntry, SessionSummary } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError } from './errors.ts';
 import type { ReadOptions } from './nodes.ts';
 import { callAdmin } from './session/admin-calls.ts';
@@ -15,6 +15,13 @@ export interface LockDetails {
   readonly waiters: readonly QueueEntry[];
   /** More wait than are listed. */
   readonly truncated: boolean;
+}
+
+export interface Members {
+  /** The server that leads. */
+  readonly leader: number;
+  /** By number, as the leader knows them. */
+  readonly members: readonly MemberSummary[];
 }
 
 export class Admin {
@@ -91,6 +98,55 @@ export class Admin {
     if (answer.type !== 'transferred') throw unexpected(answer.type);
     return answer.server;
   }
+
+  /** Who belongs to the ensemble, and in which role. */
+  async members(options: CallOptions = {}): Promise<Members> {
+    const answer = await callAdmin(this.#session, { type: 'members' }, 'list members', options);
+    if (answer.type !== 'members') throw unexpected(answer.type);
+    return { leader: answer.leader, members: answer.members };
+  }
+
+  /**
+   * Adds a server under a number that no server of the cluster ever had. It is a learner, without a vote, until it has caught up, and then
+   * becomes a voter by itself; an observer stays without a vote. Resolves when it is a member, whether it runs or not. Rejects with
+   * MEMBER_EXISTS when the number or the address is taken, and with MEMBERSHIP_REFUSED when it can't be done now.
+   */
+  addMember(
+    server: number,
+    peerAddress: string,
+    options: CallOptions & { readonly observer?: boolean } = {},
+  ): Promise<Members> {
+    const change = { type: 'add', server, peerAddress, observer: options.observer ?? false } as const;
+    return this.#changeMembers(change, `add server ${server}`, options);
+  }
+
+  /**
+   * Gives an observer a vote, or a learner that did not catch up by itself; resolves when it has it. Rejects with MEMBERSHIP_REFUSED when
+   * it lags too far behind, and with NotFoundError for a server that is no member.
+   */
+  promoteMember(server: number, options: CallOptions = {}): Promise<Members> {
+    return this.#changeMembers({ type: 'promote', server }, `promote server ${server}`, options);
+  }
+
+  /**
+   * Removes a server for good: its number is never used again, and its process ends by itself. Rejects with MEMBERSHIP_REFUSED when too
+   * few of the others can be reached to go on without it, and with NotFoundError for a server that never was a member.
+   */
+  removeMember(server: number, options: CallOptions = {}): Promise<Members> {
+    return this.#changeMembers({ type: 'remove', server }, `remove server ${server}`, options);
+  }
+
+  async #changeMembers(change: MemberChange, what: string, options: CallOptions): Promise<Members> {
+    checkServer(change.server);
+    const answer = await callAdmin(this.#session, { type: 'change-members', change }, what, options);
+    if (answer.type !== 'members') throw unexpected(answer.type);
+    return { leader: answer.leader, members: answer.members };
+  }
+}
+
+function checkServer(server: number): void {
+  if (Number.isSafeInteger(server) && server > 0) return;
+  throw new InvalidArgumentError(`server ${String(server)} is not a server's id; those are positive whole numbers`);
 }
 
 /** @throws InvalidArgumentError */

@@ -11,9 +11,19 @@
  * @packageDocumentation
  */
 
-export type { Consistency, Holder, LockSummary, Member, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
+export type {
+  Consistency,
+  Holder,
+  LockSummary,
+  Member,
+  MemberRole,
+  MemberSummary,
+  QueueEntry,
+  SessionSummary,
+  Stat,
+} from '@holdfast/protocol';
 export type { Logger } from '@holdfast/runtime';
-export type { Admin, LockDetails } from './admin.ts';
+export type { Admin, LockDetails, Members } from './admin.ts';
 export type { Client, ClientStatus } from './client.ts';
 export { connect } from './connect.ts';
 export * from './errors.ts';

@@ -52,6 +52,8 @@ export function errorFromServer(code: ErrorCode, message: string): HoldfastError
     case 'NOT_HELD':
     case 'OUT_OF_ORDER':
     case 'TRANSFER_REFUSED':
+    case 'MEMBERSHIP_REFUSED':
+    case 'MEMBER_EXISTS':
     case 'MALFORMED':
     case 'UNSUPPORTED':
       return new HoldfastError(message, { code });

@@ -18,6 +18,13 @@ export function parseDuration(text: string): number {
   return durationMs;
 }
 
+/** "host:port". */
+export function parseAddress(text: string): string {
+  const [address = '', ...more] = parseServers(text);
+  if (more.length > 0) throw new InvalidArgumentError('It must be one address as host:port.');
+  return address;
+}
+
 /** "host:port,host:port". */
 export function parseServers(text: string): string[] {
   const servers = text

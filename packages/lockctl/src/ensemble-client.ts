@@ -1,6 +1,6 @@
 /** What lockctl uses of the SDK, as an interface, so that commands are tested without servers. */
 
-import type { LockSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
+import type { LockSummary, MemberSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
 
 export interface HeldLock {
   readonly token: number;
@@ -18,6 +18,11 @@ export interface LockHolder {
 export type LockAttempt =
   | { readonly acquired: true; readonly held: HeldLock }
   | { readonly acquired: false; readonly reason: string; readonly holder?: LockHolder | undefined };
+
+export interface MembersAnswer {
+  readonly leader: number;
+  readonly members: readonly MemberSummary[];
+}
 
 export interface EnsembleClient {
   lock(name: string): {
@@ -48,6 +53,10 @@ export interface EnsembleClient {
     closeSession(session: number): Promise<void>;
     /** Resolves with the server that leads then. */
     transferLeadership(server: number | undefined): Promise<number>;
+    members(): Promise<MembersAnswer>;
+    addMember(server: number, peerAddress: string, options: { readonly observer: boolean }): Promise<MembersAnswer>;
+    promoteMember(server: number): Promise<MembersAnswer>;
+    removeMember(server: number): Promise<MembersAnswer>;
   };
   close(): Promise<void>;
 }

@@ -31,6 +31,8 @@ const advice: Readonly<Record<string, string>> = {
   NO_LEADER: 'a majority of the servers must run; look at "lockctl status"',
   OVERLOADED: 'try again later',
   TRANSFER_REFUSED: 'look at "lockctl status"',
+  MEMBERSHIP_REFUSED: 'look at "lockctl members"',
+  MEMBER_EXISTS: 'look at "lockctl members"',
   NOT_FOUND: 'see what is there with "lockctl ls", "lockctl locks" or "lockctl sessions"',
   NODE_EXISTS: 'change it with "lockctl set"',
   BAD_VERSION: 'read the present one with "lockctl stat"',

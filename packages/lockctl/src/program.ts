@@ -2,9 +2,10 @@
 
 import { Command, CommanderError, Option } from 'commander';
 
-import { parseDuration, parseServerId, parseServers, parseSessionId, parseVersion } from './arguments.ts';
+import { parseAddress, parseDuration, parseServerId, parseServers, parseSessionId, parseVersion } from './arguments.ts';
 import { runUnderLock } from './commands/lock.ts';
 import { listLocks, showLock } from './commands/locks.ts';
+import { addMember, listMembers, promoteMember, removeMember } from './commands/members.ts';
 import { createNode, deleteNode, getNode, listChildren, setNode, statNode } from './commands/nodes.ts';
 import { closeSession, listSessions } from './commands/sessions.ts';
 import { showStatus } from './commands/status.ts';
@@ -95,6 +96,7 @@ function buildProgram(session: CommandSession, outside: Environment): Command {
   addNodeReads(program, session, outside);
   addNodeWrites(program, session, outside);
   addTransfer(program, session, outside);
+  addMembers(program, session, outside);
   return program;
 }
 
@@ -213,6 +215,42 @@ function addTransfer(program: Command, session: CommandSession, outside: Environ
       const globals = program.opts<GlobalOptions>();
       await session.withClient(globals, (client) => transferLeadership(client, server, globals.json, outside));
     });
+}
+
+function addMembers(program: Command, session: CommandSession, outside: Environment): void {
+  program
+    .command('members')
+    .description('who belongs to the ensemble: voters, learners, observers')
+    .action(async () => {
+      const globals = program.opts<GlobalOptions>();
+      await session.withClient(globals, (client) => listMembers(client, globals.json, outside));
+    });
+  const member = program.command('member').description('changes who belongs to the ensemble, one server at a time');
+  member
+    .command('add')
+    .description('adds a server that was started with --join; it votes once it has caught up')
+    .argument('<id>', 'its number, which no server of the cluster ever had', parseServerId)
+    .argument('<peer-address>', 'where the other servers reach it', parseAddress)
+    .option('--observer', 'it stays without a vote, and serves sessions and reads', false)
+    .action(async (server: number, peerAddress: string, { observer }: { readonly observer: boolean }) => {
+      const globals = program.opts<GlobalOptions>();
+      const added = { server, peerAddress, observer };
+      await session.withClient(globals, (client) => addMember(client, added, globals.json, outside));
+    });
+  const changes = [
+    { name: 'promote', description: 'gives an observer, or a learner that was too slow, a vote', run: promoteMember },
+    { name: 'remove', description: 'removes a server for good; its number is never used again', run: removeMember },
+  ] as const;
+  for (const { name, description, run } of changes) {
+    member
+      .command(name)
+      .description(description)
+      .argument('<id>', 'its number', parseServerId)
+      .action(async (server: number) => {
+        const globals = program.opts<GlobalOptions>();
+        await session.withClient(globals, (client) => run(client, server, globals.json, outside));
+      });
+  }
 }
 
 function addNodeReads(program: Command, session: CommandSession, outside: Environment): void {

@@ -12,6 +12,7 @@ import {
   describeFeatures,
   isClientCommand,
   missingFeatures,
+  type AdminAnswer,
   type AdminOperation,
   type ClientMessage,
   type Member,
@@ -24,6 +25,7 @@ import type { ClientConnection } from './client-connection.ts';
 import type { ServerCounters } from './counters.ts';
 import { MAX_COMMAND_BYTES } from './limits.ts';
 import type { LeadershipTransfer } from './leadership-transfer.ts';
+import type { MembershipWishes } from './membership-wishes.ts';
 import type { Proposals } from './proposals.ts';
 import type { Reads } from './reads.ts';
 import type { Renewals } from './renewals.ts';
@@ -41,6 +43,7 @@ export interface ClientMessagesDeps {
   readonly renewals: Renewals;
   readonly reads: Reads;
   readonly transfer: LeadershipTransfer;
+  readonly membership: MembershipWishes;
   members(): readonly Member[];
 }
 
@@ -85,9 +88,14 @@ export class ClientMessages {
   }
 
   #admin(connection: ClientConnection, id: number, operation: AdminOperation): void {
+    const answered = (answer: AdminAnswer): void => connection.send({ type: 'admin-answer', id, answer });
     switch (operation.type) {
       case 'transfer':
-        this.#deps.transfer.wished(operation.server, (answer) => connection.send({ type: 'admin-answer', id, answer }));
+        this.#deps.transfer.wished(operation.server, answered);
+        return;
+      case 'members':
+      case 'change-members':
+        this.#deps.membership.wished(operation, answered);
         return;
     }
   }

@@ -40,6 +40,14 @@ export const FOLD_HISTORY = 8;
 export const TRANSFER_ANSWER_MS = 10_000;
 /** Wishes for another leader that are not answered; more are refused with OVERLOADED. */
 export const MAX_UNANSWERED_TRANSFERS = 64;
+/** A wish about the members is answered within this time; a promotion waits for its server to catch up. */
+export const MEMBERS_ANSWER_MS = 60_000;
+/** How long a change of the members waits for what hinders it, as another change does. */
+export const MEMBER_CHANGE_WAIT_MS = 5_000;
+/** When a wish about the members is tried again that could not be told to a leader, or done by it. */
+export const MEMBERS_RETRY_MS = 50;
+/** Wishes about the members that are not answered; more are refused with OVERLOADED. */
+export const MAX_UNANSWERED_MEMBER_WISHES = 64;
 /** How long a server that stops goes on serving clients that it has told to leave. */
 export const LEAVE_WAIT_MS = 2_000;
 /**

@@ -4,7 +4,15 @@
  * the concept's own file.
  */
 
-import { CommandType, NO_FEATURES, hasFeature, type ErrorCode, type Member, type Reply } from '@holdfast/protocol';
+import {
+  CommandType,
+  NO_FEATURES,
+  hasFeature,
+  type ErrorCode,
+  type FeatureSet,
+  type Member,
+  type Reply,
+} from '@holdfast/protocol';
 import {
   EntryType,
   ExpelledError,
@@ -32,6 +40,7 @@ import type { OwnDisk } from './disk-space.ts';
 import { DivergenceCheck } from './divergence.ts';
 import { LeadershipTransfer } from './leadership-transfer.ts';
 import { LEAVE_WAIT_MS } from './limits.ts';
+import { MembershipWishes } from './membership-wishes.ts';
 import { OutputRouting } from './output-routing.ts';
 import { PeerInbox } from './peer-inbox.ts';
 import { encodePeerMessages } from './peer-message.ts';
@@ -83,6 +92,7 @@ export class LockMachine implements ReplicaMachine {
   readonly #clientMessages: ClientMessages;
   readonly #inbox: PeerInbox;
   readonly #transfer: LeadershipTransfer;
+  readonly #membership: MembershipWishes;
   #replica: ReplicaHandle | undefined;
   #turnScheduled = false;
   /** Between the first apply of a replica's turn and its flush, which will come. */
@@ -167,17 +177,23 @@ export class LockMachine implements ReplicaMachine {
       waitsToBeAdded: () => this.peers.length === 0,
     });
     this.availability = availability;
-    const understands = (peer: ServerId): boolean => {
-      const features = this.peers.find(({ id }) => id === peer)?.features ?? NO_FEATURES;
-      return hasFeature(features, PeerFeature.transfer);
-    };
-    this.#transfer = new LeadershipTransfer({ serverId, clock, peers: this.#peers, handle, understands });
+    const shared = { serverId, clock, peers: this.#peers, handle };
+    this.#transfer = new LeadershipTransfer({
+      ...shared,
+      understands: (peer) => this.#offers(peer, PeerFeature.transfer),
+    });
+    this.#membership = new MembershipWishes({
+      ...shared,
+      firstWish: 1 + random.integer(2 ** 40),
+      understands: (peer) => this.#offers(peer, PeerFeature.members),
+    });
     const receivers = {
       availability,
       proposals: this.#proposals,
       renewals: this.#renewals,
       reads: this.#reads,
       transfer: this.#transfer,
+      membership: this.#membership,
     };
     const members = (): readonly Member[] => this.#members();
     this.#clientMessages = new ClientMessages(options, { ...receivers, counters, attaches: this.#attaches, members });
@@ -228,6 +244,7 @@ export class LockMachine implements ReplicaMachine {
     this.#expiry.stop();
     this.#attaches.stop();
     this.#transfer.stop();
+    this.#membership.stop();
     this.#reads.stop();
   }
 
@@ -277,6 +294,7 @@ export class LockMachine implements ReplicaMachine {
     this.diskGuard.statusChanged(status);
     this.#proposals.statusChanged(status);
     this.#transfer.statusChanged(status);
+    this.#membership.statusChanged(status);
     this.availability.leaderKnown(status.leader !== 0);
     if (status.leader !== 0) this.#attaches.submitAll();
     if (status.leader === leaderBefore) return;
@@ -337,6 +355,10 @@ export class LockMachine implements ReplicaMachine {
     this.connections.flush();
   }
 
+  #offers(peer: ServerId, feature: FeatureSet): boolean {
+    return hasFeature(this.peers.find(({ id }) => id === peer)?.features ?? NO_FEATURES, feature);
+  }
+
   #propose(entry: Uint8Array): void {
     if (this.availability.acceptsWrites) this.#proposals.submit(entry, 0);
   }
@@ -344,6 +366,7 @@ export class LockMachine implements ReplicaMachine {
   #undelivered(peer: ServerId): void {
     this.#divergence.lost(peer);
     if (peer !== this.#proposals.leader) return;
+    this.#membership.connectionLost(peer);
     this.#proposals.undelivered(peer);
     this.#renewals.leaderLost();
     this.#reads.leaderLost();

@@ -3,11 +3,13 @@
  * for the leader. What each message means is in peer-message.ts.
  */
 
+import { MalformedError } from '@holdfast/protocol';
 import type { ServerId } from '@holdfast/raft';
 import type { Availability } from './availability.ts';
 import type { DiskGuard } from './disk-guard.ts';
 import type { DivergenceCheck } from './divergence.ts';
 import type { LeadershipTransfer } from './leadership-transfer.ts';
+import type { MembershipWishes } from './membership-wishes.ts';
 import { decodePeerMessages, type PeerMessage } from './peer-message.ts';
 import type { PeerOutbox } from './peer-outbox.ts';
 import type { Proposals } from './proposals.ts';
@@ -23,6 +25,7 @@ export interface PeerInboxDeps {
   readonly divergence: DivergenceCheck;
   readonly diskGuard: DiskGuard;
   readonly transfer: LeadershipTransfer;
+  readonly membership: MembershipWishes;
 }
 
 export class PeerInbox {
@@ -39,8 +42,9 @@ export class PeerInbox {
 
   /** What `peer` was sent, or sent to us, may be lost. */
   connectionLost(peer: ServerId): void {
-    const { proposals, renewals, reads, divergence } = this.#deps;
+    const { proposals, renewals, reads, divergence, membership } = this.#deps;
     divergence.lost(peer);
+    membership.connectionLost(peer);
     if (peer !== proposals.leader) return;
     proposals.disconnected(peer);
     renewals.leaderLost();
@@ -48,7 +52,7 @@ export class PeerInbox {
   }
 
   #message(from: ServerId, message: PeerMessage): void {
-    const { availability, proposals, renewals, reads, divergence, diskGuard, transfer } = this.#deps;
+    const { availability, proposals, renewals, reads, divergence, diskGuard, transfer, membership } = this.#deps;
     switch (message.type) {
       case 'forward':
         this.#forwarded(from, message.epoch, message.entries);
@@ -91,6 +95,14 @@ export class PeerInbox {
         return;
       case 'transfer-answer':
         transfer.answeredByPeer(message.wish, message.answer);
+        return;
+      case 'admin':
+        if (message.operation.type === 'transfer')
+          throw new MalformedError('a wish for another leader has its own message');
+        membership.wishedByPeer(from, message.wish, message.operation);
+        return;
+      case 'admin-answer':
+        membership.answeredByPeer(message.wish, message.answer);
         return;
     }
   }

@@ -9,18 +9,24 @@
  *   diverged, halted               what the comparison has shown
  *   disk-report → disk-shortage    whether the sender's disk is almost full; for whose disk the leader refuses writes
  *   transfer → transfer-answer     an operator's wish, for the leader. Only to a peer that offers the feature
+ *   admin → admin-answer             an operator's wish about the members, for the leader. Only to a peer that offers the feature
  *   lost                           the receiver's connection to the sender has closed: what it had said may be lost
  */
 
 import {
+  MAX_MEMBER_BYTES,
+  MAX_MESSAGE_LENGTH,
   MalformedError,
   adminAnswerToTuple,
+  adminOperationToTuple,
   errorCodeFromWire,
   errorCodeToWire,
   pack,
   readAdminAnswer,
+  readAdminOperation,
   unpackTuple,
   type AdminAnswer,
+  type AdminOperation,
   type ErrorCode,
   type Packable,
   type TupleReader,
@@ -48,7 +54,9 @@ export type PeerMessage =
   | { readonly type: 'disk-shortage'; readonly server: number }
   /** `wish` is the sender's number for it; `server` 0: the best follower. */
   | { readonly type: 'transfer'; readonly wish: number; readonly server: number }
-  | { readonly type: 'transfer-answer'; readonly wish: number; readonly answer: AdminAnswer };
+  | { readonly type: 'transfer-answer'; readonly wish: number; readonly answer: AdminAnswer }
+  | { readonly type: 'admin'; readonly wish: number; readonly operation: AdminOperation }
+  | { readonly type: 'admin-answer'; readonly wish: number; readonly answer: AdminAnswer };
 
 const PeerType = {
   forward: 1,
@@ -65,6 +73,8 @@ const PeerType = {
   'disk-shortage': 12,
   transfer: 13,
   'transfer-answer': 14,
+  admin: 15,
+  'admin-answer': 16,
 } as const;
 
 const ENTRY_OVERHEAD_BYTES = 256;
@@ -104,8 +114,22 @@ export function peerMessageBytes(message: PeerMessage): number {
     case 'disk-shortage':
     case 'transfer':
       return 32;
+    case 'admin':
+      return 64 + MAX_MEMBER_BYTES;
     case 'transfer-answer':
-      return 64 + (message.answer.type === 'error' ? 3 * message.answer.message.length : 0);
+    case 'admin-answer':
+      return 64 + adminAnswerBytes(message.answer);
+  }
+}
+
+function adminAnswerBytes(answer: AdminAnswer): number {
+  switch (answer.type) {
+    case 'error':
+      return 3 * Math.min(answer.message.length, MAX_MESSAGE_LENGTH);
+    case 'transferred':
+      return 0;
+    case 'members':
+      return answer.members.length * MAX_MEMBER_BYTES;
   }
 }
 
@@ -137,7 +161,10 @@ function messageToTuple(message: PeerMessage): Packable[] {
       return [type, message.server];
     case 'transfer':
       return [type, message.wish, message.server];
+    case 'admin':
+      return [type, message.wish, adminOperationToTuple(message.operation)];
     case 'transfer-answer':
+    case 'admin-answer':
       return [type, message.wish, adminAnswerToTuple(message.answer)];
   }
 }
@@ -171,6 +198,14 @@ function readMessage(reader: TupleReader): PeerMessage | undefined {
       return { type: 'disk-shortage', server: reader.integer('server') };
     case PeerType.transfer:
       return { type: 'transfer', wish: reader.integer('wish'), server: reader.integer('server') };
+    case PeerType.admin: {
+      const wish = reader.integer('wish');
+      return { type: 'admin', wish, operation: readAdminOperation(reader.tuple('operation')) };
+    }
+    case PeerType['admin-answer']: {
+      const wish = reader.integer('wish');
+      return { type: 'admin-answer', wish, answer: readAdminAnswer(reader.tuple('answer')) };
+    }
     case PeerType['transfer-answer']: {
       const wish = reader.integer('wish');
       return { type: 'transfer-answer', wish, answer: readAdminAnswer(reader.tuple('answer')) };

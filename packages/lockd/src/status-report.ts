@@ -1,5 +1,6 @@
 /** What `GET /status` tells: one server's view of itself and its ensemble. Fields are only ever added. */
 
+import type { MemberRole } from '@holdfast/raft';
 import type { LockMachine } from './lock-machine.ts';
 import { LOCKD_VERSION } from './version.ts';
 
@@ -14,11 +15,13 @@ export interface StatusReport {
   readonly commitIndex: number;
   readonly appliedIndex: number;
   readonly lastIndex: number;
+  /** In the configuration that is in force here. */
   readonly members: readonly {
     readonly id: number;
     readonly clientAddress: string;
     readonly peerAddress: string;
     readonly connected: boolean;
+    readonly role: MemberRole;
   }[];
   readonly sessions: number;
   readonly locks: number;
@@ -53,11 +56,12 @@ export function statusReport(
     commitIndex: status.commitIndex,
     appliedIndex: machine.state.appliedIndex,
     lastIndex: status.lastIndex,
-    members: machine.peers.map(({ id: member, clientAddress, peerAddress, connected }) => ({
+    members: machine.peers.map(({ id: member, clientAddress, peerAddress, connected, role }) => ({
       id: member,
       clientAddress,
       peerAddress,
       connected,
+      role,
     })),
     sessions,
     locks,

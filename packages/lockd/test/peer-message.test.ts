@@ -18,6 +18,21 @@ const EVERY: readonly PeerMessage[] = [
   { type: 'transfer', wish: 4, server: 2 },
   { type: 'transfer-answer', wish: 4, answer: { type: 'transferred', server: 2 } },
   { type: 'transfer-answer', wish: 5, answer: { type: 'error', code: 'TRANSFER_REFUSED', message: 'no' } },
+  { type: 'admin', wish: 6, operation: { type: 'members' } },
+  {
+    type: 'admin',
+    wish: 7,
+    operation: { type: 'change-members', change: { type: 'add', server: 4, peerAddress: 'h:1', observer: true } },
+  },
+  {
+    type: 'admin-answer',
+    wish: 7,
+    answer: {
+      type: 'members',
+      leader: 1,
+      members: [{ server: 4, role: 'observer', peerAddress: 'h:1', clientAddress: '', connected: false }],
+    },
+  },
 ];
 
 describe('messages between servers', () => {

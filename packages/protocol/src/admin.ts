@@ -3,28 +3,61 @@
 import { errorCodeFromWire, errorCodeToWire, type ErrorCode } from './error-code.ts';
 import { MAX_MESSAGE_LENGTH } from './limits.ts';
 import { MalformedError } from './malformed-error.ts';
+import {
+  memberChangeToTuple,
+  memberSummaryToTuple,
+  readMemberChange,
+  readMemberSummary,
+  type MemberChange,
+  type MemberSummary,
+} from './members.ts';
 import type { Packable, TupleReader } from './pack.ts';
 
-/** `server` 0: whoever is best. Asking again for what has come to be is answered like the first time. */
-export type AdminOperation = { readonly type: 'transfer'; readonly server: number };
+/** Asking again for what has come to be is answered like the first time. */
+export type AdminOperation =
+  /** `server` 0: whoever is best. */
+  | { readonly type: 'transfer'; readonly server: number }
+  | { readonly type: 'members' }
+  | { readonly type: 'change-members'; readonly change: MemberChange };
 
 export type AdminAnswer =
   | { readonly type: 'error'; readonly code: ErrorCode; readonly message: string }
   /** `server` leads now. */
-  | { readonly type: 'transferred'; readonly server: number };
+  | { readonly type: 'transferred'; readonly server: number }
+  /** As the leader knows them, after a change that was asked for. */
+  | { readonly type: 'members'; readonly leader: number; readonly members: readonly MemberSummary[] };
 
-const OperationType = { transfer: 1 } as const satisfies Record<AdminOperation['type'], number>;
-const AnswerType = { error: 0, transferred: 1 } as const satisfies Record<AdminAnswer['type'], number>;
+const OperationType = { transfer: 1, members: 2, 'change-members': 3 } as const satisfies Record<
+  AdminOperation['type'],
+  number
+>;
+const AnswerType = { error: 0, transferred: 1, members: 2 } as const satisfies Record<AdminAnswer['type'], number>;
 
 export function adminOperationToTuple(operation: AdminOperation): Packable[] {
-  return [OperationType[operation.type], operation.server];
+  const type = OperationType[operation.type];
+  switch (operation.type) {
+    case 'transfer':
+      return [type, operation.server];
+    case 'members':
+      return [type];
+    case 'change-members':
+      return [type, memberChangeToTuple(operation.change)];
+  }
 }
 
 /** @throws MalformedError */
 export function readAdminOperation(reader: TupleReader): AdminOperation {
   const type = reader.integer('type');
-  if (type !== OperationType.transfer) throw new MalformedError(`admin operation ${type} is unknown`);
-  return { type: 'transfer', server: reader.integer('server') };
+  switch (type) {
+    case OperationType.transfer:
+      return { type: 'transfer', server: reader.integer('server') };
+    case OperationType.members:
+      return { type: 'members' };
+    case OperationType['change-members']:
+      return { type: 'change-members', change: readMemberChange(reader.tuple('change')) };
+    default:
+      throw new MalformedError(`admin operation ${type} is unknown`);
+  }
 }
 
 export function adminAnswerToTuple(answer: AdminAnswer): Packable[] {
@@ -34,6 +67,8 @@ export function adminAnswerToTuple(answer: AdminAnswer): Packable[] {
       return [type, errorCodeToWire(answer.code), answer.message.slice(0, MAX_MESSAGE_LENGTH)];
     case 'transferred':
       return [type, answer.server];
+    case 'members':
+      return [type, answer.leader, answer.members.map(memberSummaryToTuple)];
   }
 }
 
@@ -49,6 +84,10 @@ export function readAdminAnswer(reader: TupleReader): AdminAnswer {
       };
     case AnswerType.transferred:
       return { type: 'transferred', server: reader.integer('server') };
+    case AnswerType.members: {
+      const leader = reader.integer('leader');
+      return { type: 'members', leader, members: reader.list('members', readMemberSummary) };
+    }
     default:
       throw new MalformedError(`admin answer ${type} is unknown`);
   }

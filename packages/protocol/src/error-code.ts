@@ -66,6 +66,10 @@ export const ERROR_CODES = {
   DISK_FULL: later(24),
   /** Leadership was not handed over as asked; the message says why. */
   TRANSFER_REFUSED: later(25),
+  /** The members were not changed as asked; the message says why. */
+  MEMBERSHIP_REFUSED: later(26),
+  /** A member has that number or address, or a removed server had the number. */
+  MEMBER_EXISTS: definite(27),
 } as const satisfies Record<string, CodeProperties>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -16,6 +16,8 @@ export const ClientFeature = {
   leave: 2 ** 0,
   /** The server takes `admin` messages, at least the operation `transfer`. */
   admin: 2 ** 1,
+  /** The server takes the admin operations `members` and `change-members`. */
+  members: 2 ** 2,
 } as const;
 
 /** What an SDK and a lockd of this version offer to each other. */

@@ -6,6 +6,7 @@ export * from './error-code.ts';
 export * from './features.ts';
 export * from './limits.ts';
 export * from './malformed-error.ts';
+export * from './members.ts';
 export * from './message.ts';
 export * from './name.ts';
 export * from './pack.ts';

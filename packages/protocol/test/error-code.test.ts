@@ -29,6 +29,8 @@ const RELEASED: Record<ErrorCode, readonly [number, boolean, boolean]> = {
   UNSUPPORTED: [23, false, false],
   DISK_FULL: [24, true, false],
   TRANSFER_REFUSED: [25, true, false],
+  MEMBERSHIP_REFUSED: [26, true, false],
+  MEMBER_EXISTS: [27, false, false],
 };
 
 describe('error codes', () => {
@@ -47,7 +49,7 @@ describe('error codes', () => {
   });
 
   it('are unknown by any other number', () => {
-    for (const wire of [0, 26, 1_000, -1, 1.5, NaN]) expect(errorCodeFromWire(wire)).toBeUndefined();
+    for (const wire of [0, 28, 1_000, -1, 1.5, NaN]) expect(errorCodeFromWire(wire)).toBeUndefined();
   });
 
   it('promise that an indeterminate request may be tried again', () => {

@@ -60,6 +60,7 @@ describe('a frame of a client', () => {
   it.each<[string, Packable]>([
     ['message type 8 is unknown', [[8, 1]]],
     ['admin operation 9 is unknown', [[7, 1, [9, 1]]]],
+    ['change of members 9 is unknown', [[7, 1, [3, [9, 1]]]]],
     ['frame.message is not a tuple', [1]],
     ['frame.message.type must be', [['hello']]],
     ['frame.message.type must be present', [[]]],
@@ -108,6 +109,7 @@ describe('a frame of a server', () => {
     ['goodbye', [12, 22, 'stopping']],
     ['leave', [13]],
     ['admin-answer', [14, 7, [1, 2]]],
+    ['admin-answer', [14, 7, [2, 1, [[4, 1, 'h:1', '', true]]]]],
   ];
 
   it.each(released)('has %s under a number and with fields that never change', (type, tuple) => {

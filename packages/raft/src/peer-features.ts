@@ -10,6 +10,8 @@ export const PeerFeature = {
   snapshot: 2 ** 1,
   /** Takes configuration entries. */
   membership: 2 ** 2,
+  /** Takes an operator's wishes about the members, and passes their answers back. */
+  members: 2 ** 3,
 } as const;
 
 /** What a server of this version offers to its peers. */

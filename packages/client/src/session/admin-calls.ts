@@ -3,7 +3,7 @@
  * one that does not has an unknown outcome when its connection is lost.
  */
 
-import { ClientFeature, hasFeature, type AdminAnswer, type AdminOperation } from '@holdfast/protocol';
+import { ClientFeature, hasFeature, type AdminAnswer, type AdminOperation, type FeatureSet } from '@holdfast/protocol';
 import type { ServerConnection } from '../connection/server-connection.ts';
 import { HoldfastError, OverloadedError, TimeoutError } from '../errors.ts';
 import { errorFromServer } from '../server-error.ts';
@@ -46,7 +46,7 @@ export class AdminCalls {
   disconnected(): void {
     this.#sink = undefined;
     for (const [id, call] of this.#calls) {
-      if (!call.sent || call.operation.server !== 0) continue;
+      if (!call.sent || isRepeatable(call.operation)) continue;
       this.#calls.delete(id);
       call.failed(
         new HoldfastError(`${call.what}: the connection was lost before the answer`, { code: 'LEADER_CHANGED' }),
@@ -70,7 +70,7 @@ export class AdminCalls {
   #post(id: number, call: AdminCall): void {
     const sink = this.#sink;
     if (sink === undefined) return;
-    if (hasFeature(sink.features, ClientFeature.admin)) {
+    if (hasFeature(sink.features, featureOf(call.operation))) {
       call.sent = true;
       sink.post({ type: 'admin', id, operation: call.operation });
       return;
@@ -79,6 +79,15 @@ export class AdminCalls {
     const text = `${call.what}: the server is of an older version that cannot do that; upgrade it`;
     call.failed(new HoldfastError(text, { code: 'UNSUPPORTED' }));
   }
+}
+
+/** One that names its outcome. */
+function isRepeatable(operation: AdminOperation): boolean {
+  return operation.type !== 'transfer' || operation.server !== 0;
+}
+
+function featureOf(operation: AdminOperation): FeatureSet {
+  return operation.type === 'transfer' ? ClientFeature.admin : ClientFeature.members;
 }
 
 export class AdminCall implements Limited {

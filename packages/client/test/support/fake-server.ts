@@ -159,6 +159,7 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
       case 'ping':
         return { type: 'pong', id: message.id };
       case 'admin':
+        if (message.operation.type !== 'transfer') throw new Error(`${message.operation.type} is not played here`);
         if (message.operation.server !== 0) ensemble.leader = message.operation.server;
         return { type: 'admin-answer', id: message.id, answer: { type: 'transferred', server: ensemble.leader } };
     }

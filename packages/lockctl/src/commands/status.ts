@@ -12,6 +12,8 @@ type ServerReport =
       readonly reachable: true;
       readonly id: number;
       readonly role: string;
+      /** Its place among the members, as it knows it; empty for a server that is none, or does not tell. */
+      readonly member: string;
       readonly term: number;
       /** 0 while it knows none. */
       readonly leader: number;
@@ -83,6 +85,7 @@ function readStatus(address: string, body: unknown): ServerReport {
     reachable: true,
     id: number('id'),
     role: String(fields['role']),
+    member: memberRole(fields),
     term: number('term'),
     leader: number('leader'),
     commitIndex: number('commitIndex'),
@@ -125,7 +128,7 @@ function renderStatus(reports: readonly ServerReport[]): string {
       ? [
           String(report.id),
           report.address,
-          report.role,
+          roleText(report),
           String(report.term),
           report.leader === 0 ? '-' : String(report.leader),
           String(report.commitIndex),
@@ -139,6 +142,20 @@ function renderStatus(reports: readonly ServerReport[]): string {
       : ['-', report.address, `unreachable (${printable(report.problem)})`],
   );
   return renderTable(header, rows);
+}
+
+function memberRole({ id, members }: Readonly<Record<string, unknown>>): string {
+  const list: readonly unknown[] = Array.isArray(members) ? members : [];
+  for (const member of list) {
+    if (typeof member !== 'object' || member === null || !('id' in member) || !('role' in member)) continue;
+    if (member.id === id) return String(member.role);
+  }
+  return '';
+}
+
+/** A learner and an observer follow too, which says less. */
+function roleText({ role, member }: Reachable): string {
+  return role === 'follower' && ['learner', 'observer', 'leaving'].includes(member) ? member : role;
 }
 
 /** In MiB: near the end, where it matters, gigabytes say too little. */

@@ -57,6 +57,23 @@ describe('status', () => {
     expect(outside.requested).toContain('http://a:1/status');
   });
 
+  it('shows who is a learner or an observer', async () => {
+    const members = [
+      { id: 1, role: 'voter' },
+      { id: 2, role: 'learner' },
+      { id: 3, role: 'observer' },
+    ];
+    const outside = ensemble({
+      'a:1': server(1, { members }),
+      'b:2': server(2, { members }),
+      'c:3': server(3, { members }),
+      'd:4': server(4, { members: [null, 7, { id: 4 }] }),
+    });
+    expect(await runLockctl(['status'], outside)).toBe(0);
+    const roles = outside.output.split('\n').map((line) => line.split(/\s{2,}/)[2]);
+    expect(roles).toEqual(['ROLE', 'leader', 'learner', 'observer', 'follower', undefined]);
+  });
+
   it('shows disks that are almost full, and for which the leader refuses writes', async () => {
     const outside = ensemble({
       'a:1': server(1, { disk: { freeBytes: 2 ** 32, low: false, writesRefusedFor: 2 } }),

@@ -2,7 +2,7 @@
 
 import type { LockSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
 
-import type { EnsembleClient, HeldLock, LockAttempt } from '../../src/ensemble-client.ts';
+import type { EnsembleClient, MembersAnswer, HeldLock, LockAttempt } from '../../src/ensemble-client.ts';
 
 export class CodedError extends Error {
   readonly code: string;
@@ -64,6 +64,7 @@ export class FakeClient implements EnsembleClient {
   holders: QueueEntry[] = [];
   waiters: QueueEntry[] = [];
   sessionSummaries: SessionSummary[] = [];
+  members: MembersAnswer = { leader: 0, members: [] };
   data = new Uint8Array();
   stat: Stat | undefined = STAT;
   names: string[] = [];
@@ -108,6 +109,11 @@ export class FakeClient implements EnsembleClient {
     sessions: () => iterate(this.sessionSummaries),
     closeSession: (session) => this.#answer(['closeSession', session], undefined),
     transferLeadership: (server) => this.#answer(['transferLeadership', server], server ?? 3),
+    members: () => this.#answer(['members'], this.members),
+    addMember: (server, peerAddress, options) =>
+      this.#answer(['addMember', server, peerAddress, options], this.members),
+    promoteMember: (server) => this.#answer(['promoteMember', server], this.members),
+    removeMember: (server) => this.#answer(['removeMember', server], this.members),
   };
 
   close(): Promise<void> {

@@ -12,6 +12,8 @@ import {
   term,
   type Entry,
   type LogIndex,
+  type MembershipChange,
+  type MembershipOutcome,
   type PeerInfo,
   type RejectReason,
   type ReplicaHandle,
@@ -108,6 +110,10 @@ export class LoopbackServer implements ReplicaHandle {
   transfers = 0;
   /** Its last wish for a successor; the test decides what becomes of it. */
   asked: { readonly target: ServerId | undefined; ended(result: TransferResult): void } | undefined;
+  /** Changes of the members that were asked for; the test decides what becomes of them. */
+  readonly changes: { readonly change: MembershipChange; ended(outcome: MembershipOutcome | 'stopped'): void }[] = [];
+  /** What the servers before this version offer. */
+  features = PEER_FEATURES;
   readonly failures: unknown[] = [];
   eagerCommit = false;
   /** While true it applies nothing. */
@@ -148,7 +154,7 @@ export class LoopbackServer implements ReplicaHandle {
       id: serverId(n + 1),
       peerAddress: `peer-${n + 1}:1`,
       clientAddress: `client-${n + 1}:1`,
-      features: PEER_FEATURES,
+      features: this.#ensemble.server(n + 1).features,
       connected: true,
       role: 'voter' as const,
     }));
@@ -183,8 +189,8 @@ export class LoopbackServer implements ReplicaHandle {
     this.schedule();
   }
 
-  changeMembership(): void {
-    throw new Error('the members of this ensemble are fixed');
+  changeMembership(change: MembershipChange, ended: (outcome: MembershipOutcome | 'stopped') => void): void {
+    this.changes.push({ change, ended });
   }
 
   transferLeadership(target?: ServerId, ended: (result: TransferResult) => void = () => {}): void {

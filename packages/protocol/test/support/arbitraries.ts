@@ -4,6 +4,7 @@ import fc, { type Arbitrary } from 'fast-check';
 
 import {
   CONSISTENCIES,
+  MEMBER_ROLES,
   ERROR_CODES,
   LockKind,
   MAX_INDEX,
@@ -153,6 +154,19 @@ export const answer: Arbitrary<Answer> = fc.oneof(
 
 const id = { id: integer };
 
+const memberChange = fc.oneof(
+  record('add', { server: integer, peerAddress: text(300), observer: fc.boolean() }),
+  record('promote', { server: integer }),
+  record('remove', { server: integer }),
+);
+const memberSummary = fc.record({
+  server: integer,
+  role: fc.constantFrom(...MEMBER_ROLES),
+  peerAddress: text(300),
+  clientAddress: text(300),
+  connected: fc.boolean(),
+});
+
 export const clientMessage: Arbitrary<ClientMessage> = fc.oneof(
   record('hello', { version: integer, features: integer, clusterId: text(100), required: integer }),
   record('attach', { ...id, payload }),
@@ -160,7 +174,14 @@ export const clientMessage: Arbitrary<ClientMessage> = fc.oneof(
   record('read', { ...id, consistency: fc.constantFrom(...CONSISTENCIES), minIndex: integer, query }),
   record('heartbeat', id),
   record('ping', id),
-  record('admin', { ...id, operation: record('transfer', { server: integer }) }),
+  record('admin', {
+    ...id,
+    operation: fc.oneof(
+      record('transfer', { server: integer }),
+      record('members', {}),
+      record('change-members', { change: memberChange }),
+    ),
+  }),
 );
 
 const members = fc.array(fc.record({ server: integer, clientAddress: text(300) }), { maxLength: 7 });
@@ -190,7 +211,11 @@ export const serverMessage: Arbitrary<ServerMessage> = fc.oneof(
   record('leave', {}),
   record('admin-answer', {
     ...id,
-    answer: fc.oneof(record('error', { code, message: text(4_096) }), record('transferred', { server: integer })),
+    answer: fc.oneof(
+      record('error', { code, message: text(4_096) }),
+      record('transferred', { server: integer }),
+      record('members', { leader: integer, members: fc.array(memberSummary, { maxLength: 7 }) }),
+    ),
   }),
   record('goodbye', { code, message: text(4_096) }),
 );

@@ -26,6 +26,7 @@ export type MembershipRefusal =
   | 'id-used'
   | 'address-used'
   | 'not-a-member'
+  | 'already-removed'
   | 'already-a-voter'
   | 'last-voter'
   /** Too few of the voters that would be left are heard. */

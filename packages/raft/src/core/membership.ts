@@ -111,7 +111,7 @@ function refusalOf(core: CoreState, change: MembershipChange): MembershipRefusal
       if (member.role === 'voter') return 'already-a-voter';
       return core.catchUps.get(change.id)?.ticket === undefined ? undefined : 'change-under-way';
     case 'remove': {
-      if (member === undefined) return 'not-a-member';
+      if (member === undefined) return configuration.retired.includes(change.id) ? 'already-removed' : 'not-a-member';
       if (configuration.retired.length >= MAX_RETIRED_IDS) return 'too-many-retired-ids';
       return member.role === 'voter' ? removalRefusal(core, configuration, change.id) : undefined;
     }

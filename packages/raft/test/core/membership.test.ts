@@ -165,6 +165,7 @@ describe('a change of the members', () => {
     settle(core, 2);
     expect(core.core.configuration.configuration.retired).toEqual([4]);
     expect(outcomes(change(core, add(4)))).toEqual([{ type: 'refused', reason: 'id-used' }]);
+    expect(outcomes(change(core, remove(4)))).toEqual([{ type: 'refused', reason: 'already-removed' }]);
   });
 });
 

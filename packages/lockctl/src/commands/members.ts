@@ -1,0 +1,67 @@
+/** `lockctl members` and `lockctl member add|promote|remove`. */
+
+import type { EnsembleClient, MembersAnswer } from '../ensemble-client.ts';
+import type { Environment } from '../environment.ts';
+import { writeJson } from '../json.ts';
+import { renderTable } from '../table.ts';
+
+export async function listMembers(client: EnsembleClient, json: boolean, outside: Environment): Promise<void> {
+  const answer = await client.admin.members();
+  if (json) return writeJson(outside, answer);
+  const { leader, members } = answer;
+  const rows = members.map(({ server, role, peerAddress, clientAddress, connected }) => [
+    String(server),
+    server === leader ? `${role}, leads` : role,
+    peerAddress,
+    clientAddress === '' ? '-' : clientAddress,
+    connected ? 'yes' : 'no',
+  ]);
+  outside.writeOut(renderTable(['SERVER', 'ROLE', 'PEER ADDRESS', 'CLIENT ADDRESS', 'CONNECTED'], rows));
+}
+
+export interface NewMember {
+  readonly server: number;
+  readonly peerAddress: string;
+  readonly observer: boolean;
+}
+
+export async function addMember(
+  client: EnsembleClient,
+  { server, peerAddress, observer }: NewMember,
+  json: boolean,
+  outside: Environment,
+): Promise<void> {
+  const answer = await client.admin.addMember(server, peerAddress, { observer });
+  if (json) return writeJson(outside, answer);
+  const next = observer ? 'It stays without a vote.' : 'It becomes a voter by itself once it has caught up.';
+  outside.writeOut(`Server ${server} is ${roleOf(answer, server)} now. ${next} "lockctl members" shows it.\n`);
+}
+
+export async function promoteMember(
+  client: EnsembleClient,
+  server: number,
+  json: boolean,
+  outside: Environment,
+): Promise<void> {
+  const answer = await client.admin.promoteMember(server);
+  if (json) return writeJson(outside, answer);
+  outside.writeOut(`Server ${server} is ${roleOf(answer, server)} now.\n`);
+}
+
+export async function removeMember(
+  client: EnsembleClient,
+  server: number,
+  json: boolean,
+  outside: Environment,
+): Promise<void> {
+  const answer = await client.admin.removeMember(server);
+  if (json) return writeJson(outside, answer);
+  outside.writeOut(`Server ${server} is removed. Its process ends with 71, and its number is never used again.\n`);
+}
+
+/** By the time of the answer it may have become more than was asked for, or less. */
+function roleOf({ members }: MembersAnswer, server: number): string {
+  const role = members.find((member) => member.server === server)?.role;
+  if (role === undefined) return 'no member';
+  return role === 'observer' ? 'an observer' : role === 'leaving' ? 'leaving' : `a ${role}`;
+}

@@ -89,7 +89,7 @@ function drawTuning(random: Random, quarrel: boolean): Tuning {
 
 /** From a few entries to a few hundred; most servers that were away for a while need a snapshot then, some do not. */
 function drawSnapshots(random: Random): SnapshotTuning {
-  const logBytes = oneOf(random, [1_000, 4_000, 16_000, 64_000]);
+  const logBytes = oneOf(random, [2_000, 8_000, 16_000, 64_000]);
   return {
     logBytes,
     trailingBytes: oneOf(random, [0, 1_000, logBytes]),

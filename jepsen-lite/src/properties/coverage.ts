@@ -50,6 +50,8 @@ function outcomeOf(step: Step): string {
       return 'unsupported entry: refused';
     case 'expire':
       return `expireSession: ${outputsOf(outputs, 'sessionEnded').length > 0 ? 'ended a session' : 'without effect'}`;
+    case 'raise':
+      return `raiseStateVersion: ${input.command === undefined ? 'malformed' : 'applied'}`;
     case 'attach': {
       const reply = outputsOf(outputs, 'attached')[0]?.reply;
       if (reply?.type === 'error') return `attach: ${reply.code}`;

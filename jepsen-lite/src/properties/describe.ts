@@ -29,6 +29,8 @@ export function describeInput(input: Input): string {
     }
     case 'expire':
       return input.command === undefined ? 'expireSession, malformed' : describeCommand(input.command);
+    case 'raise':
+      return input.command === undefined ? 'raiseStateVersion, malformed' : describeCommand(input.command);
   }
 }
 

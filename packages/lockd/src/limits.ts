@@ -57,6 +57,10 @@ export const LEAVE_WAIT_MS = 2_000;
 export const RECOVERY_INDEX_GAP = 2 ** 40;
 /** No new cluster begins behind it: half of all indexes are left to it. */
 export const MAX_RECOVERY_INDEX = 2 ** 52;
+/** How often a leader looks whether every member can apply entries by the next state version. */
+export const STATE_UPGRADE_CHECK_MS = 1_000;
+/** So often in a row they all must offer it before the leader raises it. */
+export const STATE_UPGRADE_CHECKS = 10;
 /** How often the free space of the disk is asked. */
 export const DISK_CHECK_INTERVAL_MS = 1_000;
 /**

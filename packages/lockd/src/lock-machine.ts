@@ -51,6 +51,7 @@ import { Renewals } from './renewals.ts';
 import type { ServerObserver } from './server-observer.ts';
 import { SessionExpiry } from './session-expiry.ts';
 import { SkippedEntries } from './skipped-entries.ts';
+import { StateUpgrade } from './state-upgrade.ts';
 
 const LOST = encodePeerMessages([{ type: 'lost' }]);
 
@@ -93,6 +94,7 @@ export class LockMachine implements ReplicaMachine {
   readonly #inbox: PeerInbox;
   readonly #transfer: LeadershipTransfer;
   readonly #membership: MembershipWishes;
+  readonly #upgrade: StateUpgrade;
   #replica: ReplicaHandle | undefined;
   #turnScheduled = false;
   /** Between the first apply of a replica's turn and its flush, which will come. */
@@ -187,6 +189,15 @@ export class LockMachine implements ReplicaMachine {
       firstWish: 1 + random.integer(2 ** 40),
       understands: (peer) => this.#offers(peer, PeerFeature.members),
     });
+    this.#upgrade = new StateUpgrade({
+      serverId,
+      clock,
+      logger,
+      state: this.state,
+      peers: () => this.peers,
+      mayPropose: () => availability.acceptsWrites && diskGuard.problem === undefined,
+      propose: (entry) => this.#propose(entry),
+    });
     const receivers = {
       availability,
       proposals: this.#proposals,
@@ -242,6 +253,7 @@ export class LockMachine implements ReplicaMachine {
     this.#endOfTurn();
     this.connections.goodbyeAll('SHUTTING_DOWN', 'the server is stopping; use another');
     this.#expiry.stop();
+    this.#upgrade.stop();
     this.#attaches.stop();
     this.#transfer.stop();
     this.#membership.stop();
@@ -260,6 +272,7 @@ export class LockMachine implements ReplicaMachine {
       observer?.applied?.(entry, outputs, this.state);
       this.#routing.route(entry.index, outputs);
       this.#expiry.applied(entry.data);
+      this.#upgrade.applied(entry.index);
     }
     this.#divergence.applied(entry.index, () => this.state.fold);
   }
@@ -276,6 +289,7 @@ export class LockMachine implements ReplicaMachine {
     this.#deps.observer?.restored?.(index, this.state);
     this.#divergence.restored(index, () => this.state.fold);
     this.#skipped.tell(known);
+    this.#upgrade.applied(index);
     // Reads may have waited for entries that the snapshot holds.
     this.#wake();
   }
@@ -295,6 +309,7 @@ export class LockMachine implements ReplicaMachine {
     this.#proposals.statusChanged(status);
     this.#transfer.statusChanged(status);
     this.#membership.statusChanged(status);
+    this.#upgrade.statusChanged(status);
     this.availability.leaderKnown(status.leader !== 0);
     if (status.leader !== 0) this.#attaches.submitAll();
     if (status.leader === leaderBefore) return;
@@ -329,6 +344,7 @@ export class LockMachine implements ReplicaMachine {
     if (this.availability.failed) return;
     this.availability.fail();
     this.#expiry.stop();
+    this.#upgrade.stop();
     this.#deps.fatal(error);
   }
 

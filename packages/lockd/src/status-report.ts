@@ -8,6 +8,8 @@ export interface StatusReport {
   readonly id: number;
   readonly clusterId: string;
   readonly version: string;
+  /** By which rules entries are applied; the leader raises it when every member knows the next. */
+  readonly stateVersion: number;
   readonly role: string;
   readonly term: number;
   /** 0 while unknown. */
@@ -50,6 +52,7 @@ export function statusReport(
     id,
     clusterId,
     version: LOCKD_VERSION,
+    stateVersion: machine.state.version,
     role: status.role,
     term: status.term,
     leader: status.leader,

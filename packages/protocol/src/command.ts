@@ -28,6 +28,7 @@ export const CommandType = {
   cancel: 8,
   expireSession: 64,
   refuse: 65,
+  raiseStateVersion: 66,
 } as const;
 
 export type CommandName = keyof typeof CommandType;
@@ -73,7 +74,9 @@ export type Command =
    * The leader's, in the place of a session's request that it does not take, with the request's own number: uses up the number and
    * answers DISK_FULL, so that what the session asks for next is not held up. `server`: whose disk is almost full.
    */
-  | { readonly type: 'refuse'; readonly server: number };
+  | { readonly type: 'refuse'; readonly server: number }
+  /** The leader's, when every member can: entries are applied as `version` says from here on. Never lowers it. */
+  | { readonly type: 'raiseStateVersion'; readonly version: number };
 
 const typeNames = new Map<number, CommandName>(
   (Object.keys(CommandType) as CommandName[]).map((name) => [CommandType[name], name]),
@@ -110,6 +113,8 @@ export function encodeCommand(command: Command): Uint8Array {
       return pack([command.session, command.generation]);
     case 'refuse':
       return pack([command.server]);
+    case 'raiseStateVersion':
+      return pack([command.version]);
   }
 }
 
@@ -156,6 +161,8 @@ export function decodeCommand(name: CommandName, payload: Uint8Array): Command {
       return { type: name, session: reader.integer('session'), generation: reader.integer('generation') };
     case 'refuse':
       return { type: name, server: reader.integer('server') };
+    case 'raiseStateVersion':
+      return { type: name, version: reader.integer('version') };
   }
 }
 

@@ -54,14 +54,15 @@ describe('a command', () => {
       cancel: 8,
       expireSession: 64,
       refuse: 65,
+      raiseStateVersion: 66,
     });
     for (const name of names) expect(commandName(CommandType[name])).toBe(name);
-    for (const type of [0, 9, 63, 66, 255, -1, 1.5]) expect(commandName(type)).toBeUndefined();
+    for (const type of [0, 9, 63, 67, 255, -1, 1.5]) expect(commandName(type)).toBeUndefined();
   });
 
   it('is taken from a client unless it is the leader’s', () => {
     for (const name of names)
-      expect(isClientCommand(CommandType[name])).toBe(name !== 'expireSession' && name !== 'refuse');
+      expect(isClientCommand(CommandType[name])).toBe(!['expireSession', 'refuse', 'raiseStateVersion'].includes(name));
     for (const type of [0, 9, 63, 64, 255]) expect(isClientCommand(type)).toBe(false);
   });
 
@@ -105,6 +106,7 @@ const wrong: readonly (readonly [CommandName, string, Packable])[] = [
   ['cancel', 'acquireIndex must be present', ['a']],
   ['expireSession', 'generation must be', [1, 2 ** 53]],
   ['refuse', 'server must be', [-1]],
+  ['raiseStateVersion', 'version must be', [-1]],
 ];
 
 describe('a payload that is not its command', () => {

@@ -12,6 +12,8 @@ export const PeerFeature = {
   membership: 2 ** 2,
   /** Takes an operator's wishes about the members, and passes their answers back. */
   members: 2 ** 3,
+  /** Applies entries by version 2 of the replicated machine's rules. */
+  stateVersion2: 2 ** 4,
 } as const;
 
 /** What a server of this version offers to its peers. */

@@ -8,5 +8,6 @@ export { SnapshotError } from './snapshot/snapshot-error.ts';
 export type { StateRestore } from './snapshot/state-restore.ts';
 export type { StateSnapshot } from './snapshot/state-snapshot.ts';
 export * from './state-machine.ts';
+export { LATEST_STATE_VERSION } from './state-version.ts';
 export type { StateCounts } from './state.ts';
 export * from './unsupported-entry-error.ts';

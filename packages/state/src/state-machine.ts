@@ -32,6 +32,7 @@ import type { Session } from './sessions/session.ts';
 import { errorReply, type ErrorReply } from './replies.ts';
 import { StateRestore } from './snapshot/state-restore.ts';
 import { StateSnapshot } from './snapshot/state-snapshot.ts';
+import { LATEST_STATE_VERSION } from './state-version.ts';
 import { State, type StateCounts } from './state.ts';
 import { UnsupportedEntryError } from './unsupported-entry-error.ts';
 
@@ -72,6 +73,11 @@ export class StateMachine {
     return this.#appliedIndex;
   }
 
+  /** By which rules it applies entries; raised by an entry. */
+  get version(): number {
+    return this.#state.version;
+  }
+
   /** A safe integer that is equal on all machines that applied the same entries. */
   get fold(): number {
     return this.#state.fold.value;
@@ -93,6 +99,7 @@ export class StateMachine {
     state.begin(index, header.stamp);
     if (name === 'attach') this.#attach(header, payload);
     else if (name === 'expireSession') this.#expire(payload);
+    else if (name === 'raiseStateVersion') this.#raise(payload);
     else this.#request(header, name, payload);
     if (state.ended !== undefined) state.events.push({ type: 'sessionEnded', ...state.ended });
     this.#appliedIndex = index;
@@ -208,6 +215,14 @@ export class StateMachine {
     this.#state.fold.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
   }
 
+  #raise(payload: Uint8Array): void {
+    const command = decodeOrError('raiseStateVersion', payload);
+    const state = this.#state;
+    // Two leaders may have proposed it.
+    if (command.type === 'raiseStateVersion') state.version = Math.max(state.version, command.version);
+    state.fold.mix(command.type === 'error' ? errorCodeToWire(command.code) : state.version);
+  }
+
   #reply(header: StampedHeader, reply: Reply): void {
     const { session, generation, number } = header;
     this.#state.events.push({ type: 'reply', session, generation, number, reply });
@@ -237,7 +252,15 @@ function decode(index: number, entry: Uint8Array): DecodedEntry {
   if (problem !== undefined) throw new UnsupportedEntryError(index, problem);
   const name = commandName(header.command);
   if (name === undefined) throw new UnsupportedEntryError(index, `has the unknown command number ${header.command}`);
+  if (name === 'raiseStateVersion') requireKnownVersion(index, payload);
   return { header, name, payload };
+}
+
+function requireKnownVersion(index: number, payload: Uint8Array): void {
+  const command = decodeOrError('raiseStateVersion', payload);
+  if (command.type !== 'raiseStateVersion' || command.version <= LATEST_STATE_VERSION) return;
+  const known = `this program knows state versions up to ${LATEST_STATE_VERSION}`;
+  throw new UnsupportedEntryError(index, `raises the state version to ${command.version}, and ${known}`);
 }
 
 /** A payload that is not what its command's must be is answered like any other bad argument. */

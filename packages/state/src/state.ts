@@ -7,6 +7,7 @@ import type { StateLimits } from './limits.ts';
 import { LockTable } from './locks/lock-table.ts';
 import type { Output } from './output.ts';
 import { Capture } from './snapshot/capture.ts';
+import { FIRST_STATE_VERSION } from './state-version.ts';
 import { SessionTable } from './sessions/session-table.ts';
 import { RowNodeStore } from './tree/row-node-store.ts';
 import type { NodeStore } from './tree/node-store.ts';
@@ -30,6 +31,8 @@ export class State {
   readonly sessions = new SessionTable(this.capture);
   readonly locks: LockTable;
 
+  /** By which rules entries are applied. */
+  version = FIRST_STATE_VERSION;
   /** Index of the entry that is being applied, or was last. */
   index = 0;
   /** Its time, never below that of an earlier entry. Only shown, never compared. */

@@ -318,6 +318,18 @@ export const stateMutants: readonly Mutant[] = [
     sample: true,
   },
   {
+    name: 'snapshot-without-the-state-version',
+    breaks: 'a restored server applies entries by the same rules as the others',
+    patches: [
+      {
+        module: STATE,
+        file: 'snapshot/state-restore.js',
+        edits: [{ find: 'this.#state.version = header.version;', replace: '' }],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
     name: 'restored-queues-in-the-order-of-their-records',
     breaks: 'a restored queue has the order in which the lock was asked for',
     patches: [

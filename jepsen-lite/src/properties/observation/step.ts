@@ -26,7 +26,8 @@ export type Input =
       readonly name: CommandName;
       readonly command: Command | undefined;
     }
-  | { readonly type: 'expire'; readonly command: Extract<Command, { type: 'expireSession' }> | undefined };
+  | { readonly type: 'expire'; readonly command: Extract<Command, { type: 'expireSession' }> | undefined }
+  | { readonly type: 'raise'; readonly command: Extract<Command, { type: 'raiseStateVersion' }> | undefined };
 
 export type RequestInput = Extract<Input, { type: 'request' }>;
 

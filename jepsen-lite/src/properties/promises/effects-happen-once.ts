@@ -27,6 +27,7 @@ function mayChange(step: Step): boolean {
   switch (input.type) {
     case 'noop':
     case 'unsupported':
+    case 'raise':
       return false;
     case 'attach':
       return outputsOf(outputs, 'attached')[0]?.reply.type === 'attached';

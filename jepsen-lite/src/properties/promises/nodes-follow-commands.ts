@@ -60,6 +60,7 @@ function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome |
     case 'closeSession':
     case 'expireSession':
     case 'refuse':
+    case 'raiseStateVersion':
       return undefined;
   }
 }

@@ -3,8 +3,8 @@
  * from what came of it. Sends what well-behaved clients send, and what lost, late and broken ones do.
  */
 
-import { encodeCommand } from '@holdfast/protocol';
-import type { Output } from '@holdfast/state';
+import { encodeCommand, pack } from '@holdfast/protocol';
+import { LATEST_STATE_VERSION, type Output } from '@holdfast/state';
 
 import { allAcquires, type View } from '../observation/view.ts';
 import { Client } from './client.ts';
@@ -14,6 +14,7 @@ import {
   expireEntry,
   NOOP,
   payloadOf,
+  raiseEntry,
   requestEntry,
   unsupportedEntry,
   type Entry,
@@ -48,6 +49,7 @@ export class Clients {
     const { kind } = move;
     if (kind === 'noop') return NOOP;
     if (kind === 'expire' || kind === 'expireOtherwise') return expire(move, view);
+    if (kind === 'raise') return raise(move);
     if (kind === 'attachOtherwise') return this.#attachOtherwise(move, client);
     if (kind === 'unsupported') return unsupportedEntry(this.#request(move, client, view), move.flavour);
     if (kind === 'open' || !client.live) return this.#open(move, client);
@@ -205,4 +207,11 @@ function acknowledge({ ack, pick }: Move, client: Client): number {
   }
   if (ack >= 6) client.ackedUpTo = Math.max(client.ackedUpTo, client.sent.length - (pick % 6));
   return client.ackedUpTo;
+}
+
+/** Mostly to a version that the machine knows, be it higher or not. */
+function raise({ pick, flavour }: Move): Entry {
+  if (flavour === 9) return raiseEntry(pack([]));
+  const version = flavour < 7 ? pick % (LATEST_STATE_VERSION + 1) : LATEST_STATE_VERSION + 1 + pick;
+  return raiseEntry(encodeCommand({ type: 'raiseStateVersion', version }));
 }

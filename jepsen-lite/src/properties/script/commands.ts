@@ -61,6 +61,7 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
     case 'expire':
     case 'expireOtherwise':
     case 'noop':
+    case 'raise':
       return sentBy({ ...move, kind: ANY[move.what % ANY.length] ?? 'acquire' }, client, view);
   }
 }

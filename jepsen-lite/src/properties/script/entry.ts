@@ -8,7 +8,7 @@ import {
   type Command,
   type CommandName,
 } from '@holdfast/protocol';
-import { encodeEntry, ENTRY_HEADER_BYTES } from '@holdfast/state';
+import { encodeEntry, ENTRY_HEADER_BYTES, LATEST_STATE_VERSION } from '@holdfast/state';
 
 import type { Input, RequestInput } from '../observation/step.ts';
 import type { Sent } from './client.ts';
@@ -62,6 +62,17 @@ export function expireEntry(payload: Uint8Array): Entry {
     input: { type: 'expire', command: command?.type === 'expireSession' ? command : undefined },
     bytes: encodeEntry(header, payload),
   };
+}
+
+/** To a version that the machine does not know: what a later version of the program might write. */
+export function raiseEntry(payload: Uint8Array): Entry {
+  const decodedCommand = decoded('raiseStateVersion', payload);
+  const command = decodedCommand?.type === 'raiseStateVersion' ? decodedCommand : undefined;
+  const header = { command: CommandType.raiseStateVersion, generation: 0, session: 0, number: 0, ackedUpTo: 0 };
+  const bytes = encodeEntry(header, payload);
+  if (command === undefined || command.version <= LATEST_STATE_VERSION)
+    return { input: { type: 'raise', command }, bytes };
+  return { input: { type: 'unsupported', what: `that raises the state version to ${command.version}` }, bytes };
 }
 
 /** An entry that a later version might write: the same bytes but for one of the fields that decide what they mean. */

@@ -25,6 +25,7 @@ export const WEIGHTS = {
   oddNumber: 2,
   malformed: 3,
   refuse: 2,
+  raise: 1,
   noop: 1,
   unsupported: 1,
 } as const;

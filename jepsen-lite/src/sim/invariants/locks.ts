@@ -337,6 +337,7 @@ function decode(data: Uint8Array): DecodedCommand {
       case 'delete':
       case 'expireSession':
       case 'refuse':
+      case 'raiseStateVersion':
         return { name, locks: [], ends: 'other' };
     }
   } catch (error) {

@@ -53,6 +53,8 @@ const EXPECTED: Coverage = {
   'delete: RESERVED_PATH': 60,
   'unsupported entry: refused': 700,
   'noop: applied': 700,
+  'raiseStateVersion: applied': 300,
+  'raiseStateVersion: malformed': 30,
 };
 
 /** What came up less often than it must: one line each. */

@@ -306,6 +306,7 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
       case 'attach':
       case 'expireSession':
       case 'refuse':
+      case 'raiseStateVersion':
         throw new Error(`${command.type} came as a request`);
     }
   }

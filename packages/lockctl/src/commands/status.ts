@@ -29,6 +29,8 @@ type ServerReport =
       /** The server for whose disk writes are refused; 0 for none. */
       readonly writesRefusedFor: number;
       readonly version: string;
+      /** By which rules entries are applied; 1 of servers that do not tell. */
+      readonly stateVersion: number;
     }
   | { readonly address: string; readonly reachable: false; readonly problem: string };
 
@@ -97,6 +99,7 @@ function readStatus(address: string, body: unknown): ServerReport {
     diskLow: disk['low'] === true,
     writesRefusedFor: typeof disk['writesRefusedFor'] === 'number' ? disk['writesRefusedFor'] : 0,
     version: typeof fields['version'] === 'string' ? fields['version'] : '',
+    stateVersion: number('stateVersion') || 1,
   };
 }
 
@@ -122,6 +125,7 @@ function renderStatus(reports: readonly ServerReport[]): string {
     'LOCKS',
     'DISK FREE',
     'VERSION',
+    'STATE VERSION',
   ];
   const rows = reports.map((report) =>
     report.reachable
@@ -138,6 +142,7 @@ function renderStatus(reports: readonly ServerReport[]): string {
           String(report.locks),
           diskText(report),
           report.version,
+          String(report.stateVersion),
         ]
       : ['-', report.address, `unreachable (${printable(report.problem)})`],
   );

@@ -31,7 +31,11 @@ function ensemble(answers: Readonly<Record<string, Response | Error>>): FakeEnvi
 
 describe('status', () => {
   it('shows roles, terms, indexes and lag, and servers that do not answer', async () => {
-    const outside = ensemble({ 'a:1': server(1), 'b:2': server(2, { appliedIndex: 90 }), 'c:3': refused() });
+    const outside = ensemble({
+      'a:1': server(1),
+      'b:2': server(2, { appliedIndex: 90, stateVersion: 2 }),
+      'c:3': refused(),
+    });
     expect(await runLockctl(['status'], outside)).toBe(0);
     expect(outside.output.split('\n').map((line) => line.split(/\s{2,}/))).toEqual([
       [
@@ -47,9 +51,10 @@ describe('status', () => {
         'LOCKS',
         'DISK FREE',
         'VERSION',
+        'STATE VERSION',
       ],
-      ['1', 'a:1', 'leader', '3', '1', '100', '100', '0', '2', '1', '5120 MiB', '0.1.0'],
-      ['2', 'b:2', 'follower', '3', '1', '100', '90', '10', '2', '1', '5120 MiB', '0.1.0'],
+      ['1', 'a:1', 'leader', '3', '1', '100', '100', '0', '2', '1', '5120 MiB', '0.1.0', '1'],
+      ['2', 'b:2', 'follower', '3', '1', '100', '90', '10', '2', '1', '5120 MiB', '0.1.0', '2'],
       ['-', 'c:3', 'unreachable (refused: nothing listens there)'],
       [''],
     ]);

@@ -22,6 +22,7 @@ import {
   type ServerId,
   type TransferResult,
 } from '@holdfast/raft';
+import type { FeatureSet } from '@holdfast/protocol';
 import { silentLogger, type Random } from '@holdfast/runtime';
 import { LockMachine } from '../../src/lock-machine.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -55,7 +56,7 @@ export class LoopbackEnsemble {
   readonly #cut = new Set<string>();
 
   constructor(count = 1) {
-    this.servers = Array.from({ length: count }, (_, n) => new LoopbackServer(this, serverId(n + 1), count));
+    this.servers = Array.from({ length: count }, (_, n) => new LoopbackServer(this, serverId(n + 1)));
     for (const server of this.servers) server.machine.bind(server);
   }
 
@@ -112,14 +113,14 @@ export class LoopbackServer implements ReplicaHandle {
   asked: { readonly target: ServerId | undefined; ended(result: TransferResult): void } | undefined;
   /** Changes of the members that were asked for; the test decides what becomes of them. */
   readonly changes: { readonly change: MembershipChange; ended(outcome: MembershipOutcome | 'stopped'): void }[] = [];
-  /** What the servers before this version offer. */
-  features = PEER_FEATURES;
+  /** What it has said of itself in its hellos; other servers see it so. */
+  features: FeatureSet = PEER_FEATURES;
+  connected = true;
   readonly failures: unknown[] = [];
   eagerCommit = false;
   /** While true it applies nothing. */
   lagging = false;
   readonly #ensemble: LoopbackEnsemble;
-  readonly #count: number;
   #status: ReplicaStatus;
   #applied = 0;
   #scheduled = false;
@@ -128,10 +129,9 @@ export class LoopbackServer implements ReplicaHandle {
   #inbox: { readonly from: ServerId; readonly payload: Uint8Array }[] = [];
   #disconnected: ServerId[] = [];
 
-  constructor(ensemble: LoopbackEnsemble, id: ServerId, count: number) {
+  constructor(ensemble: LoopbackEnsemble, id: ServerId) {
     this.#ensemble = ensemble;
     this.id = id;
-    this.#count = count;
     this.#status = this.#readStatus();
     this.machine = new LockMachine(
       { serverId: id, clusterId: CLUSTER_ID, electionTimeoutMs: ELECTION_TIMEOUT_MS },
@@ -150,12 +150,12 @@ export class LoopbackServer implements ReplicaHandle {
   }
 
   get peers(): readonly PeerInfo[] {
-    return Array.from({ length: this.#count }, (_, n) => ({
-      id: serverId(n + 1),
+    return this.#ensemble.servers.map(({ id, features, connected }, n) => ({
+      id,
       peerAddress: `peer-${n + 1}:1`,
       clientAddress: `client-${n + 1}:1`,
-      features: this.#ensemble.server(n + 1).features,
-      connected: true,
+      features,
+      connected,
       role: 'voter' as const,
     }));
   }

@@ -88,6 +88,7 @@ export const command: Arbitrary<Command> = fc.oneof(
   record('cancel', { lock, acquireIndex: integer }),
   record('expireSession', { session: integer, generation: integer }),
   record('refuse', { server: integer }),
+  record('raiseStateVersion', { version: integer }),
 );
 
 const holder = { session: integer, label, token: integer, acquireIndex: integer };

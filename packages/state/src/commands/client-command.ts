@@ -31,6 +31,7 @@ export function applyClientCommand(state: State, session: Session, command: Comm
       return diskFullReply(command.server);
     case 'attach':
     case 'expireSession':
+    case 'raiseStateVersion':
       throw new InvariantError(`${command.type} is not a command of a session`);
   }
 }

@@ -5,12 +5,11 @@
 
 import { MAX_DATA_BYTES, MAX_PATH_LENGTH, MAX_UTF8_BYTES_PER_UNIT } from '@holdfast/protocol';
 
+import { FIRST_STATE_VERSION, LATEST_STATE_VERSION } from '../state-version.ts';
 import type { StateCounts } from '../state.ts';
 import { SnapshotError, wellFormed } from './snapshot-error.ts';
 
 const SNAPSHOT_FORMAT_VERSION = 1;
-/** What the same entries do: raised with every change of that. */
-const STATE_VERSION = 1;
 export const HEADER_BYTES = 96;
 const MAGIC = 0x53_53_46_48;
 
@@ -33,6 +32,8 @@ export const MAX_NODE_RECORD_BYTES =
   NODE_BYTES + QUEUE_NODE_BYTES + MAX_PATH_LENGTH * MAX_UTF8_BYTES_PER_UNIT + MAX_DATA_BYTES;
 
 export interface SnapshotHeader {
+  /** By which rules entries are applied. */
+  readonly version: number;
   readonly index: number;
   readonly stamp: number;
   readonly fold: { readonly low: number; readonly high: number };
@@ -46,7 +47,7 @@ export function writeHeader(header: SnapshotHeader, view: DataView, at: number):
   view.setUint32(at, MAGIC, true);
   view.setUint32(at + 4, SNAPSHOT_FORMAT_VERSION, true);
   view.setUint32(at + 8, 0, true);
-  view.setUint32(at + 12, STATE_VERSION, true);
+  view.setUint32(at + 12, header.version, true);
   view.setFloat64(at + 16, header.index, true);
   view.setFloat64(at + 24, header.stamp, true);
   view.setInt32(at + 32, header.fold.low, true);
@@ -66,9 +67,14 @@ export function readHeader(view: DataView, at: number): SnapshotHeader {
   wellFormed(view.getUint32(at, true) === MAGIC, () => 'does not begin as a snapshot of the state does');
   supported('format version', view.getUint32(at + 4, true), SNAPSHOT_FORMAT_VERSION);
   supported('feature bits', view.getUint32(at + 8, true), 0);
-  supported('state version', view.getUint32(at + 12, true), STATE_VERSION);
+  const version = view.getUint32(at + 12, true);
+  if (version > LATEST_STATE_VERSION) {
+    throw new SnapshotError('UNSUPPORTED', `has state version ${version}, over ${LATEST_STATE_VERSION}`);
+  }
+  wellFormed(version >= FIRST_STATE_VERSION, () => `has state version ${version}`);
   const fold = { low: view.getInt32(at + 32, true), high: view.getInt32(at + 36, true) };
   return {
+    version,
     index: readIndex(view, at + 16, 'index'),
     stamp: readIndex(view, at + 24, 'stamp'),
     fold,

@@ -78,6 +78,7 @@ export class StateRestore {
     this.#recall();
     this.#state.nodes.restoreFree(this.#free);
     this.#check(header);
+    this.#state.version = header.version;
     this.#state.index = header.index;
     this.#state.stamp = header.stamp;
     this.#state.fold.restore(header.fold);

@@ -38,7 +38,14 @@ export class StateSnapshot implements Capturing {
     this.#free = nodes.freeSlots();
     this.#sessions = sessions.inOrder();
     const at = this.#bytes.reserve(HEADER_BYTES);
-    const header = { index, stamp: state.stamp, fold: state.fold.lanes, counts: state.counts, slots: nodes.slots };
+    const header = {
+      version: state.version,
+      index,
+      stamp: state.stamp,
+      fold: state.fold.lanes,
+      counts: state.counts,
+      slots: nodes.slots,
+    };
     this.#bytes.commit(writeHeader(header, this.#bytes.view, at));
     state.capture.begin(this);
   }

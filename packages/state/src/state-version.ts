@@ -1,0 +1,11 @@
+/**
+ * How entries are applied, as a number in the replicated state: what a later version does otherwise, it does from the entry on that raises
+ * the number, on every server alike. So servers of two versions of the program agree for as long as the ensemble has both.
+ *
+ *   1  the first
+ *   2  has a version that can be raised; applies every other entry as 1 does
+ */
+
+export const FIRST_STATE_VERSION = 1;
+/** The highest that this program can apply entries by. */
+export const LATEST_STATE_VERSION = 2;

@@ -14,14 +14,15 @@ export class LockdProcess {
   stderr = '';
   readonly #ended: Promise<number | string>;
 
-  /** `nodeArgs` are for Node itself; `uid`, for root alone, is who runs it. */
+  /** `nodeArgs` are for Node itself; `uid`, for root alone, is who runs it; `main` is another build of it. */
   constructor(
     args: readonly string[],
     environment: Readonly<Record<string, string>> = {},
     nodeArgs: readonly string[] = [],
     uid?: number,
+    main: string = MAIN,
   ) {
-    this.child = spawn(process.execPath, [...nodeArgs, MAIN, ...args], {
+    this.child = spawn(process.execPath, [...nodeArgs, main, ...args], {
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(uid === undefined ? {} : { uid }),

@@ -96,6 +96,7 @@ export class LockMachine implements ReplicaMachine {
   readonly #membership: MembershipWishes;
   readonly #upgrade: StateUpgrade;
   #replica: ReplicaHandle | undefined;
+  #removed = false;
   #turnScheduled = false;
   /** Between the first apply of a replica's turn and its flush, which will come. */
   #applying = false;
@@ -245,7 +246,9 @@ export class LockMachine implements ReplicaMachine {
   /** Moves the clients to the other servers while this one still serves them; not for long, and not when there is no other. */
   async moveClients(): Promise<void> {
     const { leader } = this.status;
-    if (leader === 0 || leader === this.#options.serverId) return;
+    if (leader === this.#options.serverId) return;
+    // Nobody tells a removed server who leads the others.
+    if (leader === 0 && !this.#removed) return;
     if (this.connections.askToLeave()) await this.connections.drained(LEAVE_WAIT_MS, this.#deps.clock);
   }
 
@@ -336,6 +339,7 @@ export class LockMachine implements ReplicaMachine {
   }
 
   removed(): void {
+    this.#removed = true;
     if (this.#deps.removed === undefined) this.fatal(new ExpelledError('MEMBER_REMOVED', this.#options.serverId));
     else this.#deps.removed();
   }

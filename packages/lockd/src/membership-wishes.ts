@@ -17,6 +17,7 @@ import {
 } from '@holdfast/raft';
 import type { Clock, Timer } from '@holdfast/runtime';
 import { addressProblem } from './address.ts';
+import { MAX_SERVER_ID } from './cluster-names.ts';
 import { MAX_UNANSWERED_MEMBER_WISHES, MEMBERS_ANSWER_MS, MEMBERS_RETRY_MS, MEMBER_CHANGE_WAIT_MS } from './limits.ts';
 import type { PeerOutbox } from './peer-outbox.ts';
 
@@ -46,8 +47,6 @@ interface Wish {
   /** Why the leader could not do it yet. */
   hindrance: MembershipRefusal | undefined;
 }
-
-const MAX_SERVER_ID = 2 ** 31 - 1;
 
 export class MembershipWishes {
   readonly #deps: MembershipWishesDeps;

@@ -31,6 +31,11 @@ export function argumentsFor(id: number, all: readonly Place[], directory: strin
   return ['--id', `${id}`, '--cluster-id', CLUSTER_ID, ...addresses, '--data', data, '--cluster', cluster];
 }
 
+/** The arguments of a server that waits to be added. */
+export function joiningArgumentsFor(id: number, all: readonly Place[], directory: string): string[] {
+  return [...argumentsFor(id, all, directory).slice(0, -2), '--join'];
+}
+
 export function dataOf(id: number, directory: string): string {
   return join(directory, `server-${id}`);
 }

@@ -8,6 +8,7 @@ import type { HistoryEventBody } from '../history/history.ts';
 import { HistoryRecorder } from '../history/recorder.ts';
 import { Application } from './application.ts';
 import { ConsensusInvariants } from './invariants/consensus.ts';
+import { HandOverInvariants } from './invariants/hand-over.ts';
 import { LockInvariants } from './invariants/locks.ts';
 import type { Violation } from './invariants/violation.ts';
 import { STORE_HOST, serverHost, serverIds, type Scenario } from './scenario.ts';
@@ -15,13 +16,14 @@ import { clientAddress, ServerHost } from './server-host.ts';
 import { StoreHost } from './store-host.ts';
 
 /** What a service manager waits before it starts a failed process again. */
-const RESTART_AFTER_MS = 500;
+export const RESTART_AFTER_MS = 500;
 
 export class Cluster {
   readonly scenario: Scenario;
   readonly world: SimWorld;
   readonly recorder = new HistoryRecorder();
   readonly consensus: ConsensusInvariants;
+  readonly handOvers: HandOverInvariants;
   readonly locks: LockInvariants;
   readonly servers: ReadonlyMap<string, ServerHost>;
   readonly applications: ReadonlyMap<string, Application>;
@@ -37,6 +39,7 @@ export class Cluster {
     world.network.setLatency(network);
     const report = (name: string, message: string): void => this.fail(name, message);
     this.consensus = new ConsensusInvariants(serverIds(scenario), report);
+    this.handOvers = new HandOverInvariants((id) => this.consensus.logOf(id), report);
     this.locks = new LockInvariants(report, (event) => this.#record('ensemble', event));
     const latency = { durable: disk };
     this.servers = new Map(
@@ -103,14 +106,20 @@ export class Cluster {
   }
 
   #watch(id: number): ConstructorParameters<typeof ServerHost>[3] {
-    const { consensus, locks } = this;
+    const { consensus, handOvers, locks } = this;
     return {
       observer: {
         opened: (durable) => consensus.opened(id, durable, this.#lostLog(id)),
-        stepped: (effects, status) => consensus.stepped(id, effects, status),
+        stepped: (effects, status) => {
+          consensus.stepped(id, effects, status);
+          handOvers.stepped(id, status);
+        },
         persisted: (seq) => consensus.persisted(id, seq),
         snapshotTaken: (position) => consensus.snapshotTaken(id, position),
-        sending: (to, message) => consensus.sending(id, to, message),
+        sending: (to, message) => {
+          consensus.sending(id, to, message);
+          handOvers.sending(id, message);
+        },
         applied: (entry, outputs, state) => {
           consensus.applied(id, entry);
           locks.applied(id, entry, outputs, state);
@@ -120,7 +129,10 @@ export class Cluster {
           locks.restored(id, index, state);
         },
       },
-      down: () => consensus.down(id),
+      down: () => {
+        consensus.down(id);
+        handOvers.down(id);
+      },
       restartLater: (boot) => void this.world.after(RESTART_AFTER_MS, boot),
       unexpected: (error) => this.#unexpected(serverHost(id), error),
     };

@@ -9,6 +9,8 @@ import { LEADER, lockOfHolder, serverHost, STORE_HOST, type Fault, type Scenario
 const PLENTY_OF_BYTES = 2 ** 45;
 /** A log with fewer bytes has too little to damage. */
 const MIN_LOG_BYTES = 4_096;
+/** After the last fault, in election time-outs: by then a leader is elected, and knows who follows. */
+const CALM_ELECTION_TIMEOUTS = 3;
 /** How the frame that closes a batch begins (docs/formats.md); the length of the batch and its checksum follow. */
 const COMMIT_FRAME = Buffer.from([5, 0x48, 0x46, 0x57, 8, 0, 0, 0]);
 const COMMIT_FRAME_BYTES = 16;
@@ -20,6 +22,8 @@ export class Inflictor {
   readonly #cluster: Cluster;
   /** How many faults hold each link cut, and each host paused. */
   readonly #held = new Map<string, number>();
+  #underWay = 0;
+  #lastEndMs = 0;
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
@@ -33,9 +37,13 @@ export class Inflictor {
         const fault = this.#withHosts(planned);
         if (fault === undefined) return;
         this.#note(fault, 'begin');
+        this.#cluster.handOvers.disturbed();
         this.#begin(fault);
+        this.#underWay += 1;
         const end = (): void => {
           this.#end(fault);
+          this.#underWay -= 1;
+          this.#lastEndMs = world.nowMs;
           this.#note(fault, 'end');
         };
         if ('forMs' in fault) world.after(fault.forMs, end);
@@ -103,7 +111,7 @@ export class Inflictor {
   }
 
   #begin(fault: Fault): void {
-    const { world, servers } = this.#cluster;
+    const { world } = this.#cluster;
     switch (fault.kind) {
       case 'crash':
         for (const name of fault.hosts) this.#down(name, () => world.host(name).crash({ tear: fault.tear }));
@@ -112,7 +120,7 @@ export class Inflictor {
         for (const name of fault.hosts) this.#down(name, () => world.host(name).kill());
         return;
       case 'stop':
-        servers.get(fault.host)?.stop(() => {});
+        this.#stop(fault.host);
         return;
       case 'pause':
         this.#hold(`pause ${fault.host}`, () => {
@@ -163,6 +171,17 @@ export class Inflictor {
       case 'clock-rate':
         this.#setRate(fault, fault.rate);
     }
+  }
+
+  /** SIGTERM, which nothing disturbs when the last fault is over for so long that its consequences are, too. */
+  #stop(name: string): void {
+    const { servers, scenario, handOvers, world } = this.#cluster;
+    const server = servers.get(name);
+    if (server === undefined) return;
+    const calmMs = CALM_ELECTION_TIMEOUTS * scenario.tuning.electionTimeoutMs;
+    const calm = this.#underWay === 0 && world.nowMs - this.#lastEndMs >= calmMs;
+    if (calm && server.serves) handOvers.stopping(server.id);
+    server.stop(() => {});
   }
 
   #setRate({ host, clock }: Extract<Fault, { kind: 'clock-rate' }>, rate: number): void {

@@ -1,15 +1,16 @@
 /**
- * Runs one scenario to its end and judges it: faults under load, then everything heals and must work again within a bound, then
- * everybody stops and nothing may be left behind. The first violation ends it. The same scenario gives the same run.
+ * Runs one scenario to its end and judges it: faults under load, then everything heals and must work again within a bound, then the
+ * leader is told to stop and must hand over, then everybody stops and nothing may be left behind. The first violation ends it. The
+ * same scenario gives the same run.
  */
 
 import type { StruckFault } from '@holdfast/runtime/sim';
 import type { StateMachine } from '@holdfast/state';
-import { Cluster } from './cluster.ts';
+import { Cluster, RESTART_AFTER_MS } from './cluster.ts';
 import { drawScenario, type DrawOptions } from './draw.ts';
 import { Inflictor } from './inflict.ts';
 import type { Violation } from './invariants/violation.ts';
-import type { Scenario } from './scenario.ts';
+import { serverHost, type Scenario } from './scenario.ts';
 import { checkHistory } from '../checkers/check.ts';
 import type { Verdict } from '../checkers/verdict.ts';
 import type { HistoryEvent } from '../history/history.ts';
@@ -34,6 +35,8 @@ export interface SeedResult {
   readonly elections: number;
   readonly snapshotsTaken: number;
   readonly snapshotsInstalled: number;
+  /** Leaders that were told to stop while nothing was wrong, and handed over. */
+  readonly handOvers: number;
   readonly struck: ReadonlyMap<StruckFault, number>;
   readonly entries: number;
   readonly history: readonly HistoryEvent[];
@@ -55,7 +58,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
   }
   // A run that was cut short has calls without an end.
   const verdicts = cluster.violation === undefined ? judge(cluster) : [];
-  const { violation, world, locks, consensus, recorder } = cluster;
+  const { violation, world, locks, consensus, handOvers, recorder } = cluster;
   return {
     seed: scenario.seed,
     passed: violation === undefined,
@@ -68,6 +71,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     elections: consensus.elections,
     snapshotsTaken: consensus.snapshotsTaken,
     snapshotsInstalled: consensus.snapshotsInstalled,
+    handOvers: handOvers.handOvers,
     struck: world.struck,
     entries: locks.appliedEntries,
     history: recorder.events,
@@ -86,6 +90,8 @@ async function live(cluster: Cluster): Promise<void> {
   inflictor.heal();
   cluster.note({ type: 'phase', phase: 'healed' });
   await recover(cluster);
+  if (cluster.violation !== undefined) return;
+  await stopLeader(cluster);
   if (cluster.violation !== undefined) return;
   cluster.stopApplications();
   await fallQuiet(cluster);
@@ -111,6 +117,27 @@ async function recover(cluster: Cluster): Promise<void> {
   cluster.fail(
     'the-healed-cluster-works',
     `${RECOVERY_MS} ms after the last fault some applications have not had their locks again: ${describe(cluster)}`,
+  );
+}
+
+/** As in a rolling restart, under load. */
+async function stopLeader(cluster: Cluster): Promise<void> {
+  const { consensus, handOvers, servers, world } = cluster;
+  const server = consensus.leader === undefined ? undefined : servers.get(serverHost(consensus.leader));
+  if (server === undefined || !server.serves) return;
+  handOvers.stopping(server.id);
+  if (!handOvers.judging) return;
+  let startedAgain = false;
+  server.stop(() => {
+    world.after(RESTART_AFTER_MS, () => {
+      server.boot();
+      startedAgain = true;
+    });
+  });
+  if (await cluster.runUntil(() => !handOvers.judging && startedAgain && server.serves, RECOVERY_MS)) return;
+  cluster.fail(
+    'a-leader-that-stops-is-followed',
+    `${RECOVERY_MS} ms after server ${server.id}, the leader, was told to stop nobody leads, or it has not started again: ${describe(cluster)}`,
   );
 }
 

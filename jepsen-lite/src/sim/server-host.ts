@@ -44,6 +44,8 @@ export class ServerHost {
   #server: LockServer | undefined;
   /** Counts the starts, so that what an earlier one says late changes nothing. */
   #boots = 0;
+  /** The start that was told to stop last. */
+  #stoppingBoot = 0;
   /** A fault has been placed on its disk that may end it. */
   diskFaulted = false;
   /** A bit of its log was flipped: it may end at the damage, and start again under a ban on voting. */
@@ -65,6 +67,11 @@ export class ServerHost {
   /** Undefined while it starts, and when it is down. */
   get server(): LockServer | undefined {
     return this.#server;
+  }
+
+  /** It runs, and was not told to stop. */
+  get serves(): boolean {
+    return this.#server !== undefined && this.#host.state === 'up' && this.#stoppingBoot !== this.#boots;
   }
 
   get startable(): boolean {
@@ -118,6 +125,7 @@ export class ServerHost {
     const server = this.#server;
     if (server === undefined || this.#host.state !== 'up') return;
     const boot = this.#boots;
+    this.#stoppingBoot = boot;
     const end = (error?: unknown): void => {
       if (boot !== this.#boots) return;
       if (error !== undefined && !this.#explained(error)) this.#events.unexpected(error);

@@ -259,4 +259,26 @@ export const consensusMutants: readonly Mutant[] = [
     ],
     caughtBy: ['churn'],
   },
+  {
+    name: 'any-next-leader-taken-for-the-successor',
+    breaks:
+      'after a hand-over only the server that was asked to stand is taken to have everything, and only in the very next term',
+    patches: [
+      {
+        module: RAFT,
+        file: 'core/transfer.js',
+        edits: [
+          {
+            find: 'if (handedOver === undefined || core.term !== handedOver.term + 1) return NO_SERVER;',
+            replace: 'if (handedOver === undefined) return NO_SERVER;',
+          },
+          {
+            find: 'return leader === NO_SERVER || leader === handedOver.target ? handedOver.target : NO_SERVER;',
+            replace: 'return handedOver.target;',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['churn'],
+  },
 ];

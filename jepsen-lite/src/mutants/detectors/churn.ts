@@ -1,4 +1,7 @@
-/** Random walks of bare cores: one attempt is a few dozen of them, of three and of five servers. */
+/**
+ * Random walks of bare cores: one attempt is a few dozen of them, of three and of five servers, the last ones with hand-overs. Those
+ * are of five: of three servers a quorum has what a successor has.
+ */
 
 import { randomStream } from '@holdfast/runtime/sim';
 
@@ -7,14 +10,16 @@ import { BrokenLawError } from './churn/laws.ts';
 import { walk } from './churn/walk.ts';
 
 const WALKS = 20;
+const HAND_OVER_WALKS = 10;
 const STEPS = 150;
 
 export async function churn(seed: number): Promise<Attempt> {
   let simulatedMs = 0;
-  for (let number = 0; number < WALKS; number += 1) {
-    const servers = number % 2 === 0 ? 3 : 5;
+  for (let number = 0; number < WALKS + HAND_OVER_WALKS; number += 1) {
+    const handsOver = number >= WALKS;
+    const servers = number % 2 === 0 && !handsOver ? 3 : 5;
     try {
-      simulatedMs += walk(randomStream(seed, `walk ${number}`), servers, STEPS).simulatedMs;
+      simulatedMs += walk(randomStream(seed, `walk ${number}`), servers, STEPS, handsOver).simulatedMs;
     } catch (error) {
       const failure =
         error instanceof BrokenLawError

@@ -16,6 +16,7 @@ export interface SeedReport {
   readonly elections: number;
   readonly snapshotsTaken: number;
   readonly snapshotsInstalled: number;
+  readonly handOvers: number;
   readonly entries: number;
   readonly repeatedAnswers: number;
   readonly struck: Readonly<Record<string, number>>;
@@ -43,6 +44,7 @@ export function reportOf(result: SeedResult): SeedReport {
     elections,
     snapshotsTaken: result.snapshotsTaken,
     snapshotsInstalled: result.snapshotsInstalled,
+    handOvers: result.handOvers,
     entries,
     repeatedAnswers,
     struck: Object.fromEntries(result.struck),

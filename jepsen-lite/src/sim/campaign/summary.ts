@@ -27,7 +27,7 @@ const MUST_BE_COUNTED = [
   'registers.operations',
 ];
 
-const MUST_HAPPEN = ['snapshotsTaken', 'snapshotsInstalled'] as const;
+const MUST_HAPPEN = ['snapshotsTaken', 'snapshotsInstalled', 'handOvers'] as const;
 
 export class CampaignSummary {
   #seeds = 0;
@@ -41,8 +41,8 @@ export class CampaignSummary {
   add(report: SeedReport): void {
     this.#seeds += 1;
     this.#simulatedMs += report.simulatedMs;
-    const { commands, elections, entries, repeatedAnswers, snapshotsTaken, snapshotsInstalled } = report;
-    const sums = { commands, elections, entries, repeatedAnswers, snapshotsTaken, snapshotsInstalled };
+    const { commands, elections, entries, repeatedAnswers, snapshotsTaken, snapshotsInstalled, handOvers } = report;
+    const sums = { commands, elections, entries, repeatedAnswers, snapshotsTaken, snapshotsInstalled, handOvers };
     for (const [name, count] of Object.entries(sums)) {
       increase(this.#sums, name, count);
     }
@@ -77,6 +77,7 @@ export class CampaignSummary {
       `${of('commands')} client commands (${(of('commands') / seconds).toFixed(1)} a simulated second), ` +
         `${of('entries')} entries, ${of('elections')} elections, ${of('repeatedAnswers')} answers from memory`,
       `${of('snapshotsTaken')} snapshots taken, ${of('snapshotsInstalled')} installed`,
+      `${of('handOvers')} leaders stopped while nothing else was wrong, each followed by whom it asked`,
       'faults that struck:',
       ...table(this.#struck),
       'what the checkers counted:',

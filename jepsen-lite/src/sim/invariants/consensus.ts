@@ -66,6 +66,11 @@ export class ConsensusInvariants {
     return this.#committed.length - 1;
   }
 
+  /** The terms of the entries that a server has in memory, by index. */
+  logOf(id: number): readonly number[] {
+    return this.#server(id).log.memory.terms;
+  }
+
   /** Who leads the highest term, as far as it knows. */
   get leader(): number | undefined {
     let leader: number | undefined;

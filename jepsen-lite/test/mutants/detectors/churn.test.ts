@@ -26,6 +26,14 @@ describe('walks of bare cores', () => {
     },
   );
 
+  it('hand leadership over, when asked to, to servers that are then known as successors', () => {
+    const walks = 30;
+    let successors = 0;
+    for (let seed = 1; seed <= walks; seed += 1)
+      successors += walk(randomStream(seed, 'walk'), 5, 150, true).laws.successors;
+    expect(successors).toBeGreaterThan(walks / 10);
+  });
+
   it('are the same for the same seed', () => {
     const summary = () => {
       const { laws, simulatedMs } = walk(randomStream(7, 'walk'), 3, 150);

@@ -1,6 +1,6 @@
 /** What Raft promises, judged from outside after every step of any server. A broken promise is thrown. */
 
-import type { Entry, LogIndex, ServerId } from '@holdfast/raft/core';
+import { NO_SERVER, type Entry, type LogIndex, type ServerId, type Term } from '@holdfast/raft/core';
 
 import type { BareServer } from './bare-server.ts';
 
@@ -24,7 +24,13 @@ export class Laws {
   readonly #leaders = new Map<number, ServerId>();
   readonly #committed: Committed[] = [];
   readonly #reads = new Map<number, number>();
+  /** The log of each term's leader when it was elected. */
+  readonly #elected = new Map<number, readonly Entry[]>();
+  /** How far the log of a server had got when it led last. */
+  readonly #led = new Map<ServerId, { readonly term: Term; readonly lastIndex: LogIndex }>();
   readsAnswered = 0;
+  /** Steps of servers that knew their successor to lead. */
+  successors = 0;
 
   get committed(): number {
     return this.#committed.length;
@@ -35,14 +41,19 @@ export class Laws {
   }
 
   stepped(server: BareServer): void {
-    const { role, term } = server.status;
-    if (role !== 'leader') return;
+    const { role, term, lastIndex } = server.status;
+    if (role !== 'leader') {
+      this.#checkSuccessor(server);
+      return;
+    }
+    this.#led.set(server.id, { term, lastIndex });
     const known = this.#leaders.get(term);
     if (known === server.id) return;
     if (known !== undefined) {
       throw new BrokenLawError('election-safety', `servers ${known} and ${server.id} both lead in term ${term}`);
     }
     this.#leaders.set(term, server.id);
+    this.#elected.set(term, server.log());
     this.#checkCompleteness(server);
   }
 
@@ -69,6 +80,22 @@ export class Laws {
     throw new BrokenLawError(
       'linearizable-reads',
       `server ${server.id} let a read go on at ${index}, when ${atLeast} was committed before it was asked`,
+    );
+  }
+
+  /** Whoever leads when a server knows its successor was elected with everything that the server proposed. */
+  #checkSuccessor({ id, status }: BareServer): void {
+    if (status.successor === NO_SERVER || status.leader === NO_SERVER) return;
+    const led = this.#led.get(id);
+    const elected = this.#elected.get(status.term);
+    if (led === undefined || elected === undefined) return;
+    if (elected[led.lastIndex - 1]?.term === led.term) {
+      this.successors += 1;
+      return;
+    }
+    throw new BrokenLawError(
+      'a-successor-has-all-that-was-proposed',
+      `server ${id}, which led term ${led.term}, takes the leader of term ${status.term} for its successor, which was elected without its entry ${led.lastIndex}`,
     );
   }
 

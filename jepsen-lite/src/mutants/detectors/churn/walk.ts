@@ -15,16 +15,20 @@ import { Laws } from './laws.ts';
 const PATIENCE_BEATS = 21;
 const ELECTION_ROUNDS = 6;
 const DUEL_CHANCE = 0.2;
+const HAND_OVER_CHANCE = 0.2;
 
 export interface WalkResult {
   readonly laws: Laws;
   readonly simulatedMs: number;
 }
 
-/** @throws BrokenLawError, and InvariantError of a core */
-export function walk(random: Random, servers: number, steps: number): WalkResult {
+/** `handsOver`: leaders are asked to hand over, too. @throws BrokenLawError, and InvariantError of a core */
+export function walk(random: Random, servers: number, steps: number, handsOver = false): WalkResult {
   const ensemble = new Ensemble(random, servers);
-  for (let step = 0; step < steps; step += 1) ensemble.disturb(step);
+  for (let step = 0; step < steps; step += 1) {
+    if (handsOver && random.next() < HAND_OVER_CHANCE) ensemble.handOver(step);
+    ensemble.disturb(step);
+  }
   return { laws: ensemble.laws, simulatedMs: ensemble.nowMs };
 }
 
@@ -69,6 +73,15 @@ class Ensemble {
     else if (draw < 0.88) this.#pick(this.#servers).completeWrites();
     else if (draw < 0.96) this.#crash(this.#pick(this.#servers));
     else this.#breakLink(leader, this.#other(leader));
+  }
+
+  /** A leader looks for a follower that has everything. Now and then all hear each other until somebody leads; else the walk decides. */
+  handOver(ticket: number): void {
+    for (const leader of this.#servers.filter(leads)) leader.step({ type: 'transfer', ticket, target: undefined });
+    if (this.#random.next() < 0.5) return;
+    for (let round = 0; round < ELECTION_ROUNDS; round += 1) {
+      for (const one of this.#servers) for (const two of this.#servers) if (one !== two) this.#exchange(one, two, 2);
+    }
   }
 
   /** One server stands, now and then two at once, and the others of a majority hear them; the rest hear nothing. */

@@ -154,6 +154,32 @@ describe('lockd recover', () => {
     expect(existsSync(join(directory, 'fifth'))).toBe(false);
   });
 
+  it('makes a server alone that others join, which get the state from it', async () => {
+    const [one, other] = await places(2);
+    if (one === undefined || other === undefined) throw new Error('no places');
+    const attach = { type: 'attach', secret: new Uint8Array(16), session: 0, timeoutMs: 10_000, label: '' } as const;
+    const node = { type: 'create', path: '/n', data: new Uint8Array(5), ephemeral: false, sequential: false } as const;
+    const attached = entryOf(attach, { session: 0, number: 1 });
+    await writeLog(1, [one, other], directory, [undefined, attached, entryOf(node, { session: 2, number: 1 })]);
+    const to = join(directory, 'recovered');
+    const flags = ['--data', dataOf(1, directory), '--to', to, '--cluster-id', 'second'];
+    expect((await command('recover', ...flags, ACCEPTED)).code).toBe(0);
+    const addresses = ({ client: clients, peer }: Place): string[] => {
+      return ['--cluster-id', 'second', '--client', `127.0.0.1:${clients}`, '--peer', `127.0.0.1:${peer}`];
+    };
+    run(['--id', '1', ...addresses(one), '--data', dataOf(1, to)]);
+    const joining = run(['--id', '2', ...addresses(other), '--data', dataOf(2, to), '--join']);
+    await joining.serves();
+    const user = await client([one], 'second');
+    await user.admin.addMember(2, `127.0.0.1:${other.peer}`);
+    await until(async () => {
+      const { appliedIndex, nodes } = await status(other.client);
+      return appliedIndex > GAP && nodes === (await status(one.client)).nodes;
+    });
+    await until(async () => (await user.admin.members()).members.every(({ role }) => role === 'voter'));
+    expect((await user.lock('a').acquire()).token).toBeGreaterThan(GAP);
+  });
+
   it.each<[string, readonly string[], RegExp]>([
     ['where nothing is said', [], /recover needs --to <directory>/],
     ['into a directory that has files', ['--to', '.'], /--to \. is not empty: give an empty directory/],

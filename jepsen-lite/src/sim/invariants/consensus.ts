@@ -1,11 +1,23 @@
 /**
  * Raft's own promises, looked at after every step of every server: election safety, leader append-only, log matching, leader
  * completeness, state-machine safety; term, vote, commit index and applied index that never fall, restarts included; nothing revealed
- * before it is durable; nothing committed that is not durable on a majority; everything durable found again.
+ * before it is durable; nothing committed that is not durable on a majority of the voters of its configuration (of both, while it is
+ * joint); everything durable found again.
  */
 
 import { crc32 } from 'node:zlib';
-import type { DurableState, Effect, Entry, LogPosition, Message, ServerId, WriteSeq } from '@holdfast/raft';
+import {
+  EntryType,
+  decodeConfiguration,
+  voterSets,
+  type DurableState,
+  type Effect,
+  type Entry,
+  type LogPosition,
+  type Message,
+  type ServerId,
+  type WriteSeq,
+} from '@holdfast/raft';
 import { imageOf, ServerLog, type Persist } from './server-log.ts';
 import type { Report } from './violation.ts';
 
@@ -42,6 +54,8 @@ class Server {
   }
 }
 
+type VoterSets = readonly (readonly number[])[];
+
 /** Terms stay far below 2^20 in a run. */
 const keyOf = (index: number, term: number): number => index * 2 ** 20 + term;
 
@@ -50,6 +64,9 @@ export class ConsensusInvariants {
   readonly #report: Report;
   readonly #leaders = new Map<number, string>();
   readonly #entries = new Map<number, Seen>();
+  /** The sets of voters of every configuration that somebody wrote, by index and term. */
+  readonly #voters = new Map<number, Map<number, VoterSets>>();
+  readonly #initialVoters: VoterSets;
   /** Terms of the committed entries, by index. */
   readonly #committed: number[] = [0];
   elections = 0;
@@ -57,7 +74,9 @@ export class ConsensusInvariants {
   /** Received from a leader, in place of a log that ended before them. */
   snapshotsInstalled = 0;
 
-  constructor(servers: readonly number[], report: Report) {
+  /** `voters`: those that the cluster begins with, of the servers that take part. @default all */
+  constructor(servers: readonly number[], report: Report, voters: readonly number[] = servers) {
+    this.#initialVoters = [voters];
     this.#servers = new Map(servers.map((id) => [id, new Server(this.#committed)]));
     this.#report = report;
   }
@@ -229,6 +248,7 @@ export class ConsensusInvariants {
           `entry ${entry.index} of term ${entry.term} at server ${id} is not that of another server, or follows another entry`,
         );
       }
+      if (entry.type === EntryType.configuration) this.#learnVoters(entry);
       previousTerm = entry.term;
     }
     server.log.write(persist);
@@ -326,18 +346,37 @@ export class ConsensusInvariants {
   }
 
   #checkMajority(id: number, index: number, term: number): void {
-    let holders = 0;
-    for (const server of this.#servers.values()) {
+    const holders = new Set<number>();
+    for (const [holder, server] of this.#servers) {
       const lost = server.lost[index] === term;
       if (lost) server.owed = Math.max(server.owed, index);
-      if (lost || server.log.durable.terms[index] === term) holders += 1;
+      if (lost || server.log.durable.terms[index] === term) holders.add(holder);
     }
-    if (holders * 2 <= this.#servers.size) {
+    for (const voters of this.#votersOf(this.#server(id), index)) {
+      const count = voters.filter((voter) => holders.has(voter)).length;
+      if (count * 2 > voters.length) continue;
       this.#report(
         'committed-is-durable-on-a-majority',
-        `server ${id} commits entry ${index} of term ${term}, which ${holders} of ${this.#servers.size} servers have on disk`,
+        `server ${id} commits entry ${index} of term ${term}, which ${count} of the voters ${voters.join(', ')} have on disk`,
       );
     }
+  }
+
+  #learnVoters({ index, term, data }: Entry): void {
+    const ofIndex = this.#voters.get(index) ?? new Map<number, VoterSets>();
+    this.#voters.set(index, ofIndex);
+    ofIndex.set(term, voterSets(decodeConfiguration(data)));
+  }
+
+  /** Of the configuration in force at an entry of that server's log: a later one counts only when this one is committed, or is joint with it. */
+  #votersOf(server: Server, index: number): VoterSets {
+    const { terms } = server.log.memory;
+    let [latest, voters] = [0, this.#initialVoters];
+    for (const [at, byTerm] of this.#voters) {
+      const known = byTerm.get(terms[at] ?? 0);
+      if (at > latest && at <= index && known !== undefined) [latest, voters] = [at, known];
+    }
+    return voters;
   }
 
   #contentOf(index: number, term: number): number | undefined {

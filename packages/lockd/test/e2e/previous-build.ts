@@ -34,7 +34,7 @@ export function previousBuild(): PreviousBuild {
   const directory = join(CACHE, PREVIOUS_COMMIT);
   const main = join(directory, 'packages', 'lockd', 'dist', 'main.js');
   if (existsSync(main)) return { main };
-  if (!hasCommit()) return { problem: `this clone does not have commit ${PREVIOUS_COMMIT}` };
+  if (!hasPreviousCommit()) return { problem: `this clone does not have commit ${PREVIOUS_COMMIT}` };
   mkdirSync(CACHE, { recursive: true });
   const scratch = mkdtempSync(join(CACHE, 'building-'));
   try {
@@ -50,7 +50,7 @@ export function previousBuild(): PreviousBuild {
   }
 }
 
-function hasCommit(): boolean {
+export function hasPreviousCommit(): boolean {
   try {
     run('git', ['-C', ROOT, 'cat-file', '-e', `${PREVIOUS_COMMIT}^{commit}`]);
     return true;

@@ -234,9 +234,9 @@ function memberSummary({ id, role, peerAddress, clientAddress, connected }: Peer
   return { server: id, role, peerAddress, clientAddress, connected };
 }
 
-/** Time alone may remove it. */
+/** Time alone may remove it; a member that was just added has not said yet what it can do. */
 function isPassing(reason: MembershipRefusal): boolean {
-  return ['not-leader', 'not-ready', 'change-under-way', 'transferring'].includes(reason);
+  return ['not-leader', 'not-ready', 'change-under-way', 'transferring', 'unsupported'].includes(reason);
 }
 
 function codeOf(reason: MembershipRefusal): ErrorCode {

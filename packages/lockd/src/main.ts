@@ -3,6 +3,7 @@
 
 import { readFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
+import { ExpelledError, serverId } from '@holdfast/raft';
 import { silentLogger, type Runtime } from '@holdfast/runtime';
 import { BoundedFile, nodeClock, nodeRuntime } from '@holdfast/runtime/node';
 import { destination, pino, type Logger } from 'pino';
@@ -98,8 +99,9 @@ async function serve(config: ServerConfig): Promise<void> {
   const onRemoved = (): void => {
     if (signalled) return;
     signalled = true;
-    logger.warn({ exitCode: ExitCode.removed }, 'removed from the ensemble; stopping for good');
-    server?.stop().then(() => process.exit(ExitCode.removed), exitOn);
+    const ended = (): void => exitOn(new ExpelledError('MEMBER_REMOVED', serverId(config.id)));
+    if (server === undefined) ended();
+    else server.stop().then(ended, exitOn);
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);

@@ -130,6 +130,9 @@ export class MembershipWishes {
     } else if (this.#deps.understands(leader)) {
       wish.askedIn = term;
       this.#deps.peers.send(leader, { type: 'admin', wish: id, operation: wish.operation });
+    } else if (this.#deps.clock.monotonicMs() - wish.sinceMs < MEMBER_CHANGE_WAIT_MS) {
+      // Its hello to a server that has just joined may be on the way still.
+      this.#retryLater();
     } else {
       this.#refuse(id, 'UNSUPPORTED', `the leader, server ${leader}, is of an older version that cannot do that`);
     }

@@ -329,7 +329,9 @@ export class Replica implements ReplicaHandle {
         },
         expelled: (expulsion) => {
           // One that is stopping on its own knows.
-          if (!this.#removed) this.#fail(new ExpelledError(expulsion, options.id));
+          if (this.#removed) return;
+          if (expulsion === 'MEMBER_REMOVED') this.#endMembership('a peer says so');
+          else this.#fail(new ExpelledError(expulsion, options.id));
         },
       },
       world,
@@ -464,8 +466,13 @@ export class Replica implements ReplicaHandle {
     this.#factsUntold = true;
     this.#peersChanged = true;
     if (this.#removed || !view.committed.retired.includes(this.#id)) return;
+    this.#endMembership(`by entry ${view.latest.index}`);
+  }
+
+  /** The machine stops this replica when its clients are elsewhere. */
+  #endMembership(how: string): void {
     this.#removed = true;
-    this.#logger.warn({ index: view.latest.index }, 'this server was removed from the ensemble');
+    this.#logger.warn({ how }, 'this server was removed from the ensemble');
     this.#machine.removed();
   }
 

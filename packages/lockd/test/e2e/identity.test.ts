@@ -150,16 +150,16 @@ describe('a stranger to the cluster', () => {
     expect(await answers(place.client, '/ready')).toBe(200);
   });
 
-  it('is refused as a second server of a number, while the first is connected', async () => {
+  it('is refused as a second server of a number, and ends', async () => {
     const [one, two, copy] = await places(3);
     if (one === undefined || two === undefined || copy === undefined) throw new Error('no places');
     const servers = [1, 2].map((id) => start(argumentsFor(id, [one, two], directory)));
     for (const place of [one, two]) await until(async () => (await answers(place.client, '/ready')) === 200);
     const second = start(argumentsFor(2, [one, copy], join(directory, 'copy')));
-    const problem = 'server 2 is connected from another data directory: two use that --id';
-    await until(() => servers[0]?.stderr.includes(problem) === true && second.stderr.includes(problem));
+    expect(await second.ended()).toBe(72);
+    expect(second.stderr).toContain('the ensemble knows server 2 by another data directory');
     for (const place of [one, two]) expect(await answers(place.client, '/ready')).toBe(200);
-    expect(await answers(copy.client, '/ready')).toBe(503);
+    for (const server of servers) expect(server.child.exitCode).toBeNull();
   });
 
   it('is refused as a client, with the names of both clusters', async () => {

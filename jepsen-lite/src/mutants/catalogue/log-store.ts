@@ -23,7 +23,7 @@ export const logStoreMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'log-store/write-ahead-log.js',
+        file: 'log-store/segmented-log.js',
         edits: [
           {
             find: 'await active.file.append(active.position, [bytes]);',

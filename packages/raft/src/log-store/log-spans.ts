@@ -27,6 +27,12 @@ type GrowingSpan = { -readonly [Field in keyof Span]: Span[Field] };
 export class LogSpans {
   readonly #spans: GrowingSpan[] = [];
   #closed = true;
+  #truncations = 0;
+
+  /** Grows with each truncation, so that a read notices one that came between. */
+  get truncations(): number {
+    return this.#truncations;
+  }
 
   /** A batch that was written at `place` with entries from `firstIndex` to `lastIndex`, which follow what is there. */
   append(firstIndex: LogIndex, lastIndex: LogIndex, place: BatchPlace): void {
@@ -51,6 +57,7 @@ export class LogSpans {
     const last = this.#spans.at(-1);
     if (last !== undefined && last.lastIndex >= index) last.lastIndex = previousIndex(index);
     this.#closed = true;
+    this.#truncations += 1;
   }
 
   /** Those segments are gone. */
@@ -62,6 +69,7 @@ export class LogSpans {
   clear(): void {
     this.#spans.length = 0;
     this.#closed = true;
+    this.#truncations += 1;
   }
 
   /** The span that holds `index`, as it is now; undefined when none does. */

@@ -94,12 +94,15 @@ function supported(what: string, value: number, known: number): void {
   if (value !== known) throw new SnapshotError('UNSUPPORTED', `has ${what} ${value}, not ${known}`);
 }
 
-/** An integer from 0 to 2^53 − 1, which is not −0. @throws SnapshotError */
+/** An integer from 0 to 2^53 − 1, which is not −0. */
+export function isIndex(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0);
+}
+
+/** @throws SnapshotError when it is no index */
 export function readIndex(view: DataView, at: number, what: string): number {
   const value = view.getFloat64(at, true);
-  if (!Number.isSafeInteger(value) || value < 0 || Object.is(value, -0)) {
-    throw new SnapshotError('MALFORMED', `has the ${what} ${value}`);
-  }
+  if (!isIndex(value)) throw new SnapshotError('MALFORMED', `has the ${what} ${value}`);
   // A number of its own takes memory; an integer that fits a word does not.
   const word = value | 0;
   return word === value ? word : value;

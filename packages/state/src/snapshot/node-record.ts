@@ -2,9 +2,11 @@
 
 import { MAX_DATA_BYTES, MAX_UTF8_BYTES_PER_UNIT, readText, writeText } from '@holdfast/protocol';
 
+import { NODE_NUMBERS } from '../tree/node-rows.ts';
 import type { NodeImage, NodeSlot } from '../tree/node-store.ts';
 import type { ByteQueue } from './byte-queue.ts';
 import {
+  isIndex,
   LOCK_BYTES,
   MAX_NODE_RECORD_BYTES,
   NODE_BYTES,
@@ -21,6 +23,20 @@ export type NodeRole =
   | { readonly type: 'lock'; readonly kind: number }
   | { readonly type: 'queueNode'; readonly token: number; readonly grantedAt: number };
 
+/** Behind the slot and the parent. */
+const NUMBERS_AT = 8;
+const NUMBER_NAMES = [
+  'czxid',
+  'mzxid',
+  'pzxid',
+  'ctime',
+  'mtime',
+  'version',
+  'cversion',
+  'number of creations',
+  'ephemeral owner',
+] as const;
+
 export const PLAIN_NODE: NodeRole = { type: 'node' };
 
 export interface NodeRecordHead {
@@ -30,22 +46,16 @@ export interface NodeRecordHead {
 }
 
 export function writeNode(into: ByteQueue, slot: NodeSlot, image: NodeImage, role: NodeRole): void {
-  const { name, data } = image;
+  const { name, data, numbers } = image;
   const room = RECORD_HEAD_BYTES + QUEUE_NODE_BYTES + NODE_BYTES + name.length * MAX_UTF8_BYTES_PER_UNIT + data.length;
   const start = into.reserve(room);
   const { bytes, view } = into;
   const at = writeRole(view, start + RECORD_HEAD_BYTES, role);
   view.setUint32(at, slot, true);
   view.setUint32(at + 4, image.parent, true);
-  view.setFloat64(at + 8, image.czxid, true);
-  view.setFloat64(at + 16, image.mzxid, true);
-  view.setFloat64(at + 24, image.pzxid, true);
-  view.setFloat64(at + 32, image.ctime, true);
-  view.setFloat64(at + 40, image.mtime, true);
-  view.setFloat64(at + 48, image.version, true);
-  view.setFloat64(at + 56, image.cversion, true);
-  view.setFloat64(at + 64, image.creations, true);
-  view.setFloat64(at + 72, image.ephemeralOwner, true);
+  for (let field = 0; field < NODE_NUMBERS; field += 1) {
+    view.setFloat64(at + NUMBERS_AT + 8 * field, numbers[field] ?? 0, true);
+  }
   const nameStart = at + NODE_BYTES;
   const nameEnd = writeText(name, bytes, nameStart);
   view.setUint16(at + 80, nameEnd - nameStart, true);
@@ -90,26 +100,20 @@ export function readRole(type: NodeRole['type'], view: DataView, at: number, end
 }
 
 /** The node whose fields begin at `at`; its data are a view of `bytes`. @throws SnapshotError; MalformedError for a name that is no text */
-export function readNode(bytes: Uint8Array, view: DataView, at: number, end: number): NodeImage {
+export function readNode(bytes: Uint8Array, view: DataView, at: number, end: number, into: NodeImage): void {
   if (end - at < NODE_BYTES) throw malformed('ends within a node');
   const nameStart = at + NODE_BYTES;
   const nameEnd = nameStart + view.getUint16(at + 80, true);
   const dataLength = view.getUint32(at + 82, true);
   if (nameEnd + dataLength !== end) throw malformed('has a node whose lengths do not agree');
   if (dataLength > MAX_DATA_BYTES) throw malformed(`has a node with ${dataLength} bytes of data`);
-  const name = readText(bytes, nameStart, nameEnd);
-  return {
-    name,
-    parent: view.getUint32(at + 4, true) as NodeSlot,
-    czxid: readIndex(view, at + 8, 'czxid'),
-    mzxid: readIndex(view, at + 16, 'mzxid'),
-    pzxid: readIndex(view, at + 24, 'pzxid'),
-    ctime: readIndex(view, at + 32, 'ctime'),
-    mtime: readIndex(view, at + 40, 'mtime'),
-    version: readIndex(view, at + 48, 'version'),
-    cversion: readIndex(view, at + 56, 'cversion'),
-    creations: readIndex(view, at + 64, 'number of creations'),
-    ephemeralOwner: readIndex(view, at + 72, 'ephemeral owner'),
-    data: bytes.subarray(nameEnd, end),
-  };
+  into.name = readText(bytes, nameStart, nameEnd);
+  into.parent = view.getUint32(at + 4, true) as NodeSlot;
+  into.data = bytes.subarray(nameEnd, end);
+  const { numbers } = into;
+  for (let field = 0; field < NODE_NUMBERS; field += 1) {
+    const value = view.getFloat64(at + NUMBERS_AT + 8 * field, true);
+    if (!isIndex(value)) throw malformed(`has the ${NUMBER_NAMES[field]} ${value}`);
+    numbers[field] = value;
+  }
 }

@@ -9,7 +9,8 @@ import type { StateLimits } from '../limits.ts';
 import type { Remembered } from '../sessions/reply-memory.ts';
 import type { Session } from '../sessions/session.ts';
 import { State } from '../state.ts';
-import type { NodeImage, NodeSlot } from '../tree/node-store.ts';
+import { NumberField } from '../tree/node-rows.ts';
+import { emptyImage, type NodeImage, type NodeSlot } from '../tree/node-store.ts';
 import { ByteQueue } from './byte-queue.ts';
 import {
   HEADER_BYTES,
@@ -24,6 +25,9 @@ import {
 import { readNode, readRole, type NodeRole } from './node-record.ts';
 import { readSession, type KeptAnswer } from './session-record.ts';
 import { malformed, SnapshotError, wellFormed } from './snapshot-error.ts';
+
+/** Of a node: indexes of entries. */
+const INDEX_FIELDS = [NumberField.czxid, NumberField.mzxid, NumberField.pzxid] as const;
 
 interface PlacedNode {
   readonly slot: NodeSlot;
@@ -42,6 +46,8 @@ export class StateRestore {
   readonly #index: number;
   readonly #restored: (state: State) => void;
   readonly #bytes = new ByteQueue();
+  /** The node that was read last. */
+  readonly #image = emptyImage();
   readonly #state: State;
   #header: SnapshotHeader | undefined;
   /** Nodes whose parents have not come yet: they were about to change while the snapshot was taken. */
@@ -159,16 +165,17 @@ export class StateRestore {
 
   #takeNode(type: NodeRole['type'], bytes: Uint8Array, view: DataView, at: number, end: number): void {
     const { role, at: from } = readRole(type, view, at, end);
-    const image = readNode(bytes, view, from, end);
+    const image = this.#image;
+    readNode(bytes, view, from, end, image);
+    const { numbers } = image;
     const slot = view.getUint32(from, true) as NodeSlot;
-    if (Math.max(image.czxid, image.mzxid, image.pzxid) > this.#index)
-      throw malformed(`has a node in slot ${slot} of a later index`);
+    for (const field of INDEX_FIELDS) {
+      if ((numbers[field] ?? 0) > this.#index) throw malformed(`has a node in slot ${slot} of a later index`);
+    }
     if (role.type === 'lock') this.#locks.push({ slot, role });
     else if (role.type === 'queueNode') this.#queueNodes.push({ slot, role });
-    else if (image.ephemeralOwner !== 0) this.#ephemerals.push(slot);
-    // The bytes are the caller's, and it goes on with them.
-    if (!this.#state.nodes.place(slot, image))
-      this.#orphans.push({ slot, image: { ...image, data: image.data.slice() } });
+    else if (numbers[NumberField.ephemeralOwner] !== 0) this.#ephemerals.push(slot);
+    if (!this.#state.nodes.place(slot, image)) this.#orphans.push({ slot, image: copyOf(image) });
   }
 
   #takeFree(view: DataView, at: number, end: number): void {
@@ -238,4 +245,9 @@ export class StateRestore {
       wellFormed(restored === count, () => `has ${name} ${restored}, not ${count} as its header says`);
     }
   }
+}
+
+/** To be kept: what is read next is written over the other. */
+function copyOf({ name, parent, data, numbers }: NodeImage): NodeImage {
+  return { name, parent, data: data.slice(), numbers: numbers.slice() };
 }

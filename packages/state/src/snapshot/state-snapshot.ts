@@ -7,7 +7,7 @@
 import { invariant } from '../invariant.ts';
 import type { Session } from '../sessions/session.ts';
 import type { State } from '../state.ts';
-import type { NodeSlot } from '../tree/node-store.ts';
+import { emptyImage, type NodeSlot } from '../tree/node-store.ts';
 import { ByteQueue } from './byte-queue.ts';
 import type { Capturing } from './capture.ts';
 import { HEADER_BYTES, MAX_FREE_SLOTS, RECORD_HEAD_BYTES, RecordType, writeHead, writeHeader } from './format.ts';
@@ -18,6 +18,7 @@ export class StateSnapshot implements Capturing {
   readonly index: number;
   readonly #state: State;
   readonly #bytes = new ByteQueue();
+  readonly #image = emptyImage();
   readonly #slots: number;
   readonly #free: readonly NodeSlot[];
   /** What was written ahead of its turn: those whose turn is still to come. */
@@ -97,7 +98,7 @@ export class StateSnapshot implements Capturing {
     const slot = this.#nextSlot as NodeSlot;
     this.#nextSlot += 1;
     if (this.#earlyNodes.delete(slot)) return;
-    if (this.#state.nodes.image(slot) !== undefined && !this.#isBornLater(slot)) this.#writeNode(slot);
+    if (this.#state.nodes.isUsed(slot) && !this.#isBornLater(slot)) this.#writeNode(slot);
   }
 
   #isBornLater(node: NodeSlot): boolean {
@@ -110,9 +111,8 @@ export class StateSnapshot implements Capturing {
   }
 
   #writeNode(slot: NodeSlot): void {
-    const image = this.#state.nodes.image(slot);
-    invariant(image !== undefined, 'a node that is written exists');
-    writeNode(this.#bytes, slot, image, this.#roleOf(slot));
+    invariant(this.#state.nodes.readImage(slot, this.#image), 'a node that is written exists');
+    writeNode(this.#bytes, slot, this.#image, this.#roleOf(slot));
     this.#records += 1;
   }
 

@@ -12,9 +12,17 @@ export const NO_PLACE = -1;
 const FIRST_PLACES = 64;
 
 export class ChildTable {
-  #rows = new Uint32Array(FIRST_PLACES);
-  #hashes = new Uint32Array(FIRST_PLACES);
+  #rows: Uint32Array;
+  #hashes: Uint32Array;
   #size = 0;
+
+  /** With room for so many. */
+  constructor(expected = 0) {
+    let places = FIRST_PLACES;
+    while (3 * expected > 2 * places) places *= 2;
+    this.#rows = new Uint32Array(places);
+    this.#hashes = new Uint32Array(places);
+  }
 
   /** The first place with that hash. */
   first(hash: number): number {

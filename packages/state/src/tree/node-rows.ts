@@ -3,7 +3,7 @@
  * each other, and the garbage collector sees a few large arrays. Which rows are in use is not known here.
  */
 
-/** Doubles, since counters go to 2^53: 32 bits would be used up by a busy node within months. */
+/** Doubles, since counters go to 2^53: 32 bits would be used up by a busy node within months. Snapshots have them in this order, too. */
 export const NumberField = {
   czxid: 0,
   mzxid: 1,
@@ -16,6 +16,8 @@ export const NumberField = {
   ephemeralOwner: 8,
 } as const;
 export type NumberField = (typeof NumberField)[keyof typeof NumberField];
+/** How many there are. */
+export const NODE_NUMBERS = 9;
 
 /** Unsigned 32-bit words, behind the doubles. */
 export const WordField = {
@@ -33,6 +35,10 @@ export const WordField = {
   dataLength: 26,
 } as const;
 export type WordField = (typeof WordField)[keyof typeof WordField];
+/** How many there are. */
+export const NODE_WORDS = 9;
+/** The first of them. */
+export const WORDS_AT = WordField.parent;
 
 const ROW_NUMBERS = 14;
 const ROW_WORDS = 2 * ROW_NUMBERS;
@@ -68,6 +74,30 @@ export class NodeRows {
   setNumber(row: number, field: NumberField, value: number): void {
     const page = this.#numbers[row >>> PAGE_BITS];
     if (page !== undefined) page[(row % PAGE_ROWS) * ROW_NUMBERS + field] = value;
+  }
+
+  /** All of them. */
+  readNumbers(row: number, into: Float64Array): void {
+    const page = this.#numbers[row >>> PAGE_BITS];
+    if (page === undefined) return;
+    const begin = (row % PAGE_ROWS) * ROW_NUMBERS;
+    for (let field = 0; field < NODE_NUMBERS; field += 1) into[field] = page[begin + field] ?? 0;
+  }
+
+  /** All of them. */
+  setNumbers(row: number, numbers: Float64Array): void {
+    const page = this.#numbers[row >>> PAGE_BITS];
+    if (page === undefined) return;
+    const begin = (row % PAGE_ROWS) * ROW_NUMBERS;
+    for (let field = 0; field < NODE_NUMBERS; field += 1) page[begin + field] = numbers[field] ?? 0;
+  }
+
+  /** All of them, in the order of WordField. */
+  setWords(row: number, words: Uint32Array): void {
+    const page = this.#words[row >>> PAGE_BITS];
+    if (page === undefined) return;
+    const begin = (row % PAGE_ROWS) * ROW_WORDS + WORDS_AT;
+    for (let at = 0; at < NODE_WORDS; at += 1) page[begin + at] = words[at] ?? 0;
   }
 
   word(row: number, field: WordField): number {

@@ -6,6 +6,8 @@
 
 import type { Stat } from '@holdfast/protocol';
 
+import { NODE_NUMBERS } from './node-rows.ts';
+
 declare const slotBrand: unique symbol;
 /** Stands for one node from its creation to its removal; then another may get the same slot. */
 export type NodeSlot = number & { readonly [slotBrand]: true };
@@ -22,21 +24,18 @@ export interface NewNode {
   readonly stamp: number;
 }
 
-/** All of a node but its children, who name it as their parent. */
+/** All of a node but its children, who name it as their parent. One object for many nodes, since a restart reads a million. */
 export interface NodeImage {
-  readonly name: string;
+  name: string;
   /** The root is its own. */
-  readonly parent: NodeSlot;
-  readonly czxid: number;
-  readonly mzxid: number;
-  readonly pzxid: number;
-  readonly ctime: number;
-  readonly mtime: number;
-  readonly version: number;
-  readonly cversion: number;
-  readonly creations: number;
-  readonly ephemeralOwner: number;
-  readonly data: Uint8Array;
+  parent: NodeSlot;
+  data: Uint8Array;
+  /** By {@link NumberField}. */
+  readonly numbers: Float64Array;
+}
+
+export function emptyImage(): NodeImage {
+  return { name: '', parent: 0 as NodeSlot, data: new Uint8Array(0), numbers: new Float64Array(NODE_NUMBERS) };
 }
 
 export interface NodeStore {
@@ -78,8 +77,10 @@ export interface NodeStore {
   /** Must be called before anything changes that belongs to a node and is kept elsewhere, as its place in a queue. */
   changing(node: NodeSlot): void;
 
-  /** Undefined for a free slot. */
-  image(slot: NodeSlot): NodeImage | undefined;
+  /** Whether the slot has a node. */
+  isUsed(slot: NodeSlot): boolean;
+  /** False for a free slot, and nothing is read. */
+  readImage(slot: NodeSlot, into: NodeImage): boolean;
   /** A copy, in the order in which they were left: the last is used first. */
   freeSlots(): NodeSlot[];
   /** Begins anew with that many empty slots, into which nodes are then placed, parents first, and which end by being freed. */

@@ -13,7 +13,7 @@ import { malformed, wellFormed } from '../snapshot/snapshot-error.ts';
 import { ByteSlab, type CellReference } from './byte-slab.ts';
 import { ChildTable, hashOfChild, NO_PLACE, NO_ROW } from './child-table.ts';
 import { isNodeName } from './node-name.ts';
-import { NodeRows, NumberField, WordField } from './node-rows.ts';
+import { NODE_NUMBERS, NODE_WORDS, NodeRows, NumberField, WordField, WORDS_AT } from './node-rows.ts';
 import type { NewNode, NodeImage, NodeSlot, NodeStore } from './node-store.ts';
 import { isWide, nameBytes, readName, sameName, writeName, type NamePart } from './stored-name.ts';
 
@@ -33,12 +33,14 @@ export class RowNodeStore implements NodeStore {
   #free = NO_ROW;
   #size = 0;
   #dataBytes = 0;
+  /** What the next row is filled with. */
+  readonly #numbers = new Float64Array(NODE_NUMBERS);
+  readonly #words = new Uint32Array(NODE_WORDS);
 
   constructor(fold: Fold, capture: Capture) {
     this.#fold = fold;
     this.#capture = capture;
-    const root = { parent: ROOT, name: '', data: NO_DATA, ephemeralOwner: 0, index: 0, stamp: 0 };
-    this.#fill(this.#takeRow(), root, 0);
+    this.#fill(this.#takeRow(), { parent: ROOT, name: '', data: NO_DATA, numbers: this.#numbers }, 0);
   }
 
   get size(): number {
@@ -153,7 +155,7 @@ export class RowNodeStore implements NodeStore {
 
     this.#capture.node(parent);
     const slot = this.#takeRow();
-    this.#fill(slot, node, hash);
+    this.#fill(slot, { parent, name: node.name, data: node.data, numbers: this.#numbersOf(node) }, hash);
     this.#link(slot, parent);
     const rows = this.#rows;
     rows.setNumber(parent, NumberField.creations, rows.number(parent, NumberField.creations) + 1);
@@ -211,23 +213,17 @@ export class RowNodeStore implements NodeStore {
     this.#capture.node(node);
   }
 
-  image(slot: NodeSlot): NodeImage | undefined {
-    if (!this.#isUsed(slot)) return undefined;
-    const rows = this.#rows;
-    return {
-      name: this.name(slot),
-      parent: rows.word(slot, WordField.parent) as NodeSlot,
-      czxid: rows.number(slot, NumberField.czxid),
-      mzxid: rows.number(slot, NumberField.mzxid),
-      pzxid: rows.number(slot, NumberField.pzxid),
-      ctime: rows.number(slot, NumberField.ctime),
-      mtime: rows.number(slot, NumberField.mtime),
-      version: rows.number(slot, NumberField.version),
-      cversion: rows.number(slot, NumberField.cversion),
-      creations: rows.number(slot, NumberField.creations),
-      ephemeralOwner: rows.number(slot, NumberField.ephemeralOwner),
-      data: this.data(slot),
-    };
+  isUsed(slot: NodeSlot): boolean {
+    return slot < this.#rows.size && this.#rows.word(slot, WordField.parent) !== NO_NODE;
+  }
+
+  readImage(slot: NodeSlot, into: NodeImage): boolean {
+    if (!this.isUsed(slot)) return false;
+    into.name = this.name(slot);
+    into.parent = this.#rows.word(slot, WordField.parent) as NodeSlot;
+    into.data = this.data(slot);
+    this.#rows.readNumbers(slot, into.numbers);
+    return true;
   }
 
   freeSlots(): NodeSlot[] {
@@ -238,7 +234,7 @@ export class RowNodeStore implements NodeStore {
 
   beginRestore(slots: number): void {
     this.#rows = new NodeRows();
-    this.#table = new ChildTable();
+    this.#table = new ChildTable(slots);
     this.#slab = new ByteSlab();
     for (let row = 0; row < slots; row += 1) this.#rows.setWord(this.#rows.add(), WordField.parent, NO_NODE);
     this.#free = NO_ROW;
@@ -249,23 +245,16 @@ export class RowNodeStore implements NodeStore {
   place(slot: NodeSlot, node: NodeImage): boolean {
     const { parent } = node;
     if (slot >= this.#rows.size) throw malformed(`has a node in slot ${slot} of ${this.#rows.size}`);
-    if (this.#isUsed(slot)) throw malformed(`has two nodes in slot ${slot}`);
+    if (this.isUsed(slot)) throw malformed(`has two nodes in slot ${slot}`);
     let hash = 0;
     if (slot === ROOT) {
-      const sound = parent === ROOT && node.name === '' && node.ephemeralOwner === 0;
+      const sound = parent === ROOT && node.name === '' && node.numbers[NumberField.ephemeralOwner] === 0;
       if (!sound) throw malformed('has a root that cannot be');
     } else {
-      if (!this.#isUsed(parent)) return false;
+      if (!this.isUsed(parent)) return false;
       hash = this.#hashOfPlaced(parent, node.name);
     }
-    this.#fill(slot, { ...node, index: node.czxid, stamp: node.ctime }, hash);
-    const rows = this.#rows;
-    rows.setNumber(slot, NumberField.mzxid, node.mzxid);
-    rows.setNumber(slot, NumberField.pzxid, node.pzxid);
-    rows.setNumber(slot, NumberField.mtime, node.mtime);
-    rows.setNumber(slot, NumberField.version, node.version);
-    rows.setNumber(slot, NumberField.cversion, node.cversion);
-    rows.setNumber(slot, NumberField.creations, node.creations);
+    this.#fill(slot, node, hash);
     if (slot !== ROOT) this.#link(slot, parent);
     this.#size += 1;
     this.#dataBytes += node.data.length;
@@ -283,11 +272,11 @@ export class RowNodeStore implements NodeStore {
   }
 
   restoreFree(slots: readonly NodeSlot[]): void {
-    wellFormed(this.#isUsed(ROOT), () => 'has no root');
+    wellFormed(this.isUsed(ROOT), () => 'has no root');
     const wrong = (): string => 'has free slots that are not those without a node';
     wellFormed(slots.length === this.#rows.size - this.#size && new Set(slots).size === slots.length, wrong);
     wellFormed(
-      slots.every((slot) => slot < this.#rows.size && !this.#isUsed(slot)),
+      slots.every((slot) => slot < this.#rows.size && !this.isUsed(slot)),
       wrong,
     );
     for (const slot of slots) this.#leave(slot);
@@ -308,9 +297,22 @@ export class RowNodeStore implements NodeStore {
     return free as NodeSlot;
   }
 
-  /** Every field of the row but the links to others. */
-  #fill(slot: NodeSlot, { parent, name, data, ephemeralOwner, index, stamp }: NewNode, hash: number): void {
-    const rows = this.#rows;
+  #numbersOf({ index, stamp, ephemeralOwner }: NewNode): Float64Array {
+    const numbers = this.#numbers;
+    numbers[NumberField.czxid] = index;
+    numbers[NumberField.mzxid] = index;
+    numbers[NumberField.pzxid] = index;
+    numbers[NumberField.ctime] = stamp;
+    numbers[NumberField.mtime] = stamp;
+    numbers[NumberField.version] = 0;
+    numbers[NumberField.cversion] = 0;
+    numbers[NumberField.creations] = 0;
+    numbers[NumberField.ephemeralOwner] = ephemeralOwner;
+    return numbers;
+  }
+
+  /** Every field of the row but the links to its siblings. */
+  #fill(slot: NodeSlot, { parent, name, data, numbers }: NodeImage, hash: number): void {
     const part = whole(name);
     const wide = isWide(part);
     const names = nameBytes(name.length, wide);
@@ -319,22 +321,18 @@ export class RowNodeStore implements NodeStore {
     const offset = this.#slab.offset(cell);
     writeName(part, wide, bytes, offset);
     bytes.set(data, offset + names);
-    rows.setNumber(slot, NumberField.czxid, index);
-    rows.setNumber(slot, NumberField.mzxid, index);
-    rows.setNumber(slot, NumberField.pzxid, index);
-    rows.setNumber(slot, NumberField.ctime, stamp);
-    rows.setNumber(slot, NumberField.mtime, stamp);
-    rows.setNumber(slot, NumberField.version, 0);
-    rows.setNumber(slot, NumberField.cversion, 0);
-    rows.setNumber(slot, NumberField.creations, 0);
-    rows.setNumber(slot, NumberField.ephemeralOwner, ephemeralOwner);
-    rows.setWord(slot, WordField.parent, parent);
-    rows.setWord(slot, WordField.firstChild, NO_ROW);
-    rows.setWord(slot, WordField.children, 0);
-    rows.setWord(slot, WordField.hash, hash);
-    rows.setWord(slot, WordField.cell, cell);
-    rows.setWord(slot, WordField.nameUnits, name.length * 2 + (wide ? 1 : 0));
-    rows.setWord(slot, WordField.dataLength, data.length);
+    const words = this.#words;
+    words[WordField.parent - WORDS_AT] = parent;
+    words[WordField.firstChild - WORDS_AT] = NO_ROW;
+    words[WordField.next - WORDS_AT] = NO_ROW;
+    words[WordField.previous - WORDS_AT] = NO_ROW;
+    words[WordField.children - WORDS_AT] = 0;
+    words[WordField.hash - WORDS_AT] = hash;
+    words[WordField.cell - WORDS_AT] = cell;
+    words[WordField.nameUnits - WORDS_AT] = name.length * 2 + (wide ? 1 : 0);
+    words[WordField.dataLength - WORDS_AT] = data.length;
+    this.#rows.setNumbers(slot, numbers);
+    this.#rows.setWords(slot, words);
   }
 
   /** Into the table, and as the first of its siblings. */
@@ -416,11 +414,7 @@ export class RowNodeStore implements NodeStore {
   }
 
   #check(node: NodeSlot): void {
-    invariant(this.#isUsed(node), 'a slot that is used has a node');
-  }
-
-  #isUsed(slot: NodeSlot): boolean {
-    return slot < this.#rows.size && this.#rows.word(slot, WordField.parent) !== NO_NODE;
+    invariant(this.isUsed(node), 'a slot that is used has a node');
   }
 }
 

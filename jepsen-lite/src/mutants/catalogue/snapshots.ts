@@ -40,4 +40,17 @@ export const snapshotMutants: readonly Mutant[] = [
     caughtBy: ['simulation'],
     sample: true,
   },
+  {
+    name: 'snapshot-installed-beside-a-conflicting-log',
+    breaks: 'a received snapshot voids a log that has another entry in the place of its last one',
+    patches: [
+      {
+        module: RAFT,
+        file: 'core/snapshots.js',
+        edits: [{ find: 'if (core.log.termAt(index) !== lastTerm) {', replace: 'if (core.log.lastIndex < index) {' }],
+      },
+    ],
+    caughtBy: ['churn'],
+    sample: true,
+  },
 ];

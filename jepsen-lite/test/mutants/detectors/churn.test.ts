@@ -30,8 +30,20 @@ describe('walks of bare cores', () => {
     const walks = 30;
     let successors = 0;
     for (let seed = 1; seed <= walks; seed += 1)
-      successors += walk(randomStream(seed, 'walk'), 5, 150, true).laws.successors;
+      successors += walk(randomStream(seed, 'walk'), 5, 150, { handsOver: true }).laws.successors;
     expect(successors).toBeGreaterThan(walks / 10);
+  });
+
+  it('install snapshots in the place of logs that lead up to them, and of logs that conflict with them', () => {
+    const walks = 100;
+    let [installed, conflicts] = [0, 0];
+    for (let seed = 1; seed <= walks; seed += 1) {
+      const result = walk(randomStream(seed, 'walk'), 3, 150, { snapshots: true });
+      installed += result.laws.snapshotsInstalled;
+      conflicts += result.conflictingSnapshots;
+    }
+    expect(installed).toBeGreaterThan(walks);
+    expect(conflicts).toBeGreaterThan(walks / 50);
   });
 
   it('are the same for the same seed', () => {

@@ -5,32 +5,33 @@
 
 import {
   DEFAULT_RAFT_LIMITS,
-  LOG_START,
-  EntryType,
-  NO_SERVER,
   RaftCore,
+  encodeConfiguration,
   initialConfiguration,
   logIndex,
   type CoreStatus,
   type Effect,
   type Entry,
-  type HardState,
   type LogIndex,
+  type LogPosition,
   type Message,
   type RaftConfig,
   type RaftEvent,
   type ServerId,
   type Term,
-  type TermMark,
 } from '@holdfast/raft/core';
 
-type Persist = Extract<Effect, { type: 'persist' }>;
+import { BareDisk, type BareSnapshot, type Persist } from './bare-disk.ts';
+
 type Send = Extract<Effect, { type: 'send' }>;
 
 /** What becomes known of a server while it takes its steps. */
 export interface ServerEvents {
   post(from: BareServer, to: ServerId, message: Message): void;
+  /** On another connection than messages. It may be lost, and is posted again when the two have connected anew. */
+  postSnapshot(from: BareServer, to: ServerId, snapshot: BareSnapshot, inTerm: Term): void;
   applied(server: BareServer, entry: Entry): void;
+  restored(server: BareServer, state: readonly Entry[]): void;
   readReady(server: BareServer, ticket: number, index: LogIndex): void;
   stepped(server: BareServer): void;
 }
@@ -46,12 +47,11 @@ export class BareServer {
   #core: RaftCore;
   #lives = 1;
   #nowMs = 0;
-  #hardState: HardState = { term: 0 as Term, votedFor: NO_SERVER };
-  #durable: Entry[] = [];
+  readonly #disk = new BareDisk();
   #writes: Persist[] = [];
   #persistedSeq = 0;
   #held: Send[] = [];
-  #applied = 0;
+  #applied: Entry[] = [];
   #queue: RaftEvent[] = [];
 
   constructor(id: ServerId, voters: readonly ServerId[], seed: number, inflight: number, events: ServerEvents) {
@@ -79,9 +79,7 @@ export class BareServer {
 
   /** The log as this server has it, on disk and on its way there. */
   log(): readonly Entry[] {
-    const log = [...this.#durable];
-    for (const write of this.#writes) applyWrite(log, write);
-    return log;
+    return this.#disk.log(this.#writes);
   }
 
   step(...events: readonly RaftEvent[]): void {
@@ -104,7 +102,7 @@ export class BareServer {
   completeWrites(): void {
     const last = this.#writes.at(-1);
     if (last === undefined) return;
-    for (const write of this.#writes) this.#write(write);
+    for (const write of this.#writes) this.#disk.write(write);
     this.#writes = [];
     this.#persistedSeq = last.seq;
     this.step({ type: 'persisted', seq: last.seq });
@@ -115,15 +113,36 @@ export class BareServer {
 
   /** The process ends, with `finished` of the writes that were under way done, and starts again from its disk. */
   restart(finished: number): void {
-    for (const write of this.#writes.slice(0, finished)) this.#write(write);
+    for (const write of this.#writes.slice(0, finished)) this.#disk.write(write);
     this.#writes = [];
     this.#held = [];
     this.#queue = [];
     this.#persistedSeq = 0;
-    this.#applied = 0;
     this.#lives += 1;
     this.#core = this.#boot();
     this.step(...this.#peers().map((peer) => ({ type: 'peer-connected', peer }) as const));
+  }
+
+  /** Of all that is applied, if all of it is durable; the last `spared` entries before it stay in the log. */
+  takeSnapshot(spared: number): void {
+    const index = logIndex(this.#applied.length);
+    const term = this.#core.termAt(index);
+    if (term === undefined || index > this.#core.stableIndex) return;
+    if (index <= (this.#disk.snapshot?.position.index ?? 0)) return;
+    const configuration = encodeConfiguration(this.#core.configurationAsOf(index).configuration);
+    const position = { index, term, configuration };
+    this.#disk.keep({ position, state: [...this.#applied] });
+    this.step({ type: 'snapshot-taken', position, compactTo: logIndex(Math.max(0, index - spared)) });
+  }
+
+  receiveSnapshot(from: ServerId, snapshot: BareSnapshot, inTerm: Term): void {
+    this.#disk.keep(snapshot);
+    this.step({ type: 'snapshot-received', from, term: inTerm, position: snapshot.position });
+  }
+
+  /** To a peer that can be brought on by nothing else; what was under way to it is lost. */
+  sendSnapshotAgain(peer: ServerId): void {
+    if (this.#core.needsSnapshot(peer)) this.#sendSnapshot(peer, this.status.term);
   }
 
   get writesUnderWay(): number {
@@ -135,13 +154,8 @@ export class BareServer {
   }
 
   #boot(): RaftCore {
-    const terms: TermMark[] = [];
-    for (const { term, index } of this.#durable) {
-      if (terms.at(-1)?.term !== term) terms.push({ term, firstIndex: index });
-    }
-    const configurations = this.#durable.filter(({ type }) => type === EntryType.configuration);
-    const lastIndex = logIndex(this.#durable.length);
-    const boot = { hardState: this.#hardState, base: LOG_START, lastIndex, terms, snapshot: undefined, configurations };
+    const boot = this.#disk.boot();
+    this.#applied = [...(this.#disk.snapshot?.state ?? [])];
     return new RaftCore({ ...this.#config, seed: this.#config.seed + 1_000 * this.#lives }, boot, this.#nowMs);
   }
 
@@ -160,14 +174,19 @@ export class BareServer {
         for (const ticket of effect.tickets) this.#events.readReady(this, ticket, effect.index);
         return;
       case 'restore':
+        this.#restore(effect.position);
+        return;
       case 'compact':
+        this.#disk.compact(effect.upTo);
+        return;
       case 'send-snapshot':
-        throw new TypeError(`a server that never takes a snapshot has the effect ${effect.type}`);
+        this.#sendSnapshot(effect.peer, effect.term);
+        return;
       case 'lift-vote-ban':
         throw new TypeError('a server that never lost its log has its ban on voting lifted');
       case 'read-entries': {
         const { peer, term, from, to } = effect;
-        this.#queue.push({ type: 'entries-read', peer, term, entries: this.#durable.slice(from - 1, to).slice(0, 1) });
+        this.#queue.push({ type: 'entries-read', peer, term, entries: this.#disk.entries(from, to).slice(0, 1) });
         return;
       }
       case 'read-rejected':
@@ -183,19 +202,24 @@ export class BareServer {
     else this.#events.post(this, send.to, send.message);
   }
 
+  #sendSnapshot(peer: ServerId, inTerm: Term): void {
+    const { snapshot } = this.#disk;
+    if (snapshot === undefined) throw new TypeError(`server ${this.id} has forgotten entries that no snapshot holds`);
+    this.#events.postSnapshot(this, peer, snapshot, inTerm);
+  }
+
+  #restore({ index }: LogPosition): void {
+    const { snapshot } = this.#disk;
+    if (snapshot?.position.index !== index) throw new TypeError(`server ${this.id} has no snapshot of ${index}`);
+    this.#applied = [...snapshot.state];
+    this.#events.restored(this, snapshot.state);
+  }
+
   #apply(upTo: LogIndex): void {
-    for (const entry of this.log().slice(this.#applied, upTo)) this.#events.applied(this, entry);
-    this.#applied = upTo;
+    for (const entry of this.log().slice(this.#applied.length, upTo)) {
+      this.#applied.push(entry);
+      this.#events.applied(this, entry);
+    }
     this.#queue.push({ type: 'applied', index: upTo });
   }
-
-  #write(write: Persist): void {
-    if (write.hardState !== undefined) this.#hardState = write.hardState;
-    applyWrite(this.#durable, write);
-  }
-}
-
-function applyWrite(log: Entry[], { truncateFrom, entries }: Persist): void {
-  if (truncateFrom !== undefined) log.length = Math.min(log.length, truncateFrom - 1);
-  log.push(...entries);
 }

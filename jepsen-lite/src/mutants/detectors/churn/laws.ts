@@ -29,6 +29,7 @@ export class Laws {
   /** How far the log of a server had got when it led last. */
   readonly #led = new Map<ServerId, { readonly term: Term; readonly lastIndex: LogIndex }>();
   readsAnswered = 0;
+  snapshotsInstalled = 0;
   /** Steps of servers that knew their successor to lead. */
   successors = 0;
 
@@ -67,6 +68,11 @@ export class Laws {
         `server ${server.id} applied an entry of term ${entry.term} at ${entry.index}, where one of term ${known.entry.term} was applied`,
       );
     }
+  }
+
+  restored(server: BareServer, state: readonly Entry[]): void {
+    this.snapshotsInstalled += 1;
+    for (const entry of state) this.applied(server, entry);
   }
 
   readAsked(ticket: number): void {

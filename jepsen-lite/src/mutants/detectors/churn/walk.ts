@@ -5,9 +5,10 @@
  * (entries of older terms, votes that a crash forgets, suffixes that a deposed leader left).
  */
 
-import { serverId, type Message, type ServerId } from '@holdfast/raft/core';
+import { serverId, type Message, type ServerId, type Term } from '@holdfast/raft/core';
 import type { Random } from '@holdfast/runtime';
 
+import type { BareSnapshot } from './bare-disk.ts';
 import { BareServer } from './bare-server.ts';
 import { Laws } from './laws.ts';
 
@@ -16,29 +17,62 @@ const PATIENCE_BEATS = 21;
 const ELECTION_ROUNDS = 6;
 const DUEL_CHANCE = 0.2;
 const HAND_OVER_CHANCE = 0.2;
+const SNAPSHOT_CHANCE = 0.3;
+const DELIVERY_CHANCE = 0.5;
+const BURST_CHANCE = 0.1;
+/** Commands, at most. */
+const BURST = 5;
+/** Entries that a snapshot leaves in the log, at most. */
+const SPARED_ENTRIES = 2;
+
+/** What happens in a walk beyond elections, appends and crashes. */
+export interface WalkOptions {
+  /** Leaders are asked to hand over. @default false */
+  readonly handsOver?: boolean;
+  /** Servers take snapshots, forget what these hold, and install those of others. @default false */
+  readonly snapshots?: boolean;
+}
 
 export interface WalkResult {
   readonly laws: Laws;
+  /** Snapshots that came to a server whose log had another entry in the place of their last one. */
+  readonly conflictingSnapshots: number;
   readonly simulatedMs: number;
 }
 
-/** `handsOver`: leaders are asked to hand over, too. @throws BrokenLawError, and InvariantError of a core */
-export function walk(random: Random, servers: number, steps: number, handsOver = false): WalkResult {
+/** @throws BrokenLawError, and InvariantError of a core */
+export function walk(
+  random: Random,
+  servers: number,
+  steps: number,
+  { handsOver = false, snapshots = false }: WalkOptions = {},
+): WalkResult {
   const ensemble = new Ensemble(random, servers);
   for (let step = 0; step < steps; step += 1) {
     if (handsOver && random.next() < HAND_OVER_CHANCE) ensemble.handOver(step);
+    if (snapshots && random.next() < SNAPSHOT_CHANCE) ensemble.takeSnapshot();
+    if (snapshots && random.next() < BURST_CHANCE) ensemble.proposeMany(step);
     ensemble.disturb(step);
   }
-  return { laws: ensemble.laws, simulatedMs: ensemble.nowMs };
+  const { laws, nowMs, conflictingSnapshots } = ensemble;
+  return { laws, conflictingSnapshots, simulatedMs: nowMs };
+}
+
+/** A snapshot on its way. */
+interface Parcel {
+  readonly snapshot: BareSnapshot;
+  readonly inTerm: Term;
 }
 
 class Ensemble {
   readonly laws = new Laws();
+  conflictingSnapshots = 0;
   readonly #random: Random;
   readonly #servers: readonly BareServer[];
   readonly #electionChance: number;
   readonly #writeChance: number;
   readonly #links = new Map<string, Message[]>();
+  readonly #parcels = new Map<string, Parcel>();
 
   constructor(random: Random, count: number) {
     this.#random = random;
@@ -47,6 +81,9 @@ class Ensemble {
     const ids = Array.from({ length: count }, (_, position) => serverId(position + 1));
     const events = {
       post: (from: BareServer, to: ServerId, message: Message) => void this.#link(from.id, to).push(message),
+      postSnapshot: (from: BareServer, to: ServerId, snapshot: BareSnapshot, inTerm: Term) =>
+        void this.#parcels.set(`${from.id}>${to}`, { snapshot, inTerm }),
+      restored: this.laws.restored.bind(this.laws),
       applied: this.laws.applied.bind(this.laws),
       readReady: this.laws.readReady.bind(this.laws),
       stepped: this.laws.stepped.bind(this.laws),
@@ -73,6 +110,18 @@ class Ensemble {
     else if (draw < 0.88) this.#pick(this.#servers).completeWrites();
     else if (draw < 0.96) this.#crash(this.#pick(this.#servers));
     else this.#breakLink(leader, this.#other(leader));
+  }
+
+  takeSnapshot(): void {
+    this.#pick(this.#servers).takeSnapshot(this.#random.integer(SPARED_ENTRIES + 1));
+  }
+
+  /** A leader that is deposed with these in its log has a long one, which the next leaders' snapshots may end within. */
+  proposeMany(step: number): void {
+    const count = 1 + this.#random.integer(BURST);
+    const commands = Array.from({ length: count }, (_, number) => Uint8Array.of(step >> 8, step & 255, number));
+    const leaders = this.#servers.filter(leads);
+    if (leaders.length > 0) this.#pick(leaders).step({ type: 'propose', commands });
   }
 
   /** A leader looks for a follower that has everything. Now and then all hear each other until somebody leads; else the walk decides. */
@@ -123,6 +172,20 @@ class Ensemble {
   #deliver(from: BareServer, to: BareServer, count: number): void {
     const messages = this.#link(from.id, to.id).splice(0, count);
     for (const message of messages) to.step({ type: 'message', from: from.id, message });
+    this.#deliverSnapshot(from, to);
+  }
+
+  /** It may come late: its sender need not lead any more. */
+  #deliverSnapshot(from: BareServer, to: BareServer): void {
+    const name = `${from.id}>${to.id}`;
+    const parcel = this.#parcels.get(name);
+    if (parcel === undefined || this.#random.next() >= DELIVERY_CHANCE) return;
+    this.#parcels.delete(name);
+    const { snapshot, inTerm } = parcel;
+    const { index, term } = snapshot.position;
+    if ((to.log()[index - 1]?.term ?? term) !== term) this.conflictingSnapshots += 1;
+    to.receiveSnapshot(from.id, snapshot, inTerm);
+    from.step({ type: 'snapshot-sent', peer: to.id, term: inTerm, index });
   }
 
   #maybeWrite(server: BareServer): void {
@@ -146,12 +209,15 @@ class Ensemble {
   #breakLink(one: BareServer, two: BareServer): void {
     this.#link(one.id, two.id).length = 0;
     this.#link(two.id, one.id).length = 0;
+    this.#parcels.delete(`${one.id}>${two.id}`);
+    this.#parcels.delete(`${two.id}>${one.id}`);
     for (const [server, { id: peer }] of [
       [one, two],
       [two, one],
     ] as const) {
       server.step({ type: 'peer-disconnected', peer });
       server.step({ type: 'peer-connected', peer });
+      server.sendSnapshotAgain(peer);
     }
   }
 

@@ -81,8 +81,8 @@ export function continueMembership(core: CoreState): void {
   const { index, configuration } = core.configurations.latest;
   if (index <= core.commit && core.ownTermCommitted) {
     if (isJoint(configuration)) {
-      // Also of a predecessor: a new leader ends what it began.
-      appendConfiguration(core, finalConfiguration(configuration), core.changeTicket);
+      // Also of a predecessor: a new leader ends what it began. A server that was asked to stand must go on having the whole log.
+      if (core.transfer?.told !== true) appendConfiguration(core, finalConfiguration(configuration), core.changeTicket);
     } else {
       if (core.changeTicket !== undefined) {
         core.effect({ type: 'membership-ended', ticket: core.changeTicket, outcome: { type: 'changed', index } });

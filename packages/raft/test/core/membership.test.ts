@@ -153,6 +153,20 @@ describe('a change of the members', () => {
     expect(outcomes(change(core, add(4)))).toEqual([{ type: 'refused', reason: 'transferring' }]);
   });
 
+  it('that is joint goes no further while a server that has the whole log is asked to stand', () => {
+    const core = leader();
+    change(core, remove(3));
+    core.acknowledge(2, core.status.lastIndex);
+    expect(sent(core.step({ type: 'transfer', ticket: 1, target: serverId(2) }), 'timeout-now')).toMatchObject([
+      { to: 2 },
+    ]);
+    expect(configurations(core.durable())).toEqual([]);
+    expect(core.core.committedConfiguration.configuration.members.map(({ role }) => role)).toContain('leaving');
+    // It does not lead: the change goes on.
+    const effects = core.step({ type: 'peer-disconnected', peer: serverId(2) });
+    expect(configurations(effects).map(({ members }) => members.map(({ id }) => id))).toEqual([[1, 2]]);
+  });
+
   it('ends as unknown when leadership is lost', () => {
     const core = leader();
     change(core, add(4));

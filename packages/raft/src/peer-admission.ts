@@ -4,11 +4,11 @@
  * was lost: they are told so by a reason that begins with a code, and stop.
  */
 
-import { memberOf, type Configuration, type ConfigurationAt, type ServerId } from './core/index.ts';
+import { MAX_MEMBERS, memberOf, type Configuration, type ConfigurationAt, type ServerId } from './core/index.ts';
 import type { PeerHello } from './peer-codec.ts';
 
-/** Speakers that are no members yet. */
-const MAX_GUESTS = 8;
+/** Speakers that are no members yet: to a server that waits to be added, all members are. */
+const MAX_GUESTS = MAX_MEMBERS;
 
 /** What a server is told that has no place in the ensemble any more. The reason of a close is cut to 123 bytes. */
 const EXPULSIONS = {
@@ -28,7 +28,7 @@ export function admissionProblem(
   { latest, committed }: MembershipView,
   own: ServerId,
   hello: PeerHello,
-  guests: number,
+  guests: ReadonlySet<ServerId>,
 ): string | undefined {
   const { from, incarnation } = hello;
   const noMember = `server ${from} is no member: check --cluster`;
@@ -40,7 +40,9 @@ export function admissionProblem(
   // Whoever was added knows it from an entry of the log that this server does not have yet.
   const unknownYet = hello.peerAddress !== '' && hello.configurationIndex > latest.index;
   if (!unknownYet) return noMember;
-  return guests >= MAX_GUESTS ? `${guests} servers that are no members speak already` : undefined;
+  // One that speaks already may want to bring a snapshot, over a connection of its own.
+  if (guests.has(from) || guests.size < MAX_GUESTS) return undefined;
+  return `${guests.size} servers that are no members speak already`;
 }
 
 /** What the reason of a close says to this server. */

@@ -85,7 +85,7 @@ export class PeerMesh {
     this.#events = events;
     this.#world = world;
     const { clusterId, id } = options;
-    const admission = (hello: PeerHello) => admissionProblem(this.#view, id, hello, this.#guests.size);
+    const admission = (hello: PeerHello) => admissionProblem(this.#view, id, hello, this.#guests);
     this.#ear = new PeerListener(
       { clusterId, id, admission },
       {

@@ -119,6 +119,13 @@ export class DiskTree {
     directory.pending = directory.pending.filter((each) => !covered.includes(each));
   }
 
+  /** Everything is gone, durably. */
+  clear(): void {
+    this.#root.entries.clear();
+    this.#root.durable.clear();
+    this.#root.pending = [];
+  }
+
   powerFailure(tear: Tear, random: Random, struck: Struck): void {
     failDirectory(this.#root, { tear, random, struck, done: new Set() });
   }

@@ -168,6 +168,12 @@ export class SimDisk {
     this.tree.powerFailure(tear, this.#tearRandom, this.#struck);
   }
 
+  /** Another disk, an empty one, takes the place of this one. */
+  replace(): void {
+    this.#powerCycles += 1;
+    this.tree.clear();
+  }
+
   /** False when another process holds the directory; what a dead one held is free. */
   takeLock(directory: DirectoryNode, process: SimProcess): boolean {
     if (this.#locks.get(directory)?.alive === true) return false;

@@ -22,6 +22,26 @@ async function contentAfterRestart(world: SimWorld, host: SimHost, path = '/data
   return [...(await world.complete(host.runtime.disk.readFile(path)))];
 }
 
+describe('a disk that is replaced', () => {
+  it('leaves nothing behind, and takes what is written to it', async () => {
+    const { world, host, file } = await openFile();
+    await world.complete(file.append(0, [Uint8Array.of(1, 2)]));
+    host.crash();
+    host.disk.replace();
+    expect(host.disk.files()).toEqual([]);
+    expect(host.disk.durableFiles()).toEqual([]);
+    host.crash({ tear: 'all' });
+    host.restart();
+    const { disk } = host.runtime;
+    await world.complete(disk.makeDirectory('/data'));
+    const next = await world.complete(disk.open('/data/file', 'create'));
+    await world.complete(disk.syncDirectory('/data'));
+    await world.complete(next.append(0, [Uint8Array.of(3)]));
+    host.crash();
+    expect(await contentAfterRestart(world, host)).toEqual([3]);
+  });
+});
+
 describe('a power failure', () => {
   it('keeps what was appended and what was synced', async () => {
     const { world, host, file } = await openFile();

@@ -23,7 +23,8 @@ import { lockName, type ClientPlan } from './scenario.ts';
 import { StoreClient } from './store-host.ts';
 
 export interface ApplicationWorld {
-  readonly servers: readonly string[];
+  /** Where servers may be found now. */
+  servers(): readonly string[];
   readonly locks: number;
   readonly recorder: HistoryRecorder;
   nowMs(): number;
@@ -98,7 +99,7 @@ export class Application {
     while (this.#world.running()) {
       const client = await connect(
         {
-          servers: this.#world.servers,
+          servers: this.#world.servers(),
           sessionTimeoutMs: this.plan.sessionTimeoutMs,
           label: this.plan.name,
           connectTimeoutMs: CONNECT_TIMEOUT_MS,

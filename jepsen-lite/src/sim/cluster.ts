@@ -7,11 +7,12 @@ import { SimWorld } from '@holdfast/runtime/sim';
 import type { HistoryEventBody } from '../history/history.ts';
 import { HistoryRecorder } from '../history/recorder.ts';
 import { Application } from './application.ts';
+import { isVoter } from './invariants/configurations.ts';
 import { ConsensusInvariants } from './invariants/consensus.ts';
 import { HandOverInvariants } from './invariants/hand-over.ts';
 import { LockInvariants } from './invariants/locks.ts';
 import type { Violation } from './invariants/violation.ts';
-import { STORE_HOST, serverHost, serverIds, type Scenario } from './scenario.ts';
+import { STORE_HOST, joiningIds, serverHost, serverIds, type Scenario } from './scenario.ts';
 import { clientAddress, ServerHost } from './server-host.ts';
 import { StoreHost } from './store-host.ts';
 
@@ -33,17 +34,23 @@ export class Cluster {
 
   constructor(scenario: Scenario) {
     this.scenario = scenario;
-    const { seed, servers, clients, locks, network, disk } = scenario;
+    const { seed, clients, locks, network, disk } = scenario;
     const world = new SimWorld({ seed });
     this.world = world;
     world.network.setLatency(network);
     const report = (name: string, message: string): void => this.fail(name, message);
-    this.consensus = new ConsensusInvariants(serverIds(scenario), report);
-    this.handOvers = new HandOverInvariants((id) => this.consensus.logOf(id), report);
+    const founders = serverIds(scenario);
+    const ids = [...founders, ...joiningIds(scenario)];
+    this.consensus = new ConsensusInvariants(ids, report, founders);
+    this.handOvers = new HandOverInvariants(
+      (id) => this.consensus.logOf(id),
+      report,
+      (id) => isVoter(this.consensus.configuration, id),
+    );
     this.locks = new LockInvariants(report, (event) => this.#record('ensemble', event));
     const latency = { durable: disk };
     this.servers = new Map(
-      serverIds({ servers }).map((id) => {
+      ids.map((id) => {
         const host = world.host(serverHost(id));
         host.disk.setLatency(latency);
         return [host.name, new ServerHost(id, host, scenario, this.#watch(id))] as const;
@@ -57,7 +64,7 @@ export class Cluster {
       (error) => this.#unexpected(STORE_HOST, error),
     );
     const applicationWorld = {
-      servers: serverIds(scenario).map(clientAddress),
+      servers: () => this.clientAddresses(),
       locks,
       recorder: this.recorder,
       nowMs: () => world.nowMs,
@@ -76,9 +83,21 @@ export class Cluster {
   }
 
   start(): void {
-    for (const server of this.servers.values()) server.start();
+    for (const server of this.servers.values()) if (server.begun) server.start();
     this.store.boot();
     for (const application of this.applications.values()) application.boot();
+  }
+
+  /** The servers that belong to the ensemble now. */
+  get members(): readonly ServerHost[] {
+    const { configuration, voters } = this.consensus.configuration;
+    const ids = new Set<number>(configuration?.members.map(({ id }) => id) ?? voters.flat());
+    return [...this.servers.values()].filter(({ id, diskLost }) => ids.has(id) && !diskLost);
+  }
+
+  /** Of the servers that were started, which those who start anew are told. */
+  clientAddresses(): readonly string[] {
+    return [...this.servers.values()].filter(({ begun }) => begun).map(({ id }) => clientAddress(id));
   }
 
   /** Applications end what they are at and begin nothing new. */
@@ -112,7 +131,7 @@ export class Cluster {
         opened: (durable) => consensus.opened(id, durable, this.#lostLog(id)),
         stepped: (effects, status) => {
           consensus.stepped(id, effects, status);
-          handOvers.stepped(id, status);
+          if (!this.#lostDisk(id)) handOvers.stepped(id, status);
         },
         persisted: (seq) => consensus.persisted(id, seq),
         snapshotTaken: (position) => consensus.snapshotTaken(id, position),
@@ -133,9 +152,14 @@ export class Cluster {
         consensus.down(id);
         handOvers.down(id);
       },
+      removed: () => consensus.configuration.configuration?.retired.some((retired) => retired === id) === true,
       restartLater: (boot) => void this.world.after(RESTART_AFTER_MS, boot),
       unexpected: (error) => this.#unexpected(serverHost(id), error),
     };
+  }
+
+  #lostDisk(id: number): boolean {
+    return this.servers.get(serverHost(id))?.diskLost === true;
   }
 
   /** Whether a fault explains that its log has lost something. */

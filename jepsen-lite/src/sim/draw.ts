@@ -8,6 +8,7 @@ import { MAX_CLOCK_RATE_ERROR } from '@holdfast/protocol';
 import type { Random } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { drawLeaseScenario } from './draw-leases.ts';
+import { withMembers } from './draw-members.ts';
 import {
   holderOf,
   LEADER,
@@ -33,7 +34,8 @@ const FIRST_FAULT_MS = 1_000;
 
 export function drawScenario(seed: number, options: DrawOptions = {}): Scenario {
   const world = new SimWorld({ seed });
-  return { ...drawRun(seed, world, options), snapshots: drawSnapshots(world.random('scenario of snapshots')) };
+  const snapshots = drawSnapshots(world.random('scenario of snapshots'));
+  return withMembers({ ...drawRun(seed, world, options), snapshots }, world.random('scenario of members'));
 }
 
 function drawRun(seed: number, world: SimWorld, options: DrawOptions): Scenario {

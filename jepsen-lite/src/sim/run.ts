@@ -9,6 +9,7 @@ import type { StateMachine } from '@holdfast/state';
 import { Cluster, RESTART_AFTER_MS } from './cluster.ts';
 import { drawScenario, type DrawOptions } from './draw.ts';
 import { Inflictor } from './inflict.ts';
+import { MemberChanges, NO_MEMBER_CHANGES, type MemberCounts } from './members/member-changes.ts';
 import type { Violation } from './invariants/violation.ts';
 import { serverHost, type Scenario } from './scenario.ts';
 import { checkHistory } from '../checkers/check.ts';
@@ -37,6 +38,7 @@ export interface SeedResult {
   readonly snapshotsInstalled: number;
   /** Leaders that were told to stop while nothing was wrong, and handed over. */
   readonly handOvers: number;
+  readonly members: MemberCounts;
   readonly struck: ReadonlyMap<StruckFault, number>;
   readonly entries: number;
   readonly history: readonly HistoryEvent[];
@@ -50,8 +52,9 @@ export async function runSeed(seed: number, options: DrawOptions = {}): Promise<
 
 export async function runScenario(scenario: Scenario): Promise<SeedResult> {
   const cluster = new Cluster(scenario);
+  const members = scenario.members === undefined ? undefined : new MemberChanges(cluster);
   try {
-    await live(cluster);
+    await live(cluster, members);
   } catch (error) {
     // A callback of the system threw, or a promise of it was rejected and nobody handled it.
     cluster.fail('no-unexpected-error', error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -72,6 +75,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     snapshotsTaken: consensus.snapshotsTaken,
     snapshotsInstalled: consensus.snapshotsInstalled,
     handOvers: handOvers.handOvers,
+    members: members?.counts ?? NO_MEMBER_CHANGES,
     struck: world.struck,
     entries: locks.appliedEntries,
     history: recorder.events,
@@ -79,17 +83,21 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
   };
 }
 
-async function live(cluster: Cluster): Promise<void> {
+async function live(cluster: Cluster, members: MemberChanges | undefined): Promise<void> {
   const { scenario } = cluster;
   const inflictor = new Inflictor(cluster);
   cluster.start();
   cluster.note({ type: 'phase', phase: 'faults' });
   inflictor.schedule(scenario.faults);
+  members?.schedule(scenario.members ?? []);
   await cluster.runUntil(() => false, scenario.durationMs);
   if (cluster.violation !== undefined) return;
   inflictor.heal();
+  members?.heal();
   cluster.note({ type: 'phase', phase: 'healed' });
   await recover(cluster);
+  if (cluster.violation !== undefined) return;
+  if (members !== undefined) await settle(cluster, members);
   if (cluster.violation !== undefined) return;
   await stopLeader(cluster);
   if (cluster.violation !== undefined) return;
@@ -118,6 +126,18 @@ async function recover(cluster: Cluster): Promise<void> {
     'the-healed-cluster-works',
     `${RECOVERY_MS} ms after the last fault some applications have not had their locks again: ${describe(cluster)}`,
   );
+}
+
+async function settle(cluster: Cluster, members: MemberChanges): Promise<void> {
+  if (!(await cluster.runUntil(() => members.settled, RECOVERY_MS))) {
+    cluster.fail(
+      'changes-of-the-members-end',
+      `${RECOVERY_MS} ms after all worked again ${members.describe()}: ${describe(cluster)}`,
+    );
+    return;
+  }
+  const difference = members.difference();
+  if (difference !== undefined) cluster.fail('the-members-are-those-that-the-operator-was-told', difference);
 }
 
 /** As in a rolling restart, under load. */
@@ -154,9 +174,9 @@ async function fallQuiet(cluster: Cluster): Promise<void> {
     cluster.fail('nothing-is-left-behind', `${locks.livingSessions} sessions and the queues ${queues} are still there`);
     return;
   }
-  const machines = (): StateMachine[] => [...cluster.servers.values()].flatMap(({ server }) => server?.state ?? []);
+  const machines = (): StateMachine[] => cluster.members.flatMap(({ server }) => server?.state ?? []);
   const level = (): boolean =>
-    machines().length > scenarioMajority(cluster) && new Set(machines().map((state) => state.appliedIndex)).size === 1;
+    machines().length * 2 > cluster.members.length && new Set(machines().map((state) => state.appliedIndex)).size === 1;
   if (!(await cluster.runUntil(level, QUIET_MS))) {
     cluster.fail('servers-catch-up', `not all servers have applied the same entries: ${describe(cluster)}`);
     return;
@@ -168,10 +188,6 @@ async function fallQuiet(cluster: Cluster): Promise<void> {
       `servers that applied the same entries answer differently: ${[first, ...others].join(' | ')}`,
     );
   }
-}
-
-function scenarioMajority({ scenario }: Cluster): number {
-  return Math.floor(scenario.servers / 2);
 }
 
 /** Everything that queries show, as text. */

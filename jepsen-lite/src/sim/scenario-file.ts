@@ -1,7 +1,7 @@
 /** A scenario on disk, with what it showed: made by a failing run, replayed by `jepsen replay`. Every field is checked on reading. */
 
 import type { Violation } from './invariants/violation.ts';
-import type { Fault, FaultKind, Scenario } from './scenario.ts';
+import { LEADER, type Fault, type FaultKind, type MemberStep, type Scenario } from './scenario.ts';
 
 const FORMAT = 'holdfast-scenario';
 const VERSION = 1;
@@ -70,6 +70,7 @@ function checkScenario(fields: Fields): void {
     disk: delay,
     durationMs: positive,
     ...('snapshots' in fields ? { snapshots: snapshotTuning } : {}),
+    ...('members' in fields ? { members: memberSteps } : {}),
   });
 }
 
@@ -77,6 +78,23 @@ function snapshotTuning(value: unknown, what: string): void {
   const sizes = { logBytes: positive, sliceBytes: positive, chunkBytes: positive, bytesPerSecond: positive };
   only(record(value, what), what, { ...sizes, trailingBytes: integer });
 }
+
+function memberSteps(value: unknown, what: string): void {
+  for (const [place, each] of list(value, what).entries()) {
+    const step = record(each, what);
+    const kind = string(step['kind'], `${what}: "kind"`);
+    const where = `${what}: step ${place + 1}`;
+    if (!Object.hasOwn(STEP_FIELDS, kind)) throw new ScenarioFormatError(`${where} is of the unknown kind "${kind}"`);
+    only(step, `${where} (${kind})`, STEP_FIELDS[kind as MemberStep['kind']]);
+  }
+}
+
+const STEP_FIELDS: Readonly<Record<MemberStep['kind'], Readonly<Record<string, Check>>>> = {
+  add: { kind: string, atMs: number, server: positive, observer: boolean, startAfterMs: number },
+  promote: { kind: string, atMs: number, server: positive },
+  remove: { kind: string, atMs: number, server: (value, what) => value === LEADER || positive(value, what) },
+  'lose-disk': { kind: string, atMs: number, server: positive },
+};
 
 const lasting = { kind: string, atMs: number, forMs: number };
 const timed = { kind: string, atMs: number };
@@ -158,6 +176,11 @@ function number(value: unknown, what: string): number {
   if (typeof value !== 'number' || !Number.isFinite(value)) {
     throw new ScenarioFormatError(`${what} is ${quote(value)}, not a number`);
   }
+  return value;
+}
+
+function boolean(value: unknown, what: string): boolean {
+  if (typeof value !== 'boolean') throw new ScenarioFormatError(`${what} is ${quote(value)}, not true or false`);
   return value;
 }
 

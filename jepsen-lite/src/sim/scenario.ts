@@ -88,6 +88,23 @@ export type Fault =
       readonly rate: number;
     });
 
+/**
+ * What operators do about the members. The cluster begins with the servers 1 to `servers`; those that are added have higher numbers,
+ * each on a host of its own. What cannot be done then (nobody leads, or the rest could not decide any more) is left out.
+ */
+export type MemberStep =
+  /** Started to join `startAfterMs` after it was asked for. */
+  | (Timed & {
+      readonly kind: 'add';
+      readonly server: number;
+      readonly observer: boolean;
+      readonly startAfterMs: number;
+    })
+  | (Timed & { readonly kind: 'promote'; readonly server: number })
+  | (Timed & { readonly kind: 'remove'; readonly server: number | typeof LEADER })
+  /** Its disk is replaced by an empty one, as soon as everybody knows what was on the first; it starts again as before. */
+  | (Timed & { readonly kind: 'lose-disk'; readonly server: number });
+
 export type FaultKind = Fault['kind'];
 
 export interface Scenario {
@@ -105,9 +122,13 @@ export interface Scenario {
   /** Faults strike from the beginning of the load until here; then everything heals. */
   readonly durationMs: number;
   readonly faults: readonly Fault[];
+  /** @default none: the members stay */
+  readonly members?: readonly MemberStep[];
 }
 
 export const STORE_HOST = 'kv';
+/** Of whoever changes the members; no fault strikes it. */
+export const OPERATOR_HOST = 'operator';
 export const LEADER = 'leader';
 const HOLDER_PREFIX = 'holder:';
 
@@ -128,6 +149,13 @@ export function serverHost(id: number): string {
   return `s${id}`;
 }
 
+/** Servers that are added in the course of the run. */
+export function joiningIds({ servers, members = [] }: Pick<Scenario, 'servers' | 'members'>): number[] {
+  const added = members.filter(({ kind, server }) => kind === 'add' && Number(server) > servers);
+  return [...new Set(added.map(({ server }) => Number(server)))].toSorted((a, b) => a - b);
+}
+
+/** Servers that the cluster begins with. */
 export function serverIds(scenario: Pick<Scenario, 'servers'>): number[] {
   return Array.from({ length: scenario.servers }, (_, n) => n + 1);
 }

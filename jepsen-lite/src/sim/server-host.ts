@@ -1,8 +1,10 @@
 /**
  * One server of a simulated ensemble and what a service manager does for it: starts it, starts it again when it has ended for a reason
- * that a fault explains, and leaves it down for good when only an operator could help. Every other end is the run's failure.
+ * that a fault explains, and leaves it down for good when only an operator could help. One that was removed is started once more and
+ * must end again; one that has lost its disk must be refused. Every other end is the run's failure.
  */
 
+import { ExpelledError, serverId } from '@holdfast/raft';
 import { ExitCode, exitCodeOf, LockServer, type LockServerOptions, type ServerObserver } from '@holdfast/lockd';
 import type { SimHost } from '@holdfast/runtime/sim';
 import { serverHost, serverIds, type Scenario, type SnapshotTuning } from './scenario.ts';
@@ -11,6 +13,8 @@ export interface ServerHostEvents {
   readonly observer: Partial<ServerObserver>;
   /** The process is gone. */
   down(): void;
+  /** Whether the ensemble has removed it. */
+  removed(): boolean;
   /** Calls back when a service manager would start the process again. */
   restartLater(boot: () => void): void;
   unexpected(error: unknown): void;
@@ -22,6 +26,10 @@ const DATA_DIRECTORY = '/data';
 
 export function clientAddress(id: number): string {
   return `${serverHost(id)}:${CLIENT_PORT}`;
+}
+
+export function peerAddress(id: number): string {
+  return `${serverHost(id)}:${PEER_PORT}`;
 }
 
 function snapshotOptions(tuning: SnapshotTuning): Pick<LockServerOptions, 'snapshots' | 'snapshotChunkBytes'> {
@@ -52,12 +60,21 @@ export class ServerHost {
   bitFlipped = false;
   /** It was: an operator would have to act. */
   damaged = false;
+  /** Its disk was replaced by an empty one. */
+  diskLost = false;
+  readonly #joins: boolean;
+  #begun: boolean;
+  /** The ensemble has no place for it any more, and has told it so. */
+  #expelled = false;
+  #removals = 0;
 
   constructor(id: number, host: SimHost, scenario: Scenario, events: ServerHostEvents) {
     this.id = id;
     this.#host = host;
     this.#scenario = scenario;
     this.#events = events;
+    this.#joins = id > scenario.servers;
+    this.#begun = !this.#joins;
   }
 
   get host(): SimHost {
@@ -75,7 +92,34 @@ export class ServerHost {
   }
 
   get startable(): boolean {
-    return this.#host.state === 'down' && !this.damaged;
+    return this.#begun && this.#host.state === 'down' && !this.damaged && !this.#expelled;
+  }
+
+  /** It was started at least once, or is to run from the beginning. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** It has ended because the ensemble goes on without it. */
+  get expelled(): boolean {
+    return this.#expelled;
+  }
+
+  /** The first start of a server that joins. */
+  begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    if (this.#host.state === 'down') this.#host.restart();
+    this.start();
+  }
+
+  /** The machine gets an empty disk, and its service manager does not know. */
+  loseDisk(): void {
+    if (this.#host.state !== 'down') this.#host.crash();
+    this.died();
+    this.diskLost = true;
+    this.#host.disk.replace();
+    this.boot();
   }
 
   boot(): void {
@@ -89,14 +133,14 @@ export class ServerHost {
     this.#boots += 1;
     const boot = this.#boots;
     const { servers, tuning, snapshots } = this.#scenario;
-    const name = serverHost(this.id);
     const options = {
       id: this.id,
       clusterId: 'simulated',
       clientListen: clientAddress(this.id),
-      peerListen: `${name}:${PEER_PORT}`,
+      peerListen: peerAddress(this.id),
       dataDirectory: DATA_DIRECTORY,
-      members: serverIds({ servers }).map((id) => ({ id, peerAddress: `${serverHost(id)}:${PEER_PORT}` })),
+      members: this.#joins ? [] : serverIds({ servers }).map((id) => ({ id, peerAddress: peerAddress(id) })),
+      join: this.#joins,
       ...tuning,
       ...(snapshots === undefined ? {} : snapshotOptions(snapshots)),
     };
@@ -108,9 +152,24 @@ export class ServerHost {
       if (boot === this.#boots && this.#findsDamage(error)) this.damaged = true;
       ended(error);
     };
-    LockServer.start(options, this.#host.runtime, { observer: this.#events.observer, fatal: ended }).then((server) => {
-      if (boot === this.#boots) this.#server = server;
-    }, refused);
+    const removed = (): void => {
+      if (boot === this.#boots) this.#leave(boot, ended);
+    };
+    LockServer.start(options, this.#host.runtime, { observer: this.#events.observer, fatal: ended, removed }).then(
+      (server) => {
+        if (boot === this.#boots) this.#server = server;
+      },
+      refused,
+    );
+  }
+
+  /** Its process serves its clients until they are elsewhere. */
+  #leave(boot: number, ended: (error: unknown) => void): void {
+    if (this.#stoppingBoot === boot) return;
+    this.#stoppingBoot = boot;
+    const last = (): void => ended(new ExpelledError('MEMBER_REMOVED', serverId(this.id)));
+    if (this.#server === undefined) last();
+    else this.#server.stop().then(last, ended);
   }
 
   /** After the host's crash or kill. */
@@ -123,7 +182,7 @@ export class ServerHost {
   /** SIGTERM. `then` runs when the process has ended; never, when it crashes first. */
   stop(then: () => void): void {
     const server = this.#server;
-    if (server === undefined || this.#host.state !== 'up') return;
+    if (server === undefined || this.#host.state !== 'up' || this.#stoppingBoot === this.#boots) return;
     const boot = this.#boots;
     this.#stoppingBoot = boot;
     const end = (error?: unknown): void => {
@@ -137,13 +196,27 @@ export class ServerHost {
   }
 
   #ended(error: unknown): void {
-    if (!this.#findsDamage(error) && !this.#explained(error)) this.#events.unexpected(error);
+    if (!this.#findsDamage(error) && !this.#explained(error) && !this.#isExpelled(error))
+      this.#events.unexpected(error);
     this.#exit();
-    if (!this.damaged) this.#events.restartLater(() => this.boot());
+    if (!this.damaged && !this.#expelled) this.#events.restartLater(() => this.boot());
   }
 
   #findsDamage(error: unknown): boolean {
     return this.bitFlipped && exitCodeOf(error) === ExitCode.damagedData;
+  }
+
+  /** Whoever starts it all the same once more gets the same answer. */
+  #isExpelled(error: unknown): boolean {
+    const code = exitCodeOf(error);
+    if (code === ExitCode.removed && this.#events.removed()) {
+      this.#removals += 1;
+      this.#expelled = this.diskLost || this.#removals > 1;
+      return true;
+    }
+    if (code !== ExitCode.lostDisk || !this.diskLost) return false;
+    this.#expelled = true;
+    return true;
   }
 
   #explained(error: unknown): boolean {

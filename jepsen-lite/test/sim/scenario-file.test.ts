@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { drawScenario } from '../../src/sim/draw.ts';
-import type { Fault, FaultKind } from '../../src/sim/scenario.ts';
+import type { Fault, FaultKind, MemberStep } from '../../src/sim/scenario.ts';
 import { decodeScenario, encodeScenario, ScenarioFormatError } from '../../src/sim/scenario-file.ts';
 
 const failure = { name: 'one-owner', message: 'two of them' };
@@ -15,6 +15,18 @@ describe('a scenario on disk', () => {
       for (const fault of saved.scenario.faults) kinds.add(fault.kind);
     }
     expect(kinds.size).toBe(18);
+  });
+
+  it('comes back with what operators do about the members, too', () => {
+    const members: readonly MemberStep[] = [
+      { kind: 'add', atMs: 1, server: 4, observer: true, startAfterMs: 0 },
+      { kind: 'promote', atMs: 2, server: 4 },
+      { kind: 'remove', atMs: 3, server: 'leader' },
+      { kind: 'remove', atMs: 4, server: 2 },
+      { kind: 'lose-disk', atMs: 5, server: 3 },
+    ];
+    const saved = { scenario: { ...drawScenario(1), members }, failure, traceHash };
+    expect(decodeScenario(encodeScenario(saved))).toEqual(saved);
   });
 
   it('may have no faults, and no failure', () => {
@@ -45,6 +57,16 @@ describe('a scenario on disk', () => {
       /unknown field "x"/,
     ],
     ['four servers', broken({ scenario: { ...rest(), servers: 4 } }), /"servers" is 4, and must be one of 3, 5/],
+    [
+      'an unknown step',
+      broken({ scenario: { ...rest(), members: [{ kind: 'clone', atMs: 1 }] } }),
+      /step 1 is of the unknown kind "clone"/,
+    ],
+    [
+      'a step without its server',
+      broken({ scenario: { ...rest(), members: [{ kind: 'remove', atMs: 1, server: 'nobody' }] } }),
+      /step 1 \(remove\): "server" is "nobody", not a whole number/,
+    ],
     ['no clients', broken({ scenario: { ...rest(), clients: undefined } }), /"clients" is missing, not a list/],
   ])('is refused, and says why, when it is %s', (_what, text, message) => {
     expect(() => decodeScenario(text)).toThrow(ScenarioFormatError);

@@ -1,6 +1,7 @@
 /** What is kept of one seed's run when many are run: plain data, so that it can cross threads. */
 
 import type { Violation } from '../invariants/violation.ts';
+import type { MemberCounts } from '../members/member-changes.ts';
 import type { SeedResult } from '../run.ts';
 import type { Scenario } from '../scenario.ts';
 
@@ -17,6 +18,7 @@ export interface SeedReport {
   readonly snapshotsTaken: number;
   readonly snapshotsInstalled: number;
   readonly handOvers: number;
+  readonly members: MemberCounts;
   readonly entries: number;
   readonly repeatedAnswers: number;
   readonly struck: Readonly<Record<string, number>>;
@@ -45,6 +47,7 @@ export function reportOf(result: SeedResult): SeedReport {
     snapshotsTaken: result.snapshotsTaken,
     snapshotsInstalled: result.snapshotsInstalled,
     handOvers: result.handOvers,
+    members: result.members,
     entries,
     repeatedAnswers,
     struck: Object.fromEntries(result.struck),

@@ -27,7 +27,16 @@ const MUST_BE_COUNTED = [
   'registers.operations',
 ];
 
-const MUST_HAPPEN = ['snapshotsTaken', 'snapshotsInstalled', 'handOvers'] as const;
+const MUST_HAPPEN = [
+  'snapshotsTaken',
+  'snapshotsInstalled',
+  'handOvers',
+  'changesMade',
+  'changesRefused',
+  'serversJoined',
+  'serversRemoved',
+  'lostDisksRefused',
+] as const;
 
 export class CampaignSummary {
   #seeds = 0;
@@ -42,7 +51,8 @@ export class CampaignSummary {
     this.#seeds += 1;
     this.#simulatedMs += report.simulatedMs;
     const { commands, elections, entries, repeatedAnswers, snapshotsTaken, snapshotsInstalled, handOvers } = report;
-    const sums = { commands, elections, entries, repeatedAnswers, snapshotsTaken, snapshotsInstalled, handOvers };
+    const snapshots = { snapshotsTaken, snapshotsInstalled };
+    const sums = { commands, elections, entries, repeatedAnswers, ...snapshots, handOvers, ...report.members };
     for (const [name, count] of Object.entries(sums)) {
       increase(this.#sums, name, count);
     }
@@ -78,6 +88,9 @@ export class CampaignSummary {
         `${of('entries')} entries, ${of('elections')} elections, ${of('repeatedAnswers')} answers from memory`,
       `${of('snapshotsTaken')} snapshots taken, ${of('snapshotsInstalled')} installed`,
       `${of('handOvers')} leaders stopped while nothing else was wrong, each followed by whom it asked`,
+      `${of('changesBegun')} changes of the members asked for, ${of('changesMade')} made, ${of('changesRefused')} refused; ` +
+        `${of('serversJoined')} servers joined, ${of('serversRemoved')} removed, ` +
+        `${of('lostDisksRefused')} refused on an empty disk`,
       'faults that struck:',
       ...table(this.#struck),
       'what the checkers counted:',

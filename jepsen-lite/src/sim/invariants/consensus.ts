@@ -2,14 +2,12 @@
  * Raft's own promises, looked at after every step of every server: election safety, leader append-only, log matching, leader
  * completeness, state-machine safety; term, vote, commit index and applied index that never fall, restarts included; nothing revealed
  * before it is durable; nothing committed that is not durable on a majority of the voters of its configuration (of both, while it is
- * joint); everything durable found again.
+ * joint); everything durable found again. What is promised of the members' changes is membership.ts's.
  */
 
 import { crc32 } from 'node:zlib';
 import {
   EntryType,
-  decodeConfiguration,
-  voterSets,
   type DurableState,
   type Effect,
   type Entry,
@@ -18,6 +16,8 @@ import {
   type ServerId,
   type WriteSeq,
 } from '@holdfast/raft';
+import { Configurations, isMajority, type KnownConfiguration } from './configurations.ts';
+import { MembershipInvariants, type LogView } from './membership.ts';
 import { imageOf, ServerLog, type Persist } from './server-log.ts';
 import type { Report } from './violation.ts';
 
@@ -48,13 +48,13 @@ class Server {
   owed = 0;
   /** The terms of the entries that it had then. What it has acknowledged of them may be counted still: it must not vote without them. */
   lost: readonly number[] = [];
+  /** Another disk has taken the place of its own: what it had is counted still, what it does now is of no account. */
+  diskLost = false;
 
   constructor(committed: readonly number[]) {
     this.log = new ServerLog(committed);
   }
 }
-
-type VoterSets = readonly (readonly number[])[];
 
 /** Terms stay far below 2^20 in a run. */
 const keyOf = (index: number, term: number): number => index * 2 ** 20 + term;
@@ -64,9 +64,8 @@ export class ConsensusInvariants {
   readonly #report: Report;
   readonly #leaders = new Map<number, string>();
   readonly #entries = new Map<number, Seen>();
-  /** The sets of voters of every configuration that somebody wrote, by index and term. */
-  readonly #voters = new Map<number, Map<number, VoterSets>>();
-  readonly #initialVoters: VoterSets;
+  readonly #configurations: Configurations;
+  readonly #membership: MembershipInvariants;
   /** Terms of the committed entries, by index. */
   readonly #committed: number[] = [0];
   elections = 0;
@@ -76,7 +75,8 @@ export class ConsensusInvariants {
 
   /** `voters`: those that the cluster begins with, of the servers that take part. @default all */
   constructor(servers: readonly number[], report: Report, voters: readonly number[] = servers) {
-    this.#initialVoters = [voters];
+    this.#configurations = new Configurations(voters);
+    this.#membership = new MembershipInvariants(this.#configurations, report);
     this.#servers = new Map(servers.map((id) => [id, new Server(this.#committed)]));
     this.#report = report;
   }
@@ -100,9 +100,27 @@ export class ConsensusInvariants {
     return leader;
   }
 
+  /** The last one that is committed. */
+  get configuration(): KnownConfiguration {
+    return this.#configurations.at(this.#committed, this.committedEntries);
+  }
+
+  /** Its disk is replaced by an empty one. */
+  lostDisk(id: number): void {
+    this.#server(id).diskLost = true;
+  }
+
+  /** Whether each of them would find, after a power failure, which data directory is that server's. */
+  directoryIsKnown(id: number, by: readonly number[]): boolean {
+    const { configuration, index } = this.configuration;
+    const known = configuration?.members.find((member) => member.id === id)?.incarnation ?? '';
+    return known !== '' && by.every((other) => this.#server(other).log.durable.terms[index] === this.#committed[index]);
+  }
+
   /** `damaged`: a fault has altered its log, so that it may have been cut, under a ban on voting. */
   opened(id: number, durable: DurableState, damaged = false): void {
     const server = this.#server(id);
+    if (server.diskLost) return;
     const found = imageOf(durable);
     const { term: lastTerm, terms } = server.log.durable;
     const had = [...terms];
@@ -130,6 +148,11 @@ export class ConsensusInvariants {
 
   stepped(id: number, effects: readonly Effect[], core: CoreView): void {
     const server = this.#server(id);
+    if (server.diskLost) {
+      this.#checkNoPlace(id, core.role === 'leader', `leads term ${core.term}`);
+      return;
+    }
+    const lastIndexBefore = server.log.memory.lastIndex;
     for (const effect of effects) {
       if (effect.type === 'persist') this.#persist(id, server, effect, core);
       if (effect.type === 'restore') this.snapshotsInstalled += 1;
@@ -138,16 +161,22 @@ export class ConsensusInvariants {
       this.#report('every-change-of-the-log-is-written', `server ${id} has ${core.lastIndex} entries in memory alone`);
     }
     this.#checkMonotone(id, server, core);
-    if (core.role === 'leader' && (server.role !== 'leader' || server.term !== core.term))
+    const sameRole = server.role === core.role && server.term === core.term;
+    if (core.role === 'candidate' && !sameRole) this.#membership.stands(logView(id, server, core));
+    if (core.role === 'leader' && !sameRole) {
       this.#elected(id, server, core);
+      this.#membership.elected(logView(id, server, core), lastIndexBefore);
+    }
     server.role = core.role;
     server.term = core.term;
     server.votedFor = core.votedFor;
-    this.#advanceCommit(id, server, core.commitIndex);
+    const changed = this.#advanceCommit(id, server, core.commitIndex, lastIndexBefore);
+    if (changed) this.#membership.committed(logView(id, server, core));
   }
 
   persisted(id: number, seq: WriteSeq): void {
-    this.#server(id).log.persisted(seq);
+    const server = this.#server(id);
+    if (!server.diskLost) server.log.persisted(seq);
   }
 
   snapshotTaken(id: number, position: LogPosition): void {
@@ -158,6 +187,7 @@ export class ConsensusInvariants {
   /** The machine has the state of that entry now. */
   restored(id: number, index: number): void {
     const server = this.#server(id);
+    this.#checkNoPlace(id, server.diskLost, `restores the state of entry ${index}`);
     if (index < server.applied) {
       this.#report(
         'the-applied-index-never-falls',
@@ -170,8 +200,11 @@ export class ConsensusInvariants {
   sending(id: number, to: ServerId, message: Message): void {
     // A pre-vote reveals nothing: it asks about a term that nobody has.
     if (message.type === 'pre-vote' || message.type === 'pre-vote-response') return;
+    const { log, diskLost } = this.#server(id);
+    if (diskLost) return;
+    if (message.type === 'vote-response' && message.granted) this.#membership.granted(id, to, message.term);
     this.#checkBan(id, message);
-    const { durable } = this.#server(id).log;
+    const { durable } = log;
     const before = (condition: boolean, what: string): void => {
       if (!condition)
         this.#report(
@@ -209,6 +242,10 @@ export class ConsensusInvariants {
 
   applied(id: number, entry: Entry): void {
     const server = this.#server(id);
+    if (server.diskLost) {
+      this.#checkNoPlace(id, true, `applies entry ${entry.index}`);
+      return;
+    }
     if (entry.index !== server.applied + 1) {
       this.#report('entries-are-applied-in-order', `server ${id} applies ${entry.index} after ${server.applied}`);
     }
@@ -248,10 +285,18 @@ export class ConsensusInvariants {
           `entry ${entry.index} of term ${entry.term} at server ${id} is not that of another server, or follows another entry`,
         );
       }
-      if (entry.type === EntryType.configuration) this.#learnVoters(entry);
       previousTerm = entry.term;
     }
     server.log.write(persist);
+    for (const entry of persist.entries) {
+      if (entry.type !== EntryType.configuration || !this.#configurations.learn(entry)) continue;
+      this.#membership.wrote(logView(id, server, core), entry);
+    }
+  }
+
+  /** Nobody takes it for the server that had the first disk, so that it neither learns nor decides anything. */
+  #checkNoPlace(id: number, has: boolean, what: string): void {
+    if (has) this.#report('a-server-that-lost-its-disk-has-no-place', `server ${id}, on an empty disk, ${what}`);
   }
 
   #checkSnapshot(id: number, { index, term }: LogPosition): void {
@@ -321,8 +366,10 @@ export class ConsensusInvariants {
     }
   }
 
-  #advanceCommit(id: number, server: Server, commitIndex: number): void {
+  /** True when another configuration is committed, as far as that server knows. */
+  #advanceCommit(id: number, server: Server, commitIndex: number, lastIndexBefore: number): boolean {
     const { terms } = server.log.memory;
+    let changed = false;
     for (let index = server.commit + 1; index <= commitIndex; index += 1) {
       const term = terms[index];
       if (term === undefined) {
@@ -330,10 +377,11 @@ export class ConsensusInvariants {
           'committed-entries-exist',
           `server ${id} commits ${index} and has only ${terms.length - 1} entries`,
         );
-        return;
+        return changed;
       }
+      if (this.#configurations.has(index)) changed = true;
       if (index > this.committedEntries) {
-        this.#checkMajority(id, index, term);
+        this.#checkMajority(id, index, term, [lastIndexBefore, terms.length - 1]);
         this.#committed.push(term);
       } else if (this.#committed[index] !== term) {
         this.#report(
@@ -343,45 +391,37 @@ export class ConsensusInvariants {
       }
     }
     server.commit = commitIndex;
+    return changed;
   }
 
-  #checkMajority(id: number, index: number, term: number): void {
+  /**
+   * Of the configuration in force at the end of the leader's log, which counts for entries before it as well. One that it began in the
+   * same step counts from then on: `ends` are those of its log before the step and after it.
+   */
+  #checkMajority(id: number, index: number, term: number, ends: readonly number[]): void {
     const holders = new Set<number>();
     for (const [holder, server] of this.#servers) {
       const lost = server.lost[index] === term;
       if (lost) server.owed = Math.max(server.owed, index);
       if (lost || server.log.durable.terms[index] === term) holders.add(holder);
     }
-    for (const voters of this.#votersOf(this.#server(id), index)) {
-      const count = voters.filter((voter) => holders.has(voter)).length;
-      if (count * 2 > voters.length) continue;
-      this.#report(
-        'committed-is-durable-on-a-majority',
-        `server ${id} commits entry ${index} of term ${term}, which ${count} of the voters ${voters.join(', ')} have on disk`,
-      );
-    }
-  }
-
-  #learnVoters({ index, term, data }: Entry): void {
-    const ofIndex = this.#voters.get(index) ?? new Map<number, VoterSets>();
-    this.#voters.set(index, ofIndex);
-    ofIndex.set(term, voterSets(decodeConfiguration(data)));
-  }
-
-  /** Of the configuration in force at an entry of that server's log: a later one counts only when this one is committed, or is joint with it. */
-  #votersOf(server: Server, index: number): VoterSets {
-    const { terms } = server.log.memory;
-    let [latest, voters] = [0, this.#initialVoters];
-    for (const [at, byTerm] of this.#voters) {
-      const known = byTerm.get(terms[at] ?? 0);
-      if (at > latest && at <= index && known !== undefined) [latest, voters] = [at, known];
-    }
-    return voters;
+    const { terms } = this.#server(id).log.memory;
+    const short = (end: number): readonly number[] | undefined =>
+      this.#configurations.at(terms, end).voters.find((voters) => !isMajority(voters, (voter) => holders.has(voter)));
+    if (ends.some((end) => short(end) === undefined)) return;
+    this.#report(
+      'committed-is-durable-on-a-majority',
+      `server ${id} commits entry ${index} of term ${term}, which only ${[...holders].join(', ')} have on disk; of the voters ${short(ends[0] ?? 0)?.join(', ')} that is no majority`,
+    );
   }
 
   #contentOf(index: number, term: number): number | undefined {
     return this.#entries.get(keyOf(index, term))?.content;
   }
+}
+
+function logView(id: number, { log }: Server, { term, commitIndex, role }: CoreView): LogView {
+  return { id, terms: log.memory.terms, term, commitIndex, role };
 }
 
 function contentOf({ type, data }: Entry): number {

@@ -20,6 +20,9 @@ export interface LeadershipView {
 /** The terms of the entries that a server has in memory, by index. */
 export type LogOf = (id: number) => readonly number[];
 
+/** Whether a server has a vote, so that leadership may be handed over to it. */
+export type HasVote = (id: number) => boolean;
+
 interface Leadership {
   readonly term: number;
   readonly lastIndex: number;
@@ -36,6 +39,7 @@ const isOf = (found: number | undefined, term: number): boolean => found === ter
 export class HandOverInvariants {
   readonly #logOf: LogOf;
   readonly #report: Report;
+  readonly #hasVote: HasVote;
   readonly #views = new Map<number, LeadershipView>();
   /** How far its log had got when a server last led, since its start. */
   readonly #led = new Map<number, Leadership>();
@@ -47,9 +51,11 @@ export class HandOverInvariants {
   #stopped: { readonly id: number; readonly term: number } | undefined;
   /** Leaders that were stopped while all was well, and were followed by whom they asked. */
   handOvers = 0;
+  #changes = 0;
 
-  constructor(logOf: LogOf, report: Report) {
+  constructor(logOf: LogOf, report: Report, hasVote: HasVote = () => true) {
     this.#logOf = logOf;
+    this.#hasVote = hasVote;
     this.#report = report;
   }
 
@@ -57,15 +63,26 @@ export class HandOverInvariants {
   stopping(id: number): void {
     const view = this.#views.get(id);
     this.#stopped = undefined;
+    if (this.#changes > 0) return;
     if (view?.role !== 'leader' || [...this.#views.values()].some(({ term }) => term > view.term)) return;
     const follows = (other: number, { role, term, leader }: LeadershipView): boolean =>
-      role === 'follower' && term === view.term && leader === id && this.#logOf(other).length > view.commitIndex;
+      role === 'follower' &&
+      this.#hasVote(other) &&
+      term === view.term &&
+      leader === id &&
+      this.#logOf(other).length > view.commitIndex;
     if ([...this.#views].some(([other, theirs]) => follows(other, theirs))) this.#stopped = { id, term: view.term };
   }
 
   /** Whether a leader was told to stop, and nobody has followed it yet. */
   get judging(): boolean {
     return this.#stopped !== undefined;
+  }
+
+  /** A change of the members begins (1) or ends (-1): meanwhile nothing is judged. */
+  unsettled(by: 1 | -1): void {
+    this.#changes += by;
+    this.disturbed();
   }
 
   /** A fault begins: a hand-over that is under way may fail for it. */

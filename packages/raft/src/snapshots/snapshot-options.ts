@@ -18,6 +18,8 @@ export const DEFAULT_SNAPSHOT_OPTIONS: SnapshotOptions = {
   snapshotBytesPerSecond: 64 * 1024 * 1024,
 };
 
+/** After a slice the machine's event loop is left alone for so many times as long as the slice took. */
+export const SLICE_REST_FACTOR = 2;
 /** Pieces of one snapshot that are sent and not acknowledged. */
 export const MAX_CHUNKS_IN_FLIGHT = 4;
 /** A transfer of which nothing is heard for so long is broken off and begun again where it stood. */

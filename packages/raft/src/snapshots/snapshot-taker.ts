@@ -1,12 +1,13 @@
 /**
- * Writes one snapshot of the machine to the log store: a slice in a turn of the event loop, the next when the disk has taken it, so
- * that neither turns nor the log's writes wait for it.
+ * Writes one snapshot of the machine to the log store: a slice in a turn of the event loop, the next when the disk has taken it and
+ * the loop has had more time for everything else than the slice took, so that neither turns nor the log's writes wait for it.
  */
 
 import { DiskError, type Clock } from '@holdfast/runtime';
 import type { SnapshotPosition } from '../core/index.ts';
 import type { LogStore } from '../log-store/log-store.ts';
 import type { MachineSnapshot } from '../machine.ts';
+import { SLICE_REST_FACTOR } from './snapshot-options.ts';
 
 export interface SnapshotTakerParts {
   readonly store: LogStore;
@@ -24,6 +25,8 @@ export class SnapshotTaker {
   readonly #snapshot: MachineSnapshot;
   #handedOut = false;
   #cancelled = false;
+  /** Before the next slice. */
+  #restMs = 0;
   /** Ends the wait for the log. */
   #turnEnded: (() => void) | undefined;
 
@@ -81,9 +84,15 @@ export class SnapshotTaker {
   }
 
   async #nextSlice(): Promise<Uint8Array | undefined> {
-    await new Promise<void>((resolve) => this.#parts.clock.afterPoll(resolve));
+    const { clock, sliceBytes } = this.#parts;
+    await new Promise<void>((resolve) => {
+      if (this.#restMs > 0) clock.setTimer(this.#restMs, () => clock.afterPoll(resolve));
+      else clock.afterPoll(resolve);
+    });
     if (this.#cancelled) return undefined;
-    const slice = this.#snapshot.next(this.#parts.sliceBytes);
+    const begunMs = clock.monotonicMs();
+    const slice = this.#snapshot.next(sliceBytes);
+    this.#restMs = SLICE_REST_FACTOR * (clock.monotonicMs() - begunMs);
     if (slice === undefined) this.#handedOut = true;
     return slice;
   }

@@ -1,9 +1,9 @@
 /** A node in a snapshot, with what makes it a lock's container or a queue node. */
 
-import { MAX_DATA_BYTES, MAX_UTF8_BYTES_PER_UNIT, readText, writeText } from '@holdfast/protocol';
+import { MAX_DATA_BYTES, MAX_UTF8_BYTES_PER_UNIT, readText } from '@holdfast/protocol';
 
 import { NODE_NUMBERS } from '../tree/node-rows.ts';
-import type { NodeImage, NodeSlot } from '../tree/node-store.ts';
+import type { NodeImage, NodeSlot, NodeStore } from '../tree/node-store.ts';
 import type { ByteQueue } from './byte-queue.ts';
 import {
   isIndex,
@@ -45,23 +45,31 @@ export interface NodeRecordHead {
   readonly at: number;
 }
 
-export function writeNode(into: ByteQueue, slot: NodeSlot, image: NodeImage, role: NodeRole): void {
-  const { name, data, numbers } = image;
-  const room = RECORD_HEAD_BYTES + QUEUE_NODE_BYTES + NODE_BYTES + name.length * MAX_UTF8_BYTES_PER_UNIT + data.length;
-  const start = into.reserve(room);
+/** `numbers` is for its use: one for many nodes. */
+export function writeNode(
+  into: ByteQueue,
+  slot: NodeSlot,
+  nodes: NodeStore,
+  role: NodeRole,
+  numbers: Float64Array,
+): void {
+  const dataLength = nodes.dataLength(slot);
+  const nameRoom = nodes.nameLength(slot) * MAX_UTF8_BYTES_PER_UNIT;
+  const start = into.reserve(RECORD_HEAD_BYTES + QUEUE_NODE_BYTES + NODE_BYTES + nameRoom + dataLength);
   const { bytes, view } = into;
   const at = writeRole(view, start + RECORD_HEAD_BYTES, role);
   view.setUint32(at, slot, true);
-  view.setUint32(at + 4, image.parent, true);
+  view.setUint32(at + 4, nodes.parent(slot), true);
+  nodes.copyNumbers(slot, numbers);
   for (let field = 0; field < NODE_NUMBERS; field += 1) {
     view.setFloat64(at + NUMBERS_AT + 8 * field, numbers[field] ?? 0, true);
   }
   const nameStart = at + NODE_BYTES;
-  const nameEnd = writeText(name, bytes, nameStart);
+  const nameEnd = nodes.copyName(slot, bytes, nameStart);
   view.setUint16(at + 80, nameEnd - nameStart, true);
-  view.setUint32(at + 82, data.length, true);
-  bytes.set(data, nameEnd);
-  const end = nameEnd + data.length;
+  view.setUint32(at + 82, dataLength, true);
+  nodes.copyData(slot, bytes, nameEnd);
+  const end = nameEnd + dataLength;
   writeHead(view, start, RecordType[role.type], end);
   into.commit(end);
 }

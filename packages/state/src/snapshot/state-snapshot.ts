@@ -7,7 +7,8 @@
 import { invariant } from '../invariant.ts';
 import type { Session } from '../sessions/session.ts';
 import type { State } from '../state.ts';
-import { emptyImage, type NodeSlot } from '../tree/node-store.ts';
+import { NODE_NUMBERS } from '../tree/node-rows.ts';
+import type { NodeSlot } from '../tree/node-store.ts';
 import { ByteQueue } from './byte-queue.ts';
 import type { Capturing } from './capture.ts';
 import { HEADER_BYTES, MAX_FREE_SLOTS, RECORD_HEAD_BYTES, RecordType, writeHead, writeHeader } from './format.ts';
@@ -18,7 +19,7 @@ export class StateSnapshot implements Capturing {
   readonly index: number;
   readonly #state: State;
   readonly #bytes = new ByteQueue();
-  readonly #image = emptyImage();
+  readonly #numbers = new Float64Array(NODE_NUMBERS);
   readonly #slots: number;
   readonly #free: readonly NodeSlot[];
   /** What was written ahead of its turn: those whose turn is still to come. */
@@ -111,8 +112,9 @@ export class StateSnapshot implements Capturing {
   }
 
   #writeNode(slot: NodeSlot): void {
-    invariant(this.#state.nodes.readImage(slot, this.#image), 'a node that is written exists');
-    writeNode(this.#bytes, slot, this.#image, this.#roleOf(slot));
+    const { nodes } = this.#state;
+    invariant(nodes.isUsed(slot), 'a node that is written exists');
+    writeNode(this.#bytes, slot, nodes, this.#roleOf(slot), this.#numbers);
     this.#records += 1;
   }
 

@@ -79,8 +79,13 @@ export interface NodeStore {
 
   /** Whether the slot has a node. */
   isUsed(slot: NodeSlot): boolean;
-  /** False for a free slot, and nothing is read. */
-  readImage(slot: NodeSlot, into: NodeImage): boolean;
+  /** By {@link NumberField}. */
+  copyNumbers(node: NodeSlot, into: Float64Array): void;
+  /** UTF-16 units. */
+  nameLength(node: NodeSlot): number;
+  /** Its name as UTF-8, without making text of it; returns its end. */
+  copyName(node: NodeSlot, into: Uint8Array, at: number): number;
+  copyData(node: NodeSlot, into: Uint8Array, at: number): void;
   /** A copy, in the order in which they were left: the last is used first. */
   freeSlots(): NodeSlot[];
   /** Begins anew with that many empty slots, into which nodes are then placed, parents first, and which end by being freed. */

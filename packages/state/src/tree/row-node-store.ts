@@ -4,7 +4,7 @@
  * that it touches into the fold.
  */
 
-import type { Stat } from '@holdfast/protocol';
+import { writeText, type Stat } from '@holdfast/protocol';
 
 import type { Fold } from '../fold.ts';
 import { invariant } from '../invariant.ts';
@@ -15,7 +15,7 @@ import { ChildTable, hashOfChild, NO_PLACE, NO_ROW } from './child-table.ts';
 import { isNodeName } from './node-name.ts';
 import { NODE_NUMBERS, NODE_WORDS, NodeRows, NumberField, WordField, WORDS_AT } from './node-rows.ts';
 import type { NewNode, NodeImage, NodeSlot, NodeStore } from './node-store.ts';
-import { isWide, nameBytes, readName, sameName, writeName, type NamePart } from './stored-name.ts';
+import { copyNarrow, isWide, nameBytes, readName, sameName, writeName, type NamePart } from './stored-name.ts';
 
 const ROOT = 0 as NodeSlot;
 /** As a parent: the row has no node. */
@@ -217,13 +217,28 @@ export class RowNodeStore implements NodeStore {
     return slot < this.#rows.size && this.#rows.word(slot, WordField.parent) !== NO_NODE;
   }
 
-  readImage(slot: NodeSlot, into: NodeImage): boolean {
-    if (!this.isUsed(slot)) return false;
-    into.name = this.name(slot);
-    into.parent = this.#rows.word(slot, WordField.parent) as NodeSlot;
-    into.data = this.data(slot);
-    this.#rows.readNumbers(slot, into.numbers);
-    return true;
+  copyNumbers(node: NodeSlot, into: Float64Array): void {
+    this.#rows.readNumbers(node, into);
+  }
+
+  nameLength(node: NodeSlot): number {
+    return this.#nameForm(node).units;
+  }
+
+  copyName(node: NodeSlot, into: Uint8Array, at: number): number {
+    const { units, wide } = this.#nameForm(node);
+    const cell = this.#cell(node);
+    const bytes = this.#slab.bytes(cell);
+    const offset = this.#slab.offset(cell);
+    return wide
+      ? writeText(readName(units, wide, bytes, offset), into, at)
+      : copyNarrow(units, bytes, offset, into, at);
+  }
+
+  copyData(node: NodeSlot, into: Uint8Array, at: number): void {
+    const cell = this.#cell(node);
+    const begin = this.#slab.offset(cell) + this.#nameBytes(node);
+    into.set(this.#slab.bytes(cell).subarray(begin, begin + this.dataLength(node)), at);
   }
 
   freeSlots(): NodeSlot[] {

@@ -57,6 +57,29 @@ export function readName(units: number, wide: boolean, source: Uint8Array, offse
   return name;
 }
 
+/** A name of one byte a unit as UTF-8; returns its end. */
+export function copyNarrow(
+  units: number,
+  source: Uint8Array,
+  offset: number,
+  target: Uint8Array,
+  position: number,
+): number {
+  let end = position;
+  for (let at = offset; at < offset + units; at += 1) {
+    const code = source[at] ?? 0;
+    if (code < 0x80) {
+      target[end] = code;
+      end += 1;
+    } else {
+      target[end] = 0xc0 | (code >> 6);
+      target[end + 1] = 0x80 | (code & 0x3f);
+      end += 2;
+    }
+  }
+  return end;
+}
+
 function wideCode(source: Uint8Array, position: number): number {
   return (source[position] ?? 0) | ((source[position + 1] ?? 0) << 8);
 }

@@ -45,6 +45,20 @@ describe('a snapshot', () => {
     }
   });
 
+  it.each([
+    ['one byte a unit', 'plain'],
+    ['one byte a unit beyond ASCII', 'ÿ-é-\u00a0-ü'],
+    ['two bytes a unit', '日本-ключ'],
+    ['a great length', 'é'.repeat(900)],
+  ])('keeps names of %s', (_, name) => {
+    const solo = new Solo();
+    const session = solo.open();
+    session.made(`/${name}`, { data: 'kept' });
+    const copy = copyOf(solo.machine);
+    expect(nodeData(copy, `/${name}`)).toBe('kept');
+    expect(bytesOf(copy)).toEqual(bytesOf(solo.machine));
+  });
+
   it('is of the index at which it was begun, whatever is applied while it is handed out', () => {
     const { solo, sessions } = lively();
     const [one, two, three] = sessions as [SoloSession, SoloSession, SoloSession];

@@ -113,13 +113,14 @@ export class PeerMesh {
 
   /**
    * Whether no member, `except` one, would take a configuration entry for garbage, as the first release does. One that was not heard
-   * since this server started is known by what the configuration has recorded of it.
+   * since this server started is known by what the configuration has recorded of it. A learner or observer that nobody ever heard came
+   * by such an entry and must read that one too, so it hinders nobody: it may never be started.
    */
   allTakeConfigurations(except?: ServerId): boolean {
-    return this.#view.latest.configuration.members.every(({ id, incarnation }) => {
+    return this.#view.latest.configuration.members.every(({ id, incarnation, role }) => {
       if (id === this.#options.id || id === except) return true;
       if (hasFeature(this.#ear.features(id), PeerFeature.membership)) return true;
-      return !this.#ear.met(id) && incarnation !== '';
+      return !this.#ear.met(id) && (incarnation !== '' || role === 'learner' || role === 'observer');
     });
   }
 

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, type Client, type MemberSummary } from '@holdfast/client';
+import { connect, type Client, type Members, type MemberSummary } from '@holdfast/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Load } from './load.ts';
+import { lockctl, type Outcome } from './lockctl.ts';
 import { LockdProcess, until } from './lockd-process.ts';
 import { answers, argumentsFor, dataOf, joiningArgumentsFor, places, status, type Place } from './places.ts';
 
@@ -14,7 +15,7 @@ let clients: Client[];
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'lockd-members-'));
-  ports = await places(5);
+  ports = await places(7);
   servers = new Map();
   clients = [];
   for (const id of [1, 2, 3]) start(id, argumentsFor(id, ports.slice(0, 3), directory));
@@ -68,8 +69,19 @@ function lastWords(server: LockdProcess): string {
   return msg;
 }
 
+/** An operator's command at the servers that are given, or at all founders. */
+function operate(args: readonly string[], ids: readonly number[] = [1, 2, 3]): Promise<Outcome> {
+  return lockctl(ids.map(clientPort), ...args);
+}
+
+/** Without its last line end. */
+function succeeded({ code, stdout, stderr }: Outcome): string {
+  expect(code, stderr).toBe(0);
+  return stdout.trimEnd();
+}
+
 describe('an ensemble under load', () => {
-  it('grows from three servers to five and shrinks to three others, the leader gone, with no error and nothing lost', async () => {
+  it('grows from three servers to seven and shrinks to three others, the leader gone, with no error and nothing lost', async () => {
     const suspensions: string[] = [];
     for (let n = 0; n < 4; n += 1) {
       const client = await connected(1, 2, 3);
@@ -78,37 +90,44 @@ describe('an ensemble under load', () => {
     const load = await Load.on(clients);
     await load.progress();
     const operator = await connected(1, 2, 3);
+    const voters: Record<number, string> = { 1: 'voter', 2: 'voter', 3: 'voter' };
 
-    for (const id of [4, 5]) {
+    for (const id of [4, 5, 6, 7]) {
       const joining = startJoining(id);
       await joining.serves();
       expect(await answers(clientPort(id), '/ready')).toBe(503);
       expect(joining.stderr).toContain(`lockctl member add ${id} ${peerAddress(id)}`);
-      const { members } = await operator.admin.addMember(id, peerAddress(id));
-      expect(rolesOf(members)[id]).toMatch(/learner|voter/);
+      const said = succeeded(await operate(['member', 'add', `${id}`, peerAddress(id)]));
+      expect(said).toMatch(new RegExp(`^Server ${id} is a (learner|voter) now.*"lockctl members"`));
+      voters[id] = 'voter';
+      await membersBecome(operator, voters);
+      await ready(id);
     }
-    await membersBecome(operator, { 1: 'voter', 2: 'voter', 3: 'voter', 4: 'voter', 5: 'voter' });
-    for (const id of [4, 5]) await ready(id);
     await load.progress();
+    const table = succeeded(await operate(['members'], [7])).split('\n');
+    expect(table).toHaveLength(8);
+    for (const id of [1, 2, 3, 4, 5, 6, 7]) {
+      expect(table[id]).toMatch(
+        new RegExp(`^${id} +voter(, leads)? +${peerAddress(id)} +127.0.0.1:${clientPort(id)} +yes$`),
+      );
+    }
 
-    const { leader: oldLeader } = await operator.admin.members();
-    const old = [oldLeader, ...[1, 2, 3].filter((id) => id !== oldLeader)].slice(0, 2);
+    const { leader: first } = await operator.admin.members();
+    const old = [first, ...[1, 2, 3].filter((id) => id !== first), 4];
     for (const id of old) {
-      const { members } = await operator.admin.removeMember(id);
-      expect(rolesOf(members)[id]).toBeUndefined();
+      const said = succeeded(await operate(['member', 'remove', `${id}`], [5, 6, 7]));
+      expect(said).toContain(`Server ${id} is removed`);
       expect(await servers.get(id)?.ended(), servers.get(id)?.stderr).toBe(71);
-      expect(await operator.admin.removeMember(id), 'again').toBeDefined();
+      expect((await operate(['member', 'remove', `${id}`], [5, 6, 7])).code, 'again').toBe(0);
       await load.progress();
     }
-    const left = [1, 2, 3, 4, 5].filter((id) => !old.includes(id));
-    expect(rolesOf((await operator.admin.members()).members)).toEqual(
-      Object.fromEntries(left.map((id) => [id, 'voter'])),
-    );
+    const { members } = JSON.parse(succeeded(await operate(['members', '--json'], [5, 6, 7]))) as Members;
+    expect(rolesOf(members)).toEqual({ 5: 'voter', 6: 'voter', 7: 'voter' });
     await load.stop();
     expect(load.errors).toEqual([]);
     expect(suspensions).toEqual([]);
     expect(load.tokens.every((token, n) => n === 0 || token > (load.tokens[n - 1] ?? 0))).toBe(true);
-    for (const id of left) {
+    for (const id of [5, 6, 7]) {
       const reader = await connected(id);
       for (const [path, written] of load.written) {
         const { data } = await reader.nodes.get(path);
@@ -116,10 +135,73 @@ describe('an ensemble under load', () => {
       }
     }
 
-    const [again = 0] = old;
-    const returned = start(again, argumentsFor(again, ports.slice(0, 3), directory));
+    const returned = start(first, argumentsFor(first, ports.slice(0, 3), directory));
     expect(await returned.ended()).toBe(71);
     expect(lastWords(returned)).toMatch(/removed from the ensemble/);
+  }, 120_000);
+});
+
+describe('an operator who changes the members', () => {
+  it.each([
+    ['a number that is none', ['add', 'x', '127.0.0.1:7204'], /named by its number/],
+    ['a number that no server may have', ['add', '2147483648', '127.0.0.1:7204'], /from 1 to/],
+    ['an address without a port', ['add', '4', '127.0.0.1'], /host:port/],
+  ])('is told how to write it, with 2, after %s', async (_, args, message) => {
+    const { code, stdout, stderr } = await operate(['member', ...args]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  it('is told what hinders it, with 1, and what to do next', async () => {
+    const refusals: readonly (readonly [readonly string[], RegExp])[] = [
+      [['member', 'promote', '9'], /server 9 is no member/],
+      [['member', 'remove', '9'], /server 9 is no member/],
+      [['member', 'add', '2', peerAddress(4)], /numbers are used once.*lockctl members/],
+      [['member', 'add', '4', peerAddress(2)], /another member has that peer address.*lockctl members/],
+    ];
+    for (const [args, message] of refusals) {
+      const { code, stdout, stderr } = await operate(args);
+      expect({ code, stdout }, args.join(' ')).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(message);
+    }
+    for (const id of [1, 2, 3]) servers.get(id)?.kill('SIGSTOP');
+    const unreachable = await operate(['--timeout', '2s', 'member', 'remove', '3']);
+    for (const id of [1, 2, 3]) servers.get(id)?.kill('SIGCONT');
+    expect(unreachable.code).toBe(1);
+    expect(unreachable.stderr).toMatch(/lockctl status|is the ensemble running/);
+  }, 60_000);
+
+  it('waits for a change that is under way, and is told of one that takes too long', async () => {
+    startJoining(4);
+    succeeded(await operate(['member', 'add', '4', peerAddress(4), '--observer']));
+    await ready(4);
+    servers.get(4)?.kill('SIGSTOP');
+    const first = operate(['--timeout', '30s', 'member', 'promote', '4']);
+    const second = operate(['--timeout', '30s', 'member', 'promote', '4']);
+    const refusals = (await Promise.all([first, second])).map(({ code, stderr }) => ({ code, stderr }));
+    // Whichever of the two came first.
+    expect(refusals).toEqual(
+      expect.arrayContaining([
+        { code: 1, stderr: expect.stringMatching(/server 4 lags too far behind to vote.*lockctl members/) },
+        { code: 1, stderr: expect.stringMatching(/another change of the members is not finished.*lockctl members/) },
+      ]),
+    );
+    servers.get(4)?.kill('SIGCONT');
+    expect(succeeded(await operate(['member', 'promote', '4']))).toBe('Server 4 is a voter now.');
+  }, 60_000);
+});
+
+describe('a member that was added and never started', () => {
+  it('hinders no other change, and is taken back at once', async () => {
+    const operator = await connected(1, 2, 3);
+    succeeded(await operate(['member', 'add', '7', peerAddress(7)]));
+    startJoining(4);
+    succeeded(await operate(['member', 'add', '4', peerAddress(4)]));
+    await membersBecome(operator, { 1: 'voter', 2: 'voter', 3: 'voter', 4: 'voter', 7: 'learner' });
+    succeeded(await operate(['member', 'remove', '4']));
+    expect(await servers.get(4)?.ended()).toBe(71);
+    const answer = JSON.parse(succeeded(await operate(['member', 'remove', '7', '--json']))) as Members;
+    expect(rolesOf(answer.members)).toEqual({ 1: 'voter', 2: 'voter', 3: 'voter' });
   }, 60_000);
 });
 

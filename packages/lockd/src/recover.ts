@@ -96,7 +96,7 @@ async function readState(
   { identity, features }: TakenDirectory,
   world: RecoverWorld,
 ): Promise<{ readonly machine: StateMachine; readonly durable: DurableState }> {
-  const repair = identity.members.length !== 1;
+  const repair = { founders: identity.members.map((member) => member.id) };
   const store = await openWriteAheadLog({ ...identity, directory: logDirectoryOf(path), features, repair }, world);
   try {
     const machine = new StateMachine();

@@ -178,8 +178,7 @@ async function openParts(
       incarnation,
       directory: directory.logDirectory,
       features: directory.features,
-      // One that joined is not alone: who lost what, the others have.
-      repair: members.length !== 1,
+      repair: { founders: members.map((member) => member.id) },
     },
     { disk, logger },
   );

@@ -78,6 +78,16 @@ interface SegmentFile {
 
 /** In order, without a gap; the first ones may have been compacted away. Empty for a directory without segments. */
 export async function listSegments(directory: string, disk: Disk): Promise<SegmentFile[]> {
+  const { files, gap } = await segmentsToGap(directory, disk);
+  if (gap !== undefined) throw gap;
+  return files;
+}
+
+/** Those before the first that is missing in the middle. */
+async function segmentsToGap(
+  directory: string,
+  disk: Disk,
+): Promise<{ readonly files: SegmentFile[]; readonly gap: DamagedLogError | undefined }> {
   const files: SegmentFile[] = [];
   for (const name of await disk.list(directory)) {
     if (!name.endsWith(SEGMENT_SUFFIX)) continue;
@@ -90,11 +100,11 @@ export async function listSegments(directory: string, disk: Disk): Promise<Segme
   }
   const first = files[0]?.number ?? 1;
   for (const [at, { path, number }] of files.entries()) {
-    if (number !== first + at) {
-      throw new DamagedLogError(path, 0, `segment ${first + at}, which comes before it, is missing`);
-    }
+    if (number === first + at) continue;
+    const gap = new DamagedLogError(path, 0, `segment ${first + at}, which comes before it, is missing`);
+    return { files: files.slice(0, at), gap };
   }
-  return files;
+  return { files, gap: undefined };
 }
 
 export class LogRecovery implements RecoveredLog {
@@ -121,7 +131,7 @@ export class LogRecovery implements RecoveredLog {
    * @throws DamagedLogError, DataDirectoryError, IdentityMismatchError, DiskError
    */
   async run(): Promise<void> {
-    const files = await listSegments(this.#directory, this.#disk);
+    const { files, gap } = await segmentsToGap(this.#directory, this.#disk);
     this.mark = await readSegmentMark(this.#directory, this.#identity.incarnation, this.#disk);
     this.voteBan = await readVoteBan(this.#directory, this.#identity.incarnation, this.#disk);
     const restart = await this.#findRestart(files);
@@ -140,9 +150,10 @@ export class LogRecovery implements RecoveredLog {
           // Segments get their name only when they are whole.
           throw new DamagedLogError(path, 0, `it has been cut to ${summary.sizeBytes} bytes`);
         }
-        await this.#replaySegment(file, summary, at === files.length - 1);
+        await this.#replaySegment(file, summary, gap === undefined && at === files.length - 1);
       });
     }
+    if (gap !== undefined) throw gap;
     await this.#checkBeforeEmptySegment();
     if (this.voteBan !== undefined) this.#demand(DiskFeature.voteBan);
     if (this.image.base.index > 0) this.#demand(DiskFeature.compacted);

@@ -4,10 +4,11 @@
  */
 
 import type { Disk, Logger } from '@holdfast/runtime';
-import { invariant, maxTerm, nextIndex, type LogIndex } from '../core/index.ts';
+import { invariant, maxTerm, nextIndex, type LogIndex, type ServerId } from '../core/index.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
 import { DiskFeature, unrecordedFeatures, type DirectoryFeatures } from './disk-features.ts';
 import type { LogIdentity } from './frame.ts';
+import { isAlone } from './last-configuration.ts';
 import { LogSegments } from './log-segments.ts';
 import type { LogStore } from './log-store.ts';
 import { listSegments, LogRecovery, MIN_SEGMENT_BYTES, type ByteRange, type RecoveredLog } from './recovery.ts';
@@ -29,10 +30,11 @@ export interface WriteAheadLogOptions extends LogIdentity {
   /** Of the machine's bytes in one checked piece of a snapshot file. @default 256 KiB */
   readonly snapshotChunkBytes?: number;
   /**
-   * A log that has lost acknowledged entries is cut where they begin, for a leader to send them again, under a ban on voting. Without it
-   * such a log is refused. Only for a server that is not alone. @default false
+   * A log that has lost acknowledged entries is cut where they begin, for a leader to send them again, under a ban on voting, if others
+   * vote beside this server: by the newest configuration that is left, and by these founders of the cluster where none is (none when
+   * the server joined). Without it such a log is refused. @default none
    */
-  readonly repair?: boolean;
+  readonly repair?: { readonly founders: readonly ServerId[] } | undefined;
   /** Hears of what is used in the log before it is. @default nobody: for a log that no other version of the program will open */
   readonly features?: DirectoryFeatures;
 }
@@ -141,8 +143,9 @@ async function recoverLog(
     await recovered.run();
     return recovered;
   } catch (error) {
-    if (!(error instanceof DamagedLogError) || options.repair !== true) throw error;
-    const { features } = options;
+    const { repair, features } = options;
+    if (!(error instanceof DamagedLogError) || repair === undefined) throw error;
+    if (await isAlone(repair.founders, options, world.disk)) throw error;
     return await repairLog(error, options, { ...world, features }, () => createWriteAheadLog(options, world));
   }
 }

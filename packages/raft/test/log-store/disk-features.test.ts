@@ -33,7 +33,14 @@ async function open(machine: Machine, disk: Disk = machine.disk): Promise<Opened
   const world = { disk, random: machine.random, logger: silentLogger };
   const directory = await openDataDirectory({ ...SERVER, path: PATH, members: MEMBERS, segmentBytes: 4_096 }, world);
   const { incarnation, logDirectory, features } = directory;
-  const options = { ...SERVER, incarnation, directory: logDirectory, features, segmentBytes: 4_096, repair: true };
+  const options = {
+    ...SERVER,
+    incarnation,
+    directory: logDirectory,
+    features,
+    segmentBytes: 4_096,
+    repair: { founders: [] },
+  };
   const store = await openWriteAheadLog(options, world);
   const close = async (): Promise<void> => {
     await store.close();
@@ -271,7 +278,7 @@ describe('the header of a segment', () => {
       const path = machine.files().find((name) => name.endsWith('.wal')) ?? '';
       await machine.overwrite(path, 0, batch(2 ** 40));
       const before = machine.bytes(path).slice();
-      const refused = await openLog(machine, { repair: true }).catch((error: unknown) => error);
+      const refused = await openLog(machine, { repair: { founders: [] } }).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(DataDirectoryError);
       expect(refused).toMatchObject({
         code: 'UNSUPPORTED_FORMAT',

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { logIndex, term } from '../../src/core/index.ts';
+import {
+  encodeConfiguration,
+  EntryType,
+  initialConfiguration,
+  logIndex,
+  serverId,
+  term,
+} from '../../src/core/index.ts';
 import { DamagedLogError } from '../../src/log-store/damaged-log-error.ts';
 import { inspectWriteAheadLog } from '../../src/log-store/inspect.ts';
 import type { LogStore } from '../../src/log-store/log-store.ts';
@@ -8,7 +15,8 @@ import { contentOf, entry, entryRange, modelOf, vote } from './support/log-model
 import { onMachine, type Machine } from './support/machine.ts';
 import { LOG_OPTIONS, openLog, SEGMENT_BYTES, segmentPaths, usedBytes } from './support/wal-fixture.ts';
 
-const REPAIR = { repair: true };
+const REPAIR = { repair: { founders: [serverId(1), serverId(2), serverId(3)] } };
+const FOUNDED_ALONE = { repair: { founders: [serverId(1)] } };
 const ENTRIES = 6;
 const LAST_TERM = 4;
 
@@ -121,6 +129,80 @@ describe('a log that has lost what was acknowledged, where others have it', () =
       expect({ voteBan, damage, lastIndex }).toEqual({ voteBan: 5, damage: undefined, lastIndex: logIndex(2) });
       expect(machine.files().filter((path) => path.endsWith('.damaged'))).toHaveLength(4);
     }));
+});
+
+function configurationOf(...voters: readonly number[]): Uint8Array {
+  return encodeConfiguration(initialConfiguration(voters.map((id) => ({ id: serverId(id), peerAddress: `p${id}:1` }))));
+}
+
+/** An entry a segment; the one of index 3 is the configuration with those voters, and no other entry is one. */
+async function writeConfigured(machine: Machine, voters: readonly number[]): Promise<string[]> {
+  const store = await openLog(machine);
+  await store.write({ hardState: vote(2), entries: [] });
+  for (let index = 1; index <= ENTRIES; index += 1) {
+    const command = { ...entry(index, 2, 3_000), type: EntryType.command };
+    const change = { ...command, type: EntryType.configuration, data: configurationOf(...voters) };
+    await store.write({ entries: [index === 3 ? change : command] });
+    // The next one does not fit beside it.
+    if (index === 3) await store.write({ hardState: vote(LAST_TERM - 1), entries: [] });
+  }
+  await store.close();
+  machine.crash();
+  return segmentPaths(machine);
+}
+
+describe('a damaged log of a cluster that has changed', () => {
+  const damage = async (machine: Machine, voters: readonly number[], segment: number): Promise<void> => {
+    const paths = await writeConfigured(machine, voters);
+    machine.flipBit(paths[segment] ?? '', 700);
+  };
+
+  it('is repaired where its server founded the cluster alone and others came', () =>
+    onMachine(async (machine) => {
+      await damage(machine, [1, 2, 3], 4);
+      const { durable } = await openLog(machine, FOUNDED_ALONE);
+      expect(durable.lastIndex).toBeGreaterThanOrEqual(3);
+      expect(durable.voteBan).toBe(LAST_TERM);
+    }));
+
+  it('is repaired when a segment behind the change is missing', () =>
+    onMachine(async (machine) => {
+      const paths = await writeConfigured(machine, [1, 2]);
+      await machine.disk.remove(paths[3] ?? '');
+      expect((await openLog(machine, FOUNDED_ALONE)).durable.voteBan).toBe(LAST_TERM);
+    }));
+
+  it('is repaired when only a snapshot tells of the others', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine);
+      await store.write({ hardState: vote(2), entries: [] });
+      for (let index = 1; index <= ENTRIES; index += 1) {
+        await store.write({ entries: [{ ...entry(index, 2, 3_000), type: EntryType.command }] });
+      }
+      const position = { index: logIndex(4), term: term(2), configuration: configurationOf(1, 2) };
+      const sink = await store.createSnapshot({ ...position, origin: 'taken' });
+      await sink.write(new Uint8Array(10));
+      await sink.finish();
+      await store.close();
+      const paths = await segmentPaths(machine);
+      machine.flipBit(paths[4] ?? '', 700);
+      expect((await openLog(machine, FOUNDED_ALONE)).durable.voteBan).toBe(3);
+    }));
+
+  it.each([
+    ['the change to more servers is lost with it', [1, 2, 3], 1, FOUNDED_ALONE],
+    ['its server is the last that is left', [1], 4, REPAIR],
+    ['its server always was alone', [1], 4, FOUNDED_ALONE],
+  ] as const)('is refused, and nothing is changed, when %s', (_, voters, segment, options) =>
+    onMachine(async (machine) => {
+      await damage(machine, voters, segment);
+      const before = machine.files().map((path) => [path, Buffer.from(machine.bytes(path)).toString('base64')]);
+      await expect(openLog(machine, options)).rejects.toThrow(DamagedLogError);
+      expect(machine.files().map((path) => [path, Buffer.from(machine.bytes(path)).toString('base64')])).toEqual(
+        before,
+      );
+    }),
+  );
 });
 
 describe('a damaged log is refused, and nothing is changed,', () => {

@@ -10,7 +10,7 @@ import { parseOptions, type BenchOptions } from './options.ts';
 import { reportFailOver, reportQuiet } from './own/reports.ts';
 import { writeCharts } from './report/charts.ts';
 import { markdownReport } from './report/markdown.ts';
-import { withVerdicts } from './report/verdicts.ts';
+import { Results } from './report/results.ts';
 import { installPeer } from './systems/debian.ts';
 import { holdfast } from './systems/holdfast.ts';
 import { BenchRun, FULL, QUICK } from './works/bench-run.ts';
@@ -42,7 +42,7 @@ async function measure(chosen: BenchOptions): Promise<void> {
   const systems = [holdfast(), ...chosen.against.map((name) => installPeer(name, say))];
   const planned = chosen.quick ? QUICK : FULL;
   const effort = { ...planned, native: chosen.native ?? planned.native };
-  const run = new BenchRun(effort, systems, directory, say);
+  const run = new BenchRun(effort, systems, { directory, results: new Results(chosen.json) }, say);
   say(`logs are kept in ${directory}`);
 
   const wanted = new Set(chosen.only);
@@ -50,24 +50,31 @@ async function measure(chosen: BenchOptions): Promise<void> {
     run,
     LOAD_ROWS.filter(({ group }) => wanted.has(group)),
   );
-  if (wanted.has('watchers')) await measureWatchers(run);
-  if (wanted.has('leader-kill')) await measureLeaderKill(run);
-  if (wanted.has('memory')) await measureMemory(run);
-  if (wanted.has('restart')) await measureRestart(run);
+  const singles = [
+    ['watchers', measureWatchers],
+    ['leader-kill', measureLeaderKill],
+    ['memory', measureMemory],
+    ['restart', measureRestart],
+  ] as const;
+  for (const [work, measureWork] of singles) {
+    if (wanted.has(work)) await run.attempt(work, () => measureWork(run));
+  }
   if (wanted.has('clients')) await measureClients(run);
   if (run.rows.length > 0) report(run, chosen);
+  for (const failure of run.failures) process.stderr.write(`bench: ${failure}\n`);
+  if (run.failures.length > 0) process.exitCode = 1;
 
   if (wanted.has('fail-over')) await reportFailOver(chosen.quick ? Math.min(5, chosen.trials) : chosen.trials);
   if (wanted.has('quiet')) await reportQuiet(chosen.quick ? 1 : chosen.minutes);
 }
 
 function report(run: BenchRun, chosen: BenchOptions): void {
-  const rows = withVerdicts(run.rows);
+  const { rows } = run;
   const command = ['npx -y pnpm@12 bench', ...process.argv.slice(2).filter((argument) => argument !== '--')].join(' ');
-  const markdown = markdownReport(rows, run.systems, describeMachine(run.directory), command);
+  const { systems, failures } = run;
+  const markdown = markdownReport({ rows, systems, failures, machine: describeMachine(run.directory), command });
   process.stdout.write(markdown);
   if (chosen.markdown !== undefined) writeFileSync(chosen.markdown, markdown);
-  if (chosen.json !== undefined) writeFileSync(chosen.json, `${JSON.stringify(rows, undefined, 1)}\n`);
   if (chosen.charts !== undefined) for (const file of writeCharts(chosen.charts, rows)) say(`wrote ${file}`);
 }
 

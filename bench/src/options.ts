@@ -39,7 +39,7 @@ export async function parseOptions(argv: readonly string[]): Promise<BenchOption
     .option('--write-baseline', 'with --count: keep what was counted as the new baseline', false)
     .option('--native', "run the peers' own clients as controls; so it is but with --quick")
     .option('--no-native', "leave out the peers' own clients as controls")
-    .option('--json <file>', 'write every figure and the windows behind it')
+    .option('--json <file>', 'write every figure and the windows behind it, after each window what there is')
     .option('--markdown <file>', 'write the tables, which are printed in any case')
     .option('--charts <directory>', 'write charts as SVG')
     .option('--logs <directory>', 'where servers keep data and logs (data goes at the end)')

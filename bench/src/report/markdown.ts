@@ -7,19 +7,23 @@ import { formatFigure, formatPercent, formatRange } from './figures.ts';
 import type { ResultRow } from './result-row.ts';
 import { countedRow } from './verdicts.ts';
 
-export function markdownReport(
-  rows: readonly ResultRow[],
-  systems: readonly SystemUnderTest[],
-  machine: string,
-  command: string,
-): string {
+export interface Report {
+  readonly rows: readonly ResultRow[];
+  readonly systems: readonly SystemUnderTest[];
+  /** What could not be measured, and why. */
+  readonly failures: readonly string[];
+  readonly machine: string;
+  readonly command: string;
+}
+
+export function markdownReport({ rows, systems, failures, machine, command }: Report): string {
   const sections = [
     `Measured on ${machine}, with \`${command}\`. Median (range) of the windows.`,
     systemsTable(systems),
     mainTable(rows, systems),
     controlTable(rows),
     clientsTable(rows, systems),
-    notes(rows),
+    notes(rows, failures),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
@@ -119,10 +123,11 @@ function clientsTable(rows: readonly ResultRow[], systems: readonly SystemUnderT
   return `As users see it, through client libraries of Node.js.\n\n${table(['work', ...names, 'ratio'], lines)}`;
 }
 
-function notes(rows: readonly ResultRow[]): string {
+function notes(rows: readonly ResultRow[], failures: readonly string[]): string {
   const lines = rows
     .filter(({ note }) => note !== '')
     .map(({ work, system, note }) => `- ${work}, ${system}: ${note}.`);
+  lines.push(...failures.map((failure) => `- Not measured to its end: ${failure}.`));
   const windows = rows.flatMap((row) => row.windows);
   const disturbed = windows.filter((window) => window.disturbed).length;
   if (disturbed > 0) {

@@ -26,16 +26,22 @@ export interface GeneratorOptions {
 }
 
 const STOP_TIMEOUT_MS = 15_000;
+/** Beyond what an order says itself: servers that answer no more must not hold up a run for ever. */
+const WINDOW_GRACE_MS = 60_000;
+/** For what takes as long as it takes, such as a million nodes. */
+const ORDER_TIMEOUT_MS = 15 * 60_000;
 const nativeSources = fileURLToPath(new URL('../../native/', import.meta.url));
 
 export class GeneratorProcess {
   readonly #child: ChildProcess;
+  readonly #name: string;
   #waiting: { resolve(answer: object): void; reject(error: Error): void } | undefined;
   #failure: Error | undefined;
   #errors = '';
 
   private constructor(child: ChildProcess, name: string) {
     this.#child = child;
+    this.#name = name;
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#errors = (this.#errors + text).slice(-4_000);
     });
@@ -59,7 +65,7 @@ export class GeneratorProcess {
       detached: true,
     });
     const generator = new GeneratorProcess(child, `${options.system} (${options.route}, ${options.work})`);
-    await generator.#answer();
+    await generator.#answer(WINDOW_GRACE_MS);
     return generator;
   }
 
@@ -68,12 +74,13 @@ export class GeneratorProcess {
   }
 
   async window(rampMs: number, windowMs: number): Promise<WindowResult> {
-    return await this.order({ type: 'window', rampMs, windowMs });
+    return await this.order({ type: 'window', rampMs, windowMs }, rampMs + windowMs + WINDOW_GRACE_MS);
   }
 
-  async order<T extends object>(order: GeneratorOrder): Promise<T> {
+  /** One that is not answered in time is the generator's last. */
+  async order<T extends object>(order: GeneratorOrder, timeoutMs = ORDER_TIMEOUT_MS): Promise<T> {
     this.#child.stdin?.write(`${JSON.stringify(order)}\n`);
-    return (await this.#answer()) as T;
+    return (await this.#answer(timeoutMs)) as T;
   }
 
   /** Lets it close its sessions. */
@@ -86,11 +93,19 @@ export class GeneratorProcess {
     clearTimeout(timer);
   }
 
-  #answer(): Promise<object> {
-    return new Promise((resolve, reject) => {
-      if (this.#failure === undefined) this.#waiting = { resolve, reject };
-      else reject(this.#failure);
-    });
+  async #answer(timeoutMs: number): Promise<object> {
+    const timer = setTimeout(() => {
+      this.#fail(new Error(`the generator ${this.#name} gave no answer for ${timeoutMs / 1_000} s`));
+      this.#child.kill('SIGKILL');
+    }, timeoutMs);
+    try {
+      return await new Promise((resolve, reject) => {
+        if (this.#failure === undefined) this.#waiting = { resolve, reject };
+        else reject(this.#failure);
+      });
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   #fail(error: Error): void {

@@ -3,53 +3,65 @@
 import { join } from 'node:path';
 
 import type { ResultRow } from '../report/result-row.ts';
+import type { Results } from '../report/results.ts';
 import type { SystemUnderTest } from '../systems/system.ts';
+import { Repeats, type RepeatLimits } from './repeats.ts';
 
 export interface Effort {
   readonly warmUpMs: number;
+  /** With one session, where compilers see few calls in a second. */
+  readonly loneWarmUpMs: number;
   readonly rampMs: number;
   readonly windowMs: number;
   readonly windows: number;
-  /** How often a window that others disturbed is repeated. */
-  readonly repeats: number;
+  /** Of what others disturbed. */
+  readonly repeats: RepeatLimits;
   /** Whether peers' own clients run beside our generators. */
   readonly native: boolean;
   /** Whether every row gets servers of its own, so that no log that grew weighs on the next row. */
   readonly freshServers: boolean;
   readonly killTrials: number;
   readonly watchRounds: number;
-  /** Without data. `settleMs`: how long runtimes get to give memory back. */
-  readonly ephemerals: { readonly count: number; readonly sessions: number; readonly settleMs: number };
+  /** Without data. `settleMs`: how long runtimes get to give memory back before it is looked at `looks` times. */
+  readonly ephemerals: {
+    readonly count: number;
+    readonly sessions: number;
+    readonly settleMs: number;
+    readonly looks: number;
+    readonly lookEveryMs: number;
+  };
   readonly nodes: number;
   readonly restartTrials: number;
 }
 
 export const FULL: Effort = {
-  warmUpMs: 10_000,
-  rampMs: 500,
-  windowMs: 4_000,
+  warmUpMs: 5_000,
+  loneWarmUpMs: 20_000,
+  rampMs: 300,
+  windowMs: 2_000,
   windows: 5,
-  repeats: 4,
+  repeats: { each: 4, inAllMs: 240_000 },
   native: true,
   freshServers: true,
   killTrials: 10,
   watchRounds: 50,
-  ephemerals: { count: 100_000, sessions: 1_000, settleMs: 20_000 },
+  ephemerals: { count: 100_000, sessions: 1_000, settleMs: 15_000, looks: 5, lookEveryMs: 1_000 },
   nodes: 1_000_000,
   restartTrials: 5,
 };
 
 export const QUICK: Effort = {
   warmUpMs: 800,
+  loneWarmUpMs: 800,
   rampMs: 80,
   windowMs: 250,
   windows: 5,
-  repeats: 0,
+  repeats: { each: 0, inAllMs: 0 },
   native: false,
   freshServers: false,
   killTrials: 2,
   watchRounds: 20,
-  ephemerals: { count: 10_000, sessions: 100, settleMs: 1_000 },
+  ephemerals: { count: 10_000, sessions: 100, settleMs: 1_000, looks: 2, lookEveryMs: 100 },
   nodes: 20_000,
   restartTrials: 1,
 };
@@ -58,15 +70,46 @@ export class BenchRun {
   readonly effort: Effort;
   readonly systems: readonly SystemUnderTest[];
   readonly directory: string;
-  readonly rows: ResultRow[] = [];
+  readonly results: Results;
+  readonly repeats: Repeats;
   readonly #report: (line: string) => void;
+  readonly #failures: string[] = [];
   #stages = 0;
 
-  constructor(effort: Effort, systems: readonly SystemUnderTest[], directory: string, report: (line: string) => void) {
+  constructor(
+    effort: Effort,
+    systems: readonly SystemUnderTest[],
+    { directory, results }: { readonly directory: string; readonly results: Results },
+    report: (line: string) => void,
+  ) {
     this.effort = effort;
     this.systems = systems;
     this.directory = directory;
+    this.results = results;
+    this.repeats = new Repeats(effort.repeats);
     this.#report = report;
+  }
+
+  get rows(): readonly ResultRow[] {
+    return this.results.rows;
+  }
+
+  /** Of the works that could not be measured to their end, what went wrong. */
+  get failures(): readonly string[] {
+    return this.#failures;
+  }
+
+  /** A failure is noted, and the next work goes on: an hour's figures do not depend on each other. */
+  async attempt(work: string, measure: () => Promise<void>): Promise<void> {
+    const begun = performance.now();
+    try {
+      await measure();
+      this.say(`${work}: took ${Math.round((performance.now() - begun) / 1_000)} s`);
+    } catch (error) {
+      const failure = `${work}: ${error instanceof Error ? error.message : String(error)}`;
+      this.#failures.push(failure);
+      this.say(`FAILED ${failure}`);
+    }
   }
 
   /** Progress, for whoever waits. */

@@ -4,7 +4,7 @@ import { resultRow, type RawWindow } from '../report/result-row.ts';
 import { GeneratorProcess } from '../systems/generator-process.ts';
 import type { RunningSystem } from '../systems/system.ts';
 import type { BenchRun } from './bench-run.ts';
-import { quietTrial, singleWindow } from './single-window.ts';
+import { singleWindow } from './single-window.ts';
 import { Stage } from './stage.ts';
 import { LEADER_KILL_ROW } from './table.ts';
 
@@ -22,18 +22,18 @@ export async function measureLeaderKill(run: BenchRun): Promise<void> {
       if (system === undefined) continue;
       const windows: RawWindow[] = [];
       for (let trial = 1; trial <= run.effort.killTrials; trial += 1) {
-        const window = await quietTrial(run.effort.repeats, () => strike(system));
+        const { window } = await run.repeats.quietest(() => strike(system));
         windows.push(window);
+        run.results.put(resultRow({ work, unit, system: system.name, route: 'raw', windows, target }));
         run.say(`${work}: ${system.name}, trial ${trial} of ${run.effort.killTrials}: ${Math.round(window.value)} ms`);
       }
-      run.rows.push(resultRow({ work, unit, system: system.name, route: 'raw', windows, target }));
     } finally {
       await stage.clear();
     }
   }
 }
 
-async function strike(system: RunningSystem): Promise<RawWindow> {
+async function strike(system: RunningSystem): Promise<{ readonly window: RawWindow }> {
   const leader = await system.leader();
   const pid = system.pid(leader);
   const survivors = system.addresses.filter((_, server) => server !== leader);
@@ -54,7 +54,7 @@ async function strike(system: RunningSystem): Promise<RawWindow> {
     system.launchServer(leader);
     await rejoined(system, leader);
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-    return window;
+    return { window };
   } finally {
     await generator.stop();
   }

@@ -3,12 +3,13 @@
  * beginning with another system, so that a slow moment of the machine meets all of them alike.
  */
 
+import type { WindowResult } from '../generator/closed-loop.ts';
 import type { SystemName } from '../generator/systems.ts';
-import { resultRow, type RawWindow } from '../report/result-row.ts';
+import { resultRow, type RawWindow, type ResultRow } from '../report/result-row.ts';
 import { GeneratorProcess, hasNativeGenerator, type Route } from '../systems/generator-process.ts';
 import type { Progress, RunningSystem } from '../systems/system.ts';
 import type { BenchRun } from './bench-run.ts';
-import { quietWindow } from './quiet-window.ts';
+import { measureWindow } from './quiet-window.ts';
 import { Stage } from './stage.ts';
 import { CLIENT_SESSIONS, type LoadRow } from './table.ts';
 
@@ -31,55 +32,74 @@ interface Load {
   readonly unit: string;
   readonly systems: readonly SystemName[];
   readonly routes: (system: SystemName) => readonly Route[];
+  /** The rows of an actor, as far as it has come. */
+  readonly rows: (actor: Actor) => readonly ResultRow[];
 }
 
 export async function measureLoads(run: BenchRun, rows: readonly LoadRow[]): Promise<void> {
-  await onStages(run, 'loads', rows, async (row, stage) => {
-    const actors = await measure(run, stage, {
+  await onStages(run, { stage: 'loads', rows, nameOf: ({ work }) => work }, async (row, stage) => {
+    await measure(run, stage, {
       ...row,
       systems: [...stage.systems.keys()].filter((name) => row.redis || name !== 'redis'),
       routes: (system) => (run.effort.native && hasNativeGenerator(system) ? ['raw', 'native'] : ['raw']),
+      rows: (actor) => rowsOf(row, actor),
     });
-    for (const actor of actors) addRows(run, row, actor);
   });
 }
 
 /** The second table: through the best client library of each system. */
 export async function measureClients(run: BenchRun): Promise<void> {
-  await onStages(run, 'clients', CLIENT_SESSIONS, async (sessions, stage) => {
-    const work = `uncontended acquire+release through Node clients, ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`;
+  const nameOf = (sessions: number): string =>
+    `uncontended acquire+release through Node clients, ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`;
+  await onStages(run, { stage: 'clients', rows: CLIENT_SESSIONS, nameOf }, async (sessions, stage) => {
+    const work = nameOf(sessions);
     const unit = 'cycles/s';
     const systems = [...stage.systems.keys()];
     const load = { work, load: 'cycles', sessions, outstanding: sessions, unit, systems };
-    for (const actor of await measure(run, stage, { ...load, routes: () => ['client'] })) {
-      const { system, route, windows } = actor;
-      run.rows.push(resultRow({ work, unit, system: system.name, route, windows, ...progressOf(actor) }));
-    }
+    await measure(run, stage, {
+      ...load,
+      routes: () => ['client'],
+      rows: (actor) => {
+        const { system, route, windows } = actor;
+        return [resultRow({ work, unit, system: system.name, route, windows, ...progressOf(actor) })];
+      },
+    });
   });
+}
+
+interface StagedRows<Row> {
+  readonly stage: string;
+  readonly rows: readonly Row[];
+  readonly nameOf: (row: Row) => string;
 }
 
 async function onStages<Row>(
   run: BenchRun,
-  name: string,
-  rows: readonly Row[],
+  { stage: name, rows, nameOf }: StagedRows<Row>,
   measureRow: (row: Row, stage: Stage) => Promise<void>,
 ): Promise<void> {
   let stage: Stage | undefined;
-  try {
-    for (const row of rows) {
-      stage ??= await Stage.start(run.stageDirectory(name), run.systems);
-      await measureRow(row, stage);
-      if (run.effort.freshServers) {
-        await stage.clear();
-        stage = undefined;
+  const clear = async (): Promise<void> => {
+    const used = stage;
+    stage = undefined;
+    await used?.clear();
+  };
+  for (const row of rows) {
+    await run.attempt(nameOf(row), async () => {
+      let measured = false;
+      try {
+        stage ??= await Stage.start(run.stageDirectory(name), run.systems);
+        await measureRow(row, stage);
+        measured = true;
+      } finally {
+        if (run.effort.freshServers || !measured) await clear();
       }
-    }
-  } finally {
-    await stage?.clear();
+    });
   }
+  await clear();
 }
 
-async function measure(run: BenchRun, stage: Stage, load: Load): Promise<Actor[]> {
+async function measure(run: BenchRun, stage: Stage, load: Load): Promise<void> {
   const actors: Actor[] = [];
   try {
     for (const name of load.systems) {
@@ -89,7 +109,7 @@ async function measure(run: BenchRun, stage: Stage, load: Load): Promise<Actor[]
     }
     for (const { generator, system, route } of actors) {
       run.say(`${load.work}: warming up ${system.name} (${route})`);
-      await generator.window(0, run.effort.warmUpMs);
+      await generator.window(0, load.sessions === 1 ? run.effort.loneWarmUpMs : run.effort.warmUpMs);
     }
     for (let round = 0; round < run.effort.windows; round += 1) {
       for (let turn = 0; turn < actors.length; turn += 1) {
@@ -97,9 +117,9 @@ async function measure(run: BenchRun, stage: Stage, load: Load): Promise<Actor[]
         if (actor === undefined) continue;
         const generators = actors.map(({ generator }) => generator.pid);
         await takeWindow(run, load, actor, [...stage.pids(), ...generators], round);
+        for (const row of load.rows(actor)) run.results.put(row);
       }
     }
-    return actors;
   } finally {
     await Promise.all(actors.map(({ generator }) => generator.stop()));
   }
@@ -115,7 +135,7 @@ async function prepare(run: BenchRun, system: RunningSystem, route: Route, load:
     outstanding: load.outstanding,
     // Where every system is fastest: with the server that everything goes through.
     servers: [leader],
-    prefix: `b${run.rows.length}-${route}`,
+    prefix: `b${run.results.length}-${route}`,
   });
   const nothing = { durableWrites: 0, commitIndexBefore: null, commitIndexAfter: null };
   return { system, route, generator, windows: [], latencies: [], ...nothing };
@@ -129,19 +149,21 @@ async function takeWindow(
   round: number,
 ): Promise<void> {
   const { system, generator, route } = actor;
-  const { rampMs, windowMs, repeats, windows } = run.effort;
+  const { rampMs, windowMs, windows } = run.effort;
   const name = `${load.work}: ${system.name} (${route})`;
   const servers = system.pids();
   const before = await system.progress();
-  const { window, result } = await quietWindow({
+  const options = {
     servers,
     generator: generator.pid,
     bystanders: onStage.filter((pid) => pid !== generator.pid && !servers.includes(pid)),
-    repeats,
     measure: () => generator.window(rampMs, windowMs),
-    value: ({ operations, seconds }) => operations / seconds,
-    disturbed: (cores) => run.say(`${name}: repeated, others took ${Math.round(100 * cores)} % of a core`),
-  });
+    value: ({ operations, seconds }: WindowResult) => operations / seconds,
+  };
+  const { window, result } = await run.repeats.quietest(
+    () => measureWindow(options),
+    (cores) => run.say(`${name}: repeated, others took ${Math.round(100 * cores)} % of a core`),
+  );
   const after = await system.progress();
   actor.windows.push(window);
   if (result.p50Ms !== null) actor.latencies.push({ ...window, value: result.p50Ms });
@@ -168,10 +190,10 @@ function progressOf(actor: Actor): { readonly before: Progress; readonly after: 
   };
 }
 
-function addRows(run: BenchRun, row: LoadRow, actor: Actor): void {
+function rowsOf(row: LoadRow, actor: Actor): ResultRow[] {
   const common = { system: actor.system.name, route: actor.route, ...progressOf(actor) };
-  run.rows.push(resultRow({ ...common, work: row.work, unit: row.unit, windows: actor.windows, target: row.target }));
-  if (row.latency === undefined) return;
+  const rate = resultRow({ ...common, work: row.work, unit: row.unit, windows: actor.windows, target: row.target });
+  if (row.latency === undefined) return [rate];
   const { work, target } = row.latency;
-  run.rows.push(resultRow({ ...common, work, unit: 'ms', windows: actor.latencies, target }));
+  return [rate, resultRow({ ...common, work, unit: 'ms', windows: actor.latencies, target })];
 }

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 
-import { resultRow } from '../report/result-row.ts';
+import { resultRow, type RawWindow } from '../report/result-row.ts';
 import { GeneratorProcess } from '../systems/generator-process.ts';
 import type { BenchRun } from './bench-run.ts';
 import { singleWindow } from './single-window.ts';
@@ -10,7 +10,7 @@ import { Stage } from './stage.ts';
 import { memoryRow } from './table.ts';
 
 export async function measureMemory(run: BenchRun): Promise<void> {
-  const { count, sessions, settleMs } = run.effort.ephemerals;
+  const { count, sessions, settleMs, looks, lookEveryMs } = run.effort.ephemerals;
   const { work, unit, target } = memoryRow(count, sessions);
   for (const candidate of run.systems) {
     if (candidate.name === 'redis') continue;
@@ -29,24 +29,20 @@ export async function measureMemory(run: BenchRun): Promise<void> {
       });
       try {
         const before = await system.progress();
-        const { window } = await singleWindow(system, generator, async () => {
-          await generator.order({ type: 'ephemerals', count });
-          await new Promise((resolve) => setTimeout(resolve, settleMs));
-          return { value: residentMiB(system.pid(leader)), operations: count };
-        });
+        await generator.order({ type: 'ephemerals', count });
+        await pause(settleMs);
+        const windows: RawWindow[] = [];
+        for (let look = 0; look < looks; look += 1) {
+          const { window } = await singleWindow(system, generator, async () => {
+            await pause(lookEveryMs);
+            return { value: residentMiB(system.pid(leader)), operations: 0 };
+          });
+          windows.push(window);
+        }
         const after = await system.progress();
-        const row = {
-          work,
-          unit,
-          system: system.name,
-          route: 'raw',
-          windows: [window],
-          before,
-          after,
-          target,
-        } as const;
-        run.rows.push(resultRow(row));
-        run.say(`${work}: ${system.name}: ${Math.round(window.value)} MiB`);
+        const row = resultRow({ work, unit, system: system.name, route: 'raw', windows, before, after, target });
+        run.results.put(row);
+        run.say(`${work}: ${system.name}: ${Math.round(row.median ?? 0)} MiB`);
       } finally {
         await generator.stop();
       }
@@ -54,6 +50,10 @@ export async function measureMemory(run: BenchRun): Promise<void> {
       await stage.clear();
     }
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function residentMiB(pid: number): number {

@@ -1,4 +1,4 @@
-/** One window of a measurement, repeated when other processes took more of the machine than may be. */
+/** One window of a measurement, and who else used the machine meanwhile. */
 
 import type { WindowResult } from '../generator/closed-loop.ts';
 import { isDisturbed, machineTime, secondsOf, secondsOfOthers } from '../machine/processor-time.ts';
@@ -9,11 +9,9 @@ export interface WindowOptions {
   readonly generator: number;
   /** The other systems, which stand idle until it is their turn, and their generators. */
   readonly bystanders: readonly number[];
-  readonly repeats: number;
   readonly measure: () => Promise<WindowResult>;
   /** What of the result is the figure. */
   readonly value: (result: WindowResult) => number;
-  readonly disturbed?: (otherCores: number) => void;
 }
 
 export interface MeasuredWindow {
@@ -21,18 +19,13 @@ export interface MeasuredWindow {
   readonly result: WindowResult;
 }
 
-/** The first undisturbed window, or the least disturbed one. */
-export async function quietWindow(options: WindowOptions): Promise<MeasuredWindow> {
-  let best = await measureOnce(options);
-  for (let repeat = 0; repeat < options.repeats && best.window.disturbed; repeat += 1) {
-    options.disturbed?.(best.window.otherCores);
-    const next = await measureOnce(options);
-    if (next.window.otherCores < best.window.otherCores) best = next;
-  }
-  return best;
-}
-
-async function measureOnce({ servers, generator, bystanders, measure, value }: WindowOptions): Promise<MeasuredWindow> {
+export async function measureWindow({
+  servers,
+  generator,
+  bystanders,
+  measure,
+  value,
+}: WindowOptions): Promise<MeasuredWindow> {
   const own = new Set([process.pid, generator, ...servers, ...bystanders]);
   const machineBefore = machineTime();
   const serversBefore = secondsOf(servers);

@@ -4,7 +4,7 @@ import { resultRow, type RawWindow } from '../report/result-row.ts';
 import { GeneratorProcess } from '../systems/generator-process.ts';
 import type { RunningSystem } from '../systems/system.ts';
 import type { BenchRun } from './bench-run.ts';
-import { quietTrial, singleWindow } from './single-window.ts';
+import { singleWindow } from './single-window.ts';
 import { Stage } from './stage.ts';
 import { restartRow } from './table.ts';
 
@@ -23,11 +23,11 @@ export async function measureRestart(run: BenchRun): Promise<void> {
       const last = await createNodes(system, nodes);
       const windows: RawWindow[] = [];
       for (let trial = 1; trial <= restartTrials; trial += 1) {
-        const window = await quietTrial(run.effort.repeats, () => restartFollower(system, last));
+        const { window } = await run.repeats.quietest(() => restartFollower(system, last));
         windows.push(window);
+        run.results.put(resultRow({ work, unit, system: system.name, route: 'raw', windows, target }));
         run.say(`${work}: ${system.name}, trial ${trial} of ${restartTrials}: ${window.value.toFixed(2)} s`);
       }
-      run.rows.push(resultRow({ work, unit, system: system.name, route: 'raw', windows, target }));
     } finally {
       await stage.clear();
     }
@@ -51,7 +51,7 @@ async function createNodes(system: RunningSystem, count: number): Promise<string
   }
 }
 
-async function restartFollower(system: RunningSystem, last: string): Promise<RawWindow> {
+async function restartFollower(system: RunningSystem, last: string): Promise<{ readonly window: RawWindow }> {
   const follower = ((await system.leader()) + 1) % system.addresses.length;
   const generator = await GeneratorProcess.start({
     system: system.name,
@@ -69,7 +69,7 @@ async function restartFollower(system: RunningSystem, last: string): Promise<Raw
       await generator.order({ type: 'await-node', node: last });
       return { value: (performance.now() - begun) / 1_000, operations: 1 };
     });
-    return window;
+    return { window };
   } finally {
     await generator.stop();
   }

@@ -40,13 +40,3 @@ export async function singleWindow<T extends SingleMeasurement>(
     },
   };
 }
-
-/** Taken again while others disturb it, so often at most; the least disturbed one. */
-export async function quietTrial(repeats: number, take: () => Promise<RawWindow>): Promise<RawWindow> {
-  let best = await take();
-  for (let repeat = 0; repeat < repeats && best.disturbed; repeat += 1) {
-    const next = await take();
-    if (next.otherCores < best.otherCores) best = next;
-  }
-  return best;
-}

@@ -16,7 +16,7 @@ export async function measureWatchers(run: BenchRun): Promise<void> {
     if (candidate.name === 'redis') continue;
     if (candidate.name === 'holdfast') {
       const note = 'the servers have no watches yet';
-      run.rows.push(resultRow({ work, unit, system: 'holdfast', route: 'raw', windows: [], target, note }));
+      run.results.put(resultRow({ work, unit, system: 'holdfast', route: 'raw', windows: [], target, note }));
       run.say(`${work}: holdfast: ${note}`);
       continue;
     }
@@ -42,7 +42,7 @@ export async function measureWatchers(run: BenchRun): Promise<void> {
         });
         const seconds = window.seconds / rounds;
         const windows: RawWindow[] = measured.times.map((value) => ({ ...window, value, operations: 1, seconds }));
-        run.rows.push(resultRow({ work, unit, system: system.name, route: 'raw', windows, target }));
+        run.results.put(resultRow({ work, unit, system: system.name, route: 'raw', windows, target }));
         run.say(`${work}: ${system.name}: ${rounds} rounds`);
       } finally {
         await generator.stop();

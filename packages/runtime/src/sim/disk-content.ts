@@ -29,7 +29,9 @@ export interface PendingChange {
   forgotten: boolean;
 }
 
+/** Zeros at the end take no room: a log makes its segments of them, and most are never overwritten. */
 class Bytes {
+  /** What lies beyond it is zeros. */
   #buffer = new Uint8Array(0);
   #length = 0;
 
@@ -39,23 +41,40 @@ class Bytes {
 
   set length(length: number) {
     if (length < this.#length) this.#buffer.fill(0, length, this.#length);
-    else this.#reserve(length);
     this.#length = length;
   }
 
   /** A gap before `position` reads as zeros. */
   write(position: number, bytes: Uint8Array): void {
     if (bytes.length === 0) return;
-    if (position + bytes.length > this.#length) this.length = position + bytes.length;
+    const end = position + bytes.length;
+    if (end > this.#length) this.#length = end;
+    if (position >= this.#buffer.length && isZeros(bytes)) return;
+    this.#reserve(end);
     this.#buffer.set(bytes, position);
   }
 
   copy(from: number, to: number): Uint8Array {
-    return this.#buffer.slice(Math.min(from, this.#length), Math.min(to, this.#length));
+    const end = Math.min(to, this.#length);
+    const begin = Math.min(from, end);
+    if (end <= this.#buffer.length) return this.#buffer.slice(begin, end);
+    const bytes = new Uint8Array(end - begin);
+    if (begin < this.#buffer.length) bytes.set(this.#buffer.subarray(begin));
+    return bytes;
+  }
+
+  /** Apart from this one, as it is now. */
+  clone(): Bytes {
+    const clone = new Bytes();
+    clone.#length = this.#length;
+    clone.#buffer = this.#buffer.slice(0, this.#length);
+    return clone;
   }
 
   flip(offset: number, bit: number): void {
-    if (offset < this.#length) this.#buffer[offset] = (this.#buffer[offset] ?? 0) ^ (1 << bit);
+    if (offset >= this.#length) return;
+    this.#reserve(offset + 1);
+    this.#buffer[offset] = (this.#buffer[offset] ?? 0) ^ (1 << bit);
   }
 
   #reserve(length: number): void {
@@ -64,6 +83,22 @@ class Bytes {
     grown.set(this.#buffer);
     this.#buffer = grown;
   }
+}
+
+const ZEROS = new Uint8Array(4 * 1024);
+
+function isZeros(bytes: Uint8Array): boolean {
+  if (bytes[0] !== 0) return false;
+  for (let at = 0; at < bytes.length; at += ZEROS.length) {
+    const piece = bytes.subarray(at, at + ZEROS.length);
+    if (Buffer.compare(piece, ZEROS.subarray(0, piece.length)) !== 0) return false;
+  }
+  return true;
+}
+
+/** Of what a program writes, which may use its buffer again. Zeros are not copied: there are whole segments of them. */
+export function copyOf(bytes: Uint8Array): Uint8Array {
+  return isZeros(bytes) ? new Uint8Array(bytes.length) : new Uint8Array(bytes);
 }
 
 export class DiskContent {
@@ -84,8 +119,7 @@ export class DiskContent {
 
   /** The content after a power failure that keeps nothing that is not durable. */
   durableBytes(): Uint8Array {
-    const image = new Bytes();
-    image.write(0, this.#durable.copy(0, this.#durable.length));
+    const image = this.#durable.clone();
     for (const pending of this.#pending) if (pending.durable) applyWhole(image, pending);
     return image.copy(0, image.length);
   }
@@ -136,8 +170,7 @@ export class DiskContent {
       if (survived === 'part') torn += 1;
     }
     this.#pending = [];
-    this.#cached = new Bytes();
-    this.#cached.write(0, this.#durable.copy(0, this.#durable.length));
+    this.#cached = this.#durable.clone();
     return { lost, torn };
   }
 

@@ -16,6 +16,26 @@ export type DiskOperation =
   | 'syncDirectory'
   | 'lockDirectory';
 
+const EVENT_KINDS = {
+  append: 'disk-append',
+  write: 'disk-write',
+  sync: 'disk-sync',
+  read: 'disk-read',
+  truncate: 'disk-truncate',
+  open: 'disk-open',
+  list: 'disk-list',
+  rename: 'disk-rename',
+  remove: 'disk-remove',
+  makeDirectory: 'disk-makeDirectory',
+  syncDirectory: 'disk-syncDirectory',
+  lockDirectory: 'disk-lockDirectory',
+} as const satisfies Readonly<Record<DiskOperation, string>>;
+
+/** Of its end, in the trace. Made once: a text that is put together anew is a new key to every map. */
+export function eventKind(operation: DiskOperation): string {
+  return EVENT_KINDS[operation];
+}
+
 /** What an operation waits for: the medium, or only the cache. */
 export function latencyClass(operation: DiskOperation): 'durable' | 'cached' {
   switch (operation) {

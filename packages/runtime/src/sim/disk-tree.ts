@@ -37,19 +37,11 @@ export class DiskTree {
   readonly #root = newDirectory();
 
   find(path: string): TreeNode | undefined {
-    let node: TreeNode | undefined = this.#root;
-    for (const name of namesOf(path)) {
-      if (node?.type !== 'directory') return undefined;
-      node = node.entries.get(name);
-    }
-    return node;
+    return this.#at(namesOf(path));
   }
 
   directory(path: string): DirectoryNode {
-    const node = this.find(path);
-    if (node === undefined) throw notFound(path, 'directory');
-    if (node.type === 'file') throw new DiskError('IO', path, `"${path}" is a file, not a directory (ENOTDIR)`);
-    return node;
+    return this.#directoryAt(namesOf(path));
   }
 
   file(path: string): FileNode {
@@ -148,11 +140,28 @@ export class DiskTree {
     return node?.type === 'file' ? node : undefined;
   }
 
+  #at(names: readonly string[]): TreeNode | undefined {
+    let node: TreeNode | undefined = this.#root;
+    for (const name of names) {
+      if (node?.type !== 'directory') return undefined;
+      node = node.entries.get(name);
+    }
+    return node;
+  }
+
+  #directoryAt(names: readonly string[]): DirectoryNode {
+    const node = this.#at(names);
+    if (node?.type === 'directory') return node;
+    const path = `/${names.join('/')}`;
+    if (node === undefined) throw notFound(path, 'directory');
+    throw new DiskError('IO', path, `"${path}" is a file, not a directory (ENOTDIR)`);
+  }
+
   #placeOf(path: string): Place {
     const names = namesOf(path);
-    const name = names.pop();
+    const name = names.at(-1);
     if (name === undefined) throw new DiskError('IO', path, `"${path}" is the root directory`);
-    return { directory: this.directory(`/${names.join('/')}`), name };
+    return { directory: this.#directoryAt(names.slice(0, -1)), name };
   }
 }
 
@@ -225,13 +234,21 @@ function* filesUnder(directory: DirectoryNode, path: string, durable: boolean): 
   }
 }
 
+/** Programs name the same few files again and again. */
+const knownPaths = new Map<string, readonly string[]>();
+const MAX_KNOWN_PATHS = 1_000;
+
 /** Absolute and relative paths mean the same: a simulated process has `/` as its working directory. */
-function namesOf(path: string): string[] {
+function namesOf(path: string): readonly string[] {
+  const known = knownPaths.get(path);
+  if (known !== undefined) return known;
   const names: string[] = [];
   for (const name of path.split('/')) {
     if (name === '..') names.pop();
     else if (name !== '' && name !== '.') names.push(name);
   }
+  if (knownPaths.size >= MAX_KNOWN_PATHS) knownPaths.clear();
+  knownPaths.set(path, names);
   return names;
 }
 

@@ -7,7 +7,7 @@ import { DiskError } from '../disk.ts';
 import type { DiskErrorCode } from '../disk.ts';
 import type { Random } from '../random.ts';
 import type { DiskContent, Tear } from './disk-content.ts';
-import { failed, latencyClass, slowed, stalled } from './disk-operation.ts';
+import { eventKind, failed, latencyClass, slowed, stalled } from './disk-operation.ts';
 import type { DiskOperation } from './disk-operation.ts';
 import { DiskTree } from './disk-tree.ts';
 import type { DirectoryNode } from './disk-tree.ts';
@@ -30,6 +30,11 @@ const DEFAULT_LATENCY: DiskLatency = {
   durable: { minMs: 0.1, maxMs: 2 },
   cached: { minMs: 0.02, maxMs: 0.1 },
 };
+
+const DEFAULT_MAX_TICKS = {
+  durable: toTicks(DEFAULT_LATENCY.durable.maxMs),
+  cached: toTicks(DEFAULT_LATENCY.cached.maxMs),
+} as const;
 
 /** More than any test writes, and still an exact integer. */
 const DEFAULT_CAPACITY_BYTES = 2 ** 45;
@@ -203,28 +208,29 @@ export class SimDisk {
     begin: (writtenShare: number) => OperationSteps<T>,
   ): Promise<T> {
     if (!process.alive) return never();
-    const { steps, failure, struck } = this.#begin(operation, path, begin);
+    const begun = this.#begin(operation, path, begin);
+    const { struck } = begun;
     const faults = struck === undefined ? [] : [struck];
-    const latency = this.#latency[latencyClass(operation)];
-    const delayTicks = drawTicks(latency, this.#latencyRandom);
-    if (delayTicks > toTicks(DEFAULT_LATENCY[latencyClass(operation)].maxMs)) faults.push(slowed(operation));
-    const kind = `disk-${operation}` as const;
+    const latencies = latencyClass(operation);
+    const delayTicks = drawTicks(this.#latency[latencies], this.#latencyRandom);
+    if (delayTicks > DEFAULT_MAX_TICKS[latencies]) faults.push(slowed(operation));
+    const kind = eventKind(operation);
     const powerCycle = this.#powerCycles;
     return new Promise<T>((resolve, reject) => {
       const finish = () => {
         if (powerCycle !== this.#powerCycles) return;
-        const settle = failure === undefined ? settled(steps, resolve, reject) : () => reject(failure);
+        const settle = settled(begun, resolve, reject);
         process.deliver('io', kind, () => {
           for (const fault of faults) this.#struck.count(fault);
           settle();
         });
       };
-      const finishUnlessStalled = () => {
+      const run = () => {
         if (!this.#isStalled) return finish();
         faults.push(stalled(operation));
         this.#hung.push(finish);
       };
-      this.#scheduler.schedule(delayTicks, process.kinds.of(kind), { run: finishUnlessStalled });
+      this.#scheduler.schedule(delayTicks, process.kinds.of(kind), { run });
     });
   }
 
@@ -262,10 +268,11 @@ export class SimDisk {
 }
 
 function settled<T>(
-  steps: OperationSteps<T>,
+  { steps, failure }: Begun<T>,
   resolve: (value: T) => void,
   reject: (error: unknown) => void,
 ): () => void {
+  if (steps === undefined) return () => reject(failure);
   try {
     const value = steps.complete();
     return () => resolve(value);

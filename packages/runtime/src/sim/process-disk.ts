@@ -2,7 +2,7 @@
 
 import { DiskError } from '../disk.ts';
 import type { DirectoryLock, Disk, DiskFile } from '../disk.ts';
-import type { PendingChange } from './disk-content.ts';
+import { copyOf, type PendingChange } from './disk-content.ts';
 import type { DiskOperation } from './disk-operation.ts';
 import type { OperationSteps, SimDisk } from './disk.ts';
 import type { FileNode } from './disk-tree.ts';
@@ -89,7 +89,7 @@ class SimDiskFile implements DiskFile {
   }
 
   write(position: number, bytes: Uint8Array): Promise<void> {
-    return this.#perform('write', (share) => this.#writeSteps(position, new Uint8Array(bytes), share, false));
+    return this.#perform('write', (share) => this.#writeSteps(position, copyOf(bytes), share, false));
   }
 
   sync(): Promise<void> {

@@ -159,6 +159,7 @@ describe('a power failure', () => {
       durable: fc.boolean(),
       position: fc.integer({ min: 0, max: 2_000 }),
       length: fc.integer({ min: 1, max: 1_500 }),
+      zeros: fc.boolean(),
     });
     const tears = fc.constantFrom<Tear>('none', 'all', 'random');
     await fc.assert(
@@ -167,12 +168,13 @@ describe('a power failure', () => {
         // For every byte the values that it may have: the last durable one and all that came after it.
         const allowed = Array.from({ length: 3_600 }, () => new Set([0]));
         let durableLength = 0;
-        for (const [n, { durable, position, length }] of writes.entries()) {
-          const bytes = filled(length, n + 1);
+        for (const [n, { durable, position, length, zeros }] of writes.entries()) {
+          const value = zeros ? 0 : n + 1;
+          const bytes = filled(length, value);
           await world.complete(durable ? file.append(position, [bytes]) : file.write(position, bytes));
           for (let at = position; at < position + length; at += 1) {
-            if (durable) allowed[at] = new Set([n + 1]);
-            else allowed[at]?.add(n + 1);
+            if (durable) allowed[at] = new Set([value]);
+            else allowed[at]?.add(value);
           }
           if (durable) durableLength = Math.max(durableLength, position + length);
         }
@@ -196,6 +198,45 @@ describe('a process that is killed', () => {
     await world.run({ forMs: 100 });
     host.crash();
     expect(await contentAfterRestart(world, host)).toEqual([0, 2]);
+  });
+});
+
+describe('a file of zeros', () => {
+  const length = 10_000;
+
+  it('is as long as it was written, and takes bytes anywhere', async () => {
+    const { world, host, file } = await openFile();
+    await world.complete(file.append(0, [new Uint8Array(length)]));
+    expect(await world.complete(file.size())).toBe(length);
+    expect(await world.complete(file.read(0, 2 * length))).toEqual(new Uint8Array(length));
+    await world.complete(file.append(5_000, [Uint8Array.of(7)]));
+    await world.complete(file.append(100, [new Uint8Array(200)]));
+    host.crash();
+    const expected = new Uint8Array(length);
+    expected[5_000] = 7;
+    expect(await contentAfterRestart(world, host)).toEqual([...expected]);
+  });
+
+  it('can have a bit flipped, before its last byte that is not zero and behind it', async () => {
+    const { world, host, file } = await openFile();
+    await world.complete(file.append(0, [new Uint8Array(length)]));
+    await world.complete(file.append(0, [Uint8Array.of(1, 2)]));
+    host.disk.flipBit('/data/file', 0, 1);
+    host.disk.flipBit('/data/file', length - 1, 3);
+    const expected = new Uint8Array(length);
+    expected.set([3, 2]);
+    expected[length - 1] = 8;
+    expect(await world.complete(file.read(0, length))).toEqual(expected);
+    host.crash();
+    expect(await contentAfterRestart(world, host)).toEqual([...expected]);
+  });
+
+  it('has zeros again where it was cut and made longer', async () => {
+    const { world, file } = await openFile();
+    await world.complete(file.append(0, [filled(100, 5), new Uint8Array(length)]));
+    await world.complete(file.truncate(50));
+    await world.complete(file.truncate(200));
+    expect(await world.complete(file.read(0, 200))).toEqual(Uint8Array.of(...filled(50, 5), ...filled(150, 0)));
   });
 });
 

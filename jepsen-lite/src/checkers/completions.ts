@@ -81,9 +81,11 @@ function cancel(event: EventOf<'cancelled'>, seen: Seen | undefined, findings: F
 }
 
 function differingField(invoke: HistoryEvent, completion: HistoryEvent): string | undefined {
-  const answered: Readonly<Record<string, unknown>> = { ...completion };
-  for (const [field, value] of Object.entries(invoke)) {
-    if (!OWN_FIELDS.has(field) && answered[field] !== undefined && answered[field] !== value) return field;
+  const asked = invoke as unknown as Readonly<Record<string, unknown>>;
+  const answered = completion as unknown as Readonly<Record<string, unknown>>;
+  for (const field in asked) {
+    if (answered[field] === asked[field] || OWN_FIELDS.has(field) || answered[field] === undefined) continue;
+    return field;
   }
   return undefined;
 }

@@ -4,17 +4,18 @@
  */
 
 import type { EventOf } from '../history/calls.ts';
+import { derived } from '../history/derived.ts';
 import type { History, HistoryEvent, LogEvent } from '../history/history.ts';
 
 export type RecordedLogEvent = EventOf<LogEvent['type']>;
 
 const RANK: Readonly<Record<LogEvent['type'], number>> = { enqueued: 0, removed: 1, granted: 2, 'ended-session': 3 };
 
-export function logInOrder(history: History): RecordedLogEvent[] {
-  return history
+export const logInOrder = derived((history): readonly RecordedLogEvent[] =>
+  history
     .filter(isLogEvent)
-    .sort((left, right) => left.index - right.index || RANK[left.type] - RANK[right.type] || left.seq - right.seq);
-}
+    .sort((left, right) => left.index - right.index || RANK[left.type] - RANK[right.type] || left.seq - right.seq),
+);
 
 export function grantsOf(history: History): EventOf<'granted'>[] {
   return logInOrder(history).filter((event) => event.type === 'granted');

@@ -3,6 +3,7 @@
  * an invocation), the first counts and the rest is left to the checker of completions.
  */
 
+import { derived } from './derived.ts';
 import type { History, HistoryEvent, OperationName } from './history.ts';
 
 export type EventOf<T extends HistoryEvent['type']> = Extract<HistoryEvent, { readonly type: T }>;
@@ -23,23 +24,23 @@ export interface OkCall<F extends OperationName> {
   readonly ok: OkOf<F>;
 }
 
-/** In the order of their invocations; of the named operations only, or of all. */
-export function callsOf<F extends OperationName>(history: History, ...names: readonly F[]): Call<F>[] {
-  const wanted = new Set<OperationName>(names);
-  const calls = new Map<number, { readonly invoke: InvokeOf<F>; completion: CompletionOf<F> | undefined }>();
+const allCalls = derived((history): readonly Call[] => {
+  const calls = new Map<number, { readonly invoke: Call['invoke']; completion: Call['completion'] }>();
   for (const event of history) {
     if (event.type === 'invoke') {
-      if ((wanted.size === 0 || wanted.has(event.f)) && !calls.has(event.call)) {
-        calls.set(event.call, { invoke: event as InvokeOf<F>, completion: undefined });
-      }
+      if (!calls.has(event.call)) calls.set(event.call, { invoke: event, completion: undefined });
     } else if (isCompletion(event)) {
       const call = calls.get(event.call);
-      if (call !== undefined && call.completion === undefined && call.invoke.f === event.f) {
-        call.completion = event as CompletionOf<F>;
-      }
+      if (call !== undefined && call.completion === undefined && call.invoke.f === event.f) call.completion = event;
     }
   }
   return [...calls.values()];
+});
+
+/** In the order of their invocations; of the named operations only, or of all. */
+export function callsOf<F extends OperationName>(history: History, ...names: readonly F[]): readonly Call<F>[] {
+  const calls = allCalls(history) as readonly unknown[] as readonly Call<F>[];
+  return names.length === 0 ? calls : calls.filter(({ invoke }) => names.includes(invoke.f as F));
 }
 
 /** Those that had their effect, as the application was told. */

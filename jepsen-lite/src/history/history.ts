@@ -166,8 +166,5 @@ export type HistoryEventBody = InvokeEvent | CompletionEvent | Happening | LogEv
 
 export type HistoryEvent = Stamp & HistoryEventBody;
 
-/** An event as it is handed to the recorder, which numbers it. */
-export type UnnumberedEvent = Omit<Stamp, 'seq'> & HistoryEventBody;
-
 /** Buckets of this name have no fence: writes there are the control, which must go wrong at times. */
 export const UNFENCED_BUCKET = 'unfenced';

@@ -1,6 +1,6 @@
 /** Collects a run's events in the order in which they are told, and numbers events and calls. Keeps all of them in memory. */
 
-import type { HistoryEvent, UnnumberedEvent } from './history.ts';
+import type { HistoryEvent, HistoryEventBody, Stamp } from './history.ts';
 
 export class HistoryRecorder {
   readonly #events: HistoryEvent[] = [];
@@ -16,10 +16,13 @@ export class HistoryRecorder {
     return this.#calls;
   }
 
-  /** Takes the event over: it gets its number in place, since a copy of each would be a fair part of what a simulated run costs. */
-  record(event: UnnumberedEvent): HistoryEvent {
-    const numbered: HistoryEvent = Object.assign(event, { seq: this.#events.length + 1 });
-    this.#events.push(numbered);
-    return numbered;
+  /** Takes the event over: it is stamped in place, since a copy of each would be a fair part of what a simulated run costs. */
+  record(process: string, timeMs: number, body: HistoryEventBody): HistoryEvent {
+    const stamped = body as HistoryEventBody & { -readonly [K in keyof Stamp]: Stamp[K] };
+    stamped.seq = this.#events.length + 1;
+    stamped.timeMs = timeMs;
+    stamped.process = process;
+    this.#events.push(stamped);
+    return stamped;
   }
 }

@@ -301,7 +301,7 @@ export class Application {
   }
 
   #record(event: HistoryEventBody): void {
-    this.#world.recorder.record({ timeMs: this.#world.nowMs(), process: this.plan.name, ...event });
+    this.#world.recorder.record(this.plan.name, this.#world.nowMs(), event);
   }
 }
 

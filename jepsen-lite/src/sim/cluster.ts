@@ -173,6 +173,6 @@ export class Cluster {
   }
 
   #record(process: string, event: HistoryEventBody): void {
-    this.recorder.record({ timeMs: this.world.nowMs, process, ...event });
+    this.recorder.record(process, this.world.nowMs, event);
   }
 }

@@ -118,9 +118,9 @@ function judge(cluster: Cluster): readonly Verdict[] {
 }
 
 async function recover(cluster: Cluster): Promise<void> {
-  const before = new Map([...cluster.applications].map(([name, { rounds }]) => [name, rounds]));
-  const works = (): boolean =>
-    [...cluster.applications].every(([name, { rounds }]) => rounds >= (before.get(name) ?? 0) + ROUNDS_AFTER_HEAL);
+  const applications = [...cluster.applications.values()];
+  const enough = applications.map(({ rounds }) => rounds + ROUNDS_AFTER_HEAL);
+  const works = (): boolean => applications.every(({ rounds }, n) => rounds >= (enough[n] ?? Infinity));
   if (await cluster.runUntil(works, RECOVERY_MS)) return;
   cluster.fail(
     'the-healed-cluster-works',
@@ -162,8 +162,9 @@ async function stopLeader(cluster: Cluster): Promise<void> {
 }
 
 async function fallQuiet(cluster: Cluster): Promise<void> {
-  const { applications, locks } = cluster;
-  const silent = (): boolean => [...applications.values()].every((application) => application.idle);
+  const { locks } = cluster;
+  const applications = [...cluster.applications.values()];
+  const silent = (): boolean => applications.every((application) => application.idle);
   if (!(await cluster.runUntil(silent, QUIET_MS))) {
     cluster.fail('every-call-ends', `calls are open ${QUIET_MS} ms after everybody was to stop: ${describe(cluster)}`);
     return;

@@ -121,7 +121,7 @@ export class RandomWorld {
   }
 
   #tell(process: string, body: HistoryEventBody): void {
-    this.#recorder.record({ timeMs: this.#nowMs, process, ...body });
+    this.#recorder.record(process, this.#nowMs, { ...body });
   }
 
   #continue(which: number): void {

@@ -41,7 +41,7 @@ export class Story {
   }
 
   tell<B extends HistoryEventBody>(body: B, process = 'c1'): EventOf<B['type']> {
-    return this.#recorder.record({ timeMs: this.#nowMs, process, ...body }) as EventOf<B['type']>;
+    return this.#recorder.record(process, this.#nowMs, { ...body }) as EventOf<B['type']>;
   }
 
   ask(operation: Operation, process = 'session' in operation ? `c${operation.session}` : 'c1'): Asked {

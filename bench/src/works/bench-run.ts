@@ -7,10 +7,16 @@ import type { Results } from '../report/results.ts';
 import type { SystemUnderTest } from '../systems/system.ts';
 import { Repeats, type RepeatLimits } from './repeats.ts';
 
+/** Compilers count calls and not seconds, so a slow work takes longer to get warm: slices until so many operations were done. */
+export interface WarmUp {
+  readonly sliceMs: number;
+  readonly operations: number;
+  /** At most. */
+  readonly slices: number;
+}
+
 export interface Effort {
-  readonly warmUpMs: number;
-  /** With one session, where compilers see few calls in a second. */
-  readonly loneWarmUpMs: number;
+  readonly warmUp: WarmUp;
   readonly rampMs: number;
   readonly windowMs: number;
   readonly windows: number;
@@ -35,8 +41,7 @@ export interface Effort {
 }
 
 export const FULL: Effort = {
-  warmUpMs: 5_000,
-  loneWarmUpMs: 20_000,
+  warmUp: { sliceMs: 5_000, operations: 15_000, slices: 4 },
   rampMs: 300,
   windowMs: 2_000,
   windows: 5,
@@ -51,8 +56,7 @@ export const FULL: Effort = {
 };
 
 export const QUICK: Effort = {
-  warmUpMs: 800,
-  loneWarmUpMs: 800,
+  warmUp: { sliceMs: 800, operations: 0, slices: 1 },
   rampMs: 80,
   windowMs: 250,
   windows: 5,

@@ -8,7 +8,7 @@ import type { SystemName } from '../generator/systems.ts';
 import { resultRow, type RawWindow, type ResultRow } from '../report/result-row.ts';
 import { GeneratorProcess, hasNativeGenerator, type Route } from '../systems/generator-process.ts';
 import type { Progress, RunningSystem } from '../systems/system.ts';
-import type { BenchRun } from './bench-run.ts';
+import type { BenchRun, WarmUp } from './bench-run.ts';
 import { measureWindow } from './quiet-window.ts';
 import { Stage } from './stage.ts';
 import { CLIENT_SESSIONS, type LoadRow } from './table.ts';
@@ -109,7 +109,7 @@ async function measure(run: BenchRun, stage: Stage, load: Load): Promise<void> {
     }
     for (const { generator, system, route } of actors) {
       run.say(`${load.work}: warming up ${system.name} (${route})`);
-      await generator.window(0, load.sessions === 1 ? run.effort.loneWarmUpMs : run.effort.warmUpMs);
+      await warmUp(generator, run.effort.warmUp);
     }
     for (let round = 0; round < run.effort.windows; round += 1) {
       for (let turn = 0; turn < actors.length; turn += 1) {
@@ -122,6 +122,16 @@ async function measure(run: BenchRun, stage: Stage, load: Load): Promise<void> {
     }
   } finally {
     await Promise.all(actors.map(({ generator }) => generator.stop()));
+  }
+}
+
+export async function warmUp(
+  generator: Pick<GeneratorProcess, 'window'>,
+  { sliceMs, operations, slices }: WarmUp,
+): Promise<void> {
+  let done = 0;
+  for (let slice = 0; slice < slices && (slice === 0 || done < operations); slice += 1) {
+    done += (await generator.window(0, sliceMs)).allOperations;
   }
 }
 

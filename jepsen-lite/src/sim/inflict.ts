@@ -24,6 +24,7 @@ export class Inflictor {
   readonly #held = new Map<string, number>();
   #underWay = 0;
   #lastEndMs = 0;
+  #healed = false;
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
@@ -96,6 +97,7 @@ export class Inflictor {
   /** Ends whatever is left, and starts every process that can start. */
   heal(): void {
     const { world, servers, applications } = this.#cluster;
+    this.#healed = true;
     this.#held.clear();
     world.network.heal();
     world.network.setLatency(this.#cluster.scenario.network);
@@ -181,7 +183,10 @@ export class Inflictor {
     const calmMs = CALM_ELECTION_TIMEOUTS * scenario.tuning.electionTimeoutMs;
     const calm = this.#underWay === 0 && world.nowMs - this.#lastEndMs >= calmMs;
     if (calm && server.serves) handOvers.stopping(server.id);
-    server.stop(() => {});
+    // One that takes its time to stop would otherwise be down for good.
+    server.stop(() => {
+      if (this.#healed) server.boot();
+    });
   }
 
   #setRate({ host, clock }: Extract<Fault, { kind: 'clock-rate' }>, rate: number): void {

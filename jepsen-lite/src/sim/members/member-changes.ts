@@ -9,7 +9,7 @@ import type { Cluster } from '../cluster.ts';
 import { isMajority } from '../invariants/configurations.ts';
 import { LEADER, OPERATOR_HOST, serverHost, type MemberStep } from '../scenario.ts';
 import { peerAddress, type ServerHost } from '../server-host.ts';
-import { COMMAND_TIMEOUT_MS, Operator, type Ended } from './operator.ts';
+import { COMMAND_TIMEOUT_MS, Operator } from './operator.ts';
 
 /** How often it is looked whether a disk may be lost now. */
 const LOOK_AGAIN_MS = 300;
@@ -41,6 +41,8 @@ export class MemberChanges {
   readonly #cluster: Cluster;
   readonly #operator: Operator;
   readonly #told = new Map<number, Told>();
+  /** Servers of which nothing can be demanded, since nobody answered an attempt to change them. */
+  readonly #uncertain = new Set<number>();
   /** Removals, and disks that are lost, come one after another: each looks at what the one before has left. */
   #removals: Promise<void> = Promise.resolve();
   #underWay = 0;
@@ -103,11 +105,16 @@ export class MemberChanges {
 
   /** How the members differ from what the operator was told; undefined when they do not. */
   difference(): string | undefined {
-    const told = [...this.#told].filter(([, role]) => role !== 'gone').map(([id, role]) => `${id} ${role}`);
+    const certain = (id: number): boolean => !this.#uncertain.has(id) || this.#told.get(id) === 'gone';
+    const show = (all: Iterable<readonly [number, string]>): string =>
+      [...all]
+        .flatMap(([id, role]) => (certain(id) && role !== 'gone' ? `${id} ${role}` : []))
+        .toSorted()
+        .join(', ');
     const { configuration } = this.#cluster.consensus.configuration;
+    const wanted = show(this.#told);
     // Until it changes for the first time it is what the cluster began with.
-    const members = configuration?.members.map(({ id, role }) => `${id} ${role}`) ?? told;
-    const [wanted, found] = [told.toSorted().join(', '), members.toSorted().join(', ')];
+    const found = show(configuration?.members.map(({ id, role }) => [id, role] as const) ?? this.#told);
     return wanted === found ? undefined : `the operator was told of ${wanted}; the members are ${found}`;
   }
 
@@ -149,29 +156,30 @@ export class MemberChanges {
     const host = this.#server(server);
     if (startAfterMs === 0) host?.begin();
     else this.#cluster.world.after(startAfterMs, () => host?.begin());
-    const { type } = await this.#ask(`add ${server}`, (client) =>
+    const made = await this.#ask('add', server, (client) =>
       client.admin.addMember(server, peerAddress(server), { observer, timeoutMs: COMMAND_TIMEOUT_MS }),
     );
-    if (type === 'made' && this.#told.get(server) !== 'gone') this.#told.set(server, observer ? 'observer' : 'voter');
-    if (type === 'made' && this.#healed) host?.begin();
+    if (made && this.#told.get(server) !== 'gone') this.#told.set(server, observer ? 'observer' : 'voter');
+    if (made && this.#healed) host?.begin();
   }
 
   async #promote(server: number): Promise<void> {
-    const { type } = await this.#ask(`promote ${server}`, (client) =>
+    const made = await this.#ask('promote', server, (client) =>
       client.admin.promoteMember(server, { timeoutMs: COMMAND_TIMEOUT_MS }),
     );
-    if (type === 'made' && this.#told.get(server) !== 'gone') this.#told.set(server, 'voter');
+    if (made && this.#told.get(server) !== 'gone') this.#told.set(server, 'voter');
   }
 
   async #remove(whom: number | typeof LEADER): Promise<void> {
     const server = whom === LEADER ? this.#cluster.consensus.leader : whom;
     if (server === undefined) return;
-    const { type } = await this.#ask(
-      `remove ${server}`,
+    const made = await this.#ask(
+      'remove',
+      server,
       (client) => client.admin.removeMember(server, { timeoutMs: COMMAND_TIMEOUT_MS }),
       () => this.#mayGoOnWithout(server),
     );
-    if (type === 'made') this.#told.set(server, 'gone');
+    if (made) this.#told.set(server, 'gone');
   }
 
   async #loseDisk(server: number): Promise<void> {
@@ -195,14 +203,20 @@ export class MemberChanges {
     }
   }
 
-  async #ask(what: string, command: (client: Client) => Promise<Members>, mayAsk = () => true): Promise<Ended> {
+  async #ask(
+    what: string,
+    server: number,
+    command: (client: Client) => Promise<Members>,
+    mayAsk = () => true,
+  ): Promise<boolean> {
     this.#begun += 1;
-    this.#asked.add(what);
-    const ended = await this.#operator.carryOut(command, mayAsk);
-    this.#asked.delete(what);
-    if (ended.type === 'made') this.#made += 1;
+    this.#asked.add(`${what} ${server}`);
+    const { made, uncertain } = await this.#operator.carryOut(command, mayAsk);
+    this.#asked.delete(`${what} ${server}`);
+    if (made) this.#made += 1;
     else this.#refused += 1;
-    return ended;
+    if (uncertain) this.#uncertain.add(server);
+    return made;
   }
 
   /** A majority of the voters that are left has its disk; and clients that know the first servers only find one of them. */

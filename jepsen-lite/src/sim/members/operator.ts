@@ -6,9 +6,12 @@
 import { connect, HoldfastError, type Client, type Members } from '@holdfast/client';
 import type { Runtime } from '@holdfast/runtime';
 
-export type Ended =
-  /** The answer says that it has come to be. */
-  { readonly type: 'made' } | { readonly type: 'refused'; readonly code: string };
+/** `made`: the answer says that it has come to be. */
+interface Ended {
+  readonly made: boolean;
+  /** An attempt was not answered, and the last one was refused: a server may have kept the first, and may carry it out yet. */
+  readonly uncertain: boolean;
+}
 
 export interface OperatorWorld {
   /** Where servers may be found now. */
@@ -37,11 +40,12 @@ export class Operator {
 
   /** `mayAsk` is asked before each attempt; the operator thinks better of it when it says no. */
   async carryOut(command: (client: Client) => Promise<Members>, mayAsk: () => boolean): Promise<Ended> {
-    for (;;) {
-      if (!mayAsk()) return { type: 'refused', code: 'DECLINED' };
+    for (let uncertain = false; ;) {
+      if (!mayAsk()) return { made: false, uncertain };
       const code = await this.#try(command);
-      if (code === undefined) return { type: 'made' };
-      if (FINAL.has(code) || (HINDERED.has(code) && this.#world.impatient)) return { type: 'refused', code };
+      if (code === undefined) return { made: true, uncertain: false };
+      if (FINAL.has(code) || (HINDERED.has(code) && this.#world.impatient)) return { made: false, uncertain };
+      uncertain ||= !HINDERED.has(code);
       await this.pause();
     }
   }

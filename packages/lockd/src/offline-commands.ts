@@ -21,6 +21,8 @@ export interface RecoverOptions {
   readonly clusterId: string | undefined;
   /** No token is to be as low as it. */
   readonly above: number;
+  /** Of a log segment of the new cluster's directories. @default 64 MiB */
+  readonly segmentBytes?: number;
   readonly acceptLoss: boolean;
 }
 

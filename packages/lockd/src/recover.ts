@@ -78,10 +78,11 @@ export async function recover(options: RecoverOptions, world: RecoverWorld): Pro
     await writeRecoveredIndex(options.data, identity.incarnation, index, world.disk);
     const servers = members.map((member) => ({ ...member, path: join(options.to, `server-${member.id}`) }));
     const configuration = encodeConfiguration(initialConfiguration(members));
+    const segments = options.segmentBytes === undefined ? {} : { segmentBytes: options.segmentBytes };
     const position = { index, term: nextTerm(hardState.term), configuration };
     for (const { id, path } of servers) {
       const seed = { position, bytes: () => piecesOf(machine) };
-      await createSeededDirectory({ path, clusterId, serverId: id, members }, seed, world);
+      await createSeededDirectory({ path, clusterId, serverId: id, members, ...segments }, seed, world);
     }
     const incomplete = voteBan !== undefined;
     return { old: identity, lastIndex, incomplete, before, after: machine.counts, clusterId, index, servers };

@@ -1,9 +1,9 @@
 /**
  * Reads entries of an open log from its segments, beside writes: what a write truncates is left out at once, and what was compacted
- * is not there. Verifies every batch again.
+ * is not there. Verifies every batch again. Keeps the segment open in which a read stopped short, since the next goes on there.
  */
 
-import type { Disk } from '@holdfast/runtime';
+import type { Disk, DiskFile } from '@holdfast/runtime';
 import { nextIndex, type Entry, type LogIndex } from '../core/index.ts';
 import { BatchReader } from './batch-reader.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
@@ -23,9 +23,21 @@ export interface ReadableLog {
   readonly checkOpen: () => void;
 }
 
+interface OpenSegment {
+  readonly number: number;
+  readonly path: string;
+  readonly file: DiskFile;
+  readonly reader: BatchReader;
+  /** Up to where the reader reads. */
+  readonly sizeBytes: number;
+}
+
 export class EntryReader {
   readonly #log: ReadableLog;
   readonly #disk: Disk;
+  /** At most one. While a read uses it, it is that read's. */
+  #kept: OpenSegment | undefined;
+  #closed = false;
 
   constructor(log: ReadableLog, disk: Disk) {
     this.#log = log;
@@ -61,32 +73,73 @@ export class EntryReader {
     return result.entries;
   }
 
-  async #readSegment(segment: number, result: BoundedEntries): Promise<void> {
-    const { incarnation, spans, segments } = this.#log;
-    const path = segments.pathOf(segment);
-    const file = await this.#disk.open(path, 'existing');
+  /** The segments before that one are gone. */
+  async dropSegmentsBefore(number: number): Promise<void> {
+    if (this.#kept !== undefined && this.#kept.number < number) await this.#letGo();
+  }
+
+  /** Reads that are under way end by themselves. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#letGo();
+  }
+
+  async #readSegment(number: number, result: BoundedEntries): Promise<void> {
+    const open = await this.#open(number, result.maxBytes);
+    let keep = false;
+    try {
+      while (!result.full) {
+        const span = this.#log.spans.find(result.next);
+        if (span?.segment !== number || span.end > open.sizeBytes) return;
+        await readSpan(open, span, result);
+      }
+      keep = result.stoppedShort;
+    } finally {
+      if (keep && this.#mayKeep(number)) this.#kept = open;
+      else await open.file.close();
+    }
+  }
+
+  #mayKeep(number: number): boolean {
+    return this.#kept === undefined && !this.#closed && number >= this.#log.segments.first.number;
+  }
+
+  async #letGo(): Promise<void> {
+    const kept = this.#kept;
+    this.#kept = undefined;
+    await kept?.file.close();
+  }
+
+  async #open(number: number, maxBytes: number): Promise<OpenSegment> {
+    const { segments } = this.#log;
+    const kept = this.#kept;
+    if (kept !== undefined && kept.number === number) {
+      this.#kept = undefined;
+      const grown = number === segments.active.number && segments.active.position !== kept.sizeBytes;
+      return grown ? this.#opened(kept.path, kept.file, number, maxBytes) : kept;
+    }
+    await this.#letGo();
+    const path = segments.pathOf(number);
+    return this.#opened(path, await this.#disk.open(path, 'existing'), number, maxBytes);
+  }
+
+  async #opened(path: string, file: DiskFile, number: number, maxBytes: number): Promise<OpenSegment> {
+    const { incarnation, segments } = this.#log;
     try {
       const { number: active, position } = segments.active;
       // Not beyond what is written: a piece that was read before a write would hide it.
-      const sizeBytes = segment === active ? position : await file.size();
-      const pieceBytes = Math.max(READ_PIECE_BYTES, Math.min(result.maxBytes, MAX_READ_PIECE_BYTES));
-      const reader = new BatchReader(file, { incarnation, segment, sizeBytes, pieceBytes });
-      while (!result.full) {
-        const span = spans.find(result.next);
-        if (span?.segment !== segment || span.end > sizeBytes) return;
-        await readSpan({ reader, path }, span, result);
-      }
-    } finally {
+      const sizeBytes = number === active ? position : await file.size();
+      const pieceBytes = Math.max(READ_PIECE_BYTES, Math.min(maxBytes, MAX_READ_PIECE_BYTES));
+      const reader = new BatchReader(file, { incarnation, segment: number, sizeBytes, pieceBytes });
+      return { number, path, file, reader, sizeBytes };
+    } catch (error) {
       await file.close();
+      throw error;
     }
   }
 }
 
-async function readSpan(
-  { reader, path }: { readonly reader: BatchReader; readonly path: string },
-  span: Span,
-  result: BoundedEntries,
-): Promise<void> {
+async function readSpan({ reader, path }: OpenSegment, span: Span, result: BoundedEntries): Promise<void> {
   const before = result.next;
   let position = span.position;
   while (position < span.end && !result.full) {
@@ -116,6 +169,11 @@ class BoundedEntries {
     this.#to = to;
     this.maxBytes = maxBytes;
     this.full = from > to;
+  }
+
+  /** There was no room for all that was asked for. */
+  get stoppedShort(): boolean {
+    return this.full && this.next <= this.#to;
   }
 
   offer(entry: Entry, spanLast: LogIndex): void {

@@ -157,6 +157,7 @@ export class SegmentedLog implements LogStore {
     await this.#writing?.catch(() => {});
     await this.#compacting;
     await this.#markClosed();
+    await this.#reader.close();
     await this.#segments.close();
   }
 
@@ -291,6 +292,7 @@ export class SegmentedLog implements LogStore {
     const term = this.#image.termAt(index);
     if (term !== undefined) this.#image.compactTo({ index, term });
     this.#spans.dropSegmentsBefore(number);
+    await this.#reader.dropSegmentsBefore(number);
     for (const path of paths) await this.#segments.remove(path);
   }
 

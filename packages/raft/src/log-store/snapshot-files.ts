@@ -28,7 +28,14 @@ import {
   UnsupportedSnapshotError,
   type DecodedHeader,
 } from './snapshot-format.ts';
-import { isNewer, type SnapshotInfo, type SnapshotMeta, type SnapshotSink, type SnapshotSource } from './snapshot.ts';
+import {
+  bytesOf,
+  isNewer,
+  type SnapshotInfo,
+  type SnapshotMeta,
+  type SnapshotSink,
+  type SnapshotSource,
+} from './snapshot.ts';
 
 const DEFAULT_SNAPSHOT_CHUNK_BYTES = 256 * 1024;
 /** So much is on its way to the disk at most before it is synced: a burst at the end would hold up the log's own writes. */
@@ -167,11 +174,7 @@ export async function verifySnapshot(
       throw new DamagedLogError(path, 0, `it is the snapshot of index ${info.index} in term ${info.term}`);
     }
     let crc = 0;
-    for (let offset = 0; offset < info.bytes;) {
-      const bytes = await source.read(offset);
-      crc = crc32(bytes, crc);
-      offset += bytes.length;
-    }
+    for await (const bytes of bytesOf(source)) crc = crc32(bytes, crc);
     if (crc !== info.crc) throw new DamagedLogError(path, 0, 'the checksum of the whole is wrong');
     return info;
   } finally {

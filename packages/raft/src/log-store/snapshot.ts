@@ -47,12 +47,21 @@ export interface SnapshotSource {
   close(): Promise<void>;
 }
 
-/** All of it, in order. Leaves it open. */
+/** All of it, in order, the next part being read while one is used. Leaves it open. */
 export async function* bytesOf(source: SnapshotSource): AsyncGenerator<Uint8Array> {
-  for (let offset = 0; offset < source.info.bytes;) {
-    const bytes = await source.read(offset);
-    offset += bytes.length;
-    yield bytes;
+  let reading = source.read(0);
+  try {
+    for (let offset = 0; offset < source.info.bytes;) {
+      const bytes = await reading;
+      offset += bytes.length;
+      reading = source.read(offset);
+      // Its error is for whoever asks for the part.
+      reading.catch(() => {});
+      yield bytes;
+    }
+  } finally {
+    // Nothing of it is under way when the source is closed.
+    await reading.catch(() => {});
   }
 }
 

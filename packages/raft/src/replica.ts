@@ -6,6 +6,7 @@
 import { MalformedError } from '@holdfast/protocol';
 import type { Address, Clock, Connection, Logger, Timer } from '@holdfast/runtime';
 import { ApplyLoop } from './apply-loop.ts';
+import { CatchUpFeed } from './catch-up-feed.ts';
 import {
   DEFAULT_RAFT_LIMITS,
   NO_SERVER,
@@ -71,6 +72,7 @@ export class Replica implements ReplicaHandle {
   readonly #writer: DurableWriter;
   readonly #mesh: PeerMesh;
   readonly #applies: ApplyLoop;
+  readonly #feed: CatchUpFeed;
   readonly #snapshots: ReplicaSnapshots;
   readonly #observer: Partial<ReplicaObserver> | undefined;
   readonly #stages: StageClock;
@@ -144,6 +146,13 @@ export class Replica implements ReplicaHandle {
     );
     this.#mesh = this.#createMesh(options, world);
     const core = this.#core;
+    this.#feed = new CatchUpFeed({
+      store,
+      clock,
+      fromMemory: (from, to, maxBytes) => core.entries(from, to, maxBytes),
+      event: (event) => this.#event(event),
+      failed: (error) => this.#fail(error),
+    });
     this.#snapshots = new ReplicaSnapshots(
       {
         options: { ...DEFAULT_SNAPSHOT_OPTIONS, ...options.snapshots },
@@ -448,6 +457,7 @@ export class Replica implements ReplicaHandle {
     for (const { to, message } of commitNews) this.#send(to, message);
     this.#mesh.endTurn();
     this.#snapshots.endTurn();
+    this.#feed.endTurn(this.#clock.monotonicMs() - now);
     this.#followConfiguration();
     this.#armTimer();
   }
@@ -535,7 +545,7 @@ export class Replica implements ReplicaHandle {
           this.#liftVoteBan();
           break;
         case 'read-entries':
-          this.#readEntries(effect);
+          this.#feed.wanted(effect);
           break;
         case 'restore':
           this.#snapshots.restore(effect.position);
@@ -592,13 +602,6 @@ export class Replica implements ReplicaHandle {
     const callback = this.#changes.get(ticket);
     this.#changes.delete(ticket);
     callback?.(outcome);
-  }
-
-  #readEntries({ peer, term, from, to, maxBytes }: Extract<Effect, { type: 'read-entries' }>): void {
-    this.#store.read(from, to, maxBytes).then(
-      (entries) => this.#event({ type: 'entries-read', peer, term, entries }),
-      (error: unknown) => this.#fail(error),
-    );
   }
 
   #liftVoteBan(): void {
@@ -670,6 +673,7 @@ export class Replica implements ReplicaHandle {
     this.#timer?.cancel();
     this.#mesh.stopSpeaking();
     this.#snapshots.stopSpeaking();
+    this.#feed.stop();
     for (const callback of this.#reads.values()) callback('stopped');
     this.#reads.clear();
     for (const ended of this.#transfers.values()) ended({ outcome: 'not-leader', target: NO_SERVER });

@@ -18,6 +18,8 @@ export interface RaftConfig {
   readonly diskStallMs: number;
   /** Bytes of the entries in one append message (a larger single entry still goes). */
   readonly maxAppendBytes: number;
+  /** The same, for a peer that lags: what it needs is long committed, so that nobody waits for it. */
+  readonly maxCatchUpBytes: number;
   /** Append messages to one peer without an answer. */
   readonly maxInflightMessages: number;
   /** Bytes of entries to one peer without an answer; the message that reaches the limit still goes. */
@@ -37,6 +39,7 @@ export const DEFAULT_RAFT_LIMITS = {
   electionTimeoutMs: 1_000,
   diskStallMs: 1_000,
   maxAppendBytes: 1024 * 1024,
+  maxCatchUpBytes: 128 * 1024,
   maxInflightMessages: 64,
   maxInflightBytes: 8 * 1024 * 1024,
   maxUncommittedBytes: 64 * 1024 * 1024,

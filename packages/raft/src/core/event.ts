@@ -111,7 +111,7 @@ export type Effect =
   | { readonly type: 'proposals-rejected'; readonly commands: readonly Uint8Array[]; readonly reason: RejectReason }
   /** The log has again all that it had lost: from now on this server votes. */
   | { readonly type: 'lift-vote-ban' }
-  /** A peer needs entries that are no longer in memory. */
+  /** A peer needs entries that are no longer in memory, or so many that are committed that they shall not hold up the others. */
   | {
       readonly type: 'read-entries';
       readonly peer: ServerId;

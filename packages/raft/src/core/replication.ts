@@ -217,12 +217,20 @@ function sendAppends(core: CoreState, peer: ServerId, progress: Progress, cut: C
   while (!progress.reading && hasRoom(core, progress)) {
     if (progress.next > core.log.lastIndex && progress.mode !== 'probe') return;
     const entries = cut(progress.next);
-    if (entries === undefined) {
+    if (entries === undefined || isFarBehind(core, progress.next, entries)) {
       requestEntries(core, peer, progress);
       return;
     }
     sendAppend(core, peer, progress, entries);
   }
+}
+
+/**
+ * More than an append away from what is being committed: the driver brings it nearer at a pace that leaves the leader time for
+ * everything else. What is not committed yet never waits for that, nor what is not durable here and could not be read again.
+ */
+function isFarBehind(core: CoreState, from: LogIndex, entries: readonly Entry[]): boolean {
+  return from + entries.length <= minIndex(core.commit, core.stableIndex);
 }
 
 function sendAppend(core: CoreState, peer: ServerId, progress: Progress, entries: readonly Entry[]): void {
@@ -246,7 +254,7 @@ function requestEntries(core: CoreState, peer: ServerId, progress: Progress): vo
     peer,
     term: core.term,
     from: progress.next,
-    to: previousIndex(core.log.tailFirst),
-    maxBytes: core.config.maxAppendBytes,
+    to: maxIndex(previousIndex(core.log.tailFirst), minIndex(core.commit, core.stableIndex)),
+    maxBytes: Math.min(core.config.maxAppendBytes, core.config.maxCatchUpBytes),
   });
 }

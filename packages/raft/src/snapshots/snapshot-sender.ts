@@ -178,7 +178,7 @@ export class SnapshotSender {
       await this.#parts.pace.take(data.length);
       if (this.#connection !== connection) return;
       this.#inFlight += 1;
-      this.#say({ type: 'chunk', offset, data });
+      this.#parts.pace.sending(() => this.#say({ type: 'chunk', offset, data }));
       offset += data.length;
     }
     this.#say({ type: 'end' });

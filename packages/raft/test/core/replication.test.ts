@@ -312,6 +312,23 @@ describe('a peer that lags behind the memory of its leader', () => {
     ]);
   });
 
+  it('is fed piece by piece with what is committed, in memory or not, while new entries go to the others at once', () => {
+    const core = new ScriptedCore({ log, config: { maxAppendBytes: 300, maxCatchUpBytes: 200 } });
+    core.lead();
+    core.durable();
+    core.propose(...Array.from({ length: 10 }, (_, n) => `command ${n}`));
+    core.durable();
+    core.acknowledge(3, 21);
+    expect(core.status.commitIndex).toBe(21);
+    const effects = core.receive(2, refused(2, 10, 10, 1));
+    expect(appendsTo(effects, 2)).toEqual([]);
+    expect(ofType(effects, 'read-entries')).toMatchObject([{ peer: 2, from: 10, to: 21, maxBytes: 200 }]);
+    const next = core.propose('new');
+    expect(appendsTo(next, 3)).toMatchObject([{ prevIndex: 21, entries: [{ index: 22 }] }]);
+    expect(appendsTo(next, 2)).toEqual([]);
+    expect(ofType(next, 'read-entries')).toEqual([]);
+  });
+
   it('is read for once at a time, and again when what was read is of no use any more', () => {
     const core = new ScriptedCore({ log });
     core.lead();

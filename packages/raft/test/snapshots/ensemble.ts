@@ -1,10 +1,11 @@
 /** Three replicas with logs on simulated disks, whose machine is a list of texts that its snapshots hold. */
 
 import { SimWorld, type SimHost } from '@holdfast/runtime/sim';
-import { EntryType, serverId, type Entry, type LogIndex } from '../../src/core/index.ts';
+import { EntryType, serverId, type Entry, type LogIndex, type RaftConfig } from '../../src/core/index.ts';
 import type { LogStore } from '../../src/log-store/log-store.ts';
 import { openWriteAheadLog } from '../../src/log-store/write-ahead-log.ts';
 import type { MachineSnapshot, ReplicaMachine, SnapshotBytes } from '../../src/machine.ts';
+import type { ReplicaObserver } from '../../src/observer.ts';
 import { Replica } from '../../src/replica.ts';
 import type { SnapshotOptions } from '../../src/snapshots/snapshot-options.ts';
 
@@ -65,15 +66,22 @@ class ListMachine implements ReplicaMachine {
   }
 }
 
+export interface EnsembleOptions {
+  readonly snapshots: Partial<SnapshotOptions>;
+  readonly tuning?: Partial<Omit<RaftConfig, 'id' | 'initial'>>;
+  /** @default nobody */
+  observerOf?(id: number): Partial<ReplicaObserver>;
+}
+
 export class Server {
   readonly id: number;
   readonly host: SimHost;
   machine = new ListMachine();
   replica: Replica | undefined;
   store: LogStore | undefined;
-  readonly #options: Partial<SnapshotOptions>;
+  readonly #options: EnsembleOptions;
 
-  constructor(id: number, host: SimHost, options: Partial<SnapshotOptions>) {
+  constructor(id: number, host: SimHost, options: EnsembleOptions) {
     this.id = id;
     this.host = host;
     this.#options = options;
@@ -105,12 +113,12 @@ export class Server {
         members: [1, 2, 3].map((id) => ({ id: serverId(id), peerAddress: `server-${id}:7000` })),
         peerListen: `server-${this.id}:7000`,
         clientAddress: `server-${this.id}:8000`,
-        tuning: { tailBytes: 1_000 },
-        snapshots: this.#options,
+        tuning: { tailBytes: 1_000, ...this.#options.tuning },
+        snapshots: this.#options.snapshots,
       },
       this.store,
       this.machine,
-      { clock, network, random, logger },
+      { clock, network, random, logger, observer: this.#options.observerOf?.(this.id) },
     );
     await replica.start();
     this.replica = replica;
@@ -133,7 +141,8 @@ export class Ensemble {
   readonly servers: readonly Server[];
   #proposed = 0;
 
-  constructor(seed: number, options: Partial<SnapshotOptions>) {
+  constructor(seed: number, snapshots: Partial<SnapshotOptions>, more: Omit<EnsembleOptions, 'snapshots'> = {}) {
+    const options = { ...more, snapshots };
     this.world = new SimWorld({ seed });
     this.servers = [1, 2, 3].map((id) => new Server(id, this.world.host(`server-${id}`), options));
   }

@@ -1,0 +1,93 @@
+/**
+ * Fetches what peers need that lag, from memory or from disk, and hands it to the core at a pace: after a turn that sent such entries
+ * the event loop has more time for everything else than the turn took. For all peers together, in the order in which they asked.
+ */
+
+import type { Clock, Timer } from '@holdfast/runtime';
+import type { Effect, Entry, LogIndex, RaftEvent } from './core/index.ts';
+import type { LogStore } from './log-store/log-store.ts';
+
+/** After a turn that sent what a peer lacked, the loop is left without such work for so many times as long as the turn took. */
+export const CATCH_UP_REST_FACTOR = 2;
+/** But at most this long, so that a leader that is busy with other things feeds, too. */
+export const MAX_CATCH_UP_REST_MS = 10;
+
+type ReadEntries = Extract<Effect, { type: 'read-entries' }>;
+
+export interface CatchUpFeedParts {
+  readonly store: Pick<LogStore, 'read'>;
+  readonly clock: Clock;
+  /** Undefined for what is no longer in memory. */
+  fromMemory(from: LogIndex, to: LogIndex, maxBytes: number): readonly Entry[] | undefined;
+  event(event: RaftEvent): void;
+  failed(error: unknown): void;
+}
+
+export class CatchUpFeed {
+  readonly #parts: CatchUpFeedParts;
+  #waiting: ReadEntries[] = [];
+  #timer: Timer | undefined;
+  /** Until then nobody is fed. */
+  #restUntilMs = 0;
+  /** One is fetched for, or was handed over and not sent yet. */
+  #busy = false;
+  #handedOver = false;
+  #stopped = false;
+
+  constructor(parts: CatchUpFeedParts) {
+    this.#parts = parts;
+  }
+
+  wanted(request: ReadEntries): void {
+    this.#waiting.push(request);
+    this.#feedLater();
+  }
+
+  /** The turn took so long, with everything that was in it. */
+  endTurn(tookMs: number): void {
+    if (!this.#handedOver) return;
+    this.#handedOver = this.#busy = false;
+    const restMs = Math.min(MAX_CATCH_UP_REST_MS, CATCH_UP_REST_FACTOR * tookMs);
+    this.#restUntilMs = this.#parts.clock.monotonicMs() + restMs;
+    this.#feedLater();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#waiting = [];
+  }
+
+  #feedLater(): void {
+    if (this.#waiting.length === 0 || this.#busy || this.#timer !== undefined || this.#stopped) return;
+    const restMs = this.#restUntilMs - this.#parts.clock.monotonicMs();
+    if (restMs <= 0) {
+      this.#feedNext();
+      return;
+    }
+    this.#timer = this.#parts.clock.setTimer(restMs, () => {
+      this.#timer = undefined;
+      this.#feedLater();
+    });
+  }
+
+  #feedNext(): void {
+    const request = this.#waiting.shift();
+    if (request === undefined) return;
+    this.#busy = true;
+    this.#fetch(request).then(
+      (entries) => {
+        const { peer, term } = request;
+        if (this.#stopped) return;
+        this.#handedOver = true;
+        this.#parts.event({ type: 'entries-read', peer, term, entries });
+      },
+      (error: unknown) => this.#parts.failed(error),
+    );
+  }
+
+  async #fetch({ from, to, maxBytes }: ReadEntries): Promise<readonly Entry[]> {
+    const { store, fromMemory } = this.#parts;
+    return fromMemory(from, to, maxBytes) ?? (await store.read(from, to, maxBytes));
+  }
+}

@@ -1,0 +1,114 @@
+import type { Clock } from '@holdfast/runtime';
+import { describe, expect, it } from 'vitest';
+import { CATCH_UP_REST_FACTOR, CatchUpFeed, MAX_CATCH_UP_REST_MS } from '../src/catch-up-feed.ts';
+import { EntryType, logIndex, serverId, term, type Effect, type Entry } from '../src/core/index.ts';
+
+type ReadEntries = Extract<Effect, { type: 'read-entries' }>;
+
+const IN_MEMORY_FROM = 50;
+
+function entry(index: number): Entry {
+  return { index: logIndex(index), term: term(1), type: EntryType.command, data: new Uint8Array(10) };
+}
+
+function wish(peer: number, from: number): ReadEntries {
+  const range = { from: logIndex(from), to: logIndex(100), maxBytes: 10 };
+  return { type: 'read-entries', peer: serverId(peer), term: term(1), ...range };
+}
+
+/** Each of a turn's entries-read events is handed over at once; the test says when the turn ends and what it took. */
+class Scene {
+  nowMs = 1_000;
+  readonly fed: string[] = [];
+  readonly feed: CatchUpFeed;
+  #timers: { readonly atMs: number; readonly run: () => void }[] = [];
+
+  constructor() {
+    const clock: Clock = {
+      monotonicMs: () => this.nowMs,
+      wallMs: () => this.nowMs,
+      afterPoll: (run) => run(),
+      setTimer: (delayMs, run) => {
+        const timer = { atMs: this.nowMs + delayMs, run };
+        this.#timers.push(timer);
+        return { cancel: () => (this.#timers = this.#timers.filter((each) => each !== timer)) };
+      },
+    };
+    this.feed = new CatchUpFeed({
+      store: { read: async (from) => [entry(from)] },
+      clock,
+      fromMemory: (from) => (from < IN_MEMORY_FROM ? undefined : [entry(from), entry(from + 1)]),
+      event: (event) => {
+        if (event.type === 'entries-read') this.fed.push(`${event.peer}:${event.entries.map(({ index }) => index)}`);
+      },
+      failed: (error) => {
+        throw error;
+      },
+    });
+  }
+
+  async settle(): Promise<string[]> {
+    await new Promise((resolve) => setImmediate(resolve));
+    return this.fed.splice(0);
+  }
+
+  async pass(ms: number): Promise<string[]> {
+    this.nowMs += ms;
+    const due = this.#timers.filter(({ atMs }) => atMs <= this.nowMs);
+    this.#timers = this.#timers.filter(({ atMs }) => atMs > this.nowMs);
+    for (const { run } of due) run();
+    return this.settle();
+  }
+}
+
+describe('what lagging peers are fed', () => {
+  it('comes from memory as far as it is there, else from disk', async () => {
+    const scene = new Scene();
+    scene.feed.wanted(wish(2, 7));
+    expect(await scene.settle()).toEqual(['2:7']);
+    scene.feed.endTurn(0);
+    scene.feed.wanted(wish(2, 60));
+    expect(await scene.settle()).toEqual(['2:60,61']);
+  });
+
+  it('waits after each piece for longer than the turn took that sent it', async () => {
+    const scene = new Scene();
+    scene.feed.wanted(wish(2, 1));
+    expect(await scene.settle()).toEqual(['2:1']);
+    scene.feed.wanted(wish(2, 2));
+    scene.nowMs += 3;
+    scene.feed.endTurn(3);
+    expect(await scene.pass(3 * CATCH_UP_REST_FACTOR - 1)).toEqual([]);
+    expect(await scene.pass(1)).toEqual(['2:2']);
+  });
+
+  it('does not wait for long because a turn was long for other reasons', async () => {
+    const scene = new Scene();
+    scene.feed.wanted(wish(2, 1));
+    await scene.settle();
+    scene.feed.wanted(wish(2, 2));
+    scene.feed.endTurn(1_000);
+    expect(await scene.pass(MAX_CATCH_UP_REST_MS)).toEqual(['2:2']);
+  });
+
+  it('is one piece a turn for all peers together, in the order in which they asked', async () => {
+    const scene = new Scene();
+    for (const peer of [2, 3, 4]) scene.feed.wanted(wish(peer, peer));
+    expect(await scene.settle()).toEqual(['2:2']);
+    // A turn that ends with nothing of it sent yet changes nothing.
+    expect(await scene.pass(1_000)).toEqual([]);
+    scene.feed.endTurn(0);
+    expect(await scene.settle()).toEqual(['3:3']);
+    scene.feed.endTurn(0);
+    expect(await scene.settle()).toEqual(['4:4']);
+  });
+
+  it('ends when the server stops', async () => {
+    const scene = new Scene();
+    scene.feed.wanted(wish(2, 1));
+    scene.feed.wanted(wish(3, 1));
+    scene.feed.stop();
+    scene.feed.endTurn(0);
+    expect(await scene.pass(1_000)).toEqual([]);
+  });
+});

@@ -18,6 +18,7 @@ export interface BenchOptions {
   readonly logs: string | undefined;
   readonly trials: number;
   readonly minutes: number;
+  readonly stateMib: number;
 }
 
 export async function parseOptions(argv: readonly string[]): Promise<BenchOptions> {
@@ -44,7 +45,8 @@ export async function parseOptions(argv: readonly string[]): Promise<BenchOption
     .option('--charts <directory>', 'write charts as SVG')
     .option('--logs <directory>', 'where servers keep data and logs (data goes at the end)')
     .option('--trials <n>', 'trials of each fault of fail-over', parseCount, 20)
-    .option('--minutes <n>', 'how long quiet watches', parseCount, 10);
+    .option('--minutes <n>', 'how long quiet watches', parseCount, 10)
+    .option('--state-mib <n>', 'how large the state is that join sends; 64 with --quick', parseCount, 1_024);
   // pnpm hands a "--" on.
   await program.parseAsync(argv.filter((argument) => argument !== '--'));
   const flags = program.opts<Omit<BenchOptions, 'only'> & { readonly only?: readonly WorkName[] }>();

@@ -1,8 +1,10 @@
-/** Two measurements of our own servers alone, through the SDK: fail-over by fault, and leadership beside other work. */
+/** Measurements of our own servers alone, through the SDK: fail-over by fault, leadership beside other work, and a server that joins. */
 
 import { median } from '../statistics.ts';
 import { measureFailOver, type Fault } from './fail-over.ts';
+import { JoinTrial, type JoinStep } from './join.ts';
 import { measureQuiet } from './quiet.ts';
+import { withScratchEnsemble } from './scratch-ensemble.ts';
 
 export async function reportFailOver(trials: number): Promise<void> {
   const faults: readonly (readonly [Fault, string])[] = [
@@ -31,6 +33,44 @@ export async function reportQuiet(minutes: number): Promise<void> {
     `\n**${verdict}** in ${seconds} s beside ${busyProcesses} busy processes (term ${termBefore}, then ${termAfter})\n`,
   );
   if (termAfter !== termBefore) process.exitCode = 1;
+}
+
+const MIB = 1024 * 1024;
+const JOIN_STEP_LIMIT_MS = 300_000;
+
+export async function reportJoin(stateMib: number, say: (line: string) => void): Promise<void> {
+  print(`\n## Acquires beside snapshots of ${stateMib.toLocaleString('en')} MiB\n`);
+  print('| meanwhile | s | acquires | p50 ms | p99 ms | worst ms | p99 of quiet |');
+  print('|---|---|---|---|---|---|---|');
+  await withScratchEnsemble(
+    async (ensemble) => {
+      let quiet: JoinStep | undefined;
+      const options = { stateBytes: stateMib * MIB, quietMs: 10_000, stepLimitMs: JOIN_STEP_LIMIT_MS };
+      const trial = await JoinTrial.begin(ensemble, options, (step) => {
+        quiet ??= step;
+        print(joinRow(step, quiet));
+      });
+      try {
+        say('filling the state');
+        await trial.fill();
+        await trial.quiet();
+        await trial.snapshots();
+        await trial.join();
+        say('stopping it, and writing as much as the state has');
+        await trial.stopBehind();
+        await trial.comeBack();
+      } finally {
+        await trial.end();
+      }
+    },
+    { room: 1 },
+  );
+}
+
+function joinRow({ name, seconds, acquires, p50Ms, p99Ms, worstMs }: JoinStep, quiet: JoinStep): string {
+  const times = [p50Ms, p99Ms, worstMs].map((ms) => ms.toFixed(1));
+  const factor = `${(p99Ms / quiet.p99Ms).toFixed(1)} ×`;
+  return `| ${[name, seconds.toFixed(1), acquires.toLocaleString('en'), ...times, factor].join(' | ')} |`;
 }
 
 function print(line: string): void {

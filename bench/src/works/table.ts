@@ -15,11 +15,12 @@ export const WORKS = [
   'clients',
   'fail-over',
   'quiet',
+  'join',
 ] as const;
 export type WorkName = (typeof WORKS)[number];
 
 /** Of our own servers alone, and long: they run when they are named. */
-export const WORKS_ON_REQUEST: readonly WorkName[] = ['fail-over', 'quiet'];
+export const WORKS_ON_REQUEST: readonly WorkName[] = ['fail-over', 'quiet', 'join'];
 
 export interface Target {
   /** Of the better peer's figure; at least that for rates, at most that for times and sizes. */

@@ -87,7 +87,7 @@ export class CatchUpFeed {
   }
 
   async #fetch({ from, to, maxBytes }: ReadEntries): Promise<readonly Entry[]> {
-    const { store, fromMemory } = this.#parts;
-    return fromMemory(from, to, maxBytes) ?? (await store.read(from, to, maxBytes));
+    const { store } = this.#parts;
+    return this.#parts.fromMemory(from, to, maxBytes) ?? (await store.read(from, to, maxBytes));
   }
 }

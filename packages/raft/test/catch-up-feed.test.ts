@@ -39,7 +39,8 @@ class Scene {
       clock,
       fromMemory: (from) => (from < IN_MEMORY_FROM ? undefined : [entry(from), entry(from + 1)]),
       event: (event) => {
-        if (event.type === 'entries-read') this.fed.push(`${event.peer}:${event.entries.map(({ index }) => index)}`);
+        if (event.type === 'entries-read')
+          this.fed.push(`${event.peer}:${event.entries.map(({ index }) => index).join()}`);
       },
       failed: (error) => {
         throw error;

@@ -35,10 +35,12 @@ export interface ApplicationWorld {
   unexpected(who: string, error: unknown): void;
 }
 
-const REGISTERS = 2;
+const REGISTERS = 3;
+/** Changes and reads of registers that a worker sends without waiting for the answer before. */
+const MAX_AT_ONCE = 3;
 /** Of the counter in the bucket of each lock. */
 const KEY = 'n';
-const MAX_PAUSE_MS = 880;
+const MAX_PAUSE_MS = 1_000;
 /** Short tasks within a critical section, between which belief is asked for. */
 const MAX_STEPS = 3;
 const MAX_STEP_MS = 120;
@@ -120,7 +122,7 @@ export class Application {
   async #work(runtime: Runtime, client: Client, store: StoreClient): Promise<void> {
     while (this.#world.running() && client.state !== 'expired') {
       await sleep(runtime, this.#random.integer(MAX_PAUSE_MS));
-      if (this.#random.integer(3) === 0) await this.#useRegister(client);
+      if (this.#random.integer(3) === 0) await this.#useRegisters(client);
       else await this.#criticalSection(runtime, client, store);
     }
   }
@@ -240,6 +242,11 @@ export class Application {
       found?.(value);
       return f === 'get' ? { value } : {};
     });
+  }
+
+  async #useRegisters(client: Client): Promise<void> {
+    const count = 1 + this.#random.integer(MAX_AT_ONCE);
+    await Promise.all(Array.from({ length: count }, () => this.#useRegister(client)));
   }
 
   async #useRegister(client: Client): Promise<void> {

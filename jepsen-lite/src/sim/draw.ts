@@ -25,9 +25,12 @@ import {
 } from './scenario.ts';
 
 export interface DrawOptions {
-  /** Of the fault phase. @default drawn, from 10,000 to 40,000 */
+  /** Of the fault phase. @default drawn, from 10,000 to 60,000 */
   readonly durationMs?: number;
 }
+
+/** A world costs as much to make as half a second in it. */
+const MAX_DURATION_MS = 60_000;
 
 /** Faults begin when the first leader has had time to be elected. */
 const FIRST_FAULT_MS = 1_000;
@@ -41,14 +44,14 @@ export function drawScenario(seed: number, options: DrawOptions = {}): Scenario 
 function drawRun(seed: number, world: SimWorld, options: DrawOptions): Scenario {
   const leases = world.random('scenario of leases');
   if (leases.integer(5) === 0) {
-    return drawLeaseScenario(seed, leases, options.durationMs ?? between(leases, 10_000, 40_000));
+    return drawLeaseScenario(seed, leases, options.durationMs ?? between(leases, 10_000, MAX_DURATION_MS));
   }
   const random = world.random('scenario');
   const servers = oneOf(random, [3, 3, 3, 3, 3, 5] as const);
   // Some seeds are one long quarrel over leadership: short time-outs, and a fault as soon as somebody leads.
   const quarrel = random.integer(8) === 0;
   const clients = drawClients(random);
-  const durationMs = options.durationMs ?? between(random, 10_000, 40_000);
+  const durationMs = options.durationMs ?? between(random, 10_000, MAX_DURATION_MS);
   const scenario = {
     version: 1,
     seed,
@@ -84,14 +87,14 @@ function drawTuning(random: Random, quarrel: boolean): Tuning {
   const electionTimeoutMs = quarrel ? between(random, 200, 400) : between(random, 800, 2_500);
   return {
     electionTimeoutMs,
-    heartbeatMs: Math.max(20, Math.floor(electionTimeoutMs / between(random, 4, 6))),
-    segmentBytes: oneOf(random, [16, 64, 256]) * 1024,
+    heartbeatMs: Math.max(20, Math.floor(electionTimeoutMs / between(random, 3, 5))),
+    segmentBytes: oneOf(random, [16, 32, 64]) * 1024,
   };
 }
 
-/** From a few entries to a few hundred; most servers that were away for a while need a snapshot then, some do not. */
+/** From a few dozen entries to a few hundred; most servers that were away for a while need a snapshot then, some do not. */
 function drawSnapshots(random: Random): SnapshotTuning {
-  const logBytes = oneOf(random, [2_000, 8_000, 16_000, 64_000]);
+  const logBytes = oneOf(random, [4_000, 8_000, 16_000, 64_000]);
   return {
     logBytes,
     trailingBytes: oneOf(random, [0, 1_000, logBytes]),

@@ -19,10 +19,10 @@ const TICKS_PER_MS = 1_024;
 const DEFAULT_MAX_EVENTS_PER_INSTANT = 100_000;
 
 /**
- * After so many events, about a tenth of a second of work, the real event loop gets a turn, so that signals and the timers of a
+ * After so many events, about a fifth of a second of work, the real event loop gets a turn, so that signals and the timers of a
  * test runner live. Not more often: arming and disarming the traps costs as much as hundreds of events.
  */
-const EVENTS_PER_TURN = 10_000;
+const EVENTS_PER_TURN = 30_000;
 
 /** @default of `maxMs` */
 const DEFAULT_MAX_MS = 60_000;

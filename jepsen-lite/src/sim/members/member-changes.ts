@@ -159,7 +159,8 @@ export class MemberChanges {
     const made = await this.#ask('add', server, (client) =>
       client.admin.addMember(server, peerAddress(server), { observer, timeoutMs: COMMAND_TIMEOUT_MS }),
     );
-    if (made && this.#told.get(server) !== 'gone') this.#told.set(server, observer ? 'observer' : 'voter');
+    // Answers may overtake each other: who was promoted meanwhile, or removed, has been added before.
+    if (made && !this.#told.has(server)) this.#told.set(server, observer ? 'observer' : 'voter');
     if (made && this.#healed) host?.begin();
   }
 

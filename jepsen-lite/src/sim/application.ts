@@ -40,7 +40,7 @@ const REGISTERS = 3;
 const MAX_AT_ONCE = 3;
 /** Of the counter in the bucket of each lock. */
 const KEY = 'n';
-const MAX_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 1_150;
 /** Short tasks within a critical section, between which belief is asked for. */
 const MAX_STEPS = 3;
 const MAX_STEP_MS = 120;

@@ -7,7 +7,7 @@ import type { Random } from '@holdfast/runtime';
 import { LEADER, serverHost, serverIds, type Fault, type MemberStep, type Scenario } from './scenario.ts';
 
 /** One run in so many: each server more costs time. */
-const ONE_IN = 7;
+const ONE_IN = 10;
 const FIRST_STEP_MS = 1_500;
 /** Before the last of them is drawn, which may be three. */
 const MAX_STEPS = 10;

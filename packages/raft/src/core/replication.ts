@@ -147,7 +147,8 @@ export function onPeerConnection(core: CoreState, peer: ServerId, connected: boo
   const progress = core.progress.get(peer);
   if (progress === undefined) return;
   progress.connected = connected;
-  progress.probeFrom(nextIndex(progress.match));
+  // Of a peer that has not answered yet, nothing is known that a new connection would change: not the whole log from its beginning.
+  progress.probeFrom(progress.mode === 'probe' ? progress.next : nextIndex(progress.match));
   // What was told may have been lost.
   progress.sentCommit = logIndex(0);
   if (!connected) targetDisconnected(core, peer);

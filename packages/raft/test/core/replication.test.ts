@@ -250,6 +250,14 @@ describe('appends or answers that get lost while the connection stays', () => {
     const effects = core.step({ type: 'peer-connected', peer: serverId(2) });
     expect(appendsTo(effects, 2)).toMatchObject([{ prevIndex: 4, entries: [{ index: 5 }, { index: 6 }] }]);
   });
+
+  it('begin on a new connection where they began on the first, when nothing was answered there', () => {
+    const core = new ScriptedCore({ log: [1, 1, 1, 1] });
+    expect(appendsTo(core.lead(), 2)).toMatchObject([{ prevIndex: 4, entries: [{ index: 5 }] }]);
+    core.step({ type: 'peer-disconnected', peer: serverId(2) });
+    const effects = core.step({ type: 'peer-connected', peer: serverId(2) });
+    expect(appendsTo(effects, 2)).toMatchObject([{ prevIndex: 4, entries: [{ index: 5 }] }]);
+  });
 });
 
 describe('the window of a peer', () => {

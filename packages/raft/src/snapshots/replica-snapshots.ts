@@ -4,7 +4,7 @@
  */
 
 import type { Clock, Connection, ConnectionHandler, Logger, Network, Random } from '@holdfast/runtime';
-import type { ApplyLoop } from '../apply-loop.ts';
+import type { ApplyLoop } from '../driver/apply-loop.ts';
 import {
   encodeConfiguration,
   invariant,

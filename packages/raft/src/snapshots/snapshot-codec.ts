@@ -5,7 +5,7 @@
 
 import { MalformedError, pack, unpackTuple } from '@holdfast/protocol';
 import { MAX_SNAPSHOT_HEADER_BYTES, MAX_SNAPSHOT_CHUNK_BYTES } from '../log-store/snapshot-format.ts';
-import { checkedConfiguration } from '../peer-codec.ts';
+import { checkedConfiguration } from '../peers/peer-codec.ts';
 import { logIndex, term, type LogIndex, type Term } from '../core/index.ts';
 
 export interface SnapshotOffer {

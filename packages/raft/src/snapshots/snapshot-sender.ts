@@ -7,7 +7,7 @@ import { MalformedError } from '@holdfast/protocol';
 import type { Address, Clock, Connection, Logger, Network, Random, Timer } from '@holdfast/runtime';
 import type { LogIndex, Term } from '../core/index.ts';
 import type { SnapshotSource } from '../log-store/snapshot.ts';
-import { MAX_PEER_FRAME_BYTES, encodeHello, type PeerHello } from '../peer-codec.ts';
+import { MAX_PEER_FRAME_BYTES, encodeHello, type PeerHello } from '../peers/peer-codec.ts';
 import type { Pace } from './pace.ts';
 import { decodeSnapshotMessage, encodeSnapshotMessage, type SnapshotMessage } from './snapshot-codec.ts';
 import {

@@ -6,7 +6,7 @@ import type { LogStore } from '../../src/log-store/log-store.ts';
 import { openWriteAheadLog } from '../../src/log-store/write-ahead-log.ts';
 import type { MachineSnapshot, ReplicaMachine, SnapshotBytes } from '../../src/machine.ts';
 import type { ReplicaObserver } from '../../src/observer.ts';
-import { Replica } from '../../src/replica.ts';
+import { Replica } from '../../src/driver/replica.ts';
 import type { SnapshotOptions } from '../../src/snapshots/snapshot-options.ts';
 
 /** Its state is the list of commands; a snapshot is a copy of it, with the index to check. */

@@ -1,9 +1,9 @@
 import type { Connection, ConnectionHandler, Timer } from '@holdfast/runtime';
 import { silentLogger } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
-import { serverId } from '../src/core/index.ts';
-import { PEER_PROTOCOL_VERSION, encodeHello, type PeerHello } from '../src/peer-codec.ts';
-import { PeerListener } from '../src/peer-listener.ts';
+import { serverId } from '../../src/core/index.ts';
+import { PEER_PROTOCOL_VERSION, encodeHello, type PeerHello } from '../../src/peers/peer-codec.ts';
+import { PeerListener } from '../../src/peers/peer-listener.ts';
 
 class FakeConnection implements Connection {
   readonly remoteAddress = 'peer:1';

@@ -14,8 +14,8 @@ import {
   type Entry,
   type LogIndex,
   type RaftCore,
-} from './core/index.ts';
-import type { LogStore } from './log-store/log-store.ts';
+} from '../core/index.ts';
+import type { LogStore } from '../log-store/log-store.ts';
 
 /** Goes on in the next turn after this long, so that heartbeats and clients are not kept waiting. */
 const SLICE_MS = 10;

@@ -1,11 +1,11 @@
 import { SimWorld, type SimHost } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
-import { serverId } from '../src/core/index.ts';
-import { MemoryLogStore } from '../src/log-store/memory-log-store.ts';
-import type { WriteBatch } from '../src/log-store/log-store.ts';
-import type { ReplicaMachine } from '../src/machine.ts';
-import { Replica } from '../src/replica.ts';
-import { STAGE_SAMPLE_MS, type StageTimes } from '../src/stage-clock.ts';
+import { serverId } from '../../src/core/index.ts';
+import { MemoryLogStore } from '../../src/log-store/memory-log-store.ts';
+import type { WriteBatch } from '../../src/log-store/log-store.ts';
+import type { ReplicaMachine } from '../../src/machine.ts';
+import { Replica } from '../../src/driver/replica.ts';
+import { STAGE_SAMPLE_MS, type StageTimes } from '../../src/driver/stage-clock.ts';
 
 const COMMAND = new Uint8Array([1, 2, 3]);
 

@@ -1,8 +1,15 @@
 import { MalformedError, pack } from '@holdfast/protocol';
 import fc, { type Arbitrary } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EntryType, logIndex, serverId, term, type Entry, type Message } from '../src/core/index.ts';
-import { decodeHello, decodePeerFrame, encodeHello, machineItem, raftItem, type PeerHello } from '../src/peer-codec.ts';
+import { EntryType, logIndex, serverId, term, type Entry, type Message } from '../../src/core/index.ts';
+import {
+  decodeHello,
+  decodePeerFrame,
+  encodeHello,
+  machineItem,
+  raftItem,
+  type PeerHello,
+} from '../../src/peers/peer-codec.ts';
 
 const MAX = Number.MAX_SAFE_INTEGER;
 const integer = fc.oneof(fc.constantFrom(0, 1, 127, 128, 65_536, 2 ** 32, MAX - 1, MAX), fc.nat({ max: MAX }));

@@ -1,6 +1,6 @@
 /** This server has no place in the ensemble any more: it must not start again with this data directory. */
 
-import type { ServerId } from './core/index.ts';
+import type { ServerId } from '../core/index.ts';
 import type { Expulsion } from './peer-admission.ts';
 
 const NEXT = {

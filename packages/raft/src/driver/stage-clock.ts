@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '@holdfast/runtime';
-import type { Effect, LogIndex, RaftCore, RaftEvent, Term, WriteSeq } from './core/index.ts';
+import type { Effect, LogIndex, RaftCore, RaftEvent, Term, WriteSeq } from '../core/index.ts';
 import { DurationHistogram } from './duration-histogram.ts';
 
 /** Between the beginnings of two batches that are followed. */

@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Connection, ConnectionHandler, Network, Timer } from '@holdfast/runtime';
 import { DialError, silentLogger } from '@holdfast/runtime';
-import { serverId } from '../src/core/index.ts';
-import { PeerLink } from '../src/peer-link.ts';
-import { MAX_PEER_FRAME_BYTES, PEER_PROTOCOL_VERSION, decodePeerFrame, machineItem } from '../src/peer-codec.ts';
+import { serverId } from '../../src/core/index.ts';
+import { PeerLink } from '../../src/peers/peer-link.ts';
+import {
+  MAX_PEER_FRAME_BYTES,
+  PEER_PROTOCOL_VERSION,
+  decodePeerFrame,
+  machineItem,
+} from '../../src/peers/peer-codec.ts';
 
 class FakeConnection implements Connection {
   readonly remoteAddress = 'peer:1';

@@ -14,7 +14,7 @@ import {
   type Random,
   type Timer,
 } from '@holdfast/runtime';
-import type { ServerId } from './core/index.ts';
+import type { ServerId } from '../core/index.ts';
 import { encodeHello, MAX_PEER_FRAME_BYTES, type PeerHello } from './peer-codec.ts';
 
 const DIAL_TIMEOUT_MS = 1_000;

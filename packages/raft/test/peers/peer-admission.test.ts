@@ -6,10 +6,10 @@ import {
   logIndex,
   serverId,
   type Configuration,
-} from '../src/core/index.ts';
-import { admissionProblem, type MembershipView } from '../src/peer-admission.ts';
-import { PEER_PROTOCOL_VERSION, type PeerHello } from '../src/peer-codec.ts';
-import { PEER_FEATURES } from '../src/peer-features.ts';
+} from '../../src/core/index.ts';
+import { admissionProblem, type MembershipView } from '../../src/peers/peer-admission.ts';
+import { PEER_PROTOCOL_VERSION, type PeerHello } from '../../src/peers/peer-codec.ts';
+import { PEER_FEATURES } from '../../src/peers/peer-features.ts';
 
 const OWN = serverId(40);
 

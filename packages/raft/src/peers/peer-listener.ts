@@ -5,7 +5,7 @@
 
 import { NO_FEATURES, commonFeatures, describeFeatures, missingFeatures, type FeatureSet } from '@holdfast/protocol';
 import type { Address, Clock, Connection, ConnectionHandler, ListenOptions, Logger } from '@holdfast/runtime';
-import type { ServerId } from './core/index.ts';
+import type { ServerId } from '../core/index.ts';
 import { MAX_PEER_FRAME_BYTES, PEER_PROTOCOL_VERSION, decodeHello, type PeerHello } from './peer-codec.ts';
 import { PEER_FEATURES } from './peer-features.ts';
 

@@ -1,11 +1,11 @@
 import { MalformedError } from '@holdfast/protocol';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
-import { EntryType, serverId, type Entry, type LogIndex, type RejectReason } from '../src/core/index.ts';
-import { MemoryLogStore } from '../src/log-store/memory-log-store.ts';
-import type { ReplicaMachine, ReplicaStatus } from '../src/machine.ts';
-import type { ReplicaObserver } from '../src/observer.ts';
-import { Replica } from '../src/replica.ts';
+import { EntryType, serverId, type Entry, type LogIndex, type RejectReason } from '../../src/core/index.ts';
+import { MemoryLogStore } from '../../src/log-store/memory-log-store.ts';
+import type { ReplicaMachine, ReplicaStatus } from '../../src/machine.ts';
+import type { ReplicaObserver } from '../../src/observer.ts';
+import { Replica } from '../../src/driver/replica.ts';
 
 /** Remembers what a replica tells it. */
 class Recorder implements ReplicaMachine {

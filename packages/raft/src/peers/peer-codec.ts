@@ -22,8 +22,8 @@ import {
   term,
   type Message,
   type ServerId,
-} from './core/index.ts';
-import { decodeEntries, encodeEntries } from './log-store/entry-block.ts';
+} from '../core/index.ts';
+import { decodeEntries, encodeEntries } from '../log-store/entry-block.ts';
 
 export const PEER_PROTOCOL_VERSION = 1;
 /** One frame between servers: appends to the bound of one message, and the items beside them. */

@@ -11,8 +11,8 @@ import {
   type LogIndex,
   type LogPosition,
   type WriteSeq,
-} from './core/index.ts';
-import type { LogStore, WriteBatch } from './log-store/log-store.ts';
+} from '../core/index.ts';
+import type { LogStore, WriteBatch } from '../log-store/log-store.ts';
 
 type Persist = Extract<Effect, { type: 'persist' }>;
 

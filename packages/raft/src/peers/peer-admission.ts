@@ -4,7 +4,7 @@
  * was lost: they are told so by a reason that begins with a code, and stop.
  */
 
-import { MAX_MEMBERS, memberOf, type Configuration, type ConfigurationAt, type ServerId } from './core/index.ts';
+import { MAX_MEMBERS, memberOf, type Configuration, type ConfigurationAt, type ServerId } from '../core/index.ts';
 import type { PeerHello } from './peer-codec.ts';
 
 /** Speakers that are no members yet: to a server that waits to be added, all members are. */

@@ -24,18 +24,18 @@ import {
   type ServerId,
   type TransferOutcome,
   type WriteSeq,
-} from './core/index.ts';
+} from '../core/index.ts';
 import { DurableWriter } from './durable-writer.ts';
-import type { LogStore } from './log-store/log-store.ts';
-import type { PeerInfo, ReplicaHandle, ReplicaMachine, ReplicaStatus, TransferResult } from './machine.ts';
-import type { ReplicaObserver } from './observer.ts';
-import { ExpelledError } from './expelled-error.ts';
-import type { MembershipView } from './peer-admission.ts';
+import type { LogStore } from '../log-store/log-store.ts';
+import type { PeerInfo, ReplicaHandle, ReplicaMachine, ReplicaStatus, TransferResult } from '../machine.ts';
+import type { ReplicaObserver } from '../observer.ts';
+import { ExpelledError } from '../peers/expelled-error.ts';
+import type { MembershipView } from '../peers/peer-admission.ts';
 import { StageClock, type StageHistograms } from './stage-clock.ts';
-import { DEFAULT_SNAPSHOT_OPTIONS, type SnapshotOptions } from './snapshots/snapshot-options.ts';
-import { ReplicaSnapshots, type SnapshotCounters } from './snapshots/replica-snapshots.ts';
-import { decodePeerFrame, type PeerItem } from './peer-codec.ts';
-import { PeerMesh, type PeerMeshOptions, type PeerMeshWorld } from './peer-mesh.ts';
+import { DEFAULT_SNAPSHOT_OPTIONS, type SnapshotOptions } from '../snapshots/snapshot-options.ts';
+import { ReplicaSnapshots, type SnapshotCounters } from '../snapshots/replica-snapshots.ts';
+import { decodePeerFrame, type PeerItem } from '../peers/peer-codec.ts';
+import { PeerMesh, type PeerMeshOptions, type PeerMeshWorld } from '../peers/peer-mesh.ts';
 
 /** How long a stop waits for a hand-over to end, and then for the successor to be known. */
 const HAND_OVER_WAIT_MS = 3_000;

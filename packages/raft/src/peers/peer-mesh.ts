@@ -22,8 +22,8 @@ import {
   type MemberFacts,
   type Message,
   type ServerId,
-} from './core/index.ts';
-import type { PeerInfo } from './machine.ts';
+} from '../core/index.ts';
+import type { PeerInfo } from '../machine.ts';
 import { admissionProblem, expulsionOf, type Expulsion, type MembershipView } from './peer-admission.ts';
 import { PEER_PROTOCOL_VERSION, machineItem, raftItem, type PeerHello, type PeerPurpose } from './peer-codec.ts';
 import { PEER_FEATURES, PeerFeature } from './peer-features.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
-import { ApplyLoop } from '../src/apply-loop.ts';
+import { ApplyLoop } from '../../src/driver/apply-loop.ts';
 import {
   initialConfiguration,
   DEFAULT_RAFT_LIMITS,
@@ -12,8 +12,8 @@ import {
   term,
   type Entry,
   type LogIndex,
-} from '../src/core/index.ts';
-import type { LogStore } from '../src/log-store/log-store.ts';
+} from '../../src/core/index.ts';
+import type { LogStore } from '../../src/log-store/log-store.ts';
 
 const LAST = 10;
 const AT_ONCE = 4;

@@ -1,7 +1,7 @@
 import type { Clock } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
-import { CATCH_UP_REST_FACTOR, CatchUpFeed, MAX_CATCH_UP_REST_MS } from '../src/catch-up-feed.ts';
-import { EntryType, logIndex, serverId, term, type Effect, type Entry } from '../src/core/index.ts';
+import { CATCH_UP_REST_FACTOR, CatchUpFeed, MAX_CATCH_UP_REST_MS } from '../../src/driver/catch-up-feed.ts';
+import { EntryType, logIndex, serverId, term, type Effect, type Entry } from '../../src/core/index.ts';
 
 type ReadEntries = Extract<Effect, { type: 'read-entries' }>;
 

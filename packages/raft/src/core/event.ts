@@ -1,4 +1,4 @@
-/** What goes into the core and what comes out. The driver (replica.ts) turns the world into events and effects into the world. */
+/** What goes into the core and what comes out. The driver (driver/turn.ts) turns the world into events and effects into the world. */
 
 import type { MemberFacts, MembershipChange, MembershipOutcome } from './membership-change.ts';
 import type {

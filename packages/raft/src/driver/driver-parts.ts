@@ -1,0 +1,141 @@
+/** The parts of one replica's driver, and how they are put together: who tells whom of what. What each does is in its own file. */
+
+import {
+  DEFAULT_RAFT_LIMITS,
+  RaftCore,
+  initialConfiguration,
+  type Entry,
+  type RaftConfig,
+  type RaftEvent,
+} from '../core/index.ts';
+import type { LogStore } from '../log-store/log-store.ts';
+import type { ReplicaMachine } from '../machine.ts';
+import type { ReplicaObserver } from '../observer.ts';
+import { PeerMesh, type PeerMeshEvents, type PeerMeshOptions, type PeerMeshWorld } from '../peers/peer-mesh.ts';
+import { ReplicaSnapshots } from '../snapshots/replica-snapshots.ts';
+import { DEFAULT_SNAPSHOT_OPTIONS, type SnapshotOptions } from '../snapshots/snapshot-options.ts';
+import { ApplyLoop } from './apply-loop.ts';
+import { CatchUpFeed } from './catch-up-feed.ts';
+import { DurableWriter } from './durable-writer.ts';
+import { HandOver } from './hand-over.ts';
+import { MembershipFollower, membershipView } from './membership-follower.ts';
+import { PeerNews } from './peer-news.ts';
+import { PendingCalls } from './pending-calls.ts';
+import { StageClock } from './stage-clock.ts';
+import { StatusTracker } from './status-tracker.ts';
+import { TurnInbox } from './turn-inbox.ts';
+import { TurnSchedule } from './turn-schedule.ts';
+import { Turn } from './turn.ts';
+
+/** `members` are all voters, this server included; `clientAddress` is told to the peers. */
+export interface ReplicaOptions extends PeerMeshOptions {
+  readonly tuning?: Partial<Omit<RaftConfig, 'id' | 'initial'>>;
+  readonly snapshots?: Partial<SnapshotOptions>;
+}
+
+export interface ReplicaWorld extends PeerMeshWorld {
+  readonly observer?: Partial<ReplicaObserver> | undefined;
+}
+
+export interface DriverParts {
+  readonly core: RaftCore;
+  readonly stages: StageClock;
+  readonly schedule: TurnSchedule;
+  readonly inbox: TurnInbox;
+  readonly writer: DurableWriter;
+  readonly mesh: PeerMesh;
+  readonly feed: CatchUpFeed;
+  readonly snapshots: ReplicaSnapshots;
+  readonly calls: PendingCalls;
+  readonly handOver: HandOver;
+  readonly status: StatusTracker;
+}
+
+/** No turn is taken before the schedule is started. `failed`: nothing more may be done. */
+export function createDriverParts(
+  options: ReplicaOptions,
+  store: LogStore,
+  machine: ReplicaMachine,
+  world: ReplicaWorld,
+  failed: (error: unknown) => void,
+): DriverParts {
+  const { clock, random, logger, observer } = world;
+  observer?.opened?.(store.durable);
+  const core = new RaftCore(raftConfig(options, random.integer(2 ** 32)), store.durable, clock.monotonicMs());
+  const stages = new StageClock(core, clock, observer?.timed?.bind(observer));
+  const schedule = new TurnSchedule({
+    clock,
+    deadline: () => core.deadline,
+    turn: () => turn.take(),
+    hasWork: () => inbox.hasWork || news.hasWork || applies.hasWork,
+    failed,
+  });
+  const wake = (): void => schedule.wake();
+  const inbox = new TurnInbox({ core, stages, wake });
+  const event = (one: RaftEvent): void => inbox.event(one);
+  const news = new PeerNews({ inbox, machine, logger, wake });
+  const calls = new PendingCalls(logger);
+  const handOver = new HandOver(clock);
+  const writer = new DurableWriter(store, (seq) => turn.persisted(seq), failed);
+  const apply = (entry: Entry): void => {
+    snapshots.applied(entry);
+    machine.apply(entry);
+  };
+  const applies = new ApplyLoop({ core, store, clock }, { apply, wake, failed });
+  const meshEvents = {
+    connected: (peer) => event({ type: 'peer-connected', peer }),
+    disconnected: (peer) => event({ type: 'peer-disconnected', peer }),
+    gone: (peer) => inbox.gone(peer),
+    snapshot: (from, connection) => snapshots.accept(from, connection),
+    frame: (from, connection, frame) => news.frame(from, connection, frame),
+    unheard: (peer) => news.unheard(peer),
+    introduced: () => membership.introduced(),
+    expelled: (expulsion) => membership.expelled(expulsion),
+  } satisfies PeerMeshEvents;
+  const mesh = new PeerMesh(options, membershipView(core), meshEvents, world);
+  const fromMemory = core.entries.bind(core);
+  const feed = new CatchUpFeed({ store, clock, fromMemory, event, failed });
+  const snapshotOptions = { ...DEFAULT_SNAPSHOT_OPTIONS, ...options.snapshots };
+  const snapshots = new ReplicaSnapshots(
+    {
+      options: snapshotOptions,
+      store,
+      machine,
+      core,
+      applies,
+      observer,
+      route: (peer) => mesh.routeTo(peer),
+      event,
+      wake,
+      failed,
+    },
+    world,
+  );
+  const membership = new MembershipFollower({ id: options.id, core, mesh, inbox, news, machine, logger, failed });
+  const status = new StatusTracker({ core, applies, machine, logger, leaderKnown: () => handOver.end() });
+  const turn = new Turn({
+    clock,
+    logger,
+    core,
+    store,
+    machine,
+    observer,
+    inbox,
+    news,
+    membership,
+    stages,
+    writer,
+    mesh,
+    applies,
+    feed,
+    snapshots,
+    calls,
+    status,
+    failed,
+  });
+  return { core, stages, schedule, inbox, writer, mesh, feed, snapshots, calls, handOver, status };
+}
+
+function raftConfig({ id, members, tuning }: ReplicaOptions, seed: number): RaftConfig {
+  return { ...DEFAULT_RAFT_LIMITS, seed, ...tuning, id, initial: initialConfiguration(members) };
+}

@@ -1,0 +1,93 @@
+/**
+ * What peers have said and what is known of them anew, gathered until the next turn hands it to the core and to the machine, in the
+ * order in which each peer said it. A peer that sends what cannot be read loses its connection, nothing else.
+ */
+
+import { MalformedError } from '@holdfast/protocol';
+import type { Connection, Logger } from '@holdfast/runtime';
+import type { ServerId } from '../core/index.ts';
+import type { ReplicaMachine } from '../machine.ts';
+import { decodePeerFrame, type PeerItem } from '../peers/peer-codec.ts';
+import type { TurnInbox } from './turn-inbox.ts';
+
+export interface PeerNewsParts {
+  readonly inbox: Pick<TurnInbox, 'add' | 'wakeUnlessCanWait'>;
+  readonly machine: Pick<ReplicaMachine, 'peerDisconnected' | 'peersChanged' | 'peerMessage'>;
+  readonly logger: Logger;
+  /** A turn is needed. */
+  wake(): void;
+}
+
+interface InboundFrame {
+  readonly from: ServerId;
+  readonly connection: Connection;
+  readonly items: readonly PeerItem[];
+}
+
+export class PeerNews {
+  readonly #parts: PeerNewsParts;
+  #frames: InboundFrame[] = [];
+  #unheard: ServerId[] = [];
+  #peersChanged = false;
+
+  constructor(parts: PeerNewsParts) {
+    this.#parts = parts;
+  }
+
+  get hasWork(): boolean {
+    return this.#frames.length > 0 || this.#unheard.length > 0 || this.#peersChanged;
+  }
+
+  frame(from: ServerId, connection: Connection, frame: Uint8Array): void {
+    try {
+      const items = decodePeerFrame(frame);
+      this.#frames.push({ from, connection, items });
+      const [only] = items;
+      if (items.length === 1 && only?.type === 'raft')
+        this.#parts.inbox.wakeUnlessCanWait({ type: 'message', from, message: only.message });
+      else this.#parts.wake();
+    } catch (error) {
+      this.#malformed(from, connection, error);
+    }
+  }
+
+  /** What the peer said may be lost. */
+  unheard(peer: ServerId): void {
+    this.#unheard.push(peer);
+    this.#parts.wake();
+  }
+
+  /** The members changed, or what is known of them. */
+  peersChanged(): void {
+    this.#peersChanged = true;
+    this.#parts.wake();
+  }
+
+  /** At the begin of a turn. */
+  deliver(): void {
+    const { machine, inbox } = this.#parts;
+    for (const peer of this.#unheard.splice(0)) machine.peerDisconnected(peer);
+    if (this.#peersChanged) {
+      this.#peersChanged = false;
+      machine.peersChanged();
+    }
+    const frames = this.#frames;
+    this.#frames = [];
+    for (const { from, connection, items } of frames) {
+      try {
+        for (const item of items) {
+          if (item.type === 'raft') inbox.add({ type: 'message', from, message: item.message });
+          else machine.peerMessage(from, item.payload);
+        }
+      } catch (error) {
+        this.#malformed(from, connection, error);
+      }
+    }
+  }
+
+  #malformed(from: ServerId, connection: Connection, error: unknown): void {
+    if (!(error instanceof MalformedError)) throw error;
+    this.#parts.logger.error({ peer: from, err: error }, 'a peer sent a malformed frame; closing its connection');
+    connection.destroy();
+  }
+}

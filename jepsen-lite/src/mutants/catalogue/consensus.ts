@@ -228,7 +228,7 @@ export const consensusMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: ['simulation', 'churn'],
+    caughtBy: ['churn'],
   },
   {
     name: 'read-without-a-quorum-round',

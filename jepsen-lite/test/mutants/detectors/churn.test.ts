@@ -47,6 +47,13 @@ describe('walks of bare cores', () => {
     expect(conflicts).toBeGreaterThan(1);
   });
 
+  it('have leaders ask followers anew, far behind their ends, whose logs go on with entries of deposed leaders', () => {
+    const walks = 100;
+    let short = 0;
+    for (let seed = 1; seed <= walks; seed += 1) short += walk(randomStream(seed, 'walk'), 3, 150).shortAppends;
+    expect(short).toBeGreaterThan(walks / 20);
+  });
+
   it('are the same for the same seed', () => {
     const summary = () => {
       const { laws, simulatedMs } = walk(randomStream(7, 'walk'), 3, 150);

@@ -5,6 +5,7 @@
 
 import {
   DEFAULT_RAFT_LIMITS,
+  LOG_START,
   RaftCore,
   encodeConfiguration,
   initialConfiguration,
@@ -20,6 +21,7 @@ import {
   type ServerId,
   type Term,
 } from '@holdfast/raft/core';
+import type { Random } from '@holdfast/runtime';
 
 import { BareDisk, type BareSnapshot, type Persist } from './bare-disk.ts';
 
@@ -53,6 +55,8 @@ export class BareServer {
   #held: Send[] = [];
   #applied: Entry[] = [];
   #queue: RaftEvent[] = [];
+  /** Answers to appends get lost. */
+  #mute = false;
 
   constructor(id: ServerId, voters: readonly ServerId[], seed: number, inflight: number, events: ServerEvents) {
     this.id = id;
@@ -80,6 +84,22 @@ export class BareServer {
   /** The log as this server has it, on disk and on its way there. */
   log(): readonly Entry[] {
     return this.#disk.log(this.#writes);
+  }
+
+  /** As a leader that asks anew might send it, or one of another version: from any place of its log, with up to `most` entries. */
+  anyAppend(random: Random, most: number): Message {
+    const log = this.log();
+    const prevIndex = logIndex(random.integer(log.length + 1));
+    const prevTerm = log[prevIndex - 1]?.term ?? LOG_START.term;
+    const entries = log.slice(prevIndex, prevIndex + random.integer(most + 1));
+    return { type: 'append', term: this.status.term, prevIndex, prevTerm, commit: this.status.commitIndex, entries };
+  }
+
+  /** `answered`: whether what it answers to an append reaches anybody. */
+  receive(from: ServerId, message: Message, answered: boolean): void {
+    this.#mute = !answered;
+    this.step({ type: 'message', from, message });
+    this.#mute = false;
   }
 
   step(...events: readonly RaftEvent[]): void {
@@ -198,6 +218,7 @@ export class BareServer {
   }
 
   #send(send: Send): void {
+    if (this.#mute && send.message.type === 'append-response') return;
     if (send.after !== undefined && send.after > this.#persistedSeq) this.#held.push(send);
     else this.#events.post(this, send.to, send.message);
   }

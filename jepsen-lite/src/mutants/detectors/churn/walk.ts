@@ -20,6 +20,9 @@ const HAND_OVER_CHANCE = 0.2;
 const SNAPSHOT_CHANCE = 0.3;
 const DELIVERY_CHANCE = 0.5;
 const BURST_CHANCE = 0.1;
+const STRAY_CHANCE = 0.1;
+/** Entries of a stray append, at most. */
+const STRAY_ENTRIES = 2;
 /** Commands, at most. */
 const BURST = 5;
 /** Entries that a snapshot leaves in the log, at most. */
@@ -37,6 +40,8 @@ export interface WalkResult {
   readonly laws: Laws;
   /** Snapshots that came to a server whose log had another entry in the place of their last one. */
   readonly conflictingSnapshots: number;
+  /** Stray appends that ended before a place where the receiver's log went on otherwise than its sender's. */
+  readonly shortAppends: number;
   readonly simulatedMs: number;
 }
 
@@ -52,11 +57,14 @@ export function walk(
     if (handsOver && random.next() < HAND_OVER_CHANCE) ensemble.handOver(step);
     if (snapshots && random.next() < SNAPSHOT_CHANCE) ensemble.takeSnapshot();
     if (snapshots && random.next() < BURST_CHANCE) ensemble.proposeMany(step);
+    if (random.next() < STRAY_CHANCE) ensemble.sendStray();
     ensemble.disturb(step);
   }
-  const { laws, nowMs, conflictingSnapshots } = ensemble;
-  return { laws, conflictingSnapshots, simulatedMs: nowMs };
+  const { laws, nowMs, conflictingSnapshots, shortAppends } = ensemble;
+  return { laws, conflictingSnapshots, shortAppends, simulatedMs: nowMs };
 }
+
+type Append = Extract<Message, { type: 'append' }>;
 
 /** A snapshot on its way. */
 interface Parcel {
@@ -67,12 +75,15 @@ interface Parcel {
 class Ensemble {
   readonly laws = new Laws();
   conflictingSnapshots = 0;
+  shortAppends = 0;
   readonly #random: Random;
   readonly #servers: readonly BareServer[];
   readonly #electionChance: number;
   readonly #writeChance: number;
   readonly #links = new Map<string, Message[]>();
   readonly #parcels = new Map<string, Parcel>();
+  /** Stray appends, and whether what they are answered reaches anybody. */
+  readonly #strays = new WeakMap<Message, { readonly answered: boolean }>();
 
   constructor(random: Random, count: number) {
     this.#random = random;
@@ -124,6 +135,16 @@ class Ensemble {
     if (leaders.length > 0) this.#pick(leaders).step({ type: 'propose', commands });
   }
 
+  /** An append that leaders of ours seldom send, and every leader may: in the order of its connection, and answered or not. */
+  sendStray(): void {
+    const leaders = this.#servers.filter(leads);
+    if (leaders.length === 0) return;
+    const leader = this.#pick(leaders);
+    const append = leader.anyAppend(this.#random, STRAY_ENTRIES);
+    this.#strays.set(append, { answered: this.#random.next() < 0.5 });
+    this.#link(leader.id, this.#other(leader).id).push(append);
+  }
+
   /** A leader looks for a follower that has everything. Now and then all hear each other until somebody leads; else the walk decides. */
   handOver(ticket: number): void {
     for (const leader of this.#servers.filter(leads)) leader.step({ type: 'transfer', ticket, target: undefined });
@@ -171,8 +192,18 @@ class Ensemble {
 
   #deliver(from: BareServer, to: BareServer, count: number): void {
     const messages = this.#link(from.id, to.id).splice(0, count);
-    for (const message of messages) to.step({ type: 'message', from: from.id, message });
+    for (const message of messages) {
+      const stray = this.#strays.get(message);
+      if (stray !== undefined && message.type === 'append') this.#countStray(from, to, message);
+      to.receive(from.id, message, stray?.answered ?? true);
+    }
     this.#deliverSnapshot(from, to);
+  }
+
+  #countStray(from: BareServer, to: BareServer, { prevIndex, entries }: Append): void {
+    const [theirs, behind] = [from.log(), prevIndex + entries.length];
+    const conflicts = to.log().some(({ index, term }) => index > behind && (theirs[index - 1]?.term ?? term) !== term);
+    if (conflicts) this.shortAppends += 1;
   }
 
   /** It may come late: its sender need not lead any more. */

@@ -5,10 +5,12 @@
 
 import {
   Replica,
+  DamagedSnapshotError,
   DEFAULT_SEGMENT_BYTES,
   openDataDirectory,
   openWriteAheadLog,
   serverId,
+  type SnapshotCheck,
   type SnapshotOptions,
 } from '@holdfast/raft';
 import { MAX_FRAME_BYTES } from '@holdfast/protocol';
@@ -95,9 +97,29 @@ export class LockServer {
    * DataDirectoryInUseError, DataDirectoryError, IdentityMismatchError, DamagedLogError, DiskError or ListenError.
    */
   static async start(options: LockServerOptions, runtime: Runtime, hooks: LockServerHooks): Promise<LockServer> {
+    try {
+      // Its newest snapshot is read once, by what restores it.
+      return await LockServer.#open(options, runtime, hooks, 'ends');
+    } catch (error) {
+      if (!(error instanceof DamagedSnapshotError)) throw error;
+      const { file, reason } = error;
+      runtime.logger.error(
+        { file, reason },
+        'the newest snapshot is damaged; starting again, to see what else there is',
+      );
+      return LockServer.#open(options, runtime, hooks, 'whole');
+    }
+  }
+
+  static async #open(
+    options: LockServerOptions,
+    runtime: Runtime,
+    hooks: LockServerHooks,
+    snapshotCheck: SnapshotCheck,
+  ): Promise<LockServer> {
     const closers: Closer[] = [];
     try {
-      const parts = await openParts(options, runtime, hooks, closers);
+      const parts = await openParts({ ...options, snapshotCheck }, runtime, hooks, closers);
       return new LockServer(options, runtime, parts, closers);
     } catch (error) {
       await closeAll(closers);
@@ -151,12 +173,12 @@ export class LockServer {
 
 /** Every part that needs closing leaves its closer, so that a failure half way leaves nothing open. */
 async function openParts(
-  options: LockServerOptions,
+  options: LockServerOptions & { readonly snapshotCheck: SnapshotCheck },
   runtime: Runtime,
   hooks: LockServerHooks,
   closers: Closer[],
 ): Promise<Parts> {
-  const { id, clusterId, segmentBytes, snapshotChunkBytes, snapshots = {}, advertiseClient } = options;
+  const { id, clusterId, segmentBytes, snapshotChunkBytes, snapshotCheck, snapshots = {}, advertiseClient } = options;
   const { heartbeatMs = DEFAULT_HEARTBEAT_MS, electionTimeoutMs = DEFAULT_ELECTION_TIMEOUT_MS } = options;
   const { clock, random, network, disk, logger } = runtime;
   const identity = { clusterId, serverId: serverId(id) };
@@ -175,6 +197,7 @@ async function openParts(
       ...identity,
       ...segments,
       ...chunks,
+      snapshotCheck,
       incarnation,
       directory: directory.logDirectory,
       features: directory.features,

@@ -2,7 +2,7 @@
 
 import { serverId, type Entry } from '@holdfast/raft';
 import { SimWorld, type CrashOptions } from '@holdfast/runtime/sim';
-import { LockServer } from '../../src/server.ts';
+import { LockServer, type LockServerOptions } from '../../src/server.ts';
 import type { ServerObserver } from '../../src/server-observer.ts';
 import { SimClient } from './sim-client.ts';
 
@@ -14,13 +14,20 @@ export class SimEnsemble {
   readonly failures: unknown[] = [];
   readonly #servers = new Map<number, LockServer>();
   readonly #applied: (id: number, entry: Entry, fold: number) => void;
+  readonly #options: Partial<LockServerOptions>;
   #clients = 0;
   /** Sees a server from its next start on. */
   readonly observers = new Map<number, Partial<ServerObserver>>();
 
   /** `applied` hears of every entry that a server applies, and the fold of its state then. */
-  constructor(seed: number, count = 3, applied: (id: number, entry: Entry, fold: number) => void = () => {}) {
+  constructor(
+    seed: number,
+    count = 3,
+    applied: (id: number, entry: Entry, fold: number) => void = () => {},
+    options: Partial<LockServerOptions> = {},
+  ) {
     this.#applied = applied;
+    this.#options = options;
     this.world = new SimWorld({ seed });
     this.ids = Array.from({ length: count }, (_, n) => n + 1);
   }
@@ -50,6 +57,7 @@ export class SimEnsemble {
           peerAddress: `${SimEnsemble.hostOf(member)}:7200`,
         })),
         segmentBytes: 64 * 1024,
+        ...this.#options,
       },
       host.runtime,
       { fatal: (error) => this.failures.push(error), observer: this.#observer(id) },

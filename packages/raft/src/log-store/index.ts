@@ -1,6 +1,7 @@
 /** Durable storage of the log: the contract, the write-ahead log, its data directory, and a store in memory for tests. */
 
 export * from './damaged-log-error.ts';
+export * from './damaged-snapshot-error.ts';
 export * from './data-directory.ts';
 export * from './entry-block.ts';
 export * from './identity-mismatch-error.ts';
@@ -14,3 +15,4 @@ export * from './snapshot.ts';
 export { createWriteAheadLog, DEFAULT_SEGMENT_BYTES, openWriteAheadLog } from './write-ahead-log.ts';
 export type { WriteAheadLogOptions, WriteAheadLogWorld } from './write-ahead-log.ts';
 export type { LogIdentity } from './frame.ts';
+export type { SnapshotCheck } from './snapshot-files.ts';

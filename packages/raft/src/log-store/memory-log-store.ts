@@ -121,6 +121,7 @@ export class MemoryLogStore implements LogStore {
       const { info, data } = snapshot;
       return {
         info,
+        path: 'a snapshot in memory',
         read: (offset) => this.#run(() => data.slice(offset, offset + CHUNK_BYTES)),
         close: () => Promise.resolve(),
       };

@@ -34,6 +34,7 @@ import type { DurableState, LogStore, WriteBatch } from './log-store.ts';
 import type { RecoveredLog } from './recovery.ts';
 import type { LogPlace } from './repair.ts';
 import { writeSegmentMark, type SegmentMark } from './segment-mark.ts';
+import type { SnapshotChoice } from './snapshot-choice.ts';
 import type { SnapshotFiles } from './snapshot-files.ts';
 import type { SnapshotInfo, SnapshotMeta, SnapshotSink, SnapshotSource } from './snapshot.ts';
 import { removeVoteBan } from './vote-ban.ts';
@@ -102,7 +103,8 @@ export class SegmentedLog implements LogStore {
   }
 
   /** Ends what a crash cut short: the replacement of the log by `restartAt`, the removal of what is void. */
-  async complete(restartAt: LogPosition | undefined): Promise<void> {
+  async complete({ chosen, restartsLog, check }: SnapshotChoice): Promise<void> {
+    const restartAt = restartsLog ? chosen?.info : undefined;
     if (restartAt !== undefined) {
       const { hardState } = this.#image;
       // The leader that sent it had its term. A higher term without a vote promises nothing to anybody.
@@ -112,7 +114,8 @@ export class SegmentedLog implements LogStore {
       this.#logger.info({ index: restartAt.index }, 'the log goes on behind the snapshot that was being installed');
     }
     await this.#segments.removeVoid();
-    await this.#snapshots.prune(this.firstIndex);
+    // An older one may be what is left when the newest turns out to be damaged.
+    if (check === 'whole') await this.#snapshots.prune(this.firstIndex);
     this.#durable = { ...this.#image.durableState(this.snapshot), ...this.#voteBan };
   }
 

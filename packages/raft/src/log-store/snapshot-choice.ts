@@ -7,7 +7,7 @@ import type { Disk } from '@holdfast/runtime';
 import { DamagedLogError } from './damaged-log-error.ts';
 import type { LogIdentity } from './frame.ts';
 import type { RecoveredLog } from './recovery.ts';
-import { listSnapshots, verifySnapshot, type SnapshotName } from './snapshot-files.ts';
+import { listSnapshots, verifySnapshot, type SnapshotCheck, type SnapshotName } from './snapshot-files.ts';
 import type { SnapshotInfo } from './snapshot.ts';
 
 export interface SnapshotChoice {
@@ -16,12 +16,14 @@ export interface SnapshotChoice {
   readonly restartsLog: boolean;
   /** Newer ones, which are damaged and not needed. */
   readonly damaged: readonly DamagedLogError[];
+  /** How much of the chosen one was read: with its ends alone, older ones may still be needed. */
+  readonly check: SnapshotCheck;
 }
 
 type Log = Pick<RecoveredLog, 'image' | 'segments' | 'voteBan'>;
 
 /**
- * Reads whole snapshots; changes nothing.
+ * Changes nothing. Reads whole snapshots, unless `check` is for their ends, and these say that the newest one goes with the log.
  * @throws DamagedLogError, DataDirectoryError, IdentityMismatchError, DiskError
  */
 export async function chooseSnapshot(
@@ -29,9 +31,17 @@ export async function chooseSnapshot(
   log: Log,
   identity: LogIdentity,
   disk: Disk,
+  check: SnapshotCheck = 'whole',
 ): Promise<SnapshotChoice> {
+  const names = (await listSnapshots(directory, disk)).toReversed();
+  const [newest] = names;
+  if (check === 'ends' && newest !== undefined) {
+    const info = await verified(newest, identity, disk, [], check);
+    const goesWithLog = info !== undefined && log.image.termAt(info.index) === info.term;
+    if (goesWithLog) return { chosen: { info, path: newest.path }, restartsLog: false, damaged: [], check };
+  }
   const damaged: DamagedLogError[] = [];
-  for (const name of (await listSnapshots(directory, disk)).toReversed()) {
+  for (const name of names) {
     const info = await verified(name, identity, disk, damaged);
     if (info === undefined) continue;
     const { image } = log;
@@ -39,11 +49,11 @@ export async function chooseSnapshot(
     const restartsLog = image.termAt(info.index) !== info.term;
     // A repair may have cut the log before it; the leader sends what comes behind.
     if (restartsLog && info.origin === 'taken' && log.voteBan === undefined) throw lostEnd(name, log);
-    return { chosen: { info, path: name.path }, restartsLog, damaged };
+    return { chosen: { info, path: name.path }, restartsLog, damaged, check: 'whole' };
   }
   const first = log.segments[0];
   if (log.image.base.index > 0 || (first?.number ?? 1) > 1) throw damaged[0] ?? lostBeginning(directory, log);
-  return { chosen: undefined, restartsLog: false, damaged };
+  return { chosen: undefined, restartsLog: false, damaged, check: 'whole' };
 }
 
 async function verified(
@@ -51,9 +61,10 @@ async function verified(
   identity: LogIdentity,
   disk: Disk,
   damaged: DamagedLogError[],
+  check: SnapshotCheck = 'whole',
 ): Promise<SnapshotInfo | undefined> {
   try {
-    return await verifySnapshot(name, identity, disk);
+    return await verifySnapshot(name, identity, disk, check);
   } catch (error) {
     if (!(error instanceof DamagedLogError)) throw error;
     damaged.push(error);

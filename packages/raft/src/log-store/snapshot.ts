@@ -3,7 +3,9 @@
  * does not understand. The newest one that is whole counts; one that is not finished leaves nothing.
  */
 
+import { crc32 } from 'node:zlib';
 import type { LogPosition, SnapshotPosition } from '../core/index.ts';
+import { DamagedSnapshotError } from './damaged-snapshot-error.ts';
 
 /** Where a snapshot came from. */
 export type SnapshotOrigin =
@@ -39,17 +41,23 @@ export interface SnapshotSink {
 
 export interface SnapshotSource {
   readonly info: SnapshotInfo;
+  /** What it is called in errors. */
+  readonly path: string;
   /**
    * Bytes from `offset` on: some, at most a chunk; none at the end. The caller's.
-   * @throws DamagedLogError when they are not what was written; DiskError
+   * @throws DamagedSnapshotError when they are not what was written; DiskError
    */
   read(offset: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** All of it, in order, the next part being read while one is used. Leaves it open. */
+/**
+ * All of it, in order, the next part being read while one is used. Ends only when all of it was what was written. Leaves it open.
+ * @throws DamagedSnapshotError, DiskError
+ */
 export async function* bytesOf(source: SnapshotSource): AsyncGenerator<Uint8Array> {
   let reading = source.read(0);
+  let crc = 0;
   try {
     for (let offset = 0; offset < source.info.bytes;) {
       const bytes = await reading;
@@ -57,8 +65,10 @@ export async function* bytesOf(source: SnapshotSource): AsyncGenerator<Uint8Arra
       reading = source.read(offset);
       // Its error is for whoever asks for the part.
       reading.catch(() => {});
+      crc = crc32(bytes, crc);
       yield bytes;
     }
+    if (crc !== source.info.crc) throw new DamagedSnapshotError(source.path, 0, 'the checksum of the whole is wrong');
   } finally {
     // Nothing of it is under way when the source is closed.
     await reading.catch(() => {});

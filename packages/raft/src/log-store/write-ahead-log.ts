@@ -17,7 +17,7 @@ import { SegmentPreparer } from './segment-preparer.ts';
 import { writeSegmentMark, type SegmentMark } from './segment-mark.ts';
 import { SegmentedLog } from './segmented-log.ts';
 import { chooseSnapshot, type SnapshotChoice } from './snapshot-choice.ts';
-import { SnapshotFiles } from './snapshot-files.ts';
+import { SnapshotFiles, type SnapshotCheck } from './snapshot-files.ts';
 import { zeroFile } from './zero-file.ts';
 
 export const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
@@ -35,6 +35,11 @@ export interface WriteAheadLogOptions extends LogIdentity {
    * the server joined). Without it such a log is refused. @default none
    */
   readonly repair?: { readonly founders: readonly ServerId[] } | undefined;
+  /**
+   * With `ends`, the machine's bytes in the newest snapshot are not read: whoever restores them with `bytesOf` gets DamagedSnapshotError
+   * where they are not what was written, and then closes the log and opens it anew with `whole`. @default 'whole'
+   */
+  readonly snapshotCheck?: SnapshotCheck;
   /** Hears of what is used in the log before it is. @default nobody: for a log that no other version of the program will open */
   readonly features?: DirectoryFeatures;
 }
@@ -55,7 +60,7 @@ export async function openWriteAheadLog(options: WriteAheadLogOptions, world: Wr
   const recovered = await recoverLog({ ...options, features }, world);
   const segmentBytes = roundedSegmentBytes(options.segmentBytes);
   const snapshots = new SnapshotFiles({ ...options, reserveBytes: segmentBytes }, disk);
-  const choice = await chooseSnapshot(directory, recovered, options, disk);
+  const choice = await chooseSnapshot(directory, recovered, options, disk, options.snapshotCheck);
   await recordFeatures(recovered, features);
   await useSnapshot(choice, snapshots, world);
   if (recovered.tornTail !== undefined) await cutTornTail(recovered.tornTail, world);
@@ -68,7 +73,7 @@ export async function openWriteAheadLog(options: WriteAheadLogOptions, world: Wr
   const preparer = new SegmentPreparer({ directory, segmentBytes }, { disk, logger: child });
   const segments = new LogSegments(directory, recovered.segments, file, preparer, disk);
   const log = new SegmentedLog(options, recovered, { segments, mark, snapshots, features }, { disk, logger: child });
-  await log.complete(choice.restartsLog ? choice.chosen?.info : undefined);
+  await log.complete(choice);
   const { hardState, lastIndex, snapshot } = log.durable;
   logger.info(
     {

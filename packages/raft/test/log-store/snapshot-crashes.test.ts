@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Disk } from '@holdfast/runtime';
+import type { Disk, DiskFile } from '@holdfast/runtime';
 import { logIndex, term } from '../../src/core/index.ts';
 import { DamagedLogError } from '../../src/log-store/damaged-log-error.ts';
+import { DamagedSnapshotError } from '../../src/log-store/damaged-snapshot-error.ts';
 import { inspectWriteAheadLog } from '../../src/log-store/inspect.ts';
 import type { LogStore } from '../../src/log-store/log-store.ts';
 import { bytesOf, type SnapshotOrigin } from '../../src/log-store/snapshot.ts';
@@ -82,6 +83,35 @@ function stopAfter(disk: Disk, machine: Machine, operations: number, end: 'crash
       };
     },
   };
+}
+
+/** Counts the bytes that are asked for of one file. */
+function countReads(disk: Disk, path: string, read: { bytes: number }): Disk {
+  const counted = (file: DiskFile): DiskFile => {
+    return new Proxy(file, {
+      get: (target, key) =>
+        key === 'read'
+          ? (position: number, length: number) => {
+              read.bytes += length;
+              return target.read(position, length);
+            }
+          : bound(target, key),
+    });
+  };
+  return new Proxy(disk, {
+    get: (target, key) =>
+      key === 'open'
+        ? async (name: string, mode: 'existing' | 'create') => {
+            const file = await target.open(name, mode);
+            return name === path ? counted(file) : file;
+          }
+        : bound(target, key),
+  });
+}
+
+function bound(target: object, key: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, key, target);
+  return typeof value === 'function' ? value.bind(target) : value;
 }
 
 describe('a crash at every operation of the disk', () => {
@@ -227,6 +257,81 @@ describe('a damaged snapshot', () => {
       });
     }
   });
+});
+
+describe('a log that is opened by the ends of its newest snapshot', () => {
+  const BY_ENDS = { ...SMALL, snapshotCheck: 'ends' } as const;
+  const HEADER_BYTES = 100;
+
+  it('reads no more of it than those', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine, SMALL);
+      await fill(store);
+      await write(store, 50, 1);
+      await store.close();
+      const path = snapshotPath(machine, 50);
+      const read = { bytes: 0 };
+      const found = await openLog(machine, BY_ENDS, (disk) => countReads(disk, path, read));
+      expect(found.durable.snapshot?.index).toBe(50);
+      expect(read.bytes).toBeGreaterThan(0);
+      expect(read.bytes).toBeLessThan(STATE.length / 4);
+      expect(await stateOf(found)).toEqual(STATE);
+      await found.close();
+    }));
+
+  it('tells whoever reads the state of any damage, with no byte that was not written, and keeps what may be needed then', async () => {
+    let noticed = 0;
+    for (let share = 0; share < 1; share += 0.05) {
+      await onMachine(async (machine) => {
+        const store = await openLog(machine, SMALL);
+        await fill(store);
+        await write(store, 20, 1);
+        await write(store, 30, 1);
+        await write(store, 50, 1);
+        await store.compact(logIndex(20));
+        await store.close();
+        const before = machine.files();
+        const path = snapshotPath(machine, 50);
+        const { length } = machine.bytes(path);
+        machine.flipBit(path, HEADER_BYTES + Math.floor(share * (length - HEADER_BYTES)));
+        const found = await openLog(machine, BY_ENDS);
+        const source = await found.openSnapshot();
+        if (source?.info.index === 50) {
+          const pieces: Uint8Array[] = [];
+          const reading = async (): Promise<void> => {
+            for await (const piece of bytesOf(source)) pieces.push(piece);
+          };
+          await expect(reading()).rejects.toThrow(DamagedSnapshotError);
+          const bytes = Buffer.concat(pieces);
+          expect(bytes).toEqual(Buffer.from(STATE.subarray(0, bytes.length)));
+          expect(machine.files().filter((name) => name.endsWith('.snapshot'))).toEqual(
+            before.filter((name) => name.endsWith('.snapshot')),
+          );
+          noticed += 1;
+        }
+        await source?.close();
+        await found.close();
+        // The thorough look then finds the older one.
+        const again = await openLog(machine, SMALL);
+        expect(again.durable.snapshot?.index).toBe(30);
+        expect(await stateOf(again)).toEqual(STATE);
+        await again.close();
+      });
+    }
+    expect(noticed).toBeGreaterThan(10);
+  });
+
+  it('reads all of it where it would replace the log', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine, SMALL);
+      await fill(store);
+      await write(store, 100, 3, 'received');
+      await store.close();
+      machine.flipBit(snapshotPath(machine, 100), 1_000);
+      const found = await openLog(machine, BY_ENDS);
+      expect(found.durable).toMatchObject({ snapshot: undefined, lastIndex: 60 });
+      await found.close();
+    }));
 });
 
 describe('a log behind a snapshot', () => {

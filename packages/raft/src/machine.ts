@@ -55,13 +55,16 @@ export interface PeerInfo {
 
 /** A machine's state at one index, handed out piece by piece while later entries are applied. */
 export interface MachineSnapshot {
-  /** At most `maxBytes` more, at least one byte; undefined when everything was handed out. The bytes are the caller's. */
-  next(maxBytes: number): Uint8Array | undefined;
+  /**
+   * At most `maxBytes` more, at least one byte; undefined when everything was handed out. The bytes are the caller's, and may lie in
+   * `room`, when it is given and has as many.
+   */
+  next(maxBytes: number, room?: Uint8Array): Uint8Array | undefined;
   /** Nothing more of it is needed. Not called once `next` has said undefined. */
   cancel(): void;
 }
 
-/** What `next` handed out, in order, but cut anywhere: pieces need not be the same. The bytes are the reader's. */
+/** What `next` handed out, in order, but cut anywhere: pieces need not be the same. Each is good until the next is asked for. */
 export type SnapshotBytes = AsyncIterable<Uint8Array>;
 
 export interface ReplicaMachine {

@@ -29,8 +29,8 @@ export interface DiskFile {
   write(position: number, bytes: Uint8Array): Promise<void>;
   /** Makes all earlier writes and truncations of this file **durable**. */
   sync(): Promise<void>;
-  /** Fewer bytes than asked for only at the end of the file. */
-  read(position: number, length: number): Promise<Uint8Array>;
+  /** Fewer bytes than asked for only at the end of the file. They may lie in `room`, when it is given and large enough, or anywhere else. */
+  read(position: number, length: number, room?: Uint8Array): Promise<Uint8Array>;
   /** Without durability, until `sync`. */
   truncate(length: number): Promise<void>;
   size(): Promise<number>;

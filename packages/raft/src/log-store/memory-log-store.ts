@@ -122,6 +122,7 @@ export class MemoryLogStore implements LogStore {
       return {
         info,
         path: 'a snapshot in memory',
+        roomBytes: 0,
         read: (offset) => this.#run(() => data.slice(offset, offset + CHUNK_BYTES)),
         close: () => Promise.resolve(),
       };

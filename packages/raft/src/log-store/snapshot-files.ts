@@ -195,7 +195,9 @@ class FileSink implements SnapshotSink {
   readonly #file: DiskFile;
   readonly #header: DecodedHeader;
   readonly #ends: SinkEnds;
+  /** The one that is being filled, with room for its header: the disk has taken it before the next begins. */
   readonly #chunk: Uint8Array;
+  readonly #data: Uint8Array;
   #filled = 0;
   #chunks = 0;
   #crc = 0;
@@ -206,7 +208,8 @@ class FileSink implements SnapshotSink {
     this.#file = file;
     this.#header = header;
     this.#ends = ends;
-    this.#chunk = new Uint8Array(header.chunkBytes);
+    this.#chunk = new Uint8Array(CHUNK_HEADER_BYTES + header.chunkBytes);
+    this.#data = this.#chunk.subarray(CHUNK_HEADER_BYTES);
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -214,11 +217,11 @@ class FileSink implements SnapshotSink {
     this.bytes += bytes.length;
     this.#crc = crc32(bytes, this.#crc);
     for (let at = 0; at < bytes.length;) {
-      const part = bytes.subarray(at, at + this.#chunk.length - this.#filled);
-      this.#chunk.set(part, this.#filled);
+      const part = bytes.subarray(at, at + this.#data.length - this.#filled);
+      this.#data.set(part, this.#filled);
       this.#filled += part.length;
       at += part.length;
-      if (this.#filled === this.#chunk.length) await this.#writeChunk();
+      if (this.#filled === this.#data.length) await this.#writeChunk();
     }
   }
 
@@ -247,15 +250,14 @@ class FileSink implements SnapshotSink {
   }
 
   async #writeChunk(): Promise<void> {
-    const data = this.#chunk.slice(0, this.#filled);
+    const data = this.#data.subarray(0, this.#filled);
     const offset = this.#chunks * this.#header.chunkBytes;
     const position = chunkPosition(this.#header, this.#chunks);
     if (this.#chunks === 0) await this.#ends.begin();
     this.#chunks += 1;
     this.#filled = 0;
-    const bytes = new Uint8Array(CHUNK_HEADER_BYTES + data.length);
+    const bytes = this.#chunk.subarray(0, CHUNK_HEADER_BYTES + data.length);
     bytes.set(encodeChunkHeader(data, offset, this.#header.seed));
-    bytes.set(data, CHUNK_HEADER_BYTES);
     await this.#file.write(position, bytes);
     this.#unsyncedBytes += bytes.length;
     if (this.#unsyncedBytes < SYNC_BYTES) return;
@@ -278,14 +280,18 @@ class FileSource implements SnapshotSource {
     this.path = file.path;
   }
 
-  async read(offset: number): Promise<Uint8Array> {
+  get roomBytes(): number {
+    return CHUNK_HEADER_BYTES + Math.min(this.#header.chunkBytes, this.info.bytes);
+  }
+
+  async read(offset: number, room?: Uint8Array): Promise<Uint8Array> {
     const { chunkBytes, seed } = this.#header;
     const chunk = Math.floor(offset / chunkBytes);
     const begin = chunk * chunkBytes;
     const length = Math.min(chunkBytes, this.info.bytes - begin);
     if (length <= 0) return new Uint8Array(0);
     const position = chunkPosition(this.#header, chunk);
-    const bytes = await this.#file.read(position, CHUNK_HEADER_BYTES + length);
+    const bytes = await this.#file.read(position, CHUNK_HEADER_BYTES + length, room);
     if (!isChunk(bytes, length, begin, seed)) {
       throw new DamagedSnapshotError(this.path, position, 'the checksum of a chunk is wrong');
     }

@@ -28,7 +28,7 @@ export interface SnapshotInfo extends SnapshotMeta {
 export interface SnapshotSink {
   /** Bytes that were given to `write`. */
   readonly bytes: number;
-  /** In order, one at a time: the next only when it has resolved. Rejects with DiskError. */
+  /** In order, one at a time: the next only when it has resolved, and the bytes stay as they are until then. Rejects with DiskError. */
   write(bytes: Uint8Array): Promise<void>;
   /**
    * **Durable** on resolve, and from then on the store's newest, unless that is newer already. The last call, and so is abort.
@@ -43,26 +43,32 @@ export interface SnapshotSource {
   readonly info: SnapshotInfo;
   /** What it is called in errors. */
   readonly path: string;
+  /** Of a room that is large enough for what is read at once. */
+  readonly roomBytes: number;
   /**
-   * Bytes from `offset` on: some, at most a chunk; none at the end. The caller's.
+   * Bytes from `offset` on: some, at most a chunk; none at the end. The caller's; they may lie in `room`.
    * @throws DamagedSnapshotError when they are not what was written; DiskError
    */
-  read(offset: number): Promise<Uint8Array>;
+  read(offset: number, room?: Uint8Array): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
 /**
- * All of it, in order, the next part being read while one is used. Ends only when all of it was what was written. Leaves it open.
+ * All of it, in order, the next part being read while one is used; each is good until the next is asked for. Ends only when all of it
+ * was what was written. Leaves it open.
  * @throws DamagedSnapshotError, DiskError
  */
 export async function* bytesOf(source: SnapshotSource): AsyncGenerator<Uint8Array> {
-  let reading = source.read(0);
+  // Not memory of its own for each part: a large state would leave as much garbage as it has bytes.
+  let [room, nextRoom] = [new Uint8Array(source.roomBytes), new Uint8Array(source.roomBytes)];
+  let reading = source.read(0, room);
   let crc = 0;
   try {
     for (let offset = 0; offset < source.info.bytes;) {
       const bytes = await reading;
       offset += bytes.length;
-      reading = source.read(offset);
+      [room, nextRoom] = [nextRoom, room];
+      reading = source.read(offset, room);
       // Its error is for whoever asks for the part.
       reading.catch(() => {});
       crc = crc32(bytes, crc);

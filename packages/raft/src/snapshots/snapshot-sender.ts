@@ -169,12 +169,14 @@ export class SnapshotSender {
     const { logger } = this.#world;
     const peer = this.#parts.hello.to;
     logger.info({ peer, index: info.index, bytes: info.bytes, offset: from }, 'sending a snapshot');
+    // A chunk is copied into its message.
+    const room = new Uint8Array(source.roomBytes);
     for (let offset = from; offset < info.bytes;) {
       while (this.#inFlight >= MAX_CHUNKS_IN_FLIGHT && this.#connection === connection) {
         await new Promise<void>((resolve) => (this.#heard = resolve));
       }
       if (this.#connection !== connection) return;
-      const data = await source.read(offset);
+      const data = await source.read(offset, room);
       await this.#parts.pace.take(data.length);
       if (this.#connection !== connection) return;
       this.#inFlight += 1;

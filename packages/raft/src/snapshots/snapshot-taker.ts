@@ -23,6 +23,8 @@ export class SnapshotTaker {
   readonly position: SnapshotPosition;
   readonly #parts: SnapshotTakerParts;
   readonly #snapshot: MachineSnapshot;
+  /** For every slice: the sink is done with one before the next. */
+  readonly #room: Uint8Array;
   #handedOut = false;
   #cancelled = false;
   /** Before the next slice. */
@@ -35,6 +37,7 @@ export class SnapshotTaker {
     this.position = position;
     this.#snapshot = snapshot;
     this.#parts = parts;
+    this.#room = new Uint8Array(parts.sliceBytes);
   }
 
   /** The machine is free for another one at once; the file is gone when `run` has resolved. */
@@ -91,7 +94,7 @@ export class SnapshotTaker {
     });
     if (this.#cancelled) return undefined;
     const begunMs = clock.monotonicMs();
-    const slice = this.#snapshot.next(sliceBytes);
+    const slice = this.#snapshot.next(sliceBytes, this.#room);
     this.#restMs = SLICE_REST_FACTOR * (clock.monotonicMs() - begunMs);
     if (slice === undefined) this.#handedOut = true;
     return slice;

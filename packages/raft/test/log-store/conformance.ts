@@ -51,7 +51,7 @@ async function readSnapshot(store: LogStore): Promise<Uint8Array> {
   const source = await store.openSnapshot();
   if (source === undefined) throw new Error('there is no snapshot');
   const parts: Uint8Array[] = [];
-  for await (const part of bytesOf(source)) parts.push(part);
+  for await (const part of bytesOf(source)) parts.push(Uint8Array.from(part));
   await source.close();
   return Uint8Array.from(Buffer.concat(parts));
 }

@@ -24,7 +24,7 @@ async function stateOf(store: LogStore): Promise<Uint8Array> {
   const source = await store.openSnapshot();
   if (source === undefined) throw new Error('there is no snapshot');
   const parts: Uint8Array[] = [];
-  for await (const part of bytesOf(source)) parts.push(part);
+  for await (const part of bytesOf(source)) parts.push(Uint8Array.from(part));
   await source.close();
   return Uint8Array.from(Buffer.concat(parts));
 }
@@ -299,7 +299,7 @@ describe('a log that is opened by the ends of its newest snapshot', () => {
         if (source?.info.index === 50) {
           const pieces: Uint8Array[] = [];
           const reading = async (): Promise<void> => {
-            for await (const piece of bytesOf(source)) pieces.push(piece);
+            for await (const piece of bytesOf(source)) pieces.push(Uint8Array.from(piece));
           };
           await expect(reading()).rejects.toThrow(DamagedSnapshotError);
           const bytes = Buffer.concat(pieces);

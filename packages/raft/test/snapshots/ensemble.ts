@@ -42,7 +42,7 @@ class ListMachine implements ReplicaMachine {
 
   async restore(index: LogIndex, bytes: SnapshotBytes): Promise<void> {
     const parts: Uint8Array[] = [];
-    for await (const part of bytes) parts.push(part);
+    for await (const part of bytes) parts.push(Uint8Array.from(part));
     const state = JSON.parse(Buffer.concat(parts).toString()) as { index: number; commands: string[] };
     if (state.index !== index) throw new Error(`the state of ${state.index} is restored as that of ${index}`);
     this.appliedIndex = index;

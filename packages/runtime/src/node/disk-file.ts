@@ -58,9 +58,9 @@ class NodeFile implements DiskFile {
     return this.#run('sync', () => this.#plain.datasync());
   }
 
-  read(position: number, length: number): Promise<Uint8Array> {
+  read(position: number, length: number, room?: Uint8Array): Promise<Uint8Array> {
     return this.#run('read', async () => {
-      const bytes = new Uint8Array(length);
+      const bytes = room !== undefined && room.length >= length ? room : new Uint8Array(length);
       let filled = 0;
       while (filled < length) {
         const { bytesRead } = await this.#plain.read(bytes, filled, length - filled, position + filled);

@@ -78,6 +78,16 @@ export function diskCompliance(name: string, setup: () => Promise<DiskFixture>):
       await run(file.close());
     });
 
+    it('reads the same with a room for it, of any size', async () => {
+      const file = await create();
+      await run(file.write(0, Uint8Array.of(1, 2, 3, 4, 5)));
+      for (const bytes of [0, 2, 3, 8]) {
+        expect([...(await run(file.read(1, 3, new Uint8Array(bytes).fill(9))))]).toEqual([2, 3, 4]);
+        expect([...(await run(file.read(3, 3, new Uint8Array(bytes).fill(9))))]).toEqual([4, 5]);
+      }
+      await run(file.close());
+    });
+
     it('truncates, and reads zeros where it grows again', async () => {
       const file = await create();
       await run(file.write(0, Uint8Array.of(1, 2, 3, 4)));

@@ -44,9 +44,12 @@ export class ByteQueue {
     this.commit(at + bytes.length);
   }
 
-  /** A copy of the next bytes, at most so many. */
-  take(maxBytes: number): Uint8Array {
-    const taken = this.#bytes.slice(this.#start, Math.min(this.#end, this.#start + maxBytes));
+  /** A copy of the next bytes, at most so many; in `room` if they fit. */
+  take(maxBytes: number, room?: Uint8Array): Uint8Array {
+    const next = this.#bytes.subarray(this.#start, Math.min(this.#end, this.#start + maxBytes));
+    const fits = room !== undefined && room.length >= next.length;
+    const taken = fits ? room.subarray(0, next.length) : new Uint8Array(next.length);
+    taken.set(next);
     this.skip(taken.length);
     return taken;
   }

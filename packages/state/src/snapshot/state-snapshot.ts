@@ -52,12 +52,15 @@ export class StateSnapshot implements Capturing {
     state.capture.begin(this);
   }
 
-  /** At most `maxBytes` more, at least one byte; undefined when everything was handed out. The bytes are the caller's. */
-  next(maxBytes: number): Uint8Array | undefined {
+  /**
+   * At most `maxBytes` more, at least one byte; undefined when everything was handed out. The bytes are the caller's, and lie in `room`
+   * if that has as many: a large state would otherwise leave as much garbage as it has bytes.
+   */
+  next(maxBytes: number, room?: Uint8Array): Uint8Array | undefined {
     invariant(maxBytes >= 1, 'a piece has room for a byte');
     invariant(this.#phase !== 'cancelled', 'a snapshot that was cancelled has no more pieces');
     while (this.#bytes.length < maxBytes && this.#phase === 'writing') this.#writeMore();
-    return this.#bytes.length === 0 ? undefined : this.#bytes.take(maxBytes);
+    return this.#bytes.length === 0 ? undefined : this.#bytes.take(maxBytes, room);
   }
 
   /** Nothing more of it is needed. Idempotent. */

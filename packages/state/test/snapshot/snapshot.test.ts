@@ -81,6 +81,20 @@ describe('a snapshot', () => {
     expect(bytesOf(restored)).toEqual(bytesOf(before));
   });
 
+  it('is handed out in the room that it is given, where that is large enough', () => {
+    const { solo } = lively();
+    const bytes = bytesOf(solo.machine);
+    const snapshot = solo.machine.beginSnapshot();
+    const room = new Uint8Array(64);
+    const pieces: Uint8Array[] = [];
+    for (let piece = snapshot.next(64, room); piece !== undefined; piece = snapshot.next(64, room)) {
+      expect(piece.buffer).toBe(room.buffer);
+      pieces.push(piece.slice());
+    }
+    expect(joined(pieces)).toEqual(bytes);
+    expect(solo.machine.beginSnapshot().next(65, room)?.buffer).not.toBe(room.buffer);
+  });
+
   it('remembers what became of an acquire that was gone by then, and of none that went later', () => {
     const solo = new Solo();
     const one = solo.open();

@@ -50,6 +50,11 @@ export class DiskSpace implements OwnDisk {
     this.#arm(checked);
   }
 
+  /** So little is free that nothing should be kept there that can be spared: less than the resume mark. */
+  get tight(): boolean {
+    return this.freeBytes !== undefined && this.freeBytes < this.#options.resumeBytes;
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();

@@ -249,7 +249,10 @@ async function openParts(
   closers.push(() => replica.stop());
   started = replica;
   machine.bind(replica);
-  await diskSpace.start(() => machine.diskGuard.checked());
+  await diskSpace.start(() => {
+    store.allowSpare(!diskSpace.tight);
+    machine.diskGuard.checked();
+  });
   await naming('--peer', replica.start());
   if (replica.peers.length === 0) {
     const peerAddress = options.advertisePeer ?? replica.peerAddress;

@@ -6,21 +6,31 @@ import { DISK_CHECK_INTERVAL_MS } from '../src/limits.ts';
 
 const [RESERVE, RESUME] = [1_000, 1_500];
 
+type Free = number | 'fails';
+
 /** Free bytes at each check, and what the server then says: `low` or `room`. */
-async function watch(...free: readonly (number | 'fails')[]): Promise<string[]> {
+function watch(...free: readonly Free[]): Promise<string[]> {
+  return seenBy((space) => (space.freeBytes === undefined ? 'unknown' : space.low ? 'low' : 'room'), free);
+}
+
+function watchTight(...free: readonly Free[]): Promise<boolean[]> {
+  return seenBy((space) => space.tight, free);
+}
+
+async function seenBy<T>(look: (space: DiskSpace) => T, free: readonly Free[]): Promise<T[]> {
   const world = new SimWorld({ seed: 1 });
   const host = world.host('s1');
   const { disk, clock } = host.runtime;
   await world.complete(disk.makeDirectory('/data'));
   const options = { path: '/data', reserveBytes: RESERVE, resumeBytes: RESUME };
   const space = new DiskSpace(options, { disk, clock, logger: silentLogger });
-  const seen: string[] = [];
+  const seen: T[] = [];
   for (const [round, bytes] of free.entries()) {
     if (bytes === 'fails') host.disk.failNext('list', 'IO');
     else host.disk.setFreeBytes(bytes);
     if (round === 0) await world.complete(space.start(() => {}));
     else await world.run({ untilMs: world.nowMs + DISK_CHECK_INTERVAL_MS + 10 });
-    seen.push(space.freeBytes === undefined ? 'unknown' : space.low ? 'low' : 'room');
+    seen.push(look(space));
   }
   space.stop();
   return seen;
@@ -39,6 +49,16 @@ describe('the room on a disk', () => {
       'room',
       'room',
       'room',
+    ]);
+  });
+
+  it('is tight before it is low, up to the resume mark', async () => {
+    expect(await watchTight(RESUME, RESUME - 1, RESERVE - 1, 'fails', RESUME)).toEqual([
+      false,
+      true,
+      true,
+      false,
+      false,
     ]);
   });
 

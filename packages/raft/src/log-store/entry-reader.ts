@@ -37,6 +37,8 @@ export class EntryReader {
   readonly #disk: Disk;
   /** At most one. While a read uses it, it is that read's. */
   #kept: OpenSegment | undefined;
+  /** How many reads are at a segment, by its number; none that nobody reads. */
+  readonly #readers = new Map<number, number>();
   #closed = false;
 
   constructor(log: ReadableLog, disk: Disk) {
@@ -73,6 +75,11 @@ export class EntryReader {
     return result.entries;
   }
 
+  /** Whether a read is at that segment. No read begins at one that the log has let go. */
+  reads(number: number): boolean {
+    return this.#readers.has(number);
+  }
+
   /** The segments before that one are gone. */
   async dropSegmentsBefore(number: number): Promise<void> {
     if (this.#kept !== undefined && this.#kept.number < number) await this.#letGo();
@@ -84,7 +91,19 @@ export class EntryReader {
     await this.#letGo();
   }
 
+  /** Counts as a reader of it before anything is awaited. */
   async #readSegment(number: number, result: BoundedEntries): Promise<void> {
+    this.#readers.set(number, (this.#readers.get(number) ?? 0) + 1);
+    try {
+      await this.#readFrom(number, result);
+    } finally {
+      const others = (this.#readers.get(number) ?? 1) - 1;
+      if (others > 0) this.#readers.set(number, others);
+      else this.#readers.delete(number);
+    }
+  }
+
+  async #readFrom(number: number, result: BoundedEntries): Promise<void> {
     const open = await this.#open(number, result.maxBytes);
     let keep = false;
     try {
@@ -118,8 +137,8 @@ export class EntryReader {
       const grown = number === segments.active.number && segments.active.position !== kept.sizeBytes;
       return grown ? this.#opened(kept.path, kept.file, number, maxBytes) : kept;
     }
-    await this.#letGo();
     const path = segments.pathOf(number);
+    await this.#letGo();
     return this.#opened(path, await this.#disk.open(path, 'existing'), number, maxBytes);
   }
 

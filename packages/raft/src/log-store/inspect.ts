@@ -3,8 +3,9 @@
 import { DiskError, type Disk } from '@holdfast/runtime';
 import type { HardState, LogIndex, Term } from '../core/index.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
-import type { LogIdentity } from './frame.ts';
 import { LogRecovery, type SegmentSummary, type ByteRange } from './recovery.ts';
+import type { LogPlace } from './repair.ts';
+import { SEGMENT_SUFFIX } from './segment-name.ts';
 import { chooseSnapshot } from './snapshot-choice.ts';
 import type { SnapshotInfo } from './snapshot.ts';
 
@@ -32,14 +33,36 @@ export interface LogDamage {
   readonly reason: string;
 }
 
+interface InspectionWorld {
+  readonly disk: Disk;
+}
+
+/** A log in use may lose its first segments while they are read; so often it is looked at again then. */
+const MAX_LOOKS = 5;
+
 /**
  * Of a log in use it may see a write half done, as a torn tail.
  * @throws DataDirectoryError of a later format, IdentityMismatchError, DiskError
  */
-export async function inspectWriteAheadLog(
-  options: LogIdentity & { readonly directory: string },
-  { disk }: { readonly disk: Disk },
-): Promise<LogSummary> {
+export async function inspectWriteAheadLog(place: LogPlace, world: InspectionWorld): Promise<LogSummary> {
+  for (let looks = 1; ; looks += 1) {
+    const first = await firstSegmentName(place, world);
+    const summary = await lookAt(place, world);
+    if (summary.damage === undefined || looks === MAX_LOOKS) return summary;
+    if ((await firstSegmentName(place, world)) === first) return summary;
+  }
+}
+
+async function firstSegmentName({ directory }: LogPlace, { disk }: InspectionWorld): Promise<string | undefined> {
+  try {
+    return (await disk.list(directory)).find((name) => name.endsWith(SEGMENT_SUFFIX));
+  } catch (error) {
+    if (error instanceof DiskError && error.code === 'NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+async function lookAt(options: LogPlace, { disk }: InspectionWorld): Promise<LogSummary> {
   const recovery = new LogRecovery(options.directory, options, disk);
   let snapshot: LogSummary['snapshot'];
   const look = async (): Promise<LogDamage | undefined> => {

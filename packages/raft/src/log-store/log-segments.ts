@@ -1,7 +1,7 @@
 /**
  * The segments of an open log: which there are, the one that is written, the switch to the next, and which can go. A name is durable
- * before anything is written under it; the oldest segments go first, each for good, so that a crash leaves no gap. What is in them is
- * for others to know.
+ * before anything is written under it; the oldest segments go first, each for good, so that a crash leaves no gap; the next one is made
+ * of one that went, where nobody reads it any more. What is in them is for others to know.
  */
 
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import type { BatchPlace } from './log-spans.ts';
 import { listSegments, type SegmentSummary } from './recovery.ts';
 import type { SegmentPreparer } from './segment-preparer.ts';
 import { segmentFileName } from './segment-name.ts';
+import type { SpareSegment } from './spare-segment.ts';
 
 export interface ActiveSegment {
   readonly number: number;
@@ -23,6 +24,11 @@ export interface ActiveSegment {
   readonly previousEnd: number;
 }
 
+interface ForgottenSegment {
+  readonly number: number;
+  readonly path: string;
+}
+
 interface SegmentEntry {
   readonly number: number;
   readonly firstIndex: LogIndex;
@@ -30,10 +36,17 @@ interface SegmentEntry {
   cutFrom: number;
 }
 
+/** Where segments come from and where they go. */
+export interface SegmentSupply {
+  readonly preparer: SegmentPreparer;
+  readonly spare: SpareSegment;
+}
+
 export class LogSegments {
   readonly #directory: string;
   readonly #disk: Disk;
   readonly #preparer: SegmentPreparer;
+  readonly #spare: SpareSegment;
   /** In order; the last one is the active one. */
   #segments: SegmentEntry[];
   #active: ActiveSegment;
@@ -43,7 +56,7 @@ export class LogSegments {
     directory: string,
     found: readonly SegmentSummary[],
     file: DiskFile,
-    preparer: SegmentPreparer,
+    { preparer, spare }: SegmentSupply,
     disk: Disk,
   ) {
     const last = found.at(-1);
@@ -51,6 +64,7 @@ export class LogSegments {
     this.#directory = directory;
     this.#disk = disk;
     this.#preparer = preparer;
+    this.#spare = spare;
     this.#segments = found.map(({ number, firstIndex, cutFrom }) => ({ number, firstIndex, cutFrom }));
     this.#active = {
       number: last.number,
@@ -133,28 +147,36 @@ export class LogSegments {
     return undefined;
   }
 
-  /** They are no part of the log from here on; their paths, in order, for {@link remove}. */
-  forgetBefore(number: number): readonly string[] {
+  /** They are no part of the log from here on; in order, for {@link letGo}. */
+  forgetBefore(number: number): readonly ForgottenSegment[] {
     const forgotten = this.#segments.filter((segment) => segment.number < number);
-    const paths = forgotten.map((segment) => this.pathOf(segment.number));
+    const paths = forgotten.map((segment) => ({ number: segment.number, path: this.pathOf(segment.number) }));
     this.#segments = this.#segments.slice(forgotten.length);
     return paths;
   }
 
-  async remove(path: string): Promise<void> {
+  /** **Durable** on resolve. One that is still `read` is removed: its readers must not see it become zeros. */
+  async letGo(path: string, { read }: { readonly read: boolean }): Promise<void> {
+    if (!read && (await this.#spare.offer(path))) return;
     await this.#disk.remove(path);
     await this.#disk.syncDirectory(this.#directory);
   }
 
-  /** Removes those that the log had let go when a crash came. */
-  async removeVoid(): Promise<void> {
+  /** Those that the log had let go when a crash came go now. */
+  async letGoVoid(): Promise<void> {
     for (const { path, number } of await listSegments(this.#directory, this.#disk)) {
-      if (number < this.first.number) await this.remove(path);
+      if (number < this.first.number) await this.letGo(path, { read: false });
     }
+  }
+
+  /** Whether a segment may be kept for the next one to be made of. */
+  allowSpare(allowed: boolean): void {
+    this.#spare.allow(allowed);
   }
 
   async close(): Promise<void> {
     await this.#preparer.close();
+    await this.#spare.close();
     await this.#active.file.close();
   }
 }

@@ -68,6 +68,11 @@ export interface LogStore {
    * reads. Rejects with DiskError.
    */
   compact(upTo: LogIndex): Promise<void>;
+  /**
+   * Whether it may keep room on the disk that it does not need now, to use it again. When not, it gives back what it keeps, in the
+   * background. @default true
+   */
+  allowSpare(allowed: boolean): void;
   /** The log has again what it had lost. **Durable** on resolve. Rejects with DiskError. */
   liftVoteBan(): Promise<void>;
   close(): Promise<void>;

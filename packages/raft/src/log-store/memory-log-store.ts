@@ -141,6 +141,9 @@ export class MemoryLogStore implements LogStore {
     });
   }
 
+  /** It keeps none. */
+  allowSpare(): void {}
+
   liftVoteBan(): Promise<void> {
     return this.#run(() => {});
   }

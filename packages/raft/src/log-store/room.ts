@@ -2,7 +2,8 @@
 
 import { dirname, join } from 'node:path';
 import { DiskError, type Disk } from '@holdfast/runtime';
-import { PREPARED_SEGMENT_NAME } from './segment-name.ts';
+import { fileSize } from './file-size.ts';
+import { PREPARED_SEGMENT_NAME, SPARE_SEGMENT_NAME } from './segment-name.ts';
 
 /** Identity, mark, lock and names, with room to spare. */
 const SMALL_FILES_BYTES = 64 * 1024;
@@ -14,12 +15,16 @@ export interface RoomNeeds {
 }
 
 /**
- * A new directory needs its first segment, an existing one what its next segment lacks.
+ * A new directory needs its first segment, an existing one what its next segment lacks: that is made of the spare one, or in the room
+ * that what was prepared, and a spare of another size, give back.
  * @throws DiskError NO_SPACE, which names the free and the needed bytes
  */
 export async function requireRoom({ path, logDirectory, segmentBytes }: RoomNeeds, disk: Disk): Promise<void> {
-  const prepared = await sizeOf(join(logDirectory, PREPARED_SEGMENT_NAME), disk);
-  const neededBytes = Math.max(0, segmentBytes - prepared) + SMALL_FILES_BYTES;
+  let heldBytes = 0;
+  for (const name of [PREPARED_SEGMENT_NAME, SPARE_SEGMENT_NAME]) {
+    heldBytes += (await fileSize(join(logDirectory, name), disk)) ?? 0;
+  }
+  const neededBytes = Math.max(0, segmentBytes - heldBytes) + SMALL_FILES_BYTES;
   const freeBytes = await freeBytesAbove(path, disk);
   if (freeBytes >= neededBytes) return;
   throw new DiskError(
@@ -38,21 +43,6 @@ async function freeBytesAbove(path: string, disk: Disk): Promise<number> {
     } catch (error) {
       if (!isNotFound(error) || at === dirname(at)) throw error;
     }
-  }
-}
-
-/** 0 when there is no such file. */
-async function sizeOf(path: string, disk: Disk): Promise<number> {
-  try {
-    const file = await disk.open(path, 'existing');
-    try {
-      return await file.size();
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (isNotFound(error)) return 0;
-    throw error;
   }
 }
 

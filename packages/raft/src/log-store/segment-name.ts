@@ -7,6 +7,8 @@ import { logIndex, type LogIndex } from '../core/index.ts';
 
 /** Zero-filled ahead of need; gets its name when the log reaches it. */
 export const PREPARED_SEGMENT_NAME = 'next.prepared';
+/** Taken out of the log by compaction, to be made the next one; there is one at most. */
+export const SPARE_SEGMENT_NAME = 'spare.recycled';
 export const SEGMENT_SUFFIX = '.wal';
 
 const NUMBER_DIGITS = 12;

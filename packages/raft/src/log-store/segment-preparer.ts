@@ -1,13 +1,16 @@
 /**
  * Makes the next segment ahead of need: a file of zeros, so that a later write into it changes no metadata of the file system. It
- * fills in pieces and only as far as the log's own progress asks, so that the log's writes never queue behind a burst of zeros.
+ * fills in pieces and only as far as the log's own progress asks, so that the log's writes never queue behind a burst of zeros. Where
+ * there is a spare segment it fills that one: the file system has its blocks already.
  *
  * A full disk is the one failure that it survives: what it has begun holds nothing, so it removes that and begins again later.
  */
 
 import { join } from 'node:path';
 import { DiskError, type Disk, type DiskFile, type Logger } from '@holdfast/runtime';
+import { removeIfThere } from './durable-file.ts';
 import { PREPARED_SEGMENT_NAME, segmentFileName, type SegmentName } from './segment-name.ts';
+import type { SpareSegment } from './spare-segment.ts';
 
 const ZEROS = new Uint8Array(1024 * 1024);
 /** The next segment is complete when this share of the present one is used. */
@@ -20,6 +23,7 @@ export class SegmentPreparer {
   readonly #segmentBytes: number;
   readonly #disk: Disk;
   readonly #logger: Logger;
+  readonly #spare: SpareSegment | undefined;
   #file: DiskFile | undefined;
   #filledBytes = 0;
   #targetBytes = 0;
@@ -28,14 +32,17 @@ export class SegmentPreparer {
   #pausedUntilBytes = 0;
   #closed = false;
 
+  /** Without `spare` every segment is made anew. */
   constructor(
     options: { readonly directory: string; readonly segmentBytes: number },
     { disk, logger }: { readonly disk: Disk; readonly logger: Logger },
+    spare?: SpareSegment,
   ) {
     this.#directory = options.directory;
     this.#segmentBytes = options.segmentBytes;
     this.#disk = disk;
     this.#logger = logger;
+    this.#spare = spare;
   }
 
   /** Goes on in the background, as far as a log that has used `usedBytes` of its segment needs it. */
@@ -93,7 +100,7 @@ export class SegmentPreparer {
   /** Gives back the space that was taken in vain. Nothing that anybody relies on is in the file. */
   async #discard(): Promise<void> {
     await this.#closeFile();
-    await removeIfThere(this.#disk, join(this.#directory, PREPARED_SEGMENT_NAME));
+    await removeIfThere(join(this.#directory, PREPARED_SEGMENT_NAME), this.#disk);
     this.#filledBytes = 0;
     this.#filling = undefined;
   }
@@ -110,12 +117,13 @@ export class SegmentPreparer {
 
   /**
    * What an earlier run has left is made again, though it may look complete: after a failed sync the kernel shows zeros that are not on
-   * disk and that no later sync writes, and a segment made of them would lose its length with the power.
+   * disk and that no later sync writes, and a segment made of them would lose its length with the power. A spare has its length
+   * durably, and every byte of it is written again.
    */
   async #openFile(): Promise<DiskFile> {
     const path = join(this.#directory, PREPARED_SEGMENT_NAME);
-    await removeIfThere(this.#disk, path);
-    return this.#disk.open(path, 'create');
+    await removeIfThere(path, this.#disk);
+    return (await this.#spare?.take(path)) ?? this.#disk.open(path, 'create');
   }
 
   async #closeFile(): Promise<void> {
@@ -127,12 +135,4 @@ export class SegmentPreparer {
 
 function isNoSpace(error: unknown): boolean {
   return error instanceof DiskError && error.code === 'NO_SPACE';
-}
-
-async function removeIfThere(disk: Disk, path: string): Promise<void> {
-  try {
-    await disk.remove(path);
-  } catch (error) {
-    if (!(error instanceof DiskError && error.code === 'NOT_FOUND')) throw error;
-  }
 }

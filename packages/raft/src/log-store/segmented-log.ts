@@ -113,7 +113,7 @@ export class SegmentedLog implements LogStore {
       await this.write({ ...raised, snapshot: restartAt, entries: [] });
       this.#logger.info({ index: restartAt.index }, 'the log goes on behind the snapshot that was being installed');
     }
-    await this.#segments.removeVoid();
+    await this.#segments.letGoVoid();
     // An older one may be what is left when the newest turns out to be damaged.
     if (check === 'whole') await this.#snapshots.prune(this.firstIndex);
     this.#durable = { ...this.#image.durableState(this.snapshot), ...this.#voteBan };
@@ -146,6 +146,10 @@ export class SegmentedLog implements LogStore {
   async read(from: LogIndex, to: LogIndex, maxBytes: number): Promise<Entry[]> {
     invariant(from >= 1, 'the-log-begins-at-1', () => `read from ${from}`);
     return this.#reader.read(from, to, maxBytes);
+  }
+
+  allowSpare(allowed: boolean): void {
+    if (!this.#closed) this.#segments.allowSpare(allowed);
   }
 
   async liftVoteBan(): Promise<void> {
@@ -289,14 +293,16 @@ export class SegmentedLog implements LogStore {
   async #dropSegmentsBefore(number: number): Promise<void> {
     if (this.#segments.first.number >= number) return;
     await this.#features.demand(DiskFeature.compacted);
-    const paths = this.#segments.forgetBefore(number);
-    if (paths.length === 0) return;
+    const forgotten = this.#segments.forgetBefore(number);
+    if (forgotten.length === 0) return;
     const index = previousIndex(this.#segments.first.firstIndex);
     const term = this.#image.termAt(index);
     if (term !== undefined) this.#image.compactTo({ index, term });
     this.#spans.dropSegmentsBefore(number);
     await this.#reader.dropSegmentsBefore(number);
-    for (const path of paths) await this.#segments.remove(path);
+    for (const { number: gone, path } of forgotten) {
+      await this.#segments.letGo(path, { read: this.#reader.reads(gone) });
+    }
   }
 
   #checkOpen(): void {

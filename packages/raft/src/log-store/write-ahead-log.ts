@@ -18,6 +18,7 @@ import { writeSegmentMark, type SegmentMark } from './segment-mark.ts';
 import { SegmentedLog } from './segmented-log.ts';
 import { chooseSnapshot, type SnapshotChoice } from './snapshot-choice.ts';
 import { SnapshotFiles, type SnapshotCheck } from './snapshot-files.ts';
+import { SpareSegment } from './spare-segment.ts';
 import { zeroFile } from './zero-file.ts';
 
 export const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
@@ -68,10 +69,12 @@ export async function openWriteAheadLog(options: WriteAheadLogOptions, world: Wr
   const active = recovered.segments.at(-1);
   invariant(active !== undefined, 'a-log-has-a-segment');
   const mark = await markFound(recovered, options, disk);
-  const file = await disk.open(active.file, 'existing');
   const child = logger.child({ component: 'log-store' });
-  const preparer = new SegmentPreparer({ directory, segmentBytes }, { disk, logger: child });
-  const segments = new LogSegments(directory, recovered.segments, file, preparer, disk);
+  const spare = new SpareSegment({ directory, segmentBytes }, { disk, logger: child });
+  await spare.find();
+  const file = await disk.open(active.file, 'existing');
+  const preparer = new SegmentPreparer({ directory, segmentBytes }, { disk, logger: child }, spare);
+  const segments = new LogSegments(directory, recovered.segments, file, { preparer, spare }, disk);
   const log = new SegmentedLog(options, recovered, { segments, mark, snapshots, features }, { disk, logger: child });
   await log.complete(choice);
   const { hardState, lastIndex, snapshot } = log.durable;

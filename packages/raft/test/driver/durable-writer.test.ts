@@ -69,6 +69,8 @@ class ManualStore implements LogStore {
 
   async compact(): Promise<void> {}
 
+  allowSpare(): void {}
+
   async liftVoteBan(): Promise<void> {}
 
   async close(): Promise<void> {}

@@ -3,7 +3,7 @@
 import { DiskError } from '@holdfast/runtime';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { logIndex, term } from '../../src/core/index.ts';
+import { logIndex, term, type Entry } from '../../src/core/index.ts';
 import type { LogStore } from '../../src/log-store/log-store.ts';
 import { bytesOf, type SnapshotInfo, type SnapshotMeta, type SnapshotOrigin } from '../../src/log-store/snapshot.ts';
 import {
@@ -247,6 +247,33 @@ export function describeLogStore(
       await again.write({ truncateFrom: logIndex(91), entries: [entry(91, 1)] });
       expect(await contentOf(again, logIndex(91))).toEqual([...rest.slice(0, 91 - firstIndex), entry(91, 1)]);
       await again.close();
+    });
+
+    test('has the rest, and nothing else, though it forgets again and again', async (fixture) => {
+      const written: Entry[] = [];
+      const restOf = (store: LogStore) => written.slice(store.firstIndex - 1);
+      for (let life = 1; life <= 3; life += 1) {
+        const store = await fixture.open();
+        expect(await contentOf(store)).toEqual(restOf(store));
+        for (let round = 1; round <= 4; round += 1) {
+          for (let batch = 1; batch <= 4; batch += 1) {
+            const entries = entryRange(written.length + 1, written.length + 3, life, 700);
+            await store.write({ hardState: vote(life), entries });
+            written.push(...entries);
+          }
+          const upTo = logIndex(written.length - 3);
+          await snapshotOf(store, upTo, life, 100);
+          const { firstIndex } = store;
+          const reading = store.read(firstIndex, upTo, 20_000);
+          await store.compact(upTo);
+          // It may come too late; what it finds is right.
+          const found = await reading;
+          expect(found).toEqual(written.slice(firstIndex - 1, firstIndex - 1 + found.length));
+          expect(await contentOf(store, logIndex(written.length))).toEqual(restOf(store));
+        }
+        expect(store.firstIndex).toBeGreaterThan(written.length - 20);
+        await store.close();
+      }
     });
 
     test('goes on behind a received snapshot, and has nothing of the log before it', async (fixture) => {

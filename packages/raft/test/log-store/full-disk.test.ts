@@ -96,6 +96,18 @@ describe('a start on a full disk', () => {
       await (await open(machine)).release();
     }));
 
+  it.each([1, 0.5])('counts a spare segment, too, of %d times the size of one', (share) =>
+    onMachine(async (machine) => {
+      await (await open(machine)).release();
+      await machine.createFile('/srv/holdfast/group-0/spare.recycled', new Uint8Array(SEGMENT_BYTES * share));
+      const neededBytes = SEGMENT_BYTES * (1 - share) + 64 * 1024;
+      machine.setFreeBytes(neededBytes - 1);
+      expect((await refusalOf(machine)).message).toContain(`this server needs ${neededBytes} to start`);
+      machine.setFreeBytes(neededBytes);
+      await (await open(machine)).release();
+    }),
+  );
+
   it('that becomes full while the directory is made leaves no half of it', () =>
     onMachine(async (machine) => {
       machine.failNext('write', 'NO_SPACE');

@@ -85,6 +85,11 @@ export class Machine {
     return this.#host.disk.files();
   }
 
+  /** Of the files whose names a power failure would leave. */
+  durableFiles(): string[] {
+    return this.#host.disk.durableFiles();
+  }
+
   flipBit(path: string, offset: number): void {
     this.#host.disk.flipBit(path, offset, 4);
   }

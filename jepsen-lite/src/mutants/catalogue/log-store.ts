@@ -18,6 +18,25 @@ export const logStoreMutants: readonly Mutant[] = [
     caughtBy: ['simulation'],
   },
   {
+    name: 'recycled-segment-not-filled',
+    breaks: 'a segment that is made of one that compaction removed is zeros before it is log',
+    patches: [
+      {
+        module: RAFT,
+        file: 'log-store/segment-preparer.js',
+        edits: [
+          {
+            find: "return (await this.#spare?.take(path)) ?? this.#disk.open(path, 'create');",
+            replace: `const spare = await this.#spare?.take(path);
+              if (spare !== undefined) this.#filledBytes = this.#segmentBytes;
+              return spare ?? this.#disk.open(path, 'create');`,
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
     name: 'log-written-without-sync',
     breaks: 'what a server calls durable survives a power failure',
     patches: [

@@ -122,6 +122,32 @@ describe('a server whose disk alone is almost full', () => {
   });
 });
 
+describe('a log segment that is kept to be used again', () => {
+  const SPARE = '/data/group-0/spare.recycled';
+
+  it('is given up before writes are refused, and kept again when there is room', async () => {
+    const ensemble = await started(15, { snapshots: { snapshotLogBytes: 64 * 1024, snapshotTrailingBytes: 0 } });
+    const client = await ensemble.connect();
+    await ensemble.complete(client.nodes.create('/n'));
+    const kept = () => SERVERS.map((id) => ensemble.disk(id).files().includes(SPARE));
+    const write = async (writes: number) => {
+      for (let written = 0; written < writes && !kept().every(Boolean); written += 1) {
+        await ensemble.complete(client.nodes.set('/n', new Uint8Array(2_000)));
+      }
+    };
+    await write(500);
+    expect(kept()).toEqual([true, true, true]);
+    await ensemble.setFree(RESERVE * 1.06);
+    expect(kept()).toEqual([false, false, false]);
+    await write(60);
+    expect(kept()).toEqual([false, false, false]);
+    expect(SERVERS.map((id) => ensemble.server(id).status.disk.low)).toEqual([false, false, false]);
+    await ensemble.setFree(PLENTY);
+    await write(500);
+    expect(kept()).toEqual([true, true, true]);
+  });
+});
+
 describe('two of three servers with disks that are almost full', () => {
   it('make the leader refuse, even if it has room itself', async () => {
     const ensemble = await started(21);

@@ -1,7 +1,7 @@
 /** Three whole servers on a simulated world, with clients of the SDK: what tests of their disks share. */
 
 import { connect, type Client, type ConnectOptions } from '@holdfast/client';
-import { LockServer } from '@holdfast/lockd';
+import { LockServer, type LockServerOptions } from '@holdfast/lockd';
 import { SimWorld } from '@holdfast/runtime/sim';
 
 export const SERVERS = [1, 2, 3];
@@ -13,9 +13,12 @@ export class SimulatedEnsemble {
   readonly world: SimWorld;
   readonly failures = new Map<number, unknown>();
   readonly #servers = new Map<number, LockServer>();
+  readonly #options: Partial<LockServerOptions>;
   #clients = 0;
 
-  constructor(seed: number) {
+  /** `options`: beside what all such tests have. */
+  constructor(seed: number, options: Partial<LockServerOptions> = {}) {
+    this.#options = options;
     this.world = new SimWorld({ seed });
   }
 
@@ -40,6 +43,7 @@ export class SimulatedEnsemble {
         members: SERVERS.map((member) => ({ id: member, peerAddress: `s${member}:7200` })),
         segmentBytes: 64 * 1024,
         diskReserveBytes: RESERVE,
+        ...this.#options,
       },
       host.runtime,
       {
@@ -101,8 +105,8 @@ export class SimulatedEnsemble {
   }
 }
 
-export async function started(seed: number): Promise<SimulatedEnsemble> {
-  const ensemble = new SimulatedEnsemble(seed);
+export async function started(seed: number, options?: Partial<LockServerOptions>): Promise<SimulatedEnsemble> {
+  const ensemble = new SimulatedEnsemble(seed, options);
   await ensemble.start();
   return ensemble;
 }

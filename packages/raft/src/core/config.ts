@@ -24,6 +24,8 @@ export interface RaftConfig {
   readonly maxInflightMessages: number;
   /** Bytes of entries to one peer without an answer; the message that reaches the limit still goes. */
   readonly maxInflightBytes: number;
+  /** How long what is proposed may stay with the leader before it goes to followers that no commit waits for; 0: it never does. */
+  readonly rearDelayMs: number;
   /** Bytes of proposed entries that are not committed; further proposals are refused as overloaded (one alone always goes). */
   readonly maxUncommittedBytes: number;
   /** Reads that wait for a quorum round; further ones are refused as overloaded. */
@@ -42,6 +44,7 @@ export const DEFAULT_RAFT_LIMITS = {
   maxCatchUpBytes: 128 * 1024,
   maxInflightMessages: 64,
   maxInflightBytes: 8 * 1024 * 1024,
+  rearDelayMs: 4,
   maxUncommittedBytes: 64 * 1024 * 1024,
   maxPendingReads: 100_000,
   tailBytes: 32 * 1024 * 1024,

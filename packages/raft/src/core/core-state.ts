@@ -111,6 +111,8 @@ export class CoreState {
   readonly connected = new Set<ServerId>();
   readonly random: () => number;
 
+  /** Milliseconds; the time of the last step. */
+  now: number;
   role: CoreRole = 'follower';
   term: Term;
   votedFor: ServerId;
@@ -135,6 +137,11 @@ export class CoreState {
 
   /** Of every peer; beside `connected`, it means something only to a leader. So does all below. */
   progress: ReadonlyMap<ServerId, Progress> = new Map();
+  /** Those that vote. */
+  voterProgress: readonly Progress[] = [];
+  /** The front is complete, so that the others may wait; and until when at most. */
+  frontLeads = false;
+  rearDueAt = Infinity;
   heartbeatElapsedMs = 0;
   quorumElapsedMs = 0;
   /** Since the last look for appends that stay unanswered. */
@@ -170,8 +177,9 @@ export class CoreState {
   #hardStateSeq = 0 as WriteSeq;
   #applyUpTo: LogIndex = logIndex(0);
 
-  constructor(config: RaftConfig, boot: Boot) {
+  constructor(config: RaftConfig, boot: Boot, now: number) {
     this.config = config;
+    this.now = now;
     this.log = new RaftLog(boot, config.tailBytes);
     const begin = boot.snapshot ?? LOG_START;
     invariant(this.log.termAt(begin.index) === begin.term, 'the-log-goes-on-from-its-snapshot');
@@ -366,6 +374,11 @@ export class CoreState {
     this.electionTimeoutMs = this.config.electionTimeoutMs * (1 + this.random());
   }
 
+  /** A leadership begins: nothing is known of any peer. */
+  beginProgress(next: LogIndex): void {
+    this.#follow((peer) => this.#newProgress(peer, next));
+  }
+
   /** The one that a snapshot says was in force at its end; without one, that of index 0. */
   #configurationOf(snapshot: SnapshotPosition | undefined): ConfigurationAt {
     if (snapshot === undefined) return { index: logIndex(0), configuration: this.config.initial };
@@ -380,12 +393,6 @@ export class CoreState {
       for (const member of configuration.members) if (member.id !== id) peers.add(member.id);
     }
     this.peers = [...peers].toSorted((a, b) => a - b);
-    this.progress = new Map(
-      this.peers.map((peer) => [
-        peer,
-        this.progress.get(peer) ?? this.newProgress(peer, nextIndex(this.log.lastIndex)),
-      ]),
-    );
     const { configuration } = this.configurations.latest;
     this.voterSets = voterSets(configuration);
     this.recount = true;
@@ -395,9 +402,16 @@ export class CoreState {
       !configuration.members.some(({ role, outgoing }) => outgoing || role === 'learner');
     const voters = new Set(this.voterSets.flat());
     this.electorate = this.peers.filter((peer) => voters.has(peer));
+    const next = nextIndex(this.log.lastIndex);
+    this.#follow((peer) => this.progress.get(peer) ?? this.#newProgress(peer, next));
   }
 
-  newProgress(peer: ServerId, next: LogIndex): Progress {
+  #follow(progressOf: (peer: ServerId) => Progress): void {
+    this.progress = new Map(this.peers.map((peer) => [peer, progressOf(peer)]));
+    this.voterProgress = this.electorate.flatMap((peer) => this.progress.get(peer) ?? []);
+  }
+
+  #newProgress(peer: ServerId, next: LogIndex): Progress {
     const progress = new Progress(next);
     progress.connected = this.connected.has(peer);
     return progress;

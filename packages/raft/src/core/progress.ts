@@ -30,6 +30,12 @@ export class Progress {
   /** The last heartbeat round that it answered. */
   round = 0;
   eagerCommit = false;
+  /** Told of new entries at once, though it has no clients. */
+  front = false;
+  /** Out of the front: commits that it made, less those that it was too late for. */
+  wins = 0;
+  /** When what is kept from it must leave; Infinity: nothing is kept. */
+  dueAt = Infinity;
   /** The highest commit index that it was sent. */
   sentCommit: LogIndex = 0 as LogIndex;
   #inflight: Inflight[] = [];

@@ -75,12 +75,10 @@ export interface CoreStatus {
 
 export class RaftCore {
   readonly #core: CoreState;
-  #now: number;
 
   /** `now` in milliseconds of the same clock as that of `step`. */
   constructor(config: RaftConfig, boot: Boot, now: number) {
-    this.#core = new CoreState(config, boot);
-    this.#now = now;
+    this.#core = new CoreState(config, boot, now);
     beginVoteBan(this.#core);
     // Nobody is disturbed by an early pre-vote, and an ensemble that starts as a whole need not wait.
     this.#core.resetElectionTimer();
@@ -116,7 +114,9 @@ export class RaftCore {
         ? core.config.heartbeatMs - core.heartbeatElapsedMs
         : core.electionTimeoutMs - core.electionElapsedMs;
     // A rounding residue must not make a deadline at which nothing is due yet: time would stand still in a simulation.
-    return remaining <= 0 ? this.#now : this.#now + Math.max(MIN_WAIT_MS, Math.min(remaining, core.config.heartbeatMs));
+    if (remaining <= 0) return core.now;
+    const next = core.now + Math.max(MIN_WAIT_MS, Math.min(remaining, core.config.heartbeatMs));
+    return core.role === 'leader' ? Math.min(next, core.rearDueAt) : next;
   }
 
   /** The configuration in force, from the index of its entry on; committed or not. */
@@ -225,9 +225,9 @@ export class RaftCore {
    */
   #tick(now: number): void {
     const core = this.#core;
-    invariant(now >= this.#now, 'time-never-goes-back');
-    const elapsedMs = Math.min(now - this.#now, core.config.heartbeatMs);
-    this.#now = now;
+    invariant(now >= core.now, 'time-never-goes-back');
+    const elapsedMs = Math.min(now - core.now, core.config.heartbeatMs);
+    core.now = now;
     countDiskWait(core, elapsedMs);
     if (core.role !== 'leader') {
       core.electionElapsedMs += elapsedMs;

@@ -2,6 +2,7 @@
 
 import { reachedByQuorums } from './active-quorums.ts';
 import type { CoreState } from './core-state.ts';
+import { chooseFront, mayWait, noteCommitBy } from './front.ts';
 import { invariant } from './invariant.ts';
 import type { Progress } from './progress.ts';
 import { becomeFollower } from './role.ts';
@@ -49,12 +50,15 @@ export function appendProposals(core: CoreState, commands: readonly Uint8Array[]
   }
 }
 
-/** Sends each peer what it lacks and may have; at the end of a group, so that a turn's proposals are one message. */
+/** Sends each peer what it lacks and may have now; at the end of a group, so that a turn's proposals are one message. */
 export function replicate(core: CoreState): void {
   const cut = sharedCut(core);
+  chooseFront(core);
   for (const peer of core.peers) {
     const progress = progressOf(core, peer);
-    if (progress.connected && !awaitsSnapshot(core, peer, progress)) sendAppends(core, peer, progress, cut);
+    if (!progress.connected || awaitsSnapshot(core, peer, progress) || mayWait(core, progress)) continue;
+    progress.dueAt = Infinity;
+    sendAppends(core, peer, progress, cut);
   }
 }
 
@@ -87,7 +91,9 @@ export function onAppendResponse(core: CoreState, from: ServerId, message: Of<'a
   progress.eagerCommit = message.eagerCommit;
   if (message.accepted) {
     invariant(message.index <= core.log.lastIndex, 'acknowledgements-are-within-the-log');
+    const before = core.commit;
     if (progress.acknowledged(message.index)) advanceLeaderCommit(core);
+    if (core.commit > before) noteCommitBy(core, progress);
     return;
   }
   // A refusal that was overtaken: of a probe that is over, or of what is known to agree.

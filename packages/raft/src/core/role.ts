@@ -49,7 +49,7 @@ export function becomeLeader(core: CoreState): void {
   core.leaderTerm = core.term;
   core.handedOver = undefined;
   const next = nextIndex(core.log.lastIndex);
-  core.progress = new Map(core.peers.map((peer) => [peer, core.newProgress(peer, next)]));
+  core.beginProgress(next);
   core.noopIndex = nextIndex(core.log.lastIndex);
   core.appendEntry({ index: core.noopIndex, term: core.term, type: EntryType.noop, data: NO_DATA });
 }

@@ -64,6 +64,8 @@ export class BareServer {
     this.#events = events;
     this.#config = {
       ...DEFAULT_RAFT_LIMITS,
+      // Whom it tells when is the walk's choice.
+      rearDelayMs: 0,
       maxAppendBytes: APPEND_BYTES,
       maxInflightMessages: inflight,
       id,

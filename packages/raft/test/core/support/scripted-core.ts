@@ -1,6 +1,7 @@
 /**
  * One core, driven by hand: server 1 unless told otherwise. Time passes only in `elapse`, writes are durable only with `durable`
- * (and a disk never counts as hung unless a test says when), and what a step did is what it returns.
+ * (and a disk never counts as hung, nor is anything kept from a follower for a while, unless a test says so), and what a step did is
+ * what it returns.
  */
 
 import {
@@ -45,7 +46,7 @@ export class ScriptedCore {
     this.peers = voters.filter((voter) => voter !== id);
     const initial = initialConfiguration(voters.map((voter) => ({ id: voter, peerAddress: `host:${voter}` })));
     this.core = new RaftCore(
-      { ...DEFAULT_RAFT_LIMITS, diskStallMs: Infinity, seed: 1, ...config, id: serverId(id), initial },
+      { ...DEFAULT_RAFT_LIMITS, diskStallMs: Infinity, rearDelayMs: 0, seed: 1, ...config, id: serverId(id), initial },
       {
         hardState: { term: term(bootTerm ?? log.at(-1) ?? 0), votedFor: serverId(votedFor) },
         lastIndex: logIndex(log.length),

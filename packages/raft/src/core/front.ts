@@ -1,0 +1,94 @@
+/**
+ * Whom a leader tells of new entries at once. A commit takes a majority, so as many followers as make one with the leader, the front,
+ * get every batch as it is proposed; what gathers meanwhile for the others, the rear, goes to them up to `rearDelayMs` later, as one
+ * message for one durable write. It is a matter of speed alone: a leader may send whenever it likes.
+ *
+ * Nobody waits for it: a follower that has clients is told at once, and one that is to take over; everybody is, when the front is not
+ * complete or the members change; and a follower of the rear that is faster than one of the front changes places with it.
+ */
+
+import type { CoreState } from './core-state.ts';
+import type { Progress } from './progress.ts';
+import { quorumSize } from './quorum.ts';
+
+/** Commits that a follower of the rear has made, less those that it was too late for, that move it to the front. */
+const WINS_TO_THE_FRONT = 8;
+
+/** Before new entries are sent. */
+export function chooseFront(core: CoreState): void {
+  core.rearDueAt = Infinity;
+  core.frontLeads = false;
+  if (core.config.rearDelayMs === 0 || !core.settled) return;
+  let lacking = quorumSize(core.voterSets[0]?.length ?? 0) - 1;
+  for (const progress of core.voterProgress) if (isPrompt(core, progress) && inStep(progress)) lacking -= 1;
+  for (const progress of core.voterProgress) {
+    if (!progress.front) continue;
+    progress.front = lacking > 0 && inStep(progress) && !isPrompt(core, progress);
+    if (progress.front) lacking -= 1;
+  }
+  while (lacking > 0) {
+    const best = bestOfRear(core);
+    if (best === undefined) return;
+    best.front = true;
+    best.wins = 0;
+    lacking -= 1;
+  }
+  core.frontLeads = true;
+}
+
+/** Whether what the peer lacks may stay here for now. */
+export function mayWait(core: CoreState, progress: Progress): boolean {
+  if (!core.frontLeads || progress.front || progress.mode !== 'replicate' || isPrompt(core, progress)) return false;
+  if (progress.next > core.log.lastIndex) return false;
+  if (progress.dueAt === Infinity) progress.dueAt = core.now + core.config.rearDelayMs;
+  if (core.now >= progress.dueAt) return false;
+  core.rearDueAt = Math.min(core.rearDueAt, progress.dueAt);
+  return true;
+}
+
+/** The answer of this peer has made a commit. */
+export function noteCommitBy(core: CoreState, winner: Progress): void {
+  if (!core.frontLeads || isPrompt(core, winner)) return;
+  if (winner.front) {
+    for (const progress of core.voterProgress) {
+      const owes = progress.match < core.commit && progress.next > core.commit;
+      if (!progress.front && owes) progress.wins = Math.max(0, progress.wins - 1);
+    }
+    return;
+  }
+  const slowest = slowestOfFront(core);
+  // Else it was this server's own write that the commit had waited for.
+  if (slowest === undefined || slowest.match >= core.commit) return;
+  winner.wins += 1;
+  if (winner.wins < WINS_TO_THE_FRONT) return;
+  winner.wins = 0;
+  winner.front = true;
+  slowest.front = false;
+}
+
+/** Its clients wait for news of it, or everybody's do. */
+function isPrompt(core: CoreState, progress: Progress): boolean {
+  return progress.eagerCommit || (core.transfer !== undefined && core.progress.get(core.transfer.target) === progress);
+}
+
+/** It answers, and takes entries without being asked where its log agrees. */
+function inStep(progress: Progress): boolean {
+  return progress.connected && progress.mode === 'replicate' && (progress.active || progress.wasActive);
+}
+
+function bestOfRear(core: CoreState): Progress | undefined {
+  let best: Progress | undefined;
+  for (const progress of core.voterProgress) {
+    if (progress.front || !inStep(progress) || isPrompt(core, progress)) continue;
+    if (best === undefined || progress.match > best.match) best = progress;
+  }
+  return best;
+}
+
+function slowestOfFront(core: CoreState): Progress | undefined {
+  let slowest: Progress | undefined;
+  for (const progress of core.voterProgress) {
+    if (progress.front && (slowest === undefined || progress.match < slowest.match)) slowest = progress;
+  }
+  return slowest;
+}

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { serverId, type Effect } from '../../src/core/index.ts';
+import { ScriptedCore, heartbeatResponse, sent } from './support/scripted-core.ts';
+
+const DELAY_MS = 4;
+
+function leader(servers = 3, rearDelayMs = DELAY_MS): ScriptedCore {
+  const core = new ScriptedCore({ servers, config: { rearDelayMs } });
+  core.leadInSync();
+  // What the no-op has left for the rear.
+  core.elapse(DELAY_MS);
+  for (const peer of core.peers) core.acknowledge(peer, core.status.lastIndex);
+  return core;
+}
+
+const told = (effects: readonly Effect[]): number[] => sent(effects, 'append').map(({ to }) => to);
+
+/** Whom a leader told at once of one more command, which everybody then has. */
+function front(core: ScriptedCore): number[] {
+  const peers = told(core.propose('x'));
+  core.durable();
+  core.elapse(DELAY_MS);
+  for (const peer of core.peers) core.acknowledge(peer, core.status.lastIndex);
+  return peers;
+}
+
+describe('a leader tells of new entries', () => {
+  it.each([
+    [3, 1],
+    [5, 2],
+    [7, 3],
+  ])('of %i servers at once as many as make a majority with it: %i', (servers, many) => {
+    const core = leader(servers);
+    const first = front(core);
+    expect(first).toHaveLength(many);
+    expect(front(core)).toEqual(first);
+  });
+
+  it('the others what has gathered until the delay is over, as one message', () => {
+    const core = leader();
+    const [one] = told(core.propose('a'));
+    expect(told(core.elapse(1))).toEqual([]);
+    expect(told(core.propose('b', 'c'))).toEqual([one]);
+    expect(told(core.elapse(DELAY_MS - 1 - 0.01))).toEqual([]);
+    const late = sent(core.elapse(0.01), 'append');
+    expect(late.map(({ to, entries }) => [to, entries.length])).toEqual([[core.peers.find((peer) => peer !== one), 3]]);
+    expect(told(core.elapse(50))).toEqual([]);
+  });
+
+  it('all at once when nothing is to be kept from anybody', () => {
+    expect(front(leader(3, 0))).toEqual([2, 3]);
+  });
+
+  it('a follower with clients at once, which takes the place of another', () => {
+    const core = leader();
+    const [one = 0] = front(core);
+    const other = core.peers.find((peer) => peer !== one) ?? 0;
+    core.acknowledge(other, core.status.lastIndex, true);
+    expect(told(core.propose('x'))).toEqual([other]);
+    core.acknowledge(other, core.status.lastIndex, true);
+    core.acknowledge(one, core.status.lastIndex, true);
+    expect(told(core.propose('y'))).toEqual([2, 3]);
+  });
+
+  it('the other at once when one of the first has gone, with what was kept from it', () => {
+    const core = leader();
+    const [one = 0] = told(core.propose('a'));
+    const left = sent(core.step({ type: 'peer-disconnected', peer: serverId(one) }), 'append');
+    expect(left).toMatchObject([{ entries: [{ index: 2 }] }]);
+    expect(left[0]?.to).not.toBe(one);
+    expect(told(core.propose('b'))).toEqual([left[0]?.to]);
+  });
+
+  it('another first when one of the first has not been heard for long', () => {
+    const core = leader();
+    const [silent = 0] = front(core);
+    const other = core.peers.find((peer) => peer !== silent) ?? 0;
+    for (let passed = 0; passed < 2_500; passed += 100) {
+      for (const { to, round } of sent(core.elapse(100), 'heartbeat')) {
+        if (to === other) core.receive(other, heartbeatResponse(core.status.term, round));
+      }
+    }
+    expect(front(core)).toEqual([other]);
+  });
+
+  it('another first when that one is faster all the time, though it is told later', () => {
+    const core = leader();
+    const [slow = 0] = front(core);
+    const fast = core.peers.find((peer) => peer !== slow) ?? 0;
+    const firsts: number[][] = [];
+    for (let count = 0; count < 10; count += 1) {
+      firsts.push(told(core.propose('x')));
+      core.durable();
+      core.elapse(DELAY_MS);
+      core.acknowledge(fast, core.status.lastIndex);
+      expect(core.status.commitIndex).toBe(core.status.lastIndex);
+      core.acknowledge(slow, core.status.lastIndex);
+    }
+    expect(firsts.slice(0, 8)).toEqual(Array.from({ length: 8 }, () => [slow]));
+    expect(firsts.slice(8)).toEqual([[fast], [fast]]);
+  });
+
+  it('the same first when each is sometimes the faster, and when its own disk was the slowest', () => {
+    const core = leader();
+    const [one = 0] = front(core);
+    const other = core.peers.find((peer) => peer !== one) ?? 0;
+    for (let count = 0; count < 40; count += 1) {
+      core.propose('x');
+      core.elapse(DELAY_MS);
+      core.propose('y');
+      core.durable();
+      core.elapse(DELAY_MS);
+      for (const peer of count % 2 === 0 ? [one, other] : [other, one]) core.acknowledge(peer, core.status.lastIndex);
+    }
+    for (let count = 0; count < 20; count += 1) {
+      core.propose('x');
+      core.elapse(DELAY_MS);
+      core.acknowledge(one, core.status.lastIndex);
+      core.acknowledge(other, core.status.lastIndex);
+      core.durable();
+    }
+    expect(front(core)).toEqual([one]);
+  });
+
+  it('everybody at once while the members change', () => {
+    const core = leader();
+    const id = serverId(4);
+    core.step({ type: 'peer-connected', peer: id });
+    const change = { type: 'add', id, peerAddress: 'host:4', observer: false } as const;
+    core.step({ type: 'change-membership', ticket: 1, change });
+    expect(told(core.propose('x'))).toEqual(expect.arrayContaining([2, 3]));
+  });
+
+  it('at once the one that is to take over, so that it is not waited for', () => {
+    const core = leader();
+    const [one = 0] = told(core.propose('a'));
+    const other = core.peers.find((peer) => peer !== one) ?? 0;
+    const effects = core.step({ type: 'transfer', ticket: 1, target: serverId(other) });
+    expect(told(effects)).toEqual([other]);
+  });
+
+  it('a commit when the first does not answer, after the delay', () => {
+    const core = leader();
+    const [one = 0] = told(core.propose('a'));
+    const other = core.peers.find((peer) => peer !== one) ?? 0;
+    core.durable();
+    expect(told(core.elapse(DELAY_MS))).toEqual([other]);
+    core.acknowledge(other, core.status.lastIndex);
+    expect(core.status.commitIndex).toBe(core.status.lastIndex);
+  });
+});

@@ -17,6 +17,8 @@ export interface WarmUp {
 
 export interface Effort {
   readonly warmUp: WarmUp;
+  /** Once all are warm, one round that does not count: who was warmed up first has stood idle since. */
+  readonly rehearsalMs: number;
   readonly rampMs: number;
   readonly windowMs: number;
   readonly windows: number;
@@ -41,7 +43,8 @@ export interface Effort {
 }
 
 export const FULL: Effort = {
-  warmUp: { sliceMs: 5_000, operations: 15_000, slices: 4 },
+  warmUp: { sliceMs: 5_000, operations: 40_000, slices: 5 },
+  rehearsalMs: 1_500,
   rampMs: 300,
   windowMs: 2_000,
   windows: 5,
@@ -57,6 +60,7 @@ export const FULL: Effort = {
 
 export const QUICK: Effort = {
   warmUp: { sliceMs: 800, operations: 0, slices: 1 },
+  rehearsalMs: 0,
   rampMs: 80,
   windowMs: 250,
   windows: 5,

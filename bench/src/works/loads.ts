@@ -111,6 +111,7 @@ async function measure(run: BenchRun, stage: Stage, load: Load): Promise<void> {
       run.say(`${load.work}: warming up ${system.name} (${route})`);
       await warmUp(generator, run.effort.warmUp);
     }
+    for (const { generator } of actors) await rehearse(generator, run.effort.rehearsalMs);
     for (let round = 0; round < run.effort.windows; round += 1) {
       for (let turn = 0; turn < actors.length; turn += 1) {
         const actor = actors[(round + turn) % actors.length];
@@ -133,6 +134,10 @@ export async function warmUp(
   for (let slice = 0; slice < slices && (slice === 0 || done < operations); slice += 1) {
     done += (await generator.window(0, sliceMs)).allOperations;
   }
+}
+
+async function rehearse(generator: GeneratorProcess, rehearsalMs: number): Promise<void> {
+  if (rehearsalMs > 0) await generator.window(0, rehearsalMs);
 }
 
 async function prepare(run: BenchRun, system: RunningSystem, route: Route, load: Load): Promise<Actor> {

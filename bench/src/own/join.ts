@@ -16,11 +16,14 @@ import {
   type LocalEnsemble,
 } from '@holdfast/ensemble';
 
+import { machineTime, secondsOfOthers, type MachineTime } from '../machine/processor-time.ts';
 import { LargeState } from './large-state.ts';
 import { PacedAcquires, type AcquireTimes } from './paced-acquires.ts';
 
 export interface JoinStep extends AcquireTimes {
   readonly name: string;
+  /** What processes took meanwhile that are no part of the measurement; undefined where the system does not tell. */
+  readonly otherCores: number | undefined;
 }
 
 export interface JoinOptions {
@@ -34,6 +37,7 @@ export interface JoinOptions {
 const JOINING = 4;
 const POLL_MS = 50;
 const CALM_MS = 1_000;
+const MAX_QUIET_STEPS = 3;
 /** Of overwriting after which every server has begun a snapshot, whatever its settings are. */
 const MAX_LOG_TO_A_SNAPSHOT_BYTES = 512 * 1024 * 1024;
 
@@ -77,9 +81,26 @@ export class JoinTrial {
     await this.#until('the last snapshots', async () => this.#snapshotsUnderWay([1, 2, 3]) === 0);
   }
 
+  /** The acquires themselves fill the log: a snapshot that begins meanwhile is something else, and the step is taken again. */
   async quiet(): Promise<void> {
-    await this.#calm();
-    await this.#step('nothing else', () => new Promise((resolve) => setTimeout(resolve, this.#options.quietMs)));
+    const { quietMs } = this.#options;
+    let step: JoinStep;
+    let isQuiet = false;
+    let left = MAX_QUIET_STEPS;
+    do {
+      await this.#calm();
+      await this.#until('the last snapshots', async () => this.#snapshotsUnderWay([1, 2, 3]) === 0);
+      step = await this.#measure('nothing else', async () => {
+        const untilMs = performance.now() + quietMs;
+        isQuiet = true;
+        while (performance.now() < untilMs) {
+          await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+          isQuiet &&= this.#snapshotsUnderWay([1, 2, 3]) === 0;
+        }
+      });
+      left -= 1;
+    } while (!isQuiet && left > 0);
+    this.#report(step);
   }
 
   /** All servers at once, as they do: they apply the same log. */
@@ -190,9 +211,19 @@ export class JoinTrial {
   }
 
   async #step(name: string, during: () => Promise<unknown>): Promise<void> {
+    this.#report(await this.#measure(name, during));
+  }
+
+  async #measure(name: string, during: () => Promise<unknown>): Promise<JoinStep> {
+    const before = timeOfMachine();
     this.#acquires.begin();
     await during();
-    this.#report({ name, ...this.#acquires.read() });
+    const times = this.#acquires.read();
+    const after = timeOfMachine();
+    const servers = this.#ensemble.servers.map((id) => this.#ensemble.pid(id));
+    const own = new Set([process.pid, this.#joined?.pid, ...servers].filter((pid) => pid !== undefined));
+    const known = before !== undefined && after !== undefined;
+    return { name, ...times, otherCores: known ? secondsOfOthers(before, after, own) / times.seconds : undefined };
   }
 
   async #until(what: string, reached: () => Promise<boolean>): Promise<void> {
@@ -226,4 +257,8 @@ export class JoinTrial {
       return existsSync(log) && readdirSync(log).some((name) => name.endsWith('.snapshot.tmp'));
     }).length;
   }
+}
+
+function timeOfMachine(): MachineTime | undefined {
+  return process.platform === 'linux' ? machineTime() : undefined;
 }

@@ -40,8 +40,8 @@ const JOIN_STEP_LIMIT_MS = 300_000;
 
 export async function reportJoin(stateMib: number, say: (line: string) => void): Promise<void> {
   print(`\n## Acquires beside snapshots of ${stateMib.toLocaleString('en')} MiB\n`);
-  print('| meanwhile | s | acquires | p50 ms | p99 ms | worst ms | p99 of quiet |');
-  print('|---|---|---|---|---|---|---|');
+  print('| meanwhile | s | acquires | p50 ms | p99 ms | worst ms | p99 of quiet | other processes, cores |');
+  print('|---|---|---|---|---|---|---|---|');
   await withScratchEnsemble(
     async (ensemble) => {
       let quiet: JoinStep | undefined;
@@ -67,10 +67,12 @@ export async function reportJoin(stateMib: number, say: (line: string) => void):
   );
 }
 
-function joinRow({ name, seconds, acquires, p50Ms, p99Ms, worstMs }: JoinStep, quiet: JoinStep): string {
+function joinRow(step: JoinStep, quiet: JoinStep): string {
+  const { name, seconds, acquires, p50Ms, p99Ms, worstMs, otherCores } = step;
   const times = [p50Ms, p99Ms, worstMs].map((ms) => ms.toFixed(1));
   const factor = `${(p99Ms / quiet.p99Ms).toFixed(1)} ×`;
-  return `| ${[name, seconds.toFixed(1), acquires.toLocaleString('en'), ...times, factor].join(' | ')} |`;
+  const others = otherCores?.toFixed(2) ?? '–';
+  return `| ${[name, seconds.toFixed(1), acquires.toLocaleString('en'), ...times, factor, others].join(' | ')} |`;
 }
 
 function print(line: string): void {

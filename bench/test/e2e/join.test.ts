@@ -33,6 +33,8 @@ describe('sessions that acquire locks at a steady pace', () => {
     expect(names.slice(0, 3)).toEqual(['nothing else', 'all servers take a snapshot', 'a server joins: starting']);
     for (const phase of ['a server joins: transfer', 'a server comes back: transfer']) expect(names).toContain(phase);
     expect(steps.every(({ acquires, worstMs }) => acquires === 0 || worstMs > 0)).toBe(true);
+    const others = steps.map(({ otherCores }) => otherCores);
+    expect(others.every((cores) => (cores === undefined ? process.platform !== 'linux' : cores >= 0))).toBe(true);
     expect(steps.reduce((sum, { acquires }) => sum + acquires, 0)).toBeGreaterThan(100);
   }, 240_000);
 });

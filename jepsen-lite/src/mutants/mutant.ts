@@ -20,8 +20,9 @@ interface Patch {
  * - `simulation`: whole ensembles with clients and the fenced store under faults, one seed after another
  * - `properties`: random commands against the replicated state machine
  * - `churn`: bare cores of consensus that change their leader all the time
+ * - `recovery`: ensembles that lose a majority for good, and are begun anew with what one server has
  */
-export type DetectorName = 'simulation' | 'properties' | 'churn';
+export type DetectorName = 'simulation' | 'properties' | 'churn' | 'recovery';
 
 export interface Mutant {
   readonly name: string;

@@ -40,6 +40,8 @@ async function loadDetector(name: DetectorName): Promise<Detector> {
       return (await import('./detectors/properties.ts')).properties;
     case 'churn':
       return (await import('./detectors/churn.ts')).churn;
+    case 'recovery':
+      return (await import('./detectors/recovery.ts')).recovery;
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkHistory, type CheckerName } from '../../src/checkers/check.ts';
-import { loseMajority, type LostMajorityRun } from '../support/lost-majority.ts';
+import { loseMajority, type LostMajorityRun } from '../../src/sim/lost-majority.ts';
 
 const GAP = 2 ** 40;
 const SEEDS = 30;

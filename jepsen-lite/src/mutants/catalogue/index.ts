@@ -4,16 +4,20 @@ import type { Mutant } from '../mutant.ts';
 import { clientMutants } from './client.ts';
 import { consensusMutants } from './consensus.ts';
 import { fencedKvMutants } from './fenced-kv.ts';
+import { handOverMutants } from './hand-over.ts';
 import { logStoreMutants } from './log-store.ts';
 import { membershipMutants } from './membership.ts';
+import { recoveryMutants } from './recovery.ts';
 import { serverMutants } from './server.ts';
 import { snapshotMutants } from './snapshots.ts';
 import { stateMutants } from './state.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   ...consensusMutants,
+  ...handOverMutants,
   ...membershipMutants,
   ...logStoreMutants,
+  ...recoveryMutants,
   ...snapshotMutants,
   ...stateMutants,
   ...serverMutants,

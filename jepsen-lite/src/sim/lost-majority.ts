@@ -9,11 +9,11 @@ import { LockServer, recover, type Recovery } from '@holdfast/lockd';
 import { silentLogger, type Random } from '@holdfast/runtime';
 import { SimWorld, type SimHost } from '@holdfast/runtime/sim';
 import type { StateMachine } from '@holdfast/state';
-import { HistoryRecorder } from '../../src/history/recorder.ts';
-import { Application } from '../../src/sim/application.ts';
-import { STORE_HOST, serverHost, type ClientPlan } from '../../src/sim/scenario.ts';
-import { clientAddress } from '../../src/sim/server-host.ts';
-import { StoreHost } from '../../src/sim/store-host.ts';
+import { HistoryRecorder } from '../history/recorder.ts';
+import { Application } from './application.ts';
+import { STORE_HOST, serverHost, type ClientPlan } from './scenario.ts';
+import { clientAddress } from './server-host.ts';
+import { StoreHost } from './store-host.ts';
 
 const SERVERS = [1, 2, 3];
 const SEGMENT_BYTES = 16 * 1024;

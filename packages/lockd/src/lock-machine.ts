@@ -29,7 +29,7 @@ import {
   type SnapshotBytes,
 } from '@holdfast/raft';
 import type { Clock, Connection, Logger, Random } from '@holdfast/runtime';
-import { StateMachine, decodeEntryHeader } from '@holdfast/state';
+import { decodeEntryHeader, type StateMachine } from '@holdfast/state';
 import { Attaches } from './attaches.ts';
 import { Availability } from './availability.ts';
 import { ClientConnections } from './client-connections.ts';
@@ -38,6 +38,7 @@ import { ServerCounters } from './counters.ts';
 import { DiskGuard } from './disk-guard.ts';
 import type { OwnDisk } from './disk-space.ts';
 import { DivergenceCheck } from './divergence.ts';
+import { createKeyedState } from './keyed-state.ts';
 import { LeadershipTransfer } from './leadership-transfer.ts';
 import { LEAVE_WAIT_MS } from './limits.ts';
 import { MembershipWishes } from './membership-wishes.ts';
@@ -75,7 +76,7 @@ export interface LockMachineDeps {
 
 export class LockMachine implements ReplicaMachine {
   readonly counters = new ServerCounters();
-  readonly state = new StateMachine();
+  readonly state: StateMachine;
   readonly connections: ClientConnections;
   readonly availability: Availability;
   readonly diskGuard: DiskGuard;
@@ -106,6 +107,7 @@ export class LockMachine implements ReplicaMachine {
     this.#deps = deps;
     const { serverId } = options;
     const { clock, random, logger } = deps;
+    this.state = createKeyedState(random);
     const counters = this.counters;
     const handle = (): ReplicaHandle => this.#handle();
     const wake = (): void => this.#wake();

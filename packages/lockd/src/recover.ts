@@ -29,7 +29,8 @@ import {
   type TakenDirectory,
 } from '@holdfast/raft';
 import { DiskError, type Disk, type Logger, type Random } from '@holdfast/runtime';
-import { StateMachine, type StateCounts } from '@holdfast/state';
+import type { StateCounts, StateMachine } from '@holdfast/state';
+import { createKeyedState } from './keyed-state.ts';
 import { inspectDataDirectory } from './inspect.ts';
 import { MAX_RECOVERY_INDEX, RECOVERY_INDEX_GAP } from './limits.ts';
 import { ACCEPT_LOSS, type RecoverOptions } from './offline-commands.ts';
@@ -100,7 +101,7 @@ async function readState(
   const repair = { founders: identity.members.map((member) => member.id) };
   const store = await openWriteAheadLog({ ...identity, directory: logDirectoryOf(path), features, repair }, world);
   try {
-    const machine = new StateMachine();
+    const machine = createKeyedState(world.random);
     await restoreSnapshot(machine, store);
     await applyLog(machine, store);
     return { machine, durable: store.durable };

@@ -10,4 +10,5 @@ export type { StateSnapshot } from './snapshot/state-snapshot.ts';
 export * from './state-machine.ts';
 export { LATEST_STATE_VERSION } from './state-version.ts';
 export type { StateCounts } from './state.ts';
+export type { HashKey } from './tree/keyed-hash.ts';
 export * from './unsupported-entry-error.ts';

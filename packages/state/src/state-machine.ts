@@ -34,6 +34,7 @@ import { StateRestore } from './snapshot/state-restore.ts';
 import { StateSnapshot } from './snapshot/state-snapshot.ts';
 import { LATEST_STATE_VERSION } from './state-version.ts';
 import { State, type StateCounts } from './state.ts';
+import type { HashKey } from './tree/keyed-hash.ts';
 import { UnsupportedEntryError } from './unsupported-entry-error.ts';
 
 /** What the fold takes for an entry's result: 0 for success, an error's wire code, this for a refusal plus its wire code. */
@@ -45,7 +46,14 @@ const REPEATED = 3_000;
 export interface StateMachineOptions {
   /** Must be the same on every server. @default STATE_LIMITS */
   readonly limits?: Partial<StateLimits>;
+  /**
+   * Where nodes are looked for. Shows in nothing, so it may differ between servers, and should be a secret of each: who knows it can
+   * choose names that make every search of a node long. @default one that everybody knows
+   */
+  readonly hashKey?: HashKey;
 }
+
+const KNOWN_KEY: HashKey = { low: 0, high: 0 };
 
 export interface SessionInfo {
   readonly id: number;
@@ -66,7 +74,8 @@ export class StateMachine {
   #appliedIndex = 0;
 
   constructor(options: StateMachineOptions = {}) {
-    this.#state = new State({ ...STATE_LIMITS, ...options.limits });
+    const { limits, hashKey = KNOWN_KEY } = options;
+    this.#state = new State({ limits: { ...STATE_LIMITS, ...limits }, hashKey });
   }
 
   get appliedIndex(): number {
@@ -133,7 +142,7 @@ export class StateMachine {
 
   /** Takes the pieces of a snapshot of that index, and at the end its state, in place of the own one, which stays what it is until then. */
   beginRestore(index: number): StateRestore {
-    return new StateRestore(this.#state.limits, index, (state) => {
+    return new StateRestore(this.#state, index, (state) => {
       this.#state = state;
       this.#appliedIndex = index;
     });

@@ -9,6 +9,7 @@ import type { Output } from './output.ts';
 import { Capture } from './snapshot/capture.ts';
 import { FIRST_STATE_VERSION } from './state-version.ts';
 import { SessionTable } from './sessions/session-table.ts';
+import type { HashKey } from './tree/keyed-hash.ts';
 import { RowNodeStore } from './tree/row-node-store.ts';
 import type { NodeStore } from './tree/node-store.ts';
 
@@ -23,8 +24,14 @@ export interface StateCounts {
   readonly dataBytes: number;
 }
 
+export interface StateOptions {
+  readonly limits: StateLimits;
+  readonly hashKey: HashKey;
+}
+
 export class State {
   readonly limits: StateLimits;
+  readonly hashKey: HashKey;
   readonly fold = new Fold();
   readonly capture = new Capture();
   readonly nodes: NodeStore;
@@ -42,9 +49,10 @@ export class State {
   /** The session that this entry ended. Told last, since its own reply goes before. */
   ended: { readonly session: number; readonly reason: LossReason } | undefined;
 
-  constructor(limits: StateLimits) {
+  constructor({ limits, hashKey }: StateOptions) {
     this.limits = limits;
-    this.nodes = new RowNodeStore(this.fold, this.capture);
+    this.hashKey = hashKey;
+    this.nodes = new RowNodeStore(this.fold, this.capture, hashKey);
     this.locks = new LockTable(this.nodes, this.sessions);
   }
 

@@ -8,7 +8,7 @@ import { MalformedError } from '@holdfast/protocol';
 import type { StateLimits } from '../limits.ts';
 import type { Remembered } from '../sessions/reply-memory.ts';
 import type { Session } from '../sessions/session.ts';
-import { State } from '../state.ts';
+import { State, type StateOptions } from '../state.ts';
 import { NumberField } from '../tree/node-rows.ts';
 import { emptyImage, type NodeImage, type NodeSlot } from '../tree/node-store.ts';
 import { ByteQueue } from './byte-queue.ts';
@@ -61,11 +61,11 @@ export class StateRestore {
   #ended = false;
 
   /** `index`: of the snapshot. `restored` is called by {@link finish}, when everything is sound. */
-  constructor(limits: StateLimits, index: number, restored: (state: State) => void) {
-    this.#limits = limits;
+  constructor(options: StateOptions, index: number, restored: (state: State) => void) {
+    this.#limits = options.limits;
     this.#index = index;
     this.#restored = restored;
-    this.#state = new State(limits);
+    this.#state = new State(options);
   }
 
   /** The next piece, of any size; its bytes stay the caller's. @throws SnapshotError, after which it must not be used any more */

@@ -3,8 +3,6 @@
  * node itself only when the whole hash is the same. Twice as large when two thirds are taken.
  */
 
-import type { NamePart } from './stored-name.ts';
-
 /** Of a place: nothing is there. Row 0, the root, is nobody's child. */
 export const NO_ROW = 0;
 /** Of a search: it is over. */
@@ -96,14 +94,4 @@ export class ChildTable {
       if (row !== NO_ROW) this.#put(row, before[at + 1] ?? 0);
     }
   }
-}
-
-/**
- * Unsigned, 32 bits. Slots differ between servers, and with them the hashes: nothing may depend on one but where a node is looked for.
- */
-export function hashOfChild(parent: number, { text, from, to }: NamePart): number {
-  let hash = Math.imul(parent ^ 0x9e3779b9, 0x85ebca6b);
-  for (let at = from; at < to; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return (hash ^ (hash >>> 13)) >>> 0;
 }

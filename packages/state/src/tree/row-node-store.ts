@@ -1,21 +1,23 @@
 /**
- * The NodeStore as rows of numbers, with names and data in a byte slab: a million nodes are some arrays, and nothing for the garbage
- * collector to visit one by one. Children are found by a hash table and listed by links between siblings. Each change mixes the nodes
- * that it touches into the fold.
+ * The NodeStore as rows of numbers: a million nodes are some arrays, and nothing for the garbage collector to visit one by one. Keeps
+ * stat fields, counters and free rows, and mixes the nodes that a change touches into the fold; names and data are in cells
+ * (node-cells.ts), and who is whose child is in children.ts.
  */
 
-import { writeText, type Stat } from '@holdfast/protocol';
+import type { Stat } from '@holdfast/protocol';
 
 import type { Fold } from '../fold.ts';
 import { invariant } from '../invariant.ts';
 import type { Capture } from '../snapshot/capture.ts';
 import { malformed, wellFormed } from '../snapshot/snapshot-error.ts';
-import { ByteSlab, type CellReference } from './byte-slab.ts';
-import { ChildTable, hashOfChild, NO_PLACE, NO_ROW } from './child-table.ts';
+import { NO_ROW } from './child-table.ts';
+import { Children } from './children.ts';
+import type { HashKey } from './keyed-hash.ts';
+import { NodeCells } from './node-cells.ts';
 import { isNodeName } from './node-name.ts';
 import { NODE_NUMBERS, NODE_WORDS, NodeRows, NumberField, WordField, WORDS_AT } from './node-rows.ts';
 import type { NewNode, NodeImage, NodeSlot, NodeStore } from './node-store.ts';
-import { copyNarrow, isWide, nameBytes, readName, sameName, writeName, type NamePart } from './stored-name.ts';
+import { whole, type NamePart } from './stored-name.ts';
 
 const ROOT = 0 as NodeSlot;
 /** As a parent: the row has no node. */
@@ -26,9 +28,10 @@ export class RowNodeStore implements NodeStore {
   readonly root = ROOT;
   readonly #fold: Fold;
   readonly #capture: Capture;
+  readonly #key: HashKey;
   #rows = new NodeRows();
-  #table = new ChildTable();
-  #slab = new ByteSlab();
+  #cells = new NodeCells(this.#rows);
+  #children: Children;
   /** The first row that had a node and has none now. */
   #free = NO_ROW;
   #size = 0;
@@ -37,10 +40,12 @@ export class RowNodeStore implements NodeStore {
   readonly #numbers = new Float64Array(NODE_NUMBERS);
   readonly #words = new Uint32Array(NODE_WORDS);
 
-  constructor(fold: Fold, capture: Capture) {
+  constructor(fold: Fold, capture: Capture, key: HashKey) {
     this.#fold = fold;
     this.#capture = capture;
-    this.#fill(this.#takeRow(), { parent: ROOT, name: '', data: NO_DATA, numbers: this.#numbers }, 0);
+    this.#key = key;
+    this.#children = new Children(this.#rows, this.#cells, key);
+    this.#fill(this.#takeRow(), { parent: ROOT, name: '', data: NO_DATA, numbers: this.#numbers });
   }
 
   get size(): number {
@@ -63,7 +68,7 @@ export class RowNodeStore implements NodeStore {
     while (node !== undefined) {
       const slash = path.indexOf('/', from);
       const name: NamePart = { text: path, from, to: slash < 0 ? path.length : slash };
-      node = this.#child(node, name, hashOfChild(node, name));
+      node = this.#child(node, name);
       if (slash < 0) return node;
       from = slash + 1;
     }
@@ -72,20 +77,17 @@ export class RowNodeStore implements NodeStore {
 
   child(parent: NodeSlot, name: string): NodeSlot | undefined {
     this.#check(parent);
-    const part = whole(name);
-    return this.#child(parent, part, hashOfChild(parent, part));
+    return this.#child(parent, whole(name));
   }
 
   childNames(parent: NodeSlot): string[] {
-    const names: string[] = [];
-    let node = this.#word(parent, WordField.firstChild);
-    for (; node !== NO_ROW; node = this.#rows.word(node, WordField.next)) names.push(this.name(node as NodeSlot));
-    // The default order of sort is that of code units.
-    return names.sort();
+    this.#check(parent);
+    return this.#children.names(parent);
   }
 
   childCount(node: NodeSlot): number {
-    return this.#word(node, WordField.children);
+    this.#check(node);
+    return this.#children.count(node);
   }
 
   creations(node: NodeSlot): number {
@@ -97,19 +99,18 @@ export class RowNodeStore implements NodeStore {
   }
 
   name(node: NodeSlot): string {
-    const { units, wide } = this.#nameForm(node);
-    const cell = this.#cell(node);
-    return readName(units, wide, this.#slab.bytes(cell), this.#slab.offset(cell));
+    this.#check(node);
+    return this.#cells.name(node);
   }
 
   data(node: NodeSlot): Uint8Array {
-    const cell = this.#cell(node);
-    const begin = this.#slab.offset(cell) + this.#nameBytes(node);
-    return this.#slab.bytes(cell).slice(begin, begin + this.dataLength(node));
+    this.#check(node);
+    return this.#cells.data(node);
   }
 
   dataLength(node: NodeSlot): number {
-    return this.#word(node, WordField.dataLength);
+    this.#check(node);
+    return this.#cells.dataLength(node);
   }
 
   czxid(node: NodeSlot): number {
@@ -150,13 +151,13 @@ export class RowNodeStore implements NodeStore {
     const { parent, index } = node;
     invariant(this.ephemeralOwner(parent) === 0, 'an ephemeral node has no children');
     const name = whole(node.name);
-    const hash = hashOfChild(parent, name);
-    invariant(this.#child(parent, name, hash) === undefined, 'a new node has a name of its own');
+    const hash = this.#children.hash(parent, name);
+    invariant(this.#children.find(parent, name, hash) === NO_ROW, 'a new node has a name of its own');
 
     this.#capture.node(parent);
     const slot = this.#takeRow();
-    this.#fill(slot, { parent, name: node.name, data: node.data, numbers: this.#numbersOf(node) }, hash);
-    this.#link(slot, parent);
+    this.#fill(slot, { parent, name: node.name, data: node.data, numbers: this.#numbersOf(node) });
+    this.#children.add(slot, hash);
     const rows = this.#rows;
     rows.setNumber(parent, NumberField.creations, rows.number(parent, NumberField.creations) + 1);
     this.#childrenChanged(parent, index);
@@ -170,12 +171,8 @@ export class RowNodeStore implements NodeStore {
     const rows = this.#rows;
     const version = this.version(node) + 1;
     this.#capture.node(node);
-    const names = this.#nameBytes(node);
-    const before = this.dataLength(node);
-    const cell = data.length === before ? this.#cell(node) : this.#moveCell(node, names, before, data.length);
-    this.#slab.bytes(cell).set(data, this.#slab.offset(cell) + names);
-    this.#dataBytes += data.length - before;
-    rows.setWord(node, WordField.dataLength, data.length);
+    this.#dataBytes += data.length - this.dataLength(node);
+    this.#cells.setData(node, data);
     rows.setNumber(node, NumberField.mzxid, index);
     rows.setNumber(node, NumberField.mtime, stamp);
     rows.setNumber(node, NumberField.version, version);
@@ -196,13 +193,12 @@ export class RowNodeStore implements NodeStore {
     invariant(this.childCount(node) === 0, 'a node that is removed has no children');
     const rows = this.#rows;
     const parent = this.parent(node);
-    const length = this.dataLength(node);
     this.#capture.node(node);
     this.#capture.node(parent);
-    this.#unlink(node, parent);
+    this.#children.remove(node);
     this.#childrenChanged(parent, index);
-    this.#dataBytes -= length;
-    this.#slab.free(this.#cell(node), this.#nameBytes(node) + length);
+    this.#dataBytes -= this.dataLength(node);
+    this.#cells.free(node);
     this.#leave(node);
     this.#size -= 1;
     this.#fold.mix(rows.number(node, NumberField.czxid));
@@ -222,23 +218,18 @@ export class RowNodeStore implements NodeStore {
   }
 
   nameLength(node: NodeSlot): number {
-    return this.#nameForm(node).units;
+    this.#check(node);
+    return this.#cells.nameLength(node);
   }
 
   copyName(node: NodeSlot, into: Uint8Array, at: number): number {
-    const { units, wide } = this.#nameForm(node);
-    const cell = this.#cell(node);
-    const bytes = this.#slab.bytes(cell);
-    const offset = this.#slab.offset(cell);
-    return wide
-      ? writeText(readName(units, wide, bytes, offset), into, at)
-      : copyNarrow(units, bytes, offset, into, at);
+    this.#check(node);
+    return this.#cells.copyName(node, into, at);
   }
 
   copyData(node: NodeSlot, into: Uint8Array, at: number): void {
-    const cell = this.#cell(node);
-    const begin = this.#slab.offset(cell) + this.#nameBytes(node);
-    into.set(this.#slab.bytes(cell).subarray(begin, begin + this.dataLength(node)), at);
+    this.#check(node);
+    this.#cells.copyData(node, into, at);
   }
 
   freeSlots(): NodeSlot[] {
@@ -249,8 +240,8 @@ export class RowNodeStore implements NodeStore {
 
   beginRestore(slots: number): void {
     this.#rows = new NodeRows();
-    this.#table = new ChildTable(slots);
-    this.#slab = new ByteSlab();
+    this.#cells = new NodeCells(this.#rows);
+    this.#children = new Children(this.#rows, this.#cells, this.#key, slots);
     for (let row = 0; row < slots; row += 1) this.#rows.setWord(this.#rows.add(), WordField.parent, NO_NODE);
     this.#free = NO_ROW;
     this.#size = 0;
@@ -269,8 +260,8 @@ export class RowNodeStore implements NodeStore {
       if (!this.isUsed(parent)) return false;
       hash = this.#hashOfPlaced(parent, node.name);
     }
-    this.#fill(slot, node, hash);
-    if (slot !== ROOT) this.#link(slot, parent);
+    this.#fill(slot, node);
+    if (slot !== ROOT) this.#children.add(slot, hash);
     this.#size += 1;
     this.#dataBytes += node.data.length;
     return true;
@@ -281,8 +272,8 @@ export class RowNodeStore implements NodeStore {
     if (this.ephemeralOwner(parent) !== 0) throw malformed('has an ephemeral node with children');
     if (!isNodeName(name)) throw malformed(`has a node "${name}"`);
     const part = whole(name);
-    const hash = hashOfChild(parent, part);
-    if (this.#child(parent, part, hash) !== undefined) throw malformed(`has two nodes "${name}" under one parent`);
+    const hash = this.#children.hash(parent, part);
+    if (this.#children.find(parent, part, hash) !== NO_ROW) throw malformed(`has two nodes "${name}" under one parent`);
     return hash;
   }
 
@@ -326,52 +317,17 @@ export class RowNodeStore implements NodeStore {
     return numbers;
   }
 
-  /** Every field of the row but the links to its siblings. */
-  #fill(slot: NodeSlot, { parent, name, data, numbers }: NodeImage, hash: number): void {
-    const part = whole(name);
-    const wide = isWide(part);
-    const names = nameBytes(name.length, wide);
-    const cell = this.#slab.allocate(names + data.length);
-    const bytes = this.#slab.bytes(cell);
-    const offset = this.#slab.offset(cell);
-    writeName(part, wide, bytes, offset);
-    bytes.set(data, offset + names);
+  /** Every field of the row but its place among its siblings. */
+  #fill(slot: NodeSlot, { parent, name, data, numbers }: NodeImage): void {
     const words = this.#words;
+    words.fill(0);
     words[WordField.parent - WORDS_AT] = parent;
     words[WordField.firstChild - WORDS_AT] = NO_ROW;
     words[WordField.next - WORDS_AT] = NO_ROW;
     words[WordField.previous - WORDS_AT] = NO_ROW;
-    words[WordField.children - WORDS_AT] = 0;
-    words[WordField.hash - WORDS_AT] = hash;
-    words[WordField.cell - WORDS_AT] = cell;
-    words[WordField.nameUnits - WORDS_AT] = name.length * 2 + (wide ? 1 : 0);
-    words[WordField.dataLength - WORDS_AT] = data.length;
     this.#rows.setNumbers(slot, numbers);
     this.#rows.setWords(slot, words);
-  }
-
-  /** Into the table, and as the first of its siblings. */
-  #link(slot: NodeSlot, parent: NodeSlot): void {
-    const rows = this.#rows;
-    const sibling = rows.word(parent, WordField.firstChild);
-    rows.setWord(slot, WordField.next, sibling);
-    rows.setWord(slot, WordField.previous, NO_ROW);
-    if (sibling !== NO_ROW) rows.setWord(sibling, WordField.previous, slot);
-    rows.setWord(parent, WordField.firstChild, slot);
-    rows.setWord(parent, WordField.children, rows.word(parent, WordField.children) + 1);
-    this.#table.add(slot, rows.word(slot, WordField.hash));
-  }
-
-  #unlink(slot: NodeSlot, parent: NodeSlot): void {
-    const rows = this.#rows;
-    const after = rows.word(slot, WordField.next);
-    const before = rows.word(slot, WordField.previous);
-    if (after !== NO_ROW) rows.setWord(after, WordField.previous, before);
-    if (before === NO_ROW) rows.setWord(parent, WordField.firstChild, after);
-    else rows.setWord(before, WordField.next, after);
-    rows.setWord(parent, WordField.children, rows.word(parent, WordField.children) - 1);
-    const unlinked = this.#table.remove(slot, rows.word(slot, WordField.hash));
-    invariant(unlinked, 'a node is among the children of its parent');
+    this.#cells.create(slot, name, data);
   }
 
   #childrenChanged(parent: NodeSlot, index: number): void {
@@ -379,43 +335,9 @@ export class RowNodeStore implements NodeStore {
     this.#rows.setNumber(parent, NumberField.pzxid, index);
   }
 
-  /** To one that has room for so much data. Its data is yet to be written. */
-  #moveCell(node: NodeSlot, names: number, dataBefore: number, dataAfter: number): CellReference {
-    const slab = this.#slab;
-    const old = this.#cell(node);
-    const fresh = slab.allocate(names + dataAfter);
-    const nameAt = slab.offset(old);
-    slab.bytes(fresh).set(slab.bytes(old).subarray(nameAt, nameAt + names), slab.offset(fresh));
-    slab.free(old, names + dataBefore);
-    this.#rows.setWord(node, WordField.cell, fresh);
-    return fresh;
-  }
-
-  #child(parent: NodeSlot, name: NamePart, hash: number): NodeSlot | undefined {
-    const table = this.#table;
-    for (let place = table.first(hash); place !== NO_PLACE; place = table.next(hash, place)) {
-      const row = table.rowAt(place) as NodeSlot;
-      if (this.#rows.word(row, WordField.parent) !== parent) continue;
-      const { units, wide } = this.#nameForm(row);
-      if (units !== name.to - name.from) continue;
-      const cell = this.#cell(row);
-      if (sameName(name, wide, this.#slab.bytes(cell), this.#slab.offset(cell))) return row;
-    }
-    return undefined;
-  }
-
-  #nameForm(node: NodeSlot): { readonly units: number; readonly wide: boolean } {
-    const stored = this.#word(node, WordField.nameUnits);
-    return { units: stored >>> 1, wide: (stored & 1) !== 0 };
-  }
-
-  #nameBytes(node: NodeSlot): number {
-    const { units, wide } = this.#nameForm(node);
-    return nameBytes(units, wide);
-  }
-
-  #cell(node: NodeSlot): CellReference {
-    return this.#word(node, WordField.cell) as CellReference;
+  #child(parent: NodeSlot, name: NamePart): NodeSlot | undefined {
+    const row = this.#children.find(parent, name);
+    return row === NO_ROW ? undefined : (row as NodeSlot);
   }
 
   #number(node: NodeSlot, field: NumberField): number {
@@ -431,8 +353,4 @@ export class RowNodeStore implements NodeStore {
   #check(node: NodeSlot): void {
     invariant(this.isUsed(node), 'a slot that is used has a node');
   }
-}
-
-function whole(name: string): NamePart {
-  return { text: name, from: 0, to: name.length };
 }

@@ -12,6 +12,10 @@ export interface NamePart {
   readonly to: number;
 }
 
+export function whole(name: string): NamePart {
+  return { text: name, from: 0, to: name.length };
+}
+
 export function isWide({ text, from, to }: NamePart): boolean {
   for (let at = from; at < to; at += 1) if (text.charCodeAt(at) > 0xff) return true;
   return false;

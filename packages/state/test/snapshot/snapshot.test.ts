@@ -1,12 +1,15 @@
-import { InvariantError, StateMachine } from '@holdfast/state';
+import { InvariantError, StateMachine, type StateMachineOptions } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 
 import { acquireCommand, Solo, text, type SoloSession } from '../support/solo.ts';
 import { bytesOf, copyOf, joined, rest, restore } from '../support/snapshots.ts';
 
 /** An ensemble with something of everything, and slots of removed nodes. */
-function lively(): { readonly solo: Solo; readonly sessions: readonly SoloSession[] } {
-  const solo = new Solo();
+function lively(options: Pick<StateMachineOptions, 'hashKey'> = {}): {
+  readonly solo: Solo;
+  readonly sessions: readonly SoloSession[];
+} {
+  const solo = new Solo({}, options);
   const sessions = ['one', 'two', 'three'].map((label) => solo.open(label));
   const [one, two, three] = sessions as [SoloSession, SoloSession, SoloSession];
   one.made('/a', { data: 'first' });
@@ -120,6 +123,17 @@ describe('a snapshot', () => {
     const copy = restore(bytes, solo.index, new StateMachine(), 1);
     expect(bytesOf(copy)).toEqual(bytes);
     expect(bytesOf(copyOf(copy))).toEqual(bytes);
+  });
+
+  it('is the same bytes whatever key each machine looks for nodes by', () => {
+    const one = lively({ hashKey: { low: 1, high: 2 } }).solo;
+    const other = lively({ hashKey: { low: 3, high: 4 } }).solo;
+    const bytes = bytesOf(one.machine);
+    expect(bytesOf(other.machine)).toEqual(bytes);
+    expect(other.machine.fold).toBe(one.machine.fold);
+    const copy = restore(bytes, one.index, new StateMachine({ hashKey: { low: 5, high: 6 } }));
+    expect(bytesOf(copy)).toEqual(bytes);
+    expect(nodeData(copy, '/a')).toBe('first');
   });
 
   it('of nothing but the beginning is one, too', () => {

@@ -13,7 +13,14 @@ import {
   type Query,
   type Reply,
 } from '@holdfast/protocol';
-import { encodeEntry, stampEntry, StateMachine, type Output, type StateLimits } from '@holdfast/state';
+import {
+  encodeEntry,
+  stampEntry,
+  StateMachine,
+  type Output,
+  type StateLimits,
+  type StateMachineOptions,
+} from '@holdfast/state';
 
 export type OutputOf<T extends Output['type']> = Extract<Output, { type: T }>;
 export type ReplyOf<T extends Reply['type']> = Extract<Reply, { type: T }>;
@@ -29,8 +36,8 @@ export class Solo {
   wallMs = 1_000_000;
   #secrets = 0;
 
-  constructor(limits: Partial<StateLimits> = {}) {
-    this.machine = new StateMachine({ limits });
+  constructor(limits: Partial<StateLimits> = {}, options: Pick<StateMachineOptions, 'hashKey'> = {}) {
+    this.machine = new StateMachine({ ...options, limits });
   }
 
   get index(): number {

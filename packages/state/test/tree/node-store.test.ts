@@ -11,7 +11,7 @@ import { Capture } from '../../src/snapshot/capture.ts';
 import { bytes } from '../support/solo.ts';
 
 const implementations: [string, (fold: Fold) => NodeStore][] = [
-  ['rows', (fold) => new RowNodeStore(fold, new Capture())],
+  ['rows', (fold) => new RowNodeStore(fold, new Capture(), { low: 1, high: 2 })],
 ];
 
 function add(store: NodeStore, parent: NodeSlot, name: string, index: number, data = '', ephemeralOwner = 0): NodeSlot {

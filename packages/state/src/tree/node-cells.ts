@@ -1,0 +1,116 @@
+/**
+ * Names and data of nodes: each row has one cell of a byte slab, with the name first, and knows where it is and how long both are. The
+ * bytes of a cell never leave but as copies.
+ */
+
+import { writeText } from '@holdfast/protocol';
+
+import { ByteSlab, type CellReference } from './byte-slab.ts';
+import { WordField, type NodeRows } from './node-rows.ts';
+import { copyNarrow, isWide, nameBytes, readName, sameName, whole, writeName, type NamePart } from './stored-name.ts';
+
+export class NodeCells {
+  readonly #rows: NodeRows;
+  readonly #slab = new ByteSlab();
+
+  constructor(rows: NodeRows) {
+    this.#rows = rows;
+  }
+
+  /** For a row that has none. */
+  create(row: number, name: string, data: Uint8Array): void {
+    const part = whole(name);
+    const wide = isWide(part);
+    const names = nameBytes(name.length, wide);
+    const cell = this.#slab.allocate(names + data.length);
+    const bytes = this.#slab.bytes(cell);
+    const offset = this.#slab.offset(cell);
+    writeName(part, wide, bytes, offset);
+    bytes.set(data, offset + names);
+    this.#rows.setWord(row, WordField.cell, cell);
+    this.#rows.setWord(row, WordField.nameUnits, name.length * 2 + (wide ? 1 : 0));
+    this.#rows.setWord(row, WordField.dataLength, data.length);
+  }
+
+  free(row: number): void {
+    this.#slab.free(this.#cell(row), this.#nameBytes(row) + this.dataLength(row));
+  }
+
+  name(row: number): string {
+    const { units, wide } = this.#nameForm(row);
+    const cell = this.#cell(row);
+    return readName(units, wide, this.#slab.bytes(cell), this.#slab.offset(cell));
+  }
+
+  isNamed(row: number, name: NamePart): boolean {
+    const { units, wide } = this.#nameForm(row);
+    if (units !== name.to - name.from) return false;
+    const cell = this.#cell(row);
+    return sameName(name, wide, this.#slab.bytes(cell), this.#slab.offset(cell));
+  }
+
+  /** UTF-16 units. */
+  nameLength(row: number): number {
+    return this.#nameForm(row).units;
+  }
+
+  /** The name as UTF-8; returns its end. */
+  copyName(row: number, into: Uint8Array, at: number): number {
+    const { units, wide } = this.#nameForm(row);
+    const cell = this.#cell(row);
+    const bytes = this.#slab.bytes(cell);
+    const offset = this.#slab.offset(cell);
+    return wide
+      ? writeText(readName(units, wide, bytes, offset), into, at)
+      : copyNarrow(units, bytes, offset, into, at);
+  }
+
+  dataLength(row: number): number {
+    return this.#rows.word(row, WordField.dataLength);
+  }
+
+  data(row: number): Uint8Array {
+    const cell = this.#cell(row);
+    const begin = this.#slab.offset(cell) + this.#nameBytes(row);
+    return this.#slab.bytes(cell).slice(begin, begin + this.dataLength(row));
+  }
+
+  copyData(row: number, into: Uint8Array, at: number): void {
+    const cell = this.#cell(row);
+    const begin = this.#slab.offset(cell) + this.#nameBytes(row);
+    into.set(this.#slab.bytes(cell).subarray(begin, begin + this.dataLength(row)), at);
+  }
+
+  setData(row: number, data: Uint8Array): void {
+    const names = this.#nameBytes(row);
+    const cell = data.length === this.dataLength(row) ? this.#cell(row) : this.#move(row, names, data.length);
+    this.#slab.bytes(cell).set(data, this.#slab.offset(cell) + names);
+    this.#rows.setWord(row, WordField.dataLength, data.length);
+  }
+
+  /** To one that has room for so much data. Its data is yet to be written. */
+  #move(row: number, names: number, dataLength: number): CellReference {
+    const slab = this.#slab;
+    const old = this.#cell(row);
+    const fresh = slab.allocate(names + dataLength);
+    const nameAt = slab.offset(old);
+    slab.bytes(fresh).set(slab.bytes(old).subarray(nameAt, nameAt + names), slab.offset(fresh));
+    slab.free(old, names + this.dataLength(row));
+    this.#rows.setWord(row, WordField.cell, fresh);
+    return fresh;
+  }
+
+  #nameForm(row: number): { readonly units: number; readonly wide: boolean } {
+    const stored = this.#rows.word(row, WordField.nameUnits);
+    return { units: stored >>> 1, wide: (stored & 1) !== 0 };
+  }
+
+  #nameBytes(row: number): number {
+    const { units, wide } = this.#nameForm(row);
+    return nameBytes(units, wide);
+  }
+
+  #cell(row: number): CellReference {
+    return this.#rows.word(row, WordField.cell) as CellReference;
+  }
+}

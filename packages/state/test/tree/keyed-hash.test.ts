@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+
+import { Fold } from '../../src/fold.ts';
+import { Capture } from '../../src/snapshot/capture.ts';
+import { hashOfChild, type HashKey } from '../../src/tree/keyed-hash.ts';
+import { RowNodeStore } from '../../src/tree/row-node-store.ts';
+import { whole } from '../../src/tree/stored-name.ts';
+
+const KNOWN: HashKey = { low: 0, high: 0 };
+const OTHERS: readonly HashKey[] = [
+  { low: 1, high: 0 },
+  { low: 0, high: 1 },
+  { low: 0xffff_ffff, high: 0xffff_ffff },
+  { low: 0x1234_5678, high: 0x9abc_def0 },
+];
+const ROOT = 0;
+/** As many as a table of so many places takes before it grows, nearly. */
+const NAMES = 300;
+const PLACES = 512;
+
+const hash = (key: HashKey, name: string, parent = ROOT): number => hashOfChild(key, parent, whole(name));
+
+/** Names that all begin their search at one place, for who knows the key. */
+function colliding(key: HashKey): string[] {
+  const names: string[] = [];
+  for (let at = 0; names.length < NAMES; at += 1) {
+    const name = `hostile-${at}`;
+    if (hash(key, name) % PLACES === 0) names.push(name);
+  }
+  return names;
+}
+
+/** How many places the longest search looks at, as the children's table searches: one place after the other, to a free one. */
+function longestSearch(key: HashKey, names: readonly string[]): number {
+  const taken = new Set<number>();
+  let longest = 0;
+  for (const name of names) {
+    const first = hash(key, name) % PLACES;
+    let steps = 1;
+    while (taken.has((first + steps - 1) % PLACES)) steps += 1;
+    taken.add((first + steps - 1) % PLACES);
+    longest = Math.max(longest, steps);
+  }
+  return longest;
+}
+
+describe('names that were chosen to collide under one key', () => {
+  const names = colliding(KNOWN);
+
+  it('make its searches as long as they are many', () => {
+    expect(longestSearch(KNOWN, names)).toBe(NAMES);
+  });
+
+  it('are searched as fast as any under another key', () => {
+    const harmless = Array.from({ length: NAMES }, (_, at) => `node-${at}`);
+    for (const key of OTHERS) {
+      expect(longestSearch(key, harmless)).toBeLessThan(NAMES / 5);
+      expect(longestSearch(key, names)).toBeLessThan(NAMES / 5);
+    }
+  });
+
+  it('are found, listed and folded alike under every key', () => {
+    const seen = [KNOWN, ...OTHERS].map((key) => {
+      const fold = new Fold();
+      const store = new RowNodeStore(fold, new Capture(), key);
+      const add = (name: string, index: number): unknown =>
+        store.create({ parent: store.root, name, data: new Uint8Array(), ephemeralOwner: 0, index, stamp: 0 });
+      names.forEach((name, at) => add(name, at + 1));
+      names.forEach((name, at) => {
+        const node = store.child(store.root, name);
+        if (at % 3 === 0 && node !== undefined) store.remove(node, NAMES + at);
+      });
+      const found = names.map((name) => store.child(store.root, name));
+      return { found, listed: store.childNames(store.root), free: store.freeSlots(), fold: fold.value };
+    });
+    expect(seen[0]?.listed).toEqual(names.filter((_, at) => at % 3 !== 0).toSorted());
+    for (const other of seen) expect(other).toEqual(seen[0]);
+  });
+});
+
+describe('the hash of a child', () => {
+  it('is of the parent and of every unit of the name, and of nothing else of the path', () => {
+    const [key = KNOWN] = OTHERS;
+    const names = ['', 'a', 'ab', 'ba', 'a\u0000', '\u0000a', 'a\u0000\u0000', '\u6100', '\u0061\u0100', 'abc', 'abd'];
+    const hashes = names.flatMap((name) => [hash(key, name, 1), hash(key, name, 2)]);
+    expect(new Set(hashes).size).toBe(2 * names.length);
+    expect(hashOfChild(key, 1, { text: '/x/ab/y', from: 3, to: 5 })).toBe(hash(key, 'ab', 1));
+  });
+});

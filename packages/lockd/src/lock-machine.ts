@@ -1,6 +1,6 @@
 /**
  * What a replica replicates here: applies committed entries to the locks' state, answers this server's clients, and leads the
- * sessions while this server leads. Wires the concepts of this folder to each other and to the replica's turn; each rule is in
+ * sessions while this server leads. Wires the concepts of the folders beside it to each other and to the replica's turn; each rule is in
  * the concept's own file.
  */
 
@@ -30,29 +30,29 @@ import {
 } from '@holdfast/raft';
 import type { Clock, Connection, Logger, Random } from '@holdfast/runtime';
 import { decodeEntryHeader, type StateMachine } from '@holdfast/state';
-import { Attaches } from './attaches.ts';
-import { Availability } from './availability.ts';
-import { ClientConnections } from './client-connections.ts';
-import { ClientMessages } from './client-messages.ts';
+import { Attaches } from './sessions/attaches.ts';
+import { Availability } from './health/availability.ts';
+import { ClientConnections } from './clients/client-connections.ts';
+import { ClientMessages } from './clients/client-messages.ts';
 import { ServerCounters } from './counters.ts';
-import { DiskGuard } from './disk-guard.ts';
-import type { OwnDisk } from './disk-space.ts';
-import { DivergenceCheck } from './divergence.ts';
+import { DiskGuard } from './health/disk-guard.ts';
+import type { OwnDisk } from './health/disk-space.ts';
+import { DivergenceCheck } from './health/divergence.ts';
 import { createKeyedState } from './keyed-state.ts';
-import { LeadershipTransfer } from './leadership-transfer.ts';
+import { LeadershipTransfer } from './members/leadership-transfer.ts';
 import { LEAVE_WAIT_MS } from './limits.ts';
-import { MembershipWishes } from './membership-wishes.ts';
-import { OutputRouting } from './output-routing.ts';
-import { PeerInbox } from './peer-inbox.ts';
-import { encodePeerMessages } from './peer-message.ts';
-import { PeerOutbox } from './peer-outbox.ts';
-import { Proposals } from './proposals.ts';
-import { Reads } from './reads.ts';
-import { Renewals } from './renewals.ts';
+import { MembershipWishes } from './members/membership-wishes.ts';
+import { OutputRouting } from './clients/output-routing.ts';
+import { PeerInbox } from './peers/peer-inbox.ts';
+import { encodePeerMessages } from './peers/peer-message.ts';
+import { PeerOutbox } from './peers/peer-outbox.ts';
+import { Proposals } from './requests/proposals.ts';
+import { Reads } from './requests/reads.ts';
+import { Renewals } from './sessions/renewals.ts';
 import type { ServerObserver } from './server-observer.ts';
-import { SessionExpiry } from './session-expiry.ts';
-import { SkippedEntries } from './skipped-entries.ts';
-import { StateUpgrade } from './state-upgrade.ts';
+import { SessionExpiry } from './sessions/session-expiry.ts';
+import { SkippedEntries } from './clients/skipped-entries.ts';
+import { StateUpgrade } from './members/state-upgrade.ts';
 
 const LOST = encodePeerMessages([{ type: 'lost' }]);
 

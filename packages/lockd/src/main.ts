@@ -7,13 +7,13 @@ import { ExpelledError, serverId } from '@holdfast/raft';
 import { silentLogger, type Runtime } from '@holdfast/runtime';
 import { BoundedFile, nodeClock, nodeRuntime } from '@holdfast/runtime/node';
 import { destination, pino, type Logger } from 'pino';
-import { UsageError, parseArguments, type ParsedArguments, type ServerConfig } from './config.ts';
+import { UsageError, parseArguments, type ParsedArguments, type ServerConfig } from './settings/config.ts';
 import { ExitCode, exitCodeOf } from './exit-code.ts';
-import { formatDataReport, inspectDataDirectory } from './inspect.ts';
-import { liftVoteBanOffline } from './lift-vote-ban.ts';
-import type { OfflineCommand, OfflineCommandOf } from './offline-commands.ts';
+import { formatDataReport, inspectDataDirectory } from './offline/inspect.ts';
+import { liftVoteBanOffline } from './offline/lift-vote-ban.ts';
+import type { OfflineCommand, OfflineCommandOf } from './offline/offline-commands.ts';
 import { raftTraceHeader, RaftTrace, RAFT_TRACE_FILE_BYTES } from './raft-trace.ts';
-import { formatRecovery, recover } from './recover.ts';
+import { formatRecovery, recover } from './offline/recover.ts';
 import { LockServer, type LockServerHooks } from './server.ts';
 
 const STDOUT = 1;

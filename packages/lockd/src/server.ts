@@ -17,14 +17,14 @@ import { MAX_FRAME_BYTES } from '@holdfast/protocol';
 import { ListenError, type Address, type Listener, type Runtime } from '@holdfast/runtime';
 import type { StateMachine } from '@holdfast/state';
 import type { Registry } from 'prom-client';
-import { hostsOf } from './address.ts';
-import { DEFAULT_ELECTION_TIMEOUT_MS, DEFAULT_HEARTBEAT_MS } from './config.ts';
-import { DiskSpace } from './disk-space.ts';
-import { createHttpHandler } from './http.ts';
+import { hostsOf } from './settings/address.ts';
+import { DEFAULT_ELECTION_TIMEOUT_MS, DEFAULT_HEARTBEAT_MS } from './settings/config.ts';
+import { DiskSpace } from './health/disk-space.ts';
+import { createHttpHandler } from './http/http.ts';
 import { DISK_RESUME_FACTOR, diskReserveBytes } from './limits.ts';
 import { LockMachine } from './lock-machine.ts';
 import type { ServerObserver } from './server-observer.ts';
-import { statusReport, type StatusReport } from './status-report.ts';
+import { statusReport, type StatusReport } from './http/status-report.ts';
 
 export interface LockServerOptions {
   /** From 1; never used for another server of the cluster. */
@@ -269,7 +269,7 @@ function loadedWhenAsked(
 ): () => Promise<Registry> {
   let registry: Promise<Registry> | undefined;
   return () =>
-    (registry ??= import('./metrics.ts').then((it) => it.createMetrics({ id, ofProcess }, machine, replica)));
+    (registry ??= import('./http/metrics.ts').then((it) => it.createMetrics({ id, ofProcess }, machine, replica)));
 }
 
 function openDiskSpace(options: LockServerOptions, { disk, clock, logger }: Runtime): DiskSpace {

@@ -1,8 +1,8 @@
 import { DiskError, ListenError } from '@holdfast/runtime';
 import { SnapshotError } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
-import { UsageError } from '../src/config.ts';
-import { DivergenceError } from '../src/divergence.ts';
+import { UsageError } from '../src/settings/config.ts';
+import { DivergenceError } from '../src/health/divergence.ts';
 import { exitCodeOf } from '../src/exit-code.ts';
 
 function named(name: string, options?: ErrorOptions): Error {

@@ -34,7 +34,7 @@ import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { StateMachine } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
-import { decodePeerMessages, encodePeerMessages } from '../src/peer-message.ts';
+import { decodePeerMessages, encodePeerMessages } from '../src/peers/peer-message.ts';
 
 const RECORDED = fileURLToPath(new URL('fixtures/first-version', import.meta.url));
 

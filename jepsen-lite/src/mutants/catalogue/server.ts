@@ -11,7 +11,7 @@ export const serverMutants: readonly Mutant[] = [
     patches: [
       {
         module: LOCKD,
-        file: 'renewals.js',
+        file: 'sessions/renewals.js',
         edits: [
           {
             find: 'this.#deps.handle().readIndex((result) => {',
@@ -28,7 +28,7 @@ export const serverMutants: readonly Mutant[] = [
     patches: [
       {
         module: LOCKD,
-        file: 'renewals.js',
+        file: 'sessions/renewals.js',
         edits: [{ find: 'this.#sent.set(batch, heartbeats);', replace: 'this.#settle(heartbeats, new Set());' }],
       },
     ],
@@ -40,7 +40,7 @@ export const serverMutants: readonly Mutant[] = [
     patches: [
       {
         module: LOCKD,
-        file: 'session-expiry.js',
+        file: 'sessions/session-expiry.js',
         edits: [{ find: 'this.leases.start(this.#deps.state.sessions());', replace: 'this.leases.start([]);' }],
       },
     ],
@@ -53,7 +53,7 @@ export const serverMutants: readonly Mutant[] = [
     patches: [
       {
         module: LOCKD,
-        file: 'session-leases.js',
+        file: 'sessions/session-leases.js',
         edits: [
           {
             find: 'this.arm(session.id, session.timeoutMs);',
@@ -70,7 +70,7 @@ export const serverMutants: readonly Mutant[] = [
     patches: [
       {
         module: LOCKD,
-        file: 'output-routing.js',
+        file: 'clients/output-routing.js',
         edits: [
           {
             find: "this.#toSession(output.session, { type: 'granted', index, lock, acquireIndex, token });",

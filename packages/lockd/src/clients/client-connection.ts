@@ -1,0 +1,178 @@
+/**
+ * One client's connection: decodes its frames, gathers what it is told in a turn into one frame, and closes it with a reason
+ * when it breaks a rule. Which session it serves is kept here; what its messages mean is in client-messages.ts.
+ */
+
+import {
+  MAX_FRAME_BYTES,
+  MalformedError,
+  NO_FEATURES,
+  decodeClientFrame,
+  encodeServerFrame,
+  type ClientMessage,
+  type ErrorCode,
+  type FeatureSet,
+  type ServerMessage,
+} from '@holdfast/protocol';
+import type { Clock, Connection, Timer } from '@holdfast/runtime';
+import { answerBytes } from './answer-bytes.ts';
+import type { ServerCounters } from '../counters.ts';
+import { CLOSE_GRACE_MS, HANDSHAKE_TIMEOUT_MS, MAX_BUFFERED_BYTES } from '../limits.ts';
+import { RequestWindow } from './request-window.ts';
+
+export interface ConnectionOwner {
+  /** Called for every message of a frame, hello included; only while the connection is open. */
+  message(connection: ClientConnection, message: ClientMessage): void;
+  /** Something waits to be flushed; called once until the next flush. */
+  dirty(connection: ClientConnection): void;
+  /** Nothing more comes or goes, but perhaps a goodbye on its way. Called exactly once. */
+  closed(connection: ClientConnection): void;
+  /** The underlying connection is gone. Called exactly once, after `closed`. */
+  gone(connection: ClientConnection): void;
+}
+
+/** Where a connection is in its life. `greeted` after a good hello. */
+export type Phase = 'new' | 'greeted' | 'closed';
+
+export class ClientConnection {
+  readonly window = new RequestWindow();
+  phase: Phase = 'new';
+  /** The session whose requests come here; 0 for none. */
+  session = 0;
+  /** That of the newest attachment through this connection, and of its first one: an attach may have been proposed twice. */
+  generation = 0;
+  firstGeneration = 0;
+  /** It had a session, which is over or has moved: late requests are dropped. */
+  detached = false;
+  /** Names this connection in the attaches that it has asked for; 0 until it asks. */
+  correlation = 0;
+  /** What the client and this server both know. */
+  features: FeatureSet = NO_FEATURES;
+  unansweredReads = 0;
+  unansweredHeartbeats = 0;
+
+  readonly #connection: Connection;
+  readonly #owner: ConnectionOwner;
+  readonly #clock: Clock;
+  readonly #counters: ServerCounters;
+  #outbox: ServerMessage[] = [];
+  #outboxDataBytes = 0;
+  #handshakeTimer: Timer | undefined;
+
+  constructor(
+    connection: Connection,
+    owner: ConnectionOwner,
+    { clock, counters }: { readonly clock: Clock; readonly counters: ServerCounters },
+  ) {
+    this.#connection = connection;
+    this.#owner = owner;
+    this.#clock = clock;
+    this.#counters = counters;
+    this.#handshakeTimer = clock.setTimer(HANDSHAKE_TIMEOUT_MS, () => {
+      this.goodbye('MALFORMED', `no hello within ${HANDSHAKE_TIMEOUT_MS} ms; send hello as the first message`);
+    });
+    connection.setHandler({ frame: (bytes) => this.#frame(bytes), close: () => this.#gone() });
+  }
+
+  get remoteAddress(): string {
+    return this.#connection.remoteAddress;
+  }
+
+  greeted(): void {
+    this.phase = 'greeted';
+    this.#handshakeTimer?.cancel();
+    this.#handshakeTimer = undefined;
+  }
+
+  /** Joins the turn's frame. */
+  send(message: ServerMessage): void {
+    if (this.phase === 'closed') return;
+    this.#outbox.push(message);
+    if (this.#outbox.length === 1) this.#owner.dirty(this);
+    // Large answers leave early, so that what a slow reader has not read shows in the connection's buffer.
+    if (message.type === 'answer') {
+      this.#outboxDataBytes += answerBytes(message.answer);
+      if (this.#outboxDataBytes > MAX_FRAME_BYTES / 2) this.flush();
+    }
+  }
+
+  /** Asks for the unanswered requests again. `nextToApply`: what the state machine says that it applies next. */
+  resend(code: ErrorCode, nextToApply?: number): void {
+    const from = this.window.resend(nextToApply);
+    if (from === undefined) return;
+    this.#counters.resends += 1;
+    this.send({ type: 'resend', from, code });
+  }
+
+  flush(): void {
+    if (this.phase === 'closed' || this.#outbox.length === 0) return;
+    const messages = this.#outbox;
+    this.#outbox = [];
+    this.#outboxDataBytes = 0;
+    this.#sendFrames(messages);
+    if (this.#connection.bufferedBytes > MAX_BUFFERED_BYTES) {
+      this.goodbye('OVERLOADED', `over ${MAX_BUFFERED_BYTES} bytes wait to be read; read faster or ask for less`);
+    }
+  }
+
+  /** Tells why, and closes. */
+  goodbye(code: ErrorCode, message: string): void {
+    if (this.phase === 'closed') return;
+    const messages = this.#outbox;
+    messages.push({ type: 'goodbye', code, message });
+    this.#counters.goodbye(code);
+    this.#sendFrames(messages);
+    this.#end();
+    this.#connection.close(code);
+    if (!this.#connection.open) return;
+    const connection = this.#connection;
+    this.#clock.setTimer(CLOSE_GRACE_MS, () => connection.destroy());
+  }
+
+  #frame(bytes: Uint8Array): void {
+    if (this.phase === 'closed') return;
+    this.#counters.framesIn += 1;
+    let messages: ClientMessage[];
+    try {
+      messages = decodeClientFrame(bytes);
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error;
+      this.goodbye('MALFORMED', error.message);
+      return;
+    }
+    for (const message of messages) {
+      // Read anew each time: handling a message may close the connection.
+      if (this.#isClosed()) return;
+      this.#owner.message(this, message);
+    }
+  }
+
+  #sendFrames(messages: readonly ServerMessage[]): void {
+    const frame = encodeServerFrame(messages);
+    if (frame.length <= MAX_FRAME_BYTES || messages.length === 1) {
+      this.#counters.framesOut += 1;
+      this.#connection.send(frame);
+      return;
+    }
+    const half = messages.length >> 1;
+    this.#sendFrames(messages.slice(0, half));
+    this.#sendFrames(messages.slice(half));
+  }
+
+  #gone(): void {
+    this.#end();
+    this.#owner.gone(this);
+  }
+
+  #isClosed(): boolean {
+    return this.phase === 'closed';
+  }
+
+  #end(): void {
+    if (this.phase === 'closed') return;
+    this.phase = 'closed';
+    this.#outbox = [];
+    this.#handshakeTimer?.cancel();
+    this.#owner.closed(this);
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * Prometheus metrics of one server, in a registry of its own. Nothing here costs the hot path anything: values are read when
+ * somebody asks, and this module with its library is loaded when somebody asks first.
+ */
+
+import type { Replica } from '@holdfast/raft';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import type { LockMachine } from '../lock-machine.ts';
+import { StageMetric } from './stage-metric.ts';
+
+const ROLES = ['follower', 'pre-candidate', 'candidate', 'leader'] as const;
+
+export interface MetricsOptions {
+  readonly id: number;
+  /** With those of the process: its memory, processor time, collections of garbage. */
+  readonly ofProcess: boolean;
+}
+
+export function createMetrics(
+  { id, ofProcess }: MetricsOptions,
+  machine: LockMachine,
+  replica: () => ReplicaFigures | undefined,
+): Registry {
+  const registry = new Registry();
+  registry.setDefaultLabels({ server: String(id) });
+  const registers = [registry];
+
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  };
+  const counter = (name: string, help: string, read: () => number): void => {
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  };
+  const { counters, state, connections } = machine;
+
+  new Gauge({
+    name: 'holdfast_role',
+    help: '1 for the role that the server has, 0 for the others',
+    labelNames: ['role'],
+    registers,
+    collect() {
+      for (const role of ROLES) this.set({ role }, machine.status.role === role ? 1 : 0);
+    },
+  });
+  gauge('holdfast_term', 'The current term', () => machine.status.term);
+  gauge('holdfast_leader', 'The leader as this server knows it; 0 for none', () => machine.status.leader);
+  gauge('holdfast_healthy', '1 while the server serves its role', () => (machine.availability.healthy ? 1 : 0));
+  gauge('holdfast_commit_index', 'The highest index known to be committed', () => machine.status.commitIndex);
+  gauge('holdfast_applied_index', 'The highest applied index', () => state.appliedIndex);
+  gauge('holdfast_last_index', 'The last index of the log', () => machine.status.lastIndex);
+  gauge('holdfast_sessions', 'Sessions of the ensemble', () => state.counts.sessions);
+  gauge('holdfast_locks', 'Locks that somebody holds or waits for', () => state.counts.locks);
+  gauge('holdfast_nodes', 'Nodes of the tree', () => state.counts.nodes);
+  gauge('holdfast_connections', 'Client connections of this server', () => connections.size);
+  gauge('holdfast_bound_sessions', 'Sessions served by this server', () => connections.boundSessions);
+  gauge('holdfast_parked_bytes', 'Bytes of requests that wait for a leader to be known', () => machine.parkedBytes);
+
+  gauge('holdfast_disk_free_bytes', 'Free bytes of the disk; NaN while unknown', () => machine.disk.freeBytes ?? NaN);
+  gauge('holdfast_disk_reserve_bytes', 'Free bytes below which the disk is low', () => machine.disk.reserveBytes);
+  gauge('holdfast_disk_low', '1 while the disk is low', () => (machine.disk.low ? 1 : 0));
+  gauge(
+    'holdfast_writes_refused_for',
+    'The server for whose disk writes are refused; 0 for none',
+    () => machine.diskGuard.shortOf,
+  );
+
+  new Counter({
+    name: 'holdfast_requests_total',
+    help: 'Requests of clients of this server, by outcome; refused and resent ones come again',
+    labelNames: ['outcome'],
+    registers,
+    collect() {
+      this.reset();
+      this.inc({ outcome: 'received' }, counters.requestsReceived);
+      this.inc({ outcome: 'replied' }, counters.requestsReplied);
+      this.inc({ outcome: 'refused' }, counters.requestsRefused);
+    },
+  });
+  new Counter({
+    name: 'holdfast_reads_total',
+    help: 'Reads of clients of this server, by outcome',
+    labelNames: ['outcome'],
+    registers,
+    collect() {
+      this.reset();
+      this.inc({ outcome: 'answered' }, counters.readsAnswered);
+      this.inc({ outcome: 'refused' }, counters.readsRefused);
+    },
+  });
+  new Counter({
+    name: 'holdfast_goodbyes_total',
+    help: 'Connections that this server closed, by error code',
+    labelNames: ['code'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [code, count] of counters.goodbyes) this.inc({ code }, count);
+    },
+  });
+  counter('holdfast_resends_total', 'Times that a client was told to send again', () => counters.resends);
+  counter('holdfast_attaches_total', 'Attaches asked for at this server', () => counters.attaches);
+  counter('holdfast_entries_applied_total', 'Entries applied since the start', () => counters.entriesApplied);
+  counter('holdfast_entries_proposed_total', 'Entries proposed as leader', () => counters.entriesProposed);
+  counter('holdfast_entries_forwarded_total', 'Entries forwarded to the leader', () => counters.entriesForwarded);
+  counter(
+    'holdfast_entries_received_total',
+    'Entries that other servers forwarded',
+    () => counters.entriesForwardedHere,
+  );
+  counter('holdfast_disk_refusals_total', 'Requests refused as leader for lack of disk', () => counters.diskRefusals);
+  counter('holdfast_heartbeats_total', 'Heartbeats of sessions received', () => counters.heartbeatsReceived);
+  counter('holdfast_renewals_total', 'Heartbeats acknowledged', () => counters.heartbeatsAcknowledged);
+  counter('holdfast_sessions_expired_total', 'Sessions whose expiry was applied', () => counters.sessionsExpired);
+  counter('holdfast_client_frames_in_total', 'Frames from clients', () => counters.framesIn);
+  counter('holdfast_client_frames_out_total', 'Frames to clients', () => counters.framesOut);
+  addReplicaMetrics(registry, replica);
+  if (ofProcess) collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+/** What the replica alone knows. */
+type ReplicaFigures = Pick<
+  Replica,
+  'logWrites' | 'stageHistograms' | 'diskStalls' | 'voteBanned' | 'elections' | 'transferCounts' | 'snapshotCounters'
+>;
+
+/** There is no replica yet when the clients' port opens. */
+function addReplicaMetrics(registry: Registry, replica: () => ReplicaFigures | undefined): void {
+  const registers = [registry];
+  new Counter({
+    name: 'holdfast_snapshots_total',
+    help: 'Snapshots of the state since the start: taken here, and installed from another server',
+    labelNames: ['how'],
+    registers,
+    collect() {
+      this.reset();
+      this.inc({ how: 'taken' }, replica()?.snapshotCounters.taken ?? 0);
+      this.inc({ how: 'installed' }, replica()?.snapshotCounters.installed ?? 0);
+    },
+  });
+  new Gauge({
+    name: 'holdfast_vote_banned',
+    help: '1 while this server may not vote: its log has lost what it had acknowledged, and no leader has sent all of it again',
+    registers,
+    collect() {
+      this.set(replica()?.voteBanned === true ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'holdfast_disk_stalls',
+    help: '1 while the disk hangs: no write to the log has ended for an election timeout',
+    registers,
+    collect() {
+      this.set(replica()?.diskStalls === true ? 1 : 0);
+    },
+  });
+  new Counter({
+    name: 'holdfast_elections_total',
+    help: 'Elections that this server has begun, by what made it stand',
+    labelNames: ['cause'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [cause, count] of Object.entries(replica()?.elections ?? {})) this.inc({ cause }, count);
+    },
+  });
+  new Counter({
+    name: 'holdfast_leadership_transfers_total',
+    help: 'Hand-overs of leadership by this server, by outcome',
+    labelNames: ['outcome'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [outcome, count] of replica()?.transferCounts ?? []) this.inc({ outcome }, count);
+    },
+  });
+  registry.registerMetric(new StageMetric(() => replica()?.stageHistograms));
+  new Counter({
+    name: 'holdfast_log_writes_total',
+    help: 'Durable writes to the log since the start',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(replica()?.logWrites ?? 0);
+    },
+  });
+}

@@ -1,0 +1,94 @@
+/**
+ * The leader raises the version by which all servers apply entries, when every member has offered the next one for a while: a member
+ * that did not know it would stop at the entry that raises it. The while is for an upgrade that has just reached its last server, and may be
+ * taken back.
+ */
+
+import { CommandType, NO_FEATURES, encodeCommand, hasFeature, type FeatureSet } from '@holdfast/protocol';
+import { PeerFeature, type PeerInfo, type ReplicaStatus, type ServerId } from '@holdfast/raft';
+import type { Clock, Logger, Timer } from '@holdfast/runtime';
+import { LATEST_STATE_VERSION, encodeEntry, type StateMachine } from '@holdfast/state';
+import { STATE_UPGRADE_CHECK_MS, STATE_UPGRADE_CHECKS } from '../limits.ts';
+
+/** What a member offers that applies entries by the version. */
+const FEATURES: ReadonlyMap<number, FeatureSet> = new Map([[2, PeerFeature.stateVersion2]]);
+
+export interface StateUpgradeDeps {
+  readonly serverId: ServerId;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly state: Pick<StateMachine, 'version'>;
+  readonly peers: () => readonly PeerInfo[];
+  /** False while the leader takes no new entries. */
+  readonly mayPropose: () => boolean;
+  readonly propose: (entry: Uint8Array) => void;
+}
+
+export class StateUpgrade {
+  readonly #deps: StateUpgradeDeps;
+  /** The version that was applied last. */
+  #version: number;
+  /** The term in which this server leads; 0 while it does not. */
+  #term = 0;
+  #timer: Timer | undefined;
+  /** Checks in a row at which every member offered the next version. */
+  #offered = 0;
+
+  constructor(deps: StateUpgradeDeps) {
+    this.#deps = deps;
+    this.#version = deps.state.version;
+  }
+
+  statusChanged(status: ReplicaStatus): void {
+    const term = status.ready ? status.term : 0;
+    if (term === this.#term) return;
+    this.stop();
+    this.#term = term;
+    this.#schedule();
+  }
+
+  /** After an entry or a snapshot. */
+  applied(index: number): void {
+    const { state, logger } = this.#deps;
+    if (state.version === this.#version) return;
+    logger.info(
+      { index, from: this.#version, to: state.version },
+      'the ensemble applies entries by a later state version',
+    );
+    this.#version = state.version;
+  }
+
+  stop(): void {
+    this.#term = 0;
+    this.#offered = 0;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #schedule(): void {
+    if (this.#term === 0 || this.#deps.state.version >= LATEST_STATE_VERSION) return;
+    this.#timer = this.#deps.clock.setTimer(STATE_UPGRADE_CHECK_MS, () => {
+      this.#check();
+      this.#schedule();
+    });
+  }
+
+  #check(): void {
+    const { state, mayPropose, propose } = this.#deps;
+    const version = state.version + 1;
+    this.#offered = this.#allOffer(version) && mayPropose() ? this.#offered + 1 : 0;
+    if (this.#offered < STATE_UPGRADE_CHECKS) return;
+    // If it is lost, the members are asked again as long before the next.
+    this.#offered = 0;
+    const header = { command: CommandType.raiseStateVersion, session: 0, generation: 0, number: 0, ackedUpTo: 0 };
+    propose(encodeEntry(header, encodeCommand({ type: 'raiseStateVersion', version })));
+  }
+
+  #allOffer(version: number): boolean {
+    const { serverId, peers } = this.#deps;
+    const feature = FEATURES.get(version) ?? NO_FEATURES;
+    return peers().every(
+      ({ id, connected, features }) => id === serverId || (connected && hasFeature(features, feature)),
+    );
+  }
+}

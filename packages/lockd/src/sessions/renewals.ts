@@ -1,0 +1,151 @@
+/**
+ * Heartbeats of sessions. The leader counts a session's time from when it receives the renewal, and a renewal is acknowledged
+ * only after a quorum round that began after that has confirmed its leadership: a deposed leader acknowledges nothing. Followers
+ * pass renewals on, one message a turn. What is not acknowledged is simply dropped; the client sends its next heartbeat.
+ */
+
+import type { ReplicaHandle, ReplicaStatus, ServerId } from '@holdfast/raft';
+import type { ClientConnection } from '../clients/client-connection.ts';
+import type { ServerCounters } from '../counters.ts';
+import { MAX_UNANSWERED_HEARTBEATS } from '../limits.ts';
+import type { PeerOutbox } from '../peers/peer-outbox.ts';
+import type { SessionLeases } from './session-leases.ts';
+
+export interface RenewalsDeps {
+  readonly serverId: ServerId;
+  readonly counters: ServerCounters;
+  readonly peers: PeerOutbox;
+  readonly leases: SessionLeases;
+  handle(): ReplicaHandle;
+  wake(): void;
+}
+
+interface Heartbeat {
+  readonly connection: ClientConnection;
+  readonly session: number;
+  readonly id: number;
+}
+
+interface PeerTouch {
+  readonly from: ServerId;
+  readonly batch: number;
+  readonly sessions: readonly number[];
+}
+
+export class Renewals {
+  readonly #deps: RenewalsDeps;
+  #status: ReplicaStatus | undefined;
+  /** Of this turn; while this server leads without being ready, of all turns since. */
+  #heartbeats: Heartbeat[] = [];
+  #touches: PeerTouch[] = [];
+  /** With the leader. */
+  readonly #sent = new Map<number, readonly Heartbeat[]>();
+  #nextBatch = 1;
+
+  constructor(deps: RenewalsDeps) {
+    this.#deps = deps;
+  }
+
+  heartbeat(connection: ClientConnection, id: number): void {
+    this.#deps.counters.heartbeatsReceived += 1;
+    if (connection.session === 0 || connection.unansweredHeartbeats >= MAX_UNANSWERED_HEARTBEATS) return;
+    connection.unansweredHeartbeats += 1;
+    // The deadline moves at receipt, whatever becomes of the acknowledgement: later is always safe.
+    this.#deps.leases.renew(connection.session);
+    this.#heartbeats.push({ connection, session: connection.session, id });
+    this.#deps.wake();
+  }
+
+  /** A follower's heartbeats of a turn. */
+  touched(from: ServerId, batch: number, sessions: readonly number[]): void {
+    if (!this.#leads) return;
+    for (const session of sessions) this.#deps.leases.renew(session);
+    this.#touches.push({ from, batch, sessions });
+    this.#deps.wake();
+  }
+
+  /** The leader acknowledges a batch. */
+  acknowledged(batch: number, except: readonly number[]): void {
+    const heartbeats = this.#sent.get(batch);
+    if (heartbeats === undefined) return;
+    this.#sent.delete(batch);
+    this.#settle(heartbeats, new Set(except));
+  }
+
+  statusChanged(status: ReplicaStatus): void {
+    const changed = status.leader !== this.#status?.leader || status.term !== this.#status.term;
+    this.#status = status;
+    if (changed) this.leaderLost();
+    if (status.ready) this.#deps.wake();
+  }
+
+  /** What was sent to the leader, or waits for its confirmation, is not acknowledged any more. */
+  leaderLost(): void {
+    for (const heartbeats of this.#sent.values()) this.#drop(heartbeats);
+    this.#sent.clear();
+    this.#drop(this.#heartbeats);
+    this.#heartbeats = [];
+    this.#touches = [];
+  }
+
+  endOfTurn(): void {
+    if (this.#heartbeats.length === 0 && this.#touches.length === 0) return;
+    if (this.#leads) {
+      if (this.#status?.ready === true) this.#confirm();
+      return;
+    }
+    const heartbeats = this.#heartbeats;
+    this.#heartbeats = [];
+    const leader = this.#status?.leader ?? 0;
+    if (leader === 0) {
+      this.#drop(heartbeats);
+      return;
+    }
+    const batch = this.#nextBatch++;
+    this.#sent.set(batch, heartbeats);
+    const sessions = heartbeats.map((heartbeat) => heartbeat.session);
+    this.#deps.peers.send(leader as ServerId, { type: 'touch', batch, sessions });
+  }
+
+  get #leads(): boolean {
+    return this.#status?.role === 'leader';
+  }
+
+  #confirm(): void {
+    const heartbeats = this.#heartbeats;
+    const touches = this.#touches;
+    this.#heartbeats = [];
+    this.#touches = [];
+    // Once more: they may have been received before this leader was ready, and an expiry proposed meanwhile decides.
+    const refused = new Set<number>();
+    const renew = (session: number): void => {
+      if (!this.#deps.leases.renew(session)) refused.add(session);
+    };
+    for (const heartbeat of heartbeats) renew(heartbeat.session);
+    for (const touch of touches) touch.sessions.forEach(renew);
+    this.#deps.handle().readIndex((result) => {
+      if (typeof result !== 'number') {
+        this.#drop(heartbeats);
+        return;
+      }
+      this.#settle(heartbeats, refused);
+      for (const { from, batch, sessions } of touches) {
+        const except = sessions.filter((session) => refused.has(session));
+        this.#deps.peers.send(from, { type: 'touched', batch, except });
+      }
+    });
+  }
+
+  #settle(heartbeats: readonly Heartbeat[], except: ReadonlySet<number>): void {
+    this.#drop(heartbeats);
+    for (const { connection, session, id } of heartbeats) {
+      if (except.has(session) || connection.session !== session) continue;
+      this.#deps.counters.heartbeatsAcknowledged += 1;
+      connection.send({ type: 'renewed', id });
+    }
+  }
+
+  #drop(heartbeats: readonly Heartbeat[]): void {
+    for (const { connection } of heartbeats) connection.unansweredHeartbeats -= 1;
+  }
+}

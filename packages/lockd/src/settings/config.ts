@@ -1,0 +1,328 @@
+/**
+ * What a server is told at its start: flags over `HOLDFAST_*` environment variables over a YAML file, all under the same names.
+ * Promises that what it returns is complete and consistent; everything else is a UsageError that says what to change.
+ */
+
+import { DEFAULT_SNAPSHOT_OPTIONS } from '@holdfast/raft';
+import { Command, CommanderError, Option } from 'commander';
+import { parse as parseYaml } from 'yaml';
+import { addressProblem, hostOf, isLoopback } from './address.ts';
+import { MAX_SERVER_ID, clusterIdProblem, memberList } from './cluster-names.ts';
+import { addOfflineCommands, type OfflineCommand } from '../offline/offline-commands.ts';
+import {
+  UsageError,
+  address,
+  boolean,
+  calledBy,
+  integer,
+  required,
+  wrong,
+  type Given,
+  type Settings,
+} from './settings.ts';
+import { LOCKD_VERSION } from '../version.ts';
+
+export interface ServerConfig {
+  readonly id: number;
+  readonly clusterId: string;
+  readonly client: string;
+  readonly peer: string;
+  readonly advertiseClient: string | undefined;
+  readonly advertisePeer: string | undefined;
+  readonly data: string;
+  /** Empty for a server that joins. */
+  readonly members: readonly { readonly id: number; readonly peerAddress: string }[];
+  /** On an empty data directory: begins with no cluster of its own, and waits to be added to one. */
+  readonly join: boolean;
+  readonly insecure: boolean;
+  readonly heartbeatMs: number;
+  readonly electionTimeoutMs: number;
+  readonly snapshotLogBytes: number;
+  readonly snapshotTrailingBytes: number;
+  readonly snapshotBytesPerSecond: number;
+  readonly logLevel: LogLevel;
+  /** Where every step of consensus is traced. */
+  readonly traceRaft: string | undefined;
+}
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
+
+export { UsageError };
+
+export type ParsedArguments =
+  | { readonly type: 'serve'; readonly config: ServerConfig }
+  | OfflineCommand
+  /** --help or --version: print and end. */
+  | { readonly type: 'print'; readonly text: string };
+
+export interface ConfigSources {
+  readonly arguments: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** @throws when the file cannot be read. */
+  readFile(path: string): string;
+}
+
+interface Setting {
+  readonly name: string;
+  readonly value: string;
+  readonly help: string;
+}
+
+export const DEFAULT_HEARTBEAT_MS = 100;
+export const DEFAULT_ELECTION_TIMEOUT_MS = 1_000;
+const MIB = 1024 * 1024;
+const MAX_SNAPSHOT_BYTES = 2 ** 40;
+
+const SETTINGS: readonly Setting[] = [
+  { name: 'id', value: '<number>', help: "this server's number, from 1; never used for another server of the cluster" },
+  { name: 'cluster-id', value: '<name>', help: 'the name of the cluster; servers and clients of another are refused' },
+  { name: 'client', value: '<host:port>', help: 'where to listen for clients, WebSocket and HTTP' },
+  { name: 'peer', value: '<host:port>', help: 'where to listen for the other servers' },
+  { name: 'advertise-client', value: '<host:port>', help: 'where clients reach this server (default: --client)' },
+  { name: 'advertise-peer', value: '<host:port>', help: 'where the others reach this server (default: --peer)' },
+  { name: 'data', value: '<directory>', help: 'the data directory; created when missing' },
+  {
+    name: 'cluster',
+    value: '<1=host:port,…>',
+    help: 'peer addresses of all servers, this one included; counts only while the data directory is empty (default: this server alone)',
+  },
+  {
+    name: 'heartbeat-ms',
+    value: '<ms>',
+    help: `time between a leader's heartbeats (default: ${DEFAULT_HEARTBEAT_MS})`,
+  },
+  {
+    name: 'election-timeout-ms',
+    value: '<ms>',
+    help: `time without a leader after which the others elect one, up to twice as long; at least three heartbeats, the same on all servers (default: ${DEFAULT_ELECTION_TIMEOUT_MS})`,
+  },
+  {
+    name: 'snapshot-log-bytes',
+    value: '<bytes>',
+    help: `log after which a snapshot of the state is taken, and the log before it let go (default: ${DEFAULT_SNAPSHOT_OPTIONS.snapshotLogBytes})`,
+  },
+  {
+    name: 'snapshot-trailing-bytes',
+    value: '<bytes>',
+    help: `log before a snapshot that stays, so that a server that lags a little needs no snapshot (default: ${DEFAULT_SNAPSHOT_OPTIONS.snapshotTrailingBytes})`,
+  },
+  {
+    name: 'snapshot-bytes-per-second',
+    value: '<bytes>',
+    help: `how fast this server sends snapshots to others, all together (default: ${DEFAULT_SNAPSHOT_OPTIONS.snapshotBytesPerSecond})`,
+  },
+  {
+    name: 'trace-raft',
+    value: '<file>',
+    help: 'write every step of consensus to this file, for debugging (default: nothing is written)',
+  },
+  { name: 'log-level', value: '<level>', help: `${LOG_LEVELS.join(', ')} (default: info)` },
+];
+/** Flags without a value. */
+const SWITCHES = {
+  join: 'wait to be added to a cluster that runs (lockctl member add); counts only while the data directory is empty',
+  insecure: 'listen beyond this machine although nothing checks who connects',
+} as const;
+const NAMES: readonly string[] = [...SETTINGS.map((setting) => setting.name), ...Object.keys(SWITCHES)];
+
+/** @throws UsageError */
+export function parseArguments(sources: ConfigSources): ParsedArguments {
+  let printed = '';
+  let result: ParsedArguments | undefined;
+  const program = new Command('lockd')
+    .description('A server of a Holdfast lock ensemble.')
+    .version(LOCKD_VERSION)
+    .allowExcessArguments(false);
+  for (const { name, value, help } of SETTINGS) program.addOption(new Option(`--${name} ${value}`, help));
+  for (const [name, help] of Object.entries(SWITCHES)) program.option(`--${name}`, help);
+  program
+    .option('--config <file>', 'YAML with these settings under the same names')
+    .addHelpText('after', '\nEvery setting can also be given as HOLDFAST_<NAME>, as in HOLDFAST_CLUSTER_ID.')
+    .action(() => {
+      result = { type: 'serve', config: readConfig(program.opts(), sources) };
+    });
+  addOfflineCommands(program, (command) => {
+    result = command;
+  });
+  for (const command of [program, ...program.commands]) {
+    command.exitOverride().configureOutput({
+      writeOut: (text) => {
+        printed += text;
+      },
+      writeErr: () => {},
+    });
+  }
+  try {
+    program.parse([...sources.arguments], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return { type: 'print', text: printed };
+    const problem = error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ');
+    throw new UsageError(`${problem}; lockd --help lists the flags`, { cause: error });
+  }
+  return result ?? { type: 'print', text: printed };
+}
+
+function readConfig(flags: Readonly<Record<string, unknown>>, sources: ConfigSources): ServerConfig {
+  const settings = new Map<string, Given>();
+  const file = flags['config'] ?? sources.environment['HOLDFAST_CONFIG'];
+  if (typeof file === 'string' && file !== '') {
+    readFileInto(settings, file, flags['config'] === undefined ? 'HOLDFAST_CONFIG' : '--config', sources);
+  }
+  for (const name of NAMES) {
+    const variable = `HOLDFAST_${name.toUpperCase().replaceAll('-', '_')}`;
+    const fromEnvironment = sources.environment[variable];
+    if (fromEnvironment !== undefined && fromEnvironment !== '') {
+      settings.set(name, { text: fromEnvironment, as: variable });
+    }
+    const fromFlag = flags[name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+    if (typeof fromFlag === 'string' || fromFlag === true) {
+      settings.set(name, { text: String(fromFlag), as: `--${name}` });
+    }
+  }
+  return checkConfig(settings);
+}
+
+/** `giver`: what named the file. */
+function readFileInto(settings: Map<string, Given>, path: string, giver: string, sources: ConfigSources): void {
+  let content: unknown;
+  try {
+    content = parseYaml(sources.readFile(path), { logLevel: 'error' });
+  } catch (error) {
+    throw new UsageError(`${giver} ${path} cannot be used: ${firstLine(messageOf(error))}`, { cause: error });
+  }
+  if (content === null || typeof content !== 'object' || Array.isArray(content)) {
+    throw new UsageError(`${giver} ${path} must be a YAML mapping such as "id: 1"`);
+  }
+  for (const [name, value] of Object.entries(content)) {
+    if (!NAMES.includes(name)) {
+      throw new UsageError(`${giver} ${path} has the unknown setting "${name}"; there are ${NAMES.join(', ')}`);
+    }
+    const as = `${path}: ${name}`;
+    settings.set(name, { text: name === 'cluster' ? clusterText(as, value) : settingText(as, value), as });
+  }
+}
+
+function settingText(as: string, value: unknown): string {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  throw new UsageError(`${as} must be a text, a number or a boolean`);
+}
+
+/** In YAML the members may be a mapping of numbers to addresses too. */
+function clusterText(as: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw new UsageError(`${as} must be a mapping of numbers to addresses, or a text such as 1=host:port,2=host:port`);
+  }
+  return Object.entries(value)
+    .map(([id, address]) => `${id}=${settingText(`${as}: ${id}`, address)}`)
+    .join(',');
+}
+
+function checkConfig(settings: Settings): ServerConfig {
+  const id = integer(settings, 'id', 1, MAX_SERVER_ID);
+  const clusterId = required(settings, 'cluster-id');
+  const clusterProblem = clusterIdProblem(clusterId);
+  if (clusterProblem !== undefined) throw wrong(settings, 'cluster-id', clusterProblem);
+  const client = address(settings, 'client', 'listen');
+  const peer = address(settings, 'peer', 'listen');
+  const insecure = boolean(settings, 'insecure');
+  const join = boolean(settings, 'join');
+  if (!insecure) {
+    refuseOpenListening(settings, 'client');
+    refuseOpenListening(settings, 'peer');
+  }
+  const heartbeatMs = integer(settings, 'heartbeat-ms', 10, 60_000, DEFAULT_HEARTBEAT_MS);
+  const electionTimeoutMs = integer(settings, 'election-timeout-ms', 50, 600_000, DEFAULT_ELECTION_TIMEOUT_MS);
+  if (electionTimeoutMs < 3 * heartbeatMs) {
+    throw new UsageError(
+      `${calledBy(settings, 'election-timeout-ms')} ${electionTimeoutMs} must be at least three times ${calledBy(settings, 'heartbeat-ms')} ${heartbeatMs}: one lost heartbeat must not depose a leader`,
+    );
+  }
+  const { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond } = DEFAULT_SNAPSHOT_OPTIONS;
+  return {
+    id,
+    clusterId,
+    client,
+    peer,
+    advertiseClient: settings.has('advertise-client') ? address(settings, 'advertise-client', 'dial') : undefined,
+    advertisePeer: settings.has('advertise-peer') ? address(settings, 'advertise-peer', 'dial') : undefined,
+    data: required(settings, 'data'),
+    members: join ? noMembers(settings, peer) : members(settings, id, peer),
+    join,
+    insecure,
+    heartbeatMs,
+    electionTimeoutMs,
+    snapshotLogBytes: integer(settings, 'snapshot-log-bytes', MIB, MAX_SNAPSHOT_BYTES, snapshotLogBytes),
+    snapshotTrailingBytes: integer(settings, 'snapshot-trailing-bytes', 0, MAX_SNAPSHOT_BYTES, snapshotTrailingBytes),
+    snapshotBytesPerSecond: integer(
+      settings,
+      'snapshot-bytes-per-second',
+      MIB,
+      MAX_SNAPSHOT_BYTES,
+      snapshotBytesPerSecond,
+    ),
+    logLevel: logLevel(settings),
+    traceRaft: settings.has('trace-raft') ? required(settings, 'trace-raft') : undefined,
+  };
+}
+
+/** A server that joins learns from the log who the others are. */
+function noMembers(settings: Settings, peer: string): ServerConfig['members'] {
+  const join = calledBy(settings, 'join');
+  if (settings.has('cluster')) {
+    throw new UsageError(
+      `${join} and ${calledBy(settings, 'cluster')} contradict each other: a server that joins a cluster that runs is told its ` +
+        `members by them, one that begins a new cluster names them; leave out one of the two`,
+    );
+  }
+  const problem = addressProblem(peer, 'dial');
+  if (problem !== undefined && !settings.has('advertise-peer')) {
+    throw new UsageError(
+      `${calledBy(settings, 'peer')} ${peer} ${problem}: the others must know it; or give --advertise-peer`,
+    );
+  }
+  return [];
+}
+
+function members(settings: Settings, id: number, peer: string): ServerConfig['members'] {
+  const advertised = settings.has('advertise-peer') ? address(settings, 'advertise-peer', 'dial') : undefined;
+  const text = settings.get('cluster')?.text;
+  if (text === undefined) return [{ id, peerAddress: advertised ?? peer }];
+  const cluster = calledBy(settings, 'cluster');
+  const list = memberList(text, cluster);
+  const own = list.find((member) => member.id === id);
+  if (own === undefined) throw new UsageError(`${cluster} must name this server too: add ${id}=${advertised ?? peer}`);
+  if (advertised !== undefined && advertised !== own.peerAddress) {
+    throw new UsageError(
+      `${calledBy(settings, 'advertise-peer')} ${advertised} and ${cluster} ${id}=${own.peerAddress} must be the same`,
+    );
+  }
+  return list;
+}
+
+function refuseOpenListening(settings: Settings, name: string): void {
+  const text = required(settings, name);
+  if (isLoopback(hostOf(text))) return;
+  throw new UsageError(
+    `${calledBy(settings, name)} ${text} can be reached from other machines, and nothing checks who connects: ` +
+      'listen on 127.0.0.1, or add --insecure if the network itself keeps strangers out',
+  );
+}
+
+function logLevel(settings: Settings): LogLevel {
+  const text = settings.get('log-level')?.text ?? 'info';
+  const level = LOG_LEVELS.find((each) => each === text);
+  if (level === undefined) throw wrong(settings, 'log-level', `must be one of ${LOG_LEVELS.join(', ')}`);
+  return level;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Parsers show the place on further ones. */
+function firstLine(text: string): string {
+  return (text.split('\n', 1)[0] ?? '').replace(/:$/, '');
+}

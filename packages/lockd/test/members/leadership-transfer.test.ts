@@ -1,0 +1,105 @@
+import { serverId, type TransferOutcome } from '@holdfast/raft';
+import { describe, expect, it } from 'vitest';
+import { MAX_UNANSWERED_TRANSFERS, TRANSFER_ANSWER_MS } from '../../src/limits.ts';
+import { LoopbackEnsemble } from '../support/loopback.ts';
+import type { TestClient } from '../support/test-client.ts';
+
+function trio(leader = 1): LoopbackEnsemble {
+  const ensemble = new LoopbackEnsemble(3);
+  if (leader !== 0) ensemble.elect(leader);
+  return ensemble;
+}
+
+function wish(client: TestClient, id: number, server: number): void {
+  client.send({ type: 'admin', id, operation: { type: 'transfer', server } });
+}
+
+function answers(client: TestClient): object[] {
+  return client.take().filter(({ type }) => type === 'admin-answer');
+}
+
+function end(ensemble: LoopbackEnsemble, outcome: TransferOutcome, target: number): void {
+  ensemble.server(1).asked?.ended({ outcome, target: serverId(target) });
+}
+
+describe('a wish for another leader', () => {
+  it.each([1, 2])('at server %i is answered when the server that was named leads', (id) => {
+    const ensemble = trio();
+    const client = ensemble.server(id).connect();
+    wish(client, 7, 3);
+    expect(answers(client)).toEqual([]);
+    expect(ensemble.server(1).asked?.target).toBe(3);
+    end(ensemble, 'transferred', 3);
+    ensemble.depose();
+    expect(answers(client)).toEqual([]);
+    ensemble.elect(3);
+    expect(answers(client)).toEqual([{ type: 'admin-answer', id: 7, answer: { type: 'transferred', server: 3 } }]);
+  });
+
+  it('that names nobody lets the replica choose', () => {
+    const ensemble = trio();
+    wish(ensemble.server(1).connect(), 1, 0);
+    ensemble.clock.runChecks();
+    expect(ensemble.server(1).asked).toMatchObject({ target: undefined });
+  });
+
+  it.each([
+    ['target-unreachable', 'TRANSFER_REFUSED', 'cannot be reached'],
+    ['target-behind', 'TRANSFER_REFUSED', 'far behind'],
+    ['timed-out', 'TRANSFER_REFUSED', 'the leader goes on'],
+    ['no-target', 'TRANSFER_REFUSED', 'no other server'],
+    ['in-progress', 'TRANSFER_REFUSED', 'under way'],
+    ['lost-leadership', 'TRANSFER_REFUSED', 'just changed'],
+    ['unknown-target', 'NOT_FOUND', 'no voting member'],
+  ] as const)('that ended as %s is told so, at a follower as well', (outcome, code, text) => {
+    for (const id of [1, 2]) {
+      const ensemble = trio();
+      const client = ensemble.server(id).connect();
+      wish(client, 1, 2);
+      ensemble.clock.runChecks();
+      end(ensemble, outcome, 2);
+      expect(answers(client)).toMatchObject([
+        { answer: { type: 'error', code, message: expect.stringContaining(text) } },
+      ]);
+    }
+  });
+
+  it('for the server that leads is fulfilled', () => {
+    const ensemble = trio();
+    const client = ensemble.server(1).connect();
+    wish(client, 1, 1);
+    ensemble.clock.runChecks();
+    end(ensemble, 'already-leader', 1);
+    expect(answers(client)).toMatchObject([{ answer: { type: 'transferred', server: 1 } }]);
+  });
+
+  it('is refused when somebody else was elected in the end', () => {
+    const ensemble = trio();
+    const client = ensemble.server(1).connect();
+    wish(client, 1, 2);
+    ensemble.clock.runChecks();
+    end(ensemble, 'transferred', 2);
+    ensemble.elect(3);
+    expect(answers(client)).toMatchObject([
+      { answer: { code: 'TRANSFER_REFUSED', message: 'server 3 was elected instead of server 2' } },
+    ]);
+  });
+
+  it('is answered NO_LEADER where none is known', () => {
+    const ensemble = trio(0);
+    const client = ensemble.server(1).connect();
+    wish(client, 1, 2);
+    expect(answers(client)).toMatchObject([{ answer: { code: 'NO_LEADER' } }]);
+  });
+
+  it('has an answer in bounded time, and there is a bounded number of them', () => {
+    const ensemble = trio();
+    const client = ensemble.server(1).connect();
+    for (let id = 1; id <= MAX_UNANSWERED_TRANSFERS + 1; id += 1) wish(client, id, 2);
+    expect(answers(client)).toMatchObject([{ id: MAX_UNANSWERED_TRANSFERS + 1, answer: { code: 'OVERLOADED' } }]);
+    ensemble.clock.advance(TRANSFER_ANSWER_MS + 1);
+    const late = answers(client);
+    expect(late).toHaveLength(MAX_UNANSWERED_TRANSFERS);
+    expect(late[0]).toMatchObject({ answer: { code: 'LEADER_CHANGED' } });
+  });
+});

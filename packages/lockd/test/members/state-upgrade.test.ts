@@ -1,0 +1,94 @@
+import { CommandType, NO_FEATURES } from '@holdfast/protocol';
+import { PEER_FEATURES, PeerFeature, EntryType } from '@holdfast/raft';
+import { decodeEntryHeader } from '@holdfast/state';
+import { describe, expect, it } from 'vitest';
+import { STATE_UPGRADE_CHECK_MS, STATE_UPGRADE_CHECKS } from '../../src/limits.ts';
+import { LoopbackEnsemble } from '../support/loopback.ts';
+
+const WAIT_MS = STATE_UPGRADE_CHECK_MS * STATE_UPGRADE_CHECKS;
+const OF_THE_FIRST_VERSION = PEER_FEATURES - PeerFeature.stateVersion2;
+
+function led(count = 3): LoopbackEnsemble {
+  const ensemble = new LoopbackEnsemble(count);
+  ensemble.elect(1);
+  return ensemble;
+}
+
+function versions({ servers }: LoopbackEnsemble): number[] {
+  return servers.map(({ machine }) => machine.state.version);
+}
+
+function raises({ log }: LoopbackEnsemble): number {
+  const commands = log.filter(({ type }) => type === EntryType.command);
+  return commands.filter(({ data }) => decodeEntryHeader(data).command === CommandType.raiseStateVersion).length;
+}
+
+describe('the state version of an ensemble', () => {
+  it('is raised once, on all servers, when every member has offered the next for a while', () => {
+    const ensemble = led();
+    ensemble.clock.advance(WAIT_MS - 1);
+    expect(versions(ensemble)).toEqual([1, 1, 1]);
+    ensemble.clock.advance(1);
+    expect(versions(ensemble)).toEqual([2, 2, 2]);
+    ensemble.clock.advance(3 * WAIT_MS);
+    expect(raises(ensemble)).toBe(1);
+  });
+
+  it('is raised in an ensemble of one', () => {
+    const ensemble = led(1);
+    ensemble.clock.advance(WAIT_MS);
+    expect(versions(ensemble)).toEqual([2]);
+  });
+
+  it.each([
+    ['is of the version before', { features: OF_THE_FIRST_VERSION }],
+    ['has not been heard', { features: NO_FEATURES }],
+    ['is not connected', { connected: false }],
+  ])('stays while a member %s, and is raised when that has ended for as long', (_, lacking) => {
+    const ensemble = led();
+    Object.assign(ensemble.server(3), lacking);
+    ensemble.clock.advance(5 * WAIT_MS);
+    expect(raises(ensemble)).toBe(0);
+    Object.assign(ensemble.server(3), { features: PEER_FEATURES, connected: true });
+    ensemble.clock.advance(WAIT_MS - STATE_UPGRADE_CHECK_MS);
+    expect(raises(ensemble)).toBe(0);
+    ensemble.clock.advance(STATE_UPGRADE_CHECK_MS);
+    expect(versions(ensemble)).toEqual([2, 2, 2]);
+  });
+
+  it('waits as long again when the upgrade of a member is taken back', () => {
+    const ensemble = led();
+    ensemble.clock.advance(WAIT_MS - STATE_UPGRADE_CHECK_MS);
+    ensemble.server(2).features = OF_THE_FIRST_VERSION;
+    ensemble.clock.advance(STATE_UPGRADE_CHECK_MS);
+    ensemble.server(2).features = PEER_FEATURES;
+    ensemble.clock.advance(WAIT_MS - STATE_UPGRADE_CHECK_MS);
+    expect(raises(ensemble)).toBe(0);
+    ensemble.clock.advance(STATE_UPGRADE_CHECK_MS);
+    expect(raises(ensemble)).toBe(1);
+  });
+
+  it('is raised by the leader that follows when the proposal was lost', () => {
+    const ensemble = led();
+    ensemble.holdCommits = true;
+    ensemble.clock.advance(WAIT_MS);
+    ensemble.depose();
+    ensemble.holdCommits = false;
+    ensemble.elect(2);
+    expect(versions(ensemble)).toEqual([1, 1, 1]);
+    ensemble.clock.advance(WAIT_MS);
+    expect(versions(ensemble)).toEqual([2, 2, 2]);
+    expect(raises(ensemble)).toBe(1);
+  });
+
+  it('stays while writes are refused for lack of disk', () => {
+    const ensemble = led();
+    for (const server of ensemble.servers) server.disk.low = true;
+    for (let times = 0; times < 2; times += 1) {
+      for (const server of ensemble.servers) server.machine.diskGuard.checked();
+      ensemble.clock.runChecks();
+    }
+    ensemble.clock.advance(2 * WAIT_MS);
+    expect(raises(ensemble)).toBe(0);
+  });
+});

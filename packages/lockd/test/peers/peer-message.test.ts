@@ -1,0 +1,57 @@
+import { MalformedError, pack } from '@holdfast/protocol';
+import { describe, expect, it } from 'vitest';
+import { decodePeerMessages, encodePeerMessages, type PeerMessage } from '../../src/peers/peer-message.ts';
+
+const EVERY: readonly PeerMessage[] = [
+  { type: 'forward', epoch: 3, entries: [new Uint8Array([1, 2, 3]), new Uint8Array()] },
+  { type: 'forward-refused', epoch: 3, code: 'OVERLOADED' },
+  { type: 'touch', batch: 4, sessions: [7, 2 ** 50] },
+  { type: 'touched', batch: 4, except: [7] },
+  { type: 'read-index', batch: 5 },
+  { type: 'read-index-answer', batch: 5, index: 99 },
+  { type: 'fold', index: 1_024, fold: 123_456_789 },
+  { type: 'diverged', index: 1_024, fold: 5 },
+  { type: 'halted', index: 2_048 },
+  { type: 'lost' },
+  { type: 'disk-report', low: true },
+  { type: 'disk-shortage', server: 3 },
+  { type: 'transfer', wish: 4, server: 2 },
+  { type: 'transfer-answer', wish: 4, answer: { type: 'transferred', server: 2 } },
+  { type: 'transfer-answer', wish: 5, answer: { type: 'error', code: 'TRANSFER_REFUSED', message: 'no' } },
+  { type: 'admin', wish: 6, operation: { type: 'members' } },
+  {
+    type: 'admin',
+    wish: 7,
+    operation: { type: 'change-members', change: { type: 'add', server: 4, peerAddress: 'h:1', observer: true } },
+  },
+  {
+    type: 'admin-answer',
+    wish: 7,
+    answer: {
+      type: 'members',
+      leader: 1,
+      members: [{ server: 4, role: 'observer', peerAddress: 'h:1', clientAddress: '', connected: false }],
+    },
+  },
+];
+
+describe('messages between servers', () => {
+  it('arrive as they were sent', () => {
+    const plain = decodePeerMessages(encodePeerMessages(EVERY)).map((message) =>
+      message.type === 'forward'
+        ? { ...message, entries: message.entries.map((entry) => new Uint8Array(entry)) }
+        : message,
+    );
+    expect(plain).toEqual(EVERY);
+  });
+
+  it('are left out when a newer server sends a type that this one does not know', () => {
+    expect(decodePeerMessages(pack([[200, 'news'], [10]]))).toEqual([{ type: 'lost' }]);
+  });
+
+  it('are refused when a field is not what it must be', () => {
+    expect(() => decodePeerMessages(pack([[3, 1, ['seven']]]))).toThrow(MalformedError);
+    expect(() => decodePeerMessages(pack(17))).toThrow(MalformedError);
+    expect(() => decodePeerMessages(new Uint8Array([0xc1]))).toThrow(MalformedError);
+  });
+});

@@ -1,0 +1,234 @@
+import { describe, expect, it } from 'vitest';
+import { MAX_UNANSWERED_HEARTBEATS } from '../../src/limits.ts';
+import { decodePeerMessages } from '../../src/peers/peer-message.ts';
+import { LoopbackEnsemble } from '../support/loopback.ts';
+import type { TestClient } from '../support/test-client.ts';
+
+const TIMEOUT_MS = 2_000;
+
+function trio(): LoopbackEnsemble {
+  const ensemble = new LoopbackEnsemble(3);
+  ensemble.elect(1);
+  return ensemble;
+}
+
+function attached(ensemble: LoopbackEnsemble, id: number, secret = 1): TestClient {
+  const client = ensemble.server(id).connect();
+  client.attach(secret, { timeoutMs: TIMEOUT_MS });
+  return client;
+}
+
+describe('a heartbeat', () => {
+  it.each([1, 2])('is acknowledged at server %i', (id) => {
+    const client = attached(trio(), id);
+    client.heartbeat(5);
+    expect(client.take()).toEqual([{ type: 'renewed', id: 5 }]);
+  });
+
+  it.each([1, 2])('is not acknowledged at server %i before a quorum has confirmed the leader', (id) => {
+    const ensemble = trio();
+    const client = attached(ensemble, id);
+    ensemble.holdReads = true;
+    client.heartbeat(5);
+    expect(client.take()).toEqual([]);
+    ensemble.holdReads = false;
+    ensemble.server(1).schedule();
+    expect(client.take()).toEqual([{ type: 'renewed', id: 5 }]);
+  });
+
+  it.each([1, 2])('is never acknowledged at server %i when the leader has lost its lead', (id) => {
+    const ensemble = trio();
+    const client = attached(ensemble, id);
+    ensemble.holdReads = true;
+    client.heartbeat(5);
+    client.take();
+    ensemble.depose();
+    ensemble.holdReads = false;
+    ensemble.elect(3);
+    ensemble.clock.advance(1_000);
+    expect(client.take().filter((message) => message.type === 'renewed')).toEqual([]);
+    client.heartbeat(6);
+    expect(client.take()).toEqual([{ type: 'renewed', id: 6 }]);
+  });
+
+  it('is not acknowledged by a server that knows no leader', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 2);
+    ensemble.depose();
+    client.take();
+    client.heartbeat(5);
+    expect(client.take()).toEqual([]);
+  });
+
+  it('shares its round with all others of the turn', () => {
+    const ensemble = trio();
+    const clients = [1, 2, 3].map((secret) => attached(ensemble, 1, secret));
+    ensemble.holdReads = true;
+    for (const client of clients) client.heartbeat(1);
+    ensemble.clock.runChecks();
+    expect(ensemble.server(1).pendingReads).toBe(1);
+  });
+
+  it('goes to the leader in one message with all others of the turn', () => {
+    const ensemble = trio();
+    const clients = [1, 2, 3].map((secret) => attached(ensemble, 2, secret));
+    ensemble.payloads.length = 0;
+    for (const client of clients) client.heartbeat(1);
+    ensemble.clock.runChecks();
+    const sent = ensemble.payloads.filter(({ from }) => from === 2);
+    expect(sent).toHaveLength(1);
+    expect(decodePeerMessages(sent[0]?.payload ?? new Uint8Array())).toMatchObject([
+      { type: 'touch', sessions: { length: 3 } },
+    ]);
+  });
+
+  it('is dropped beyond a bound of unanswered ones, and counts again once they are answered', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 1);
+    ensemble.holdReads = true;
+    for (let id = 1; id <= MAX_UNANSWERED_HEARTBEATS + 5; id += 1) client.heartbeat(id);
+    ensemble.clock.runChecks();
+    ensemble.holdReads = false;
+    ensemble.server(1).schedule();
+    expect(client.take()).toHaveLength(MAX_UNANSWERED_HEARTBEATS);
+    client.heartbeat(999);
+    expect(client.take()).toEqual([{ type: 'renewed', id: 999 }]);
+  });
+});
+
+describe('a session', () => {
+  it.each([1, 2])('at server %i lives by its heartbeats', (id) => {
+    const ensemble = trio();
+    const client = attached(ensemble, id);
+    for (let beat = 1; beat <= 20; beat += 1) {
+      ensemble.clock.advance(TIMEOUT_MS * 0.9);
+      client.heartbeat(beat);
+      expect(client.take()).toEqual([{ type: 'renewed', id: beat }]);
+    }
+  });
+
+  it.each([1, 2])('at server %i lives by its requests', (id) => {
+    const ensemble = trio();
+    const client = attached(ensemble, id);
+    for (let number = 1; number <= 20; number += 1) {
+      ensemble.clock.advance(TIMEOUT_MS * 0.9);
+      client.acquire(number, 'a', false);
+      expect(client.take()).toMatchObject([{ type: 'reply', number }]);
+    }
+  });
+
+  it('does not live by its reads', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 1);
+    for (let read = 1; read <= 4; read += 1) {
+      ensemble.clock.advance(TIMEOUT_MS * 0.45);
+      client.read(read, { type: 'exists', path: '/' });
+    }
+    ensemble.clock.advance(TIMEOUT_MS * 0.45);
+    expect(client.take()).toContainEqual(expect.objectContaining({ type: 'ended', reason: 'expired' }));
+  });
+
+  it.each([1, 2, 3])('at server %i expires without a sign of life, with its holds', (id) => {
+    const ensemble = trio();
+    const client = attached(ensemble, id, 1);
+    client.acquire(1, 'a');
+    client.take();
+    const waiter = attached(ensemble, 1, 2);
+    waiter.acquire(1, 'a');
+    ensemble.clock.advance(TIMEOUT_MS * 0.5);
+    waiter.heartbeat(1);
+    waiter.take();
+    ensemble.clock.advance(TIMEOUT_MS * 0.6);
+    expect(client.take()).toMatchObject([{ type: 'ended', reason: 'expired' }]);
+    expect(waiter.take()).toMatchObject([{ type: 'granted', lock: 'a' }]);
+  });
+
+  it('gets its full time from a new leader', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 3);
+    ensemble.clock.advance(TIMEOUT_MS * 0.9);
+    ensemble.depose();
+    ensemble.elect(2);
+    ensemble.clock.advance(TIMEOUT_MS * 0.9);
+    client.heartbeat(1);
+    expect(client.take().at(-1)).toEqual({ type: 'renewed', id: 1 });
+  });
+
+  it('gets that time only once the new leader has applied what its predecessors left', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 3);
+    ensemble.server(2).lagging = true;
+    ensemble.elect(2);
+    const before = ensemble.log.length;
+    ensemble.clock.advance(TIMEOUT_MS * 1.5);
+    client.heartbeat(1);
+    ensemble.clock.advance(TIMEOUT_MS * 1.5);
+    expect(client.take().map((message) => message.type)).not.toContain('renewed');
+    expect(ensemble.log).toHaveLength(before);
+    ensemble.server(2).lagging = false;
+    ensemble.server(2).schedule();
+    expect(client.take()).toEqual([{ type: 'renewed', id: 1 }]);
+    ensemble.clock.advance(TIMEOUT_MS * 0.9);
+    client.heartbeat(2);
+    expect(client.take()).toEqual([{ type: 'renewed', id: 2 }]);
+  });
+
+  it('does not expire while nobody leads', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 3);
+    ensemble.depose();
+    ensemble.clock.advance(10 * TIMEOUT_MS);
+    ensemble.elect(2);
+    client.drop();
+    const again = ensemble.server(2).connect();
+    expect(again.attach()).toMatchObject({ generation: 2 });
+  });
+});
+
+describe('a renewal after the expiry was proposed', () => {
+  it('is not acknowledged', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 2);
+    ensemble.holdCommits = true;
+    ensemble.clock.advance(TIMEOUT_MS + 200);
+    client.heartbeat(1);
+    expect(client.take()).toEqual([]);
+    ensemble.holdCommits = false;
+    ensemble.server(1).schedule();
+    expect(client.take()).toMatchObject([{ type: 'ended', reason: 'expired' }]);
+  });
+
+  it('counts again when an attach came first', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 2);
+    // The attach is in the log when the expiry is decided, and not yet applied.
+    ensemble.server(1).lagging = true;
+    client.sendAttach(1, { id: 2 });
+    ensemble.clock.advance(TIMEOUT_MS + 200);
+    ensemble.server(1).lagging = false;
+    ensemble.server(1).schedule();
+    expect(client.take()).toMatchObject([{ type: 'attached', reply: { generation: 2 } }]);
+    client.heartbeat(3);
+    expect(client.take()).toEqual([{ type: 'renewed', id: 3 }]);
+    ensemble.clock.advance(TIMEOUT_MS * 0.9);
+    client.heartbeat(4);
+    expect(client.take()).toEqual([{ type: 'renewed', id: 4 }]);
+  });
+
+  it('is proposed only once at a time, and again after a refusal', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 2);
+    ensemble.holdCommits = true;
+    const before = ensemble.log.length;
+    ensemble.clock.advance(TIMEOUT_MS * 3);
+    ensemble.holdCommits = false;
+    ensemble.rejectWith = 'overloaded';
+    ensemble.server(1).schedule();
+    ensemble.clock.advance(10);
+    expect(client.take()).toEqual([]);
+    ensemble.rejectWith = undefined;
+    ensemble.clock.advance(500);
+    expect(client.take()).toMatchObject([{ type: 'ended', reason: 'expired' }]);
+    expect(ensemble.log.length).toBe(before + 1);
+  });
+});

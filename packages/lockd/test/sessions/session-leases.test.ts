@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { LEASE_TICK_MS } from '../../src/limits.ts';
+import { SessionLeases } from '../../src/sessions/session-leases.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+function setup(sessions: readonly { id: number; timeoutMs: number }[] = [{ id: 7, timeoutMs: 2_000 }]) {
+  const clock = new ManualClock();
+  const expired: { session: number; atMs: number }[] = [];
+  const leases = new SessionLeases((session) => expired.push({ session, atMs: clock.nowMs }), clock);
+  leases.start(sessions);
+  return { clock, expired, leases, startMs: clock.nowMs };
+}
+
+describe('a session that nobody renews', () => {
+  it('expires once, not before its time-out and within two ticks after it', () => {
+    const { clock, expired, startMs } = setup();
+    clock.advance(10_000);
+    expect(expired).toHaveLength(1);
+    const afterMs = (expired[0]?.atMs ?? 0) - startMs;
+    expect(afterMs).toBeGreaterThanOrEqual(2_000);
+    expect(afterMs).toBeLessThanOrEqual(2_000 + 2 * LEASE_TICK_MS);
+  });
+
+  it('expires at its own time among many others', () => {
+    const sessions = Array.from({ length: 500 }, (_, n) => ({ id: n + 1, timeoutMs: 1_000 + 238 * n }));
+    const { clock, expired, startMs } = setup(sessions);
+    clock.advance(130_000);
+    expect(expired).toHaveLength(500);
+    for (const { session, atMs } of expired) {
+      const timeoutMs = 1_000 + 238 * (session - 1);
+      expect(atMs - startMs).toBeGreaterThanOrEqual(timeoutMs);
+      expect(atMs - startMs).toBeLessThanOrEqual(timeoutMs + 2 * LEASE_TICK_MS);
+    }
+  });
+
+  it('expires although no session had been there for hours', () => {
+    const { clock, expired, leases } = setup([]);
+    clock.advance(7_200_000);
+    leases.arm(9, 1_000);
+    clock.advance(900);
+    expect(expired).toEqual([]);
+    clock.advance(300);
+    expect(expired).toMatchObject([{ session: 9 }]);
+  });
+});
+
+describe('a session that is renewed', () => {
+  it('lives as long as every renewal comes in time', () => {
+    const { clock, expired, leases } = setup();
+    for (let renewal = 0; renewal < 100; renewal += 1) {
+      clock.advance(1_900);
+      expect(leases.renew(7)).toBe(true);
+    }
+    expect(expired).toEqual([]);
+    clock.advance(2_200);
+    expect(expired).toMatchObject([{ session: 7 }]);
+  });
+
+  it('is not renewed once its expiry has been decided, until that comes back without effect', () => {
+    const { clock, expired, leases } = setup();
+    clock.advance(2_200);
+    expect(expired).toHaveLength(1);
+    expect(leases.renew(7)).toBe(false);
+    leases.survived(7);
+    expect(leases.renew(7)).toBe(true);
+    clock.advance(1_900);
+    expect(expired).toHaveLength(1);
+    clock.advance(300);
+    expect(expired).toHaveLength(2);
+  });
+
+  it('is tried again at the next tick when its expiry could not be proposed, unless it is renewed', () => {
+    const { clock, expired, leases } = setup([
+      { id: 7, timeoutMs: 2_000 },
+      { id: 8, timeoutMs: 2_000 },
+    ]);
+    clock.advance(2_100);
+    expect(expired).toHaveLength(2);
+    leases.retry(7);
+    leases.retry(8);
+    expect(leases.renew(8)).toBe(true);
+    clock.advance(3 * LEASE_TICK_MS);
+    expect(expired.map(({ session }) => session)).toEqual([7, 8, 7]);
+  });
+});
+
+describe('a leader that stalls', () => {
+  it('moves every deadline forward by the stall before it decides', () => {
+    const { clock, expired } = setup();
+    clock.advance(1_000);
+    clock.stall(60_000);
+    clock.runTimers();
+    clock.runChecks();
+    expect(expired).toEqual([]);
+    clock.advance(900);
+    expect(expired).toEqual([]);
+    clock.advance(300);
+    expect(expired).toHaveLength(1);
+  });
+
+  it('reads what waits in its sockets before it decides', () => {
+    const { clock, expired, leases } = setup();
+    clock.advance(1_990);
+    clock.stall(LEASE_TICK_MS);
+    clock.runTimers();
+    // The poll phase: the renewal had been waiting.
+    leases.renew(7);
+    clock.runChecks();
+    clock.advance(1_900);
+    expect(expired).toEqual([]);
+  });
+});
+
+describe('a leader', () => {
+  it('arms every session in full when it begins', () => {
+    const { clock, expired, leases } = setup();
+    clock.advance(1_900);
+    leases.start([{ id: 7, timeoutMs: 2_000 }]);
+    clock.advance(1_900);
+    expect(expired).toEqual([]);
+  });
+
+  it('expires nobody after it has ended', () => {
+    const { clock, expired, leases } = setup();
+    leases.stop();
+    clock.advance(60_000);
+    expect(expired).toEqual([]);
+    expect(leases.size).toBe(0);
+  });
+
+  it('leaves a session alone that has ended by itself', () => {
+    const { clock, expired, leases } = setup();
+    leases.remove(7);
+    clock.advance(60_000);
+    expect(expired).toEqual([]);
+  });
+});

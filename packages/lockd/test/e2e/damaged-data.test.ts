@@ -84,7 +84,7 @@ async function start(data: string): Promise<Outcome & { readonly status?: unknow
   const addresses = ['--client', `127.0.0.1:${client}`, '--peer', `127.0.0.1:${peer}`];
   const lockd = new LockdProcess(['--id', '1', '--cluster-id', 'e2e', ...addresses, '--data', data]);
   try {
-    await until(() => lockd.stdout.includes('serves clients at') || lockd.child.exitCode !== null);
+    await lockd.servesOrEnds();
     let status: unknown;
     if (lockd.child.exitCode === null) {
       await until(async () => {

@@ -143,7 +143,7 @@ describe('a stranger to the cluster', () => {
       [otherCluster, 'cluster \\"other\\" is not \\"e2e\\"'],
       [otherMember, 'server 3 is no member: check --cluster'],
     ] as const) {
-      await until(() => server.stderr.includes(problem) && stranger.stderr.includes(problem));
+      await Promise.all([server.complains(problem), stranger.complains(problem)]);
     }
     expect(await answers(foreign.client, '/ready')).toBe(503);
     expect(await answers(impostor.client, '/ready')).toBe(503);

@@ -1,18 +1,22 @@
 /** Starts the built lockd as a process of its own, and tells what it says and how it ends. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const START_LIMIT_MS = 20_000;
+const ASK_AGAIN_MS = 20;
 
 export class LockdProcess {
   readonly child: ChildProcess;
   stdout = '';
   stderr = '';
+  /** `news` whenever it says something, and when it has ended. */
+  readonly #events = new EventEmitter();
   readonly #ended: Promise<number | string>;
+  #over = false;
 
   /** `nodeArgs` are for Node itself; `uid`, for root alone, is who runs it; `main` is another build of it. */
   constructor(
@@ -27,21 +31,50 @@ export class LockdProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(uid === undefined ? {} : { uid }),
     });
-    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
-    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
-    this.#ended = once(this.child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+      this.#events.emit('news');
+    });
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+      this.#events.emit('news');
+    });
+    this.#ended = once(this.child, 'close').then(([code, signal]) => {
+      this.#over = true;
+      this.#events.emit('news');
+      return (code ?? signal) as number | string;
+    });
   }
 
   /** Its exit code, or the signal that ended it; rejects when it goes on. */
   async ended(): Promise<number | string> {
-    await until(() => this.child.exitCode !== null || this.child.signalCode !== null);
+    await this.#news(() => this.#over, 'ended');
     return this.#ended;
   }
 
   /** Resolves once it has said that it serves. */
   async serves(): Promise<void> {
-    await until(() => this.stdout.includes('serves clients at') || this.child.exitCode !== null);
-    if (this.child.exitCode !== null) throw new Error(`lockd ended with ${this.child.exitCode}: ${this.stderr}`);
+    await this.servesOrEnds();
+    if (this.#over) throw new Error(`lockd ended with ${await this.#ended}: ${this.stderr}`);
+  }
+
+  async servesOrEnds(): Promise<void> {
+    await this.#news(() => this.stdout.includes('serves clients at') || this.#over, 'served or ended');
+  }
+
+  /** Resolves once it has complained of that. */
+  async complains(problem: string): Promise<void> {
+    await this.#news(() => this.stderr.includes(problem), `complained that ${problem}`);
+  }
+
+  async #news(known: () => boolean, what: string): Promise<void> {
+    const signal = AbortSignal.timeout(START_LIMIT_MS);
+    while (!known()) {
+      await once(this.#events, 'news', { signal }).catch((cause: unknown) => {
+        const said = `${this.stdout}${this.stderr}`;
+        throw new Error(`lockd has not ${what} within ${START_LIMIT_MS} ms; it said: ${said}`, { cause });
+      });
+    }
   }
 
   kill(signal: NodeJS.Signals): void {
@@ -49,12 +82,12 @@ export class LockdProcess {
   }
 }
 
-/** Waits for a condition, with a bound. */
+/** Waits, with a bound, for what nothing tells of by itself: it is asked again and again, as an operator's script asks a server. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + START_LIMIT_MS;
   while (!(await condition())) {
     if (performance.now() > end) throw new Error(`not within ${START_LIMIT_MS} ms: ${condition.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
   }
 }
 

@@ -2,7 +2,8 @@
 
 export { DivergenceError } from './health/divergence.ts';
 export { ExitCode, exitCodeOf } from './exit-code.ts';
-export { LockMachine, type LockMachineDeps, type LockMachineOptions } from './lock-machine.ts';
+export { LockMachine, type LockMachineDeps } from './lock-machine.ts';
+export type { LockMachineOptions } from './machine-parts.ts';
 export { recover, type Recovery, type RecoverWorld } from './offline/recover.ts';
 export type { RecoverOptions } from './offline/offline-commands.ts';
 export type { ServerObserver } from './server-observer.ts';

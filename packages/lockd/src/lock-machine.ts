@@ -1,22 +1,12 @@
 /**
  * What a replica replicates here: applies committed entries to the locks' state, answers this server's clients, and leads the
- * sessions while this server leads. Wires the concepts of the folders beside it to each other and to the replica's turn; each rule is in
- * the concept's own file.
+ * sessions while this server leads. Tells the parts (machine-parts.ts) in which order they have their say in the replica's turn; each
+ * rule is in the part's own file.
  */
 
 import {
-  CommandType,
-  NO_FEATURES,
-  hasFeature,
-  type ErrorCode,
-  type FeatureSet,
-  type Member,
-  type Reply,
-} from '@holdfast/protocol';
-import {
   EntryType,
   ExpelledError,
-  PeerFeature,
   type Entry,
   type LogIndex,
   type MachineSnapshot,
@@ -28,45 +18,27 @@ import {
   type ServerId,
   type SnapshotBytes,
 } from '@holdfast/raft';
-import type { Clock, Connection, Logger, Random } from '@holdfast/runtime';
-import { decodeEntryHeader, type StateMachine } from '@holdfast/state';
-import { Attaches } from './sessions/attaches.ts';
-import { Availability } from './health/availability.ts';
-import { ClientConnections } from './clients/client-connections.ts';
-import { ClientMessages } from './clients/client-messages.ts';
-import { ServerCounters } from './counters.ts';
-import { DiskGuard } from './health/disk-guard.ts';
+import type { Connection } from '@holdfast/runtime';
+import type { StateMachine } from '@holdfast/state';
+import type { ClientConnections } from './clients/client-connections.ts';
+import type { ServerCounters } from './counters.ts';
+import type { Availability } from './health/availability.ts';
+import type { DiskGuard } from './health/disk-guard.ts';
 import type { OwnDisk } from './health/disk-space.ts';
-import { DivergenceCheck } from './health/divergence.ts';
-import { createKeyedState } from './keyed-state.ts';
-import { LeadershipTransfer } from './members/leadership-transfer.ts';
 import { LEAVE_WAIT_MS } from './limits.ts';
-import { MembershipWishes } from './members/membership-wishes.ts';
-import { OutputRouting } from './clients/output-routing.ts';
-import { PeerInbox } from './peers/peer-inbox.ts';
+import {
+  createMachineParts,
+  toldMembers,
+  type LockMachineOptions,
+  type MachineParts,
+  type MachineWorld,
+} from './machine-parts.ts';
 import { encodePeerMessages } from './peers/peer-message.ts';
-import { PeerOutbox } from './peers/peer-outbox.ts';
-import { Proposals } from './requests/proposals.ts';
-import { Reads } from './requests/reads.ts';
-import { Renewals } from './sessions/renewals.ts';
 import type { ServerObserver } from './server-observer.ts';
-import { SessionExpiry } from './sessions/session-expiry.ts';
-import { SkippedEntries } from './clients/skipped-entries.ts';
-import { StateUpgrade } from './members/state-upgrade.ts';
 
 const LOST = encodePeerMessages([{ type: 'lost' }]);
 
-export interface LockMachineOptions {
-  readonly serverId: ServerId;
-  readonly clusterId: string;
-  readonly electionTimeoutMs: number;
-}
-
-export interface LockMachineDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly disk: OwnDisk;
+export interface LockMachineDeps extends MachineWorld {
   readonly observer?: Partial<ServerObserver> | undefined;
   /** The replica has stopped, or this server must: the process has to end. Called at most once. */
   fatal(error: unknown): void;
@@ -75,27 +47,14 @@ export interface LockMachineDeps {
 }
 
 export class LockMachine implements ReplicaMachine {
-  readonly counters = new ServerCounters();
+  readonly counters: ServerCounters;
   readonly state: StateMachine;
   readonly connections: ClientConnections;
   readonly availability: Availability;
   readonly diskGuard: DiskGuard;
   readonly #options: LockMachineOptions;
   readonly #deps: LockMachineDeps;
-  readonly #proposals: Proposals;
-  readonly #attaches: Attaches;
-  readonly #expiry: SessionExpiry;
-  readonly #renewals: Renewals;
-  readonly #reads: Reads;
-  readonly #peers: PeerOutbox;
-  readonly #divergence: DivergenceCheck;
-  readonly #routing: OutputRouting;
-  readonly #skipped: SkippedEntries;
-  readonly #clientMessages: ClientMessages;
-  readonly #inbox: PeerInbox;
-  readonly #transfer: LeadershipTransfer;
-  readonly #membership: MembershipWishes;
-  readonly #upgrade: StateUpgrade;
+  readonly #parts: MachineParts;
   #replica: ReplicaHandle | undefined;
   #removed = false;
   #turnScheduled = false;
@@ -105,113 +64,17 @@ export class LockMachine implements ReplicaMachine {
   constructor(options: LockMachineOptions, deps: LockMachineDeps) {
     this.#options = options;
     this.#deps = deps;
-    const { serverId } = options;
-    const { clock, random, logger } = deps;
-    this.state = createKeyedState(random);
-    const counters = this.counters;
-    const handle = (): ReplicaHandle => this.#handle();
-    const wake = (): void => this.#wake();
-    const appliedIndex = (): number => this.state.appliedIndex;
-    this.connections = new ClientConnections({
-      clock,
-      logger,
-      counters,
-      wake,
-      message: (connection, message) => this.#clientMessages.received(connection, message),
-      closed: (connection) => this.#attaches.closed(connection),
-      boundChanged: (any) => this.#handle().setEagerCommit(any),
+    this.#parts = createMachineParts(options, deps, {
+      handle: () => this.#handle(),
+      wake: () => this.#wake(),
+      fatal: (error) => this.fatal(error),
     });
-    this.#peers = new PeerOutbox(handle, (peer) => this.#undelivered(peer), wake);
-    this.#expiry = new SessionExpiry({ clock, logger, state: this.state, propose: (entry) => this.#propose(entry) });
-    const { leases } = this.#expiry;
-    this.diskGuard = new DiskGuard({
-      serverId,
-      own: deps.disk,
-      clock,
-      logger,
-      counters,
-      handle,
-      say: (peer, message) => void this.#handle().sendToPeer(peer, encodePeerMessages([message])),
-    });
-    this.#proposals = new Proposals({
-      serverId,
-      clock,
-      logger,
-      counters,
-      peers: this.#peers,
-      handle,
-      wake,
-      admit: (entry) => this.diskGuard.admit(entry),
-      renew: (session) => leases.renew(session),
-      lost: (code) => this.#submittedLost(code),
-      refused: (entry, code) => this.#entryRefused(entry, code),
-    });
-    this.#attaches = new Attaches({
-      serverId,
-      firstCorrelation: 1 + random.integer(2 ** 40),
-      clock,
-      counters,
-      connections: this.connections,
-      proposals: this.#proposals,
-      appliedIndex,
-      refusal: (secret) => this.#sessionRefusal(secret),
-    });
-    this.#renewals = new Renewals({ serverId, counters, peers: this.#peers, leases, handle, wake });
-    const query = this.state.query.bind(this.state);
-    this.#reads = new Reads({ clock, counters, peers: this.#peers, handle, query, appliedIndex, wake });
-    this.#divergence = new DivergenceCheck({
-      serverId,
-      logger,
-      leader: () => this.#proposals.leader,
-      members: () => this.#handle().peers.map((peer) => peer.id),
-      reaches: (peer) => this.peers.some(({ id, connected }) => id === peer && connected),
-      send: (peer, message) => this.#peers.send(peer, message),
-      diverged: (error) => this.fatal(error),
-      halted: (index) => this.availability.halt(index),
-    });
-    const { connections, diskGuard } = this;
-    this.#routing = new OutputRouting({ serverId, counters, connections, attaches: this.#attaches, leases });
-    this.#skipped = new SkippedEntries({ state: this.state, connections, attaches: this.#attaches });
-    const availability = new Availability(options, {
-      clock,
-      logger,
-      connections,
-      proposals: this.#proposals,
-      diskGuard,
-      reads: this.#reads,
-      waitsToBeAdded: () => this.peers.length === 0,
-    });
+    const { counters, state, connections, availability, diskGuard } = this.#parts;
+    this.counters = counters;
+    this.state = state;
+    this.connections = connections;
     this.availability = availability;
-    const shared = { serverId, clock, peers: this.#peers, handle };
-    this.#transfer = new LeadershipTransfer({
-      ...shared,
-      understands: (peer) => this.#offers(peer, PeerFeature.transfer),
-    });
-    this.#membership = new MembershipWishes({
-      ...shared,
-      firstWish: 1 + random.integer(2 ** 40),
-      understands: (peer) => this.#offers(peer, PeerFeature.members),
-    });
-    this.#upgrade = new StateUpgrade({
-      serverId,
-      clock,
-      logger,
-      state: this.state,
-      peers: () => this.peers,
-      mayPropose: () => availability.acceptsWrites && diskGuard.problem === undefined,
-      propose: (entry) => this.#propose(entry),
-    });
-    const receivers = {
-      availability,
-      proposals: this.#proposals,
-      renewals: this.#renewals,
-      reads: this.#reads,
-      transfer: this.#transfer,
-      membership: this.#membership,
-    };
-    const members = (): readonly Member[] => this.#members();
-    this.#clientMessages = new ClientMessages(options, { ...receivers, counters, attaches: this.#attaches, members });
-    this.#inbox = new PeerInbox({ ...receivers, peers: this.#peers, divergence: this.#divergence, diskGuard });
+    this.diskGuard = diskGuard;
   }
 
   /** Called once, before the replica starts. */
@@ -233,7 +96,7 @@ export class LockMachine implements ReplicaMachine {
   }
 
   get parkedBytes(): number {
-    return this.#proposals.parkedBytes;
+    return this.#parts.proposals.parkedBytes;
   }
 
   accept(connection: Connection): void {
@@ -257,12 +120,12 @@ export class LockMachine implements ReplicaMachine {
   disconnectClients(): void {
     this.#endOfTurn();
     this.connections.goodbyeAll('SHUTTING_DOWN', 'the server is stopping; use another');
-    this.#expiry.stop();
-    this.#upgrade.stop();
-    this.#attaches.stop();
-    this.#transfer.stop();
-    this.#membership.stop();
-    this.#reads.stop();
+    this.#parts.expiry.stop();
+    this.#parts.upgrade.stop();
+    this.#parts.attaches.stop();
+    this.#parts.transfer.stop();
+    this.#parts.membership.stop();
+    this.#parts.reads.stop();
   }
 
   apply(entry: Entry): void {
@@ -275,11 +138,11 @@ export class LockMachine implements ReplicaMachine {
     } else {
       const outputs = this.state.apply(entry.index, entry.data);
       observer?.applied?.(entry, outputs, this.state);
-      this.#routing.route(entry.index, outputs);
-      this.#expiry.applied(entry.data);
-      this.#upgrade.applied(entry.index);
+      this.#parts.routing.route(entry.index, outputs);
+      this.#parts.expiry.applied(entry.data);
+      this.#parts.upgrade.applied(entry.index);
     }
-    this.#divergence.applied(entry.index, () => this.state.fold);
+    this.#parts.divergence.applied(entry.index, () => this.state.fold);
   }
 
   beginSnapshot(): MachineSnapshot {
@@ -289,12 +152,12 @@ export class LockMachine implements ReplicaMachine {
   async restore(index: LogIndex, bytes: SnapshotBytes): Promise<void> {
     const restoring = this.state.beginRestore(index);
     for await (const piece of bytes) restoring.push(piece);
-    const known = this.#skipped.known();
+    const known = this.#parts.skipped.known();
     restoring.finish();
     this.#deps.observer?.restored?.(index, this.state);
-    this.#divergence.restored(index, () => this.state.fold);
-    this.#skipped.tell(known);
-    this.#upgrade.applied(index);
+    this.#parts.divergence.restored(index, () => this.state.fold);
+    this.#parts.skipped.tell(known);
+    this.#parts.upgrade.applied(index);
     // Reads may have waited for entries that the snapshot holds.
     this.#wake();
   }
@@ -305,33 +168,33 @@ export class LockMachine implements ReplicaMachine {
   }
 
   statusChanged(status: ReplicaStatus): void {
-    const leaderBefore = this.#proposals.leader;
+    const leaderBefore = this.#parts.proposals.leader;
     // Deadlines first: what is proposed next renews.
-    this.#expiry.statusChanged(status);
-    this.#renewals.statusChanged(status);
-    this.#reads.statusChanged(status);
+    this.#parts.expiry.statusChanged(status);
+    this.#parts.renewals.statusChanged(status);
+    this.#parts.reads.statusChanged(status);
     this.diskGuard.statusChanged(status);
-    this.#proposals.statusChanged(status);
-    this.#transfer.statusChanged(status);
-    this.#membership.statusChanged(status);
-    this.#upgrade.statusChanged(status);
+    this.#parts.proposals.statusChanged(status);
+    this.#parts.transfer.statusChanged(status);
+    this.#parts.membership.statusChanged(status);
+    this.#parts.upgrade.statusChanged(status);
     this.availability.leaderKnown(status.leader !== 0);
-    if (status.leader !== 0) this.#attaches.submitAll();
+    if (status.leader !== 0) this.#parts.attaches.submitAll();
     if (status.leader === leaderBefore) return;
-    this.#divergence.leaderChanged();
+    this.#parts.divergence.leaderChanged();
     this.#tellLeader();
   }
 
   proposalRejected(data: Uint8Array, reason: RejectReason): void {
-    this.#proposals.rejected(data, reason);
+    this.#parts.proposals.rejected(data, reason);
   }
 
   peerMessage(from: ServerId, payload: Uint8Array): void {
-    this.#inbox.received(from, payload);
+    this.#parts.inbox.received(from, payload);
   }
 
   peerDisconnected(peer: ServerId): void {
-    this.#inbox.connectionLost(peer);
+    this.#parts.inbox.connectionLost(peer);
     // Its side may not know that what it said is lost; if this does not reach it, it has lost us as well and hears of that.
     this.#handle().sendToPeer(peer, LOST);
   }
@@ -349,8 +212,8 @@ export class LockMachine implements ReplicaMachine {
   fatal(error: unknown): void {
     if (this.availability.failed) return;
     this.availability.fail();
-    this.#expiry.stop();
-    this.#upgrade.stop();
+    this.#parts.expiry.stop();
+    this.#parts.upgrade.stop();
     this.#deps.fatal(error);
   }
 
@@ -370,60 +233,19 @@ export class LockMachine implements ReplicaMachine {
   }
 
   #endOfTurn(): void {
-    this.#reads.endOfTurn();
-    this.#renewals.endOfTurn();
-    this.#proposals.endOfTurn();
-    this.#peers.flush();
+    this.#parts.reads.endOfTurn();
+    this.#parts.renewals.endOfTurn();
+    this.#parts.proposals.endOfTurn();
+    this.#parts.peers.flush();
     this.connections.flush();
-  }
-
-  #offers(peer: ServerId, feature: FeatureSet): boolean {
-    return hasFeature(this.peers.find(({ id }) => id === peer)?.features ?? NO_FEATURES, feature);
-  }
-
-  #propose(entry: Uint8Array): void {
-    if (this.availability.acceptsWrites) this.#proposals.submit(entry, 0);
-  }
-
-  #undelivered(peer: ServerId): void {
-    this.#divergence.lost(peer);
-    if (peer !== this.#proposals.leader) return;
-    this.#membership.connectionLost(peer);
-    this.#proposals.undelivered(peer);
-    this.#renewals.leaderLost();
-    this.#reads.leaderLost();
-  }
-
-  #submittedLost(code: ErrorCode): void {
-    for (const connection of this.connections) connection.resend(code);
-    this.#attaches.lost();
-  }
-
-  #entryRefused(entry: Uint8Array, code: ErrorCode): void {
-    const header = decodeEntryHeader(entry);
-    if (header.command === CommandType.expireSession) {
-      this.#expiry.refused(entry);
-    } else if (header.command === CommandType.attach) {
-      this.#attaches.refused(header.number, code);
-    } else {
-      const connection = this.connections.bySession(header.session);
-      // Not covered: the client has been told already.
-      if (connection !== undefined && connection.window.covers(header.number)) connection.resend(code);
-    }
-  }
-
-  #sessionRefusal(secret: Uint8Array): Reply | undefined {
-    const { problem } = this.diskGuard;
-    if (problem === undefined || this.state.hasSessionOf(secret)) return undefined;
-    return { type: 'error', code: 'DISK_FULL', message: problem };
   }
 
   #tellLeader(): void {
     if (this.connections.size === 0) return;
-    this.connections.broadcast({ type: 'leader', leader: this.#proposals.leader, members: this.#members() });
-  }
-
-  #members(): readonly Member[] {
-    return this.peers.map(({ id, clientAddress }) => ({ server: id, clientAddress }));
+    this.connections.broadcast({
+      type: 'leader',
+      leader: this.#parts.proposals.leader,
+      members: toldMembers(this.peers),
+    });
   }
 }

@@ -51,6 +51,17 @@ export class PeerInbox {
     reads.leaderLost();
   }
 
+  /** What `peer` was to be sent did not leave. */
+  undelivered(peer: ServerId): void {
+    const { proposals, renewals, reads, divergence, membership } = this.#deps;
+    divergence.lost(peer);
+    if (peer !== proposals.leader) return;
+    membership.connectionLost(peer);
+    proposals.undelivered(peer);
+    renewals.leaderLost();
+    reads.leaderLost();
+  }
+
   #message(from: ServerId, message: PeerMessage): void {
     const { availability, proposals, renewals, reads, divergence, diskGuard, transfer, membership } = this.#deps;
     switch (message.type) {

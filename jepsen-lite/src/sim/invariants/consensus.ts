@@ -2,10 +2,10 @@
  * Raft's own promises, looked at after every step of every server: election safety, leader append-only, log matching, leader
  * completeness, state-machine safety; term, vote, commit index and applied index that never fall, restarts included; nothing revealed
  * before it is durable; nothing committed that is not durable on a majority of the voters of its configuration (of both, while it is
- * joint); everything durable found again. What is promised of the members' changes is membership.ts's.
+ * joint); everything durable found again. What is promised of the members' changes is membership.ts's, of a log that was damaged
+ * vote-ban.ts's.
  */
 
-import { crc32 } from 'node:zlib';
 import {
   EntryType,
   type DurableState,
@@ -17,53 +17,19 @@ import {
   type WriteSeq,
 } from '@holdfast/raft';
 import { Configurations, isMajority, type KnownConfiguration } from './configurations.ts';
+import { LogMatching } from './log-matching.ts';
 import { MembershipInvariants, type LogView } from './membership.ts';
-import { imageOf, ServerLog, type Persist } from './server-log.ts';
+import { ObservedServer, type CoreView } from './observed-server.ts';
+import { checkRevealed } from './revealed.ts';
+import { imageOf, type Persist } from './server-log.ts';
 import type { Report } from './violation.ts';
-
-/** What `stepped` tells of a core. */
-export interface CoreView {
-  readonly role: string;
-  readonly term: number;
-  readonly votedFor: number;
-  readonly commitIndex: number;
-  readonly lastIndex: number;
-}
-
-interface Seen {
-  /** What the entry holds, whoever has it. */
-  readonly content: number;
-  readonly previousTerm: number;
-}
-
-class Server {
-  readonly log: ServerLog;
-  boots = 0;
-  role = 'down';
-  term = 0;
-  votedFor = 0;
-  commit = 0;
-  applied = 0;
-  /** Its log was damaged: how many entries were committed then. Before it has them again it must not vote. */
-  owed = 0;
-  /** The terms of the entries that it had then. What it has acknowledged of them may be counted still: it must not vote without them. */
-  lost: readonly number[] = [];
-  /** Another disk has taken the place of its own: what it had is counted still, what it does now is of no account. */
-  diskLost = false;
-
-  constructor(committed: readonly number[]) {
-    this.log = new ServerLog(committed);
-  }
-}
-
-/** Terms stay far below 2^20 in a run. */
-const keyOf = (index: number, term: number): number => index * 2 ** 20 + term;
+import { beginBan, checkBan, checkBanTerm, countsFor } from './vote-ban.ts';
 
 export class ConsensusInvariants {
-  readonly #servers: ReadonlyMap<number, Server>;
+  readonly #servers: ReadonlyMap<number, ObservedServer>;
   readonly #report: Report;
   readonly #leaders = new Map<number, string>();
-  readonly #entries = new Map<number, Seen>();
+  readonly #entries: LogMatching;
   readonly #configurations: Configurations;
   readonly #membership: MembershipInvariants;
   /** Terms of the committed entries, by index. */
@@ -77,7 +43,8 @@ export class ConsensusInvariants {
   constructor(servers: readonly number[], report: Report, voters: readonly number[] = servers) {
     this.#configurations = new Configurations(voters);
     this.#membership = new MembershipInvariants(this.#configurations, report);
-    this.#servers = new Map(servers.map((id) => [id, new Server(this.#committed)]));
+    this.#servers = new Map(servers.map((id) => [id, new ObservedServer(this.#committed)]));
+    this.#entries = new LogMatching(report);
     this.#report = report;
   }
 
@@ -122,19 +89,12 @@ export class ConsensusInvariants {
     const server = this.#server(id);
     if (server.diskLost) return;
     const found = imageOf(durable);
-    const { term: lastTerm, terms } = server.log.durable;
-    const had = [...terms];
-    const snapshotIndex = durable.snapshot?.index ?? 0;
-    const expected = server.log.opened(found, snapshotIndex);
+    const { term: lastTerm } = server.log.durable;
+    const terms = [...server.log.durable.terms];
+    const expected = server.log.opened(found, durable.snapshot?.index ?? 0);
     if (expected !== undefined && damaged && durable.voteBan !== undefined) {
-      server.owed = this.committedEntries;
-      server.lost = [...had, ...server.lost.slice(had.length)];
-      if (durable.voteBan <= lastTerm) {
-        this.#report(
-          'a-ban-begins-above-every-term-that-was-told',
-          `server ${id}, which was in term ${lastTerm}, begins anew in term ${durable.voteBan}`,
-        );
-      }
+      beginBan(server, this.committedEntries, terms);
+      checkBanTerm(id, durable.voteBan, lastTerm, this.#report);
     } else if (expected !== undefined) {
       this.#report(
         'durable-is-found-again',
@@ -200,44 +160,11 @@ export class ConsensusInvariants {
   sending(id: number, to: ServerId, message: Message): void {
     // A pre-vote reveals nothing: it asks about a term that nobody has.
     if (message.type === 'pre-vote' || message.type === 'pre-vote-response') return;
-    const { log, diskLost } = this.#server(id);
-    if (diskLost) return;
-    if (message.type === 'vote-response' && message.granted) this.#membership.granted(id, to, message.term);
-    this.#checkBan(id, message);
-    const { durable } = log;
-    const before = (condition: boolean, what: string): void => {
-      if (!condition)
-        this.#report(
-          'nothing-is-revealed-before-it-is-durable',
-          `server ${id} reveals ${what} (${durable.toString()})`,
-        );
-    };
-    before(durable.term >= message.term, `term ${message.term} in a ${message.type}`);
-    if (durable.term !== message.term) return;
-    if (message.type === 'vote') before(durable.votedFor === id, `its candidacy in term ${message.term}`);
-    if (message.type === 'vote-response' && message.granted) {
-      before(durable.votedFor === to, `a vote for ${to} in term ${message.term}`);
-    }
-    if (message.type === 'append-response' && message.accepted) {
-      before(durable.lastIndex >= message.index, `entries up to ${message.index}`);
-    }
-  }
-
-  #checkBan(id: number, message: Message): void {
     const server = this.#server(id);
-    if (server.owed === 0) return;
-    const { terms } = server.log.durable;
-    const lacks = this.#committed.findIndex((term, index) => index <= server.owed && terms[index] !== term);
-    if (lacks === -1) {
-      server.owed = 0;
-      server.lost = [];
-      return;
-    }
-    if (message.type !== 'vote' && !(message.type === 'vote-response' && message.granted)) return;
-    this.#report(
-      'a-server-that-lost-its-log-does-not-vote',
-      `server ${id} takes part in the election of term ${message.term} without the committed entry ${lacks}, which it had`,
-    );
+    if (server.diskLost) return;
+    if (message.type === 'vote-response' && message.granted) this.#membership.granted(id, to, message.term);
+    checkBan(id, server, this.#committed, message, this.#report);
+    checkRevealed(id, server.log.durable, to, message, this.#report);
   }
 
   applied(id: number, entry: Entry): void {
@@ -249,7 +176,7 @@ export class ConsensusInvariants {
     if (entry.index !== server.applied + 1) {
       this.#report('entries-are-applied-in-order', `server ${id} applies ${entry.index} after ${server.applied}`);
     }
-    if (this.#committed[entry.index] !== entry.term || this.#contentOf(entry.index, entry.term) !== contentOf(entry)) {
+    if (this.#committed[entry.index] !== entry.term || !this.#entries.has(entry)) {
       this.#report(
         'state-machine-safety',
         `server ${id} applies entry ${entry.index} of term ${entry.term}, which is not the committed one`,
@@ -262,31 +189,19 @@ export class ConsensusInvariants {
     this.#server(id).role = 'down';
   }
 
-  #server(id: number): Server {
+  #server(id: number): ObservedServer {
     const server = this.#servers.get(id);
     if (server === undefined) throw new TypeError(`there is no server ${id}`);
     return server;
   }
 
-  #persist(id: number, server: Server, persist: Persist, core: CoreView): void {
+  #persist(id: number, server: ObservedServer, persist: Persist, core: CoreView): void {
     const { snapshot, truncateFrom } = persist;
     if (snapshot !== undefined) this.#checkReplacement(id, server, snapshot);
     if (truncateFrom !== undefined) this.#checkTruncation(id, server, truncateFrom, core);
-    let previousTerm =
-      snapshot?.term ?? server.log.memory.terms[(truncateFrom ?? Infinity) - 1] ?? server.log.memory.terms.at(-1) ?? 0;
-    for (const entry of persist.entries) {
-      const key = keyOf(entry.index, entry.term);
-      const seen = this.#entries.get(key);
-      const content = contentOf(entry);
-      if (seen === undefined) this.#entries.set(key, { content, previousTerm });
-      else if (seen.content !== content || seen.previousTerm !== previousTerm) {
-        this.#report(
-          'log-matching',
-          `entry ${entry.index} of term ${entry.term} at server ${id} is not that of another server, or follows another entry`,
-        );
-      }
-      previousTerm = entry.term;
-    }
+    const { terms } = server.log.memory;
+    const previousTerm = snapshot?.term ?? terms[(truncateFrom ?? Infinity) - 1] ?? terms.at(-1) ?? 0;
+    this.#entries.written(id, persist.entries, previousTerm);
     server.log.write(persist);
     for (const entry of persist.entries) {
       if (entry.type !== EntryType.configuration || !this.#configurations.learn(entry)) continue;
@@ -307,7 +222,7 @@ export class ConsensusInvariants {
     );
   }
 
-  #checkReplacement(id: number, server: Server, snapshot: LogPosition): void {
+  #checkReplacement(id: number, server: ObservedServer, snapshot: LogPosition): void {
     this.#checkSnapshot(id, snapshot);
     if (snapshot.index > server.commit && server.log.memory.terms[snapshot.index] !== snapshot.term) return;
     this.#report(
@@ -316,7 +231,7 @@ export class ConsensusInvariants {
     );
   }
 
-  #checkTruncation(id: number, server: Server, from: number, core: CoreView): void {
+  #checkTruncation(id: number, server: ObservedServer, from: number, core: CoreView): void {
     const { terms, lastIndex } = server.log.memory;
     // One that steps down may follow the next leader within the same step.
     if (server.role === 'leader' && core.role === 'leader') {
@@ -333,7 +248,7 @@ export class ConsensusInvariants {
     }
   }
 
-  #checkMonotone(id: number, server: Server, core: CoreView): void {
+  #checkMonotone(id: number, server: ObservedServer, core: CoreView): void {
     if (core.term < server.term)
       this.#report('the-term-never-falls', `server ${id}: ${server.term}, then ${core.term}`);
     if (core.term === server.term && server.votedFor !== 0 && core.votedFor !== server.votedFor) {
@@ -347,7 +262,7 @@ export class ConsensusInvariants {
     }
   }
 
-  #elected(id: number, server: Server, core: CoreView): void {
+  #elected(id: number, server: ObservedServer, core: CoreView): void {
     this.elections += 1;
     const who = `${id}, boot ${server.boots}`;
     const other = this.#leaders.get(core.term);
@@ -367,7 +282,7 @@ export class ConsensusInvariants {
   }
 
   /** True when another configuration is committed, as far as that server knows. */
-  #advanceCommit(id: number, server: Server, commitIndex: number, lastIndexBefore: number): boolean {
+  #advanceCommit(id: number, server: ObservedServer, commitIndex: number, lastIndexBefore: number): boolean {
     const { terms } = server.log.memory;
     let changed = false;
     for (let index = server.commit + 1; index <= commitIndex; index += 1) {
@@ -401,9 +316,7 @@ export class ConsensusInvariants {
   #checkMajority(id: number, index: number, term: number, ends: readonly number[]): void {
     const holders = new Set<number>();
     for (const [holder, server] of this.#servers) {
-      const lost = server.lost[index] === term;
-      if (lost) server.owed = Math.max(server.owed, index);
-      if (lost || server.log.durable.terms[index] === term) holders.add(holder);
+      if (countsFor(server, index, term)) holders.add(holder);
     }
     const { terms } = this.#server(id).log.memory;
     const short = (end: number): readonly number[] | undefined =>
@@ -414,16 +327,8 @@ export class ConsensusInvariants {
       `server ${id} commits entry ${index} of term ${term}, which only ${[...holders].join(', ')} have on disk; of the voters ${short(ends[0] ?? 0)?.join(', ')} that is no majority`,
     );
   }
-
-  #contentOf(index: number, term: number): number | undefined {
-    return this.#entries.get(keyOf(index, term))?.content;
-  }
 }
 
-function logView(id: number, { log }: Server, { term, commitIndex, role }: CoreView): LogView {
+function logView(id: number, { log }: ObservedServer, { term, commitIndex, role }: CoreView): LogView {
   return { id, terms: log.memory.terms, term, commitIndex, role };
-}
-
-function contentOf({ type, data }: Entry): number {
-  return crc32(data, type);
 }

@@ -34,7 +34,7 @@ async function caught(mutate: () => Promise<void>): Promise<string> {
   await mutate();
   const { runSchedule } = await import('./support/random-schedule.ts');
   const { changes } = await import('./support/random-changes.ts');
-  const { BrokenPromise } = await import('./support/core-cluster.ts');
+  const { BrokenPromise } = await import('./support/broken-promise.ts');
   for (let seed = 1; seed <= 100; seed += 1) {
     try {
       runSchedule({ servers: 3, spares: 8, seed, diskMs: [1, 30] }, changes());

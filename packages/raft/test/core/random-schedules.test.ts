@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { logIndex, type LogIndex, type RaftEvent } from '../../src/core/index.ts';
 import { quorumSize, quorumValue } from '../../src/core/quorum.ts';
-import { BrokenPromise, type ClusterOptions, type CoreCluster, type Node } from './support/core-cluster.ts';
+import { BrokenPromise } from './support/broken-promise.ts';
+import type { ClusterOptions, CoreCluster, Node } from './support/core-cluster.ts';
 import { expectService, runSchedule } from './support/random-schedule.ts';
 
 describe('consensus under random faults', () => {

@@ -19,23 +19,25 @@ import {
   term,
   type Boot,
   type Configuration,
-  type ConfiguredMember,
   type Effect,
   type Entry,
-  type HardState,
   type LogIndex,
-  type LogPosition,
   type MembershipChange,
   type MembershipOutcome,
   type Message,
   type RaftConfig,
   type RaftEvent,
   type ServerId,
-  type SnapshotPosition,
   type Term,
   type TermMark,
   type WriteSeq,
 } from '../../../src/core/index.ts';
+import { createPrng } from '../../../src/core/prng.ts';
+import { BrokenPromise } from './broken-promise.ts';
+import { ClusterSafety } from './cluster-safety.ts';
+import { compactDisk, entriesOf, lastIndexOf, restartLog, writeTo, type CoreDisk, type Persist } from './core-disk.ts';
+import { Outcomes } from './outcomes.ts';
+import { VirtualTime } from './virtual-time.ts';
 
 export interface ClusterOptions {
   readonly servers: number;
@@ -56,14 +58,6 @@ export interface ClusterOptions {
   readonly tamperEvent?: (event: RaftEvent, node: Node, cluster: CoreCluster) => readonly RaftEvent[];
 }
 
-interface Disk {
-  hardState: HardState;
-  base: LogPosition;
-  snapshot: SnapshotPosition | undefined;
-  /** Those behind the base. */
-  entries: Entry[];
-}
-
 interface Held {
   readonly to: ServerId;
   readonly message: Message;
@@ -73,13 +67,13 @@ interface Held {
 export interface Node {
   readonly id: ServerId;
   core: RaftCore;
-  readonly disk: Disk;
+  readonly disk: CoreDisk;
   up: boolean;
   paused: boolean;
   incarnation: number;
   timerAt: number;
   persistedSeq: number;
-  pendingWrites: Extract<Effect, { type: 'persist' }>[];
+  pendingWrites: Persist[];
   writing: boolean;
   held: Held[];
   applied: Entry[];
@@ -96,62 +90,51 @@ export interface Node {
   pendingChanges: Set<number>;
 }
 
-/** What was asked of a server that was then in this term of this life. */
-export interface Proposal {
-  readonly server: ServerId;
-  readonly incarnation: number;
-  readonly term: number;
-  rejected: string | undefined;
-}
-
-interface Scheduled {
-  readonly at: number;
-  readonly order: number;
-  readonly run: () => void;
-}
-
 const DELAY_MS = [0.2, 5] as const;
-
-export class BrokenPromise extends Error {}
 
 export class CoreCluster {
   readonly options: ClusterOptions;
   readonly nodes: Node[] = [];
   readonly ids: ServerId[];
-  now = 0;
-  readonly committed: Entry[] = [];
-  readonly leaders = new Map<number, ServerId>();
-  /** By command, which must be used once. */
-  readonly proposals = new Map<string, Proposal>();
-  /** By ticket: how each change ended. */
-  readonly changes = new Map<number, MembershipOutcome>();
   readonly messages: { readonly from: ServerId; readonly to: ServerId; readonly message: Message }[] = [];
   recordMessages = false;
   steps = 0;
   snapshotsTaken = 0;
   snapshotsRestored = 0;
-  #queue: Scheduled[] = [];
-  #order = 0;
+  readonly #time = new VirtualTime();
+  readonly #safety = new ClusterSafety(() => this.nodes);
+  readonly #outcomes = new Outcomes(this.#safety.committed);
   #ticket = 0;
-  #checkedCommit = 0;
   #random: () => number;
   /** By itself, so that it moves no other choice. */
   readonly #waits: () => number;
   #cuts = new Set<string>();
-  #lastTerm = new Map<ServerId, number>();
 
   constructor(options: ClusterOptions) {
     this.options = options;
-    this.#random = mulberry(options.seed);
-    this.#waits = mulberry(~options.seed);
+    this.#random = createPrng(options.seed);
+    this.#waits = createPrng(~options.seed);
     const all = options.servers + (options.spares ?? 0);
     this.ids = Array.from({ length: all }, (_, position) => serverId(position + 1));
     for (const id of this.ids) {
       const hardState = { term: term(0), votedFor: NO_SERVER };
-      const disk: Disk = { hardState, base: LOG_START, snapshot: undefined, entries: [] };
+      const disk: CoreDisk = { hardState, base: LOG_START, snapshot: undefined, entries: [] };
       this.nodes.push(this.#boot(id, disk, 0));
     }
     for (const node of this.nodes) this.#connectAll(node);
+  }
+
+  get committed(): readonly Entry[] {
+    return this.#safety.committed;
+  }
+
+  /** By ticket: how each change ended. */
+  get changes(): ReadonlyMap<number, MembershipOutcome> {
+    return this.#outcomes.changes;
+  }
+
+  get now(): number {
+    return this.#time.now;
   }
 
   random(): number {
@@ -266,22 +249,11 @@ export class CoreCluster {
   }
 
   /** Runs until the condition holds; false when it does not within `maxMs`. */
-  run(maxMs: number, until: () => boolean = () => false): boolean {
-    const end = this.now + maxMs;
-    for (;;) {
-      if (until()) return true;
-      const next = this.#pop();
-      if (next === undefined || next.at > end) {
-        if (next !== undefined) this.#push(next);
-        this.now = end;
-        return until();
-      }
-      this.now = Math.max(this.now, next.at);
-      next.run();
-    }
+  run(maxMs: number, until?: () => boolean): boolean {
+    return this.#time.run(maxMs, until);
   }
 
-  #boot(id: ServerId, disk: Disk, incarnation: number): Node {
+  #boot(id: ServerId, disk: CoreDisk, incarnation: number): Node {
     restartLog(disk);
     const marks: TermMark[] = [];
     for (const entry of disk.entries) {
@@ -369,7 +341,7 @@ export class CoreCluster {
     const [only, ...more] = arrived.filter(({ type }) => type !== 'applied');
     const mustBeVoid = only !== undefined && more.length === 0 && node.core.canWait(only) && !node.transferPending;
     if (this.now >= node.core.deadline) arrived.push({ type: 'deadline' });
-    for (const event of arrived) this.#note(node, event);
+    for (const event of arrived) this.#outcomes.heard(node, event);
     const events = tamperEvent === undefined ? arrived : arrived.flatMap((event) => tamperEvent(event, node, this));
     const before = node.core.configuration.configuration;
     const effects = node.core.step(events, this.now);
@@ -378,68 +350,23 @@ export class CoreCluster {
     }
     // Commits are counted before a step lets a change go on, and behind what asks for one.
     const asked = events.some(({ type }) => type === 'change-membership');
-    this.#checkMajorities(node, asked ? [before, node.core.configuration.configuration] : [before]);
+    this.#safety.commits(node, asked ? [before, node.core.configuration.configuration] : [before]);
     for (const effect of effects) {
       const real = tamper === undefined ? effect : tamper(effect, node, this);
       if (real !== undefined) this.#perform(node, real);
     }
-    this.#checkNode(node);
+    this.#safety.stepped(node);
     this.#armDeadline(node);
     this.steps += 1;
   }
 
-  /** Remembers what will have to have an outcome. */
-  #note(node: Node, event: RaftEvent): void {
-    if (event.type === 'read-index') node.pendingReads.set(event.ticket, this.committed.length);
-    if (event.type === 'transfer') node.transferPending = true;
-    if (event.type === 'change-membership') node.pendingChanges.add(event.ticket);
-    if (event.type !== 'propose') return;
-    for (const command of event.commands) {
-      const text = decode(command);
-      if (this.proposals.has(text)) throw new Error(`"${text}" is proposed twice`);
-      const { incarnation } = node;
-      this.proposals.set(text, { server: node.id, incarnation, term: node.core.status.term, rejected: undefined });
-    }
-  }
-
-  /** Linearizability: what was committed anywhere before the read was asked is at or below the index that it got. */
   settleRead(node: Node, ticket: number, outcome: LogIndex | string): void {
-    const committedBefore = node.pendingReads.get(ticket);
-    if (committedBefore === undefined) throw new BrokenPromise(`read ${ticket} has a second outcome`);
-    if (typeof outcome === 'number' && outcome < committedBefore) {
-      throw new BrokenPromise(`a read got ${outcome} when ${committedBefore} was committed before it`);
-    }
-    node.pendingReads.delete(ticket);
-    node.reads.set(ticket, outcome);
-  }
-
-  #reject(command: Uint8Array, reason: string): void {
-    const proposal = this.proposals.get(decode(command));
-    if (proposal === undefined || proposal.rejected !== undefined) throw new BrokenPromise('rejected twice');
-    proposal.rejected = reason;
+    this.#outcomes.endRead(node, ticket, outcome);
   }
 
   /** In a cluster that serves again and is at rest, nothing waits any more. */
   checkOutcomes(): void {
-    for (const node of this.nodes) {
-      if (node.pendingReads.size > 0) throw new BrokenPromise(`reads of server ${node.id} have no outcome`);
-      if (node.transferPending) throw new BrokenPromise(`a transfer of server ${node.id} has no outcome`);
-      if (node.pendingChanges.size > 0) throw new BrokenPromise(`a change at server ${node.id} has no outcome`);
-    }
-    const committed = new Set(this.committed.map(({ data }) => decode(data)));
-    const commands = this.committed.filter(({ type }) => type === EntryType.command);
-    if (commands.length !== new Set(commands.map(({ data }) => decode(data))).size) {
-      throw new BrokenPromise('a command is committed twice');
-    }
-    for (const [text, { server, incarnation, term: asked, rejected }] of this.proposals) {
-      if (rejected !== undefined && committed.has(text))
-        throw new BrokenPromise(`"${text}" was rejected and committed`);
-      if (rejected !== undefined || committed.has(text)) continue;
-      const node = this.node(server);
-      const { role, term: present } = node.core.status;
-      const leadershipLost = node.incarnation !== incarnation || present > asked || role !== 'leader';
-      if (!leadershipLost) throw new BrokenPromise(`"${text}" has no outcome`);
-    }
+    this.#outcomes.check(this.nodes);
   }
 
   #perform(node: Node, effect: Effect): void {
@@ -465,7 +392,7 @@ export class CoreCluster {
         for (const ticket of effect.tickets) this.settleRead(node, ticket, effect.reason);
         return;
       case 'proposals-rejected':
-        for (const command of effect.commands) this.#reject(command, effect.reason);
+        for (const command of effect.commands) this.#outcomes.reject(command, effect.reason);
         return;
       case 'read-entries': {
         const entries = entriesOf(node.disk, effect.from, Math.min(effect.to, effect.from + 20));
@@ -490,13 +417,10 @@ export class CoreCluster {
       case 'lift-vote-ban':
         throw new BrokenPromise('a server that never lost its log has its ban on voting lifted');
       case 'transfer-ended':
-        if (!node.transferPending) throw new BrokenPromise('a transfer has a second outcome');
-        node.transferPending = false;
-        node.transferOutcomes.push(effect.outcome);
+        this.#outcomes.endTransfer(node, effect.outcome);
         return;
       case 'membership-ended':
-        if (!node.pendingChanges.delete(effect.ticket)) throw new BrokenPromise('a change has a second outcome');
-        this.changes.set(effect.ticket, effect.outcome);
+        this.#outcomes.endChange(node, effect);
         return;
     }
   }
@@ -593,65 +517,11 @@ export class CoreCluster {
       for (const entry of entries) {
         node.appliedIndex = entry.index;
         node.applied.push(entry);
-        this.#checkApplied(node, entry);
+        this.#safety.applied(node, entry);
       }
     }
     node.inbox.push({ type: 'applied', index: logIndex(node.appliedIndex) });
     this.#takeSnapshot(node);
-  }
-
-  /** State-machine safety: no two servers apply different entries at one index. */
-  #checkApplied(node: Node, entry: Entry): void {
-    const known = this.committed[entry.index - 1];
-    if (known === undefined) {
-      if (entry.index !== this.committed.length + 1) throw new BrokenPromise('applied with a gap');
-      this.committed.push(entry);
-    } else if (known.term !== entry.term || Buffer.compare(known.data, entry.data) !== 0) {
-      throw new BrokenPromise(`server ${node.id} applied another entry at ${entry.index}`);
-    }
-  }
-
-  #checkNode(node: Node): void {
-    const { role, term: present, commitIndex } = node.core.status;
-    if (present < (this.#lastTerm.get(node.id) ?? 0) && node.up) throw new BrokenPromise(`term of ${node.id} fell`);
-    this.#lastTerm.set(node.id, Math.min(present, node.disk.hardState.term));
-    if (role === 'leader') {
-      const known = this.leaders.get(present);
-      if (known !== undefined && known !== node.id) throw new BrokenPromise(`two leaders in term ${present}`);
-      this.leaders.set(present, node.id);
-      if (node.core.status.lastIndex < this.committed.length && !this.#superseded(node)) {
-        throw new BrokenPromise(`leader ${node.id} of term ${present} lacks committed entries`);
-      }
-    }
-    if (commitIndex > node.core.status.lastIndex) throw new BrokenPromise('commit beyond the log');
-  }
-
-  /**
-   * What a leader commits is on disk at a majority of the voters, and at one of the voters that are left while it is joint; by the
-   * configuration with which it began the step, or one that was asked for in it.
-   */
-  #checkMajorities(node: Node, configurations: readonly Configuration[]): void {
-    const { role, commitIndex } = node.core.status;
-    if (role !== 'leader' || commitIndex <= this.#checkedCommit) return;
-    const own = node.core.termAt(commitIndex);
-    const holds = (id: ServerId): boolean => {
-      const { base, entries } = this.node(id).disk;
-      return commitIndex <= base.index || entries[commitIndex - base.index - 1]?.term === own;
-    };
-    const majority = (voters: readonly ConfiguredMember[]): boolean =>
-      voters.filter(({ id }) => holds(id)).length * 2 > voters.length;
-    const enough = configurations.some(({ members }) => {
-      const outgoing = members.filter((member) => member.outgoing);
-      return (
-        majority(members.filter((member) => member.role === 'voter')) && (outgoing.length === 0 || majority(outgoing))
-      );
-    });
-    if (!enough) throw new BrokenPromise(`leader ${node.id} commits ${commitIndex} without a majority of every set`);
-    this.#checkedCommit = commitIndex;
-  }
-
-  #superseded(node: Node): boolean {
-    return this.nodes.some((other) => other.core.status.term > node.core.status.term);
   }
 
   #between([low, high]: readonly [number, number]): number {
@@ -659,110 +529,6 @@ export class CoreCluster {
   }
 
   #schedule(delayMs: number, run: () => void): void {
-    this.#push({ at: this.now + delayMs, order: this.#order, run });
-    this.#order += 1;
+    this.#time.schedule(delayMs, run);
   }
-
-  #push(item: Scheduled): void {
-    const heap = this.#queue;
-    heap.push(item);
-    let child = heap.length - 1;
-    while (child > 0) {
-      const parent = (child - 1) >> 1;
-      if (!before(heap[child], heap[parent])) break;
-      swap(heap, child, parent);
-      child = parent;
-    }
-  }
-
-  #pop(): Scheduled | undefined {
-    const heap = this.#queue;
-    const top = heap[0];
-    const last = heap.pop();
-    if (top === undefined || last === undefined || heap.length === 0) return top;
-    heap[0] = last;
-    let parent = 0;
-    for (;;) {
-      let least = parent;
-      if (before(heap[2 * parent + 1], heap[least])) least = 2 * parent + 1;
-      if (before(heap[2 * parent + 2], heap[least])) least = 2 * parent + 2;
-      if (least === parent) return top;
-      swap(heap, least, parent);
-      parent = least;
-    }
-  }
-}
-
-function writeTo(disk: Disk, persist: Extract<Effect, { type: 'persist' }>): void {
-  const { hardState, snapshot, truncateFrom, entries } = persist;
-  if (hardState !== undefined) disk.hardState = hardState;
-  if (snapshot !== undefined) {
-    if ((disk.snapshot?.index ?? 0) < snapshot.index) throw new BrokenPromise('a log that begins behind no snapshot');
-    disk.base = snapshot;
-    disk.entries = [];
-  }
-  if (truncateFrom !== undefined) {
-    if (truncateFrom > lastIndexOf(disk)) throw new BrokenPromise('a truncation beyond the end of the log');
-    if (truncateFrom <= disk.base.index) throw new BrokenPromise('a truncation of what a snapshot holds');
-    disk.entries.length = truncateFrom - 1 - disk.base.index;
-  }
-  for (const entry of entries) {
-    if (entry.index !== lastIndexOf(disk) + 1) throw new BrokenPromise('a write leaves a gap in the log');
-    disk.entries.push(entry);
-  }
-}
-
-function lastIndexOf({ base, entries }: Disk): LogIndex {
-  return logIndex(base.index + entries.length);
-}
-
-function entriesOf({ base, entries }: Disk, from: number, to: number): Entry[] {
-  return from <= base.index ? [] : entries.slice(from - base.index - 1, to - base.index);
-}
-
-function compactDisk(disk: Disk, upTo: LogIndex): void {
-  if ((disk.snapshot?.index ?? 0) < upTo) throw new BrokenPromise('entries are forgotten that no snapshot holds');
-  const last = disk.entries[upTo - disk.base.index - 1];
-  if (upTo <= disk.base.index) return;
-  if (last === undefined) throw new BrokenPromise('entries are forgotten that are not on disk');
-  disk.entries.splice(0, upTo - disk.base.index);
-  disk.base = { index: last.index, term: last.term };
-}
-
-/** What a log store does at a start with a received snapshot that the log does not go on from. */
-function restartLog(disk: Disk): void {
-  const { snapshot, base, entries } = disk;
-  if (snapshot === undefined) return;
-  const found = snapshot.index === base.index ? base.term : entries[snapshot.index - base.index - 1]?.term;
-  if (found === snapshot.term) return;
-  disk.base = snapshot;
-  disk.entries = [];
-  if (disk.hardState.term < snapshot.term) disk.hardState = { term: snapshot.term, votedFor: NO_SERVER };
-}
-
-function decode(data: Uint8Array): string {
-  return new TextDecoder().decode(data);
-}
-
-function before(a: Scheduled | undefined, b: Scheduled | undefined): boolean {
-  if (a === undefined || b === undefined) return false;
-  return a.at < b.at || (a.at === b.at && a.order < b.order);
-}
-
-function swap(heap: Scheduled[], a: number, b: number): void {
-  const kept = heap[a];
-  const other = heap[b];
-  if (kept === undefined || other === undefined) return;
-  heap[a] = other;
-  heap[b] = kept;
-}
-
-function mulberry(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -6,6 +6,8 @@
 
 import type { History, HistoryEventBody, Operation } from '../../src/history/history.ts';
 import { HistoryRecorder } from '../../src/history/recorder.ts';
+import { NodeTable } from './node-table.ts';
+import { TwoStores, UNFENCED } from './two-stores.ts';
 
 const TIMEOUT_MS = 1_000;
 const LOCKS = ['a', 'b'];
@@ -50,8 +52,8 @@ export class RandomWorld {
   readonly #queues = new Map<string, Waiter[]>(LOCKS.map((lock) => [lock, []]));
   /** What is under way, each with its next step. */
   readonly #underWay: (() => void)[] = [];
-  readonly #store = new Map<string, { highest: number; value: string | null }>();
-  readonly #nodes = new Map<string, { value: string; version: number }>();
+  readonly #store = new TwoStores();
+  readonly #nodes = new NodeTable();
   #values = 0;
 
   constructor(seed: number, steps: number) {
@@ -336,8 +338,7 @@ export class RandomWorld {
       const value = `${token}:${number + 1}`;
       this.#atStore(session, { f: 'put', bucket, key, value, token }, () => {
         held.read = undefined;
-        if (this.#choose(2) === 0)
-          this.#atStore(session, { f: 'put', bucket: 'unfenced', key, value, token }, () => {});
+        if (this.#choose(2) === 0) this.#atStore(session, { f: 'put', bucket: UNFENCED, key, value, token }, () => {});
       });
     }
   }
@@ -349,17 +350,9 @@ export class RandomWorld {
   ): void {
     const call = this.#invoke(session, operation);
     const { bucket, token = 0 } = operation;
-    const state = this.#store.get(bucket) ?? { highest: 0, value: null };
-    this.#store.set(bucket, state);
     this.#later(() => {
-      const { highest } = state;
-      const passes = bucket === 'unfenced' || token >= highest;
-      const value = state.value;
-      if (passes && operation.f !== 'get') {
-        state.highest = Math.max(highest, token);
-        if (operation.f === 'put') state.value = operation.value;
-        this.#tell('store', { type: 'accepted', f: operation.f, bucket, token });
-      }
+      const { passes, highest, value } = this.#store.apply(operation);
+      if (passes && operation.f !== 'get') this.#tell('store', { type: 'accepted', f: operation.f, bucket, token });
       this.#later(() => {
         if (operation.f !== 'get' && this.#choose(8) === 0) {
           // Whoever does not know what became of a write stops writing under that token.
@@ -383,7 +376,7 @@ export class RandomWorld {
     const path = PATHS[this.#choose(PATHS.length)] ?? '/x';
     this.#values += 1;
     const value = `v${this.#values}`;
-    const seen = this.#nodes.get(path)?.version;
+    const seen = this.#nodes.version(path);
     const version = this.#choose(2) === 0 || seen === undefined ? undefined : seen;
     const demand = version === undefined ? {} : { version };
     const operations = [
@@ -398,37 +391,12 @@ export class RandomWorld {
     const lost = operation.f !== 'read' && this.#choose(6) === 0;
     if (lost) {
       this.#complete(session, { type: 'info', call, ...operation, code: 'TIMEOUT' });
-      if (this.#choose(2) === 0) this.#later(() => void this.#applyToNode(operation, call));
+      if (this.#choose(2) === 0) this.#later(() => void this.#nodes.apply(operation, call));
     } else {
       this.#later(() => {
-        const answer = this.#applyToNode(operation, call);
+        const answer = this.#nodes.apply(operation, call);
         this.#later(() => this.#complete(session, answer));
       });
-    }
-  }
-
-  #applyToNode(operation: Extract<Operation, { readonly path: string }>, call: number): HistoryEventBody {
-    const { path } = operation;
-    const node = this.#nodes.get(path);
-    const refuse = (code: string): HistoryEventBody => ({ type: 'fail', call, ...operation, code });
-    switch (operation.f) {
-      case 'create':
-        if (node !== undefined) return refuse('NODE_EXISTS');
-        this.#nodes.set(path, { value: operation.value, version: 0 });
-        return { type: 'ok', call, ...operation };
-      case 'set':
-        if (node === undefined) return refuse('NOT_FOUND');
-        if (operation.version !== undefined && operation.version !== node.version) return refuse('BAD_VERSION');
-        this.#nodes.set(path, { value: operation.value, version: node.version + 1 });
-        return { type: 'ok', call, ...operation, newVersion: node.version + 1 };
-      case 'delete':
-        if (node === undefined) return refuse('NOT_FOUND');
-        if (operation.version !== undefined && operation.version !== node.version) return refuse('BAD_VERSION');
-        this.#nodes.delete(path);
-        return { type: 'ok', call, ...operation };
-      case 'read':
-        if (node === undefined) return { type: 'ok', call, ...operation, value: null };
-        return { type: 'ok', call, ...operation, ...node };
     }
   }
 

@@ -95,7 +95,8 @@ describe('the trace of three servers, read back', () => {
         }
       }
     }
-    expect(heard).toBeGreaterThan(100);
+    // Of twenty commands the appends to two followers, and their answers.
+    expect(heard).toBeGreaterThanOrEqual(20 * 2 * 2);
   });
 
   it('tells how much clients stored, and not what', async () => {

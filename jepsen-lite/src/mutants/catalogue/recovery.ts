@@ -36,7 +36,7 @@ export const recoveryMutants: readonly Mutant[] = [
     patches: [
       {
         module: '@holdfast/lockd',
-        file: 'recover.js',
+        file: 'offline/recover.js',
         edits: [
           {
             find: 'Math.max(Math.max(lastIndex, recovered) + RECOVERY_INDEX_GAP, above)',

@@ -12,9 +12,9 @@ import { DataDirectoryError, DataDirectoryInUseError } from './data-directory-er
 import { IdentityMismatchError } from './identity-mismatch-error.ts';
 import { DiskFeature, RecordedFeatures, type DirectoryFeatures } from './disk-features.ts';
 import { decodeIdentity, encodeIdentity, type Identity, type InitialMember } from './identity.ts';
-import { listSegments } from './recovery.ts';
-import { SEGMENT_SUFFIX } from './segment-name.ts';
 import { requireRoom } from './room.ts';
+import { listSegments } from './segment-list.ts';
+import { SEGMENT_SUFFIX } from './segment-name.ts';
 import { createWriteAheadLog, DEFAULT_SEGMENT_BYTES, type WriteAheadLogOptions } from './write-ahead-log.ts';
 
 export * from './data-directory-error.ts';

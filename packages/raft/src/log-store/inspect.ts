@@ -3,7 +3,8 @@
 import { DiskError, type Disk } from '@holdfast/runtime';
 import type { HardState, LogIndex, Term } from '../core/index.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
-import { LogRecovery, type SegmentSummary, type ByteRange } from './recovery.ts';
+import type { ByteRange, SegmentSummary } from './recovered-log.ts';
+import { LogRecovery } from './recovery.ts';
 import type { LogPlace } from './repair.ts';
 import { SEGMENT_SUFFIX } from './segment-name.ts';
 import { chooseSnapshot } from './snapshot-choice.ts';

@@ -5,30 +5,22 @@
  * A segment is named only after every write into the one before it was acknowledged, so only the last may end in a torn tail.
  */
 
-import { join } from 'node:path';
-import { MalformedError, missingFeatures, NO_FEATURES, type FeatureSet } from '@holdfast/protocol';
+import type { FeatureSet } from '@holdfast/protocol';
 import type { Disk, DiskFile } from '@holdfast/runtime';
-import { nextIndex, previousIndex, type LogIndex, type Term } from '../core/index.ts';
+import type { Term } from '../core/index.ts';
 import { BatchReader } from './batch-reader.ts';
 import { DamagedLogError } from './damaged-log-error.ts';
 import { DataDirectoryError } from './data-directory-error.ts';
-import { DiskFeature, featuresOfEntries } from './disk-features.ts';
-import {
-  decodeSegmentHeader,
-  FRAME_ALIGNMENT,
-  FRAME_HEADER_BYTES,
-  FrameType,
-  parseFrameHeader,
-  restartsLog,
-  type LogIdentity,
-  type LoggedBatch,
-  type SegmentHeader,
-} from './frame.ts';
-import { IdentityMismatchError } from './identity-mismatch-error.ts';
-import { LogImage } from './log-image.ts';
-import { LogSpans } from './log-spans.ts';
+import { DiskFeature } from './disk-features.ts';
+import { refuseForeignSegment } from './foreign-segment.ts';
+import { restartsLog, type LogIdentity } from './frame.ts';
+import type { LogImage } from './log-image.ts';
+import { LogReplay } from './log-replay.ts';
+import type { LogSpans } from './log-spans.ts';
+import type { ByteRange, RecoveredLog, SegmentSummary } from './recovered-log.ts';
+import { segmentsToGap, type SegmentFile } from './segment-list.ts';
 import { readSegmentMark, type SegmentMark } from './segment-mark.ts';
-import { parseSegmentFileName, SEGMENT_SUFFIX } from './segment-name.ts';
+import { scanTail, type SegmentTail } from './segment-tail.ts';
 import { readVoteBan } from './vote-ban.ts';
 
 /** Sizes of segments are multiples of it. */
@@ -36,94 +28,34 @@ export const MIN_SEGMENT_BYTES = 4 * 1024;
 const PIECE_BYTES = 1024 * 1024;
 const HEADER_PIECE_BYTES = 4 * 1024;
 
-export interface SegmentSummary {
-  readonly file: string;
-  readonly number: number;
-  readonly firstIndex: LogIndex;
-  readonly sizeBytes: number;
-  /** Where its records end; 0 when nothing was ever written. */
-  usedBytes: number;
-  /** The lowest index from which a batch in it cuts the log; Infinity when none does. */
-  cutFrom: number;
-}
-
-export interface ByteRange {
-  readonly file: string;
-  readonly from: number;
-  readonly to: number;
-}
-
-export interface RecoveredLog {
-  readonly image: LogImage;
-  readonly spans: LogSpans;
-  /** Those that the log is made of; earlier ones are void. */
-  readonly segments: readonly SegmentSummary[];
-  /** Undefined while the last segment is empty. */
-  readonly lastBatch: ByteRange | undefined;
-  /** Bytes of a write that was never acknowledged. */
-  readonly tornTail: ByteRange | undefined;
-  /** How far the log once had got; undefined when nothing says so. */
-  readonly mark: SegmentMark | undefined;
-  /** Undefined without a ban. */
-  readonly voteBan: Term | undefined;
-  /** What its bytes demand of who reads them. */
-  readonly features: FeatureSet;
-}
-
-interface SegmentFile {
-  readonly path: string;
-  readonly number: number;
-  readonly firstIndex: LogIndex;
-}
-
-/** In order, without a gap; the first ones may have been compacted away. Empty for a directory without segments. */
-export async function listSegments(directory: string, disk: Disk): Promise<SegmentFile[]> {
-  const { files, gap } = await segmentsToGap(directory, disk);
-  if (gap !== undefined) throw gap;
-  return files;
-}
-
-/** Those before the first that is missing in the middle. */
-async function segmentsToGap(
-  directory: string,
-  disk: Disk,
-): Promise<{ readonly files: SegmentFile[]; readonly gap: DamagedLogError | undefined }> {
-  const files: SegmentFile[] = [];
-  for (const name of await disk.list(directory)) {
-    if (!name.endsWith(SEGMENT_SUFFIX)) continue;
-    const parsed = parseSegmentFileName(name);
-    const path = join(directory, name);
-    if (parsed === undefined) {
-      throw new DamagedLogError(path, 0, 'its name is not one that a log segment can have', { foreign: true });
-    }
-    files.push({ path, ...parsed });
-  }
-  const first = files[0]?.number ?? 1;
-  for (const [at, { path, number }] of files.entries()) {
-    if (number === first + at) continue;
-    const gap = new DamagedLogError(path, 0, `segment ${first + at}, which comes before it, is missing`);
-    return { files: files.slice(0, at), gap };
-  }
-  return { files, gap: undefined };
-}
-
 export class LogRecovery implements RecoveredLog {
-  readonly image = new LogImage();
-  readonly spans = new LogSpans();
   readonly segments: SegmentSummary[] = [];
   lastBatch: ByteRange | undefined;
   tornTail: ByteRange | undefined;
   mark: SegmentMark | undefined;
   voteBan: Term | undefined;
-  features: FeatureSet = NO_FEATURES;
   readonly #directory: string;
   readonly #identity: LogIdentity;
   readonly #disk: Disk;
+  readonly #replay: LogReplay;
 
   constructor(directory: string, identity: LogIdentity, disk: Disk) {
     this.#directory = directory;
     this.#identity = identity;
     this.#disk = disk;
+    this.#replay = new LogReplay(identity);
+  }
+
+  get image(): LogImage {
+    return this.#replay.image;
+  }
+
+  get spans(): LogSpans {
+    return this.#replay.spans;
+  }
+
+  get features(): FeatureSet {
+    return this.#replay.features;
   }
 
   /**
@@ -155,13 +87,9 @@ export class LogRecovery implements RecoveredLog {
     }
     if (gap !== undefined) throw gap;
     await this.#checkBeforeEmptySegment();
-    if (this.voteBan !== undefined) this.#demand(DiskFeature.voteBan);
-    if (this.image.base.index > 0) this.#demand(DiskFeature.compacted);
+    if (this.voteBan !== undefined) this.#replay.demand(DiskFeature.voteBan);
+    if (this.image.base.index > 0) this.#replay.demand(DiskFeature.compacted);
     this.#checkMark(files.at(-1)?.number ?? 0);
-  }
-
-  #demand(features: FeatureSet): void {
-    this.features += missingFeatures(features, this.features);
   }
 
   #checkMark(lastSegment: number): void {
@@ -207,13 +135,16 @@ export class LogRecovery implements RecoveredLog {
     for (;;) {
       const read = await reader.readAt(position);
       if (read.kind === 'batch') {
-        this.#replay(read.batch, summary, { position, end: read.end }, previous);
+        this.#replay.replay(read.batch, summary, { position, end: read.end }, previous);
         this.lastBatch = { file: summary.file, from: position, to: read.end };
         position = read.end;
         summary.usedBytes = position;
         continue;
       }
-      if (position === 0 && read.kind === 'invalid') await this.#refuseForeignSegment(reader, summary, file);
+      if (position === 0 && read.kind === 'invalid') {
+        const { number: segment, sizeBytes } = summary;
+        await refuseForeignSegment(file, { segment, sizeBytes }, this.#identity);
+      }
       if (read.kind === 'unsupported') throw unsupportedSegment(summary.file, read.reason);
       if (read.kind === 'malformed') throw new DamagedLogError(summary.file, position, read.reason);
       if (!isLast) {
@@ -231,7 +162,7 @@ export class LogRecovery implements RecoveredLog {
     const before = this.segments.at(-2);
     if (before === undefined || this.segments.at(-1)?.usedBytes !== 0) return;
     await this.#withFile(before.file, async (file) => {
-      const { usedTo } = await this.#scan(file, before, before.usedBytes);
+      const { usedTo } = await this.#tailOf(file, before, before.usedBytes);
       if (usedTo === before.usedBytes) return;
       throw new DamagedLogError(
         before.file,
@@ -241,103 +172,9 @@ export class LogRecovery implements RecoveredLog {
     });
   }
 
-  #replay(
-    batch: LoggedBatch,
-    summary: SegmentSummary,
-    place: { readonly position: number; readonly end: number },
-    previous: SegmentSummary | undefined,
-  ): void {
-    const { file, number } = summary;
-    const damaged = (reason: string) => new DamagedLogError(file, place.position, reason);
-    if ((batch.header !== undefined) !== (place.position === 0)) {
-      throw damaged(
-        batch.header === undefined ? 'it does not begin with a segment header' : 'a segment header in its middle',
-      );
-    }
-    if (batch.header !== undefined) this.#checkHeader(batch.header, summary, previous, damaged);
-    const contradiction = this.image.contradiction(batch);
-    if (contradiction !== undefined) throw damaged(contradiction);
-    const { hardState, truncateFrom, entries } = batch;
-    if (hardState !== undefined) this.image.setHardState(hardState);
-    if (truncateFrom !== undefined) {
-      summary.cutFrom = Math.min(summary.cutFrom, truncateFrom);
-      this.image.truncateFrom(truncateFrom);
-      this.spans.truncateFrom(truncateFrom);
-    }
-    this.#demand(featuresOfEntries(entries));
-    this.image.append(entries);
-    const first = entries[0];
-    if (first !== undefined) this.spans.append(first.index, this.image.lastIndex, { segment: number, ...place });
-  }
-
-  #checkHeader(
-    header: SegmentHeader,
-    { file, number, firstIndex }: SegmentSummary,
-    previous: SegmentSummary | undefined,
-    damaged: (reason: string) => DamagedLogError,
-  ): void {
-    if (!this.#owns(header)) throw new IdentityMismatchError(file, header, this.#identity);
-    if (header.number !== number || header.firstIndex !== firstIndex) {
-      throw damaged(`its header is that of segment ${header.number} with first index ${header.firstIndex}`);
-    }
-    if (previous !== undefined && header.previousEnd !== previous.usedBytes) {
-      throw new DamagedLogError(
-        previous.file,
-        previous.usedBytes,
-        `its records end here, but once went on to byte ${header.previousEnd}`,
-      );
-    }
-    // The segments before it were compacted away, or are void.
-    if (previous === undefined) {
-      this.image.beginAt({ index: previousIndex(header.firstIndex), term: header.previousTerm });
-    }
-    this.#demand(header.features);
-    const { lastIndex, lastTerm } = this.image;
-    if (header.firstIndex !== nextIndex(lastIndex) || header.previousTerm !== lastTerm) {
-      throw damaged(
-        `it goes on from index ${header.firstIndex - 1} of term ${header.previousTerm}, but the log before it ends at index ${lastIndex} of term ${lastTerm}`,
-      );
-    }
-  }
-
-  #owns({ clusterId, serverId, incarnation }: LogIdentity): boolean {
-    const own = this.#identity;
-    return clusterId === own.clusterId && serverId === own.serverId && incarnation === own.incarnation;
-  }
-
-  /** A segment copied from another server has wrong checksums here; its header says what it is. */
-  async #refuseForeignSegment(reader: BatchReader, summary: SegmentSummary, opened: DiskFile): Promise<void> {
-    const { file, number: segment, sizeBytes } = summary;
-    const frame = parseFrameHeader(await reader.view(0, FRAME_HEADER_BYTES));
-    if (frame?.type !== FrameType.segment) return;
-    let header: SegmentHeader;
-    try {
-      header = decodeSegmentHeader(await reader.view(FRAME_HEADER_BYTES, frame.payloadBytes));
-    } catch (error) {
-      if (error instanceof MalformedError) return;
-      throw error;
-    }
-    // What it says counts only if its checksum is right for whom it names.
-    const { incarnation: claimed } = header;
-    const named = new BatchReader(opened, { incarnation: claimed, segment, sizeBytes, pieceBytes: PIECE_BYTES });
-    if ((await named.readAt(0)).kind !== 'batch') return;
-    const { clusterId, serverId, incarnation } = this.#identity;
-    if (header.clusterId !== clusterId || header.serverId !== serverId) {
-      throw new IdentityMismatchError(file, header, this.#identity);
-    }
-    if (header.incarnation !== incarnation) {
-      throw new DamagedLogError(
-        file,
-        0,
-        `it belongs to incarnation ${header.incarnation}, the directory to ${incarnation}`,
-        { foreign: true },
-      );
-    }
-  }
-
   /** Behind the last valid batch of the last segment: nothing, or a torn tail, or a sign that something before it was lost. */
   async #endLog(file: DiskFile, summary: SegmentSummary, position: number, reason: string): Promise<void> {
-    const rest = await this.#scan(file, summary, position);
+    const rest = await this.#tailOf(file, summary, position);
     if (rest.validAt !== undefined) {
       throw new DamagedLogError(summary.file, position, `${reason}, before a valid batch at byte ${rest.validAt}`);
     }
@@ -352,28 +189,9 @@ export class LogRecovery implements RecoveredLog {
     if (rest.usedTo > position) this.tornTail = { file: summary.file, from: position, to: rest.usedTo };
   }
 
-  async #scan(
-    file: DiskFile,
-    summary: SegmentSummary,
-    from: number,
-  ): Promise<{ readonly usedTo: number; readonly validAt: number | undefined }> {
-    const reader = this.#reader(file, summary);
-    const candidates = this.#reader(file, summary);
-    let usedTo = from;
-    for (let at = from; at < summary.sizeBytes; at += PIECE_BYTES) {
-      const piece = await reader.view(at, PIECE_BYTES);
-      const used = usedLength(piece);
-      if (used === 0) continue;
-      usedTo = at + used;
-      for (let offset = 0; offset + FRAME_HEADER_BYTES <= used + FRAME_ALIGNMENT; offset += FRAME_ALIGNMENT) {
-        if (offset + FRAME_HEADER_BYTES > piece.length) break;
-        if (parseFrameHeader(piece.subarray(offset, offset + FRAME_HEADER_BYTES)) === undefined) continue;
-        const validAt = at + offset;
-        const read = validAt > from ? await candidates.readAt(validAt) : undefined;
-        if (read !== undefined && read.kind !== 'end' && read.kind !== 'invalid') return { usedTo, validAt };
-      }
-    }
-    return { usedTo, validAt: undefined };
+  #tailOf(file: DiskFile, { number, sizeBytes }: SegmentSummary, from: number): Promise<SegmentTail> {
+    const { incarnation } = this.#identity;
+    return scanTail(file, { incarnation, segment: number, sizeBytes, from });
   }
 
   async #withFile(path: string, use: (file: DiskFile) => Promise<void>): Promise<void> {
@@ -394,16 +212,4 @@ export class LogRecovery implements RecoveredLog {
 function unsupportedSegment(file: string, reason: string): DataDirectoryError {
   const problem = `${file}: ${reason}: start the version of the program that wrote it`;
   return new DataDirectoryError('UNSUPPORTED_FORMAT', file, problem);
-}
-
-const ZEROS = new Uint8Array(4 * 1024);
-
-/** Without the zeros at its end: most of a segment, so they are compared in blocks first. */
-function usedLength(bytes: Uint8Array): number {
-  let length = bytes.length;
-  while (length >= ZEROS.length && Buffer.compare(bytes.subarray(length - ZEROS.length, length), ZEROS) === 0) {
-    length -= ZEROS.length;
-  }
-  while (length > 0 && bytes[length - 1] === 0) length -= 1;
-  return length;
 }

@@ -31,7 +31,7 @@ import type { LogImage } from './log-image.ts';
 import type { LogSegments } from './log-segments.ts';
 import type { LogSpans } from './log-spans.ts';
 import type { DurableState, LogStore, WriteBatch } from './log-store.ts';
-import type { RecoveredLog } from './recovery.ts';
+import type { RecoveredLog } from './recovered-log.ts';
 import type { LogPlace } from './repair.ts';
 import { writeSegmentMark, type SegmentMark } from './segment-mark.ts';
 import type { SnapshotChoice } from './snapshot-choice.ts';

@@ -6,7 +6,7 @@
 import type { Disk } from '@holdfast/runtime';
 import { DamagedLogError } from './damaged-log-error.ts';
 import type { LogIdentity } from './frame.ts';
-import type { RecoveredLog } from './recovery.ts';
+import type { RecoveredLog } from './recovered-log.ts';
 import { listSnapshots, verifySnapshot, type SnapshotCheck, type SnapshotName } from './snapshot-files.ts';
 import type { SnapshotInfo } from './snapshot.ts';
 

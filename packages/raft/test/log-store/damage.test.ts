@@ -1,42 +1,11 @@
 import { DiskError } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
-import { serverId } from '../../src/core/index.ts';
 import { DamagedLogError } from '../../src/log-store/damaged-log-error.ts';
-import { IdentityMismatchError } from '../../src/log-store/identity-mismatch-error.ts';
 import { inspectWriteAheadLog } from '../../src/log-store/inspect.ts';
-import { contentOf, entry, entryRange, modelOf, vote } from './support/log-model.ts';
+import { contentOf, entry, entryRange, vote } from './support/log-model.ts';
 import { onMachine, type Machine } from './support/machine.ts';
-import {
-  LOG_OPTIONS,
-  nextPosition,
-  openLog,
-  SEGMENT_BYTES,
-  segmentPaths,
-  usedBytes,
-  writeTorn,
-} from './support/wal-fixture.ts';
-
-interface Written {
-  readonly machine: Machine;
-  readonly paths: string[];
-  /** Where each batch of the last segment ends. */
-  readonly ends: number[];
-}
-
-/** Runs a test on a log of several batches of one entry each, `bytes` large. */
-function onLog(batches: number, bytes: number, test: (written: Written) => Promise<void>): Promise<void> {
-  return onMachine(async (machine) => {
-    const store = await openLog(machine);
-    const ends: number[] = [];
-    for (let index = 1; index <= batches; index += 1) {
-      await store.write({ ...(index === 1 ? { hardState: vote(1) } : {}), entries: [entry(index, 1, bytes)] });
-      ends.push(usedBytes(machine, (await segmentPaths(machine)).at(-1) ?? ''));
-    }
-    // Not closed: a log that was has its last batch marked as acknowledged.
-    machine.crash();
-    await test({ machine, paths: await segmentPaths(machine), ends });
-  });
-}
+import { LOG_OPTIONS, nextPosition, openLog, segmentPaths, usedBytes, writeTorn } from './support/wal-fixture.ts';
+import { onLog } from './support/written-log.ts';
 
 async function damageOf(machine: Machine): Promise<DamagedLogError> {
   const error: unknown = await openLog(machine).then(
@@ -210,68 +179,6 @@ describe('a damaged log', () => {
     onLog(2, 100, async ({ machine }) => {
       await machine.disk.open(`${LOG_OPTIONS.directory}/copy.wal`, 'create');
       expect((await damageOf(machine)).reason).toContain('its name');
-    }));
-});
-
-describe('the log of another server', () => {
-  it.each([
-    ['cluster', { clusterId: 'production' }],
-    ['server', { serverId: serverId(2) }],
-  ])('is refused by its %s id, with both named', (_what, other) =>
-    onLog(3, 100, async ({ machine }) => {
-      const error: unknown = await openLog(machine, other).catch((caught: unknown) => caught);
-      expect(error).toBeInstanceOf(IdentityMismatchError);
-      expect(error).toMatchObject({ found: { clusterId: 'test', serverId: 1 }, expected: other });
-      expect(await contentOf(await openLog(machine))).toHaveLength(3);
-    }),
-  );
-
-  it('is refused, and not cut, when only the incarnation differs', () =>
-    onLog(3, 100, async ({ machine }) => {
-      const error: unknown = await openLog(machine, { incarnation: 'f'.repeat(32) }).catch((caught: unknown) => caught);
-      expect(error).toBeInstanceOf(DamagedLogError);
-      expect(await contentOf(await openLog(machine))).toHaveLength(3);
-    }));
-});
-
-describe('an inspection', () => {
-  it('tells segments, last index and hard state, and changes nothing', () =>
-    onLog(3, 3_000, async ({ machine, paths }) => {
-      const before = machine.files().map((path) => machine.bytes(path));
-      const summary = await inspectWriteAheadLog(LOG_OPTIONS, { disk: machine.disk });
-      expect(summary).toMatchObject({
-        hardState: vote(1),
-        lastIndex: 3,
-        lastTerm: 1,
-        tornTail: undefined,
-        damage: undefined,
-      });
-      expect(summary.segments.map(({ file }) => file)).toEqual(paths);
-      for (const { sizeBytes, usedBytes } of summary.segments) {
-        expect(sizeBytes).toBe(SEGMENT_BYTES);
-        expect(usedBytes).toBeGreaterThan(3_000);
-      }
-      expect(machine.files().map((path) => machine.bytes(path))).toEqual(before);
-      expect(await modelOf(await openLog(machine))).toEqual({
-        hardState: vote(1),
-        entries: entryRange(1, 3, 1, 3_000),
-      });
-    }));
-
-  it('reports a torn tail without cutting it, and damage without failing', () =>
-    onLog(6, 100, async ({ machine, paths, ends }) => {
-      const [path = ''] = paths;
-      machine.flipBit(path, (ends[4] ?? 0) + 40);
-      const from = nextPosition(ends[4] ?? 0);
-      for (let times = 0; times < 2; times += 1) {
-        const { tornTail, lastIndex } = await inspectWriteAheadLog(LOG_OPTIONS, { disk: machine.disk });
-        expect(tornTail).toEqual({ file: path, from, to: ends[5] });
-        expect(lastIndex).toBe(5);
-      }
-      machine.flipBit(path, (ends[1] ?? 0) + 40);
-      const { damage, lastIndex } = await inspectWriteAheadLog(LOG_OPTIONS, { disk: machine.disk });
-      expect(damage?.file).toBe(path);
-      expect(lastIndex).toBe(2);
     }));
 });
 

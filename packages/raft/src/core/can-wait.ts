@@ -61,8 +61,7 @@ function acknowledgementCanWait(core: CoreState, from: ServerId, message: Append
     return false;
   const progress = progressOf(core, from);
   const wantsNews = message.eagerCommit || progress.eagerCommit;
-  const wantsEntries =
-    progress.mode !== 'replicate' || (progress.dueAt === Infinity && progress.next <= core.log.lastIndex);
+  const wantsEntries = progress.mode !== 'replicate' || (!progress.kept && progress.next <= core.log.lastIndex);
   if (wantsNews || wantsEntries || core.transfer !== undefined) return false;
   return majorityIndex(core, core.stableIndex, from, message.index) <= core.commit;
 }

@@ -24,7 +24,7 @@ export interface RaftConfig {
   readonly maxInflightMessages: number;
   /** Bytes of entries to one peer without an answer; the message that reaches the limit still goes. */
   readonly maxInflightBytes: number;
-  /** How long what is proposed may stay with the leader before it goes to followers that no commit waits for; 0: it never does. */
+  /** Followers that no commit waits for are told once in so many milliseconds; 0: of everything at once. */
   readonly rearDelayMs: number;
   /** Bytes of proposed entries that are not committed; further proposals are refused as overloaded (one alone always goes). */
   readonly maxUncommittedBytes: number;

@@ -1,6 +1,6 @@
 /**
  * Whom a leader tells of new entries at once. A commit takes a majority, so as many followers as make one with the leader, the front,
- * get every batch as it is proposed; what gathers meanwhile for the others, the rear, goes to them up to `rearDelayMs` later, as one
+ * get every batch as it is proposed; the others, the rear, are told every `rearDelayMs` at most, of what has gathered meanwhile, as one
  * message for one durable write. It is a matter of speed alone: a leader may send whenever it likes.
  *
  * Nobody waits for it: a follower that has clients is told at once, and one that is to take over; everybody is, when the front is not
@@ -40,10 +40,10 @@ export function chooseFront(core: CoreState): void {
 export function mayWait(core: CoreState, progress: Progress): boolean {
   if (!core.frontLeads || progress.front || progress.mode !== 'replicate' || isPrompt(core, progress)) return false;
   if (progress.next > core.log.lastIndex) return false;
-  if (progress.dueAt === Infinity) progress.dueAt = core.now + core.config.rearDelayMs;
-  if (core.now >= progress.dueAt) return false;
-  core.rearDueAt = Math.min(core.rearDueAt, progress.dueAt);
-  return true;
+  const dueAt = progress.toldAt + core.config.rearDelayMs;
+  progress.kept = core.now < dueAt;
+  if (progress.kept) core.rearDueAt = Math.min(core.rearDueAt, dueAt);
+  return progress.kept;
 }
 
 /** The answer of this peer has made a commit. */

@@ -34,8 +34,9 @@ export class Progress {
   front = false;
   /** Out of the front: commits that it made, less those that it was too late for. */
   wins = 0;
-  /** When what is kept from it must leave; Infinity: nothing is kept. */
-  dueAt = Infinity;
+  /** When it was last sent entries, in milliseconds, and whether some are kept from it for a while since. */
+  toldAt = -Infinity;
+  kept = false;
   /** The highest commit index that it was sent. */
   sentCommit: LogIndex = 0 as LogIndex;
   #inflight: Inflight[] = [];

@@ -57,7 +57,7 @@ export function replicate(core: CoreState): void {
   for (const peer of core.peers) {
     const progress = progressOf(core, peer);
     if (!progress.connected || awaitsSnapshot(core, peer, progress) || mayWait(core, progress)) continue;
-    progress.dueAt = Infinity;
+    progress.kept = false;
     sendAppends(core, peer, progress, cut);
   }
 }
@@ -245,6 +245,7 @@ function sendAppend(core: CoreState, peer: ServerId, progress: Progress, entries
   sendAppendAt(core, peer, prevIndex, entries);
   const lastIndex = logIndex(prevIndex + entries.length);
   progress.sent(lastIndex, totalBytes(entries));
+  progress.toldAt = core.now;
   if (progress.mode === 'replicate') progress.sentCommit = minIndex(core.commit, lastIndex);
 }
 

@@ -7,13 +7,19 @@ const DELAY_MS = 4;
 function leader(servers = 3, rearDelayMs = DELAY_MS): ScriptedCore {
   const core = new ScriptedCore({ servers, config: { rearDelayMs } });
   core.leadInSync();
-  // What the no-op has left for the rear.
-  core.elapse(DELAY_MS);
-  for (const peer of core.peers) core.acknowledge(peer, core.status.lastIndex);
+  tellAll(core);
   return core;
 }
 
 const told = (effects: readonly Effect[]): number[] => sent(effects, 'append').map(({ to }) => to);
+
+/** After a quiet time: one command for all, which everybody then has. */
+function tellAll(core: ScriptedCore, peers: readonly number[] = core.peers): void {
+  core.elapse(DELAY_MS);
+  expect(told(core.propose('for all'))).toEqual(peers);
+  core.durable();
+  for (const peer of peers) core.acknowledge(peer, core.status.lastIndex);
+}
 
 /** Whom a leader told at once of one more command, which everybody then has. */
 function front(core: ScriptedCore): number[] {
@@ -36,6 +42,13 @@ describe('a leader tells of new entries', () => {
     expect(front(core)).toEqual(first);
   });
 
+  it('all at once of what comes after a quiet time', () => {
+    const core = leader();
+    core.elapse(DELAY_MS);
+    expect(told(core.propose('a'))).toEqual([2, 3]);
+    expect(told(core.propose('b'))).toHaveLength(1);
+  });
+
   it('the others what has gathered until the delay is over, as one message', () => {
     const core = leader();
     const [one] = told(core.propose('a'));
@@ -56,6 +69,7 @@ describe('a leader tells of new entries', () => {
     const [one = 0] = front(core);
     const other = core.peers.find((peer) => peer !== one) ?? 0;
     core.acknowledge(other, core.status.lastIndex, true);
+    core.propose('for all');
     expect(told(core.propose('x'))).toEqual([other]);
     core.acknowledge(other, core.status.lastIndex, true);
     core.acknowledge(one, core.status.lastIndex, true);
@@ -66,7 +80,7 @@ describe('a leader tells of new entries', () => {
     const core = leader();
     const [one = 0] = told(core.propose('a'));
     const left = sent(core.step({ type: 'peer-disconnected', peer: serverId(one) }), 'append');
-    expect(left).toMatchObject([{ entries: [{ index: 2 }] }]);
+    expect(left).toMatchObject([{ entries: [{ index: 3 }] }]);
     expect(left[0]?.to).not.toBe(one);
     expect(told(core.propose('b'))).toEqual([left[0]?.to]);
   });
@@ -80,6 +94,7 @@ describe('a leader tells of new entries', () => {
         if (to === other) core.receive(other, heartbeatResponse(core.status.term, round));
       }
     }
+    core.propose('for all');
     expect(front(core)).toEqual([other]);
   });
 
@@ -89,6 +104,7 @@ describe('a leader tells of new entries', () => {
     const fast = core.peers.find((peer) => peer !== slow) ?? 0;
     const firsts: number[][] = [];
     for (let count = 0; count < 10; count += 1) {
+      core.propose('for all');
       firsts.push(told(core.propose('x')));
       core.durable();
       core.elapse(DELAY_MS);

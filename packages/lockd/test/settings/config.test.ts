@@ -53,7 +53,7 @@ describe('the settings of a server', () => {
       electionTimeoutMs: 1_000,
       snapshotLogBytes: 128 * 1024 * 1024,
       snapshotTrailingBytes: 32 * 1024 * 1024,
-      snapshotBytesPerSecond: 64 * 1024 * 1024,
+      snapshotBytesPerSecond: 32 * 1024 * 1024,
       logLevel: 'info',
       traceRaft: undefined,
     });

@@ -8,9 +8,9 @@ import type { Effect, Entry, LogIndex, RaftEvent } from '../core/index.ts';
 import type { LogStore } from '../log-store/log-store.ts';
 
 /** After a turn that sent what a peer lacked, the loop is left without such work for so many times as long as the turn took. */
-export const CATCH_UP_REST_FACTOR = 2;
+export const CATCH_UP_REST_FACTOR = 4;
 /** But at most this long, so that a leader that is busy with other things feeds, too. */
-export const MAX_CATCH_UP_REST_MS = 10;
+export const MAX_CATCH_UP_REST_MS = 20;
 
 type ReadEntries = Extract<Effect, { type: 'read-entries' }>;
 

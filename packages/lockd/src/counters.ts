@@ -13,6 +13,10 @@ export class ServerCounters {
   attaches = 0;
   entriesApplied = 0;
   entriesProposed = 0;
+  /** Proposals that were held for a moment, and how that ended: all who were expected came, or the time was up. */
+  proposalsGathered = 0;
+  gatheringsComplete = 0;
+  gatheringsLate = 0;
   entriesForwarded = 0;
   entriesForwardedHere = 0;
   readsAnswered = 0;

@@ -20,6 +20,11 @@ export const MAX_COMMAND_BYTES = MAX_DATA_BYTES + 3 * MAX_PATH_LENGTH + 64;
 /** Requests and attaches that wait for a leader to be known, in number and in bytes; more are refused with OVERLOADED. */
 export const MAX_PARKED_ENTRIES = 20_000;
 export const MAX_PARKED_BYTES = 32 * 1024 * 1024;
+/** Proposals of a leader that wait for clients whom it has just answered, in number and in bytes; with more they go at once. */
+export const MAX_GATHERED_ENTRIES = 128;
+export const MAX_GATHERED_BYTES = 64 * 1024;
+/** How long they wait at most; a shorter commit makes it shorter. A timer of the event loop may add a millisecond. */
+export const MAX_GATHER_MS = 5;
 /** Linearizable reads that wait for a leader to be known; more are answered NO_LEADER. */
 export const MAX_PARKED_READS = 20_000;
 /** One application message to a peer carries at most this much, or one entry. */

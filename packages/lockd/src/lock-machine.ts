@@ -125,6 +125,7 @@ export class LockMachine implements ReplicaMachine {
     this.#parts.attaches.stop();
     this.#parts.transfer.stop();
     this.#parts.membership.stop();
+    this.#parts.gate.stop();
     this.#parts.reads.stop();
   }
 
@@ -136,6 +137,7 @@ export class LockMachine implements ReplicaMachine {
       this.state.applyNoop(entry.index);
       observer?.applied?.(entry, [], this.state);
     } else {
+      this.#parts.gate.applied(entry.data);
       const outputs = this.state.apply(entry.index, entry.data);
       observer?.applied?.(entry, outputs, this.state);
       this.#parts.routing.route(entry.index, outputs);

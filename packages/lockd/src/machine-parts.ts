@@ -23,6 +23,7 @@ import { StateUpgrade } from './members/state-upgrade.ts';
 import { PeerInbox } from './peers/peer-inbox.ts';
 import { encodePeerMessages } from './peers/peer-message.ts';
 import { PeerOutbox } from './peers/peer-outbox.ts';
+import { ProposalGate } from './requests/gathering/proposal-gate.ts';
 import { Proposals } from './requests/proposals.ts';
 import { Reads } from './requests/reads.ts';
 import { UnloggedEntries } from './requests/unlogged-entries.ts';
@@ -57,6 +58,7 @@ export interface MachineParts {
   readonly connections: ClientConnections;
   readonly availability: Availability;
   readonly diskGuard: DiskGuard;
+  readonly gate: ProposalGate;
   readonly proposals: Proposals;
   readonly attaches: Attaches;
   readonly expiry: SessionExpiry;
@@ -94,7 +96,10 @@ export function createMachineParts(
     counters,
     wake,
     message: (connection, message) => clientMessages.received(connection, message),
-    closed: (connection) => attaches.closed(connection),
+    closed: (connection) => {
+      gate.gone(connection.habit);
+      attaches.closed(connection);
+    },
     boundChanged: (any) => handle().setEagerCommit(any),
   });
   const peers = new PeerOutbox(handle, (peer) => inbox.undelivered(peer), wake);
@@ -109,13 +114,14 @@ export function createMachineParts(
     handle,
     say: (peer, message) => void handle().sendToPeer(peer, encodePeerMessages([message])),
   });
+  const gate = new ProposalGate({ clock, counters, propose: (entry) => handle().propose(entry) });
   const proposals: Proposals = new Proposals({
     serverId,
     clock,
     logger,
     counters,
     peers,
-    handle,
+    gate,
     wake,
     admit: (entry) => diskGuard.admit(entry),
     renew: (session) => leases.renew(session),
@@ -149,7 +155,7 @@ export function createMachineParts(
     diverged: fatal,
     halted: (index) => availability.halt(index),
   });
-  const routing = new OutputRouting({ serverId, counters, connections, attaches, leases });
+  const routing = new OutputRouting({ serverId, counters, connections, gate, attaches, leases });
   const skipped = new SkippedEntries({ state, connections, attaches });
   const waitsToBeAdded = (): boolean => members().length === 0;
   const availability = new Availability(options, {
@@ -181,6 +187,7 @@ export function createMachineParts(
   const clientMessages = new ClientMessages(options, {
     ...receivers,
     counters,
+    gate,
     attaches,
     members: () => toldMembers(members()),
   });
@@ -191,6 +198,7 @@ export function createMachineParts(
     connections,
     availability,
     diskGuard,
+    gate,
     proposals,
     attaches,
     expiry,

@@ -18,6 +18,7 @@ import type { Clock, Connection, Timer } from '@holdfast/runtime';
 import { answerBytes } from './answer-bytes.ts';
 import type { ServerCounters } from '../counters.ts';
 import { CLOSE_GRACE_MS, HANDSHAKE_TIMEOUT_MS, MAX_BUFFERED_BYTES } from '../limits.ts';
+import { ReturnHabit } from '../requests/gathering/return-habit.ts';
 import { RequestWindow } from './request-window.ts';
 
 export interface ConnectionOwner {
@@ -36,6 +37,7 @@ export type Phase = 'new' | 'greeted' | 'closed';
 
 export class ClientConnection {
   readonly window = new RequestWindow();
+  readonly habit = new ReturnHabit();
   phase: Phase = 'new';
   /** The session whose requests come here; 0 for none. */
   session = 0;

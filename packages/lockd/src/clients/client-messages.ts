@@ -26,6 +26,7 @@ import type { ServerCounters } from '../counters.ts';
 import { MAX_COMMAND_BYTES } from '../limits.ts';
 import type { LeadershipTransfer } from '../members/leadership-transfer.ts';
 import type { MembershipWishes } from '../members/membership-wishes.ts';
+import type { ProposalGate } from '../requests/gathering/proposal-gate.ts';
 import type { Proposals } from '../requests/proposals.ts';
 import type { Reads } from '../requests/reads.ts';
 import type { Renewals } from '../sessions/renewals.ts';
@@ -38,6 +39,7 @@ export interface ClientMessagesOptions {
 export interface ClientMessagesDeps {
   readonly counters: ServerCounters;
   readonly availability: Availability;
+  readonly gate: ProposalGate;
   readonly proposals: Proposals;
   readonly attaches: Attaches;
   readonly renewals: Renewals;
@@ -164,6 +166,7 @@ export class ClientMessages {
       connection.goodbye('OVERLOADED', 'too many requests are unanswered; wait for answers');
       return;
     }
+    this.#deps.gate.returned(connection.habit);
     const { session, generation } = connection;
     const entry = encodeEntry({ command, session, generation, number, ackedUpTo }, payload);
     if (!this.#deps.proposals.submit(entry, session)) connection.resend('OVERLOADED');

@@ -9,12 +9,14 @@ import type { Attaches } from '../sessions/attaches.ts';
 import type { ClientConnection } from './client-connection.ts';
 import type { ClientConnections } from './client-connections.ts';
 import type { ServerCounters } from '../counters.ts';
+import type { ProposalGate } from '../requests/gathering/proposal-gate.ts';
 import type { SessionLeases } from '../sessions/session-leases.ts';
 
 export interface OutputRoutingDeps {
   readonly serverId: number;
   readonly counters: ServerCounters;
   readonly connections: ClientConnections;
+  readonly gate: ProposalGate;
   readonly attaches: Attaches;
   readonly leases: SessionLeases;
 }
@@ -68,6 +70,7 @@ export class OutputRouting {
     if (output.generation > connection.generation) return;
     this.#deps.counters.requestsReplied += 1;
     connection.window.answered(output.number);
+    if (connection.window.isEmpty) this.#deps.gate.answered(connection.habit);
     connection.send({ type: 'reply', number: output.number, index, reply: output.reply });
   }
 

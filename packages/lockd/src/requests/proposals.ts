@@ -5,12 +5,13 @@
  */
 
 import { CommandType, isClientCommand, type ErrorCode } from '@holdfast/protocol';
-import type { RejectReason, ReplicaHandle, ReplicaStatus, ServerId } from '@holdfast/raft';
+import type { RejectReason, ReplicaStatus, ServerId } from '@holdfast/raft';
 import type { Clock, Logger } from '@holdfast/runtime';
 import { decodeEntryHeader, entryProblem, stampEntry } from '@holdfast/state';
 import type { ServerCounters } from '../counters.ts';
 import { MAX_PARKED_BYTES, MAX_PARKED_ENTRIES, MAX_PEER_PAYLOAD_BYTES } from '../limits.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
+import type { ProposalGate } from './gathering/proposal-gate.ts';
 
 export interface ProposalsDeps {
   readonly serverId: ServerId;
@@ -18,7 +19,7 @@ export interface ProposalsDeps {
   readonly logger: Logger;
   readonly counters: ServerCounters;
   readonly peers: PeerOutbox;
-  handle(): ReplicaHandle;
+  readonly gate: ProposalGate;
   /** As leader: what to propose for the entry; undefined when it must be asked for again, for lack of disk. */
   admit(entry: Uint8Array): Uint8Array | undefined;
   /** A proposal of the session was received by the leader. */
@@ -90,6 +91,8 @@ export class Proposals {
     this.#term = status.term;
     if (before === this.#deps.serverId && status.successor !== NOBODY) this.#awaited = status.successor;
     else if (before !== NOBODY) this.#reset('LEADER_CHANGED');
+    if (this.isLeader) this.#deps.gate.lead();
+    else if (before === this.#deps.serverId) this.#takeBack(status.successor === NOBODY ? 'not-leader' : 'handed-over');
     if (this.#awaited !== NOBODY) this.#awaitSuccessor(status);
     if (this.#leader !== NOBODY) this.#submitParked();
   }
@@ -143,6 +146,11 @@ export class Proposals {
     else this.#refuse(entry, rejectionCode(reason));
   }
 
+  /** What was about to be proposed here. */
+  #takeBack(reason: RejectReason): void {
+    for (const entry of this.#deps.gate.standDown()) this.rejected(entry, reason);
+  }
+
   /** Forgets what is parked: its clients have been sent away. */
   dropParked(): void {
     this.#parked = [];
@@ -186,7 +194,7 @@ export class Proposals {
     stampEntry(admitted, this.#deps.clock.wallMs());
     if (session !== 0) this.#deps.renew(session);
     this.#deps.counters.entriesProposed += 1;
-    this.#deps.handle().propose(admitted);
+    this.#deps.gate.propose(admitted);
     return true;
   }
 

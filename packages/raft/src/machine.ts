@@ -1,6 +1,6 @@
 /**
  * The contract between a replica and what it replicates. The replica owns the turn: it gathers what arrived, steps the core once,
- * starts one durable write, sends one frame to each peer, applies what is committed, and then lets the machine flush.
+ * sends one frame to each peer, starts one durable write, applies what is committed, and then lets the machine flush.
  */
 
 import type { FeatureSet } from '@holdfast/protocol';

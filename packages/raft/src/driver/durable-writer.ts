@@ -47,6 +47,10 @@ export class DurableWriter {
   persist(effect: Persist): void {
     if (this.#next === undefined) this.#next = { ...effect, entries: [...effect.entries] };
     else merge(this.#next, effect);
+  }
+
+  /** Begins to write what has gathered, unless a write is under way. */
+  begin(): void {
     if (this.#writing === undefined && !this.#failed) this.#write();
   }
 

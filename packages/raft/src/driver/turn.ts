@@ -1,5 +1,5 @@
 /**
- * One turn of the driver, in its order: what has gathered becomes one step of the core, one durable write and one frame to each peer;
+ * One turn of the driver, in its order: what has gathered becomes one step of the core, one frame to each peer and one durable write;
  * then come the applies and the clients' replies. Nothing here waits; when a turn is taken is the schedule's affair.
  */
 
@@ -58,7 +58,7 @@ export class Turn {
   }
 
   take(): void {
-    const { clock, core, machine, observer, stages, mesh, applies, status } = this.#parts;
+    const { clock, core, machine, observer, stages, writer, mesh, applies, status } = this.#parts;
     this.#gather();
     const now = clock.monotonicMs();
     const events = this.#eventsAt(now);
@@ -70,6 +70,8 @@ export class Turn {
     this.#held.release();
     status.refresh();
     mesh.flush();
+    // Behind the frames: what a commit waits for longest is a follower, and the write costs the leader a moment before it is under way.
+    writer.begin();
     applies.run();
     stages.applied(applies.applied);
     status.refresh();

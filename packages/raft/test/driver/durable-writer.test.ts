@@ -119,6 +119,7 @@ describe('group commit', () => {
         const writer = new DurableWriter(store, check, (error) => expect(error).toBeUndefined());
         for (const { effect, endWrite } of stream) {
           writer.persist(effect);
+          writer.begin();
           if (!endWrite) continue;
           store.end?.();
           await settled();
@@ -141,7 +142,10 @@ describe('group commit', () => {
       (seq) => told.push(seq),
       () => undefined,
     );
-    for (let seq = 1; seq <= 100; seq += 1) writer.persist(persist(seq));
+    for (let seq = 1; seq <= 100; seq += 1) {
+      writer.persist(persist(seq));
+      writer.begin();
+    }
     store.end?.();
     await settled();
     store.end?.();
@@ -149,6 +153,24 @@ describe('group commit', () => {
     expect(store.writes).toBe(2);
     expect(writer.writes).toBe(2);
     expect(told).toEqual([1, 100]);
+  });
+
+  it('begins when it is told to, and writes all that was to be written by then', async () => {
+    const store = new ManualStore();
+    const told: number[] = [];
+    const writer = new DurableWriter(
+      store,
+      (seq) => told.push(seq),
+      () => undefined,
+    );
+    for (let seq = 1; seq <= 3; seq += 1) writer.persist(persist(seq));
+    expect(store.writes).toBe(0);
+    writer.begin();
+    writer.begin();
+    expect(store.writes).toBe(1);
+    store.end?.();
+    await settled();
+    expect(told).toEqual([3]);
   });
 
   it('does not change the effects that it was given', async () => {
@@ -159,7 +181,10 @@ describe('group commit', () => {
       () => undefined,
     );
     const effects = [1, 2, 3].map(persist);
-    for (const effect of effects) writer.persist(effect);
+    for (const effect of effects) {
+      writer.persist(effect);
+      writer.begin();
+    }
     expect(effects.map(({ entries }) => entries.length)).toEqual([1, 1, 1]);
   });
 });
@@ -186,11 +211,14 @@ describe('a failed write', () => {
       (error) => errors.push(error),
     );
     writer.persist(persist(1));
+    writer.begin();
     writer.persist(persist(2));
+    writer.begin();
     const failure = new Error('the disk is gone');
     store.end?.(failure);
     await settled();
     writer.persist(persist(3));
+    writer.begin();
     await settled();
     expect(errors).toEqual([failure]);
     expect(told).toEqual([]);

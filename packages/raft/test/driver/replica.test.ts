@@ -1,4 +1,5 @@
 import { MalformedError } from '@holdfast/protocol';
+import type { Connection, Network } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 import { EntryType, serverId, type Entry, type LogIndex, type RejectReason } from '../../src/core/index.ts';
@@ -49,6 +50,23 @@ class Recorder implements ReplicaMachine {
   }
 }
 
+/** The same network; `sent` hears of every frame that leaves. */
+function hearing(network: Network, sent: () => void): Network {
+  const watch = (connection: Connection): Connection => {
+    const send = connection.send.bind(connection);
+    connection.send = (frame) => {
+      sent();
+      send(frame);
+    };
+    return connection;
+  };
+  return {
+    dial: async (...args) => watch(await network.dial(...args)),
+    listen: (options) =>
+      network.listen({ ...options, onConnection: (connection) => options.onConnection(watch(connection)) }),
+  };
+}
+
 interface Server {
   readonly id: number;
   readonly replica: Replica;
@@ -61,11 +79,22 @@ class Ensemble {
   readonly servers: Server[];
   /** Steps of the core that each server has taken. */
   readonly steps = new Map<number, number>();
+  /** What each server has asked of its network and disk, in that order. */
+  readonly asked = new Map<number, ('send' | 'write')[]>();
 
   constructor(seed: number, addresses: (id: number, peer: number) => string = (_, peer) => `server-${peer}:7000`) {
     this.world = new SimWorld({ seed });
     this.servers = [1, 2, 3].map((id) => {
-      const { clock, network, random, logger } = this.world.host(`server-${id}`).runtime;
+      const { clock, network: plain, random, logger } = this.world.host(`server-${id}`).runtime;
+      const asked: ('send' | 'write')[] = [];
+      this.asked.set(id, asked);
+      const network = hearing(plain, () => asked.push('send'));
+      const store = new MemoryLogStore();
+      const write = store.write.bind(store);
+      store.write = (batch) => {
+        asked.push('write');
+        return write(batch);
+      };
       const machine = new Recorder();
       const options = {
         id: serverId(id),
@@ -78,7 +107,7 @@ class Ensemble {
       const observer: Partial<ReplicaObserver> = {
         stepped: () => this.steps.set(id, (this.steps.get(id) ?? 0) + 1),
       };
-      const replica = new Replica(options, new MemoryLogStore(), machine, { clock, network, random, logger, observer });
+      const replica = new Replica(options, store, machine, { clock, network, random, logger, observer });
       return { id, replica, machine };
     });
   }
@@ -160,6 +189,20 @@ describe('three replicas', () => {
     // More for heartbeats, and where two that could wait come together.
     expect(ensemble.steps.get(leader.id)).toBeLessThan(3 * total);
     for (const { id } of ensemble.others(leader)) expect(ensemble.steps.get(id)).toBeLessThan(1.5 * total);
+  });
+
+  it('tell the others of a command before the leader writes it to its own disk', async () => {
+    const ensemble = new Ensemble(3);
+    const leader = await ensemble.start();
+    await ensemble.world.run({ forMs: 1_000 });
+    const asked = ensemble.asked.get(leader.id) ?? [];
+    for (let count = 1; count <= 10; count += 1) {
+      asked.length = 0;
+      leader.replica.propose(bytes(`command ${count}`));
+      await ensemble.world.run({ maxMs: 5_000, until: () => commands(leader).length === count });
+      expect(asked[0]).toBe('send');
+      expect(asked).toContain('write');
+    }
   });
 
   it('serve a read at an index that covers what was applied before it was asked', async () => {

@@ -17,29 +17,40 @@ import type { Random, Runtime } from '@holdfast/runtime';
 import type { SimHost } from '@holdfast/runtime/sim';
 import type { FailedEvent, HistoryEventBody, Operation, Outcome } from '../history/history.ts';
 import { UNFENCED_BUCKET } from '../history/history.ts';
-import type { HistoryRecorder } from '../history/recorder.ts';
 import { UnreachableError, UnansweredError } from './rpc.ts';
-import { lockName, type ClientPlan } from './scenario.ts';
+import { BURST_EVERY_MS, lockName, type ClientPlan } from './scenario.ts';
 import { StoreClient } from './store-host.ts';
 
 export interface ApplicationWorld {
   /** Where servers may be found now. */
   servers(): readonly string[];
   readonly locks: number;
-  readonly recorder: HistoryRecorder;
+  nextCall(): number;
+  record(process: string, event: HistoryEventBody): void;
   nowMs(): number;
   random(name: string): Random;
   /** Nothing new is begun when this is false. */
   running(): boolean;
+  /** Somebody would ask the leader to hand over; not when this says no. */
+  mayHandOver(): boolean;
   believed(who: string, lock: string, token: number, hold: number): void;
   unexpected(who: string, error: unknown): void;
 }
 
 const REGISTERS = 3;
+/** Kinds of use of a register; the first ones change it. */
+const REGISTER_USES = 5;
+const REGISTER_WRITES = 4;
 /** Changes and reads of registers that a worker sends without waiting for the answer before. */
 const MAX_AT_ONCE = 3;
 /** Of the counter in the bucket of each lock. */
 const KEY = 'n';
+/** Requests of a burst. */
+const MIN_BURST = 16;
+const MAX_BURST = 48;
+/** One burst in so many. */
+const HANDS_OVER_ONE_IN = 6;
+const HAND_OVER_TIMEOUT_MS = 5_000;
 const MAX_PAUSE_MS = 1_150;
 /** Short tasks within a critical section, between which belief is asked for. */
 const MAX_STEPS = 3;
@@ -121,10 +132,37 @@ export class Application {
 
   async #work(runtime: Runtime, client: Client, store: StoreClient): Promise<void> {
     while (this.#world.running() && client.state !== 'expired') {
+      const toBurstMs = BURST_EVERY_MS - (this.#world.nowMs() % BURST_EVERY_MS);
+      if (this.plan.bursts === true && toBurstMs <= MAX_PAUSE_MS) {
+        await sleep(runtime, toBurstMs);
+        await this.#burst(runtime, client, store);
+        continue;
+      }
       await sleep(runtime, this.#random.integer(MAX_PAUSE_MS));
       if (this.#random.integer(3) === 0) await this.#useRegisters(client);
       else await this.#criticalSection(runtime, client, store);
     }
+  }
+
+  /**
+   * As a program that waits for nothing but answers: leaders come to expect it. Now and then somebody has the leader hand over meanwhile.
+   * The lock that it asks for last others ask for as well, so that some stay away.
+   */
+  async #burst(runtime: Runtime, client: Client, store: StoreClient): Promise<void> {
+    const length = MIN_BURST + this.#random.integer(MAX_BURST - MIN_BURST);
+    const handsOverAt = this.#random.integer(HANDS_OVER_ONE_IN * length);
+    for (let n = 0; n < length && this.#world.running(); n += 1) {
+      if (n === handsOverAt) this.#handOver(client);
+      await this.#useRegister(client, REGISTER_WRITES);
+    }
+    await this.#criticalSection(runtime, client, store);
+  }
+
+  #handOver(client: Client): void {
+    if (!this.#world.mayHandOver()) return;
+    client.admin.transferLeadership(0, { timeoutMs: HAND_OVER_TIMEOUT_MS }).catch((error: unknown) => {
+      if (!(error instanceof HoldfastError)) this.#world.unexpected(this.plan.name, error);
+    });
   }
 
   async #criticalSection(runtime: Runtime, client: Client, store: StoreClient): Promise<void> {
@@ -246,16 +284,16 @@ export class Application {
 
   async #useRegisters(client: Client): Promise<void> {
     const count = 1 + this.#random.integer(MAX_AT_ONCE);
-    await Promise.all(Array.from({ length: count }, () => this.#useRegister(client)));
+    await Promise.all(Array.from({ length: count }, () => this.#useRegister(client, REGISTER_USES)));
   }
 
-  async #useRegister(client: Client): Promise<void> {
+  async #useRegister(client: Client, uses: number): Promise<void> {
     const path = `/register-${this.#random.integer(REGISTERS)}`;
     const { nodes } = client;
     const session = client.sessionId;
-    const value = `${this.plan.name}-${this.#world.recorder.nextCall()}`;
+    const value = `${this.plan.name}-${this.#world.nextCall()}`;
     const data = new TextEncoder().encode(value);
-    switch (this.#random.integer(5)) {
+    switch (this.#random.integer(uses)) {
       case 0:
         await this.#call({ f: 'create', path, value, session }, async () => {
           await nodes.create(path, data);
@@ -290,7 +328,7 @@ export class Application {
 
   /** Records the call and what came of it. True when it had its effect; an error that the SDK does not promise is the run's failure. */
   async #call<O extends Operation>(operation: O, run: () => Promise<Ok[O['f']]>): Promise<boolean> {
-    const call = this.#world.recorder.nextCall();
+    const call = this.#world.nextCall();
     this.#record({ type: 'invoke', call, ...operation });
     this.#open.set(call, operation);
     try {
@@ -308,7 +346,7 @@ export class Application {
   }
 
   #record(event: HistoryEventBody): void {
-    this.#world.recorder.record(this.plan.name, this.#world.nowMs(), event);
+    this.#world.record(this.plan.name, event);
   }
 }
 

@@ -7,13 +7,14 @@ import { SimWorld } from '@holdfast/runtime/sim';
 import type { HistoryEventBody } from '../history/history.ts';
 import { HistoryRecorder } from '../history/recorder.ts';
 import { Application } from './application.ts';
+import { AnswerInvariants } from './invariants/answers.ts';
 import { isVoter } from './invariants/configurations.ts';
 import { ConsensusInvariants } from './invariants/consensus.ts';
 import { HandOverInvariants } from './invariants/hand-over.ts';
 import { LockInvariants } from './invariants/locks.ts';
 import type { Violation } from './invariants/violation.ts';
 import { STORE_HOST, joiningIds, serverHost, serverIds, type Scenario } from './scenario.ts';
-import { clientAddress, ServerHost } from './server-host.ts';
+import { addGatherings, clientAddress, NO_GATHERINGS, ServerHost, type GatheringCounts } from './server-host.ts';
 import { StoreHost } from './store-host.ts';
 
 /** What a service manager waits before it starts a failed process again. */
@@ -23,6 +24,7 @@ export class Cluster {
   readonly scenario: Scenario;
   readonly world: SimWorld;
   readonly recorder = new HistoryRecorder();
+  readonly #answers = new AnswerInvariants((name, message) => this.fail(name, message));
   readonly consensus: ConsensusInvariants;
   readonly handOvers: HandOverInvariants;
   readonly locks: LockInvariants;
@@ -66,10 +68,12 @@ export class Cluster {
     const applicationWorld = {
       servers: () => this.clientAddresses(),
       locks,
-      recorder: this.recorder,
+      nextCall: () => this.recorder.nextCall(),
+      record: (process: string, event: HistoryEventBody) => this.#record(process, event),
       nowMs: () => world.nowMs,
       random: (name: string) => world.random(name),
       running: () => this.#running,
+      mayHandOver: () => this.#mayHandOver(),
       believed: this.locks.believed.bind(this.locks),
       unexpected: (who: string, error: unknown) => this.#unexpected(who, error),
     };
@@ -93,6 +97,11 @@ export class Cluster {
     const { configuration, voters } = this.consensus.configuration;
     const ids = new Set<number>(configuration?.members.map(({ id }) => id) ?? voters.flat());
     return [...this.servers.values()].filter(({ id, diskLost }) => ids.has(id) && !diskLost);
+  }
+
+  /** Of all servers, in all their lives. */
+  get gatherings(): GatheringCounts {
+    return [...this.servers.values()].map(({ gatherings }) => gatherings).reduce(addGatherings, NO_GATHERINGS);
   }
 
   /** Of the servers that were started, which those who start anew are told. */
@@ -158,6 +167,17 @@ export class Cluster {
     };
   }
 
+  /** Not on the healed cluster: a new leader makes good what an earlier one has forgotten. */
+  #mayHandOver(): boolean {
+    if (this.#healed) return false;
+    this.handOvers.disturbed();
+    return true;
+  }
+
+  get #healed(): boolean {
+    return this.world.nowMs > this.scenario.durationMs;
+  }
+
   #lostDisk(id: number): boolean {
     return this.servers.get(serverHost(id))?.diskLost === true;
   }
@@ -174,5 +194,6 @@ export class Cluster {
 
   #record(process: string, event: HistoryEventBody): void {
     this.recorder.record(process, this.world.nowMs, event);
+    this.#answers.recorded(process, event, this.#healed);
   }
 }

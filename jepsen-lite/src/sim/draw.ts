@@ -8,6 +8,7 @@ import { MAX_CLOCK_RATE_ERROR } from '@holdfast/protocol';
 import type { Random } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { drawLeaseScenario } from './draw-leases.ts';
+import { withBursts } from './draw-bursts.ts';
 import { withMembers } from './draw-members.ts';
 import {
   holderOf,
@@ -72,7 +73,10 @@ function drawRun(seed: number, world: SimWorld, options: DrawOptions): Scenario 
     ]),
     durationMs,
   } as const;
-  return { ...scenario, faults: new FaultDraw(random, scenario, quarrel).all() };
+  return withBursts(
+    { ...scenario, faults: new FaultDraw(random, scenario, quarrel).all() },
+    world.random('scenario of bursts'),
+  );
 }
 
 function drawClients(random: Random): ClientPlan[] {

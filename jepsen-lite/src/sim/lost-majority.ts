@@ -9,6 +9,7 @@ import { LockServer, recover, type Recovery } from '@holdfast/lockd';
 import { silentLogger, type Random } from '@holdfast/runtime';
 import { SimWorld, type SimHost } from '@holdfast/runtime/sim';
 import type { StateMachine } from '@holdfast/state';
+import type { HistoryEventBody } from '../history/history.ts';
 import { HistoryRecorder } from '../history/recorder.ts';
 import { Application } from './application.ts';
 import { STORE_HOST, serverHost, type ClientPlan } from './scenario.ts';
@@ -73,10 +74,12 @@ class LostMajority {
     const applicationWorld = {
       servers: () => SERVERS.map(clientAddress),
       locks: 2,
-      recorder: this.#recorder,
+      nextCall: () => this.#recorder.nextCall(),
+      record: (who: string, event: HistoryEventBody) => void this.#recorder.record(who, world.nowMs, event),
       nowMs: () => world.nowMs,
       random: (name: string) => world.random(name),
       running: () => this.#running,
+      mayHandOver: () => false,
       believed: () => {},
       unexpected: (_who: string, error: unknown) => unexpected(error),
     };

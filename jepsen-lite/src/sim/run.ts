@@ -12,6 +12,7 @@ import { Inflictor } from './inflict.ts';
 import { MemberChanges, NO_MEMBER_CHANGES, type MemberCounts } from './members/member-changes.ts';
 import type { Violation } from './invariants/violation.ts';
 import { serverHost, type Scenario } from './scenario.ts';
+import type { GatheringCounts } from './server-host.ts';
 import { checkHistory } from '../checkers/check.ts';
 import type { Verdict } from '../checkers/verdict.ts';
 import type { HistoryEvent } from '../history/history.ts';
@@ -38,6 +39,7 @@ export interface SeedResult {
   readonly snapshotsInstalled: number;
   /** Leaders that were told to stop while nothing was wrong, and handed over. */
   readonly handOvers: number;
+  readonly gatherings: GatheringCounts;
   readonly members: MemberCounts;
   readonly struck: ReadonlyMap<StruckFault, number>;
   readonly entries: number;
@@ -75,6 +77,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     snapshotsTaken: consensus.snapshotsTaken,
     snapshotsInstalled: consensus.snapshotsInstalled,
     handOvers: handOvers.handOvers,
+    gatherings: cluster.gatherings,
     members: members?.counts ?? NO_MEMBER_CHANGES,
     struck: world.struck,
     entries: locks.appliedEntries,

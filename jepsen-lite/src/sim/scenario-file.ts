@@ -60,7 +60,9 @@ function checkScenario(fields: Fields): void {
       for (const client of list(value, what)) {
         const plan = record(client, what);
         const long = 'longSteps' in plan ? { longSteps: positive } : {};
-        only(plan, `${what}: a client`, { name: string, sessionTimeoutMs: positive, workers: positive, ...long });
+        const bursts = 'bursts' in plan ? { bursts: isTrue } : {};
+        const fields = { name: string, sessionTimeoutMs: positive, workers: positive, ...long, ...bursts };
+        only(plan, `${what}: a client`, fields);
       }
     },
     locks: positive,
@@ -182,6 +184,10 @@ function number(value: unknown, what: string): number {
 function boolean(value: unknown, what: string): boolean {
   if (typeof value !== 'boolean') throw new ScenarioFormatError(`${what} is ${quote(value)}, not true or false`);
   return value;
+}
+
+function isTrue(value: unknown, what: string): void {
+  oneOf(value, what, [true]);
 }
 
 function integer(value: unknown, what: string): number {

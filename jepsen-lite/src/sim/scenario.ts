@@ -16,6 +16,8 @@ export interface ClientPlan {
   readonly workers: number;
   /** One critical section in three has so many short tasks, at most; undefined: none has more than a few. */
   readonly longSteps?: number;
+  /** Every BURST_EVERY_MS of the world's time, as others do at the same moment, its workers send requests each at once after an answer. */
+  readonly bursts?: true;
 }
 
 export interface Tuning {
@@ -126,6 +128,8 @@ export interface Scenario {
   readonly members?: readonly MemberStep[];
 }
 
+/** From the beginning of the run. */
+export const BURST_EVERY_MS = 5_000;
 export const STORE_HOST = 'kv';
 /** Of whoever changes the members; no fault strikes it. */
 export const OPERATOR_HOST = 'operator';

@@ -9,6 +9,23 @@ import { ExitCode, exitCodeOf, LockServer, type LockServerOptions, type ServerOb
 import type { SimHost } from '@holdfast/runtime/sim';
 import { serverHost, serverIds, type Scenario, type SnapshotTuning } from './scenario.ts';
 
+/** What leaders let gather: proposals that waited, and how often that ended because all had come or because the time was up. */
+export interface GatheringCounts {
+  readonly proposalsGathered: number;
+  readonly gatheringsComplete: number;
+  readonly gatheringsLate: number;
+}
+
+export const NO_GATHERINGS: GatheringCounts = { proposalsGathered: 0, gatheringsComplete: 0, gatheringsLate: 0 };
+
+export function addGatherings(sum: GatheringCounts, counts: GatheringCounts): GatheringCounts {
+  return {
+    proposalsGathered: sum.proposalsGathered + counts.proposalsGathered,
+    gatheringsComplete: sum.gatheringsComplete + counts.gatheringsComplete,
+    gatheringsLate: sum.gatheringsLate + counts.gatheringsLate,
+  };
+}
+
 export interface ServerHostEvents {
   readonly observer: Partial<ServerObserver>;
   /** The process is gone. */
@@ -67,6 +84,8 @@ export class ServerHost {
   /** The ensemble has no place for it any more, and has told it so. */
   #expelled = false;
   #removals = 0;
+  /** Of its processes that have ended. */
+  #gatherings = NO_GATHERINGS;
 
   constructor(id: number, host: SimHost, scenario: Scenario, events: ServerHostEvents) {
     this.id = id;
@@ -84,6 +103,11 @@ export class ServerHost {
   /** Undefined while it starts, and when it is down. */
   get server(): LockServer | undefined {
     return this.#server;
+  }
+
+  /** Of all its processes. */
+  get gatherings(): GatheringCounts {
+    return this.#server === undefined ? this.#gatherings : addGatherings(this.#gatherings, this.#server.counters);
   }
 
   /** It runs, and was not told to stop. */
@@ -175,6 +199,7 @@ export class ServerHost {
   /** After the host's crash or kill. */
   died(): void {
     this.#boots += 1;
+    this.#gatherings = this.gatherings;
     this.#server = undefined;
     this.#events.down();
   }

@@ -17,6 +17,7 @@ import { MAX_FRAME_BYTES } from '@holdfast/protocol';
 import { ListenError, type Address, type Listener, type Runtime } from '@holdfast/runtime';
 import type { StateMachine } from '@holdfast/state';
 import type { Registry } from 'prom-client';
+import type { ServerCounters } from './counters.ts';
 import { hostsOf } from './settings/address.ts';
 import { DEFAULT_ELECTION_TIMEOUT_MS, DEFAULT_HEARTBEAT_MS } from './settings/config.ts';
 import { DiskSpace } from './health/disk-space.ts';
@@ -139,6 +140,11 @@ export class LockServer {
   /** What it has applied; only to be read. */
   get state(): StateMachine {
     return this.#parts.machine.state;
+  }
+
+  /** Since its start; only to be read. */
+  get counters(): Readonly<ServerCounters> {
+    return this.#parts.machine.counters;
   }
 
   /** No write to the log has ended for an election timeout. */

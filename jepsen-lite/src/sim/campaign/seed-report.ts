@@ -4,6 +4,7 @@ import type { Violation } from '../invariants/violation.ts';
 import type { MemberCounts } from '../members/member-changes.ts';
 import type { SeedResult } from '../run.ts';
 import type { Scenario } from '../scenario.ts';
+import type { GatheringCounts } from '../server-host.ts';
 
 export interface SeedReport {
   readonly seed: number;
@@ -18,6 +19,7 @@ export interface SeedReport {
   readonly snapshotsTaken: number;
   readonly snapshotsInstalled: number;
   readonly handOvers: number;
+  readonly gatherings: GatheringCounts;
   readonly members: MemberCounts;
   readonly entries: number;
   readonly repeatedAnswers: number;
@@ -47,6 +49,7 @@ export function reportOf(result: SeedResult): SeedReport {
     snapshotsTaken: result.snapshotsTaken,
     snapshotsInstalled: result.snapshotsInstalled,
     handOvers: result.handOvers,
+    gatherings: result.gatherings,
     members: result.members,
     entries,
     repeatedAnswers,

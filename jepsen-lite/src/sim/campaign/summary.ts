@@ -31,6 +31,8 @@ const MUST_HAPPEN = [
   'snapshotsTaken',
   'snapshotsInstalled',
   'handOvers',
+  'gatheringsComplete',
+  'gatheringsLate',
   'changesMade',
   'changesRefused',
   'serversJoined',
@@ -52,7 +54,16 @@ export class CampaignSummary {
     this.#simulatedMs += report.simulatedMs;
     const { commands, elections, entries, repeatedAnswers, snapshotsTaken, snapshotsInstalled, handOvers } = report;
     const snapshots = { snapshotsTaken, snapshotsInstalled };
-    const sums = { commands, elections, entries, repeatedAnswers, ...snapshots, handOvers, ...report.members };
+    const sums = {
+      commands,
+      elections,
+      entries,
+      repeatedAnswers,
+      ...snapshots,
+      handOvers,
+      ...report.gatherings,
+      ...report.members,
+    };
     for (const [name, count] of Object.entries(sums)) {
       increase(this.#sums, name, count);
     }
@@ -88,6 +99,8 @@ export class CampaignSummary {
         `${of('entries')} entries, ${of('elections')} elections, ${of('repeatedAnswers')} answers from memory`,
       `${of('snapshotsTaken')} snapshots taken, ${of('snapshotsInstalled')} installed`,
       `${of('handOvers')} leaders stopped while nothing else was wrong, each followed by whom it asked`,
+      `${of('proposalsGathered')} proposals waited for clients that had just been answered: ` +
+        `${of('gatheringsComplete')} times until all had come, ${of('gatheringsLate')} times until it was too late`,
       `${of('changesBegun')} changes of the members asked for, ${of('changesMade')} made, ${of('changesRefused')} refused; ` +
         `${of('serversJoined')} servers joined, ${of('serversRemoved')} removed, ` +
         `${of('lostDisksRefused')} refused on an empty disk`,

@@ -81,4 +81,55 @@ export const serverMutants: readonly Mutant[] = [
     ],
     caughtBy: ['simulation'],
   },
+  {
+    name: 'late-gathering-lost',
+    breaks: 'what waits for clients that do not come is proposed when the time is up',
+    patches: [
+      {
+        module: LOCKD,
+        file: 'requests/gathering/proposal-gate.js',
+        edits: [
+          {
+            find: 'this.#credit.lost(this.#deps.clock.monotonicMs());\n        this.#release();',
+            replace: 'this.#credit.lost(this.#deps.clock.monotonicMs());\n        this.#endGathering();',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'complete-gathering-lost',
+    breaks: 'what waited for clients is proposed when they have come',
+    patches: [
+      {
+        module: LOCKD,
+        file: 'requests/gathering/proposal-gate.js',
+        edits: [
+          {
+            find: 'this.#credit.gained();\n        this.#release();',
+            replace: 'this.#credit.gained();\n        this.#endGathering();',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'gathering-without-an-end',
+    breaks: 'a proposal waits for clients for a moment only: one of them may wait for what it does',
+    patches: [
+      {
+        module: LOCKD,
+        file: 'requests/gathering/proposal-gate.js',
+        edits: [
+          {
+            find: 'this.#timer ??= this.#deps.clock.setTimer(this.#patienceMs, () => this.#late());',
+            replace: 'void this.#late;',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
 ];

@@ -3,6 +3,8 @@
  * ones counting most.
  */
 
+import { MAX_GATHER_MS } from '../../limits.ts';
+
 /** What one time counts in the average. */
 const WEIGHT = 1 / 8;
 /** A proposal that was not applied by then is followed no more: it may never be. */
@@ -13,7 +15,7 @@ export class CommitTime {
   #followed: Uint8Array | undefined;
   #proposedAtMs = -Infinity;
 
-  /** Undefined until one was seen. */
+  /** Undefined until one was seen; at most MAX_GATHER_MS. */
   get averageMs(): number | undefined {
     return this.#averageMs;
   }
@@ -35,7 +37,8 @@ export class CommitTime {
   /** The one that is followed. */
   applied(nowMs: number): void {
     this.#followed = undefined;
-    const tookMs = nowMs - this.#proposedAtMs;
+    // One that a stalled process made long would be remembered for many more.
+    const tookMs = Math.min(nowMs - this.#proposedAtMs, MAX_GATHER_MS);
     const before = this.#averageMs ?? tookMs;
     this.#averageMs = before + (tookMs - before) * WEIGHT;
   }

@@ -8,7 +8,7 @@
 
 import type { Clock, Timer } from '@holdfast/runtime';
 import type { ServerCounters } from '../../counters.ts';
-import { MAX_GATHERED_BYTES, MAX_GATHERED_ENTRIES, MAX_GATHER_MS } from '../../limits.ts';
+import { MAX_GATHERED_BYTES, MAX_GATHERED_ENTRIES } from '../../limits.ts';
 import { CommitTime } from './commit-time.ts';
 import type { ReturnHabit } from './return-habit.ts';
 import { WaitingCredit } from './waiting-credit.ts';
@@ -95,7 +95,7 @@ export class ProposalGate {
 
   /** Until it is known how long a commit takes nobody is prompt. */
   get #patienceMs(): number {
-    return Math.min(this.#commitTime.averageMs ?? 0, MAX_GATHER_MS);
+    return this.#commitTime.averageMs ?? 0;
   }
 
   /** Whether those who are expected may still come in time. */

@@ -35,6 +35,8 @@ export interface ProposalsDeps {
 interface Origin {
   readonly from: ServerId;
   readonly epoch: number;
+  /** The other server was told, once for all entries of the message. */
+  refused: boolean;
 }
 
 const NOBODY = 0;
@@ -91,8 +93,8 @@ export class Proposals {
     this.#term = status.term;
     if (before === this.#deps.serverId && status.successor !== NOBODY) this.#awaited = status.successor;
     else if (before !== NOBODY) this.#reset('LEADER_CHANGED');
+    if (before === this.#deps.serverId) this.#takeBack(status.successor === NOBODY ? 'not-leader' : 'handed-over');
     if (this.isLeader) this.#deps.gate.lead();
-    else if (before === this.#deps.serverId) this.#takeBack(status.successor === NOBODY ? 'not-leader' : 'handed-over');
     if (this.#awaited !== NOBODY) this.#awaitSuccessor(status);
     if (this.#leader !== NOBODY) this.#submitParked();
   }
@@ -134,7 +136,7 @@ export class Proposals {
     this.#deps.counters.entriesForwardedHere += entries.length;
     const copies = copyTogether(entries);
     const first = copies[0];
-    if (first !== undefined) this.#origins.set(first.buffer, { from, epoch });
+    if (first !== undefined) this.#origins.set(first.buffer, { from, epoch, refused: false });
     const refused = new Set<number>();
     for (const entry of copies) this.#proposeForwarded(from, entry, refused);
   }
@@ -204,8 +206,9 @@ export class Proposals {
       this.#deps.refused(entry, code);
       return;
     }
-    // Once for all entries of the message: the other server starts a new series of forwards with it.
-    this.#origins.delete(entry.buffer);
+    // It starts a new series of forwards with that.
+    if (origin.refused) return;
+    origin.refused = true;
     this.#deps.peers.send(origin.from, { type: 'forward-refused', epoch: origin.epoch, code });
   }
 

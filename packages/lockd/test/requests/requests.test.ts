@@ -267,8 +267,9 @@ describe('requests at a leader that hands over', () => {
     const ensemble = trio(1);
     const client = attached(ensemble, 2);
     ensemble.rejectWith = 'handed-over';
-    client.acquire(1, 'a');
+    for (const number of [1, 2, 3]) client.acquire(number, 'a');
     expect(client.take()).toEqual([{ type: 'resend', from: 1, code: 'NO_LEADER' }]);
+    expect(ensemble.server(1).machine.parkedBytes).toBe(0);
   });
 });
 

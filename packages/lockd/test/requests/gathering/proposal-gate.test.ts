@@ -155,6 +155,24 @@ describe('proposals of clients that come back at once', () => {
     expect(world.take()).toHaveLength(1);
     expect(world.counters.proposalsGathered).toBe(0);
   });
+
+  it('wait for one that was late a single time', () => {
+    const world = new GateWorld();
+    const clients = world.clients(2);
+    for (let round = 0; round < 4; round += 1) {
+      world.answerAll(clients);
+      for (const client of clients) world.request(client);
+      world.commit();
+    }
+    world.answerAll(clients);
+    world.clock.advance(COMMIT_MS * 2);
+    for (const client of clients) world.request(client);
+    world.commit();
+    world.take();
+    world.answerAll(clients);
+    for (const client of clients.slice(1)) world.request(client);
+    expect(world.take()).toHaveLength(0);
+  });
 });
 
 describe('nobody waits', () => {

@@ -7,7 +7,7 @@ import type { Results } from '../report/results.ts';
 import type { SystemUnderTest } from '../systems/system.ts';
 import { Repeats, type RepeatLimits } from './repeats.ts';
 
-/** Compilers count calls and not seconds, so a slow work takes longer to get warm: slices until so many operations were done. */
+/** Compilers count calls and not seconds, so a slow work takes longer to get warm: slices until everybody has done so many operations. */
 export interface WarmUp {
   readonly sliceMs: number;
   readonly operations: number;
@@ -17,8 +17,6 @@ export interface WarmUp {
 
 export interface Effort {
   readonly warmUp: WarmUp;
-  /** Once all are warm, one round that does not count: who was warmed up first has stood idle since. */
-  readonly rehearsalMs: number;
   readonly rampMs: number;
   readonly windowMs: number;
   readonly windows: number;
@@ -43,8 +41,7 @@ export interface Effort {
 }
 
 export const FULL: Effort = {
-  warmUp: { sliceMs: 5_000, operations: 40_000, slices: 5 },
-  rehearsalMs: 1_500,
+  warmUp: { sliceMs: 2_500, operations: 40_000, slices: 10 },
   rampMs: 300,
   windowMs: 2_000,
   windows: 5,
@@ -60,7 +57,6 @@ export const FULL: Effort = {
 
 export const QUICK: Effort = {
   warmUp: { sliceMs: 800, operations: 0, slices: 1 },
-  rehearsalMs: 0,
   rampMs: 80,
   windowMs: 250,
   windows: 5,

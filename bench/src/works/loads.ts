@@ -107,11 +107,11 @@ async function measure(run: BenchRun, stage: Stage, load: Load): Promise<void> {
       if (system === undefined) continue;
       for (const route of load.routes(name)) actors.push(await prepare(run, system, route, load));
     }
-    for (const { generator, system, route } of actors) {
-      run.say(`${load.work}: warming up ${system.name} (${route})`);
-      await warmUp(generator, run.effort.warmUp);
-    }
-    for (const { generator } of actors) await rehearse(generator, run.effort.rehearsalMs);
+    run.say(`${load.work}: warming up`);
+    await warmUp(
+      actors.map(({ generator }) => generator),
+      run.effort.warmUp,
+    );
     for (let round = 0; round < run.effort.windows; round += 1) {
       for (let turn = 0; turn < actors.length; turn += 1) {
         const actor = actors[(round + turn) % actors.length];
@@ -126,18 +126,17 @@ async function measure(run: BenchRun, stage: Stage, load: Load): Promise<void> {
   }
 }
 
+/** By turns, as they are measured: who had stood idle while the others got warm would begin cold. */
 export async function warmUp(
-  generator: Pick<GeneratorProcess, 'window'>,
+  generators: readonly Pick<GeneratorProcess, 'window'>[],
   { sliceMs, operations, slices }: WarmUp,
 ): Promise<void> {
-  let done = 0;
-  for (let slice = 0; slice < slices && (slice === 0 || done < operations); slice += 1) {
-    done += (await generator.window(0, sliceMs)).allOperations;
+  const done = generators.map(() => 0);
+  for (let slice = 0; slice < slices && (slice === 0 || Math.min(...done) < operations); slice += 1) {
+    for (const [n, generator] of generators.entries()) {
+      done[n] = (done[n] ?? 0) + (await generator.window(0, sliceMs)).allOperations;
+    }
   }
-}
-
-async function rehearse(generator: GeneratorProcess, rehearsalMs: number): Promise<void> {
-  if (rehearsalMs > 0) await generator.window(0, rehearsalMs);
 }
 
 async function prepare(run: BenchRun, system: RunningSystem, route: Route, load: Load): Promise<Actor> {

@@ -16,7 +16,7 @@ function systemOf(operations: number): { slices: number[]; window(rampMs: number
   };
 }
 
-type Done = Awaited<ReturnType<Parameters<typeof warmUp>[0]['window']>>;
+type Done = Awaited<ReturnType<Parameters<typeof warmUp>[0][number]['window']>>;
 
 describe('warming up', () => {
   it.each([
@@ -25,7 +25,21 @@ describe('warming up', () => {
     ['a slow one ends after the last slice', 100, 4],
   ])('%s', async (_what, operations, slices) => {
     const system = systemOf(operations);
-    await warmUp(system, { sliceMs: 5_000, operations: 15_000, slices: 4 });
+    await warmUp([system], { sliceMs: 5_000, operations: 15_000, slices: 4 });
     expect(system.slices).toEqual(Array.from({ length: slices }, () => 5_000));
+  });
+
+  it('goes round, and keeps the fast ones at work until the slowest has done enough', async () => {
+    const turns: string[] = [];
+    const [fast, slow] = [systemOf(40_000), systemOf(6_000)];
+    const noting = (name: string, system: ReturnType<typeof systemOf>): ReturnType<typeof systemOf> => ({
+      ...system,
+      window: (rampMs, windowMs) => {
+        turns.push(name);
+        return system.window(rampMs, windowMs);
+      },
+    });
+    await warmUp([noting('fast', fast), noting('slow', slow)], { sliceMs: 5_000, operations: 15_000, slices: 4 });
+    expect(turns).toEqual(['fast', 'slow', 'fast', 'slow', 'fast', 'slow']);
   });
 });

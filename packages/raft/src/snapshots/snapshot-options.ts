@@ -18,10 +18,20 @@ export const DEFAULT_SNAPSHOT_OPTIONS: SnapshotOptions = {
   snapshotBytesPerSecond: 32 * 1024 * 1024,
 };
 
-/** What a server writes of its own snapshot in a millisecond on average: servers with one disk take theirs at the same entry. */
+/**
+ * What a server writes of its own snapshot in a millisecond on average, beyond the first {@link BRISK_BYTES}: servers with one disk take
+ * theirs at the same entry.
+ */
 export const TAKEN_BYTES_PER_MS = 16 * 1024;
 /** After a slice the machine's event loop is left alone for so many times as long as the slice took. */
 export const SLICE_REST_FACTOR = 4;
+/**
+ * Of each snapshot that a server takes, the first bytes go as fast as the disk takes them: a state that is hardly larger than the log
+ * that asks for its snapshot should be safe soon, since a server that stops before replays all of that log at each start.
+ */
+export const BRISK_BYTES = 128 * 1024 * 1024;
+/** In place of {@link SLICE_REST_FACTOR} for those. */
+export const BRISK_REST_FACTOR = 2;
 /** Pieces of one snapshot that are sent and not acknowledged. */
 export const MAX_CHUNKS_IN_FLIGHT = 4;
 /** A transfer of which nothing is heard for so long is broken off and begun again where it stood. */

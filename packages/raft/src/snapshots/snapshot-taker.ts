@@ -1,17 +1,14 @@
 /**
- * Writes one snapshot of the machine to the log store: a slice in a turn of the event loop, the next when the disk has taken it, the
- * loop has had more time for everything else than the slice took, and the disk more than its bytes are worth, so that neither turns nor
- * the log's writes wait for it.
+ * Writes one snapshot of the machine to the log store: a slice in a turn of the event loop, the next when the disk has taken it and the
+ * loop has had more time for everything else than the slice took, and, in a large snapshot, the disk more than its bytes are worth, so
+ * that neither turns nor the log's writes wait for it.
  */
 
 import { DiskError, type Clock } from '@holdfast/runtime';
 import type { SnapshotPosition } from '../core/index.ts';
 import type { LogStore } from '../log-store/log-store.ts';
 import type { MachineSnapshot } from '../machine.ts';
-import { SLICE_REST_FACTOR, TAKEN_BYTES_PER_MS } from './snapshot-options.ts';
-
-/** Rests for the disk's sake that are shorter gather. */
-const SHORTEST_REST_MS = 1;
+import { TakingRest } from './taking-rest.ts';
 
 export interface SnapshotTakerParts {
   readonly store: LogStore;
@@ -31,10 +28,9 @@ export class SnapshotTaker {
   readonly #room: Uint8Array;
   #handedOut = false;
   #cancelled = false;
+  readonly #rest = new TakingRest();
   /** Before the next slice. */
   #restMs = 0;
-  /** For the bytes handed out. */
-  #owedMs = 0;
   /** Ends the wait for the log. */
   #turnEnded: (() => void) | undefined;
 
@@ -102,10 +98,7 @@ export class SnapshotTaker {
     const begunMs = clock.monotonicMs();
     const slice = this.#snapshot.next(sliceBytes, this.#room);
     if (slice === undefined) this.#handedOut = true;
-    else this.#owedMs += slice.length / TAKEN_BYTES_PER_MS;
-    const forDisk = this.#owedMs >= SHORTEST_REST_MS ? this.#owedMs : 0;
-    this.#restMs = Math.max(SLICE_REST_FACTOR * (clock.monotonicMs() - begunMs), forDisk);
-    this.#owedMs = Math.max(0, this.#owedMs - this.#restMs);
+    this.#restMs = this.#rest.after(slice?.length ?? 0, clock.monotonicMs() - begunMs);
     return slice;
   }
 }

@@ -11,15 +11,16 @@ import type { QueuedAcquire } from '../locks/queued-acquire.ts';
 /** A reply as it was made, or the acquire whose present state is the answer. */
 export type Remembered = Reply | QueuedAcquire;
 
-/** Forgotten places in front of the array before it is moved up. */
+/** Forgotten places in front of the array before it is moved up, and of one that is kept when it is empty. */
 const SLACK = 64;
 
 export class ReplyMemory {
   #lastApplied = 0;
   #forgottenUpTo = 0;
-  /** The answer to request `forgottenUpTo + 1 + i` is at `start + i`. */
+  /** The answer to request `forgottenUpTo + 1 + i` is at `start + i`, up to `end`. Not made shorter: V8 would make it anew for the next. */
   #answers: (Remembered | undefined)[] = [];
   #start = 0;
+  #end = 0;
 
   /** The number of the last applied request; 0 for none. */
   get lastApplied(): number {
@@ -37,7 +38,7 @@ export class ReplyMemory {
 
   /** Those that are remembered, in the order of their requests. */
   answers(): readonly Remembered[] {
-    return this.#answers.slice(this.#start) as readonly Remembered[];
+    return this.#answers.slice(this.#start, this.#end) as readonly Remembered[];
   }
 
   /** Makes a new memory that of a session whose last request was `lastApplied`, with the answers to the last ones. */
@@ -46,12 +47,14 @@ export class ReplyMemory {
     this.#lastApplied = lastApplied;
     this.#forgottenUpTo = lastApplied - answers.length;
     this.#answers = [...answers];
+    this.#end = answers.length;
   }
 
   /** The next request has been applied. */
   remember(answer: Remembered): void {
     invariant(!this.full, 'the memory of a session is bounded');
-    this.#answers.push(answer);
+    this.#answers[this.#end] = answer;
+    this.#end += 1;
     this.#lastApplied += 1;
   }
 
@@ -63,11 +66,13 @@ export class ReplyMemory {
       this.#start += 1;
       this.#forgottenUpTo += 1;
     }
-    if (this.#start === this.#answers.length) {
-      this.#answers.length = 0;
+    if (this.#start === this.#end) {
+      if (this.#answers.length > SLACK) this.#answers = [];
       this.#start = 0;
-    } else if (this.#start >= SLACK && this.#start * 2 > this.#answers.length) {
-      this.#answers = this.#answers.slice(this.#start);
+      this.#end = 0;
+    } else if (this.#start >= SLACK && this.#start * 2 > this.#end) {
+      this.#answers = this.#answers.slice(this.#start, this.#end);
+      this.#end -= this.#start;
       this.#start = 0;
     }
   }

@@ -118,9 +118,9 @@ export function encodeCommand(command: Command): Uint8Array {
   }
 }
 
-/** @throws MalformedError for a payload that is not the type's tuple, or breaks a limit. */
-export function decodeCommand(name: CommandName, payload: Uint8Array): Command {
-  const reader = unpackTuple(payload, name);
+/** Of a payload that is all there is from `start` on. @throws MalformedError when it is not the type's tuple, or breaks a limit. */
+export function decodeCommand(name: CommandName, bytes: Uint8Array, start = 0): Command {
+  const reader = unpackTuple(bytes, name, start);
   switch (name) {
     case 'attach':
       return readAttach(reader);

@@ -27,24 +27,22 @@ export function pack(value: Packable): Uint8Array {
   return packr.pack(isWellFormed(value) ? value : toWellFormed(value));
 }
 
-/** @throws MalformedError unless the bytes are one whole tuple. */
-export function unpackTuple(bytes: Uint8Array, what: string): TupleReader {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** @throws MalformedError unless the bytes from `start` on are one whole tuple. */
+export function unpackTuple(bytes: Uint8Array, what: string, start = 0): TupleReader {
   let end: number;
   try {
-    end = skipValue(view, 0);
+    end = skipValue(bytes, start);
   } catch (error) {
     if (error instanceof NotMsgpackError) throw new MalformedError(`${what} ${error.message}`);
     throw error;
   }
   if (end < bytes.length) throw new MalformedError(`${what} has ${bytes.length - end} bytes behind its end`);
-  return new TupleReader(bytes, view, 0, what);
+  return new TupleReader(bytes, start, what);
 }
 
 /** Reads the fields of a tuple in order. Fields added by later versions at the end are ignored. */
 export class TupleReader {
   readonly #bytes: Uint8Array;
-  readonly #view: DataView;
   readonly #what: string;
   /** Fields not yet read, and where the next one begins. */
   #remaining: number;
@@ -53,14 +51,13 @@ export class TupleReader {
   #inner: TupleReader | undefined;
 
   /** For bytes that have been checked as a whole. @throws MalformedError when there is no array at `position`. */
-  constructor(bytes: Uint8Array, view: DataView, position: number, what: string) {
-    const count = arrayCountAt(view, position);
+  constructor(bytes: Uint8Array, position: number, what: string) {
+    const count = arrayCountAt(bytes, position);
     if (count === undefined) throw new MalformedError(`${what} is not a tuple`);
     this.#bytes = bytes;
-    this.#view = view;
     this.#what = what;
     this.#remaining = count;
-    this.#position = arrayStart(view.getUint8(position), position);
+    this.#position = arrayStart(bytes, position);
   }
 
   /** Fields that have not been read. */
@@ -70,7 +67,7 @@ export class TupleReader {
 
   /** An integer from 0 to 2^53 − 1. */
   integer(name: string): number {
-    const value = numberAt(this.#view, this.#start(name));
+    const value = numberAt(this.#bytes, this.#start(name));
     if (value === undefined || !Number.isSafeInteger(value) || value < 0) this.#fail(name, 'a non-negative integer');
     this.#advance();
     return withoutNegativeZero(value);
@@ -78,14 +75,14 @@ export class TupleReader {
 
   /** An integer from −2^53 + 1 to 2^53 − 1. */
   signed(name: string): number {
-    const value = numberAt(this.#view, this.#start(name));
+    const value = numberAt(this.#bytes, this.#start(name));
     if (value === undefined || !Number.isSafeInteger(value)) this.#fail(name, 'an integer');
     this.#advance();
     return withoutNegativeZero(value);
   }
 
   boolean(name: string): boolean {
-    const value = booleanAt(this.#view, this.#start(name));
+    const value = booleanAt(this.#bytes, this.#start(name));
     if (value === undefined) this.#fail(name, 'a boolean');
     this.#advance();
     return value;
@@ -93,7 +90,7 @@ export class TupleReader {
 
   /** Well-formed Unicode. `maxLength` in UTF-16 units. */
   string(name: string, maxLength: number): string {
-    const start = stringStart(this.#view, this.#start(name));
+    const start = stringStart(this.#bytes, this.#start(name));
     if (start === undefined) this.#fail(name, 'a string');
     const end = this.#advance();
     if (end - start > maxLength * MAX_UTF8_BYTES_PER_UNIT) this.#fail(name, `at most ${maxLength} characters long`);
@@ -109,7 +106,7 @@ export class TupleReader {
 
   /** A view of the decoded frame, not a copy. */
   bytes(name: string, maxLength: number): Uint8Array {
-    const start = bytesStart(this.#view, this.#start(name));
+    const start = bytesStart(this.#bytes, this.#start(name));
     if (start === undefined) this.#fail(name, 'a byte string');
     const end = this.#advance();
     if (end - start > maxLength) this.#fail(name, `at most ${maxLength} bytes long`);
@@ -138,7 +135,7 @@ export class TupleReader {
   }
 
   #tuple(name: string, what: string): TupleReader {
-    const inner = new TupleReader(this.#bytes, this.#view, this.#start(name), what);
+    const inner = new TupleReader(this.#bytes, this.#start(name), what);
     this.#remaining -= 1;
     this.#inner = inner;
     return inner;
@@ -157,13 +154,13 @@ export class TupleReader {
   /** Past the field that begins here; returns where it ends. */
   #advance(): number {
     this.#remaining -= 1;
-    this.#position = skipValue(this.#view, this.#position);
+    this.#position = skipValue(this.#bytes, this.#position);
     return this.#position;
   }
 
   #end(): number {
     let end = this.#inner === undefined ? this.#position : this.#inner.#end();
-    for (let field = 0; field < this.#remaining; field += 1) end = skipValue(this.#view, end);
+    for (let field = 0; field < this.#remaining; field += 1) end = skipValue(this.#bytes, end);
     return end;
   }
 

@@ -32,6 +32,15 @@ describe('a command', () => {
     );
   });
 
+  it('is read from where it begins, to the end of the bytes', () => {
+    fc.assert(
+      fc.property(command, fc.uint8Array({ maxLength: 50 }), (value, before) => {
+        const bytes = Uint8Array.from([...before, ...encodeCommand(value)]);
+        expect(plain(decodeCommand(value.type, bytes, before.length))).toEqual(plain(value));
+      }),
+    );
+  });
+
   it('may have fields of a later version at its end', () => {
     const extra = fc.constantFrom(Uint8Array.of(1), Uint8Array.of(0xc0), pack([['new'], [1, [2]]]));
     fc.assert(

@@ -32,14 +32,19 @@ describe('a packed tuple', () => {
         const packed = pack([string, bytes, [flag, [shift]], -shift]);
         const within = new Uint8Array(packed.length + 2 * shift).fill(0xc1);
         within.set(packed, shift);
-        const reader = unpackTuple(within.subarray(shift, shift + packed.length), 'test');
-        expect(reader.string('string', 300)).toBe(string);
-        expect(Buffer.compare(reader.bytes('bytes', 100), bytes)).toBe(0);
-        const inner = reader.tuple('inner');
-        expect(inner.boolean('flag')).toBe(flag);
-        expect(inner.tuple('innermost').integer('shift')).toBe(shift);
-        expect(reader.signed('minus')).toBe(0 - shift);
-        expect(reader.remaining).toBe(0);
+        const end = shift + packed.length;
+        for (const reader of [
+          unpackTuple(within.subarray(shift, end), 'test'),
+          unpackTuple(within.subarray(0, end), 'test', shift),
+        ]) {
+          expect(reader.string('string', 300)).toBe(string);
+          expect(Buffer.compare(reader.bytes('bytes', 100), bytes)).toBe(0);
+          const inner = reader.tuple('inner');
+          expect(inner.boolean('flag')).toBe(flag);
+          expect(inner.tuple('innermost').integer('shift')).toBe(shift);
+          expect(reader.signed('minus')).toBe(0 - shift);
+          expect(reader.remaining).toBe(0);
+        }
       }),
     );
   });

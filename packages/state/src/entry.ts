@@ -80,11 +80,15 @@ export function decodeEntryHeader(entry: Uint8Array): StampedHeader {
 
 /** A view of the payload. @throws MalformedError */
 export function entryPayload(entry: Uint8Array): Uint8Array {
+  return entry.subarray(payloadStart(entry));
+}
+
+/** Where the payload begins; it ends with the entry. A view of it would cost more than decoding it. @throws MalformedError */
+export function payloadStart(entry: Uint8Array): number {
   checkWhole(entry);
-  const identities = lengthAt(entry, IDENTITIES_OFFSET);
-  const start = ENTRY_HEADER_BYTES + identities;
+  const start = ENTRY_HEADER_BYTES + lengthAt(entry, IDENTITIES_OFFSET);
   if (start > entry.length) throw new MalformedError('an entry ends within its identities');
-  return entry.subarray(start);
+  return start;
 }
 
 /** Why this version cannot apply an entry with that header, whatever its command; undefined when it can. */
@@ -96,7 +100,7 @@ export function headerProblem({ version, group }: StampedHeader): string | undef
 /** As {@link headerProblem}, for bytes that may be anything: what has one must not get into the log. */
 export function entryProblem(entry: Uint8Array): string | undefined {
   try {
-    entryPayload(entry);
+    payloadStart(entry);
     return headerProblem(decodeEntryHeader(entry));
   } catch (error) {
     return `is malformed (${(error as Error).message})`;

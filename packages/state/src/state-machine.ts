@@ -21,7 +21,7 @@ import { attach } from './commands/attach.ts';
 import { applyClientCommand } from './commands/client-command.ts';
 import { endEverySession, expireSession } from './commands/end-session.ts';
 import { presentReply } from './commands/locks.ts';
-import { decodeEntryHeader, entryPayload, headerProblem, type StampedHeader } from './entry.ts';
+import { decodeEntryHeader, payloadStart, headerProblem, type StampedHeader } from './entry.ts';
 import { invariant } from './invariant.ts';
 import { STATE_LIMITS, type StateLimits } from './limits.ts';
 import type { Output, RefusalCode } from './output.ts';
@@ -66,7 +66,9 @@ export interface SessionInfo {
 interface DecodedEntry {
   readonly header: StampedHeader;
   readonly name: CommandName;
-  readonly payload: Uint8Array;
+  readonly bytes: Uint8Array;
+  /** Where in them the payload begins. */
+  readonly start: number;
 }
 
 export class StateMachine {
@@ -103,13 +105,14 @@ export class StateMachine {
    */
   apply(index: number, entry: Uint8Array): readonly Output[] {
     this.#checkNext(index);
-    const { header, name, payload } = decode(index, entry);
+    const decoded = decode(index, entry);
+    const { header, name } = decoded;
     const state = this.#state;
     state.begin(index, header.stamp);
-    if (name === 'attach') this.#attach(header, payload);
-    else if (name === 'expireSession') this.#expire(payload);
-    else if (name === 'raiseStateVersion') this.#raise(payload);
-    else this.#request(header, name, payload);
+    if (name === 'attach') this.#attach(decoded);
+    else if (name === 'expireSession') this.#expire(decoded);
+    else if (name === 'raiseStateVersion') this.#raise(decoded);
+    else this.#request(decoded);
     if (state.ended !== undefined) state.events.push({ type: 'sessionEnded', ...state.ended });
     this.#appliedIndex = index;
     return state.events;
@@ -179,15 +182,17 @@ export class StateMachine {
     invariant(index <= MAX_INDEX, 'an index is a safe integer');
   }
 
-  #attach(header: StampedHeader, payload: Uint8Array): void {
-    const command = decodeOrError('attach', payload);
+  #attach(decoded: DecodedEntry): void {
+    const { header } = decoded;
+    const command = commandOrError('attach', decoded);
     invariant(command.type === 'attach' || command.type === 'error', 'a decoded command is of its type');
     const reply = command.type === 'error' ? command : attach(this.#state, command);
     this.#mixResult(reply);
     this.#state.events.push({ type: 'attached', server: header.generation, correlation: header.number, reply });
   }
 
-  #request(header: StampedHeader, name: CommandName, payload: Uint8Array): void {
+  #request(decoded: DecodedEntry): void {
+    const { header, name } = decoded;
     const session = this.#state.sessions.get(header.session);
     if (session === undefined) return this.#refuse(header, 'SESSION_EXPIRED', 0);
     const { memory } = session;
@@ -203,7 +208,7 @@ export class StateMachine {
     if (header.number < next) return this.#repeat(session, header);
     if (memory.full) return this.#refuse(header, 'OVERLOADED', memory.lastApplied);
 
-    const command = decodeOrError(name, payload);
+    const command = commandOrError(name, decoded);
     const result = command.type === 'error' ? command : applyClientCommand(this.#state, session, command);
     memory.remember(result);
     const reply = presentReply(result);
@@ -218,14 +223,14 @@ export class StateMachine {
     this.#reply(header, presentReply(remembered));
   }
 
-  #expire(payload: Uint8Array): void {
-    const command = decodeOrError('expireSession', payload);
+  #expire(decoded: DecodedEntry): void {
+    const command = commandOrError('expireSession', decoded);
     if (command.type === 'expireSession') expireSession(this.#state, command);
     this.#state.fold.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
   }
 
-  #raise(payload: Uint8Array): void {
-    const command = decodeOrError('raiseStateVersion', payload);
+  #raise(decoded: DecodedEntry): void {
+    const command = commandOrError('raiseStateVersion', decoded);
     const state = this.#state;
     // Two leaders may have proposed it.
     if (command.type === 'raiseStateVersion') state.version = Math.max(state.version, command.version);
@@ -250,10 +255,10 @@ export class StateMachine {
 
 function decode(index: number, entry: Uint8Array): DecodedEntry {
   let header: StampedHeader;
-  let payload: Uint8Array;
+  let start: number;
   try {
     header = decodeEntryHeader(entry);
-    payload = entryPayload(entry);
+    start = payloadStart(entry);
   } catch (cause) {
     throw new UnsupportedEntryError(index, `is malformed (${(cause as Error).message})`, { cause });
   }
@@ -261,21 +266,22 @@ function decode(index: number, entry: Uint8Array): DecodedEntry {
   if (problem !== undefined) throw new UnsupportedEntryError(index, problem);
   const name = commandName(header.command);
   if (name === undefined) throw new UnsupportedEntryError(index, `has the unknown command number ${header.command}`);
-  if (name === 'raiseStateVersion') requireKnownVersion(index, payload);
-  return { header, name, payload };
+  const decoded = { header, name, bytes: entry, start };
+  if (name === 'raiseStateVersion') requireKnownVersion(index, decoded);
+  return decoded;
 }
 
-function requireKnownVersion(index: number, payload: Uint8Array): void {
-  const command = decodeOrError('raiseStateVersion', payload);
+function requireKnownVersion(index: number, decoded: DecodedEntry): void {
+  const command = commandOrError('raiseStateVersion', decoded);
   if (command.type !== 'raiseStateVersion' || command.version <= LATEST_STATE_VERSION) return;
   const known = `this program knows state versions up to ${LATEST_STATE_VERSION}`;
   throw new UnsupportedEntryError(index, `raises the state version to ${command.version}, and ${known}`);
 }
 
 /** A payload that is not what its command's must be is answered like any other bad argument. */
-function decodeOrError(name: CommandName, payload: Uint8Array): Command | ErrorReply {
+function commandOrError(name: CommandName, { bytes, start }: DecodedEntry): Command | ErrorReply {
   try {
-    return decodeCommand(name, payload);
+    return decodeCommand(name, bytes, start);
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error;
     return errorReply('INVALID_ARGUMENT', error.message);

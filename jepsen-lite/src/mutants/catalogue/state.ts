@@ -81,7 +81,7 @@ export const stateMutants: readonly Mutant[] = [
           {
             find: 'return this.#repeat(session, header);',
             replace:
-              'return this.#reply(header, presentReply(applyClientCommand(this.#state, session, decodeCommand(name, payload))));',
+              'return this.#reply(header, presentReply(applyClientCommand(this.#state, session, decodeCommand(name, decoded.bytes, decoded.start))));',
           },
         ],
       },

@@ -44,7 +44,7 @@ export const DEFAULT_RAFT_LIMITS = {
   maxCatchUpBytes: 128 * 1024,
   maxInflightMessages: 64,
   maxInflightBytes: 8 * 1024 * 1024,
-  rearDelayMs: 4,
+  rearDelayMs: 10,
   maxUncommittedBytes: 64 * 1024 * 1024,
   maxPendingReads: 100_000,
   tailBytes: 32 * 1024 * 1024,

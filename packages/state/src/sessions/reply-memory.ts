@@ -17,10 +17,9 @@ const SLACK = 64;
 export class ReplyMemory {
   #lastApplied = 0;
   #forgottenUpTo = 0;
-  /** The answer to request `forgottenUpTo + 1 + i` is at `start + i`, up to `end`. Not made shorter: V8 would make it anew for the next. */
+  /** The answer to request `forgottenUpTo + 1 + i` is at `start + i`. Keeps its places when it empties: V8 would make it anew for the next. */
   #answers: (Remembered | undefined)[] = [];
   #start = 0;
-  #end = 0;
 
   /** The number of the last applied request; 0 for none. */
   get lastApplied(): number {
@@ -47,14 +46,12 @@ export class ReplyMemory {
     this.#lastApplied = lastApplied;
     this.#forgottenUpTo = lastApplied - answers.length;
     this.#answers = [...answers];
-    this.#end = answers.length;
   }
 
   /** The next request has been applied. */
   remember(answer: Remembered): void {
     invariant(!this.full, 'the memory of a session is bounded');
     this.#answers[this.#end] = answer;
-    this.#end += 1;
     this.#lastApplied += 1;
   }
 
@@ -69,11 +66,14 @@ export class ReplyMemory {
     if (this.#start === this.#end) {
       if (this.#answers.length > SLACK) this.#answers = [];
       this.#start = 0;
-      this.#end = 0;
     } else if (this.#start >= SLACK && this.#start * 2 > this.#end) {
       this.#answers = this.#answers.slice(this.#start, this.#end);
-      this.#end -= this.#start;
       this.#start = 0;
     }
+  }
+
+  /** Behind the last answer. */
+  get #end(): number {
+    return this.#start + this.#lastApplied - this.#forgottenUpTo;
   }
 }

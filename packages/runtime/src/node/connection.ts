@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import type { RawData } from 'ws';
 
 import type { Address, Connection, ConnectionHandler } from '../network.ts';
+import { readFramesPastWs } from './frame-reader.ts';
 import { MAX_COPIED_FRAME_BYTES, serverFrame } from './server-frame.ts';
 
 /** What a close frame has room for. */
@@ -56,7 +57,8 @@ export class NodeConnection implements Connection {
     this.#unmasked = side === 'server' ? socket : undefined;
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS);
-    webSocket.on('message', (data: RawData, isBinary: boolean) => this.#receive(data, isBinary));
+    webSocket.on('message', (data: RawData, isBinary: boolean) => this.#receiveFromWs(data, isBinary));
+    readFramesPastWs(socket, (bytes) => this.#receive(bytes), { masked: side === 'server', maxFrameBytes });
     webSocket.on('error', (error: NodeJS.ErrnoException) => {
       const tooLong = error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
       this.#reason ??= tooLong ? `a frame is longer than the limit of ${maxFrameBytes} bytes` : error.message;
@@ -105,7 +107,7 @@ export class NodeConnection implements Connection {
     this.#webSocket.terminate();
   }
 
-  #receive(data: RawData, isBinary: boolean): void {
+  #receiveFromWs(data: RawData, isBinary: boolean): void {
     if (this.#ended) return;
     if (!isBinary) {
       const reason = 'a text frame came where only binary ones are allowed';
@@ -114,7 +116,11 @@ export class NodeConnection implements Connection {
     }
     // With its default binary type ws hands over one Buffer; the view hides what Buffer's methods do differently.
     const buffer = data as Buffer;
-    const bytes = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length);
+    this.#receive(new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length));
+  }
+
+  #receive(bytes: Uint8Array): void {
+    if (this.#ended) return;
     if (this.#handler === undefined || this.#unheard.length > 0) this.#unheard.push(bytes);
     else this.#handler.frame(bytes);
   }

@@ -1,0 +1,170 @@
+/**
+ * Reads what the other end nearly always sends, whole binary WebSocket frames (RFC 6455, section 5.2) that are in one chunk of
+ * the socket, without ws and its streams. ws reads all other bytes: a frame in several chunks, and from the first that is no
+ * plain binary frame on (fragments, control frames, text, what breaks a rule) everything.
+ */
+
+import type { Socket } from 'node:net';
+
+const FINAL_BINARY = 0x82;
+const MASKED = 0x80;
+const MASK_BYTES = 4;
+const LENGTH_IN_TWO_BYTES = 126;
+const LENGTH_IN_EIGHT_BYTES = 127;
+/** The first byte, the length in its longest form, and the mask. */
+const MAX_HEADER_BYTES = 2 + 8 + MASK_BYTES;
+
+/** What {@link FrameReader} has found at a place where a frame begins. */
+const PLAIN = 0;
+const UNFINISHED_HEADER = 1;
+const NOT_PLAIN = 2;
+
+export interface FrameReaderDeps {
+  /** The unmasked payload of a whole frame, a view on its chunk. */
+  frame(payload: Uint8Array): void;
+  /** For ws: a part of a frame whose other parts come here or have come here, too. */
+  pass(bytes: Buffer): void;
+  /** For ws, like everything that follows. Nothing may be read here any more. */
+  leave(rest: Buffer): void;
+}
+
+export interface FrameReaderOptions {
+  /** Whether frames have to be masked (those of a client) or must not be (those of a server). */
+  readonly masked: boolean;
+  readonly maxFrameBytes: number;
+}
+
+export class FrameReader {
+  readonly #deps: FrameReaderDeps;
+  readonly #masked: boolean;
+  readonly #maxFrameBytes: number;
+  /** How much of the frame under way is still to be passed to ws. */
+  #toPass = 0;
+  /** A copy of the header's beginning, which has been passed, when a chunk has ended within it. */
+  #header: Buffer | undefined;
+  /** Of the frame that was looked at last. */
+  #headerBytes = 0;
+  #payloadBytes = 0;
+
+  constructor(deps: FrameReaderDeps, { masked, maxFrameBytes }: FrameReaderOptions) {
+    this.#deps = deps;
+    this.#masked = masked;
+    this.#maxFrameBytes = maxFrameBytes;
+  }
+
+  /** Payloads are unmasked where they are. */
+  read(chunk: Buffer): void {
+    if (this.#header !== undefined && !this.#finishHeader(this.#header, chunk)) return;
+    let at = this.#passRest(chunk);
+    while (at < chunk.length) {
+      const found = this.#look(chunk, at);
+      if (found === NOT_PLAIN) return this.#deps.leave(chunk.subarray(at));
+      if (found === UNFINISHED_HEADER) {
+        this.#header = Buffer.from(chunk.subarray(at));
+        return this.#deps.pass(chunk.subarray(at));
+      }
+      const start = at + this.#headerBytes;
+      const end = start + this.#payloadBytes;
+      if (end > chunk.length) {
+        this.#toPass = end - chunk.length;
+        return this.#deps.pass(chunk.subarray(at));
+      }
+      if (this.#masked) unmask(chunk, start, end);
+      this.#deps.frame(new Uint8Array(chunk.buffer, chunk.byteOffset + start, end - start));
+      at = end;
+    }
+  }
+
+  /** False when all of `chunk` has been passed. */
+  #finishHeader(begun: Buffer, chunk: Buffer): boolean {
+    const header = Buffer.concat([begun, chunk.subarray(0, MAX_HEADER_BYTES)]);
+    const found = this.#look(header, 0);
+    if (found === PLAIN) {
+      this.#header = undefined;
+      this.#toPass = this.#headerBytes + this.#payloadBytes - begun.length;
+      return true;
+    }
+    if (found === NOT_PLAIN) this.#deps.leave(chunk);
+    else {
+      this.#header = header;
+      this.#deps.pass(chunk);
+    }
+    return false;
+  }
+
+  /** Where in `chunk` the next frame begins. */
+  #passRest(chunk: Buffer): number {
+    if (this.#toPass === 0) return 0;
+    const bytes = Math.min(this.#toPass, chunk.length);
+    this.#toPass -= bytes;
+    this.#deps.pass(chunk.subarray(0, bytes));
+    return bytes;
+  }
+
+  #look(bytes: Buffer, at: number): number {
+    if (bytes[at] !== FINAL_BINARY) return NOT_PLAIN;
+    const second = bytes[at + 1];
+    if (second === undefined) return UNFINISHED_HEADER;
+    if ((second & MASKED) !== (this.#masked ? MASKED : 0)) return NOT_PLAIN;
+    let payloadBytes = second & ~MASKED;
+    let headerBytes = 2;
+    if (payloadBytes === LENGTH_IN_TWO_BYTES) headerBytes = 4;
+    else if (payloadBytes === LENGTH_IN_EIGHT_BYTES) headerBytes = 10;
+    if (this.#masked) headerBytes += MASK_BYTES;
+    if (at + headerBytes > bytes.length) return UNFINISHED_HEADER;
+    if (payloadBytes === LENGTH_IN_TWO_BYTES) payloadBytes = bytes.readUInt16BE(at + 2);
+    else if (payloadBytes === LENGTH_IN_EIGHT_BYTES) payloadBytes = Number(bytes.readBigUInt64BE(at + 2));
+    if (payloadBytes > this.#maxFrameBytes) return NOT_PLAIN;
+    this.#headerBytes = headerBytes;
+    this.#payloadBytes = payloadBytes;
+    return PLAIN;
+  }
+}
+
+/**
+ * Puts a reader before the listener through which ws gets its bytes. Only right after ws has been given the socket, before
+ * anything has been read.
+ */
+export function readFramesPastWs(socket: Socket, frame: FrameReaderDeps['frame'], options: FrameReaderOptions): void {
+  const [toWs, ...others] = socket.listeners('data') as ((this: Socket, chunk: Buffer) => void)[];
+  // A version of ws that reads in another way reads everything.
+  if (toWs === undefined || others.length > 0) return;
+  const reader = new FrameReader(
+    {
+      frame,
+      pass: (bytes) => toWs.call(socket, bytes),
+      leave: (rest) => {
+        remove();
+        socket.on('data', toWs);
+        toWs.call(socket, rest);
+      },
+    },
+    options,
+  );
+  const read = (chunk: Buffer): void => reader.read(chunk);
+  const remove = (): void => {
+    socket.off('data', read).off('close', remove);
+  };
+  socket.off('data', toWs).on('data', read);
+  // First, since ws then reads for itself what is left, which tells the other listeners, too.
+  socket.prependListener('close', remove);
+}
+
+/** `start` is behind the mask. */
+function unmask(bytes: Buffer, start: number, end: number): void {
+  const first = bytes[start - 4] ?? 0;
+  const second = bytes[start - 3] ?? 0;
+  const third = bytes[start - 2] ?? 0;
+  const fourth = bytes[start - 1] ?? 0;
+  if ((first | second | third | fourth) === 0) return;
+  let at = start;
+  for (const whole = end - 3; at < whole; at += 4) {
+    bytes[at] = (bytes[at] ?? 0) ^ first;
+    bytes[at + 1] = (bytes[at + 1] ?? 0) ^ second;
+    bytes[at + 2] = (bytes[at + 2] ?? 0) ^ third;
+    bytes[at + 3] = (bytes[at + 3] ?? 0) ^ fourth;
+  }
+  if (at < end) bytes[at] = (bytes[at] ?? 0) ^ first;
+  if (at + 1 < end) bytes[at + 1] = (bytes[at + 1] ?? 0) ^ second;
+  if (at + 2 < end) bytes[at + 2] = (bytes[at + 2] ?? 0) ^ third;
+}

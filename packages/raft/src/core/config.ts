@@ -32,6 +32,11 @@ export interface RaftConfig {
   readonly maxPendingReads: number;
   /** Bytes of committed entries that stay in memory, for followers that lag and to be applied; the rest is read from disk. */
   readonly tailBytes: number;
+  /**
+   * The same for entries that are applied here and acknowledged by all followers. Few, so that most entries die young: what outlives a
+   * collection or two of the young generation is copied each time.
+   */
+  readonly settledTailBytes: number;
   /** Of the random election timeouts. */
   readonly seed: number;
 }
@@ -48,6 +53,7 @@ export const DEFAULT_RAFT_LIMITS = {
   maxUncommittedBytes: 64 * 1024 * 1024,
   maxPendingReads: 100_000,
   tailBytes: 32 * 1024 * 1024,
+  settledTailBytes: 128 * 1024,
 } as const satisfies Partial<RaftConfig>;
 
 /** Time after which a follower whose leader's process is gone stands, uniform from 0; short, since nothing can be waited for. */

@@ -180,7 +180,7 @@ export class CoreState {
   constructor(config: RaftConfig, boot: Boot, now: number) {
     this.config = config;
     this.now = now;
-    this.log = new RaftLog(boot, config.tailBytes);
+    this.log = new RaftLog(boot, config);
     const begin = boot.snapshot ?? LOG_START;
     invariant(this.log.termAt(begin.index) === begin.term, 'the-log-goes-on-from-its-snapshot');
     this.commit = begin.index;
@@ -214,6 +214,14 @@ export class CoreState {
   /** Whether a leader may read at its commit index: an entry of its own term is committed. */
   get ownTermCommitted(): boolean {
     return this.role === 'leader' && this.commit >= this.noopIndex;
+  }
+
+  /** Entries up to here are on disk, applied, and acknowledged by all whom this server leads: seldom will anyone ask for them. */
+  get settledIndex(): LogIndex {
+    let settled = minIndex(this.applied, this.stableIndex);
+    if (this.role !== 'leader') return settled;
+    for (const { match } of this.progress.values()) settled = minIndex(settled, match);
+    return settled;
   }
 
   setHardState(term: Term, votedFor: ServerId): void {

@@ -16,8 +16,15 @@ import {
   type TermMark,
 } from './types.ts';
 
+/** Bytes of entries in memory. */
+export interface TailLimits {
+  readonly tailBytes: number;
+  /** Of entries that are settled. */
+  readonly settledTailBytes: number;
+}
+
 export class RaftLog {
-  readonly #tailBytesMax: number;
+  readonly #limits: TailLimits;
   #marks: TermMark[];
   /** What comes before the first entry. Nothing is known of what comes before it. */
   #base: LogPosition;
@@ -34,13 +41,13 @@ export class RaftLog {
       terms,
       lastIndex,
     }: { readonly base: LogPosition; readonly terms: readonly TermMark[]; readonly lastIndex: LogIndex },
-    tailBytesMax: number,
+    limits: TailLimits,
   ) {
     this.#base = base;
     this.#marks = [...terms];
     this.#lastIndex = lastIndex;
     this.#tailFirst = nextIndex(lastIndex);
-    this.#tailBytesMax = tailBytesMax;
+    this.#limits = limits;
   }
 
   get base(): LogPosition {
@@ -134,9 +141,14 @@ export class RaftLog {
     return entries;
   }
 
-  /** Drops entries up to `index` (committed and durable) from memory, oldest first, while the tail is over its limit. */
-  shrinkTail(index: LogIndex): void {
-    while (this.#tailBytes > this.#tailBytesMax && this.#tailFirst <= index) this.#dropOldest();
+  /**
+   * Drops entries up to `durable` (committed and durable) from memory, oldest first, while the tail is over its limit. Those up to
+   * `settled` have a lower one.
+   */
+  shrinkTail(durable: LogIndex, settled: LogIndex): void {
+    const { tailBytes, settledTailBytes } = this.#limits;
+    while (this.#tailFirst <= durable && this.#tailBytes > tailBytes) this.#dropOldest();
+    while (this.#tailFirst <= settled && this.#tailBytes > settledTailBytes) this.#dropOldest();
     if (this.#dropped > 1_024 && this.#dropped * 2 > this.#tail.length) {
       this.#tail = this.#tail.slice(this.#dropped);
       this.#dropped = 0;

@@ -215,7 +215,7 @@ export class RaftCore {
       if (core.role === 'leader') sendCommitNews(core);
     });
     // What is committed and waits to be applied, behind an installation say, can be read from disk again.
-    core.log.shrinkTail(minIndex(core.commit, core.stableIndex));
+    core.log.shrinkTail(minIndex(core.commit, core.stableIndex), core.settledIndex);
     return effects;
   }
 

@@ -11,7 +11,7 @@ export const COSTS = ['systemCalls', 'durableWrites', 'writtenBytes', 'allocated
 export type CostName = (typeof COSTS)[number];
 export type Costs = Readonly<Record<CostName, number>>;
 
-/** Of the leader, and of one follower. */
+/** Of the leader, and of the follower that it tells at once: what another one costs depends on how much comes in the time that it waits. */
 export interface RoleCosts {
   readonly leader: Costs;
   readonly follower: Costs;
@@ -60,7 +60,7 @@ export async function cycleCosts(
   const [leader = NOTHING, ...followers] = costs.map((cost, n) =>
     scale(subtract(cost, scale(idle[n] ?? NOTHING, seconds)), 1 / load.cycles),
   );
-  const follower = scale(followers.reduce(add, NOTHING), 1 / followers.length);
+  const follower = followers.reduce((busiest, one) => (one.systemCalls > busiest.systemCalls ? one : busiest), NOTHING);
   return { leader, follower };
 }
 
@@ -101,10 +101,6 @@ function writtenBytes(pid: number): number {
 
 function scale(costs: Costs, factor: number): Costs {
   return combine(costs, NOTHING, (value) => value * factor);
-}
-
-function add(a: Costs, b: Costs): Costs {
-  return combine(a, b, (x, y) => x + y);
 }
 
 function subtract(a: Costs, b: Costs): Costs {

@@ -45,7 +45,7 @@ export const FULL: Effort = {
   rampMs: 300,
   windowMs: 2_000,
   windows: 5,
-  repeats: { each: 4, inAllMs: 240_000 },
+  repeats: { each: 12, inAllMs: 600_000 },
   native: true,
   freshServers: true,
   killTrials: 10,

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { countCosts, reportCosts } from './count/count.ts';
 import { describeMachine } from './machine/description.ts';
 import { parseOptions, type BenchOptions } from './options.ts';
-import { reportFailOver, reportJoin, reportQuiet } from './own/reports.ts';
+import { reportCrowd, reportFailOver, reportJoin, reportQuiet } from './own/reports.ts';
 import { writeCharts } from './report/charts.ts';
 import { markdownReport } from './report/markdown.ts';
 import { Results } from './report/results.ts';
@@ -67,6 +67,7 @@ async function measure(chosen: BenchOptions): Promise<void> {
   if (wanted.has('fail-over')) await reportFailOver(chosen.quick ? Math.min(5, chosen.trials) : chosen.trials);
   if (wanted.has('quiet')) await reportQuiet(chosen.quick ? 1 : chosen.minutes);
   if (wanted.has('join')) await reportJoin(chosen.quick ? Math.min(64, chosen.stateMib) : chosen.stateMib, say);
+  if (wanted.has('crowd')) await reportCrowd(chosen, say);
 }
 
 function report(run: BenchRun, chosen: BenchOptions): void {

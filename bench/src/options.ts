@@ -19,6 +19,9 @@ export interface BenchOptions {
   readonly trials: number;
   readonly minutes: number;
   readonly stateMib: number;
+  readonly sessions: number;
+  readonly sessionTimeoutMs: number;
+  readonly processes: number;
 }
 
 export async function parseOptions(argv: readonly string[]): Promise<BenchOptions> {
@@ -46,7 +49,10 @@ export async function parseOptions(argv: readonly string[]): Promise<BenchOption
     .option('--logs <directory>', 'where servers keep data and logs (data goes at the end)')
     .option('--trials <n>', 'trials of each fault of fail-over', parseCount, 20)
     .option('--minutes <n>', 'how long quiet watches', parseCount, 10)
-    .option('--state-mib <n>', 'how large the state is that join sends; 64 with --quick', parseCount, 1_024);
+    .option('--state-mib <n>', 'how large the state is that join sends; 64 with --quick', parseCount, 1_024)
+    .option('--sessions <n>', 'sessions of crowd; 300 with --quick', parseCount, 2_000)
+    .option('--session-timeout-ms <n>', 'of the sessions of crowd', parseCount, 10_000)
+    .option('--processes <n>', 'client processes of crowd', parseCount, 2);
   // pnpm hands a "--" on.
   await program.parseAsync(argv.filter((argument) => argument !== '--'));
   const flags = program.opts<Omit<BenchOptions, 'only'> & { readonly only?: readonly WorkName[] }>();

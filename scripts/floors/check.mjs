@@ -4,7 +4,7 @@ import { builtinModules } from 'node:module';
 import { posix } from 'node:path';
 
 import { importsOf } from './imports.mjs';
-import { PACKAGES, PURE_FOLDERS, SIMULATION } from './table.mjs';
+import { HIGHEST_SERVING_FLOOR, PACKAGES, PURE_FOLDERS, SIMULATION } from './table.mjs';
 import { readWorkspace } from './workspace.mjs';
 
 const SCOPE = '@holdfast/';
@@ -46,12 +46,19 @@ function manifestProblems(member) {
 
 function fileProblems(member, file, byName) {
   const production = file.path.startsWith(`${member.folder}/src/`);
-  return importsOf(file.path, file.text).flatMap(({ specifier, line }) => {
-    const problem = specifier.startsWith('.')
+  return importsOf(file.path, file.text).flatMap(({ specifier, line, lazy }) => {
+    const refusal = specifier.startsWith('.')
       ? relativeProblem(member, file, specifier, production)
       : (purityProblem(file, specifier) ?? packageProblem(member, specifier, production, byName));
+    const problem = refusal ?? (lazy && production ? lazyProblem(member, specifier) : undefined);
     return problem === undefined ? [] : [`${file.path}:${line}: ${problem}`];
   });
+}
+
+// A module that a request is the first to need may be gone, or not to be read for want of descriptors, when it comes.
+function lazyProblem(member, specifier) {
+  if (PACKAGES[member.name].floor > HIGHEST_SERVING_FLOOR) return undefined;
+  return `loads "${specifier}" while it runs; a server loads everything at its start: import it at the top`;
 }
 
 function relativeProblem(member, file, specifier, production) {

@@ -19,6 +19,9 @@ export const PACKAGES = {
   '@holdfast/examples': { floor: 4 },
 };
 
+// Packages up to this floor are loaded whole at the start of a program: none of them may import anything later.
+export const HIGHEST_SERVING_FLOOR = 2;
+
 // Folders that are pure: nothing may be imported but what is named here and files of the folder itself.
 export const PURE_FOLDERS = [
   { folder: 'packages/raft/src/core', packages: [] },

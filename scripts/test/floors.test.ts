@@ -7,6 +7,7 @@ const floors = (fixture: string) => runOnFixture(`floors/${fixture}`, ['scripts/
 const refused: Readonly<Record<string, string>> = {
   'upward-import': 'client/src/bad.ts:1: @holdfast/client (floor 1) may not import @holdfast/lockd (floor 2)',
   'dynamic-import': 'client/src/bad.ts:1: @holdfast/client (floor 1) may not import @holdfast/lockd (floor 2)',
+  'lazy-import': 'lockd/src/bad.ts:1: loads "./metrics.ts" while it runs; a server loads everything at its start',
   'upward-dependency': 'client/package.json: @holdfast/client (floor 1) may not import @holdfast/lockd (floor 2)',
   'undeclared-package': 'imports "@holdfast/fenced-kv", which packages/ensemble/package.json does not declare',
   'undeclared-library': 'imports "msgpackr", which packages/client/package.json does not declare',

@@ -30,6 +30,7 @@ const outsideTheEdges: Readonly<Record<string, readonly string[]>> = {
   'date-outside-the-edges': ["Unexpected use of 'Date'"],
   'performance-outside-the-edges': ["Unexpected use of 'performance'"],
   'random-outside-the-edges': ["'Math.random' is restricted"],
+  'rm-at-the-edges': ["'rm' import from 'node:fs/promises' is restricted"],
   'abort-timeout-outside-the-edges': ["'AbortSignal.timeout' is restricted"],
 };
 

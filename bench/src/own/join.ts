@@ -3,7 +3,7 @@
  * comes back that was stopped for as much log. Each step is measured by itself, and told as times of the acquires meanwhile.
  */
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { connect, type Client } from '@holdfast/client';
@@ -119,7 +119,7 @@ export class JoinTrial {
     this.#launch();
     await this.#until('the joining server', async () => (await this.#appliedBy(JOINING)) !== undefined);
     await this.#calm();
-    await this.#operator.admin.addMember(JOINING, address);
+    await this.#operator.admin.addMember(JOINING, address, { joinSecret: this.#joinSecret() });
     const votes = async (): Promise<boolean> => {
       const { members } = await this.#operator.admin.members();
       return members.some(({ server, role }) => server === JOINING && role === 'voter');
@@ -161,6 +161,14 @@ export class JoinTrial {
     await this.#acquires.stop();
     await this.#operator.close();
     await this.#joined?.stop(10_000);
+  }
+
+  /** As the server has printed it. */
+  #joinSecret(): string {
+    const said = readFileSync(this.#ensemble.directory.logFile(`server-${JOINING}`), 'utf8');
+    const secret = [...said.matchAll(/--join-secret ([0-9a-f]+)/g)].at(-1)?.[1];
+    if (secret === undefined) throw new Error('the joining server has not printed its join secret');
+    return secret;
   }
 
   #launch(): void {

@@ -1,6 +1,10 @@
 /** Measurements of our own servers alone, through the SDK: fail-over by fault, leadership beside other work, and a server that joins. */
 
+import { loadavg } from 'node:os';
+
+import type { BenchOptions } from '../options.ts';
 import { median } from '../statistics.ts';
+import { measureCrowd } from './crowd/crowd.ts';
 import { measureFailOver, type Fault } from './fail-over.ts';
 import { JoinTrial, type JoinStep } from './join.ts';
 import { measureQuiet } from './quiet.ts';
@@ -73,6 +77,34 @@ function joinRow(step: JoinStep, quiet: JoinStep): string {
   const factor = `${(p99Ms / quiet.p99Ms).toFixed(1)} ×`;
   const others = otherCores?.toFixed(2) ?? '–';
   return `| ${[name, seconds.toFixed(1), acquires.toLocaleString('en'), ...times, factor, others].join(' | ')} |`;
+}
+
+/** So many rounds of `crowd` where `--trials` is not given. */
+const QUICK_CROWD = { sessions: 300, rounds: 2 };
+
+export async function reportCrowd(chosen: BenchOptions, say: (line: string) => void): Promise<void> {
+  const { quick, sessionTimeoutMs, processes } = chosen;
+  const sessions = quick ? Math.min(QUICK_CROWD.sessions, chosen.sessions) : chosen.sessions;
+  const rounds = quick ? QUICK_CROWD.rounds : chosen.trials;
+  print(`\n## kill -9 of the leader under ${sessions} sessions (time-out ${sessionTimeoutMs / 1_000} s)\n`);
+  print('| round | last served, ms | median, ms | served | expired | terms | clients, s of processor | load |');
+  print('|---|---|---|---|---|---|---|---|');
+  const results = await measureCrowd({
+    sessions,
+    sessionTimeoutMs,
+    processes,
+    rounds,
+    say,
+    report: ({ round, lastMs, medianMs, served, expired, terms, clientSeconds, failures }) => {
+      const load = loadavg()[0]?.toFixed(1) ?? '';
+      print(`| ${[round, lastMs, medianMs, served, expired, terms, clientSeconds.toFixed(1), load].join(' | ')} |`);
+      if (failures !== '') say(`round ${round}: ${failures}`);
+    },
+  });
+  const whole = results.filter(({ served, expired }) => served === sessions && expired === 0).length;
+  const worst = Math.max(...results.map(({ lastMs }) => lastMs));
+  print(`\n**${whole} of ${rounds} rounds with everybody served and nobody expired; the slowest took ${worst} ms**\n`);
+  if (whole < rounds) process.exitCode = 1;
 }
 
 function print(line: string): void {

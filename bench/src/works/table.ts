@@ -16,11 +16,12 @@ export const WORKS = [
   'fail-over',
   'quiet',
   'join',
+  'crowd',
 ] as const;
 export type WorkName = (typeof WORKS)[number];
 
 /** Of our own servers alone, and long: they run when they are named. */
-export const WORKS_ON_REQUEST: readonly WorkName[] = ['fail-over', 'quiet', 'join'];
+export const WORKS_ON_REQUEST: readonly WorkName[] = ['fail-over', 'quiet', 'join', 'crowd'];
 
 export interface Target {
   /** Of the better peer's figure; at least that for rates, at most that for times and sizes. */

@@ -49,7 +49,9 @@ function outcomeOf(step: Step): string {
     case 'unsupported':
       return 'unsupported entry: refused';
     case 'expire':
-      return `expireSession: ${outputsOf(outputs, 'sessionEnded').length > 0 ? 'ended a session' : 'without effect'}`;
+      return `expireSession: ${outputsOf(outputs, 'sessionEnded').length > 0 ? 'ended a session' : outputs.length > 0 ? 'began to end one' : 'without effect'}`;
+    case 'continue':
+      return `continueEnd: ${outputsOf(outputs, 'sessionEnded').length > 0 ? 'ended a session' : 'removed some, or nothing'}`;
     case 'raise':
       return `raiseStateVersion: ${input.command === undefined ? 'malformed' : 'applied'}`;
     case 'attach': {
@@ -62,13 +64,18 @@ function outcomeOf(step: Step): string {
   }
 }
 
+function nameOf({ command, name }: RequestInput): string {
+  if (name === undefined) return 'an unknown command';
+  return command === undefined ? `malformed ${name}` : name;
+}
+
 function requestOutcome(step: Step, input: RequestInput): string {
   const [refused] = outputsOf(step.outputs, 'refused');
   if (refused !== undefined) {
     if (refused.code !== 'OUT_OF_ORDER') return `a request: refused ${refused.code}`;
     return `a request: refused as ${input.number > refused.lastApplied ? 'a gap' : 'a stale copy'}`;
   }
-  const name = input.command === undefined ? `malformed ${input.name}` : input.name;
+  const name = nameOf(input);
   const fresh = freshReply(step);
   const reply = fresh ?? outputsOf(step.outputs, 'reply')[0]?.reply;
   if (reply === undefined) return `${name}: unanswered`;

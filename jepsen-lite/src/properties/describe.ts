@@ -19,16 +19,19 @@ export function describeInput(input: Input): string {
     case 'attach': {
       const { command } = input;
       if (command === undefined) return 'attach, malformed';
-      const secret = new DataView(command.secret.buffer, command.secret.byteOffset).getUint32(0);
+      const secret = new DataView(command.secretHash.buffer, command.secretHash.byteOffset).getUint32(0);
       return `attach secret ${secret}, session ${command.session}`;
     }
     case 'request': {
-      const { session, generation, number, ackedUpTo, name, command } = input;
-      const what = command === undefined ? `${name}, malformed` : describeCommand(command);
-      return `session ${session} (generation ${generation}) request ${number}, acknowledging ${ackedUpTo}: ${what}`;
+      const { via, session, generation, number, ackedUpTo, name, command } = input;
+      const malformed = name === undefined ? 'a command that no version has' : `${name}, malformed`;
+      const what = command === undefined ? malformed : describeCommand(command);
+      return `session ${session} (generation ${generation}, server ${via}) request ${number}, acknowledging ${ackedUpTo}: ${what}`;
     }
     case 'expire':
       return input.command === undefined ? 'expireSession, malformed' : describeCommand(input.command);
+    case 'continue':
+      return input.command === undefined ? 'continueEnd, malformed' : describeCommand(input.command);
     case 'raise':
       return input.command === undefined ? 'raiseStateVersion, malformed' : describeCommand(input.command);
   }
@@ -56,6 +59,8 @@ function describeOutput(output: Output): string {
       return `session ${output.session} lost acquire ${output.acquireIndex} of lock ${output.lock}: ${output.reason}`;
     case 'sessionCreated':
       return `session ${output.session} begins`;
+    case 'sessionEnding':
+      return `session ${output.session} is ending`;
     case 'sessionEnded':
       return `session ${output.session} ended: ${output.reason}`;
   }

@@ -8,4 +8,9 @@ export const LIMITS: StateLimits = {
   maxAcquiresPerSession: 6,
   maxNodes: 30,
   maxTreeDataBytes: 24,
+  maxNodesPerEnd: 1,
+  // About two dozen small answers of one session, fewer when others keep some, too.
+  leastReplyBytesPerSession: 300,
+  maxReplyBytesPerSession: 6_000,
+  maxReplyBytes: 64_000,
 };

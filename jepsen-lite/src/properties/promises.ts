@@ -16,6 +16,7 @@ import { queriesTellTheSessions } from './promises/queries-tell-the-sessions.ts'
 import { queueNodesShowTheQueue } from './promises/queue-nodes-show-the-queue.ts';
 import { queueOrder } from './promises/queue-order.ts';
 import { refusalsAreAnswered } from './promises/refusals-are-answered.ts';
+import { requestsAreAnswered } from './promises/requests-are-answered.ts';
 import { requestsApplyInOrder } from './promises/requests-apply-in-order.ts';
 import { retriesGetTheSameAnswer } from './promises/retries-get-the-same-answer.ts';
 import { restoredMachinesGoOn } from './promises/restored-machines-go-on.ts';
@@ -45,6 +46,7 @@ export const PROMISES: readonly (() => StatePromise)[] = [
   queriesTellTheQueues,
   queriesTellTheSessions,
   malformedCommandsAreAnswered,
+  requestsAreAnswered,
   refusalsAreAnswered,
   limitsAreKept,
   sameOnEveryMachine,

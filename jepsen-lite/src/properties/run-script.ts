@@ -11,6 +11,7 @@ import { feed, type Machine, type MakeMachine } from './observation/machine.ts';
 import { Snapshots } from './observation/snapshots.ts';
 import type { Step } from './observation/step.ts';
 import { viewOf, type View } from './observation/view.ts';
+import { REQUESTS_ARE_ANSWERED } from './promises/requests-are-answered.ts';
 import { restoredMachinesGoOn } from './promises/restored-machines-go-on.ts';
 import { sameOnEveryMachine } from './promises/same-on-every-machine.ts';
 import { withReversedCollections } from './reversed-collections.ts';
@@ -87,10 +88,8 @@ class Run {
       const entry = this.#clients.entryOf(move, this.#view);
       const stamp = START_MS + position * STEP_MS - (move.pick % 5 === 0 ? BACK_MS : 0);
       const compared = position % COMPARED_EACH === 0 || position === script.length - 1;
-      if (entry.bytes !== undefined) stampEntry(entry.bytes, stamp);
-      const step = attempt(entry.input.type === 'unsupported' ? VERSIONED : READABLE, () =>
-        this.#apply(entry, stamp, move, compared),
-      );
+      if (entry.bytes !== undefined) stampEntry(entry.bytes, stamp, viaOf(entry));
+      const step = attempt(READABLE, () => this.#apply(entry, stamp, move, compared));
       if ('kind' in step) {
         this.fatal = `${this.#view.index + 1}: ${describeInput(entry.input)} -> ${step.message}`;
         return step;
@@ -115,7 +114,10 @@ class Run {
   #apply(entry: Entry, stamp: number, move: Move, compared: boolean): Step | Breach {
     const index = this.#view.index + (entry.input.type === 'unsupported' ? 0 : 1);
     const before = this.#view;
-    const outputs = feed(this.#machine, before.index + 1, entry);
+    const outputs = attempt(entry.input.type === 'request' ? REQUESTS_ARE_ANSWERED : VERSIONED, () =>
+      feed(this.#machine, before.index + 1, entry),
+    );
+    if ('kind' in outputs) return outputs;
     demand(this.#machine.appliedIndex === index, () => `${this.#machine.appliedIndex} was applied last, not ${index}`);
     const after = viewOf(this.#machine);
     this.#view = after;
@@ -151,6 +153,12 @@ class Run {
     frame.fill(0xff);
     return { outputs, fold: this.#twin.fold, view: compared ? viewOf(this.#twin) : undefined };
   }
+}
+
+/** The server that the leader had the entry from. */
+function viaOf({ input }: Entry): number {
+  if (input.type === 'request') return input.via;
+  return input.type === 'attach' ? input.server : 0;
 }
 
 /** What `work` returns; a breach when it throws, `name` being the promise that it looks after. */

@@ -9,6 +9,7 @@ import {
   HoldfastError,
   LockLostError,
   SessionExpiredError,
+  ClientClosedError,
   TimeoutError,
   type Client,
   type HeldLock,
@@ -29,6 +30,8 @@ export interface ApplicationWorld {
   record(process: string, event: HistoryEventBody): void;
   nowMs(): number;
   random(name: string): Random;
+  /** It has drawn random bytes, of which its SDK makes secrets. */
+  drawn(who: string, bytes: Uint8Array): void;
   /** Nothing new is begun when this is false. */
   running(): boolean;
   /** Somebody would ask the leader to hand over; not when this says no. */
@@ -86,7 +89,7 @@ export class Application {
     this.#boots += 1;
     const boot = this.#boots;
     this.idle = false;
-    this.#live(this.#host.runtime)
+    this.#live(this.#observed(this.#host.runtime))
       .catch((error: unknown) => this.#world.unexpected(this.plan.name, error))
       .finally(() => {
         if (boot === this.#boots) this.idle = true;
@@ -106,6 +109,17 @@ export class Application {
   describe(): string {
     const status = this.#client?.status();
     return `${this.plan.name}: ${status === undefined ? 'no client' : JSON.stringify({ ...status, members: undefined })}`;
+  }
+
+  #observed(runtime: Runtime): Runtime {
+    const { clock, network, disk, logger, random } = runtime;
+    const bytes = (length: number): Uint8Array => {
+      const drawn = random.bytes(length);
+      this.#world.drawn(this.plan.name, drawn);
+      return drawn;
+    };
+    const observed = { next: () => random.next(), integer: (bound: number) => random.integer(bound), bytes };
+    return { clock, network, disk, logger, random: observed };
   }
 
   async #live(runtime: Runtime): Promise<void> {
@@ -379,8 +393,8 @@ function failureOf(error: unknown): Pick<FailedEvent, 'type' | 'code' | 'highest
 }
 
 function isExpected(error: HoldfastError): boolean {
-  if (error instanceof LockLostError || error instanceof SessionExpiredError || error instanceof TimeoutError)
-    return true;
+  if (error instanceof LockLostError || error instanceof SessionExpiredError) return true;
+  if (error instanceof ClientClosedError || error instanceof TimeoutError) return true;
   return error.retryable || EXPECTED_CODES.has(error.code);
 }
 

@@ -3,6 +3,7 @@
  * with faults of its own to come. Records the history, and ends the run at the first thing that is wrong.
  */
 
+import { ExpelledError } from '@holdfast/raft';
 import { SimWorld } from '@holdfast/runtime/sim';
 import type { HistoryEventBody } from '../history/history.ts';
 import { HistoryRecorder } from '../history/recorder.ts';
@@ -12,10 +13,12 @@ import { isVoter } from './invariants/configurations.ts';
 import { ConsensusInvariants } from './invariants/consensus.ts';
 import { HandOverInvariants } from './invariants/hand-over.ts';
 import { LockInvariants } from './invariants/locks.ts';
+import { SecretInvariants } from './invariants/secrets.ts';
 import type { Violation } from './invariants/violation.ts';
 import { STORE_HOST, joiningIds, serverHost, serverIds, type Scenario } from './scenario.ts';
 import { addGatherings, clientAddress, NO_GATHERINGS, ServerHost, type GatheringCounts } from './server-host.ts';
 import { StoreHost } from './store-host.ts';
+import { Strangers } from './strangers/strangers.ts';
 
 /** What a service manager waits before it starts a failed process again. */
 export const RESTART_AFTER_MS = 500;
@@ -25,12 +28,14 @@ export class Cluster {
   readonly world: SimWorld;
   readonly recorder = new HistoryRecorder();
   readonly #answers = new AnswerInvariants((name, message) => this.fail(name, message));
+  readonly #secrets = new SecretInvariants((name, message) => this.fail(name, message));
   readonly consensus: ConsensusInvariants;
   readonly handOvers: HandOverInvariants;
   readonly locks: LockInvariants;
   readonly servers: ReadonlyMap<string, ServerHost>;
   readonly applications: ReadonlyMap<string, Application>;
   readonly store: StoreHost;
+  readonly strangers = new Strangers(this);
   #violation: Violation | undefined;
   #running = true;
 
@@ -72,6 +77,7 @@ export class Cluster {
       record: (process: string, event: HistoryEventBody) => this.#record(process, event),
       nowMs: () => world.nowMs,
       random: (name: string) => world.random(name),
+      drawn: (who: string, bytes: Uint8Array) => this.#secrets.drawn(who, bytes),
       running: () => this.#running,
       mayHandOver: () => this.#mayHandOver(),
       believed: this.locks.believed.bind(this.locks),
@@ -87,7 +93,7 @@ export class Cluster {
   }
 
   start(): void {
-    for (const server of this.servers.values()) if (server.begun) server.start();
+    for (const server of this.servers.values()) if (server.begun && !server.lent) server.start();
     this.store.boot();
     for (const application of this.applications.values()) application.boot();
   }
@@ -140,6 +146,7 @@ export class Cluster {
         opened: (durable) => consensus.opened(id, durable, this.#lostLog(id)),
         stepped: (effects, status) => {
           consensus.stepped(id, effects, status);
+          this.strangers.stepped(id, status.term);
           if (!this.#lostDisk(id)) handOvers.stepped(id, status);
         },
         persisted: (seq) => consensus.persisted(id, seq),
@@ -150,8 +157,10 @@ export class Cluster {
         },
         applied: (entry, outputs, state) => {
           consensus.applied(id, entry);
+          this.#secrets.applied(entry);
           locks.applied(id, entry, outputs, state);
         },
+        built: (index) => consensus.built(id, index),
         restored: (index, state) => {
           consensus.restored(id, index);
           locks.restored(id, index, state);
@@ -160,6 +169,7 @@ export class Cluster {
       down: () => {
         consensus.down(id);
         handOvers.down(id);
+        this.strangers.down(id);
       },
       removed: () => consensus.configuration.configuration?.retired.some((retired) => retired === id) === true,
       restartLater: (boot) => void this.world.after(RESTART_AFTER_MS, boot),
@@ -188,6 +198,10 @@ export class Cluster {
   }
 
   #unexpected(who: string, error: unknown): void {
+    if (error instanceof ExpelledError) {
+      this.fail('no-member-is-expelled', `${who}, which nobody has removed: ${error.message}`);
+      return;
+    }
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.fail('no-unexpected-error', `${who}: ${what}`);
   }

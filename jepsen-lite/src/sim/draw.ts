@@ -10,6 +10,7 @@ import { SimWorld } from '@holdfast/runtime/sim';
 import { drawLeaseScenario } from './draw-leases.ts';
 import { withBursts } from './draw-bursts.ts';
 import { withMembers } from './draw-members.ts';
+import { withStrangers } from './draw-strangers.ts';
 import {
   holderOf,
   LEADER,
@@ -39,7 +40,8 @@ const FIRST_FAULT_MS = 1_000;
 export function drawScenario(seed: number, options: DrawOptions = {}): Scenario {
   const world = new SimWorld({ seed });
   const snapshots = drawSnapshots(world.random('scenario of snapshots'));
-  return withMembers({ ...drawRun(seed, world, options), snapshots }, world.random('scenario of members'));
+  const run = withMembers({ ...drawRun(seed, world, options), snapshots }, world.random('scenario of members'));
+  return withStrangers(run, world.random('scenario of strangers'));
 }
 
 function drawRun(seed: number, world: SimWorld, options: DrawOptions): Scenario {

@@ -254,9 +254,10 @@ export class Inflictor {
 
   #start(name: string): void {
     const { world, servers, applications, store } = this.#cluster;
+    // It knows best whether it can: a stranger may have its machine.
+    servers.get(name)?.boot();
     if (world.host(name).state !== 'down') return;
     if (name === STORE_HOST) store.boot();
-    servers.get(name)?.boot();
     applications.get(name)?.boot();
   }
 

@@ -80,6 +80,7 @@ class LostMajority {
       random: (name: string) => world.random(name),
       running: () => this.#running,
       mayHandOver: () => false,
+      drawn: () => undefined,
       believed: () => {},
       unexpected: (_who: string, error: unknown) => unexpected(error),
     };

@@ -13,6 +13,7 @@ import { MemberChanges, NO_MEMBER_CHANGES, type MemberCounts } from './members/m
 import type { Violation } from './invariants/violation.ts';
 import { serverHost, type Scenario } from './scenario.ts';
 import type { GatheringCounts } from './server-host.ts';
+import type { StrangerCounts } from './strangers/strangers.ts';
 import { checkHistory } from '../checkers/check.ts';
 import type { Verdict } from '../checkers/verdict.ts';
 import type { HistoryEvent } from '../history/history.ts';
@@ -41,6 +42,7 @@ export interface SeedResult {
   readonly handOvers: number;
   readonly gatherings: GatheringCounts;
   readonly members: MemberCounts;
+  readonly strangers: StrangerCounts;
   readonly struck: ReadonlyMap<StruckFault, number>;
   readonly entries: number;
   readonly history: readonly HistoryEvent[];
@@ -79,6 +81,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     handOvers: handOvers.handOvers,
     gatherings: cluster.gatherings,
     members: members?.counts ?? NO_MEMBER_CHANGES,
+    strangers: cluster.strangers.counts,
     struck: world.struck,
     entries: locks.appliedEntries,
     history: recorder.events,
@@ -89,12 +92,15 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
 async function live(cluster: Cluster, members: MemberChanges | undefined): Promise<void> {
   const { scenario } = cluster;
   const inflictor = new Inflictor(cluster);
+  // Before the servers start: some come late.
+  cluster.strangers.schedule(scenario.strangers ?? []);
   cluster.start();
   cluster.note({ type: 'phase', phase: 'faults' });
   inflictor.schedule(scenario.faults);
   members?.schedule(scenario.members ?? []);
   await cluster.runUntil(() => false, scenario.durationMs);
   if (cluster.violation !== undefined) return;
+  cluster.strangers.heal();
   inflictor.heal();
   members?.heal();
   cluster.note({ type: 'phase', phase: 'healed' });

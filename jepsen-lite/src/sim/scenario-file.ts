@@ -1,7 +1,7 @@
 /** A scenario on disk, with what it showed: made by a failing run, replayed by `jepsen replay`. Every field is checked on reading. */
 
 import type { Violation } from './invariants/violation.ts';
-import { LEADER, type Fault, type FaultKind, type MemberStep, type Scenario } from './scenario.ts';
+import { LEADER, type Fault, type FaultKind, type MemberStep, type Scenario, type StrangerStep } from './scenario.ts';
 
 const FORMAT = 'holdfast-scenario';
 const VERSION = 1;
@@ -72,7 +72,8 @@ function checkScenario(fields: Fields): void {
     disk: delay,
     durationMs: positive,
     ...('snapshots' in fields ? { snapshots: snapshotTuning } : {}),
-    ...('members' in fields ? { members: memberSteps } : {}),
+    ...('members' in fields ? { members: stepsOf(STEP_FIELDS) } : {}),
+    ...('strangers' in fields ? { strangers: stepsOf(STRANGER_FIELDS) } : {}),
   });
 }
 
@@ -81,14 +82,17 @@ function snapshotTuning(value: unknown, what: string): void {
   only(record(value, what), what, { ...sizes, trailingBytes: integer });
 }
 
-function memberSteps(value: unknown, what: string): void {
-  for (const [place, each] of list(value, what).entries()) {
-    const step = record(each, what);
-    const kind = string(step['kind'], `${what}: "kind"`);
-    const where = `${what}: step ${place + 1}`;
-    if (!Object.hasOwn(STEP_FIELDS, kind)) throw new ScenarioFormatError(`${where} is of the unknown kind "${kind}"`);
-    only(step, `${where} (${kind})`, STEP_FIELDS[kind as MemberStep['kind']]);
-  }
+function stepsOf(kinds: Readonly<Record<string, Readonly<Record<string, Check>>>>): Check {
+  return (value, what) => {
+    for (const [place, each] of list(value, what).entries()) {
+      const step = record(each, what);
+      const kind = string(step['kind'], `${what}: "kind"`);
+      const where = `${what}: step ${place + 1}`;
+      const fields = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+      if (fields === undefined) throw new ScenarioFormatError(`${where} is of the unknown kind "${kind}"`);
+      only(step, `${where} (${kind})`, fields);
+    }
+  };
 }
 
 const STEP_FIELDS: Readonly<Record<MemberStep['kind'], Readonly<Record<string, Check>>>> = {
@@ -96,6 +100,18 @@ const STEP_FIELDS: Readonly<Record<MemberStep['kind'], Readonly<Record<string, C
   promote: { kind: string, atMs: number, server: positive },
   remove: { kind: string, atMs: number, server: (value, what) => value === LEADER || positive(value, what) },
   'lose-disk': { kind: string, atMs: number, server: positive },
+};
+
+const STRANGER_FIELDS: Readonly<Record<StrangerStep['kind'], Readonly<Record<string, Check>>>> = {
+  intrude: {
+    kind: string,
+    atMs: number,
+    server: positive,
+    as: integer,
+    purpose: (value, what) => oneOf(value, what, ['log', 'snapshot', 'expulsion']),
+    hasty: boolean,
+  },
+  usurp: { kind: string, atMs: number, forMs: number, server: positive },
 };
 
 const lasting = { kind: string, atMs: number, forMs: number };

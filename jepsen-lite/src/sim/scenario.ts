@@ -107,6 +107,20 @@ export type MemberStep =
   /** Its disk is replaced by an empty one, as soon as everybody knows what was on the first; it starts again as before. */
   | (Timed & { readonly kind: 'lose-disk'; readonly server: number });
 
+/** What strangers do: processes that belong to nobody, at the peer ports. */
+export type StrangerStep =
+  /** Somebody dials a server as another one, and proves a data directory that is made up. */
+  | (Timed & {
+      readonly kind: 'intrude';
+      readonly server: number;
+      readonly as: number;
+      readonly purpose: 'log' | 'snapshot' | 'expulsion';
+      /** It does not wait for its welcome. */
+      readonly hasty: boolean;
+    })
+  /** Somebody is at a server's peer address whenever the server does not run. From time 0: the server starts only afterwards. */
+  | (Lasting & { readonly kind: 'usurp'; readonly server: number });
+
 export type FaultKind = Fault['kind'];
 
 export interface Scenario {
@@ -126,6 +140,8 @@ export interface Scenario {
   readonly faults: readonly Fault[];
   /** @default none: the members stay */
   readonly members?: readonly MemberStep[];
+  /** @default none */
+  readonly strangers?: readonly StrangerStep[];
 }
 
 /** From the beginning of the run. */
@@ -133,6 +149,8 @@ export const BURST_EVERY_MS = 5_000;
 export const STORE_HOST = 'kv';
 /** Of whoever changes the members; no fault strikes it. */
 export const OPERATOR_HOST = 'operator';
+/** Of who belongs to nobody; no fault strikes it. */
+export const STRANGER_HOST = 'stranger';
 export const LEADER = 'leader';
 const HOLDER_PREFIX = 'holder:';
 

@@ -6,6 +6,7 @@
 
 import { ExpelledError, serverId } from '@holdfast/raft';
 import { ExitCode, exitCodeOf, LockServer, type LockServerOptions, type ServerObserver } from '@holdfast/lockd';
+import type { Runtime } from '@holdfast/runtime';
 import type { SimHost } from '@holdfast/runtime/sim';
 import { serverHost, serverIds, type Scenario, type SnapshotTuning } from './scenario.ts';
 
@@ -37,6 +38,7 @@ export interface ServerHostEvents {
   unexpected(error: unknown): void;
 }
 
+export const CLUSTER_ID = 'simulated';
 const CLIENT_PORT = 7100;
 const PEER_PORT = 7200;
 const DATA_DIRECTORY = '/data';
@@ -84,6 +86,8 @@ export class ServerHost {
   /** The ensemble has no place for it any more, and has told it so. */
   #expelled = false;
   #removals = 0;
+  /** Another process runs on its machine until it starts. */
+  #lent = false;
   /** Of its processes that have ended. */
   #gatherings = NO_GATHERINGS;
 
@@ -110,13 +114,29 @@ export class ServerHost {
     return this.#server === undefined ? this.#gatherings : addGatherings(this.#gatherings, this.#server.counters);
   }
 
+  /** Undefined unless it runs and waits to be added. */
+  get joinSecret(): string | undefined {
+    return this.#server?.joinSecret;
+  }
+
+  /** It joins, and has not got the log of an ensemble as far as anybody can see. */
+  get mayWait(): boolean {
+    return this.#joins && !this.#expelled && (this.#server === undefined || this.#server.joinSecret !== undefined);
+  }
+
   /** It runs, and was not told to stop. */
   get serves(): boolean {
     return this.#server !== undefined && this.#host.state === 'up' && this.#stoppingBoot !== this.#boots;
   }
 
   get startable(): boolean {
-    return this.#begun && this.#host.state === 'down' && !this.damaged && !this.#expelled;
+    const free = this.#host.state === 'down' || this.#lent;
+    return this.#begun && free && !this.damaged && !this.#expelled;
+  }
+
+  /** Its machine runs another process. */
+  get lent(): boolean {
+    return this.#lent;
   }
 
   /** It was started at least once, or is to run from the beginning. */
@@ -148,8 +168,19 @@ export class ServerHost {
 
   boot(): void {
     if (!this.startable) return;
+    if (this.#lent) this.#host.kill();
+    this.#lent = false;
     this.#host.restart();
     this.start();
+  }
+
+  /** For another process while the server does not run, and does not have to yet; undefined when it does. */
+  lend(): Runtime | undefined {
+    if (this.#lent || (this.#boots > 0 && this.#host.state !== 'down')) return undefined;
+    if (this.#host.state !== 'down') this.#host.kill();
+    this.#host.restart();
+    this.#lent = true;
+    return this.#host.runtime;
   }
 
   /** Starts the process on a host that is up. */
@@ -159,7 +190,7 @@ export class ServerHost {
     const { servers, tuning, snapshots } = this.#scenario;
     const options = {
       id: this.id,
-      clusterId: 'simulated',
+      clusterId: CLUSTER_ID,
       clientListen: clientAddress(this.id),
       peerListen: peerAddress(this.id),
       dataDirectory: DATA_DIRECTORY,
@@ -198,6 +229,7 @@ export class ServerHost {
 
   /** After the host's crash or kill. */
   died(): void {
+    this.#lent = false;
     this.#boots += 1;
     this.#gatherings = this.gatherings;
     this.#server = undefined;

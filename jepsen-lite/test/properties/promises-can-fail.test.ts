@@ -108,6 +108,12 @@ const LIES: Readonly<Record<string, MakeLie>> = {
       reply.type === 'error' && reply.code === 'INVALID_ARGUMENT' ? errorReplyOf('NOT_FOUND') : reply,
     ),
   }),
+  'every request is answered, known or not': () => ({
+    outputs: (outputs) =>
+      outputs.filter(
+        (output) => output.type !== 'reply' || output.reply.type !== 'error' || output.reply.code !== 'UNSUPPORTED',
+      ),
+  }),
   'a request that the leader refuses is answered DISK_FULL': () => ({
     outputs: repliesChanged((reply) =>
       reply.type === 'error' && reply.code === 'DISK_FULL' ? errorReplyOf('OVERLOADED') : reply,

@@ -24,6 +24,7 @@ const learner = withMember(three, {
   ...member(4),
   clientAddress: '',
   incarnation: '',
+  joinSecret: '',
   role: 'learner',
   outgoing: false,
 });

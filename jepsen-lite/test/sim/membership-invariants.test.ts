@@ -17,7 +17,8 @@ import { Configurations } from '../../src/sim/invariants/configurations.ts';
 import { MembershipInvariants, type LogView } from '../../src/sim/invariants/membership.ts';
 
 const three = initialConfiguration([1, 2, 3].map((id) => ({ id: serverId(id), peerAddress: `s${id}:1` })));
-const fourth = { id: serverId(4), peerAddress: 's4:1', clientAddress: '', incarnation: 'disk-4', outgoing: false };
+const told = { clientAddress: '', incarnation: 'disk-4', joinSecret: '' };
+const fourth = { id: serverId(4), peerAddress: 's4:1', ...told, outgoing: false };
 const learner = withMember(three, { ...fourth, role: 'learner' });
 const promoted = jointPromotion(learner, serverId(4));
 const fewer = jointRemoval(three, serverId(3));
@@ -92,7 +93,7 @@ describe('an id', () => {
     write(2, fewer);
     write(3, finalConfiguration(fewer));
     const again = withMember(finalConfiguration(fewer), { ...fourth, id: serverId(3), role: 'learner' });
-    write(4, { ...again, retired: [] });
+    write(4, { ...again, retired: [], former: [] });
     expect(found).toEqual(['an-id-is-used-once']);
   });
 

@@ -108,15 +108,18 @@ export class Admin {
 
   /**
    * Adds a server under a number that no server of the cluster ever had. It is a learner, without a vote, until it has caught up, and then
-   * becomes a voter by itself; an observer stays without a vote. Resolves when it is a member, whether it runs or not. Rejects with
-   * MEMBER_EXISTS when the number or the address is taken, and with MEMBERSHIP_REFUSED when it can't be done now.
+   * becomes a voter by itself; an observer stays without a vote. `joinSecret` is what the server prints while it waits to be added: by it
+   * the two know each other, so with a wrong one the server never gets anything; add it again with the right one. Resolves when it is a
+   * member, whether it runs or not. Rejects with MEMBER_EXISTS when the number or the address is taken, and with MEMBERSHIP_REFUSED when it
+   * can't be done now.
    */
   addMember(
     server: number,
     peerAddress: string,
-    options: CallOptions & { readonly observer?: boolean } = {},
+    options: CallOptions & { readonly joinSecret: string; readonly observer?: boolean },
   ): Promise<Members> {
-    const change = { type: 'add', server, peerAddress, observer: options.observer ?? false } as const;
+    const { joinSecret, observer = false } = options;
+    const change = { type: 'add', server, peerAddress, observer, joinSecret } as const;
     return this.#changeMembers(change, `add server ${server}`, options);
   }
 

@@ -2,7 +2,7 @@
 
 import type { Member } from '@holdfast/protocol';
 import { Admin, checkLockName } from './admin.ts';
-import { SessionExpiredError } from './errors.ts';
+import { ClientClosedError } from './errors.ts';
 import { ClientEvents, type ClientState } from './events.ts';
 import { Acquires } from './locks/acquires.ts';
 import { Lock } from './locks/lock.ts';
@@ -52,7 +52,9 @@ export class Client implements AsyncDisposable {
       },
       runtime,
     );
-    this.#acquires = new Acquires(this.#session);
+    this.#acquires = new Acquires(this.#session, (lock, token, error) =>
+      this.events.emit({ type: 'release-unconfirmed', sessionId: this.#session.id, lock, token, error }),
+    );
     this.nodes = new Nodes(this.#session);
     this.admin = new Admin(this.#session);
   }
@@ -110,7 +112,7 @@ export class Client implements AsyncDisposable {
     if (this.#session.over) return;
     const reason = 'the client was closed';
     this.#session.refuseCalls(reason);
-    this.#acquires.ended('closed', new SessionExpiredError(reason));
+    this.#acquires.ended('closed', new ClientClosedError(reason));
     await this.#session.close(reason, this.#closeTimeoutMs);
   }
 }

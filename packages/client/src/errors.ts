@@ -13,7 +13,9 @@ export type HoldfastErrorCode =
   /** The caller's limit passed before the answer came. */
   | 'TIMEOUT'
   /** No server could be reached. */
-  | 'CONNECTION_FAILED';
+  | 'CONNECTION_FAILED'
+  /** `close()` was called. */
+  | 'CLIENT_CLOSED';
 
 export interface HoldfastErrorOptions {
   readonly code: HoldfastErrorCode;
@@ -74,7 +76,7 @@ const LOSS_TEXT: Readonly<Record<LockLossReason, string>> = {
   released: 'it was released',
 };
 
-/** The session is over, and with it this client: `connect` makes a new one. */
+/** The ensemble has ended the session, and with it this client: `connect` makes a new one. */
 export class SessionExpiredError extends HoldfastError {
   static {
     brand(this, 'SessionExpiredError');
@@ -82,6 +84,17 @@ export class SessionExpiredError extends HoldfastError {
 
   constructor(message: string, options: { readonly indeterminate?: boolean; readonly cause?: unknown } = {}) {
     super(message, { code: 'SESSION_EXPIRED', ...options });
+  }
+}
+
+/** `close()` was called, before the call or while it was under way. The session had not expired: the client gave it up. */
+export class ClientClosedError extends HoldfastError {
+  static {
+    brand(this, 'ClientClosedError');
+  }
+
+  constructor(message: string, options: { readonly indeterminate?: boolean; readonly cause?: unknown } = {}) {
+    super(message, { code: 'CLIENT_CLOSED', ...options });
   }
 }
 

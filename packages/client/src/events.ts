@@ -1,4 +1,4 @@
-/** What the client tells of its session. Listeners are called synchronously, in the order in which they were added. */
+/** What the client tells of its session and its locks. Listeners are called synchronously, in the order in which they were added. */
 
 import type { Logger } from '@holdfast/runtime';
 
@@ -8,7 +8,8 @@ import type { Logger } from '@holdfast/runtime';
  */
 export type ClientState = 'connected' | 'suspended' | 'expired' | 'closed';
 
-export interface ClientEvent {
+/** The client has changed its state. */
+export interface ClientStateEvent {
   readonly type: ClientState;
   readonly sessionId: number;
   /** The server of the connection that was made or lost; undefined where there is none. */
@@ -17,24 +18,47 @@ export interface ClientEvent {
   readonly reason: string;
 }
 
-export type ClientEventListener = (event: ClientEvent) => void;
+/**
+ * A lock was released and the ensemble did not say so in time. The release goes on in the background; until it arrives, or the session
+ * ends, others wait for the lock. `release` rejects with `error` as well; the end of `withLock` or of an `await using` block does not.
+ */
+export interface ReleaseUnconfirmedEvent {
+  readonly type: 'release-unconfirmed';
+  readonly sessionId: number;
+  readonly lock: string;
+  /** Of the hold that was released. */
+  readonly token: number;
+  /** What became of the call, such as a TimeoutError. */
+  readonly error: unknown;
+}
+
+export type ClientEvent = ClientStateEvent | ReleaseUnconfirmedEvent;
+
+/** The event that listeners of a type are given. */
+export type ClientEventOf<T extends ClientEvent['type']> = T extends ClientState
+  ? ClientStateEvent
+  : ReleaseUnconfirmedEvent;
+
+export type ClientEventListener<T extends ClientEvent['type'] = ClientEvent['type']> = (
+  event: ClientEventOf<T>,
+) => void;
 
 export class ClientEvents {
   readonly #logger: Logger;
-  readonly #listeners = new Map<ClientState, Set<ClientEventListener>>();
+  readonly #listeners = new Map<ClientEvent['type'], Set<(event: never) => void>>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
   /**
-   * Calls `listener` at every change to that state; returns what removes it again. What a listener throws is logged and goes no
+   * Calls `listener` at every event of that type; returns what removes it again. What a listener throws is logged and goes no
    * further.
    */
-  on(type: ClientState, listener: ClientEventListener): () => void {
+  on<T extends ClientEvent['type']>(type: T, listener: ClientEventListener<T>): () => void {
     const listeners = this.#listeners.get(type) ?? new Set();
     // Added twice, a listener is called twice and removed once at a time.
-    const own: ClientEventListener = (event) => listener(event);
+    const own: ClientEventListener<T> = (event) => listener(event);
     listeners.add(own);
     this.#listeners.set(type, listeners);
     return () => {
@@ -46,7 +70,8 @@ export class ClientEvents {
   emit(event: ClientEvent): void {
     for (const listener of this.#listeners.get(event.type) ?? []) {
       try {
-        listener(event);
+        // Under a type there are listeners of that type only.
+        listener(event as never);
       } catch (error) {
         this.#logger.error({ error, event: event.type }, 'a client event listener threw');
       }

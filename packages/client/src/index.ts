@@ -27,7 +27,15 @@ export type { Admin, LockDetails, Members } from './admin.ts';
 export type { Client, ClientStatus } from './client.ts';
 export { connect } from './connect.ts';
 export * from './errors.ts';
-export type { ClientEvent, ClientEventListener, ClientEvents, ClientState } from './events.ts';
+export type {
+  ClientEvent,
+  ClientEventListener,
+  ClientEventOf,
+  ClientEvents,
+  ClientState,
+  ClientStateEvent,
+  ReleaseUnconfirmedEvent,
+} from './events.ts';
 export type { HeldLock } from './locks/held-lock.ts';
 export type { AcquireOptions, Lock, TryAcquireOptions, TryAcquireResult } from './locks/lock.ts';
 export { tokenText } from './locks/token-text.ts';

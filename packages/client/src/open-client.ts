@@ -1,5 +1,6 @@
 /** From options to a connected client, in whichever world it is given. */
 
+import { offAbort, onAbort } from '@holdfast/runtime';
 import { Client } from './client.ts';
 import { resolveOptions, type ConnectOptions, type ResolvedOptions } from './options.ts';
 import type { ClientRuntime } from './session/session.ts';
@@ -18,13 +19,13 @@ export async function openClient(
   const client = new Client(resolved, runtime);
   const { session } = client;
   const timer = runtime.clock.setTimer(Math.min(connectTimeoutMs, MAX_TIMER_MS), () => session.abandon());
-  const abort = (): void => session.abandon(signal?.reason);
-  signal?.addEventListener('abort', abort, { once: true });
+  const abandon = (reason: unknown): void => session.abandon(reason);
+  if (signal !== undefined) onAbort(signal, abandon);
   try {
     await session.open();
     return client;
   } finally {
     timer.cancel();
-    signal?.removeEventListener('abort', abort);
+    if (signal !== undefined) offAbort(signal, abandon);
   }
 }

@@ -8,6 +8,7 @@ import {
 } from '@holdfast/protocol';
 import { silentLogger, type Logger } from '@holdfast/runtime';
 import { InvalidArgumentError } from './errors.ts';
+import { checkOptionNames } from './option-names.ts';
 
 export interface ConnectOptions {
   /** `host:port` of any servers of the ensemble, better of all; the client learns of the others from those it reaches. */
@@ -28,7 +29,12 @@ export interface ConnectOptions {
   readonly requestTimeoutMs?: number;
   /** How long `close` may take to give everything back; after that the session ends by its timeout. @default 5_000 */
   readonly closeTimeoutMs?: number;
-  /** Limit of one dial; a server that hangs costs that much before the next is tried. @default 1_000 */
+  /**
+   * How long each step of the first dial may take: until the host accepts the connection, until the process there shakes hands, until
+   * the server welcomes. A server that hangs costs that much before the next is tried. After each dial that ran out of time the next one
+   * waits twice as long, up to a third of the session timeout: a server before which many wait is not left by all of them in vain.
+   * @default 1_000
+   */
   readonly dialTimeoutMs?: number;
   /** Silence, while an answer is due, after which a server is asked whether it lives. @default 400, or a tenth of the session timeout if that is less */
   readonly pingAfterMs?: number;
@@ -46,8 +52,26 @@ export interface ConnectOptions {
 
 export type ResolvedOptions = Required<Omit<ConnectOptions, 'signal'>> & Pick<ConnectOptions, 'signal'>;
 
+const OPTION_NAMES: Record<keyof ConnectOptions, true> = {
+  servers: true,
+  sessionTimeoutMs: true,
+  label: true,
+  clusterId: true,
+  connectTimeoutMs: true,
+  requestTimeoutMs: true,
+  closeTimeoutMs: true,
+  dialTimeoutMs: true,
+  pingAfterMs: true,
+  pongTimeoutMs: true,
+  maxQueuedRequests: true,
+  preferLeader: true,
+  logger: true,
+  signal: true,
+};
+
 /** @throws InvalidArgumentError */
 export function resolveOptions(options: ConnectOptions): ResolvedOptions {
+  checkOptionNames('connect', options, OPTION_NAMES);
   const sessionTimeoutMs = options.sessionTimeoutMs ?? DEFAULT_SESSION_TIMEOUT_MS;
   const resolved: ResolvedOptions = {
     servers: options.servers,
@@ -69,8 +93,21 @@ export function resolveOptions(options: ConnectOptions): ResolvedOptions {
   return resolved;
 }
 
+const LOGGER_METHODS: readonly (keyof Logger)[] = ['debug', 'info', 'warn', 'error', 'child'];
+
+function checkLogger(logger: unknown): void {
+  const methods: Partial<Record<string, unknown>> = typeof logger === 'object' && logger !== null ? logger : {};
+  const missing = LOGGER_METHODS.filter((name) => typeof methods[name] !== 'function');
+  if (missing.length === 0) return;
+  throw new InvalidArgumentError(
+    `logger has no method ${missing.join(', ')}; pass a pino instance, or an object with ${LOGGER_METHODS.join(', ')} ` +
+      'that take (fields, message), child returning a logger; leave it out to log nothing',
+  );
+}
+
 function check(options: ResolvedOptions): void {
   const { servers, sessionTimeoutMs, label } = options;
+  checkLogger(options.logger);
   if (!Array.isArray(servers) || servers.length === 0) {
     throw new InvalidArgumentError('servers must name at least one server, as host:port');
   }

@@ -18,6 +18,8 @@ export interface EnsembleShape {
 
 const SHAPE_FILE = 'ensemble.json';
 const LOCK_FOLDER = 'launcher';
+/** As the servers' own directories in it. */
+const PRIVATE = { recursive: true, mode: 0o700 } as const;
 const MAX_LOG_BYTES = 8 * 1024 * 1024;
 
 export class EnsembleDirectory {
@@ -31,8 +33,8 @@ export class EnsembleDirectory {
 
   /** @throws EnsembleError IN_USE while another launcher has it. */
   static async open(path: string, disk: Disk): Promise<EnsembleDirectory> {
-    mkdirSync(join(path, 'logs'), { recursive: true });
-    mkdirSync(join(path, LOCK_FOLDER), { recursive: true });
+    mkdirSync(join(path, 'logs'), PRIVATE);
+    mkdirSync(join(path, LOCK_FOLDER), PRIVATE);
     try {
       return new EnsembleDirectory(path, await disk.lockDirectory(join(path, LOCK_FOLDER)));
     } catch (error) {
@@ -64,7 +66,7 @@ export class EnsembleDirectory {
     );
     const paths = made.map((name) => join(this.path, name));
     for (const path of paths) rmSync(path, { recursive: true, force: true });
-    mkdirSync(join(this.path, 'logs'), { recursive: true });
+    mkdirSync(join(this.path, 'logs'), PRIVATE);
     return paths;
   }
 

@@ -45,7 +45,7 @@ export class GuardedProcess {
   }
 
   static start(options: GuardedProcessOptions): GuardedProcess {
-    const log = openSync(options.logFile, 'a');
+    const log = openSync(options.logFile, 'a', 0o600);
     try {
       const args = ['--enable-source-maps', programEntry('guard'), options.entry, ...options.args];
       const child = spawn(process.execPath, args, {

@@ -1,39 +1,34 @@
 /**
  * Buckets of keys behind a fence, over an {@link Engine}. Every write is one commit of the engine in which the token is
  * judged, then the conditions, then everything is written, the highest token with it: all of it or nothing, durable when
- * the promise resolves. Refusals are {@link RefusedError}s.
+ * the promise resolves. A token that passes is installed even where a condition does not hold: its holder has been here.
+ * Refusals are {@link RefusedError}s.
  */
 
-import type { Engine, Reader, Transaction } from './engine.ts';
+import type { Engine, Reader } from './engine.ts';
 import { EngineError } from './engine-error.ts';
 import { judgeInstall, judgeRead, judgeWrite, NEW_FENCE } from './fence.ts';
+import type { FenceRules } from './fence.ts';
 import {
   bucketKey,
-  decodeBucketRecord,
+  damaged,
   decodeKeyRecord,
   encodeBucketRecord,
-  encodeKeyRecord,
   FORMAT_KEY,
   FORMAT_VERSION,
   keyOfRecord,
-  recordKey,
+  loadBucket,
+  loadKey,
   recordRange,
   valueKey,
 } from './keyspace.ts';
-import type { BucketRecord, KeyRecord } from './keyspace.ts';
-import { DEFAULT_LIST_LIMIT, MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_LIST_LIMIT, MAX_VALUE_BYTES } from './limits.ts';
+import type { BucketRecord } from './keyspace.ts';
+import { applyWrite, checkWrites, failedCondition } from './key-write.ts';
+import type { KeyWrite } from './key-write.ts';
+import { DEFAULT_LIST_LIMIT, MAX_LIST_KEY_BYTES, MAX_LIST_LIMIT } from './limits.ts';
 import { assertBucketName, assertToken, encodeKey } from './name.ts';
-import { holds } from './precondition.ts';
-import type { Precondition } from './precondition.ts';
-import { invalidArgument, limitExceeded, RefusedError } from './refusal.ts';
+import { invalidArgument, RefusedError } from './refusal.ts';
 import type { TokenPolicy } from './refusal.ts';
-
-export interface KeyWrite {
-  readonly key: string;
-  /** Undefined: the key is deleted; no error where it is absent. */
-  readonly value: Uint8Array | undefined;
-  readonly conditions?: readonly Precondition[];
-}
 
 export interface TokenOption {
   readonly token?: number | undefined;
@@ -73,13 +68,15 @@ const EMPTY = new Uint8Array(0);
 
 export class FencedStore {
   readonly #engine: Engine;
+  readonly #rules: FenceRules;
 
-  private constructor(engine: Engine) {
+  private constructor(engine: Engine, rules: FenceRules) {
     this.#engine = engine;
+    this.#rules = rules;
   }
 
   /** Checks that the engine's data is of this format, or marks an empty engine with it. Rejects with DAMAGED_DATA. */
-  static async open(engine: Engine): Promise<FencedStore> {
+  static async open(engine: Engine, rules: FenceRules = {}): Promise<FencedStore> {
     await engine.commit((transaction) => {
       const format = transaction.get(FORMAT_KEY);
       if (format === undefined) transaction.put(FORMAT_KEY, Uint8Array.of(FORMAT_VERSION));
@@ -90,7 +87,7 @@ export class FencedStore {
         );
       }
     });
-    return new FencedStore(engine);
+    return new FencedStore(engine, rules);
   }
 
   /** All writes or none, under one token; they share one revision. */
@@ -98,15 +95,24 @@ export class FencedStore {
     assertBucketName(bucket);
     if (token !== undefined) assertToken(token);
     const encoded = checkWrites(writes);
-    return await this.#engine.commit((transaction) => {
+    const outcome = await this.#engine.commit((transaction) => {
       const before = loadBucket(transaction, bucket) ?? NEW_BUCKET;
-      const verdict = judgeWrite(bucket, before, token);
+      const verdict = judgeWrite(bucket, before, token, this.#rules);
       if (!verdict.pass) throw new RefusedError(verdict.refusal);
-      let after: BucketRecord = { ...before, highest: verdict.highest, revision: before.revision + 1 };
+      const installed: BucketRecord = { ...before, highest: verdict.highest };
+      const refusal = failedCondition(transaction, bucket, encoded);
+      if (refusal !== undefined) {
+        // Returned, not thrown: the commit keeps the token, or an older holder could write after this answer.
+        if (installed.highest !== before.highest) transaction.put(bucketKey(bucket), encodeBucketRecord(installed));
+        return refusal;
+      }
+      let after: BucketRecord = { ...installed, revision: before.revision + 1 };
       for (const write of encoded) after = applyWrite(transaction, bucket, after, write);
       transaction.put(bucketKey(bucket), encodeBucketRecord(after));
       return { revision: after.revision };
     });
+    if ('code' in outcome) throw new RefusedError(outcome);
+    return outcome;
   }
 
   /** Installs a token before its holder reads. Creates the bucket. */
@@ -115,7 +121,7 @@ export class FencedStore {
     assertToken(token);
     return await this.#engine.commit((transaction) => {
       const before = loadBucket(transaction, bucket);
-      const verdict = judgeInstall(before ?? NEW_BUCKET, token);
+      const verdict = judgeInstall(before ?? NEW_BUCKET, token, this.#rules);
       if (!verdict.pass) throw new RefusedError(verdict.refusal);
       const previous = before?.highest ?? 0;
       if (before === undefined || verdict.highest !== previous) {
@@ -179,13 +185,17 @@ export class FencedStore {
     );
     return this.#read(bucket, options.token, (reader) => {
       const entries = reader.range({ ...range, limit: limit + 1 });
-      const keys = entries.slice(0, limit).map((entry) => {
+      const keys: { key: string; revision: number; bytes: number }[] = [];
+      let keyBytes = 0;
+      for (const entry of entries) {
+        keyBytes += entry.key.length;
+        if (keys.length === limit || (keyBytes > MAX_LIST_KEY_BYTES && keys.length > 0)) break;
         const key = keyOfRecord(bucket, entry.key);
         const record = decodeKeyRecord(entry.value);
         if (record === undefined) throw damaged(`the record of key "${key}" in bucket "${bucket}" cannot be read`);
-        return { key, revision: record.revision, bytes: record.valueBytes };
-      });
-      return { keys, next: entries.length > limit ? (keys.at(-1)?.key ?? null) : null };
+        keys.push({ key, revision: record.revision, bytes: record.valueBytes });
+      }
+      return { keys, next: entries.length > keys.length ? (keys.at(-1)?.key ?? null) : null };
     });
   }
 
@@ -215,94 +225,4 @@ export class FencedStore {
       return body(reader, record);
     });
   }
-}
-
-interface EncodedWrite extends KeyWrite {
-  readonly keyBytes: Uint8Array;
-}
-
-function checkWrites(writes: readonly KeyWrite[]): EncodedWrite[] {
-  if (writes.length === 0) throw invalidArgument('writes', 'a batch has at least one write');
-  if (writes.length > MAX_BATCH_WRITES) {
-    throw limitExceeded(
-      'writes',
-      MAX_BATCH_WRITES,
-      `a batch has at most ${MAX_BATCH_WRITES} writes; this one has ${writes.length}`,
-    );
-  }
-  const seen = new Set<string>();
-  let bytes = 0;
-  const encoded = writes.map((write) => {
-    if (seen.has(write.key)) throw invalidArgument('writes', `key "${write.key}" is written twice in one batch`);
-    seen.add(write.key);
-    const valueBytes = write.value?.length ?? 0;
-    if (valueBytes > MAX_VALUE_BYTES) {
-      throw limitExceeded(
-        'value',
-        MAX_VALUE_BYTES,
-        `a value has at most ${MAX_VALUE_BYTES} bytes; that of key "${write.key}" has ${valueBytes}`,
-      );
-    }
-    const keyBytes = encodeKey(write.key);
-    bytes += keyBytes.length + valueBytes;
-    return { ...write, keyBytes };
-  });
-  if (bytes > MAX_BATCH_BYTES) {
-    throw limitExceeded(
-      'writes',
-      MAX_BATCH_BYTES,
-      `keys and values of a batch have at most ${MAX_BATCH_BYTES} bytes; these have ${bytes}`,
-    );
-  }
-  return encoded;
-}
-
-/** Writes one key and returns the bucket's record with the sums brought up to date. */
-function applyWrite(
-  transaction: Transaction,
-  bucket: string,
-  record: BucketRecord,
-  { key, keyBytes, value, conditions = [] }: EncodedWrite,
-): BucketRecord {
-  const before = loadKey(transaction, bucket, keyBytes);
-  if (!conditions.every((condition) => holds(condition, before?.revision))) {
-    throw new RefusedError({ code: 'PRECONDITION_FAILED', key, revision: before?.revision ?? null });
-  }
-  const bytesBefore = before === undefined ? 0 : keyBytes.length + before.valueBytes;
-  const keysBefore = before === undefined ? 0 : 1;
-  const recordName = recordKey(bucket, keyBytes);
-  if (value === undefined) {
-    if (before !== undefined) {
-      transaction.delete(recordName);
-      transaction.delete(valueKey(bucket, keyBytes));
-    }
-    return { ...record, keys: record.keys - keysBefore, bytes: record.bytes - bytesBefore };
-  }
-  transaction.put(recordName, encodeKeyRecord({ revision: record.revision, valueBytes: value.length }));
-  transaction.put(valueKey(bucket, keyBytes), value);
-  return {
-    ...record,
-    keys: record.keys - keysBefore + 1,
-    bytes: record.bytes - bytesBefore + keyBytes.length + value.length,
-  };
-}
-
-function loadBucket(reader: Pick<Reader, 'get'>, bucket: string): BucketRecord | undefined {
-  const bytes = reader.get(bucketKey(bucket));
-  if (bytes === undefined) return undefined;
-  const record = decodeBucketRecord(bytes);
-  if (record === undefined) throw damaged(`the record of bucket "${bucket}" cannot be read`);
-  return record;
-}
-
-function loadKey(reader: Pick<Reader, 'get'>, bucket: string, key: Uint8Array): KeyRecord | undefined {
-  const bytes = reader.get(recordKey(bucket, key));
-  if (bytes === undefined) return undefined;
-  const record = decodeKeyRecord(bytes);
-  if (record === undefined) throw damaged(`the record of a key in bucket "${bucket}" cannot be read`);
-  return record;
-}
-
-function damaged(what: string): EngineError {
-  return new EngineError('DAMAGED_DATA', `${what}; restore the data directory from a copy`);
 }

@@ -1,6 +1,7 @@
 /**
  * Which requests may come in at all. A web page in somebody's browser can send requests to this machine; it gives itself away
- * by its `Origin`, or, where it has bound its own name to our address, by the name in `Host`.
+ * by its `Origin`, by `Sec-Fetch-Site` where it sends none (an image, a frame), or, where it has bound its own name to our
+ * address, by the name in `Host`.
  */
 
 import { isIP } from 'node:net';

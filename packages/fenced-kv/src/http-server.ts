@@ -1,20 +1,47 @@
-/** A listening HTTP server around a fetch-style handler, and its end: no new connections, then the requests under way, then the rest. */
+/**
+ * A listening HTTP server around a fetch-style handler: how many connections it takes, in which turns it answers (http-turns.ts), and its
+ * end, which is no new connections, then the requests under way, then the rest.
+ */
 
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Server } from 'node:http';
 
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
+import { SECURITY_HEADERS } from '@holdfast/runtime';
+import { SocketLimits } from '@holdfast/runtime/node';
 
 import type { HttpHandler } from './http.ts';
+import { pathProblem } from './http-path.ts';
+import { RequestTurns } from './http-turns.ts';
+import type { TurnLimits } from './http-turns.ts';
+import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS } from './limits.ts';
 
 /** A request whose head, or which as a whole, takes longer to arrive is cut off: they must not pile up. */
 const HEAD_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const CHECK_INTERVAL_MS = 1_000;
 
+const SERVER_OPTIONS = {
+  headersTimeout: HEAD_TIMEOUT_MS,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  connectionsCheckingInterval: CHECK_INTERVAL_MS,
+};
+
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
+}
+
+export interface ServerOptions {
+  /** @default 4,096 */
+  readonly maxConnections?: number;
+  /** Of one address that is not a loopback one. @default 256 */
+  readonly maxConnectionsPerAddress?: number;
+  /** @internal Tests lower them. */
+  readonly turns?: Partial<TurnLimits>;
+  /** A connection was refused or closed for what it took. `reason` is one of few. */
+  readonly refused?: (reason: string, remoteAddress: string, problem: string) => void;
 }
 
 export interface HttpServer {
@@ -32,22 +59,46 @@ export function parseAddress(text: string): ListenAddress | undefined {
 }
 
 /** Rejects with the system's error (EADDRINUSE, …). */
-export async function listen(handler: HttpHandler, address: ListenAddress): Promise<HttpServer> {
+export async function listen(
+  handler: HttpHandler,
+  address: ListenAddress,
+  options: ServerOptions = {},
+): Promise<HttpServer> {
+  const refused = options.refused ?? (() => {});
   let stopping = false;
-  const server = createAdaptorServer({
-    overrideGlobalObjects: false,
-    serverOptions: {
-      headersTimeout: HEAD_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: CHECK_INTERVAL_MS,
-    },
-    async fetch(request: Request) {
+  const answer = getRequestListener(
+    async (request) => {
       const response = await handler(request);
       // A client that keeps its connection must not send its next request into the stop.
       if (stopping) response.headers.set('connection', 'close');
       return response;
     },
-  }) as Server;
+    { overrideGlobalObjects: false },
+  );
+  const turns = new RequestTurns(
+    {
+      async answer(incoming, outgoing) {
+        for (const [name, value] of Object.entries(SECURITY_HEADERS)) outgoing.setHeader(name, value);
+        // Before anything makes a URL of it, which would be another path than the one that a proxy has judged.
+        const problem = pathProblem(incoming.url ?? '');
+        if (problem !== undefined) refuse(outgoing, problem);
+        else await answer(incoming, outgoing);
+      },
+      cut: refused,
+    },
+    options.turns,
+  );
+  const server = createServer(SERVER_OPTIONS, (incoming, outgoing) => turns.request(incoming, outgoing));
+  // Who has said all that it wants to say is still answered, what waits for its turn included.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  const sockets = new SocketLimits(
+    {
+      maxSockets: options.maxConnections ?? MAX_CONNECTIONS,
+      maxSocketsPerAddress: options.maxConnectionsPerAddress ?? MAX_CONNECTIONS_PER_ADDRESS,
+    },
+    { refused },
+  );
+  server.on('connection', (socket) => sockets.accepted(socket));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(address.port, address.host, () => {
@@ -68,4 +119,9 @@ export async function listen(handler: HttpHandler, address: ListenAddress): Prom
       clearTimeout(cutOff);
     },
   };
+}
+
+function refuse(outgoing: ServerResponse, problem: string): void {
+  outgoing.writeHead(400, { 'Content-Type': 'application/json' });
+  outgoing.end(JSON.stringify({ code: 'INVALID_ARGUMENT', message: problem, argument: 'path' }));
 }

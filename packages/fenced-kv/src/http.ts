@@ -1,11 +1,12 @@
 /**
  * The HTTP interface as a fetch-style handler, so that it runs with and without sockets. It promises that a success is
- * durable, that a refusal changed nothing, and that an answer of 5xx says whether the write may have happened. It leaves
+ * durable, that a refusal wrote nothing, and that an answer of 5xx says whether the write may have happened. It leaves
  * listening to http-server.ts and what a request means to the store.
  */
 
 import { Hono } from 'hono';
 import type { Context } from 'hono';
+import { isForeignSite } from '@holdfast/runtime';
 import type { Logger } from '@holdfast/runtime';
 
 import { describeError, EngineError } from './engine-error.ts';
@@ -43,6 +44,7 @@ const JSON_TYPE = 'application/json';
 
 const REFUSAL_STATUS = {
   STALE_TOKEN: 412,
+  TOKEN_JUMP_REFUSED: 409,
   TOKEN_REQUIRED: 428,
   TOKEN_NOT_INSTALLED: 428,
   PRECONDITION_FAILED: 412,
@@ -86,6 +88,9 @@ function addGuard(app: Hono, hosts: HostPolicy): void {
         403,
       );
     }
+    if (isForeignSite(c.req.header('sec-fetch-site'))) {
+      return c.json({ code: 'ORIGIN_REFUSED', message: 'requests from pages of other sites are refused' }, 403);
+    }
     const host = c.req.header('host') ?? new URL(c.req.url).host;
     if (!hostAllowed(hosts, host)) {
       const message = `this server does not answer to the name ${JSON.stringify(host)} in the header Host; use its address`;
@@ -115,7 +120,7 @@ function addKeyRoutes(app: Hono, store: FencedStore, bodies: BodyReader): void {
       if (condition.kind === 'absent' || condition.kind === 'revision-not-in') return c.body(null, 304, etag);
       throw new RefusedError({ code: 'PRECONDITION_FAILED', key, revision });
     }
-    return c.body(new Uint8Array(value), 200, { ...etag, 'content-type': OCTETS, 'cache-control': 'no-store' });
+    return c.body(new Uint8Array(value), 200, { ...etag, 'content-type': OCTETS });
   });
   app.put(path, async (c) => {
     const { bucket, key } = parsePath(c.req.url);

@@ -7,6 +7,7 @@ export * from './fenced-store.ts';
 export * from './http.ts';
 export * from './http-guard.ts';
 export * from './journal-engine.ts';
+export type { KeyWrite } from './key-write.ts';
 export * from './limits.ts';
 export * from './lmdb-engine.ts';
 export * from './precondition.ts';

@@ -3,6 +3,8 @@
  * and size, `04 bucket 00 key` its value. Sizes lie apart from values, so that lists and sums never read values.
  */
 
+import type { Reader } from './engine.ts';
+import { EngineError } from './engine-error.ts';
 import type { Fence } from './fence.ts';
 
 export const FORMAT_KEY: Uint8Array = Uint8Array.of(1);
@@ -69,7 +71,7 @@ export function encodeBucketRecord(record: BucketRecord): Uint8Array {
 }
 
 /** Undefined where the bytes are not such a record. */
-export function decodeBucketRecord(bytes: Uint8Array): BucketRecord | undefined {
+function decodeBucketRecord(bytes: Uint8Array): BucketRecord | undefined {
   if (bytes.length !== BUCKET_RECORD_BYTES || bytes[0] !== RECORD_VERSION) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return {
@@ -93,6 +95,26 @@ export function decodeKeyRecord(bytes: Uint8Array): KeyRecord | undefined {
   if (bytes.length !== 12) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return { revision: Number(view.getBigUint64(0)), valueBytes: view.getUint32(8) };
+}
+
+export function loadBucket(reader: Pick<Reader, 'get'>, bucket: string): BucketRecord | undefined {
+  const bytes = reader.get(bucketKey(bucket));
+  if (bytes === undefined) return undefined;
+  const record = decodeBucketRecord(bytes);
+  if (record === undefined) throw damaged(`the record of bucket "${bucket}" cannot be read`);
+  return record;
+}
+
+export function loadKey(reader: Pick<Reader, 'get'>, bucket: string, key: Uint8Array): KeyRecord | undefined {
+  const bytes = reader.get(recordKey(bucket, key));
+  if (bytes === undefined) return undefined;
+  const record = decodeKeyRecord(bytes);
+  if (record === undefined) throw damaged(`the record of a key in bucket "${bucket}" cannot be read`);
+  return record;
+}
+
+export function damaged(what: string): EngineError {
+  return new EngineError('DAMAGED_DATA', `${what}; restore the data directory from a copy`);
 }
 
 function join(space: number, ...parts: readonly Uint8Array[]): Uint8Array {

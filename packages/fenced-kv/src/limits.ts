@@ -19,9 +19,29 @@ export const MAX_LIST_LIMIT = 1_000;
 export const DEFAULT_LIST_LIMIT = 100;
 /** Tokens are positive integers below this bound, so that a double holds them exactly. */
 export const TOKEN_BOUND = Number.MAX_SAFE_INTEGER + 1;
+/**
+ * How far above a bucket's highest token the next one may lie. Log indexes, which tokens are, grow by one an entry, and by 2^40 when
+ * an ensemble is recovered from one server (`lockd recover`), again where that is repeated: room for three recoveries, and for 10^12
+ * entries that this bucket has not seen.
+ */
+export const MAX_TOKEN_JUMP: number = 2 ** 42;
 /** Writes that wait for a commit; more are refused with OVERLOADED. */
 export const MAX_WAITING_COMMITS = 4_096;
 /** Writes that one commit takes together. */
 export const MAX_GROUP_COMMITS = 1_024;
 /** Bytes of request bodies held in memory at once; more are refused with OVERLOADED. */
 export const MAX_HELD_BODY_BYTES = 256 * 1024 * 1024;
+/** Connections of a server, counted from accept; one more is closed. */
+export const MAX_CONNECTIONS = 4_096;
+/** … of one address, unless it is a loopback one. */
+export const MAX_CONNECTIONS_PER_ADDRESS = 256;
+/** Requests of one connection that wait for their turn before it is read no further. */
+export const MAX_WAITING_REQUESTS_OF_CONNECTION = 32;
+/** Requests of all connections that wait for their turn; then the connection with the most is closed. */
+export const MAX_WAITING_REQUESTS = 8_192;
+/** Bytes of answers that clients have not read yet, of all connections; then the one that owes the most is closed. */
+export const MAX_UNREAD_BYTES: number = 256 * 1024 * 1024;
+/** For how long a client may read nothing of an answer. */
+export const UNREAD_TIMEOUT_MS = 10_000;
+/** Bytes of the keys of one page of a list; a page ends before them, with `next`, but has one key at least. */
+export const MAX_LIST_KEY_BYTES: number = 128 * 1024;

@@ -8,6 +8,7 @@ import type { Disk, DiskFile } from '@holdfast/runtime';
 import { EngineError } from './engine-error.ts';
 import { treesAreWhole } from './lmdb-pages.ts';
 
+const READER_TABLE_SUFFIX = '-lock';
 const MAGIC = 0xbeef_c0de;
 const DATA_VERSION = 2;
 const MIN_PAGE_BYTES = 256;
@@ -30,11 +31,19 @@ interface Meta {
 }
 
 /**
- * Leaves a file that LMDB can open, or none. Rejects with DAMAGED_DATA where the file is not LMDB's or was cut. What lies
- * inside a page is not checked.
+ * Leaves files that LMDB can open, and that only this user can. Rejects with DAMAGED_DATA where the file is not LMDB's or was cut. What
+ * lies inside a page is not checked.
  */
 export async function prepareLmdbFile(directory: string, name: string, disk: Disk): Promise<void> {
-  if (!(await disk.list(directory)).includes(name)) return;
+  const names = await disk.list(directory);
+  if (names.includes(name)) await check(directory, name, disk);
+  // LMDB would make them with rights for others, as far as the umask lets it; what it finds empty it takes for new.
+  for (const each of [name, `${name}${READER_TABLE_SUFFIX}`]) {
+    if (!(await disk.list(directory)).includes(each)) await (await disk.open(`${directory}/${each}`, 'create')).close();
+  }
+}
+
+async function check(directory: string, name: string, disk: Disk): Promise<void> {
   const path = `${directory}/${name}`;
   const file = await disk.open(path, 'existing');
   let unfinished = false;

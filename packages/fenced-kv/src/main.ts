@@ -24,8 +24,9 @@ process.stderr.on('error', () => {});
 process.exitCode = await runProgram(process.argv.slice(2), {
   async serve({ logLevel, ...options }) {
     const logger = pino({ name: 'fenced-kvd', level: logLevel }, pino.destination(2));
-    const { disk } = nodeRuntime({ logger });
+    const { clock, disk } = nodeRuntime({ logger });
     await serve(options, {
+      clock,
       disk,
       logger,
       stopRequested: stopSignal(),
@@ -35,7 +36,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   async resetFence(bucket, options) {
     const logger = pino({ name: 'fenced-kvd' }, pino.destination(2));
     const { disk } = nodeRuntime({ logger });
-    const { highest, previous } = await resetFence(bucket, options, { disk });
+    const { highest, previous } = await resetFence(bucket, options, { disk, logger });
     process.stdout.write(`bucket ${bucket}: highest token ${previous} -> ${highest}\n`);
   },
   printError: (line) => process.stderr.write(`${line}\n`),

@@ -1,11 +1,19 @@
 /**
- * Why a request was refused. A refusal is an answer, not a failure: nothing changed, and the same request gets the same
- * answer until somebody else writes. Failures of the store itself are {@link EngineError}s (engine-error.ts).
+ * Why a request was refused. A refusal is an answer, not a failure: nothing changed, but that PRECONDITION_FAILED may have
+ * installed the token, and the same request gets the same answer until somebody else writes. Failures of the store itself are
+ * {@link EngineError}s (engine-error.ts).
  */
 
 export type Refusal =
   /** A newer holder has been here. */
   | { readonly code: 'STALE_TOKEN'; readonly presented: number; readonly highest: number }
+  /** Further above the highest than any ensemble gets: it would fence every holder off for good. */
+  | {
+      readonly code: 'TOKEN_JUMP_REFUSED';
+      readonly presented: number;
+      readonly highest: number;
+      readonly limit: number;
+    }
   /** The bucket takes writes with a token only. */
   | { readonly code: 'TOKEN_REQUIRED'; readonly bucket: string }
   /** A read came with a token that was not installed first. */
@@ -50,6 +58,12 @@ export function describeRefusal(refusal: Refusal): string {
       return (
         `token ${refusal.presented} is stale: a newer holder installed ${refusal.highest}; ` +
         'stop writing and acquire the lock again'
+      );
+    case 'TOKEN_JUMP_REFUSED':
+      return (
+        `token ${refusal.presented} is more than ${refusal.limit} above the highest (${refusal.highest}), which no lock of one ` +
+        'ensemble comes to; if it is right, start fenced-kvd with --allow-token-jumps, or raise the highest with ' +
+        'fenced-kvd reset-fence <bucket> --to <token>'
       );
     case 'TOKEN_REQUIRED':
       return `bucket "${refusal.bucket}" takes writes with a token only; send the lock's token in the header Fencing-Token`;

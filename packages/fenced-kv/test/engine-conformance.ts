@@ -188,6 +188,20 @@ export function describeEngine(name: string, inWorld: InWorld): void {
         expect(text(store.get('accounts', '42', { token: 57 }).value)).toBe('old');
         await store.close();
       }));
+
+    it('keeps the newer token of a write whose condition failed', async () =>
+      await inWorld(async (open) => {
+        let store = await FencedStore.open(await open());
+        await store.install('accounts', 41);
+        const write = { key: '42', value: bytes('v'), conditions: [{ kind: 'exists' as const }] };
+        expect(await refusalOf(() => store.write('accounts', [write], { token: 57 }))).toMatchObject({
+          code: 'PRECONDITION_FAILED',
+        });
+        await store.close();
+        store = await FencedStore.open(await open());
+        expect(store.info('accounts')).toMatchObject({ highest: 57, keys: 0 });
+        await store.close();
+      }));
   });
 
   describe(`${name}: a closed engine`, () => {

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../src/engine-error.ts';
 import { FencedStore } from '../src/fenced-store.ts';
-import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_KEY_BYTES, MAX_VALUE_BYTES } from '../src/limits.ts';
+import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_KEY_BYTES, MAX_TOKEN_JUMP, MAX_VALUE_BYTES } from '../src/limits.ts';
 import { SortedMap } from '../src/sorted-map.ts';
 import { memoryEngine } from './support/memory-engine.ts';
 import { refusalOf } from './support/refusal-of.ts';
@@ -93,9 +93,9 @@ describe('a write', () => {
     expect(await refusalOf(() => store.write('a', [write]))).toMatchObject({ code: 'TOKEN_REQUIRED' });
   });
 
-  it('whose condition fails changes nothing, its higher token included', async () => {
+  it('whose condition fails installs its newer token all the same, and nothing else', async () => {
     const { revision } = await store.write('a', [{ key: 'k', value: bytes('1') }], { token: 57 });
-    const before = snapshot();
+    const before = store.info('a');
     const write = {
       key: 'k',
       value: bytes('2'),
@@ -106,7 +106,47 @@ describe('a write', () => {
       key: 'k',
       revision,
     });
+    expect(store.info('a')).toEqual({ ...before, highest: 60 });
+    const late = [{ key: 'k', value: bytes('late') }];
+    expect(await refusalOf(() => store.write('a', late, { token: 59 }))).toMatchObject({ code: 'STALE_TOKEN' });
+    expect(text(store.get('a', 'k', { token: 60 }).value)).toBe('1');
+  });
+
+  it('whose condition fails under the installed token, or without one, changes nothing', async () => {
+    await store.write('a', [{ key: 'k', value: bytes('1') }], { token: 57 });
+    await store.create('free', 'optional');
+    const before = snapshot();
+    const write = { key: 'k', value: bytes('2'), conditions: [{ kind: 'revision-in' as const, revisions: [99] }] };
+    for (const [bucket, token] of [
+      ['a', 57],
+      ['free', undefined],
+    ] as const) {
+      expect(await refusalOf(() => store.write(bucket, [write], { token }))).toMatchObject({
+        code: 'PRECONDITION_FAILED',
+      });
+    }
     expect(snapshot()).toBe(before);
+  });
+
+  it('whose condition fails makes the bucket that its token is the first of', async () => {
+    const write = { key: 'k', value: bytes('2'), conditions: [{ kind: 'exists' as const }] };
+    expect(await refusalOf(() => store.write('new', [write], { token: 9 }))).toEqual({
+      code: 'PRECONDITION_FAILED',
+      key: 'k',
+      revision: null,
+    });
+    expect(store.info('new')).toMatchObject({ highest: 9, keys: 0, revision: 0, bytes: 0 });
+  });
+
+  it('of a group commit sees the token of one before it whose condition failed', async () => {
+    await store.install('a', 1);
+    const failing = { key: 'k', value: bytes('2'), conditions: [{ kind: 'exists' as const }] };
+    const [first, second] = await Promise.all([
+      refusalOf(() => store.write('a', [failing], { token: 9 })),
+      refusalOf(() => store.write('a', [{ key: 'k', value: bytes('late') }], { token: 8 })),
+    ]);
+    expect(first).toMatchObject({ code: 'PRECONDITION_FAILED' });
+    expect(second).toEqual({ code: 'STALE_TOKEN', presented: 8, highest: 9 });
   });
 
   it('gives a key a revision that no other value of it ever has, not even after a deletion', async () => {
@@ -124,11 +164,13 @@ describe('a write', () => {
       { key: 'y', value: bytes('2') },
       { key: 'x', value: bytes('2'), conditions: [{ kind: 'absent' as const }] },
     ];
-    expect(await refusalOf(() => store.write('a', batch, { token: 2 }))).toMatchObject({
+    expect(await refusalOf(() => store.write('a', batch, { token: 1 }))).toMatchObject({
       code: 'PRECONDITION_FAILED',
       key: 'x',
     });
     expect(snapshot()).toBe(before);
+    expect(await refusalOf(() => store.write('a', batch, { token: 2 }))).toMatchObject({ code: 'PRECONDITION_FAILED' });
+    expect(store.info('a')).toMatchObject({ highest: 2, keys: 1 });
     const { revision } = await store.write(
       'a',
       [
@@ -181,6 +223,48 @@ describe('a write', () => {
       { key: 'k', value: bytes('2') },
     ];
     expect(await refusalOf(() => store.write('a', batch, { token: 1 }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+});
+
+describe('a token far above the highest', () => {
+  const RECOVERY = 2 ** 40;
+
+  it('is refused, since it would fence off every holder to come, and changes nothing', async () => {
+    await store.install('a', 57);
+    const before = snapshot();
+    const poison = Number.MAX_SAFE_INTEGER;
+    const refusal = { code: 'TOKEN_JUMP_REFUSED', presented: poison, highest: 57, limit: MAX_TOKEN_JUMP };
+    expect(await refusalOf(() => store.install('a', poison))).toEqual(refusal);
+    expect(await refusalOf(() => store.write('a', [{ key: 'k', value: bytes('v') }], { token: poison }))).toEqual(
+      refusal,
+    );
+    expect(snapshot()).toBe(before);
+    await store.install('a', 58);
+  });
+
+  it('passes after a recovery of the ensemble, a repeated one too, whatever the bucket has missed before it', async () => {
+    await store.install('a', 57);
+    await store.install('a', 57 + 1_000_000_000 + RECOVERY);
+    expect(await refusalOf(() => store.install('a', 57 + RECOVERY))).toMatchObject({ code: 'STALE_TOKEN' });
+    await store.install('b', 57);
+    // Three attempts from one directory, each of which begins above the one before.
+    await store.install('b', 57 + 1_000_000_000 + 3 * RECOVERY);
+  });
+
+  it('passes up to the limit, and as the first of a bucket', async () => {
+    await store.install('a', 57);
+    expect(await refusalOf(() => store.install('a', 58 + MAX_TOKEN_JUMP))).toMatchObject({
+      code: 'TOKEN_JUMP_REFUSED',
+    });
+    await store.install('a', 57 + MAX_TOKEN_JUMP);
+    await store.install('b', Number.MAX_SAFE_INTEGER);
+  });
+
+  it('passes where the operator allows it', async () => {
+    const open = await FencedStore.open(memoryEngine(map), { allowTokenJumps: true });
+    await open.install('a', 57);
+    await open.install('a', 2 ** 52);
+    expect(open.info('a').highest).toBe(2 ** 52);
   });
 });
 
@@ -255,7 +339,13 @@ describe('the data', () => {
 });
 
 type Step =
-  | { readonly kind: 'put' | 'delete'; readonly key: string; readonly token: number | undefined }
+  | {
+      readonly kind: 'put' | 'delete';
+      readonly key: string;
+      readonly token: number | undefined;
+      /** The condition: the key must exist, must not, or none. */
+      readonly exists: boolean | undefined;
+    }
   | { readonly kind: 'install'; readonly token: number }
   | { readonly kind: 'restart' };
 
@@ -265,6 +355,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     kind: fc.constantFrom('put' as const, 'delete' as const),
     key: fc.constantFrom('x', 'y', 'z'),
     token: fc.option(token, { nil: undefined, freq: 6 }),
+    exists: fc.option(fc.boolean(), { nil: undefined, freq: 2 }),
   }),
   fc.record({ kind: fc.constant('install' as const), token }),
   fc.record({ kind: fc.constant('restart' as const) }),
@@ -285,15 +376,24 @@ describe('any history of writes, installs and restarts', () => {
             continue;
           }
           const value = next.kind === 'put' ? bytes(String(index)) : undefined;
+          const exists = next.kind === 'install' ? undefined : next.exists;
+          const conditions = exists === undefined ? [] : [{ kind: exists ? ('exists' as const) : ('absent' as const) }];
+          const holds = next.kind === 'install' || exists === undefined || exists === model.has(next.key);
           const refusal = await refusalOf(() =>
             next.kind === 'install'
               ? subject.install('b', next.token)
-              : subject.write('b', [{ key: next.key, value }], { token: next.token }),
+              : subject.write('b', [{ key: next.key, value, conditions }], { token: next.token }),
           );
-          const accepted = next.token !== undefined && next.token >= highest;
-          expect(refusal === undefined).toBe(accepted);
-          if (!accepted) continue;
+          const passed = next.token !== undefined && next.token >= highest;
+          expect(refusal === undefined).toBe(passed && holds);
+          if (!passed) continue;
+          // Whether or not the condition held.
           highest = next.token;
+          expect(refusal?.code).toBe(holds ? undefined : 'PRECONDITION_FAILED');
+          if (!holds) {
+            expect(subject.info('b')).toMatchObject({ highest, keys: model.size });
+            continue;
+          }
           if (next.kind === 'put') model.set(next.key, String(index));
           if (next.kind === 'delete') model.delete(next.key);
           const info = subject.info('b');

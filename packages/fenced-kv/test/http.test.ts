@@ -5,7 +5,7 @@ import { FencedStore } from '../src/fenced-store.ts';
 import { createHttpHandler } from '../src/http.ts';
 import type { HttpHandler } from '../src/http.ts';
 import { hostPolicy } from '../src/http-guard.ts';
-import { MAX_JSON_BODY_BYTES, MAX_KEY_BYTES, MAX_VALUE_BYTES } from '../src/limits.ts';
+import { MAX_JSON_BODY_BYTES, MAX_KEY_BYTES, MAX_TOKEN_JUMP, MAX_VALUE_BYTES } from '../src/limits.ts';
 import { memoryEngine } from './support/memory-engine.ts';
 import type { MemoryEngine } from './support/memory-engine.ts';
 
@@ -134,6 +134,26 @@ describe('PUT of a key', () => {
         revision: 1,
       });
     }
+  });
+
+  it('installs a newer token although If-Match fails, so that an older holder writes no more', async () => {
+    await put(KEY, 'value', 57);
+    const [status, body] = await answer(await put(KEY, 'mine', 60, { 'if-match': '"999"' }));
+    expect([status, body['code']]).toEqual([412, 'PRECONDITION_FAILED']);
+    const [late, refusal] = await answer(await put(KEY, 'late', 59));
+    expect([late, refusal]).toMatchObject([412, { code: 'STALE_TOKEN', presented: 59, highest: 60 }]);
+    const batched = await batch({ writes: [{ op: 'delete', key: '42', ifRevision: 999 }] }, 61);
+    expect((await answer(batched))[1]).toMatchObject({ code: 'PRECONDITION_FAILED', key: '42', revision: 1 });
+    expect(await (await send('GET', '/v1/buckets/accounts')).json()).toMatchObject({ highest: 61, keys: 1 });
+    expect(await (await send('GET', KEY)).text()).toBe('value');
+  });
+
+  it('answers 409 to a token far above the highest, with what to do, and lets the next holder write', async () => {
+    await put(KEY, 'value', 57);
+    const [status, body] = await answer(await install(Number.MAX_SAFE_INTEGER));
+    expect([status, body]).toMatchObject([409, { code: 'TOKEN_JUMP_REFUSED', highest: 57, limit: MAX_TOKEN_JUMP }]);
+    expect(body['message']).toContain('--allow-token-jumps');
+    expect((await put(KEY, 'next', 58)).status).toBe(204);
   });
 
   it('obeys If-Match and If-None-Match', async () => {
@@ -339,6 +359,15 @@ describe('a request that may come from a web page', () => {
       expect(await answer(await put(KEY, 'value', 57, { origin }))).toMatchObject([403, { code: 'ORIGIN_REFUSED' }]);
     }
     expect((await send('GET', '/health', { origin: 'http://evil.example' })).status).toBe(403);
+    for (const site of ['cross-site', 'same-site']) {
+      expect(await answer(await send('GET', '/health', { 'sec-fetch-site': site }))).toMatchObject([
+        403,
+        { code: 'ORIGIN_REFUSED' },
+      ]);
+    }
+    for (const site of ['none', 'same-origin']) {
+      expect((await send('GET', '/health', { 'sec-fetch-site': site })).status).toBe(200);
+    }
   });
 
   it('is refused when it names a foreign host', async () => {

@@ -6,6 +6,7 @@ import { FencedStore } from '../src/fenced-store.ts';
 import { JOURNAL_NAME, openJournalEngine } from '../src/journal-engine.ts';
 import { RefusedError } from '../src/refusal.ts';
 import { describeEngine } from './engine-conformance.ts';
+import { refusalOf } from './support/refusal-of.ts';
 
 const DATA = '/data/fenced-kv';
 const WRITERS = 5;
@@ -31,8 +32,12 @@ async function write(store: FencedStore, writer: number, ledger: Ledger): Promis
     ledger.sent[writer] = number;
     const token = (ledger.sentToken += 1);
     const value = new TextEncoder().encode(String(number).padEnd(300));
-    await store.write('b', [{ key: `k${writer}`, value }], { token });
-    ledger.acknowledged[writer] = number;
+    // The token of every third counts although its condition fails: that answer, too, promises that it is installed.
+    const fails = number % 3 === 0;
+    const conditions = fails ? [{ kind: 'revision-in' as const, revisions: [] }] : [];
+    const refusal = await refusalOf(() => store.write('b', [{ key: `k${writer}`, value, conditions }], { token }));
+    if (refusal !== undefined && !fails) throw new RefusedError(refusal);
+    if (!fails) ledger.acknowledged[writer] = number;
     ledger.acknowledgedToken = Math.max(ledger.acknowledgedToken, token);
   }
 }

@@ -54,7 +54,11 @@ export interface EnsembleClient {
     /** Resolves with the server that leads then. */
     transferLeadership(server: number | undefined): Promise<number>;
     members(): Promise<MembersAnswer>;
-    addMember(server: number, peerAddress: string, options: { readonly observer: boolean }): Promise<MembersAnswer>;
+    addMember(
+      server: number,
+      peerAddress: string,
+      options: { readonly observer: boolean; readonly joinSecret: string },
+    ): Promise<MembersAnswer>;
     promoteMember(server: number): Promise<MembersAnswer>;
     removeMember(server: number): Promise<MembersAnswer>;
   };

@@ -7,6 +7,8 @@ export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** What operators see beside the session of this run. */
   readonly label: string;
+  /** Standard output is read by a person, not by a program. */
+  readonly outputIsTerminal: boolean;
   writeOut(content: string | Uint8Array): void;
   writeError(text: string): void;
   /** All of standard input. */

@@ -1,6 +1,7 @@
 /** Errors as one line on standard error that says what to do next, and an exit code. */
 
 import { EXIT_FAILURE, EXIT_USAGE } from './exit-code.ts';
+import { printableLine } from './text.ts';
 
 /** A command's own failure, worded for the user. */
 export class CommandFailure extends Error {
@@ -59,5 +60,5 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 function oneLine(text: string): string {
-  return text.replaceAll(/\s*\n\s*/g, ' ').replace(/[.;]\s*$/, '');
+  return printableLine(text.replaceAll(/\s*\n\s*/g, ' ').replace(/[.;]\s*$/, ''));
 }

@@ -1,7 +1,8 @@
 /** JSON for scripts: one document on standard output. */
 
 import type { Environment } from './environment.ts';
+import { printableJson } from './text.ts';
 
 export function writeJson(outside: Environment, value: unknown): void {
-  outside.writeOut(`${JSON.stringify(value, null, 2)}\n`);
+  outside.writeOut(`${printableJson(JSON.stringify(value, null, 2))}\n`);
 }

@@ -15,6 +15,7 @@ const RELAYED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGTSTP'] as const;
 const outside: Environment = {
   variables: process.env,
   label: `lockctl ${userName()}@${hostname()}:${process.pid}`,
+  outputIsTerminal: process.stdout.isTTY === true,
   writeOut: (content) => void process.stdout.write(content),
   writeError: (text) => void process.stderr.write(text),
   readInput: () => buffer(process.stdin),

@@ -5,7 +5,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { parseAddress, parseDuration, parseServerId, parseServers, parseSessionId, parseVersion } from './arguments.ts';
 import { runUnderLock } from './commands/lock.ts';
 import { listLocks, showLock } from './commands/locks.ts';
-import { addMember, listMembers, promoteMember, removeMember } from './commands/members.ts';
+import { addMember, joinSecretOf, listMembers, promoteMember, removeMember } from './commands/members.ts';
 import { createNode, deleteNode, getNode, listChildren, setNode, statNode } from './commands/nodes.ts';
 import { closeSession, listSessions } from './commands/sessions.ts';
 import { showStatus } from './commands/status.ts';
@@ -14,6 +14,7 @@ import type { EnsembleClient } from './ensemble-client.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK, EXIT_USAGE } from './exit-code.ts';
 import { reportFailure, UsageFailure } from './failure.ts';
+import { printableLines } from './text.ts';
 
 const LOCAL_ENSEMBLE = ['127.0.0.1:7101', '127.0.0.1:7102', '127.0.0.1:7103'];
 /** A status request is local work for a server; longer means that it hangs. */
@@ -26,7 +27,8 @@ interface GlobalOptions {
 }
 
 /** Runs one command line. Resolves with the exit code, and never rejects: what went wrong is on standard error. */
-export async function runLockctl(args: readonly string[], outside: Environment): Promise<number> {
+export async function runLockctl(args: readonly string[], real: Environment): Promise<number> {
+  const outside = speakingPlainly(real);
   const session = new CommandSession(outside);
   const program = buildProgram(session, outside);
   try {
@@ -38,6 +40,24 @@ export async function runLockctl(args: readonly string[], outside: Environment):
     outside.writeError(`lockctl: ${message}\n`);
     return exitCode;
   }
+}
+
+/** Nothing that is written as text acts on a terminal or hides in it, wherever it came from. Bytes are the reader's own affair. */
+function speakingPlainly(real: Environment): Environment {
+  const { variables, label, outputIsTerminal } = real;
+  return {
+    variables,
+    label,
+    outputIsTerminal,
+    writeOut: (content) => real.writeOut(typeof content === 'string' ? printableLines(content) : content),
+    writeError: (text) => real.writeError(printableLines(text)),
+    readInput: () => real.readInput(),
+    nowMs: () => real.nowMs(),
+    fetch: (url, options) => real.fetch(url, options),
+    connect: (request) => real.connect(request),
+    startCommand: (options) => real.startCommand(options),
+    onSignal: (listener) => real.onSignal(listener),
+  };
 }
 
 /** One run: connects when a command asks for it, and closes after it. */
@@ -217,6 +237,11 @@ function addTransfer(program: Command, session: CommandSession, outside: Environ
     });
 }
 
+interface AddOptions {
+  readonly observer: boolean;
+  readonly joinSecret?: string;
+}
+
 function addMembers(program: Command, session: CommandSession, outside: Environment): void {
   program
     .command('members')
@@ -231,10 +256,15 @@ function addMembers(program: Command, session: CommandSession, outside: Environm
     .description('adds a server that was started with --join; it votes once it has caught up')
     .argument('<id>', 'its number, which no server of the cluster ever had', parseServerId)
     .argument('<peer-address>', 'where the other servers reach it', parseAddress)
+    .option(
+      '--join-secret <secret>',
+      'what it prints while it waits; - reads it from standard input (or HOLDFAST_JOIN_SECRET)',
+    )
     .option('--observer', 'it stays without a vote, and serves sessions and reads', false)
-    .action(async (server: number, peerAddress: string, { observer }: { readonly observer: boolean }) => {
+    .action(async (server: number, peerAddress: string, { observer, joinSecret: given }: AddOptions) => {
       const globals = program.opts<GlobalOptions>();
-      const added = { server, peerAddress, observer };
+      const joinSecret = await joinSecretOf(given, outside);
+      const added = { server, peerAddress, observer, joinSecret };
       await session.withClient(globals, (client) => addMember(client, added, globals.json, outside));
     });
   const changes = [

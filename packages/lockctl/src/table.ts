@@ -1,4 +1,6 @@
-/** Columns for people. What servers tell is untrusted text: control characters are shown as escapes, never sent to the terminal. */
+/** Columns for people. */
+
+import { printable } from './text.ts';
 
 /** The table as text, header first; columns as wide as their widest cell. */
 export function renderTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -13,14 +15,6 @@ export function renderTable(header: readonly string[], rows: readonly (readonly 
           .trimEnd()}\n`,
     )
     .join('');
-}
-
-/** The text with control characters, line breaks included, as `\u001b`. */
-export function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
 }
 
 /** "3s", "5m", "2h", "4d": how long ago, by this machine's clock. */

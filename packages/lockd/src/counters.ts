@@ -10,6 +10,8 @@ export class ServerCounters {
   requestsReplied = 0;
   requestsRefused = 0;
   resends = 0;
+  /** Times that a connection was refused what was more than its share. */
+  requestsOverShare = 0;
   attaches = 0;
   entriesApplied = 0;
   entriesProposed = 0;
@@ -21,6 +23,8 @@ export class ServerCounters {
   entriesForwardedHere = 0;
   readsAnswered = 0;
   readsRefused = 0;
+  /** Turns of the event loop that left reads to the next one. */
+  readTurnsCut = 0;
   heartbeatsReceived = 0;
   heartbeatsAcknowledged = 0;
   sessionsExpired = 0;

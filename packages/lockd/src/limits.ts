@@ -4,17 +4,66 @@ import { MAX_DATA_BYTES, MAX_PATH_LENGTH, MAX_REQUESTS_IN_FLIGHT } from '@holdfa
 
 /** A connection that has not said hello by then is closed. */
 export const HANDSHAKE_TIMEOUT_MS = 5_000;
+/** What a connection may send in all before its hello is accepted; more closes it. */
+export const MAX_GREETING_BYTES = 4 * 1024;
 /** After a goodbye a client has this long to read it; then its connection is destroyed. */
 export const CLOSE_GRACE_MS = 1_000;
+/** Sockets of clients, from accept on, upgraded or not; one more is closed at once. Fewer where the system allows fewer open files. */
 export const MAX_CONNECTIONS = 20_000;
+/** A server that may have no more than these does not start. */
+export const MIN_CONNECTIONS = 32;
+/** Open files and sockets that clients cannot take: the log and snapshots, and the connections of the other servers. */
+export const RESERVED_DESCRIPTORS = 128;
+/** Of {@link MAX_CONNECTIONS}, from one address, unless told otherwise; from this machine itself there may be any number. */
+export const MAX_CONNECTIONS_PER_ADDRESS = 256;
+/**
+ * Clients that lose a server all at once spread their first dials over so long for each session of the ensemble: two thousand a second,
+ * which the servers that are left greet and attach beside everything else.
+ */
+export const SPREAD_PER_SESSION_MS = 0.5;
+/** But over no more than this; a client takes at most a sixth of its session's time-out. */
+export const MAX_SPREAD_MS = 20_000;
+/**
+ * Clients that were welcomed and whose attach is not answered yet. With more, or more than were attached within the last second, others
+ * are told when to come again.
+ */
+export const MIN_ADMITTED = 200;
+/** As many attaches a second are assumed until they have been measured. */
+export const ASSUMED_ATTACHES_PER_S = 500;
+/** A client that has not asked to be attached by then is not waited for. */
+export const ADMISSION_IDLE_MS = 1_000;
+/** No client is told to come again later than this. */
+export const MAX_COME_AGAIN_MS = 10_000;
 /** Requests of one connection that are not answered; SDKs stay at half of it. More closes the connection. */
 export const MAX_UNANSWERED_REQUESTS = 2 * MAX_REQUESTS_IN_FLIGHT;
+/**
+ * Bytes of unanswered requests at all servers together, shared evenly among them: less than a leader may have uncommitted (64 MiB). At a
+ * server a connection may have twice as many as are left.
+ */
+export const MAX_UNANSWERED_REQUEST_BYTES = 60 * 1024 * 1024;
+/** At one server, however many there are: the largest command has to fit into a connection's share several times. */
+export const MIN_UNANSWERED_REQUEST_BYTES = 8 * 1024 * 1024;
 /** Reads of one connection that are not answered; more are answered OVERLOADED. */
 export const MAX_UNANSWERED_READS = 1_024;
 /** Heartbeats of one connection that are not acknowledged; more are dropped, as if they had been lost. */
 export const MAX_UNANSWERED_HEARTBEATS = 64;
 /** Bytes that wait for one client to read them; more closes its connection. */
 export const MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
+/** The same without a session: the largest answer behind {@link MAX_UNREAD_BEFORE_ANSWER_BYTES}, and as much of anything else. */
+export const MAX_SESSIONLESS_BUFFERED_BYTES = 8 * 1024 * 1024;
+/** While a client has more than this to read, its reads wait. */
+export const MAX_UNREAD_BEFORE_ANSWER_BYTES = 1024 * 1024;
+/** Bytes that wait for all clients together; beyond it the connection with most of them is cut off. */
+export const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
+/** A client that reads nothing of what it was sent for so long is cut off, in looks of a second. */
+export const MAX_UNREAD_SECONDS = 10;
+/** How often a client that has much to read is looked at, at first, and at most, when its reads wait for that. */
+export const BEHIND_LOOK_MS = 5;
+export const MAX_BEHIND_LOOK_MS = 100;
+/** A connection without a session that has nothing under way and says nothing is closed after so many looks... */
+export const MAX_IDLE_LOOKS = 6;
+/** ...each so long after the other. */
+export const IDLE_LOOK_MS = 5_000;
 /** Payload of one command: the largest node with the longest path, in UTF-8. More closes the connection. */
 export const MAX_COMMAND_BYTES = MAX_DATA_BYTES + 3 * MAX_PATH_LENGTH + 64;
 /** Requests and attaches that wait for a leader to be known, in number and in bytes; more are refused with OVERLOADED. */
@@ -29,14 +78,26 @@ export const MAX_GATHER_MS = 5;
 export const MAX_PARKED_READS = 20_000;
 /** One application message to a peer carries at most this much, or one entry. */
 export const MAX_PEER_PAYLOAD_BYTES = 1024 * 1024;
+/** Reads are answered for so long in one turn of the event loop, and at least one; the rest is left to the next turns. */
+export const READ_TURN_MS = 2;
 /** How long a `session` read waits until this server has applied what the client has seen elsewhere. */
 export const SESSION_READ_WAIT_MS = 1_000;
 /** When a read is asked again that the leader refused; sooner when the leader changes. */
 export const READ_RETRY_MS = 50;
+/** Living sessions that clients at one address have made at this server; those of its own machine are not counted unless a setting says so. */
+export const MAX_SESSIONS_PER_ADDRESS = 10_000;
 /** How often an attach that could not be proposed is tried again while a leader is known. */
 export const ATTACH_RETRY_MS = 100;
 /** Resolution of session expiry. A later timer than this means that the leader stalled. */
 export const LEASE_TICK_MS = 50;
+/** By so much a deadline moves on while a crowd of sessions is on its way back. */
+export const LEASE_EXTENSION_MS = 250;
+/** Of the time-out: a session that nobody renews has ended by then, however the leader stalled and whoever else was coming back. */
+export const MAX_LEASE_FACTOR = 2;
+/** So many attaches within a second, in the whole ensemble, are a crowd on its way back. */
+export const CROWD_ATTACHES = 100;
+/** When the removal of what is left of a session is proposed again that could not be. */
+export const END_RETRY_MS = 50;
 /** Folds are compared at every multiple of this index. */
 export const FOLD_INTERVAL = 1_024;
 /** Multiples that are kept for the comparison. */
@@ -47,6 +108,8 @@ export const TRANSFER_ANSWER_MS = 10_000;
 export const MAX_UNANSWERED_TRANSFERS = 64;
 /** A wish about the members is answered within this time; a promotion waits for its server to catch up. */
 export const MEMBERS_ANSWER_MS = 60_000;
+/** A server that waits to be added makes a new join secret so often; the one before still counts. */
+export const JOIN_SECRET_PERIOD_MS = 30 * 60 * 1_000;
 /** How long a change of the members waits for what hinders it, as another change does. */
 export const MEMBER_CHANGE_WAIT_MS = 5_000;
 /** When a wish about the members is tried again that could not be told to a leader, or done by it. */

@@ -15,11 +15,12 @@ import {
   type ReplicaHandle,
   type ReplicaMachine,
   type ReplicaStatus,
+  type RestoredState,
   type ServerId,
   type SnapshotBytes,
 } from '@holdfast/raft';
 import type { Connection } from '@holdfast/runtime';
-import type { StateMachine } from '@holdfast/state';
+import type { StateMachine, StateRestore } from '@holdfast/state';
 import type { ClientConnections } from './clients/client-connections.ts';
 import type { ServerCounters } from './counters.ts';
 import type { Availability } from './health/availability.ts';
@@ -68,6 +69,7 @@ export class LockMachine implements ReplicaMachine {
       handle: () => this.#handle(),
       wake: () => this.#wake(),
       fatal: (error) => this.fatal(error),
+      tellClients: () => this.#tellLeader(),
     });
     const { counters, state, connections, availability, diskGuard } = this.#parts;
     this.counters = counters;
@@ -80,6 +82,7 @@ export class LockMachine implements ReplicaMachine {
   /** Called once, before the replica starts. */
   bind(replica: ReplicaHandle): void {
     this.#replica = replica;
+    this.#parts.requests.shareAmong(replica.peers.length);
     this.statusChanged(replica.status);
   }
 
@@ -93,6 +96,21 @@ export class LockMachine implements ReplicaMachine {
 
   get disk(): OwnDisk {
     return this.#deps.disk;
+  }
+
+  get readsReady(): number {
+    return this.#parts.reads.ready;
+  }
+
+  /** Clients that were welcomed and are not attached yet, how many others were told to come again, and deadlines moved on for them. */
+  get crowd(): { readonly underWay: number; readonly sentAway: number; readonly extensions: number } {
+    const { admission, expiry } = this.#parts;
+    return { underWay: admission.underWay, sentAway: admission.sentAway, extensions: expiry.leases.extensions };
+  }
+
+  /** What clients are told of the time over which they should spread. */
+  get spreadMs(): number {
+    return this.#parts.crowdSpread.ms;
   }
 
   get parkedBytes(): number {
@@ -120,7 +138,9 @@ export class LockMachine implements ReplicaMachine {
   disconnectClients(): void {
     this.#endOfTurn();
     this.connections.goodbyeAll('SHUTTING_DOWN', 'the server is stopping; use another');
+    this.connections.stop();
     this.#parts.expiry.stop();
+    this.#parts.ends.stop();
     this.#parts.upgrade.stop();
     this.#parts.attaches.stop();
     this.#parts.transfer.stop();
@@ -142,6 +162,7 @@ export class LockMachine implements ReplicaMachine {
       observer?.applied?.(entry, outputs, this.state);
       this.#parts.routing.route(entry.index, outputs);
       this.#parts.expiry.applied(entry.data);
+      this.#parts.ends.applied(entry.data);
       this.#parts.upgrade.applied(entry.index);
     }
     this.#parts.divergence.applied(entry.index, () => this.state.fold);
@@ -151,11 +172,17 @@ export class LockMachine implements ReplicaMachine {
     return this.state.beginSnapshot();
   }
 
-  async restore(index: LogIndex, bytes: SnapshotBytes): Promise<void> {
+  async restore(index: LogIndex, bytes: SnapshotBytes): Promise<RestoredState> {
     const restoring = this.state.beginRestore(index);
     for await (const piece of bytes) restoring.push(piece);
+    restoring.complete();
+    this.#deps.observer?.built?.(index);
+    return { adopt: () => this.#adopt(index, restoring) };
+  }
+
+  #adopt(index: LogIndex, restored: StateRestore): void {
     const known = this.#parts.skipped.known();
-    restoring.finish();
+    restored.adopt();
     this.#deps.observer?.restored?.(index, this.state);
     this.#parts.divergence.restored(index, () => this.state.fold);
     this.#parts.skipped.tell(known);
@@ -180,6 +207,7 @@ export class LockMachine implements ReplicaMachine {
     this.#parts.transfer.statusChanged(status);
     this.#parts.membership.statusChanged(status);
     this.#parts.upgrade.statusChanged(status);
+    this.#parts.ends.statusChanged(status);
     this.availability.leaderKnown(status.leader !== 0);
     if (status.leader !== 0) this.#parts.attaches.submitAll();
     if (status.leader === leaderBefore) return;
@@ -202,6 +230,7 @@ export class LockMachine implements ReplicaMachine {
   }
 
   peersChanged(): void {
+    this.#parts.requests.shareAmong(this.peers.length);
     this.#tellLeader();
   }
 
@@ -215,6 +244,7 @@ export class LockMachine implements ReplicaMachine {
     if (this.availability.failed) return;
     this.availability.fail();
     this.#parts.expiry.stop();
+    this.#parts.ends.stop();
     this.#parts.upgrade.stop();
     this.#deps.fatal(error);
   }
@@ -248,6 +278,8 @@ export class LockMachine implements ReplicaMachine {
       type: 'leader',
       leader: this.#parts.proposals.leader,
       members: toldMembers(this.peers),
+      term: this.status.term,
+      spreadMs: this.#parts.crowdSpread.tell(),
     });
   }
 }

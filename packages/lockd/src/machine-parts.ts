@@ -7,9 +7,12 @@ import { NO_FEATURES, hasFeature, type FeatureSet, type Member } from '@holdfast
 import { PeerFeature, type PeerInfo, type ReplicaHandle, type ServerId } from '@holdfast/raft';
 import type { Clock, Logger, Random } from '@holdfast/runtime';
 import type { StateMachine } from '@holdfast/state';
+import { Admission } from './clients/admission.ts';
 import { ClientConnections } from './clients/client-connections.ts';
 import { ClientMessages } from './clients/client-messages.ts';
+import { CrowdSpread } from './clients/crowd-spread.ts';
 import { OutputRouting } from './clients/output-routing.ts';
+import { RequestBudget } from './clients/request-budget.ts';
 import { SkippedEntries } from './clients/skipped-entries.ts';
 import { ServerCounters } from './counters.ts';
 import { Availability } from './health/availability.ts';
@@ -17,6 +20,7 @@ import { DiskGuard } from './health/disk-guard.ts';
 import type { OwnDisk } from './health/disk-space.ts';
 import { DivergenceCheck } from './health/divergence.ts';
 import { createKeyedState } from './keyed-state.ts';
+import { CROWD_ATTACHES } from './limits.ts';
 import { LeadershipTransfer } from './members/leadership-transfer.ts';
 import { MembershipWishes } from './members/membership-wishes.ts';
 import { StateUpgrade } from './members/state-upgrade.ts';
@@ -27,14 +31,19 @@ import { ProposalGate } from './requests/gathering/proposal-gate.ts';
 import { Proposals } from './requests/proposals.ts';
 import { Reads } from './requests/reads.ts';
 import { UnloggedEntries } from './requests/unlogged-entries.ts';
+import { AddressSessions } from './sessions/address-sessions.ts';
 import { Attaches } from './sessions/attaches.ts';
 import { Renewals } from './sessions/renewals.ts';
+import { ReturningCrowd } from './sessions/returning-crowd.ts';
+import { SessionEnds } from './sessions/session-ends.ts';
 import { SessionExpiry } from './sessions/session-expiry.ts';
 
 export interface LockMachineOptions {
   readonly serverId: ServerId;
   readonly clusterId: string;
   readonly electionTimeoutMs: number;
+  /** Sessions that clients of one address may make here. @default MAX_SESSIONS_PER_ADDRESS, and any number from a loopback address */
+  readonly maxSessionsPerAddress?: number | undefined;
 }
 
 export interface MachineWorld {
@@ -50,18 +59,24 @@ export interface MachineHooks {
   /** Something was gathered: it is sent at the end of this turn of the event loop. */
   readonly wake: () => void;
   readonly fatal: (error: unknown) => void;
+  /** Who leads, and what else every client should know. */
+  readonly tellClients: () => void;
 }
 
 export interface MachineParts {
   readonly state: StateMachine;
   readonly counters: ServerCounters;
   readonly connections: ClientConnections;
+  readonly admission: Admission;
+  readonly crowdSpread: CrowdSpread;
+  readonly requests: RequestBudget;
   readonly availability: Availability;
   readonly diskGuard: DiskGuard;
   readonly gate: ProposalGate;
   readonly proposals: Proposals;
   readonly attaches: Attaches;
   readonly expiry: SessionExpiry;
+  readonly ends: SessionEnds;
   readonly renewals: Renewals;
   readonly reads: Reads;
   readonly peers: PeerOutbox;
@@ -77,7 +92,7 @@ export interface MachineParts {
 export function createMachineParts(
   options: LockMachineOptions,
   { clock, random, logger, disk }: MachineWorld,
-  { handle, wake, fatal }: MachineHooks,
+  { handle, wake, fatal, tellClients }: MachineHooks,
 ): MachineParts {
   const { serverId } = options;
   const state = createKeyedState(random);
@@ -90,20 +105,29 @@ export function createMachineParts(
     if (availability.acceptsWrites) proposals.submit(entry, 0);
   };
 
+  const requests = new RequestBudget();
   const connections = new ClientConnections({
     clock,
     logger,
     counters,
+    requests,
     wake,
     message: (connection, message) => clientMessages.received(connection, message),
     closed: (connection) => {
       gate.gone(connection.habit);
       attaches.closed(connection);
+      admission.gone(connection);
     },
+    bound: (connection) => admission.attached(connection),
+    attaching: (connection) => attaches.isPending(connection),
     boundChanged: (any) => handle().setEagerCommit(any),
   });
   const peers = new PeerOutbox(handle, (peer) => inbox.undelivered(peer), wake);
-  const expiry = new SessionExpiry({ clock, logger, state, propose });
+  const crowd = new ReturningCrowd(clock);
+  const admission = new Admission({ clock, isAttaching: (connection) => attaches.isPending(connection) });
+  const crowded = (): boolean => crowd.present || admission.underWay >= CROWD_ATTACHES;
+  const expiry = new SessionExpiry({ clock, logger, state, propose, crowded });
+  const ends = new SessionEnds({ clock, state, propose });
   const { leases } = expiry;
   const diskGuard = new DiskGuard({
     serverId,
@@ -128,23 +152,34 @@ export function createMachineParts(
     lost: (code) => unlogged.lost(code),
     refused: (entry, code) => unlogged.refused(entry, code),
   });
+  const addresses = new AddressSessions(options.maxSessionsPerAddress);
   const attaches = new Attaches({
-    serverId,
+    addresses,
+    exists: (secretHash) => state.hasSessionOf(secretHash),
     firstCorrelation: 1 + random.integer(2 ** 40),
     clock,
     counters,
     connections,
     proposals,
     appliedIndex,
-    refusal: (secret) => {
+    refusal: () => {
       const { problem } = diskGuard;
-      if (problem === undefined || state.hasSessionOf(secret)) return undefined;
+      if (problem === undefined) return undefined;
       return { type: 'error', code: 'DISK_FULL', message: problem };
     },
   });
-  const unlogged = new UnloggedEntries({ connections, attaches, expiry });
+  const unlogged = new UnloggedEntries({ connections, attaches, expiry, ends });
   const renewals = new Renewals({ serverId, counters, peers, leases, handle, wake });
-  const reads = new Reads({ clock, counters, peers, handle, query: state.query.bind(state), appliedIndex, wake });
+  const reads = new Reads({
+    clock,
+    counters,
+    peers,
+    handle,
+    prepare: state.prepare.bind(state),
+    query: state.query.bind(state),
+    appliedIndex,
+    wake,
+  });
   const divergence = new DivergenceCheck({
     serverId,
     logger,
@@ -155,8 +190,20 @@ export function createMachineParts(
     diverged: fatal,
     halted: (index) => availability.halt(index),
   });
-  const routing = new OutputRouting({ serverId, counters, connections, gate, attaches, leases });
-  const skipped = new SkippedEntries({ state, connections, attaches });
+  const routing = new OutputRouting({
+    serverId,
+    counters,
+    connections,
+    gate,
+    attaches,
+    addresses,
+    leases,
+    crowd,
+    sessionsChanged: () => {
+      if (crowdSpread.outdated) tellClients();
+    },
+  });
+  const skipped = new SkippedEntries({ serverId, state, connections, attaches, addresses });
   const waitsToBeAdded = (): boolean => members().length === 0;
   const availability = new Availability(options, {
     clock,
@@ -183,25 +230,34 @@ export function createMachineParts(
     mayPropose: () => availability.acceptsWrites && diskGuard.problem === undefined,
     propose,
   });
+  const crowdSpread = new CrowdSpread(() => state.counts.sessions);
   const receivers = { availability, proposals, renewals, reads, transfer, membership };
   const clientMessages = new ClientMessages(options, {
     ...receivers,
     counters,
     gate,
     attaches,
+    admission,
+    crowdSpread,
     members: () => toldMembers(members()),
+    term: () => handle().status.term,
   });
-  const inbox = new PeerInbox({ ...receivers, peers, divergence, diskGuard });
+  const isMember = (server: ServerId): boolean => members().some(({ id }) => id === server);
+  const inbox = new PeerInbox({ ...receivers, peers, divergence, diskGuard, isMember });
   return {
     state,
     counters,
     connections,
+    admission,
+    crowdSpread,
+    requests,
     availability,
     diskGuard,
     gate,
     proposals,
     attaches,
     expiry,
+    ends,
     renewals,
     reads,
     peers,

@@ -5,9 +5,11 @@ import { readFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { ExpelledError, serverId } from '@holdfast/raft';
 import { silentLogger, type Runtime } from '@holdfast/runtime';
-import { BoundedFile, nodeClock, nodeRuntime } from '@holdfast/runtime/node';
+import { BoundedFile, descriptorLimit, nodeClock, nodeRuntime } from '@holdfast/runtime/node';
 import { destination, pino, type Logger } from 'pino';
+import { connectionRoom } from './settings/connection-room.ts';
 import { UsageError, parseArguments, type ParsedArguments, type ServerConfig } from './settings/config.ts';
+import { exitAdvice } from './exit-advice.ts';
 import { ExitCode, exitCodeOf } from './exit-code.ts';
 import { formatDataReport, inspectDataDirectory } from './offline/inspect.ts';
 import { liftVoteBanOffline } from './offline/lift-vote-ban.ts';
@@ -80,7 +82,7 @@ async function serve(config: ServerConfig): Promise<void> {
   const exitOn = (error: unknown): void => {
     const code = exitCodeOf(error);
     const reason = error instanceof Error ? error.message : String(error);
-    logger.fatal({ err: error, exitCode: code }, `lockd stops: ${reason}`);
+    logger.fatal({ err: error, exitCode: code }, `lockd stops: ${reason}${exitAdvice(error, config.data)}`);
     process.exit(code);
   };
   process.on('uncaughtException', exitOn);
@@ -108,7 +110,14 @@ async function serve(config: ServerConfig): Promise<void> {
 
   try {
     const trace = config.traceRaft === undefined ? undefined : openTrace(config.traceRaft, config.id, logger);
-    server = await startServer(config, logger, { fatal: exitOn, removed: () => onRemoved(), ...trace });
+    const waitsToBeAdded = (command: string): void =>
+      void writeSync(STDOUT, `lockd ${config.id} waits to be added: ${command}\n`);
+    server = await startServer(config, logger, {
+      fatal: exitOn,
+      removed: () => onRemoved(),
+      waitsToBeAdded,
+      ...trace,
+    });
   } catch (error) {
     exitOn(error);
     return;
@@ -132,10 +141,14 @@ function openTrace(path: string, server: number, logger: Logger): Pick<LockServe
   }
 }
 
+/** @throws UsageError */
 function startServer(config: ServerConfig, logger: Logger, hooks: LockServerHooks): Promise<LockServer> {
-  const { id, clusterId, client, peer, advertiseClient, advertisePeer, data, members, join } = config;
+  const { id, clusterId, client, peer, advertiseClient, advertisePeer, allowHosts, data, members, join } = config;
   const { heartbeatMs, electionTimeoutMs } = config;
   const { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond } = config;
+  const { maxConnectionsPerAddress, maxSessionsPerAddress } = config;
+  const { maxConnections, warning } = connectionRoom(descriptorLimit());
+  if (warning !== undefined) logger.warn({ maxConnections }, warning);
   return LockServer.start(
     {
       id,
@@ -144,12 +157,16 @@ function startServer(config: ServerConfig, logger: Logger, hooks: LockServerHook
       peerListen: peer,
       advertiseClient,
       advertisePeer,
+      allowHosts,
       dataDirectory: data,
       members,
       join,
       heartbeatMs,
       electionTimeoutMs,
       processMetrics: true,
+      maxConnections,
+      maxConnectionsPerAddress,
+      maxSessionsPerAddress,
       snapshots: { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond },
     },
     nodeRuntime({ logger }),

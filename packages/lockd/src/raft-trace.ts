@@ -103,9 +103,13 @@ function listOf(items: readonly object[]): readonly [readonly unknown[], number]
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** By which servers know each other. */
+const SECRETS: ReadonlySet<string> = new Set(['incarnation', 'joinSecret']);
+
 /** The same, with the size of all that has no bound or is not ours to show. */
 function summary(value: unknown, name = ''): unknown {
   if (value instanceof Uint8Array) return { bytes: value.length };
+  if (typeof value === 'string' && SECRETS.has(name)) return value === '' ? '' : 'secret';
   if (Array.isArray(value)) {
     const list: readonly unknown[] = value;
     if (name === 'entries') return entriesSummary(list as readonly Fields[]);

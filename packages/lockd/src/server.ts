@@ -14,15 +14,23 @@ import {
   type SnapshotOptions,
 } from '@holdfast/raft';
 import { MAX_FRAME_BYTES } from '@holdfast/protocol';
-import { ListenError, type Address, type Listener, type Runtime } from '@holdfast/runtime';
+import { ListenError, patientDisk, type Address, type Listener, type Runtime } from '@holdfast/runtime';
 import type { StateMachine } from '@holdfast/state';
-import type { Registry } from 'prom-client';
 import type { ServerCounters } from './counters.ts';
 import { hostsOf } from './settings/address.ts';
 import { DEFAULT_ELECTION_TIMEOUT_MS, DEFAULT_HEARTBEAT_MS } from './settings/config.ts';
 import { DiskSpace } from './health/disk-space.ts';
 import { createHttpHandler } from './http/http.ts';
-import { DISK_RESUME_FACTOR, diskReserveBytes } from './limits.ts';
+import { createMetrics } from './http/metrics.ts';
+import { MetricsPage } from './http/metrics-page.ts';
+import { WaitingToJoin } from './members/waiting-to-join.ts';
+import {
+  DISK_RESUME_FACTOR,
+  MAX_CONNECTIONS,
+  MAX_CONNECTIONS_PER_ADDRESS,
+  MAX_GREETING_BYTES,
+  diskReserveBytes,
+} from './limits.ts';
 import { LockMachine } from './lock-machine.ts';
 import type { ServerObserver } from './server-observer.ts';
 import { statusReport, type StatusReport } from './http/status-report.ts';
@@ -38,6 +46,8 @@ export interface LockServerOptions {
   readonly advertiseClient?: Address | undefined;
   /** Where the other servers reach this one. @default its address among the members, or the listening address */
   readonly advertisePeer?: Address | undefined;
+  /** Further hosts that requests may name. @default none but its own */
+  readonly allowHosts?: readonly string[];
   readonly dataDirectory: string;
   /** All servers with their peer addresses, this one included; counts only while the data directory is empty. */
   readonly members: readonly { readonly id: number; readonly peerAddress: Address }[];
@@ -55,6 +65,12 @@ export interface LockServerOptions {
   readonly snapshotChunkBytes?: number;
   /** With less room than this on the disk new writes are refused. @default 128 MiB and a segment */
   readonly diskReserveBytes?: number;
+  /** Sockets of clients, upgraded or not. @default MAX_CONNECTIONS */
+  readonly maxConnections?: number;
+  /** From one address, loopback addresses included. @default MAX_CONNECTIONS_PER_ADDRESS, and any number from a loopback address */
+  readonly maxConnectionsPerAddress?: number | undefined;
+  /** Made by clients of one address. @default MAX_SESSIONS_PER_ADDRESS, and any number from a loopback address */
+  readonly maxSessionsPerAddress?: number | undefined;
   /** The server has the process to itself: its metrics tell of both. @default false */
   readonly processMetrics?: boolean;
 }
@@ -64,6 +80,8 @@ export interface LockServerHooks {
   fatal(error: unknown): void;
   /** The ensemble goes on without this server, which still serves its clients: stop it, and end the process. @default fatal */
   removed?(): void;
+  /** This server waits to be added, by that command; again whenever it changes. @default only logged */
+  waitsToBeAdded?(command: string): void;
   /** @default nobody */
   readonly observer?: Partial<ServerObserver>;
 }
@@ -75,6 +93,7 @@ interface Parts {
   readonly machine: LockMachine;
   readonly replica: Replica;
   readonly clientListener: Listener;
+  readonly waiting: WaitingToJoin;
 }
 
 type Closer = () => Promise<void>;
@@ -137,6 +156,11 @@ export class LockServer {
     return this.#parts.replica.peerAddress;
   }
 
+  /** By which it can be added now; undefined unless it waits for that. */
+  get joinSecret(): string | undefined {
+    return this.#parts.waiting.secret;
+  }
+
   /** What it has applied; only to be read. */
   get state(): StateMachine {
     return this.#parts.machine.state;
@@ -186,7 +210,8 @@ async function openParts(
 ): Promise<Parts> {
   const { id, clusterId, segmentBytes, snapshotChunkBytes, snapshotCheck, snapshots = {}, advertiseClient } = options;
   const { heartbeatMs = DEFAULT_HEARTBEAT_MS, electionTimeoutMs = DEFAULT_ELECTION_TIMEOUT_MS } = options;
-  const { clock, random, network, disk, logger } = runtime;
+  const { clock, random, network, logger } = runtime;
+  const disk = patientDisk(runtime.disk, { clock, logger, patienceMs: electionTimeoutMs });
   const identity = { clusterId, serverId: serverId(id) };
   const segments = segmentBytes === undefined ? {} : { segmentBytes };
   const chunks = snapshotChunkBytes === undefined ? {} : { snapshotChunkBytes };
@@ -217,7 +242,7 @@ async function openParts(
   const diskSpace = openDiskSpace(options, runtime);
   closers.push(async () => diskSpace.stop());
   const machine = new LockMachine(
-    { serverId: serverId(id), clusterId, electionTimeoutMs },
+    { serverId: serverId(id), clusterId, electionTimeoutMs, maxSessionsPerAddress: options.maxSessionsPerAddress },
     {
       clock,
       random,
@@ -230,15 +255,32 @@ async function openParts(
   );
   closers.push(async () => machine.beginStop());
   let started: Replica | undefined;
-  const metrics = loadedWhenAsked(options, machine, () => started);
+  let listening: Listener | undefined;
+  const ofProcess = options.processMetrics ?? false;
+  const metrics = new MetricsPage(
+    (renderings) => createMetrics({ id, ofProcess, renderings, load: () => listening?.load }, machine, () => started),
+    clock,
+  );
   const clientListener = await naming('--client', listenForClients(options, runtime, machine, metrics));
   closers.push(() => clientListener.close());
+  listening = clientListener;
 
-  const replica = new Replica(
+  const waiting = new WaitingToJoin({
+    serverId: id,
+    incarnation,
+    clock,
+    logger,
+    waits: () => started !== undefined && started.peers.length === 0,
+    peerAddress: () => options.advertisePeer ?? replica.peerAddress,
+    told: (command) => hooks.waitsToBeAdded?.(command),
+  });
+  closers.push(async () => waiting.stop());
+  const replica: Replica = new Replica(
     {
       id: serverId(id),
       clusterId,
       incarnation,
+      joinSecrets: () => waiting.secrets,
       members,
       peerListen: options.peerListen,
       peerAddress: options.advertisePeer,
@@ -260,22 +302,8 @@ async function openParts(
     machine.diskGuard.checked();
   });
   await naming('--peer', replica.start());
-  if (replica.peers.length === 0) {
-    const peerAddress = options.advertisePeer ?? replica.peerAddress;
-    logger.info({ peerAddress }, `waits to be added: run "lockctl member add ${id} ${peerAddress}"`);
-  }
-  return { machine, replica, clientListener };
-}
-
-/** The library of the metrics takes longer to load than all of this server's own code. */
-function loadedWhenAsked(
-  { id, processMetrics: ofProcess = false }: LockServerOptions,
-  machine: LockMachine,
-  replica: () => Replica | undefined,
-): () => Promise<Registry> {
-  let registry: Promise<Registry> | undefined;
-  return () =>
-    (registry ??= import('./http/metrics.ts').then((it) => it.createMetrics({ id, ofProcess }, machine, replica)));
+  waiting.tell();
+  return { machine, replica, clientListener, waiting };
 }
 
 function openDiskSpace(options: LockServerOptions, { disk, clock, logger }: Runtime): DiskSpace {
@@ -286,16 +314,21 @@ function openDiskSpace(options: LockServerOptions, { disk, clock, logger }: Runt
 }
 
 function listenForClients(
-  { id, clusterId, clientListen, advertiseClient }: LockServerOptions,
+  options: LockServerOptions,
   { network }: Runtime,
   machine: LockMachine,
-  metrics: () => Promise<Registry>,
+  metrics: MetricsPage,
 ): Promise<Listener> {
-  const allowedHosts = hostsOf(clientListen, advertiseClient ?? clientListen);
+  const { id, clusterId, clientListen, advertiseClient, allowHosts = [] } = options;
+  const { maxConnections = MAX_CONNECTIONS, maxConnectionsPerAddress } = options;
   return network.listen({
     address: clientListen,
     maxFrameBytes: MAX_FRAME_BYTES,
-    ...(allowedHosts === undefined ? {} : { allowedHosts }),
+    maxGreetingBytes: MAX_GREETING_BYTES,
+    allowedHosts: hostsOf(clientListen, advertiseClient ?? clientListen, allowHosts),
+    maxSockets: maxConnections,
+    maxSocketsPerAddress: maxConnectionsPerAddress ?? MAX_CONNECTIONS_PER_ADDRESS,
+    maxSocketsPerLoopbackAddress: maxConnectionsPerAddress ?? Infinity,
     onConnection: (connection) => machine.accept(connection),
     http: createHttpHandler({ id, clusterId }, machine, metrics),
   });

@@ -1,19 +1,12 @@
 /**
  * The commands that go through the log, and the bytes of their payloads. The client encodes a payload once; the same bytes go
  * into the log and to every server, and are decoded once, where they are applied. A type's number and tuple never change; what a
- * later version adds goes at the end of the tuple or gets a new type.
+ * later version adds gets a new type.
  */
 
 import { MalformedError } from './malformed-error.ts';
-import {
-  MAX_DATA_BYTES,
-  MAX_LABEL_LENGTH,
-  MAX_LOCK_NAME_LENGTH,
-  MAX_PATH_LENGTH,
-  MAX_SESSION_TIMEOUT_MS,
-  MIN_SESSION_TIMEOUT_MS,
-  SECRET_BYTES,
-} from './limits.ts';
+import { MAX_DATA_BYTES, MAX_LOCK_NAME_LENGTH, MAX_PATH_LENGTH, SECRET_HASH_BYTES } from './limits.ts';
+import { exactBytes, readWish } from './attach-request.ts';
 import { pack, unpackTuple, type TupleReader } from './pack.ts';
 
 /** Numbers 1–63 come from clients, 64–127 from the leader alone. */
@@ -29,6 +22,7 @@ export const CommandType = {
   expireSession: 64,
   refuse: 65,
   raiseStateVersion: 66,
+  continueEnd: 67,
 } as const;
 
 export type CommandName = keyof typeof CommandType;
@@ -39,12 +33,12 @@ export type LockKindNumber = (typeof LockKind)[keyof typeof LockKind];
 
 export type Command =
   /**
-   * Creates the session of `secret`, or attaches to it if it exists; either way its generation rises and requests that came
-   * through earlier attachments are refused from now on.
+   * Creates the session of a secret, or attaches to it if it exists; either way its generation rises and requests that came
+   * through earlier attachments are refused from now on. Made by the server that takes a client's {@link AttachRequest}.
    */
   | {
       readonly type: 'attach';
-      readonly secret: Uint8Array;
+      readonly secretHash: Uint8Array;
       /** 0 creates if need be; otherwise the session that must still exist. */
       readonly session: number;
       readonly timeoutMs: number;
@@ -76,7 +70,9 @@ export type Command =
    */
   | { readonly type: 'refuse'; readonly server: number }
   /** The leader's, when every member can: entries are applied as `version` says from here on. Never lowers it. */
-  | { readonly type: 'raiseStateVersion'; readonly version: number };
+  | { readonly type: 'raiseStateVersion'; readonly version: number }
+  /** The leader's: a session that is ending, with more nodes than one entry removes, loses some more of them. */
+  | { readonly type: 'continueEnd'; readonly session: number };
 
 const typeNames = new Map<number, CommandName>(
   (Object.keys(CommandType) as CommandName[]).map((name) => [CommandType[name], name]),
@@ -87,16 +83,17 @@ export function commandName(type: number): CommandName | undefined {
   return typeNames.get(type);
 }
 
-/** True for the types that a server takes from a client. */
+/** True for the types that a server takes from a client. One that nobody knows is answered UNSUPPORTED where it is applied. */
 export function isClientCommand(type: number): boolean {
-  return type < 64 && typeNames.has(type);
+  return Number.isInteger(type) && type >= 1 && type < 64;
 }
 
 export function encodeCommand(command: Command): Uint8Array {
   switch (command.type) {
     case 'attach':
-      return pack([command.secret, command.session, command.timeoutMs, command.label]);
+      return pack([command.secretHash, command.session, command.timeoutMs, command.label]);
     case 'closeSession':
+    case 'continueEnd':
       return pack([command.session]);
     case 'create':
       return pack([command.path, command.data, command.ephemeral, command.sequential]);
@@ -118,13 +115,25 @@ export function encodeCommand(command: Command): Uint8Array {
   }
 }
 
-/** Of a payload that is all there is from `start` on. @throws MalformedError when it is not the type's tuple, or breaks a limit. */
+/**
+ * Of a payload that is all there is from `start` on. Fields behind those that are known are refused: a server that skipped what another
+ * applies would have another state.
+ *
+ * @throws MalformedError when it is not the type's tuple, or breaks a limit
+ */
 export function decodeCommand(name: CommandName, bytes: Uint8Array, start = 0): Command {
   const reader = unpackTuple(bytes, name, start);
+  const command = readCommand(name, reader);
+  if (reader.remaining > 0) throw new MalformedError(`${name} has ${reader.remaining} fields too many`);
+  return command;
+}
+
+function readCommand(name: CommandName, reader: TupleReader): Command {
   switch (name) {
     case 'attach':
       return readAttach(reader);
     case 'closeSession':
+    case 'continueEnd':
       return { type: name, session: reader.integer('session') };
     case 'create':
       return {
@@ -167,14 +176,7 @@ export function decodeCommand(name: CommandName, bytes: Uint8Array, start = 0): 
 }
 
 function readAttach(reader: TupleReader): Command {
-  const secret = reader.bytes('secret', SECRET_BYTES);
-  if (secret.length !== SECRET_BYTES) throw new MalformedError(`attach.secret must be ${SECRET_BYTES} bytes long`);
-  const session = reader.integer('session');
-  const timeoutMs = reader.integer('timeoutMs');
-  if (timeoutMs < MIN_SESSION_TIMEOUT_MS || timeoutMs > MAX_SESSION_TIMEOUT_MS) {
-    throw new MalformedError(`attach.timeoutMs must be from ${MIN_SESSION_TIMEOUT_MS} to ${MAX_SESSION_TIMEOUT_MS}`);
-  }
-  return { type: 'attach', secret, session, timeoutMs, label: reader.string('label', MAX_LABEL_LENGTH) };
+  return { type: 'attach', secretHash: exactBytes(reader, 'secretHash', SECRET_HASH_BYTES), ...readWish(reader) };
 }
 
 function readKind(reader: TupleReader): LockKindNumber {

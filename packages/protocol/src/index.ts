@@ -1,6 +1,7 @@
 /** What clients and servers say to each other: messages, codec, error codes, limits. No I/O. */
 
 export * from './admin.ts';
+export { decodeAttachRequest, encodeAttachRequest, type AttachRequest } from './attach-request.ts';
 export * from './command.ts';
 export * from './error-code.ts';
 export * from './features.ts';

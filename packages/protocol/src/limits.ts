@@ -18,6 +18,8 @@ export const MAX_LABEL_LENGTH = 256;
 export const MAX_MESSAGE_LENGTH = 4_096;
 /** A session's secret, exactly. */
 export const SECRET_BYTES = 16;
+/** Its SHA-256, which is all that servers keep of it. */
+export const SECRET_HASH_BYTES = 32;
 export const MIN_SESSION_TIMEOUT_MS = 1_000;
 export const MAX_SESSION_TIMEOUT_MS = 120_000;
 export const DEFAULT_SESSION_TIMEOUT_MS = 10_000;

@@ -4,8 +4,15 @@ import { MalformedError } from './malformed-error.ts';
 import type { Packable, TupleReader } from './pack.ts';
 
 export type MemberChange =
-  /** Without `observer` it becomes a voter by itself once it has caught up. */
-  | { readonly type: 'add'; readonly server: number; readonly peerAddress: string; readonly observer: boolean }
+  | {
+      readonly type: 'add';
+      readonly server: number;
+      readonly peerAddress: string;
+      /** Otherwise it becomes a voter by itself once it has caught up. */
+      readonly observer: boolean;
+      /** That the server prints while it waits to be added. */
+      readonly joinSecret: string;
+    }
   | { readonly type: 'promote'; readonly server: number }
   | { readonly type: 'remove'; readonly server: number };
 
@@ -24,6 +31,7 @@ export interface MemberSummary {
 }
 
 export const MAX_MEMBER_ADDRESS_LENGTH = 300;
+export const MAX_JOIN_SECRET_LENGTH = 100;
 /** About what a member takes in an answer. */
 export const MAX_MEMBER_BYTES = 32 + 3 * 2 * MAX_MEMBER_ADDRESS_LENGTH;
 
@@ -31,7 +39,8 @@ const ChangeType = { add: 1, promote: 2, remove: 3 } as const satisfies Record<M
 
 export function memberChangeToTuple(change: MemberChange): Packable[] {
   const type = ChangeType[change.type];
-  return change.type === 'add' ? [type, change.server, change.peerAddress, change.observer] : [type, change.server];
+  if (change.type !== 'add') return [type, change.server];
+  return [type, change.server, change.peerAddress, change.observer, change.joinSecret];
 }
 
 /** @throws MalformedError */
@@ -41,7 +50,14 @@ export function readMemberChange(reader: TupleReader): MemberChange {
   switch (type) {
     case ChangeType.add: {
       const peerAddress = reader.string('peerAddress', MAX_MEMBER_ADDRESS_LENGTH);
-      return { type: 'add', server, peerAddress, observer: reader.boolean('observer') };
+      const observer = reader.boolean('observer');
+      return {
+        type: 'add',
+        server,
+        peerAddress,
+        observer,
+        joinSecret: reader.string('joinSecret', MAX_JOIN_SECRET_LENGTH),
+      };
     }
     case ChangeType.promote:
       return { type: 'promote', server };

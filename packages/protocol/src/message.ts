@@ -79,6 +79,10 @@ export type ServerMessage =
       readonly members: readonly Member[];
       /** The client must know them. */
       readonly required: FeatureSet;
+      /** The term that this server is in; 0 from one that does not tell. */
+      readonly term: number;
+      /** Over so long should clients spread their first dials when they lose this server all at once. */
+      readonly spreadMs: number;
     }
   /** The outcome of attach. */
   | { readonly type: 'attached'; readonly id: number; readonly index: number; readonly reply: Reply }
@@ -110,12 +114,19 @@ export type ServerMessage =
    * way in which a request is refused without using up its number; a `reply` always comes from the applied entry.
    */
   | { readonly type: 'resend'; readonly from: number; readonly code: ErrorCode }
-  | { readonly type: 'leader'; readonly leader: number; readonly members: readonly Member[] }
+  /** Pushed when one of these changes: `term` and `spreadMs` are as in `welcome`. */
+  | {
+      readonly type: 'leader';
+      readonly leader: number;
+      readonly members: readonly Member[];
+      readonly term: number;
+      readonly spreadMs: number;
+    }
   /** The server is about to stop and serves until then: move to another. Only to clients that offer the feature. */
   | { readonly type: 'leave' }
   | { readonly type: 'admin-answer'; readonly id: number; readonly answer: AdminAnswer }
-  /** The server closes the connection after this frame. */
-  | { readonly type: 'goodbye'; readonly code: ErrorCode; readonly message: string };
+  /** The server closes the connection after this frame. `againInMs`: it takes this client then, and not before. */
+  | { readonly type: 'goodbye'; readonly code: ErrorCode; readonly message: string; readonly againInMs?: number };
 
 const ClientType = { hello: 1, attach: 2, request: 3, read: 4, heartbeat: 5, ping: 6, admin: 7 } as const;
 const ServerType = {
@@ -197,6 +208,11 @@ function readRequired(reader: TupleReader): FeatureSet {
   return reader.remaining > 0 ? reader.integer('required') : NO_FEATURES;
 }
 
+/** A number that was appended to a message later; 0 where it is absent. */
+function readLater(reader: TupleReader, field: string): number {
+  return reader.remaining > 0 ? reader.integer(field) : 0;
+}
+
 function readClientMessage(reader: TupleReader): ClientMessage {
   const type = reader.integer('type');
   switch (type) {
@@ -264,6 +280,8 @@ function serverMessageToTuple(message: ServerMessage): Packable[] {
         message.leader,
         membersToTuple(message.members),
         message.required,
+        message.term,
+        message.spreadMs,
       ];
     case 'attached':
       return [type, message.id, message.index, replyToTuple(message.reply)];
@@ -283,13 +301,18 @@ function serverMessageToTuple(message: ServerMessage): Packable[] {
     case 'resend':
       return [type, message.from, errorCodeToWire(message.code)];
     case 'leader':
-      return [type, message.leader, membersToTuple(message.members)];
+      return [type, message.leader, membersToTuple(message.members), message.term, message.spreadMs];
     case 'leave':
       return [type];
     case 'admin-answer':
       return [type, message.id, adminAnswerToTuple(message.answer)];
     case 'goodbye':
-      return [type, errorCodeToWire(message.code), message.message.slice(0, MAX_MESSAGE_LENGTH)];
+      return [
+        type,
+        errorCodeToWire(message.code),
+        message.message.slice(0, MAX_MESSAGE_LENGTH),
+        ...(message.againInMs === undefined ? [] : [message.againInMs]),
+      ];
   }
 }
 
@@ -316,6 +339,8 @@ function readServerMessage(reader: TupleReader): ServerMessage | undefined {
         leader: reader.integer('leader'),
         members: reader.list('members', readMember),
         required: readRequired(reader),
+        term: readLater(reader, 'term'),
+        spreadMs: readLater(reader, 'spreadMs'),
       };
     case ServerType.attached:
       return {
@@ -363,13 +388,24 @@ function readServerMessage(reader: TupleReader): ServerMessage | undefined {
     case ServerType.resend:
       return { type: 'resend', from: reader.integer('from'), code: readErrorCode(reader) };
     case ServerType.leader:
-      return { type: 'leader', leader: reader.integer('leader'), members: reader.list('members', readMember) };
+      return {
+        type: 'leader',
+        leader: reader.integer('leader'),
+        members: reader.list('members', readMember),
+        term: readLater(reader, 'term'),
+        spreadMs: readLater(reader, 'spreadMs'),
+      };
     case ServerType.leave:
       return { type: 'leave' };
     case ServerType['admin-answer']:
       return { type: 'admin-answer', id: reader.integer('id'), answer: readAdminAnswer(reader.tuple('answer')) };
     case ServerType.goodbye:
-      return { type: 'goodbye', code: readErrorCode(reader), message: reader.string('message', MAX_MESSAGE_LENGTH) };
+      return {
+        type: 'goodbye',
+        code: readErrorCode(reader),
+        message: reader.string('message', MAX_MESSAGE_LENGTH),
+        ...(reader.remaining > 0 ? { againInMs: reader.integer('againInMs') } : {}),
+      };
     default:
       return undefined;
   }

@@ -80,7 +80,12 @@ describe('a frame of a client', () => {
 describe('a greeting of the first release', () => {
   it('demands nothing', () => {
     expect(decodeClientFrame(pack([[1, 1, 0, 'c']]))).toMatchObject([{ type: 'hello', required: 0 }]);
-    expect(decodeServerFrame(pack([[1, 1, 0, 'c', 2, 3, []]]))).toMatchObject([{ type: 'welcome', required: 0 }]);
+    expect(decodeServerFrame(pack([[1, 1, 0, 'c', 2, 3, []]]))).toMatchObject([
+      { type: 'welcome', required: 0, term: 0, spreadMs: 0 },
+    ]);
+    expect(decodeServerFrame(pack([[12, 22, 'stopping']]))).toEqual([
+      { type: 'goodbye', code: 'SHUTTING_DOWN', message: 'stopping' },
+    ]);
   });
 });
 
@@ -95,7 +100,7 @@ describe('a frame of a server', () => {
   });
 
   const released: readonly (readonly [string, Packable])[] = [
-    ['welcome', [1, 1, 0, 'cluster', 2, 3, [[1, 'host:1']], 0]],
+    ['welcome', [1, 1, 0, 'cluster', 2, 3, [[1, 'host:1']], 0, 5, 800]],
     ['attached', [2, 7, 100, [7, 1, 2, 3, 4, [['a', 5, 6]]]]],
     ['reply', [3, 7, 100, [1]]],
     ['answer', [4, 7, 100, [2, stat]]],
@@ -105,8 +110,8 @@ describe('a frame of a server', () => {
     ['lost', [8, 100, 'a', 90, 1]],
     ['ended', [9, 100, 0]],
     ['resend', [10, 7, 16]],
-    ['leader', [11, 2, [[1, 'host:1']]]],
-    ['goodbye', [12, 22, 'stopping']],
+    ['leader', [11, 2, [[1, 'host:1']], 5, 800]],
+    ['goodbye', [12, 22, 'stopping', 250]],
     ['leave', [13]],
     ['admin-answer', [14, 7, [1, 2]]],
     ['admin-answer', [14, 7, [2, 1, [[4, 1, 'h:1', '', true]]]]],

@@ -67,6 +67,12 @@ export interface MachineSnapshot {
 /** What `next` handed out, in order, but cut anywhere: pieces need not be the same. Each is good until the next is asked for. */
 export type SnapshotBytes = AsyncIterable<Uint8Array>;
 
+/** A state that was built beside the machine's own, and that nobody sees yet. */
+export interface RestoredState {
+  /** It takes the place of the whole state, whatever was applied to that meanwhile; the next entry that is applied follows it. At most once. */
+  adopt(): void;
+}
+
 export interface ReplicaMachine {
   /** Committed entries in index order, each exactly once in the life of this replica object, but for those that a restored snapshot holds. */
   apply(entry: Entry): void;
@@ -76,12 +82,12 @@ export interface ReplicaMachine {
    */
   beginSnapshot?(): MachineSnapshot;
   /**
-   * Replaces the whole state by that of a snapshot whose last applied entry is `index`; the next entry that is applied follows it.
-   * At a start, before anything is applied, and on a follower that has fallen behind its leader's log. Nothing is applied until it
-   * resolves, but turns go on, so the old state stays visible until the new one is whole. A rejection ends the replica. A snapshot
-   * that is being taken is cancelled first.
+   * Builds the state of a snapshot whose last applied entry is `index` beside the present one, which is served and goes on being
+   * applied to. At a start, before anything is applied, where a rejection ends the start; and on a follower that has fallen behind its
+   * leader's log, before that log lets go of anything, where a rejection refuses the snapshot and changes nothing. What it resolves
+   * with is adopted, with nothing being applied and no snapshot being taken, or dropped. Not called beside itself.
    */
-  restore?(index: LogIndex, bytes: SnapshotBytes): Promise<void>;
+  restore?(index: LogIndex, bytes: SnapshotBytes): Promise<RestoredState>;
   /**
    * Called at the end of each turn in which anything happened, after the applies: send what was gathered. May call propose,
    * readIndex and sendToPeer; those make a further turn.

@@ -4,7 +4,16 @@
  * callers latch it and stop, they never retry.
  */
 
-export type DiskErrorCode = 'NO_SPACE' | 'NOT_FOUND' | 'EXISTS' | 'READ_ONLY' | 'PERMISSION' | 'IO' | 'LOCKED';
+export type DiskErrorCode =
+  | 'NO_SPACE'
+  | 'NOT_FOUND'
+  | 'EXISTS'
+  | 'READ_ONLY'
+  | 'PERMISSION'
+  /** The process or the machine has no file descriptor left: nothing was done, and nothing is known of the path. */
+  | 'NO_DESCRIPTORS'
+  | 'IO'
+  | 'LOCKED';
 
 export class DiskError extends Error {
   readonly code: DiskErrorCode;
@@ -42,6 +51,15 @@ export interface DirectoryLock {
   release(): Promise<void>;
 }
 
+/** Paths that other users had rights to. */
+export interface RestrictedAccess {
+  /** And have no more. */
+  readonly restricted: readonly string[];
+  /** And still have: they belong to somebody else, or their file system knows no rights. */
+  readonly open: readonly string[];
+}
+
+/** What it makes, no other user of the machine may look into, whatever the umask. */
 export interface Disk {
   /** Creates the directory and its parents, **durable** with their entries in their parents. No error when it exists. */
   makeDirectory(path: string): Promise<void>;
@@ -62,6 +80,11 @@ export interface Disk {
   /** Makes names created, renamed and removed in the directory **durable**. */
   syncDirectory(path: string): Promise<void>;
   freeBytes(path: string): Promise<number>;
+  /**
+   * Takes the rights of other users from the directory and its entries, but not from what is in those. Rejects with PERMISSION when
+   * others have rights to the directory itself and it belongs to another user.
+   */
+  restrictAccess(path: string): Promise<RestrictedAccess>;
   /**
    * Takes the directory for this process, for life: a second taker, in any process, is refused with LOCKED while the first
    * lives. What a killed process leaves behind does not block. Within one machine: not across a network file system.

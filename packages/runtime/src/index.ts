@@ -9,12 +9,16 @@ import type { Logger } from './logger.ts';
 import type { Network } from './network.ts';
 import type { Random } from './random.ts';
 
+export * from './abort-listeners.ts';
 export * from './address.ts';
 export * from './clock.ts';
 export * from './disk.ts';
+export { isForeignSite, SECURITY_HEADERS } from './http-rules.ts';
 export * from './logger.ts';
 export * from './network.ts';
+export * from './patient-disk.ts';
 export * from './random.ts';
+export * from './refusal-log.ts';
 
 export interface Runtime {
   readonly clock: Clock;

@@ -18,6 +18,8 @@ export interface Connection {
   /** Bytes accepted by `send` and not yet taken by the operating system; the sender's measure for backpressure. */
   readonly bufferedBytes: number;
   readonly open: boolean;
+  /** The other end has said who it is: from now on it may send as much as it likes ({@link ListenOptions.maxGreetingBytes}). */
+  admit(): void;
   /** Must be called in the turn in which the connection was handed over, or frames are lost. What came before is handed over next. */
   setHandler(handler: ConnectionHandler): void;
   /** Never throws; on a closed connection it does nothing. The bytes belong to the connection from now on. */
@@ -44,26 +46,71 @@ export interface HttpResponse {
   readonly body: string;
 }
 
+export interface AllowedHosts {
+  /** Names and addresses, without port. */
+  readonly names: readonly string[];
+  /** Any address passes too, for who listens on all of a machine. A name that somebody points here is never an address. */
+  readonly anyAddress: boolean;
+}
+
 export interface ListenOptions {
   readonly address: Address;
   /** A longer frame closes its connection. */
   readonly maxFrameBytes: number;
+  /** What a connection may send in all before it is admitted; more closes it. Undefined: as if it had been admitted. */
+  readonly maxGreetingBytes?: number;
+  /** Accepted sockets, upgraded or not; one more is closed at once. @default any number */
+  readonly maxSockets?: number;
+  /** The same for those from one address, other than a loopback address. @default any number */
+  readonly maxSocketsPerAddress?: number;
+  /** The same for those from one loopback address. @default any number */
+  readonly maxSocketsPerLoopbackAddress?: number;
   onConnection(connection: Connection): void;
   /** Answers plain HTTP on the same port; without it every such request gets 426. */
-  http?(request: HttpRequest): Promise<HttpResponse>;
+  http?(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
   /**
-   * Hosts (without port) that a request's `Host` header may name. Others are refused with 403, as is every WebSocket upgrade
-   * that carries an `Origin`: a web page must not reach a local ensemble, not even by DNS rebinding. Undefined: any host.
+   * What a request's `Host` header may name: others are refused with 403, so that no page of the web reaches a local ensemble by a name
+   * that it points here. Undefined: any host. Requests and upgrades that a browser has marked as another page's are refused always.
    */
-  readonly allowedHosts?: readonly string[];
+  readonly allowedHosts?: AllowedHosts;
+}
+
+/** Why a listener itself has closed a connection, or refused a request. */
+export const LISTENER_REFUSALS = [
+  'too-many-sockets',
+  'too-many-of-address',
+  'too-much-before-greeting',
+  'unfinished-too-long',
+  'unfinished-too-much',
+  'host',
+  'web-page',
+  'http-too-many',
+  /** Told when to come again, since more come than can be accepted. */
+  'sent-away',
+] as const;
+export type ListenerRefusal = (typeof LISTENER_REFUSALS)[number];
+
+/** What a listener carries now, and what it has refused so far. */
+export interface ListenerLoad {
+  /** Accepted and not closed, upgraded or not. */
+  readonly sockets: number;
+  /** Of these: wait for their handshake, since more come than it can shake hands with. */
+  readonly waiting: number;
+  /** Of frames that are not whole yet. */
+  readonly unfinishedBytes: number;
+  readonly refused: ReadonlyMap<ListenerRefusal, number>;
 }
 
 export interface Listener {
   /** With the real port where the options asked for port 0. */
   readonly address: Address;
+  readonly load: ListenerLoad;
   /** Stops accepting, destroys the accepted connections, resolves when the port is free. */
   close(): Promise<void>;
 }
+
+/** The header of a 503 that tells a client when it is welcome, in milliseconds; `Retry-After` has whole seconds only. */
+export const AGAIN_HEADER = 'holdfast-again-in-ms';
 
 export type DialFailure =
   /** The host answered that nothing listens there: the process is gone. */
@@ -73,13 +120,20 @@ export type DialFailure =
   /** Anything else (no route, name not found, handshake refused). */
   | 'failed';
 
+export interface DialErrorOptions extends ErrorOptions {
+  readonly againInMs?: number;
+}
+
 export class DialError extends Error {
   readonly failure: DialFailure;
+  /** The listener has more dials than it can answer now, and answers this one then. */
+  readonly againInMs: number | undefined;
 
-  constructor(failure: DialFailure, message: string, options?: ErrorOptions) {
+  constructor(failure: DialFailure, message: string, options?: DialErrorOptions) {
     super(message, options);
     this.name = 'DialError';
     this.failure = failure;
+    this.againInMs = options?.againInMs;
   }
 }
 
@@ -95,7 +149,13 @@ export class ListenError extends Error {
 
 export interface DialOptions {
   readonly address: Address;
+  /** How long the host may take to answer at all. */
   readonly timeoutMs: number;
+  /**
+   * How long the process there may take once its host has accepted the connection, which the kernel does for a busy or stopped one as
+   * well: counted anew from then. Undefined: `timeoutMs` is for both together.
+   */
+  readonly acceptedTimeoutMs?: number;
   readonly maxFrameBytes: number;
 }
 

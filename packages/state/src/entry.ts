@@ -5,12 +5,13 @@
  *    0  u8   format version        24  f64  ackedUpTo
  *    1  u8   command type          32  f64  stamp, milliseconds since the Unix epoch
  *    2  u16  group                 40  u32  length of the identities that follow the header (none yet)
- *    4  u32  generation            44  u32  reserved, 0
+ *    4  u32  generation            44  u32  via
  *    8  f64  session               48  identities, payload
  *   16  f64  request number
  *
- * Little-endian. For `attach`, session is 0 and (generation, request number) are (server that asks, its correlation number), so
- * that this server finds the connection to answer; for what the leader proposes by itself session and number are 0.
+ * Little-endian. `via` is the server whose client asked: what the leader knows of the connection that the entry came by, never what the
+ * entry says. For `attach`, session and generation are 0 and the request number is a correlation number of that server, by which it
+ * finds the connection to answer; for what the leader proposes by itself session and number are 0.
  */
 
 import { MalformedError } from '@holdfast/protocol';
@@ -19,6 +20,7 @@ export const ENTRY_FORMAT_VERSION = 1;
 export const ENTRY_HEADER_BYTES = 48;
 const STAMP_OFFSET = 32;
 const IDENTITIES_OFFSET = 40;
+const VIA_OFFSET = 44;
 
 /** Where headers are put together and taken apart, and stamps: a view for each entry would cost more than the copy. */
 const header = new Uint8Array(ENTRY_HEADER_BYTES);
@@ -40,6 +42,8 @@ export interface StampedHeader extends EntryHeader {
   readonly version: number;
   readonly group: number;
   readonly stamp: number;
+  /** The server whose client asked; 0 in what was not yet proposed. */
+  readonly via: number;
 }
 
 export function encodeEntry(fields: EntryHeader, payload: Uint8Array): Uint8Array {
@@ -55,10 +59,11 @@ export function encodeEntry(fields: EntryHeader, payload: Uint8Array): Uint8Arra
   return bytes;
 }
 
-/** Sets the leader's wall clock in an entry that is not yet in the log. */
-export function stampEntry(entry: Uint8Array, wallMs: number): void {
+/** Sets the leader's wall clock, and the server whose client asked, in an entry that is not yet in the log. */
+export function stampEntry(entry: Uint8Array, wallMs: number, via: number): void {
   stampView.setFloat64(0, Math.floor(wallMs), true);
   entry.set(stamp, STAMP_OFFSET);
+  for (let byte = 0; byte < 4; byte += 1) entry[VIA_OFFSET + byte] = via >>> (8 * byte);
 }
 
 /** @throws MalformedError for bytes that no version of this program has written. */
@@ -75,6 +80,7 @@ export function decodeEntryHeader(entry: Uint8Array): StampedHeader {
     number: decodedView.getFloat64(16, true),
     ackedUpTo: decodedView.getFloat64(24, true),
     stamp: decodedView.getFloat64(STAMP_OFFSET, true),
+    via: decodedView.getUint32(VIA_OFFSET, true),
   };
 }
 

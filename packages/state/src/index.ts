@@ -4,6 +4,7 @@ export * from './entry.ts';
 export { InvariantError } from './invariant.ts';
 export { STATE_LIMITS, type StateLimits } from './limits.ts';
 export * from './output.ts';
+export { UnsupportedEntryError } from './unsupported-entry-error.ts';
 export { SnapshotError } from './snapshot/snapshot-error.ts';
 export type { StateRestore } from './snapshot/state-restore.ts';
 export type { StateSnapshot } from './snapshot/state-snapshot.ts';

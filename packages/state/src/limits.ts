@@ -8,10 +8,25 @@ import { MAX_ACQUIRES_PER_SESSION, MAX_FRAME_BYTES } from '@holdfast/protocol';
 export interface StateLimits {
   /** Living sessions. */
   readonly maxSessions: number;
+  /** Those of one label, none included: equal clients leave room to others. */
+  readonly maxSessionsPerLabel: number;
   /** Nodes of the tree, locks' containers and queue nodes included. */
   readonly maxNodes: number;
   /** Data of all nodes together. */
   readonly maxTreeDataBytes: number;
+  /** Names of all nodes together, as they are kept: a byte for each UTF-16 unit, two in a name with a unit above 255. */
+  readonly maxTreeNameBytes: number;
+  /** Ephemeral nodes of one session, queue nodes not counted. */
+  readonly maxEphemeralsPerSession: number;
+  /** Ephemeral nodes that one entry removes when their session ends; what has more ends over several. */
+  readonly maxNodesPerEnd: number;
+  /**
+   * What the answers take that one session, or all together, have not acknowledged. The least is every session's, whatever others
+   * keep; more than it are refused once they take so much.
+   */
+  readonly leastReplyBytesPerSession: number;
+  readonly maxReplyBytesPerSession: number;
+  readonly maxReplyBytes: number;
   /** Waits and holds of one session together. */
   readonly maxAcquiresPerSession: number;
   /** The same, encoded: the attach reply lists them in one frame. */
@@ -22,8 +37,15 @@ export interface StateLimits {
 
 export const STATE_LIMITS: StateLimits = {
   maxSessions: 100_000,
+  maxSessionsPerLabel: 50_000,
   maxNodes: 4_000_000,
   maxTreeDataBytes: 512 * 1024 * 1024,
+  maxTreeNameBytes: 256 * 1024 * 1024,
+  maxEphemeralsPerSession: 200_000,
+  maxNodesPerEnd: 500,
+  leastReplyBytesPerSession: 2_048,
+  maxReplyBytesPerSession: 1024 * 1024,
+  maxReplyBytes: 64 * 1024 * 1024,
   maxAcquiresPerSession: MAX_ACQUIRES_PER_SESSION,
   maxAcquireListBytes: MAX_FRAME_BYTES - 1024 * 1024,
   maxChildrenBytes: MAX_FRAME_BYTES - 64 * 1024,

@@ -17,18 +17,21 @@ export type Output =
   /**
    * A request that was refused without effect and without using up its number. `lastApplied`: the session's, 0 if it is gone.
    * OUT_OF_ORDER: numbers were skipped, go on at `lastApplied + 1`; or, when `number` is not above `lastApplied`, a stale copy of a
-   * request whose answer was acknowledged, to which there is nothing to say. SESSION_MOVED: it came through an earlier attachment.
-   * SESSION_EXPIRED: there is no such session. OVERLOADED: too many answers wait to be acknowledged.
+   * request whose answer was acknowledged, to which there is nothing to say. SESSION_MOVED: it came through an earlier attachment, or
+   * through a server at which the session is not attached.
+   * SESSION_EXPIRED: there is no such session. OVERLOADED: too many answers wait to be acknowledged, or the session is ending.
    */
   | {
       readonly type: 'refused';
+      /** Through which it came: no other server's client asked. */
+      readonly server: number;
       readonly session: number;
       readonly generation: number;
       readonly number: number;
       readonly code: RefusalCode;
       readonly lastApplied: number;
     }
-  /** The outcome of an attach that `server` proposed under its `correlation` number; `reply` is `attached` or an error. */
+  /** The outcome of an attach that came through `server`, under its `correlation` number; `reply` is `attached` or an error. */
   | { readonly type: 'attached'; readonly server: number; readonly correlation: number; readonly reply: Reply }
   /** A wait became a hold by an entry other than its own acquire. */
   | {
@@ -48,5 +51,7 @@ export type Output =
     }
   /** A session began (attach created it). */
   | { readonly type: 'sessionCreated'; readonly session: number; readonly timeoutMs: number }
+  /** A session is over for good, and nodes of it are left: the leader removes them, and sessionEnded follows. */
+  | { readonly type: 'sessionEnding'; readonly session: number }
   /** A session is over, with everything that it had. 'closed': by itself; 'revoked': by an operator; 'expired': by the leader. */
   | { readonly type: 'sessionEnded'; readonly session: number; readonly reason: LossReason };

@@ -2,8 +2,12 @@
 
 import { pathProblem, type ErrorCode, type Reply } from '@holdfast/protocol';
 
-/** Readers take a longer message for malformed; only what quotes a hostile path comes near. */
-const MAX_MESSAGE_LENGTH = 2_000;
+import { clipped, flat } from './text.ts';
+
+/** What a message quotes of a request. Errors are remembered, too, and a client chooses how many. */
+const MAX_QUOTED_LENGTH = 200;
+/** Two quotes, and what is said around them. */
+const MAX_MESSAGE_LENGTH = 700;
 
 /** Fits replies and answers alike. */
 export type ErrorReply = Extract<Reply, { type: 'error' }>;
@@ -12,27 +16,28 @@ export const DONE: Reply = { type: 'done' };
 
 /** `message`: what is wrong, with what, and what to do next. */
 export function errorReply(code: ErrorCode, message: string): ErrorReply {
-  return { type: 'error', code, message: message.length > MAX_MESSAGE_LENGTH ? `${clipped(message)}…` : message };
+  return { type: 'error', code, message: flat(clipped(message, MAX_MESSAGE_LENGTH)) };
+}
+
+/** As much of what a client has sent as an error may repeat. */
+export function quoted(text: string): string {
+  return clipped(text, MAX_QUOTED_LENGTH);
 }
 
 export function invalidPathReply(path: string, problem: string): ErrorReply {
-  return errorReply('INVALID_ARGUMENT', `invalid path: ${problem}: ${JSON.stringify(path)}`);
+  return errorReply('INVALID_ARGUMENT', `invalid path: ${problem}: ${quoted(JSON.stringify(path))}`);
 }
 
 export function invalidLockReply(name: string, problem: string): ErrorReply {
-  return errorReply('INVALID_ARGUMENT', `invalid lock name: ${problem}: ${JSON.stringify(name)}`);
+  return errorReply('INVALID_ARGUMENT', `invalid lock name: ${problem}: ${quoted(JSON.stringify(name))}`);
 }
 
 /** For a path at which no node was found: it may not even be a path. */
 export function missingNodeReply(path: string): ErrorReply {
   const problem = pathProblem(path);
-  return problem === undefined ? errorReply('NOT_FOUND', `${path} does not exist`) : invalidPathReply(path, problem);
-}
-
-/** Not within a surrogate pair: as text of its own, half of one could not be kept or told. */
-function clipped(message: string): string {
-  const last = message.charCodeAt(MAX_MESSAGE_LENGTH - 2);
-  return message.slice(0, MAX_MESSAGE_LENGTH - ((last & 0xfc00) === 0xd800 ? 2 : 1));
+  return problem === undefined
+    ? errorReply('NOT_FOUND', `${quoted(path)} does not exist`)
+    : invalidPathReply(path, problem);
 }
 
 /** For what would have needed more disk than there is. */

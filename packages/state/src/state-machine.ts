@@ -7,6 +7,7 @@ import {
   commandName,
   decodeCommand,
   errorCodeToWire,
+  isClientCommand,
   MalformedError,
   MAX_INDEX,
   type Acquire,
@@ -19,15 +20,16 @@ import {
 
 import { attach } from './commands/attach.ts';
 import { applyClientCommand } from './commands/client-command.ts';
-import { endEverySession, expireSession } from './commands/end-session.ts';
+import { continueEnd, endEverySession, expireSession } from './commands/end-session.ts';
+import { INTRODUCED, isOf, unsupportedReply, type Introduced } from './commands/introduced.ts';
 import { presentReply } from './commands/locks.ts';
 import { decodeEntryHeader, payloadStart, headerProblem, type StampedHeader } from './entry.ts';
 import { invariant } from './invariant.ts';
 import { STATE_LIMITS, type StateLimits } from './limits.ts';
 import type { Output, RefusalCode } from './output.ts';
-import { answerQuery } from './queries/query.ts';
-import type { Remembered } from './sessions/reply-memory.ts';
-import { secretKey } from './sessions/session-table.ts';
+import { answerQuery, prepareQuery } from './queries/query.ts';
+import type { Remembered } from './sessions/answer-cost.ts';
+import { hashKey } from './sessions/session-table.ts';
 import type { Session } from './sessions/session.ts';
 import { errorReply, type ErrorReply } from './replies.ts';
 import { StateRestore } from './snapshot/state-restore.ts';
@@ -51,6 +53,8 @@ export interface StateMachineOptions {
    * choose names that make every search of a node long. @default one that everybody knows
    */
   readonly hashKey?: HashKey;
+  /** Must be the same on every server. @default the product's table */
+  readonly introduced?: Introduced;
 }
 
 const KNOWN_KEY: HashKey = { low: 0, high: 0 };
@@ -61,11 +65,18 @@ export interface SessionInfo {
   readonly generation: number;
   readonly label: string;
   readonly lastApplied: number;
+  /** At which it is attached. */
+  readonly server: number;
+  /** What the answers take that it has not acknowledged. */
+  readonly replyBytes: number;
+  /** It is over, and nodes of it are left. */
+  readonly ending: boolean;
 }
 
 interface DecodedEntry {
   readonly header: StampedHeader;
-  readonly name: CommandName;
+  /** Undefined for a client's command that this program does not know. */
+  readonly name: CommandName | undefined;
   readonly bytes: Uint8Array;
   /** Where in them the payload begins. */
   readonly start: number;
@@ -73,10 +84,12 @@ interface DecodedEntry {
 
 export class StateMachine {
   #state: State;
+  readonly #introduced: Introduced;
   #appliedIndex = 0;
 
   constructor(options: StateMachineOptions = {}) {
-    const { limits, hashKey = KNOWN_KEY } = options;
+    const { limits, hashKey = KNOWN_KEY, introduced = INTRODUCED } = options;
+    this.#introduced = introduced;
     this.#state = new State({ limits: { ...STATE_LIMITS, ...limits }, hashKey });
   }
 
@@ -98,6 +111,11 @@ export class StateMachine {
     return this.#state.counts;
   }
 
+  /** What the answers take that no session has acknowledged yet. */
+  get replyBytes(): number {
+    return this.#state.sessions.replies.bytes;
+  }
+
   /**
    * Applies the entry that follows. Keeps no view of its bytes.
    *
@@ -112,6 +130,7 @@ export class StateMachine {
     if (name === 'attach') this.#attach(decoded);
     else if (name === 'expireSession') this.#expire(decoded);
     else if (name === 'raiseStateVersion') this.#raise(decoded);
+    else if (name === 'continueEnd') this.#continueEnd(decoded);
     else this.#request(decoded);
     if (state.ended !== undefined) state.events.push({ type: 'sessionEnded', ...state.ended });
     this.#appliedIndex = index;
@@ -151,6 +170,14 @@ export class StateMachine {
     });
   }
 
+  /**
+   * Does a slice, about a millisecond, of what answering the query takes beforehand, and returns true when all of that is done. Nothing may
+   * be applied between that and the query; without it the query takes as long as it takes.
+   */
+  prepare(query: Query): boolean {
+    return prepareQuery(this.#state, query);
+  }
+
   query(query: Query): Answer {
     return answerQuery(this.#state, query);
   }
@@ -167,12 +194,17 @@ export class StateMachine {
     return acquires.map(({ lock, acquireIndex, token }) => ({ lock: lock.name, acquireIndex, token }));
   }
 
-  /** Whether an attach with this secret would find a session. */
-  hasSessionOf(secret: Uint8Array): boolean {
-    return this.#state.sessions.bySecret(secretKey(secret)) !== undefined;
+  /** Whether an attach with the secret of that hash would find a session. */
+  hasSessionOf(secretHash: Uint8Array): boolean {
+    return this.#state.sessions.bySecretHash(hashKey(secretHash)) !== undefined;
   }
 
-  /** Living sessions by id. A copy: entries may be applied while it is read. */
+  /** The oldest session that is over while nodes of it are left; 0 for none. */
+  get firstEnding(): number {
+    return this.#state.sessions.firstEnding;
+  }
+
+  /** Living sessions by id, and those that are ending. A copy: entries may be applied while it is read. */
   sessions(): readonly SessionInfo[] {
     return this.#state.sessions.inOrder().map(sessionInfo);
   }
@@ -186,9 +218,9 @@ export class StateMachine {
     const { header } = decoded;
     const command = commandOrError('attach', decoded);
     invariant(command.type === 'attach' || command.type === 'error', 'a decoded command is of its type');
-    const reply = command.type === 'error' ? command : attach(this.#state, command);
+    const reply = command.type === 'error' ? command : attach(this.#state, command, header.via);
     this.#mixResult(reply);
-    this.#state.events.push({ type: 'attached', server: header.generation, correlation: header.number, reply });
+    this.#state.events.push({ type: 'attached', server: header.via, correlation: header.number, reply });
   }
 
   #request(decoded: DecodedEntry): void {
@@ -196,7 +228,14 @@ export class StateMachine {
     const session = this.#state.sessions.get(header.session);
     if (session === undefined) return this.#refuse(header, 'SESSION_EXPIRED', 0);
     const { memory } = session;
-    if (header.generation !== session.generation) return this.#refuse(header, 'SESSION_MOVED', memory.lastApplied);
+    // A server speaks for the sessions that are attached to it, and for no other, whatever generation it names.
+    const attached = header.via === session.server && header.generation === session.generation;
+    if (!attached) return this.#refuse(header, 'SESSION_MOVED', memory.lastApplied);
+    if (session.ending !== undefined) {
+      // The answer to its own close comes with the end.
+      if (header.number !== session.ending.number) this.#refuse(header, 'OVERLOADED', memory.lastApplied);
+      return;
+    }
     const next = memory.lastApplied + 1;
     if (!Number.isSafeInteger(header.number) || header.number > next) {
       return this.#refuse(header, 'OUT_OF_ORDER', memory.lastApplied);
@@ -208,12 +247,22 @@ export class StateMachine {
     if (header.number < next) return this.#repeat(session, header);
     if (memory.full) return this.#refuse(header, 'OVERLOADED', memory.lastApplied);
 
-    const command = commandOrError(name, decoded);
-    const result = command.type === 'error' ? command : applyClientCommand(this.#state, session, command);
-    memory.remember(result);
+    const command = this.#commandOf(name, decoded);
+    const result =
+      command.type === 'error' ? command : applyClientCommand(this.#state, session, command, header.number);
+    if (isEnding(session)) return;
+    // A session that this has ended remembers nothing, and counts for nothing.
+    if (this.#state.ended?.session !== session.id) memory.remember(result);
     const reply = presentReply(result);
     this.#mixResult(reply);
     this.#reply(header, reply);
+  }
+
+  #commandOf(name: CommandName | undefined, decoded: DecodedEntry): Command | ErrorReply {
+    const { version } = this.#state;
+    return name !== undefined && isOf(version, name, this.#introduced)
+      ? commandOrError(name, decoded)
+      : unsupportedReply(decoded.header.command, version);
   }
 
   #repeat(session: Session, header: StampedHeader): void {
@@ -226,6 +275,12 @@ export class StateMachine {
   #expire(decoded: DecodedEntry): void {
     const command = commandOrError('expireSession', decoded);
     if (command.type === 'expireSession') expireSession(this.#state, command);
+    this.#state.fold.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
+  }
+
+  #continueEnd(decoded: DecodedEntry): void {
+    const command = commandOrError('continueEnd', decoded);
+    if (command.type === 'continueEnd') continueEnd(this.#state, command);
     this.#state.fold.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
   }
 
@@ -243,9 +298,9 @@ export class StateMachine {
   }
 
   #refuse(header: StampedHeader, code: RefusalCode, lastApplied: number): void {
-    const { session, generation, number } = header;
+    const { session, generation, number, via } = header;
     this.#state.fold.mix(REFUSED + errorCodeToWire(code));
-    this.#state.events.push({ type: 'refused', session, generation, number, code, lastApplied });
+    this.#state.events.push({ type: 'refused', server: via, session, generation, number, code, lastApplied });
   }
 
   #mixResult(reply: Reply): void {
@@ -265,7 +320,8 @@ function decode(index: number, entry: Uint8Array): DecodedEntry {
   const problem = headerProblem(header);
   if (problem !== undefined) throw new UnsupportedEntryError(index, problem);
   const name = commandName(header.command);
-  if (name === undefined) throw new UnsupportedEntryError(index, `has the unknown command number ${header.command}`);
+  if (name === undefined && !isClientCommand(header.command))
+    throw new UnsupportedEntryError(index, `has the unknown command number ${header.command}`);
   const decoded = { header, name, bytes: entry, start };
   if (name === 'raiseStateVersion') requireKnownVersion(index, decoded);
   return decoded;
@@ -288,7 +344,14 @@ function commandOrError(name: CommandName, { bytes, start }: DecodedEntry): Comm
   }
 }
 
+/** Read anew: applying a command may have changed it. */
+function isEnding({ ending }: Session): boolean {
+  return ending !== undefined;
+}
+
 function sessionInfo(session: Session): SessionInfo {
-  const { id, timeoutMs, generation, label } = session;
-  return { id, timeoutMs, generation, label, lastApplied: session.memory.lastApplied };
+  const { id, timeoutMs, generation, label, server } = session;
+  const ending = session.ending !== undefined;
+  const { lastApplied, bytes: replyBytes } = session.memory;
+  return { id, timeoutMs, generation, label, server, lastApplied, replyBytes, ending };
 }

@@ -6,6 +6,7 @@ import { Fold } from './fold.ts';
 import type { StateLimits } from './limits.ts';
 import { LockTable } from './locks/lock-table.ts';
 import type { Output } from './output.ts';
+import { ChildLists } from './queries/child-lists.ts';
 import { Capture } from './snapshot/capture.ts';
 import { FIRST_STATE_VERSION } from './state-version.ts';
 import { SessionTable } from './sessions/session-table.ts';
@@ -22,6 +23,8 @@ export interface StateCounts {
   /** The root, /locks and what is under it included. */
   readonly nodes: number;
   readonly dataBytes: number;
+  /** Of all nodes' names. */
+  readonly nameBytes: number;
 }
 
 export interface StateOptions {
@@ -35,8 +38,9 @@ export class State {
   readonly fold = new Fold();
   readonly capture = new Capture();
   readonly nodes: NodeStore;
-  readonly sessions = new SessionTable(this.capture);
+  readonly sessions: SessionTable;
   readonly locks: LockTable;
+  readonly lists: ChildLists;
 
   /** By which rules entries are applied. */
   version = FIRST_STATE_VERSION;
@@ -52,8 +56,10 @@ export class State {
   constructor({ limits, hashKey }: StateOptions) {
     this.limits = limits;
     this.hashKey = hashKey;
+    this.sessions = new SessionTable(this.capture, limits);
     this.nodes = new RowNodeStore(this.fold, this.capture, hashKey);
     this.locks = new LockTable(this.nodes, this.sessions);
+    this.lists = new ChildLists(this.nodes);
   }
 
   get counts(): StateCounts {
@@ -65,6 +71,7 @@ export class State {
       waits: locks.waits,
       nodes: nodes.size,
       dataBytes: nodes.dataBytes,
+      nameBytes: nodes.nameBytes,
     };
   }
 

@@ -22,6 +22,22 @@ function isPair(text: string, position: number): boolean {
   return (text.charCodeAt(position) & 0xfc00) === 0xd800 && (text.charCodeAt(position + 1) & 0xfc00) === 0xdc00;
 }
 
+/**
+ * The same text in memory of its own. A part of a text and one put together of others keep those alive, in V8: what is remembered for
+ * long must not.
+ */
+export function flat(text: string): string {
+  const codes = Array.from({ length: text.length }, (_, position) => text.charCodeAt(position));
+  return String.fromCharCode(...codes);
+}
+
+/** At most so many units, the last of them "…" when some are missing. Not within a surrogate pair: half of one is no text. */
+export function clipped(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const last = text.charCodeAt(maxLength - 2);
+  return `${text.slice(0, maxLength - ((last & 0xfc00) === 0xd800 ? 2 : 1))}…`;
+}
+
 /** By UTF-16 code units: the same everywhere. */
 export function compareText(left: string, right: string): number {
   if (left === right) return 0;

@@ -4,6 +4,7 @@
  */
 export class UnsupportedEntryError extends Error {
   readonly code = 'UNSUPPORTED';
+  readonly index: number;
 
   constructor(index: number, what: string, options?: ErrorOptions) {
     super(
@@ -11,5 +12,6 @@ export class UnsupportedEntryError extends Error {
       options,
     );
     this.name = 'UnsupportedEntryError';
+    this.index = index;
   }
 }

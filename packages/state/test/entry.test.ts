@@ -18,7 +18,7 @@ const LARGEST: EntryHeader = {
   ackedUpTo: Number.MAX_SAFE_INTEGER - 2,
 };
 const SMALL: EntryHeader = { command: 1, generation: 2, session: 3, number: 4, ackedUpTo: 5 };
-const WRITTEN = { version: 1, group: 0, stamp: 0 };
+const WRITTEN = { version: 1, group: 0, stamp: 0, via: 0 };
 
 /** The entry as a part of something larger, as in a frame. */
 function within(entry: Uint8Array): Uint8Array {
@@ -40,16 +40,16 @@ describe('an entry', () => {
 
   it('has nothing of the entry before in the fields that are reserved', () => {
     const entry = encodeEntry(LARGEST, new Uint8Array(0));
-    stampEntry(entry, 1e15);
+    stampEntry(entry, 1e15, 3);
     entry.fill(0xff, 40);
     decodeEntryHeader(entry);
     expect([...encodeEntry(SMALL, new Uint8Array(0)).subarray(32)]).toEqual(Array<number>(16).fill(0));
   });
 
-  it('takes a stamp in whole milliseconds and keeps everything else', () => {
+  it('takes a stamp in whole milliseconds and the server through which it came, and keeps everything else', () => {
     const entry = within(encodeEntry(LARGEST, Uint8Array.of(9)));
-    stampEntry(entry, 1_700_000_000_123.9);
-    expect(decodeEntryHeader(entry)).toEqual({ ...LARGEST, ...WRITTEN, stamp: 1_700_000_000_123 });
+    stampEntry(entry, 1_700_000_000_123.9, 2 ** 32 - 2);
+    expect(decodeEntryHeader(entry)).toEqual({ ...LARGEST, ...WRITTEN, stamp: 1_700_000_000_123, via: 2 ** 32 - 2 });
     expect([...entryPayload(entry)]).toEqual([9]);
   });
 

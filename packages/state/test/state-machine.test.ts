@@ -8,12 +8,12 @@ import { Solo } from './support/solo.ts';
 function attachEntry(): Uint8Array {
   const payload = encodeCommand({
     type: 'attach',
-    secret: new Uint8Array(16),
+    secretHash: new Uint8Array(32),
     session: 0,
     timeoutMs: 10_000,
     label: '',
   });
-  return encodeEntry({ command: CommandType.attach, generation: 1, session: 0, number: 1, ackedUpTo: 0 }, payload);
+  return encodeEntry({ command: CommandType.attach, generation: 0, session: 0, number: 1, ackedUpTo: 0 }, payload);
 }
 
 describe('entries', () => {
@@ -29,7 +29,7 @@ describe('entries', () => {
 
   const edits: [string, (entry: Uint8Array) => Uint8Array, RegExp][] = [
     ['of another format version', (entry) => entry.with(0, 2), /index 1 .*format version 2/],
-    ['of an unknown command', (entry) => entry.with(1, 63), /unknown command number 63/],
+    ['of no command', (entry) => entry.with(1, 0), /unknown command number 0/],
     ['of an unknown command of the leader', (entry) => entry.with(1, 127), /unknown command number 127/],
     ['of another group', (entry) => entry.with(2, 5), /group 5/],
     ['shorter than a header', (entry) => entry.subarray(0, 20), /malformed/],

@@ -11,6 +11,7 @@ import {
   SECRET_BYTES,
   decodeServerFrame,
   encodeClientFrame,
+  encodeAttachRequest,
   encodeCommand,
   type ClientMessage,
   type Command,
@@ -239,8 +240,7 @@ class HoldfastSession implements RawSession {
   }
 
   #attach(): void {
-    const payload = encodeCommand({
-      type: 'attach',
+    const payload = encodeAttachRequest({
       secret: randomBytes(SECRET_BYTES),
       session: 0,
       timeoutMs: this.#options.sessionTimeoutMs,

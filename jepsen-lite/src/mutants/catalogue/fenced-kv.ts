@@ -32,7 +32,7 @@ export const fencedKvMutants: readonly Mutant[] = [
       {
         module: STORE,
         file: 'fence.js',
-        edits: [{ find: 'return token >= fence.highest', replace: 'return token > 0' }],
+        edits: [{ find: 'if (token < highest)', replace: 'if (token < 0)' }],
       },
     ],
     caughtBy: ['simulation'],

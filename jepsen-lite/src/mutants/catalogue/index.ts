@@ -11,11 +11,13 @@ import { recoveryMutants } from './recovery.ts';
 import { serverMutants } from './server.ts';
 import { snapshotMutants } from './snapshots.ts';
 import { stateMutants } from './state.ts';
+import { strangerMutants } from './strangers.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   ...consensusMutants,
   ...handOverMutants,
   ...membershipMutants,
+  ...strangerMutants,
   ...logStoreMutants,
   ...recoveryMutants,
   ...snapshotMutants,

@@ -90,7 +90,49 @@ export const membershipMutants: readonly Mutant[] = [
       {
         module: RAFT,
         file: 'peers/peer-admission.js',
-        edits: [{ find: "return known !== '' && known !== incarnation;", replace: 'return known === 0;' }],
+        edits: [{ find: 'if (candidate.proves(known))', replace: 'if (true)' }],
+      },
+      {
+        module: RAFT,
+        file: 'peers/greeting.js',
+        edits: [{ find: "if (peer.secret !== '')", replace: 'if (false)' }],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'knowing-guest-not-heard',
+    breaks:
+      'a server that lags, or waits to be added, lets in members that it does not know: they prove that they know it',
+    patches: [
+      {
+        module: RAFT,
+        file: 'peers/peer-admission.js',
+        edits: [{ find: 'if (!knowsUs)', replace: 'if (from > 0)' }],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'removed-server-not-called-back',
+    breaks: 'a removed server that comes back is told so by its former peers, on connections that they dial, and ends',
+    patches: [
+      {
+        module: RAFT,
+        file: 'peers/expulsion-notices.js',
+        edits: [{ find: 'if (this.#stopped || now < due', replace: 'if (now >= 0 || now < due' }],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'join-secret-not-kept',
+    breaks: 'whoever leads can prove the join secret of a server that was added: the configuration holds it',
+    patches: [
+      {
+        module: RAFT,
+        file: 'core/membership.js',
+        edits: [{ find: "incarnation: '', joinSecret, role", replace: "incarnation: '', joinSecret: '', role" }],
       },
     ],
     caughtBy: ['simulation'],

@@ -41,7 +41,12 @@ export const serverMutants: readonly Mutant[] = [
       {
         module: LOCKD,
         file: 'sessions/session-expiry.js',
-        edits: [{ find: 'this.leases.start(this.#deps.state.sessions());', replace: 'this.leases.start([]);' }],
+        edits: [
+          {
+            find: 'this.leases.start(this.#deps.state.sessions().filter(({ ending }) => !ending));',
+            replace: 'this.leases.start([]);',
+          },
+        ],
       },
     ],
     caughtBy: ['simulation'],
@@ -58,6 +63,23 @@ export const serverMutants: readonly Mutant[] = [
           {
             find: 'this.arm(session.id, session.timeoutMs);',
             replace: 'this.arm(session.id, session.timeoutMs / 2);',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'secret-in-the-log',
+    breaks: "the log holds the hash of a session's secret, and never the secret itself",
+    patches: [
+      {
+        module: LOCKD,
+        file: 'sessions/secret-hash.js',
+        edits: [
+          {
+            find: "return createHash('sha256').update(secret).digest();",
+            replace: 'void createHash; const padded = new Uint8Array(32); padded.set(secret); return padded;',
           },
         ],
       },
@@ -126,6 +148,23 @@ export const serverMutants: readonly Mutant[] = [
           {
             find: 'this.#timer ??= this.#deps.clock.setTimer(this.#patienceMs, () => this.#late());',
             replace: 'void this.#late;',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'lost-request-taken-for-a-copy',
+    breaks: 'a request that is lost is under way no longer: when it is sent again it is no copy, and is answered',
+    patches: [
+      {
+        module: LOCKD,
+        file: 'clients/request-window.js',
+        edits: [
+          {
+            find: 'this.#awaited = Math.min(this.#lowest, atMost);\n        this.#forget();',
+            replace: 'this.#awaited = Math.min(this.#lowest, atMost);',
           },
         ],
       },

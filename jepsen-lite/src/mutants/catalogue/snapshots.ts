@@ -41,6 +41,24 @@ export const snapshotMutants: readonly Mutant[] = [
     sample: true,
   },
   {
+    name: 'log-replaced-before-the-machine-took-the-snapshot',
+    breaks: 'the log lets go of what it has only for a snapshot whose state the machine has built',
+    patches: [
+      {
+        module: RAFT,
+        file: 'snapshots/snapshot-receiver.js',
+        edits: [
+          {
+            find: 'const state = await this.#restore(whole);',
+            replace: 'await (await sink.seal()).close(); const state = { adopt: () => {} };',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+    sample: true,
+  },
+  {
     name: 'snapshot-installed-beside-a-conflicting-log',
     breaks: 'a received snapshot voids a log that has another entry in the place of its last one',
     patches: [

@@ -71,6 +71,80 @@ export const stateMutants: readonly Mutant[] = [
     caughtBy: ['properties'],
   },
   {
+    name: 'ended-before-the-last-node-is-gone',
+    breaks: 'no node of an ended session is left',
+    patches: [
+      {
+        module: STATE,
+        file: 'commands/end-session.js',
+        edits: [
+          {
+            find: 'if (session.ephemerals.size > 0) return; const { id, generation }',
+            replace: 'if (session.ending === undefined) return; const { id, generation }',
+          },
+        ],
+      },
+      {
+        module: STATE,
+        file: 'sessions/session-table.js',
+        edits: [
+          {
+            find: 'session.acquires.size === 0 && session.ephemerals.size === 0',
+            replace: 'session.acquires.size === 0',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
+    name: 'remembered-answers-not-counted',
+    breaks: 'what clients make servers remember is counted, and bounded',
+    patches: [
+      {
+        module: STATE,
+        file: 'sessions/reply-memory.js',
+        edits: [
+          {
+            find: 'this.#count(answerCost(answer)); this.#answers[this.#end] = answer;',
+            replace: 'this.#answers[this.#end] = answer;',
+          },
+          { find: 'this.#count(-answerCost(answer));', replace: '' },
+        ],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
+    name: 'any-server-speaks-for-a-session',
+    breaks: 'a request counts only through the server at which its session is attached',
+    patches: [
+      {
+        module: STATE,
+        file: 'state-machine.js',
+        edits: [{ find: 'header.via === session.server && ', replace: '' }],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
+    name: 'unknown-command-stops-the-server',
+    breaks: 'a client command that the state version does not have is answered, by every server',
+    patches: [
+      {
+        module: STATE,
+        file: 'state-machine.js',
+        edits: [
+          {
+            find: 'if (name === undefined && !isClientCommand(header.command))',
+            replace: 'if (name === undefined)',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
     name: 'request-applied-twice',
     breaks: 'a request that is sent again takes effect once',
     patches: [
@@ -131,8 +205,8 @@ export const stateMutants: readonly Mutant[] = [
         file: 'state-machine.js',
         edits: [
           {
-            find: 'if (header.generation !== session.generation)',
-            replace: 'if (header.generation > session.generation)',
+            find: 'header.generation === session.generation;',
+            replace: 'header.generation <= session.generation;',
           },
         ],
       },
@@ -252,8 +326,8 @@ export const stateMutants: readonly Mutant[] = [
         file: 'commands/end-session.js',
         edits: [
           {
-            find: 'for (const node of inOrder) nodes.remove(node, index);',
-            replace: 'inOrder.pop(); for (const node of inOrder) nodes.remove(node, index);',
+            find: 'ephemerals.delete(node); state.nodes.remove(node, state.index);',
+            replace: 'ephemerals.delete(node); if (ephemerals.size > 0) state.nodes.remove(node, state.index);',
           },
         ],
       },
@@ -267,7 +341,7 @@ export const stateMutants: readonly Mutant[] = [
       {
         module: STATE,
         file: 'commands/end-session.js',
-        edits: [{ find: 'if (session?.generation === command.generation)', replace: 'if (session !== undefined)' }],
+        edits: [{ find: 'session?.generation === command.generation && ', replace: 'session !== undefined && ' }],
       },
     ],
     caughtBy: ['properties'],

@@ -74,8 +74,11 @@ export class TreeModel {
     return { path };
   }
 
-  endSession(session: number, index: number): void {
-    for (const [path, node] of this.nodes) if (node.ephemeralOwner === session) this.#remove(path, index);
+  /** Its oldest nodes go. */
+  endSession(session: number, index: number, count = Infinity): void {
+    const own = [...this.nodes].filter(([, node]) => node.ephemeralOwner === session);
+    own.sort(([, left], [, right]) => left.czxid - right.czxid);
+    for (const [path] of own.slice(0, count)) this.#remove(path, index);
   }
 
   children(path: string): string[] {

@@ -1,4 +1,4 @@
-/** What two views show of the state itself, apart from the index and from how many requests each session has applied. */
+/** What two views show of the state itself, apart from the index, from how many requests each session has applied, and from what it has acknowledged. */
 
 import type { SessionInfo } from '@holdfast/state';
 
@@ -15,11 +15,13 @@ export function contentsDifference(left: View, right: View): string | undefined 
   return inside === undefined ? undefined : ` sessions${inside}`;
 }
 
-function withoutNumbers(view: View): Omit<SessionInfo, 'lastApplied'>[] {
-  return [...view.sessions.values()].map(({ id, timeoutMs, generation, label }) => ({
+function withoutNumbers(view: View): Omit<SessionInfo, 'lastApplied' | 'replyBytes'>[] {
+  return [...view.sessions.values()].map(({ id, timeoutMs, generation, label, server, ending }) => ({
     id,
     timeoutMs,
     generation,
     label,
+    server,
+    ending,
   }));
 }

@@ -17,16 +17,18 @@ export type Machine = Pick<
   | 'query'
   | 'session'
   | 'sessions'
+  | 'replyBytes'
 >;
 
 export type MakeMachine = () => Machine;
 
-/** Applies one entry of a script. @throws BrokenPromiseError when the machine takes what it must refuse */
+/** Applies one entry of a script. @throws BrokenPromiseError when the machine takes what it must refuse, or stops where it must answer */
 export function feed(machine: Machine, index: number, { input, bytes }: Entry): readonly Output[] {
   if (bytes === undefined) {
     machine.applyNoop(index);
     return [];
   }
+  if (input.type === 'request') return answered(machine, index, bytes);
   if (input.type !== 'unsupported') return machine.apply(index, bytes);
   try {
     machine.apply(index, bytes);
@@ -35,4 +37,14 @@ export function feed(machine: Machine, index: number, { input, bytes }: Entry): 
     throw error;
   }
   throw new BrokenPromiseError(`an entry ${input.what} was applied`);
+}
+
+function answered(machine: Machine, index: number, bytes: Uint8Array): readonly Output[] {
+  try {
+    return machine.apply(index, bytes);
+  } catch (error) {
+    if (error instanceof UnsupportedEntryError)
+      throw new BrokenPromiseError(`a client's request stops the machine: ${error.message}`);
+    throw error;
+  }
 }

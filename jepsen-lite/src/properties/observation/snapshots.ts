@@ -16,7 +16,7 @@ import { viewOf, type View } from './view.ts';
 /** Bytes of one piece: some hand out one record or none, some everything. */
 const PIECE_BYTES = [1, 16, 100, 300, 1_000, 5_000] as const;
 /** In which the pieces are given back. */
-const GIVEN_BYTES = [7, 96, 101, 1_000] as const;
+const GIVEN_BYTES = [7, 104, 109, 1_000] as const;
 
 interface Applied {
   readonly index: number;

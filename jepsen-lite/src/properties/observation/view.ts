@@ -26,6 +26,8 @@ interface NodeView {
 export interface View {
   readonly index: number;
   readonly counts: StateCounts;
+  /** What all sessions' unacknowledged answers are counted for. */
+  readonly replyBytes: number;
   readonly sessions: ReadonlyMap<number, SessionInfo>;
   readonly summaries: readonly SessionSummary[];
   readonly locks: readonly LockSummary[];
@@ -42,6 +44,7 @@ export function viewOf(machine: Machine): View {
   return {
     index: machine.appliedIndex,
     counts: machine.counts,
+    replyBytes: machine.replyBytes,
     sessions: new Map(machine.sessions().map((session) => [session.id, session])),
     summaries: ask(machine, { type: 'sessions', after: 0, limit: EVERYTHING }).sessions,
     locks,

@@ -13,6 +13,7 @@ interface Known {
   readonly timeoutMs: number;
   generation: number;
   lastApplied: number;
+  ending?: boolean;
 }
 
 export function attachTellsEverything(): StatePromise {
@@ -25,6 +26,10 @@ export function attachTellsEverything(): StatePromise {
       const fresh = freshReply(step) !== undefined && step.input.type === 'request' ? step.input.session : 0;
       const session = sessions.get(fresh);
       if (session !== undefined) session.lastApplied += 1;
+      for (const { session: ending } of outputsOf(step.outputs, 'sessionEnding')) {
+        const known = sessions.get(ending);
+        if (known !== undefined) known.ending = true;
+      }
       for (const change of step.changes) {
         acquires = changed(acquires, change);
         if (change.type === 'ended') sessions.delete(change.session);
@@ -47,10 +52,11 @@ function attached(
   const { reply } = output;
   const created = outputsOf(outputs, 'sessionCreated').map(({ session }) => session);
   if (command === undefined) return expectError(reply, 'INVALID_ARGUMENT', created);
-  const secret = String.fromCharCode(...command.secret);
+  const secret = String.fromCharCode(...command.secretHash);
   const known = [...sessions.values()].find((session) => session.secret === secret);
   if (command.session !== 0 && known?.session !== command.session)
     return expectError(reply, 'SESSION_EXPIRED', created);
+  if (known?.ending === true) return expectError(reply, 'OVERLOADED', created);
   if (known === undefined && reply.type === 'error') return expectError(reply, 'LIMIT_EXCEEDED', created);
 
   const session = known ?? { secret, session: index, timeoutMs: command.timeoutMs, generation: 0, lastApplied: 0 };

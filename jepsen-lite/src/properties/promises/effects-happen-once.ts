@@ -24,6 +24,7 @@ export function effectsHappenOnce(): StatePromise {
 
 function mayChange(step: Step): boolean {
   const { input, outputs } = step;
+  const begins = outputsOf(outputs, 'sessionEnding').length > 0;
   switch (input.type) {
     case 'noop':
     case 'unsupported':
@@ -32,9 +33,12 @@ function mayChange(step: Step): boolean {
     case 'attach':
       return outputsOf(outputs, 'attached')[0]?.reply.type === 'attached';
     case 'expire':
-      return outputsOf(outputs, 'sessionEnded').length > 0;
+      return outputsOf(outputs, 'sessionEnded').length > 0 || begins;
+    case 'continue':
+      return step.before.sessions.get(input.command?.session ?? 0)?.ending === true;
     case 'request': {
       const reply = freshReply(step);
+      if (begins) return true;
       return reply !== undefined && errorCode(reply) === undefined && reply.type !== 'lockHeld';
     }
   }

@@ -12,6 +12,7 @@ export function malformedCommandsAreAnswered(): StatePromise {
       const reply = freshReply(step);
       if (step.input.type !== 'request' || reply === undefined) return;
       const { command, name } = step.input;
+      if (name === undefined) return;
       const bad = command === undefined || (command.type === 'acquire' && lockNameProblem(command.lock) !== undefined);
       demand(
         !bad || errorCode(reply) === 'INVALID_ARGUMENT',

@@ -5,7 +5,7 @@ import type { Command, Reply } from '@holdfast/protocol';
 import { LIMITS } from '../limits.ts';
 import { TreeModel, type Occasion, type Outcome } from '../models/tree-model.ts';
 import { difference } from '../observation/difference.ts';
-import { appliedCommand, errorCode, type Step } from '../observation/step.ts';
+import { appliedCommand, errorCode, outputsOf, type Step } from '../observation/step.ts';
 import { isUnderLocks, type View } from '../observation/view.ts';
 import { PATHS } from '../script/pools.ts';
 import { demand, type StatePromise } from '../state-promise.ts';
@@ -25,9 +25,10 @@ export function nodesFollowCommands(): StatePromise {
         const outcome = apply(tree, applied.command, { index, stamp, session: applied.session, nodesLeft, bytesLeft });
         if (outcome !== undefined) answered(tree, applied.command, applied.reply, outcome);
       }
+      for (const session of losing(step)) tree.endSession(session, index, LIMITS.maxNodesPerEnd);
       for (const change of changes) if (change.type === 'ended') tree.endSession(change.session, index);
       // Other promises see to it that what changes nothing shows nothing new.
-      if (applied === undefined && changes.length === 0) return;
+      if (applied === undefined && changes.length === 0 && losing(step).length === 0) return;
       shown(tree, after);
       for (const path of PATHS) existing(tree, path, step);
       const own = (session: number): number =>
@@ -39,9 +40,16 @@ export function nodesFollowCommands(): StatePromise {
         );
       }
       if (input.type === 'request' && isReservedByMistake(step))
-        demand(false, () => `a node was made at or under /locks by ${input.name}`);
+        demand(false, () => `a node was made at or under /locks by ${input.name ?? 'an unknown command'}`);
     },
   };
+}
+
+/** Those that end over several entries, and lose some of their nodes in this one. */
+function losing({ input, before, outputs }: Step): readonly number[] {
+  const begun = outputsOf(outputs, 'sessionEnding').map(({ session }) => session);
+  const session = input.type === 'continue' ? input.command?.session : undefined;
+  return session !== undefined && before.sessions.get(session)?.ending === true ? [session] : begun;
 }
 
 /** Undefined for what does not concern nodes outside /locks. */
@@ -61,6 +69,7 @@ function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome |
     case 'expireSession':
     case 'refuse':
     case 'raiseStateVersion':
+    case 'continueEnd':
       return undefined;
   }
 }

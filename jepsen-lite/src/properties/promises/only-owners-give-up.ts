@@ -44,7 +44,8 @@ export function onlyOwnersGiveUp(): StatePromise {
 
 function isExplained(step: Step, acquire: QueueEntry & { readonly lock: string }): boolean {
   const { before, after } = step;
-  if (!after.sessions.has(acquire.session)) return true;
+  // It has ended, or is over and ends with the last of its nodes.
+  if (after.sessions.get(acquire.session)?.ending !== false) return true;
   const applied = appliedCommand(step);
   if (applied?.command.type === 'delete') {
     const stat = before.nodes.get(applied.command.path)?.stat;

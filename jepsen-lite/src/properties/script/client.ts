@@ -4,7 +4,9 @@ import type { CommandName } from '@holdfast/protocol';
 
 /** A command as bytes, which a repeated request sends again. */
 export interface Sent {
-  readonly name: CommandName;
+  /** Undefined for a command that no version has. */
+  readonly name: CommandName | undefined;
+  readonly type: number;
   readonly payload: Uint8Array;
 }
 
@@ -13,6 +15,8 @@ export class Client {
   /** 0 before the first attach. */
   session = 0;
   generation = 0;
+  /** At which it is attached. */
+  server = 0;
   ackedUpTo = 0;
   /** The applied request n is at n − 1. */
   sent: Sent[] = [];

@@ -11,6 +11,7 @@ import { Client } from './client.ts';
 import { sentBy, someSession } from './commands.ts';
 import {
   attachEntry,
+  continueEntry,
   expireEntry,
   NOOP,
   payloadOf,
@@ -23,7 +24,7 @@ import {
 import { PICKS, type Move } from './move.ts';
 import { choose } from './pools.ts';
 
-const SECRET_BYTES = 16;
+const SECRET_HASH_BYTES = 32;
 const TIMEOUT_MS = 10_000;
 const SERVERS = 3;
 const MOST_SKIPPED = 4;
@@ -32,6 +33,7 @@ const ODD_ACKS = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY] as const;
 
 interface EndedSession {
   readonly session: number;
+  /** Its hash, since nothing here needs more. */
   readonly secret: Uint8Array;
   readonly generation: number;
   readonly nextNumber: number;
@@ -50,6 +52,7 @@ export class Clients {
     if (kind === 'noop') return NOOP;
     if (kind === 'expire' || kind === 'expireOtherwise') return expire(move, view);
     if (kind === 'raise') return raise(move);
+    if (kind === 'continueEnd') return continueEnd(move, view);
     if (kind === 'attachOtherwise') return this.#attachOtherwise(move, client);
     if (kind === 'unsupported') return unsupportedEntry(this.#request(move, client, view), move.flavour);
     if (kind === 'open' || !client.live) return this.#open(move, client);
@@ -87,7 +90,7 @@ export class Clients {
     if (flavour < 5) return this.#attach(client.secret, other.session);
     if (flavour < 7) return this.#attach(this.#newSecret(), client.session);
     if (flavour < 9) return this.#attach(this.#newSecret(), 0);
-    return this.#attach(client.secret.subarray(0, SECRET_BYTES - 1), 0);
+    return this.#attach(client.secret.subarray(0, SECRET_HASH_BYTES - 1), 0);
   }
 
   #attach(secret: Uint8Array, session: number): Entry {
@@ -95,7 +98,7 @@ export class Clients {
     const timeoutMs = TIMEOUT_MS + this.#correlations;
     const payload = encodeCommand({
       type: 'attach',
-      secret,
+      secretHash: secret,
       session,
       timeoutMs,
       label: `client ${this.#correlations}`,
@@ -116,6 +119,7 @@ export class Clients {
 
   #header(move: Move, client: Client, view: View): RequestHeader {
     const header = {
+      via: client.server,
       session: client.session,
       generation: client.generation,
       number: client.nextNumber,
@@ -131,6 +135,7 @@ export class Clients {
       return { ...header, number: flavour > 6 ? client.sent.length : choose(ODD_NUMBERS, pick) };
     if (kind === 'oldGeneration')
       return { ...header, generation: Math.max(0, header.generation + (flavour === 9 ? 1 : -1)) };
+    if (kind === 'otherServer') return { ...header, via: (header.via + 1 + (pick % (SERVERS - 1))) % (SERVERS + 1) };
     if (kind !== 'endedSession') return header;
     const ended = choose(this.#ended, pick);
     if (ended === undefined) return { ...header, session: view.index + 1 };
@@ -141,11 +146,12 @@ export class Clients {
 
   #attached({ input }: Entry, { reply }: Extract<Output, { type: 'attached' }>): void {
     if (reply.type !== 'attached' || input.type !== 'attach' || input.command === undefined) return;
-    const secret = String.fromCharCode(...input.command.secret);
+    const secret = String.fromCharCode(...input.command.secretHash);
     const client = this.#clients.find((candidate) => String.fromCharCode(...candidate.secret) === secret);
     if (client === undefined) return;
     if (client.session !== reply.session) client.begin(reply.session);
     client.generation = reply.generation;
+    client.server = input.server;
   }
 
   #replied({ input, sent }: Entry, { session, number, reply }: Extract<Output, { type: 'reply' }>): void {
@@ -167,7 +173,7 @@ export class Clients {
 
   #newSecret(): Uint8Array {
     this.#secrets += 1;
-    const secret = new Uint8Array(SECRET_BYTES);
+    const secret = new Uint8Array(SECRET_HASH_BYTES);
     new DataView(secret.buffer).setUint32(0, this.#secrets);
     return secret;
   }
@@ -181,6 +187,14 @@ function expire(move: Move, view: View): Entry {
   if (move.flavour === 9) return expireEntry(new Uint8Array([0xc1]));
   const wrong = move.flavour < 6 ? generation - 1 : generation + 1;
   return expireEntry(encodeCommand({ type: 'expireSession', session: id, generation: wrong }));
+}
+
+/** What the leader proposes of a session that is ending; now and then for one that lives. */
+function continueEnd(move: Move, view: View): Entry {
+  if (move.flavour === 9) return continueEntry(new Uint8Array([0xc1]));
+  const ending = [...view.sessions.values()].find((session) => session.ending);
+  const session = move.flavour < 8 && ending !== undefined ? ending.id : someSession(move, view);
+  return continueEntry(encodeCommand({ type: 'continueEnd', session }));
 }
 
 /** One that holds several locks, if there is one: its end touches several queues. */

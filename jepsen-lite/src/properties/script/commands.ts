@@ -4,12 +4,15 @@ import { encodeLockName, LockKind, LOCKS_PATH, pack, type Command } from '@holdf
 
 import { allAcquires, isUnderLocks, type View } from '../observation/view.ts';
 import type { Client, Sent } from './client.ts';
-import { payloadOf } from './entry.ts';
+import { payloadOf, sentAs } from './entry.ts';
 import type { Move, MoveKind } from './move.ts';
 import { BAD_LOCKS, BAD_PATHS, choose, LOCK_PATHS, LOCKS, PATHS } from './pools.ts';
 
 const UNKNOWN_SESSION = 1_000_000;
 const MOST_DATA = 7;
+
+/** Of clients' commands, the last numbers: a later version may have them. */
+const UNKNOWN_TYPES = [33, 60, 63] as const;
 
 /** What entries carry whose move says nothing of it: commands that would do something, if they were not refused. */
 const ANY = ['acquire', 'release', 'cancel', 'create', 'delete', 'close', 'try', 'set'] as const satisfies MoveKind[];
@@ -51,6 +54,7 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
     case 'gap':
     case 'oddNumber':
     case 'oldGeneration':
+    case 'otherServer':
     case 'endedSession':
     case 'repeat':
     case 'unsupported':
@@ -62,6 +66,7 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
     case 'expireOtherwise':
     case 'noop':
     case 'raise':
+    case 'continueEnd':
       return sentBy({ ...move, kind: ANY[move.what % ANY.length] ?? 'acquire' }, client, view);
   }
 }
@@ -147,26 +152,31 @@ function data(pick: number): Uint8Array {
   return new Uint8Array(pick % MOST_DATA).fill(pick);
 }
 
+/** Also one that nobody knows, and one with a field that nobody knows. */
 function malformed({ what, pick, flavour }: Move): Sent {
   const name = choose(['acquire', 'release', 'cancel', 'create', 'set', 'delete', 'closeSession'] as const, what);
   const valid = payloadOf({ type: 'acquire', lock: choose(LOCKS, pick), kind: LockKind.mutex, wait: true }).payload;
   switch (flavour) {
     case 0:
-      return { name, payload: new Uint8Array(0) };
+      return sentAs(name, new Uint8Array(0));
     case 1:
-      return { name, payload: new Uint8Array([0xc1]) };
+      return sentAs(name, new Uint8Array([0xc1]));
     case 2:
     case 3:
-      return { name: 'acquire', payload: valid.subarray(0, Math.min(pick, valid.length - 1)) };
+      return sentAs('acquire', valid.subarray(0, Math.min(pick, valid.length - 1)));
     case 4:
-      return { name: 'acquire', payload: pack([choose(LOCKS, pick), 1 + (pick % 3), true]) };
+      return sentAs('acquire', pack([choose(LOCKS, pick), 1 + (pick % 3), true]));
     case 5:
-      return { name: 'acquire', payload: pack([pick, LockKind.mutex, true]) };
+      return sentAs('acquire', pack([pick, LockKind.mutex, true]));
     case 6:
-      return { name: 'create', payload: pack([choose(PATHS, pick), new Uint8Array(1), 1, true]) };
+      return sentAs('create', pack([choose(PATHS, pick), new Uint8Array(1), 1, true]));
     case 7:
-      return { name: 'acquire', payload: pack([choose(BAD_LOCKS, pick), LockKind.mutex, true]) };
+      return sentAs('acquire', pack([choose(BAD_LOCKS, pick), LockKind.mutex, true]));
+    case 8:
+      return sentAs('acquire', pack([choose(LOCKS, pick), LockKind.mutex, true, pick]));
+    case 9:
+      return { name: undefined, type: choose(UNKNOWN_TYPES, pick), payload: valid };
     default:
-      return { name, payload: pack([]) };
+      return sentAs(name, pack([]));
   }
 }

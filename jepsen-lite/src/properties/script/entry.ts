@@ -27,28 +27,33 @@ export type RequestHeader = Omit<RequestInput, 'type' | 'name' | 'command'>;
 export const NOOP: Entry = { input: { type: 'noop' }, bytes: undefined };
 
 export function payloadOf(command: Command): Sent {
-  return { name: command.type, payload: encodeCommand(command) };
+  return sentAs(command.type, encodeCommand(command));
+}
+
+export function sentAs(name: CommandName, payload: Uint8Array): Sent {
+  return { name, type: CommandType[name], payload };
 }
 
 export function requestEntry(header: RequestHeader, sent: Sent): Entry {
-  const { session, generation, number, ackedUpTo } = header;
-  const { name, payload } = sent;
+  const { via, session, generation, number, ackedUpTo } = header;
+  const { name, type, payload } = sent;
   const input: Input = {
     type: 'request',
+    via,
     session,
     generation,
     number,
     ackedUpTo,
     name,
-    command: decoded(name, payload),
+    command: name === undefined ? undefined : decoded(name, payload),
   };
-  const bytes = encodeEntry({ command: CommandType[name], session, generation, number, ackedUpTo }, payload);
+  const bytes = encodeEntry({ command: type, session, generation, number, ackedUpTo }, payload);
   return { input, bytes, sent };
 }
 
 export function attachEntry(server: number, correlation: number, payload: Uint8Array): Entry {
   const command = decoded('attach', payload);
-  const header = { command: CommandType.attach, generation: server, session: 0, number: correlation, ackedUpTo: 0 };
+  const header = { command: CommandType.attach, generation: 0, session: 0, number: correlation, ackedUpTo: 0 };
   return {
     input: { type: 'attach', server, correlation, command: command?.type === 'attach' ? command : undefined },
     bytes: encodeEntry(header, payload),
@@ -60,6 +65,15 @@ export function expireEntry(payload: Uint8Array): Entry {
   const header = { command: CommandType.expireSession, generation: 0, session: 0, number: 0, ackedUpTo: 0 };
   return {
     input: { type: 'expire', command: command?.type === 'expireSession' ? command : undefined },
+    bytes: encodeEntry(header, payload),
+  };
+}
+
+export function continueEntry(payload: Uint8Array): Entry {
+  const command = decoded('continueEnd', payload);
+  const header = { command: CommandType.continueEnd, generation: 0, session: 0, number: 0, ackedUpTo: 0 };
+  return {
+    input: { type: 'continue', command: command?.type === 'continueEnd' ? command : undefined },
     bytes: encodeEntry(header, payload),
   };
 }
@@ -88,7 +102,7 @@ export function unsupportedEntry(entry: Entry, flavour: number): Entry {
 type Alteration = readonly [what: string, offset: number | undefined, value: number];
 const UNSUPPORTED: readonly [Alteration, ...Alteration[]] = [
   ['of format version 2', 0, 2],
-  ['with command number 63', 1, 63],
+  ['with command number 99', 1, 99],
   ['of group 1', 2, 1],
   ['cut within its header', undefined, ENTRY_HEADER_BYTES - 1],
   ['with identities beyond its end', 43, 1],

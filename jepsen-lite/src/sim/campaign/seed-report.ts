@@ -5,6 +5,7 @@ import type { MemberCounts } from '../members/member-changes.ts';
 import type { SeedResult } from '../run.ts';
 import type { Scenario } from '../scenario.ts';
 import type { GatheringCounts } from '../server-host.ts';
+import type { StrangerCounts } from '../strangers/strangers.ts';
 
 export interface SeedReport {
   readonly seed: number;
@@ -21,6 +22,7 @@ export interface SeedReport {
   readonly handOvers: number;
   readonly gatherings: GatheringCounts;
   readonly members: MemberCounts;
+  readonly strangers: StrangerCounts;
   readonly entries: number;
   readonly repeatedAnswers: number;
   readonly struck: Readonly<Record<string, number>>;
@@ -51,6 +53,7 @@ export function reportOf(result: SeedResult): SeedReport {
     handOvers: result.handOvers,
     gatherings: result.gatherings,
     members: result.members,
+    strangers: result.strangers,
     entries,
     repeatedAnswers,
     struck: Object.fromEntries(result.struck),

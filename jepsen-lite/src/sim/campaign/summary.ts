@@ -38,6 +38,10 @@ const MUST_HAPPEN = [
   'serversJoined',
   'serversRemoved',
   'lostDisksRefused',
+  'strangersRefused',
+  'portsTaken',
+  'serversMisled',
+  'expulsionsForged',
 ] as const;
 
 export class CampaignSummary {
@@ -63,6 +67,7 @@ export class CampaignSummary {
       handOvers,
       ...report.gatherings,
       ...report.members,
+      ...report.strangers,
     };
     for (const [name, count] of Object.entries(sums)) {
       increase(this.#sums, name, count);
@@ -104,6 +109,8 @@ export class CampaignSummary {
       `${of('changesBegun')} changes of the members asked for, ${of('changesMade')} made, ${of('changesRefused')} refused; ` +
         `${of('serversJoined')} servers joined, ${of('serversRemoved')} removed, ` +
         `${of('lostDisksRefused')} refused on an empty disk`,
+      `${of('strangersConnected')} connections of strangers, ${of('strangersRefused')} closed unheard; ` +
+        `${of('portsTaken')} ports of servers taken, ${of('serversMisled')} servers misled there, ${of('expulsionsForged')} expulsions forged`,
       'faults that struck:',
       ...table(this.#struck),
       'what the checkers counted:',

@@ -104,6 +104,7 @@ export class ConsensusInvariants {
     Object.assign(server, { role: 'follower', term: found.term, votedFor: found.votedFor, commit: 0, applied: 0 });
     if (durable.snapshot !== undefined) this.#checkSnapshot(id, durable.snapshot);
     server.boots += 1;
+    server.built.clear();
   }
 
   stepped(id: number, effects: readonly Effect[], core: CoreView): void {
@@ -115,7 +116,7 @@ export class ConsensusInvariants {
     const lastIndexBefore = server.log.memory.lastIndex;
     for (const effect of effects) {
       if (effect.type === 'persist') this.#persist(id, server, effect, core);
-      if (effect.type === 'restore') this.snapshotsInstalled += 1;
+      if (effect.type === 'restore') this.#checkBuilt(id, server, effect.position.index);
     }
     if (core.lastIndex !== server.log.memory.lastIndex) {
       this.#report('every-change-of-the-log-is-written', `server ${id} has ${core.lastIndex} entries in memory alone`);
@@ -142,6 +143,11 @@ export class ConsensusInvariants {
   snapshotTaken(id: number, position: LogPosition): void {
     this.snapshotsTaken += 1;
     this.#checkSnapshot(id, position);
+  }
+
+  /** The machine can have the state of that entry. */
+  built(id: number, index: number): void {
+    this.#server(id).built.add(index);
   }
 
   /** The machine has the state of that entry now. */
@@ -219,6 +225,15 @@ export class ConsensusInvariants {
     this.#report(
       'a-snapshot-holds-what-is-committed',
       `server ${id} has a snapshot up to entry ${index} of term ${term}; committed is the one of term ${this.#committed[index]}`,
+    );
+  }
+
+  #checkBuilt(id: number, { built }: ObservedServer, index: number): void {
+    this.snapshotsInstalled += 1;
+    if (built.has(index)) return;
+    this.#report(
+      'a-log-is-replaced-only-behind-a-state-that-was-built',
+      `server ${id} lets go of its log for a snapshot of ${index}, which its machine has not looked at`,
     );
   }
 

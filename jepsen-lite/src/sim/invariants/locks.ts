@@ -135,6 +135,7 @@ export class LockInvariants {
         return;
       case 'refused':
       case 'attached':
+      case 'sessionEnding':
       case 'granted':
       case 'lost':
         return;
@@ -169,8 +170,10 @@ export class LockInvariants {
   #look(index: number, command: DecodedCommand, outputs: readonly Output[], state: StateMachine): void {
     const ending = new Map<number, OutputOf<'sessionEnded'>>();
     const touched = new Set(command.locks);
+    const losses = new Map<number, RemovalReason>();
     for (const output of outputs) {
       if (output.type === 'granted' || output.type === 'lost') touched.add(output.lock);
+      if (output.type === 'lost') losses.set(output.acquireIndex, output.reason);
       if (output.type !== 'sessionEnded') continue;
       ending.set(output.session, output);
       for (const [lock, queue] of this.#queues) {
@@ -180,6 +183,8 @@ export class LockInvariants {
     const reasonOf = (place: Place): RemovalReason => {
       const end = ending.get(place.session);
       if (end !== undefined) return end.reason;
+      const loss = losses.get(place.acquireIndex);
+      if (loss !== undefined) return loss;
       return command.ends === 'other' ? 'revoked' : command.ends;
     };
     for (const lock of touched) this.#compare(index, lock, queueOf(state, lock), reasonOf);
@@ -338,6 +343,7 @@ function decode(data: Uint8Array): DecodedCommand {
       case 'expireSession':
       case 'refuse':
       case 'raiseStateVersion':
+      case 'continueEnd':
         return { name, locks: [], ends: 'other' };
     }
   } catch (error) {

@@ -19,6 +19,8 @@ export class ObservedServer {
   votedFor = 0;
   commit = 0;
   applied = 0;
+  /** The snapshots whose state the machine has built in this life. */
+  readonly built = new Set<number>();
   /** Its log was damaged: how many entries were committed then. Before it has them again it must not vote. */
   owed = 0;
   /** The terms of the entries that it had then. What it has acknowledged of them may be counted still: it must not vote without them. */

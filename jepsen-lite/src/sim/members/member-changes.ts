@@ -156,12 +156,22 @@ export class MemberChanges {
     const host = this.#server(server);
     if (startAfterMs === 0) host?.begin();
     else this.#cluster.world.after(startAfterMs, () => host?.begin());
+    const joinSecret = await this.#joinSecretOf(host);
     const made = await this.#ask('add', server, (client) =>
-      client.admin.addMember(server, peerAddress(server), { observer, timeoutMs: COMMAND_TIMEOUT_MS }),
+      client.admin.addMember(server, peerAddress(server), { observer, joinSecret, timeoutMs: COMMAND_TIMEOUT_MS }),
     );
     // Answers may overtake each other: who was promoted meanwhile, or removed, has been added before.
     if (made && !this.#told.has(server)) this.#told.set(server, observer ? 'observer' : 'voter');
     if (made && this.#healed) host?.begin();
+  }
+
+  /** As the server prints it; one whose number is used up prints none. */
+  async #joinSecretOf(host: ServerHost | undefined): Promise<string> {
+    while (host?.mayWait === true && !this.#told.has(host.id)) {
+      if (host.joinSecret !== undefined) return host.joinSecret;
+      await this.#operator.pause();
+    }
+    return 'of nobody';
   }
 
   async #promote(server: number): Promise<void> {
@@ -258,8 +268,18 @@ export class MemberChanges {
       if (!server.begun) return false;
       if (members.has(server)) return !server.serves;
       const waits = this.#told.get(server.id) === undefined || this.#cluster.consensus.logOf(server.id).length === 1;
-      return !server.expelled && !waits;
+      return !server.expelled && !waits && !this.#mayNotBeTold(server);
     });
+  }
+
+  /**
+   * On an empty disk it knows the founders only, and believes most of them that it has lost something: when these are gone it goes on
+   * without a log, let in by nobody.
+   */
+  #mayNotBeTold({ id, diskLost }: ServerHost): boolean {
+    const founders = Array.from({ length: this.#cluster.scenario.servers }, (_, n) => n + 1);
+    const left = new Set(this.#cluster.members.map((member) => member.id));
+    return diskLost && !isMajority(founders, (founder) => founder !== id && left.has(founder));
   }
 
   #learners(): number[] {

@@ -47,6 +47,10 @@ export class LyingMachine implements Machine {
     return this.#lie.counts?.(this.#real.counts, this.appliedIndex) ?? this.#real.counts;
   }
 
+  get replyBytes(): number {
+    return this.#real.replyBytes;
+  }
+
   apply(index: number, entry: Uint8Array): readonly Output[] {
     const outputs = this.#applyReal(index, entry);
     const told = this.#lie.outputs?.(outputs, index, this.#real) ?? outputs;

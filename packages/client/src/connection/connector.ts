@@ -3,14 +3,37 @@
  * on from a follower to the leader before the session attaches, since every write ends there anyway.
  */
 
-import type { Address, Clock, Logger, Network, Random, Timer } from '@holdfast/runtime';
+import {
+  DialError,
+  type Address,
+  type Clock,
+  type Logger,
+  type Network,
+  type Random,
+  type Timer,
+} from '@holdfast/runtime';
 import { Backoff } from '../backoff.ts';
 import { ConnectionError, HoldfastError } from '../errors.ts';
-import { openServerConnection, type ServerConnection, type ServerConnectionOptions } from './server-connection.ts';
+import type { ResolvedOptions } from '../options.ts';
+import { Patience } from './patience.ts';
+import {
+  GreetingTimeoutError,
+  ServerBusyError,
+  openServerConnection,
+  type ServerConnection,
+} from './server-connection.ts';
 import type { ServerList } from './server-list.ts';
 
 const FIRST_DELAY_MS = 10;
+/** And at most this part of the session's time-out, where that is more. */
 const MAX_DELAY_MS = 250;
+const MAX_DELAY_PART = 1 / 20;
+/** No step of a dial waits longer than this part of the session's time-out, so that there is time for another server. */
+const MAX_PATIENCE_PART = 1 / 3;
+/** Of the time over which clients spread: who comes among many waits at least so long. */
+const CROWD_PATIENCE_FACTOR = 2;
+/** A server with a crowd before its door is attached to where it is; the move to the leader can wait. */
+const CROWD_SPREAD_MS = 200;
 
 export interface ConnectorDeps {
   readonly clock: Clock;
@@ -20,41 +43,55 @@ export interface ConnectorDeps {
 }
 
 export interface ConnectAttempt {
-  /** Waits before the first dial as well. */
-  readonly delayFirst: boolean;
+  /** Before the first dial. */
+  readonly firstDelayMs: number | 'backoff';
   /** Gives up when every configured server has refused in a way that no retry changes. */
   readonly untilRefused: boolean;
   readonly preferLeader: boolean;
 }
 
 export class Connector {
-  readonly #options: Omit<ServerConnectionOptions, 'address'>;
+  readonly #options: ResolvedOptions;
   readonly #servers: ServerList;
   readonly #deps: ConnectorDeps;
   readonly #backoff: Backoff;
+  readonly #patience: Patience;
   #stopped = false;
   #delay: { readonly timer: Timer; wake(): void } | undefined;
 
-  constructor(options: Omit<ServerConnectionOptions, 'address'>, servers: ServerList, deps: ConnectorDeps) {
+  constructor(options: ResolvedOptions, servers: ServerList, deps: ConnectorDeps) {
     this.#options = options;
     this.#servers = servers;
     this.#deps = deps;
-    this.#backoff = new Backoff(deps.random, FIRST_DELAY_MS, MAX_DELAY_MS);
+    const { sessionTimeoutMs, dialTimeoutMs } = options;
+    const maxDelayMs = Math.max(MAX_DELAY_MS, sessionTimeoutMs * MAX_DELAY_PART);
+    this.#backoff = new Backoff(deps.random, FIRST_DELAY_MS, maxDelayMs);
+    this.#patience = new Patience(dialTimeoutMs, sessionTimeoutMs * MAX_PATIENCE_PART);
   }
 
   /** The next attempts begin without delay. */
   settled(): void {
     this.#backoff.reset();
+    this.#patience.reset();
   }
 
   /** A welcomed connection, the leader's where possible; undefined once stopped, or refused by all. */
   async connect(options: ConnectAttempt): Promise<ServerConnection | undefined> {
-    if (options.delayFirst) await this.#wait();
+    const { firstDelayMs } = options;
+    if (firstDelayMs !== 0) await this.#wait(firstDelayMs === 'backoff' ? this.#backoff.nextMs() : firstDelayMs);
     while (!this.#stopped) {
+      const { busyMs } = this.#servers;
+      if (busyMs > 0) {
+        await this.#wait(busyMs);
+        continue;
+      }
       const connection = await this.#open(this.#servers.next());
-      if (connection !== undefined) return options.preferLeader ? await this.#preferLeader(connection) : connection;
+      if (connection !== undefined) {
+        const moveNow = options.preferLeader && this.#servers.spreadMs < CROWD_SPREAD_MS;
+        return moveNow ? await this.#preferLeader(connection) : connection;
+      }
       if (options.untilRefused && this.#servers.refusal !== undefined) return undefined;
-      await this.#wait();
+      if (this.#servers.busyMs === 0) await this.#wait(this.#backoff.nextMs());
     }
     return undefined;
   }
@@ -82,15 +119,25 @@ export class Connector {
 
   async #open(address: Address): Promise<ServerConnection | undefined> {
     try {
-      const connection = await openServerConnection({ ...this.#options, address }, this.#deps);
+      const connection = await openServerConnection(
+        { ...this.#options, address, patienceMs: this.#patienceMs },
+        this.#deps,
+      );
       if (this.#stopped) {
         connection.destroy('the client was closed');
         return undefined;
       }
-      this.#servers.answered(address);
-      this.#servers.learn(connection.welcome.leader, connection.welcome.members);
+      this.#servers.answered(address, connection.welcome.server);
+      this.#servers.learn(connection.welcome);
       return connection;
     } catch (error) {
+      const againInMs = againInMsOf(error);
+      if (againInMs !== undefined && error instanceof Error) {
+        this.#servers.busy(address, Math.min(againInMs, this.#options.sessionTimeoutMs * MAX_PATIENCE_PART));
+        this.#deps.logger.debug({ address, reason: error.message }, 'a server takes this client later');
+        return undefined;
+      }
+      if (isTimeout(error)) this.#patience.ranOut();
       const reason = error instanceof Error ? error.message : String(error);
       const final = error instanceof HoldfastError && !error.retryable;
       this.#servers.failed(address, reason, final ? error : undefined);
@@ -99,15 +146,33 @@ export class Connector {
     }
   }
 
-  #wait(): Promise<void> {
+  /** Longer from the first dial on where many come at once. */
+  get #patienceMs(): number {
+    const crowdMs = Math.min(
+      CROWD_PATIENCE_FACTOR * this.#servers.spreadMs,
+      this.#options.sessionTimeoutMs * MAX_PATIENCE_PART,
+    );
+    return Math.max(this.#patience.ms, crowdMs);
+  }
+
+  #wait(delayMs: number): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#delay = undefined;
         resolve();
       };
-      this.#delay = { timer: this.#deps.clock.setTimer(this.#backoff.nextMs(), wake), wake };
+      this.#delay = { timer: this.#deps.clock.setTimer(delayMs, wake), wake };
     });
   }
+}
+
+function againInMsOf(error: unknown): number | undefined {
+  return error instanceof ServerBusyError || error instanceof DialError ? error.againInMs : undefined;
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof GreetingTimeoutError || (error instanceof DialError && error.failure === 'timeout');
 }
 
 /** What `connect` rejects with when it gives up. */

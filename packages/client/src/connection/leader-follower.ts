@@ -10,6 +10,9 @@ import type { ServerList } from './server-list.ts';
 
 const MIN_DELAY_MS = 20;
 const SPREAD_MS = 400;
+/** Of a crowd: moves begin when all have come back, and may take longer than that, since nobody waits for them. */
+const SETTLE_FACTOR = 3;
+const SPREAD_FACTOR = 4;
 
 export interface Movable {
   /** The server to which the session is attached; undefined while it is not. */
@@ -44,15 +47,27 @@ export class LeaderFollower {
 
   /** The leader may be another than before. */
   leaderChanged(): void {
-    const { leader } = this.#servers;
+    const { leader, leaderUncertainMs } = this.#servers;
+    if (leaderUncertainMs > 0) {
+      this.#after(leaderUncertainMs, () => this.leaderChanged());
+      return;
+    }
     const current = this.#session.currentServer();
     if (leader === current) this.#triedLeader = 0;
     if (leader === 0 || current === undefined || leader === current || leader === this.#triedLeader) return;
     if (this.#timer !== undefined || this.#moving || this.#servers.leaderAddress() === undefined) return;
-    const delayMs = MIN_DELAY_MS + this.#random.next() * SPREAD_MS;
+    const settleMs = Math.max(MIN_DELAY_MS, SETTLE_FACTOR * this.#servers.spreadMs);
+    const spreadMs = Math.max(SPREAD_MS, SPREAD_FACTOR * this.#servers.spreadMs);
+    this.#after(settleMs + this.#random.next() * spreadMs, () => {
+      this.#move().catch((error: unknown) => this.#logger.error({ error }, 'moving to the leader failed'));
+    });
+  }
+
+  #after(delayMs: number, run: () => void): void {
+    this.#timer?.cancel();
     this.#timer = this.#clock.setTimer(delayMs, () => {
       this.#timer = undefined;
-      this.#move().catch((error: unknown) => this.#logger.error({ error }, 'moving to the leader failed'));
+      run();
     });
   }
 

@@ -24,8 +24,8 @@ export interface ServerConnectionOptions {
   readonly address: Address;
   /** Empty: any cluster. */
   readonly clusterId: string;
-  /** For the dial and the greeting together. */
-  readonly dialTimeoutMs: number;
+  /** For each step: until the host accepts the connection, the process there has shaken hands, and the server has welcomed this client. */
+  readonly patienceMs: number;
   /** Silence, while an answer is due, after which the server is asked whether it lives. */
   readonly pingAfterMs: number;
   /** Silence after that question that ends the connection. */
@@ -42,16 +42,32 @@ export interface ServerConnectionHandler {
 
 export type Welcome = Extract<ServerMessage, { readonly type: 'welcome' }>;
 
-/** Resolves once the server has welcomed this client. @throws ConnectionError and the error that a refusal stands for. */
+/** The server has accepted the connection, and has not welcomed this client in time. */
+export class GreetingTimeoutError extends ConnectionError {}
+
+/** The server serves others first, and takes this client in so long. */
+export class ServerBusyError extends ConnectionError {
+  readonly againInMs: number;
+
+  constructor(message: string, againInMs: number) {
+    super(message, { code: 'OVERLOADED' });
+    this.againInMs = againInMs;
+  }
+}
+
+/**
+ * Resolves once the server has welcomed this client. @throws DialError, GreetingTimeoutError, ServerBusyError, ConnectionError and the
+ * error that a refusal stands for.
+ */
 export async function openServerConnection(
   options: ServerConnectionOptions,
   deps: { readonly clock: Clock; readonly network: Network },
 ): Promise<ServerConnection> {
-  const { address, dialTimeoutMs } = options;
-  const deadlineMs = deps.clock.monotonicMs() + dialTimeoutMs;
-  const socket = await deps.network.dial({ address, timeoutMs: dialTimeoutMs, maxFrameBytes: MAX_FRAME_BYTES });
+  const { address, patienceMs } = options;
+  const limits = { timeoutMs: patienceMs, acceptedTimeoutMs: patienceMs };
+  const socket = await deps.network.dial({ address, ...limits, maxFrameBytes: MAX_FRAME_BYTES });
   const connection = new ServerConnection(options, deps.clock, socket);
-  return await connection.greet(deadlineMs);
+  return await connection.greet(patienceMs);
 }
 
 export class ServerConnection {
@@ -69,7 +85,7 @@ export class ServerConnection {
   /** Messages that came in before there was a handler. */
   #early: ServerMessage[] = [];
   #welcome: Welcome | undefined;
-  #goodbye: { readonly code: ErrorCode; readonly message: string } | undefined;
+  #goodbye: { readonly code: ErrorCode; readonly message: string; readonly againInMs?: number } | undefined;
   #closed: string | undefined;
   #lastReceivedMs = 0;
   #awaitingSinceMs = 0;
@@ -102,11 +118,19 @@ export class ServerConnection {
     return commonFeatures(this.welcome.features, CLIENT_FEATURES);
   }
 
-  greet(deadlineMs: number): Promise<ServerConnection> {
+  greet(patienceMs: number): Promise<ServerConnection> {
     return new Promise((resolve, reject) => {
       this.#greeting = { resolve, reject };
-      this.#greetingTimer = new LazyTimer(this.#clock, () => this.destroy('no greeting in time'));
-      this.#greetingTimer.ensure(deadlineMs);
+      const giveUp = (): void => {
+        if (this.#greeting === undefined) return;
+        this.#greeting = undefined;
+        const problem = `${this.address}: accepted, and no greeting within ${patienceMs} ms`;
+        reject(new GreetingTimeoutError(problem));
+        this.destroy(problem);
+      };
+      // A busy event loop runs this timer before it reads its sockets: look again when they have been read.
+      this.#greetingTimer = new LazyTimer(this.#clock, () => this.#clock.afterPoll(giveUp));
+      this.#greetingTimer.ensure(this.#clock.monotonicMs() + patienceMs);
       this.#outbox.post({
         type: 'hello',
         version: PROTOCOL_VERSION,
@@ -201,7 +225,9 @@ export class ServerConnection {
     if (this.#greeting !== undefined) {
       const goodbye = this.#goodbye;
       const text = `${this.address}: ${reason}`;
-      this.#greeting.reject(goodbye === undefined ? new ConnectionError(text) : errorFromServer(goodbye.code, text));
+      if (goodbye === undefined) this.#greeting.reject(new ConnectionError(text));
+      else if (goodbye.againInMs !== undefined) this.#greeting.reject(new ServerBusyError(text, goodbye.againInMs));
+      else this.#greeting.reject(errorFromServer(goodbye.code, text));
       this.#greeting = undefined;
     }
     this.#handler?.closed(reason, this.#goodbye?.code);

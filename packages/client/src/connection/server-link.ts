@@ -3,8 +3,8 @@
  * the next. Tells its owner what it hears; what a session is made of, it does not know.
  */
 
-import { encodeCommand } from '@holdfast/protocol';
-import type { Command, ErrorCode, Member, Reply, ServerMessage } from '@holdfast/protocol';
+import { encodeAttachRequest } from '@holdfast/protocol';
+import type { AttachRequest, ErrorCode, Member, Reply, ServerMessage } from '@holdfast/protocol';
 import type { Clock, Logger, Network, Random, Timer } from '@holdfast/runtime';
 import type { HoldfastError } from '../errors.ts';
 import { LazyTimer } from '../lazy-timer.ts';
@@ -13,20 +13,26 @@ import { errorFromServer } from '../server-error.ts';
 import type { Instant } from '../session/lease.ts';
 import { Connector, unreachable } from './connector.ts';
 import { LeaderFollower } from './leader-follower.ts';
+import { Patience } from './patience.ts';
 import type { ServerConnection } from './server-connection.ts';
 import { ServerList } from './server-list.ts';
 
 /** A connection that was lost sooner than this after it was attached counts as a failed attempt. */
 const STABLE_AFTER_MS = 1_000;
 const MIN_ATTACH_TIMEOUT_MS = 500;
-const MAX_ATTACH_TIMEOUT_MS = 3_000;
-/** Clients that are told to leave a server do so within this time, not all at once. */
+const MAX_FIRST_ATTACH_TIMEOUT_MS = 3_000;
+/** Of the session's time-out: how long the last of several attaches waits. */
+const MAX_ATTACH_PART = 1 / 3;
+/** Clients that are told to leave a server do so within this time, not all at once; many take longer, but not than the server serves. */
 const LEAVE_SPREAD_MS = 100;
+const MAX_LEAVE_SPREAD_MS = 1_000;
+/** Of the session's time-out: for no longer than that does a client wait before its first dial, for the others' sake. */
+const MAX_SPREAD_PART = 1 / 6;
 
 export type AttachedReply = Extract<Reply, { readonly type: 'attached' }>;
 
 export interface LinkOwner {
-  attachCommand(): Command;
+  attachRequest(): AttachRequest;
   /** True while the server owes an answer to anything but the attach. */
   awaitsAnswer(): boolean;
   /** A server has welcomed this client, and the attach is on its way: reads may follow it. What was attached before is so no more. */
@@ -59,6 +65,7 @@ export class ServerLink {
   readonly #connector: Connector;
   readonly #leaderFollower: LeaderFollower;
   readonly #attachTimer: LazyTimer;
+  readonly #attachPatience: Patience;
   #attachment: Attachment | undefined;
   /** A connection is being looked for. */
   #connecting = false;
@@ -84,7 +91,11 @@ export class ServerLink {
       currentServer: () => this.server?.id,
       moveTo: (connection) => this.#attach(connection),
     });
-    this.#attachTimer = new LazyTimer(clock, () => this.drop('attach was not answered in time'));
+    const { sessionTimeoutMs } = options;
+    const firstMs = Math.min(MAX_FIRST_ATTACH_TIMEOUT_MS, Math.max(MIN_ATTACH_TIMEOUT_MS, sessionTimeoutMs / 4));
+    this.#attachPatience = new Patience(firstMs, sessionTimeoutMs * MAX_ATTACH_PART);
+    // A busy event loop runs this timer before it reads its sockets: look again when they have been read.
+    this.#attachTimer = new LazyTimer(clock, () => clock.afterPoll(() => this.#attachTimedOut()));
   }
 
   /** The server to which the session is attached. */
@@ -102,7 +113,7 @@ export class ServerLink {
   }
 
   start(): void {
-    this.#connect(false);
+    this.#connect(0);
   }
 
   /** Sends what this turn has gathered, closes, and connects no more. */
@@ -125,11 +136,11 @@ export class ServerLink {
     return this.#servers.refusal ?? unreachable(this.#servers, this.#options.connectTimeoutMs);
   }
 
-  #connect(delayFirst: boolean): void {
+  #connect(firstDelayMs: number | 'backoff'): void {
     if (this.#connecting) return;
     this.#connecting = true;
     const left = this.#attachment;
-    const attempt = { delayFirst, untilRefused: !this.#everAttached, preferLeader: this.#options.preferLeader };
+    const attempt = { firstDelayMs, untilRefused: !this.#everAttached, preferLeader: this.#options.preferLeader };
     this.#connector
       .connect(attempt)
       .then((connection) => {
@@ -151,14 +162,11 @@ export class ServerLink {
     const sentAt = connection.post({
       type: 'attach',
       id: attach,
-      payload: encodeCommand(this.#owner.attachCommand()),
+      payload: encodeAttachRequest(this.#owner.attachRequest()),
     });
     this.#attachment = { connection, attach, sentAt, attachedAtMs: undefined };
-    const patienceMs = this.#options.sessionTimeoutMs / 4;
     this.#attachTimer.stop();
-    this.#attachTimer.ensure(
-      sentAt.monotonicMs + Math.min(MAX_ATTACH_TIMEOUT_MS, Math.max(MIN_ATTACH_TIMEOUT_MS, patienceMs)),
-    );
+    this.#attachTimer.ensure(sentAt.monotonicMs + this.#attachPatience.ms);
     this.#owner.linked(connection);
     connection.setHandler({
       message: (message) => this.#receive(message, connection),
@@ -171,8 +179,9 @@ export class ServerLink {
   #leaveSoon(connection: ServerConnection): void {
     this.#servers.failed(connection.address, 'the server is stopping');
     this.#leaveTimer?.cancel();
-    this.#leaveTimer = this.#clock.setTimer(this.#random.next() * LEAVE_SPREAD_MS, () => {
-      if (this.#attachment?.connection === connection) this.#connect(false);
+    const spreadMs = Math.max(LEAVE_SPREAD_MS, Math.min(MAX_LEAVE_SPREAD_MS, this.#servers.spreadMs));
+    this.#leaveTimer = this.#clock.setTimer(this.#random.next() * spreadMs, () => {
+      if (this.#attachment?.connection === connection) this.#connect(0);
     });
   }
 
@@ -188,7 +197,7 @@ export class ServerLink {
     if (message.type === 'attached') {
       this.#attachAnswered(message.id, message.index, message.reply, this.#attachment);
     } else if (message.type === 'leader') {
-      this.#servers.learn(message.leader, message.members);
+      this.#servers.learn(message);
       if (this.#options.preferLeader) this.#leaderFollower.leaderChanged();
     } else if (message.type === 'leave') this.#leaveSoon(connection);
     else this.#owner.message(message);
@@ -204,6 +213,7 @@ export class ServerLink {
       return;
     }
     this.#attachTimer.stop();
+    this.#attachPatience.reset();
     attachment.attachedAtMs = this.#clock.monotonicMs();
     this.#everAttached = true;
     this.#owner.message({ type: 'attached', id, index, reply });
@@ -217,6 +227,7 @@ export class ServerLink {
     this.#attachment = undefined;
     this.#attachTimer.stop();
     this.#servers.failed(connection.address, reason);
+    if (code === undefined) this.#servers.lost(connection.welcome.server);
     if (code === 'SESSION_MOVED') {
       this.#logger.warn({ server: connection.address }, 'somebody else attached with the secret of this session');
     }
@@ -224,6 +235,19 @@ export class ServerLink {
     const stable = attachedAtMs !== undefined && this.#clock.monotonicMs() - attachedAtMs >= STABLE_AFTER_MS;
     if (stable) this.#connector.settled();
     this.#owner.lost(connection.address, reason);
-    if (!this.#stopped) this.#connect(!stable);
+    if (!this.#stopped) this.#connect(stable ? this.#crowdDelayMs() : 'backoff');
+  }
+
+  #attachTimedOut(): void {
+    if (this.#attachment === undefined || this.#attachment.attachedAtMs !== undefined || this.#attachTimer.armed)
+      return;
+    this.#attachPatience.ranOut();
+    this.drop('attach was not answered in time');
+  }
+
+  /** All clients of the server that was lost come to the others now, and better not at once. */
+  #crowdDelayMs(): number {
+    const spreadMs = Math.min(this.#servers.spreadMs, this.#options.sessionTimeoutMs * MAX_SPREAD_PART);
+    return this.#random.next() * spreadMs;
   }
 }

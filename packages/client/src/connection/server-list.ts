@@ -9,6 +9,19 @@ import type { HoldfastError } from '../errors.ts';
 
 /** For so long a server that failed is tried only after the others, and is no goal of a move. */
 const FAILURE_MEMORY_MS = 2_000;
+/**
+ * For so long a leader whose connection was lost is not taken for the leader, unless it greets again or somebody leads in a newer term:
+ * longer than its followers take to notice its death, so that who names it after that has heard from it.
+ */
+const LOST_LEADER_MEMORY_MS = 5_000;
+
+/** What `welcome` and `leader` tell. */
+export interface ServerTold {
+  readonly leader: number;
+  readonly term: number;
+  readonly spreadMs: number;
+  readonly members: readonly Member[];
+}
 
 interface Failure {
   readonly atMs: number;
@@ -22,7 +35,12 @@ export class ServerList {
   #addresses: Address[];
   #next = 0;
   #leader = 0;
+  #term = 0;
+  #spreadMs = 0;
   #members: readonly Member[] = [];
+  #lostLeader: { readonly server: number; readonly term: number; readonly untilMs: number } | undefined;
+  /** When servers take this client that have sent it away until then. */
+  readonly #busyUntilMs = new Map<Address, number>();
   readonly #failures = new Map<Address, Failure>();
 
   constructor(addresses: readonly Address[], deps: { readonly clock: Clock; readonly random: Random }) {
@@ -31,17 +49,34 @@ export class ServerList {
     this.#addresses = shuffle([...this.#configured], deps.random);
   }
 
-  /** 0 while unknown. */
+  /** 0 while unknown, and while it is one that was lost a moment ago. */
   get leader(): number {
-    return this.#leader;
+    return this.leaderUncertainMs > 0 ? 0 : this.#leader;
+  }
+
+  /** For how much longer a leader that servers tell of is not believed, since its connection was lost. */
+  get leaderUncertainMs(): number {
+    const lost = this.#lostLeader;
+    if (lost === undefined || lost.server !== this.#leader || this.#term > lost.term) return 0;
+    return Math.max(0, lost.untilMs - this.#clock.monotonicMs());
+  }
+
+  /** Over what time clients should spread who lose a server all at once, as servers told last. */
+  get spreadMs(): number {
+    return this.#spreadMs;
   }
 
   get members(): readonly Member[] {
     return this.#members;
   }
 
-  learn(leader: number, members: readonly Member[]): void {
-    this.#leader = leader;
+  learn({ leader, term, spreadMs, members }: ServerTold): void {
+    // Who lags behind knows an earlier leader; a server of an earlier version tells no term.
+    if (term === 0 || term >= this.#term) {
+      this.#leader = leader;
+      this.#term = term;
+    }
+    this.#spreadMs = spreadMs;
     if (members.length === 0) return;
     this.#members = members;
     const known = new Set(this.#addresses);
@@ -54,10 +89,20 @@ export class ServerList {
 
   /** Undefined while the leader or its address is unknown, or when it failed a moment ago. */
   leaderAddress(): Address | undefined {
-    const leader = this.#members.find((member) => member.server === this.#leader);
-    if (leader === undefined || leader.clientAddress === '' || this.#failedLately(leader.clientAddress))
+    const leader = this.#members.find((member) => member.server === this.leader);
+    if (leader === undefined || leader.clientAddress === '' || !this.#isPromising(leader.clientAddress))
       return undefined;
     return leader.clientAddress;
+  }
+
+  /** For how long no server is worth a dial: all that did not just fail have sent this client away until then. */
+  get busyMs(): number {
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (const address of this.#addresses) {
+      if (this.#failedLately(address) || this.#isLost(address)) continue;
+      leastMs = Math.min(leastMs, this.#busyMs(address));
+    }
+    return leastMs === Number.POSITIVE_INFINITY ? 0 : leastMs;
   }
 
   next(): Address {
@@ -67,7 +112,7 @@ export class ServerList {
     this.#next += 1;
     for (let offset = 0; offset < this.#addresses.length; offset += 1) {
       const address = this.#at(start + offset);
-      if (this.#failedLately(address)) continue;
+      if (!this.#isPromising(address)) continue;
       this.#next = start + offset + 1;
       return address;
     }
@@ -79,8 +124,23 @@ export class ServerList {
     this.#failures.set(address, { atMs: this.#clock.monotonicMs(), reason, refusal });
   }
 
-  answered(address: Address): void {
+  answered(address: Address, server: number): void {
     this.#failures.delete(address);
+    this.#busyUntilMs.delete(address);
+    if (this.#lostLeader?.server === server) this.#lostLeader = undefined;
+  }
+
+  /** The server serves, and takes this client in so long; that is no failure. */
+  busy(address: Address, forMs: number): void {
+    this.#busyUntilMs.set(address, this.#clock.monotonicMs() + forMs);
+  }
+
+  /** A connection to the server was lost, and nothing says that the server lives. */
+  lost(server: number): void {
+    if (server !== this.#leader) return;
+    // Who waits for the others' sake before it dials must not have forgotten it by then.
+    const untilMs = this.#clock.monotonicMs() + LOST_LEADER_MEMORY_MS + this.#spreadMs;
+    this.#lostLeader = { server, term: this.#term, untilMs };
   }
 
   /** The last failure of each server, for a message. */
@@ -98,6 +158,22 @@ export class ServerList {
     const address = this.#addresses[position % this.#addresses.length];
     if (address === undefined) throw new RangeError('a server list is never empty');
     return address;
+  }
+
+  #isPromising(address: Address): boolean {
+    return !this.#failedLately(address) && this.#busyMs(address) === 0 && !this.#isLost(address);
+  }
+
+  /** It was the leader when its connection was lost, and nobody has said since that it lives. */
+  #isLost(address: Address): boolean {
+    const lost = this.#lostLeader;
+    if (lost === undefined || this.#clock.monotonicMs() >= lost.untilMs) return false;
+    if (this.#leader === lost.server && this.#term > lost.term) return false;
+    return this.#members.some((member) => member.server === lost.server && member.clientAddress === address);
+  }
+
+  #busyMs(address: Address): number {
+    return Math.max(0, (this.#busyUntilMs.get(address) ?? 0) - this.#clock.monotonicMs());
   }
 
   #failedLately(address: Address): boolean {

@@ -4,7 +4,7 @@
  */
 
 import type { Acquire, LossReason } from '@holdfast/protocol';
-import { LockLostError, SessionExpiredError, type HoldfastError } from '../errors.ts';
+import { ClientClosedError, LockLostError, SessionExpiredError, type HoldfastError } from '../errors.ts';
 import { LazyTimer } from '../lazy-timer.ts';
 import { callCommand, callQuery, type CallOptions } from '../session/call.ts';
 import { Request } from '../session/request.ts';
@@ -15,18 +15,23 @@ import { HeldLock, type HoldKeeper } from './held-lock.ts';
 /** The lease is looked at so often while there are holds, since the wall clock may jump or the machine may have slept. */
 const LEASE_CHECK_MS = 1_000;
 
+/** A release was not confirmed in time, and goes on in the background. */
+type Unconfirmed = (lock: string, token: number, error: unknown) => void;
+
 export class Acquires implements AcquireKeeper, HoldKeeper {
   readonly #session: Session;
   readonly #waiting = new Map<number, AcquireCall>();
   readonly #held = new Map<number, HeldLock>();
   /** Granted under a lease that had run out here; the next renewal proves that the session lives, and they are handed out. */
   readonly #unconfirmed = new Map<number, AcquireCall>();
+  readonly #unconfirmedRelease: Unconfirmed;
   readonly #leaseTimer: LazyTimer;
   /** What waits fail with from now on; they need no cancel, since the end of the session takes them away. */
   #closed: HoldfastError | undefined;
 
-  constructor(session: Session) {
+  constructor(session: Session, unconfirmed: Unconfirmed) {
     this.#session = session;
+    this.#unconfirmedRelease = unconfirmed;
     this.#leaseTimer = new LazyTimer(session.clock, () => this.#watchLease());
   }
 
@@ -95,7 +100,14 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
         mustBeSent: true,
       });
     } catch (error) {
-      throw lossFrom(error, lock);
+      const loss = lossFrom(error, lock);
+      if (loss !== undefined) throw loss;
+      this.#session.logger.warn(
+        { err: error, lock, token: held.token },
+        'the release of a lock was not confirmed; it goes on in the background',
+      );
+      this.#unconfirmedRelease(lock, held.token, error);
+      throw error;
     }
   }
 
@@ -202,8 +214,9 @@ class BackgroundRequest extends Request {
 }
 
 /** For a hold that was to be released, an ensemble that does not know it means that it was lost before. */
-function lossFrom(error: unknown, lock: string): unknown {
+function lossFrom(error: unknown, lock: string): LockLostError | undefined {
   if (error instanceof SessionExpiredError) return new LockLostError(lock, 'expired', { cause: error });
+  if (error instanceof ClientClosedError) return new LockLostError(lock, 'closed', { cause: error });
   const notHeld = error instanceof Error && 'code' in error && error.code === 'NOT_HELD';
-  return notHeld ? new LockLostError(lock, 'revoked', { cause: error }) : error;
+  return notHeld ? new LockLostError(lock, 'revoked', { cause: error }) : undefined;
 }

@@ -2,6 +2,7 @@
 
 import type { Holder } from '@holdfast/protocol';
 import { LockLostError, TimeoutError } from '../errors.ts';
+import { checkOptionNames } from '../option-names.ts';
 import { checkDuration } from '../options.ts';
 import type { Session } from '../session/session.ts';
 import type { AcquireOutcome } from './acquire-call.ts';
@@ -22,6 +23,8 @@ export interface TryAcquireOptions extends AcquireOptions {
   /** @default 0 */
   readonly waitMs?: number;
 }
+
+const ACQUIRE_OPTIONS: Record<keyof AcquireOptions, true> = { waitMs: true, signal: true };
 
 export type TryAcquireResult =
   | { readonly acquired: true; readonly held: HeldLock }
@@ -47,7 +50,8 @@ export class Lock {
   /**
    * Acquires, runs `body`, releases. Rejects with LockLostError if the lock was lost before the body ended, even if the body did not
    * notice: what it did since may have been done beside another holder, and only the fenced resource knows. The body's own error
-   * goes first, and carries the loss as its cause. Whatever the release brings masks neither.
+   * goes first, and carries the loss as its cause. Whatever the release brings masks neither; one that was not confirmed in time goes
+   * on in the background and is an event of the client, `release-unconfirmed`.
    */
   async withLock<T>(body: (held: HeldLock) => T | PromiseLike<T>, options: AcquireOptions = {}): Promise<T> {
     const held = await this.acquire(options);
@@ -65,20 +69,18 @@ export class Lock {
     try {
       await held.release();
     } catch (error) {
+      // Any other: the release goes on in the background, and the event `release-unconfirmed` has told of it.
       if (error instanceof LockLostError) throw error;
-      this.#session.logger.warn(
-        { error, lock: this.name },
-        'the release of a lock was not confirmed; it goes on in the background',
-      );
     }
     return result;
   }
 
   /**
    * Waits for the lock. Rejects with TimeoutError after `waitMs`, the signal's reason when it aborts, LockLostError when an operator
-   * ended the wait, SessionExpiredError when the session ended.
+   * ended the wait, SessionExpiredError when the session ended, ClientClosedError when the client was closed.
    */
   async acquire(options: AcquireOptions = {}): Promise<HeldLock> {
+    checkOptionNames('acquire', options, ACQUIRE_OPTIONS);
     const outcome = await this.#acquire(options.waitMs ?? Number.POSITIVE_INFINITY, options.signal);
     switch (outcome.type) {
       case 'held':
@@ -100,6 +102,7 @@ export class Lock {
    * Like `acquire`, but not getting the lock is a result. Rejects only when the ensemble could not be asked, or refused otherwise.
    */
   async tryAcquire(options: TryAcquireOptions = {}): Promise<TryAcquireResult> {
+    checkOptionNames('tryAcquire', options, ACQUIRE_OPTIONS);
     const waitMs = options.waitMs ?? 0;
     const outcome = await this.#acquire(waitMs, options.signal);
     switch (outcome.type) {

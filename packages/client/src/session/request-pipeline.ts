@@ -6,7 +6,7 @@
 import { MAX_REQUESTS_IN_FLIGHT, type ClientMessage, type ErrorCode } from '@holdfast/protocol';
 import type { Clock, Random, Timer } from '@holdfast/runtime';
 import { Backoff } from '../backoff.ts';
-import { OverloadedError, SessionExpiredError } from '../errors.ts';
+import { OverloadedError, type HoldfastError } from '../errors.ts';
 import { FifoQueue } from './fifo-queue.ts';
 import type { Instant } from './lease.ts';
 import type { Request } from './request.ts';
@@ -116,21 +116,17 @@ export class RequestPipeline {
     return request;
   }
 
-  /** The session is over. */
-  end(reason: string): void {
+  /** The session is over; `errorOf` makes what requests fail with. */
+  end(errorOf: (outcome: string, indeterminate: boolean) => HoldfastError): void {
     this.detached();
     const unanswered = [...this.#unanswered.values()];
     const queued = this.#queue.drain().filter((request) => !request.withdrawn);
     this.#unanswered.clear();
     this.#unansweredBytes = 0;
     for (const request of unanswered) {
-      request.failed(
-        new SessionExpiredError(`${reason}; the request had been sent and may have taken effect`, {
-          indeterminate: true,
-        }),
-      );
+      request.failed(errorOf('the request had been sent and may have taken effect', true));
     }
-    for (const request of queued) request.failed(new SessionExpiredError(`${reason}; the request was not sent`));
+    for (const request of queued) request.failed(errorOf('the request was not sent', false));
   }
 
   #pump(): void {

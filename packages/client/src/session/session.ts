@@ -5,11 +5,11 @@
  */
 
 import { SECRET_BYTES } from '@holdfast/protocol';
-import type { Acquire, Command, LossReason, Reply, ServerMessage } from '@holdfast/protocol';
+import type { Acquire, AttachRequest, LossReason, Reply, ServerMessage } from '@holdfast/protocol';
 import type { Clock, Logger, Runtime } from '@holdfast/runtime';
 import type { ServerConnection } from '../connection/server-connection.ts';
 import { ServerLink, type AttachedReply, type LinkOwner } from '../connection/server-link.ts';
-import { SessionExpiredError, type HoldfastError } from '../errors.ts';
+import { ClientClosedError, SessionExpiredError, type HoldfastError } from '../errors.ts';
 import type { ClientState } from '../events.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { AdminCalls, type AdminCall } from './admin-calls.ts';
@@ -32,7 +32,7 @@ export interface SessionListener {
   /** The lease may reach further than before. */
   renewed(): void;
   /** Every hold and wait is over; `error` is what waits fail with. */
-  ended(reason: LossReason, error: SessionExpiredError): void;
+  ended(reason: LossReason, error: HoldfastError): void;
   stateChanged(state: ClientState, server: string | undefined, reason: string): void;
 }
 
@@ -118,7 +118,7 @@ export class Session implements LinkOwner {
     return this.clock.monotonicMs() + (timeoutMs ?? this.#options.requestTimeoutMs);
   }
 
-  /** @throws SessionExpiredError, OverloadedError */
+  /** @throws SessionExpiredError, ClientClosedError, OverloadedError */
   submit(request: Request, mustBeSent = false): void {
     this.#assertNotOver();
     this.#requests.submit(request, mustBeSent);
@@ -136,7 +136,7 @@ export class Session implements LinkOwner {
     return withdrawn;
   }
 
-  /** @throws SessionExpiredError, OverloadedError */
+  /** @throws SessionExpiredError, ClientClosedError, OverloadedError */
   submitRead(read: Read): void {
     this.#assertNotOver();
     this.#reads.submit(read);
@@ -146,7 +146,7 @@ export class Session implements LinkOwner {
     this.#reads.withdraw(read);
   }
 
-  /** @throws SessionExpiredError, OverloadedError */
+  /** @throws SessionExpiredError, ClientClosedError, OverloadedError */
   submitAdmin(call: AdminCall): void {
     this.#assertNotOver();
     this.#admin.submit(call);
@@ -190,9 +190,9 @@ export class Session implements LinkOwner {
 
   // What the link tells
 
-  attachCommand(): Command {
+  attachRequest(): AttachRequest {
     const { sessionTimeoutMs, label } = this.#options;
-    return { type: 'attach', secret: this.#secret, session: this.#id, timeoutMs: sessionTimeoutMs, label };
+    return { secret: this.#secret, session: this.#id, timeoutMs: sessionTimeoutMs, label };
   }
 
   awaitsAnswer(): boolean {
@@ -297,7 +297,13 @@ export class Session implements LinkOwner {
 
   #assertNotOver(): void {
     const reason = this.#over ?? this.#refusing;
-    if (reason !== undefined) throw new SessionExpiredError(`${reason}; connect again for a new session`);
+    if (reason !== undefined) throw this.#overError(`${reason}; connect again for a new session`);
+  }
+
+  /** For a client that was closed, its session did not expire, whichever of the two came first at the ensemble. */
+  #overError(message: string, options: { readonly indeterminate?: boolean } = {}): HoldfastError {
+    const closed = this.#refusing !== undefined || this.#state === 'closed';
+    return closed ? new ClientClosedError(message, options) : new SessionExpiredError(message, options);
   }
 
   #ended(reason: LossReason): void {
@@ -309,14 +315,16 @@ export class Session implements LinkOwner {
     if (this.over) return;
     this.#over = reason;
     const server = this.#link.server?.address;
+    const error = this.#overError(reason);
+    // First, since those that cannot be repeated would be told of a lost connection.
+    this.#admin.end(error);
     this.#detach();
     this.#link.stop(reason);
-    this.#listener.ended(loss, new SessionExpiredError(reason));
-    this.#requests.end(reason);
-    this.#reads.end(new SessionExpiredError(reason));
-    this.#admin.end(new SessionExpiredError(reason));
+    this.#listener.ended(loss, error);
+    this.#requests.end((outcome, indeterminate) => this.#overError(`${reason}; ${outcome}`, { indeterminate }));
+    this.#reads.end(error);
     this.limits.close();
-    this.#opening?.reject(new SessionExpiredError(reason));
+    this.#opening?.reject(error);
     this.#opening = undefined;
     this.#checkIdle();
     this.#setState(state, server, reason);

@@ -1,5 +1,6 @@
 /** Sees to it that a call settles once, and leaves neither a limit of time nor an abort listener behind. */
 
+import { offAbort, onAbort } from '@holdfast/runtime';
 import type { Session } from './session.ts';
 import type { Limited } from './time-limits.ts';
 
@@ -7,14 +8,14 @@ export class Settlement {
   readonly #session: Session;
   readonly #limited: Limited;
   readonly signal: AbortSignal | undefined;
-  readonly #onAbort: (() => void) | undefined;
+  readonly #abort: (reason: unknown) => void;
   #settled = false;
 
   constructor(session: Session, limited: Limited, signal: AbortSignal | undefined, abort: (reason: unknown) => void) {
     this.#session = session;
     this.#limited = limited;
     this.signal = signal;
-    this.#onAbort = signal === undefined ? undefined : () => abort(signal.reason);
+    this.#abort = abort;
   }
 
   start(reject: (reason: unknown) => void, submit: () => void): void {
@@ -24,7 +25,7 @@ export class Settlement {
       return;
     }
     this.#session.limits.add(this.#limited);
-    if (this.#onAbort !== undefined) this.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (this.signal !== undefined) onAbort(this.signal, this.#abort);
     try {
       submit();
     } catch (error) {
@@ -42,7 +43,7 @@ export class Settlement {
     if (this.#settled) return false;
     this.#settled = true;
     this.#session.limits.delete(this.#limited);
-    if (this.#onAbort !== undefined) this.signal?.removeEventListener('abort', this.#onAbort);
+    if (this.signal !== undefined) offAbort(this.signal, this.#abort);
     return true;
   }
 }

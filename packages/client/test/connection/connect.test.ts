@@ -1,5 +1,8 @@
+import { silentLogger } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
 import { ConnectionError, HoldfastError, InvalidArgumentError } from '../../src/errors.ts';
+import { connect } from '../../src/connect.ts';
+import type { ConnectOptions } from '../../src/options.ts';
 import { scenario } from '../support/scenario.ts';
 
 describe('connect', () => {
@@ -13,6 +16,14 @@ describe('connect', () => {
       [{ sessionTimeoutMs: 120_001 }, /sessionTimeoutMs/],
       [{ label: 'x'.repeat(257) }, /label/],
       [{ requestTimeoutMs: -1 }, /requestTimeoutMs/],
+      [{ logger: {} }, /logger has no method debug, info, warn, error, child; pass a pino instance/],
+      [{ logger: 'verbose' }, /logger has no method/],
+      [{ logger: { ...silentLogger, info: undefined } }, /logger has no method info;/],
+      [{ logger: console }, /logger has no method child;/],
+      [{ sessionTimeout: 5_000 }, /no option "sessionTimeout"; did you mean sessionTimeoutMs\?/],
+      [{ sesionTimeoutMs: 5_000 }, /did you mean sessionTimeoutMs\?/],
+      [{ server: 'localhost:1' }, /did you mean servers\?/],
+      [{ fruit: true }, /no option "fruit"; known are servers/],
     ];
     for (const [options, message] of problems) {
       const error = await world.rejection(connecting(options));
@@ -20,6 +31,15 @@ describe('connect', () => {
       expect((error as Error).message).toMatch(message);
     }
   });
+
+  it.each([[undefined], [null], ['127.0.0.1:7101'], [7101]])(
+    'without options, but %j, says what it takes',
+    async (options) => {
+      const error: unknown = await connect(options as unknown as ConnectOptions).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      expect((error as Error).message).toMatch(/connect takes an object with options, servers,.*it was given/);
+    },
+  );
 
   it('gives up after connectTimeoutMs and says what each server did', async () => {
     const { world, ensemble, connecting, host } = await scenario();

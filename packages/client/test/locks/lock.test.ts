@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { HoldfastError, InvalidArgumentError, LockLostError, TimeoutError } from '../../src/errors.ts';
+import type { ClientEventOf } from '../../src/events.ts';
+import type { AcquireOptions } from '../../src/locks/lock.ts';
+import { isCommand } from '../support/fake-ensemble.ts';
 import { scenario } from '../support/scenario.ts';
 
 describe('a lock', () => {
@@ -42,6 +45,32 @@ describe('a lock', () => {
     expect(await world.rejection(client.lock('a').acquire({ waitMs: Number.NaN }))).toBeInstanceOf(
       InvalidArgumentError,
     );
+  });
+});
+
+describe('an option that no acquire has', () => {
+  it('is refused before anything is sent, with the one that was meant', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const lock = (await connect()).lock('a');
+    const wrong = (options: unknown): AcquireOptions => options as AcquireOptions;
+    for (const [options, message] of [
+      [{ waitMS: 5 }, 'did you mean waitMs?'],
+      [{ wait: 5 }, 'did you mean waitMs?'],
+      [{ timeoutMs: 100 }, '"timeoutMs"'],
+      [100, 'it was given 100'],
+      [null, 'it was given null'],
+    ] as const) {
+      for (const call of [
+        async () => await lock.acquire(wrong(options)),
+        async () => await lock.tryAcquire(wrong(options)),
+        async () => await lock.withLock(() => undefined, wrong(options)),
+      ]) {
+        const error = await world.rejection(call());
+        expect(error).toBeInstanceOf(InvalidArgumentError);
+        expect((error as Error).message).toContain(message);
+      }
+    }
+    expect(ensemble.requests()).toEqual([]);
   });
 });
 
@@ -210,6 +239,57 @@ describe('release', () => {
     const lost = await world.settled(client.lock('a').acquire());
     ensemble.revoke(lost.acquireIndex);
     await world.settled(lost[Symbol.asyncDispose]());
+  });
+});
+
+describe('a release that is not confirmed in time', () => {
+  it('is an event with lock and token, however the lock was released, and goes on in the background', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect({ requestTimeoutMs: 500, sessionTimeoutMs: 60_000 });
+    const events: ClientEventOf<'release-unconfirmed'>[] = [];
+    const remove = client.events.on('release-unconfirmed', (event) => events.push(event));
+    const held = await world.settled(client.lock('a').acquire());
+    const disposed = await world.settled(client.lock('b').acquire());
+    let token = 0;
+    let begin = (): void => {};
+    const body = client.lock('c').withLock(async (own) => {
+      token = own.token;
+      await new Promise<void>((resolve) => (begin = resolve));
+      return 'result';
+    });
+    await world.until(() => token !== 0);
+    for (const server of ensemble.servers)
+      server.hook = (message) => (isCommand(message, 'release') ? 'ignore' : 'handle');
+    begin();
+    const explicit = world.rejection(held.release());
+    expect(await world.settled(Promise.all([body, disposed[Symbol.asyncDispose]()]))).toEqual(['result', undefined]);
+    expect(await explicit).toBeInstanceOf(TimeoutError);
+    const { sessionId } = client;
+    expect(events.toSorted((one, other) => one.lock.localeCompare(other.lock))).toMatchObject([
+      { type: 'release-unconfirmed', sessionId, lock: 'a', token: held.token, error: { code: 'TIMEOUT' } },
+      { type: 'release-unconfirmed', sessionId, lock: 'b', token: disposed.token, error: { code: 'TIMEOUT' } },
+      { type: 'release-unconfirmed', sessionId, lock: 'c', token, error: { code: 'TIMEOUT' } },
+    ]);
+    for (const server of ensemble.servers) server.hook = () => 'handle';
+    ensemble.serverOf(sessionId).disconnectAll();
+    await world.until(() => ['a', 'b', 'c'].every((name) => ensemble.queue(name).length === 0));
+    remove();
+    expect(events).toHaveLength(3);
+  });
+
+  it('is no event when it is confirmed, or when the lock was lost before', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const events: string[] = [];
+    client.events.on('release-unconfirmed', ({ lock }) => events.push(lock));
+    await world.settled(client.lock('a').withLock(() => undefined));
+    const held = await world.settled(client.lock('b').acquire());
+    ensemble.revoke(held.acquireIndex);
+    await world.rejection(held.release());
+    const last = await world.settled(client.lock('c').acquire());
+    await world.settled(client.close());
+    expect(await world.rejection(last.release())).toMatchObject({ code: 'LOCK_LOST', reason: 'closed' });
+    expect(events).toEqual([]);
   });
 });
 

@@ -1,8 +1,79 @@
+import { getEventListeners } from 'node:events';
 import { MAX_REQUESTS_IN_FLIGHT } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
-import { LockLostError, OverloadedError, SessionExpiredError, TimeoutError } from '../../src/errors.ts';
+import {
+  ClientClosedError,
+  LockLostError,
+  OverloadedError,
+  SessionExpiredError,
+  TimeoutError,
+} from '../../src/errors.ts';
 import { isCommand } from '../support/fake-ensemble.ts';
 import { scenario } from '../support/scenario.ts';
+
+describe('calls under one signal', () => {
+  it('make one listener of it, however many there are, and leave none', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const stop = new AbortController();
+    const warnings: Error[] = [];
+    const warned = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', warned);
+    const { signal } = stop;
+    const listeners = (): number => getEventListeners(signal, 'abort').length;
+    const client = await connect({ signal });
+    expect(listeners()).toBe(0);
+    const held = await world.settled(client.lock('busy').acquire({ signal }));
+    const done = Promise.all([
+      ...Array.from({ length: 20 }, (_, n) => client.lock(`l${n}`).withLock(() => undefined, { signal })),
+      ...Array.from({ length: 20 }, (_, n) => client.nodes.create(`/n${n}`, '', { signal })),
+      ...Array.from({ length: 20 }, () => client.nodes.exists('/n', { signal })),
+      client.admin.transferLeadership(0, { signal }),
+    ]);
+    expect(listeners()).toBe(1);
+    await world.settled(done);
+    expect(listeners()).toBe(0);
+    const waits = Array.from({ length: 20 }, () => client.lock('busy').acquire({ signal }));
+    await world.until(() => client.status().waits === 20);
+    expect(listeners()).toBe(1);
+    stop.abort(new Error('shutdown'));
+    const outcomes = await world.settled(Promise.allSettled(waits));
+    expect(new Set(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason))).toEqual(
+      new Set([signal.reason]),
+    );
+    expect(listeners()).toBe(0);
+    held.assertHeld();
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', warned);
+    expect(warnings).toEqual([]);
+    expect(ensemble.requests().length).toBeGreaterThan(60);
+  });
+});
+
+describe('thousands of calls', () => {
+  it('share one timer for their limits, and leave nothing when they have ended', async () => {
+    const { world, host, connect } = await scenario();
+    const client = await connect();
+    await world.settled(client.nodes.create('/n'));
+    const idle = host.timers;
+    for (let round = 0; round < 5; round += 1) {
+      const calls = Array.from({ length: 500 }, async (_, n) => {
+        const { signal } = new AbortController();
+        await client.nodes.set('/n', `${n}`, { timeoutMs: 1_000 + n, signal });
+        await client.lock(`l${n}`).withLock(() => undefined, { waitMs: 60_000 + n, signal });
+        await client
+          .lock(`l${n}`)
+          .tryAcquire({ signal })
+          .then(async (it) => (it.acquired ? it.held.release() : undefined));
+      });
+      expect(host.timers).toBeLessThanOrEqual(idle + 2);
+      await world.settled(Promise.all(calls));
+      expect(host.timers).toBeLessThanOrEqual(idle + 2);
+    }
+    await world.settled(client.close());
+    await world.sleep(10);
+    expect(host.timers).toBe(0);
+  });
+});
 
 describe('requests', () => {
   it('are numbered from 1 without gaps, and acknowledge the answers that have come', async () => {
@@ -204,7 +275,7 @@ describe('close', () => {
     expect(held.loss).toMatchObject({ reason: 'closed' });
     expect(client.close()).toBe(closed);
     await world.settled(closed);
-    expect(await waiting).toBeInstanceOf(SessionExpiredError);
+    expect(await waiting).toBeInstanceOf(ClientClosedError);
     await world.until(() => ensemble.sessions.size === 0);
     expect(ensemble.queue('a')).toEqual([]);
     expect(states).toEqual(['closed']);
@@ -212,7 +283,7 @@ describe('close', () => {
     await world.sleep(10);
     expect(host.timers).toBe(0);
     expect(host.connections.size).toBe(0);
-    expect(await world.rejection(client.lock('b').acquire())).toBeInstanceOf(SessionExpiredError);
+    expect(await world.rejection(client.lock('b').acquire())).toBeInstanceOf(ClientClosedError);
   });
 
   it('waits for what is under way first, and ends the session last', async () => {
@@ -246,7 +317,7 @@ describe('close', () => {
     const client = await connect();
     const closed = client.close();
     const late = world.rejection(client.nodes.create('/late'));
-    expect(await late).toMatchObject({ code: 'SESSION_EXPIRED', indeterminate: false });
+    expect(await late).toMatchObject({ code: 'CLIENT_CLOSED', indeterminate: false, retryable: false });
     await world.settled(closed);
     expect(ensemble.nodes.size).toBe(0);
   });
@@ -256,9 +327,41 @@ describe('close', () => {
     const client = await connect();
     const acquire = world.rejection(client.lock('a').acquire());
     const closed = client.close();
-    expect(await acquire).toBeInstanceOf(SessionExpiredError);
+    expect(await acquire).toBeInstanceOf(ClientClosedError);
     await world.settled(closed);
     await world.until(() => ensemble.queue('a').length === 0);
+  });
+
+  it('is no expiry: what it ends is closed, and says whether it may have taken effect', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect({ closeTimeoutMs: 200 });
+    const expiries: string[] = [];
+    client.events.on('expired', (event) => expiries.push(event.reason));
+    for (const server of ensemble.servers) server.hook = () => 'ignore';
+    const sent = world.rejection(client.nodes.create('/sent'));
+    const read = world.rejection(client.nodes.exists('/sent'));
+    const admin = world.rejection(client.admin.transferLeadership());
+    await world.until(() => client.status().unanswered === 1);
+    await world.settled(client.close());
+    const errors = await Promise.all([sent, read, admin]);
+    expect(errors).toMatchObject([
+      { code: 'CLIENT_CLOSED', indeterminate: true },
+      { code: 'CLIENT_CLOSED', indeterminate: false },
+      { code: 'CLIENT_CLOSED' },
+    ]);
+    for (const error of errors) {
+      expect(error).toBeInstanceOf(ClientClosedError);
+      expect(error).not.toBeInstanceOf(SessionExpiredError);
+      expect((error as Error).message).toContain('closed');
+    }
+    for (const late of [
+      async () => await client.nodes.get('/x'),
+      async () => await client.lock('l').tryAcquire(),
+      async () => await client.admin.transferLeadership(),
+    ]) {
+      expect(await world.rejection(late())).toBeInstanceOf(ClientClosedError);
+    }
+    expect(expiries).toEqual([]);
   });
 
   it('gives up after its own limit when no server answers', async () => {

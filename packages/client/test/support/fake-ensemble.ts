@@ -7,6 +7,7 @@
 import {
   CommandType,
   commandName,
+  decodeAttachRequest,
   decodeCommand,
   type Acquire,
   type Answer,
@@ -66,6 +67,10 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
   readonly applied: { readonly session: number; readonly number: number; readonly command: Command }[] = [];
   readonly nodes = new Map<string, Uint8Array>();
   leader = 1;
+  /** Rises when `setLeader` is called. */
+  term = 1;
+  /** What servers say of the time over which clients should spread. */
+  spreadMs = 0;
   index = 100;
   #places: Place[] = [];
 
@@ -136,15 +141,16 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
 
   setLeader(leader: number): void {
     this.leader = leader;
-    for (const server of this.servers) server.broadcast({ type: 'leader', leader, members: this.members });
+    this.term += 1;
+    const { members, term, spreadMs } = this;
+    for (const server of this.servers) server.broadcast({ type: 'leader', leader, members, term, spreadMs });
   }
 
   attach(
     payload: Uint8Array,
     send: (message: ServerMessage) => void,
   ): { readonly reply: Reply; readonly session: FakeSession | undefined } {
-    const command = decodeCommand('attach', payload);
-    if (command.type !== 'attach') throw new Error('not an attach');
+    const command = decodeAttachRequest(payload);
     const secret = Buffer.from(command.secret).toString('hex');
     let session = [...this.sessions.values()].find((candidate) => candidate.secret === secret);
     if (session === undefined && command.session !== 0) {
@@ -307,6 +313,7 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
       case 'expireSession':
       case 'refuse':
       case 'raiseStateVersion':
+      case 'continueEnd':
         throw new Error(`${command.type} came as a request`);
     }
   }

@@ -36,6 +36,8 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
   believedLeader: number | undefined;
   /** Says goodbye to every hello. */
   goodbye: Extract<ServerMessage, { type: 'goodbye' }> | undefined;
+  /** Hellos wait so long before anybody looks at them. */
+  greetAfterMs = 0;
   features: number = CLIENT_FEATURES;
   required = 0;
   frames = 0;
@@ -115,6 +117,14 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
 
   #receive(message: ClientMessage, link: ClientLink): void {
     this.#ensemble.received.push({ server: this.id, atMs: this.host.runtime.clock.monotonicMs(), message });
+    if (message.type === 'hello' && this.greetAfterMs > 0) {
+      this.host.runtime.clock.setTimer(this.greetAfterMs, () => this.#handle(message, link));
+      return;
+    }
+    this.#handle(message, link);
+  }
+
+  #handle(message: ClientMessage, link: ClientLink): void {
     const verdict = this.hook(message);
     if (verdict === 'ignore') return;
     const answer = this.#answer(message, link);
@@ -136,6 +146,8 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
           leader: this.believedLeader ?? ensemble.leader,
           members: ensemble.members,
           required: this.required,
+          term: ensemble.term,
+          spreadMs: ensemble.spreadMs,
         };
       case 'attach': {
         const { reply, session } = ensemble.attach(message.payload, (push) => link.send(push));

@@ -31,6 +31,8 @@ interface Event {
 
 export class TestWorld {
   nowMs = 1_000;
+  /** Every dial, in order. */
+  readonly dials: { readonly address: string; readonly atMs: number }[] = [];
   #events: Event[] = [];
   #order = 0;
   readonly #hosts = new Map<string, TestHost>();
@@ -59,6 +61,7 @@ export class TestWorld {
   }
 
   dial(from: TestHost, address: string, timeoutMs: number): Promise<Connection> {
+    this.dials.push({ address, atMs: this.nowMs });
     return new Promise((resolve, reject) => {
       const listener = this.#listeners.get(address);
       if (listener === undefined || listener.host.down) {
@@ -228,7 +231,11 @@ export class TestHost {
     return {
       listen: (options) => {
         this.#world.listen(options.address, this, (connection) => options.onConnection(connection));
-        return Promise.resolve({ address: options.address, close: () => Promise.resolve() });
+        return Promise.resolve({
+          address: options.address,
+          load: { sockets: 0, waiting: 0, unfinishedBytes: 0, refused: new Map() },
+          close: () => Promise.resolve(),
+        });
       },
       dial: ({ address, timeoutMs }) => this.#world.dial(this, address, timeoutMs),
     };
@@ -254,6 +261,8 @@ class TestConnection implements Connection {
   get open(): boolean {
     return this.#closed === undefined;
   }
+
+  admit(): void {}
 
   setHandler(handler: ConnectionHandler): void {
     this.#handler = handler;

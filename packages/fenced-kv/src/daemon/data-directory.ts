@@ -1,12 +1,16 @@
-/** The data directory of one fenced-kvd: locked for this process, opened, and closed in that order's reverse. */
+/**
+ * The data directory of one fenced-kvd: locked for this process, closed to other users, opened, and let go of in that order's
+ * reverse.
+ */
 
 import { DiskError } from '@holdfast/runtime';
-import type { DirectoryLock, Disk } from '@holdfast/runtime';
+import type { DirectoryLock, Disk, Logger } from '@holdfast/runtime';
 
 import type { Engine, EngineOptions } from '../engine.ts';
 import { EngineError } from '../engine-error.ts';
+import type { FenceRules } from '../fence.ts';
 import { FencedStore } from '../fenced-store.ts';
-import { openLmdbEngine } from '../lmdb-engine.ts';
+import { LMDB_FILE_NAME, openLmdbEngine } from '../lmdb-engine.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 
 export interface DataDirectory {
@@ -17,7 +21,7 @@ export interface DataDirectory {
 /** Rejects with {@link ExitError}. */
 export async function openDataDirectory(
   path: string,
-  options: EngineOptions & { readonly disk: Disk },
+  options: EngineOptions & FenceRules & { readonly disk: Disk; readonly logger: Logger },
 ): Promise<DataDirectory> {
   const { disk } = options;
   let lock: DirectoryLock | undefined;
@@ -25,8 +29,9 @@ export async function openDataDirectory(
   try {
     await disk.makeDirectory(path);
     lock = await disk.lockDirectory(path);
+    await restrictAccess(path, options);
     engine = await openLmdbEngine(path, options);
-    const store = await FencedStore.open(engine);
+    const store = await FencedStore.open(engine, options);
     const held = lock;
     return {
       store,
@@ -39,6 +44,24 @@ export async function openDataDirectory(
     await engine?.close();
     await lock?.release();
     throw toExitError(path, error);
+  }
+}
+
+/** Anything but an empty directory and a data directory was named by mistake, and stays as it is; what is made in it is closed to others. */
+async function restrictAccess(
+  path: string,
+  { disk, logger }: { readonly disk: Disk; readonly logger: Logger },
+): Promise<void> {
+  const names = await disk.list(path);
+  if (names.length > 0 && !names.includes(LMDB_FILE_NAME)) return;
+  const { restricted, open } = await disk.restrictAccess(path);
+  if (restricted.length > 0) {
+    const fields = { directory: path, count: restricted.length, first: restricted[0] };
+    logger.warn(fields, 'other users could get at the data directory, and cannot any more');
+  }
+  if (open.length > 0) {
+    const fields = { directory: path, count: open.length, first: open[0] };
+    logger.warn(fields, 'other users can get at files of the data directory, which this process may not change');
   }
 }
 

@@ -1,7 +1,8 @@
 /** The command line: what can be asked of the program, and how it says no. */
 
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 
+import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS } from '../limits.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { ResetFenceOptions } from './reset-fence.ts';
@@ -15,6 +16,8 @@ export interface Actions {
   resetFence(bucket: string, options: ResetFenceOptions): Promise<void>;
   printError(line: string): void;
 }
+
+type CommandLine = Omit<ServeOptions, 'data'> & { readonly data?: string; readonly logLevel: LogLevel };
 
 const DATA_HELP = 'directory of the data (created if missing)';
 
@@ -47,8 +50,19 @@ function buildProgram(actions: Actions): Command {
     .option('--listen <host:port>', 'address to serve HTTP on', '127.0.0.1:7400')
     .option('--data <directory>', DATA_HELP)
     .option('--insecure', 'allow --listen beyond this machine: anybody who reaches the port may read and write', false)
+    .option('--allow-token-jumps', 'take tokens any distance above the highest of their bucket', false)
+    .option(
+      '--max-connections <count>',
+      `connections in all; one more is closed (default: ${MAX_CONNECTIONS})`,
+      parseCount,
+    )
+    .option(
+      '--max-connections-per-address <count>',
+      `connections of one address that is not loopback (default: ${MAX_CONNECTIONS_PER_ADDRESS})`,
+      parseCount,
+    )
     .addOption(new Option('--log-level <level>', 'what to log, to standard error').choices(LOG_LEVELS).default('info'))
-    .action(async (options: { listen: string; data?: string; insecure: boolean; logLevel: LogLevel }) => {
+    .action(async (options: CommandLine) => {
       if (options.data === undefined || options.data === '')
         throw new ExitError(EXIT_CODE.usage, 'say with --data where the data is to be kept');
       await actions.serve({ ...options, data: options.data });
@@ -62,4 +76,9 @@ function buildProgram(actions: Actions): Command {
       await actions.resetFence(bucket, options);
     });
   return program;
+}
+
+function parseCount(text: string): number {
+  if (/^[1-9][0-9]{0,6}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is a whole number from 1 to 9,999,999.');
 }

@@ -4,7 +4,7 @@
  */
 
 import { DiskError } from '@holdfast/runtime';
-import type { Disk } from '@holdfast/runtime';
+import type { Disk, Logger } from '@holdfast/runtime';
 
 import { parseToken } from '../name.ts';
 import { RefusedError } from '../refusal.ts';
@@ -21,12 +21,12 @@ export interface ResetFenceOptions {
 export async function resetFence(
   bucket: string,
   options: ResetFenceOptions,
-  { disk }: { readonly disk: Disk },
+  { disk, logger }: { readonly disk: Disk; readonly logger: Logger },
 ): Promise<{ readonly highest: number; readonly previous: number }> {
   try {
     const to = /^0+$/.test(options.to) ? 0 : parseToken(options.to);
     await assertHasData(options.data, disk);
-    const directory = await openDataDirectory(options.data, { disk });
+    const directory = await openDataDirectory(options.data, { disk, logger });
     try {
       return await directory.store.resetFence(bucket, to);
     } finally {

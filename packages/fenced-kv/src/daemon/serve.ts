@@ -3,13 +3,15 @@
  * under way and close the data. A failed disk ends the process, because what it holds is known again only after a restart.
  */
 
-import type { Disk, Logger } from '@holdfast/runtime';
+import { RefusalLog } from '@holdfast/runtime';
+import type { Clock, Disk, Logger } from '@holdfast/runtime';
 
 import { describeError } from '../engine-error.ts';
 import { createHttpHandler } from '../http.ts';
 import { hostPolicy, isLoopback } from '../http-guard.ts';
 import { listen, parseAddress } from '../http-server.ts';
 import type { HttpServer } from '../http-server.ts';
+import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS } from '../limits.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 
@@ -20,9 +22,15 @@ export interface ServeOptions {
   readonly listen: string;
   readonly data: string;
   readonly insecure: boolean;
+  readonly allowTokenJumps: boolean;
+  /** @default 4,096 */
+  readonly maxConnections?: number;
+  /** @default 256 */
+  readonly maxConnectionsPerAddress?: number;
 }
 
 export interface ServeDependencies {
+  readonly clock: Clock;
   readonly disk: Disk;
   readonly logger: Logger;
   /** Resolves with the name of the signal that asks to stop. */
@@ -49,17 +57,29 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
     );
   }
   const failure = newSignal<Error>();
-  const directory = await openDataDirectory(options.data, { disk, onFailure: failure.resolve });
+  const { allowTokenJumps } = options;
+  const directory = await openDataDirectory(options.data, {
+    disk,
+    logger,
+    onFailure: failure.resolve,
+    allowTokenJumps,
+  });
+  const refusals = new RefusalLog('closed a connection', dependencies);
   let failed: Error | undefined;
   try {
     const handler = createHttpHandler({ store: directory.store, hosts: hostPolicy(address.host) }, { logger });
-    const server = await listen(handler, address).catch((error: unknown) => {
-      throw listenError(options.listen, error);
-    });
+    const { maxConnections = MAX_CONNECTIONS, maxConnectionsPerAddress = MAX_CONNECTIONS_PER_ADDRESS } = options;
+    const refused = refusals.refused.bind(refusals);
+    const server = await listen(handler, address, { maxConnections, maxConnectionsPerAddress, refused }).catch(
+      (error: unknown) => {
+        throw listenError(options.listen, error);
+      },
+    );
     logger.info({ url: server.url, data: options.data }, 'serving');
     dependencies.onServing(server.url);
     failed = await serveUntilEnd(server, failure.promise, dependencies);
   } finally {
+    refusals.stop();
     await directory.close();
   }
   if (failed !== undefined) throw new ExitError(EXIT_CODE.diskError, failed.message, { cause: failed });

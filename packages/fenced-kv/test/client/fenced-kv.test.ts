@@ -1,3 +1,7 @@
+import { getEventListeners } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
 import { silentLogger } from '@holdfast/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -213,6 +217,80 @@ describe('a failure', () => {
     for (const key of ['', '.', '..', '\ud800'])
       await expect(kv.bucket('b').get(key)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     for (const url of ['127.0.0.1:7400', 'ftp://127.0.0.1', '']) expect(() => new FencedKv(url)).toThrow(FencedKvError);
+  });
+});
+
+describe('a call', () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+  it.each(['succeeds', 'is refused', 'finds nobody', 'is aborted'])(
+    'that %s leaves no timer and no listener behind',
+    async (how) => {
+      const holder = new AbortController();
+      const bucket = await kv.bucket('accounts').fencedBy({ token: 57, signal: holder.signal });
+      const nobody = new FencedKv('http://127.0.0.1:1').bucket('accounts');
+      const before = timers();
+      const signals: AbortSignal[] = [];
+      for (let call = 0; call < 20; call += 1) {
+        const own = new AbortController();
+        signals.push(own.signal);
+        const subject = how === 'finds nobody' ? nobody : bucket;
+        const ended = subject.put('42', 'v', { signal: own.signal, ...(how === 'is refused' && { ifRevision: 999 }) });
+        if (how === 'is aborted') own.abort(new Error('enough'));
+        if (how === 'succeeds') await ended;
+        else await expect(ended).rejects.toBeInstanceOf(FencedKvError);
+      }
+      expect(timers()).toBeLessThanOrEqual(before);
+      for (const each of [holder.signal, ...signals]) expect(getEventListeners(each, 'abort')).toEqual([]);
+    },
+  );
+
+  it('keeps no memory while the lock goes on being held', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const holder = new AbortController();
+    const subject = new FencedKv('http://127.0.0.1:1', {
+      fetch: async (_input, { signal: ended }) => {
+        ended?.addEventListener('abort', () => undefined, { once: true });
+        return new Response(null, { status: 204, headers: { etag: '"1"' } });
+      },
+    });
+    const heapAfter = async (calls: number): Promise<number> => {
+      for (let call = 0; call < calls; call += 1) await subject.bucket('b').put('k', 'v', { signal: holder.signal });
+      for (let round = 0; round < 5; round += 1) {
+        await new Promise((resolve) => setImmediate(resolve));
+        collect();
+      }
+      return process.memoryUsage().heapUsed;
+    };
+    const before = await heapAfter(500);
+    const calls = 3_000;
+    const bytesPerCall = ((await heapAfter(calls)) - before) / calls;
+    // 1,300 with AbortSignal.timeout and any.
+    expect(bytesPerCall).toBeLessThan(400);
+  });
+
+  it('among many under one signal makes one listener of it, and ends with it', async () => {
+    const stop = new AbortController();
+    const warnings: Error[] = [];
+    const warned = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', warned);
+    const hanging = new FencedKv('http://127.0.0.1:1', {
+      fetch: async (_input, { signal: ended }) =>
+        await new Promise((_resolve, reject) => {
+          ended?.addEventListener('abort', () => reject(new Error('aborted')));
+        }),
+    });
+    const calls = Array.from({ length: 30 }, async () => await hanging.bucket('b').get('k', { signal: stop.signal }));
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1);
+    stop.abort(new Error('shutdown'));
+    const outcomes = await Promise.allSettled(calls);
+    expect(outcomes.map((outcome) => outcome.status === 'rejected' && (outcome.reason as Error).name)).toEqual(
+      Array.from({ length: 30 }, () => 'AbortError'),
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', warned);
+    expect(warnings).toEqual([]);
   });
 });
 

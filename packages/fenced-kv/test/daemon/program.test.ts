@@ -9,14 +9,20 @@ import { serve } from '../../src/daemon/serve.ts';
 /** Runs a command line over an empty simulated disk, which none of these gets far enough to use. */
 async function run(...args: readonly string[]): Promise<{ readonly exitCode: number; readonly errors: string }> {
   const world = new SimWorld({ seed: 1 });
-  const { disk } = world.host('kv').runtime;
+  const { clock, disk } = world.host('kv').runtime;
   const errors: string[] = [];
   const exitCode = await world.complete(
     runProgram(args, {
       serve: async (options) =>
-        await serve(options, { disk, logger: silentLogger, stopRequested: Promise.resolve('SIGTERM'), onServing() {} }),
+        await serve(options, {
+          clock,
+          disk,
+          logger: silentLogger,
+          stopRequested: Promise.resolve('SIGTERM'),
+          onServing() {},
+        }),
       resetFence: async (bucket, options) => {
-        await resetFence(bucket, options, { disk });
+        await resetFence(bucket, options, { disk, logger: silentLogger });
       },
       printError: (line) => errors.push(line),
     }),
@@ -41,6 +47,8 @@ describe('a wrong command line', () => {
     ['--data'],
     ['--bogus', '--bogus'],
     ['log-level', '--log-level', 'loud', '--data', '/data'],
+    ['max-connections', '--max-connections', '0', '--data', '/data'],
+    ['max-connections-per-address', '--max-connections-per-address', 'many', '--data', '/data'],
     ['too many arguments', 'serve', '--data', '/data'],
     ['--data', 'reset-fence', 'b'],
     ['bucket', 'reset-fence', '--data', '/data'],

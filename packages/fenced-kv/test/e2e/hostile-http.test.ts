@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -238,6 +239,24 @@ describe('fenced-kvd', () => {
     const silences = ['', 'GET /v1/buckets/b HTTP/1.1\r\nHost:'];
     const answers = await Promise.all(silences.map((text) => speak(text, { end: false })));
     for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.1 408 /);
+  });
+
+  it('answers others while one connection pipelines 500 listings of 1,000 keys', async () => {
+    const bucket = await new FencedKv(server.url).bucket('b').fencedBy({ token: TOKEN });
+    const writes = Array.from({ length: 1_000 }, (_, key) => ({ op: 'put', key: `k${key}`, value: 'v' }) as const);
+    await bucket.batch(writes);
+    const { host, hostname, port } = new URL(server.url);
+    const flood = connect(Number(port), hostname);
+    let answered = 0;
+    // HEAD is the same work without the body, so that what was answered has arrived.
+    flood.on('data', (chunk: Buffer) => (answered += chunk.toString('latin1').split('HTTP/1.1 200').length - 1));
+    flood.write(`HEAD /v1/buckets/b/keys?limit=1000 HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(500));
+    await once(flood, 'data');
+    for (let write = 0; write < 10; write += 1) {
+      await bucket.put('mine', `${write}`);
+      expect(answered, `answers of the flood after ${write + 1} writes of another`).toBeLessThan(500);
+    }
+    flood.destroy();
   });
 
   it('takes writes while bodies that never come are announced, more than it could hold', async () => {

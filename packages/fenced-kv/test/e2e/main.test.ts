@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,6 +60,30 @@ describe('fenced-kvd', () => {
     const { exitCode, stdout, stderr } = await server.stop(signal);
     expect([exitCode, stdout]).toEqual([0, `fenced-kvd serves ${server.url}\n`]);
     for (const line of stderr.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ name: 'fenced-kvd' });
+  });
+
+  it('lets no other user at its data, whatever the umask, nor at what it finds open to them', async () => {
+    const openToOthers = async (): Promise<string[]> => {
+      const paths = [data, ...(await readdir(data)).map((name) => join(data, name))];
+      const modes = await Promise.all(paths.map(async (path) => (await stat(path)).mode & 0o077));
+      return paths.filter((_, index) => modes[index] !== 0);
+    };
+    const umask = process.umask(0);
+    try {
+      const first = await serve(data);
+      await new FencedKv(first.url).bucket('b').fencedBy({ token: 57 });
+      expect(await openToOthers()).toEqual([]);
+      await first.stop('SIGTERM');
+      for (const name of await readdir(data)) await chmod(join(data, name), 0o644);
+      await chmod(data, 0o755);
+      const second = await serve(data);
+      expect(await openToOthers()).toEqual([]);
+      expect((await second.stop('SIGTERM')).stderr).toContain('other users could get at the data directory');
+      const third = await serve(data);
+      expect((await third.stop('SIGTERM')).stderr).not.toContain('other users');
+    } finally {
+      process.umask(umask);
+    }
   });
 
   it('logs nothing when told so', async () => {

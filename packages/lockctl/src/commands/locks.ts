@@ -3,7 +3,8 @@
 import type { EnsembleClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { writeJson } from '../json.ts';
-import { formatAge, printable, renderTable } from '../table.ts';
+import { formatAge, renderTable } from '../table.ts';
+import { printable } from '../text.ts';
 
 export async function listLocks(
   client: EnsembleClient,

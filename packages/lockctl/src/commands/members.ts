@@ -2,6 +2,7 @@
 
 import type { EnsembleClient, MembersAnswer } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
+import { UsageFailure } from '../failure.ts';
 import { writeJson } from '../json.ts';
 import { renderTable } from '../table.ts';
 
@@ -23,18 +24,32 @@ export interface NewMember {
   readonly server: number;
   readonly peerAddress: string;
   readonly observer: boolean;
+  readonly joinSecret: string;
 }
+
+const VARIABLE = 'HOLDFAST_JOIN_SECRET';
 
 export async function addMember(
   client: EnsembleClient,
-  { server, peerAddress, observer }: NewMember,
+  { server, peerAddress, observer, joinSecret }: NewMember,
   json: boolean,
   outside: Environment,
 ): Promise<void> {
-  const answer = await client.admin.addMember(server, peerAddress, { observer });
+  const answer = await client.admin.addMember(server, peerAddress, { observer, joinSecret });
   if (json) return writeJson(outside, answer);
   const next = observer ? 'It stays without a vote.' : 'It becomes a voter by itself once it has caught up.';
   outside.writeOut(`Server ${server} is ${roleOf(answer, server)} now. ${next} "lockctl members" shows it.\n`);
+}
+
+/** Arguments are seen by every user of the machine, so it may come from the environment or from standard input as well. */
+export async function joinSecretOf(given: string | undefined, outside: Environment): Promise<string> {
+  const text =
+    given === '-' ? new TextDecoder().decode(await outside.readInput()) : (given ?? outside.variables[VARIABLE]);
+  const secret = text?.trim() ?? '';
+  if (secret !== '') return secret;
+  throw new UsageFailure(
+    `--join-secret is missing: the server prints it while it waits to be added with --join (or - for standard input, or ${VARIABLE})`,
+  );
 }
 
 export async function promoteMember(

@@ -6,7 +6,7 @@ import type { EnsembleClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { CommandFailure } from '../failure.ts';
 import { writeJson } from '../json.ts';
-import { printable } from '../table.ts';
+import { printable, printableLines } from '../text.ts';
 
 const STDIN = '-';
 
@@ -21,7 +21,7 @@ export async function listChildren(
   outside.writeOut(names.map((name) => `${printable(name)}\n`).join(''));
 }
 
-/** Writes the bytes as they are; with `json` as base64, and as text where they are UTF-8. */
+/** Writes the bytes as they are, but to a terminal what is safe there; with `json` as base64, and as text where they are UTF-8. */
 export async function getNode(
   client: EnsembleClient,
   path: string,
@@ -30,7 +30,7 @@ export async function getNode(
 ): Promise<void> {
   const { data, stat } = await client.nodes.get(path);
   if (!json) {
-    outside.writeOut(data);
+    outside.writeOut(outside.outputIsTerminal ? printableLines(new TextDecoder().decode(data)) : data);
     return;
   }
   writeJson(outside, { path, data: Buffer.from(data).toString('base64'), text: asText(data), stat });

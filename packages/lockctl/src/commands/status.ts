@@ -3,7 +3,7 @@
 import type { Environment } from '../environment.ts';
 import { CommandFailure } from '../failure.ts';
 import { writeJson } from '../json.ts';
-import { printable, renderTable } from '../table.ts';
+import { renderTable } from '../table.ts';
 
 /** What is shown of a server; the fields are those of its `GET /status`. */
 type ServerReport =
@@ -33,6 +33,9 @@ type ServerReport =
       readonly stateVersion: number;
     }
   | { readonly address: string; readonly reachable: false; readonly problem: string };
+
+/** What is shown of a server's reason not to answer. */
+const MAX_REASON_LENGTH = 300;
 
 type Reachable = Extract<ServerReport, { reachable: true }>;
 
@@ -68,11 +71,18 @@ export async function showStatus(
 async function askServer(address: string, timeoutMs: number, outside: Environment): Promise<ServerReport> {
   try {
     const response = await outside.fetch(`http://${address}/status`, { signal: AbortSignal.timeout(timeoutMs) });
-    if (!response.ok) return { address, reachable: false, problem: `answered ${response.status}` };
+    if (!response.ok) return { address, reachable: false, problem: await describeRefusal(response) };
     return readStatus(address, await response.json());
   } catch (error) {
     return { address, reachable: false, problem: describeProblem(error, timeoutMs) };
   }
+}
+
+/** With the reason that a lockd gives; a proxy's page would say less. */
+async function describeRefusal(response: Response): Promise<string> {
+  const isPlain = response.headers.get('content-type')?.startsWith('text/plain') === true;
+  const [reason = ''] = isPlain ? (await response.text()).slice(0, MAX_REASON_LENGTH).split('\n', 1) : [];
+  return reason === '' ? `answered ${response.status}` : `answered ${response.status}: ${reason}`;
 }
 
 function readStatus(address: string, body: unknown): ServerReport {
@@ -144,7 +154,7 @@ function renderStatus(reports: readonly ServerReport[]): string {
           report.version,
           String(report.stateVersion),
         ]
-      : ['-', report.address, `unreachable (${printable(report.problem)})`],
+      : ['-', report.address, `unreachable (${report.problem})`],
   );
   return renderTable(header, rows);
 }

@@ -37,8 +37,8 @@ describe('lockctl members', () => {
   it.each([
     [['members'], ['members']],
     [
-      ['member', 'add', '3', 'h:7203', '--observer'],
-      ['addMember', 3, 'h:7203', { observer: true }],
+      ['member', 'add', '3', 'h:7203', '--observer', '--join-secret', 's'],
+      ['addMember', 3, 'h:7203', { observer: true, joinSecret: 's' }],
     ],
     [
       ['member', 'promote', '3'],
@@ -57,7 +57,7 @@ describe('lockctl members', () => {
 
 describe('lockctl member', () => {
   it('says what became of the server, and what comes next', async () => {
-    expect(await runLockctl(['member', 'add', '2', 'h:7202'], outside)).toBe(0);
+    expect(await runLockctl(['member', 'add', '2', 'h:7202', '--join-secret', 's'], outside)).toBe(0);
     expect(outside.output).toBe(
       'Server 2 is a learner now. It becomes a voter by itself once it has caught up. "lockctl members" shows it.\n',
     );
@@ -69,15 +69,26 @@ describe('lockctl member', () => {
     expect(outside.output).toBe('Server 9 is removed. Its process ends with 71, and its number is never used again.\n');
   });
 
+  it.each([
+    ['its environment', [], { HOLDFAST_JOIN_SECRET: 'kept' }, ''],
+    ['standard input', ['--join-secret', '-'], {}, 'kept\n'],
+  ])('takes the join secret from %s, where no other user sees it', async (_, options, variables, input) => {
+    Object.assign(outside.variables, variables);
+    outside.input = input;
+    expect(await runLockctl(['member', 'add', '2', 'h:7202', ...options], outside)).toBe(0);
+    expect(client.calls).toEqual([['addMember', 2, 'h:7202', { observer: false, joinSecret: 'kept' }]]);
+  });
+
   it.each(['MEMBERSHIP_REFUSED', 'MEMBER_EXISTS'])('says why it was refused as %s, and where to look', async (code) => {
     client.admin.addMember = () => Promise.reject(new CodedError(code, 'add server 2: no'));
-    expect(await runLockctl(['member', 'add', '2', 'h:7202'], outside)).toBe(1);
+    expect(await runLockctl(['member', 'add', '2', 'h:7202', '--join-secret', 's'], outside)).toBe(1);
     expect(outside.errors).toContain('add server 2: no; look at "lockctl members"');
   });
 
   it.each([
     [['member', 'add', '4'], 'peer-address'],
     [['member', 'add', 'four', 'h:7204'], 'A server is named by its number'],
+    [['member', 'add', '4', 'h:7204'], '--join-secret is missing: the server prints it'],
     [['member', 'add', '4', 'h'], 'is not host:port'],
     [['member', 'add', '4', 'h:1,i:2'], 'It must be one address'],
     [['member', 'remove'], 'id'],

@@ -116,7 +116,7 @@ describe('status', () => {
       'c:3': Response.json([]),
     });
     expect(await runLockctl(['status'], outside)).toBe(1);
-    expect(outside.output).toContain('answered 500');
+    expect(outside.output).toContain('answered 500: no)');
     expect(outside.output).toContain('what answers there is not a lockd');
     expect(outside.errors).toContain('no server answered; is the ensemble running?');
   });

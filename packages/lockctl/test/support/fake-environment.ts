@@ -39,6 +39,7 @@ export class FakeEnvironment implements Environment {
   errors = '';
   bytes: Uint8Array[] = [];
   input = '';
+  outputIsTerminal = false;
   client: EnsembleClient | Error = new Error('this test has no ensemble');
   answers: Readonly<Record<string, Response | Error>> = {};
   onStart: (child: FakeChild) => void = () => undefined;

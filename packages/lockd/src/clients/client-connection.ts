@@ -17,8 +17,16 @@ import {
 import type { Clock, Connection, Timer } from '@holdfast/runtime';
 import { answerBytes } from './answer-bytes.ts';
 import type { ServerCounters } from '../counters.ts';
-import { CLOSE_GRACE_MS, HANDSHAKE_TIMEOUT_MS, MAX_BUFFERED_BYTES } from '../limits.ts';
+import {
+  CLOSE_GRACE_MS,
+  HANDSHAKE_TIMEOUT_MS,
+  MAX_BUFFERED_BYTES,
+  MAX_SESSIONLESS_BUFFERED_BYTES,
+  MAX_UNREAD_BEFORE_ANSWER_BYTES,
+} from '../limits.ts';
+import type { OutputDebtor } from './output-budget.ts';
 import { ReturnHabit } from '../requests/gathering/return-habit.ts';
+import type { RequestBudget } from './request-budget.ts';
 import { RequestWindow } from './request-window.ts';
 
 export interface ConnectionOwner {
@@ -26,17 +34,27 @@ export interface ConnectionOwner {
   message(connection: ClientConnection, message: ClientMessage): void;
   /** Something waits to be flushed; called once until the next flush. */
   dirty(connection: ClientConnection): void;
+  /** It was told goodbye. */
+  dismissed(connection: ClientConnection, code: ErrorCode, message: string): void;
+  /** What was sent has not all been read. */
+  unread(connection: ClientConnection): void;
   /** Nothing more comes or goes, but perhaps a goodbye on its way. Called exactly once. */
   closed(connection: ClientConnection): void;
   /** The underlying connection is gone. Called exactly once, after `closed`. */
   gone(connection: ClientConnection): void;
 }
 
+export interface ClientConnectionDeps {
+  readonly clock: Clock;
+  readonly counters: ServerCounters;
+  readonly requests: RequestBudget;
+}
+
 /** Where a connection is in its life. `greeted` after a good hello. */
 export type Phase = 'new' | 'greeted' | 'closed';
 
-export class ClientConnection {
-  readonly window = new RequestWindow();
+export class ClientConnection implements OutputDebtor {
+  readonly window: RequestWindow;
   readonly habit = new ReturnHabit();
   phase: Phase = 'new';
   /** The session whose requests come here; 0 for none. */
@@ -46,12 +64,21 @@ export class ClientConnection {
   firstGeneration = 0;
   /** It had a session, which is over or has moved: late requests are dropped. */
   detached = false;
+  /** It was welcomed a moment ago, and its attach is to come or not answered yet. */
+  awaited = false;
   /** Names this connection in the attaches that it has asked for; 0 until it asks. */
   correlation = 0;
   /** What the client and this server both know. */
   features: FeatureSet = NO_FEATURES;
   unansweredReads = 0;
   unansweredHeartbeats = 0;
+  unansweredAdmin = 0;
+  /** Bytes of frames. */
+  sentBytes = 0;
+  /** Since somebody looked. */
+  heard = true;
+  /** Looks since then in which it had nothing under way either. */
+  idleLooks = 0;
 
   readonly #connection: Connection;
   readonly #owner: ConnectionOwner;
@@ -61,11 +88,8 @@ export class ClientConnection {
   #outboxDataBytes = 0;
   #handshakeTimer: Timer | undefined;
 
-  constructor(
-    connection: Connection,
-    owner: ConnectionOwner,
-    { clock, counters }: { readonly clock: Clock; readonly counters: ServerCounters },
-  ) {
+  constructor(connection: Connection, owner: ConnectionOwner, { clock, counters, requests }: ClientConnectionDeps) {
+    this.window = new RequestWindow(requests);
     this.#connection = connection;
     this.#owner = owner;
     this.#clock = clock;
@@ -80,8 +104,18 @@ export class ClientConnection {
     return this.#connection.remoteAddress;
   }
 
+  get unreadBytes(): number {
+    return this.#connection.bufferedBytes;
+  }
+
+  /** It has so much to read that answers should wait. */
+  get isBehind(): boolean {
+    return this.#connection.bufferedBytes > MAX_UNREAD_BEFORE_ANSWER_BYTES;
+  }
+
   greeted(): void {
     this.phase = 'greeted';
+    this.#connection.admit();
     this.#handshakeTimer?.cancel();
     this.#handshakeTimer = undefined;
   }
@@ -106,23 +140,42 @@ export class ClientConnection {
     this.send({ type: 'resend', from, code });
   }
 
+  /** Asks for the request again that was received last, and could not be taken, and for what comes behind it. */
+  refuse(from: number | undefined): void {
+    if (from === undefined) return;
+    this.#counters.resends += 1;
+    this.#counters.requestsOverShare += 1;
+    this.send({ type: 'resend', from, code: 'OVERLOADED' });
+  }
+
   flush(): void {
     if (this.phase === 'closed' || this.#outbox.length === 0) return;
     const messages = this.#outbox;
     this.#outbox = [];
     this.#outboxDataBytes = 0;
     this.#sendFrames(messages);
-    if (this.#connection.bufferedBytes > MAX_BUFFERED_BYTES) {
-      this.goodbye('OVERLOADED', `over ${MAX_BUFFERED_BYTES} bytes wait to be read; read faster or ask for less`);
+    const { bufferedBytes } = this.#connection;
+    // Nearly always the system takes everything at once.
+    if (bufferedBytes === 0) return;
+    const limit = this.session === 0 ? MAX_SESSIONLESS_BUFFERED_BYTES : MAX_BUFFERED_BYTES;
+    if (bufferedBytes > limit) {
+      this.goodbye('OVERLOADED', `over ${limit} bytes wait to be read; read faster or ask for less`);
     }
+    this.#owner.unread(this);
   }
 
-  /** Tells why, and closes. */
-  goodbye(code: ErrorCode, message: string): void {
+  cutOff(problem: string): void {
+    this.goodbye('OVERLOADED', problem);
+    this.#connection.destroy();
+  }
+
+  /** Tells why, and closes. `againInMs`: when this client is welcome. */
+  goodbye(code: ErrorCode, message: string, againInMs?: number): void {
     if (this.phase === 'closed') return;
     const messages = this.#outbox;
-    messages.push({ type: 'goodbye', code, message });
+    messages.push({ type: 'goodbye', code, message, ...(againInMs === undefined ? {} : { againInMs }) });
     this.#counters.goodbye(code);
+    this.#owner.dismissed(this, code, message);
     this.#sendFrames(messages);
     this.#end();
     this.#connection.close(code);
@@ -134,6 +187,7 @@ export class ClientConnection {
   #frame(bytes: Uint8Array): void {
     if (this.phase === 'closed') return;
     this.#counters.framesIn += 1;
+    this.heard = true;
     let messages: ClientMessage[];
     try {
       messages = decodeClientFrame(bytes);
@@ -153,6 +207,7 @@ export class ClientConnection {
     const frame = encodeServerFrame(messages);
     if (frame.length <= MAX_FRAME_BYTES || messages.length === 1) {
       this.#counters.framesOut += 1;
+      this.sentBytes += frame.length;
       this.#connection.send(frame);
       return;
     }

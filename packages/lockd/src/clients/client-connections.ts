@@ -4,19 +4,40 @@
  */
 
 import { ClientFeature, hasFeature, type ClientMessage, type ErrorCode, type ServerMessage } from '@holdfast/protocol';
-import type { Clock, Connection, Logger } from '@holdfast/runtime';
+import { RefusalLog, type Clock, type Connection, type Logger, type Timer } from '@holdfast/runtime';
 import { ClientConnection, type ConnectionOwner } from './client-connection.ts';
 import type { ServerCounters } from '../counters.ts';
-import { MAX_CONNECTIONS } from '../limits.ts';
+import { IDLE_LOOK_MS, MAX_IDLE_LOOKS } from '../limits.ts';
+import { OutputBudget } from './output-budget.ts';
+import type { RequestBudget } from './request-budget.ts';
+
+/** Goodbyes for what the client did or is; the others tell of this server. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set([
+  'MALFORMED',
+  'INVALID_ARGUMENT',
+  'VERSION_MISMATCH',
+  'UNSUPPORTED',
+  'WRONG_CLUSTER',
+  'LIMIT_EXCEEDED',
+  'OVERLOADED',
+]);
+
+const IDLE_SECONDS = (MAX_IDLE_LOOKS * IDLE_LOOK_MS) / 1_000;
 
 export interface ConnectionsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly counters: ServerCounters;
+  /** What the requests of all of them may take. */
+  readonly requests: RequestBudget;
   /** A message arrived, the first being hello or not. */
   message(connection: ClientConnection, message: ClientMessage): void;
   /** The connection is gone; it is in no table any more. */
   closed(connection: ClientConnection): void;
+  /** A session was bound to it. */
+  bound(connection: ClientConnection): void;
+  /** It waits for the answer to an attach. */
+  attaching(connection: ClientConnection): boolean;
   /** The number of bound sessions has become 0 or has left it. */
   boundChanged(any: boolean): void;
   /** Something waits to be flushed. */
@@ -29,15 +50,30 @@ export class ClientConnections implements ConnectionOwner {
   readonly #bySession = new Map<number, ClientConnection>();
   /** Those which have been told goodbye and may not have read it yet are in here too. */
   readonly #notGone = new Set<ClientConnection>();
+  readonly #refusals: RefusalLog;
+  readonly #output: OutputBudget;
+  #idleTimer: Timer | undefined;
   #drained: (() => void) | undefined;
   #dirty: ClientConnection[] = [];
 
   constructor(deps: ConnectionsDeps) {
     this.#deps = deps;
+    this.#refusals = new RefusalLog('refused a client connection', deps);
+    this.#output = new OutputBudget(deps.clock);
   }
 
   get size(): number {
     return this.#all.size;
+  }
+
+  /** Sent and not read, of all together, as it was seen last. */
+  get unreadBytes(): number {
+    return this.#output.bytes;
+  }
+
+  /** Of requests that are not answered, of all together. */
+  get unansweredRequestBytes(): number {
+    return this.#deps.requests.bytes;
   }
 
   get boundSessions(): number {
@@ -52,9 +88,7 @@ export class ClientConnections implements ConnectionOwner {
     const client = new ClientConnection(connection, this, this.#deps);
     this.#all.add(client);
     this.#notGone.add(client);
-    if (this.#all.size > MAX_CONNECTIONS) {
-      client.goodbye('OVERLOADED', `this server has ${MAX_CONNECTIONS} connections; use another`);
-    }
+    this.#idleTimer ??= this.#deps.clock.setTimer(IDLE_LOOK_MS, () => this.#endIdle());
   }
 
   bySession(session: number): ClientConnection | undefined {
@@ -75,6 +109,7 @@ export class ClientConnections implements ConnectionOwner {
       if (this.#bySession.size === 1) this.#deps.boundChanged(true);
     }
     connection.generation = generation;
+    this.#deps.bound(connection);
   }
 
   /** The session was attached elsewhere. */
@@ -118,6 +153,13 @@ export class ClientConnections implements ConnectionOwner {
     for (const connection of this.#all) connection.goodbye(code, message);
   }
 
+  /** Writes what the log still owes. */
+  stop(): void {
+    this.#idleTimer?.cancel();
+    this.#output.stop();
+    this.#refusals.stop();
+  }
+
   /** Resolves when all connections are gone, or after `waitMs`. */
   drained(waitMs: number, clock: Clock): Promise<void> {
     if (this.#notGone.size === 0) return Promise.resolve();
@@ -146,6 +188,16 @@ export class ClientConnections implements ConnectionOwner {
     if (this.#dirty.length === 1) this.#deps.wake();
   }
 
+  dismissed(connection: ClientConnection, code: ErrorCode, message: string): void {
+    if (!REFUSALS.has(code)) return;
+    const session = connection.session === 0 ? {} : { sessionId: connection.session };
+    this.#refusals.refused(code, connection.remoteAddress, message, session);
+  }
+
+  unread(connection: ClientConnection): void {
+    if (this.#notGone.has(connection)) this.#output.owes(connection);
+  }
+
   closed(connection: ClientConnection): void {
     this.#all.delete(connection);
     this.unbind(connection);
@@ -154,6 +206,22 @@ export class ClientConnections implements ConnectionOwner {
 
   gone(connection: ClientConnection): void {
     this.#notGone.delete(connection);
+    this.#output.gone(connection);
     if (this.#notGone.size === 0) this.#drained?.();
+  }
+
+  /** Nobody is served by a connection that has no session, asks nothing and says nothing. */
+  #endIdle(): void {
+    this.#idleTimer = undefined;
+    for (const connection of this.#all) {
+      const { phase, session, unansweredReads, unansweredAdmin, heard } = connection;
+      const served = session !== 0 || unansweredReads > 0 || unansweredAdmin > 0 || this.#deps.attaching(connection);
+      connection.heard = false;
+      connection.idleLooks = heard || served || phase !== 'greeted' ? 0 : connection.idleLooks + 1;
+      if (connection.idleLooks < MAX_IDLE_LOOKS) continue;
+      const problem = `this connection has no session and was silent for ${IDLE_SECONDS} s`;
+      connection.goodbye('OVERLOADED', `${problem}; connect again when there is something to ask`);
+    }
+    if (this.#all.size > 0) this.#idleTimer = this.#deps.clock.setTimer(IDLE_LOOK_MS, () => this.#endIdle());
   }
 }

@@ -21,7 +21,9 @@ import type { ServerId } from '@holdfast/raft';
 import { encodeEntry } from '@holdfast/state';
 import type { Attaches } from '../sessions/attaches.ts';
 import type { Availability } from '../health/availability.ts';
+import type { Admission } from './admission.ts';
 import type { ClientConnection } from './client-connection.ts';
+import type { CrowdSpread } from './crowd-spread.ts';
 import type { ServerCounters } from '../counters.ts';
 import { MAX_COMMAND_BYTES } from '../limits.ts';
 import type { LeadershipTransfer } from '../members/leadership-transfer.ts';
@@ -30,6 +32,9 @@ import type { ProposalGate } from '../requests/gathering/proposal-gate.ts';
 import type { Proposals } from '../requests/proposals.ts';
 import type { Reads } from '../requests/reads.ts';
 import type { Renewals } from '../sessions/renewals.ts';
+
+/** Of a session's first request. */
+const FIRST_NUMBER = 1;
 
 export interface ClientMessagesOptions {
   readonly serverId: ServerId;
@@ -46,7 +51,10 @@ export interface ClientMessagesDeps {
   readonly reads: Reads;
   readonly transfer: LeadershipTransfer;
   readonly membership: MembershipWishes;
+  readonly admission: Admission;
+  readonly crowdSpread: Pick<CrowdSpread, 'ms'>;
   members(): readonly Member[];
+  term(): number;
 }
 
 export class ClientMessages {
@@ -90,7 +98,11 @@ export class ClientMessages {
   }
 
   #admin(connection: ClientConnection, id: number, operation: AdminOperation): void {
-    const answered = (answer: AdminAnswer): void => connection.send({ type: 'admin-answer', id, answer });
+    connection.unansweredAdmin += 1;
+    const answered = (answer: AdminAnswer): void => {
+      connection.unansweredAdmin -= 1;
+      connection.send({ type: 'admin-answer', id, answer });
+    };
     switch (operation.type) {
       case 'transfer':
         this.#deps.transfer.wished(operation.server, answered);
@@ -122,14 +134,20 @@ export class ClientMessages {
     } else if (!availability.inContact) {
       connection.goodbye('NO_LEADER', 'this server has no contact to a leader; use another');
     } else {
-      connection.features = commonFeatures(message.features, CLIENT_FEATURES);
-      this.#welcome(connection);
+      const againInMs = this.#deps.admission.comeAgainInMs();
+      if (againInMs === undefined) {
+        connection.features = commonFeatures(message.features, CLIENT_FEATURES);
+        this.#welcome(connection);
+      } else {
+        connection.goodbye('OVERLOADED', `many clients come at once; come again in ${againInMs} ms`, againInMs);
+      }
     }
   }
 
   #welcome(connection: ClientConnection): void {
     const { serverId, clusterId } = this.#options;
     connection.greeted();
+    this.#deps.admission.welcomed(connection);
     connection.send({
       type: 'welcome',
       version: PROTOCOL_VERSION,
@@ -139,6 +157,8 @@ export class ClientMessages {
       leader: this.#deps.proposals.leader,
       members: this.#deps.members(),
       required: NO_FEATURES,
+      term: this.#deps.term(),
+      spreadMs: this.#deps.crowdSpread.ms,
     });
   }
 
@@ -159,9 +179,17 @@ export class ClientMessages {
       if (!connection.detached) connection.goodbye('MALFORMED', 'a request needs a session; attach first');
       return;
     }
+    if (number < FIRST_NUMBER) {
+      connection.goodbye('MALFORMED', `a request has the number ${number}; a session's first one is ${FIRST_NUMBER}`);
+      return;
+    }
     if (this.#refusesWrites(connection)) return;
-    const admission = connection.window.received(number);
+    const admission = connection.window.received(number, payload.length);
     if (admission === 'drop') return;
+    if (admission === 'too-much') {
+      connection.refuse(number);
+      return;
+    }
     if (admission === 'overflow') {
       connection.goodbye('OVERLOADED', 'too many requests are unanswered; wait for answers');
       return;
@@ -169,7 +197,8 @@ export class ClientMessages {
     this.#deps.gate.returned(connection.habit);
     const { session, generation } = connection;
     const entry = encodeEntry({ command, session, generation, number, ackedUpTo }, payload);
-    if (!this.#deps.proposals.submit(entry, session)) connection.resend('OVERLOADED');
+    const { window } = connection;
+    if (!this.#deps.proposals.submit(entry, session, window.size)) connection.refuse(window.takeBack(number));
   }
 
   #refusesWrites(connection: ClientConnection): boolean {

@@ -5,11 +5,13 @@
 
 import type { ErrorCode, ServerMessage } from '@holdfast/protocol';
 import type { Output } from '@holdfast/state';
+import type { AddressSessions } from '../sessions/address-sessions.ts';
 import type { Attaches } from '../sessions/attaches.ts';
 import type { ClientConnection } from './client-connection.ts';
 import type { ClientConnections } from './client-connections.ts';
 import type { ServerCounters } from '../counters.ts';
 import type { ProposalGate } from '../requests/gathering/proposal-gate.ts';
+import type { ReturningCrowd } from '../sessions/returning-crowd.ts';
 import type { SessionLeases } from '../sessions/session-leases.ts';
 
 export interface OutputRoutingDeps {
@@ -18,7 +20,11 @@ export interface OutputRoutingDeps {
   readonly connections: ClientConnections;
   readonly gate: ProposalGate;
   readonly attaches: Attaches;
+  readonly addresses: AddressSessions;
   readonly leases: SessionLeases;
+  readonly crowd: Pick<ReturningCrowd, 'attached'>;
+  /** There is one more, or one less. */
+  sessionsChanged(): void;
 }
 
 export class OutputRouting {
@@ -55,11 +61,18 @@ export class OutputRouting {
       }
       case 'sessionCreated':
         this.#deps.leases.arm(output.session, output.timeoutMs);
+        this.#deps.sessionsChanged();
+        return;
+      case 'sessionEnding':
+        // Nothing can renew it.
+        this.#deps.leases.remove(output.session);
         return;
       case 'sessionEnded':
         if (output.reason === 'expired') this.#deps.counters.sessionsExpired += 1;
         this.#deps.leases.remove(output.session);
+        this.#deps.addresses.gone(output.session);
         this.#ended(index, output.session, output.reason);
+        this.#deps.sessionsChanged();
         return;
     }
   }
@@ -75,6 +88,8 @@ export class OutputRouting {
   }
 
   #refused(index: number, output: Extract<Output, { type: 'refused' }>): void {
+    // Another server has sent it: no client of this one has asked.
+    if (output.server !== this.#deps.serverId) return;
     const connection = this.#deps.connections.bySession(output.session);
     if (connection === undefined) return;
     const own = output.generation >= connection.firstGeneration && output.generation <= connection.generation;
@@ -109,6 +124,8 @@ export class OutputRouting {
     const { reply, server, correlation } = output;
     // An attach is a sign of life, wherever it came in.
     if (reply.type === 'attached') this.#deps.leases.renew(reply.session);
+    this.#deps.crowd.attached();
+    if (reply.type === 'attached' && server !== this.#deps.serverId) this.#deps.addresses.gone(reply.session);
     if (server === this.#deps.serverId && this.#deps.attaches.decided(correlation, index, reply)) return;
     if (reply.type !== 'attached') return;
     const connection = this.#deps.connections.bySession(reply.session);

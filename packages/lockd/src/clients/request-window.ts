@@ -1,37 +1,55 @@
 /**
  * The unanswered requests of one connection, as a range of request numbers: clients send them in order and without gaps, and
  * the state machine answers them in order. Knows from which number the client must send again when requests were lost, and
- * keeps out what the client had sent before it heard of that: it would be refused anyway, request for request.
+ * keeps out what the client had sent before it heard of that: it would be refused anyway, request for request. A copy of a request
+ * whose answer has left on this connection, or is on its way, is kept out, too: it would make the log longer and tell nobody anything.
  */
 
 import { MAX_UNANSWERED_REQUESTS } from '../limits.ts';
+import type { RequestBudget } from './request-budget.ts';
 
-export type Admission = 'submit' | 'drop' | 'overflow';
+/** `too-much`: it is more than the connection's share of bytes now, and is awaited again. */
+export type Admission = 'submit' | 'drop' | 'overflow' | 'too-much';
 
 export class RequestWindow {
+  readonly #budget: RequestBudget;
   /** Lowest and highest unanswered number; empty when lowest > highest. */
   #lowest = 1;
   #highest = 0;
   #count = 0;
+  /** Bytes of those that are unanswered. As they are answered, each counts as the average of them. */
+  #bytes = 0;
   /** The number that a resend asked for and that has not come yet; 0 for none. */
   #awaited = 0;
   /** The highest number that was answered here. */
   #answered = 0;
 
+  constructor(budget: RequestBudget) {
+    this.#budget = budget;
+  }
+
+  /** Requests that are not answered. */
+  get size(): number {
+    return this.#count;
+  }
+
   get isEmpty(): boolean {
     return this.#lowest > this.#highest;
   }
 
-  received(number: number): Admission {
-    // A copy that was on its way when the answer left. It gets the same answer; should it be lost, nothing may wait for it, since the
-    // client will not send it once more.
-    if (number <= this.#answered) return 'submit';
+  received(number: number, bytes = 0): Admission {
+    if (number <= this.#answered || this.covers(number)) return 'drop';
     if (this.#awaited !== 0) {
       if (number > this.#awaited) return 'drop';
       this.#awaited = 0;
     }
     if (this.#count >= MAX_UNANSWERED_REQUESTS) return 'overflow';
+    if (!this.#budget.allows(this.#bytes, bytes)) {
+      this.#awaited = number;
+      return 'too-much';
+    }
     this.#count += 1;
+    this.#owe(bytes);
     if (this.isEmpty) {
       this.#lowest = number;
       this.#highest = number;
@@ -45,11 +63,14 @@ export class RequestWindow {
   answered(number: number): void {
     if (number <= this.#answered) return;
     this.#answered = number;
-    if (this.#count > 0) this.#count -= 1;
+    if (this.#count > 0) {
+      this.#owe(-this.#bytes / this.#count);
+      this.#count -= 1;
+    }
     if (number >= this.#lowest) this.#lowest = number + 1;
     // A copy from before the resend was applied after all: the client goes on behind it.
     if (this.#awaited !== 0 && number >= this.#awaited) this.#awaited = number + 1;
-    if (this.isEmpty) this.#count = 0;
+    if (this.isEmpty) this.#forget();
   }
 
   /** True when a request of that number waits for its answer. */
@@ -68,6 +89,16 @@ export class RequestWindow {
     return this.#awaited;
   }
 
+  /** The request that was received last could not be submitted: the client must send it again, and it alone of those before it. */
+  takeBack(number: number): number | undefined {
+    if (number !== this.#highest) return this.resend(number);
+    this.#owe(-this.#bytes / this.#count);
+    this.#count -= 1;
+    this.#highest -= 1;
+    this.#awaited = number;
+    return number;
+  }
+
   /** The session is over, or another begins. */
   reset(): void {
     this.#awaited = 0;
@@ -78,5 +109,11 @@ export class RequestWindow {
   #forget(): void {
     this.#highest = this.#lowest - 1;
     this.#count = 0;
+    this.#owe(-this.#bytes);
+  }
+
+  #owe(bytes: number): void {
+    this.#bytes += bytes;
+    this.#budget.bytes += bytes;
   }
 }

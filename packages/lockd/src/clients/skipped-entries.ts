@@ -6,14 +6,17 @@
 
 import type { Acquire } from '@holdfast/protocol';
 import type { StateMachine } from '@holdfast/state';
+import type { AddressSessions } from '../sessions/address-sessions.ts';
 import type { Attaches } from '../sessions/attaches.ts';
 import type { ClientConnection } from './client-connection.ts';
 import type { ClientConnections } from './client-connections.ts';
 
 export interface SkippedEntriesDeps {
+  readonly serverId: number;
   readonly state: StateMachine;
   readonly connections: ClientConnections;
   readonly attaches: Attaches;
+  readonly addresses: AddressSessions;
 }
 
 /** By connection: the waits and holds of its session, all of which the client has been told. */
@@ -36,6 +39,8 @@ export class SkippedEntries {
   /** After the state was replaced, and before anything else is applied. */
   tell(known: Known): void {
     for (const [connection, acquires] of known) this.#tellOne(connection, acquires);
+    const { state, serverId, addresses } = this.#deps;
+    addresses.keep((session) => state.session(session)?.server === serverId);
     // A copy that was skipped is gone with its answer; another makes the same session tell the same.
     this.#deps.attaches.lost();
   }

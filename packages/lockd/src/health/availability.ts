@@ -42,7 +42,7 @@ export class Availability {
     if (this.#failed) return 'the server has failed and is stopping';
     if (this.#haltedAt !== 0) return `the servers disagree about the state at index ${this.#haltedAt}`;
     if (!this.inContact && this.#deps.waitsToBeAdded()) {
-      return 'this server waits to be added to the cluster: run "lockctl member add" with its number and peer address';
+      return 'this server waits to be added to the cluster: run "lockctl member add" as its log says';
     }
     if (!this.inContact) return 'no contact to a leader or a quorum';
     return undefined;

@@ -24,6 +24,7 @@ const GIVES_BACK: ReadonlySet<number> = new Set([
   CommandType.release,
   CommandType.cancel,
   CommandType.expireSession,
+  CommandType.continueEnd,
   CommandType.refuse,
 ]);
 

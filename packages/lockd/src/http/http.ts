@@ -1,8 +1,8 @@
 /** Plain HTTP on the client port: whether the server is of use, what it knows, and its metrics. Read only. */
 
 import type { HttpRequest, HttpResponse } from '@holdfast/runtime';
-import type { Registry } from 'prom-client';
 import type { LockMachine } from '../lock-machine.ts';
+import type { MetricsPage } from './metrics-page.ts';
 import { statusReport } from './status-report.ts';
 
 export interface HttpOptions {
@@ -13,14 +13,17 @@ export interface HttpOptions {
 export function createHttpHandler(
   options: HttpOptions,
   machine: LockMachine,
-  metrics: () => Promise<Registry>,
-): (request: HttpRequest) => Promise<HttpResponse> {
-  return async (request) => {
+  metrics: MetricsPage,
+): (request: HttpRequest) => HttpResponse | Promise<HttpResponse> {
+  return (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return problem(405, `${request.method} is not supported here; use GET`);
     }
     const [path = ''] = request.target.split('?', 1);
     switch (path) {
+      // Whoever restarts a server for another's fault, or for a lost majority, makes it worse: this tells of the process alone.
+      case '/live':
+        return json(200, { status: 'alive' });
       case '/health':
         return machine.availability.healthy
           ? json(200, { status: 'ok', role: machine.status.role, warning: diskWarning(machine) })
@@ -30,17 +33,13 @@ export function createHttpHandler(
           ? json(200, { status: 'ready' })
           : json(503, { status: 'not ready', reason: machine.availability.unreadyReason });
       case '/metrics':
-        return text(await metrics());
+        return metrics.get();
       case '/status':
         return json(200, statusReport(options, machine));
       default:
-        return problem(404, `nothing is at ${path}; there are /health, /ready, /metrics and /status`);
+        return problem(404, `nothing is at ${path}; there are /live, /health, /ready, /metrics and /status`);
     }
   };
-}
-
-async function text(registry: Registry): Promise<HttpResponse> {
-  return { status: 200, contentType: registry.contentType, body: await registry.metrics() };
 }
 
 /** Left out while there is nothing to warn of. */

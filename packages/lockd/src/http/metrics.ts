@@ -1,11 +1,14 @@
 /**
  * Prometheus metrics of one server, in a registry of its own. Nothing here costs the hot path anything: values are read when
- * somebody asks, and this module with its library is loaded when somebody asks first.
+ * somebody asks. The library is loaded with the server, though that takes a while: a request that loads code can fail, and would fail
+ * a server that serves.
  */
 
 import type { Replica } from '@holdfast/raft';
+import type { ListenerLoad } from '@holdfast/runtime';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { LockMachine } from '../lock-machine.ts';
+import { addListenerMetrics } from './listener-metrics.ts';
 import { StageMetric } from './stage-metric.ts';
 
 const ROLES = ['follower', 'pre-candidate', 'candidate', 'leader'] as const;
@@ -14,10 +17,14 @@ export interface MetricsOptions {
   readonly id: number;
   /** With those of the process: its memory, processor time, collections of garbage. */
   readonly ofProcess: boolean;
+  /** How often the page of these has been rendered. */
+  readonly renderings: () => number;
+  /** Of the clients' port. @default nothing is told of it */
+  readonly load?: () => ListenerLoad | undefined;
 }
 
 export function createMetrics(
-  { id, ofProcess }: MetricsOptions,
+  { id, ofProcess, renderings, load }: MetricsOptions,
   machine: LockMachine,
   replica: () => ReplicaFigures | undefined,
 ): Registry {
@@ -66,9 +73,32 @@ export function createMetrics(
   gauge('holdfast_sessions', 'Sessions of the ensemble', () => state.counts.sessions);
   gauge('holdfast_locks', 'Locks that somebody holds or waits for', () => state.counts.locks);
   gauge('holdfast_nodes', 'Nodes of the tree', () => state.counts.nodes);
+  gauge('holdfast_node_data_bytes', 'Data of all nodes', () => state.counts.dataBytes);
+  gauge('holdfast_node_name_bytes', 'Names of all nodes', () => state.counts.nameBytes);
+  gauge('holdfast_reply_bytes', 'Remembered answers that no client has acknowledged', () => state.replyBytes);
   gauge('holdfast_connections', 'Client connections of this server', () => connections.size);
   gauge('holdfast_bound_sessions', 'Sessions served by this server', () => connections.boundSessions);
+  gauge(
+    'holdfast_unanswered_request_bytes',
+    'Bytes of requests that are not answered',
+    () => connections.unansweredRequestBytes,
+  );
+  counter(
+    'holdfast_requests_over_share_total',
+    'Times that a connection was refused more than its share of those',
+    () => counters.requestsOverShare,
+  );
+  gauge('holdfast_unread_bytes', 'Bytes that clients were sent and have not read', () => connections.unreadBytes);
+  gauge('holdfast_reads_ready', 'Reads that wait for nothing but their turn', () => machine.readsReady);
+  counter('holdfast_read_turns_cut_total', 'Turns that left reads to the next one', () => counters.readTurnsCut);
   gauge('holdfast_parked_bytes', 'Bytes of requests that wait for a leader to be known', () => machine.parkedBytes);
+
+  gauge(
+    'holdfast_admitted_clients',
+    'Clients that were welcomed and whose attach is not answered',
+    () => machine.crowd.underWay,
+  );
+  gauge('holdfast_clients_spread_ms', 'Over so long clients spread their first dials', () => machine.spreadMs);
 
   gauge('holdfast_disk_free_bytes', 'Free bytes of the disk; NaN while unknown', () => machine.disk.freeBytes ?? NaN);
   gauge('holdfast_disk_reserve_bytes', 'Free bytes below which the disk is low', () => machine.disk.reserveBytes);
@@ -114,6 +144,16 @@ export function createMetrics(
   });
   counter('holdfast_resends_total', 'Times that a client was told to send again', () => counters.resends);
   counter('holdfast_attaches_total', 'Attaches asked for at this server', () => counters.attaches);
+  counter(
+    'holdfast_clients_sent_away_total',
+    'Clients that were told when to come again, since many came at once',
+    () => machine.crowd.sentAway,
+  );
+  counter(
+    'holdfast_deadlines_moved_total',
+    'Times that a session got more time as leader, since many were coming back',
+    () => machine.crowd.extensions,
+  );
   counter('holdfast_entries_applied_total', 'Entries applied since the start', () => counters.entriesApplied);
   counter('holdfast_entries_proposed_total', 'Entries proposed as leader', () => counters.entriesProposed);
   counter(
@@ -139,7 +179,9 @@ export function createMetrics(
   counter('holdfast_sessions_expired_total', 'Sessions whose expiry was applied', () => counters.sessionsExpired);
   counter('holdfast_client_frames_in_total', 'Frames from clients', () => counters.framesIn);
   counter('holdfast_client_frames_out_total', 'Frames to clients', () => counters.framesOut);
+  counter('holdfast_metrics_renderings_total', 'Renderings of this page, one a second at most', renderings);
   addReplicaMetrics(registry, replica);
+  if (load !== undefined) addListenerMetrics(registry, load);
   if (ofProcess) collectDefaultMetrics({ register: registry });
   return registry;
 }
@@ -147,7 +189,14 @@ export function createMetrics(
 /** What the replica alone knows. */
 type ReplicaFigures = Pick<
   Replica,
-  'logWrites' | 'stageHistograms' | 'diskStalls' | 'voteBanned' | 'elections' | 'transferCounts' | 'snapshotCounters'
+  | 'logWrites'
+  | 'stageHistograms'
+  | 'diskStalls'
+  | 'voteBanned'
+  | 'elections'
+  | 'transferCounts'
+  | 'snapshotCounters'
+  | 'refusalsHeard'
 >;
 
 /** There is no replica yet when the clients' port opens. */
@@ -155,13 +204,14 @@ function addReplicaMetrics(registry: Registry, replica: () => ReplicaFigures | u
   const registers = [registry];
   new Counter({
     name: 'holdfast_snapshots_total',
-    help: 'Snapshots of the state since the start: taken here, and installed from another server',
+    help: 'Snapshots of the state since the start: taken here, installed from another server, and refused by the state machine',
     labelNames: ['how'],
     registers,
     collect() {
       this.reset();
       this.inc({ how: 'taken' }, replica()?.snapshotCounters.taken ?? 0);
       this.inc({ how: 'installed' }, replica()?.snapshotCounters.installed ?? 0);
+      this.inc({ how: 'refused' }, replica()?.snapshotCounters.refused ?? 0);
     },
   });
   new Gauge({
@@ -178,6 +228,15 @@ function addReplicaMetrics(registry: Registry, replica: () => ReplicaFigures | u
     registers,
     collect() {
       this.set(replica()?.diskStalls === true ? 1 : 0);
+    },
+  });
+  new Counter({
+    name: 'holdfast_peer_refusals_heard_total',
+    help: "Dials at which whoever has a peer's address did not let this server in",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(replica()?.refusalsHeard ?? 0);
     },
   });
   new Counter({

@@ -220,6 +220,12 @@ function problemOf(change: MemberChange): string | undefined {
   const { server } = change;
   if (server < 1 || server > MAX_SERVER_ID)
     return `the number of a server is from 1 to ${MAX_SERVER_ID}, not ${server}`;
+  if (change.type === 'add' && change.joinSecret === '') {
+    return (
+      `server ${server} is added with its join secret: start it with --join, and run the command that it prints ` +
+      `(lockctl member add ${server} HOST:PORT --join-secret SECRET)`
+    );
+  }
   const problem = change.type === 'add' ? addressProblem(change.peerAddress, 'dial') : undefined;
   return change.type === 'add' && problem !== undefined
     ? `the peer address "${change.peerAddress}" ${problem}`
@@ -229,7 +235,13 @@ function problemOf(change: MemberChange): string | undefined {
 function changeOf(change: MemberChange): MembershipChange {
   const id = serverId(change.server);
   return change.type === 'add'
-    ? { type: 'add', id, peerAddress: change.peerAddress, observer: change.observer }
+    ? {
+        type: 'add',
+        id,
+        peerAddress: change.peerAddress,
+        observer: change.observer,
+        joinSecret: change.joinSecret,
+      }
     : { type: change.type, id };
 }
 

@@ -19,6 +19,8 @@ export interface RecoverOptions {
   readonly members: readonly NamedMember[] | undefined;
   /** Undefined for a new name after the old one. */
   readonly clusterId: string | undefined;
+  /** The first entry that is given up, with all behind it; undefined for the whole log. */
+  readonly stopBefore?: number | undefined;
   /** No token is to be as low as it. */
   readonly above: number;
   /** Of a log segment of the new cluster's directories. @default 64 MiB */
@@ -30,6 +32,8 @@ export type OfflineCommandOf<Type extends OfflineCommand['type']> = Extract<Offl
 
 /** What allows it. */
 export const ACCEPT_LOSS = '--accept-lost-commands';
+/** Begins without an entry that nobody can apply, and everything behind it. */
+export const STOP_BEFORE = '--stop-before';
 const ACCEPT_LOSS_HELP = 'allow that acknowledged commands are lost';
 
 interface Flags {
@@ -40,6 +44,7 @@ interface Flags {
   readonly cluster?: string;
   readonly clusterId?: string;
   readonly above?: string;
+  readonly stopBefore?: string;
 }
 
 export function addOfflineCommands(program: Command, found: (command: OfflineCommand) => void): void {
@@ -71,18 +76,37 @@ export function addOfflineCommands(program: Command, found: (command: OfflineCom
     .option('--cluster <1=host:port,…>', 'peer addresses of the new servers (default: that server alone)')
     .option('--cluster-id <name>', 'the name of the new cluster (default: the old one with a random ending)')
     .option('--above <token>', 'all tokens are to be higher than this one, too (default: 0)')
+    .option(`${STOP_BEFORE} <index>`, 'give up this entry, which no server can apply, and everything behind it')
     .option(ACCEPT_LOSS, ACCEPT_LOSS_HELP)
     .action((_options: unknown, command: Command) => found({ type: 'recover', ...recoverOptions(command) }));
 }
 
 function recoverOptions(command: Command): RecoverOptions {
-  const { to, cluster, clusterId, above = '0', acceptLostCommands = false } = command.optsWithGlobals<Flags>();
+  const {
+    to,
+    cluster,
+    clusterId,
+    above = '0',
+    stopBefore,
+    acceptLostCommands = false,
+  } = command.optsWithGlobals<Flags>();
   if (to === undefined) throw new UsageError('recover needs --to <directory>, for what it makes');
   const members = cluster === undefined ? undefined : memberList(cluster, '--cluster');
   const problem = clusterId === undefined ? undefined : clusterIdProblem(clusterId);
   if (problem !== undefined) throw new UsageError(`--cluster-id "${clusterId}" ${problem}`);
   if (!/^\d{1,16}$/.test(above)) throw new UsageError(`--above "${above}" must be a token, a whole number`);
-  return { data: dataOf(command), to, members, clusterId, above: Number(above), acceptLoss: acceptLostCommands };
+  if (!/^[1-9]\d{0,15}$/.test(stopBefore ?? '1')) {
+    throw new UsageError(`${STOP_BEFORE} "${stopBefore}" must be the index of an entry, a whole number from 1 on`);
+  }
+  return {
+    data: dataOf(command),
+    to,
+    members,
+    clusterId,
+    above: Number(above),
+    stopBefore: stopBefore === undefined ? undefined : Number(stopBefore),
+    acceptLoss: acceptLostCommands,
+  };
 }
 
 function dataOf(command: Command): string {

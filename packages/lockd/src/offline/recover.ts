@@ -33,7 +33,7 @@ import type { StateCounts, StateMachine } from '@holdfast/state';
 import { createKeyedState } from '../keyed-state.ts';
 import { inspectDataDirectory } from './inspect.ts';
 import { MAX_RECOVERY_INDEX, RECOVERY_INDEX_GAP } from '../limits.ts';
-import { ACCEPT_LOSS, type RecoverOptions } from './offline-commands.ts';
+import { ACCEPT_LOSS, STOP_BEFORE, type RecoverOptions } from './offline-commands.ts';
 import { UsageError } from '../settings/settings.ts';
 
 const READ_BYTES = 1024 * 1024;
@@ -50,8 +50,10 @@ export interface RecoverWorld {
 
 export interface Recovery {
   readonly old: Identity;
-  /** Where the old log ended; all of it was applied. */
+  /** Where the old log ended; all of it was applied, but for what was given up. */
   readonly lastIndex: LogIndex;
+  /** The first entry that was given up, with all behind it. */
+  readonly stopBefore: number | undefined;
   /** Whether that log had lost acknowledged entries. */
   readonly incomplete: boolean;
   readonly before: StateCounts;
@@ -70,7 +72,8 @@ export async function recover(options: RecoverOptions, world: RecoverWorld): Pro
   try {
     const { identity } = directory;
     const clusterId = newClusterId(options, identity, world.random);
-    const { machine, durable } = await readState(options.data, directory, world);
+    const { stopBefore } = options;
+    const { machine, durable } = await readState(options, directory, world);
     const { lastIndex, voteBan, hardState } = durable;
     const members = newMembers(options, identity, durable);
     const index = await beginIndex(options, identity, lastIndex, world.disk);
@@ -86,28 +89,46 @@ export async function recover(options: RecoverOptions, world: RecoverWorld): Pro
       await createSeededDirectory({ path, clusterId, serverId: id, members, ...segments }, seed, world);
     }
     const incomplete = voteBan !== undefined;
-    return { old: identity, lastIndex, incomplete, before, after: machine.counts, clusterId, index, servers };
+    const old = { old: identity, lastIndex, stopBefore, incomplete, before };
+    return { ...old, after: machine.counts, clusterId, index, servers };
   } finally {
     await directory.release();
   }
 }
 
-/** All of the log, whether it was committed or not: nothing here knows, and what was committed with this server's help is in it. */
+/**
+ * All of the log, or what comes before the entry that is given up, whether it was committed or not: nothing here knows, and what was
+ * committed with this server's help is in it.
+ */
 async function readState(
-  path: string,
+  { data: path, stopBefore = Infinity }: RecoverOptions,
   { identity, features }: TakenDirectory,
   world: RecoverWorld,
 ): Promise<{ readonly machine: StateMachine; readonly durable: DurableState }> {
   const repair = { founders: identity.members.map((member) => member.id) };
   const store = await openWriteAheadLog({ ...identity, directory: logDirectoryOf(path), features, repair }, world);
   try {
+    const { lastIndex, snapshot } = store.durable;
+    checkStop(stopBefore, lastIndex, snapshot?.index ?? 0);
     const machine = createKeyedState(world.random);
     await restoreSnapshot(machine, store);
-    await applyLog(machine, store);
+    await applyLog(machine, store, logIndex(Math.min(lastIndex, stopBefore - 1)));
     return { machine, durable: store.durable };
   } finally {
     await store.close();
   }
+}
+
+function checkStop(stopBefore: number, lastIndex: LogIndex, snapshotIndex: number): void {
+  if (stopBefore <= snapshotIndex) {
+    throw new UsageError(
+      `${STOP_BEFORE} ${stopBefore}: the snapshot of index ${snapshotIndex} in this directory holds that entry already, and cannot be had without it: take a server whose snapshot is older (lockd inspect tells)`,
+    );
+  }
+  if (stopBefore === Infinity || stopBefore <= lastIndex) return;
+  throw new UsageError(
+    `${STOP_BEFORE} ${stopBefore}: the log of this directory ends at index ${lastIndex}, before that entry, so there is nothing to give up: take a server whose log has it, or leave ${STOP_BEFORE} out`,
+  );
 }
 
 async function restoreSnapshot(machine: StateMachine, store: LogStore): Promise<void> {
@@ -122,8 +143,7 @@ async function restoreSnapshot(machine: StateMachine, store: LogStore): Promise<
   }
 }
 
-async function applyLog(machine: StateMachine, store: LogStore): Promise<void> {
-  const { lastIndex } = store.durable;
+async function applyLog(machine: StateMachine, store: LogStore, lastIndex: LogIndex): Promise<void> {
   while (machine.appliedIndex < lastIndex) {
     for (const { index, type, data } of await store.read(
       nextIndex(logIndex(machine.appliedIndex)),
@@ -136,10 +156,21 @@ async function applyLog(machine: StateMachine, store: LogStore): Promise<void> {
           machine.applyNoop(index);
           break;
         case EntryType.command:
-          machine.apply(index, data);
+          applyCommand(machine, index, data);
           break;
       }
     }
+  }
+}
+
+function applyCommand(machine: StateMachine, index: LogIndex, data: Uint8Array): void {
+  try {
+    machine.apply(index, data);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const problem = `the entry at index ${index} cannot be applied (${reason}), and nothing was changed`;
+    const advice = `to give up that entry and everything behind it, add ${STOP_BEFORE} ${index}`;
+    throw new Error(`${problem}: ${advice}`, { cause: error });
   }
 }
 
@@ -184,12 +215,12 @@ function newClusterId({ clusterId }: RecoverOptions, old: Identity, random: Rand
 }
 
 function newMembers(
-  { members }: RecoverOptions,
+  { members, stopBefore = Infinity }: RecoverOptions,
   { serverId: id, members: initial }: Identity,
   { configurations, snapshot }: DurableState,
 ): readonly InitialMember[] {
   if (members !== undefined) return members.map((member) => ({ ...member, id: serverId(member.id) }));
-  const latest = configurations.at(-1)?.data ?? snapshot?.configuration;
+  const latest = configurations.findLast(({ index }) => index < stopBefore)?.data ?? snapshot?.configuration;
   const known = latest === undefined ? initial : decodeConfiguration(latest).members;
   const own = [...known, ...initial].find((member) => member.id === id);
   if (own === undefined) {
@@ -210,12 +241,15 @@ async function requireEmpty(path: string, disk: Disk): Promise<void> {
     throw new UsageError(`--to ${path} is not empty: give an empty directory, or one that does not exist`);
 }
 
-async function refusal({ data }: RecoverOptions, { disk }: RecoverWorld): Promise<UsageError> {
+async function refusal({ data, stopBefore }: RecoverOptions, { disk }: RecoverWorld): Promise<UsageError> {
   const { identity, lastIndex, lastTerm, voteBan } = await inspectDataDirectory(data, disk);
   const { serverId: server, clusterId } = identity;
   return new UsageError(
     [
       `this would begin a new cluster with what server ${server} of cluster "${clusterId}" has: a log up to index ${lastIndex} of term ${lastTerm}${voteBan === undefined ? '' : ', of which acknowledged entries were lost'}.`,
+      ...(stopBefore === undefined
+        ? []
+        : [givenUpText(stopBefore, lastIndex), 'Do so only where no version of the program can apply that entry.']),
       'Acknowledged commands that this server does not have are lost; some that were never acknowledged may take effect.',
       'Every session ends, and so every lock is given up. Tokens go on above all that the old cluster can have given out.',
       'Start a majority of the old servers instead, if there is any way; and compare `lockd inspect` of all directories that are left, to take',
@@ -225,11 +259,18 @@ async function refusal({ data }: RecoverOptions, { disk }: RecoverWorld): Promis
   );
 }
 
-export function formatRecovery({ old, lastIndex, incomplete, before, after, ...made }: Recovery): string {
+function givenUpText(stopBefore: number, lastIndex: LogIndex): string {
+  const entries = Math.max(0, lastIndex - stopBefore + 1);
+  return `Of that, the entry at index ${stopBefore} and everything behind it is given up, acknowledged or not: ${entries} entries.`;
+}
+
+export function formatRecovery({ old, lastIndex, stopBefore, incomplete, before, after, ...made }: Recovery): string {
   const { clusterId, index, servers } = made;
   const ends = `its log up to index ${lastIndex}${incomplete ? ', of which acknowledged entries were lost' : ''}`;
+  const given = stopBefore === undefined ? [] : [givenUpText(stopBefore, lastIndex)];
   const lines = [
     `made cluster "${clusterId}" out of server ${old.serverId} of cluster "${old.clusterId}": ${ends}`,
+    ...given,
     `ended ${before.sessions} sessions, with ${before.holds} holds and ${before.waits} waits; ${after.nodes} nodes are left`,
     `it begins behind index ${index}: every token will be higher`,
     ...servers.map(({ id, peerAddress, path }) => `server ${id} at ${peerAddress}: ${path}`),

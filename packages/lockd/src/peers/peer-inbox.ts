@@ -26,6 +26,7 @@ export interface PeerInboxDeps {
   readonly diskGuard: DiskGuard;
   readonly transfer: LeadershipTransfer;
   readonly membership: MembershipWishes;
+  isMember(server: ServerId): boolean;
 }
 
 export class PeerInbox {
@@ -37,7 +38,9 @@ export class PeerInbox {
 
   /** @throws MalformedError */
   received(from: ServerId, payload: Uint8Array): void {
-    for (const message of decodePeerMessages(payload)) this.#message(from, message);
+    for (const message of decodePeerMessages(payload)) {
+      if (!ofMembersOnly(message) || this.#deps.isMember(from)) this.#message(from, message);
+    }
   }
 
   /** What `peer` was sent, or sent to us, may be lost. */
@@ -122,5 +125,29 @@ export class PeerInbox {
     const { availability, peers, proposals } = this.#deps;
     if (availability.acceptsWrites) proposals.forwarded(from, epoch, entries);
     else peers.send(from, { type: 'forward-refused', epoch, code: 'NO_LEADER' });
+  }
+}
+
+/** What would change this server's mind about the ensemble; a guest of its own may not be one of it (raft, peers/peer-admission.ts). */
+function ofMembersOnly({ type }: PeerMessage): boolean {
+  switch (type) {
+    case 'fold':
+    case 'diverged':
+    case 'halted':
+    case 'disk-report':
+    case 'forward':
+    case 'touch':
+    case 'admin':
+    case 'transfer':
+      return true;
+    case 'forward-refused':
+    case 'touched':
+    case 'read-index':
+    case 'read-index-answer':
+    case 'lost':
+    case 'disk-shortage':
+    case 'transfer-answer':
+    case 'admin-answer':
+      return false;
   }
 }

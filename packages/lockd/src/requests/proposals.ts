@@ -71,16 +71,19 @@ export class Proposals {
     return this.#parkedBytes;
   }
 
-  /** False when no leader is known and there is no more room to park it. */
-  submit(entry: Uint8Array, session: number): boolean {
+  /**
+   * False when no leader is known and there is no more room to park it: less than its connection has unanswered already, `own`, so that
+   * one that floods is refused alone.
+   */
+  submit(entry: Uint8Array, session: number, own = 0): boolean {
     if (this.isLeader) {
-      this.#propose(entry, session);
+      this.#propose(entry, session, this.#deps.serverId);
     } else if (this.#leader !== NOBODY) {
       this.#forwards.push(entry);
       if (this.#forwards.length === 1) this.#deps.wake();
     } else {
-      if (this.#parked.length >= MAX_PARKED_ENTRIES || this.#parkedBytes + entry.length > MAX_PARKED_BYTES)
-        return false;
+      const room = MAX_PARKED_ENTRIES - this.#parked.length;
+      if (room <= 0 || own > room || this.#parkedBytes + entry.length > MAX_PARKED_BYTES) return false;
       this.#park(entry);
     }
     return true;
@@ -182,8 +185,8 @@ export class Proposals {
     this.#deps.peers.send(this.#leader as ServerId, { type: 'forward', epoch: this.#epoch, entries });
   }
 
-  /** False when it was refused instead. */
-  #propose(entry: Uint8Array, session: number): boolean {
+  /** `via`: the server whose client asked, whatever the entry says. False when it was refused instead. */
+  #propose(entry: Uint8Array, session: number, via: ServerId): boolean {
     const admitted = this.#deps.admit(entry);
     if (admitted === undefined) {
       this.#refuse(entry, 'DISK_FULL');
@@ -193,7 +196,7 @@ export class Proposals {
       const origin = this.#origins.get(entry.buffer);
       if (origin !== undefined) this.#origins.set(admitted.buffer, origin);
     }
-    stampEntry(admitted, this.#deps.clock.wallMs());
+    stampEntry(admitted, this.#deps.clock.wallMs(), via);
     if (session !== 0) this.#deps.renew(session);
     this.#deps.counters.entriesProposed += 1;
     this.#deps.gate.propose(admitted);
@@ -217,15 +220,17 @@ export class Proposals {
     const problem = entryProblem(entry);
     const header = problem === undefined ? decodeEntryHeader(entry) : undefined;
     if (header === undefined || !isClientCommand(header.command)) {
-      // In the log it would stop every server.
+      // In the log it would stop every server; refused, it is asked for again, of whoever leads then.
       this.#deps.logger.error(
         { peer: from, problem: problem ?? `has the command number ${header?.command}, which no client may use` },
-        'a server forwarded an entry that this version does not know; it was dropped: run the same version everywhere',
+        'a server forwarded an entry that this version does not know; it was refused: run the same version everywhere',
       );
+      if (header !== undefined) refused.add(header.session);
+      this.#refuse(entry, 'UNSUPPORTED');
       return;
     }
     const session = header.command === CommandType.attach ? 0 : header.session;
-    if (!refused.has(session) && !this.#propose(entry, session)) refused.add(session);
+    if (!refused.has(session) && !this.#propose(entry, session, from)) refused.add(session);
   }
 
   /** What was held back during a hand-over comes on top of the limits: the replica has its own for that. */

@@ -1,8 +1,10 @@
 /**
  * Queries. A linearizable one is answered once this server has applied what was committed anywhere before it was asked: the
  * leader finds that index by a quorum round, and a follower asks the leader for it, once a turn for all its reads; while no leader
- * is known they wait for the next. A `session` one waits, shortly, for what the client has seen elsewhere; a `local` one is
- * answered at once.
+ * is known they wait for the next. A `session` one waits, shortly, for what the client has seen elsewhere; a `local` one waits for
+ * nothing. What need not wait any more is answered at the end of the turn, connection by connection, for a few milliseconds a turn: the
+ * rest is left to the next one, so that no number of reads holds up anything else. Answers show the state of the moment in which they are
+ * made, which may only be newer than what the read asked for.
  */
 
 import type { Answer, ClientMessage, ErrorCode, Query } from '@holdfast/protocol';
@@ -10,14 +12,25 @@ import type { ReplicaHandle, ReplicaStatus, ServerId } from '@holdfast/raft';
 import type { Clock, Timer } from '@holdfast/runtime';
 import type { ClientConnection } from '../clients/client-connection.ts';
 import type { ServerCounters } from '../counters.ts';
-import { MAX_PARKED_READS, MAX_UNANSWERED_READS, READ_RETRY_MS, SESSION_READ_WAIT_MS } from '../limits.ts';
+import {
+  BEHIND_LOOK_MS,
+  MAX_BEHIND_LOOK_MS,
+  MAX_PARKED_READS,
+  MAX_UNANSWERED_READS,
+  READ_RETRY_MS,
+  READ_TURN_MS,
+  SESSION_READ_WAIT_MS,
+} from '../limits.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
+import { FairQueue } from './fair-queue.ts';
 
 export interface ReadsDeps {
   readonly clock: Clock;
   readonly counters: ServerCounters;
   readonly peers: PeerOutbox;
   handle(): ReplicaHandle;
+  /** A slice of what the query needs beforehand; true when all of that is done. */
+  prepare(query: Query): boolean;
   query(query: Query): Answer;
   appliedIndex(): number;
   wake(): void;
@@ -29,14 +42,12 @@ interface Read {
   readonly query: Query;
   /** The leader has refused it once. */
   asked: boolean;
-}
-
-/** Reads that wait for this server to have applied `index`. */
-interface Waiting {
-  readonly index: number;
-  readonly reads: readonly Read[];
-  /** Monotonic; undefined waits as long as it takes. */
-  readonly untilMs: number | undefined;
+  /** The index that it waits for; 0 when it waits for none. */
+  waitsFor: number;
+  /** For a `session` read: until when it waits, monotonic. */
+  untilMs: number;
+  /** Why it is not answered. */
+  refusal: { readonly code: ErrorCode; readonly message: string } | undefined;
 }
 
 export class Reads {
@@ -50,26 +61,45 @@ export class Reads {
   /** Linearizable ones that the leader has refused, until they are asked again. */
   #refused: Read[] = [];
   #askTimer: Timer | undefined;
-  #waiting: Waiting[] = [];
+  /** Those which wait until this server has applied an index, by that index, none of which is applied. */
+  readonly #waiting = new Map<number, Set<Read>>();
+  /** Up to which index they have been looked for. */
+  #lookedUpTo = 0;
+  /** The `session` reads among them and some that wait no longer, in the order in which their time is up. */
+  #late: Read[] = [];
   #timer: Timer | undefined;
+  /** What is answered next. */
+  readonly #ready = new FairQueue<ClientConnection, Read>();
+  /** Looks for clients that have read what they had before. */
+  #behindTimer: Timer | undefined;
+  #behindLookMs = BEHIND_LOOK_MS;
 
   constructor(deps: ReadsDeps) {
     this.#deps = deps;
   }
 
+  /** Reads that wait for nothing but their turn. */
+  get ready(): number {
+    return this.#ready.size;
+  }
+
   read(connection: ClientConnection, message: Extract<ClientMessage, { type: 'read' }>): void {
-    const read: Read = { connection, id: message.id, query: message.query, asked: false };
+    const { id, query } = message;
+    const read: Read = { connection, id, query, asked: false, waitsFor: 0, untilMs: Infinity, refusal: undefined };
     connection.unansweredReads += 1;
     if (connection.unansweredReads > MAX_UNANSWERED_READS) {
-      this.#refuse([read], 'OVERLOADED', `over ${MAX_UNANSWERED_READS} reads are unanswered; wait for answers`);
+      // At once: what is refused is to cost less than what is queued.
+      const text = `over ${MAX_UNANSWERED_READS} reads are unanswered; wait for answers`;
+      this.#deps.counters.readsRefused += 1;
+      this.#answer(read, { type: 'error', code: 'OVERLOADED', message: text });
       return;
     }
     switch (message.consistency) {
       case 'local':
-        this.#answer(read);
+        this.#enqueue(read);
         return;
       case 'session':
-        if (message.minIndex <= this.#deps.appliedIndex()) this.#answer(read);
+        if (message.minIndex <= this.#deps.appliedIndex()) this.#enqueue(read);
         else this.#waitShortly(message.minIndex, read);
         return;
       case 'linearizable':
@@ -117,12 +147,14 @@ export class Reads {
 
   endOfTurn(): void {
     this.#ask();
-    this.#answerApplied();
+    this.#findApplied();
+    this.#answerReady();
   }
 
   stop(): void {
     this.#timer?.cancel();
     this.#askTimer?.cancel();
+    this.#behindTimer?.cancel();
   }
 
   #ask(): void {
@@ -176,56 +208,127 @@ export class Reads {
     if (index === 0) {
       this.#askLater(reads);
     } else {
-      this.#waiting.push({ index, reads, untilMs: undefined });
+      for (const read of reads) this.#waitFor(index, read);
       this.#deps.wake();
     }
   }
 
-  #answerApplied(): void {
-    if (this.#waiting.length === 0) return;
+  #waitFor(index: number, read: Read): void {
+    if (index <= this.#deps.appliedIndex()) {
+      this.#enqueue(read);
+      return;
+    }
+    read.waitsFor = index;
+    const reads = this.#waiting.get(index);
+    if (reads === undefined) this.#waiting.set(index, new Set([read]));
+    else reads.add(read);
+  }
+
+  #findApplied(): void {
     const applied = this.#deps.appliedIndex();
-    const waiting = this.#waiting;
-    this.#waiting = waiting.filter((each) => each.index > applied && each.reads.some(isOpen));
-    for (const each of waiting) {
-      if (each.index <= applied) each.reads.forEach((read) => this.#answer(read));
+    const from = this.#lookedUpTo + 1;
+    this.#lookedUpTo = applied;
+    if (this.#waiting.size === 0) return;
+    if (applied - from < this.#waiting.size) {
+      for (let index = from; index <= applied; index += 1) this.#enqueueAt(index);
+    } else {
+      const reached = [...this.#waiting.keys()].filter((index) => index <= applied);
+      for (const index of reached.toSorted((left, right) => left - right)) this.#enqueueAt(index);
     }
   }
 
+  #enqueueAt(index: number): void {
+    const reads = this.#waiting.get(index);
+    if (reads === undefined) return;
+    this.#waiting.delete(index);
+    for (const read of reads) this.#enqueue(read);
+  }
+
   #waitShortly(index: number, read: Read): void {
-    const untilMs = this.#deps.clock.monotonicMs() + SESSION_READ_WAIT_MS;
-    this.#waiting.push({ index, reads: [read], untilMs });
+    read.untilMs = this.#deps.clock.monotonicMs() + SESSION_READ_WAIT_MS;
+    this.#waitFor(index, read);
+    this.#late.push(read);
     this.#timer ??= this.#deps.clock.setTimer(SESSION_READ_WAIT_MS, () => this.#refuseLate());
   }
 
   #refuseLate(): void {
     this.#timer = undefined;
     const now = this.#deps.clock.monotonicMs();
-    const isLate = ({ untilMs = Infinity }: Waiting): boolean => untilMs <= now;
-    const late = this.#waiting.filter(isLate);
-    this.#waiting = this.#waiting.filter((each) => !isLate(each));
+    const end = this.#late.findIndex(({ untilMs }) => untilMs > now);
+    const late = end < 0 ? this.#late.splice(0) : this.#late.splice(0, end);
     const applied = this.#deps.appliedIndex();
-    for (const { index, reads } of late) {
-      this.#refuse(reads, 'NOT_CAUGHT_UP', `this server has applied ${applied}, the reader has seen ${index}`);
+    for (const read of late) {
+      const { waitsFor } = read;
+      if (waitsFor === 0) continue;
+      const reads = this.#waiting.get(waitsFor);
+      reads?.delete(read);
+      if (reads?.size === 0) this.#waiting.delete(waitsFor);
+      this.#refuse([read], 'NOT_CAUGHT_UP', `this server has applied ${applied}, the reader has seen ${waitsFor}`);
     }
-    const next = this.#waiting.reduce((earliest, { untilMs = Infinity }) => Math.min(earliest, untilMs), Infinity);
-    if (next !== Infinity) this.#timer = this.#deps.clock.setTimer(next - now, () => this.#refuseLate());
-  }
-
-  #answer(read: Read): void {
-    read.connection.unansweredReads -= 1;
-    if (!isOpen(read)) return;
-    this.#deps.counters.readsAnswered += 1;
-    const answer = this.#deps.query(read.query);
-    read.connection.send({ type: 'answer', id: read.id, index: this.#deps.appliedIndex(), answer });
+    const next = this.#late[0]?.untilMs;
+    if (next !== undefined) this.#timer = this.#deps.clock.setTimer(next - now, () => this.#refuseLate());
   }
 
   #refuse(reads: readonly Read[], code: ErrorCode, message: string): void {
-    const index = this.#deps.appliedIndex();
-    for (const { connection, id } of reads) {
-      connection.unansweredReads -= 1;
-      this.#deps.counters.readsRefused += 1;
-      connection.send({ type: 'answer', id, index, answer: { type: 'error', code, message } });
+    for (const read of reads) {
+      read.refusal = { code, message };
+      this.#enqueue(read);
     }
+  }
+
+  #enqueue(read: Read): void {
+    read.waitsFor = 0;
+    this.#ready.push(read.connection, read);
+    this.#deps.wake();
+  }
+
+  /** For a bounded time; at least one, however long it takes. */
+  #answerReady(): void {
+    if (this.#ready.size === 0) return;
+    const { clock, counters } = this.#deps;
+    const untilMs = clock.monotonicMs() + READ_TURN_MS;
+    for (let read = this.#ready.next(); read !== undefined; read = this.#ready.next()) {
+      this.#answerInTurn(read);
+      if (clock.monotonicMs() < untilMs) continue;
+      if (this.#ready.size === 0) return;
+      counters.readTurnsCut += 1;
+      this.#deps.wake();
+      return;
+    }
+  }
+
+  #answerInTurn(read: Read): void {
+    const { connection, query, refusal } = read;
+    const { counters } = this.#deps;
+    if (connection.phase === 'closed') {
+      connection.unansweredReads -= 1;
+    } else if (connection.isBehind) {
+      this.#ready.suspend(connection, read);
+      this.#behindTimer ??= this.#deps.clock.setTimer(this.#behindLookMs, () => this.#resumeReaders());
+    } else if (refusal !== undefined) {
+      counters.readsRefused += 1;
+      this.#answer(read, { type: 'error', ...refusal });
+    } else if (this.#deps.prepare(query)) {
+      counters.readsAnswered += 1;
+      this.#answer(read, this.#deps.query(query));
+    } else {
+      this.#ready.putBack(connection, read);
+    }
+  }
+
+  #resumeReaders(): void {
+    this.#behindTimer = undefined;
+    const caughtUp = [...this.#ready.suspended].filter(({ phase, isBehind }) => phase === 'closed' || !isBehind);
+    for (const connection of caughtUp) this.#ready.resume(connection);
+    this.#behindLookMs = caughtUp.length > 0 ? BEHIND_LOOK_MS : Math.min(2 * this.#behindLookMs, MAX_BEHIND_LOOK_MS);
+    if (caughtUp.length > 0) this.#deps.wake();
+    if (this.#ready.suspendedOwners === 0) return;
+    this.#behindTimer = this.#deps.clock.setTimer(this.#behindLookMs, () => this.#resumeReaders());
+  }
+
+  #answer({ connection, id }: Read, answer: Answer): void {
+    connection.unansweredReads -= 1;
+    connection.send({ type: 'answer', id, index: this.#deps.appliedIndex(), answer });
   }
 }
 

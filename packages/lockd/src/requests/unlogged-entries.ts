@@ -7,12 +7,14 @@ import { CommandType, type ErrorCode } from '@holdfast/protocol';
 import { decodeEntryHeader } from '@holdfast/state';
 import type { ClientConnections } from '../clients/client-connections.ts';
 import type { Attaches } from '../sessions/attaches.ts';
+import type { SessionEnds } from '../sessions/session-ends.ts';
 import type { SessionExpiry } from '../sessions/session-expiry.ts';
 
 export interface UnloggedEntriesParts {
   readonly connections: ClientConnections;
   readonly attaches: Attaches;
   readonly expiry: SessionExpiry;
+  readonly ends: SessionEnds;
 }
 
 export class UnloggedEntries {
@@ -30,10 +32,12 @@ export class UnloggedEntries {
   }
 
   refused(entry: Uint8Array, code: ErrorCode): void {
-    const { connections, attaches, expiry } = this.#parts;
+    const { connections, attaches, expiry, ends } = this.#parts;
     const header = decodeEntryHeader(entry);
     if (header.command === CommandType.expireSession) {
       expiry.refused(entry);
+    } else if (header.command === CommandType.continueEnd) {
+      ends.refused();
     } else if (header.command === CommandType.attach) {
       attaches.refused(header.number, code);
     } else {

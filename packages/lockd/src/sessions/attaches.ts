@@ -4,7 +4,15 @@
  * applied last has the generation that counts. Every connection has one correlation number for all its copies.
  */
 
-import { CommandType, MalformedError, decodeCommand, type ErrorCode, type Reply } from '@holdfast/protocol';
+import {
+  CommandType,
+  MalformedError,
+  decodeAttachRequest,
+  encodeCommand,
+  type AttachRequest,
+  type ErrorCode,
+  type Reply,
+} from '@holdfast/protocol';
 import type { Clock, Timer } from '@holdfast/runtime';
 import { encodeEntry } from '@holdfast/state';
 import type { ClientConnection } from '../clients/client-connection.ts';
@@ -12,23 +20,28 @@ import type { ClientConnections } from '../clients/client-connections.ts';
 import type { ServerCounters } from '../counters.ts';
 import { ATTACH_RETRY_MS } from '../limits.ts';
 import type { Proposals } from '../requests/proposals.ts';
+import type { AddressSessions } from './address-sessions.ts';
+import { secretHash } from './secret-hash.ts';
 
 export interface AttachesDeps {
-  readonly serverId: number;
   /** Where correlation numbers begin: random, so that copies proposed by an earlier process of this server mean nothing here. */
   readonly firstCorrelation: number;
   readonly clock: Clock;
   readonly counters: ServerCounters;
   readonly connections: ClientConnections;
   readonly proposals: Proposals;
+  readonly addresses: AddressSessions;
   appliedIndex(): number;
-  /** Why no session may be made for the secret; undefined when one may, or exists. */
-  refusal(secret: Uint8Array): Reply | undefined;
+  /** Whether there is a session with the secret of that hash. */
+  exists(secretHash: Uint8Array): boolean;
+  /** Why no session may be made at all; undefined when one may. */
+  refusal(): Reply | undefined;
 }
 
 interface Attach {
   readonly connection: ClientConnection;
-  readonly secret: Uint8Array;
+  readonly secretHash: Uint8Array;
+  /** That of the command; the secret itself stays here for no longer than its hash takes. */
   payload: Uint8Array;
   /** The client's id of the attach that is not answered; undefined when none is. */
   pendingId: number | undefined;
@@ -39,6 +52,8 @@ interface Attach {
 export class Attaches {
   readonly #deps: AttachesDeps;
   readonly #byCorrelation = new Map<number, Attach>();
+  /** Addresses of connections that are closed, and whose attach is not decided. */
+  readonly #leaving = new Map<number, string>();
   #nextCorrelation: number;
   #retryTimer: Timer | undefined;
 
@@ -49,32 +64,29 @@ export class Attaches {
 
   attach(connection: ClientConnection, id: number, payload: Uint8Array): void {
     this.#deps.counters.attaches += 1;
-    let secret = new Uint8Array();
-    let refusal: Reply | undefined;
-    try {
-      const command = decodeCommand('attach', payload);
-      if (command.type !== 'attach') return;
-      secret = new Uint8Array(command.secret);
-      if (command.session === 0) refusal = this.#deps.refusal(secret);
-    } catch (error) {
-      if (!(error instanceof MalformedError)) throw error;
-      refusal = { type: 'error', code: 'INVALID_ARGUMENT', message: error.message };
-    }
-    if (refusal !== undefined) {
-      connection.send({ type: 'attached', id, index: this.#deps.appliedIndex(), reply: refusal });
+    const request = decoded(payload);
+    if ('code' in request) {
+      this.#refuse(connection, id, request);
       return;
     }
+    const { secret, session, timeoutMs, label } = request;
+    const hash = secretHash(secret);
+    const refusal = session === 0 ? this.#refusal(connection, hash) : undefined;
+    if (refusal !== undefined) {
+      this.#refuse(connection, id, refusal);
+      return;
+    }
+    const command = encodeCommand({ type: 'attach', secretHash: hash, session, timeoutMs, label });
     let attach = this.#byCorrelation.get(connection.correlation);
     if (attach === undefined) {
       connection.correlation = this.#nextCorrelation++;
-      attach = { connection, secret, payload, pendingId: id, submitted: false };
+      attach = { connection, secretHash: hash, payload: command, pendingId: id, submitted: false };
       this.#byCorrelation.set(connection.correlation, attach);
-    } else if (!sameBytes(attach.secret, secret)) {
+    } else if (!sameBytes(attach.secretHash, hash)) {
       connection.goodbye('INVALID_ARGUMENT', 'a connection serves one session; open another for another');
       return;
     }
-    // The frame's bytes are not ours.
-    attach.payload = new Uint8Array(payload);
+    attach.payload = command;
     attach.pendingId = id;
     this.#submit(attach);
   }
@@ -85,6 +97,11 @@ export class Attaches {
    */
   decided(correlation: number, index: number, reply: Reply): boolean {
     const attach = this.#byCorrelation.get(correlation);
+    const address = attach?.connection.remoteAddress ?? this.#leaving.get(correlation);
+    this.#leaving.delete(correlation);
+    // The id of a session is the index of the entry that made it.
+    if (reply.type === 'attached' && reply.session === index && address !== undefined)
+      this.#deps.addresses.created(reply.session, address);
     if (attach === undefined) return false;
     const { connection, pendingId } = attach;
     if (reply.type === 'attached') this.#deps.connections.bind(connection, reply.session, reply.generation);
@@ -102,6 +119,7 @@ export class Attaches {
   /** Nothing that was submitted can be counted on; proposed again as soon as there is a leader. */
   lost(): void {
     for (const attach of this.#byCorrelation.values()) attach.submitted = false;
+    this.#leaving.clear();
     this.#scheduleRetry();
   }
 
@@ -123,11 +141,23 @@ export class Attaches {
   }
 
   closed(connection: ClientConnection): void {
+    // It may yet make a session, which counts for its address.
+    if (this.isPending(connection)) this.#leaving.set(connection.correlation, connection.remoteAddress);
     this.#byCorrelation.delete(connection.correlation);
   }
 
   stop(): void {
     this.#retryTimer?.cancel();
+  }
+
+  /** A session that exists is attached to, whoever may make none. */
+  #refusal(connection: ClientConnection, hash: Uint8Array): Reply | undefined {
+    const refusal = this.#deps.refusal() ?? this.#deps.addresses.refusal(connection.remoteAddress);
+    return refusal === undefined || this.#deps.exists(hash) ? undefined : refusal;
+  }
+
+  #refuse(connection: ClientConnection, id: number, reply: Reply): void {
+    connection.send({ type: 'attached', id, index: this.#deps.appliedIndex(), reply });
   }
 
   #submit(attach: Attach): void {
@@ -136,7 +166,7 @@ export class Attaches {
       {
         command: CommandType.attach,
         session: 0,
-        generation: this.#deps.serverId,
+        generation: 0,
         number: attach.connection.correlation,
         ackedUpTo: 0,
       },
@@ -152,6 +182,15 @@ export class Attaches {
       this.#retryTimer = undefined;
       this.submitAll();
     });
+  }
+}
+
+function decoded(payload: Uint8Array): AttachRequest | Extract<Reply, { type: 'error' }> {
+  try {
+    return decodeAttachRequest(payload);
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    return { type: 'error', code: 'INVALID_ARGUMENT', message: error.message };
   }
 }
 

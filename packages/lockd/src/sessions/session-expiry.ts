@@ -16,6 +16,8 @@ export interface SessionExpiryDeps {
   readonly logger: Logger;
   readonly state: StateMachine;
   propose(entry: Uint8Array): void;
+  /** Renewals and attaches may wait in a queue of this ensemble's own. */
+  crowded(): boolean;
 }
 
 export class SessionExpiry {
@@ -26,7 +28,11 @@ export class SessionExpiry {
 
   constructor(deps: SessionExpiryDeps) {
     this.#deps = deps;
-    this.leases = new SessionLeases((session) => this.#expire(session), deps.clock);
+    this.leases = new SessionLeases(
+      (session) => this.#expire(session),
+      deps.clock,
+      () => deps.crowded(),
+    );
   }
 
   statusChanged(status: ReplicaStatus): void {
@@ -34,7 +40,7 @@ export class SessionExpiry {
     if (term === this.#term) return;
     this.#term = term;
     if (term === 0) this.leases.stop();
-    else this.leases.start(this.#deps.state.sessions());
+    else this.leases.start(this.#deps.state.sessions().filter(({ ending }) => !ending));
   }
 
   /** After an entry was applied and its outputs were routed. */

@@ -1,20 +1,25 @@
 /**
  * The leader's deadlines: when a session that nobody renews has expired. In memory and on the monotonic clock alone; a new leader
  * arms all of them in full. Promises that no session is expired earlier than its time-out after its last renewal was received,
- * counted without the time in which this process stalled. What an expiry does is up to the caller.
+ * counted without the time in which this process stalled; that while a crowd of sessions is on its way back the deadlines move on, since
+ * a renewal may wait in that crowd; and that neither makes it more than twice the time-out. What an expiry does is up to the caller.
  *
  * A hashed timer wheel with one timer. A renewal only writes the deadline; a lease whose slot comes round early moves on then.
  */
 
 import type { Clock, Timer } from '@holdfast/runtime';
 import { MAX_SESSION_TIMEOUT_MS } from '@holdfast/protocol';
-import { LEASE_TICK_MS } from '../limits.ts';
+import { LEASE_EXTENSION_MS, LEASE_TICK_MS, MAX_LEASE_FACTOR } from '../limits.ts';
 
 interface Lease {
   readonly session: number;
   readonly timeoutMs: number;
   /** On the lease clock. */
   deadlineMs: number;
+  /** On the monotonic clock less the long stalls. */
+  renewedAtMs: number;
+  /** That of the slot which it is in; any other slot that has it is to pass it over. */
+  tick: number;
   /** Its expiry is proposed and the outcome not yet known; it is in no slot then. */
   expiring: boolean;
   removed: boolean;
@@ -25,12 +30,18 @@ export interface LeasedSession {
   readonly timeoutMs: number;
 }
 
+/** A leader that stands still for so long is deposed where there is another server: what is bounded are the stalls of one that is not. */
+const LONG_STALL_MS = 1_000;
+/** Stalls that add up to this much are worth a look at every lease. */
+const STALL_SCAN_MS = 500;
+
 // One revolution is longer than the longest time-out, so that every slot holds leases of one revolution only.
 const SLOTS = 2 ** Math.ceil(Math.log2(MAX_SESSION_TIMEOUT_MS / LEASE_TICK_MS + 2));
 
 export class SessionLeases {
   readonly #clock: Clock;
   readonly #expired: (session: number) => void;
+  readonly #crowded: () => boolean;
   readonly #leases = new Map<number, Lease>();
   /** Those that are not empty, by place. */
   readonly #slots = new Map<number, Lease[]>();
@@ -39,12 +50,20 @@ export class SessionLeases {
   #timerDueMs = 0;
   /** Time that does not count against sessions: the lease clock is the monotonic one less this. */
   #stalledMs = 0;
+  #stalledSinceScanMs = 0;
+  #longStallsMs = 0;
   #tick = 0;
+  /** How often a deadline was moved on for a crowd. */
+  extensions = 0;
 
-  /** `expired` is called in the check phase, after everything that had arrived was read; it must end in one of the methods below. */
-  constructor(expired: (session: number) => void, clock: Clock) {
+  /**
+   * `expired` is called in the check phase, after everything that had arrived was read; it must end in one of the methods below.
+   * `crowded`: renewals and attaches may wait in a queue of this ensemble's own.
+   */
+  constructor(expired: (session: number) => void, clock: Clock, crowded: () => boolean = () => false) {
     this.#expired = expired;
     this.#clock = clock;
+    this.#crowded = crowded;
   }
 
   get size(): number {
@@ -79,6 +98,8 @@ export class SessionLeases {
       session,
       timeoutMs,
       deadlineMs: this.#nowMs() + timeoutMs,
+      renewedAtMs: this.#unstalledMs(),
+      tick: 0,
       expiring: false,
       removed: false,
     };
@@ -90,7 +111,9 @@ export class SessionLeases {
   renew(session: number): boolean {
     const lease = this.#leases.get(session);
     if (lease === undefined || lease.expiring) return false;
-    lease.deadlineMs = this.#nowMs() + lease.timeoutMs;
+    const nowMs = this.#clock.monotonicMs();
+    lease.renewedAtMs = nowMs - this.#longStallsMs;
+    lease.deadlineMs = nowMs - this.#stalledMs + lease.timeoutMs;
     return true;
   }
 
@@ -116,6 +139,7 @@ export class SessionLeases {
     const lease = this.#leases.get(session);
     if (lease === undefined || !lease.expiring) return;
     lease.expiring = false;
+    if (time === 'full') lease.renewedAtMs = this.#unstalledMs();
     lease.deadlineMs = this.#nowMs() + (time === 'full' ? lease.timeoutMs : LEASE_TICK_MS);
     this.#startTimer();
     this.#insert(lease);
@@ -125,9 +149,14 @@ export class SessionLeases {
     return this.#clock.monotonicMs() - this.#stalledMs;
   }
 
+  #unstalledMs(): number {
+    return this.#clock.monotonicMs() - this.#longStallsMs;
+  }
+
   #insert(lease: Lease): void {
     // Rounded up, so that no lease ends early; never into the slot that is being emptied.
     const tick = Math.max(this.#tick + 1, Math.ceil(lease.deadlineMs / LEASE_TICK_MS));
+    lease.tick = tick;
     const slot = this.#slots.get(tick % SLOTS);
     if (slot === undefined) this.#slots.set(tick % SLOTS, [lease]);
     else slot.push(lease);
@@ -146,13 +175,21 @@ export class SessionLeases {
 
   #timerFired(): void {
     const lateMs = this.#clock.monotonicMs() - this.#timerDueMs;
-    if (lateMs > LEASE_TICK_MS) this.#stalledMs += lateMs;
+    if (lateMs > LEASE_TICK_MS) this.#stalled(lateMs);
     const decideAtMs = this.#nowMs();
     this.#timer = undefined;
     if (this.#leases.size === 0) return;
     this.#setTimer();
     // The event loop runs due timers before it reads sockets: renewals that wait in them count first.
-    if (this.#skipToDue(decideAtMs)) this.#clock.afterPoll(() => this.#decide(decideAtMs));
+    const scans = this.#stalledSinceScanMs >= STALL_SCAN_MS;
+    if (scans) this.#clock.afterPoll(() => this.#endStalls());
+    if (this.#skipToDue(decideAtMs) || scans) this.#clock.afterPoll(() => this.#decide(decideAtMs));
+  }
+
+  #stalled(ms: number): void {
+    this.#stalledMs += ms;
+    if (ms >= LONG_STALL_MS) this.#longStallsMs += ms;
+    else this.#stalledSinceScanMs += ms;
   }
 
   /** Passes the ticks that no lease is in, most of them. Whether one that is due by then has a lease. */
@@ -160,6 +197,17 @@ export class SessionLeases {
     const last = Math.floor(nowMs / LEASE_TICK_MS);
     while (this.#tick < last && !this.#slots.has((this.#tick + 1) % SLOTS)) this.#tick += 1;
     return this.#tick < last;
+  }
+
+  /** Brings leases forward that have had all the time there is, stalls or not: the next tick finds them. */
+  #endStalls(): void {
+    this.#stalledSinceScanMs = 0;
+    const nowMs = this.#unstalledMs();
+    for (const lease of this.#leases.values()) {
+      if (lease.expiring || nowMs < lastMoment(lease)) continue;
+      lease.deadlineMs = Math.min(lease.deadlineMs, this.#nowMs());
+      this.#insert(lease);
+    }
   }
 
   #decide(nowMs: number): void {
@@ -172,8 +220,8 @@ export class SessionLeases {
       if (due === undefined) continue;
       this.#slots.delete(position);
       for (const lease of due) {
-        if (lease.removed) continue;
-        if (lease.deadlineMs > nowMs) {
+        if (lease.removed || lease.expiring || lease.tick !== this.#tick) continue;
+        if (lease.deadlineMs > nowMs || this.#extend(lease, nowMs)) {
           this.#insert(lease);
         } else {
           lease.expiring = true;
@@ -182,4 +230,17 @@ export class SessionLeases {
       }
     }
   }
+
+  /** Moves the deadline on a little, if a renewal may wait in a crowd. */
+  #extend(lease: Lease, nowMs: number): boolean {
+    if (!this.#crowded() || this.#unstalledMs() >= lastMoment(lease)) return false;
+    lease.deadlineMs = nowMs + LEASE_EXTENSION_MS;
+    this.extensions += 1;
+    return true;
+  }
+}
+
+/** Nothing keeps a session that is not renewed longer than this. */
+function lastMoment({ renewedAtMs, timeoutMs }: Lease): number {
+  return renewedAtMs + MAX_LEASE_FACTOR * timeoutMs;
 }

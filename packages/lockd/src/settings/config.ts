@@ -3,11 +3,13 @@
  * Promises that what it returns is complete and consistent; everything else is a UsageError that says what to change.
  */
 
+import { STATE_LIMITS } from '@holdfast/state';
 import { DEFAULT_SNAPSHOT_OPTIONS } from '@holdfast/raft';
 import { Command, CommanderError, Option } from 'commander';
 import { parse as parseYaml } from 'yaml';
-import { addressProblem, hostOf, isLoopback } from './address.ts';
+import { addressProblem, hostOf, hostProblem, isLoopback, isWildcard } from './address.ts';
 import { MAX_SERVER_ID, clusterIdProblem, memberList } from './cluster-names.ts';
+import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, MAX_SESSIONS_PER_ADDRESS } from '../limits.ts';
 import { addOfflineCommands, type OfflineCommand } from '../offline/offline-commands.ts';
 import {
   UsageError,
@@ -29,6 +31,8 @@ export interface ServerConfig {
   readonly peer: string;
   readonly advertiseClient: string | undefined;
   readonly advertisePeer: string | undefined;
+  /** Further names under which clients and probes may ask for this server. */
+  readonly allowHosts: readonly string[];
   readonly data: string;
   /** Empty for a server that joins. */
   readonly members: readonly { readonly id: number; readonly peerAddress: string }[];
@@ -40,6 +44,9 @@ export interface ServerConfig {
   readonly snapshotLogBytes: number;
   readonly snapshotTrailingBytes: number;
   readonly snapshotBytesPerSecond: number;
+  /** Undefined: the default for other machines, and any number for this one. */
+  readonly maxConnectionsPerAddress: number | undefined;
+  readonly maxSessionsPerAddress: number | undefined;
   readonly logLevel: LogLevel;
   /** Where every step of consensus is traced. */
   readonly traceRaft: string | undefined;
@@ -74,6 +81,8 @@ export const DEFAULT_ELECTION_TIMEOUT_MS = 1_000;
 const MIB = 1024 * 1024;
 const MAX_SNAPSHOT_BYTES = 2 ** 40;
 
+const ALLOW_HOST = 'allow-host';
+
 const SETTINGS: readonly Setting[] = [
   { name: 'id', value: '<number>', help: "this server's number, from 1; never used for another server of the cluster" },
   { name: 'cluster-id', value: '<name>', help: 'the name of the cluster; servers and clients of another are refused' },
@@ -81,6 +90,11 @@ const SETTINGS: readonly Setting[] = [
   { name: 'peer', value: '<host:port>', help: 'where to listen for the other servers' },
   { name: 'advertise-client', value: '<host:port>', help: 'where clients reach this server (default: --client)' },
   { name: 'advertise-peer', value: '<host:port>', help: 'where the others reach this server (default: --peer)' },
+  {
+    name: ALLOW_HOST,
+    value: '<name,…>',
+    help: 'further names, or addresses, under which requests may ask for this server, of a load balancer say; may be given several times',
+  },
   { name: 'data', value: '<directory>', help: 'the data directory; created when missing' },
   {
     name: 'cluster',
@@ -113,6 +127,16 @@ const SETTINGS: readonly Setting[] = [
     help: `how fast this server sends snapshots to others, all together (default: ${DEFAULT_SNAPSHOT_OPTIONS.snapshotBytesPerSecond})`,
   },
   {
+    name: 'max-connections-per-address',
+    value: '<number>',
+    help: `client connections from one address, this machine's own included (default: ${MAX_CONNECTIONS_PER_ADDRESS}, and any number from this machine)`,
+  },
+  {
+    name: 'max-sessions-per-address',
+    value: '<number>',
+    help: `sessions that clients of one address make at this server, this machine's own included (default: ${MAX_SESSIONS_PER_ADDRESS}, and any number from this machine)`,
+  },
+  {
     name: 'trace-raft',
     value: '<file>',
     help: 'write every step of consensus to this file, for debugging (default: nothing is written)',
@@ -121,7 +145,7 @@ const SETTINGS: readonly Setting[] = [
 ];
 /** Flags without a value. */
 const SWITCHES = {
-  join: 'wait to be added to a cluster that runs (lockctl member add); counts only while the data directory is empty',
+  join: 'print a join secret and wait to be added to a cluster that runs (lockctl member add); counts only while the data directory is empty',
   insecure: 'listen beyond this machine although nothing checks who connects',
 } as const;
 const NAMES: readonly string[] = [...SETTINGS.map((setting) => setting.name), ...Object.keys(SWITCHES)];
@@ -134,7 +158,12 @@ export function parseArguments(sources: ConfigSources): ParsedArguments {
     .description('A server of a Holdfast lock ensemble.')
     .version(LOCKD_VERSION)
     .allowExcessArguments(false);
-  for (const { name, value, help } of SETTINGS) program.addOption(new Option(`--${name} ${value}`, help));
+  for (const { name, value, help } of SETTINGS) {
+    const option = new Option(`--${name} ${value}`, help);
+    if (name === ALLOW_HOST)
+      option.argParser((text, before?: string) => (before === undefined ? text : `${before},${text}`));
+    program.addOption(option);
+  }
   for (const [name, help] of Object.entries(SWITCHES)) program.option(`--${name}`, help);
   program
     .option('--config <file>', 'YAML with these settings under the same names')
@@ -200,13 +229,19 @@ function readFileInto(settings: Map<string, Given>, path: string, giver: string,
       throw new UsageError(`${giver} ${path} has the unknown setting "${name}"; there are ${NAMES.join(', ')}`);
     }
     const as = `${path}: ${name}`;
-    settings.set(name, { text: name === 'cluster' ? clusterText(as, value) : settingText(as, value), as });
+    const textOf = name === 'cluster' ? clusterText : name === ALLOW_HOST ? listText : settingText;
+    settings.set(name, { text: textOf(as, value), as });
   }
 }
 
 function settingText(as: string, value: unknown): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
   throw new UsageError(`${as} must be a text, a number or a boolean`);
+}
+
+/** In YAML hosts may be a list, too. */
+function listText(as: string, value: unknown): string {
+  return Array.isArray(value) ? value.map((each) => settingText(as, each)).join(',') : settingText(as, value);
 }
 
 /** In YAML the members may be a mapping of numbers to addresses too. */
@@ -240,6 +275,8 @@ function checkConfig(settings: Settings): ServerConfig {
       `${calledBy(settings, 'election-timeout-ms')} ${electionTimeoutMs} must be at least three times ${calledBy(settings, 'heartbeat-ms')} ${heartbeatMs}: one lost heartbeat must not depose a leader`,
     );
   }
+  refuseWildcard(settings, 'client', 'advertise-client', 'clients reach this server');
+  if (!settings.has('cluster')) refuseWildcard(settings, 'peer', 'advertise-peer', 'the other servers reach this one');
   const { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond } = DEFAULT_SNAPSHOT_OPTIONS;
   return {
     id,
@@ -248,6 +285,7 @@ function checkConfig(settings: Settings): ServerConfig {
     peer,
     advertiseClient: settings.has('advertise-client') ? address(settings, 'advertise-client', 'dial') : undefined,
     advertisePeer: settings.has('advertise-peer') ? address(settings, 'advertise-peer', 'dial') : undefined,
+    allowHosts: hosts(settings, ALLOW_HOST),
     data: required(settings, 'data'),
     members: join ? noMembers(settings, peer) : members(settings, id, peer),
     join,
@@ -263,6 +301,12 @@ function checkConfig(settings: Settings): ServerConfig {
       MAX_SNAPSHOT_BYTES,
       snapshotBytesPerSecond,
     ),
+    maxConnectionsPerAddress: settings.has('max-connections-per-address')
+      ? integer(settings, 'max-connections-per-address', 1, MAX_CONNECTIONS)
+      : undefined,
+    maxSessionsPerAddress: settings.has('max-sessions-per-address')
+      ? integer(settings, 'max-sessions-per-address', 1, STATE_LIMITS.maxSessions)
+      : undefined,
     logLevel: logLevel(settings),
     traceRaft: settings.has('trace-raft') ? required(settings, 'trace-raft') : undefined,
   };
@@ -298,6 +342,26 @@ function members(settings: Settings, id: number, peer: string): ServerConfig['me
     throw new UsageError(
       `${calledBy(settings, 'advertise-peer')} ${advertised} and ${cluster} ${id}=${own.peerAddress} must be the same`,
     );
+  }
+  return list;
+}
+
+/** What a server says of itself is where others dial it; every address of a machine is nowhere. */
+function refuseWildcard(settings: Settings, listen: string, advertise: string, what: string): void {
+  const text = required(settings, listen);
+  if (!isWildcard(hostOf(text)) || settings.has(advertise)) return;
+  throw new UsageError(
+    `${calledBy(settings, listen)} ${text} listens on every address of this machine, and nobody can dial that: ` +
+      `add --${advertise} host:port, where ${what}`,
+  );
+}
+
+function hosts(settings: Settings, name: string): readonly string[] {
+  const given = settings.get(name)?.text ?? '';
+  const list = given === '' ? [] : given.split(',').map((host) => host.trim());
+  for (const host of list) {
+    const problem = hostProblem(host);
+    if (problem !== undefined) throw new UsageError(`${calledBy(settings, name)}: "${host}" ${problem}`);
   }
   return list;
 }

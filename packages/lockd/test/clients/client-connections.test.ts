@@ -3,9 +3,12 @@ import { describe, expect, it } from 'vitest';
 import {
   CLOSE_GRACE_MS,
   HANDSHAKE_TIMEOUT_MS,
+  IDLE_LOOK_MS,
   MAX_BUFFERED_BYTES,
   MAX_COMMAND_BYTES,
+  MAX_IDLE_LOOKS,
   MAX_UNANSWERED_REQUESTS,
+  MAX_UNREAD_BYTES,
 } from '../../src/limits.ts';
 import { LoopbackEnsemble } from '../support/loopback.ts';
 
@@ -30,6 +33,8 @@ describe('a client that says hello', () => {
         clusterId: 'test',
         server: 1,
         leader: 2,
+        term: 1,
+        spreadMs: 0,
         members: [1, 2, 3].map((server) => ({ server, clientAddress: `client-${server}:1` })),
       },
     ]);
@@ -136,9 +141,10 @@ describe('all that a server says to a client in a turn', () => {
 describe('a client that does not read', () => {
   it('is told so and closed, and destroyed when it reads not even that', () => {
     const ensemble = single();
-    let bufferedBytes = MAX_BUFFERED_BYTES;
+    let bufferedBytes = 0;
     const client = ensemble.server(1).connect({ bufferedBytes: () => bufferedBytes, hangs: true });
-    bufferedBytes += 1;
+    client.attach();
+    bufferedBytes = MAX_BUFFERED_BYTES + 1;
     client.send({ type: 'ping', id: 1 });
     expect(client.take().at(-1)).toMatchObject({ type: 'goodbye', code: 'OVERLOADED' });
     expect(client.destroyed).toBe(false);
@@ -147,9 +153,66 @@ describe('a client that does not read', () => {
   });
 });
 
+describe('a connection without a session', () => {
+  const idleMs = MAX_IDLE_LOOKS * IDLE_LOOK_MS;
+
+  it('is closed when it has been silent for long, and one that says something or has a session is not', () => {
+    const ensemble = single();
+    const [silent, talking, attached] = [1, 2, 3].map(() => ensemble.server(1).connect());
+    attached?.attach(1, { timeoutMs: 120_000 });
+    for (let waited = 0; waited <= idleMs; waited += IDLE_LOOK_MS) {
+      talking?.send({ type: 'ping', id: waited });
+      ensemble.clock.advance(IDLE_LOOK_MS);
+    }
+    expect(silent?.take()).toMatchObject([{ type: 'goodbye', code: 'OVERLOADED' }]);
+    expect([talking?.open, attached?.open]).toEqual([true, true]);
+  });
+
+  it('is not closed while it waits for an answer', () => {
+    const ensemble = single();
+    const client = ensemble.server(1).connect();
+    ensemble.holdReads = true;
+    client.read(1, { type: 'exists', path: '/' });
+    ensemble.clock.advance(2 * idleMs);
+    expect(client.open).toBe(true);
+  });
+});
+
+describe('clients that together leave much unread', () => {
+  it('lose the one that leaves most, and no other', () => {
+    const ensemble = single();
+    const unread = [0, 0, 0, 0, 0];
+    const clients = unread.map((_, n) =>
+      ensemble.server(1).connect({ bufferedBytes: () => unread[n] ?? 0, hangs: true }),
+    );
+    for (const [n, client] of clients.entries()) client.attach(n + 1);
+    for (const [n, client] of clients.entries()) {
+      unread[n] = n === 2 ? MAX_BUFFERED_BYTES : MAX_UNREAD_BYTES / 5;
+      client.send({ type: 'ping', id: 1 });
+      client.take();
+    }
+    expect(clients.map(({ destroyed }) => destroyed)).toEqual([false, false, true, false, false]);
+    expect(ensemble.server(1).machine.connections.unreadBytes).toBe((4 * MAX_UNREAD_BYTES) / 5);
+  });
+
+  it('keep what they have read since out of the count', () => {
+    const ensemble = single();
+    const unread = [0, 0, 0, 0, 0, 0];
+    const clients = unread.map((_, n) => ensemble.server(1).connect({ bufferedBytes: () => unread[n] ?? 0 }));
+    for (const [n, client] of clients.entries()) client.attach(n + 1);
+    for (const [n, client] of clients.entries()) {
+      unread.fill(0);
+      unread[n] = MAX_BUFFERED_BYTES;
+      client.send({ type: 'ping', id: 1 });
+      client.take();
+    }
+    expect(clients.every(({ open }) => open)).toBe(true);
+  });
+});
+
 describe('a request that a server cannot take', () => {
   it('closes the connection when its command is unknown, since it would stop every server', () => {
-    for (const command of [63, 64, CommandType.attach, CommandType.expireSession, CommandType.refuse]) {
+    for (const command of [0, 64, CommandType.attach, CommandType.expireSession, CommandType.refuse]) {
       const ensemble = single();
       const client = ensemble.server(1).connect();
       client.attach();
@@ -158,6 +221,32 @@ describe('a request that a server cannot take', () => {
       expect(client.take()).toMatchObject([{ type: 'goodbye', code: 'UNSUPPORTED' }]);
       expect(ensemble.log).toHaveLength(before);
     }
+  });
+
+  it('closes the connection when its number is 0, which no window counts, and leaves the log as it was', () => {
+    const ensemble = single();
+    const client = ensemble.server(1).connect();
+    client.attach();
+    const before = ensemble.log.length;
+    for (let copy = 0; copy < 100; copy += 1) client.acquire(0, 'a');
+    expect(client.take()).toMatchObject([{ type: 'goodbye', code: 'MALFORMED' }]);
+    expect(ensemble.log).toHaveLength(before);
+  });
+
+  it('is not put into the log a second time while it is unanswered, nor once it has been answered', () => {
+    const ensemble = single();
+    const client = ensemble.server(1).connect();
+    client.attach();
+    client.acquire(1, 'a');
+    client.take();
+    const before = ensemble.log.length;
+    for (let copy = 0; copy < 100; copy += 1) client.acquire(1, 'a');
+    ensemble.holdCommits = true;
+    for (let copy = 0; copy < 100; copy += 1) client.acquire(2, 'b');
+    ensemble.holdCommits = false;
+    ensemble.server(1).schedule();
+    expect(client.take()).toMatchObject([{ type: 'reply', number: 2 }]);
+    expect(ensemble.log).toHaveLength(before + 1);
   });
 
   it('closes the connection when there is no session', () => {

@@ -65,7 +65,7 @@ async function writeDataDirectory(path: string): Promise<void> {
 function logEntry(index: number): Entry {
   const command: Command =
     index === 1
-      ? { type: 'attach', secret: new Uint8Array(16), session: 0, timeoutMs: 10_000, label: '' }
+      ? { type: 'attach', secretHash: new Uint8Array(32), session: 0, timeoutMs: 10_000, label: '' }
       : { type: 'create', path: `/n${index}`, data: new Uint8Array(NODE_BYTES), ephemeral: false, sequential: false };
   const [session, generation, number] = index === 1 ? [0, 1, 1] : [1, 1, index - 1];
   const header = { command: CommandType[command.type], session, generation, number, ackedUpTo: 0 };

@@ -21,11 +21,25 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function counter(port: number, name: string): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+function metricsOf(port: number): Promise<string> {
+  return fetch(`http://127.0.0.1:${port}/metrics`).then((response) => response.text());
+}
+
+function valueIn(text: string, name: string): number {
   const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1];
   if (value === undefined) throw new Error(`there is no ${name} in the metrics`);
   return Number(value);
+}
+
+/** As it is now: a page of metrics is told again for a second. */
+async function counter(port: number, name: string): Promise<number> {
+  const renderings = valueIn(await metricsOf(port), 'holdfast_metrics_renderings_total');
+  let text = '';
+  await until(async () => {
+    text = await metricsOf(port);
+    return valueIn(text, 'holdfast_metrics_renderings_total') > renderings;
+  });
+  return valueIn(text, name);
 }
 
 describe('the requests of clients that go on at once after every answer', () => {

@@ -139,25 +139,26 @@ describe('a stranger to the cluster', () => {
         `1=127.0.0.1:${place.peer},3=127.0.0.1:${impostor.peer}`,
       ),
     );
-    for (const [stranger, problem] of [
-      [otherCluster, 'cluster \\"other\\" is not \\"e2e\\"'],
-      [otherMember, 'server 3 is no member: check --cluster'],
+    for (const [stranger, problem, told] of [
+      [otherCluster, 'this server is of another cluster: check --cluster-id', 'check --cluster-id'],
+      [otherMember, 'server 3 is no member here, and does not prove to know this one', 'NOT_ADMITTED'],
     ] as const) {
-      await Promise.all([server.complains(problem), stranger.complains(problem)]);
+      await Promise.all([server.complains(problem), stranger.complains(told)]);
     }
     expect(await answers(foreign.client, '/ready')).toBe(503);
     expect(await answers(impostor.client, '/ready')).toBe(503);
     expect(await answers(place.client, '/ready')).toBe(200);
   });
 
-  it('is refused as a second server of a number, and ends', async () => {
+  // The others tell it so where their configuration has the number, which is at the first one.
+  it('is not let in as a second server of a number, and is told where to look', async () => {
     const [one, two, copy] = await places(3);
     if (one === undefined || two === undefined || copy === undefined) throw new Error('no places');
     const servers = [1, 2].map((id) => start(argumentsFor(id, [one, two], directory)));
     for (const place of [one, two]) await until(async () => (await answers(place.client, '/ready')) === 200);
     const second = start(argumentsFor(2, [one, copy], join(directory, 'copy')));
-    expect(await second.ended()).toBe(72);
-    expect(second.stderr).toContain('the ensemble knows server 2 by another data directory');
+    await second.complains('a peer does not let this server in; see with \\"lockctl members\\"');
+    expect(await answers(copy.client, '/ready')).toBe(503);
     for (const place of [one, two]) expect(await answers(place.client, '/ready')).toBe(200);
     for (const server of servers) expect(server.child.exitCode).toBeNull();
   });

@@ -17,8 +17,8 @@ beforeEach(async () => {
   processes = [];
   trio = await places(3);
   data = dataOf(1, directory);
-  const secret = new Uint8Array(16);
-  const attach = { type: 'attach', secret, session: 0, timeoutMs: 10_000, label: '' } as const;
+  const secretHash = new Uint8Array(32);
+  const attach = { type: 'attach', secretHash, session: 0, timeoutMs: 10_000, label: '' } as const;
   await writeLog(1, trio, directory, [undefined, entryOf(attach, { session: 0, number: 1 })]);
   const [segment = 'none'] = readdirSync(join(data, 'group-0')).filter((name) => name.endsWith('.wal'));
   invertByte(join(data, 'group-0', segment), 100);

@@ -62,6 +62,13 @@ export class LockdProcess {
     await this.#news(() => this.stdout.includes('serves clients at') || this.#over, 'served or ended');
   }
 
+  /** What a server that was started with --join prints for its operator, once it has. */
+  async joinSecret(): Promise<string> {
+    const printed = (): string | undefined => /--join-secret ([0-9a-f]{32})/.exec(this.stdout)?.[1];
+    await this.#news(() => printed() !== undefined || this.#over, 'printed its join secret');
+    return printed() ?? '';
+  }
+
   /** Resolves once it has complained of that. */
   async complains(problem: string): Promise<void> {
     await this.#news(() => this.stderr.includes(problem), `complained that ${problem}`);

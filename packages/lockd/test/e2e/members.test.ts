@@ -74,6 +74,16 @@ function operate(args: readonly string[], ids: readonly number[] = [1, 2, 3]): P
   return lockctl(ids.map(clientPort), ...args);
 }
 
+async function joinSecret(id: number): Promise<string> {
+  return (await servers.get(id)?.joinSecret()) ?? '';
+}
+
+/** By the command that it prints. */
+async function add(id: number, ...options: readonly string[]): Promise<string> {
+  const secret = await joinSecret(id);
+  return succeeded(await operate(['member', 'add', `${id}`, peerAddress(id), '--join-secret', secret, ...options]));
+}
+
 /** Without its last line end. */
 function succeeded({ code, stdout, stderr }: Outcome): string {
   expect(code, stderr).toBe(0);
@@ -96,8 +106,10 @@ describe('an ensemble under load', () => {
       const joining = startJoining(id);
       await joining.serves();
       expect(await answers(clientPort(id), '/ready')).toBe(503);
-      expect(joining.stderr).toContain(`lockctl member add ${id} ${peerAddress(id)}`);
-      const said = succeeded(await operate(['member', 'add', `${id}`, peerAddress(id)]));
+      const command = `lockctl member add ${id} ${peerAddress(id)} --join-secret ${await joinSecret(id)}`;
+      expect(joining.stderr).toContain(command);
+      expect(joining.stdout).toContain(command);
+      const said = await add(id);
       expect(said).toMatch(new RegExp(`^Server ${id} is a (learner|voter) now.*"lockctl members"`));
       voters[id] = 'voter';
       await membersBecome(operator, voters);
@@ -144,8 +156,9 @@ describe('an ensemble under load', () => {
 describe('an operator who changes the members', () => {
   it.each([
     ['a number that is none', ['add', 'x', '127.0.0.1:7204'], /named by its number/],
-    ['a number that no server may have', ['add', '2147483648', '127.0.0.1:7204'], /from 1 to/],
+    ['a number that no server may have', ['add', '2147483648', '127.0.0.1:7204', '--join-secret', 'x'], /from 1 to/],
     ['an address without a port', ['add', '4', '127.0.0.1'], /host:port/],
+    ['no join secret', ['add', '4', '127.0.0.1:7204'], /the server prints it while it waits to be added with --join/],
   ])('is told how to write it, with 2, after %s', async (_, args, message) => {
     const { code, stdout, stderr } = await operate(['member', ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -156,8 +169,11 @@ describe('an operator who changes the members', () => {
     const refusals: readonly (readonly [readonly string[], RegExp])[] = [
       [['member', 'promote', '9'], /server 9 is no member/],
       [['member', 'remove', '9'], /server 9 is no member/],
-      [['member', 'add', '2', peerAddress(4)], /numbers are used once.*lockctl members/],
-      [['member', 'add', '4', peerAddress(2)], /another member has that peer address.*lockctl members/],
+      [['member', 'add', '2', peerAddress(4), '--join-secret', 'x'], /numbers are used once.*lockctl members/],
+      [
+        ['member', 'add', '4', peerAddress(2), '--join-secret', 'x'],
+        /another member has that peer address.*lockctl members/,
+      ],
     ];
     for (const [args, message] of refusals) {
       const { code, stdout, stderr } = await operate(args);
@@ -173,7 +189,7 @@ describe('an operator who changes the members', () => {
 
   it('waits for a change that is under way, and is told of one that takes too long', async () => {
     startJoining(4);
-    succeeded(await operate(['member', 'add', '4', peerAddress(4), '--observer']));
+    await add(4, '--observer');
     await ready(4);
     servers.get(4)?.kill('SIGSTOP');
     const first = operate(['--timeout', '30s', 'member', 'promote', '4']);
@@ -194,9 +210,9 @@ describe('an operator who changes the members', () => {
 describe('a member that was added and never started', () => {
   it('hinders no other change, and is taken back at once', async () => {
     const operator = await connected(1, 2, 3);
-    succeeded(await operate(['member', 'add', '7', peerAddress(7)]));
+    succeeded(await operate(['member', 'add', '7', peerAddress(7), '--join-secret', 'of a server that is not there']));
     startJoining(4);
-    succeeded(await operate(['member', 'add', '4', peerAddress(4)]));
+    await add(4);
     await membersBecome(operator, { 1: 'voter', 2: 'voter', 3: 'voter', 4: 'voter', 7: 'learner' });
     succeeded(await operate(['member', 'remove', '4']));
     expect(await servers.get(4)?.ended()).toBe(71);
@@ -226,9 +242,11 @@ describe('a server that comes back on an empty disk under its old number', () =>
     startJoining(4);
     const others = [1, 2, 3].filter((id) => id !== lost);
     await operator.admin.removeMember(lost);
-    await operator.admin.addMember(4, peerAddress(4));
+    await operator.admin.addMember(4, peerAddress(4), { joinSecret: await joinSecret(4) });
     await membersBecome(operator, Object.fromEntries([...others, 4].map((id) => [id, 'voter'])));
-    await expect(operator.admin.addMember(lost, peerAddress(5))).rejects.toMatchObject({ code: 'MEMBER_EXISTS' });
+    await expect(operator.admin.addMember(lost, peerAddress(5), { joinSecret: 'x' })).rejects.toMatchObject({
+      code: 'MEMBER_EXISTS',
+    });
     await ready(4);
     const { data } = await (await connected(4)).nodes.get('/kept');
     expect(Buffer.from(data).toString()).toBe('x');
@@ -239,7 +257,7 @@ describe('an observer', () => {
   it('serves sessions, locks and reads of a session, never votes by itself, and votes when asked to', async () => {
     const operator = await connected(1, 2, 3);
     startJoining(4);
-    await operator.admin.addMember(4, peerAddress(4), { observer: true });
+    await operator.admin.addMember(4, peerAddress(4), { observer: true, joinSecret: await joinSecret(4) });
     await ready(4);
     const client = await connected(4);
     const held = await client.lock('observed').acquire();

@@ -1,112 +1,64 @@
 /**
- * Builds lockd as it was at an earlier commit, from this clone alone: nothing is fetched. Its dependencies are those that are
- * installed here, if they still have the versions that it wants.
+ * A lockd that does not know the last state version: this build, with that version left out of two files. Before the first release
+ * formats may change between commits without a word, so no earlier commit is a version before; what upgrades rest on is tried all the
+ * same. With the first release, build that one here instead.
  */
 
-import { execFileSync } from 'node:child_process';
 import {
-  existsSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
   realpathSync,
-  renameSync,
-  rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-/** The last one before data directories, hellos and the state had features or versions. */
-const PREVIOUS_COMMIT = '56fd6c83ac6eb7aa1a56acba2185bbb21e01170d';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 const CACHE = join(ROOT, 'node_modules', '.cache', 'holdfast');
 /** What lockd is made of. */
 const PACKAGES = ['protocol', 'runtime', 'raft', 'state', 'lockd'] as const;
-const BUILD_LIMIT_MS = 60_000;
 
-export type PreviousBuild = { readonly main: string } | { readonly problem: string };
+interface Omission {
+  readonly file: string;
+  readonly from: RegExp;
+  readonly to: string;
+}
 
-/** Kept for the next run. `problem` says why there is none. */
-export function previousBuild(): PreviousBuild {
-  const directory = join(CACHE, PREVIOUS_COMMIT);
-  const main = join(directory, 'packages', 'lockd', 'dist', 'main.js');
-  if (existsSync(main)) return { main };
-  if (!hasPreviousCommit()) return { problem: `this clone does not have commit ${PREVIOUS_COMMIT}` };
+/** What only the last state version has. */
+const OMITTED: readonly Omission[] = [
+  { file: 'state/dist/state-version.js', from: /LATEST_STATE_VERSION = 2/, to: 'LATEST_STATE_VERSION = 1' },
+  { file: 'raft/dist/peers/peer-features.js', from: /stateVersion2: 2 \*\* 4,/, to: '' },
+];
+
+/** Its main file, in a directory of its own, which the caller removes. */
+export function previousBuild(): { readonly main: string; readonly directory: string } {
   mkdirSync(CACHE, { recursive: true });
-  const scratch = mkdtempSync(join(CACHE, 'building-'));
-  try {
-    unpack(scratch);
-    const missing = PACKAGES.flatMap((name) => linkDependencies(scratch, name));
-    if (missing.length > 0) return { problem: `it wants what is not installed here: ${missing.join(', ')}` };
-    const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-    run(process.execPath, [compiler, '-b', join(scratch, 'packages', 'lockd')]);
-    renameSync(scratch, directory);
-    return { main };
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
+  const directory = mkdtempSync(join(CACHE, 'previous-'));
+  for (const name of PACKAGES) copyPackage(directory, name);
+  for (const { file, from, to } of OMITTED) {
+    const path = join(directory, file);
+    const text = readFileSync(path, 'utf8');
+    if (!from.test(text)) throw new Error(`${file} has nothing like ${from}: say what the version before has there`);
+    writeFileSync(path, text.replace(from, to));
   }
+  return { main: join(directory, 'lockd', 'dist', 'main.js'), directory };
 }
 
-export function hasPreviousCommit(): boolean {
-  try {
-    run('git', ['-C', ROOT, 'cat-file', '-e', `${PREVIOUS_COMMIT}^{commit}`]);
-    return true;
-  } catch {
-    return false;
+function copyPackage(directory: string, name: (typeof PACKAGES)[number]): void {
+  const source = join(ROOT, 'packages', name);
+  const target = join(directory, name);
+  cpSync(join(source, 'dist'), join(target, 'dist'), { recursive: true });
+  cpSync(join(source, 'package.json'), join(target, 'package.json'));
+  const modules = join(source, 'node_modules');
+  const own = join('node_modules', '@holdfast');
+  mkdirSync(join(target, own), { recursive: true });
+  for (const dependency of readdirSync(modules)) {
+    if (dependency.startsWith('.') || dependency === '@holdfast') continue;
+    symlinkSync(realpathSync(join(modules, dependency)), join(target, 'node_modules', dependency));
   }
-}
-
-function unpack(directory: string): void {
-  const archive = join(directory, 'sources.tar');
-  run('git', ['-C', ROOT, 'archive', '--output', archive, PREVIOUS_COMMIT]);
-  run('tar', ['-xf', archive, '-C', directory]);
-}
-
-/** Those that could not be linked. */
-function linkDependencies(directory: string, name: (typeof PACKAGES)[number]): string[] {
-  const target = join(directory, 'packages', name, 'node_modules');
-  const { dependencies = {}, devDependencies = {} } = packageAt(join(directory, 'packages', name));
-  const missing: string[] = [];
-  for (const [dependency, wanted] of Object.entries({ ...devDependencies, ...dependencies })) {
-    const own = dependency.startsWith('@holdfast/');
-    const source = own
-      ? join(directory, 'packages', dependency.slice('@holdfast/'.length))
-      : join(ROOT, 'packages', name, 'node_modules', dependency);
-    if (!existsSync(source) || (!own && packageAt(source).version !== wanted)) {
-      missing.push(`${dependency}@${wanted}`);
-      continue;
-    }
-    mkdirSync(dirname(join(target, dependency)), { recursive: true });
-    symlinkSync(
-      own ? join('..', '..', '..', dependency.slice('@holdfast/'.length)) : realpathSync(source),
-      join(target, dependency),
-    );
-  }
-  const root = join(directory, 'node_modules');
-  if (!existsSync(root)) linkAll(join(ROOT, 'node_modules'), root);
-  return missing;
-}
-
-/** The compiler's types; the packages' own links come first. */
-function linkAll(from: string, to: string): void {
-  mkdirSync(to);
-  for (const name of readdirSync(from))
-    if (!name.startsWith('.')) symlinkSync(realpathSync(join(from, name)), join(to, name));
-}
-
-interface PackageFile {
-  readonly version?: string;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly devDependencies?: Readonly<Record<string, string>>;
-}
-
-function packageAt(directory: string): PackageFile {
-  return JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as PackageFile;
-}
-
-function run(command: string, args: readonly string[]): void {
-  execFileSync(command, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: BUILD_LIMIT_MS });
+  for (const other of PACKAGES) if (other !== name) symlinkSync(join(directory, other), join(target, own, other));
 }

@@ -6,6 +6,7 @@ import {
   PROTOCOL_VERSION,
   decodeServerFrame,
   encodeClientFrame,
+  encodeAttachRequest,
   encodeCommand,
   type ClientMessage,
   type Command,
@@ -76,6 +77,6 @@ export function request(number: number, command: Exclude<Command, { type: 'attac
 }
 
 function attach(secret: Uint8Array): ClientMessage {
-  const command = { type: 'attach', secret, session: 0, timeoutMs: 60_000, label: 'greedy' } as const;
-  return { type: 'attach', id: 1, payload: encodeCommand(command) };
+  const wish = { secret, session: 0, timeoutMs: 60_000, label: 'greedy' };
+  return { type: 'attach', id: 1, payload: encodeAttachRequest(wish) };
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Client } from '@holdfast/client';
+import { encodeEntry, stampEntry } from '@holdfast/state';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LockdProcess, until } from './lockd-process.ts';
 import { answers, argumentsFor, CLUSTER_ID, dataOf, places, status, type Place } from './places.ts';
@@ -121,7 +122,13 @@ describe('lockd recover', () => {
   it('makes the directories of all servers of the new cluster, which begin with the same state', async () => {
     const [old, ...trio] = await places(4);
     if (old === undefined) throw new Error('no place');
-    const attach = { type: 'attach', secret: new Uint8Array(16), session: 0, timeoutMs: 10_000, label: '' } as const;
+    const attach = {
+      type: 'attach',
+      secretHash: new Uint8Array(32),
+      session: 0,
+      timeoutMs: 10_000,
+      label: '',
+    } as const;
     const node = { type: 'create', path: '/n', data: new Uint8Array(5), ephemeral: false, sequential: false } as const;
     await writeLog(1, [old], directory, [
       undefined,
@@ -157,7 +164,13 @@ describe('lockd recover', () => {
   it('makes a server alone that others join, which get the state from it', async () => {
     const [one, other] = await places(2);
     if (one === undefined || other === undefined) throw new Error('no places');
-    const attach = { type: 'attach', secret: new Uint8Array(16), session: 0, timeoutMs: 10_000, label: '' } as const;
+    const attach = {
+      type: 'attach',
+      secretHash: new Uint8Array(32),
+      session: 0,
+      timeoutMs: 10_000,
+      label: '',
+    } as const;
     const node = { type: 'create', path: '/n', data: new Uint8Array(5), ephemeral: false, sequential: false } as const;
     const attached = entryOf(attach, { session: 0, number: 1 });
     await writeLog(1, [one, other], directory, [undefined, attached, entryOf(node, { session: 2, number: 1 })]);
@@ -171,7 +184,7 @@ describe('lockd recover', () => {
     const joining = run(['--id', '2', ...addresses(other), '--data', dataOf(2, to), '--join']);
     await joining.serves();
     const user = await client([one], 'second');
-    await user.admin.addMember(2, `127.0.0.1:${other.peer}`);
+    await user.admin.addMember(2, `127.0.0.1:${other.peer}`, { joinSecret: await joining.joinSecret() });
     await until(async () => {
       const { appliedIndex, nodes } = await status(other.client);
       return appliedIndex > GAP && nodes === (await status(one.client)).nodes;
@@ -180,12 +193,100 @@ describe('lockd recover', () => {
     expect((await user.lock('a').acquire()).token).toBeGreaterThan(GAP);
   });
 
+  it('gives up an entry that nobody can apply, with the command that the servers say when they end', async () => {
+    const [spare, ...trio] = await places(4);
+    if (spare === undefined) throw new Error('no place');
+    const attach = {
+      type: 'attach',
+      secretHash: new Uint8Array(32),
+      session: 0,
+      timeoutMs: 10_000,
+      label: '',
+    } as const;
+    const create = (path: string) =>
+      ({ type: 'create', path, data: new Uint8Array(5), ephemeral: false, sequential: false }) as const;
+    const unreadable = encodeEntry(
+      { command: 99, session: 2, generation: 1, number: 2, ackedUpTo: 1 },
+      new Uint8Array(),
+    );
+    stampEntry(unreadable, 1_700_000_000_000, 0);
+    for (const id of [1, 2, 3]) {
+      await writeLog(id, trio, directory, [
+        undefined,
+        entryOf(attach, { session: 0, number: 1 }),
+        entryOf(create('/before'), { session: 2, number: 1 }),
+        unreadable,
+        entryOf(create('/behind'), { session: 2, number: 3 }),
+      ]);
+    }
+    const servers = trio.map((_, n) => run(argumentsFor(n + 1, trio, directory)));
+    // The last of three has no majority any more to commit it with.
+    const isOver = ({ child }: LockdProcess): boolean => child.exitCode !== null;
+    await until(() => servers.filter(isOver).length >= 2);
+    const dead = servers.filter(isOver);
+    for (const server of dead) {
+      expect(await server.ended()).toBe(70);
+      expect(server.stderr).toContain('the entry at index 4 has the unknown command number 99');
+    }
+    await killAll(servers);
+    const [advice = ''] =
+      /lockd recover --data \S+ --to \S+ --stop-before 4 --accept-lost-commands/.exec(dead[0]?.stderr ?? '') ?? [];
+    const words = advice.split(' ').slice(1);
+    const to = words[words.indexOf('--to') + 1] ?? '';
+    const left = servers.indexOf(dead[0] as LockdProcess) + 1;
+    expect(words).toContain(dataOf(left, directory));
+
+    // Without it the command ends as the servers did, and names it too.
+    const without = await command(...words.filter((word) => word !== '--stop-before' && word !== '4'));
+    expect(without).toMatchObject({ code: 70, stderr: expect.stringContaining('add --stop-before 4') });
+    const asked = await command(...words.filter((word) => word !== ACCEPTED));
+    expect(asked).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/is given up, acknowledged or not: \d entries/),
+    });
+    const beyond = await command(...words.map((word) => (word === '4' ? '400' : word)));
+    expect(beyond).toMatchObject({ code: 2, stderr: expect.stringMatching(/ends at index \d, before that entry/) });
+    expect(existsSync(to)).toBe(false);
+
+    const recovered = await command(...words);
+    expect(recovered, recovered.stderr).toMatchObject({ code: 0 });
+    expect(recovered.stdout).toContain('the entry at index 4 and everything behind it is given up');
+    const { clusterId, index } = made(recovered.stdout);
+    expect(index).toBeGreaterThanOrEqual(5 + GAP);
+    const addresses = ['--client', `127.0.0.1:${spare.client}`, '--peer', `127.0.0.1:${spare.peer}`];
+    const fresh = run(['--id', `${left}`, ...addresses, '--data', dataOf(left, to), '--cluster-id', clusterId]);
+    await fresh.serves();
+    const user = await client([spare], clusterId);
+    expect((await user.lock('a').acquire()).token).toBeGreaterThan(index);
+    expect(await user.nodes.exists('/before')).toBeDefined();
+    expect(await user.nodes.exists('/behind')).toBeUndefined();
+
+    // What a snapshot holds cannot be taken out of it.
+    await user.close();
+    await killAll([fresh]);
+    const again = [
+      'recover',
+      '--data',
+      dataOf(left, to),
+      '--to',
+      join(directory, 'again'),
+      '--stop-before',
+      '4',
+      ACCEPTED,
+    ];
+    expect(await command(...again)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`the snapshot of index ${index} in this directory holds that entry already`),
+    });
+  });
+
   it.each<[string, readonly string[], RegExp]>([
     ['where nothing is said', [], /recover needs --to <directory>/],
     ['into a directory that has files', ['--to', '.'], /--to \. is not empty: give an empty directory/],
     ['under the old name', ['--to', 'new', '--cluster-id', CLUSTER_ID], /--cluster-id e2e is the old cluster's/],
     ['under a name that none can have', ['--to', 'new', '--cluster-id', 'a b'], /"a b" must be up to 100 letters/],
     ['with a token that is none', ['--to', 'new', '--above', 'x'], /--above "x" must be a token, a whole number/],
+    ['before an entry that is none', ['--to', 'new', '--stop-before', '0'], /--stop-before "0" must be the index/],
     ['with members that are none', ['--to', 'new', '--cluster', '1'], /--cluster: "1" must be number=host:port/],
   ])('refuses %s, and changes nothing', async (_, flags, message) => {
     const one = await places(1);

@@ -31,7 +31,13 @@ function start(args: readonly string[]): LockdProcess {
 
 /** The session that the second entry makes, and the requests that it sends from the third on. */
 const SESSION = 2;
-const ATTACH: Command = { type: 'attach', secret: new Uint8Array(16), session: 0, timeoutMs: 120_000, label: 'writer' };
+const ATTACH: Command = {
+  type: 'attach',
+  secretHash: new Uint8Array(32),
+  session: 0,
+  timeoutMs: 120_000,
+  label: 'writer',
+};
 const attached = entryOf(ATTACH, { session: 0, number: 1 });
 
 function created(number: number, path = '/n-'): Uint8Array {
@@ -48,9 +54,10 @@ function altered(entry: Uint8Array, offset: number, value: number): Uint8Array {
 describe('a server that finds an entry of a later version in its log', () => {
   it.each([
     [
+      // One of a leader. Those of clients are answered: nobody is to stop for what a client sends.
       'command number',
-      altered(created(1), 1, 60),
-      /entry at index 3 has the unknown command number 60; .*run the version/,
+      altered(created(1), 1, 100),
+      /entry at index 3 has the unknown command number 100; .*run the version/,
     ],
     ['format version', altered(created(1), 0, 2), /entry at index 3 has format version 2, not 1; .*run the version/],
   ])('ends with 70 and says which, if it is the %s', async (_, entry, message) => {

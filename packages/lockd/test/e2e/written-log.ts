@@ -55,6 +55,6 @@ export interface EntrySource {
 export function entryOf(command: Command, { session, number }: EntrySource): Uint8Array {
   const header = { command: CommandType[command.type], session, generation: 1, number, ackedUpTo: number - 1 };
   const entry = encodeEntry(header, encodeCommand(command));
-  stampEntry(entry, STAMP);
+  stampEntry(entry, STAMP, 0);
   return entry;
 }

@@ -1,4 +1,4 @@
-import type { Entry } from '@holdfast/raft';
+import { decodeSnapshotMessage, type DialledGreeting, type Entry, type SnapshotMessage } from '@holdfast/raft';
 import type { Network } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
 import { ClientConversations } from '../support/hostile/client-conversations.ts';
@@ -40,12 +40,9 @@ class Scene {
     return this.#clients.next();
   }
 
-  async peers(server: number): Promise<PeerConversations> {
+  peers(server: number): PeerConversations {
     const member = (server % 3) + 1;
-    const { disk } = this.ensemble.world.host(SimEnsemble.hostOf(member)).runtime;
-    const identity = await this.ensemble.complete(disk.readFile('/data/identity.json'));
-    const { incarnation } = JSON.parse(Buffer.from(identity).toString()) as { readonly incarnation: string };
-    const targets = { clusterId: 'sim', server, member, incarnation, clientFrames: [this.#aClientFrame()] };
+    const targets = { clusterId: 'sim', server, member, clientFrames: [this.#aClientFrame()], lock: LOCK };
     return new PeerConversations(targets, this.ensemble.world.random(`peers of ${server}`));
   }
 
@@ -74,6 +71,43 @@ class Scene {
     return problems;
   }
 
+  /** Of the data directory of a server. */
+  async incarnationOf(server: number): Promise<string> {
+    const { disk } = this.ensemble.world.host(SimEnsemble.hostOf(server)).runtime;
+    const identity = await this.ensemble.complete(disk.readFile('/data/identity.json'));
+    return (JSON.parse(Buffer.from(identity).toString()) as { readonly incarnation: string }).incarnation;
+  }
+
+  /** Says everything at once on a connection for a snapshot, once it is welcome; resolves with the verdict. */
+  async say(greeting: DialledGreeting, frames: readonly Uint8Array[], address: string): Promise<SnapshotMessage> {
+    this.#hosts += 1;
+    const { network } = this.ensemble.world.host(`hostile-${this.#hosts}`).runtime;
+    const connection = await network.dial({ address, timeoutMs: 10_000, maxFrameBytes: 1024 * 1024 });
+    let welcome = false;
+    return new Promise((resolve, reject) => {
+      connection.setHandler({
+        frame: (bytes) => {
+          if (!greeting.challenged) {
+            greeting.challengedBy(bytes);
+            connection.send(greeting.proof);
+            return;
+          }
+          if (!welcome) {
+            welcome = true;
+            for (const frame of frames) connection.send(new Uint8Array(frame));
+            return;
+          }
+          const message = decodeSnapshotMessage(bytes);
+          if (message.type === 'resume' || message.type === 'written') return;
+          resolve(message);
+          connection.destroy();
+        },
+        close: (reason) => reject(new Error(`closed: ${reason}`)),
+      });
+      connection.send(new Uint8Array(greeting.hello));
+    });
+  }
+
   #aClientFrame(): Uint8Array {
     const frame = this.client().steps.find((step) => typeof step !== 'string');
     if (frame === undefined) throw new Error('a conversation without a frame');
@@ -99,7 +133,7 @@ describe('hostile input to every port of an ensemble', () => {
     const working = work();
     const startMs = ensemble.world.nowMs;
     const peersOf = new Map<number, PeerConversations>();
-    for (const id of ensemble.ids) peersOf.set(id, await scene.peers(id));
+    for (const id of ensemble.ids) peersOf.set(id, scene.peers(id));
     const held = ensemble.ids.flatMap((id) => {
       const peers = peersOf.get(id);
       if (peers === undefined) throw new Error('no conversations');
@@ -135,23 +169,56 @@ describe('hostile input to every port of an ensemble', () => {
 });
 
 describe("a stranger who says a member's hello", () => {
-  it('costs that member its connection for a moment, and nobody anything else', async () => {
+  it('is not let in, and costs nobody anything', async () => {
     const scene = new Scene(33);
     const { ensemble } = scene;
     await ensemble.start();
     const client = ensemble.client();
+    const { term } = ensemble.server(ensemble.leader).status;
     for (const id of ensemble.ids) {
-      const peers = await scene.peers(id);
-      const impostors = Array.from({ length: 30 }, () => peers.impostor());
+      const peers = scene.peers(id);
+      const impostors = Array.from({ length: 30 }, (_, n) =>
+        n % 2 === 0 ? peers.impostor() : peers.forwardingImpostor(),
+      );
       const held = scene.hold(impostors, `${SimEnsemble.hostOf(id)}:7200`);
       expect(await ensemble.complete(held, 60_000)).toEqual([]);
       expect(await ensemble.complete(client.release(await ensemble.complete(client.acquire(LOCK))))).toEqual({
         type: 'done',
       });
     }
-    await ensemble.until(() =>
-      ensemble.ids.every((id) => ensemble.server(id).status.members.every(({ connected }) => connected)),
-    );
+    for (const id of ensemble.ids) {
+      const { members, term: now } = ensemble.server(id).status;
+      expect(members.map(({ connected }) => connected)).toEqual([true, true, true]);
+      expect(now).toBe(term);
+    }
+    expect(ensemble.failures).toEqual([]);
+  });
+});
+
+describe('a forged snapshot in the name of a member', () => {
+  it('is refused by the state machine, and costs neither the server nor its log anything', async () => {
+    const scene = new Scene(34);
+    const { ensemble } = scene;
+    await ensemble.start();
+    const client = ensemble.client();
+    await ensemble.complete(client.release(await ensemble.complete(client.acquire(LOCK))));
+    for (const id of ensemble.ids) {
+      const peers = scene.peers(id);
+      const forged = peers.forgedSnapshot(1_000_000, new Uint8Array(4_000).fill(7));
+      const greeting = peers.greetingOfMember(await scene.incarnationOf((id % 3) + 1), 'snapshot');
+      const { disk } = ensemble.world.host(SimEnsemble.hostOf(id));
+      const before = disk.files();
+      const answer = await ensemble.complete(scene.say(greeting, forged, `${SimEnsemble.hostOf(id)}:7200`));
+      expect(answer).toMatchObject({
+        type: 'refused',
+        reason: expect.stringMatching(/^its state machine refuses it: /),
+      });
+      expect(disk.files()).toEqual(before);
+      // Neither does a start find anything of it.
+      ensemble.crash(id);
+      await ensemble.startServer(id);
+      await ensemble.complete(client.release(await ensemble.complete(client.acquire(LOCK))));
+    }
     expect(ensemble.failures).toEqual([]);
   });
 });

@@ -9,6 +9,7 @@ import {
   PROTOCOL_VERSION,
   decodeServerFrame,
   encodeClientFrame,
+  encodeAttachRequest,
   encodeCommand,
   type ClientMessage,
   type Command,
@@ -120,10 +121,10 @@ export class SimClient {
 
   #greet(): void {
     const { clusterId, sessionTimeoutMs: timeoutMs } = this.#options;
-    const attach = { type: 'attach', secret: this.#secret, session: this.session, timeoutMs, label: 'sim' } as const;
+    const attach = { secret: this.#secret, session: this.session, timeoutMs, label: 'sim' };
     this.#send([
       { type: 'hello', version: PROTOCOL_VERSION, features: 0, clusterId, required: 0 },
-      { type: 'attach', id: 1, payload: encodeCommand(attach) },
+      { type: 'attach', id: 1, payload: encodeAttachRequest(attach) },
     ]);
   }
 

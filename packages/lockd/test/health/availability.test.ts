@@ -5,8 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { createHttpHandler } from '../../src/http/http.ts';
 import { encodePeerMessages } from '../../src/peers/peer-message.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
+import { MetricsPage } from '../../src/http/metrics-page.ts';
 import { FOLD_INTERVAL } from '../../src/limits.ts';
 import { CLUSTER_ID, ELECTION_TIMEOUT_MS, LoopbackEnsemble, type LoopbackServer } from '../support/loopback.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 const histograms = {
   persisted: new DurationHistogram(),
@@ -16,16 +18,21 @@ const histograms = {
 };
 
 function http(server: LoopbackServer) {
-  const metrics = createMetrics({ id: 1, ofProcess: false }, server.machine, () => ({
+  const replica = {
     logWrites: 17,
     diskStalls: false,
     voteBanned: false,
-    snapshotCounters: { taken: 3, installed: 1 },
+    snapshotCounters: { taken: 3, installed: 1, refused: 0 },
+    refusalsHeard: 5,
     elections: { timeout: 1, refused: 2, transfer: 3 },
     stageHistograms: histograms,
-    transferCounts: new Map([['transferred', 4]]),
-  }));
-  const handler = createHttpHandler({ id: server.id, clusterId: CLUSTER_ID }, server.machine, async () => metrics);
+    transferCounts: new Map([['transferred' as const, 4]]),
+  };
+  const metrics = new MetricsPage(
+    (renderings) => createMetrics({ id: 1, ofProcess: false, renderings }, server.machine, () => replica),
+    new ManualClock(),
+  );
+  const handler = createHttpHandler({ id: server.id, clusterId: CLUSTER_ID }, server.machine, metrics);
   return (target: string, method = 'GET') => handler({ method, target });
 }
 
@@ -44,6 +51,8 @@ describe('a server that has had no leader for two election time-outs', () => {
     early.hello();
     expect(early.take()).toMatchObject([{ type: 'goodbye', code: 'NO_LEADER' }]);
     expect((await http(ensemble.server(2))('/health')).status).toBe(503);
+    // It must not be started again for that.
+    expect((await http(ensemble.server(2))('/live')).status).toBe(200);
     ensemble.elect(3);
     const late = ensemble.server(2).connect();
     expect(late.attach()).toMatchObject({ generation: 2 });

@@ -11,7 +11,7 @@ import {
 import { LoopbackEnsemble } from '../support/loopback.ts';
 import type { TestClient } from '../support/test-client.ts';
 
-const ADD: MemberChange = { type: 'add', server: 4, peerAddress: 'peer-4:1', observer: false };
+const ADD: MemberChange = { type: 'add', server: 4, peerAddress: 'peer-4:1', observer: false, joinSecret: 's' };
 const CHANGED: MembershipOutcome = { type: 'changed', index: logIndex(9) };
 
 function trio(leader = 1): LoopbackEnsemble {
@@ -66,7 +66,7 @@ describe('a wish about the members', () => {
     const client = ensemble.server(id).connect();
     wish(ensemble, client);
     expect(ensemble.server(1).changes.map(({ change }) => change)).toEqual([
-      { type: 'add', id: 4, peerAddress: 'peer-4:1', observer: false },
+      { type: 'add', id: 4, peerAddress: 'peer-4:1', observer: false, joinSecret: 's' },
     ]);
     expect(answers(ensemble, client)).toEqual([]);
     end(ensemble, 1, CHANGED);
@@ -121,6 +121,7 @@ describe('a wish about the members', () => {
     ['number', { ...ADD, server: 0 }],
     ['number', { ...ADD, server: 2 ** 31 }],
     ['peer address', { ...ADD, peerAddress: 'peer-4' }],
+    ['join secret', { ...ADD, joinSecret: '' }],
   ] as const)('with no valid %s never reaches the core', (text, change) => {
     const ensemble = trio();
     const client = ensemble.server(1).connect();

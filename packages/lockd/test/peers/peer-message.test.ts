@@ -22,7 +22,10 @@ const EVERY: readonly PeerMessage[] = [
   {
     type: 'admin',
     wish: 7,
-    operation: { type: 'change-members', change: { type: 'add', server: 4, peerAddress: 'h:1', observer: true } },
+    operation: {
+      type: 'change-members',
+      change: { type: 'add', server: 4, peerAddress: 'h:1', observer: true, joinSecret: 's' },
+    },
   },
   {
     type: 'admin-answer',

@@ -1,9 +1,10 @@
 import { MAX_FRAME_BYTES, type ServerMessage } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 import {
-  MAX_BUFFERED_BYTES,
   MAX_PARKED_READS,
   MAX_UNANSWERED_READS,
+  MAX_UNREAD_BEFORE_ANSWER_BYTES,
+  MAX_UNREAD_SECONDS,
   READ_RETRY_MS,
   SESSION_READ_WAIT_MS,
 } from '../../src/limits.ts';
@@ -188,7 +189,7 @@ describe('a client that reads too much at once', () => {
     for (const client of others) expect(client.take()).toHaveLength(MAX_UNANSWERED_READS);
   });
 
-  it('is closed when its answers pile up, listings like data, before they take more than one frame beyond the limit', () => {
+  it('and reads no answer gets no more than a frame beyond what it may leave unread, and is cut off', () => {
     const ensemble = trio();
     const writer = ensemble.server(1).connect();
     writer.attach();
@@ -197,14 +198,25 @@ describe('a client that reads too much at once', () => {
       writer.request(number, { type: 'create', path, data: new Uint8Array(), ephemeral: false, sequential: false });
     }
     expect(writer.take()).toHaveLength(400);
-    let sentBytes = 0;
-    const client = ensemble.server(1).connect({ bufferedBytes: () => sentBytes });
-    client.sent = (bytes) => (sentBytes += bytes);
+    let unreadBytes = 0;
+    const client = ensemble.server(1).connect({ bufferedBytes: () => unreadBytes });
+    client.sent = (bytes) => (unreadBytes += bytes);
     for (let id = 1; id <= MAX_UNANSWERED_READS; id += 1) {
       client.read(id, { type: 'children', path: '/' }, 'local');
     }
+    expect(client.take().length).toBeLessThan(10);
+    expect(unreadBytes).toBeLessThan(MAX_UNREAD_BEFORE_ANSWER_BYTES + MAX_FRAME_BYTES);
+    expect(ensemble.server(1).machine.connections.unreadBytes).toBe(unreadBytes);
+    // It reads a part: as much again is answered.
+    unreadBytes = 0;
+    ensemble.clock.advance(1_000);
+    expect(client.take().length).toBeGreaterThan(0);
+    ensemble.clock.advance((MAX_UNREAD_SECONDS - 2) * 1_000);
+    expect(client.open).toBe(true);
+    ensemble.clock.advance(3_000);
     expect(client.take().at(-1)).toMatchObject({ type: 'goodbye', code: 'OVERLOADED' });
-    expect(sentBytes).toBeLessThan(MAX_BUFFERED_BYTES + MAX_FRAME_BYTES);
+    expect(client.destroyed).toBe(true);
+    expect(ensemble.server(1).machine.connections.unreadBytes).toBe(0);
   });
 
   it('gets large answers in frames that keep to the limit', () => {

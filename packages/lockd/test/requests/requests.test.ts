@@ -1,7 +1,9 @@
+import { CommandType, encodeCommand } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 import { decodePeerMessages, encodePeerMessages } from '../../src/peers/peer-message.ts';
-import { decodeEntryHeader, encodeEntry } from '@holdfast/state';
+import { decodeEntryHeader, encodeEntry, stampEntry } from '@holdfast/state';
 import { serverId } from '@holdfast/raft';
+import { MAX_UNANSWERED_REQUESTS } from '../../src/limits.ts';
 import { LoopbackEnsemble } from '../support/loopback.ts';
 import type { TestClient } from '../support/test-client.ts';
 
@@ -46,6 +48,58 @@ describe('requests at a follower', () => {
     expect(header.stamp).toBe(Math.floor(ensemble.clock.wallMs()));
   });
 
+  it('carry the server that they came from, whatever that has written there', () => {
+    const ensemble = trio();
+    const clients = [1, 2, 3].map((id) => attached(ensemble, id, id));
+    for (const client of clients) client.acquire(1, 'a');
+    for (const client of clients) client.take();
+    expect(ensemble.log.slice(-3).map(({ data }) => decodeEntryHeader(data).via)).toEqual([1, 2, 3]);
+
+    const header = { command: CommandType.acquire, session: 1, generation: 1, number: 9, ackedUpTo: 0 };
+    const forged = encodeEntry(header, new Uint8Array());
+    stampEntry(forged, 0, 1);
+    ensemble.server(1).receive(serverId(2), encodePeerMessages([{ type: 'forward', epoch: 1, entries: [forged] }]));
+    ensemble.clock.runChecks();
+    expect(decodeEntryHeader(ensemble.log.at(-1)?.data ?? new Uint8Array()).via).toBe(2);
+  });
+
+  it('of another server for a session that is attached here change nothing, and its client hears nothing of them', () => {
+    const ensemble = trio();
+    const victim = attached(ensemble, 1);
+    victim.acquire(1, 'treasure');
+    const [held] = victim.take();
+    if (held?.type !== 'reply' || held.reply.type !== 'acquire') throw new Error('no hold');
+    const { acquireIndex, token } = held.reply;
+    const payload = encodeCommand({ type: 'release', lock: 'treasure', acquireIndex });
+    const session = ensemble.server(1).machine.state.sessions()[0]?.id ?? 0;
+    for (const number of [1, 2, 3]) {
+      const header = { command: CommandType.release, session, generation: 1, number, ackedUpTo: 0 };
+      const entries = [encodeEntry(header, payload)];
+      ensemble.server(1).receive(serverId(2), encodePeerMessages([{ type: 'forward', epoch: 1, entries }]));
+      ensemble.clock.runChecks();
+    }
+    expect(victim.take()).toEqual([]);
+    expect(ensemble.server(1).machine.state.query({ type: 'verify', lock: 'treasure', acquireIndex })).toMatchObject({
+      token,
+    });
+    victim.request(2, { type: 'release', lock: 'treasure', acquireIndex });
+    expect(victim.take()).toMatchObject([{ type: 'reply', number: 2, reply: { type: 'done' } }]);
+  });
+
+  it('of a later version are answered UNSUPPORTED, through a follower, too, and their sessions go on', () => {
+    const ensemble = trio();
+    for (const id of [1, 2]) {
+      const client = attached(ensemble, id, id);
+      client.send({ type: 'request', number: 1, ackedUpTo: 0, command: 60, payload: new Uint8Array([1]) });
+      client.acquire(2, `lock ${id}`);
+      expect(client.take()).toMatchObject([
+        { type: 'reply', number: 1, reply: { type: 'error', code: 'UNSUPPORTED' } },
+        { type: 'reply', number: 2, reply: { type: 'acquire' } },
+      ]);
+    }
+    for (const server of ensemble.servers) expect(server.failures).toEqual([]);
+  });
+
   it('take effect in the order in which they were sent', () => {
     const ensemble = trio();
     const client = attached(ensemble, 3);
@@ -54,21 +108,26 @@ describe('requests at a follower', () => {
   });
 
   it.each([
-    ['a command', 1, 60],
     ["a command that is only the leader's to propose", 1, 64],
     ['a format version', 0, 2],
     ['a group', 2, 1],
     ['identities that the entry has no room for', 40, 1],
-  ])('are dropped by a leader that does not know %s, since it would stop every server', (_, offset, value) => {
+  ])('are refused by a leader that does not know %s, since it would stop every server', (_, offset, value) => {
     const ensemble = trio();
     const before = ensemble.log.length;
     const entry = encodeEntry({ command: 6, session: 5, generation: 1, number: 1, ackedUpTo: 0 }, new Uint8Array());
     entry[offset] = value;
     const payload = encodePeerMessages([{ type: 'forward', epoch: 1, entries: [entry, new Uint8Array(3)] }]);
+    ensemble.payloads.length = 0;
     ensemble.server(1).receive(serverId(2), payload);
     ensemble.clock.runChecks();
     expect(ensemble.log).toHaveLength(before);
     expect(ensemble.server(1).failures).toEqual([]);
+    // Nobody waits for ever for an answer: once for the message, the other server is told.
+    const told = ensemble.payloads.filter(({ from, to }) => from === 1 && to === 2);
+    expect(told.flatMap((each) => decodePeerMessages(each.payload))).toEqual([
+      { type: 'forward-refused', epoch: 1, code: 'UNSUPPORTED' },
+    ]);
   });
 });
 
@@ -92,11 +151,61 @@ describe('requests while no leader is known', () => {
     const data = new Uint8Array(1024 * 1024);
     for (let number = 1; number <= 33; number += 1)
       client.request(number, { type: 'set', path: '/a', data, version: -1 });
-    expect(client.take()).toEqual([{ type: 'resend', from: 1, code: 'OVERLOADED' }]);
-    ensemble.elect(3);
-    client.take();
-    client.acquire(1, 'a');
-    expect(client.take()).toMatchObject([{ type: 'reply', number: 1 }]);
+    const [resend, ...others] = client.take();
+    expect(others).toEqual([]);
+    expect(resend).toMatchObject({ type: 'resend', code: 'OVERLOADED' });
+    const from = resend?.type === 'resend' ? resend.from : 0;
+    expect(from).toBeGreaterThan(5);
+    ensemble.elect(2);
+    expect(replies(client)).toEqual(Array.from({ length: from - 1 }, (_, n) => n + 1));
+    client.acquire(from, 'a');
+    expect(replies(client)).toEqual([from]);
+  });
+
+  it('are refused to those who have many, not to others, however many connections flood', () => {
+    const ensemble = trio();
+    const floods = Array.from({ length: 20 }, (_, n) => attached(ensemble, 2, 10 + n));
+    const one = attached(ensemble, 2, 1);
+    ensemble.depose();
+    for (const client of [...floods, one]) client.take();
+    for (let number = 1; number <= MAX_UNANSWERED_REQUESTS; number += 1) {
+      for (const flood of floods) flood.acquire(number, 'a', false);
+    }
+    const refused = floods.filter((flood) => flood.take().some(({ type }) => type === 'resend'));
+    expect(refused).toHaveLength(floods.length);
+    for (let number = 1; number <= 100; number += 1) one.acquire(number, 'b');
+    expect(one.take()).toEqual([]);
+    ensemble.elect(1);
+    expect(replies(one)).toHaveLength(100);
+  });
+});
+
+describe('a client that floods with large requests', () => {
+  it.each([1, 2])('at server %i is refused alone, from the request on that was too much, and goes on later', (id) => {
+    const ensemble = trio();
+    const [flood, one] = [attached(ensemble, id, 1), attached(ensemble, id, 2)];
+    ensemble.holdCommits = true;
+    const data = new Uint8Array(1024 * 1024);
+    const set = (client: TestClient, number: number): void =>
+      client.request(number, { type: 'set', path: '/a', data, version: -1 });
+    for (let number = 1; number <= 100; number += 1) set(flood, number);
+    const [resend, ...others] = flood.take();
+    expect(others).toEqual([]);
+    expect(resend).toMatchObject({ type: 'resend', code: 'OVERLOADED' });
+    const from = resend?.type === 'resend' ? resend.from : 0;
+    // What an SDK has under way at most, and two thirds of the server's share.
+    expect(from).toBeGreaterThan(9);
+    expect(from).toBeLessThan(15);
+    for (let number = 1; number <= 3; number += 1) set(one, number);
+    one.acquire(4, 'b');
+    expect(one.take()).toEqual([]);
+    ensemble.holdCommits = false;
+    ensemble.server(1).schedule();
+    expect(replies(one)).toEqual([1, 2, 3, 4]);
+    expect(replies(flood)).toHaveLength(from - 1);
+    for (let number = from; number <= from + 3; number += 1) set(flood, number);
+    expect(replies(flood)).toHaveLength(4);
+    expect(ensemble.server(id).machine.connections.unansweredRequestBytes).toBeCloseTo(0);
   });
 });
 
@@ -169,8 +278,11 @@ describe('requests that may have been lost', () => {
     const client = attached(ensemble, 2);
     client.acquire(1, 'a');
     const first = client.take();
-    client.acquire(1, 'a');
-    const second = client.take();
+    // On the first connection the copy would be dropped: its answer has left there.
+    client.drop();
+    const again = attached(ensemble, 3);
+    again.acquire(1, 'a');
+    const second = again.take();
     expect(first).toMatchObject([{ type: 'reply', number: 1 }]);
     expect(second[0]).toMatchObject({ reply: (first[0] as { reply: object }).reply });
   });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { CommandType } from '@holdfast/protocol';
 import { decodeEntryHeader } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
@@ -38,6 +39,20 @@ describe('an attach', () => {
     first.drop();
     const reply = ensemble.server(2).connect().attach();
     expect(reply).toMatchObject({ generation: 2, lastApplied: 1, acquires: [{ lock: 'a' }] });
+  });
+
+  it('puts the hash of its secret into the log and into snapshots, and the secret nowhere', () => {
+    const ensemble = trio();
+    const secret = Buffer.alloc(16, 0xa7);
+    for (const id of [1, 2]) ensemble.server(id).connect().attach(0xa7, { id });
+    const snapshot: Uint8Array[] = [];
+    const taking = ensemble.server(1).machine.beginSnapshot();
+    for (let piece = taking.next(4_096); piece !== undefined; piece = taking.next(4_096)) snapshot.push(piece);
+    const kept = [...ensemble.log.map(({ data }) => data), ...ensemble.payloads.map(({ payload }) => payload)];
+    const all = Buffer.concat([...kept, ...snapshot]);
+    expect(all.includes(secret)).toBe(false);
+    expect(all.includes(createHash('sha256').update(secret).digest())).toBe(true);
+    expect(Buffer.concat(snapshot).includes(createHash('sha256').update(secret).digest())).toBe(true);
   });
 
   it('that is malformed is refused without an entry', () => {

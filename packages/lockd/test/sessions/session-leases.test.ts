@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LEASE_TICK_MS } from '../../src/limits.ts';
+import { LEASE_EXTENSION_MS, LEASE_TICK_MS } from '../../src/limits.ts';
 import { SessionLeases } from '../../src/sessions/session-leases.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
@@ -98,6 +98,29 @@ describe('a leader that stalls', () => {
     expect(expired).toHaveLength(1);
   });
 
+  it('ends a session within twice its time-out although it is a little late all the time', () => {
+    const { clock, expired, startMs } = setup();
+    while (expired.length === 0 && clock.nowMs - startMs < 60_000) {
+      clock.stall(4 * LEASE_TICK_MS);
+      clock.runTimers();
+      clock.runChecks();
+    }
+    const afterMs = (expired[0]?.atMs ?? 0) - startMs;
+    expect(afterMs).toBeGreaterThanOrEqual(2 * 2_000);
+    expect(afterMs).toBeLessThan(2 * 2_000 + 1_500);
+  });
+
+  it('gives nobody who is renewed less time for that', () => {
+    const { clock, expired, leases } = setup();
+    for (let round = 0; round < 500; round += 1) {
+      clock.stall(4 * LEASE_TICK_MS);
+      clock.runTimers();
+      if (round % 9 === 0) leases.renew(7);
+      clock.runChecks();
+    }
+    expect(expired).toEqual([]);
+  });
+
   it('reads what waits in its sockets before it decides', () => {
     const { clock, expired, leases } = setup();
     clock.advance(1_990);
@@ -108,6 +131,49 @@ describe('a leader that stalls', () => {
     clock.runChecks();
     clock.advance(1_900);
     expect(expired).toEqual([]);
+  });
+});
+
+describe('a session whose time is over while a crowd comes back', () => {
+  function crowd() {
+    const clock = new ManualClock();
+    const expired: { session: number; atMs: number }[] = [];
+    const state = { crowded: true };
+    const leases = new SessionLeases(
+      (session) => expired.push({ session, atMs: clock.nowMs }),
+      clock,
+      () => state.crowded,
+    );
+    leases.start([{ id: 7, timeoutMs: 2_000 }]);
+    return { clock, expired, state, leases, startMs: clock.nowMs };
+  }
+
+  it('has more, for its renewal may wait in that crowd', () => {
+    const { clock, expired, leases } = crowd();
+    clock.advance(3_500);
+    expect(expired).toEqual([]);
+    expect(leases.renew(7)).toBe(true);
+    expect(leases.extensions).toBeGreaterThan(3);
+    clock.advance(1_900);
+    expect(expired).toEqual([]);
+  });
+
+  it('ends soon after the crowd has come', () => {
+    const { clock, expired, state, startMs } = crowd();
+    clock.advance(2_600);
+    state.crowded = false;
+    clock.advance(1_000);
+    expect(expired).toHaveLength(1);
+    expect((expired[0]?.atMs ?? 0) - startMs).toBeLessThan(2_600 + LEASE_EXTENSION_MS + 2 * LEASE_TICK_MS);
+  });
+
+  it('ends within twice its time-out whoever else comes', () => {
+    const { clock, expired, startMs } = crowd();
+    clock.advance(10_000);
+    expect(expired).toHaveLength(1);
+    const afterMs = (expired[0]?.atMs ?? 0) - startMs;
+    expect(afterMs).toBeGreaterThanOrEqual(2 * 2_000);
+    expect(afterMs).toBeLessThan(2 * 2_000 + LEASE_EXTENSION_MS + 2 * LEASE_TICK_MS);
   });
 });
 

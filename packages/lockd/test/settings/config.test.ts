@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { hostsOf } from '../../src/settings/address.ts';
 import { UsageError, parseArguments, type ServerConfig } from '../../src/settings/config.ts';
 
 const BASE = '--id 2 --cluster-id local --client 127.0.0.1:7102 --peer 127.0.0.1:7202 --data /tmp/d';
@@ -41,6 +42,7 @@ describe('the settings of a server', () => {
       peer: '127.0.0.1:7202',
       advertiseClient: undefined,
       advertisePeer: undefined,
+      allowHosts: [],
       data: '/tmp/d',
       members: [
         { id: 1, peerAddress: '127.0.0.1:7201' },
@@ -54,6 +56,7 @@ describe('the settings of a server', () => {
       snapshotLogBytes: 128 * 1024 * 1024,
       snapshotTrailingBytes: 32 * 1024 * 1024,
       snapshotBytesPerSecond: 32 * 1024 * 1024,
+      maxConnectionsPerAddress: undefined,
       logLevel: 'info',
       traceRaft: undefined,
     });
@@ -142,6 +145,7 @@ describe('wrong settings', () => {
       `${BASE} --snapshot-log-bytes 1000`,
       /--snapshot-log-bytes "1000" must be a whole number from 1048576/,
     ],
+    ['no connections', `${BASE} --max-connections-per-address 0`, /--max-connections-per-address "0" must be/],
     ['no pace at all', `${BASE} --snapshot-bytes-per-second 0`, /--snapshot-bytes-per-second "0" must be/],
     ['a cluster without a name', `${BASE} --cluster-id=`, /--cluster-id is missing/],
     ['a long name', `${BASE} --cluster-id ${'x'.repeat(101)}`, /must be up to 100 letters/],
@@ -223,7 +227,7 @@ describe('listening beyond this machine', () => {
   });
 
   it('is allowed to who insists', () => {
-    const text = BASE.replace('127.0.0.1:7102', '0.0.0.0:7102');
+    const text = `${BASE.replace('127.0.0.1:7102', '0.0.0.0:7102')} --advertise-client 10.0.0.2:7102`;
     expect(config(`${text} --insecure`).insecure).toBe(true);
     expect(config(text, { HOLDFAST_INSECURE: 'true' }).insecure).toBe(true);
   });
@@ -231,6 +235,66 @@ describe('listening beyond this machine', () => {
   it('is not what localhost and ::1 are', () => {
     expect(config(BASE.replace('127.0.0.1:7102', '[::1]:7102')).client).toBe('[::1]:7102');
     expect(config(BASE.replace('127.0.0.1:7102', 'localhost:7102')).client).toBe('localhost:7102');
+  });
+});
+
+describe('every address of a machine', () => {
+  const open = `${BASE} --insecure`;
+
+  it.each(['0.0.0.0', '[::]', '[0:0:0:0:0:0:0:0]', '0', '[::ffff:0.0.0.0]', '*'])(
+    'is never told to clients or other servers: %s',
+    (host) => {
+      const client = open.replace('127.0.0.1:7102', `${host}:7102`);
+      expect(problem(client)).toBe(
+        `--client ${host}:7102 listens on every address of this machine, and nobody can dial that: ` +
+          'add --advertise-client host:port, where clients reach this server',
+      );
+      expect(problem(open.replace('127.0.0.1:7202', `${host}:7202`))).toMatch(/add --advertise-peer host:port/);
+      expect(problem(`${open} --advertise-client ${host}:7102`)).toMatch(/--advertise-client .*nobody can dial/);
+      expect(problem(`${open} --advertise-peer ${host}:7202`)).toMatch(/--advertise-peer .*nobody can dial/);
+      expect(problem(`${open} --cluster 1=127.0.0.1:7201,2=${host}:7202`)).toMatch(/--cluster: .*nobody can dial/);
+      expect(problem(`${open.replace('127.0.0.1:7202', `${host}:7202`)} --join`)).toMatch(/--advertise-peer/);
+    },
+  );
+
+  it('can be listened on by a server that says where it is reached', () => {
+    const advertised = '--advertise-client 10.0.0.2:7102 --advertise-peer locks-2.example.com:7202';
+    const wild = open.replace('127.0.0.1:7102', '0.0.0.0:7102').replace('127.0.0.1:7202', '[::]:7202');
+    expect(config(`${wild} ${advertised}`)).toMatchObject({ advertiseClient: '10.0.0.2:7102' });
+    // The members name its own address.
+    const named = open.replace('127.0.0.1:7202', '0.0.0.0:7202');
+    expect(config(`${named} --cluster 2=10.0.0.2:7202`).members).toEqual([{ id: 2, peerAddress: '10.0.0.2:7202' }]);
+  });
+});
+
+describe('the hosts that requests may name', () => {
+  it('are given several times, as a list, in the environment or in the file', () => {
+    expect(config(`${BASE} --allow-host locks.example.com --allow-host 10.0.0.9,[fd00::1]`).allowHosts).toEqual([
+      'locks.example.com',
+      '10.0.0.9',
+      '[fd00::1]',
+    ]);
+    expect(config(BASE, { HOLDFAST_ALLOW_HOST: 'a, b' }).allowHosts).toEqual(['a', 'b']);
+    const file = 'allow-host:\n  - a\n  - b.example.com.\n';
+    expect(config(`${BASE} --config c`, {}, { c: file }).allowHosts).toEqual(['a', 'b.example.com.']);
+  });
+
+  it.each(['*', '*.example.com', 'locks.example.com:7102', 'http://a', ''])(
+    'are no patterns, ports or URLs: "%s"',
+    (host) => {
+      expect(problem(BASE, { HOLDFAST_ALLOW_HOST: `${host},a` })).toMatch(
+        /HOLDFAST_ALLOW_HOST: ".*" must be a name or an address/,
+      );
+    },
+  );
+
+  it('are its own names, and any address where it listens on every address', () => {
+    const own = ['localhost', '127.0.0.1', '::1'];
+    expect(hostsOf('10.0.0.2:7102', 'locks-2:7102', ['vip'])).toEqual({
+      names: [...own, '10.0.0.2', 'locks-2', 'vip'],
+      anyAddress: false,
+    });
+    expect(hostsOf('[::]:7102', 'locks-2:7102', [])).toEqual({ names: [...own, '::', 'locks-2'], anyAddress: true });
   });
 });
 

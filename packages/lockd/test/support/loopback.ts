@@ -222,7 +222,8 @@ export class LoopbackServer implements ReplicaHandle {
     async function* pieces(): AsyncGenerator<Uint8Array> {
       for (let piece = snapshot.next(100); piece !== undefined; piece = snapshot.next(100)) yield piece;
     }
-    await this.machine.restore(index, pieces());
+    const restored = await this.machine.restore(index, pieces());
+    restored.adopt();
     this.#applied = index;
     this.schedule();
   }

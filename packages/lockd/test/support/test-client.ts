@@ -5,7 +5,9 @@ import {
   PROTOCOL_VERSION,
   decodeServerFrame,
   encodeClientFrame,
+  encodeAttachRequest,
   encodeCommand,
+  type AttachRequest,
   type ClientMessage,
   type Command,
   type Consistency,
@@ -45,6 +47,7 @@ export class TestClient {
       get open() {
         return isOpen();
       },
+      admit: () => {},
       setHandler: (handler) => {
         this.#handler = handler;
       },
@@ -97,14 +100,13 @@ export class TestClient {
   }
 
   sendAttach(secret = 1, { id = 1, session = 0, timeoutMs = 2_000 } = {}): void {
-    const command: Command = {
-      type: 'attach',
+    const request: AttachRequest = {
       secret: new Uint8Array(16).fill(secret),
       session,
       timeoutMs,
       label: `client ${secret}`,
     };
-    this.send({ type: 'attach', id, payload: encodeCommand(command) });
+    this.send({ type: 'attach', id, payload: encodeAttachRequest(request) });
   }
 
   /** Attaches and returns the outcome. */

@@ -13,7 +13,7 @@ import {
   MAX_PAGE_ENTRIES,
   MAX_SESSION_TIMEOUT_MS,
   MIN_SESSION_TIMEOUT_MS,
-  SECRET_BYTES,
+  SECRET_HASH_BYTES,
   type Answer,
   type ClientMessage,
   type Command,
@@ -74,7 +74,7 @@ function record<Type extends string, Fields>(
 
 export const command: Arbitrary<Command> = fc.oneof(
   record('attach', {
-    secret: fc.uint8Array({ minLength: SECRET_BYTES, maxLength: SECRET_BYTES }),
+    secretHash: fc.uint8Array({ minLength: SECRET_HASH_BYTES, maxLength: SECRET_HASH_BYTES }),
     session: integer,
     timeoutMs: fc.integer({ min: MIN_SESSION_TIMEOUT_MS, max: MAX_SESSION_TIMEOUT_MS }),
     label,
@@ -89,6 +89,7 @@ export const command: Arbitrary<Command> = fc.oneof(
   record('expireSession', { session: integer, generation: integer }),
   record('refuse', { server: integer }),
   record('raiseStateVersion', { version: integer }),
+  record('continueEnd', { session: integer }),
 );
 
 const holder = { session: integer, label, token: integer, acquireIndex: integer };
@@ -156,7 +157,7 @@ export const answer: Arbitrary<Answer> = fc.oneof(
 const id = { id: integer };
 
 const memberChange = fc.oneof(
-  record('add', { server: integer, peerAddress: text(300), observer: fc.boolean() }),
+  record('add', { server: integer, peerAddress: text(300), observer: fc.boolean(), joinSecret: text(100) }),
   record('promote', { server: integer }),
   record('remove', { server: integer }),
 );
@@ -198,6 +199,8 @@ export const serverMessage: Arbitrary<ServerMessage> = fc.oneof(
     leader: integer,
     members,
     required: integer,
+    term: integer,
+    spreadMs: integer,
   }),
   record('attached', { ...id, index, reply }),
   record('reply', { number: integer, index, reply }),
@@ -208,7 +211,7 @@ export const serverMessage: Arbitrary<ServerMessage> = fc.oneof(
   record('lost', { index, lock, acquireIndex: integer, reason }),
   record('ended', { index, reason }),
   record('resend', { from: integer, code }),
-  record('leader', { leader: integer, members }),
+  record('leader', { leader: integer, members, term: integer, spreadMs: integer }),
   record('leave', {}),
   record('admin-answer', {
     ...id,
@@ -219,4 +222,5 @@ export const serverMessage: Arbitrary<ServerMessage> = fc.oneof(
     ),
   }),
   record('goodbye', { code, message: text(4_096) }),
+  record('goodbye', { code, message: text(4_096), againInMs: integer }),
 );

@@ -1,25 +1,30 @@
 /**
  * A configuration as bytes: the data of a configuration entry, and a field of snapshots. Little-endian: version (u8), count of members
- * (u16), the members by ascending id, count of retired ids (u16), these (f64 each). A member: id (f64), role (u8), outgoing (u8), and the
- * texts peer address, client address and incarnation, each as a length (u16) and UTF-16 units. Decoding checks every field.
+ * (u16), the members by ascending id, count of retired ids (u16), these (f64 each), count of former members (u16), these. A member: id
+ * (f64), role (u8), outgoing (u8), and the texts peer address, client address, incarnation and join secret, each as a length (u16) and
+ * UTF-16 units. A former member: id (f64), and the texts peer address and incarnation. Decoding checks every field.
  */
 
 import {
+  MAX_FORMER_MEMBERS,
   MAX_MEMBERS,
   MAX_RETIRED_IDS,
   isJoint,
   type Configuration,
   type ConfiguredMember,
+  type FormerMember,
   type MemberRole,
 } from './configuration.ts';
 import type { ServerId } from './types.ts';
 
-const CONFIGURATION_VERSION = 1;
+const CONFIGURATION_VERSION = 2;
 export const MAX_CONFIGURATION_TEXT_LENGTH = 300;
 
 const ROLES = ['voter', 'learner', 'observer', 'leaving'] as const satisfies readonly MemberRole[];
-/** id, role, outgoing and three lengths. */
-const MEMBER_BYTES = 16;
+/** id, role, outgoing and four lengths. */
+const MEMBER_BYTES = 18;
+/** id and two lengths. */
+const FORMER_BYTES = 12;
 
 export class MalformedConfigurationError extends Error {
   constructor(problem: string) {
@@ -28,10 +33,13 @@ export class MalformedConfigurationError extends Error {
   }
 }
 
-export function encodeConfiguration({ members, retired }: Configuration): Uint8Array {
-  let length = 5 + 8 * retired.length;
-  for (const { peerAddress, clientAddress, incarnation } of members) {
-    length += MEMBER_BYTES + 2 * (peerAddress.length + clientAddress.length + incarnation.length);
+export function encodeConfiguration({ members, retired, former }: Configuration): Uint8Array {
+  let length = 7 + 8 * retired.length;
+  for (const { peerAddress, clientAddress, incarnation, joinSecret } of members) {
+    length += MEMBER_BYTES + 2 * (peerAddress.length + clientAddress.length + incarnation.length + joinSecret.length);
+  }
+  for (const { peerAddress, incarnation } of former) {
+    length += FORMER_BYTES + 2 * (peerAddress.length + incarnation.length);
   }
   const bytes = new Uint8Array(length);
   const view = new DataView(bytes.buffer);
@@ -48,19 +56,26 @@ export function encodeConfiguration({ members, retired }: Configuration): Uint8A
     view.setFloat64(position, value, true);
     position += 8;
   };
+  const text = (value: string): void => {
+    u16(value.length);
+    for (let unit = 0; unit < value.length; unit += 1) u16(value.charCodeAt(unit));
+  };
   u8(CONFIGURATION_VERSION);
   u16(members.length);
-  for (const { id, role, outgoing, peerAddress, clientAddress, incarnation } of members) {
+  for (const { id, role, outgoing, peerAddress, clientAddress, incarnation, joinSecret } of members) {
     f64(id);
     u8(ROLES.indexOf(role));
     u8(outgoing ? 1 : 0);
-    for (const text of [peerAddress, clientAddress, incarnation]) {
-      u16(text.length);
-      for (let unit = 0; unit < text.length; unit += 1) u16(text.charCodeAt(unit));
-    }
+    for (const value of [peerAddress, clientAddress, incarnation, joinSecret]) text(value);
   }
   u16(retired.length);
   for (const id of retired) f64(id);
+  u16(former.length);
+  for (const { id, peerAddress, incarnation } of former) {
+    f64(id);
+    text(peerAddress);
+    text(incarnation);
+  }
   return bytes;
 }
 
@@ -73,12 +88,17 @@ export function decodeConfiguration(bytes: Uint8Array): Configuration {
   for (let count = reader.count('members', MAX_MEMBERS); count > 0; count -= 1) members.push(reader.member());
   const retired: ServerId[] = [];
   for (let count = reader.count('retired ids', MAX_RETIRED_IDS); count > 0; count -= 1) retired.push(reader.id());
+  const former: FormerMember[] = [];
+  for (let count = reader.count('former members', MAX_FORMER_MEMBERS); count > 0; count -= 1)
+    former.push(reader.former());
   reader.end();
   checkAscending(members.map(({ id }) => id));
   checkAscending(retired);
   const gone = new Set(retired);
   if (members.some(({ id }) => gone.has(id))) throw new MalformedConfigurationError('has a retired member');
-  const configuration = { members, retired };
+  if (former.some(({ id }) => !gone.has(id)))
+    throw new MalformedConfigurationError('has a former member that is not retired');
+  const configuration = { members, retired, former };
   const leaving = members.some(({ role }) => role === 'leaving');
   if (leaving && !isJoint(configuration)) throw new MalformedConfigurationError('has leaving members and is not joint');
   return configuration;
@@ -125,7 +145,14 @@ class Reader {
     }
     const peerAddress = this.#text();
     const clientAddress = this.#text();
-    return { id, role, outgoing: outgoing === 1, peerAddress, clientAddress, incarnation: this.#text() };
+    const incarnation = this.#text();
+    return { id, role, outgoing: outgoing === 1, peerAddress, clientAddress, incarnation, joinSecret: this.#text() };
+  }
+
+  former(): FormerMember {
+    const id = this.id();
+    const peerAddress = this.#text();
+    return { id, peerAddress, incarnation: this.#text() };
   }
 
   end(): void {

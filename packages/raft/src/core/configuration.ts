@@ -20,18 +20,28 @@ export interface ConfiguredMember {
   readonly peerAddress: string;
   /** Where clients reach it; empty until it has told. */
   readonly clientAddress: string;
-  /** Of its data directory; empty until it has told. Another one under the same id has lost its disk. */
+  /**
+   * Of its data directory; empty until it has told. Another one under the same id has lost its disk. A secret between it and the ensemble:
+   * whoever knows it belongs to the ensemble (peers/peer-admission.ts).
+   */
   readonly incarnation: string;
+  /** What a server that joins has shown to its operator, and proves itself by until its incarnation is known; empty then. */
+  readonly joinSecret: string;
   readonly role: MemberRole;
   /** Joint: among the voters of the configuration that is left. */
   readonly outgoing: boolean;
 }
+
+/** A server that was removed, and is to be told so should it come back. */
+export type FormerMember = Pick<ConfiguredMember, 'id' | 'peerAddress' | 'incarnation'>;
 
 export interface Configuration {
   /** By ascending id. */
   readonly members: readonly ConfiguredMember[];
   /** Ids of servers that were removed, ascending. An id is used once for all time. */
   readonly retired: readonly ServerId[];
+  /** The last of them, in the order in which they were removed. */
+  readonly former: readonly FormerMember[];
 }
 
 /** Voters, learners and observers together. */
@@ -39,7 +49,10 @@ export const MAX_MEMBERS = 31;
 /** A cluster that has used up this many ids can remove no more servers. */
 export const MAX_RETIRED_IDS = 1_000;
 
-export const EMPTY_CONFIGURATION: Configuration = { members: [], retired: [] };
+/** Of servers that were removed before these only the id is known. */
+export const MAX_FORMER_MEMBERS = 32;
+
+export const EMPTY_CONFIGURATION: Configuration = { members: [], retired: [], former: [] };
 
 /** The configuration of index 0. */
 export function initialConfiguration(
@@ -52,11 +65,13 @@ export function initialConfiguration(
         peerAddress,
         clientAddress: '',
         incarnation: '',
+        joinSecret: '',
         role: 'voter' as const,
         outgoing: false,
       }))
       .toSorted((a, b) => a.id - b.id),
     retired: [],
+    former: [],
   };
 }
 
@@ -91,19 +106,31 @@ export function jointRemoval(configuration: Configuration, removed: ServerId): C
 }
 
 /** What a joint configuration leads to. */
-export function finalConfiguration({ members, retired }: Configuration): Configuration {
-  const left = members.filter((member) => member.role === 'leaving').map(({ id }) => id);
+export function finalConfiguration(configuration: Configuration): Configuration {
+  const { members } = configuration;
   return {
+    ...retiring(configuration, (member) => member.role === 'leaving'),
     members: members.filter(({ role }) => role !== 'leaving').map((member) => ({ ...member, outgoing: false })),
-    retired: [...retired, ...left].toSorted((a, b) => a - b),
   };
 }
 
 /** For a member whose vote does not count: no quorum changes, so that no joint configuration is needed. */
-export function withoutMember({ members, retired }: Configuration, removed: ServerId): Configuration {
+export function withoutMember(configuration: Configuration, removed: ServerId): Configuration {
   return {
-    members: members.filter(({ id }) => id !== removed),
-    retired: [...retired, removed].toSorted((a, b) => a - b),
+    ...retiring(configuration, ({ id }) => id === removed),
+    members: configuration.members.filter(({ id }) => id !== removed),
+  };
+}
+
+function retiring(
+  { members, retired, former }: Configuration,
+  leaves: (member: ConfiguredMember) => boolean,
+): Pick<Configuration, 'retired' | 'former'> {
+  const left = members.filter((member) => leaves(member));
+  const known = left.map(({ id, peerAddress, incarnation }) => ({ id, peerAddress, incarnation }));
+  return {
+    retired: [...retired, ...left.map(({ id }) => id)].toSorted((a, b) => a - b),
+    former: [...former, ...known].slice(-MAX_FORMER_MEMBERS),
   };
 }
 

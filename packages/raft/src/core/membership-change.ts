@@ -9,6 +9,8 @@ export type MembershipChange =
       readonly peerAddress: string;
       /** Stays without a vote. Otherwise it is promoted as soon as it has caught up. */
       readonly observer: boolean;
+      /** By which the server proves itself until its incarnation is known; another one takes its place until then. */
+      readonly joinSecret?: string;
     }
   /** An observer, or a learner that had not caught up by itself. Ends when it votes. */
   | { readonly type: 'promote'; readonly id: ServerId }

@@ -46,7 +46,7 @@ export function onChangeMembership(core: CoreState, ticket: number, change: Memb
   const { configuration } = core.configurations.latest;
   switch (change.type) {
     case 'add':
-      appendConfiguration(core, withMember(configuration, newMember(change)), ticket);
+      appendConfiguration(core, withMember(configuration, newMember(configuration, change)), ticket);
       return;
     case 'promote':
       core.catchUps.set(change.id, { round: 1, target: core.log.lastIndex, elapsedMs: 0, ticket });
@@ -70,7 +70,8 @@ export function onMemberFacts(core: CoreState, facts: readonly MemberFacts[]): v
     // Another incarnation has lost its disk: it is never recorded in the place of the first.
     if (known === undefined || (known.incarnation !== '' && known.incarnation !== incarnation)) continue;
     if (known.incarnation === incarnation && known.clientAddress === clientAddress) continue;
-    next = withMember(next, { ...known, incarnation, clientAddress });
+    // The join secret has done its work.
+    next = withMember(next, { ...known, incarnation, clientAddress, joinSecret: '' });
   }
   if (next !== configuration) appendConfiguration(core, next, undefined);
 }
@@ -103,6 +104,7 @@ function refusalOf(core: CoreState, change: MembershipChange): MembershipRefusal
   const member = memberOf(configuration, change.id);
   switch (change.type) {
     case 'add':
+      if (member !== undefined && corrects(member, change)) return undefined;
       if (member !== undefined || configuration.retired.includes(change.id)) return 'id-used';
       if (configuration.members.some(({ peerAddress }) => peerAddress === change.peerAddress)) return 'address-used';
       return configuration.members.length >= MAX_MEMBERS ? 'too-many-members' : undefined;
@@ -131,9 +133,22 @@ function isHeard(core: CoreState, voter: ServerId): boolean {
   return connected && (active || wasActive);
 }
 
-function newMember({ id, peerAddress, observer }: Extract<MembershipChange, { type: 'add' }>): ConfiguredMember {
+type Addition = Extract<MembershipChange, { type: 'add' }>;
+
+/** The server was added with another join secret, and was never heard: that one was mistyped, or its time is over. */
+function corrects(member: ConfiguredMember, { peerAddress, joinSecret = '' }: Addition): boolean {
+  const unheard = member.incarnation === '' && member.joinSecret !== '' && member.peerAddress === peerAddress;
+  return unheard && joinSecret !== '' && joinSecret !== member.joinSecret;
+}
+
+function newMember(
+  configuration: Configuration,
+  { id, peerAddress, observer, joinSecret = '' }: Addition,
+): ConfiguredMember {
+  const present = memberOf(configuration, id);
+  if (present !== undefined) return { ...present, joinSecret };
   const role = observer ? 'observer' : 'learner';
-  return { id, peerAddress, clientAddress: '', incarnation: '', role, outgoing: false };
+  return { id, peerAddress, clientAddress: '', incarnation: '', joinSecret, role, outgoing: false };
 }
 
 function appendConfiguration(core: CoreState, configuration: Configuration, ticket: number | undefined): void {

@@ -44,11 +44,13 @@ export interface DriverParts {
   readonly inbox: TurnInbox;
   readonly writer: DurableWriter;
   readonly mesh: PeerMesh;
+  readonly news: PeerNews;
   readonly feed: CatchUpFeed;
   readonly snapshots: ReplicaSnapshots;
   readonly calls: PendingCalls;
   readonly handOver: HandOver;
   readonly status: StatusTracker;
+  readonly membership: MembershipFollower;
 }
 
 /** No turn is taken before the schedule is started. `failed`: nothing more may be done. */
@@ -73,7 +75,7 @@ export function createDriverParts(
   const wake = (): void => schedule.wake();
   const inbox = new TurnInbox({ core, stages, wake });
   const event = (one: RaftEvent): void => inbox.event(one);
-  const news = new PeerNews({ inbox, machine, logger, wake });
+  const news = new PeerNews({ inbox, machine, clock, logger, knocked: (server) => mesh.knocked(server), wake });
   const calls = new PendingCalls(logger);
   const handOver = new HandOver(clock);
   const writer = new DurableWriter(store, (seq) => turn.persisted(seq), failed);
@@ -90,7 +92,8 @@ export function createDriverParts(
     frame: (from, connection, frame) => news.frame(from, connection, frame),
     unheard: (peer) => news.unheard(peer),
     introduced: () => membership.introduced(),
-    expelled: (expulsion) => membership.expelled(expulsion),
+    expelled: (voice) => membership.expelled(voice),
+    notAdmitted: (peer, reason) => membership.notAdmitted(peer, reason),
   } satisfies PeerMeshEvents;
   const mesh = new PeerMesh(options, membershipView(core), meshEvents, world);
   const fromMemory = core.entries.bind(core);
@@ -133,7 +136,7 @@ export function createDriverParts(
     status,
     failed,
   });
-  return { core, stages, schedule, inbox, writer, mesh, feed, snapshots, calls, handOver, status };
+  return { core, stages, schedule, inbox, writer, mesh, news, feed, snapshots, calls, handOver, status, membership };
 }
 
 function raftConfig({ id, members, tuning }: ReplicaOptions, seed: number): RaftConfig {

@@ -7,7 +7,8 @@ import type { Logger } from '@holdfast/runtime';
 import type { RaftCore, ServerId } from '../core/index.ts';
 import type { ReplicaMachine } from '../machine.ts';
 import { ExpelledError } from '../peers/expelled-error.ts';
-import type { Expulsion, MembershipView } from '../peers/peer-admission.ts';
+import { ExpulsionTally, type ExpulsionVoice } from '../peers/expulsion-tally.ts';
+import type { MembershipView } from '../peers/peer-admission.ts';
 import type { PeerMesh } from '../peers/peer-mesh.ts';
 import type { PeerNews } from './peer-news.ts';
 import type { TurnInbox } from './turn-inbox.ts';
@@ -28,6 +29,9 @@ export interface MembershipFollowerParts {
 
 export class MembershipFollower {
   readonly #parts: MembershipFollowerParts;
+  readonly #tally: ExpulsionTally;
+  /** How often this server was not let in. */
+  refusalsHeard = 0;
   #configurationVersion = -1;
   /** Members may have told what the configuration does not say. */
   #factsUntold = true;
@@ -36,6 +40,7 @@ export class MembershipFollower {
 
   constructor(parts: MembershipFollowerParts) {
     this.#parts = parts;
+    this.#tally = new ExpulsionTally(parts.id);
     this.endTurn();
   }
 
@@ -49,8 +54,9 @@ export class MembershipFollower {
     mesh.update(view, core.spokenTo);
     this.#factsUntold = true;
     news.peersChanged();
-    if (this.#removed || !view.committed.retired.includes(id)) return;
-    this.#end(`by entry ${view.latest.index}`);
+    if (this.#removed) return;
+    if (view.committed.retired.includes(id)) this.#end(`by entry ${view.latest.index}`);
+    else this.#judge();
   }
 
   /** A peer has introduced itself. */
@@ -68,12 +74,33 @@ export class MembershipFollower {
     if (facts.length > 0) inbox.add({ type: 'member-facts', facts });
   }
 
-  /** A member says that this server has no place in the ensemble any more. */
-  expelled(expulsion: Expulsion): void {
-    // One that is stopping on its own knows.
-    if (this.#removed) return;
-    if (expulsion === 'MEMBER_REMOVED') this.#end('a peer says so');
-    else this.#parts.failed(new ExpelledError(expulsion, this.#parts.id));
+  /** A member has dialled this server and says that it has no place in the ensemble any more. */
+  expelled(voice: ExpulsionVoice): void {
+    const { logger } = this.#parts;
+    const { expulsion } = voice.notice;
+    logger.warn({ peer: voice.from, expulsion }, 'a member says that the ensemble goes on without this server');
+    this.#tally.heard(voice);
+    this.#judge();
+  }
+
+  /**
+   * Whoever has the peer's address says that this server is no member. The port may be another process's by now: it counts for nothing but
+   * a line in the log, which comes as seldom as the peer is dialled then.
+   */
+  notAdmitted(peer: ServerId, reason: string): void {
+    this.refusalsHeard += 1;
+    this.#parts.logger.warn(
+      { peer, reason },
+      'a peer does not let this server in; see with "lockctl members", asked of the others, whether it is a member',
+    );
+  }
+
+  /** One that is stopping on its own knows. */
+  #judge(): void {
+    const { core, id } = this.#parts;
+    const expulsion = this.#removed ? undefined : this.#tally.verdict(membershipView(core));
+    if (expulsion === 'MEMBER_REMOVED') this.#end('most of the voters say so');
+    else if (expulsion === 'WRONG_INCARNATION') this.#parts.failed(new ExpelledError(expulsion, id));
   }
 
   /** The machine stops this replica when its clients are elsewhere. */

@@ -4,7 +4,7 @@
  */
 
 import { MalformedError } from '@holdfast/protocol';
-import type { Connection, Logger } from '@holdfast/runtime';
+import { RefusalLog, type Clock, type Connection, type Logger } from '@holdfast/runtime';
 import type { ServerId } from '../core/index.ts';
 import type { ReplicaMachine } from '../machine.ts';
 import { decodePeerFrame, type PeerItem } from '../peers/peer-codec.ts';
@@ -13,7 +13,10 @@ import type { TurnInbox } from './turn-inbox.ts';
 export interface PeerNewsParts {
   readonly inbox: Pick<TurnInbox, 'add' | 'wakeUnlessCanWait'>;
   readonly machine: Pick<ReplicaMachine, 'peerDisconnected' | 'peersChanged' | 'peerMessage'>;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>;
   readonly logger: Logger;
+  /** A removed server is back, a member says. */
+  knocked(server: ServerId): void;
   /** A turn is needed. */
   wake(): void;
 }
@@ -26,12 +29,14 @@ interface InboundFrame {
 
 export class PeerNews {
   readonly #parts: PeerNewsParts;
+  readonly #refusals: RefusalLog;
   #frames: InboundFrame[] = [];
   #unheard: ServerId[] = [];
   #peersChanged = false;
 
   constructor(parts: PeerNewsParts) {
     this.#parts = parts;
+    this.#refusals = new RefusalLog('closed the connection of a peer', parts);
   }
 
   get hasWork(): boolean {
@@ -63,6 +68,11 @@ export class PeerNews {
     this.#parts.wake();
   }
 
+  /** Writes what the log still owes. */
+  stop(): void {
+    this.#refusals.stop();
+  }
+
   /** At the begin of a turn. */
   deliver(): void {
     const { machine, inbox } = this.#parts;
@@ -77,7 +87,8 @@ export class PeerNews {
       try {
         for (const item of items) {
           if (item.type === 'raft') inbox.add({ type: 'message', from, message: item.message });
-          else machine.peerMessage(from, item.payload);
+          else if (item.type === 'machine') machine.peerMessage(from, item.payload);
+          else this.#parts.knocked(item.server);
         }
       } catch (error) {
         this.#malformed(from, connection, error);
@@ -87,7 +98,7 @@ export class PeerNews {
 
   #malformed(from: ServerId, connection: Connection, error: unknown): void {
     if (!(error instanceof MalformedError)) throw error;
-    this.#parts.logger.error({ peer: from, err: error }, 'a peer sent a malformed frame; closing its connection');
+    this.#refusals.refused('malformed frame', connection.remoteAddress, error.message, { peer: from });
     connection.destroy();
   }
 }

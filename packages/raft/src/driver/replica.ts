@@ -72,6 +72,11 @@ export class Replica implements ReplicaHandle {
     return this.#parts.core.elections;
   }
 
+  /** How often whoever is at a peer's address did not let this server in. */
+  get refusalsHeard(): number {
+    return this.#parts.membership.refusalsHeard;
+  }
+
   /** Hand-overs by this server, by their outcome. */
   get transferCounts(): ReadonlyMap<TransferOutcome, number> {
     return this.#parts.calls.transferCounts;
@@ -97,8 +102,9 @@ export class Replica implements ReplicaHandle {
   async stop(): Promise<void> {
     await this.handOver();
     this.#halt();
-    const { mesh, writer, snapshots } = this.#parts;
+    const { mesh, news, writer, snapshots } = this.#parts;
     await mesh.stopListening();
+    news.stop();
     await writer.stop();
     await snapshots.stop();
     await this.#store.close();

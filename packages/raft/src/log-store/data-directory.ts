@@ -73,6 +73,7 @@ export async function openDataDirectory(
     // The name that was found need not be on disk yet: the process that gave it may have been killed at once.
     await world.disk.syncDirectory(path);
     await checkDirectory(identity, options, world);
+    await restrictAccess(path, world);
     const { incarnation, members } = identity;
     const features = featuresOf(path, identity, world.disk);
     return { incarnation, members, logDirectory: logDirectoryOf(path), features, release: () => lock.release() };
@@ -102,7 +103,9 @@ export async function makeDataDirectory(
       const message = `${path} is a data directory already: give an empty directory`;
       throw new DataDirectoryError('FOREIGN_FILES', path, message);
     }
-    return await createDirectory(options, world, fill);
+    const identity = await createDirectory(options, world, fill);
+    await restrictAccess(path, world);
+    return identity;
   } finally {
     await lock.release();
   }
@@ -163,6 +166,28 @@ export async function findIdentity(path: string, world: { readonly disk: Disk })
   if (identity !== undefined) return identity;
   if (await hasSegments(logDirectoryOf(path), world.disk)) await refuseLogWithRecords(path, world.disk);
   return undefined;
+}
+
+/** The log holds what clients wrote. Only of what is known to be a data directory: any other that was named by mistake stays as it is. */
+async function restrictAccess(
+  path: string,
+  { disk, logger }: Pick<DataDirectoryWorld, 'disk' | 'logger'>,
+): Promise<void> {
+  for (const directory of [path, logDirectoryOf(path)]) {
+    try {
+      const { restricted, open } = await disk.restrictAccess(directory);
+      if (restricted.length > 0) {
+        const fields = { directory, count: restricted.length, first: restricted[0] };
+        logger.warn(fields, 'other users could get at the data directory, and cannot any more');
+      }
+      if (open.length > 0) {
+        const fields = { directory, count: open.length, first: open[0] };
+        logger.warn(fields, 'other users can get at files of the data directory, which this process may not change');
+      }
+    } catch (error) {
+      if (!(error instanceof DiskError && error.code === 'NOT_FOUND')) throw error;
+    }
+  }
 }
 
 async function takeLock(path: string, disk: Disk): Promise<DirectoryLock> {
@@ -249,8 +274,7 @@ async function createDirectory(
   await fill?.({ ...unmarked, ...segments, directory, features });
   const identity = { ...unmarked, required: features.required };
   await writeDurably(path, encodeIdentity(identity), disk);
-  const { incarnation } = identity;
-  logger.info({ directory: path, clusterId, serverId, incarnation, joins }, 'made a new data directory');
+  logger.info({ directory: path, clusterId, serverId, joins }, 'made a new data directory');
   return identity;
 }
 

@@ -93,6 +93,10 @@ export class MemoryLogStore implements LogStore {
     return this.#run(() => {
       const parts: Uint8Array[] = [];
       let bytes = 0;
+      const stored = (): StoredSnapshot => {
+        const data = Uint8Array.from(Buffer.concat(parts));
+        return { info: { ...meta, bytes, crc: crc32(data) }, data };
+      };
       return {
         get bytes() {
           return bytes;
@@ -102,12 +106,12 @@ export class MemoryLogStore implements LogStore {
             parts.push(Uint8Array.from(part));
             bytes += part.length;
           }),
+        seal: () => this.#run(() => this.#source(stored())),
         finish: () =>
           this.#run(() => {
-            const data = Uint8Array.from(Buffer.concat(parts));
-            const info: SnapshotInfo = { ...meta, bytes, crc: crc32(data) };
-            if (isNewer(info, this.snapshot)) this.#snapshot = { info, data };
-            return info;
+            const snapshot = stored();
+            if (isNewer(snapshot.info, this.snapshot)) this.#snapshot = snapshot;
+            return snapshot.info;
           }),
         abort: () => Promise.resolve(),
       };
@@ -115,18 +119,7 @@ export class MemoryLogStore implements LogStore {
   }
 
   openSnapshot(): Promise<SnapshotSource | undefined> {
-    return this.#run(() => {
-      const snapshot = this.#snapshot;
-      if (snapshot === undefined) return undefined;
-      const { info, data } = snapshot;
-      return {
-        info,
-        path: 'a snapshot in memory',
-        roomBytes: 0,
-        read: (offset) => this.#run(() => data.slice(offset, offset + CHUNK_BYTES)),
-        close: () => Promise.resolve(),
-      };
-    });
+    return this.#run(() => (this.#snapshot === undefined ? undefined : this.#source(this.#snapshot)));
   }
 
   compact(upTo: LogIndex): Promise<void> {
@@ -156,6 +149,16 @@ export class MemoryLogStore implements LogStore {
   reopen(): MemoryLogStore {
     const durable = this.#image.durableState(undefined);
     return new MemoryLogStore({ durable, entries: this.#entries, snapshot: this.#snapshot });
+  }
+
+  #source({ info, data }: StoredSnapshot): SnapshotSource {
+    return {
+      info,
+      path: 'a snapshot in memory',
+      roomBytes: 0,
+      read: (offset) => this.#run(() => data.slice(offset, offset + CHUNK_BYTES)),
+      close: () => Promise.resolve(),
+    };
   }
 
   async #run<Result>(operation: () => Result): Promise<Result> {

@@ -106,6 +106,7 @@ export class SnapshotFiles {
         await this.#disk.syncDirectory(directory);
         if (isNewer(info, this.newest)) this.#newest = { info, path: target };
       },
+      open: () => openSnapshot(temporary, this.#options, this.#disk),
       requireRoom: () => this.#requireRoom(temporary),
       discard: () => removeIfThere(temporary, this.#disk),
     });
@@ -185,6 +186,8 @@ export async function verifySnapshot(
 interface SinkEnds {
   begin(): Promise<void>;
   commit(info: SnapshotInfo): Promise<void>;
+  /** What was written, before it has its name. */
+  open(): Promise<SnapshotSource>;
   /** Rejects with DiskError NO_SPACE. */
   requireRoom(): Promise<void>;
   discard(): Promise<void>;
@@ -202,6 +205,7 @@ class FileSink implements SnapshotSink {
   #chunks = 0;
   #crc = 0;
   #unsyncedBytes = 0;
+  #sealed: SnapshotInfo | undefined;
   #over = false;
 
   constructor(file: DiskFile, header: DecodedHeader, ends: SinkEnds) {
@@ -213,7 +217,7 @@ class FileSink implements SnapshotSink {
   }
 
   async write(bytes: Uint8Array): Promise<void> {
-    invariant(!this.#over, 'a-snapshot-that-is-over-is-not-written');
+    invariant(!this.#over && this.#sealed === undefined, 'a-snapshot-that-is-over-is-not-written');
     this.bytes += bytes.length;
     this.#crc = crc32(bytes, this.#crc);
     for (let at = 0; at < bytes.length;) {
@@ -225,10 +229,28 @@ class FileSink implements SnapshotSink {
     }
   }
 
+  async seal(): Promise<SnapshotSource> {
+    await this.#writeEnd();
+    return this.#ends.open();
+  }
+
   async finish(): Promise<SnapshotInfo> {
-    if (this.#filled > 0) await this.#writeChunk();
-    invariant(!this.#over, 'a-snapshot-that-is-over-is-not-written');
+    const info = this.#sealed ?? (await this.#writeEnd());
     this.#over = true;
+    await this.#ends.commit(info);
+    return info;
+  }
+
+  async abort(): Promise<void> {
+    if (this.#over) return;
+    this.#over = true;
+    if (this.#sealed === undefined) await this.#file.close();
+    await this.#ends.discard();
+  }
+
+  async #writeEnd(): Promise<SnapshotInfo> {
+    invariant(!this.#over && this.#sealed === undefined, 'a-snapshot-that-is-over-is-not-written');
+    if (this.#filled > 0) await this.#writeChunk();
     const { index, term: position, origin, configuration } = this.#header;
     const info: SnapshotInfo = { index, term: position, origin, configuration, bytes: this.bytes, crc: this.#crc };
     if (this.#chunks === 0) await this.#ends.begin();
@@ -237,16 +259,9 @@ class FileSink implements SnapshotSink {
       encodeTrailer(info, this.#header.seed),
     );
     await this.#file.sync();
+    this.#sealed = info;
     await this.#file.close();
-    await this.#ends.commit(info);
     return info;
-  }
-
-  async abort(): Promise<void> {
-    if (this.#over) return;
-    this.#over = true;
-    await this.#file.close();
-    await this.#ends.discard();
   }
 
   async #writeChunk(): Promise<void> {

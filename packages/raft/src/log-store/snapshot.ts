@@ -31,11 +31,16 @@ export interface SnapshotSink {
   /** In order, one at a time: the next only when it has resolved, and the bytes stay as they are until then. Rejects with DiskError. */
   write(bytes: Uint8Array): Promise<void>;
   /**
+   * All of it is written: it can be read, and is none of the store's yet, so that a start finds nothing of it. Before `finish`, or left
+   * out. Rejects with DiskError.
+   */
+  seal(): Promise<SnapshotSource>;
+  /**
    * **Durable** on resolve, and from then on the store's newest, unless that is newer already. The last call, and so is abort.
    * Rejects with DiskError.
    */
   finish(): Promise<SnapshotInfo>;
-  /** Leaves nothing of it. Also after a failed write. */
+  /** Leaves nothing of it. Also after a failed write, and behind `seal`. */
   abort(): Promise<void>;
 }
 

@@ -1,21 +1,17 @@
 /**
- * Who may speak to this server. Members, with the data directory that the ensemble knows them by; and those of whom this server may
- * not know yet because its log is behind theirs, or because it waits to be added itself. Never a removed server, or one whose disk
- * was lost: they are told so by a reason that begins with a code, and stop.
+ * Who may speak to this server: the one rule. A **member** of a configuration that this server has, which proves that it has the data
+ * directory that the ensemble knows it by. Or **whoever proves that it knows a secret of this server**, its incarnation or its join secret,
+ * which only the configuration of the ensemble that took it in holds: that is how a server that lags, or waits to be added, lets in
+ * members that it does not know. Everybody else is a stranger, is believed nothing, and learns nothing. A removed server and one whose disk
+ * was lost are strangers whom somebody will tell so. Decision record 0011 says why so.
  */
 
 import { MAX_MEMBERS, memberOf, type Configuration, type ConfigurationAt, type ServerId } from '../core/index.ts';
-import type { PeerHello } from './peer-codec.ts';
+import type { Expulsion } from './expelled-error.ts';
+import type { PeerHello } from './greeting-codec.ts';
 
-/** Speakers that are no members yet: to a server that waits to be added, all members are. */
+/** Speakers that are no members as far as this server knows: to one that waits to be added, all members are. */
 const MAX_GUESTS = MAX_MEMBERS;
-
-/** What a server is told that has no place in the ensemble any more. The reason of a close is cut to 123 bytes. */
-const EXPULSIONS = {
-  MEMBER_REMOVED: 'this server was removed from the ensemble, for good',
-  WRONG_INCARNATION: 'the ensemble knows this id by another data directory, which is lost',
-} as const;
-export type Expulsion = keyof typeof EXPULSIONS;
 
 export interface MembershipView {
   /** In force, committed or not. */
@@ -23,35 +19,121 @@ export interface MembershipView {
   readonly committed: Configuration;
 }
 
-/** Why the sender of the hello is not heard; undefined when it is. */
-export function admissionProblem(
-  { latest, committed }: MembershipView,
-  own: ServerId,
-  hello: PeerHello,
-  guests: ReadonlySet<ServerId>,
-): string | undefined {
-  const { from, incarnation } = hello;
-  const noMember = `server ${from} is no member: check --cluster`;
-  if (from === own) return noMember;
-  if (committed.retired.includes(from)) return `MEMBER_REMOVED: ${EXPULSIONS.MEMBER_REMOVED}`;
-  if (isAnother(committed, hello)) return `WRONG_INCARNATION: ${EXPULSIONS.WRONG_INCARNATION}`;
-  if (isAnother(latest.configuration, hello)) return `server ${from} has another data directory than ${incarnation}`;
-  if (memberOf(latest.configuration, from) !== undefined) return undefined;
-  // Whoever was added knows it from an entry of the log that this server does not have yet.
-  const unknownYet = hello.peerAddress !== '' && hello.configurationIndex > latest.index;
-  if (!unknownYet) return noMember;
+/** Who wants to speak, and what it has proved. */
+export interface Candidate {
+  readonly hello: Pick<PeerHello, 'from' | 'purpose' | 'echo'>;
+  /** As it told; empty when it did not, because this server knows it. */
+  readonly incarnation: string;
+  /** It knows a secret of this server. */
+  readonly knowsUs: boolean;
+  /** It knows that secret of its own. */
+  proves(secret: string): boolean;
+}
+
+/** What the rule asks of the rest of this server. */
+export interface AdmissionContext {
+  readonly view: MembershipView;
+  readonly own: ServerId;
+  readonly guests: ReadonlySet<ServerId>;
+  /** Whether the server at the member's own address has that incarnation; undefined while that is not known. */
+  confirms(peer: ServerId, incarnation: string): boolean | undefined;
+  /** Whether that is from the last hello that this server has said at the member's own address. */
+  echoes(peer: ServerId, nonce: Uint8Array): boolean;
+}
+
+export type Verdict =
+  | { readonly type: 'admitted'; readonly standing: 'member' | 'guest'; readonly incarnation: string }
+  /** It is not clear yet who is at the member's address. */
+  | { readonly type: 'waits' }
+  | {
+      readonly type: 'refused';
+      /** Told to it. */
+      readonly reason: string;
+      /** For this server's own log. */
+      readonly problem: string;
+      /** It is told by a connection to where the configuration has it, so that it may believe it. */
+      readonly expulsion?: Expulsion;
+      /** It is the removed server itself. */
+      readonly proved?: boolean;
+    };
+
+/** All that a stranger is told. The reason of a close is cut to 123 bytes. */
+export const NOT_ADMITTED = 'NOT_ADMITTED: not known here as a member of the ensemble; "lockctl members" shows who is';
+const REMOVED = 'MEMBER_REMOVED: this server was removed from the ensemble, for good';
+
+/** By what the ensemble knows a server; empty while it knows nothing. */
+export function secretOf(view: MembershipView, peer: ServerId): string {
+  const incarnation = incarnationOf(view, peer);
+  if (incarnation !== '') return incarnation;
+  return memberOf(view.latest.configuration, peer)?.joinSecret ?? '';
+}
+
+export function incarnationOf({ latest, committed }: MembershipView, peer: ServerId): string {
+  const known = memberOf(latest.configuration, peer)?.incarnation ?? '';
+  return known === '' ? (memberOf(committed, peer)?.incarnation ?? '') : known;
+}
+
+export function isMember({ latest, committed }: MembershipView, peer: ServerId): boolean {
+  return memberOf(latest.configuration, peer) !== undefined || memberOf(committed, peer) !== undefined;
+}
+
+export function admission(context: AdmissionContext, candidate: Candidate): Verdict {
+  const { view, own } = context;
+  const { from } = candidate.hello;
+  if (from === own) return stranger(`it says to be server ${from}, which this one is`);
+  if (view.committed.retired.includes(from)) return removed(view.committed, candidate);
+  return isMember(view, from) ? memberVerdict(context, candidate) : guestVerdict(context, candidate);
+}
+
+function memberVerdict(context: AdmissionContext, candidate: Candidate): Verdict {
+  const { view } = context;
+  const { from, purpose, echo } = candidate.hello;
+  const known = incarnationOf(view, from);
+  if (known !== '') {
+    if (candidate.proves(known)) return { type: 'admitted', standing: 'member', incarnation: known };
+    return { ...stranger(`it does not have the data directory of server ${from}`), expulsion: 'WRONG_INCARNATION' };
+  }
+  const { incarnation } = candidate;
+  const joinSecret = secretOf(view, from);
+  if (joinSecret !== '') {
+    const proved = candidate.proves(joinSecret) && incarnation !== '' && candidate.proves(incarnation);
+    if (proved) return { type: 'admitted', standing: 'member', incarnation };
+    return stranger(`it does not prove the join secret of server ${from}`);
+  }
+  // A member since the ensemble began, of which no directory is known yet: it is who answers at its address.
+  if (purpose === 'expulsion' && context.echoes(from, echo))
+    return { type: 'admitted', standing: 'member', incarnation: '' };
+  if (incarnation === '' || !candidate.proves(incarnation)) return stranger(`it tells no data directory`);
+  if (candidate.knowsUs) return { type: 'admitted', standing: 'member', incarnation };
+  const confirmed = context.confirms(from, incarnation);
+  if (confirmed === undefined) return { type: 'waits' };
+  if (confirmed) return { type: 'admitted', standing: 'member', incarnation };
+  return stranger(`another data directory than its own is at the address of server ${from}`);
+}
+
+function guestVerdict({ guests }: AdmissionContext, candidate: Candidate): Verdict {
+  const { from } = candidate.hello;
+  const { incarnation, knowsUs } = candidate;
+  if (!knowsUs) return stranger(`server ${from} is no member here, and does not prove to know this one`);
   // One that speaks already may want to bring a snapshot, over a connection of its own.
-  if (guests.has(from) || guests.size < MAX_GUESTS) return undefined;
-  return `${guests.size} servers that are no members speak already`;
+  if (guests.has(from) || guests.size < MAX_GUESTS) return { type: 'admitted', standing: 'guest', incarnation };
+  return stranger(`${guests.size} servers that are no members speak already`);
 }
 
-/** What the reason of a close says to this server. */
-export function expulsionOf(reason: string): Expulsion | undefined {
+function removed({ former }: Configuration, candidate: Candidate): Verdict {
+  const { from } = candidate.hello;
+  const known = former.find(({ id }) => id === from)?.incarnation ?? '';
+  const problem = `server ${from} was removed`;
+  const proved = known !== '' && candidate.proves(known);
+  return { type: 'refused', reason: proved ? REMOVED : NOT_ADMITTED, problem, expulsion: 'MEMBER_REMOVED', proved };
+}
+
+function stranger(problem: string): Extract<Verdict, { type: 'refused' }> {
+  return { type: 'refused', reason: NOT_ADMITTED, problem };
+}
+
+/** Whether the reason of a close means that the peer may have expelled this server. */
+export function hintsAtExpulsion(reason: string): boolean {
   const code = reason.split(':', 1)[0];
-  return code === 'MEMBER_REMOVED' || code === 'WRONG_INCARNATION' ? code : undefined;
-}
-
-function isAnother(configuration: Configuration, { from, incarnation }: PeerHello): boolean {
-  const known = memberOf(configuration, from)?.incarnation ?? '';
-  return known !== '' && known !== incarnation;
+  return code === 'NOT_ADMITTED' || code === 'MEMBER_REMOVED' || code === 'WRONG_INCARNATION';
 }

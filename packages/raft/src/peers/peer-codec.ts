@@ -1,17 +1,9 @@
 /**
- * What servers say to each other: a hello, once a connection, then frames. A frame is a list of items, all of one turn: Raft
- * messages, and byte strings of the replicated machine. docs/formats.md has the tables.
+ * What servers say to each other: frames, once they have greeted each other (greeting-codec.ts). A frame is a list of items, all of one
+ * turn: Raft messages, and byte strings of the replicated machine. docs/formats.md has the tables.
  */
 
-import {
-  MalformedError,
-  NO_FEATURES,
-  pack,
-  unpackTuple,
-  type FeatureSet,
-  type Packable,
-  type TupleReader,
-} from '@holdfast/protocol';
+import { MalformedError, unpackTuple, type Packable, type TupleReader } from '@holdfast/protocol';
 import {
   EntryType,
   MalformedConfigurationError,
@@ -25,43 +17,17 @@ import {
 } from '../core/index.ts';
 import { decodeEntries, encodeEntries } from '../log-store/entry-block.ts';
 
-export const PEER_PROTOCOL_VERSION = 1;
 /** One frame between servers: appends to the bound of one message, and the items beside them. */
 export const MAX_PEER_FRAME_BYTES = 16 * 1024 * 1024;
 
-const MAX_TEXT_LENGTH = 300;
-
-export interface PeerHello {
-  readonly version: number;
-  /** Offered. */
-  readonly features: FeatureSet;
-  readonly clusterId: string;
-  readonly from: ServerId;
-  readonly to: ServerId;
-  /** Of the sender's data directory; another one under the same id has lost its disk. */
-  readonly incarnation: string;
-  readonly clientAddress: string;
-  /** What the connection is for. @default log */
-  readonly purpose?: PeerPurpose;
-  /** The receiver must know them. */
-  readonly required: FeatureSet;
-  /** Where the sender is reached, by those who do not know it yet; empty from versions before membership changed. */
-  readonly peerAddress: string;
-  /** From where the sender's configuration counts; 0 for the one that it began with. */
-  readonly configurationIndex: number;
-}
-
-export type PeerPurpose =
-  /** Raft's messages and the machine's; only the side that dialed speaks. */
-  | 'log'
-  /** One snapshot for the side that was dialed. */
-  | 'snapshot';
-
 export type PeerItem =
   | { readonly type: 'raft'; readonly message: Message }
-  | { readonly type: 'machine'; readonly payload: Uint8Array };
+  | { readonly type: 'machine'; readonly payload: Uint8Array }
+  /** A server that was removed is back and knocks at the sender's door: the receiver tells it, too. */
+  | { readonly type: 'knock'; readonly server: ServerId };
 
 const MACHINE_ITEM = 0;
+const KNOCK_ITEM = 11;
 const MessageType = {
   'pre-vote': 1,
   'pre-vote-response': 2,
@@ -75,53 +41,13 @@ const MessageType = {
   'timeout-now': 10,
 } as const satisfies Record<Message['type'], number>;
 
-export function encodeHello(hello: PeerHello): Uint8Array {
-  return pack([
-    hello.version,
-    hello.features,
-    hello.clusterId,
-    hello.from,
-    hello.to,
-    hello.incarnation,
-    hello.clientAddress,
-    PURPOSES.indexOf(hello.purpose ?? 'log'),
-    hello.required,
-    hello.peerAddress,
-    hello.configurationIndex,
-  ]);
-}
-
-const PURPOSES: readonly PeerPurpose[] = ['log', 'snapshot'];
-
-function readPurpose(reader: TupleReader): PeerPurpose {
-  // Servers before there were snapshots say nothing of it.
-  const purpose = PURPOSES[reader.remaining > 0 ? reader.integer('purpose') : 0];
-  if (purpose === undefined) throw new MalformedError('a hello has an unknown purpose');
-  return purpose;
-}
-
-/** @throws MalformedError */
-export function decodeHello(frame: Uint8Array): PeerHello {
-  const reader = unpackTuple(frame, 'hello');
-  return {
-    version: reader.integer('version'),
-    features: reader.integer('features'),
-    clusterId: reader.string('clusterId', MAX_TEXT_LENGTH),
-    from: serverId(reader.integer('from')),
-    to: serverId(reader.integer('to')),
-    incarnation: reader.string('incarnation', MAX_TEXT_LENGTH),
-    clientAddress: reader.string('clientAddress', MAX_TEXT_LENGTH),
-    purpose: readPurpose(reader),
-    // Absent in the first release.
-    required: reader.remaining > 0 ? reader.integer('required') : NO_FEATURES,
-    peerAddress: reader.remaining > 0 ? reader.string('peerAddress', MAX_TEXT_LENGTH) : '',
-    configurationIndex: reader.remaining > 0 ? reader.integer('configurationIndex') : 0,
-  };
-}
-
 /** The tuple of one item; a frame is a list of them. */
 export function machineItem(payload: Uint8Array): Packable {
   return [MACHINE_ITEM, payload];
+}
+
+export function knockItem(server: ServerId): Packable {
+  return [KNOCK_ITEM, server];
 }
 
 export function raftItem(message: Message): Packable {
@@ -175,6 +101,7 @@ export function decodePeerFrame(frame: Uint8Array): PeerItem[] {
     const reader = list.tuple('item');
     const type = reader.integer('type');
     if (type === MACHINE_ITEM) items.push({ type: 'machine', payload: reader.bytes('payload', MAX_PEER_FRAME_BYTES) });
+    else if (type === KNOCK_ITEM) items.push({ type: 'knock', server: serverId(reader.integer('server')) });
     else items.push({ type: 'raft', message: readMessage(type, reader) });
   }
   return items;

@@ -1,9 +1,10 @@
 /**
- * The way to one peer: a connection that this server dials and on which it alone speaks (the peer answers on its own). Dials again
- * at once when a connection that had lasted closes, since a refusal then is the proof that the peer's process is gone.
+ * The way to one peer: a connection that this server dials and on which it alone speaks once they have greeted each other (the peer
+ * answers on its own). Dials again at once when a connection that had lasted closes, since a refusal then is the proof that the peer's
+ * process is gone; and less and less often where it is not let in.
  */
 
-import { pack, type Packable } from '@holdfast/protocol';
+import { MalformedError, pack, type Packable } from '@holdfast/protocol';
 import {
   DialError,
   type Address,
@@ -15,55 +16,70 @@ import {
   type Timer,
 } from '@holdfast/runtime';
 import type { ServerId } from '../core/index.ts';
-import { encodeHello, MAX_PEER_FRAME_BYTES, type PeerHello } from './peer-codec.ts';
+import { IMPOSTOR, type DialledGreeting } from './greeting.ts';
+import { hintsAtExpulsion } from './peer-admission.ts';
+import { MAX_PEER_FRAME_BYTES } from './peer-codec.ts';
 
 const DIAL_TIMEOUT_MS = 1_000;
 const RETRY_MIN_MS = 20;
 const RETRY_MAX_MS = 500;
-/** A connection that closes sooner was probably refused by the peer's hello check. */
+/** Where this server is not let in. */
+export const REFUSED_RETRY_MAX_MS = 15_000;
+/** A connection that closes sooner is not dialled again at once. */
 const LASTING_MS = 1_000;
+/** Until the peer's welcome. */
+const GREETING_TIMEOUT_MS = 5_000;
 /** A turn's items go as one frame up to about this; the receiver's bound leaves room for one large item more. */
 const FRAME_BYTES = MAX_PEER_FRAME_BYTES / 4;
 /** Above this the peer does not read; more would only pile up. */
 const HIGH_WATER_BYTES = 32 * 1024 * 1024;
 
 export interface PeerLinkEvents {
+  /** The peer has shown who it is, as far as it can. */
+  shown(): void;
+  /** It hears this server. */
   connected(): void;
   /** What was sent on the connection may be lost. */
   disconnected(): void;
   /** Nothing listens there. */
   refused(): void;
-  /** The other end has closed the connection, and says why. */
-  closed(reason: string): void;
+  /** The other end says that it does not know this server as a member. */
+  notAdmitted(reason: string): void;
 }
 
 export class PeerLink {
   readonly #address: Address;
   readonly #peer: ServerId;
-  readonly #hello: () => PeerHello;
+  readonly #newGreeting: () => DialledGreeting;
   readonly #events: PeerLinkEvents;
   readonly #clock: Clock;
   readonly #network: Network;
   readonly #random: Random;
   readonly #logger: Logger;
+  /** Open, and perhaps not welcome yet. */
   #connection: Connection | undefined;
+  #welcome = false;
+  /** The last one. */
+  #greeting: DialledGreeting | undefined;
   #dialing = false;
   #stopped = false;
   #retry: Timer | undefined;
   #failures = 0;
+  /** How often in a row this server was not let in. */
+  #refusals = 0;
   #outbox: Packable[] = [];
   #outboxBytes = 0;
 
   constructor(
     peer: ServerId,
     address: Address,
-    hello: () => PeerHello,
+    newGreeting: () => DialledGreeting,
     events: PeerLinkEvents,
     world: { clock: Clock; network: Network; random: Random; logger: Logger },
   ) {
     this.#address = address;
     this.#peer = peer;
-    this.#hello = hello;
+    this.#newGreeting = newGreeting;
     this.#events = events;
     this.#clock = world.clock;
     this.#network = world.network;
@@ -71,8 +87,22 @@ export class PeerLink {
     this.#logger = world.logger;
   }
 
+  get address(): Address {
+    return this.#address;
+  }
+
   get connected(): boolean {
-    return this.#connection !== undefined;
+    return this.#welcome;
+  }
+
+  /** Whether the server at the peer's address has that incarnation; undefined before it was asked. */
+  confirms(incarnation: string): boolean | undefined {
+    return this.#greeting?.challenged === true ? this.#greeting.proves(incarnation) : undefined;
+  }
+
+  /** Of the last hello that was said there. */
+  get nonce(): Uint8Array | undefined {
+    return this.#greeting?.nonce;
   }
 
   /** Dials now, unless connected or dialing. */
@@ -90,7 +120,7 @@ export class PeerLink {
 
   /** Put into this turn's frame; false when there is no connection or the peer does not read. */
   queue(item: Packable): boolean {
-    if (this.#connection === undefined || this.#connection.bufferedBytes > HIGH_WATER_BYTES) return false;
+    if (!this.#welcome || (this.#connection?.bufferedBytes ?? 0) > HIGH_WATER_BYTES) return false;
     this.#outbox.push(item);
     this.#outboxBytes += blobBytes(item);
     if (this.#outboxBytes >= FRAME_BYTES) this.flush();
@@ -99,7 +129,7 @@ export class PeerLink {
 
   /** As queue, for what may only be lost with the connection: a peer that does not read loses the connection. */
   queueOrClose(item: Packable): void {
-    if (!this.queue(item)) this.#connection?.destroy();
+    if (!this.queue(item) && this.#welcome) this.#connection?.destroy();
   }
 
   /** Sends all that was queued since the last flush, as one frame. */
@@ -115,6 +145,7 @@ export class PeerLink {
     this.#retry?.cancel();
     this.#connection?.close();
     this.#connection = undefined;
+    this.#welcome = false;
   }
 
   #onConnection(connection: Connection): void {
@@ -124,28 +155,69 @@ export class PeerLink {
       return;
     }
     const since = this.#clock.monotonicMs();
+    const greeting = this.#newGreeting();
+    const timer = this.#clock.setTimer(GREETING_TIMEOUT_MS, () => connection.destroy());
     connection.setHandler({
-      frame: () => {
-        this.#logger.warn({ peer: this.#peer }, 'a peer spoke on a connection that is not its own; closing it');
-        connection.destroy();
+      frame: (frame) => {
+        if (this.#connection !== connection) return;
+        if (this.#welcome) {
+          this.#logger.warn({ peer: this.#peer }, 'a peer spoke on a connection that is not its own; closing it');
+          connection.destroy();
+        } else if (greeting.challenged) {
+          timer.cancel();
+          this.#welcomed();
+        } else this.#challenged(connection, greeting, frame);
       },
-      close: (reason) => this.#onClose(connection, reason, this.#clock.monotonicMs() - since),
+      close: (reason) => {
+        timer.cancel();
+        this.#onClose(connection, reason, this.#clock.monotonicMs() - since);
+      },
     });
-    connection.send(encodeHello(this.#hello()));
     this.#connection = connection;
     this.#clearOutbox();
+    this.#greeting = greeting;
+    connection.send(greeting.hello);
+  }
+
+  #challenged(connection: Connection, greeting: DialledGreeting, frame: Uint8Array): void {
+    try {
+      greeting.challengedBy(frame);
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error;
+      this.#logger.warn({ peer: this.#peer, problem: error.message }, 'a peer greets in another way; closing');
+      connection.destroy();
+      return;
+    }
+    this.#events.shown();
+    if (greeting.satisfied) {
+      connection.send(greeting.proof);
+      return;
+    }
+    this.#logger.warn({ peer: this.#peer, address: this.#address, problem: IMPOSTOR }, 'a peer is not spoken to');
+    this.#refusals += 1;
+    connection.destroy();
+  }
+
+  #welcomed(): void {
+    this.#welcome = true;
+    this.#refusals = 0;
     this.#events.connected();
   }
 
   #onClose(connection: Connection, reason: string, ageMs: number): void {
     if (this.#connection !== connection) return;
+    const wasWelcome = this.#welcome;
     this.#connection = undefined;
+    this.#welcome = false;
     this.#clearOutbox();
     this.#logger.info({ peer: this.#peer, address: this.#address, reason }, 'connection to peer closed');
-    this.#events.disconnected();
-    this.#events.closed(reason);
+    if (wasWelcome) this.#events.disconnected();
+    if (hintsAtExpulsion(reason)) {
+      this.#refusals += 1;
+      this.#events.notAdmitted(reason);
+    }
     if (this.#stopped) return;
-    if (ageMs >= LASTING_MS) {
+    if (wasWelcome && ageMs >= LASTING_MS && this.#refusals === 0) {
       this.#failures = 0;
       this.dial();
     } else {
@@ -166,7 +238,9 @@ export class PeerLink {
   }
 
   #retryLater(): void {
-    const ceiling = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 10));
+    const attempts = this.#refusals > 0 ? this.#refusals + 2 : this.#failures;
+    const max = this.#refusals > 0 ? REFUSED_RETRY_MAX_MS : RETRY_MAX_MS;
+    const ceiling = Math.min(max, RETRY_MIN_MS * 2 ** Math.min(attempts, 10));
     this.#failures += 1;
     this.#retry?.cancel();
     this.#retry = this.#clock.setTimer(ceiling * (0.5 + this.#random.next() / 2), () => this.dial());

@@ -1,42 +1,108 @@
 /**
- * The ear for peers: accepts connections, checks each one's hello, and hands on what a peer says. A newer connection of the same
- * peer replaces the older one; one from another data directory under its number does not, as long as the peer is connected.
+ * The ear for peers: accepts connections, greets whoever dials, and hands on what an admitted peer says. A newer connection of the same
+ * peer replaces the older one; one from another data directory under its number does not, as long as the peer is connected. Who is not
+ * admitted may say little, for a short time, and is told nothing of this server.
  */
 
-import { NO_FEATURES, commonFeatures, describeFeatures, missingFeatures, type FeatureSet } from '@holdfast/protocol';
-import type { Address, Clock, Connection, ConnectionHandler, ListenOptions, Logger } from '@holdfast/runtime';
+import {
+  MalformedError,
+  NO_FEATURES,
+  commonFeatures,
+  describeFeatures,
+  missingFeatures,
+  type FeatureSet,
+} from '@holdfast/protocol';
+import {
+  RefusalLog,
+  type Address,
+  type Clock,
+  type Connection,
+  type ConnectionHandler,
+  type ListenOptions,
+  type Logger,
+  type Random,
+  type Timer,
+} from '@holdfast/runtime';
 import type { ServerId } from '../core/index.ts';
-import { MAX_PEER_FRAME_BYTES, PEER_PROTOCOL_VERSION, decodeHello, type PeerHello } from './peer-codec.ts';
+import type { ExpulsionVoice } from './expulsion-tally.ts';
+import {
+  MAX_GREETING_BYTES,
+  NONCE_BYTES,
+  PEER_PROTOCOL_VERSION,
+  WELCOME,
+  decodeExpulsion,
+  decodeHello,
+  decodeProof,
+  encodeChallenge,
+  helloVersion,
+  type PeerHello,
+} from './greeting-codec.ts';
+import { NO_BYTES } from './greeting.ts';
+import type { Candidate, Verdict } from './peer-admission.ts';
+import { MAX_PEER_FRAME_BYTES } from './peer-codec.ts';
 import { PEER_FEATURES } from './peer-features.ts';
+import { proofOf, proves, type Greeting } from './peer-proof.ts';
 
-const HELLO_TIMEOUT_MS = 5_000;
+/** Until a connection is admitted. */
+const GREETING_TIMEOUT_MS = 5_000;
+/** Connections that are not admitted yet; one more ends the oldest, since a peer needs a moment only. */
+export const MAX_UNGREETED_PEERS = 64;
+/** Sockets from one address, loopback excepted; a peer needs one, and one each for a snapshot, a notice, and one that is about to close. */
+const MAX_SOCKETS_PER_PEER_ADDRESS = 32;
+
+type Refusal = Extract<Verdict, { type: 'refused' }>;
 
 export interface PeerListenerEvents {
-  accepted(peer: ServerId, peerAddress: Address): void;
+  accepted(peer: ServerId, peerAddress: Address, standing: 'member' | 'guest'): void;
   frame(from: ServerId, connection: Connection, frame: Uint8Array): void;
   /** The peer wants to send a snapshot; who hears what it says on that connection, and its end. */
   snapshot(from: ServerId, connection: Connection): ConnectionHandler;
   /** The connection on which the peer was heard has closed or was replaced. */
   closed(peer: ServerId): void;
-}
-
-interface Heard {
-  readonly connection: Connection;
-  readonly hello: PeerHello;
+  /** A connection waits for what the link to the peer shows. */
+  waits(peer: ServerId): void;
+  /** The peer has no place in the ensemble any more. */
+  expel(hello: PeerHello, refusal: Refusal): void;
+  /** The peer says that this server has none. */
+  expelled(voice: ExpulsionVoice): void;
 }
 
 export interface ListenerIdentity {
   readonly clusterId: string;
   readonly id: ServerId;
-  /** Why the sender is not heard, be it of this cluster; undefined when it may be. */
-  admission(hello: PeerHello): string | undefined;
+  /** By which this server proves itself. */
+  secrets(): readonly string[];
+  /** By which the peer would prove itself; empty when none is known. */
+  secretOf(peer: ServerId): string;
+  incarnationOf(peer: ServerId): string;
+  admission(candidate: Candidate): Verdict;
+}
+
+interface Heard {
+  readonly connection: Connection;
+  readonly hello: PeerHello;
+  readonly candidate: Candidate;
+  readonly incarnation: string;
+}
+
+/** A connection that has not been admitted. */
+interface Ungreeted {
+  readonly connection: Connection;
+  readonly timer: Timer;
+  challenged: { readonly hello: PeerHello; readonly greeting: Greeting } | undefined;
+  candidate: Candidate | undefined;
+  /** Who hears what it says once it is admitted. */
+  handler: ConnectionHandler | undefined;
 }
 
 export class PeerListener {
   readonly #own: ListenerIdentity;
   readonly #events: PeerListenerEvents;
   readonly #clock: Clock;
-  readonly #logger: Logger;
+  readonly #random: Random;
+  readonly #refusals: RefusalLog;
+  /** In the order in which they came. */
+  readonly #ungreeted = new Set<Ungreeted>();
   readonly #heard = new Map<ServerId, Heard>();
   readonly #clientAddresses = new Map<ServerId, Address>();
   readonly #features = new Map<ServerId, FeatureSet>();
@@ -44,20 +110,21 @@ export class PeerListener {
   constructor(
     own: ListenerIdentity,
     events: PeerListenerEvents,
-    world: { readonly clock: Clock; readonly logger: Logger },
+    world: { readonly clock: Clock; readonly random: Random; readonly logger: Logger },
   ) {
     this.#own = own;
     this.#events = events;
     this.#clock = world.clock;
-    this.#logger = world.logger;
+    this.#random = world.random;
+    this.#refusals = new RefusalLog('refused a peer connection', world);
   }
 
-  /** Empty until the peer has said hello once. */
+  /** Empty until the peer has been heard once. */
   clientAddress(peer: ServerId): Address {
     return this.#clientAddresses.get(peer) ?? '';
   }
 
-  /** Whether the peer has said hello since this server started. */
+  /** Whether the peer has been heard since this server started. */
   met(peer: ServerId): boolean {
     return this.#features.has(peer);
   }
@@ -72,105 +139,216 @@ export class PeerListener {
     return this.#heard.has(peer);
   }
 
-  /** Of its data directory; empty until the peer has said hello once. */
+  /** Of its data directory; empty unless the peer is heard. */
   incarnation(peer: ServerId): string {
-    return this.#heard.get(peer)?.hello.incarnation ?? '';
+    return this.#heard.get(peer)?.incarnation ?? '';
   }
 
-  /** After a change of who is admitted: those who are not any more lose their connection, and are told why. */
+  /** After a change of who is admitted: those who are not any more lose their connection, and are told why if they have proved who they are. */
   admitAgain(): void {
-    for (const { connection, hello } of this.#heard.values()) {
-      const refusal = this.#own.admission(hello);
-      if (refusal !== undefined) this.#refuse(connection, refusal, { peer: hello.from });
+    for (const { connection, hello, candidate } of this.#heard.values()) {
+      const verdict = this.#own.admission(candidate);
+      if (verdict.type === 'refused') this.#refuse(connection, hello, verdict);
     }
+    for (const ungreeted of this.#ungreeted) this.#conclude(ungreeted);
+  }
+
+  /** The link to the peer has shown who is at its address. */
+  shown(peer: ServerId): void {
+    for (const ungreeted of this.#ungreeted) if (ungreeted.candidate?.hello.from === peer) this.#conclude(ungreeted);
+  }
+
+  /** Writes what the log still owes. */
+  stop(): void {
+    this.#refusals.stop();
   }
 
   listenOptions(address: Address): ListenOptions {
     return {
       address,
+      maxGreetingBytes: MAX_GREETING_BYTES,
       maxFrameBytes: MAX_PEER_FRAME_BYTES,
+      maxSocketsPerAddress: MAX_SOCKETS_PER_PEER_ADDRESS,
       onConnection: (connection) => this.#onConnection(connection),
     };
   }
 
   #onConnection(connection: Connection): void {
-    let peer: ServerId | undefined;
-    let snapshot: ConnectionHandler | undefined;
-    const helloTimer = this.#clock.setTimer(HELLO_TIMEOUT_MS, () => connection.close('no hello'));
+    const timer = this.#clock.setTimer(GREETING_TIMEOUT_MS, () => connection.close('no hello in time'));
+    const state: Ungreeted = { connection, timer, challenged: undefined, candidate: undefined, handler: undefined };
+    this.#ungreeted.add(state);
+    if (this.#ungreeted.size > MAX_UNGREETED_PEERS) {
+      const [oldest] = this.#ungreeted;
+      if (oldest !== undefined) this.#dismiss(oldest);
+      oldest?.connection.destroy();
+    }
     connection.setHandler({
       frame: (bytes) => {
-        if (snapshot !== undefined) {
-          snapshot.frame(bytes);
-          return;
-        }
-        if (peer !== undefined) {
-          this.#events.frame(peer, connection, bytes);
-          return;
-        }
-        helloTimer.cancel();
-        const hello = this.#acceptHello(connection, bytes);
-        if (hello?.purpose === 'snapshot') snapshot = this.#events.snapshot(hello.from, connection);
-        else if (hello !== undefined) peer = this.#introduce(connection, hello);
+        if (state.handler !== undefined) state.handler.frame(bytes);
+        else if (this.#ungreeted.has(state)) this.#greet(state, bytes);
       },
       close: (reason) => {
-        snapshot?.close(reason);
-        helloTimer.cancel();
-        if (peer === undefined || this.#heard.get(peer)?.connection !== connection) return;
-        this.#heard.delete(peer);
-        this.#events.closed(peer);
+        this.#dismiss(state);
+        state.handler?.close(reason);
       },
     });
   }
 
-  #acceptHello(connection: Connection, frame: Uint8Array): PeerHello | undefined {
-    let hello: PeerHello;
-    try {
-      hello = decodeHello(frame);
-    } catch (error) {
-      this.#refuse(connection, 'malformed hello', { err: error });
-      return undefined;
-    }
-    const problem = this.#problem(hello);
-    if (problem !== undefined) {
-      this.#refuse(connection, problem, { peer: hello.from });
-      return undefined;
-    }
-    return hello;
+  #dismiss(state: Ungreeted): void {
+    state.timer.cancel();
+    this.#ungreeted.delete(state);
   }
 
-  #introduce(connection: Connection, hello: PeerHello): ServerId {
+  #greet(state: Ungreeted, frame: Uint8Array): void {
+    const { connection } = state;
+    try {
+      if (state.challenged === undefined) this.#challenge(state, frame);
+      else if (state.candidate === undefined) this.#examine(state, state.challenged, frame);
+      else throw new MalformedError('it speaks before its welcome');
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error;
+      this.#turnAway(connection, 'malformed hello', 'malformed hello', error.message);
+    }
+  }
+
+  #challenge(state: Ungreeted, frame: Uint8Array): void {
+    const version = helloVersion(frame);
+    if (version !== PEER_PROTOCOL_VERSION) {
+      const problem = `peer protocol ${version} is not ${PEER_PROTOCOL_VERSION}: run the same version everywhere`;
+      this.#turnAway(state.connection, 'another version', problem);
+      return;
+    }
+    const hello = decodeHello(frame);
+    const mistake = this.#mistake(hello);
+    if (mistake !== undefined) {
+      this.#turnAway(state.connection, mistake.reason, mistake.told, mistake.told, hello.from);
+      return;
+    }
+    const greeting = { hello: Uint8Array.from(frame), nonce: this.#random.bytes(NONCE_BYTES) };
+    state.challenged = { hello, greeting };
+    const secret = this.#own.secretOf(hello.from);
+    state.connection.send(
+      encodeChallenge({
+        nonce: greeting.nonce,
+        ownProofs: this.#own.secrets().map((own) => proofOf(own, 'listener', greeting)),
+        yourProof: secret === '' ? NO_BYTES : proofOf(secret, 'listener', greeting),
+        wantsIncarnation: this.#own.incarnationOf(hello.from) === '',
+      }),
+    );
+  }
+
+  /** What is told is nothing of this server. */
+  #mistake(hello: PeerHello): { readonly reason: string; readonly told: string } | undefined {
+    const unknown = missingFeatures(hello.required, PEER_FEATURES);
+    if (unknown !== NO_FEATURES) {
+      const which = describeFeatures(unknown);
+      const told = `it demands features that this server does not know (${which}): upgrade this server`;
+      return { reason: 'unknown features', told };
+    }
+    if (hello.clusterId !== this.#own.clusterId)
+      return { reason: 'another cluster', told: 'this server is of another cluster: check --cluster-id' };
+    if (hello.to !== this.#own.id)
+      return { reason: 'another server was meant', told: 'another server was meant: check --cluster' };
+    return undefined;
+  }
+
+  #examine(state: Ungreeted, { hello, greeting }: NonNullable<Ungreeted['challenged']>, frame: Uint8Array): void {
+    const { incarnation, ownProofs, yourProof } = decodeProof(frame);
+    const knowsUs = this.#own.secrets().some((secret) => proves([yourProof], secret, 'dialer', greeting, incarnation));
+    state.candidate = {
+      hello,
+      incarnation,
+      knowsUs,
+      proves: (secret) => proves(ownProofs, secret, 'dialer', greeting, incarnation),
+    };
+    this.#conclude(state);
+  }
+
+  #conclude(state: Ungreeted): void {
+    const { connection, candidate, challenged } = state;
+    if (candidate === undefined || challenged === undefined) return;
+    const { hello } = challenged;
+    const verdict = this.#own.admission(candidate);
+    switch (verdict.type) {
+      case 'waits':
+        this.#events.waits(hello.from);
+        return;
+      case 'refused':
+        this.#dismiss(state);
+        this.#refuse(connection, hello, verdict);
+        return;
+      case 'admitted': {
+        this.#dismiss(state);
+        const { standing, incarnation } = verdict;
+        if (this.#isTwofold(hello, incarnation)) {
+          const problem = `server ${hello.from} is connected from another data directory: two use that --id; stop the one that is not it`;
+          this.#turnAway(connection, 'another data directory', problem, problem, hello.from);
+          return;
+        }
+        connection.admit();
+        connection.send(WELCOME);
+        state.handler = this.#admit({ connection, hello, candidate, incarnation }, standing);
+      }
+    }
+  }
+
+  #isTwofold({ from }: PeerHello, incarnation: string): boolean {
+    const heard = this.#heard.get(from)?.incarnation ?? '';
+    return heard !== '' && incarnation !== '' && heard !== incarnation;
+  }
+
+  #admit(heard: Heard, standing: 'member' | 'guest'): ConnectionHandler {
+    const { connection, hello, candidate } = heard;
+    switch (hello.purpose ?? 'log') {
+      case 'snapshot':
+        return this.#events.snapshot(hello.from, connection);
+      case 'expulsion':
+        return {
+          frame: (bytes) => {
+            try {
+              const notice = decodeExpulsion(bytes);
+              this.#events.expelled({ from: hello.from, notice, knowsUs: candidate.knowsUs });
+            } catch (error) {
+              if (!(error instanceof MalformedError)) throw error;
+            }
+            connection.close();
+          },
+          close: () => {},
+        };
+      case 'log':
+        this.#introduce(heard, standing);
+        return {
+          frame: (bytes) => this.#events.frame(hello.from, connection, bytes),
+          close: () => {
+            if (this.#heard.get(hello.from)?.connection !== connection) return;
+            this.#heard.delete(hello.from);
+            this.#events.closed(hello.from);
+          },
+        };
+    }
+  }
+
+  #introduce(heard: Heard, standing: 'member' | 'guest'): void {
+    const { hello } = heard;
     const older = this.#heard.get(hello.from)?.connection;
-    this.#heard.set(hello.from, { connection, hello });
+    this.#heard.set(hello.from, heard);
     this.#clientAddresses.set(hello.from, hello.clientAddress);
     this.#features.set(hello.from, commonFeatures(hello.features, PEER_FEATURES));
     if (older !== undefined) {
       older.destroy();
       this.#events.closed(hello.from);
     }
-    this.#events.accepted(hello.from, hello.peerAddress);
-    return hello.from;
+    this.#events.accepted(hello.from, hello.peerAddress, standing);
   }
 
-  #problem(hello: PeerHello): string | undefined {
-    if (hello.version !== PEER_PROTOCOL_VERSION) {
-      return `peer protocol ${hello.version} is not ${PEER_PROTOCOL_VERSION}: run the same version everywhere`;
-    }
-    const unknown = missingFeatures(hello.required, PEER_FEATURES);
-    if (unknown !== NO_FEATURES) {
-      return `it demands features that this server does not know (${describeFeatures(unknown)}): upgrade this server`;
-    }
-    if (hello.clusterId !== this.#own.clusterId) return `cluster "${hello.clusterId}" is not "${this.#own.clusterId}"`;
-    if (hello.to !== this.#own.id) return `server ${hello.to} was meant, this is ${this.#own.id}: check --cluster`;
-    const refusal = this.#own.admission(hello);
-    if (refusal !== undefined) return refusal;
-    const heard = this.#heard.get(hello.from);
-    return heard === undefined || heard.hello.incarnation === hello.incarnation
-      ? undefined
-      : `server ${hello.from} is connected from another data directory: two use that --id; stop the one that is not it`;
+  #refuse(connection: Connection, hello: PeerHello, refusal: Refusal): void {
+    this.#turnAway(connection, 'not admitted', refusal.reason, refusal.problem, hello.from);
+    if (refusal.expulsion !== undefined && hello.purpose !== 'expulsion') this.#events.expel(hello, refusal);
   }
 
-  #refuse(connection: Connection, problem: string, fields: object): void {
-    this.#logger.warn({ ...fields, remoteAddress: connection.remoteAddress, problem }, 'refused a peer connection');
-    connection.close(problem);
+  /** `reason`: one of few, for the log; `told`: to the other side. */
+  #turnAway(connection: Connection, reason: string, told: string, problem = told, from?: ServerId): void {
+    this.#refusals.refused(reason, connection.remoteAddress, problem, from === undefined ? {} : { peer: from });
+    connection.close(told);
   }
 }

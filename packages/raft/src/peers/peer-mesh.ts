@@ -1,7 +1,8 @@
 /**
  * This server's connections with all its peers: one to each on which it speaks, one from each on which it listens. Frames leave
  * when they are flushed: everything that was said to a peer in a turn goes together. Peers come and go with the configuration; a
- * guest, who speaks and is no member as far as this server knows, is answered for as long as it is heard.
+ * guest, who has proved that it belongs to the ensemble and is no member as far as this server knows, is answered for as long as it is
+ * heard. No other address is ever dialled.
  */
 
 import { NO_FEATURES, hasFeature, type Packable } from '@holdfast/protocol';
@@ -17,6 +18,7 @@ import type {
 } from '@holdfast/runtime';
 import {
   memberOf,
+  voterSets,
   type ConfiguredMember,
   type Entry,
   type MemberFacts,
@@ -24,8 +26,12 @@ import {
   type ServerId,
 } from '../core/index.ts';
 import type { PeerInfo } from '../machine.ts';
-import { admissionProblem, expulsionOf, type Expulsion, type MembershipView } from './peer-admission.ts';
-import { PEER_PROTOCOL_VERSION, machineItem, raftItem, type PeerHello, type PeerPurpose } from './peer-codec.ts';
+import type { ExpulsionVoice } from './expulsion-tally.ts';
+import { ExpulsionNotices } from './expulsion-notices.ts';
+import { DialledGreeting, type OwnHello } from './greeting.ts';
+import { NONCE_BYTES, PEER_PROTOCOL_VERSION, type PeerHello, type PeerPurpose } from './greeting-codec.ts';
+import { admission, incarnationOf, isMember, secretOf, type MembershipView, type Verdict } from './peer-admission.ts';
+import { knockItem, machineItem, raftItem } from './peer-codec.ts';
 import { PEER_FEATURES, PeerFeature } from './peer-features.ts';
 import { PeerLink } from './peer-link.ts';
 import { PeerListener } from './peer-listener.ts';
@@ -34,6 +40,8 @@ export interface PeerMeshOptions {
   readonly id: ServerId;
   readonly clusterId: string;
   readonly incarnation: string;
+  /** What proves to a server without members, beside its incarnation, that it is spoken to by those who take it in. @default none */
+  joinSecrets?(): readonly string[];
   /** The voters that the cluster began with; empty for a server that waits to be added. */
   readonly members: readonly { readonly id: ServerId; readonly peerAddress: Address }[];
   readonly peerListen: Address;
@@ -56,8 +64,10 @@ export interface PeerMeshEvents {
   unheard(peer: ServerId): void;
   /** A peer has introduced itself. */
   introduced(): void;
-  /** A member says that this server has no place in the ensemble any more. */
-  expelled(expulsion: Expulsion): void;
+  /** A member has dialled this server and says that it has no place in the ensemble any more. */
+  expelled(voice: ExpulsionVoice): void;
+  /** Whoever is at a peer's address says that it does not know this server: that proves nothing. */
+  notAdmitted(peer: ServerId, reason: string): void;
 }
 
 export interface PeerMeshWorld {
@@ -73,6 +83,7 @@ export class PeerMesh {
   readonly #world: PeerMeshWorld;
   readonly #links = new Map<ServerId, PeerLink>();
   readonly #ear: PeerListener;
+  readonly #notices: ExpulsionNotices;
   readonly #guests = new Set<ServerId>();
   #view: MembershipView;
   #started = false;
@@ -84,15 +95,44 @@ export class PeerMesh {
     this.#view = view;
     this.#events = events;
     this.#world = world;
-    const { clusterId, id } = options;
-    const admission = (hello: PeerHello) => admissionProblem(this.#view, id, hello, this.#guests);
+    const { clusterId, id, incarnation } = options;
+    const secrets = (): readonly string[] => this.#secrets();
     this.#ear = new PeerListener(
-      { clusterId, id, admission },
+      {
+        clusterId,
+        id,
+        secrets,
+        secretOf: (peer) => this.#secretOf(peer),
+        incarnationOf: (peer) => this.#formerIncarnation(peer) || incarnationOf(this.#view, peer),
+        admission: (candidate) =>
+          admission(
+            {
+              view: this.#view,
+              own: id,
+              guests: this.#guests,
+              confirms: (peer, shown) => this.#links.get(peer)?.confirms(shown),
+              echoes: (peer, nonce) => isSame(this.#links.get(peer)?.nonce, nonce),
+            },
+            candidate,
+          ),
+      },
       {
         accepted: (peer, peerAddress) => this.#onAccepted(peer, peerAddress),
         frame: (from, connection, frame) => events.frame(from, connection, frame),
         snapshot: (from, connection) => events.snapshot(from, connection),
         closed: (peer) => this.#onUnheard(peer),
+        waits: (peer) => this.#links.get(peer)?.dial(),
+        expel: (hello, refusal) => this.#onExpel(hello, refusal),
+        expelled: (voice) => events.expelled(voice),
+      },
+      world,
+    );
+    this.#notices = new ExpulsionNotices(
+      {
+        incarnation,
+        secrets,
+        hello: (to) => this.#hello(to, 'expulsion'),
+        voterSets: () => voterSets(this.#view.committed),
       },
       world,
     );
@@ -104,6 +144,8 @@ export class PeerMesh {
     for (const { id, peerAddress } of members) {
       if (id === this.#options.id) continue;
       this.#guests.delete(id);
+      // A guest may have named another address than the configuration has.
+      if (this.#links.get(id)?.address !== peerAddress) this.#removeLink(id);
       if (!this.#links.has(id)) this.#addLink(id, peerAddress);
     }
     const wanted = new Set(members.map(({ id }) => id));
@@ -166,11 +208,13 @@ export class PeerMesh {
 
   /** Says nothing more, and is deaf once the listener is closed. */
   stopSpeaking(): void {
+    this.#notices.stop();
     for (const link of this.#links.values()) link.stop();
   }
 
   async stopListening(): Promise<void> {
     await this.#listener?.close();
+    this.#ear.stop();
   }
 
   send(to: ServerId, message: Message): void {
@@ -202,11 +246,63 @@ export class PeerMesh {
   }
 
   /** How to reach a peer for a snapshot, beside the connection for everything else; undefined for one that knows none, or is not heard yet. */
-  routeTo(peer: ServerId): { readonly address: Address; readonly hello: PeerHello } | undefined {
+  routeTo(
+    peer: ServerId,
+  ): { readonly address: Address; readonly peer: ServerId; readonly greeting: () => DialledGreeting } | undefined {
     const member = memberOf(this.#view.latest.configuration, peer);
     // An older server would take such a connection for the ordinary one.
     if (!hasFeature(this.#ear.features(peer), PeerFeature.snapshot)) return undefined;
-    return member && { address: member.peerAddress, hello: this.#hello(peer, 'snapshot') };
+    return member && { address: member.peerAddress, peer, greeting: () => this.#greeting(peer, 'snapshot') };
+  }
+
+  /** A removed server knocks at another member's door, which has asked this one to tell it, too. */
+  knocked(server: ServerId): void {
+    if (this.#view.committed.retired.includes(server)) this.#tellRemoved(server);
+  }
+
+  /** By which this server proves itself, and by which others prove that they have taken it in. */
+  #secrets(): readonly string[] {
+    const { id, incarnation } = this.#options;
+    const { configuration } = this.#view.latest;
+    const own = memberOf(configuration, id)?.joinSecret ?? '';
+    const offered = configuration.members.length === 0 ? (this.#options.joinSecrets?.() ?? []) : [];
+    return [incarnation, ...offered, ...(own === '' ? [] : [own])];
+  }
+
+  #secretOf(peer: ServerId): string {
+    return this.#formerIncarnation(peer) || secretOf(this.#view, peer);
+  }
+
+  /** Of a server that was removed; empty for others, and where it is not known any more. */
+  #formerIncarnation(peer: ServerId): string {
+    return this.#view.committed.former.find(({ id }) => id === peer)?.incarnation ?? '';
+  }
+
+  #onExpel({ from, nonce }: PeerHello, { expulsion, proved = false }: Extract<Verdict, { type: 'refused' }>): void {
+    if (expulsion === 'MEMBER_REMOVED') {
+      this.#tellRemoved(from, nonce);
+      if (proved) for (const link of this.#links.values()) link.queue(knockItem(from));
+      this.flush();
+      return;
+    }
+    const member = memberOf(this.#view.latest.configuration, from) ?? memberOf(this.#view.committed, from);
+    if (member === undefined) return;
+    const incarnation = incarnationOf(this.#view, from);
+    this.#notices.tell({
+      id: from,
+      address: member.peerAddress,
+      incarnation,
+      expulsion: 'WRONG_INCARNATION',
+      echo: nonce,
+    });
+  }
+
+  #tellRemoved(server: ServerId, echo?: Uint8Array): void {
+    const former = this.#view.committed.former.find(({ id }) => id === server);
+    if (former === undefined) return;
+    const { peerAddress: address, incarnation } = former;
+    const notice = { id: server, address, incarnation, expulsion: 'MEMBER_REMOVED' } as const;
+    this.#notices.tell(echo === undefined ? notice : { ...notice, echo });
   }
 
   #factsOf(id: ServerId): MemberFacts {
@@ -219,7 +315,7 @@ export class PeerMesh {
     if (this.#links.has(peer)) {
       // It lives: no reason to wait for the next attempt.
       this.#links.get(peer)?.dial();
-    } else {
+    } else if (!isMember(this.#view, peer)) {
       this.#guests.add(peer);
       this.#addLink(peer, peerAddress);
     }
@@ -249,37 +345,47 @@ export class PeerMesh {
   }
 
   /** What this server says of itself when it dials. */
-  #hello(to: ServerId, purpose: PeerPurpose): PeerHello {
-    const { clusterId, id, incarnation, clientAddress, peerAddress } = this.#options;
-    const { configuration, index } = this.#view.latest;
+  #hello(to: ServerId, purpose: PeerPurpose): OwnHello {
+    const { clusterId, id, clientAddress, peerAddress } = this.#options;
+    const { configuration } = this.#view.latest;
     return {
       version: PEER_PROTOCOL_VERSION,
       features: PEER_FEATURES,
       clusterId,
       from: id,
       to,
-      incarnation,
       clientAddress,
       purpose,
       required: NO_FEATURES,
       peerAddress: peerAddress ?? memberOf(configuration, id)?.peerAddress ?? this.address,
-      configurationIndex: index,
     };
+  }
+
+  #greeting(to: ServerId, purpose: PeerPurpose): DialledGreeting {
+    return new DialledGreeting({
+      hello: this.#hello(to, purpose),
+      nonce: this.#world.random.bytes(NONCE_BYTES),
+      incarnation: this.#options.incarnation,
+      secrets: this.#secrets(),
+      peer: { secret: secretOf(this.#view, to), member: isMember(this.#view, to) },
+    });
   }
 
   #createLink(id: ServerId, address: Address): PeerLink {
     const events = {
+      shown: () => this.#ear.shown(id),
       connected: () => this.#events.connected(id),
       disconnected: () => this.#events.disconnected(id),
       refused: () => {
         // While it can be heard it lives, whatever its address answers (a wrong one, say, or a firewall).
         if (!this.#ear.hears(id)) this.#events.gone(id);
       },
-      closed: (reason: string) => {
-        const expulsion = expulsionOf(reason);
-        if (expulsion !== undefined) this.#events.expelled(expulsion);
-      },
+      notAdmitted: (reason: string) => this.#events.notAdmitted(id, reason),
     };
-    return new PeerLink(id, address, () => this.#hello(id, 'log'), events, this.#world);
+    return new PeerLink(id, address, () => this.#greeting(id, 'log'), events, this.#world);
   }
+}
+
+function isSame(a: Uint8Array | undefined, b: Uint8Array): boolean {
+  return a?.length === b.length && a.every((byte, n) => byte === b[n]);
 }

@@ -1,6 +1,6 @@
 /**
- * A replica's snapshots, all of them: when one is taken and what may then be forgotten, the restore at a start and behind an
- * installation, and their transfer to peers and from them. The replica tells it the core's effects and the end of every turn.
+ * A replica's snapshots, all of them: when one is taken and what may then be forgotten, the restore at a start and of what a leader
+ * sent, and their transfer to peers and from them. The replica tells it the core's effects and the end of every turn.
  */
 
 import type { Clock, Connection, ConnectionHandler, Logger, Network, Random } from '@holdfast/runtime';
@@ -20,7 +20,7 @@ import {
 } from '../core/index.ts';
 import type { LogStore } from '../log-store/log-store.ts';
 import { bytesOf } from '../log-store/snapshot.ts';
-import type { ReplicaMachine } from '../machine.ts';
+import type { ReplicaMachine, RestoredState, SnapshotBytes } from '../machine.ts';
 import type { ReplicaObserver } from '../observer.ts';
 import { LogGauge } from './log-gauge.ts';
 import { Pace } from './pace.ts';
@@ -37,7 +37,7 @@ export interface ReplicaSnapshotsParts {
   readonly applies: ApplyLoop;
   readonly observer: Pick<Partial<ReplicaObserver>, 'snapshotTaken'> | undefined;
   /** How to reach a peer; undefined when it is none. */
-  route(peer: ServerId): Pick<SnapshotSenderParts, 'address' | 'hello'> | undefined;
+  route(peer: ServerId): Pick<SnapshotSenderParts, 'address' | 'peer' | 'greeting'> | undefined;
   event(event: RaftEvent): void;
   /** A turn is needed. */
   wake(): void;
@@ -54,10 +54,12 @@ export interface ReplicaSnapshotsWorld {
 export interface SnapshotCounters {
   taken: number;
   installed: number;
+  /** By the machine, of those that were received. */
+  refused: number;
 }
 
 export class ReplicaSnapshots {
-  readonly counters: SnapshotCounters = { taken: 0, installed: 0 };
+  readonly counters: SnapshotCounters = { taken: 0, installed: 0, refused: 0 };
   readonly #parts: ReplicaSnapshotsParts;
   readonly #world: ReplicaSnapshotsWorld;
   readonly #gauge: LogGauge;
@@ -70,8 +72,8 @@ export class ReplicaSnapshots {
   /** As the gauge had it when the last snapshot was begun, or was tried in vain. */
   #lastBegunBytes = 0;
   #restoring = false;
-  /** The snapshot that the core has been told of and has not looked at yet. */
-  #offered: LogIndex | undefined;
+  /** The snapshot that the core has been told of and has not looked at yet, and its state. */
+  #offered: { readonly index: LogIndex; readonly state: RestoredState } | undefined;
   #stopped = false;
 
   constructor(parts: ReplicaSnapshotsParts, world: ReplicaSnapshotsWorld) {
@@ -85,8 +87,12 @@ export class ReplicaSnapshots {
       logger: world.logger,
       commitIndex: () => parts.core.status.commitIndex,
       busy: () => this.#restoring || this.#offered !== undefined,
-      received: (from, { leaderTerm }, { index, term, configuration }) => {
-        this.#offered = index;
+      restore: (index, bytes) => this.#build(index, bytes),
+      refused: () => {
+        this.counters.refused += 1;
+      },
+      received: (from, { leaderTerm, index, term, configuration }, state) => {
+        this.#offered = { index, state };
         const position = { index, term, configuration };
         parts.event({ type: 'snapshot-received', from, term: leaderTerm, position });
       },
@@ -97,19 +103,35 @@ export class ReplicaSnapshots {
   /** Before the first turn. */
   async restoreAtStart(): Promise<void> {
     const { snapshot } = this.#parts.store.durable;
-    if (snapshot !== undefined) await this.#restore(snapshot);
+    if (snapshot === undefined) return;
+    const { store } = this.#parts;
+    const source = await store.openSnapshot();
+    const { index } = snapshot;
+    invariant(
+      source?.info.index === index,
+      'the-snapshot-to-restore-is-the-newest',
+      () => `${index}, ${source?.info.index}`,
+    );
+    try {
+      const state = await this.#build(index, bytesOf(source));
+      this.#adopt(index, state);
+    } finally {
+      await source.close();
+    }
   }
 
   applied(entry: Entry): void {
     this.#gauge.applied(entry);
   }
 
-  /** The state is to become that of the received snapshot; nothing is applied until it has. */
-  restore(position: LogPosition): void {
+  /** The state is to become that of the received snapshot, which was built beside it; nothing is applied until it has. */
+  restore({ index }: LogPosition): void {
+    const offered = this.#offered;
+    invariant(offered?.index === index, 'a-state-is-built-before-the-log-lets-go', () => `${index}, ${offered?.index}`);
     this.#restoring = true;
     this.#parts.applies.pause();
     this.#taker?.cancel();
-    this.#install(position).catch((error: unknown) => this.#fail(error));
+    this.#install(index, offered.state).catch((error: unknown) => this.#fail(error));
   }
 
   compact(upTo: LogIndex): void {
@@ -235,33 +257,28 @@ export class ReplicaSnapshots {
     return maxIndex(held, minIndex(index, longest));
   }
 
-  async #install(position: LogPosition): Promise<void> {
+  async #install(index: LogIndex, state: RestoredState): Promise<void> {
     // What is being taken holds the machine, and its file must not be taken for a newer one.
     await this.#taking;
     if (this.#stopped) return;
-    await this.#restore(position);
+    this.#adopt(index, state);
     this.counters.installed += 1;
     this.#restoring = false;
     this.#parts.wake();
   }
 
-  async #restore({ index }: LogPosition): Promise<void> {
-    const { machine, store, applies } = this.#parts;
-    if (machine.restore === undefined)
-      throw new Error(`a snapshot of index ${index} is for a machine that restores none`);
-    const source = await store.openSnapshot();
-    invariant(
-      source?.info.index === index,
-      'the-snapshot-to-restore-is-the-newest',
-      () => `${index}, ${source?.info.index}`,
-    );
-    try {
-      await machine.restore(index, bytesOf(source));
-    } finally {
-      await source.close();
+  #build(index: LogIndex, bytes: SnapshotBytes): Promise<RestoredState> {
+    const { machine } = this.#parts;
+    if (machine.restore === undefined) {
+      return Promise.reject(new Error(`a snapshot of index ${index} is for a machine that restores none`));
     }
-    applies.restored(index);
-    this.#world.logger.info({ index, bytes: source.info.bytes }, 'restored the state of a snapshot');
+    return machine.restore(index, bytes);
+  }
+
+  #adopt(index: LogIndex, state: RestoredState): void {
+    state.adopt();
+    this.#parts.applies.restored(index);
+    this.#world.logger.info({ index }, 'restored the state of a snapshot');
   }
 
   #fail(error: unknown): void {

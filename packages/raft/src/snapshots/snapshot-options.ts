@@ -45,3 +45,10 @@ export const TRANSFER_RETRY_MAX_MS = 2_000;
 export const RETRY_AFTER_SHARE = 0.25;
 /** As long as a peer is being sent a snapshot, what follows it stays in the log, up to so many times `snapshotLogBytes`. */
 export const HELD_LOG_FACTOR = 4;
+/** After a snapshot that the state machine refused, nothing is taken from its sender: for so long, doubling, to at most that long. */
+export const REFUSED_SNAPSHOT_PAUSE_MIN_MS = 5_000;
+export const REFUSED_SNAPSHOT_PAUSE_MAX_MS = 60_000;
+/** Senders for whom that is remembered. */
+export const MAX_REFUSED_SENDERS = 32;
+/** How often the sender of a snapshot that is being restored is told that it was not forgotten. */
+export const RESTORING_NEWS_MS = TRANSFER_STALL_MS / 4;

@@ -1,12 +1,14 @@
 /**
- * Receives snapshots, one at a time: writes what arrives to the log store in order, keeps what there is when a connection breaks, and
- * reports the whole once it is durable. A newer offer replaces an older one; while one is being installed there is no next.
+ * Receives snapshots, one at a time: writes what arrives to the log store in order, keeps what there is when a connection breaks, has
+ * the machine restore the whole beside its state, and only then gives it its name in the store and reports it. What the machine refuses
+ * is removed, and nothing else has changed. A newer offer replaces an older one; while one is being restored there is no next.
  */
 
 import { crc32 } from 'node:zlib';
 import { MalformedError } from '@holdfast/protocol';
 import {
   DiskError,
+  RefusalLog,
   type Clock,
   type Connection,
   type ConnectionHandler,
@@ -15,14 +17,16 @@ import {
 } from '@holdfast/runtime';
 import type { LogIndex, ServerId } from '../core/index.ts';
 import type { LogStore } from '../log-store/log-store.ts';
-import type { SnapshotInfo, SnapshotSink } from '../log-store/snapshot.ts';
+import { bytesOf, type SnapshotSink, type SnapshotSource } from '../log-store/snapshot.ts';
+import type { RestoredState, SnapshotBytes } from '../machine.ts';
+import { RefusedSnapshots } from './refused-snapshots.ts';
 import {
   decodeSnapshotMessage,
   encodeSnapshotMessage,
   type SnapshotMessage,
   type SnapshotOffer,
 } from './snapshot-codec.ts';
-import { MAX_CHUNKS_IN_FLIGHT, PARTIAL_SNAPSHOT_KEPT_MS } from './snapshot-options.ts';
+import { MAX_CHUNKS_IN_FLIGHT, PARTIAL_SNAPSHOT_KEPT_MS, RESTORING_NEWS_MS } from './snapshot-options.ts';
 
 export interface SnapshotReceiverParts {
   readonly store: LogStore;
@@ -31,7 +35,12 @@ export interface SnapshotReceiverParts {
   commitIndex(): LogIndex;
   /** One is being installed. */
   busy(): boolean;
-  received(from: ServerId, offer: SnapshotOffer, info: SnapshotInfo): void;
+  /** Builds its state beside the machine's. Rejects with DiskError; with anything else the snapshot is refused. */
+  restore(index: LogIndex, bytes: SnapshotBytes): Promise<RestoredState>;
+  /** It is durable and the store's newest, and this is its state. */
+  received(from: ServerId, offer: SnapshotOffer, state: RestoredState): void;
+  /** The machine refused it, and it is gone. */
+  refused(): void;
   failed(error: unknown): void;
 }
 
@@ -47,14 +56,20 @@ interface PartialSnapshot {
 
 export class SnapshotReceiver {
   readonly #parts: SnapshotReceiverParts;
+  readonly #refused = new RefusedSnapshots();
+  readonly #refusals: RefusalLog;
   #partial: PartialSnapshot | undefined;
   /** Everything is carried out in order. */
   #work: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
+  /** All of it has arrived, and its state is being built. */
+  #whole: PartialSnapshot | undefined;
+  #restored: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(parts: SnapshotReceiverParts) {
     this.#parts = parts;
+    this.#refusals = new RefusalLog('refused a snapshot', parts);
   }
 
   /** Hears one connection of a peer that has said hello for a snapshot. */
@@ -69,7 +84,9 @@ export class SnapshotReceiver {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#work;
+    await this.#restored;
     await this.#discard().catch(() => {});
+    this.#refusals.stop();
   }
 
   #onFrame(peer: ServerId, connection: Connection, frame: Uint8Array): void {
@@ -78,7 +95,7 @@ export class SnapshotReceiver {
       message = decodeSnapshotMessage(frame);
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error;
-      this.#parts.logger.error({ peer, err: error }, 'a peer sent a malformed snapshot; closing its connection');
+      this.#refusals.refused('malformed snapshot', connection.remoteAddress, error.message, { peer });
       connection.destroy();
       return;
     }
@@ -116,10 +133,7 @@ export class SnapshotReceiver {
       case 'written':
       case 'installed':
       case 'refused':
-        this.#parts.logger.error(
-          { peer, type: message.type },
-          'a sender of a snapshot answers; closing its connection',
-        );
+        this.#refusals.refused('a sender that answers', connection.remoteAddress, `it said ${message.type}`, { peer });
         connection.destroy();
         return;
     }
@@ -131,7 +145,14 @@ export class SnapshotReceiver {
       say(connection, { type: 'installed', index: offer.index });
       return;
     }
-    const problem = this.#problem(offer);
+    const whole = this.#whole;
+    if (whole !== undefined && whole.connection !== connection && isSame(whole.offer, offer)) {
+      whole.connection?.destroy();
+      whole.connection = connection;
+      say(connection, { type: 'written', offset: offer.bytes });
+      return;
+    }
+    const problem = this.#problem(peer, offer);
     if (problem !== undefined) {
       say(connection, { type: 'refused', reason: problem });
       return;
@@ -169,9 +190,12 @@ export class SnapshotReceiver {
     say(connection, { type: 'resume', offset: partial.sink.bytes });
   }
 
-  #problem(offer: SnapshotOffer): string | undefined {
+  #problem(peer: ServerId, offer: SnapshotOffer): string | undefined {
     if (offer.term > offer.leaderTerm) return "its last entry is of a term above the sender's";
-    if (this.#parts.busy()) return 'another snapshot is being installed';
+    if (this.#whole !== undefined || this.#parts.busy()) return 'another snapshot is being installed';
+    if (this.#refused.pausing(peer, this.#parts.clock.monotonicMs())) {
+      return 'the state machine refused the last one from there; the log of this server has more';
+    }
     const partial = this.#partial?.offer;
     if (partial === undefined || isSame(partial, offer)) return undefined;
     const older =
@@ -197,24 +221,86 @@ export class SnapshotReceiver {
     if (partial === undefined || partial.connection !== connection) return;
     const { offer, sink, from, crc } = partial;
     if (sink.bytes !== offer.bytes || crc !== offer.crc) {
-      this.#parts.logger.error(
-        { peer: from, index: offer.index },
-        'a received snapshot is not the one that was offered',
-      );
+      const fields = { peer: from, index: offer.index };
+      this.#refusals.refused('not what was offered', connection.remoteAddress, 'the checksum is wrong', fields);
       await this.#discard();
       say(connection, { type: 'refused', reason: 'the bytes are not those that were offered' });
       return;
     }
     this.#partial = undefined;
     this.#timer?.cancel();
-    const info = await sink.finish();
-    if (this.#stopped) return;
-    this.#parts.received(from, offer, info);
-    say(connection, { type: 'installed', index: offer.index });
+    this.#whole = partial;
+    // Not in order: whoever offers another one meanwhile is answered.
+    this.#restored = this.#restoreWhole(partial);
+  }
+
+  async #restoreWhole(whole: PartialSnapshot): Promise<void> {
+    try {
+      const answer = await this.#install(whole);
+      if (whole.connection !== undefined) say(whole.connection, answer);
+    } catch (error) {
+      await this.#onError(error, whole);
+    } finally {
+      this.#timer?.cancel();
+      this.#whole = undefined;
+    }
+  }
+
+  async #install(whole: PartialSnapshot): Promise<SnapshotMessage> {
+    const { offer, sink, from } = whole;
+    this.#tellGoingOn(whole);
+    const state = await this.#restore(whole);
+    if (typeof state === 'string') {
+      await sink.abort();
+      return { type: 'refused', reason: state };
+    }
+    this.#refused.taken(from);
+    if (offer.index > this.#parts.commitIndex()) {
+      // From here on a start goes on behind it, whatever the log is.
+      await sink.finish();
+      if (!this.#stopped) this.#parts.received(from, offer, state);
+    } else await sink.abort();
+    return { type: 'installed', index: offer.index };
+  }
+
+  /** Its state, or why there is none. Rejects with DiskError. */
+  async #restore({ offer, from, sink }: PartialSnapshot): Promise<RestoredState | string> {
+    const source = await sink.seal();
+    try {
+      return await this.#parts.restore(offer.index, this.#untilStopped(source));
+    } catch (error) {
+      if (error instanceof DiskError) throw error;
+      if (this.#stopped) return 'this server stops';
+      const { clock, logger } = this.#parts;
+      const pauseMs = this.#refused.refused(from, clock.monotonicMs());
+      this.#parts.refused();
+      logger.error(
+        { peer: from, index: offer.index, bytes: offer.bytes, err: error, pauseMs },
+        'the state machine refused a received snapshot, which is removed: this server stays behind until it gets another',
+      );
+      return `its state machine refuses it: ${error instanceof Error ? error.message : String(error)}`;
+    } finally {
+      await source.close();
+    }
+  }
+
+  async *#untilStopped(source: SnapshotSource): SnapshotBytes {
+    for await (const piece of bytesOf(source)) {
+      if (this.#stopped) throw new Error('this server stops');
+      yield piece;
+    }
+  }
+
+  /** A large state takes longer to restore than a sender waits for an answer. */
+  #tellGoingOn(whole: PartialSnapshot): void {
+    this.#timer = this.#parts.clock.setTimer(RESTORING_NEWS_MS, () => {
+      if (whole.connection !== undefined) say(whole.connection, { type: 'written', offset: whole.offer.bytes });
+      this.#tellGoingOn(whole);
+    });
   }
 
   #closed(connection: Connection): void {
-    if (this.#partial?.connection === connection) this.#partial.connection = undefined;
+    for (const one of [this.#partial, this.#whole]) if (one?.connection === connection) one.connection = undefined;
   }
 
   /** Nobody may ever come back for it. */
@@ -236,21 +322,24 @@ export class SnapshotReceiver {
       try {
         await task();
       } catch (error) {
-        await this.#onError(error);
+        await this.#onError(error, this.#partial);
       }
     });
   }
 
   /** A full disk ends the transfer only. Of any other failed write nothing is known, and the server stops. */
-  async #onError(error: unknown): Promise<void> {
+  async #onError(error: unknown, struck: PartialSnapshot | undefined): Promise<void> {
     if (!(error instanceof DiskError && error.code === 'NO_SPACE')) {
       this.#parts.failed(error);
       return;
     }
     this.#parts.logger.error({ err: error }, 'the disk has no room for the snapshot that is being received');
-    const connection = this.#partial?.connection;
-    await this.#discard().catch((failure: unknown) => this.#parts.failed(failure));
-    if (connection !== undefined) say(connection, { type: 'refused', reason: 'the disk is full' });
+    if (struck === this.#partial) {
+      this.#partial = undefined;
+      this.#timer?.cancel();
+    }
+    await struck?.sink.abort().catch((failure: unknown) => this.#parts.failed(failure));
+    if (struck?.connection !== undefined) say(struck.connection, { type: 'refused', reason: 'the disk is full' });
   }
 }
 

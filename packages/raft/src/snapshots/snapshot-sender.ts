@@ -5,9 +5,10 @@
 
 import { MalformedError } from '@holdfast/protocol';
 import type { Address, Clock, Connection, Logger, Network, Random, Timer } from '@holdfast/runtime';
-import type { LogIndex, Term } from '../core/index.ts';
+import type { LogIndex, ServerId, Term } from '../core/index.ts';
 import type { SnapshotSource } from '../log-store/snapshot.ts';
-import { MAX_PEER_FRAME_BYTES, encodeHello, type PeerHello } from '../peers/peer-codec.ts';
+import { IMPOSTOR, type DialledGreeting } from '../peers/greeting.ts';
+import { MAX_PEER_FRAME_BYTES } from '../peers/peer-codec.ts';
 import type { Pace } from './pace.ts';
 import { decodeSnapshotMessage, encodeSnapshotMessage, type SnapshotMessage } from './snapshot-codec.ts';
 import {
@@ -21,9 +22,11 @@ const DIAL_TIMEOUT_MS = 1_000;
 
 export interface SnapshotSenderParts {
   readonly address: Address;
-  readonly hello: PeerHello;
+  readonly peer: ServerId;
   readonly leaderTerm: Term;
   readonly pace: Pace;
+  /** A new one for each connection. */
+  greeting(): DialledGreeting;
   openSnapshot(): Promise<SnapshotSource | undefined>;
   /** Whether the log goes on from there, so that a snapshot of it is still worth sending. */
   reachesBack(index: LogIndex): boolean;
@@ -45,6 +48,8 @@ export class SnapshotSender {
   #connection: Connection | undefined;
   #stopped = false;
   #attempts = 0;
+  /** Why the peer refused the last offer: one that does so again and again is told of once. */
+  #refusal = '';
   #timer: Timer | undefined;
   #inFlight = 0;
   /** Ends the wait for an acknowledgement, or for the end of the connection. */
@@ -109,13 +114,38 @@ export class SnapshotSender {
   #begin(connection: Connection, source: SnapshotSource): void {
     this.#connection = connection;
     this.#inFlight = 0;
+    const greeting = this.#parts.greeting();
+    let welcome = false;
     connection.setHandler({
-      frame: (frame) => this.#onFrame(connection, frame),
+      frame: (frame) => {
+        if (welcome) this.#onFrame(connection, frame);
+        else if (greeting.challenged) {
+          welcome = true;
+          if (this.#connection === connection) this.#offer(source);
+        } else this.#prove(connection, greeting, frame);
+      },
       close: (reason) => {
         if (this.#connection === connection) this.#retryLater(reason);
       },
     });
-    connection.send(encodeHello(this.#parts.hello));
+    connection.send(greeting.hello);
+    this.#expectAnswer();
+  }
+
+  #prove(connection: Connection, greeting: DialledGreeting, frame: Uint8Array): void {
+    if (this.#connection !== connection) return;
+    try {
+      greeting.challengedBy(frame);
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error;
+      this.#retryLater('it greets in another way');
+      return;
+    }
+    if (greeting.satisfied) connection.send(greeting.proof);
+    else this.#retryLater(IMPOSTOR);
+  }
+
+  #offer(source: SnapshotSource): void {
     const { index, term, bytes, crc, configuration } = source.info;
     this.#say({ type: 'offer', leaderTerm: this.#parts.leaderTerm, index, term, bytes, crc, configuration });
     this.#expectAnswer();
@@ -128,7 +158,7 @@ export class SnapshotSender {
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error;
       this.#world.logger.error(
-        { peer: this.#parts.hello.to, err: error },
+        { peer: this.#parts.peer, err: error },
         'a peer answered a snapshot with a malformed frame',
       );
       this.#retryLater('malformed answer');
@@ -153,7 +183,7 @@ export class SnapshotSender {
         return;
       }
       case 'refused':
-        this.#retryLater(message.reason);
+        this.#refused(message.reason);
         return;
       case 'offer':
       case 'chunk':
@@ -162,12 +192,20 @@ export class SnapshotSender {
     }
   }
 
+  #refused(reason: string): void {
+    const fields = { peer: this.#parts.peer, index: this.index, reason };
+    if (reason !== this.#refusal)
+      this.#world.logger.warn(fields, 'a peer refuses a snapshot; it is offered again later');
+    this.#refusal = reason;
+    this.#againLater();
+  }
+
   async #pump(from: number): Promise<void> {
     const [connection, source] = [this.#connection, this.#source];
     if (connection === undefined || source === undefined) return;
     const { info } = source;
     const { logger } = this.#world;
-    const peer = this.#parts.hello.to;
+    const peer = this.#parts.peer;
     logger.info({ peer, index: info.index, bytes: info.bytes, offset: from }, 'sending a snapshot');
     // A chunk is copied into its message.
     const room = new Uint8Array(source.roomBytes);
@@ -197,9 +235,14 @@ export class SnapshotSender {
 
   #retryLater(reason: string): void {
     if (this.#stopped) return;
+    this.#world.logger.info({ peer: this.#parts.peer, reason }, 'the transfer of a snapshot will go on later');
+    this.#againLater();
+  }
+
+  #againLater(): void {
+    if (this.#stopped) return;
     this.#disconnect();
-    const { logger, random, clock } = this.#world;
-    logger.info({ peer: this.#parts.hello.to, reason }, 'the transfer of a snapshot will go on later');
+    const { random, clock } = this.#world;
     const ceiling = Math.min(TRANSFER_RETRY_MAX_MS, TRANSFER_RETRY_MIN_MS * 2 ** Math.min(this.#attempts, 10));
     this.#timer?.cancel();
     this.#timer = clock.setTimer(ceiling * (0.5 + random.next() / 2), () => this.start());

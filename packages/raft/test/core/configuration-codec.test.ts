@@ -26,7 +26,7 @@ const configurations: fc.Arbitrary<Configuration> = fc
       minLength: MAX_MEMBERS,
       maxLength: MAX_MEMBERS,
     }),
-    texts: fc.array(fc.tuple(text, text, text), { minLength: MAX_MEMBERS, maxLength: MAX_MEMBERS }),
+    texts: fc.array(fc.tuple(text, text, text, text), { minLength: MAX_MEMBERS, maxLength: MAX_MEMBERS }),
     joint: fc.boolean(),
     retired: fc.uniqueArray(fc.integer({ min: 2 ** 32, max: 2 ** 52 }), { maxLength: 5 }),
   })
@@ -35,16 +35,26 @@ const configurations: fc.Arbitrary<Configuration> = fc
       .toSorted((a, b) => a - b)
       .map((id, position) => {
         const role = roles[position] ?? 'voter';
-        const [peerAddress, clientAddress, incarnation] = texts[position] ?? ['', '', ''];
-        return { id: serverId(id), role, outgoing: false, peerAddress, clientAddress, incarnation } as const;
+        const [peerAddress, clientAddress, incarnation, joinSecret] = texts[position] ?? ['', '', '', ''];
+        const told = { peerAddress, clientAddress, incarnation, joinSecret };
+        return { id: serverId(id), role, outgoing: false, ...told } as const;
       });
-    const stable: Configuration = { members, retired: retired.toSorted((a, b) => a - b).map(serverId) };
+    const former = retired.map((id) => ({ id: serverId(id), peerAddress: `gone:${id}`, incarnation: `disk-${id}` }));
+    const stable: Configuration = { members, retired: retired.toSorted((a, b) => a - b).map(serverId), former };
     const voter = members.find(({ role }) => role === 'voter');
     return joint && voter !== undefined ? jointRemoval(stable, voter.id) : stable;
   });
 
 const member = (id: number, role: 'learner' | 'observer') =>
-  ({ id: serverId(id), peerAddress: 'p', clientAddress: '', incarnation: '', role, outgoing: false }) as const;
+  ({
+    id: serverId(id),
+    peerAddress: 'p',
+    clientAddress: '',
+    incarnation: '',
+    joinSecret: '',
+    role,
+    outgoing: false,
+  }) as const;
 
 const initial = initialConfiguration([3, 1, 2].map((id) => ({ id: serverId(id), peerAddress: `host:${id}` })));
 

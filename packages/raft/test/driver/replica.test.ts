@@ -247,21 +247,38 @@ describe('three replicas', () => {
   });
 });
 
-describe('a server with a wrong address for a peer', () => {
-  it('keeps the leader that it hears, though every dial to it is refused', async () => {
-    // Whoever leads, server 3 can dial nobody; the others can dial it.
-    const ensemble = new Ensemble(5, (id, peer) => `server-${peer}:${id === 3 && peer !== 3 ? 7999 : 7000}`);
+describe('a server whose dials are refused', () => {
+  it('keeps the leader that it hears: that is no sign that the leader is gone', async () => {
+    const ensemble = new Ensemble(5);
+    const { world } = ensemble;
     const leader = await ensemble.start();
-    expect(leader.id).not.toBe(3);
-    const misled = ensemble.servers[2];
-    await ensemble.world.run({
-      maxMs: 5_000,
-      until: () => misled?.replica.status.leader === leader.replica.status.leader,
-    });
+    const misled = ensemble.servers.find(({ id }) => id !== leader.id);
+    const others = ensemble.servers.filter(({ id }) => id !== misled?.id);
+    // By now they know each other's data directories.
+    await world.run({ forMs: 2_000 });
+    for (const { id } of others) {
+      world.network.setDials('refused', `server-${misled?.id}`, `server-${id}`);
+      world.network.breakConnections(`server-${misled?.id}`, `server-${id}`);
+    }
+    const follows = (): boolean => misled?.replica.status.leader === leader.replica.status.leader;
+    await world.run({ forMs: 1_000 });
+    await world.run({ maxMs: 10_000, until: follows });
     const changes = misled?.machine.statuses.length;
-    await ensemble.world.run({ forMs: 20_000 });
+    await world.run({ forMs: 20_000 });
     expect(misled?.machine.statuses).toHaveLength(changes ?? -1);
     expect(ensemble.leader?.id).toBe(leader.id);
     ensemble.checkHealth();
+  });
+});
+
+describe('a server with a wrong address for every peer', () => {
+  it('is not known to them, hears nobody, and disturbs nobody', async () => {
+    const ensemble = new Ensemble(5, (id, peer) => `server-${peer}:${id === 3 && peer !== 3 ? 7999 : 7000}`);
+    const leader = await ensemble.start();
+    expect(leader.id).not.toBe(3);
+    const { term } = leader.replica.status;
+    await ensemble.world.run({ forMs: 20_000 });
+    expect(ensemble.servers[2]?.replica.status.leader).toBe(0);
+    expect(leader.replica.status).toMatchObject({ role: 'leader', term });
   });
 });

@@ -187,6 +187,13 @@ export function describeLogStore(
       expect(await store.openSnapshot()).toBeUndefined();
       const { data, info } = await snapshotOf(store, 10, 2, 5_000);
       expect(info).toMatchObject({ index: 10, term: 2, bytes: 5_000, configuration: CONFIGURATION });
+      const sealed = await store.createSnapshot(meta(15, 2));
+      await sealed.write(new Uint8Array([1, 2, 3]));
+      const source = await sealed.seal();
+      expect(Array.from(await source.read(0))).toEqual([1, 2, 3]);
+      await source.close();
+      expect(store.snapshot?.index).not.toBe(15);
+      await sealed.abort();
       const left = await store.createSnapshot(meta(15, 2));
       await left.write(data);
       await left.abort();

@@ -17,6 +17,8 @@ async function write(store: LogStore, index: number, inTerm: number, origin: Sna
   const meta = { index: logIndex(index), term: term(inTerm), configuration: new Uint8Array(0), origin };
   const sink = await store.createSnapshot(meta);
   for (let at = 0; at < STATE.length; at += 450) await sink.write(STATE.subarray(at, at + 450));
+  // The machine looks at it first.
+  if (origin === 'received') await (await sink.seal()).close();
   await sink.finish();
 }
 
@@ -67,6 +69,7 @@ function stopAfter(disk: Disk, machine: Machine, operations: number, end: 'crash
     remove: counted((path: string) => disk.remove(path)),
     removeTree: (path) => disk.removeTree(path),
     freeBytes: (path) => disk.freeBytes(path),
+    restrictAccess: (path) => disk.restrictAccess(path),
     lockDirectory: (path) => disk.lockDirectory(path),
     syncDirectory: counted((path: string) => disk.syncDirectory(path)),
     open: async (path, mode) => {

@@ -48,6 +48,7 @@ function watch(disk: Disk, seen: Seen): Disk {
     removeTree: (path) => disk.removeTree(path),
     syncDirectory: (path) => disk.syncDirectory(path),
     freeBytes: (path) => disk.freeBytes(path),
+    restrictAccess: (path) => disk.restrictAccess(path),
     lockDirectory: (path) => disk.lockDirectory(path),
     open: async (path, mode) => {
       const file = await disk.open(path, mode);

@@ -1,10 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DiskError, silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serverId } from '../../src/core/index.ts';
+import { logIndex, serverId, term } from '../../src/core/index.ts';
 import { openDataDirectory } from '../../src/log-store/data-directory.ts';
 import { openWriteAheadLog } from '../../src/log-store/write-ahead-log.ts';
 import { describeLogStore } from './conformance.ts';
@@ -50,6 +50,54 @@ describeLogStore(
 );
 
 describe('a data directory on the files of this machine', () => {
+  /** Everything below it that has rights for others. */
+  async function openToOthers(path: string): Promise<string[]> {
+    const names = await readdir(path, { recursive: true });
+    const found: string[] = [];
+    for (const name of [path, ...names.map((inner) => join(path, inner))]) {
+      if (((await lstat(name)).mode & 0o077) !== 0) found.push(name);
+    }
+    return found;
+  }
+
+  it('has nothing for other users, whatever the umask, and takes from them what it finds', async () => {
+    const path = join(root, 'server-2');
+    const umask = process.umask(0);
+    try {
+      const options = { path, clusterId: 'test', serverId: serverId(1), segmentBytes: 64 * 1024 };
+      const members = [{ id: serverId(1), peerAddress: '127.0.0.1:1' }];
+      const warnings: object[] = [];
+      const logger = { ...silentLogger, warn: (fields: object) => warnings.push(fields) };
+      const first = await openDataDirectory({ ...options, members }, { disk, random, logger });
+      const log = { ...options, directory: first.logDirectory, incarnation: first.incarnation };
+      const store = await openWriteAheadLog(log, { disk, logger });
+      for (let n = 0; n < 4; n += 1) {
+        await store.write({ hardState: vote(1), entries: entryRange(n * 50 + 1, n * 50 + 50, 1, 1_000) });
+      }
+      const meta = { index: logIndex(150), term: term(1), configuration: new Uint8Array(), origin: 'taken' } as const;
+      await (await store.createSnapshot(meta)).finish();
+      await store.compact(logIndex(140));
+      await store.close();
+      expect((await readdir(first.logDirectory)).length).toBeGreaterThan(3);
+      expect(await openToOthers(path)).toEqual([]);
+      await first.release();
+      expect(warnings).toEqual([]);
+
+      await chmod(path, 0o755);
+      await chmod(join(path, 'identity.json'), 0o644);
+      for (const name of await readdir(first.logDirectory)) await chmod(join(first.logDirectory, name), 0o640);
+      const second = await openDataDirectory({ ...options, members }, { disk, random, logger });
+      expect(await openToOthers(path)).toEqual([]);
+      expect(warnings).toMatchObject([
+        { directory: path, count: 2, first: path },
+        { directory: first.logDirectory, first: expect.stringContaining(first.logDirectory) },
+      ]);
+      await second.release();
+    } finally {
+      process.umask(umask);
+    }
+  });
+
   it('is made once, taken by one, and has its log', async () => {
     const options = {
       path: join(root, 'server-1'),

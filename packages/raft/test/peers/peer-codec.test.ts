@@ -3,13 +3,19 @@ import fc, { type Arbitrary } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EntryType, logIndex, serverId, term, type Entry, type Message } from '../../src/core/index.ts';
 import {
+  NONCE_BYTES,
+  PROOF_BYTES,
+  decodeChallenge,
+  decodeExpulsion,
   decodeHello,
-  decodePeerFrame,
+  decodeProof,
+  encodeChallenge,
+  encodeExpulsion,
   encodeHello,
-  machineItem,
-  raftItem,
+  encodeProof,
   type PeerHello,
-} from '../../src/peers/peer-codec.ts';
+} from '../../src/peers/greeting-codec.ts';
+import { decodePeerFrame, knockItem, machineItem, raftItem } from '../../src/peers/peer-codec.ts';
 
 const MAX = Number.MAX_SAFE_INTEGER;
 const integer = fc.oneof(fc.constantFrom(0, 1, 127, 128, 65_536, 2 ** 32, MAX - 1, MAX), fc.nat({ max: MAX }));
@@ -67,17 +73,38 @@ const hello: Arbitrary<PeerHello> = fc.record({
   clusterId: fc.string({ maxLength: 300 }),
   from: integer.map(serverId),
   to: integer.map(serverId),
-  incarnation: fc.string({ maxLength: 300 }),
   clientAddress: fc.string({ maxLength: 300 }),
-  purpose: fc.constantFrom('log', 'snapshot'),
+  purpose: fc.constantFrom('log', 'snapshot', 'expulsion'),
   required: integer,
   peerAddress: fc.string({ maxLength: 300 }),
-  configurationIndex: integer,
+  nonce: bytesOf(NONCE_BYTES),
+  echo: fc.oneof(bytesOf(0), bytesOf(NONCE_BYTES)),
 });
+
+const proof = bytesOf(PROOF_BYTES);
+const ownProofs = fc.array(proof, { maxLength: 4 });
+const yourProof = fc.oneof(bytesOf(0), proof);
+const challenge = fc.record({ nonce: bytesOf(NONCE_BYTES), ownProofs, yourProof, wantsIncarnation: flag });
+const proofFrame = fc.record({ incarnation: fc.string({ maxLength: 300 }), ownProofs, yourProof });
+const notice = fc.record({
+  expulsion: fc.constantFrom('MEMBER_REMOVED' as const, 'WRONG_INCARNATION' as const),
+  voterSets: fc.array(fc.array(fc.nat({ max: 99 }).map(serverId), { maxLength: 31 }), { maxLength: 2 }),
+});
+
+function bytesOf(length: number): Arbitrary<Uint8Array> {
+  return fc.uint8Array({ minLength: length, maxLength: length });
+}
 
 const frame = fc
   .array(fc.oneof(message.map(raftItem), fc.uint8Array({ maxLength: 30 }).map(machineItem)), { maxLength: 4 })
   .map(pack);
+
+const greetings = fc.oneof(
+  hello.map(encodeHello),
+  challenge.map(encodeChallenge),
+  proofFrame.map(encodeProof),
+  notice.map(encodeExpulsion),
+);
 
 /** Whether it is refused; anything but a MalformedError is thrown on. */
 function refused(decode: (bytes: Uint8Array) => unknown, bytes: Uint8Array): boolean {
@@ -104,6 +131,14 @@ describe('what servers say to each other', () => {
         expect(decodeHello(encodeHello(each))).toEqual(each);
       }),
     );
+    fc.assert(
+      fc.property(challenge, proofFrame, notice, fc.nat().map(serverId), (asked, shown, expelled, server) => {
+        expect(decodeChallenge(encodeChallenge(asked))).toEqual(asked);
+        expect(decodeProof(encodeProof(shown))).toEqual(shown);
+        expect(decodeExpulsion(encodeExpulsion(expelled))).toEqual(expelled);
+        expect(decodePeerFrame(pack([knockItem(server)]))).toEqual([{ type: 'knock', server }]);
+      }),
+    );
   });
 
   it('is refused with a MalformedError when it ends too early', () => {
@@ -119,16 +154,12 @@ describe('what servers say to each other', () => {
   it('is refused with a MalformedError, or is a message, when some bytes of it are others', () => {
     const change = fc.tuple(fc.nat(), fc.oneof(fc.nat({ max: 255 }), fc.integer({ min: 0x80, max: 0xe0 })));
     fc.assert(
-      fc.property(
-        fc.oneof(frame, hello.map(encodeHello)),
-        fc.array(change, { minLength: 1, maxLength: 4 }),
-        (bytes, changes) => {
-          const changed = Uint8Array.from(bytes);
-          for (const [at, value] of changes) changed[at % changed.length] = value;
-          refused(decodePeerFrame, changed);
-          refused(decodeHello, changed);
-        },
-      ),
+      fc.property(fc.oneof(frame, greetings), fc.array(change, { minLength: 1, maxLength: 4 }), (bytes, changes) => {
+        const changed = Uint8Array.from(bytes);
+        for (const [at, value] of changes) changed[at % changed.length] = value;
+        for (const decode of [decodePeerFrame, decodeHello, decodeChallenge, decodeProof, decodeExpulsion])
+          refused(decode, changed);
+      }),
       { numRuns: 3_000 },
     );
   });

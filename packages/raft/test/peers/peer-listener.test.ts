@@ -1,26 +1,43 @@
-import type { Connection, ConnectionHandler, Timer } from '@holdfast/runtime';
-import { silentLogger } from '@holdfast/runtime';
+import { silentLogger, type Connection, type ConnectionHandler, type Logger, type Timer } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
 import { serverId } from '../../src/core/index.ts';
-import { PEER_PROTOCOL_VERSION, encodeHello, type PeerHello } from '../../src/peers/peer-codec.ts';
-import { PeerListener } from '../../src/peers/peer-listener.ts';
+import {
+  NONCE_BYTES,
+  PEER_PROTOCOL_VERSION,
+  WELCOME,
+  decodeChallenge,
+  encodeExpulsion,
+  encodeHello,
+  encodeProof,
+  type PeerHello,
+} from '../../src/peers/greeting-codec.ts';
+import { DialledGreeting, NO_BYTES, type OwnHello } from '../../src/peers/greeting.ts';
+import type { Verdict } from '../../src/peers/peer-admission.ts';
+import { MAX_UNGREETED_PEERS, PeerListener } from '../../src/peers/peer-listener.ts';
 
 class FakeConnection implements Connection {
   readonly remoteAddress = 'peer:1';
   readonly bufferedBytes = 0;
   closedWith: string | undefined;
+  heard: Uint8Array[] = [];
   #handler: ConnectionHandler | undefined;
 
   get open(): boolean {
     return this.closedWith === undefined;
   }
 
+  admitted = false;
+
+  admit(): void {
+    this.admitted = true;
+  }
+
   setHandler(handler: ConnectionHandler): void {
     this.#handler = handler;
   }
 
-  send(): void {
-    throw new Error('a listener says nothing');
+  send(frame: Uint8Array): void {
+    this.heard.push(frame);
   }
 
   close(reason = 'closed'): void {
@@ -34,15 +51,27 @@ class FakeConnection implements Connection {
   }
 
   say(frame: Uint8Array): void {
-    this.#handler?.frame(frame);
+    if (this.open) this.#handler?.frame(frame);
   }
 }
+
+const OWN_SECRET = 'the secret of server 1';
 
 /** The ear of server 1 of three. */
 class Scene {
   readonly events: string[] = [];
+  readonly lines: object[] = [];
+  nowMs = 0;
   readonly timers: { readonly run: () => void; cancelled: boolean }[] = [];
-  readonly admitted = new Set([serverId(2), serverId(3)]);
+  /** By their directories. */
+  readonly admitted = new Set(['disk', 'another disk']);
+  /** Of who is to wait. */
+  waiting = '';
+  refusal: Extract<Verdict, { type: 'refused' }> = {
+    type: 'refused',
+    reason: 'NOT_ADMITTED: no',
+    problem: 'no member',
+  };
   readonly listener: PeerListener;
   readonly #options;
 
@@ -52,12 +81,21 @@ class Scene {
       this.timers.push(timer);
       return { cancel: () => (timer.cancelled = true) };
     };
-    const clock = { monotonicMs: () => 0, wallMs: () => 0, setTimer, afterPoll: (run: () => void) => run() };
+    const logger: Logger = { ...silentLogger, warn: (fields) => this.lines.push(fields) };
+    const clock = { monotonicMs: () => this.nowMs, wallMs: () => 0, setTimer, afterPoll: (run: () => void) => run() };
     this.listener = new PeerListener(
       {
         clusterId: 'c',
         id: serverId(1),
-        admission: ({ from }) => (this.admitted.has(from) ? undefined : `server ${from} is no member: check --cluster`),
+        secrets: () => [OWN_SECRET],
+        secretOf: () => '',
+        incarnationOf: () => '',
+        admission: (candidate) => {
+          const { incarnation } = candidate;
+          if (incarnation === this.waiting) return { type: 'waits' };
+          if (!this.admitted.has(incarnation) || !candidate.proves(incarnation)) return this.refusal;
+          return { type: 'admitted', standing: 'member', incarnation };
+        },
       },
       {
         accepted: (peer) => this.events.push(`accepted ${peer}`),
@@ -70,8 +108,11 @@ class Scene {
             close: () => this.events.push(`end of the snapshot of ${from}`),
           };
         },
+        waits: (peer) => this.events.push(`${peer} waits`),
+        expel: ({ from }, { expulsion }) => this.events.push(`expel ${from}: ${expulsion}`),
+        expelled: ({ from, knowsUs }) => this.events.push(`expelled by ${from}, which knows us: ${knowsUs}`),
       },
-      { clock, logger: silentLogger },
+      { clock, logger, random: { next: () => 0.5, integer: () => 0, bytes: (n) => new Uint8Array(n) } },
     );
     this.#options = this.listener.listenOptions('s:1');
   }
@@ -82,21 +123,44 @@ class Scene {
     return connection;
   }
 
-  greet(fields: Partial<PeerHello> = {}): FakeConnection {
+  /** Up to the proof. `knowing`: by the secret of this server. */
+  greet(fields: Partial<PeerHello> = {}, incarnation = 'disk', knowing = false): FakeConnection {
     const connection = this.connect();
-    const hello = { version: PEER_PROTOCOL_VERSION, features: 0, clusterId: 'c', from: serverId(2), to: serverId(1) };
-    const rest = { incarnation: 'disk', clientAddress: 'c:1', required: 0, peerAddress: 'p:2', configurationIndex: 0 };
-    connection.say(encodeHello({ ...hello, ...rest, ...fields }));
+    const greeting = new DialledGreeting({
+      hello: { ...HELLO, ...fields },
+      nonce: new Uint8Array(NONCE_BYTES),
+      incarnation,
+      secrets: [incarnation],
+      peer: { secret: knowing ? OWN_SECRET : '', member: true },
+    });
+    connection.say(greeting.hello);
+    if (connection.heard[0] === undefined) return connection;
+    greeting.challengedBy(connection.heard[0]);
+    connection.say(greeting.proof);
     return connection;
   }
 }
 
+const HELLO: OwnHello = {
+  version: PEER_PROTOCOL_VERSION,
+  features: 0,
+  clusterId: 'c',
+  from: serverId(2),
+  to: serverId(1),
+  clientAddress: 'c:1',
+  required: 0,
+  peerAddress: 'p:2',
+};
+
 const FRAME = new Uint8Array([0x90]);
 
 describe('a peer', () => {
-  it('is heard after its hello, until its connection closes', () => {
+  it('is welcome after its proof, and is heard until its connection closes', () => {
     const scene = new Scene();
     const connection = scene.greet();
+    expect(connection.heard.at(-1)).toEqual(WELCOME);
+    expect(connection.admitted).toBe(true);
+    expect(scene.listener.incarnation(serverId(2))).toBe('disk');
     connection.say(FRAME);
     connection.destroy();
     expect(scene.events).toEqual(['accepted 2', 'frame of 2', 'closed 2']);
@@ -113,13 +177,34 @@ describe('a peer', () => {
   it('from another data directory is refused as long as the first is connected, and only so long', () => {
     const scene = new Scene();
     const first = scene.greet();
-    const second = scene.greet({ incarnation: 'another disk' });
+    const second = scene.greet({}, 'another disk');
     expect(second.closedWith).toMatch(/server 2 is connected from another data directory: two use that --id/);
     expect(first.open).toBe(true);
     first.say(FRAME);
     expect(scene.events).toEqual(['accepted 2', 'frame of 2']);
     first.destroy();
-    expect(scene.greet({ incarnation: 'another disk' }).open).toBe(true);
+    expect(scene.greet({}, 'another disk').open).toBe(true);
+  });
+
+  it('waits, unheard, for what the link to its address shows', () => {
+    const scene = new Scene();
+    scene.waiting = 'disk';
+    const connection = scene.greet();
+    expect(connection.heard).toHaveLength(1);
+    scene.listener.shown(serverId(3));
+    expect(scene.events).toEqual(['2 waits']);
+    scene.waiting = '';
+    scene.listener.shown(serverId(2));
+    expect(connection.heard.at(-1)).toEqual(WELCOME);
+    expect(scene.events).toEqual(['2 waits', 'accepted 2']);
+  });
+
+  it('that speaks before its welcome loses its connection', () => {
+    const scene = new Scene();
+    scene.waiting = 'disk';
+    const connection = scene.greet();
+    connection.say(FRAME);
+    expect(connection.closedWith).toBe('malformed hello');
   });
 });
 
@@ -142,34 +227,76 @@ describe('a connection for a snapshot', () => {
   });
 });
 
+describe('a connection for an expulsion', () => {
+  it('says its word once, and whether the speaker knows this server', () => {
+    const scene = new Scene();
+    const own = scene.greet();
+    const notice = encodeExpulsion({ expulsion: 'MEMBER_REMOVED', voterSets: [[serverId(2)]] });
+    for (const knowing of [false, true]) {
+      const connection = scene.greet({ purpose: 'expulsion' }, 'disk', knowing);
+      connection.say(notice);
+      connection.say(notice);
+      expect(connection.open).toBe(false);
+    }
+    expect(own.open).toBe(true);
+    const heard = ['expelled by 2, which knows us: false', 'expelled by 2, which knows us: true'];
+    expect(scene.events).toEqual(['accepted 2', ...heard]);
+  });
+});
+
 describe('a peer that is not admitted any more', () => {
-  it('loses its connection and is told why', () => {
+  it('loses its connection, and is called where the configuration has it', () => {
     const scene = new Scene();
     const connection = scene.greet();
-    expect(scene.listener.incarnation(serverId(2))).toBe('disk');
-    scene.admitted.delete(serverId(2));
+    scene.admitted.delete('disk');
+    scene.refusal = { ...scene.refusal, reason: 'MEMBER_REMOVED: for good', expulsion: 'MEMBER_REMOVED' };
     scene.listener.admitAgain();
-    expect(connection.closedWith).toMatch(/server 2 is no member/);
-    expect(scene.events).toEqual(['accepted 2', 'closed 2']);
+    expect(connection.closedWith).toBe('MEMBER_REMOVED: for good');
+    expect(scene.events).toEqual(['accepted 2', 'closed 2', 'expel 2: MEMBER_REMOVED']);
   });
 });
 
 describe('a stranger', () => {
   it.each([
-    ['of another version', { version: PEER_PROTOCOL_VERSION + 1 }, /peer protocol 2 is not 1: run the same version/],
+    [
+      'of another version',
+      { version: PEER_PROTOCOL_VERSION + 1 },
+      'peer protocol 3 is not 2: run the same version everywhere',
+    ],
     [
       'that demands what is unknown here',
       { required: 2 ** 40 + 1 },
-      /features that this server does not know \(bit 40\)/,
+      'it demands features that this server does not know (bit 40): upgrade this server',
     ],
-    ['of another cluster', { clusterId: 'd' }, /cluster "d" is not "c"/],
-    ['that means another server', { to: serverId(3) }, /server 3 was meant, this is 1: check --cluster/],
-    ['that is no member', { from: serverId(4) }, /server 4 is no member: check --cluster/],
-    ['that is this server itself', { from: serverId(1) }, /server 1 is no member/],
-  ])('%s is told so and never heard', (_, fields, reason) => {
+    ['of another cluster', { clusterId: 'd' }, 'this server is of another cluster: check --cluster-id'],
+    ['that means another server', { to: serverId(3) }, 'another server was meant: check --cluster'],
+  ])('%s is told so, nothing of this server, and never heard', (_, fields, reason) => {
     const scene = new Scene();
-    expect(scene.greet(fields).closedWith).toMatch(reason);
+    const connection = scene.greet(fields);
+    expect(connection.closedWith).toBe(reason);
+    expect(connection.heard).toEqual([]);
     expect(scene.events).toEqual([]);
+  });
+
+  it('that proves nothing hears a challenge and the same few words', () => {
+    const scene = new Scene();
+    const connection = scene.greet({}, 'made up');
+    expect(connection.closedWith).toBe('NOT_ADMITTED: no');
+    expect(connection.heard).toHaveLength(1);
+    expect(connection.admitted).toBe(false);
+    const said = Buffer.from(connection.heard[0] ?? NO_BYTES).toString('latin1');
+    expect(said).not.toContain(OWN_SECRET);
+    expect(scene.events).toEqual([]);
+  });
+
+  it('that repeats what a peer has said proves nothing by it: the challenge is another one', () => {
+    const scene = new Scene();
+    const connection = scene.connect();
+    connection.say(encodeHello({ ...HELLO, nonce: new Uint8Array(NONCE_BYTES), echo: NO_BYTES }));
+    const { ownProofs } = decodeChallenge(connection.heard[0] ?? NO_BYTES);
+    // A proof of this side is none of the other.
+    connection.say(encodeProof({ incarnation: 'disk', ownProofs, yourProof: NO_BYTES }));
+    expect(connection.closedWith).toBe('NOT_ADMITTED: no');
   });
 
   it('that says no hello is refused at its first frame, or when its time is over', () => {
@@ -179,7 +306,30 @@ describe('a stranger', () => {
     expect(loud.closedWith).toBe('malformed hello');
     const silent = scene.connect();
     scene.timers.at(-1)?.run();
-    expect(silent.closedWith).toBe('no hello');
+    expect(silent.closedWith).toBe('no hello in time');
     expect(scene.events).toEqual([]);
+  });
+
+  it('that comes with many others keeps no peer out: the oldest of them goes', () => {
+    const scene = new Scene();
+    const strangers = Array.from({ length: MAX_UNGREETED_PEERS + 3 }, () => scene.connect());
+    expect(strangers.map(({ open }) => open).indexOf(true)).toBe(3);
+    expect(scene.greet().heard.at(-1)).toEqual(WELCOME);
+    expect(scene.events).toEqual(['accepted 2']);
+  });
+});
+
+describe('ten thousand malformed hellos', () => {
+  it('make a few lines without a stack, and the last of them tells how many there were', () => {
+    const scene = new Scene();
+    for (let n = 0; n < 10_000; n += 1) scene.connect().say(FRAME);
+    scene.nowMs = 1_000;
+    for (const { run, cancelled } of scene.timers.splice(0)) if (!cancelled) run();
+    expect(scene.lines).toEqual([
+      expect.objectContaining({ reason: 'malformed hello', remoteAddress: 'peer:1' }),
+      { reason: 'malformed hello', remoteAddress: 'peer', count: 9_999 },
+    ]);
+    expect(JSON.stringify(scene.lines)).not.toContain('stack');
+    expect(JSON.stringify(scene.lines).length).toBeLessThan(500);
   });
 });

@@ -4,7 +4,7 @@ import { SimWorld, type SimHost } from '@holdfast/runtime/sim';
 import { EntryType, serverId, type Entry, type LogIndex, type RaftConfig } from '../../src/core/index.ts';
 import type { LogStore } from '../../src/log-store/log-store.ts';
 import { openWriteAheadLog } from '../../src/log-store/write-ahead-log.ts';
-import type { MachineSnapshot, ReplicaMachine, SnapshotBytes } from '../../src/machine.ts';
+import type { MachineSnapshot, ReplicaMachine, RestoredState, SnapshotBytes } from '../../src/machine.ts';
 import type { ReplicaObserver } from '../../src/observer.ts';
 import { Replica } from '../../src/driver/replica.ts';
 import type { SnapshotOptions } from '../../src/snapshots/snapshot-options.ts';
@@ -16,6 +16,10 @@ class ListMachine implements ReplicaMachine {
   restores: number[] = [];
   snapshotsBegun = 0;
   snapshotsCancelled = 0;
+  /** Called when all of a snapshot was read; its state is built when this has resolved. */
+  building: () => Promise<void> = async () => {};
+  /** Finds no snapshot sound. */
+  refuses = false;
   error: unknown;
 
   apply(entry: Entry): void {
@@ -40,14 +44,20 @@ class ListMachine implements ReplicaMachine {
     };
   }
 
-  async restore(index: LogIndex, bytes: SnapshotBytes): Promise<void> {
+  async restore(index: LogIndex, bytes: SnapshotBytes): Promise<RestoredState> {
     const parts: Uint8Array[] = [];
     for await (const part of bytes) parts.push(Uint8Array.from(part));
     const state = JSON.parse(Buffer.concat(parts).toString()) as { index: number; commands: string[] };
+    await this.building();
+    if (this.refuses) throw new Error('it has a record of an unknown type');
     if (state.index !== index) throw new Error(`the state of ${state.index} is restored as that of ${index}`);
-    this.appliedIndex = index;
-    this.commands = state.commands;
-    this.restores.push(index);
+    return {
+      adopt: () => {
+        this.appliedIndex = index;
+        this.commands = state.commands;
+        this.restores.push(index);
+      },
+    };
   }
 
   flush(): void {}

@@ -103,3 +103,60 @@ describe('a replica that takes snapshots', () => {
     ensemble.checkHealth();
   });
 });
+
+describe('a replica whose machine refuses the snapshot of its leader', () => {
+  it('lives and keeps its log, tries again ever later, and goes on with one that its machine takes', async () => {
+    const ensemble = new Ensemble(6, OFTEN);
+    await ensemble.start();
+    await ensemble.run(20);
+    const away = ensemble.others(ensemble.leader)[0];
+    if (away === undefined) throw new Error('three were started');
+    const { commands } = away.machine;
+    const known = commands.length;
+    away.crash();
+    await ensemble.run(200);
+    await ensemble.restart(away);
+    away.machine.refuses = true;
+    const { lastIndex } = away.log.durable;
+    await ensemble.until(() => away.running.snapshotCounters.refused > 0);
+    await ensemble.world.run({ forMs: 120_000 });
+    expect(away.running.snapshotCounters.refused).toBeLessThan(8);
+    expect(away.running.status.lastIndex).toBe(lastIndex);
+    expect(away.host.disk.files().filter((name) => name.includes('snapshot.tmp'))).toEqual([]);
+    // Neither does a start find anything of it.
+    away.crash();
+    await ensemble.restart(away);
+    expect(away.log.durable.lastIndex).toBe(lastIndex);
+    expect(away.machine.commands).toEqual(commands.slice(0, away.machine.commands.length));
+    await ensemble.agreed();
+    expect(away.running.snapshotCounters).toMatchObject({ installed: 1, refused: 0 });
+    expect(away.machine.commands.length).toBeGreaterThan(known);
+    ensemble.checkHealth();
+  });
+});
+
+describe('a replica that restores the snapshot of its leader', () => {
+  it('has its old log, and nothing of the snapshot, when it loses its power meanwhile', async () => {
+    const ensemble = new Ensemble(7, OFTEN);
+    await ensemble.start();
+    await ensemble.run(20);
+    const away = ensemble.others(ensemble.leader)[0];
+    if (away === undefined) throw new Error('three were started');
+    away.crash();
+    await ensemble.run(200);
+    await ensemble.restart(away);
+    const { lastIndex } = away.log.durable;
+    let building = false;
+    away.machine.building = () => {
+      building = true;
+      return new Promise(() => {});
+    };
+    await ensemble.until(() => building);
+    away.crash();
+    await ensemble.restart(away);
+    expect(away.log.durable.lastIndex).toBe(lastIndex);
+    await ensemble.agreed();
+    expect(away.running.snapshotCounters.installed).toBe(1);
+    ensemble.checkHealth();
+  });
+});

@@ -39,6 +39,8 @@ class Line implements Connection {
     this.#handler = accept(this);
   }
 
+  admit(): void {}
+
   setHandler(): void {}
 
   send(frame: Uint8Array): void {
@@ -92,6 +94,11 @@ class Scene {
   readonly store: MemoryLogStore;
   readonly received: number[] = [];
   readonly errors: unknown[] = [];
+  readonly logged: object[] = [];
+  nowMs = 0;
+  refused = 0;
+  /** What the machine does with the bytes of a snapshot. */
+  restore: () => Promise<void> = async () => {};
   readonly timers: { readonly run: () => void; cancelled: boolean }[] = [];
   committed = 5;
   busy = false;
@@ -106,17 +113,34 @@ class Scene {
     };
     this.receiver = new SnapshotReceiver({
       store,
-      clock: { monotonicMs: () => 0, wallMs: () => 0, setTimer, afterPoll: (run) => run() },
-      logger: silentLogger,
+      clock: { monotonicMs: () => this.nowMs, wallMs: () => 0, setTimer, afterPoll: (run) => run() },
+      logger: { ...silentLogger, error: (fields) => this.logged.push(fields) },
       commitIndex: () => logIndex(this.committed),
       busy: () => this.busy,
-      received: (_from, _offer, info) => this.received.push(info.index),
+      restore: async (_index, bytes) => {
+        const parts: Uint8Array[] = [];
+        for await (const part of bytes) {
+          parts.push(Uint8Array.from(part));
+          await this.restore();
+        }
+        expect(Buffer.concat(parts)).toEqual(Buffer.from(STATE));
+        return { adopt: () => {} };
+      },
+      received: (_from, { index }) => this.received.push(index),
+      refused: () => (this.refused += 1),
       failed: (error) => this.errors.push(error),
     });
   }
 
-  connect(): Line {
-    return new Line((line) => this.receiver.accept(serverId(2), line));
+  connect(peer = 2): Line {
+    return new Line((line) => this.receiver.accept(serverId(peer), line));
+  }
+
+  /** All of a snapshot from the peer. */
+  async bring(index: number, peer = 2): Promise<Line> {
+    const line = this.connect(peer);
+    await line.say(offer(index), chunk(0, 1_000), { type: 'end' });
+    return line;
   }
 }
 
@@ -249,5 +273,104 @@ describe('a receiver of snapshots', () => {
     expect(line.heard.at(-1)).toEqual({ type: 'refused', reason: 'the disk is full' });
     expect(store.aborted).toBe(1);
     expect(scene.errors).toEqual([]);
+  });
+});
+
+describe('a snapshot that the machine refuses', () => {
+  const refusing = (): Scene => {
+    const scene = new Scene();
+    scene.restore = () => Promise.reject(new Error('it has a record of an unknown type'));
+    return scene;
+  };
+
+  it('is removed, named and counted, its sender is told why, and nobody else hears of it', async () => {
+    const scene = refusing();
+    const line = await scene.bring(20);
+    expect(line.heard.at(-1)).toEqual({
+      type: 'refused',
+      reason: 'its state machine refuses it: it has a record of an unknown type',
+    });
+    expect(scene.store.snapshot).toBeUndefined();
+    expect([scene.received, scene.errors, scene.refused]).toEqual([[], [], 1]);
+    expect(scene.logged).toMatchObject([{ peer: 2, index: 20, bytes: 1_000 }]);
+  });
+
+  it('is not taken again from its sender at once, and ever later, but from another server', async () => {
+    const scene = refusing();
+    await scene.bring(20);
+    const paused: number[] = [];
+    for (let since = 0; paused.length < 6; scene.nowMs += 1_000) {
+      const { refused } = scene;
+      await scene.bring(20);
+      if (scene.refused === refused) continue;
+      paused.push(scene.nowMs - since);
+      since = scene.nowMs;
+    }
+    expect(paused).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+    scene.restore = async () => {};
+    expect((await scene.bring(20)).heard).toMatchObject([{ type: 'refused' }]);
+    expect((await scene.bring(20, 3)).heard.at(-1)).toEqual({ type: 'installed', index: 20 });
+  });
+});
+
+describe('a snapshot that is being restored', () => {
+  /** Held back until it is let go. */
+  const slow = async (): Promise<{ scene: Scene; line: Line; letGo: () => Promise<void> }> => {
+    const scene = new Scene();
+    let letGo = (): void => {};
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    scene.restore = () => held;
+    const line = await scene.bring(20);
+    return {
+      scene,
+      line,
+      letGo: async () => {
+        letGo();
+        await settled();
+      },
+    };
+  };
+
+  it('is none of the store yet', async () => {
+    const { scene, line, letGo } = await slow();
+    expect(scene.store.snapshot).toBeUndefined();
+    expect(line.heard.at(-1)).toEqual({ type: 'written', offset: 1_000 });
+    await letGo();
+    expect(scene.store.snapshot).toMatchObject({ index: 20 });
+    expect(line.heard.at(-1)).toEqual({ type: 'installed', index: 20 });
+  });
+
+  it('makes its sender wait, who is told that it goes on, and may come back on another connection', async () => {
+    const { scene, line, letGo } = await slow();
+    const heard = line.heard.length;
+    scene.timers.findLast(({ cancelled }) => !cancelled)?.run();
+    expect(line.heard.slice(heard)).toEqual([{ type: 'written', offset: 1_000 }]);
+    line.destroy();
+    const again = scene.connect();
+    await again.say(offer(20));
+    const other = scene.connect(3);
+    await other.say(offer(30));
+    expect(other.heard).toEqual([{ type: 'refused', reason: 'another snapshot is being installed' }]);
+    await letGo();
+    expect(again.heard.at(-1)).toEqual({ type: 'installed', index: 20 });
+    expect(scene.received).toEqual([20]);
+    expect(scene.timers.filter(({ cancelled }) => !cancelled)).toHaveLength(1);
+  });
+
+  it('is dropped when the log has outgrown it meanwhile', async () => {
+    const { scene, line, letGo } = await slow();
+    scene.committed = 20;
+    await letGo();
+    expect(line.heard.at(-1)).toEqual({ type: 'installed', index: 20 });
+    expect(scene.store.snapshot).toBeUndefined();
+    expect(scene.received).toEqual([]);
+  });
+
+  it('is dropped with a server that stops', async () => {
+    const { scene, letGo } = await slow();
+    const stopped = scene.receiver.stop();
+    await letGo();
+    await stopped;
+    expect([scene.received, scene.refused, scene.errors]).toEqual([[], 0, []]);
   });
 });

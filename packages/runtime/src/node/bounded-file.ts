@@ -5,6 +5,8 @@
 
 import { closeSync, openSync, renameSync, writeSync } from 'node:fs';
 
+import { PRIVATE_FILE_MODE } from './directory-access.ts';
+
 /** Gathered before a write: a line is not worth a system call. */
 const BUFFER_BYTES = 64 * 1024;
 const SUFFIX = '.1';
@@ -58,7 +60,7 @@ export class BoundedFile {
   #begin(): number {
     const { path, header } = this.#options;
     keepAside(path);
-    const descriptor = openSync(path, 'wx', 0o600);
+    const descriptor = openSync(path, 'wx', PRIVATE_FILE_MODE);
     const line = header();
     this.#bytes = 0;
     this.#lineCount = 0;

@@ -4,8 +4,9 @@ import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { RawData } from 'ws';
 
-import type { Address, Connection, ConnectionHandler } from '../network.ts';
-import { readFramesPastWs } from './frame-reader.ts';
+import type { Address, Connection, ConnectionHandler, ListenerRefusal } from '../network.ts';
+import { readFramesPastWs, type FrameReader } from './frame-reader.ts';
+import type { InputBudget, InputDebtor } from './input-budget.ts';
 import { MAX_COPIED_FRAME_BYTES, serverFrame } from './server-frame.ts';
 
 /** What a close frame has room for. */
@@ -17,6 +18,7 @@ const KEEP_ALIVE_AFTER_MS = 10_000;
 /** Close codes of RFC 6455, section 7.4.1. */
 const CLOSE_NORMAL = 1_000;
 const CLOSE_UNSUPPORTED_DATA = 1_003;
+const CLOSE_POLICY_VIOLATION = 1_008;
 const MEANING_OF_CODE: ReadonlyMap<number, string> = new Map([
   [1_000, 'closed by the peer'],
   [1_001, 'the peer is going away'],
@@ -31,11 +33,24 @@ const SEND_OPTIONS = { binary: true, compress: false, fin: true };
 /** ws reports a failed send by closing as well. */
 const ignore = (): void => {};
 
-export class NodeConnection implements Connection {
+export interface NodeConnectionOptions {
+  readonly remoteAddress: Address;
+  readonly maxFrameBytes: number;
+  /** Before it is admitted. @default any number */
+  readonly maxGreetingBytes?: number | undefined;
+  /** Where frames that are not whole are counted. @default nowhere */
+  readonly input?: InputBudget;
+  /** Hears why this side closes the connection of itself. */
+  readonly refused?: (reason: ListenerRefusal, remoteAddress: Address, problem: string) => void;
+}
+
+export class NodeConnection implements Connection, InputDebtor {
   readonly remoteAddress: Address;
   readonly #webSocket: WebSocket;
   /** Where frames can go past ws; undefined on the side that dialed, which has to mask them. */
   readonly #unmasked: Socket | undefined;
+  readonly #reader: FrameReader | undefined;
+  readonly #options: NodeConnectionOptions;
   #handler: ConnectionHandler | undefined;
   /** What came before there was a handler. */
   #unheard: Uint8Array[] = [];
@@ -45,26 +60,38 @@ export class NodeConnection implements Connection {
   #closed = false;
   #closeHeard = false;
 
-  constructor(
-    side: 'server' | 'client',
-    webSocket: WebSocket,
-    socket: Socket,
-    options: { readonly remoteAddress: Address; readonly maxFrameBytes: number },
-  ) {
-    const { remoteAddress, maxFrameBytes } = options;
+  constructor(side: 'server' | 'client', webSocket: WebSocket, socket: Socket, options: NodeConnectionOptions) {
+    const { remoteAddress, maxFrameBytes, maxGreetingBytes = Infinity, input } = options;
+    this.#options = options;
     this.remoteAddress = remoteAddress;
     this.#webSocket = webSocket;
     this.#unmasked = side === 'server' ? socket : undefined;
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS);
-    webSocket.on('message', (data: RawData, isBinary: boolean) => this.#receiveFromWs(data, isBinary));
-    readFramesPastWs(socket, (bytes) => this.#receive(bytes), { masked: side === 'server', maxFrameBytes });
+    webSocket.on('message', (data: RawData, isBinary: boolean) => {
+      this.#reader?.messageEnded();
+      this.#receiveFromWs(data, isBinary);
+    });
+    webSocket.on('ping', () => this.#reader?.messageEnded());
+    webSocket.on('pong', () => this.#reader?.messageEnded());
+    const frames = {
+      frame: (bytes: Uint8Array) => this.#receive(bytes),
+      unfinished: (bytes: number, frame: number) => {
+        input?.owes(this, this.#closed ? 0 : bytes, frame);
+        if (bytes > 0 && input?.crowded === true) this.#readOnInNextTurn();
+      },
+      tooMuch: () =>
+        this.#refuse('too-much-before-greeting', `over ${maxGreetingBytes} bytes came before a greeting was accepted`),
+    };
+    this.#reader = readFramesPastWs(socket, frames, { masked: side === 'server', maxFrameBytes });
+    if (this.#reader !== undefined) this.#reader.allowance = maxGreetingBytes;
     webSocket.on('error', (error: NodeJS.ErrnoException) => {
       const tooLong = error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
       this.#reason ??= tooLong ? `a frame is longer than the limit of ${maxFrameBytes} bytes` : error.message;
     });
     webSocket.on('close', (code: number, reason: Buffer) => {
       this.#closed = true;
+      input?.owes(this, 0);
       this.#reason ??= reason.length > 0 ? reason.toString('utf8') : (MEANING_OF_CODE.get(code) ?? `closed (${code})`);
       this.#hearClose();
     });
@@ -76,6 +103,14 @@ export class NodeConnection implements Connection {
 
   get bufferedBytes(): number {
     return this.#closed ? 0 : this.#webSocket.bufferedAmount;
+  }
+
+  admit(): void {
+    if (this.#reader !== undefined) this.#reader.allowance = Infinity;
+  }
+
+  forgetInput(reason: ListenerRefusal, problem: string): void {
+    this.#refuse(reason, problem);
   }
 
   /** Lets frames wait in the kernel until there is a handler. */
@@ -104,6 +139,24 @@ export class NodeConnection implements Connection {
   destroy(): void {
     this.#ended = true;
     this.#reason ??= 'destroyed by this side';
+    this.#webSocket.terminate();
+  }
+
+  /** The system would hand over up to 2 MiB of one socket in a turn. */
+  #readOnInNextTurn(): void {
+    if (this.#ended || this.#webSocket.isPaused) return;
+    this.#webSocket.pause();
+    setImmediate(() => {
+      if (this.#handler !== undefined) this.#webSocket.resume();
+    });
+  }
+
+  /** Says why as far as that gets in a moment; memory is to be given back. */
+  #refuse(reason: ListenerRefusal, problem: string): void {
+    this.#options.refused?.(reason, this.remoteAddress, problem);
+    this.#reason ??= problem;
+    this.#ended = true;
+    this.#webSocket.close(CLOSE_POLICY_VIOLATION, shortened(problem));
     this.#webSocket.terminate();
   }
 

@@ -7,13 +7,14 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { open, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, open, readdir, rename, unlink } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { join } from 'node:path';
 
 import { DiskError } from '../disk.ts';
 import type { DirectoryLock } from '../disk.ts';
+import { PRIVATE_FILE_MODE } from './directory-access.ts';
 import { diskError, diskOperation, errnoOf } from './disk-errors.ts';
 
 /** What fits into `sockaddr_un`, without the closing zero. */
@@ -50,14 +51,15 @@ async function takeDirectory(path: string, descriptor: number): Promise<Director
   const hidden = `.lock-${id}.new`;
   await claim.listen(socketPath(path, descriptor, hidden));
   const release = async () => {
-    await rm(join(path, name), { force: true });
+    await removeSocket(join(path, name));
     claim.close();
   };
   try {
+    await chmod(join(path, hidden), PRIVATE_FILE_MODE);
     await rename(join(path, hidden), join(path, name));
     await waitForOthers(path, descriptor, name);
   } catch (error) {
-    await rm(join(path, hidden), { force: true });
+    await removeSocket(join(path, hidden));
     await release();
     throw error;
   }
@@ -78,7 +80,7 @@ async function waitForOthers(path: string, descriptor: number, own: string): Pro
     for (const name of await readdir(path)) {
       if (!isLockName(name) || name === own || name.startsWith('.')) continue;
       const state = await stateOf(socketPath(path, descriptor, name));
-      if (state === 'dead') await rm(join(path, name), { force: true });
+      if (state === 'dead') await removeSocket(join(path, name));
       else if (state === HOLDS || name < own) throw locked(path);
       else othersTry = true;
     }
@@ -86,6 +88,18 @@ async function waitForOthers(path: string, descriptor: number, own: string): Pro
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
   throw locked(path);
+}
+
+/**
+ * Never by `rm`: on Node 20 it leaves the socket's kind behind in the figures of the last stat that all of Node shares, and the module
+ * loader, which looks there, takes the next symbolic link to a package for no link.
+ */
+async function removeSocket(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+  }
 }
 
 function locked(path: string): DiskError {

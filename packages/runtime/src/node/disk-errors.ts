@@ -12,7 +12,11 @@ const CODE_OF_ERRNO: ReadonlyMap<string, DiskErrorCode> = new Map([
   ['EROFS', 'READ_ONLY'],
   ['EACCES', 'PERMISSION'],
   ['EPERM', 'PERMISSION'],
+  ['EMFILE', 'NO_DESCRIPTORS'],
+  ['ENFILE', 'NO_DESCRIPTORS'],
 ]);
+
+const NO_DESCRIPTORS_ADVICE = '; raise the limit of open files (ulimit -n, LimitNOFILE)';
 
 /** Runs `work`; `action` completes "cannot … <path>". */
 export async function diskOperation<T>(action: string, path: string, work: () => Promise<T>): Promise<T> {
@@ -28,7 +32,8 @@ export function diskError(action: string, path: string, error: unknown): DiskErr
   const errno = errnoOf(error);
   const message = error instanceof Error ? error.message : String(error);
   const code = (errno === undefined ? undefined : CODE_OF_ERRNO.get(errno)) ?? 'IO';
-  return new DiskError(code, path, `cannot ${action} ${path}: ${message}`, { cause: error });
+  const advice = code === 'NO_DESCRIPTORS' ? NO_DESCRIPTORS_ADVICE : '';
+  return new DiskError(code, path, `cannot ${action} ${path}: ${message}${advice}`, { cause: error });
 }
 
 export function errnoOf(error: unknown): string | undefined {

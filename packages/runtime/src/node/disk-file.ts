@@ -5,11 +5,12 @@
  */
 
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 
 import { DiskError } from '../disk.ts';
 import type { DiskFile } from '../disk.ts';
+import { PRIVATE_FILE_MODE } from './directory-access.ts';
 import { diskError, diskOperation } from './disk-errors.ts';
 import { writeAll } from './write-all.ts';
 
@@ -17,13 +18,15 @@ const HAS_DURABLE_DSYNC = process.platform === 'linux';
 
 export async function openNodeFile(path: string, mode: 'existing' | 'create'): Promise<DiskFile> {
   return diskOperation(mode === 'create' ? 'create' : 'open', path, async () => {
-    const plain = await open(path, mode === 'create' ? 'wx+' : 'r+');
+    const plain = await open(path, mode === 'create' ? 'wx+' : 'r+', PRIVATE_FILE_MODE);
     try {
       // Both now: after a rename the path would name another file.
       const durable = HAS_DURABLE_DSYNC ? await open(path, constants.O_RDWR | constants.O_DSYNC) : undefined;
       return new NodeFile(path, plain, durable);
     } catch (error) {
       await plain.close();
+      // Nobody has seen it, and whoever tries again must be able to make it.
+      if (mode === 'create') await unlink(path);
       throw error;
     }
   });

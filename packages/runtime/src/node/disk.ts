@@ -6,6 +6,7 @@ import { dirname, resolve } from 'node:path';
 import type { Disk } from '../disk.ts';
 import { diskOperation, errnoOf } from './disk-errors.ts';
 import { openNodeFile } from './disk-file.ts';
+import { PRIVATE_DIRECTORY_MODE, restrictAccess } from './directory-access.ts';
 import { isLockName, lockDirectory } from './directory-lock.ts';
 
 export function nodeDisk(): Disk {
@@ -28,6 +29,7 @@ export function nodeDisk(): Disk {
         const { bavail, bsize } = await statfs(path);
         return bavail * bsize;
       }),
+    restrictAccess,
     lockDirectory,
   };
 }
@@ -50,10 +52,10 @@ function makeDirectory(path: string): Promise<void> {
  */
 async function makeWithParents(full: string): Promise<string | undefined> {
   try {
-    return await mkdir(full, { recursive: true });
+    return await mkdir(full, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error;
-    await mkdir(await topmostMissing(full));
+    await mkdir(await topmostMissing(full), PRIVATE_DIRECTORY_MODE);
     throw error;
   }
 }

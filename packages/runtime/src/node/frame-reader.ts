@@ -1,7 +1,8 @@
 /**
  * Reads what the other end nearly always sends, whole binary WebSocket frames (RFC 6455, section 5.2) that are in one chunk of
  * the socket, without ws and its streams. ws reads all other bytes: a frame in several chunks, and from the first that is no
- * plain binary frame on (fragments, control frames, text, what breaks a rule) everything.
+ * plain binary frame on (fragments, control frames, text, what breaks a rule) everything. Counts what has arrived of a frame that is not
+ * whole, and stops one that sends too much before it is admitted.
  */
 
 import type { Socket } from 'node:net';
@@ -24,8 +25,10 @@ export interface FrameReaderDeps {
   frame(payload: Uint8Array): void;
   /** For ws: a part of a frame whose other parts come here or have come here, too. */
   pass(bytes: Buffer): void;
-  /** For ws, like everything that follows. Nothing may be read here any more. */
+  /** For ws, like everything that follows, which is passed. */
   leave(rest: Buffer): void;
+  /** More than {@link FrameReader.allowance} has come. Nothing more is read. */
+  tooMuch(): void;
 }
 
 export interface FrameReaderOptions {
@@ -38,8 +41,16 @@ export class FrameReader {
   readonly #deps: FrameReaderDeps;
   readonly #masked: boolean;
   readonly #maxFrameBytes: number;
+  /** Bytes that may still come. */
+  allowance = Infinity;
   /** How much of the frame under way is still to be passed to ws. */
   #toPass = 0;
+  /** How much of it has been passed. Where ws reads everything: how much since the last whole message, but for a chunk's end. */
+  #unfinished = 0;
+  /** Counts the frames that begin in one chunk and end in another. */
+  #frame = 0;
+  /** ws reads everything. */
+  #left = false;
   /** A copy of the header's beginning, which has been passed, when a chunk has ended within it. */
   #header: Buffer | undefined;
   /** Of the frame that was looked at last. */
@@ -52,23 +63,40 @@ export class FrameReader {
     this.#maxFrameBytes = maxFrameBytes;
   }
 
+  get unfinishedBytes(): number {
+    return this.#unfinished;
+  }
+
+  /** To tell unfinished frames apart. */
+  get frame(): number {
+    return this.#frame;
+  }
+
+  /** ws has read a message to its end. */
+  messageEnded(): void {
+    this.#unfinished = 0;
+    this.#frame += 1;
+  }
+
   /** Payloads are unmasked where they are. */
   read(chunk: Buffer): void {
+    if (this.#left) return this.#pass(chunk);
     if (this.#header !== undefined && !this.#finishHeader(this.#header, chunk)) return;
     let at = this.#passRest(chunk);
     while (at < chunk.length) {
       const found = this.#look(chunk, at);
-      if (found === NOT_PLAIN) return this.#deps.leave(chunk.subarray(at));
+      if (found === NOT_PLAIN) return this.#leave(chunk.subarray(at));
       if (found === UNFINISHED_HEADER) {
         this.#header = Buffer.from(chunk.subarray(at));
-        return this.#deps.pass(chunk.subarray(at));
+        return this.#begin(chunk.subarray(at));
       }
       const start = at + this.#headerBytes;
       const end = start + this.#payloadBytes;
       if (end > chunk.length) {
         this.#toPass = end - chunk.length;
-        return this.#deps.pass(chunk.subarray(at));
+        return this.#begin(chunk.subarray(at));
       }
+      if (!this.#spend(end - at)) return;
       if (this.#masked) unmask(chunk, start, end);
       this.#deps.frame(new Uint8Array(chunk.buffer, chunk.byteOffset + start, end - start));
       at = end;
@@ -84,11 +112,41 @@ export class FrameReader {
       this.#toPass = this.#headerBytes + this.#payloadBytes - begun.length;
       return true;
     }
-    if (found === NOT_PLAIN) this.#deps.leave(chunk);
+    if (found === NOT_PLAIN) this.#leave(chunk);
     else {
       this.#header = header;
-      this.#deps.pass(chunk);
+      this.#pass(chunk);
     }
+    return false;
+  }
+
+  /** The beginning of a frame. */
+  #begin(bytes: Buffer): void {
+    this.#frame += 1;
+    this.#unfinished = 0;
+    this.#pass(bytes);
+  }
+
+  #pass(bytes: Buffer): void {
+    if (!this.#spend(bytes.length)) return;
+    this.#unfinished += bytes.length;
+    this.#deps.pass(bytes);
+  }
+
+  #leave(rest: Buffer): void {
+    this.#left = true;
+    if (!this.#spend(rest.length)) return;
+    this.#unfinished += rest.length;
+    this.#deps.leave(rest);
+  }
+
+  /** False when it is too much. */
+  #spend(bytes: number): boolean {
+    const before = this.allowance;
+    if (before === Infinity) return true;
+    this.allowance = before - bytes;
+    if (this.allowance >= 0) return true;
+    if (before >= 0) this.#deps.tooMuch();
     return false;
   }
 
@@ -97,7 +155,8 @@ export class FrameReader {
     if (this.#toPass === 0) return 0;
     const bytes = Math.min(this.#toPass, chunk.length);
     this.#toPass -= bytes;
-    this.#deps.pass(chunk.subarray(0, bytes));
+    this.#pass(chunk.subarray(0, bytes));
+    if (this.#toPass === 0) this.#unfinished = 0;
     return bytes;
   }
 
@@ -121,33 +180,41 @@ export class FrameReader {
   }
 }
 
+/** What a reader tells of a connection. */
+export interface FramesPastWs {
+  /** The unmasked payload of a whole frame. */
+  frame: FrameReaderDeps['frame'];
+  /** After every chunk: what is there of a frame that is not whole. */
+  readonly unfinished: (bytes: number, frame: number) => void;
+  readonly tooMuch: () => void;
+}
+
 /**
  * Puts a reader before the listener through which ws gets its bytes. Only right after ws has been given the socket, before
- * anything has been read.
+ * anything has been read. Undefined for a version of ws that reads in another way, and then reads everything.
  */
-export function readFramesPastWs(socket: Socket, frame: FrameReaderDeps['frame'], options: FrameReaderOptions): void {
+export function readFramesPastWs(
+  socket: Socket,
+  { frame, unfinished, tooMuch }: FramesPastWs,
+  options: FrameReaderOptions,
+): FrameReader | undefined {
   const [toWs, ...others] = socket.listeners('data') as ((this: Socket, chunk: Buffer) => void)[];
-  // A version of ws that reads in another way reads everything.
-  if (toWs === undefined || others.length > 0) return;
-  const reader = new FrameReader(
-    {
-      frame,
-      pass: (bytes) => toWs.call(socket, bytes),
-      leave: (rest) => {
-        remove();
-        socket.on('data', toWs);
-        toWs.call(socket, rest);
-      },
-    },
-    options,
-  );
-  const read = (chunk: Buffer): void => reader.read(chunk);
-  const remove = (): void => {
-    socket.off('data', read).off('close', remove);
+  if (toWs === undefined || others.length > 0) return undefined;
+  const pass = (bytes: Buffer): void => toWs.call(socket, bytes);
+  const reader = new FrameReader({ frame, tooMuch, pass, leave: pass }, options);
+  let owes = false;
+  const read = (chunk: Buffer): void => {
+    reader.read(chunk);
+    const { unfinishedBytes } = reader;
+    // Nearly every chunk ends where a frame ends.
+    if (unfinishedBytes === 0 && !owes) return;
+    owes = unfinishedBytes > 0;
+    unfinished(unfinishedBytes, reader.frame);
   };
   socket.off('data', toWs).on('data', read);
   // First, since ws then reads for itself what is left, which tells the other listeners, too.
-  socket.prependListener('close', remove);
+  socket.prependListener('close', () => socket.off('data', read));
+  return reader;
 }
 
 /** `start` is behind the mask. */

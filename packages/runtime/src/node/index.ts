@@ -11,9 +11,11 @@ import { nodeRandom } from './random.ts';
 export { BoundedFile } from './bounded-file.ts';
 export type { BoundedFileOptions } from './bounded-file.ts';
 export { nodeClock } from './clock.ts';
+export { descriptorLimit } from './descriptor-limit.ts';
 export { nodeDisk } from './disk.ts';
 export { nodeNetwork } from './network.ts';
 export { nodeRandom } from './random.ts';
+export { SocketLimits } from './socket-limits.ts';
 
 export interface NodeRuntimeOptions {
   /** @default the logger that says nothing */

@@ -3,23 +3,40 @@
  * a web page could send is refused before anything else looks at it (http-rules.ts).
  */
 
-import { createServer, STATUS_CODES } from 'node:http';
+import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 
 import { formatAddress, parseAddress } from '../address.ts';
 import { answer, plain, refusalOf } from '../http-rules.ts';
-import type { RequestHead } from '../http-rules.ts';
+import type { RequestHead, RequestRefusal } from '../http-rules.ts';
 import type { Logger } from '../logger.ts';
-import { ListenError } from '../network.ts';
-import type { Address, HttpResponse, Listener, ListenOptions } from '../network.ts';
+import { AGAIN_HEADER, ListenError } from '../network.ts';
+import type { Address, HttpResponse, Listener, ListenerRefusal, ListenOptions } from '../network.ts';
+import { PacedAccepts } from '../paced-accepts.ts';
+import { RefusalLog } from '../refusal-log.ts';
+import { nodeClock } from './clock.ts';
 import { NodeConnection } from './connection.ts';
 import { errnoOf } from './disk-errors.ts';
+import { HttpConnections } from './http-connections.ts';
+import { HttpFailures, refuse, unreadable } from './http-response.ts';
+import { HttpStream } from './http-stream.ts';
+import { DEFAULT_INPUT_LIMITS, InputBudget } from './input-budget.ts';
+import { SocketLimits } from './socket-limits.ts';
 import { wsOptions } from './ws-options.ts';
 
 /** A request whose head takes longer is cut off: idle sockets must not pile up. */
 const REQUEST_TIMEOUT_MS = 10_000;
+
+/** A plain connection on which so long nothing has moved, because its answer is not read say, is closed. */
+const IDLE_TIMEOUT_MS = 10_000;
+
+/** Connections that the kernel has made and this process has not taken; by default 511, which a crowd fills at once. */
+const LISTEN_BACKLOG = 2_048;
+/** Who was told to come again has this long to read it. */
+const SENT_AWAY_GRACE_MS = 1_000;
 
 const SERVER_OPTIONS = {
   headersTimeout: REQUEST_TIMEOUT_MS,
@@ -32,18 +49,76 @@ const SERVER_OPTIONS = {
 
 export async function listen(options: ListenOptions, logger: Logger): Promise<Listener> {
   const { host, port } = parseAddress(options.address);
-  const server = createServer(SERVER_OPTIONS, (request, response) => {
-    void answerHttp(request, response, options, logger);
+  const log = new RefusalLog('closed a connection, or refused a request', { clock: nodeClock(), logger });
+  const counts = new Map<ListenerRefusal, number>();
+  const refused = (reason: ListenerRefusal, remoteAddress: Address, problem: string): void => {
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    log.refused(reason, remoteAddress, problem, { address: options.address });
+  };
+  const input = new InputBudget(DEFAULT_INPUT_LIMITS);
+  const sockets = new SocketLimits(options, { refused });
+  const server = createServer(SERVER_OPTIONS);
+  server.timeout = IDLE_TIMEOUT_MS;
+  const clock = nodeClock();
+  const accepts = new PacedAccepts(clock);
+  const waiting = new Set<Socket>();
+  const failures = new HttpFailures(clock, logger);
+  const http = new HttpConnections({
+    clock,
+    answer: (request) => answerHttp(request, options, { refused, failures }),
+    failed: (error, { method = '', url = '' }) => failures.note(error, { method, target: url }),
+    busy: (remoteAddress, problem) => refused('http-too-many', remoteAddress, problem),
   });
   const webSockets = new WebSocketServer({ noServer: true, clientTracking: true, ...wsOptions(options.maxFrameBytes) });
-  server.on('upgrade', (request, stream, head) => {
+  // Each connection goes to the HTTP server as a stream that gives its parser little at a time.
+  const [serveHttp] = server.listeners('connection');
+  server.removeAllListeners('connection').on('connection', (socket: Socket) => {
+    sockets.accepted(socket);
+    if (socket.destroyed) return;
+    // Until the HTTP server has it nobody else hears of an error.
+    const onError = (): void => void socket.destroy();
+    socket.on('error', onError);
+    const againInMs = accepts.arrived(() => {
+      waiting.delete(socket);
+      if (socket.destroyed) return;
+      socket.off('error', onError);
+      const stream: HttpStream = new HttpStream(socket, (work) => http.later(stream, work));
+      serveHttp?.call(server, stream);
+    });
+    if (againInMs === undefined) {
+      if (accepts.waiting > 0) waiting.add(socket);
+    } else {
+      const problem = 'more connections come than can be accepted; it was told when to come again';
+      refused('sent-away', addressOf(socket), problem);
+      sendAway(socket, againInMs);
+    }
+  });
+  // Whatever it expects, a body sent on demand say: it is answered like any other.
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+    server.on(event, (request: IncomingMessage, response: ServerResponse) =>
+      http.request(streamOf(request), request, response),
+    );
+  }
+  server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
+    if (stream.writable && http.idle(stream as Duplex as HttpStream)) refuse(stream, plain(...unreadable(error)));
+    else stream.destroy();
+  });
+  server.on('upgrade', (request, _stream, head) => {
+    const stream = streamOf(request);
+    const { socket } = stream;
+    const idle = http.idle(stream);
+    const rest = stream.detach();
+    if (!idle) return socket.destroy();
     const refusal = refusalOf(headOf(request, true), options.allowedHosts);
-    if (refusal !== undefined) return refuseUpgrade(stream, refusal);
-    webSockets.handleUpgrade(request, stream, head, (webSocket) => {
-      const { socket } = request;
-      const remoteAddress = formatAddress(socket.remoteAddress ?? 'unknown', socket.remotePort ?? 0);
-      const { maxFrameBytes } = options;
-      const connection = new NodeConnection('server', webSocket, socket, { remoteAddress, maxFrameBytes });
+    if (refusal !== undefined) {
+      note(refusal, socket, refused);
+      return refuse(socket, refusal.response);
+    }
+    webSockets.handleUpgrade(request, socket, Buffer.concat([head, rest]), (webSocket) => {
+      const remoteAddress = addressOf(socket);
+      const { maxFrameBytes, maxGreetingBytes } = options;
+      const limits = { remoteAddress, maxFrameBytes, maxGreetingBytes, input, refused };
+      const connection = new NodeConnection('server', webSocket, socket, limits);
       options.onConnection(connection);
       connection.holdUntilHandled();
     });
@@ -54,14 +129,27 @@ export async function listen(options: ListenOptions, logger: Logger): Promise<Li
   );
   const bound = server.address();
   const boundPort = typeof bound === 'object' && bound !== null ? bound.port : port;
-  return { address: formatAddress(host, boundPort), close: () => closeServer(server, webSockets) };
+  return {
+    address: formatAddress(host, boundPort),
+    get load() {
+      return { sockets: sockets.sockets, waiting: accepts.waiting, unfinishedBytes: input.bytes, refused: counts };
+    },
+    close: async () => {
+      http.stop();
+      accepts.stop();
+      for (const socket of waiting) socket.destroy();
+      await closeServer(server, webSockets);
+      input.stop();
+      log.stop();
+    },
+  };
 }
 
 function bind(server: Server, host: string, port: number, address: Address): Promise<void> {
   return new Promise((resolve, reject) => {
     const onError = (error: Error) => reject(listenError(address, error));
     server.once('error', onError);
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, backlog: LISTEN_BACKLOG }, () => {
       server.off('error', onError);
       resolve();
     });
@@ -99,41 +187,66 @@ function closeServer(server: Server, webSockets: WebSocketServer): Promise<void>
   });
 }
 
-function headOf(request: IncomingMessage, upgrade: boolean): RequestHead {
-  const { host, origin } = request.headers;
-  return { upgrade, method: request.method ?? '', hostHeader: host, originHeader: origin };
-}
-
-function refuseUpgrade(stream: Duplex, { status, contentType, body }: HttpResponse): void {
-  stream.on('error', () => stream.destroy());
+/** Without having read what it asks: that would cost as much as an answer. */
+function sendAway(socket: Socket, againInMs: number): void {
+  const body = 'many connections come at once; come again in a moment\n';
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
-    `Content-Type: ${contentType}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
+    'HTTP/1.1 503 Service Unavailable',
+    `Retry-After: ${Math.ceil(againInMs / 1_000)}`,
+    `${AGAIN_HEADER}: ${againInMs}`,
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${body.length}`,
     'Connection: close',
   ];
-  stream.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => stream.destroy());
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  // What it sends meanwhile is read, or the system would take the answer back with a reset.
+  socket.resume();
+  socket.on('end', () => socket.destroy());
+  socket.setTimeout(SENT_AWAY_GRACE_MS, () => socket.destroy());
 }
 
-async function answerHttp(
+/** What the listener gave the HTTP server as the socket of this request. */
+function streamOf(request: IncomingMessage): HttpStream {
+  return request.socket as Duplex as HttpStream;
+}
+
+function addressOf(socket: Socket): Address {
+  return formatAddress(socket.remoteAddress ?? 'unknown', socket.remotePort ?? 0);
+}
+
+function headOf({ headers, method = '' }: IncomingMessage, upgrade: boolean): RequestHead {
+  const fetchSite = headers['sec-fetch-site'];
+  return {
+    upgrade,
+    method,
+    hostHeader: headers.host,
+    originHeader: headers.origin,
+    fetchSiteHeader: Array.isArray(fetchSite) ? fetchSite.join() : fetchSite,
+  };
+}
+
+type Refused = (reason: ListenerRefusal, remoteAddress: Address, problem: string) => void;
+
+function note({ reason, response }: RequestRefusal, socket: Socket, refused: Refused): void {
+  if (reason !== undefined) refused(reason, addressOf(socket), response.body.trim());
+}
+
+function answerHttp(
   request: IncomingMessage,
-  response: ServerResponse,
   options: ListenOptions,
-  logger: Logger,
-): Promise<void> {
+  { refused, failures }: { readonly refused: Refused; readonly failures: HttpFailures },
+): HttpResponse | Promise<HttpResponse> {
   const head = headOf(request, false);
-  const target = request.url ?? '/';
-  try {
-    const refusal = refusalOf(head, options.allowedHosts);
-    reply(response, refusal ?? (await answer(options.http?.bind(options), { method: head.method, target })));
-  } catch (error) {
-    logger.error({ err: error, method: head.method, target }, 'an HTTP request failed');
-    if (!response.headersSent) reply(response, plain(500, 'internal error; the log of the server has more'));
-    else response.destroy();
+  const refusal = refusalOf(head, options.allowedHosts);
+  if (refusal !== undefined) {
+    note(refusal, streamOf(request).socket, refused);
+    return refusal.response;
   }
-}
-
-function reply(response: ServerResponse, { status, contentType, body }: HttpResponse): void {
-  response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body) });
-  response.end(response.req.method === 'HEAD' ? undefined : body);
+  const asked = { method: head.method, target: request.url ?? '/' };
+  try {
+    const given = answer(options.http?.bind(options), asked);
+    return given instanceof Promise ? given.catch((error: unknown) => failures.answer(error, asked)) : given;
+  } catch (error) {
+    return failures.answer(error, asked);
+  }
 }

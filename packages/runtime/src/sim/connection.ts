@@ -12,6 +12,7 @@ export interface EndOptions {
   readonly process: SimProcess;
   readonly remoteAddress: Address;
   readonly maxFrameBytes: number;
+  readonly maxGreetingBytes?: number | undefined;
   readonly outgoing: Pipe;
   readonly incoming: Pipe;
 }
@@ -23,6 +24,8 @@ export class SimConnection implements Connection {
   readonly #outgoing: Pipe;
   readonly #incoming: Pipe;
   readonly #removeDeathHook: () => void;
+  /** Bytes that may still come. */
+  #allowance: number;
   #peer: SimConnection | undefined;
   #state: 'open' | 'closing' | 'closed' = 'open';
   #closeReason = '';
@@ -39,6 +42,7 @@ export class SimConnection implements Connection {
     this.remoteAddress = options.remoteAddress;
     this.#process = options.process;
     this.#maxFrameBytes = options.maxFrameBytes;
+    this.#allowance = options.maxGreetingBytes ?? Infinity;
     this.#outgoing = options.outgoing;
     this.#incoming = options.incoming;
     this.#removeDeathHook = this.#process.onDeath(() => this.#abort());
@@ -56,6 +60,10 @@ export class SimConnection implements Connection {
   join(peer: SimConnection, onClosed?: () => void): void {
     this.#peer = peer;
     this.#onClosed = onClosed;
+  }
+
+  admit(): void {
+    this.#allowance = Infinity;
   }
 
   setHandler(handler: ConnectionHandler): void {
@@ -105,8 +113,13 @@ export class SimConnection implements Connection {
   /** Called by the pipe in this end's process, as are the next two. */
   receive(frame: Uint8Array): void {
     if (this.#state !== 'open') return;
-    if (frame.length > this.#maxFrameBytes) {
-      const reason = `a frame of ${frame.length} bytes is longer than the limit of ${this.#maxFrameBytes}`;
+    this.#process.work(this.#process.costs.frameMs);
+    this.#allowance -= frame.length;
+    if (frame.length > this.#maxFrameBytes || this.#allowance < 0) {
+      const reason =
+        this.#allowance < 0
+          ? 'more bytes came before a greeting was accepted than are allowed'
+          : `a frame of ${frame.length} bytes is longer than the limit of ${this.#maxFrameBytes}`;
       this.#abort(reason);
       this.#process.schedule(0, 'io', 'frame-too-long', () => this.#hearClose(reason));
       return;

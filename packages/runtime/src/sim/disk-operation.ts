@@ -56,6 +56,11 @@ export function latencyClass(operation: DiskOperation): 'durable' | 'cached' {
   }
 }
 
+/** Not a list: on the medium's side it stands for asking the free space, too. */
+export function needsDescriptor(operation: DiskOperation): boolean {
+  return operation === 'open' || operation === 'syncDirectory' || operation === 'lockDirectory';
+}
+
 export function slowed(operation: DiskOperation): StruckFault {
   return latencyClass(operation) === 'durable' ? 'sync-slowed' : 'disk-operation-slowed';
 }

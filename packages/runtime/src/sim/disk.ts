@@ -7,7 +7,7 @@ import { DiskError } from '../disk.ts';
 import type { DiskErrorCode } from '../disk.ts';
 import type { Random } from '../random.ts';
 import type { DiskContent, Tear } from './disk-content.ts';
-import { eventKind, failed, latencyClass, slowed, stalled } from './disk-operation.ts';
+import { eventKind, failed, latencyClass, needsDescriptor, slowed, stalled } from './disk-operation.ts';
 import type { DiskOperation } from './disk-operation.ts';
 import { DiskTree } from './disk-tree.ts';
 import type { DirectoryNode } from './disk-tree.ts';
@@ -83,6 +83,7 @@ export class SimDisk {
   #faults: Fault[] = [];
   #latency = DEFAULT_LATENCY;
   #stalledUntilTicks = 0;
+  #noDescriptorsUntilTicks = 0;
   /** Operations that would be done, had the disk not hung. */
   #hung: (() => void)[] = [];
   #capacityBytes = DEFAULT_CAPACITY_BYTES;
@@ -108,6 +109,11 @@ export class SimDisk {
     this.#faults.push({ operation, code, pathIncludes, writtenShare });
   }
 
+  /** For so long no descriptor is free: whatever needs one fails with NO_DESCRIPTORS, and does nothing. Open files go on. */
+  exhaustDescriptors(forMs: number): void {
+    this.#noDescriptorsUntilTicks = this.#scheduler.nowTicks + toTicks(forMs);
+  }
+
   setLatency(latency: Partial<DiskLatency>): void {
     for (const each of [latency.durable, latency.cached]) if (each !== undefined) checkLatency(each);
     this.#latency = { ...this.#latency, ...latency };
@@ -124,6 +130,7 @@ export class SimDisk {
   heal(): void {
     this.#faults = [];
     this.#stalledUntilTicks = 0;
+    this.#noDescriptorsUntilTicks = 0;
     this.#scheduler.schedule(0, this.#kinds.of('disk-goes-on'), { run: () => this.#goOn() });
     this.#capacityBytes = DEFAULT_CAPACITY_BYTES;
   }
@@ -246,6 +253,10 @@ export class SimDisk {
   }
 
   #begin<T>(operation: DiskOperation, path: string, begin: (writtenShare: number) => OperationSteps<T>): Begun<T> {
+    if (needsDescriptor(operation) && this.#noDescriptorsUntilTicks > this.#scheduler.nowTicks) {
+      const message = `injected fault: no descriptor is free for ${operation} of "${path}"`;
+      return { failure: new DiskError('NO_DESCRIPTORS', path, message), struck: failed(operation, 0) };
+    }
     const fault = this.#takeFault(operation, path);
     try {
       const steps = begin(fault?.writtenShare ?? 1);

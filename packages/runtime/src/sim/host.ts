@@ -18,7 +18,7 @@ import { FIRST_EPHEMERAL_PORT } from './network.ts';
 import type { NetworkHost, SimListener, SimNetwork } from './network.ts';
 import { diskOf } from './process-disk.ts';
 import { networkOf } from './process-network.ts';
-import { SimProcess } from './process.ts';
+import { SimProcess, type ProcessCosts } from './process.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Struck } from './struck.ts';
 
@@ -100,6 +100,11 @@ export class SimHost implements NetworkHost {
     if (this.state !== 'down') throw new Error(`host "${this.name}" is running; crash() or kill() it before restart()`);
     this.#services.struck.count('restart');
     ({ process: this.#process, clock: this.#clock, runtime: this.#runtime } = this.#start());
+  }
+
+  /** What work takes the present incarnation from now on; nothing before that is said. */
+  setCosts(costs: ProcessCosts): void {
+    this.#process.costs = costs;
   }
 
   /** SIGSTOP: nothing reaches the process until `resume`; its kernel goes on accepting connections and bytes. */

@@ -81,8 +81,9 @@ export function httpRequest(
 async function serve(listener: SimListener, address: Address, request: SimHttpRequest): Promise<HttpResponse> {
   const { options, logger } = listener;
   const { target, method = 'GET', hostHeader = address, originHeader } = request;
-  const refusal = refusalOf({ upgrade: false, method, hostHeader, originHeader }, options.allowedHosts);
-  if (refusal !== undefined) return refusal;
+  const head = { upgrade: false, method, hostHeader, originHeader, fetchSiteHeader: undefined };
+  const refusal = refusalOf(head, options.allowedHosts);
+  if (refusal !== undefined) return refusal.response;
   try {
     return await answer(options.http?.bind(options), { method, target });
   } catch (error) {

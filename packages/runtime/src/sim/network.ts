@@ -5,6 +5,7 @@
 
 import type { Logger } from '../logger.ts';
 import type { ListenOptions } from '../network.ts';
+import type { PacedAccepts } from '../paced-accepts.ts';
 import type { Random } from '../random.ts';
 import type { SimConnection } from './connection.ts';
 import { checkLatency } from './latency.ts';
@@ -30,6 +31,7 @@ export interface SimListener {
   /** Reachable only from its own host. */
   readonly loopbackOnly: boolean;
   readonly connections: Set<SimConnection>;
+  readonly accepts: PacedAccepts;
   readonly logger: Logger;
 }
 

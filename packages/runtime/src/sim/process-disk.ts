@@ -45,6 +45,8 @@ export function diskOf(process: SimProcess, disk: SimDisk): Disk {
         tree.directory(path);
         return disk.freeBytes;
       }),
+    // Everything belongs to the process.
+    restrictAccess: () => Promise.resolve({ restricted: [], open: [] }),
     lockDirectory: (path) => lockDirectory(process, disk, path),
   };
 }

@@ -5,13 +5,17 @@ import { refusalOf } from '../http-rules.ts';
 import type { Logger } from '../logger.ts';
 import { DialError, ListenError } from '../network.ts';
 import type { Address, Connection, DialFailure, DialOptions, Listener, ListenOptions, Network } from '../network.ts';
+import { PacedAccepts } from '../paced-accepts.ts';
 import { SimConnection } from './connection.ts';
 import { FIRST_EPHEMERAL_PORT, LAST_PORT, freePort, listenerFor, ownName } from './network.ts';
 import type { NetworkHost, SimListener, SimNetwork } from './network.ts';
 import { Pipe } from './pipe.ts';
 import { never } from './process.ts';
 import type { Scheduled, SimProcess } from './process.ts';
-import { toTicks } from './scheduler.ts';
+import { toMs, toTicks } from './scheduler.ts';
+
+/** Of what a connection costs: to tell its client to come again. */
+const SENT_AWAY_COST = 0.1;
 
 export function networkOf(process: SimProcess, host: NetworkHost, network: SimNetwork, logger: Logger): Network {
   return {
@@ -58,7 +62,18 @@ async function listen(
     const message = `cannot listen on ${address}: the port is in use`;
     return later(process, 'listen', () => Promise.reject(new ListenError('ADDRESS_IN_USE', message)));
   }
-  const listener: SimListener = { options, process, loopbackOnly: own === 'loopback', connections: new Set(), logger };
+  const accepts = new PacedAccepts({
+    monotonicMs: () => toMs(process.scheduler.nowTicks),
+    afterPoll: (callback) => void process.schedule(0, 'check', 'accepts', callback),
+  });
+  const listener: SimListener = {
+    options,
+    process,
+    loopbackOnly: own === 'loopback',
+    connections: new Set(),
+    accepts,
+    logger,
+  };
   const unbind = () => {
     if (host.listeners.get(port) === listener) host.listeners.delete(port);
   };
@@ -66,10 +81,15 @@ async function listen(
   const removeDeathHook = process.onDeath(unbind);
   return later(process, 'listen', () => ({
     address: formatAddress(parts.host, port),
+    // Frames arrive whole here, and nobody asks a simulated listener what it has refused.
+    get load() {
+      return { sockets: listener.connections.size, waiting: accepts.waiting, unfinishedBytes: 0, refused: new Map() };
+    },
     close: () => {
       if (!process.alive) return never();
       removeDeathHook();
       unbind();
+      accepts.stop();
       for (const connection of listener.connections) connection.destroy();
       return later(process, 'listener-closed', () => undefined);
     },
@@ -88,7 +108,8 @@ class Dial {
   readonly #near: SimConnection;
   readonly #there: Pipe;
   readonly #back: Pipe;
-  readonly #timeout: Scheduled;
+  readonly #acceptedTimeoutMs: number | undefined;
+  #timeout: Scheduled;
   #settled = false;
   #resolve: (connection: Connection) => void = () => {};
   #reject: (error: DialError) => void = () => {};
@@ -115,8 +136,13 @@ class Dial {
       this.#reject = reject;
     });
     this.#there.push('open', 0, () => this.#arrive());
-    this.#timeout = process.schedule(toTicks(options.timeoutMs), 'timer', 'dial-timeout', () => {
-      this.#fail('timeout', `no answer within ${options.timeoutMs} ms`);
+    this.#acceptedTimeoutMs = options.acceptedTimeoutMs;
+    this.#timeout = this.#timeLimit(options.timeoutMs, 'no answer');
+  }
+
+  #timeLimit(ms: number, what: string): Scheduled {
+    return this.#process.schedule(toTicks(ms), 'timer', 'dial-timeout', () => {
+      this.#fail('timeout', `${what} within ${ms} ms`);
     });
   }
 
@@ -130,20 +156,42 @@ class Dial {
       return;
     }
     this.#there.setReceiver(listener.process);
+    if (this.#acceptedTimeoutMs !== undefined && !this.#settled) {
+      // The answer of the kernel travels as well; that much the dialler is told too early.
+      this.#timeout.cancel();
+      this.#timeout = this.#timeLimit(this.#acceptedTimeoutMs, 'accepted, and no handshake');
+    }
     const removeDeathHook = listener.process.onDeath(() => this.#reset());
     listener.process.deliver('io', 'accept', () => {
+      let waited = false;
+      const againInMs = listener.accepts.arrived(() => {
+        removeDeathHook();
+        listener.process.work(listener.process.costs.acceptMs);
+        // Given up meanwhile: the server finds a connection that has ended.
+        if (!waited || this.#near.open) this.#accept(listener);
+      });
+      waited = true;
+      if (againInMs === undefined) return;
       removeDeathHook();
-      this.#accept(listener);
+      listener.process.work(listener.process.costs.acceptMs * SENT_AWAY_COST);
+      this.#back.push('sent-away', 0, () => this.#fail('failed', 'it asks to come again', againInMs));
     });
   }
 
   #accept(listener: SimListener): void {
     if (this.#target.listeners.get(this.#port) !== listener) return this.#reset();
     const { options, process } = listener;
-    const head = { upgrade: true, method: 'GET', hostHeader: this.#address, originHeader: undefined };
+    if (!this.#hasRoom(listener)) return this.#reset();
+    const head = {
+      upgrade: true,
+      method: 'GET',
+      hostHeader: this.#address,
+      originHeader: undefined,
+      fetchSiteHeader: undefined,
+    };
     const refusal = refusalOf(head, options.allowedHosts);
     if (refusal !== undefined) {
-      const message = `the handshake was answered with ${refusal.status}: ${refusal.body.trim()}`;
+      const message = `the handshake was answered with ${refusal.response.status}: ${refusal.response.body.trim()}`;
       this.#back.push('refusal', 0, () => this.#fail('failed', message));
       return;
     }
@@ -151,6 +199,7 @@ class Dial {
       process,
       remoteAddress: formatAddress(this.#from.name, this.#from.nextDialPort),
       maxFrameBytes: options.maxFrameBytes,
+      maxGreetingBytes: options.maxGreetingBytes,
       outgoing: this.#back,
       incoming: this.#there,
     });
@@ -171,16 +220,28 @@ class Dial {
     options.onConnection(far);
   }
 
+  #hasRoom({ connections, options }: SimListener): boolean {
+    const { maxSockets = Infinity, maxSocketsPerAddress, maxSocketsPerLoopbackAddress } = options;
+    const perAddress = (this.#from === this.#target ? maxSocketsPerLoopbackAddress : maxSocketsPerAddress) ?? Infinity;
+    if (connections.size >= maxSockets) return false;
+    if (perAddress === Infinity) return true;
+    let ofAddress = 0;
+    for (const { remoteAddress } of connections)
+      if (parseAddress(remoteAddress).host === this.#from.name) ofAddress += 1;
+    return ofAddress < perAddress;
+  }
+
   #reset(): void {
     this.#back.push('reset', 0, () => this.#fail('failed', 'the connection was reset during the handshake'));
   }
 
   /** A dial that is given up after the other side accepted it is a reset to that side. */
-  #fail(failure: DialFailure, reason: string): void {
+  #fail(failure: DialFailure, reason: string, againInMs?: number): void {
     if (this.#settled || !this.#process.alive) return;
     this.#settled = true;
     this.#timeout.cancel();
     this.#near.destroy();
-    this.#reject(new DialError(failure, `cannot connect to ${this.#address}: ${reason}`));
+    const message = `cannot connect to ${this.#address}: ${reason}`;
+    this.#reject(new DialError(failure, message, againInMs === undefined ? {} : { againInMs }));
   }
 }

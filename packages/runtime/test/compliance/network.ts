@@ -197,6 +197,47 @@ export function networkCompliance(name: string, setup: () => Promise<NetworkFixt
       expect(farEar.closes[0]).toContain('longer than the limit of 100');
     });
 
+    it('closes a connection that sends more than a greeting before it is admitted, and none that is admitted', async () => {
+      const { near, nearEar, farEar } = await pair({ maxGreetingBytes: 100 });
+      near.send(bytes('hello'));
+      near.send(bytes('x'.repeat(100)));
+      await fixture.until(() => nearEar.closes.length > 0 && farEar.closes.length > 0);
+      expect(farEar.frames).toEqual(['hello']);
+      expect(farEar.closes[0]).toContain('before a greeting was accepted');
+      const admitting = await listen({
+        maxGreetingBytes: 100,
+        onConnection: (connection) =>
+          connection.setHandler({
+            frame: (frame) => {
+              connection.admit();
+              connection.send(frame);
+            },
+            close() {},
+          }),
+      });
+      const admitted = await dial(admitting.address);
+      const ear = new Ear(admitted);
+      for (const each of ['hello', 'x'.repeat(1_000)]) admitted.send(bytes(each));
+      await fixture.until(() => ear.frames.length === 2);
+    });
+
+    it.each([
+      ['in all', { maxSockets: 2 }],
+      ['from one address', { maxSocketsPerAddress: 2, maxSocketsPerLoopbackAddress: 2 }],
+    ])('closes a connection beyond the limit %s, and accepts again when one has gone', async (_, limits) => {
+      const listener = await listen({
+        ...limits,
+        onConnection: (connection) => connection.setHandler({ frame() {}, close() {} }),
+      });
+      const first = await dial(listener.address);
+      await dial(listener.address);
+      await expect(dial(listener.address)).rejects.toMatchObject({ name: 'DialError' });
+      expect(listener.load.sockets).toBe(2);
+      first.destroy();
+      await fixture.until(() => listener.load.sockets === 1);
+      await dial(listener.address);
+    });
+
     it('fails a dial with "refused" where nothing listens', async () => {
       const listener = await listen();
       await fixture.complete(listener.close());
@@ -204,7 +245,7 @@ export function networkCompliance(name: string, setup: () => Promise<NetworkFixt
     });
 
     it('fails a dial with "failed" where the listener does not answer for that host', async () => {
-      const listener = await listen({ allowedHosts: ['elsewhere.example'] });
+      const listener = await listen({ allowedHosts: { names: ['elsewhere.example'], anyAddress: false } });
       await expect(dial(listener.address)).rejects.toMatchObject({ name: 'DialError', failure: 'failed' });
     });
 

@@ -93,7 +93,6 @@ async function throughReader(
   masked: boolean,
 ): Promise<{ events: string[]; passed: number }> {
   const heard = new Heard(masked);
-  let left = false;
   let passed = 0;
   const toWs = (bytes: Buffer): void => {
     passed += bytes.length;
@@ -103,16 +102,13 @@ async function throughReader(
     {
       frame: (payload) => heard.note('binary', payload),
       pass: toWs,
-      leave: (rest) => {
-        left = true;
-        toWs(rest);
-      },
+      leave: toWs,
+      tooMuch: () => {},
     },
     { masked, maxFrameBytes: MAX_FRAME_BYTES },
   );
   for (const chunk of chunks) {
-    if (left) toWs(chunk);
-    else reader.read(chunk);
+    reader.read(chunk);
     await nextTurn();
   }
   return { events: heard.events, passed };
@@ -189,7 +185,7 @@ describe('a connection', () => {
     const writes = vi.spyOn(Receiver.prototype as Writable, 'write');
     const network = nodeNetwork({ logger: silentLogger });
     const accepted: Connection[] = [];
-    const options = { maxFrameBytes: MAX_FRAME_BYTES, allowedHosts: ['127.0.0.1'] };
+    const options = { maxFrameBytes: MAX_FRAME_BYTES, allowedHosts: { names: ['127.0.0.1'], anyAddress: false } };
     const onConnection = (connection: Connection): void => void accepted.push(connection);
     const listener = await network.listen({ ...options, address: '127.0.0.1:0', onConnection });
     const client = await network.dial({ ...options, address: listener.address, timeoutMs: 5_000 });
@@ -211,5 +207,53 @@ describe('a connection', () => {
     expect(heard.toSorted()).toEqual(['client enough', 'client 3', 'server 1,2', 'server enough'].toSorted());
     expect(writes).toHaveBeenCalled();
     await listener.close();
+  });
+});
+
+describe('what is counted of frames that are not whole', () => {
+  function reading(): { readonly reader: FrameReader; readonly tooMuch: () => number } {
+    let tooMuch = 0;
+    const count = (): void => void (tooMuch += 1);
+    const reader = new FrameReader(
+      { frame() {}, pass() {}, leave() {}, tooMuch: count },
+      { masked: true, maxFrameBytes: MAX_FRAME_BYTES },
+    );
+    return { reader, tooMuch: () => tooMuch };
+  }
+  const frame = (length: number, first = plain): Buffer => bytesOf({ first, length, mask: [1, 2, 3, 4] });
+
+  it('is what has arrived since the frame began, and nothing once it is whole', () => {
+    const { reader } = reading();
+    const bytes = Buffer.concat([frame(10), frame(1_000)]);
+    reader.read(bytes.subarray(0, 200));
+    expect(reader.unfinishedBytes).toBe(200 - frame(10).length);
+    const { frame: first } = reader;
+    reader.read(bytes.subarray(200, 300));
+    expect(reader.unfinishedBytes).toBe(300 - frame(10).length);
+    expect(reader.frame).toBe(first);
+    reader.read(Buffer.concat([bytes.subarray(300), frame(500).subarray(0, 7)]));
+    expect(reader.unfinishedBytes).toBe(7);
+    expect(reader.frame).not.toBe(first);
+  });
+
+  it('goes on where ws reads everything, until ws has a whole message', () => {
+    const { reader } = reading();
+    reader.read(frame(1_000, 0x02));
+    reader.read(frame(1_000, 0x00));
+    expect(reader.unfinishedBytes).toBe(2 * frame(1_000).length);
+    reader.messageEnded();
+    expect(reader.unfinishedBytes).toBe(0);
+  });
+
+  it('stops a connection once that sends more than it may, in whole frames, parts or what ws reads', () => {
+    for (const sent of [frame(90), frame(1_000).subarray(0, 95), frame(90, 0x02), frame(90, 0x89)]) {
+      const { reader, tooMuch } = reading();
+      reader.allowance = 100;
+      reader.read(Buffer.from(sent));
+      expect(tooMuch()).toBe(0);
+      reader.read(frame(10));
+      reader.read(frame(10));
+      expect(tooMuch()).toBe(1);
+    }
   });
 });

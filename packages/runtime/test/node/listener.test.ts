@@ -24,7 +24,7 @@ async function listen(options: Partial<ListenOptions> = {}): Promise<Listener> {
     address: '127.0.0.1:0',
     maxFrameBytes: 1_000,
     onConnection: (connection) => connection.setHandler({ frame() {}, close() {} }),
-    allowedHosts: ['127.0.0.1', 'localhost', '[::1]'],
+    allowedHosts: { names: ['127.0.0.1', 'localhost', '[::1]'], anyAddress: false },
     http: ({ target }) =>
       target === '/broken'
         ? Promise.reject(new Error('no answer'))
@@ -97,6 +97,43 @@ describe('a listener', () => {
     expect(errors).toEqual(['an HTTP request failed']);
   });
 
+  it('ends a connection whose answer cannot be sent, and goes on', async () => {
+    const listener = await listen({
+      http: ({ target }) => {
+        const answer = { status: 200, contentType: target === '/odd' ? 'no\u0000header' : 'text/plain', body: 'well' };
+        return target === '/odd' ? Promise.resolve(answer) : answer;
+      },
+    });
+    await expect(ask(listener, '/odd')).rejects.toThrow('socket hang up');
+    expect(errors).toEqual(['an HTTP request failed']);
+    expect((await ask(listener, '/')).body).toBe('well');
+  });
+
+  it('answers whoever expects something first like anybody else', async () => {
+    const listener = await listen();
+    for (const expects of ['100-continue', 'the unexpected']) {
+      const answer = await raw(
+        listener,
+        `GET / HTTP/1.1\r\nHost: localhost\r\nExpect: ${expects}\r\nConnection: close\r\n\r\n`,
+      );
+      expect(answer).toMatch(/^HTTP\/1.1 200 /);
+    }
+  });
+
+  it('asks a handler again that has failed, whichever way, and logs it once a second', async () => {
+    let calls = 0;
+    const listener = await listen({
+      http: () => {
+        calls += 1;
+        if (calls < 10) throw new Error('not yet');
+        return { status: 200, contentType: 'text/plain', body: 'well' };
+      },
+    });
+    for (let call = 1; call < 10; call += 1) expect((await ask(listener, '/')).status).toBe(500);
+    expect((await ask(listener, '/')).body).toBe('well');
+    expect(errors.length).toBeLessThan(9);
+  });
+
   it('answers 426 to plain HTTP when it has no handler', async () => {
     const listener = await network.listen({ address: '127.0.0.1:0', maxFrameBytes: 100, onConnection() {} });
     listeners.push(listener);
@@ -128,11 +165,63 @@ describe('a listener', () => {
     expect(await raw(listener, 'GET /status HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 403 /);
   });
 
-  it('refuses a WebSocket handshake of a web page, from whatever origin', async () => {
+  it('refuses requests and handshakes of a web page, from whatever origin', async () => {
     const listener = await listen();
     for (const origin of ['https://evil.example', `http://${listener.address}`, 'null']) {
       expect(await upgrade(listener, { origin })).toBe(403);
+      expect((await ask(listener, '/status', { origin })).status).toBe(403);
     }
+    for (const site of ['cross-site', 'same-site', 'CROSS-SITE', 'none, cross-site']) {
+      expect(await upgrade(listener, { 'sec-fetch-site': site })).toBe(403);
+      expect((await ask(listener, '/status', { 'sec-fetch-site': site })).status).toBe(403);
+    }
+    for (const site of ['none', 'same-origin']) {
+      expect((await ask(listener, '/status', { 'sec-fetch-site': site })).status).toBe(200);
+    }
+    expect(listener.load.refused.get('web-page')).toBe(14);
+  });
+
+  it('that listens on every address answers for any address, and for no name that it was not told', async () => {
+    const listener = await listen({ allowedHosts: { names: ['locks.example'], anyAddress: true } });
+    for (const host of ['127.0.0.1', '10.1.2.3:7101', '[fd00::1]:7101', 'locks.example']) {
+      expect((await ask(listener, '/status', { host })).status, host).toBe(200);
+    }
+    for (const host of [
+      'rebound.example',
+      '127.1',
+      '2130706433',
+      '0x7f.0.0.1',
+      '1.2.3.4.5',
+      '256.1.1.1',
+      '010.1.2.3',
+    ]) {
+      const answer = await ask(listener, '/status', { host });
+      expect(answer.status, host).toBe(403);
+      expect(answer.body).toContain(`start it with --allow-host ${host}`);
+    }
+  });
+
+  it('lets nobody frame, guess or keep an answer, whatever it is', async () => {
+    const listener = await listen();
+    const texts = [
+      'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n',
+      'GET /broken HTTP/1.1\r\nHost: 127.0.0.1\r\n',
+      'POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n',
+      'GET / HTTP/1.1\r\nHost: evil.example\r\n',
+      'GET / HTTP/1.1\r\nHost: evil.example\r\nUpgrade: websocket\r\nConnection: upgrade\r\n',
+      'no HTTP at all\r\n',
+      `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n`,
+    ];
+    const statuses: number[] = [];
+    for (const text of texts) {
+      const connection = text.includes('Upgrade') ? '' : 'Connection: close\r\n';
+      const answer = await raw(listener, `${text}${connection}\r\n`);
+      statuses.push(Number(answer.split(' ')[1]));
+      expect(answer).toContain('X-Content-Type-Options: nosniff\r\n');
+      expect(answer).toContain('X-Frame-Options: DENY\r\n');
+      expect(answer).toContain('Cache-Control: no-store\r\n');
+    }
+    expect(statuses).toEqual([200, 500, 405, 403, 403, 400, 431]);
   });
 
   it('closes a connection that sends a text frame', async () => {
@@ -221,10 +310,31 @@ describe('a dial', () => {
   it('fails when the other side answers with another status than 101, or not in HTTP, or goes away', async () => {
     const refusing = await serve((socket) => socket.end('HTTP/1.1 302 Found\r\nLocation: ws://127.0.0.1:1/\r\n\r\n'));
     await expect(dial(refusing)).rejects.toThrow('302');
+    const wordy = await serve((socket) =>
+      socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\n\r\n<html>a page of a proxy</html>'),
+    );
+    await expect(dial(wordy)).rejects.toThrow(/status 502$/);
     const strange = await serve((socket) => socket.end('220 mail.example ESMTP\r\n'));
     await expect(dial(strange)).rejects.toMatchObject({ failure: 'failed' });
     const leaving = await serve((socket) => socket.destroy());
     await expect(dial(leaving)).rejects.toMatchObject({ failure: 'failed' });
+  });
+
+  it('says why the listener did not take it', async () => {
+    const listener = await listen({ allowedHosts: { names: ['locks.example'], anyAddress: false } });
+    await expect(dial(listener.address)).rejects.toThrow(
+      /HTTP status 403: refused: this server does not answer for host "127.0.0.1".* --allow-host 127.0.0.1$/,
+    );
+  });
+
+  it('tells no more of such a reason than a line', async () => {
+    const head = 'HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\n\r\n';
+    const long = await serve((socket) => void socket.write(`${head}${'x'.repeat(100_000)}`));
+    await expect(dial(long)).rejects.toThrow(/: x{300}$/);
+    const several = await serve((socket) => socket.end(`${head}one\ntwo\n`));
+    await expect(dial(several)).rejects.toThrow(/: one$/);
+    const endless = await serve((socket) => void socket.write(`${head}one`));
+    await expect(dial(endless, 50)).rejects.toMatchObject({ failure: 'timeout' });
   });
 
   it('is refused by name as it is by number', async () => {

@@ -24,7 +24,7 @@ describe('a frame that a server sends', () => {
   it('arrives whole and in order, whichever way it goes, with the close behind it', async () => {
     const network = nodeNetwork({ logger: silentLogger });
     const accepted: Connection[] = [];
-    const options = { maxFrameBytes: 100_000, allowedHosts: ['127.0.0.1'] };
+    const options = { maxFrameBytes: 100_000, allowedHosts: { names: ['127.0.0.1'], anyAddress: false } };
     const listener = await network.listen({
       ...options,
       address: '127.0.0.1:0',

@@ -208,7 +208,7 @@ describe('an HTTP request', () => {
       : Promise.resolve({ status: 200, contentType: 'text/plain', body: target });
 
   it('is answered by the handler, under the same rules as on a real port', async () => {
-    await listen({ http, allowedHosts: ['server'] });
+    await listen({ http, allowedHosts: { names: ['server'], anyAddress: false } });
     const ask = (target: string, more: object = {}) =>
       world.complete(client.request('server:7101', { target, ...more }));
     expect(await ask('/status')).toMatchObject({ status: 200, body: '/status' });

@@ -6,18 +6,25 @@
 import type { Command, Reply } from '@holdfast/protocol';
 
 import { MAX_GENERATION } from '../limits.ts';
-import { secretKey } from '../sessions/session-table.ts';
+import { hashKey } from '../sessions/session-table.ts';
 import type { Session } from '../sessions/session.ts';
-import { errorReply } from '../replies.ts';
+import { errorReply, quoted } from '../replies.ts';
 import type { State } from '../state.ts';
 
-export function attach(state: State, command: Extract<Command, { type: 'attach' }>): Reply {
-  const secret = secretKey(command.secret);
-  const known = state.sessions.bySecret(secret);
+/** `via`: the server whose client asks; requests count only through it from now on. */
+export function attach(state: State, command: Extract<Command, { type: 'attach' }>, via: number): Reply {
+  const secretHash = hashKey(command.secretHash);
+  const known = state.sessions.bySecretHash(secretHash);
   if (command.session !== 0 && known?.id !== command.session) {
     return errorReply('SESSION_EXPIRED', `session ${command.session} has ended or has another secret; connect anew`);
   }
-  if (known !== undefined) return attachAgain(state, known);
+  if (known?.ending !== undefined) {
+    return errorReply(
+      'OVERLOADED',
+      `session ${known.id} is ending: ${known.ephemerals.size} nodes are left; try again`,
+    );
+  }
+  if (known !== undefined) return attachAgain(state, known, via);
 
   if (state.sessions.size >= state.limits.maxSessions) {
     return errorReply(
@@ -25,26 +32,37 @@ export function attach(state: State, command: Extract<Command, { type: 'attach' 
       `there are ${state.limits.maxSessions} sessions already; close some, or try again when some have expired`,
     );
   }
+  const { maxSessionsPerLabel } = state.limits;
+  if (state.sessions.labelled(command.label) >= maxSessionsPerLabel) {
+    return errorReply(
+      'LIMIT_EXCEEDED',
+      `there are ${maxSessionsPerLabel} sessions with the label ${JSON.stringify(quoted(command.label))} already; close some, or give others another label`,
+    );
+  }
   const session = state.sessions.create({
     id: state.index,
-    secret,
+    secretHash,
     timeoutMs: command.timeoutMs,
     label: command.label,
     createdAt: state.stamp,
+    server: via,
   });
   state.events.push({ type: 'sessionCreated', session: session.id, timeoutMs: session.timeoutMs });
   state.fold.mix(session.id);
+  state.fold.mix(via);
   return attachedReply(session);
 }
 
-function attachAgain(state: State, session: Session): Reply {
+function attachAgain(state: State, session: Session, via: number): Reply {
   if (session.generation >= MAX_GENERATION) {
     return errorReply('LIMIT_EXCEEDED', `session ${session.id} was attached ${MAX_GENERATION} times; connect anew`);
   }
   state.sessions.changing(session);
   session.generation += 1;
+  session.server = via;
   state.fold.mix(session.id);
   state.fold.mix(session.generation);
+  state.fold.mix(via);
   return attachedReply(session);
 }
 

@@ -4,14 +4,15 @@ import type { Command } from '@holdfast/protocol';
 
 import { InvariantError } from '../invariant.ts';
 import { diskFullReply } from '../replies.ts';
-import type { Remembered } from '../sessions/reply-memory.ts';
+import type { Remembered } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
 import type { State } from '../state.ts';
 import { closeSession } from './end-session.ts';
 import { acquire, cancel, release } from './locks.ts';
 import { create, deleteNode, set } from './nodes.ts';
 
-export function applyClientCommand(state: State, session: Session, command: Command): Remembered {
+/** `number`: that of the request. */
+export function applyClientCommand(state: State, session: Session, command: Command, number: number): Remembered {
   switch (command.type) {
     case 'acquire':
       return acquire(state, session, command);
@@ -26,12 +27,13 @@ export function applyClientCommand(state: State, session: Session, command: Comm
     case 'delete':
       return deleteNode(state, command);
     case 'closeSession':
-      return closeSession(state, session, command);
+      return closeSession(state, session, command, number);
     case 'refuse':
       return diskFullReply(command.server);
     case 'attach':
     case 'expireSession':
     case 'raiseStateVersion':
+    case 'continueEnd':
       throw new InvariantError(`${command.type} is not a command of a session`);
   }
 }

@@ -1,6 +1,8 @@
 /**
- * closeSession and expireSession: a session ends with all its ephemeral nodes, waits and holds, in one entry. Everything goes first,
- * in order of creation; then the locks that it touched are granted on, in order of their names.
+ * closeSession, expireSession and continueEnd: a session ends with all its ephemeral nodes, waits and holds. Waits and holds go in the
+ * entry that ends it, in order of their indexes; then the locks that it touched are granted on, in order of their names. Its nodes go
+ * with them, the oldest first, or, where they are too many for one entry, over the entries that the leader proposes next. Until the last is gone the session
+ * is over and not ended: it can be used for nothing, and nobody is told that it has ended, since something of it is left.
  */
 
 import type { Command, LossReason, Reply } from '@holdfast/protocol';
@@ -10,52 +12,129 @@ import type { Session } from '../sessions/session.ts';
 import { DONE, errorReply } from '../replies.ts';
 import type { State } from '../state.ts';
 import { compareText } from '../text.ts';
+import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
 
-export function closeSession(state: State, own: Session, command: Extract<Command, { type: 'closeSession' }>): Reply {
+/** Nodes beyond twice the wanted ones that are gathered before they are sorted. */
+const SLACK = 64;
+
+/**
+ * `number`: that of the request. Another's session is over with the answer, though nodes of it may be left for a moment; the own close is
+ * answered when none is.
+ */
+export function closeSession(
+  state: State,
+  own: Session,
+  command: Extract<Command, { type: 'closeSession' }>,
+  number: number,
+): Reply {
   const session = command.session === 0 ? own : state.sessions.get(command.session);
   if (session === undefined)
     return errorReply('NOT_FOUND', `there is no session ${command.session}; it may have ended already`);
-  endSession(state, session, session === own ? 'closed' : 'revoked');
+  if (session.ending !== undefined) return DONE;
+  if (session === own) endSession(state, session, 'closed', number);
+  else endSession(state, session, 'revoked', 0);
   return DONE;
 }
 
 /** Without effect when the session has ended, or was attached again after the leader decided. */
 export function expireSession(state: State, command: Extract<Command, { type: 'expireSession' }>): void {
   const session = state.sessions.get(command.session);
-  if (session?.generation === command.generation) endSession(state, session, 'expired');
+  if (session?.generation === command.generation && session.ending === undefined)
+    endSession(state, session, 'expired', 0);
+}
+
+/** Without effect for a session that is not ending: two leaders may have proposed its last. */
+export function continueEnd(state: State, command: Extract<Command, { type: 'continueEnd' }>): void {
+  const session = state.sessions.get(command.session);
+  if (session?.ending === undefined) return;
+  const { reason, number } = session.ending;
+  removeNodes(state, session, state.limits.maxNodesPerEnd);
+  state.fold.mix(session.id);
+  if (session.ephemerals.size > 0) return;
+  const { id, generation } = session;
+  if (number !== 0) state.events.push({ type: 'reply', session: id, generation, number, reply: DONE });
+  state.sessions.remove(session);
+  state.ended = { session: id, reason };
 }
 
 /** For the state with which a new cluster begins: nobody is granted anything, since nobody is left. */
 export function endEverySession(state: State): void {
-  endTogether(state, state.sessions.inOrder());
-}
-
-function endSession(state: State, session: Session, reason: LossReason): void {
-  endTogether(state, [session]);
-  state.ended = { session: session.id, reason };
-}
-
-function endTogether(state: State, sessions: readonly Session[]): void {
   const touched = new Set<Lock>();
-  for (const session of sessions) {
-    removeEphemerals(state, session);
-    for (const acquire of session.acquiresInOrder()) {
-      state.locks.remove(acquire, state.index);
-      touched.add(acquire.lock);
-    }
+  for (const session of state.sessions.inOrder()) {
+    removeNodes(state, session, session.ephemerals.size);
+    for (const lock of removeAcquires(state, session)) touched.add(lock);
     state.sessions.remove(session);
     state.fold.mix(session.id);
   }
+  settle(state, touched);
+}
+
+function endSession(state: State, session: Session, reason: LossReason, number: number): void {
+  const { maxNodesPerEnd } = state.limits;
+  const whole = session.ephemerals.size <= maxNodesPerEnd;
+  removeNodes(state, session, maxNodesPerEnd);
+  if (!whole) tellLosses(state, session, reason);
+  const touched = removeAcquires(state, session);
+  if (whole) {
+    state.sessions.remove(session);
+    state.ended = { session: session.id, reason };
+  } else {
+    state.sessions.beginEnd(session, { reason, number });
+    state.events.push({ type: 'sessionEnding', session: session.id });
+  }
+  state.fold.mix(session.id);
+  settle(state, touched);
+}
+
+/** The end itself is told when nothing is left, which for its waits and holds would be late. */
+function tellLosses(state: State, session: Session, reason: LossReason): void {
+  for (const { lock, acquireIndex } of session.acquiresInOrder()) {
+    state.events.push({ type: 'lost', session: session.id, lock: lock.name, acquireIndex, reason });
+  }
+}
+
+/** The locks that must settle. */
+function removeAcquires(state: State, session: Session): ReadonlySet<Lock> {
+  const touched = new Set<Lock>();
+  for (const acquire of session.acquiresInOrder()) {
+    state.locks.remove(acquire, state.index);
+    touched.add(acquire.lock);
+  }
+  return touched;
+}
+
+function settle(state: State, touched: ReadonlySet<Lock>): void {
   for (const lock of [...touched].sort((left, right) => compareText(left.name, right.name))) {
     state.locks.settle(lock, state.index, state.stamp, state.events);
   }
 }
 
-function removeEphemerals(state: State, session: Session): void {
-  const { nodes, index } = state;
-  const inOrder = [...session.ephemerals].sort(
-    (left, right) => nodes.czxid(left) - nodes.czxid(right) || compareText(nodes.name(left), nodes.name(right)),
-  );
-  session.ephemerals.clear();
-  for (const node of inOrder) nodes.remove(node, index);
+function removeNodes(state: State, { ephemerals }: Session, count: number): void {
+  for (const node of oldest(state.nodes, ephemerals, count)) {
+    ephemerals.delete(node);
+    state.nodes.remove(node, state.index);
+  }
+}
+
+/**
+ * So many, the oldest first, whatever order they come in: the order of a set is not part of the state. As a rule they come in order of
+ * their creation; then all but the first cost one comparison.
+ */
+function oldest(nodes: NodeStore, all: Iterable<NodeSlot>, count: number): readonly NodeSlot[] {
+  const inOrder = (left: NodeSlot, right: NodeSlot): number =>
+    nodes.czxid(left) - nodes.czxid(right) || compareText(nodes.name(left), nodes.name(right));
+  const kept: NodeSlot[] = [];
+  let newest = Infinity;
+  for (const node of all) {
+    const czxid = nodes.czxid(node);
+    if (czxid > newest) continue;
+    kept.push(node);
+    if (kept.length < 2 * count + SLACK) continue;
+    kept.sort(inOrder);
+    kept.length = count;
+    const last = kept[count - 1];
+    newest = last === undefined ? -Infinity : nodes.czxid(last);
+  }
+  kept.sort(inOrder);
+  return kept.slice(0, count);
 }

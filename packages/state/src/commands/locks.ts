@@ -3,17 +3,18 @@
 import type { Command, Reply } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
-import { lockProblem } from '../locks/lock-name.ts';
+import { lockProblem, MAX_CONTAINER_NAME_LENGTH, MAX_QUEUE_NODE_NAME_LENGTH } from '../locks/lock-name.ts';
 import type { Lock } from '../locks/lock.ts';
-import { QueuedAcquire } from '../locks/queued-acquire.ts';
-import type { Remembered } from '../sessions/reply-memory.ts';
+import { isPastOrPresent, type QueuedAcquire } from '../locks/queued-acquire.ts';
+import type { Remembered } from '../sessions/answer-cost.ts';
 import { acquireBytes, type Session } from '../sessions/session.ts';
 import { DONE, errorReply, invalidLockReply } from '../replies.ts';
 import type { State } from '../state.ts';
 import { limitReply } from './nodes.ts';
 
-/** Nodes that an acquire may add: the container and the queue node. */
+/** Nodes that an acquire may add, the container and the queue node, and what their names take at most. */
 const NODES_PER_ACQUIRE = 2;
+const NAME_BYTES_PER_ACQUIRE = MAX_CONTAINER_NAME_LENGTH + MAX_QUEUE_NODE_NAME_LENGTH;
 
 export function acquire(state: State, session: Session, command: Extract<Command, { type: 'acquire' }>): Remembered {
   const { lock: name, kind } = command;
@@ -24,7 +25,8 @@ export function acquire(state: State, session: Session, command: Extract<Command
     return errorReply('INVALID_ARGUMENT', `lock ${name} is in use with another kind; use one kind for a lock`);
   }
   if (!command.wait && lock !== undefined && !lock.free) return heldReply(lock);
-  const full = acquireLimitReply(state, session, name) ?? limitReply(state, NODES_PER_ACQUIRE, 0);
+  const full =
+    acquireLimitReply(state, session, name) ?? limitReply(state, NODES_PER_ACQUIRE, NAME_BYTES_PER_ACQUIRE, 0);
   if (full !== undefined) return full;
   return state.locks.enqueue(session, name, kind, state.index, state.stamp);
 }
@@ -51,7 +53,7 @@ export function cancel(state: State, session: Session, command: Extract<Command,
 
 /** The answer that a remembered request gets now. An acquire's is its present state, so that a retry learns of a grant or a loss. */
 export function presentReply(remembered: Remembered): Reply {
-  if (!(remembered instanceof QueuedAcquire)) return remembered;
+  if (!isPastOrPresent(remembered)) return remembered;
   const { acquireIndex, token, lock } = remembered;
   if (!remembered.gone) return { type: 'acquire', acquireIndex, token };
   const fate =

@@ -9,9 +9,10 @@ import { invariant } from '../invariant.ts';
 import { sequenceSuffix } from '../locks/lock-name.ts';
 import type { QueuedAcquire } from '../locks/queued-acquire.ts';
 import type { Session } from '../sessions/session.ts';
-import { DONE, errorReply, invalidPathReply, missingNodeReply } from '../replies.ts';
+import { DONE, errorReply, invalidPathReply, missingNodeReply, quoted } from '../replies.ts';
 import type { State } from '../state.ts';
 import type { NodeSlot } from '../tree/node-store.ts';
+import { storedNameBytes } from '../tree/stored-name.ts';
 
 export function create(state: State, session: Session, command: Extract<Command, { type: 'create' }>): Reply {
   const { nodes } = state;
@@ -23,7 +24,7 @@ export function create(state: State, session: Session, command: Extract<Command,
   if (parent === undefined) {
     return errorReply(
       'NOT_FOUND',
-      `${given} cannot be created: its parent ${parentOfGiven} does not exist; create that first`,
+      `${quoted(given)} cannot be created: its parent ${quoted(parentOfGiven)} does not exist; create that first`,
     );
   }
   const path = command.sequential ? given + sequenceSuffix(nodes.creations(parent)) : given;
@@ -31,11 +32,21 @@ export function create(state: State, session: Session, command: Extract<Command,
   if (problem !== undefined) return invalidPathReply(path, problem);
   const name = path.slice(path.lastIndexOf('/') + 1);
   if (path === '/' || nodes.child(parent, name) !== undefined)
-    return errorReply('NODE_EXISTS', `${path} exists already`);
+    return errorReply('NODE_EXISTS', `${quoted(path)} exists already`);
   if (nodes.ephemeralOwner(parent) !== 0) {
-    return errorReply('EPHEMERAL_PARENT', `${path} cannot be created: its parent is ephemeral and has no children`);
+    return errorReply(
+      'EPHEMERAL_PARENT',
+      `${quoted(path)} cannot be created: its parent is ephemeral and has no children`,
+    );
   }
-  const full = limitReply(state, 1, command.data.length);
+  const { maxEphemeralsPerSession } = state.limits;
+  if (command.ephemeral && session.ephemerals.size >= maxEphemeralsPerSession) {
+    return errorReply(
+      'LIMIT_EXCEEDED',
+      `the session has ${session.ephemerals.size} ephemeral nodes, at most ${maxEphemeralsPerSession}; delete some, or use more sessions`,
+    );
+  }
+  const full = limitReply(state, 1, storedNameBytes(name), command.data.length);
   if (full !== undefined) return full;
 
   const node = nodes.create({
@@ -58,7 +69,7 @@ export function set(state: State, command: Extract<Command, { type: 'set' }>): R
   if (node === undefined) return missingNodeReply(path);
   const mismatch = versionReply(state, node, path, command.version);
   if (mismatch !== undefined) return mismatch;
-  const full = limitReply(state, 0, data.length - nodes.dataLength(node));
+  const full = limitReply(state, 0, 0, data.length - nodes.dataLength(node));
   if (full !== undefined) return full;
   nodes.setData(node, data, state.index, state.stamp);
   return { type: 'changed', stat: nodes.stat(node) };
@@ -76,7 +87,7 @@ export function deleteNode(state: State, command: Extract<Command, { type: 'dele
   const mismatch = versionReply(state, node, path, command.version);
   if (mismatch !== undefined) return mismatch;
   const children = nodes.childCount(node);
-  if (children > 0) return errorReply('NOT_EMPTY', `${path} has children (${children}); delete them first`);
+  if (children > 0) return errorReply('NOT_EMPTY', `${quoted(path)} has children (${children}); delete them first`);
 
   const acquire = state.locks.acquireOf(node);
   if (acquire !== undefined) {
@@ -100,12 +111,23 @@ function revoke(state: State, acquire: QueuedAcquire): void {
 }
 
 /** Undefined when the tree has room for so much more. */
-export function limitReply(state: State, moreNodes: number, moreBytes: number): Reply | undefined {
+export function limitReply(
+  state: State,
+  moreNodes: number,
+  moreNameBytes: number,
+  moreDataBytes: number,
+): Reply | undefined {
   const { nodes, limits } = state;
   if (moreNodes > 0 && nodes.size + moreNodes > limits.maxNodes) {
     return errorReply('LIMIT_EXCEEDED', `the tree has ${nodes.size} nodes, at most ${limits.maxNodes}; delete some`);
   }
-  if (moreBytes > 0 && nodes.dataBytes + moreBytes > limits.maxTreeDataBytes) {
+  if (moreNameBytes > 0 && nodes.nameBytes + moreNameBytes > limits.maxTreeNameBytes) {
+    return errorReply(
+      'LIMIT_EXCEEDED',
+      `the names of the tree take ${nodes.nameBytes} bytes, at most ${limits.maxTreeNameBytes}; delete some nodes`,
+    );
+  }
+  if (moreDataBytes > 0 && nodes.dataBytes + moreDataBytes > limits.maxTreeDataBytes) {
     return errorReply(
       'LIMIT_EXCEEDED',
       `the tree has ${nodes.dataBytes} bytes of data, at most ${limits.maxTreeDataBytes}; delete some nodes`,
@@ -117,13 +139,13 @@ export function limitReply(state: State, moreNodes: number, moreBytes: number): 
 function versionReply(state: State, node: NodeSlot, path: string, expected: number): Reply | undefined {
   const version = state.nodes.version(node);
   if (expected === -1 || expected === version) return undefined;
-  return errorReply('BAD_VERSION', `${path} has version ${version}, not ${expected}; read it again`);
+  return errorReply('BAD_VERSION', `${quoted(path)} has version ${version}, not ${expected}; read it again`);
 }
 
 function reservedReply(path: string): Reply {
   return errorReply(
     'RESERVED_PATH',
-    `${path} belongs to the locks: only acquire makes nodes at and under ${LOCKS_PATH}`,
+    `${quoted(path)} belongs to the locks: only acquire makes nodes at and under ${LOCKS_PATH}`,
   );
 }
 

@@ -6,8 +6,9 @@ import { encodeLockName, lockNameProblem, LOCKS_PATH, MAX_LOCK_NAME_LENGTH, MAX_
 const PLAIN = /^[ -$&-~]+$/;
 const QUEUE_NODE_PREFIX = 'q-';
 const MAX_SEQUENCE_DIGITS = 16;
+export const MAX_QUEUE_NODE_NAME_LENGTH = QUEUE_NODE_PREFIX.length + MAX_SEQUENCE_DIGITS;
 /** What is left of a path for the container's name, so that every queue node can be named by its path. */
-const MAX_CONTAINER_NAME_LENGTH =
+export const MAX_CONTAINER_NAME_LENGTH =
   MAX_PATH_LENGTH - LOCKS_PATH.length - QUEUE_NODE_PREFIX.length - MAX_SEQUENCE_DIGITS - '//'.length;
 
 /** Undefined for a usable name; otherwise what is wrong with it. */

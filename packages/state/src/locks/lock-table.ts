@@ -7,6 +7,7 @@ import { decodeLockName, LOCKS_PATH, type LockKindNumber } from '@holdfast/proto
 
 import { invariant } from '../invariant.ts';
 import type { Output } from '../output.ts';
+import { ListingIndex } from '../queries/listing-index.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionTable } from '../sessions/session-table.ts';
 import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
@@ -22,6 +23,7 @@ export class LockTable {
   readonly #nodes: NodeStore;
   readonly #sessions: SessionTable;
   readonly #locks = new Map<string, Lock>();
+  readonly names = new ListingIndex(this.#locks);
   /** /locks. */
   #top: NodeSlot;
   #holds = 0;
@@ -55,11 +57,6 @@ export class LockTable {
   /** Undefined while nobody holds it. */
   get(name: string): Lock | undefined {
     return this.#locks.get(name);
-  }
-
-  /** In no particular order: sort before anything depends on it. */
-  values(): Iterable<Lock> {
-    return this.#locks.values();
   }
 
   /** The lock whose container that is; undefined for any other node. */
@@ -121,6 +118,7 @@ export class LockTable {
     if (lock.idle) {
       this.#nodes.changing(lock.container);
       this.#locks.delete(lock.name);
+      this.names.removed();
       this.#nodes.remove(lock.container, index);
       return;
     }
@@ -153,6 +151,7 @@ export class LockTable {
     wellFormed(inPlace && name !== undefined && lockProblem(name) === undefined, () => 'has a lock that cannot be');
     wellFormed(isLockKind(kind), () => `has a lock of the unknown kind ${kind}`);
     this.#locks.set(name, new Lock(name, kind, container));
+    this.names.added(name);
   }
 
   /** Puts an acquire that a snapshot has at the end of its lock's queue. @throws SnapshotError */
@@ -229,6 +228,7 @@ export class LockTable {
     });
     const lock = new Lock(name, kind, container);
     this.#locks.set(name, lock);
+    this.names.added(name);
     return lock;
   }
 }

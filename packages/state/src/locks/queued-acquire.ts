@@ -5,6 +5,21 @@ import type { NodeSlot } from '../tree/node-store.ts';
 import type { AcquireList } from './acquire-list.ts';
 import type { Lock } from './lock.ts';
 
+/** One that is gone, as a snapshot keeps it for the answer to a retry. */
+export class PastAcquire {
+  readonly lock: { readonly name: string };
+  readonly acquireIndex: number;
+  /** 0 when it still waited. */
+  readonly token: number;
+  readonly gone = true;
+
+  constructor(lock: string, acquireIndex: number, token: number) {
+    this.lock = { name: lock };
+    this.acquireIndex = acquireIndex;
+    this.token = token;
+  }
+}
+
 export class QueuedAcquire {
   readonly session: Session;
   readonly lock: Lock;
@@ -31,4 +46,8 @@ export class QueuedAcquire {
   get gone(): boolean {
     return this.list === undefined;
   }
+}
+
+export function isPastOrPresent(value: object): value is QueuedAcquire | PastAcquire {
+  return value instanceof QueuedAcquire || value instanceof PastAcquire;
 }

@@ -7,8 +7,7 @@ import type { Lock } from '../locks/lock.ts';
 import type { QueuedAcquire } from '../locks/queued-acquire.ts';
 import { invalidLockReply } from '../replies.ts';
 import type { State } from '../state.ts';
-import { compareText } from '../text.ts';
-import { firstPage } from './page.ts';
+import { pageSize } from './page.ts';
 
 /** Holders in one line of a listing; `lock` shows a longer list. */
 const MAX_HOLDERS_IN_SUMMARY = 1;
@@ -23,8 +22,12 @@ export function verify(state: State, name: string, acquireIndex: number): Answer
 }
 
 export function locks(state: State, query: Extract<Query, { type: 'locks' }>): Answer {
-  const page = firstPage(matching(state, query), query.limit, (left, right) => compareText(left.name, right.name));
-  return { type: 'locks', locks: page.items.map((lock) => summary(state, lock)), more: page.more };
+  const { prefix, after } = query;
+  const { keys, more } = state.locks.names.page(after, prefix, pageSize(query.limit), (name) =>
+    name.startsWith(prefix),
+  );
+  const listed = keys.flatMap((name) => state.locks.get(name) ?? []);
+  return { type: 'locks', locks: listed.map((lock) => summary(state, lock)), more };
 }
 
 export function lockQueue(state: State, name: string): Answer {
@@ -40,12 +43,6 @@ export function lockQueue(state: State, name: string): Answer {
     }
   }
   return { type: 'lock', queue, truncated: false };
-}
-
-function* matching(state: State, query: Extract<Query, { type: 'locks' }>): Iterable<Lock> {
-  for (const lock of state.locks.values()) {
-    if (lock.name > query.after && lock.name.startsWith(query.prefix)) yield lock;
-  }
 }
 
 function summary(state: State, lock: Lock): LockSummary {

@@ -2,12 +2,9 @@
 
 import { pathProblem, type Answer } from '@holdfast/protocol';
 
-import { errorReply, missingNodeReply } from '../replies.ts';
+import { errorReply, missingNodeReply, quoted } from '../replies.ts';
 import type { State } from '../state.ts';
-import { utf8Length } from '../text.ts';
-
-/** A string's head in msgpack, at most. */
-const NAME_OVERHEAD_BYTES = 5;
+import { NAME_OVERHEAD_BYTES } from './child-lists.ts';
 
 export function get(state: State, path: string): Answer {
   const node = state.nodes.find(path);
@@ -28,9 +25,11 @@ export function children(state: State, path: string): Answer {
   const count = nodes.childCount(node);
   // Each name takes a byte at least: no need to gather the names of a node with too many.
   if (count * (NAME_OVERHEAD_BYTES + 1) <= limits.maxChildrenBytes) {
-    const names = nodes.childNames(node);
-    const bytes = names.reduce((sum, name) => sum + utf8Length(name) + NAME_OVERHEAD_BYTES, 0);
+    const { names, bytes } = state.lists.of(node);
     if (bytes <= limits.maxChildrenBytes) return { type: 'children', names, stat: nodes.stat(node) };
   }
-  return errorReply('LIMIT_EXCEEDED', `the names of the ${count} children of ${path} are too many for one answer`);
+  return errorReply(
+    'LIMIT_EXCEEDED',
+    `the names of the ${count} children of ${quoted(path)} are too many for one answer`,
+  );
 }

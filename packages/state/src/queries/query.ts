@@ -7,6 +7,16 @@ import { lockQueue, locks, verify } from './locks.ts';
 import { children, exists, get } from './nodes.ts';
 import { sessions } from './sessions.ts';
 
+/**
+ * A slice of the work that must be done before the query is answered; true when it is done. {@link answerQuery} does what is left of it
+ * itself, however long that takes.
+ */
+export function prepareQuery(state: State, query: Query): boolean {
+  if (query.type === 'locks') return state.locks.names.prepare();
+  if (query.type === 'sessions') return state.sessions.ids.prepare();
+  return true;
+}
+
 export function answerQuery(state: State, query: Query): Answer {
   switch (query.type) {
     case 'get':

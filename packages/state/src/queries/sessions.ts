@@ -4,17 +4,12 @@ import type { Answer, SessionSummary } from '@holdfast/protocol';
 
 import type { Session } from '../sessions/session.ts';
 import type { State } from '../state.ts';
-import { firstPage } from './page.ts';
+import { pageSize } from './page.ts';
 
 export function sessions(state: State, after: number, limit: number): Answer {
-  const page = firstPage(followers(state, after), limit, (left, right) => left.id - right.id);
-  return { type: 'sessions', sessions: page.items.map(summary), more: page.more };
-}
-
-function* followers(state: State, after: number): Iterable<Session> {
-  for (const session of state.sessions.values()) {
-    if (session.id > after) yield session;
-  }
+  const page = state.sessions.ids.page(after, after, pageSize(limit), () => true);
+  const listed = page.keys.flatMap((id) => state.sessions.get(id) ?? []);
+  return { type: 'sessions', sessions: listed.map(summary), more: page.more };
 }
 
 function summary(session: Session): SessionSummary {

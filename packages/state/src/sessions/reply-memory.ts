@@ -1,15 +1,13 @@
 /**
  * The exactly-once memory of a session: its requests' answers, from the first unacknowledged one to the last applied. Only what
- * clients acknowledge in applied entries makes it forget, so every replica remembers the same.
+ * clients acknowledge in applied entries makes it forget, so every replica remembers the same, and counts the same for it.
  */
 
-import { MAX_REMEMBERED_REPLIES, type Reply } from '@holdfast/protocol';
+import { MAX_REMEMBERED_REPLIES } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
-import type { QueuedAcquire } from '../locks/queued-acquire.ts';
-
-/** A reply as it was made, or the acquire whose present state is the answer. */
-export type Remembered = Reply | QueuedAcquire;
+import { answerCost, type Remembered } from './answer-cost.ts';
+import type { ReplyBudget } from './reply-budget.ts';
 
 /** Forgotten places in front of the array before it is moved up, and of one that is kept when it is empty. */
 const SLACK = 64;
@@ -20,6 +18,17 @@ export class ReplyMemory {
   /** The answer to request `forgottenUpTo + 1 + i` is at `start + i`. Keeps its places when it empties: V8 would make it anew for the next. */
   #answers: (Remembered | undefined)[] = [];
   #start = 0;
+  #bytes = 0;
+  readonly #budget: ReplyBudget;
+
+  constructor(budget: ReplyBudget) {
+    this.#budget = budget;
+  }
+
+  /** What the answers take. */
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   /** The number of the last applied request; 0 for none. */
   get lastApplied(): number {
@@ -27,7 +36,7 @@ export class ReplyMemory {
   }
 
   get full(): boolean {
-    return this.#lastApplied - this.#forgottenUpTo >= MAX_REMEMBERED_REPLIES;
+    return this.#bytes >= this.#budget.share || this.#lastApplied - this.#forgottenUpTo >= MAX_REMEMBERED_REPLIES;
   }
 
   /** Undefined when it was acknowledged. */
@@ -46,11 +55,18 @@ export class ReplyMemory {
     this.#lastApplied = lastApplied;
     this.#forgottenUpTo = lastApplied - answers.length;
     this.#answers = [...answers];
+    for (const answer of answers) this.#count(answerCost(answer));
+  }
+
+  /** The session is over, and its share free for others. */
+  clear(): void {
+    this.forgetUpTo(this.#lastApplied);
   }
 
   /** The next request has been applied. */
   remember(answer: Remembered): void {
     invariant(!this.full, 'the memory of a session is bounded');
+    this.#count(answerCost(answer));
     this.#answers[this.#end] = answer;
     this.#lastApplied += 1;
   }
@@ -59,6 +75,9 @@ export class ReplyMemory {
   forgetUpTo(number: number): void {
     const upTo = Math.min(number, this.#lastApplied);
     while (this.#forgottenUpTo < upTo) {
+      const answer = this.#answers[this.#start];
+      invariant(answer !== undefined, 'what is forgotten was remembered');
+      this.#count(-answerCost(answer));
       this.#answers[this.#start] = undefined;
       this.#start += 1;
       this.#forgottenUpTo += 1;
@@ -70,6 +89,11 @@ export class ReplyMemory {
       this.#answers = this.#answers.slice(this.#start, this.#end);
       this.#start = 0;
     }
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#budget.add(bytes);
   }
 
   /** Behind the last answer. */

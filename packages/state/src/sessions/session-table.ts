@@ -1,16 +1,24 @@
-/** The living sessions, by id and by secret. What has ended is forgotten: an id is the index of an entry and never comes back. */
+/** The living sessions, by id and by the hash of its secret. What has ended is forgotten: an id is the index of an entry and never comes back. */
 
 import { invariant } from '../invariant.ts';
+import { ListingIndex } from '../queries/listing-index.ts';
 import type { Capture } from '../snapshot/capture.ts';
-import { Session, type NewSession } from './session.ts';
+import { ReplyBudget, type ReplyLimits } from './reply-budget.ts';
+import { Session, type Ending, type NewSession } from './session.ts';
 
 export class SessionTable {
   readonly #byId = new Map<number, Session>();
-  readonly #bySecret = new Map<string, Session>();
+  readonly ids = new ListingIndex(this.#byId);
+  readonly #bySecretHash = new Map<string, Session>();
   readonly #capture: Capture;
+  readonly #ending = new Set<number>();
+  readonly #labels = new Map<string, number>();
+  /** What they remember together. */
+  readonly replies: ReplyBudget;
 
-  constructor(capture: Capture) {
+  constructor(capture: Capture, limits: ReplyLimits) {
     this.#capture = capture;
+    this.replies = new ReplyBudget(limits);
   }
 
   get size(): number {
@@ -21,8 +29,8 @@ export class SessionTable {
     return this.#byId.get(id);
   }
 
-  bySecret(secret: string): Session | undefined {
-    return this.#bySecret.get(secret);
+  bySecretHash(secretHash: string): Session | undefined {
+    return this.#bySecretHash.get(secretHash);
   }
 
   /** In no particular order: sort before anything depends on it. */
@@ -34,13 +42,35 @@ export class SessionTable {
     return [...this.#byId.values()].sort((left, right) => left.id - right.id);
   }
 
+  /** Sessions of that label. */
+  labelled(label: string): number {
+    return this.#labels.get(label) ?? 0;
+  }
+
   create(options: NewSession): Session {
     invariant(!this.#byId.has(options.id), 'a session id is new');
-    invariant(!this.#bySecret.has(options.secret), 'a secret belongs to one session');
-    const session = new Session(options);
+    invariant(!this.#bySecretHash.has(options.secretHash), 'a secret belongs to one session');
+    const session = new Session(options, this.replies);
     this.#byId.set(session.id, session);
-    this.#bySecret.set(session.secret, session);
+    this.#labels.set(session.label, this.labelled(session.label) + 1);
+    this.ids.added(session.id);
+    this.#bySecretHash.set(session.secretHash, session);
     return session;
+  }
+
+  /** The session is over for good, though nodes of it are left. */
+  beginEnd(session: Session, ending: Ending): void {
+    this.#capture.session(session);
+    session.ending = ending;
+    this.#ending.add(session.id);
+  }
+
+  /** The oldest of those that are ending; 0 for none. */
+  get firstEnding(): number {
+    let first = 0;
+    if (this.#ending.size === 0) return 0;
+    for (const id of this.#ending) if (first === 0 || id < first) first = id;
+    return first;
   }
 
   /** Must be called before anything of a session changes that is neither an acquire nor a node of its own. */
@@ -51,12 +81,18 @@ export class SessionTable {
   remove(session: Session): void {
     this.#capture.session(session);
     invariant(session.acquires.size === 0 && session.ephemerals.size === 0, 'a session that ends has nothing left');
-    const removed = this.#byId.delete(session.id) && this.#bySecret.delete(session.secret);
+    this.#ending.delete(session.id);
+    const labelled = this.labelled(session.label) - 1;
+    if (labelled > 0) this.#labels.set(session.label, labelled);
+    else this.#labels.delete(session.label);
+    session.memory.clear();
+    const removed = this.#byId.delete(session.id) && this.#bySecretHash.delete(session.secretHash);
     invariant(removed, 'a session ends once');
+    this.ids.removed();
   }
 }
 
-/** A secret as a key: one character a byte. */
-export function secretKey(secret: Uint8Array): string {
-  return String.fromCharCode(...secret);
+/** The hash of a secret as a key: one character a byte. */
+export function hashKey(secretHash: Uint8Array): string {
+  return String.fromCharCode(...secretHash);
 }

@@ -10,7 +10,7 @@ import type { StateCounts } from '../state.ts';
 import { SnapshotError, wellFormed } from './snapshot-error.ts';
 
 const SNAPSHOT_FORMAT_VERSION = 1;
-export const HEADER_BYTES = 96;
+export const HEADER_BYTES = 104;
 const MAGIC = 0x53_53_46_48;
 
 /** Length of what follows the head (u32), type (u8). */
@@ -20,7 +20,7 @@ export const RecordType = { session: 1, node: 2, lock: 3, queueNode: 4, freeSlot
 /** Fixed fields of a node, before name and data. */
 export const NODE_BYTES = 86;
 /** Fixed fields of a session, before label and answers. */
-export const SESSION_BYTES = 54;
+export const SESSION_BYTES = 84;
 /** What a lock's container and a queue node have before their fixed fields. */
 export const LOCK_BYTES = 1;
 export const QUEUE_NODE_BYTES = 16;
@@ -59,6 +59,7 @@ export function writeHeader(header: SnapshotHeader, view: DataView, at: number):
   view.setFloat64(at + 72, counts.holds, true);
   view.setFloat64(at + 80, counts.waits, true);
   view.setFloat64(at + 88, header.slots, true);
+  view.setFloat64(at + 96, counts.nameBytes, true);
   return at + HEADER_BYTES;
 }
 
@@ -85,6 +86,7 @@ export function readHeader(view: DataView, at: number): SnapshotHeader {
       locks: readIndex(view, at + 64, 'number of locks'),
       holds: readIndex(view, at + 72, 'number of holds'),
       waits: readIndex(view, at + 80, 'number of waits'),
+      nameBytes: readIndex(view, at + 96, 'bytes of names'),
     },
     slots: readIndex(view, at + 88, 'number of slots'),
   };

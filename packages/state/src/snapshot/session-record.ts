@@ -10,34 +10,46 @@ import {
   readReply,
   readText,
   replyToTuple,
-  SECRET_BYTES,
+  SECRET_HASH_BYTES,
   unpackTuple,
   writeText,
+  type LossReason,
   type Reply,
 } from '@holdfast/protocol';
 
-import { presentReply } from '../commands/locks.ts';
-import { QueuedAcquire } from '../locks/queued-acquire.ts';
-import type { Remembered } from '../sessions/reply-memory.ts';
-import { secretKey } from '../sessions/session-table.ts';
-import type { Session } from '../sessions/session.ts';
+import { lockProblem } from '../locks/lock-name.ts';
+import { isPastOrPresent, PastAcquire, type QueuedAcquire } from '../locks/queued-acquire.ts';
+import type { Remembered } from '../sessions/answer-cost.ts';
+import { hashKey } from '../sessions/session-table.ts';
+import type { Ending, Session } from '../sessions/session.ts';
 import type { ByteQueue } from './byte-queue.ts';
 import { readIndex, RECORD_HEAD_BYTES, RecordType, SESSION_BYTES, writeHead } from './format.ts';
 import { wellFormed } from './snapshot-error.ts';
 
-/** In front of each answer: what it is, and either the length of the reply or the index of the acquire. */
-const AnswerType = { reply: 0, acquire: 1 } as const;
+/** Of sessions that are ending: the number is the place, from 1. */
+const REASONS: readonly LossReason[] = ['closed', 'revoked', 'expired'];
+
+/** In front of each answer: what it is, and either the length of what follows or the index of the acquire. */
+const AnswerType = { reply: 0, acquire: 1, pastAcquire: 2 } as const;
 const REPLY_HEAD_BYTES = 5;
 const ACQUIRE_BYTES = 9;
 
-/** An answer as it is kept: a reply, or the index of an acquire that still waits or holds. */
-export type KeptAnswer = Reply | number;
+/** The index and token of an acquire that is gone, before its lock's name. */
+const PAST_ACQUIRE_BYTES = 16;
+
+/** An answer as it is kept: a reply, an acquire that is gone, or the index of one that still waits or holds. */
+export type KeptAnswer = Reply | PastAcquire | number;
+
+/** The same in bytes. */
+type PackedAnswer = { readonly type: number; readonly bytes: Uint8Array } | number;
 
 export interface SessionImage {
   readonly id: number;
-  readonly secret: string;
+  readonly secretHash: string;
   readonly timeoutMs: number;
   readonly generation: number;
+  readonly server: number;
+  readonly ending: Ending | undefined;
   readonly createdAt: number;
   readonly label: string;
   readonly lastApplied: number;
@@ -45,7 +57,7 @@ export interface SessionImage {
 }
 
 export function writeSession(into: ByteQueue, session: Session): void {
-  const { memory, label, secret } = session;
+  const { memory, label, secretHash } = session;
   const answers = memory.answers().map(packed);
   const room = answers.reduce<number>(
     (sum, answer) => sum + answerBytes(answer),
@@ -55,14 +67,17 @@ export function writeSession(into: ByteQueue, session: Session): void {
   const { bytes, view } = into;
   const at = start + RECORD_HEAD_BYTES;
   view.setFloat64(at, session.id, true);
-  for (let byte = 0; byte < SECRET_BYTES; byte += 1) bytes[at + 8 + byte] = secret.charCodeAt(byte);
-  view.setUint32(at + 24, session.timeoutMs, true);
-  view.setUint32(at + 28, session.generation, true);
-  view.setFloat64(at + 32, session.createdAt, true);
-  view.setFloat64(at + 40, memory.lastApplied, true);
-  view.setUint32(at + 48, answers.length, true);
+  for (let byte = 0; byte < SECRET_HASH_BYTES; byte += 1) bytes[at + 8 + byte] = secretHash.charCodeAt(byte);
+  view.setUint32(at + 40, session.timeoutMs, true);
+  view.setUint32(at + 44, session.generation, true);
+  view.setFloat64(at + 48, session.createdAt, true);
+  view.setFloat64(at + 56, memory.lastApplied, true);
+  view.setUint32(at + 64, session.server, true);
+  view.setUint32(at + 68, answers.length, true);
+  view.setUint16(at + 74, session.ending === undefined ? 0 : REASONS.indexOf(session.ending.reason) + 1, true);
+  view.setFloat64(at + 76, session.ending?.number ?? 0, true);
   let end = writeText(label, bytes, at + SESSION_BYTES);
-  view.setUint16(at + 52, end - at - SESSION_BYTES, true);
+  view.setUint16(at + 72, end - at - SESSION_BYTES, true);
   for (const answer of answers) end = writeAnswer(bytes, view, end, answer);
   writeHead(view, start, RecordType.session, end);
   into.commit(end);
@@ -72,11 +87,11 @@ export function writeSession(into: ByteQueue, session: Session): void {
 export function readSession(bytes: Uint8Array, view: DataView, at: number, end: number): SessionImage {
   wellFormed(end - at >= SESSION_BYTES, () => 'ends within a session');
   const id = readIndex(view, at, 'session');
-  const timeoutMs = view.getUint32(at + 24, true);
-  const generation = view.getUint32(at + 28, true);
-  const lastApplied = readIndex(view, at + 40, 'request number');
-  const count = view.getUint32(at + 48, true);
-  const labelEnd = at + SESSION_BYTES + view.getUint16(at + 52, true);
+  const timeoutMs = view.getUint32(at + 40, true);
+  const generation = view.getUint32(at + 44, true);
+  const lastApplied = readIndex(view, at + 56, 'request number');
+  const count = view.getUint32(at + 68, true);
+  const labelEnd = at + SESSION_BYTES + view.getUint16(at + 72, true);
   wellFormed(labelEnd <= end, () => 'ends within the label of a session');
   const label = readText(bytes, at + SESSION_BYTES, labelEnd);
   const inTime = timeoutMs >= MIN_SESSION_TIMEOUT_MS && timeoutMs <= MAX_SESSION_TIMEOUT_MS;
@@ -90,34 +105,52 @@ export function readSession(bytes: Uint8Array, view: DataView, at: number, end: 
   );
   return {
     id,
-    secret: secretKey(bytes.subarray(at + 8, at + 8 + SECRET_BYTES)),
+    secretHash: hashKey(bytes.subarray(at + 8, at + 8 + SECRET_HASH_BYTES)),
     timeoutMs,
     generation,
-    createdAt: readIndex(view, at + 32, 'time of a session'),
+    server: view.getUint32(at + 64, true),
+    ending: readEnding(view, at + 74),
+    createdAt: readIndex(view, at + 48, 'time of a session'),
     label,
     lastApplied,
     answers: readAnswers(bytes, view, labelEnd, end, count),
   };
 }
 
-/** What is gone stays gone: its present answer is its last. */
-function packed(remembered: Remembered): Uint8Array | number {
-  if (remembered instanceof QueuedAcquire && !remembered.gone) return remembered.acquireIndex;
-  return pack(replyToTuple(presentReply(remembered)));
+function readEnding(view: DataView, at: number): Ending | undefined {
+  const wire = view.getUint16(at, true);
+  const number = readIndex(view, at + 2, 'request number');
+  const reason = REASONS[wire - 1];
+  wellFormed(reason !== undefined || (wire === 0 && number === 0), () => `has a session that ends for reason ${wire}`);
+  return reason === undefined ? undefined : { reason, number };
 }
 
-function answerBytes(answer: Uint8Array | number): number {
-  return typeof answer === 'number' ? ACQUIRE_BYTES : REPLY_HEAD_BYTES + answer.length;
+function packed(remembered: Remembered): PackedAnswer {
+  if (!isPastOrPresent(remembered)) return { type: AnswerType.reply, bytes: pack(replyToTuple(remembered)) };
+  return remembered.gone ? packedPast(remembered) : remembered.acquireIndex;
 }
 
-function writeAnswer(bytes: Uint8Array, view: DataView, at: number, answer: Uint8Array | number): number {
+/** Not its answer as text: what it counts for must be the same on a server that was restored. */
+function packedPast({ acquireIndex, token, lock: { name } }: QueuedAcquire | PastAcquire): PackedAnswer {
+  const bytes = new Uint8Array(PAST_ACQUIRE_BYTES + name.length * MAX_UTF8_BYTES_PER_UNIT);
+  const view = new DataView(bytes.buffer);
+  view.setFloat64(0, acquireIndex, true);
+  view.setFloat64(8, token, true);
+  return { type: AnswerType.pastAcquire, bytes: bytes.subarray(0, writeText(name, bytes, PAST_ACQUIRE_BYTES)) };
+}
+
+function answerBytes(answer: PackedAnswer): number {
+  return typeof answer === 'number' ? ACQUIRE_BYTES : REPLY_HEAD_BYTES + answer.bytes.length;
+}
+
+function writeAnswer(bytes: Uint8Array, view: DataView, at: number, answer: PackedAnswer): number {
   if (typeof answer === 'number') {
     view.setUint8(at, AnswerType.acquire);
     view.setFloat64(at + 1, answer, true);
   } else {
-    view.setUint8(at, AnswerType.reply);
-    view.setUint32(at + 1, answer.length, true);
-    bytes.set(answer, at + REPLY_HEAD_BYTES);
+    view.setUint8(at, answer.type);
+    view.setUint32(at + 1, answer.bytes.length, true);
+    bytes.set(answer.bytes, at + REPLY_HEAD_BYTES);
   }
   return at + answerBytes(answer);
 }
@@ -134,14 +167,24 @@ function readAnswers(bytes: Uint8Array, view: DataView, start: number, end: numb
       at += ACQUIRE_BYTES;
       continue;
     }
-    wellFormed(type === AnswerType.reply, () => `has an answer of the unknown type ${type}`);
+    const past = type === AnswerType.pastAcquire;
+    wellFormed(past || type === AnswerType.reply, () => `has an answer of the unknown type ${type}`);
     const from = at + REPLY_HEAD_BYTES;
     at = from + view.getUint32(at + 1, true);
     wellFormed(at <= end, () => 'ends within the answers of a session');
-    answers.push(readKeptReply(bytes.subarray(from, at)));
+    answers.push(past ? readPast(bytes, view, from, at) : readKeptReply(bytes.subarray(from, at)));
   }
   wellFormed(at === end, () => 'has bytes behind the answers of a session');
   return answers;
+}
+
+function readPast(bytes: Uint8Array, view: DataView, at: number, end: number): PastAcquire {
+  wellFormed(end - at >= PAST_ACQUIRE_BYTES, () => 'ends within an acquire that is gone');
+  const acquireIndex = readIndex(view, at, 'acquire index');
+  const token = readIndex(view, at + 8, 'token');
+  const name = readText(bytes, at + PAST_ACQUIRE_BYTES, end);
+  wellFormed(lockProblem(name) === undefined, () => 'has an acquire of a lock that cannot be');
+  return new PastAcquire(name, acquireIndex, token);
 }
 
 function readKeptReply(bytes: Uint8Array): Reply {

@@ -5,8 +5,9 @@
 
 import { MalformedError } from '@holdfast/protocol';
 
+import { invariant } from '../invariant.ts';
 import type { StateLimits } from '../limits.ts';
-import type { Remembered } from '../sessions/reply-memory.ts';
+import type { Remembered } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
 import { State, type StateOptions } from '../state.ts';
 import { NumberField } from '../tree/node-rows.ts';
@@ -59,8 +60,9 @@ export class StateRestore {
   readonly #free: NodeSlot[] = [];
   #records = 0;
   #ended = false;
+  #complete = false;
 
-  /** `index`: of the snapshot. `restored` is called by {@link finish}, when everything is sound. */
+  /** `index`: of the snapshot. `restored` is called by {@link adopt}, when everything is sound. */
   constructor(options: StateOptions, index: number, restored: (state: State) => void) {
     this.#limits = options.limits;
     this.#index = index;
@@ -75,8 +77,8 @@ export class StateRestore {
     while (this.#readRecord());
   }
 
-  /** There are no more pieces: the restored state takes the place of the machine's. @throws SnapshotError, and nothing has changed */
-  finish(): void {
+  /** There are no more pieces: everything is checked, and nobody sees the state yet. @throws SnapshotError */
+  complete(): void {
     const header = this.#header;
     wellFormed(header !== undefined && this.#ended, () => 'ends too early');
     this.#adopt();
@@ -88,7 +90,19 @@ export class StateRestore {
     this.#state.index = header.index;
     this.#state.stamp = header.stamp;
     this.#state.fold.restore(header.fold);
+    this.#complete = true;
+  }
+
+  /** The restored state, which is complete, takes the place of the machine's, whatever was applied to that meanwhile. */
+  adopt(): void {
+    invariant(this.#complete, 'only-a-whole-state-is-adopted');
     this.#restored(this.#state);
+  }
+
+  /** Both. @throws SnapshotError, and nothing has changed */
+  finish(): void {
+    this.complete();
+    this.adopt();
   }
 
   #readHeader(): boolean {
@@ -96,9 +110,12 @@ export class StateRestore {
     const header = readHeader(this.#bytes.view, this.#bytes.start);
     const { index, counts, slots } = header;
     wellFormed(index === this.#index, () => `is of index ${index}, not ${this.#index}`);
-    const { maxSessions, maxNodes, maxTreeDataBytes } = this.#limits;
+    const { maxSessions, maxNodes, maxTreeDataBytes, maxTreeNameBytes } = this.#limits;
     wellFormed(
-      counts.sessions <= maxSessions && slots <= maxNodes && counts.dataBytes <= maxTreeDataBytes,
+      counts.sessions <= maxSessions &&
+        slots <= maxNodes &&
+        counts.dataBytes <= maxTreeDataBytes &&
+        counts.nameBytes <= maxTreeNameBytes,
       () => 'is of a state that is larger than this version allows',
     );
     this.#bytes.skip(HEADER_BYTES);
@@ -154,12 +171,13 @@ export class StateRestore {
   }
 
   #takeSession(bytes: Uint8Array, view: DataView, at: number, end: number): void {
-    const { lastApplied, answers, generation, ...image } = readSession(bytes, view, at, end);
+    const { lastApplied, answers, generation, ending, ...image } = readSession(bytes, view, at, end);
     const { sessions } = this.#state;
-    const isNew = sessions.get(image.id) === undefined && sessions.bySecret(image.secret) === undefined;
+    const isNew = sessions.get(image.id) === undefined && sessions.bySecretHash(image.secretHash) === undefined;
     wellFormed(isNew && image.id <= this.#index, () => `has a session ${image.id} that cannot be`);
     const session = sessions.create(image);
     session.generation = generation;
+    if (ending !== undefined) sessions.beginEnd(session, ending);
     this.#memories.push({ session, lastApplied, answers });
   }
 
@@ -218,6 +236,8 @@ export class StateRestore {
       last = acquireIndex;
       if (role.type === 'queueNode') locks.restoreAcquire(slot, role.token, role.grantedAt);
     }
+    // As they come where nothing was restored: the end of a session looks for its oldest.
+    this.#ephemerals.sort((left, right) => nodes.czxid(left) - nodes.czxid(right));
     for (const slot of this.#ephemerals) {
       const owner = sessions.get(nodes.ephemeralOwner(slot));
       wellFormed(owner !== undefined, () => `has an ephemeral node in slot ${slot} without a session`);

@@ -42,6 +42,11 @@ export class NodeCells {
     return readName(units, wide, this.#slab.bytes(cell), this.#slab.offset(cell));
   }
 
+  /** As they are kept. */
+  nameBytes(row: number): number {
+    return this.#nameBytes(row);
+  }
+
   isNamed(row: number, name: NamePart): boolean {
     const { units, wide } = this.#nameForm(row);
     if (units !== name.to - name.from) return false;

@@ -45,6 +45,8 @@ export interface NodeStore {
   readonly size: number;
   /** Data of all nodes. */
   readonly dataBytes: number;
+  /** Names of all nodes, as they are kept. */
+  readonly nameBytes: number;
   /** All slots are below. The same on every replica, as which of them are free and in which order they are used again. */
   readonly slots: number;
 

@@ -36,6 +36,7 @@ export class RowNodeStore implements NodeStore {
   #free = NO_ROW;
   #size = 0;
   #dataBytes = 0;
+  #nameBytes = 0;
   /** What the next row is filled with. */
   readonly #numbers = new Float64Array(NODE_NUMBERS);
   readonly #words = new Uint32Array(NODE_WORDS);
@@ -54,6 +55,10 @@ export class RowNodeStore implements NodeStore {
 
   get dataBytes(): number {
     return this.#dataBytes;
+  }
+
+  get nameBytes(): number {
+    return this.#nameBytes;
   }
 
   get slots(): number {
@@ -162,6 +167,7 @@ export class RowNodeStore implements NodeStore {
     rows.setNumber(parent, NumberField.creations, rows.number(parent, NumberField.creations) + 1);
     this.#childrenChanged(parent, index);
     this.#dataBytes += node.data.length;
+    this.#nameBytes += this.#cells.nameBytes(slot);
     this.#fold.mix(index);
     this.#fold.mix(rows.number(parent, NumberField.czxid));
     return slot;
@@ -198,6 +204,7 @@ export class RowNodeStore implements NodeStore {
     this.#children.remove(node);
     this.#childrenChanged(parent, index);
     this.#dataBytes -= this.dataLength(node);
+    this.#nameBytes -= this.#cells.nameBytes(node);
     this.#cells.free(node);
     this.#leave(node);
     this.#size -= 1;
@@ -246,6 +253,7 @@ export class RowNodeStore implements NodeStore {
     this.#free = NO_ROW;
     this.#size = 0;
     this.#dataBytes = 0;
+    this.#nameBytes = 0;
   }
 
   place(slot: NodeSlot, node: NodeImage): boolean {
@@ -264,6 +272,7 @@ export class RowNodeStore implements NodeStore {
     if (slot !== ROOT) this.#children.add(slot, hash);
     this.#size += 1;
     this.#dataBytes += node.data.length;
+    this.#nameBytes += this.#cells.nameBytes(slot);
     return true;
   }
 

@@ -21,6 +21,10 @@ export function isWide({ text, from, to }: NamePart): boolean {
   return false;
 }
 
+export function storedNameBytes(name: string): number {
+  return nameBytes(name.length, isWide(whole(name)));
+}
+
 export function nameBytes(units: number, wide: boolean): number {
   return wide ? units * 2 : units;
 }

@@ -4,7 +4,7 @@ import { MAX_LOCK_NAME_LENGTH } from '@holdfast/protocol';
 
 import { acquireCommand, all, asReply, codeOf, only, Solo } from '../support/solo.ts';
 
-const EMPTY = { sessions: 0, locks: 0, holds: 0, waits: 0, nodes: 2, dataBytes: 0 };
+const EMPTY = { sessions: 0, locks: 0, holds: 0, waits: 0, nodes: 2, dataBytes: 0, nameBytes: 'locks'.length };
 
 describe('a free lock', () => {
   it('is granted by the acquire itself, with the index of its entry as the token', () => {

@@ -22,7 +22,16 @@ describe('attaching', () => {
     expect(solo.outputs.map(({ type }) => type)).toEqual(['sessionCreated', 'attached']);
     expect(only(solo.outputs, 'sessionCreated')).toEqual({ type: 'sessionCreated', session: 2, timeoutMs: 5_000 });
     expect(only(solo.outputs, 'attached')).toMatchObject({ server: SERVER, correlation: 4_711 });
-    expect(solo.machine.session(2)).toEqual({ id: 2, timeoutMs: 5_000, generation: 1, label: 'a', lastApplied: 0 });
+    expect(solo.machine.session(2)).toEqual({
+      id: 2,
+      timeoutMs: 5_000,
+      generation: 1,
+      label: 'a',
+      lastApplied: 0,
+      server: SERVER,
+      replyBytes: 0,
+      ending: false,
+    });
   });
 
   it('with a known secret gives the same session a new generation, and keeps the time-out and label of its creation', () => {
@@ -81,10 +90,27 @@ describe('attaching', () => {
     expect(asReply(solo.attach({ secret: solo.secret() }), 'attached').session).toBe(solo.index);
   });
 
+  it('is LIMIT_EXCEEDED beyond the number of sessions of one label, and not for another label', () => {
+    const solo = new Solo({ maxSessionsPerLabel: 2 });
+    const [first] = [solo.open('many'), solo.open('many')];
+    expect(codeOf(solo.attach({ secret: solo.secret(), label: 'many' }))).toBe('LIMIT_EXCEEDED');
+    expect(first?.attachAgain().session).toBe(first?.id);
+    solo.open('');
+    solo.open('other');
+    first?.close();
+    solo.open('many');
+  });
+
   it('with a malformed payload is answered INVALID_ARGUMENT to the server that asked', () => {
     const solo = new Solo();
-    const header = { command: CommandType.attach, generation: SERVER, session: 0, number: 5, ackedUpTo: 0 };
-    const short = encodeCommand({ type: 'attach', secret: new Uint8Array(3), session: 0, timeoutMs: 5_000, label: '' });
+    const header = { command: CommandType.attach, generation: 0, session: 0, number: 5, ackedUpTo: 0 };
+    const short = encodeCommand({
+      type: 'attach',
+      secretHash: new Uint8Array(3),
+      session: 0,
+      timeoutMs: 5_000,
+      label: '',
+    });
     for (const payload of [new Uint8Array(0), short, pack(['x']), new Uint8Array([0xc1])]) {
       const outputs = solo.apply(encodeEntry(header, payload));
       expect(only(outputs, 'attached')).toMatchObject({

@@ -5,18 +5,19 @@ import { describe, expect, it } from 'vitest';
 
 import { Lock } from '../../src/locks/lock.ts';
 import { QueuedAcquire } from '../../src/locks/queued-acquire.ts';
+import { STATE_LIMITS } from '../../src/limits.ts';
 import { Capture } from '../../src/snapshot/capture.ts';
 import { SessionTable } from '../../src/sessions/session-table.ts';
 import type { Session } from '../../src/sessions/session.ts';
 import type { NodeSlot } from '../../src/tree/node-store.ts';
 
 function add(table: SessionTable, id: number): Session {
-  return table.create({ id, secret: `secret ${id}`, timeoutMs: 10_000, label: '', createdAt: 0 });
+  return table.create({ id, secretHash: `hash ${id}`, timeoutMs: 10_000, label: '', createdAt: 0, server: 1 });
 }
 
 describe('sessions that were inserted in any order', () => {
   it('come by id', () => {
-    const table = new SessionTable(new Capture());
+    const table = new SessionTable(new Capture(), STATE_LIMITS);
     for (const id of [10, 9, 100, 1]) add(table, id);
     expect(table.inOrder().map(({ id }) => id)).toEqual([1, 9, 10, 100]);
   });
@@ -24,7 +25,7 @@ describe('sessions that were inserted in any order', () => {
 
 describe('acquires that were inserted in any order', () => {
   it('come by acquire index', () => {
-    const session = add(new SessionTable(new Capture()), 1);
+    const session = add(new SessionTable(new Capture(), STATE_LIMITS), 1);
     const lock = new Lock('l', LockKind.mutex, 1 as NodeSlot);
     for (const index of [10, 9, 100, 2]) session.addAcquire(new QueuedAcquire(session, lock, index, 2 as NodeSlot));
     expect(session.acquiresInOrder().map(({ acquireIndex }) => acquireIndex)).toEqual([2, 9, 10, 100]);

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_REMEMBERED_REPLIES, type Reply } from '@holdfast/protocol';
+import { STATE_LIMITS } from '../../src/limits.ts';
+import { ReplyBudget } from '../../src/sessions/reply-budget.ts';
 import { ReplyMemory } from '../../src/sessions/reply-memory.ts';
 
 function answerTo(number: number): Reply {
@@ -17,7 +19,7 @@ describe('the memory of a session', () => {
   it('has the answer to every request that was applied and is not acknowledged, whatever came before', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const memory = new ReplyMemory();
+        const memory = new ReplyMemory(new ReplyBudget(STATE_LIMITS));
         let applied = 0;
         let forgotten = 0;
         for (const one of steps) {
@@ -46,7 +48,7 @@ describe('the memory of a session', () => {
   });
 
   it('goes on behind what it was restored with', () => {
-    const memory = new ReplyMemory();
+    const memory = new ReplyMemory(new ReplyBudget(STATE_LIMITS));
     memory.restore(7, [answerTo(6), answerTo(7)]);
     memory.remember(answerTo(8));
     expect(memory.answers()).toEqual([answerTo(6), answerTo(7), answerTo(8)]);

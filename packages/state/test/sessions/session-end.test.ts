@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { all, codeOf, only, Solo } from '../support/solo.ts';
+import { all, codeOf, only, SERVER, Solo } from '../support/solo.ts';
 
 describe('a session that is closed', () => {
   it('answers its own close before it tells of the end', () => {
@@ -48,6 +48,7 @@ describe('a session that is closed', () => {
     expect(outputs).toEqual([
       {
         type: 'refused',
+        server: SERVER,
         session: session.id,
         generation: 1,
         number: 2,
@@ -125,6 +126,14 @@ describe('a session that expires', () => {
     session.acquire('x');
     session.acquire('y');
     solo.expire(session.id);
-    expect(solo.machine.counts).toEqual({ sessions: 0, locks: 0, holds: 0, waits: 0, nodes: 2, dataBytes: 0 });
+    expect(solo.machine.counts).toEqual({
+      sessions: 0,
+      locks: 0,
+      holds: 0,
+      waits: 0,
+      nodes: 2,
+      dataBytes: 0,
+      nameBytes: 'locks'.length,
+    });
   });
 });

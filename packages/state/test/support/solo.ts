@@ -25,7 +25,7 @@ import {
 export type OutputOf<T extends Output['type']> = Extract<Output, { type: T }>;
 export type ReplyOf<T extends Reply['type']> = Extract<Reply, { type: T }>;
 
-/** The server that Solo claims to be in attach entries. */
+/** The server through which everything comes. */
 export const SERVER = 7;
 
 export class Solo {
@@ -36,7 +36,7 @@ export class Solo {
   wallMs = 1_000_000;
   #secrets = 0;
 
-  constructor(limits: Partial<StateLimits> = {}, options: Pick<StateMachineOptions, 'hashKey'> = {}) {
+  constructor(limits: Partial<StateLimits> = {}, options: Pick<StateMachineOptions, 'hashKey' | 'introduced'> = {}) {
     this.machine = new StateMachine({ ...options, limits });
   }
 
@@ -44,8 +44,8 @@ export class Solo {
     return this.machine.appliedIndex;
   }
 
-  apply(entry: Uint8Array): readonly Output[] {
-    stampEntry(entry, this.wallMs);
+  apply(entry: Uint8Array, via = SERVER): readonly Output[] {
+    stampEntry(entry, this.wallMs, via);
     this.outputs = this.machine.apply(this.index + 1, entry);
     return this.outputs;
   }
@@ -54,19 +54,19 @@ export class Solo {
     this.machine.applyNoop(this.index + 1);
   }
 
-  /** A new secret, the same in every run. */
+  /** The hash of a new secret, the same in every run. */
   secret(): Uint8Array {
     this.#secrets += 1;
-    const secret = new Uint8Array(16);
+    const secret = new Uint8Array(32);
     new DataView(secret.buffer).setUint32(0, this.#secrets);
     return secret;
   }
 
-  attach(options: { secret: Uint8Array; session?: number; timeoutMs?: number; label?: string }): Reply {
-    const { secret, session = 0, timeoutMs = 10_000, label = '' } = options;
-    const payload = encodeCommand({ type: 'attach', secret, session, timeoutMs, label });
-    const header = { command: CommandType.attach, generation: SERVER, session: 0, number: 4_711, ackedUpTo: 0 };
-    this.apply(encodeEntry(header, payload));
+  attach(options: { secret: Uint8Array; session?: number; timeoutMs?: number; label?: string }, via = SERVER): Reply {
+    const { secret: secretHash, session = 0, timeoutMs = 10_000, label = '' } = options;
+    const payload = encodeCommand({ type: 'attach', secretHash, session, timeoutMs, label });
+    const header = { command: CommandType.attach, generation: 0, session: 0, number: 4_711, ackedUpTo: 0 };
+    this.apply(encodeEntry(header, payload), via);
     return only(this.outputs, 'attached').reply;
   }
 
@@ -130,7 +130,9 @@ export class SoloSession {
 
   rawEntry(command: number, payload: Uint8Array, number: number): Uint8Array {
     const { id: session, generation, ackedUpTo } = this;
-    return encodeEntry({ command, generation, session, number, ackedUpTo }, payload);
+    const entry = encodeEntry({ command, generation, session, number, ackedUpTo }, payload);
+    stampEntry(entry, 0, SERVER);
+    return entry;
   }
 
   /** Sends the next command; whatever comes of it is in the outputs. */

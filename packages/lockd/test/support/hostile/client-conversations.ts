@@ -8,8 +8,9 @@ import {
   LockKind,
   PROTOCOL_VERSION,
   decodeClientFrame,
-  decodeCommand,
+  decodeAttachRequest,
   encodeClientFrame,
+  encodeAttachRequest,
   encodeCommand,
   type ClientMessage,
   type Command,
@@ -19,6 +20,7 @@ import {
 } from '@holdfast/protocol';
 import type { Random } from '@holdfast/runtime';
 import type { Conversation, Ending, Step } from './conversation.ts';
+import { MAX_GREETING_BYTES } from '../../../src/limits.ts';
 import { HostileBytes, isMalformed } from './hostile-bytes.ts';
 
 /** Above every session of an ensemble that has not been used for years. */
@@ -43,7 +45,7 @@ export class ClientConversations {
   }
 
   next(): Conversation {
-    switch (this.#bytes.random.integer(10)) {
+    switch (this.#bytes.random.integer(14)) {
       case 0:
         return this.#malformedFirst();
       case 1:
@@ -57,17 +59,29 @@ export class ClientConversations {
         return this.#malformedLater();
       case 6:
         return this.#strangeSession();
+      case 7:
+        return this.#numberZero();
+      case 8:
+        return this.#copies();
+      case 10:
+        // A frame that would be a hello, but for its length.
+        return tooMuchBeforeHello([new Uint8Array(MAX_GREETING_BYTES + 1)]);
+      case 9:
+        // Each is a thousand messages.
+        return this.#bytes.chance(0.05) ? this.#readFlood() : this.#strangeButAllowed();
       default:
         return this.#strangeButAllowed();
     }
   }
 
   #malformedFirst(): Conversation {
-    return conversation('malformed first frame', [this.#malformed()], goodbye('MALFORMED'));
+    const bytes = this.#malformed();
+    if (bytes.length > MAX_GREETING_BYTES) return tooMuchBeforeHello([bytes]);
+    return conversation('malformed first frame', [bytes], goodbye('MALFORMED'));
   }
 
   #malformedLater(): Conversation {
-    const frames = [frame([this.#hello(), ...this.#harmless(30)]), this.#malformed()];
+    const frames = [frame([this.#hello()]), frame(this.#harmless(30)), this.#malformed()];
     return conversation('malformed frame after hello', frames, goodbye('MALFORMED'));
   }
 
@@ -102,7 +116,7 @@ export class ClientConversations {
 
   #refusedRequest(): Conversation {
     const payload = this.#bytes.noise();
-    const command = this.#bytes.pick([0, 1, 9, 63, 64, 65, 2 ** 31, Number.MAX_SAFE_INTEGER]);
+    const command = this.#bytes.pick([0, 1, 64, 65, 2 ** 31, Number.MAX_SAFE_INTEGER]);
     const request = { type: 'request', number: this.#bytes.index(), ackedUpTo: 0, command, payload } as const;
     return conversation('unknown command', [frame([this.#hello(), request])], goodbye('UNSUPPORTED'));
   }
@@ -118,12 +132,41 @@ export class ClientConversations {
   #strangeSession(): Conversation {
     const { random } = this.#bytes;
     const requests = Array.from({ length: 1 + random.integer(15) }, (_, n) => {
-      const number = this.#bytes.chance(0.7) ? n + 1 : this.#bytes.index();
+      const number = this.#bytes.chance(0.7) ? n + 1 : Math.max(1, this.#bytes.index());
       return this.#bytes.chance(0.6) ? this.#request(number, this.#command()) : this.#badPayload(number);
     });
     const greeting = frame([this.#hello(), this.#attach()]);
     const frames = [greeting, 'until attached' as const, frame([...requests, ...this.#harmless(20)])];
     return conversation('session with strange requests', frames, { type: 'open' });
+  }
+
+  /** A number that no session has: neither counted nor answered, if it were taken. */
+  #numberZero(): Conversation {
+    const requests = Array.from({ length: 1 + this.#bytes.random.integer(50) }, () =>
+      this.#request(0, this.#command()),
+    );
+    const frames = [frame([this.#hello(), this.#attach()]), 'until attached' as const, frame(requests)];
+    return conversation('requests with the number 0', frames, goodbye('MALFORMED'));
+  }
+
+  /** The same few requests again and again, unanswered and answered. */
+  #copies(): Conversation {
+    const { random } = this.#bytes;
+    const distinct = [1, 2, 3].map((number) => this.#request(number, this.#command()));
+    const copies = (): Uint8Array =>
+      frame(Array.from({ length: 50 + random.integer(200) }, (_, n) => distinct[n % 3] ?? this.#read()));
+    const frames = [frame([this.#hello(), this.#attach()]), 'until attached' as const, copies(), copies()];
+    return conversation('copies of requests', frames, { type: 'open' });
+  }
+
+  /** Frames of listings, more than may be unanswered. */
+  #readFlood(): Conversation {
+    const consistency = this.#bytes.pick(['linearizable', 'local'] as const);
+    const query: Query = { type: 'locks', prefix: 'no lock begins so', after: '', limit: 1_000 };
+    const reads = (count: number): Uint8Array =>
+      frame(Array.from({ length: count }, (_, id) => ({ type: 'read', id, consistency, minIndex: 0, query }) as const));
+    const frames = [frame([this.#hello()]), reads(1_200), reads(1 + this.#bytes.random.integer(1_000))];
+    return conversation('frames of listings', frames, { type: 'open' });
   }
 
   #hello(): Extract<ClientMessage, { type: 'hello' }> {
@@ -171,21 +214,16 @@ export class ClientConversations {
   }
 
   #attach(): Extract<ClientMessage, { type: 'attach' }> {
-    const command = {
-      type: 'attach',
-      secret: this.#bytes.random.bytes(16),
-      session: 0,
-      timeoutMs: 1_000,
-      label: this.#text(),
-    } as const;
-    return { type: 'attach', id: this.#bytes.index(), payload: encodeCommand(command) };
+    const secret = this.#bytes.random.bytes(16);
+    const payload = encodeAttachRequest({ secret, session: 0, timeoutMs: 1_000, label: this.#text() });
+    return { type: 'attach', id: this.#bytes.index(), payload };
   }
 
   /** What attach refuses without a word to the log. */
   #badAttach(): Uint8Array {
     for (;;) {
       const payload = this.#bytes.chance(0.5) ? this.#bytes.noise() : this.#attach().payload.slice(0, 10);
-      if (isMalformed(() => decodeCommand('attach', payload))) return payload;
+      if (isMalformed(() => decodeAttachRequest(payload))) return payload;
     }
   }
 
@@ -259,6 +297,10 @@ export class ClientConversations {
 
 function frame(messages: readonly ClientMessage[]): Uint8Array {
   return new Uint8Array(encodeClientFrame(messages));
+}
+
+function tooMuchBeforeHello(steps: readonly Step[]): Conversation {
+  return conversation('much before a hello', steps, { type: 'closed', reason: 'before a greeting' });
 }
 
 function goodbye(code: ErrorCode): Ending {

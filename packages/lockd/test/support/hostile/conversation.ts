@@ -6,8 +6,8 @@ import type { ErrorCode } from '@holdfast/protocol';
 export type Ending =
   /** The server says goodbye with that code, and closes. */
   | { readonly type: 'goodbye'; readonly code: ErrorCode }
-  /** The server closes; what it says of the reason, if anything. */
-  | { readonly type: 'closed'; readonly reason?: string }
+  /** The server closes; what it says of the reason, if anything. `frames`: that come before. @default 0 */
+  | { readonly type: 'closed'; readonly reason?: string; readonly frames?: number }
   /** Nothing that was said is a reason to close: the server still answers. */
   | { readonly type: 'open' };
 

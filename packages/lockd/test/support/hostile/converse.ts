@@ -66,7 +66,7 @@ function problemOf({ ending }: Conversation, { frames, heard, answered, reason }
     case 'goodbye':
       return goodbye?.code === ending.code ? undefined : `goodbye ${goodbye?.code} instead of ${ending.code}`;
     case 'closed':
-      if (frames > 0) return `${frames} frames came where none may`;
+      if (frames > (ending.frames ?? 0)) return `${frames} frames came where ${ending.frames ?? 0} may`;
       return ending.reason === undefined || reason.includes(ending.reason)
         ? undefined
         : `the reason is not ${ending.reason}`;

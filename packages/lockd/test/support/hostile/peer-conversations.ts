@@ -1,24 +1,33 @@
 /**
- * Hostile conversations for the peer port. Those of strangers are refused at their first frame. An impostor says the hello of a
- * member, and goes on with what no member would say: at most it costs that member its connection, if it knows the incarnation.
+ * Hostile conversations for the peer port. Whoever cannot prove that it belongs to the ensemble hears a challenge at most, whatever it goes
+ * on with: forged proofs, appends, forwards, snapshots, news of an expulsion.
  */
 
+import { crc32 } from 'node:zlib';
 import { pack } from '@holdfast/protocol';
 import {
+  DialledGreeting,
   EntryType,
+  NONCE_BYTES,
   PEER_PROTOCOL_VERSION,
   decodeHello,
   decodePeerFrame,
+  encodeConfiguration,
   encodeHello,
+  encodeProof,
+  encodeSnapshotMessage,
+  initialConfiguration,
   logIndex,
   raftItem,
   serverId,
   term,
   type Message,
   type PeerHello,
+  type SnapshotMessage,
 } from '@holdfast/raft';
 import type { Random } from '@holdfast/runtime';
 import type { Conversation, Ending } from './conversation.ts';
+import { forgedMachineFrame } from './forged-messages.ts';
 import { HostileBytes, isMalformed } from './hostile-bytes.ts';
 
 export interface PeerTargets {
@@ -26,10 +35,10 @@ export interface PeerTargets {
   /** The server that is spoken to, and another member. */
   readonly server: number;
   readonly member: number;
-  /** Of that member's data directory, for impostors who know it. */
-  readonly incarnation: string;
   /** Frames that a client would send. */
   readonly clientFrames: readonly Uint8Array[];
+  /** That somebody else uses. */
+  readonly lock: string;
 }
 
 export class PeerConversations {
@@ -44,13 +53,32 @@ export class PeerConversations {
   stranger(): Conversation {
     const { random } = this.#bytes;
     const rest = Array.from({ length: random.integer(3) }, () => this.#real());
-    switch (random.integer(4)) {
+    switch (random.integer(10)) {
+      case 8:
+        return this.#forward();
+      case 9:
+        return this.forwardingImpostor();
+      case 7:
+        return this.#snapshotOfStranger();
+      case 4:
+      case 5:
+        return this.impostor();
+      case 6:
+        return conversation(
+          'peer that speaks before its proof',
+          [encodeHello(this.#hello()), this.#real()],
+          'malformed',
+          1,
+        );
       case 0:
-        return conversation('malformed peer hello', [this.#malformedHello(), ...rest], 'malformed hello');
+        // Some look like one of another version.
+        return conversation('malformed peer hello', [this.#malformedHello(), ...rest], '');
       case 1:
         return this.#foreignHello(rest);
       case 2:
         return conversation('peer frame before hello', [this.#real(), ...rest], 'malformed hello');
+      case 3:
+        return this.#snapshotOfStranger();
       default:
         return conversation(
           'client at the peer port',
@@ -61,8 +89,70 @@ export class PeerConversations {
   }
 
   impostor(): Conversation {
-    const frames = [encodeHello(this.#hello()), this.#malformed()];
-    return { kind: 'impostor', steps: frames, messages: frames.length, ending: { type: 'closed' } };
+    const hello = this.#hello();
+    const purpose = this.#bytes.pick(['log', 'snapshot', 'expulsion'] as const);
+    const frames = [encodeHello({ ...hello, purpose }), this.#forgedProof(), this.#real(), this.#malformed()];
+    return conversation(`impostor for purpose ${purpose}`, frames, 'NOT_ADMITTED', 1);
+  }
+
+  /** As the member at which other clients are attached: their requests, and what else lockds tell each other. */
+  forwardingImpostor(): Conversation {
+    const frames = [encodeHello({ ...this.#hello(), purpose: 'log' }), this.#forgedProof(), ...this.#forged()];
+    return conversation('impostor that forwards', frames, 'NOT_ADMITTED', 1);
+  }
+
+  /** Says the same before it was asked for a proof, or instead of one. */
+  #forward(): Conversation {
+    if (this.#bytes.chance(0.5))
+      return conversation('stranger that forwards before its hello', this.#forged(), 'malformed hello');
+    const frames = [encodeHello(this.#hello()), ...this.#forged()];
+    return conversation('stranger that forwards', frames, 'malformed', 1);
+  }
+
+  #forged(): readonly Uint8Array[] {
+    const count = 1 + this.#bytes.random.integer(4);
+    return Array.from({ length: count }, () => forgedMachineFrame(this.#bytes, this.#targets.lock));
+  }
+
+  #forgedProof(): Uint8Array {
+    const { random } = this.#bytes;
+    const proofs = Array.from({ length: random.integer(4) }, () => random.bytes(32));
+    const incarnation = this.#bytes.pick(['', '00112233445566778899aabbccddeeff']);
+    return encodeProof({ incarnation, ownProofs: proofs, yourProof: random.bytes(32) });
+  }
+
+  /** As a member that leads: a snapshot that is whole, far ahead, with a configuration of its own, of bytes that are no state. */
+  forgedSnapshot(index: number, state: Uint8Array): readonly Uint8Array[] {
+    return this.#snapshot(this.#targets.member, index, state);
+  }
+
+  #snapshotOfStranger(): Conversation {
+    const from = this.#bytes.pick([0, this.#targets.server, 99, Number.MAX_SAFE_INTEGER]);
+    const hello = { ...this.#hello(), from: serverId(from), purpose: 'snapshot' as const };
+    const snapshot = this.#snapshot(this.#targets.member, 1 + this.#bytes.random.integer(2 ** 40), this.#bytes.noise());
+    const frames = [encodeHello(hello), this.#forgedProof(), ...snapshot];
+    return conversation('snapshot of a stranger', frames, 'NOT_ADMITTED', 1);
+  }
+
+  #snapshot(member: number, index: number, state: Uint8Array): readonly Uint8Array[] {
+    const configuration = encodeConfiguration(
+      initialConfiguration([{ id: serverId(member), peerAddress: '127.0.0.1:1' }]),
+    );
+    const position = { leaderTerm: term(90), index: logIndex(index), term: term(90) };
+    const offer = { type: 'offer', ...position, bytes: state.length, crc: crc32(state), configuration } as const;
+    const messages: SnapshotMessage[] = [offer, { type: 'chunk', offset: 0, data: state }, { type: 'end' }];
+    return messages.map(encodeSnapshotMessage);
+  }
+
+  /** How that member introduces itself, by the incarnation that only it and the ensemble know. */
+  greetingOfMember(incarnation: string, purpose: 'log' | 'snapshot'): DialledGreeting {
+    return new DialledGreeting({
+      hello: { ...this.#hello(), purpose },
+      nonce: this.#bytes.random.bytes(NONCE_BYTES),
+      incarnation,
+      secrets: [incarnation],
+      peer: { secret: '', member: true },
+    });
   }
 
   #foreignHello(rest: readonly Uint8Array[]): Conversation {
@@ -74,7 +164,11 @@ export class PeerConversations {
       }
       case 1: {
         const clusterId = this.#bytes.pick(['', 'other', '__proto__', 'x'.repeat(300)]);
-        return conversation('peer of another cluster', [encodeHello({ ...hello, clusterId }), ...rest], 'cluster "');
+        return conversation(
+          'peer of another cluster',
+          [encodeHello({ ...hello, clusterId }), ...rest],
+          'another cluster',
+        );
       }
       case 2: {
         const to = serverId(this.#bytes.pick([0, this.#targets.member, 99, Number.MAX_SAFE_INTEGER]));
@@ -82,25 +176,25 @@ export class PeerConversations {
       }
       default: {
         const from = serverId(this.#bytes.pick([0, this.#targets.server, 99, Number.MAX_SAFE_INTEGER]));
-        return conversation('peer that is no member', [encodeHello({ ...hello, from }), ...rest], 'is no member');
+        const frames = [encodeHello({ ...hello, from }), this.#forgedProof(), ...rest];
+        return conversation('peer that is no member', frames, 'NOT_ADMITTED', 1);
       }
     }
   }
 
   #hello(): PeerHello {
     const { clusterId, server, member } = this.#targets;
-    const incarnation = this.#bytes.pick(['', '00112233445566778899aabbccddeeff', this.#targets.incarnation]);
     return {
       version: PEER_PROTOCOL_VERSION,
       features: 0,
       clusterId,
       from: serverId(member),
       to: serverId(server),
-      incarnation,
-      clientAddress: '',
+      clientAddress: this.#bytes.pick(['', '127.0.0.1:1']),
       required: 0,
       peerAddress: this.#bytes.pick(['', '127.0.0.1:1']),
-      configurationIndex: 0,
+      nonce: this.#bytes.random.bytes(NONCE_BYTES),
+      echo: new Uint8Array(0),
     };
   }
 
@@ -142,7 +236,8 @@ export class PeerConversations {
   }
 }
 
-function conversation(kind: string, steps: readonly Uint8Array[], reason: string): Conversation {
-  const ending: Ending = { type: 'closed', reason };
+/** `frames`: how many it hears. */
+function conversation(kind: string, steps: readonly Uint8Array[], reason: string, frames = 0): Conversation {
+  const ending: Ending = { type: 'closed', reason, frames };
   return { kind, steps, messages: steps.length, ending };
 }

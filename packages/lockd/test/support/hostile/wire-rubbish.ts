@@ -47,7 +47,7 @@ export class WireRubbish {
       ending: 'ended',
     });
     const close = 'Connection: close';
-    switch (random.integer(10)) {
+    switch (random.integer(13)) {
       case 0:
         return { kind: 'noise', bytes: Buffer.concat([this.#bytes.noise(), Buffer.from('\r\n\r\n')]), ending: 'ended' };
       case 1:
@@ -75,6 +75,17 @@ export class WireRubbish {
           'contradicting lengths',
           this.#request('GET / HTTP/1.1', ['Content-Length: 4', 'Transfer-Encoding: chunked']),
         );
+      case 9:
+        return ended(
+          'page of another site',
+          this.#request('GET /status HTTP/1.1', ['Sec-Fetch-Site: cross-site', close]),
+        );
+      case 10:
+        return ended('shortest requests', `${'GET / HTTP/1.1\r\n\r\n'.repeat(400)}GET / HTTP/1.1\r\n${close}\r\n\r\n`);
+      case 11: {
+        const flood = this.#request('GET /metrics HTTP/1.1', []).repeat(100);
+        return ended('flood of requests', `${flood}${this.#request('GET /metrics HTTP/1.1', [close])}`);
+      }
       default: {
         const requests = this.#request('GET /status?pipelined HTTP/1.1', []).repeat(random.integer(20));
         return ended('pipelined', `${requests}${this.#request('GET /nothing HTTP/1.1', [close])}`);

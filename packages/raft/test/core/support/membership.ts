@@ -18,7 +18,15 @@ import { ScriptedCore, append, ofType } from './scripted-core.ts';
 /** The members that it begins with. */
 export const three = initialConfiguration([1, 2, 3].map((id) => ({ id: serverId(id), peerAddress: `host:${id}` })));
 export const added = (id: number, role: 'learner' | 'observer' = 'learner') =>
-  ({ id: serverId(id), peerAddress: `host:${id}`, clientAddress: '', incarnation: '', role, outgoing: false }) as const;
+  ({
+    id: serverId(id),
+    peerAddress: `host:${id}`,
+    clientAddress: '',
+    incarnation: '',
+    joinSecret: '',
+    role,
+    outgoing: false,
+  }) as const;
 
 let tickets = 0;
 

@@ -16,6 +16,7 @@ export function alterDisk(disk: Disk, { append, syncDirectory }: Alterations): D
     remove: (path) => disk.remove(path),
     removeTree: (path) => disk.removeTree(path),
     freeBytes: (path) => disk.freeBytes(path),
+    restrictAccess: (path) => disk.restrictAccess(path),
     lockDirectory: (path) => disk.lockDirectory(path),
     syncDirectory: syncDirectory ?? ((path) => disk.syncDirectory(path)),
     open: async (path, mode) => {

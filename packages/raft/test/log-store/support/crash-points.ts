@@ -44,6 +44,7 @@ export class CrashPoints {
     list: (path) => disk.list(path),
     readFile: (path) => disk.readFile(path),
     freeBytes: (path) => disk.freeBytes(path),
+    restrictAccess: (path) => disk.restrictAccess(path),
     lockDirectory: (path) => disk.lockDirectory(path),
     makeDirectory: (path) => this.#step(`make ${path}`, () => disk.makeDirectory(path)),
     rename: (from, to) => this.#step(`rename ${from} to ${to}`, () => disk.rename(from, to)),

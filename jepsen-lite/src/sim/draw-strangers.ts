@@ -1,0 +1,61 @@
+/**
+ * Draws strangers: a process that belongs to nobody dials the peer ports in the name of members and of others, and takes the port of a
+ * server that does not run, from the beginning or after a crash. From a stream of its own: it shifts no other draw.
+ */
+
+import type { Random } from '@holdfast/runtime';
+import { serverHost, serverIds, type Fault, type Scenario, type StrangerStep } from './scenario.ts';
+
+/** One run in so many, of those that are not about leases and in which the members stay. */
+const ONE_IN = 4;
+const MAX_GAP_MS = 2_000;
+/** A member that the ensemble begins with may come so late, and its port is taken until then. */
+const MAX_LATE_MS = 8_000;
+const MAX_OUTAGE_MS = 5_000;
+const UNKNOWN_SERVER = 99;
+
+/** The scenario with strangers in it; most are drawn none, and stay as they are. */
+export function withStrangers(scenario: Scenario, random: Random): Scenario {
+  const aboutLeases = scenario.clients.some(({ longSteps }) => longSteps !== undefined);
+  const { durationMs, members } = scenario;
+  if (aboutLeases || members !== undefined || random.integer(ONE_IN) > 0) return scenario;
+  const ids = serverIds(scenario);
+  const server = oneOf(random, ids);
+  const strangers: StrangerStep[] = [];
+  const faults: Fault[] = [...scenario.faults];
+  if (random.integer(3) > 0) {
+    strangers.push({ kind: 'usurp', atMs: 0, forMs: between(random, 1_000, MAX_LATE_MS), server });
+  }
+  strangers.push({ kind: 'usurp', atMs: MAX_LATE_MS, forMs: durationMs, server });
+  const crashAtMs = MAX_LATE_MS + random.integer(durationMs);
+  faults.push({
+    kind: 'crash',
+    atMs: crashAtMs,
+    forMs: between(random, 500, MAX_OUTAGE_MS),
+    hosts: [serverHost(server)],
+    tear: 'random',
+  });
+  for (let atMs = between(random, 1, 500); atMs < durationMs; atMs += between(random, 1, MAX_GAP_MS)) {
+    strangers.push({
+      kind: 'intrude',
+      atMs,
+      server: oneOf(random, ids),
+      as: oneOf(random, [...ids, UNKNOWN_SERVER]),
+      purpose: oneOf(random, ['log', 'log', 'snapshot', 'expulsion'] as const),
+      hasty: random.integer(4) === 0,
+    });
+  }
+  const inTime = ({ atMs }: Fault): boolean => atMs < durationMs;
+  return { ...scenario, strangers, faults: faults.filter(inTime).toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+function oneOf<T>(random: Random, choices: readonly T[]): T {
+  const choice = choices[random.integer(choices.length)];
+  if (choice === undefined) throw new TypeError('there is nothing to choose from');
+  return choice;
+}
+
+/** Both included. */
+function between(random: Random, least: number, most: number): number {
+  return least + random.integer(most - least + 1);
+}

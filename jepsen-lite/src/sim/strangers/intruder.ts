@@ -1,0 +1,87 @@
+/** A stranger who dials a server as somebody else, with a data directory that is made up, and goes on whatever is answered. */
+
+import { MalformedError } from '@holdfast/protocol';
+import { DialledGreeting, NONCE_BYTES, PEER_FEATURES, PEER_PROTOCOL_VERSION, serverId } from '@holdfast/raft';
+import type { PeerHello } from '@holdfast/raft';
+import type { Connection, Runtime } from '@holdfast/runtime';
+import { CLUSTER_ID, peerAddress } from '../server-host.ts';
+import { forgeries } from './forgeries.ts';
+
+const DIAL_TIMEOUT_MS = 1_000;
+const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+
+export interface Intrusion {
+  readonly server: number;
+  readonly as: number;
+  readonly purpose: NonNullable<PeerHello['purpose']>;
+  /** It speaks before it was welcomed. */
+  readonly hasty: boolean;
+  /** Purpose `expulsion`: the nonce of a hello of that server, if the stranger has heard one. */
+  readonly echo?: Uint8Array;
+}
+
+export interface IntruderEvents {
+  connected(): void;
+  welcomed(): void;
+  refused(): void;
+}
+
+export function intrude(runtime: Runtime, intrusion: Intrusion, events: IntruderEvents): void {
+  runtime.network
+    .dial({ address: peerAddress(intrusion.server), timeoutMs: DIAL_TIMEOUT_MS, maxFrameBytes: MAX_FRAME_BYTES })
+    .then(
+      (connection) => converse(connection, runtime, intrusion, events),
+      () => {},
+    );
+}
+
+function converse(connection: Connection, { random }: Runtime, intrusion: Intrusion, events: IntruderEvents): void {
+  const { server, as, purpose, hasty, echo } = intrusion;
+  const madeUp = Buffer.from(random.bytes(16)).toString('hex');
+  const greeting = new DialledGreeting({
+    hello: {
+      version: PEER_PROTOCOL_VERSION,
+      features: PEER_FEATURES,
+      clusterId: CLUSTER_ID,
+      from: serverId(as),
+      to: serverId(server),
+      clientAddress: 'stranger:1',
+      purpose,
+      required: 0,
+      peerAddress: 'stranger:2',
+      ...(echo === undefined ? {} : { echo }),
+    },
+    nonce: random.bytes(NONCE_BYTES),
+    incarnation: madeUp,
+    secrets: [madeUp],
+    peer: { secret: '', member: true },
+  });
+  const forge = (): void => {
+    for (const frame of forgeries(purpose, as, random)) connection.send(frame);
+  };
+  let welcome = false;
+  connection.setHandler({
+    frame: (frame) => {
+      if (greeting.challenged) {
+        welcome = true;
+        events.welcomed();
+        if (!hasty) forge();
+        return;
+      }
+      try {
+        greeting.challengedBy(frame);
+      } catch (error) {
+        if (!(error instanceof MalformedError)) throw error;
+        connection.destroy();
+        return;
+      }
+      connection.send(greeting.proof);
+      if (hasty) forge();
+    },
+    close: () => {
+      if (!welcome) events.refused();
+    },
+  });
+  events.connected();
+  connection.send(greeting.hello);
+}

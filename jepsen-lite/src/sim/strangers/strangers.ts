@@ -1,0 +1,130 @@
+/**
+ * Carries out what a scenario's strangers do, and judges it: nobody lets them in, and no server comes to a term that only they have named.
+ * That no member ends by their word is judged where servers end.
+ */
+
+import type { Cluster } from '../cluster.ts';
+import { serverHost, STRANGER_HOST, type StrangerStep } from '../scenario.ts';
+import type { ServerHost } from '../server-host.ts';
+import { FORGED_TERM } from './forgeries.ts';
+import { intrude, type Intrusion } from './intruder.ts';
+import { usurp } from './usurper.ts';
+
+export interface StrangerCounts {
+  /** Connections that strangers opened, and those of them that servers closed unheard. */
+  readonly strangersConnected: number;
+  readonly strangersRefused: number;
+  /** Ports of servers that did not run. */
+  readonly portsTaken: number;
+  /** Servers that dialled there and were told that they are no members. */
+  readonly serversMisled: number;
+  /** News of an expulsion that was heard, since the ensemble did not know the server yet at whose address it is. */
+  readonly expulsionsForged: number;
+}
+
+const NO_STRANGERS: StrangerCounts = {
+  strangersConnected: 0,
+  strangersRefused: 0,
+  portsTaken: 0,
+  serversMisled: 0,
+  expulsionsForged: 0,
+};
+
+export class Strangers {
+  readonly #cluster: Cluster;
+  /** How many steps want the port of each server. */
+  readonly #wanted = new Map<number, number>();
+  #healed = false;
+  #counts = NO_STRANGERS;
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+  }
+
+  get counts(): StrangerCounts {
+    return this.#counts;
+  }
+
+  /** Times count from now. */
+  schedule(steps: readonly StrangerStep[]): void {
+    const { world } = this.#cluster;
+    for (const step of steps) {
+      if (step.kind === 'intrude') world.after(step.atMs, () => this.#intrude(step));
+      else if (step.atMs === 0) this.#want(step);
+      else world.after(step.atMs, () => this.#want(step));
+    }
+  }
+
+  heal(): void {
+    this.#healed = true;
+    this.#wanted.clear();
+  }
+
+  /** That server's process is gone. */
+  down(id: number): void {
+    if (this.#wanted.has(id)) this.#cluster.world.after(0, () => this.#take(id));
+  }
+
+  stepped(id: number, term: number): void {
+    if (term >= FORGED_TERM) this.#heard(`server ${id} has come to term ${term}, which only strangers have named`);
+  }
+
+  #want({ server: id, forMs }: Extract<StrangerStep, { kind: 'usurp' }>): void {
+    if (this.#healed) return;
+    const { world, handOvers } = this.#cluster;
+    handOvers.unsettled(1);
+    this.#wanted.set(id, (this.#wanted.get(id) ?? 0) + 1);
+    this.#take(id);
+    world.after(forMs, () => {
+      handOvers.unsettled(-1);
+      if (this.#healed) return;
+      const left = (this.#wanted.get(id) ?? 1) - 1;
+      if (left > 0) this.#wanted.set(id, left);
+      else this.#wanted.delete(id);
+      this.#server(id)?.boot();
+    });
+  }
+
+  #take(id: number): void {
+    const runtime = this.#wanted.has(id) ? this.#server(id)?.lend() : undefined;
+    if (runtime === undefined) return;
+    this.#count('portsTaken');
+    usurp(runtime, id, {
+      misled: ({ from, nonce }) => {
+        this.#count('serversMisled');
+        const intrusion = { server: from, as: id, purpose: 'expulsion', hasty: false, echo: nonce } as const;
+        intrude(runtime, intrusion, {
+          connected: () => {},
+          // So that one who never met the server hears who is at its address.
+          welcomed: () => this.#count('expulsionsForged'),
+          refused: () => {},
+        });
+      },
+    });
+  }
+
+  #intrude(intrusion: Intrusion): void {
+    // No use where another stranger is.
+    if (this.#healed || this.#server(intrusion.server)?.lent === true) return;
+    intrude(this.#cluster.world.host(STRANGER_HOST).runtime, intrusion, {
+      connected: () => this.#count('strangersConnected'),
+      welcomed: () => {
+        const { server, as, purpose } = intrusion;
+        this.#heard(`server ${server} has welcomed a stranger as server ${as}, for purpose ${purpose}`);
+      },
+      refused: () => this.#count('strangersRefused'),
+    });
+  }
+
+  #heard(message: string): void {
+    this.#cluster.fail('strangers-are-not-heard', message);
+  }
+
+  #count(name: keyof StrangerCounts): void {
+    this.#counts = { ...this.#counts, [name]: this.#counts[name] + 1 };
+  }
+
+  #server(id: number): ServerHost | undefined {
+    return this.#cluster.servers.get(serverHost(id));
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * What a write asks for: its limits, which are checked before anything is looked at, its conditions, and what it changes. Which
+ * token it needs, and that a batch is one step, is the store's business.
+ */
+
+import type { Transaction } from './engine.ts';
+import { encodeKeyRecord, loadKey, recordKey, valueKey } from './keyspace.ts';
+import type { BucketRecord } from './keyspace.ts';
+import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_VALUE_BYTES } from './limits.ts';
+import { encodeKey } from './name.ts';
+import { holds } from './precondition.ts';
+import type { Precondition } from './precondition.ts';
+import { invalidArgument, limitExceeded } from './refusal.ts';
+import type { Refusal } from './refusal.ts';
+
+export interface KeyWrite {
+  readonly key: string;
+  /** Undefined: the key is deleted; no error where it is absent. */
+  readonly value: Uint8Array | undefined;
+  readonly conditions?: readonly Precondition[];
+}
+
+export interface EncodedWrite extends KeyWrite {
+  readonly keyBytes: Uint8Array;
+}
+
+export function checkWrites(writes: readonly KeyWrite[]): EncodedWrite[] {
+  if (writes.length === 0) throw invalidArgument('writes', 'a batch has at least one write');
+  if (writes.length > MAX_BATCH_WRITES) {
+    throw limitExceeded(
+      'writes',
+      MAX_BATCH_WRITES,
+      `a batch has at most ${MAX_BATCH_WRITES} writes; this one has ${writes.length}`,
+    );
+  }
+  const seen = new Set<string>();
+  let bytes = 0;
+  const encoded = writes.map((write) => {
+    if (seen.has(write.key)) throw invalidArgument('writes', `key "${write.key}" is written twice in one batch`);
+    seen.add(write.key);
+    const valueBytes = write.value?.length ?? 0;
+    if (valueBytes > MAX_VALUE_BYTES) {
+      throw limitExceeded(
+        'value',
+        MAX_VALUE_BYTES,
+        `a value has at most ${MAX_VALUE_BYTES} bytes; that of key "${write.key}" has ${valueBytes}`,
+      );
+    }
+    const keyBytes = encodeKey(write.key);
+    bytes += keyBytes.length + valueBytes;
+    return { ...write, keyBytes };
+  });
+  if (bytes > MAX_BATCH_BYTES) {
+    throw limitExceeded(
+      'writes',
+      MAX_BATCH_BYTES,
+      `keys and values of a batch have at most ${MAX_BATCH_BYTES} bytes; these have ${bytes}`,
+    );
+  }
+  return encoded;
+}
+
+/** Why the batch is refused. Each key occurs once, so that no write changes what another's condition looks at. */
+export function failedCondition(
+  transaction: Transaction,
+  bucket: string,
+  writes: readonly EncodedWrite[],
+): Refusal | undefined {
+  for (const { key, keyBytes, conditions = [] } of writes) {
+    if (conditions.length === 0) continue;
+    const revision = loadKey(transaction, bucket, keyBytes)?.revision;
+    if (conditions.every((condition) => holds(condition, revision))) continue;
+    return { code: 'PRECONDITION_FAILED', key, revision: revision ?? null };
+  }
+  return undefined;
+}
+
+/** Writes one key and returns the bucket's record with the sums brought up to date. */
+export function applyWrite(
+  transaction: Transaction,
+  bucket: string,
+  record: BucketRecord,
+  { keyBytes, value }: EncodedWrite,
+): BucketRecord {
+  const before = loadKey(transaction, bucket, keyBytes);
+  const bytesBefore = before === undefined ? 0 : keyBytes.length + before.valueBytes;
+  const keysBefore = before === undefined ? 0 : 1;
+  const recordName = recordKey(bucket, keyBytes);
+  if (value === undefined) {
+    if (before !== undefined) {
+      transaction.delete(recordName);
+      transaction.delete(valueKey(bucket, keyBytes));
+    }
+    return { ...record, keys: record.keys - keysBefore, bytes: record.bytes - bytesBefore };
+  }
+  transaction.put(recordName, encodeKeyRecord({ revision: record.revision, valueBytes: value.length }));
+  transaction.put(valueKey(bucket, keyBytes), value);
+  return {
+    ...record,
+    keys: record.keys - keysBefore + 1,
+    bytes: record.bytes - bytesBefore + keyBytes.length + value.length,
+  };
+}

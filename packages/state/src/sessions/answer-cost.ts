@@ -1,0 +1,40 @@
+/**
+ * What a remembered answer counts for: about the memory that it keeps, objects, numbers and text. The same on every server, however its
+ * state came about, since it decides what is refused.
+ */
+
+import type { Reply } from '@holdfast/protocol';
+
+import { isPastOrPresent, type PastAcquire, type QueuedAcquire } from '../locks/queued-acquire.ts';
+
+/** A reply as it was made, or the acquire whose present state is the answer. */
+export type Remembered = Reply | QueuedAcquire | PastAcquire;
+
+/** Text, at most. */
+const BYTES_PER_UNIT = 2;
+const ERROR_BYTES = 96;
+/** The acquire, and its lock with two lists, which live on when it is gone. */
+const ACQUIRE_BYTES = 384;
+/** An object and a stat with its numbers. */
+const STAT_BYTES = 320;
+const HOLDER_BYTES = 192;
+const SMALL_BYTES = 64;
+
+export function answerCost(answer: Remembered): number {
+  if (isPastOrPresent(answer)) return ACQUIRE_BYTES + answer.lock.name.length * BYTES_PER_UNIT;
+  switch (answer.type) {
+    case 'error':
+      return ERROR_BYTES + answer.message.length * BYTES_PER_UNIT;
+    case 'created':
+      return STAT_BYTES + answer.path.length * BYTES_PER_UNIT;
+    case 'changed':
+      return STAT_BYTES;
+    case 'lockHeld':
+      return HOLDER_BYTES + answer.holder.label.length * BYTES_PER_UNIT;
+    case 'done':
+    case 'acquire':
+    case 'cancelled':
+    case 'attached':
+      return SMALL_BYTES;
+  }
+}

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect, type Client } from '@holdfast/client';
 import { findFreeBasePort, LocalEnsemble, type ExitReport } from '@holdfast/ensemble';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SmallDisk } from '../support/small-disk.ts';
 
 const EXITED = { timeout: 20_000, interval: 50 };
@@ -43,6 +43,11 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+// What one test has left behind is not the next one's fault.
+afterEach(async () => {
+  for (const id of ensemble?.servers ?? []) await ensemble.restart(id);
+});
+
 /** From now on these system calls of the process fail. */
 async function failCalls(pid: number, calls: string, errno: string): Promise<ChildProcess> {
   const strace = spawn('strace', [
@@ -72,7 +77,8 @@ async function expectEverything(): Promise<void> {
 }
 
 async function catchesUp(id: number): Promise<void> {
-  const target = (await ensemble.status(await ensemble.waitForLeader()))?.commitIndex ?? Infinity;
+  const leader = await ensemble.waitForLeader();
+  const target = await vi.waitUntil(async () => (await ensemble.status(leader))?.commitIndex, EXITED);
   await expect.poll(async () => (await ensemble.status(id))?.appliedIndex, EXITED).toBeGreaterThanOrEqual(target);
 }
 

@@ -21,7 +21,9 @@ for (const [project, name] of [
 
 for (const step of harnessSteps) if (!(await run(step))) failed.push(step.name);
 
-const { skipped, text } = summarise(results);
+const { failed: failures, skipped, text } = summarise(results);
+// Once more at the end, where whoever sees only the end of the output finds them.
+for (const { name, reason } of failures) console.log(`failed: ${name}: ${reason}`);
 for (const { name, reason } of skipped) console.log(`skipped: ${name}: ${reason}`);
 if (process.env.CI === 'true' && skipped.length > 0) failed.push(`skipped tests, which CI does not allow`);
 

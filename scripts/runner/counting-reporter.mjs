@@ -1,12 +1,15 @@
-// A vitest reporter that writes how many tests passed and failed, and which were skipped and why, to $HOLDFAST_TEST_COUNTS.
+// A vitest reporter that writes how many tests passed, which failed and with what, and which were skipped and why, to
+// $HOLDFAST_TEST_COUNTS.
 
 import { writeFileSync } from 'node:fs';
 
 export default class CountingReporter {
   onTestRunEnd(modules, unhandledErrors) {
-    const counts = { passed: 0, failed: unhandledErrors.length, skipped: [] };
+    const counts = { passed: 0, failed: [], skipped: [] };
+    if (unhandledErrors.length > 0) counts.failed.push(failure('outside of any test', unhandledErrors));
     for (const module of modules) {
-      if (module.state() === 'failed' && module.errors().length > 0) counts.failed += 1;
+      const errors = module.errors();
+      if (errors.length > 0) counts.failed.push(failure(module.relativeModuleId, errors));
       for (const test of module.children.allTests()) count(counts, test);
     }
     writeFileSync(process.env.HOLDFAST_TEST_COUNTS, JSON.stringify(counts));
@@ -16,6 +19,13 @@ export default class CountingReporter {
 function count(counts, test) {
   const result = test.result();
   if (result.state === 'passed') counts.passed += 1;
-  else if (result.state === 'failed') counts.failed += 1;
-  else counts.skipped.push({ name: test.fullName, reason: result.note ?? 'no reason given' });
+  else if (result.state === 'failed') {
+    counts.failed.push(failure(`${test.module.relativeModuleId} > ${test.fullName}`, result.errors));
+  } else counts.skipped.push({ name: test.fullName, reason: result.note ?? 'no reason given' });
+}
+
+function failure(name, errors) {
+  const [{ message = '', stack = '' } = {}] = errors;
+  const place = /\S+\.test\.ts:\d+/.exec(stack)?.[0] ?? '';
+  return { name, reason: [message.split('\n')[0], place].filter((text) => text !== '').join(', at ') };
 }

@@ -9,7 +9,7 @@ import { root, tool } from './tool.mjs';
 
 /**
  * @param {string} project
- * @returns {Promise<{ passed: number, failed: number, skipped: { name: string, reason: string }[], ok: boolean }>}
+ * @returns {Promise<{ passed: number, failed: { name: string, reason: string }[], skipped: { name: string, reason: string }[], ok: boolean }>}
  */
 export async function runTests(project, name) {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-tests-'));
@@ -28,16 +28,16 @@ function readCounts(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return { passed: 0, failed: 0, skipped: [] };
+    return { passed: 0, failed: [], skipped: [] };
   }
 }
 
 /** Adds up what several projects counted, and says it in one line. */
 export function summarise(results) {
   const passed = results.reduce((sum, result) => sum + result.passed, 0);
-  const failed = results.reduce((sum, result) => sum + result.failed, 0);
+  const failed = results.flatMap((result) => result.failed);
   const skipped = results.flatMap((result) => result.skipped);
   const reasons = [...new Set(skipped.map(({ reason }) => reason))];
   const why = reasons.length === 0 ? '' : ` (${reasons.join('; ')})`;
-  return { skipped, text: `${passed} passed, ${failed} failed, ${skipped.length} skipped${why}` };
+  return { failed, skipped, text: `${passed} passed, ${failed.length} failed, ${skipped.length} skipped${why}` };
 }

@@ -24,6 +24,7 @@ import { CROWD_ATTACHES } from './limits.ts';
 import { LeadershipTransfer } from './members/leadership-transfer.ts';
 import { MembershipWishes } from './members/membership-wishes.ts';
 import { StateUpgrade } from './members/state-upgrade.ts';
+import { CorrelationIds } from './peers/correlation-ids.ts';
 import { PeerInbox } from './peers/peer-inbox.ts';
 import { encodePeerMessages } from './peers/peer-message.ts';
 import { PeerOutbox } from './peers/peer-outbox.ts';
@@ -105,6 +106,7 @@ export function createMachineParts(
     if (availability.acceptsWrites) proposals.submit(entry, 0);
   };
 
+  const correlations = new CorrelationIds(random);
   const requests = new RequestBudget();
   const connections = new ClientConnections({
     clock,
@@ -144,6 +146,7 @@ export function createMachineParts(
     clock,
     logger,
     counters,
+    correlations,
     peers,
     gate,
     wake,
@@ -156,7 +159,7 @@ export function createMachineParts(
   const attaches = new Attaches({
     addresses,
     exists: (secretHash) => state.hasSessionOf(secretHash),
-    firstCorrelation: 1 + random.integer(2 ** 40),
+    correlations,
     clock,
     counters,
     connections,
@@ -169,10 +172,11 @@ export function createMachineParts(
     },
   });
   const unlogged = new UnloggedEntries({ connections, attaches, expiry, ends });
-  const renewals = new Renewals({ serverId, counters, peers, leases, handle, wake });
+  const renewals = new Renewals({ serverId, counters, correlations, peers, leases, handle, wake });
   const reads = new Reads({
     clock,
     counters,
+    correlations,
     peers,
     handle,
     prepare: state.prepare.bind(state),
@@ -214,11 +218,10 @@ export function createMachineParts(
     reads,
     waitsToBeAdded,
   });
-  const shared = { serverId, clock, peers, handle };
+  const shared = { serverId, clock, correlations, peers, handle };
   const transfer = new LeadershipTransfer({ ...shared, understands: (peer) => offers(peer, PeerFeature.transfer) });
   const membership = new MembershipWishes({
     ...shared,
-    firstWish: 1 + random.integer(2 ** 40),
     understands: (peer) => offers(peer, PeerFeature.members),
   });
   const upgrade = new StateUpgrade({

@@ -7,11 +7,13 @@ import type { AdminAnswer } from '@holdfast/protocol';
 import { serverId, type ReplicaHandle, type ReplicaStatus, type ServerId, type TransferResult } from '@holdfast/raft';
 import type { Clock, Timer } from '@holdfast/runtime';
 import { MAX_UNANSWERED_TRANSFERS, TRANSFER_ANSWER_MS } from '../limits.ts';
+import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
 
 export interface LeadershipTransferDeps {
   readonly serverId: ServerId;
   readonly clock: Clock;
+  readonly correlations: CorrelationIds;
   readonly peers: PeerOutbox;
   handle(): ReplicaHandle;
   /** The peer can be told of transfers. */
@@ -30,7 +32,6 @@ interface Wish {
 export class LeadershipTransfer {
   readonly #deps: LeadershipTransferDeps;
   readonly #wishes = new Map<number, Wish>();
-  #lastWish = 0;
 
   constructor(deps: LeadershipTransferDeps) {
     this.#deps = deps;
@@ -125,8 +126,7 @@ export class LeadershipTransfer {
       });
       return undefined;
     }
-    this.#lastWish += 1;
-    const id = this.#lastWish;
+    const id = this.#deps.correlations.next();
     const timer = this.#deps.clock.setTimer(TRANSFER_ANSWER_MS, () => {
       const message = 'the hand-over was not answered in time; look who leads';
       this.#settle(id, { type: 'error', code: 'LEADER_CHANGED', message });

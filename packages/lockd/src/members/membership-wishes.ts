@@ -19,13 +19,13 @@ import type { Clock, Timer } from '@holdfast/runtime';
 import { addressProblem } from '../settings/address.ts';
 import { MAX_SERVER_ID } from '../settings/cluster-names.ts';
 import { MAX_UNANSWERED_MEMBER_WISHES, MEMBERS_ANSWER_MS, MEMBERS_RETRY_MS, MEMBER_CHANGE_WAIT_MS } from '../limits.ts';
+import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
 
 export interface MembershipWishesDeps {
   readonly serverId: ServerId;
-  /** Random: answers to what this server asked before it was restarted must mean nothing to it. */
-  readonly firstWish: number;
   readonly clock: Clock;
+  readonly correlations: CorrelationIds;
   readonly peers: PeerOutbox;
   handle(): ReplicaHandle;
   /** The peer can be told of such wishes. */
@@ -51,12 +51,10 @@ interface Wish {
 export class MembershipWishes {
   readonly #deps: MembershipWishesDeps;
   readonly #wishes = new Map<number, Wish>();
-  #nextWish: number;
   #retry: Timer | undefined;
 
   constructor(deps: MembershipWishesDeps) {
     this.#deps = deps;
-    this.#nextWish = deps.firstWish;
   }
 
   wished(operation: MembersOperation, answer: Answer): void {
@@ -107,9 +105,8 @@ export class MembershipWishes {
       answer({ type: 'error', code: 'OVERLOADED', message });
       return;
     }
-    const id = this.#nextWish;
-    this.#nextWish += 1;
-    const { clock } = this.#deps;
+    const { clock, correlations } = this.#deps;
+    const id = correlations.next();
     const timer = clock.setTimer(MEMBERS_ANSWER_MS, () => this.#expire(id));
     const sinceMs = clock.monotonicMs();
     const wish: Wish = { operation, answer, passedOn, sinceMs, timer, askedIn: 0, hindrance: undefined };

@@ -10,6 +10,7 @@ import type { Clock, Logger } from '@holdfast/runtime';
 import { decodeEntryHeader, entryProblem, stampEntry } from '@holdfast/state';
 import type { ServerCounters } from '../counters.ts';
 import { MAX_PARKED_BYTES, MAX_PARKED_ENTRIES, MAX_PEER_PAYLOAD_BYTES } from '../limits.ts';
+import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
 import type { ProposalGate } from './gathering/proposal-gate.ts';
 
@@ -18,6 +19,7 @@ export interface ProposalsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly counters: ServerCounters;
+  readonly correlations: CorrelationIds;
   readonly peers: PeerOutbox;
   readonly gate: ProposalGate;
   /** As leader: what to propose for the entry; undefined when it must be asked for again, for lack of disk. */
@@ -46,7 +48,7 @@ export class Proposals {
   #leader: number = NOBODY;
   #term = 0;
   /** Told apart by every reset, so that a late refusal of earlier forwards is not taken for one of the present ones. */
-  #epoch = 1;
+  #epoch: number;
   #forwards: Uint8Array[] = [];
   #parked: Uint8Array[] = [];
   /** Has everything that this server proposed, if it becomes the leader that is not known yet. */
@@ -57,6 +59,7 @@ export class Proposals {
 
   constructor(deps: ProposalsDeps) {
     this.#deps = deps;
+    this.#epoch = deps.correlations.next();
   }
 
   get leader(): number {
@@ -246,7 +249,7 @@ export class Proposals {
   }
 
   #reset(code: ErrorCode): void {
-    this.#epoch += 1;
+    this.#epoch = this.#deps.correlations.next();
     this.#forwards = [];
     this.#deps.lost(code);
   }

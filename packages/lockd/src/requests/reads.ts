@@ -21,12 +21,14 @@ import {
   READ_TURN_MS,
   SESSION_READ_WAIT_MS,
 } from '../limits.ts';
+import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
 import { FairQueue } from './fair-queue.ts';
 
 export interface ReadsDeps {
   readonly clock: Clock;
   readonly counters: ServerCounters;
+  readonly correlations: CorrelationIds;
   readonly peers: PeerOutbox;
   handle(): ReplicaHandle;
   /** A slice of what the query needs beforehand; true when all of that is done. */
@@ -57,7 +59,6 @@ export class Reads {
   #gathered: Read[] = [];
   /** Linearizable ones whose index is being asked for, here or at the leader. */
   readonly #asking = new Map<number, readonly Read[]>();
-  #nextBatch = 1;
   /** Linearizable ones that the leader has refused, until they are asked again. */
   #refused: Read[] = [];
   #askTimer: Timer | undefined;
@@ -166,7 +167,7 @@ export class Reads {
     }
     const reads = this.#gathered.filter((read) => isOpen(read));
     this.#gathered = [];
-    const batch = this.#nextBatch++;
+    const batch = this.#deps.correlations.next();
     this.#asking.set(batch, reads);
     if (this.#status?.role === 'leader') {
       this.#deps.handle().readIndex((result) => this.#indexKnown(batch, typeof result === 'number' ? result : 0));

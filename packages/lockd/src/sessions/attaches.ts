@@ -19,13 +19,13 @@ import type { ClientConnection } from '../clients/client-connection.ts';
 import type { ClientConnections } from '../clients/client-connections.ts';
 import type { ServerCounters } from '../counters.ts';
 import { ATTACH_RETRY_MS } from '../limits.ts';
+import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { Proposals } from '../requests/proposals.ts';
 import type { AddressSessions } from './address-sessions.ts';
 import { secretHash } from './secret-hash.ts';
 
 export interface AttachesDeps {
-  /** Where correlation numbers begin: random, so that copies proposed by an earlier process of this server mean nothing here. */
-  readonly firstCorrelation: number;
+  readonly correlations: CorrelationIds;
   readonly clock: Clock;
   readonly counters: ServerCounters;
   readonly connections: ClientConnections;
@@ -54,12 +54,10 @@ export class Attaches {
   readonly #byCorrelation = new Map<number, Attach>();
   /** Addresses of connections that are closed, and whose attach is not decided. */
   readonly #leaving = new Map<number, string>();
-  #nextCorrelation: number;
   #retryTimer: Timer | undefined;
 
   constructor(deps: AttachesDeps) {
     this.#deps = deps;
-    this.#nextCorrelation = deps.firstCorrelation;
   }
 
   attach(connection: ClientConnection, id: number, payload: Uint8Array): void {
@@ -79,7 +77,7 @@ export class Attaches {
     const command = encodeCommand({ type: 'attach', secretHash: hash, session, timeoutMs, label });
     let attach = this.#byCorrelation.get(connection.correlation);
     if (attach === undefined) {
-      connection.correlation = this.#nextCorrelation++;
+      connection.correlation = this.#deps.correlations.next();
       attach = { connection, secretHash: hash, payload: command, pendingId: id, submitted: false };
       this.#byCorrelation.set(connection.correlation, attach);
     } else if (!sameBytes(attach.secretHash, hash)) {

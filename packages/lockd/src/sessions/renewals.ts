@@ -8,12 +8,14 @@ import type { ReplicaHandle, ReplicaStatus, ServerId } from '@holdfast/raft';
 import type { ClientConnection } from '../clients/client-connection.ts';
 import type { ServerCounters } from '../counters.ts';
 import { MAX_UNANSWERED_HEARTBEATS } from '../limits.ts';
+import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
 import type { SessionLeases } from './session-leases.ts';
 
 export interface RenewalsDeps {
   readonly serverId: ServerId;
   readonly counters: ServerCounters;
+  readonly correlations: CorrelationIds;
   readonly peers: PeerOutbox;
   readonly leases: SessionLeases;
   handle(): ReplicaHandle;
@@ -40,7 +42,6 @@ export class Renewals {
   #touches: PeerTouch[] = [];
   /** With the leader. */
   readonly #sent = new Map<number, readonly Heartbeat[]>();
-  #nextBatch = 1;
 
   constructor(deps: RenewalsDeps) {
     this.#deps = deps;
@@ -101,7 +102,7 @@ export class Renewals {
       this.#drop(heartbeats);
       return;
     }
-    const batch = this.#nextBatch++;
+    const batch = this.#deps.correlations.next();
     this.#sent.set(batch, heartbeats);
     const sessions = heartbeats.map((heartbeat) => heartbeat.session);
     this.#deps.peers.send(leader as ServerId, { type: 'touch', batch, sessions });

@@ -4,7 +4,9 @@ import type { ClientConnection } from '../../src/clients/client-connection.ts';
 import { ServerCounters } from '../../src/counters.ts';
 import { MAX_UNANSWERED_READS, READ_TURN_MS } from '../../src/limits.ts';
 import type { PeerOutbox } from '../../src/peers/peer-outbox.ts';
+import { CorrelationIds } from '../../src/peers/correlation-ids.ts';
 import { Reads } from '../../src/requests/reads.ts';
+import { countingRandom } from '../support/loopback.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 /** Reads whose every answer takes a millisecond, and `slices` of preparation before it. */
@@ -19,6 +21,7 @@ class Scene {
     this.reads = new Reads({
       clock: this.clock,
       counters: this.counters,
+      correlations: new CorrelationIds(countingRandom()),
       peers: {} as PeerOutbox,
       handle: () => {
         throw new Error('nobody asks a leader here');

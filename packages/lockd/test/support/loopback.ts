@@ -54,6 +54,7 @@ export class LoopbackEnsemble {
   /** What a server that led says of the next term. */
   successor = 0;
   readonly #cut = new Set<string>();
+  readonly #delayed = new Map<string, (() => void)[]>();
 
   constructor(count = 1) {
     this.servers = Array.from({ length: count }, (_, n) => new LoopbackServer(this, serverId(n + 1)));
@@ -101,11 +102,29 @@ export class LoopbackEnsemble {
   isCut(from: number, to: number): boolean {
     return this.#cut.has(`${from}>${to}`);
   }
+
+  /** Messages from one server to another are on their way until `release`. */
+  delay(from: number, to: number): void {
+    this.#delayed.set(`${from}>${to}`, []);
+  }
+
+  release(from: number, to: number): void {
+    const arrivals = this.#delayed.get(`${from}>${to}`) ?? [];
+    this.#delayed.delete(`${from}>${to}`);
+    for (const arrive of arrivals) arrive();
+  }
+
+  deliver(from: ServerId, to: ServerId, payload: Uint8Array): void {
+    const arrive = (): void => this.server(to).receive(from, payload);
+    const delayed = this.#delayed.get(`${from}>${to}`);
+    if (delayed === undefined) arrive();
+    else delayed.push(arrive);
+  }
 }
 
 export class LoopbackServer implements ReplicaHandle {
   readonly id: ServerId;
-  readonly machine: LockMachine;
+  machine: LockMachine;
   readonly disk = { freeBytes: 2 ** 40, reserveBytes: 2 ** 27, low: false };
   /** How often the machine has asked for a successor. */
   transfers = 0;
@@ -121,11 +140,12 @@ export class LoopbackServer implements ReplicaHandle {
   /** While true it applies nothing. */
   lagging = false;
   readonly #ensemble: LoopbackEnsemble;
+  readonly #random = countingRandom();
   #status: ReplicaStatus;
   #applied = 0;
   #scheduled = false;
   #proposals: Uint8Array[] = [];
-  #reads: ((result: LogIndex | RejectReason) => void)[] = [];
+  #reads: ((leads: boolean) => void)[] = [];
   #inbox: { readonly from: ServerId; readonly payload: Uint8Array }[] = [];
   #disconnected: ServerId[] = [];
 
@@ -133,16 +153,7 @@ export class LoopbackServer implements ReplicaHandle {
     this.#ensemble = ensemble;
     this.id = id;
     this.#status = this.#readStatus();
-    this.machine = new LockMachine(
-      { serverId: id, clusterId: CLUSTER_ID, electionTimeoutMs: ELECTION_TIMEOUT_MS },
-      {
-        clock: ensemble.clock,
-        random: countingRandom(),
-        logger: silentLogger,
-        disk: this.disk,
-        fatal: (error) => this.failures.push(error),
-      },
-    );
+    this.machine = this.#process();
   }
 
   get status(): ReplicaStatus {
@@ -185,7 +196,8 @@ export class LoopbackServer implements ReplicaHandle {
   }
 
   readIndex(callback: (result: LogIndex | RejectReason) => void): void {
-    this.#reads.push(callback);
+    const index = logIndex(this.#ensemble.log.length);
+    this.#reads.push((leads) => callback(leads ? index : 'not-leader'));
     this.schedule();
   }
 
@@ -201,7 +213,7 @@ export class LoopbackServer implements ReplicaHandle {
   sendToPeer(peer: ServerId, payload: Uint8Array): boolean {
     if (this.#ensemble.isCut(this.id, peer)) return false;
     this.#ensemble.payloads.push({ from: this.id, to: peer, payload });
-    this.#ensemble.server(peer).receive(this.id, payload);
+    this.#ensemble.deliver(this.id, peer, payload);
     return true;
   }
 
@@ -228,6 +240,19 @@ export class LoopbackServer implements ReplicaHandle {
     this.schedule();
   }
 
+  /** Another process of this server, which has applied what is committed and knows the leader; the others learn of nothing. */
+  restart(): void {
+    this.#inbox = [];
+    this.#proposals = [];
+    this.#reads = [];
+    this.#applied = 0;
+    this.machine = this.#process();
+    this.machine.bind(this);
+    this.machine.statusChanged(this.#status);
+    this.schedule();
+    this.#ensemble.clock.runChecks();
+  }
+
   dropProposals(): void {
     this.#proposals = [];
   }
@@ -247,6 +272,20 @@ export class LoopbackServer implements ReplicaHandle {
       this.#scheduled = false;
       this.#turn();
     });
+  }
+
+  #process(): LockMachine {
+    const { clock } = this.#ensemble;
+    return new LockMachine(
+      { serverId: this.id, clusterId: CLUSTER_ID, electionTimeoutMs: ELECTION_TIMEOUT_MS },
+      {
+        clock,
+        random: this.#random,
+        logger: silentLogger,
+        disk: this.disk,
+        fatal: (error) => this.failures.push(error),
+      },
+    );
   }
 
   #turn(): void {
@@ -279,9 +318,9 @@ export class LoopbackServer implements ReplicaHandle {
   }
 
   #settleReads(): void {
-    const { leader, holdReads, log } = this.#ensemble;
+    const { leader, holdReads } = this.#ensemble;
     if (leader === this.id && holdReads) return;
-    for (const callback of this.#reads.splice(0)) callback(leader === this.id ? logIndex(log.length) : 'not-leader');
+    for (const settle of this.#reads.splice(0)) settle(leader === this.id);
   }
 
   #readStatus(): ReplicaStatus {
@@ -311,7 +350,7 @@ export class LoopbackServer implements ReplicaHandle {
   }
 }
 
-function countingRandom(): Random {
+export function countingRandom(): Random {
   let next = 0;
   return {
     next: () => 0.5,

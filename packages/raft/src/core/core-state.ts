@@ -113,6 +113,8 @@ export class CoreState {
 
   /** Milliseconds; the time of the last step. */
   now: number;
+  /** Milliseconds that the steps have counted, each at most a heartbeat interval: a clock that a late event loop does not move on. */
+  countedMs = 0;
   role: CoreRole = 'follower';
   term: Term;
   votedFor: ServerId;
@@ -143,7 +145,8 @@ export class CoreState {
   frontLeads = false;
   rearDueAt = Infinity;
   heartbeatElapsedMs = 0;
-  quorumElapsedMs = 0;
+  /** By `countedMs`: a quorum was heard then, or later. */
+  quorumHeardMs = 0;
   /** Since the last look for appends that stay unanswered. */
   retryElapsedMs = 0;
   /** Index of the no-op of this leadership; reads and readiness wait for it. */

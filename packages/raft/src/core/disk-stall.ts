@@ -5,6 +5,7 @@
  */
 
 import type { CoreState } from './core-state.ts';
+import { isHeard } from './quorum-contact.ts';
 import { progressOf } from './replication.ts';
 import { becomeFollower } from './role.ts';
 import { NO_SERVER } from './types.ts';
@@ -18,6 +19,11 @@ export function diskStalls(core: CoreState): boolean {
   return core.diskWaitMs >= core.config.diskStallMs;
 }
 
+/** Milliseconds until the write that is under way counts as hung; Infinity when there is none, and when it does already. */
+export function diskStallDueMs(core: CoreState): number {
+  return core.writing && !diskStalls(core) ? core.config.diskStallMs - core.diskWaitMs : Infinity;
+}
+
 /**
  * Steps down, and asks a follower that has the whole log to stand at once; without one the others' election timers decide. A server
  * that is alone goes on: there is nobody to take over.
@@ -25,8 +31,8 @@ export function diskStalls(core: CoreState): boolean {
 export function leaveToOthers(core: CoreState): void {
   if (core.electorate.length === 0) return;
   const successor = core.electorate.find((peer) => {
-    const { connected, active, wasActive, match } = progressOf(core, peer);
-    return connected && (active || wasActive) && match >= core.log.lastIndex;
+    const progress = progressOf(core, peer);
+    return isHeard(core, progress) && progress.match >= core.log.lastIndex;
   });
   if (successor !== undefined) core.send(successor, { type: 'timeout-now', term: core.term });
   becomeFollower(core, core.term, NO_SERVER);

@@ -10,6 +10,7 @@
 import type { CoreState } from './core-state.ts';
 import type { Progress } from './progress.ts';
 import { quorumSize } from './quorum.ts';
+import { isHeard } from './quorum-contact.ts';
 
 /** Commits that a follower of the rear has made, less those that it was too late for, that move it to the front. */
 const WINS_TO_THE_FRONT = 8;
@@ -20,10 +21,10 @@ export function chooseFront(core: CoreState): void {
   core.frontLeads = false;
   if (core.config.rearDelayMs === 0 || !core.settled) return;
   let lacking = quorumSize(core.voterSets[0]?.length ?? 0) - 1;
-  for (const progress of core.voterProgress) if (isPrompt(core, progress) && inStep(progress)) lacking -= 1;
+  for (const progress of core.voterProgress) if (isPrompt(core, progress) && inStep(core, progress)) lacking -= 1;
   for (const progress of core.voterProgress) {
     if (!progress.front) continue;
-    progress.front = lacking > 0 && inStep(progress) && !isPrompt(core, progress);
+    progress.front = lacking > 0 && inStep(core, progress) && !isPrompt(core, progress);
     if (progress.front) lacking -= 1;
   }
   while (lacking > 0) {
@@ -72,14 +73,14 @@ function isPrompt(core: CoreState, progress: Progress): boolean {
 }
 
 /** It answers, and takes entries without being asked where its log agrees. */
-function inStep(progress: Progress): boolean {
-  return progress.connected && progress.mode === 'replicate' && (progress.active || progress.wasActive);
+function inStep(core: CoreState, progress: Progress): boolean {
+  return progress.mode === 'replicate' && isHeard(core, progress);
 }
 
 function bestOfRear(core: CoreState): Progress | undefined {
   let best: Progress | undefined;
   for (const progress of core.voterProgress) {
-    if (progress.front || !inStep(progress) || isPrompt(core, progress)) continue;
+    if (progress.front || !inStep(core, progress) || isPrompt(core, progress)) continue;
     if (best === undefined || progress.match > best.match) best = progress;
   }
   return best;

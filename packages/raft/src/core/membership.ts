@@ -23,6 +23,7 @@ import {
 } from './configuration.ts';
 import type { CatchUp, CoreState } from './core-state.ts';
 import type { MemberFacts, MembershipChange, MembershipRefusal } from './membership-change.ts';
+import { isHeard } from './quorum-contact.ts';
 import { progressOf } from './replication.ts';
 import { becomeFollower } from './role.ts';
 import { EntryType, NO_SERVER, entryBytes, minIndex, nextIndex, type Entry, type ServerId } from './types.ts';
@@ -124,13 +125,11 @@ function refusalOf(core: CoreState, change: MembershipChange): MembershipRefusal
 function removalRefusal(core: CoreState, configuration: Configuration, id: ServerId): MembershipRefusal | undefined {
   const left = voterSets(finalConfiguration(jointRemoval(configuration, id)));
   if (left.every((voters) => voters.length === 0)) return 'last-voter';
-  return heldByQuorums(left, (voter) => isHeard(core, voter)) ? undefined : 'quorum-at-risk';
+  return heldByQuorums(left, (voter) => isVoterHeard(core, voter)) ? undefined : 'quorum-at-risk';
 }
 
-function isHeard(core: CoreState, voter: ServerId): boolean {
-  if (voter === core.config.id) return true;
-  const { connected, active, wasActive } = progressOf(core, voter);
-  return connected && (active || wasActive);
+function isVoterHeard(core: CoreState, voter: ServerId): boolean {
+  return voter === core.config.id || isHeard(core, progressOf(core, voter));
 }
 
 type Addition = Extract<MembershipChange, { type: 'add' }>;
@@ -211,7 +210,7 @@ function promote(core: CoreState, id: ServerId, { ticket }: CatchUp): void {
 function leaveEnsemble(core: CoreState): void {
   let best: ServerId = NO_SERVER;
   for (const { id, role } of core.configurations.latest.configuration.members) {
-    if (role !== 'voter' || !isHeard(core, id)) continue;
+    if (role !== 'voter' || !isVoterHeard(core, id)) continue;
     if (best === NO_SERVER || progressOf(core, id).match > progressOf(core, best).match) best = id;
   }
   for (const peer of core.peers) {

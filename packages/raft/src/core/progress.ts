@@ -22,9 +22,8 @@ export class Progress {
   /** Its next entries are being read from disk. */
   reading = false;
   connected = false;
-  /** Heard from since the last check of the quorum, and between the two before it. */
-  active = true;
-  wasActive = true;
+  /** When it was last heard in this term, by the clock of CoreState.countedMs. */
+  heardMs = -Infinity;
   /** Looks, a heartbeat interval apart, that found an append unanswered and none answered in between. */
   unansweredLooks = 0;
   /** The last heartbeat round that it answered. */

@@ -4,7 +4,6 @@
  */
 
 import { onAppend, onCommit, onHeartbeat, sendAck } from './append.ts';
-import { heldByQuorums } from './active-quorums.ts';
 import { canWait } from './can-wait.ts';
 import type { RaftConfig } from './config.ts';
 import type { ConfigurationAt } from './configuration-history.ts';
@@ -22,10 +21,11 @@ import {
   onVoteResponse,
   startPreVote,
 } from './election.ts';
-import { countDiskWait, diskStalls, leaveToOthers } from './disk-stall.ts';
+import { countDiskWait, diskStallDueMs, diskStalls, leaveToOthers } from './disk-stall.ts';
 import type { Effect, RaftEvent } from './event.ts';
 import { invariant } from './invariant.ts';
 import { changeRefusal, continueMembership, onChangeMembership, onMemberFacts, tickMembership } from './membership.ts';
+import { hearsQuorum, quorumSilenceDueMs } from './quorum-contact.ts';
 import { broadcastHeartbeat, confirmReads, onHeartbeatResponse, onReadIndex, startReadRound } from './reads.ts';
 import {
   advanceLeaderCommit,
@@ -41,7 +41,7 @@ import {
 } from './replication.ts';
 import { becomeFollower } from './role.ts';
 import { isBehindLog, onSnapshotReceived, onSnapshotSent, onSnapshotTaken } from './snapshots.ts';
-import { continueTransfer, onTransfer, successorOf, tickTransfer } from './transfer.ts';
+import { continueTransfer, onTransfer, successorOf, tickTransfer, transferDueMs } from './transfer.ts';
 import { beginVoteBan, liftVoteBan } from './vote-ban.ts';
 import {
   NO_SERVER,
@@ -109,14 +109,17 @@ export class RaftCore {
   /** The time of the next `deadline` event, at most one heartbeat interval away. */
   get deadline(): number {
     const core = this.#core;
-    const remaining =
-      core.role === 'leader'
-        ? core.config.heartbeatMs - core.heartbeatElapsedMs
-        : core.electionTimeoutMs - core.electionElapsedMs;
+    const remaining = core.role === 'leader' ? this.#leaderDueMs() : core.electionTimeoutMs - core.electionElapsedMs;
     // A rounding residue must not make a deadline at which nothing is due yet: time would stand still in a simulation.
     if (remaining <= 0) return core.now;
     const next = core.now + Math.max(MIN_WAIT_MS, Math.min(remaining, core.config.heartbeatMs));
     return core.role === 'leader' ? Math.min(next, core.rearDueAt) : next;
+  }
+
+  #leaderDueMs(): number {
+    const core = this.#core;
+    const heartbeatDueMs = core.config.heartbeatMs - core.heartbeatElapsedMs;
+    return Math.min(heartbeatDueMs, quorumSilenceDueMs(core), diskStallDueMs(core), transferDueMs(core));
   }
 
   /** The configuration in force, from the index of its entry on; committed or not. */
@@ -200,6 +203,7 @@ export class RaftCore {
     const core = this.#core;
     this.#tick(now);
     for (const event of events) this.#handle(event);
+    if (core.role === 'leader') this.#judgeLeadership();
     if (core.role === 'leader') {
       this.#recount();
       continueMembership(core);
@@ -228,13 +232,13 @@ export class RaftCore {
     invariant(now >= core.now, 'time-never-goes-back');
     const elapsedMs = Math.min(now - core.now, core.config.heartbeatMs);
     core.now = now;
+    core.countedMs += elapsedMs;
     countDiskWait(core, elapsedMs);
     if (core.role !== 'leader') {
       core.electionElapsedMs += elapsedMs;
       return;
     }
     core.heartbeatElapsedMs += elapsedMs;
-    core.quorumElapsedMs += elapsedMs;
     tickRetries(core, elapsedMs);
     tickTransfer(core, elapsedMs);
     tickMembership(core, elapsedMs);
@@ -354,9 +358,7 @@ export class RaftCore {
       else startPreVote(core);
       return;
     }
-    if (core.quorumElapsedMs >= core.config.electionTimeoutMs) this.#checkQuorum();
-    if (core.role === 'leader' && diskStalls(core)) leaveToOthers(core);
-    if (core.role === 'leader' && core.heartbeatElapsedMs >= core.config.heartbeatMs) broadcastHeartbeat(core);
+    if (core.heartbeatElapsedMs >= core.config.heartbeatMs) broadcastHeartbeat(core);
   }
 
   #recount(): void {
@@ -367,19 +369,14 @@ export class RaftCore {
     confirmReads(core);
   }
 
-  /** A leader that has not heard a quorum for an election timeout can't commit; its clients should look elsewhere. */
-  #checkQuorum(): void {
+  /**
+   * In every step: rounds of reads take the place of heartbeats, so that a leader with many of them may go without deadlines. Behind
+   * the events, since the answers that prove a quorum may be among them.
+   */
+  #judgeLeadership(): void {
     const core = this.#core;
-    core.quorumElapsedMs = 0;
-    const heard = heldByQuorums(
-      core.voterSets,
-      (voter) => voter === core.config.id || core.progress.get(voter)?.active === true,
-    );
-    for (const progress of core.progress.values()) {
-      progress.wasActive = progress.active;
-      progress.active = false;
-    }
-    if (!heard) becomeFollower(core, core.term, NO_SERVER);
+    if (!hearsQuorum(core)) becomeFollower(core, core.term, NO_SERVER);
+    else if (diskStalls(core)) leaveToOthers(core);
   }
 }
 

@@ -168,7 +168,7 @@ export function hearFollower(core: CoreState, from: ServerId, messageTerm: Term)
   }
   if (core.role !== 'leader' || messageTerm !== core.term) return undefined;
   const progress = progressOf(core, from);
-  progress.active = true;
+  progress.heardMs = core.countedMs;
   return progress;
 }
 

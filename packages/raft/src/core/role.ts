@@ -40,16 +40,18 @@ export function becomeLeader(core: CoreState): void {
   invariant(core.hardStatePersisted, 'a-leader-s-own-vote-is-durable');
   core.role = 'leader';
   core.leader = core.config.id;
-  core.votes.clear();
   core.quickRounds = 0;
   core.heartbeatElapsedMs = core.config.heartbeatMs;
-  core.quorumElapsedMs = 0;
+  core.quorumHeardMs = core.countedMs;
   core.uncommittedBytes = 0;
   core.retryElapsedMs = 0;
   core.leaderTerm = core.term;
   core.handedOver = undefined;
   const next = nextIndex(core.log.lastIndex);
   core.beginProgress(next);
+  // Those that voted for it were heard just now, and of the others nothing is known.
+  for (const [peer, progress] of core.progress) if (core.votes.get(peer) === true) progress.heardMs = core.countedMs;
+  core.votes.clear();
   core.noopIndex = nextIndex(core.log.lastIndex);
   core.appendEntry({ index: core.noopIndex, term: core.term, type: EntryType.noop, data: NO_DATA });
 }

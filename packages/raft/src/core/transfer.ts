@@ -7,6 +7,7 @@
 import type { CoreState } from './core-state.ts';
 import type { TransferOutcome } from './event.ts';
 import type { Progress } from './progress.ts';
+import { isHeard } from './quorum-contact.ts';
 import { appendProposals, progressOf } from './replication.ts';
 import { ENTRY_OVERHEAD_BYTES, NO_SERVER, nextIndex, type ServerId } from './types.ts';
 
@@ -82,6 +83,11 @@ export function tickTransfer(core: CoreState, elapsedMs: number): void {
   if (transfer.elapsedMs >= core.config.electionTimeoutMs) resume(core, transfer, 'timed-out');
 }
 
+/** Milliseconds until a hand-over under way is given up; Infinity without one. */
+export function transferDueMs({ config, transfer }: CoreState): number {
+  return transfer === undefined ? Infinity : config.electionTimeoutMs - transfer.elapsedMs;
+}
+
 /** What the target was sent may be lost: there is nothing to wait for. Should it stand all the same, that is an ordinary election. */
 export function targetDisconnected(core: CoreState, peer: ServerId): void {
   const { transfer } = core;
@@ -123,7 +129,7 @@ function refusalOf(core: CoreState, target: ServerId | undefined): TransferOutco
   if (target === core.config.id) return 'already-leader';
   if (!isVoter(core, target)) return 'unknown-target';
   const progress = progressOf(core, target);
-  if (!isReachable(progress)) return 'target-unreachable';
+  if (!isHeard(core, progress)) return 'target-unreachable';
   return isBehind(core, progress) ? 'target-behind' : undefined;
 }
 
@@ -132,7 +138,7 @@ function bestTarget(core: CoreState): ServerId | undefined {
   const candidates = core.electorate
     .filter((peer) => isVoter(core, peer))
     .map((peer) => ({ peer, progress: progressOf(core, peer) }))
-    .filter(({ progress }) => isReachable(progress) && !isBehind(core, progress))
+    .filter(({ progress }) => isHeard(core, progress) && !isBehind(core, progress))
     .toSorted((a, b) => b.progress.match - a.progress.match || a.peer - b.peer);
   return candidates[0]?.peer;
 }
@@ -140,11 +146,6 @@ function bestTarget(core: CoreState): ServerId | undefined {
 /** One that is about to be removed is none. */
 function isVoter(core: CoreState, peer: ServerId): boolean {
   return core.voterSets[0]?.includes(peer) === true;
-}
-
-/** Connected, and heard within two checks of the quorum. */
-function isReachable(progress: Progress): boolean {
-  return progress.connected && (progress.active || progress.wasActive);
 }
 
 /** It lacks entries that memory no longer holds: bringing it up to the end would hold writes back for too long. */

@@ -1,0 +1,28 @@
+/**
+ * Whom a leader hears. One that has heard no quorum for an election timeout leads no longer (thesis 6.2): it can commit nothing, and
+ * its clients should look elsewhere. A follower counts as heard when it has answered in this term, or voted for it, within an election
+ * timeout; time is counted in clamped steps, so that a late event loop makes nobody silent.
+ */
+
+import { reachedByQuorums } from './active-quorums.ts';
+import type { CoreState } from './core-state.ts';
+import type { Progress } from './progress.ts';
+
+/** Whether messages reach it, and it has been heard lately: what needs its answer need not be refused. */
+export function isHeard(core: CoreState, progress: Progress): boolean {
+  return progress.connected && core.countedMs - progress.heardMs < core.config.electionTimeoutMs;
+}
+
+/** Counts again only when what the last count found is too old: once an election timeout, as long as a quorum answers. */
+export function hearsQuorum(core: CoreState): boolean {
+  if (quorumSilenceDueMs(core) > 0) return true;
+  core.quorumHeardMs = reachedByQuorums(core.voterSets, (voter) =>
+    voter === core.config.id ? core.countedMs : (core.progress.get(voter)?.heardMs ?? -Infinity),
+  );
+  return quorumSilenceDueMs(core) > 0;
+}
+
+/** Milliseconds until the quorum has to be counted again. */
+export function quorumSilenceDueMs(core: CoreState): number {
+  return core.quorumHeardMs + core.config.electionTimeoutMs - core.countedMs;
+}

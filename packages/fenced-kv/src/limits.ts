@@ -20,11 +20,11 @@ export const DEFAULT_LIST_LIMIT = 100;
 /** Tokens are positive integers below this bound, so that a double holds them exactly. */
 export const TOKEN_BOUND = Number.MAX_SAFE_INTEGER + 1;
 /**
- * How far above a bucket's highest token the next one may lie. Log indexes, which tokens are, grow by one an entry, and by 2^40 when
- * an ensemble is recovered from one server (`lockd recover`), again where that is repeated: room for three recoveries, and for 10^12
- * entries that this bucket has not seen.
+ * How far above a bucket's highest token the next one may lie. Log indexes, which tokens are, grow by one an entry, and by 2^38 when
+ * an ensemble is recovered from one server (`lockd recover`), again where that is repeated: room for three recoveries, and for
+ * 2^38 entries that this bucket has not seen.
  */
-export const MAX_TOKEN_JUMP: number = 2 ** 42;
+export const MAX_TOKEN_JUMP: number = 2 ** 40;
 /** Writes that wait for a commit; more are refused with OVERLOADED. */
 export const MAX_WAITING_COMMITS = 4_096;
 /** Writes that one commit takes together. */

@@ -8,7 +8,7 @@ import { LockdProcess, until } from './lockd-process.ts';
 import { answers, argumentsFor, CLUSTER_ID, dataOf, places, status, type Place } from './places.ts';
 import { entryOf, writeLog } from './written-log.ts';
 
-const GAP = 2 ** 40;
+const GAP = 2 ** 38;
 const ACCEPTED = '--accept-lost-commands';
 
 let directory: string;

@@ -30,6 +30,8 @@ export type CommandName = keyof typeof CommandType;
 /** Which rule decides who may hold; fixed while the lock's container exists. */
 export const LockKind = { mutex: 0 } as const;
 export type LockKindNumber = (typeof LockKind)[keyof typeof LockKind];
+/** No version will have a higher one: a snapshot keeps it in a byte. */
+export const MAX_LOCK_KIND = 255;
 
 export type Command =
   /**
@@ -56,8 +58,11 @@ export type Command =
   /** `version` −1 matches any. */
   | { readonly type: 'set'; readonly path: string; readonly data: Uint8Array; readonly version: number }
   | { readonly type: 'delete'; readonly path: string; readonly version: number }
-  /** Enqueues and grants, or enqueues and waits, or (`wait` false) leaves nothing when the lock is not free. */
-  | { readonly type: 'acquire'; readonly lock: string; readonly kind: LockKindNumber; readonly wait: boolean }
+  /**
+   * Enqueues and grants, or enqueues and waits, or (`wait` false) leaves nothing when the lock is not free. `kind` may be one of a later
+   * version, up to {@link MAX_LOCK_KIND}: who applies the command knows which there are.
+   */
+  | { readonly type: 'acquire'; readonly lock: string; readonly kind: number; readonly wait: boolean }
   /** Gives up a hold. A wait is not a hold: NOT_HELD. */
   | { readonly type: 'release'; readonly lock: string; readonly acquireIndex: number }
   /** Ends a wait, or the hold that it has become; the reply says which. */
@@ -179,8 +184,8 @@ function readAttach(reader: TupleReader): Command {
   return { type: 'attach', secretHash: exactBytes(reader, 'secretHash', SECRET_HASH_BYTES), ...readWish(reader) };
 }
 
-function readKind(reader: TupleReader): LockKindNumber {
+function readKind(reader: TupleReader): number {
   const kind = reader.integer('kind');
-  if (kind !== LockKind.mutex) throw new MalformedError(`acquire.kind ${kind} is unknown`);
+  if (kind > MAX_LOCK_KIND) throw new MalformedError(`acquire.kind must be at most ${MAX_LOCK_KIND}`);
   return kind;
 }

@@ -21,7 +21,7 @@ import {
 import { attach } from './commands/attach.ts';
 import { applyClientCommand } from './commands/client-command.ts';
 import { continueEnd, endEverySession, expireSession } from './commands/end-session.ts';
-import { INTRODUCED, isOf, unsupportedReply, type Introduced } from './commands/introduced.ts';
+import { INTRODUCED, isOf, missingIn, unsupportedReply, type Introduced } from './commands/introduced.ts';
 import { presentReply } from './commands/locks.ts';
 import { decodeEntryHeader, payloadStart, headerProblem, type StampedHeader } from './entry.ts';
 import { invariant } from './invariant.ts';
@@ -260,9 +260,12 @@ export class StateMachine {
 
   #commandOf(name: CommandName | undefined, decoded: DecodedEntry): Command | ErrorReply {
     const { version } = this.#state;
-    return name !== undefined && isOf(version, name, this.#introduced)
-      ? commandOrError(name, decoded)
-      : unsupportedReply(decoded.header.command, version);
+    if (name === undefined || !isOf(version, name, this.#introduced)) {
+      return unsupportedReply(`command ${decoded.header.command}`, version);
+    }
+    const command = commandOrError(name, decoded);
+    const missing = command.type === 'error' ? undefined : missingIn(version, command, this.#introduced);
+    return missing === undefined ? command : unsupportedReply(missing, version);
   }
 
   #repeat(session: Session, header: StampedHeader): void {

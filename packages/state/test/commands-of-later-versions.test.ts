@@ -1,4 +1,4 @@
-import { CommandType } from '@holdfast/protocol';
+import { CommandType, LockKind, pack } from '@holdfast/protocol';
 import { encodeEntry, LATEST_STATE_VERSION, stampEntry } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 
@@ -18,7 +18,7 @@ describe("a client's command that the state version does not have", () => {
   });
 
   it('is answered alike by a program that knows it, until the version is raised', () => {
-    const introduced = { acquire: LATEST_STATE_VERSION + 1 };
+    const introduced = { commands: { acquire: LATEST_STATE_VERSION + 1 } };
     const [older, newer] = [new Solo(), new Solo({}, { introduced })].map((solo) => solo.open());
     if (older === undefined || newer === undefined) throw new Error('no session');
     older.submit({ type: 'set', path: '/none', data: new Uint8Array(), version: -1 });
@@ -42,3 +42,56 @@ describe("a client's command that the state version does not have", () => {
     expect(only(solo.apply(entry), 'refused').code).toBe('SESSION_EXPIRED');
   });
 });
+
+describe('an acquire of a kind of lock that the state version does not have', () => {
+  const LATER = 1;
+  const acquireOf = (kind: number, lock = 'a') => ({ type: 'acquire', lock, kind, wait: true }) as const;
+
+  it('is answered UNSUPPORTED once, leaves nothing, and its session goes on', () => {
+    const session = new Solo().open();
+    const { solo } = session;
+    const nodes = solo.machine.counts.nodes;
+    const entry = session.entry(acquireOf(LATER), 1);
+    session.number = 1;
+    const { reply } = only(solo.apply(entry), 'reply');
+    expect(codeOf(reply)).toBe('UNSUPPORTED');
+    expect(asReply(reply, 'error').message).toContain(`lock kind ${LATER} is not of state version 1`);
+    expect(solo.machine.counts).toMatchObject({ locks: 0, holds: 0, waits: 0, nodes });
+    expect(only(solo.apply(entry), 'reply').reply).toEqual(reply);
+    expect(session.acquire('a').token).toBe(solo.index);
+    // Nor does it get in where there is a lock already.
+    expect(codeOf(session.send(acquireOf(255)))).toBe('UNSUPPORTED');
+    expect(solo.queue('a')).toHaveLength(1);
+  });
+
+  it('is answered alike by a program that knows it, until the version is raised', () => {
+    const introduced = { lockKinds: { [LockKind.mutex]: LATEST_STATE_VERSION } };
+    const newer = new Solo({}, { introduced }).open();
+    const early = newer.send(acquireCommand('a'));
+    expect(codeOf(early)).toBe('UNSUPPORTED');
+    expect(asReply(early, 'error').message).toContain(`lock kind ${LockKind.mutex} is not of state version 1`);
+    raise(newer.solo, LATEST_STATE_VERSION);
+    expect(newer.acquire('a').token).toBe(newer.solo.index);
+  });
+
+  it.each([
+    ['whose last field is not what it must be', pack(['a', LATER, 'later'])],
+    ['with fields behind it', pack(['a', LATER, true, 1])],
+    ['of a kind that no version can have', pack(['a', 256, true])],
+  ])('%s is a bad argument to every program', (_, payload) => {
+    const session = new Solo().open();
+    const { reply } = only(session.solo.apply(session.rawEntry(CommandType.acquire, payload, 1)), 'reply');
+    expect(codeOf(reply)).toBe('INVALID_ARGUMENT');
+  });
+
+  it('is judged before the name of the lock, which the rules of that kind may allow', () => {
+    const session = new Solo().open();
+    expect(codeOf(session.send(acquireOf(LATER, '')))).toBe('UNSUPPORTED');
+    expect(codeOf(session.send(acquireOf(LockKind.mutex, '')))).toBe('INVALID_ARGUMENT');
+  });
+});
+
+function raise(solo: Solo, version: number): void {
+  const header = { command: CommandType.raiseStateVersion, generation: 0, session: 0, number: 0, ackedUpTo: 0 };
+  solo.apply(encodeEntry(header, pack([version])));
+}

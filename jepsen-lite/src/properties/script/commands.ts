@@ -1,6 +1,6 @@
 /** Which command a move makes of what there is: of the client's own and others' waits and holds, and of the nodes that exist. */
 
-import { encodeLockName, LockKind, LOCKS_PATH, pack, type Command } from '@holdfast/protocol';
+import { CommandType, encodeLockName, LockKind, LOCKS_PATH, pack, type Command } from '@holdfast/protocol';
 
 import { allAcquires, isUnderLocks, type View } from '../observation/view.ts';
 import type { Client, Sent } from './client.ts';
@@ -152,7 +152,7 @@ function data(pick: number): Uint8Array {
   return new Uint8Array(pick % MOST_DATA).fill(pick);
 }
 
-/** Also one that nobody knows, and one with a field that nobody knows. */
+/** Also one that nobody knows, one of a lock that nobody knows, and one with a field that nobody knows. */
 function malformed({ what, pick, flavour }: Move): Sent {
   const name = choose(['acquire', 'release', 'cancel', 'create', 'set', 'delete', 'closeSession'] as const, what);
   const valid = payloadOf({ type: 'acquire', lock: choose(LOCKS, pick), kind: LockKind.mutex, wait: true }).payload;
@@ -165,7 +165,8 @@ function malformed({ what, pick, flavour }: Move): Sent {
     case 3:
       return sentAs('acquire', valid.subarray(0, Math.min(pick, valid.length - 1)));
     case 4:
-      return sentAs('acquire', pack([choose(LOCKS, pick), 1 + (pick % 3), true]));
+      // Of a kind that only a later version has.
+      return { name: undefined, type: CommandType.acquire, payload: pack([choose(LOCKS, pick), 1 + (pick % 3), true]) };
     case 5:
       return sentAs('acquire', pack([pick, LockKind.mutex, true]));
     case 6:

@@ -5,6 +5,7 @@ import type { Command, Reply } from '@holdfast/protocol';
 import { invariant } from '../invariant.ts';
 import { lockProblem, MAX_CONTAINER_NAME_LENGTH, MAX_QUEUE_NODE_NAME_LENGTH } from '../locks/lock-name.ts';
 import type { Lock } from '../locks/lock.ts';
+import { isLockKind } from '../locks/rules/lock-rules.ts';
 import { isPastOrPresent, type QueuedAcquire } from '../locks/queued-acquire.ts';
 import type { Remembered } from '../sessions/answer-cost.ts';
 import { acquireBytes, type Session } from '../sessions/session.ts';
@@ -18,6 +19,7 @@ const NAME_BYTES_PER_ACQUIRE = MAX_CONTAINER_NAME_LENGTH + MAX_QUEUE_NODE_NAME_L
 
 export function acquire(state: State, session: Session, command: Extract<Command, { type: 'acquire' }>): Remembered {
   const { lock: name, kind } = command;
+  invariant(isLockKind(kind), 'an acquire of a kind that no version has is answered before it is applied');
   const problem = lockProblem(name);
   if (problem !== undefined) return invalidLockReply(name, problem);
   const lock = state.locks.get(name);

@@ -15,7 +15,6 @@ import {
   type ClientMessage,
   type Command,
   type ErrorCode,
-  type LockKindNumber,
   type Query,
 } from '@holdfast/protocol';
 import type { Random } from '@holdfast/runtime';
@@ -27,7 +26,7 @@ import { HostileBytes, isMalformed } from './hostile-bytes.ts';
 const NOBODYS_SESSION = 2 ** 45;
 const TEXTS = ['', '/', 'a', 'a/b', '..', '/locks', '/locks/', '//', '\0', '\ufeff', '%', '\ud800', '__proto__', '中'];
 
-const KINDS = [LockKind.mutex, 1 as LockKindNumber, 255 as LockKindNumber];
+const KINDS = [LockKind.mutex, 1, 255];
 
 export interface ClientTargets {
   readonly clusterId: string;

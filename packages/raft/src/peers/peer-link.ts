@@ -13,6 +13,7 @@ import {
   type Logger,
   type Network,
   type Random,
+  type RefusalLog,
   type Timer,
 } from '@holdfast/runtime';
 import type { ServerId } from '../core/index.ts';
@@ -56,9 +57,12 @@ export class PeerLink {
   readonly #network: Network;
   readonly #random: Random;
   readonly #logger: Logger;
+  readonly #refusals: RefusalLog;
   /** Open, and perhaps not welcome yet. */
   #connection: Connection | undefined;
   #welcome = false;
+  /** This side has closed it for what the other end said. */
+  #brokenOff = false;
   /** The last one. */
   #greeting: DialledGreeting | undefined;
   #dialing = false;
@@ -66,7 +70,7 @@ export class PeerLink {
   #retry: Timer | undefined;
   #failures = 0;
   /** How often in a row this server was not let in. */
-  #refusals = 0;
+  #timesRefused = 0;
   #outbox: Packable[] = [];
   #outboxBytes = 0;
 
@@ -75,7 +79,7 @@ export class PeerLink {
     address: Address,
     newGreeting: () => DialledGreeting,
     events: PeerLinkEvents,
-    world: { clock: Clock; network: Network; random: Random; logger: Logger },
+    world: { clock: Clock; network: Network; random: Random; logger: Logger; refusals: RefusalLog },
   ) {
     this.#address = address;
     this.#peer = peer;
@@ -85,6 +89,7 @@ export class PeerLink {
     this.#network = world.network;
     this.#random = world.random;
     this.#logger = world.logger;
+    this.#refusals = world.refusals;
   }
 
   get address(): Address {
@@ -161,8 +166,7 @@ export class PeerLink {
       frame: (frame) => {
         if (this.#connection !== connection) return;
         if (this.#welcome) {
-          this.#logger.warn({ peer: this.#peer }, 'a peer spoke on a connection that is not its own; closing it');
-          connection.destroy();
+          this.#breakOff(connection, 'spoke out of turn', 'it spoke on a connection that this server dialled');
         } else if (greeting.challenged) {
           timer.cancel();
           this.#welcomed();
@@ -174,6 +178,7 @@ export class PeerLink {
       },
     });
     this.#connection = connection;
+    this.#brokenOff = false;
     this.#clearOutbox();
     this.#greeting = greeting;
     connection.send(greeting.hello);
@@ -184,8 +189,7 @@ export class PeerLink {
       greeting.challengedBy(frame);
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error;
-      this.#logger.warn({ peer: this.#peer, problem: error.message }, 'a peer greets in another way; closing');
-      connection.destroy();
+      this.#breakOff(connection, 'greets in another way', error.message);
       return;
     }
     this.#events.shown();
@@ -193,14 +197,19 @@ export class PeerLink {
       connection.send(greeting.proof);
       return;
     }
-    this.#logger.warn({ peer: this.#peer, address: this.#address, problem: IMPOSTOR }, 'a peer is not spoken to');
-    this.#refusals += 1;
+    this.#timesRefused += 1;
+    this.#breakOff(connection, 'not the peer', IMPOSTOR);
+  }
+
+  #breakOff(connection: Connection, reason: string, problem: string): void {
+    this.#brokenOff = true;
+    this.#refusals.refused(reason, this.#address, problem, { peer: this.#peer });
     connection.destroy();
   }
 
   #welcomed(): void {
     this.#welcome = true;
-    this.#refusals = 0;
+    this.#timesRefused = 0;
     this.#events.connected();
   }
 
@@ -210,14 +219,18 @@ export class PeerLink {
     this.#connection = undefined;
     this.#welcome = false;
     this.#clearOutbox();
-    this.#logger.info({ peer: this.#peer, address: this.#address, reason }, 'connection to peer closed');
-    if (wasWelcome) this.#events.disconnected();
+    if (wasWelcome) {
+      this.#logger.info({ peer: this.#peer, address: this.#address, reason }, 'connection to peer closed');
+      this.#events.disconnected();
+    } else if (!this.#brokenOff) {
+      this.#refusals.refused('not welcomed', this.#address, reason, { peer: this.#peer });
+    }
     if (hintsAtExpulsion(reason)) {
-      this.#refusals += 1;
+      this.#timesRefused += 1;
       this.#events.notAdmitted(reason);
     }
     if (this.#stopped) return;
-    if (wasWelcome && ageMs >= LASTING_MS && this.#refusals === 0) {
+    if (wasWelcome && ageMs >= LASTING_MS && this.#timesRefused === 0) {
       this.#failures = 0;
       this.dial();
     } else {
@@ -238,8 +251,8 @@ export class PeerLink {
   }
 
   #retryLater(): void {
-    const attempts = this.#refusals > 0 ? this.#refusals + 2 : this.#failures;
-    const max = this.#refusals > 0 ? REFUSED_RETRY_MAX_MS : RETRY_MAX_MS;
+    const attempts = this.#timesRefused > 0 ? this.#timesRefused + 2 : this.#failures;
+    const max = this.#timesRefused > 0 ? REFUSED_RETRY_MAX_MS : RETRY_MAX_MS;
     const ceiling = Math.min(max, RETRY_MIN_MS * 2 ** Math.min(attempts, 10));
     this.#failures += 1;
     this.#retry?.cancel();

@@ -6,15 +6,16 @@
  */
 
 import { NO_FEATURES, hasFeature, type Packable } from '@holdfast/protocol';
-import type {
-  Address,
-  Clock,
-  Connection,
-  ConnectionHandler,
-  Listener,
-  Logger,
-  Network,
-  Random,
+import {
+  RefusalLog,
+  type Address,
+  type Clock,
+  type Connection,
+  type ConnectionHandler,
+  type Listener,
+  type Logger,
+  type Network,
+  type Random,
 } from '@holdfast/runtime';
 import {
   memberOf,
@@ -84,6 +85,8 @@ export class PeerMesh {
   readonly #links = new Map<ServerId, PeerLink>();
   readonly #ear: PeerListener;
   readonly #notices: ExpulsionNotices;
+  /** Of all links: whoever is at the peers' addresses fills no log. */
+  readonly #refusals: RefusalLog;
   readonly #guests = new Set<ServerId>();
   #view: MembershipView;
   #started = false;
@@ -95,6 +98,7 @@ export class PeerMesh {
     this.#view = view;
     this.#events = events;
     this.#world = world;
+    this.#refusals = new RefusalLog('a connection to a peer came to nothing', world);
     const { clusterId, id, incarnation } = options;
     const secrets = (): readonly string[] => this.#secrets();
     this.#ear = new PeerListener(
@@ -210,6 +214,7 @@ export class PeerMesh {
   stopSpeaking(): void {
     this.#notices.stop();
     for (const link of this.#links.values()) link.stop();
+    this.#refusals.stop();
   }
 
   async stopListening(): Promise<void> {
@@ -382,7 +387,8 @@ export class PeerMesh {
       },
       notAdmitted: (reason: string) => this.#events.notAdmitted(id, reason),
     };
-    return new PeerLink(id, address, () => this.#greeting(id, 'log'), events, this.#world);
+    const world = { ...this.#world, refusals: this.#refusals };
+    return new PeerLink(id, address, () => this.#greeting(id, 'log'), events, world);
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Connection, ConnectionHandler, Network, Timer } from '@holdfast/runtime';
-import { DialError, silentLogger } from '@holdfast/runtime';
+import type { Connection, ConnectionHandler, Logger, Network, Timer } from '@holdfast/runtime';
+import { DialError, RefusalLog, silentLogger } from '@holdfast/runtime';
 import { serverId } from '../../src/core/index.ts';
 import {
   NONCE_BYTES,
@@ -30,6 +30,10 @@ class FakeConnection implements Connection {
 
   send(frame: Uint8Array): void {
     if (this.open) this.frames.push(frame);
+  }
+
+  say(frame: Uint8Array): void {
+    if (this.open) this.#handler?.frame(frame);
   }
 
   /** The other end proves itself by the secret, and wants to know who dials. */
@@ -62,6 +66,9 @@ class Scene {
   now = 0;
   readonly heard: string[] = [];
   readonly reasons: string[] = [];
+  /** What the log says. */
+  readonly lines: Record<string, unknown>[] = [];
+  readonly refusals: RefusalLog;
   readonly timers: { readonly delayMs: number; readonly run: () => void }[] = [];
   readonly link: PeerLink;
   dialed = 0;
@@ -83,6 +90,13 @@ class Scene {
       return { cancel: () => undefined };
     };
     const clock = { monotonicMs: () => this.now, wallMs: () => 0, setTimer, afterPoll: (run: () => void) => run() };
+    const said = (fields: object, message: string) => void this.lines.push({ ...fields, message });
+    const logger: Logger = { ...silentLogger, info: said, warn: said };
+    // With timers of its own: those of the link are the test's.
+    this.refusals = new RefusalLog('broke off', {
+      clock: { monotonicMs: () => this.now, setTimer: () => ({ cancel: () => undefined }) },
+      logger,
+    });
     this.link = new PeerLink(
       serverId(2),
       'peer:1',
@@ -113,7 +127,8 @@ class Scene {
       {
         clock,
         network,
-        logger: silentLogger,
+        logger,
+        refusals: this.refusals,
         random: { next: () => 0.5, integer: () => 0, bytes: (length: number) => new Uint8Array(length) },
       },
     );
@@ -247,5 +262,45 @@ describe('a link where this server is not let in', () => {
     expect(scene.heard).toEqual([]);
     expect(delays).toEqual(delays.toSorted((a, b) => a - b));
     expect(delays.at(-1)).toBe(REFUSED_RETRY_MAX_MS * 0.75);
+  });
+});
+
+describe('what a link says of connections that come to nothing', () => {
+  const CONNECTIONS = 50;
+  const attempts: readonly [reason: string, fail: (connection: FakeConnection) => void, problem: RegExp][] = [
+    [
+      'not the peer',
+      (connection) => connection.challenge('of another'),
+      /does not prove|not the server|incarnation|secret/,
+    ],
+    ['greets in another way', (connection) => connection.say(Uint8Array.of(0xc1)), /0xc1|msgpack|tuple/],
+    ['not welcomed', (connection) => connection.close('x'.repeat(1_000)), /^x{200}$/],
+    ['not welcomed', (connection) => connection.close(NOT_ADMITTED), /./],
+  ];
+
+  it.each(attempts)('is one line for each reason and address, and a count: %s', async (reason, fail, problem) => {
+    const connections = Array.from({ length: CONNECTIONS }, () => new FakeConnection());
+    const scene = new Scene([...connections], { secret: 'of server 2', member: true });
+    for (const connection of connections) {
+      await scene.dial();
+      fail(connection);
+      expect(connection.open).toBe(false);
+    }
+    scene.refusals.stop();
+    expect(scene.lines).toEqual([
+      { reason, remoteAddress: 'peer:1', problem: expect.stringMatching(problem), peer: 2, message: 'broke off' },
+      { reason, remoteAddress: 'peer', count: CONNECTIONS - 1, message: 'broke off, again' },
+    ]);
+  });
+
+  it('names a peer that speaks on a connection that is not its own', async () => {
+    const scene = new Scene([new FakeConnection()]);
+    await scene.connect();
+    scene.connection?.say(WELCOME);
+    expect(scene.connection?.open).toBe(false);
+    expect(scene.lines.map(({ reason, message }) => [reason, message])).toEqual([
+      ['spoke out of turn', 'broke off'],
+      ['destroyed', 'connection to peer closed'],
+    ]);
   });
 });

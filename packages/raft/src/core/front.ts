@@ -4,11 +4,13 @@
  * message for one durable write. It is a matter of speed alone: a leader may send whenever it likes.
  *
  * Nobody waits for it: a follower that has clients is told at once, and one that is to take over; everybody is, when the front is not
- * complete or the members change; and a follower of the rear that is faster than one of the front changes places with it.
+ * complete or the members change; and a follower of the rear that is faster than one of the front changes places with it. One that has
+ * clients is told at once all the same, but is relied upon no longer until it keeps up again.
  */
 
 import type { CoreState } from './core-state.ts';
 import type { Progress } from './progress.ts';
+import type { LogIndex } from './types.ts';
 import { quorumSize } from './quorum.ts';
 import { isHeard } from './quorum-contact.ts';
 
@@ -21,7 +23,7 @@ export function chooseFront(core: CoreState): void {
   core.frontLeads = false;
   if (core.config.rearDelayMs === 0 || !core.settled) return;
   let lacking = quorumSize(core.voterSets[0]?.length ?? 0) - 1;
-  for (const progress of core.voterProgress) if (isPrompt(core, progress) && inStep(core, progress)) lacking -= 1;
+  for (const progress of core.voterProgress) if (isReliedUpon(core, progress)) lacking -= 1;
   for (const progress of core.voterProgress) {
     if (!progress.front) continue;
     progress.front = lacking > 0 && inStep(core, progress) && !isPrompt(core, progress);
@@ -47,16 +49,17 @@ export function mayWait(core: CoreState, progress: Progress): boolean {
   return progress.kept;
 }
 
-/** The answer of this peer has made a commit. */
-export function noteCommitBy(core: CoreState, winner: Progress): void {
-  if (!core.frontLeads || isPrompt(core, winner)) return;
-  if (winner.front) {
-    for (const progress of core.voterProgress) {
-      const owes = progress.match < core.commit && progress.next > core.commit;
-      if (!progress.front && owes) progress.wins = Math.max(0, progress.wins - 1);
-    }
-    return;
+/** The answer of this peer has moved the commit index on from `before`. */
+export function noteCommitBy(core: CoreState, winner: Progress, before: LogIndex): void {
+  if (!core.frontLeads) return;
+  const inRear = !winner.front && !isPrompt(core, winner);
+  for (const progress of core.voterProgress) {
+    // Up to the commit before this one: it is hardly slower than whoever made this one.
+    if (progress.match >= before) progress.outrun = false;
+    const owes = progress.match < core.commit && progress.next > core.commit;
+    if (!inRear && !progress.front && owes) progress.wins = Math.max(0, progress.wins - 1);
   }
+  if (!inRear) return;
   const slowest = slowestOfFront(core);
   // Else it was this server's own write that the commit had waited for.
   if (slowest === undefined || slowest.match >= core.commit) return;
@@ -65,6 +68,12 @@ export function noteCommitBy(core: CoreState, winner: Progress): void {
   winner.wins = 0;
   winner.front = true;
   slowest.front = false;
+  slowest.outrun = true;
+}
+
+/** Its answer takes one of the places that make a majority, though nobody put it to the front. */
+function isReliedUpon(core: CoreState, progress: Progress): boolean {
+  return isPrompt(core, progress) && !progress.outrun && inStep(core, progress);
 }
 
 /** Its clients wait for news of it, or everybody's do. */
@@ -89,7 +98,8 @@ function bestOfRear(core: CoreState): Progress | undefined {
 function slowestOfFront(core: CoreState): Progress | undefined {
   let slowest: Progress | undefined;
   for (const progress of core.voterProgress) {
-    if (progress.front && (slowest === undefined || progress.match < slowest.match)) slowest = progress;
+    const counts = progress.front || isReliedUpon(core, progress);
+    if (counts && (slowest === undefined || progress.match < slowest.match)) slowest = progress;
   }
   return slowest;
 }

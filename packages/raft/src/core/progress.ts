@@ -31,6 +31,8 @@ export class Progress {
   eagerCommit = false;
   /** Told of new entries at once, though it has no clients. */
   front = false;
+  /** A follower of the rear has taken its place, and it has not kept up with a commit since. */
+  outrun = false;
   /** Out of the front: commits that it made, less those that it was too late for. */
   wins = 0;
   /** When it was last sent entries, in milliseconds, and whether some are kept from it for a while since. */

@@ -93,7 +93,7 @@ export function onAppendResponse(core: CoreState, from: ServerId, message: Of<'a
     invariant(message.index <= core.log.lastIndex, 'acknowledgements-are-within-the-log');
     const before = core.commit;
     if (progress.acknowledged(message.index)) advanceLeaderCommit(core);
-    if (core.commit > before) noteCommitBy(core, progress);
+    if (core.commit > before) noteCommitBy(core, progress, before);
     return;
   }
   // A refusal that was overtaken: of a probe that is over, or of what is known to agree.

@@ -30,6 +30,25 @@ function front(core: ScriptedCore): number[] {
   return peers;
 }
 
+/** How long the commit of one more command waited, in which only these peers acknowledge what they are told, at once; all are heard. */
+function commitBy(core: ScriptedCore, ...answering: readonly number[]): number {
+  const began = core.now;
+  let effects = core.propose('x');
+  const { lastIndex } = core.status;
+  core.durable();
+  while (core.status.commitIndex < lastIndex && core.now < began + 100) {
+    for (const { to, prevIndex, entries } of sent(effects, 'append')) {
+      if (answering.includes(to)) core.acknowledge(to, prevIndex + entries.length);
+    }
+    if (core.status.commitIndex === lastIndex) break;
+    effects = core.elapse(1);
+    for (const peer of core.peers) {
+      if (!answering.includes(peer)) core.receive(peer, heartbeatResponse(core.status.term, 0, true));
+    }
+  }
+  return core.now - began;
+}
+
 describe('a leader tells of new entries', () => {
   it.each([
     [3, 1],
@@ -136,6 +155,38 @@ describe('a leader tells of new entries', () => {
       core.durable();
     }
     expect(front(core)).toEqual([one]);
+  });
+
+  it('another first when one with clients does not answer, which costs a few commits the delay and no more', () => {
+    const core = leader();
+    const [hung, other] = core.peers;
+    core.acknowledge(hung ?? 0, core.status.lastIndex, true);
+    const waits = Array.from({ length: 50 }, () => commitBy(core, other ?? 0));
+    expect(waits.slice(0, 8).some((waitMs) => waitMs > 0)).toBe(true);
+    expect(waits.slice(9)).toEqual(Array.from({ length: 41 }, () => 0));
+    // Its clients still want to know as early as can be.
+    expect(told(core.propose('x'))).toEqual(core.peers);
+  });
+
+  it('only the one with clients again when that keeps up again', () => {
+    const core = leader();
+    const [hung = 0, other = 0] = core.peers;
+    core.acknowledge(hung, core.status.lastIndex, true);
+    for (let count = 0; count < 20; count += 1) commitBy(core, other);
+    core.acknowledge(hung, core.status.lastIndex, true);
+    expect(commitBy(core, other)).toBe(0);
+    core.propose('y');
+    core.durable();
+    expect(told(core.propose('z'))).toEqual([hung]);
+  });
+
+  it('one of the others of five first, when one with clients does not answer', () => {
+    const core = leader(5);
+    const [hung = 0, ...others] = core.peers;
+    core.acknowledge(hung, core.status.lastIndex, true);
+    const waits = Array.from({ length: 50 }, () => commitBy(core, ...others));
+    expect(waits.slice(16)).toEqual(Array.from({ length: 34 }, () => 0));
+    expect(told(core.propose('x'))).toHaveLength(3);
   });
 
   it('everybody at once while the members change', () => {

@@ -2,7 +2,7 @@
 /** The program fenced-kvd: binds the commands to this process's arguments, signals, clock, disk and streams. */
 
 import { pino } from 'pino';
-import { nodeRuntime } from '@holdfast/runtime/node';
+import { descriptorLimit, nodeRuntime } from '@holdfast/runtime/node';
 
 import { resetFence } from './daemon/reset-fence.ts';
 import { runProgram } from './daemon/program.ts';
@@ -29,6 +29,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
       clock,
       disk,
       logger,
+      descriptorLimit: descriptorLimit(),
       stopRequested: stopSignal(),
       onServing: (url) => process.stdout.write(`fenced-kvd serves ${url}\n`),
     });

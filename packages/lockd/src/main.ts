@@ -5,13 +5,13 @@ import { readFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { ExpelledError, serverId } from '@holdfast/raft';
 import { silentLogger, type Runtime } from '@holdfast/runtime';
-import { BoundedFile, descriptorLimit, nodeClock, nodeRuntime } from '@holdfast/runtime/node';
+import { BoundedFile, connectionRoom, descriptorLimit, nodeClock, nodeRuntime } from '@holdfast/runtime/node';
 import { destination, pino, type Logger } from 'pino';
-import { connectionRoom } from './settings/connection-room.ts';
 import { UsageError, parseArguments, type ParsedArguments, type ServerConfig } from './settings/config.ts';
 import { exitAdvice } from './exit-advice.ts';
 import { ExitCode, exitCodeOf } from './exit-code.ts';
 import { formatDataReport, inspectDataDirectory } from './offline/inspect.ts';
+import { MAX_CONNECTIONS, MIN_CONNECTIONS, RESERVED_DESCRIPTORS } from './limits.ts';
 import { liftVoteBanOffline } from './offline/lift-vote-ban.ts';
 import type { OfflineCommand, OfflineCommandOf } from './offline/offline-commands.ts';
 import { raftTraceHeader, RaftTrace, RAFT_TRACE_FILE_BYTES } from './raft-trace.ts';
@@ -20,6 +20,13 @@ import { LockServer, type LockServerHooks } from './server.ts';
 
 const STDOUT = 1;
 const STDERR = 2;
+
+const CONNECTION_WISH = {
+  wanted: MAX_CONNECTIONS,
+  least: MIN_CONNECTIONS,
+  reserved: RESERVED_DESCRIPTORS,
+  reservedFor: 'files and other servers',
+};
 
 function main(): void {
   let parsed: ParsedArguments;
@@ -147,7 +154,9 @@ function startServer(config: ServerConfig, logger: Logger, hooks: LockServerHook
   const { heartbeatMs, electionTimeoutMs } = config;
   const { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond } = config;
   const { maxConnectionsPerAddress, maxSessionsPerAddress } = config;
-  const { maxConnections, warning } = connectionRoom(descriptorLimit());
+  const room = connectionRoom(CONNECTION_WISH, descriptorLimit());
+  if (room.type === 'no-room') throw new UsageError(room.problem);
+  const { maxConnections, warning } = room;
   if (warning !== undefined) logger.warn({ maxConnections }, warning);
   return LockServer.start(
     {

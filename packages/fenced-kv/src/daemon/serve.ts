@@ -5,13 +5,14 @@
 
 import { RefusalLog } from '@holdfast/runtime';
 import type { Clock, Disk, Logger } from '@holdfast/runtime';
+import { connectionRoom } from '@holdfast/runtime/node';
 
 import { describeError } from '../engine-error.ts';
 import { createHttpHandler } from '../http.ts';
 import { hostPolicy, isLoopback } from '../http-guard.ts';
 import { listen, parseAddress } from '../http-server.ts';
 import type { HttpServer } from '../http-server.ts';
-import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS } from '../limits.ts';
+import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, MIN_CONNECTIONS, RESERVED_DESCRIPTORS } from '../limits.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 
@@ -33,6 +34,8 @@ export interface ServeDependencies {
   readonly clock: Clock;
   readonly disk: Disk;
   readonly logger: Logger;
+  /** How many files the process may have open; undefined where the system does not say. */
+  readonly descriptorLimit: number | undefined;
   /** Resolves with the name of the signal that asks to stop. */
   readonly stopRequested: Promise<string>;
   /** Called once, when requests are answered from now on. */
@@ -56,6 +59,7 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
         'listen on 127.0.0.1, or say --insecure where the network is trusted',
     );
   }
+  const maxConnections = roomForConnections(options, dependencies);
   const failure = newSignal<Error>();
   const { allowTokenJumps } = options;
   const directory = await openDataDirectory(options.data, {
@@ -68,7 +72,7 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
   let failed: Error | undefined;
   try {
     const handler = createHttpHandler({ store: directory.store, hosts: hostPolicy(address.host) }, { logger });
-    const { maxConnections = MAX_CONNECTIONS, maxConnectionsPerAddress = MAX_CONNECTIONS_PER_ADDRESS } = options;
+    const { maxConnectionsPerAddress = MAX_CONNECTIONS_PER_ADDRESS } = options;
     const refused = refusals.refused.bind(refusals);
     const server = await listen(handler, address, { maxConnections, maxConnectionsPerAddress, refused }).catch(
       (error: unknown) => {
@@ -84,6 +88,18 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
   }
   if (failed !== undefined) throw new ExitError(EXIT_CODE.diskError, failed.message, { cause: failed });
   logger.info({}, 'stopped');
+}
+
+/** @throws ExitError */
+function roomForConnections(options: ServeOptions, { descriptorLimit, logger }: ServeDependencies): number {
+  const wanted = options.maxConnections ?? MAX_CONNECTIONS;
+  const least = Math.min(MIN_CONNECTIONS, wanted);
+  const wish = { wanted, least, reserved: RESERVED_DESCRIPTORS, reservedFor: 'the data and the process itself' };
+  const room = connectionRoom(wish, descriptorLimit);
+  if (room.type === 'no-room') throw new ExitError(EXIT_CODE.usage, room.problem);
+  const { maxConnections, warning } = room;
+  if (warning !== undefined) logger.warn({ maxConnections }, warning);
+  return maxConnections;
 }
 
 async function serveUntilEnd(

@@ -18,6 +18,7 @@ async function run(...args: readonly string[]): Promise<{ readonly exitCode: num
           clock,
           disk,
           logger: silentLogger,
+          descriptorLimit: Infinity,
           stopRequested: Promise.resolve('SIGTERM'),
           onServing() {},
         }),

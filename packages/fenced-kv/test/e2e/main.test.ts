@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { FencedKv, StaleTokenError } from '../../src/client/index.ts';
+import { RESERVED_DESCRIPTORS } from '../../src/limits.ts';
 import { LMDB_FILE_NAME } from '../../src/lmdb-engine.ts';
 import { run, serve, stopAll } from './daemon.ts';
 
@@ -130,6 +131,43 @@ describe('fenced-kvd', () => {
     const bogus = await run('--bogus');
     expect([bogus.exitCode, bogus.stdout]).toEqual([2, '']);
     expect(bogus.stderr).toContain('--bogus');
+  });
+
+  it('accepts no more connections than the system allows it open files, and says so', async () => {
+    const wrapper = ['sh', '-c', 'ulimit -n 128 && exec "$@"', 'sh'];
+    const server = await serve(data, { wrapper });
+    const { hostname, port } = new URL(server.url);
+    const sockets = Array.from({ length: 200 }, () => connect(Number(port), hostname).on('error', () => undefined));
+    const room = 128 - RESERVED_DESCRIPTORS;
+    let closed = 0;
+    await new Promise<void>((resolve) => {
+      for (const socket of sockets) {
+        socket.resume().on('close', () => {
+          closed += 1;
+          if (closed === sockets.length - room) resolve();
+        });
+      }
+    });
+    await Promise.all(sockets.map(async (socket) => socket.closed || (await once(socket.destroy(), 'close'))));
+    const answers = (): Promise<boolean> =>
+      fetch(`${server.url}/health`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    while (!(await answers()));
+    // The descriptors that were kept are enough to write.
+    await new FencedKv(server.url).bucket('b').fencedBy({ token: 57 });
+    const { exitCode, stderr } = await server.stop('SIGTERM');
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain(`${room} client connections are accepted instead of 4096`);
+    expect(stderr).not.toContain('EMFILE');
+  });
+
+  it('exits with 2 where hardly any open files are allowed, unless it wants few connections', async () => {
+    const few = ['sh', '-c', 'ulimit -n 80 && exec "$@"', 'sh'];
+    await expect(serve(data, { wrapper: few })).rejects.toThrow(/"exitCode":2.*RLIMIT_NOFILE.*ulimit -n 4160/);
+    const server = await serve(data, { wrapper: few, args: ['--max-connections', '16'] });
+    expect((await server.stop('SIGTERM')).stderr).not.toContain('RLIMIT_NOFILE');
   });
 
   it('is refused to web pages', async () => {

@@ -11,6 +11,7 @@ import { nodeRandom } from './random.ts';
 export { BoundedFile } from './bounded-file.ts';
 export type { BoundedFileOptions } from './bounded-file.ts';
 export { nodeClock } from './clock.ts';
+export { connectionRoom } from './connection-room.ts';
 export { descriptorLimit } from './descriptor-limit.ts';
 export { nodeDisk } from './disk.ts';
 export { nodeNetwork } from './network.ts';

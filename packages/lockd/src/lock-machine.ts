@@ -209,6 +209,7 @@ export class LockMachine implements ReplicaMachine {
     this.#parts.upgrade.statusChanged(status);
     this.#parts.ends.statusChanged(status);
     this.availability.leaderKnown(status.leader !== 0);
+    if (status.quorumLost) this.availability.quorumLost();
     if (status.leader !== 0) this.#parts.attaches.submitAll();
     if (status.leader === leaderBefore) return;
     this.#parts.divergence.leaderChanged();

@@ -24,6 +24,8 @@ export interface ReplicaStatus {
   readonly term: Term;
   /** NO_SERVER while unknown. */
   readonly leader: ServerId;
+  /** It led, and has stepped down since it heard no quorum: whoever leads next may be out of its reach. Until it hears of a leader. */
+  readonly quorumLost: boolean;
   readonly commitIndex: LogIndex;
   readonly appliedIndex: LogIndex;
   readonly lastIndex: LogIndex;

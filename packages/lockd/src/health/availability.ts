@@ -68,7 +68,7 @@ export class Availability {
     return this.#haltedAt;
   }
 
-  /** A leader is known, or was within two election time-outs. */
+  /** A leader is known, or was within two election time-outs; and this server did not lose its quorum as leader. */
   get inContact(): boolean {
     return this.#contact.serving;
   }
@@ -83,6 +83,11 @@ export class Availability {
 
   leaderKnown(known: boolean): void {
     this.#contact.leaderKnown(known);
+  }
+
+  /** It led, and its followers are out of reach: somebody else may lead at any moment, and this server would not hear of it. */
+  quorumLost(): void {
+    this.#contact.loseNow();
   }
 
   /** The servers disagree about the state at `index`, and none has a majority. */

@@ -1,6 +1,7 @@
 /**
  * Whether this server is of use: whether it has known a leader within the last two election time-outs (a leader without its
- * quorum steps down by itself within one). A server that has not sends its clients away, so that they look elsewhere.
+ * quorum steps down by itself within one, and is of no use at once: the others may have elected another by then). A server that
+ * is of none sends its clients away, so that they look elsewhere.
  */
 
 import type { Clock, Timer } from '@holdfast/runtime';
@@ -13,7 +14,7 @@ export class LeaderContact {
   #known = false;
   #isLost = false;
 
-  /** `lost` is called each time when no leader has been known for twice the election time-out. */
+  /** `lost` is called each time when no leader has been known for twice the election time-out, and by {@link loseNow}. */
   constructor(options: { readonly electionTimeoutMs: number }, lost: () => void, clock: Clock) {
     this.#clock = clock;
     this.#limitMs = 2 * options.electionTimeoutMs;
@@ -35,6 +36,14 @@ export class LeaderContact {
     } else {
       this.#startTimer();
     }
+  }
+
+  /** Without waiting: no leader is known, and it is not to be expected that one will be. */
+  loseNow(): void {
+    if (this.#known || this.#isLost) return;
+    this.stop();
+    this.#isLost = true;
+    this.#lost();
   }
 
   stop(): void {

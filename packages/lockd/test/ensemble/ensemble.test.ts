@@ -130,6 +130,26 @@ describe('a server without a majority', () => {
     expect((await ensemble.complete(pending)).token).toBeGreaterThan(0);
   });
 
+  it.each([21, 22, 23, 24])(
+    'does so as leader as soon as it leads no longer, so that they are served as soon as there is another, seed %i',
+    async (seed) => {
+      const ensemble = await started(seed);
+      const id = ensemble.leader;
+      const client = ensemble.client([id, ...ensemble.ids.filter((other) => other !== id)]);
+      await ensemble.complete(client.acquire('a'));
+      const cutAtMs = ensemble.world.nowMs;
+      ensemble.isolate(id);
+      const pending = client.acquire('b');
+      await ensemble.until(() => client.goodbyes.length > 0);
+      // Its time-out of 1,000 ms, and less than two heartbeats.
+      expect(ensemble.world.nowMs - cutAtMs).toBeLessThan(1_200);
+      await ensemble.until(() => ensemble.leader !== id && ensemble.leader !== 0);
+      const electedAtMs = ensemble.world.nowMs;
+      await ensemble.complete(pending);
+      expect(ensemble.world.nowMs - electedAtMs).toBeLessThan(500);
+    },
+  );
+
   it('does not keep a one-way cut from being noticed: what was forwarded is asked for again', async () => {
     const ensemble = await started(10);
     const id = follower(ensemble);

@@ -60,6 +60,33 @@ describe('a server that has had no leader for two election time-outs', () => {
   });
 });
 
+describe('a leader that has lost its quorum', () => {
+  it('sends its clients away at once, and new ones until it knows a leader: those of the others stay', () => {
+    const ensemble = new LoopbackEnsemble(3);
+    ensemble.elect(1);
+    const own = ensemble.server(1).connect();
+    own.attach();
+    const other = ensemble.server(2).connect();
+    ensemble.depose(true);
+    expect(own.take().at(-1)).toMatchObject({ type: 'goodbye', code: 'NO_LEADER' });
+    expect(other.open).toBe(true);
+    const early = ensemble.server(1).dial();
+    early.hello();
+    expect(early.take()).toMatchObject([{ type: 'goodbye', code: 'NO_LEADER' }]);
+    ensemble.elect(3);
+    expect(ensemble.server(1).connect().attach()).toMatchObject({ generation: 2 });
+  });
+
+  it('is not taken for one that was deposed: its clients stay', () => {
+    const ensemble = new LoopbackEnsemble(3);
+    ensemble.elect(1);
+    const client = ensemble.server(1).connect();
+    client.attach();
+    ensemble.depose();
+    expect(client.open).toBe(true);
+  });
+});
+
 describe('a server that stops', () => {
   it('takes no new clients and tells the others', async () => {
     const ensemble = new LoopbackEnsemble();

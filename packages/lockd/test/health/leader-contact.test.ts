@@ -32,6 +32,21 @@ describe('a server that knows no leader', () => {
     expect(lost()).toBe(1);
   });
 
+  it('is of no use at once when it has lost its quorum, and says so once', () => {
+    const { clock, contact, lost } = setup();
+    contact.leaderKnown(true);
+    contact.loseNow();
+    expect(contact.serving).toBe(true);
+    contact.leaderKnown(false);
+    contact.loseNow();
+    contact.loseNow();
+    clock.advance(60_000);
+    expect(contact.serving).toBe(false);
+    expect(lost()).toBe(1);
+    contact.leaderKnown(true);
+    expect(contact.serving).toBe(true);
+  });
+
   it('serves again as soon as it knows one', () => {
     const { clock, contact } = setup();
     clock.advance(3_000);

@@ -45,6 +45,8 @@ export class LoopbackEnsemble {
   readonly payloads: PeerPayload[] = [];
   leader = 0;
   term = 0;
+  /** Who led last, and stepped down since it heard no quorum. */
+  quorumLost = 0;
   /** While true, proposals of the leader wait: neither committed nor refused. */
   holdCommits = false;
   /** While true, the leader's reads and renewals wait for their quorum. */
@@ -76,9 +78,10 @@ export class LoopbackEnsemble {
     this.clock.runChecks();
   }
 
-  /** Nobody leads; what was proposed and not committed is lost. */
-  depose(): void {
+  /** Nobody leads; what was proposed and not committed is lost. `silent`: the leader steps down since it hears no quorum. */
+  depose(silent = false): void {
     this.term += 1;
+    this.quorumLost = silent ? this.leader : 0;
     this.leader = 0;
     for (const server of this.servers) server.dropProposals();
     for (const server of this.servers) server.schedule();
@@ -332,6 +335,7 @@ export class LoopbackServer implements ReplicaHandle {
       role,
       term: term(currentTerm),
       leader: leader as ServerId,
+      quorumLost: leader === 0 && this.#ensemble.quorumLost === this.id,
       commitIndex: last,
       appliedIndex: logIndex(this.#applied),
       lastIndex: last,

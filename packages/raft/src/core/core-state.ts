@@ -119,6 +119,8 @@ export class CoreState {
   term: Term;
   votedFor: ServerId;
   leader: ServerId = NO_SERVER;
+  /** It led, and has stepped down since it heard no quorum. */
+  quorumLost = false;
   commit: LogIndex = logIndex(0);
   applied: LogIndex = logIndex(0);
 

@@ -61,6 +61,8 @@ export interface CoreStatus {
   readonly term: Term;
   readonly votedFor: ServerId;
   readonly leader: ServerId;
+  /** It led, and has stepped down since it heard no quorum; until it follows somebody or leads again. */
+  readonly quorumLost: boolean;
   readonly commitIndex: LogIndex;
   readonly lastIndex: LogIndex;
   /** As leader: the index whose application makes the state complete. 0 otherwise. */
@@ -86,13 +88,14 @@ export class RaftCore {
   }
 
   get status(): CoreStatus {
-    const { role, term, votedFor, leader, commit, log, noopIndex } = this.#core;
+    const { role, term, votedFor, leader, quorumLost, commit, log, noopIndex } = this.#core;
     const { lastIndex } = log;
     return {
       role,
       term,
       votedFor,
       leader,
+      quorumLost,
       commitIndex: commit,
       lastIndex,
       noopIndex,
@@ -375,8 +378,10 @@ export class RaftCore {
    */
   #judgeLeadership(): void {
     const core = this.#core;
-    if (!hearsQuorum(core)) becomeFollower(core, core.term, NO_SERVER);
-    else if (diskStalls(core)) leaveToOthers(core);
+    if (!hearsQuorum(core)) {
+      becomeFollower(core, core.term, NO_SERVER);
+      core.quorumLost = true;
+    } else if (diskStalls(core)) leaveToOthers(core);
   }
 }
 

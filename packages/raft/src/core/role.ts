@@ -12,6 +12,7 @@ export function becomeFollower(core: CoreState, term: Term, leader: ServerId): v
   if (term > core.term) core.setHardState(term, NO_SERVER);
   if (core.role === 'leader') leaveLeadership(core);
   core.role = 'follower';
+  core.quorumLost = false;
   core.leader = leader;
   core.votes.clear();
   if (leader !== NO_SERVER) core.quickRounds = 0;
@@ -39,6 +40,7 @@ export function becomeLeader(core: CoreState): void {
   invariant(core.role === 'candidate', 'only-a-candidate-becomes-leader');
   invariant(core.hardStatePersisted, 'a-leader-s-own-vote-is-durable');
   core.role = 'leader';
+  core.quorumLost = false;
   core.leader = core.config.id;
   core.quickRounds = 0;
   core.heartbeatElapsedMs = core.config.heartbeatMs;

@@ -57,10 +57,10 @@ export class StatusTracker {
   }
 
   #read(): ReplicaStatus {
-    const { role, term, leader, commitIndex, lastIndex, noopIndex, successor } = this.#parts.core.status;
+    const { role, term, leader, quorumLost, commitIndex, lastIndex, noopIndex, successor } = this.#parts.core.status;
     const appliedIndex = this.#parts.applies.applied;
     const ready = role === 'leader' && appliedIndex >= noopIndex;
-    return { role, term, leader, commitIndex, appliedIndex, lastIndex, ready, successor };
+    return { role, term, leader, quorumLost, commitIndex, appliedIndex, lastIndex, ready, successor };
   }
 
   #noteDiskStall(stalls: boolean): void {

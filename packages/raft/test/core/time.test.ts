@@ -76,7 +76,9 @@ describe('the check of the quorum', () => {
     expect(core.status.role).toBe('leader');
     // New leaders give their peers the benefit of the first interval.
     core.elapse(1_200);
-    expect(core.status).toMatchObject({ role: 'follower', leader: 0 });
+    expect(core.status).toMatchObject({ role: 'follower', leader: 0, quorumLost: true });
+    core.receive(2, heartbeat(core.status.term + 1));
+    expect(core.status).toMatchObject({ leader: 2, quorumLost: false });
   });
 
   it('lets a leader stay that hears a majority, heartbeats or not of the rest', () => {

@@ -41,8 +41,10 @@ describe('a vote', () => {
     { lastIndex: 2, lastTerm: 2, granted: false, why: 'a shorter log of the same term' },
     { lastIndex: 3, lastTerm: 2, granted: true, why: 'an equal log' },
     { lastIndex: 1, lastTerm: 3, granted: true, why: 'a shorter log of a newer term' },
-  ])('compares the last terms first, then the lengths: $why', ({ lastIndex, lastTerm, granted }) => {
+  ])('compares the last terms first, then the lengths, promised or given: $why', ({ lastIndex, lastTerm, granted }) => {
     const core = new ScriptedCore({ log: [1, 1, 2] });
+    const promise = core.receive(2, preVote(4, [lastIndex, lastTerm]));
+    expect(sent(promise, 'pre-vote-response')).toMatchObject([{ granted }]);
     expect(sent(core.receive(2, vote(4, [lastIndex, lastTerm])), 'vote-response')).toMatchObject([{ granted }]);
   });
 

@@ -116,6 +116,21 @@ describe('a configuration in the log', () => {
     expect(core.core.configuration).toMatchObject({ index: 0, configuration: three });
   });
 
+  it('has no say in an election any more when its entry is removed', () => {
+    const core = new ScriptedCore({ id: 2 });
+    core.receive(1, appendOf(1, [0, 0], [entry(1, 1), configurationEntry(2, 1, jointRemoval(three, serverId(3)))]));
+    core.receive(3, append(2, [1, 1], [2]));
+    core.durable();
+    const asked = core.elapse(5_000, () => core.status.role === 'pre-candidate');
+    expect(sent(asked, 'pre-vote').map(({ to }) => to)).toEqual([1, 3]);
+    // 2 and 3: a majority of the three, and not of the two that would have stayed.
+    core.receive(3, { type: 'pre-vote-response', term: term(3), askedTerm: term(3), granted: true });
+    expect(core.status.role).toBe('candidate');
+    core.durable();
+    core.receive(3, { type: 'vote-response', term: term(3), granted: true });
+    expect(core.status.role).toBe('leader');
+  });
+
   it('is in force after a restart, committed or not', () => {
     const next = withMember(three, added(4));
     const core = new RaftCore(

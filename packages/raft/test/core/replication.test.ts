@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ENTRY_OVERHEAD_BYTES, serverId, term, type Effect } from '../../src/core/index.ts';
+import {
+  ENTRY_OVERHEAD_BYTES,
+  serverId,
+  term,
+  type Effect,
+  type Message,
+  type WriteSeq,
+} from '../../src/core/index.ts';
 import {
   ScriptedCore,
   accepted,
@@ -119,6 +126,44 @@ describe('a follower', () => {
     expect(sent(effects, 'append-response')).toMatchObject([{ accepted: false, term: 5, refusedIndex: 0 }]);
     expect(sent(effects, 'heartbeat-response')).toMatchObject([{ term: 5 }]);
     expect(core.status.leader).toBe(0);
+  });
+});
+
+describe('a write that ends after its entries were cut from the log', () => {
+  const write = (effects: readonly Effect[]) => ofType(effects, 'persist')[0]?.seq ?? (0 as WriteSeq);
+
+  it('counts for none that came in their place: the next leader does not take its own entry for durable', () => {
+    const core = new ScriptedCore();
+    const first = write(core.receive(2, append(1, [0, 0], [1, 1, 1, 1, 1])));
+    const second = write(core.receive(3, append(2, [1, 1], [2])));
+    core.step({ type: 'persisted', seq: first });
+    expect(core.core.stableIndex).toBe(1);
+    core.step({ type: 'persisted', seq: second });
+    expect(core.core.stableIndex).toBe(2);
+    core.lead();
+    expect(core.status).toMatchObject({ role: 'leader', lastIndex: 3 });
+    core.acknowledge(2, 3);
+    expect(core.status.commitIndex).toBe(0);
+    core.durable();
+    expect(core.status.commitIndex).toBe(3);
+  });
+
+  it('is no write of the same entry that came back since: the disk still has to lose it and take it again', () => {
+    const core = new ScriptedCore();
+    const original = append(1, [1, 1], [1]);
+    core.receive(2, append(1, [0, 0], [1]));
+    core.durable();
+    const first = write(core.receive(2, original));
+    const other = write(core.receive(3, append(2, [1, 1], [2])));
+    const again = core.receive(2, { ...original, term: term(3) } as Message);
+    expect(write(again)).toBeGreaterThan(other);
+    expect(sent(again, 'append-response')).toMatchObject([{ accepted: true, index: 2, after: write(again) }]);
+    core.step({ type: 'persisted', seq: first });
+    expect(core.core.stableIndex).toBe(1);
+    core.step({ type: 'persisted', seq: other });
+    expect(core.core.stableIndex).toBe(1);
+    core.step({ type: 'persisted', seq: write(again) });
+    expect(core.core.stableIndex).toBe(2);
   });
 });
 

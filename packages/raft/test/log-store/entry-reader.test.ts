@@ -21,16 +21,18 @@ class OpenSegments {
         if (!path.endsWith('.wal')) return file;
         this.count += 1;
         this.opened += 1;
-        return withClose(file, async () => {
-          this.count -= 1;
-          await file.close();
+        return alterFile(file, {
+          close: async () => {
+            this.count -= 1;
+            await file.close();
+          },
         });
       },
     };
   }
 }
 
-function withClose(file: DiskFile, close: () => Promise<void>): DiskFile {
+function alterFile(file: DiskFile, altered: Partial<Pick<DiskFile, 'close' | 'read'>>): DiskFile {
   return {
     path: file.path,
     append: (position, buffers) => file.append(position, buffers),
@@ -39,7 +41,8 @@ function withClose(file: DiskFile, close: () => Promise<void>): DiskFile {
     read: (position, length) => file.read(position, length),
     truncate: (length) => file.truncate(length),
     size: () => file.size(),
-    close,
+    close: () => file.close(),
+    ...altered,
   };
 }
 
@@ -113,6 +116,29 @@ describe('a read of a write-ahead log', () => {
       expect((await reading).slice(3)).not.toContainEqual(entry(4, 1));
       await writing;
       expect(await contentOf(store, logIndex(4))).toEqual([...entryRange(1, 3, 1), entry(4, 2)]);
+    }));
+
+  it('is made anew when a truncation comes while bytes are on their way from the disk', () =>
+    onMachine(async (machine) => {
+      let meanwhile: (() => Promise<void>) | undefined;
+      const store = await openLog(machine, {}, (disk) => ({
+        ...alterDisk(disk, {}),
+        open: async (path, mode) => {
+          const file = await disk.open(path, mode);
+          const read: DiskFile['read'] = async (position, length) => {
+            const bytes = await file.read(position, length);
+            const once = meanwhile;
+            meanwhile = undefined;
+            await once?.();
+            return bytes;
+          };
+          return alterFile(file, { read });
+        },
+      }));
+      await store.write({ hardState: vote(1), entries: entryRange(1, 6, 1) });
+      meanwhile = () => store.write({ hardState: vote(2), truncateFrom: logIndex(4), entries: [entry(4, 2)] });
+      expect(await store.read(logIndex(1), logIndex(6), 10_000)).toEqual([...entryRange(1, 3, 1), entry(4, 2)]);
+      expect(meanwhile).toBeUndefined();
     }));
 
   it('refuses bytes that have changed since they were written', () =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { logIndex } from '../../src/core/index.ts';
+import { logIndex, term } from '../../src/core/index.ts';
 import { contentOf, entry, entryRange, vote } from './support/log-model.ts';
 import { onMachine } from './support/machine.ts';
 import { LOG_OPTIONS, openLog, SEGMENT_BYTES, segmentPaths } from './support/wal-fixture.ts';
@@ -85,5 +85,35 @@ describe('the segments of a write-ahead log', () => {
         const [, second = ''] = await segmentPaths(machine);
         expect(machine.bytes(second).length).toBe(SEGMENT_BYTES);
       }),
+  );
+
+  it.each([
+    ['as the process knows that wrote them', false],
+    ['as one knows that was started since', true],
+  ])('stay while a later one cuts the log before them, %s: a start could not tell how the log begins', (_, restarted) =>
+    onMachine(async (machine) => {
+      const written = await openLog(machine);
+      await written.write({ hardState: vote(1), entries: entryRange(1, 3, 1, 1_000) });
+      await written.write({ entries: entryRange(4, 6, 1, 1_000) });
+      await written.write({ hardState: vote(2), truncateFrom: logIndex(3), entries: entryRange(3, 5, 2, 1_000) });
+      if (restarted) machine.crash();
+      const store = restarted ? await openLog(machine) : written;
+      const configuration = new Uint8Array(0);
+      const meta = { index: logIndex(4), term: term(2), origin: 'taken', configuration } as const;
+      await (await store.createSnapshot(meta)).finish();
+      await store.compact(logIndex(4));
+      machine.crash();
+      const found = await openLog(machine);
+      expect(found.durable).toMatchObject({ lastIndex: 5, snapshot: { index: 4, term: 2 } });
+      expect(await found.read(logIndex(5), logIndex(5), 10_000)).toEqual(entryRange(5, 5, 2, 1_000));
+      // The next segment begins behind the cut, so that all before it may go.
+      await found.write({ entries: entryRange(6, 8, 2, 1_000) });
+      await (await found.createSnapshot({ ...meta, index: logIndex(6) })).finish();
+      await found.compact(logIndex(6));
+      expect(await segmentPaths(machine)).toHaveLength(1);
+      expect(found.firstIndex).toBe(6);
+      machine.crash();
+      expect((await openLog(machine)).durable).toMatchObject({ lastIndex: 8, base: { index: 5, term: 2 } });
+    }),
   );
 });

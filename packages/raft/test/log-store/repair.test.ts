@@ -63,6 +63,18 @@ async function refill(store: LogStore, from: number): Promise<void> {
 }
 
 describe('a log that has lost what was acknowledged, where others have it', () => {
+  it('bans the vote above its last term, though the power failed before it was closed', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine);
+      await store.write({ hardState: vote(2), entries: [entry(1, 2, 3_000)] });
+      await store.write({ entries: [entry(2, 2, 3_000)] });
+      // A vote: a batch of its own, which begins no segment.
+      await store.write({ hardState: vote(LAST_TERM, 3), entries: [] });
+      machine.crash();
+      machine.flipBit((await segmentPaths(machine))[1] ?? '', 700);
+      expect((await openLog(machine, REPAIR)).durable).toMatchObject({ lastIndex: 1, voteBan: LAST_TERM + 1 });
+    }));
+
   it.each(DAMAGES)('%s: is cut there, bans the vote, and takes the rest again', (_, damage, kept) =>
     onMachine(async (machine) => {
       await damage(machine, await writeLog(machine));

@@ -1,16 +1,12 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { DiskError, silentLogger, type Connection, type ConnectionHandler } from '@holdfast/runtime';
+import { DiskError, silentLogger } from '@holdfast/runtime';
 import { encodeConfiguration, initialConfiguration, logIndex, serverId, term } from '../../src/core/index.ts';
 import { MemoryLogStore } from '../../src/log-store/memory-log-store.ts';
 import type { SnapshotMeta, SnapshotSink } from '../../src/log-store/snapshot.ts';
-import {
-  decodeSnapshotMessage,
-  encodeSnapshotMessage,
-  type SnapshotMessage,
-  type SnapshotOffer,
-} from '../../src/snapshots/snapshot-codec.ts';
+import type { SnapshotMessage, SnapshotOffer } from '../../src/snapshots/snapshot-codec.ts';
 import { SnapshotReceiver } from '../../src/snapshots/snapshot-receiver.ts';
+import { Line, settled } from './support/line.ts';
 
 const CONFIGURATION = encodeConfiguration(initialConfiguration([{ id: serverId(1), peerAddress: 'host:1' }]));
 
@@ -26,50 +22,6 @@ function offer(index: number, fields: Partial<SnapshotOffer> = {}): SnapshotOffe
     configuration: CONFIGURATION,
     ...fields,
   };
-}
-
-class Line implements Connection {
-  readonly remoteAddress = 'peer:1';
-  readonly bufferedBytes = 0;
-  readonly heard: SnapshotMessage[] = [];
-  open = true;
-  readonly #handler: ConnectionHandler;
-
-  constructor(accept: (line: Line) => ConnectionHandler) {
-    this.#handler = accept(this);
-  }
-
-  admit(): void {}
-
-  setHandler(): void {}
-
-  send(frame: Uint8Array): void {
-    this.heard.push(decodeSnapshotMessage(frame));
-  }
-
-  close(): void {
-    this.destroy();
-  }
-
-  destroy(): void {
-    if (!this.open) return;
-    this.open = false;
-    this.#handler.close('destroyed');
-  }
-
-  async say(...messages: readonly SnapshotMessage[]): Promise<void> {
-    for (const message of messages) this.sayBytes(encodeSnapshotMessage(message));
-    await settled();
-  }
-
-  sayBytes(frame: Uint8Array): void {
-    this.#handler.frame(frame);
-  }
-}
-
-/** Everything here is done in microtasks. */
-async function settled(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
 }
 
 class FullStore extends MemoryLogStore {

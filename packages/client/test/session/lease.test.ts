@@ -135,6 +135,46 @@ describe('the deadline of a hold', () => {
     expect(held.remainingMs()).toBeCloseTo(LEASE - (world.nowMs - sentAtMs), 6);
   });
 
+  it('counts from when the attach was sent, however long its answer takes', async () => {
+    const { world, ensemble, connect } = await scenario({ servers: 1 });
+    const client = await connect();
+    const held = await world.settled(client.lock('a').acquire());
+    const server = ensemble.server(1);
+    await world.sleep(1_000);
+    server.disconnectAll();
+    await world.until(() => ensemble.count('attach') === 2);
+    server.host.paused = true;
+    const sentAtMs = world.nowMs - 1;
+    await world.sleep(500);
+    server.host.paused = false;
+    await world.until(() => client.state === 'connected');
+    expect(world.nowMs - sentAtMs).toBeGreaterThanOrEqual(500);
+    expect(held.remainingMs()).toBeCloseTo(LEASE - (world.nowMs - sentAtMs), 6);
+  });
+
+  it('counts from the very heartbeat that was acknowledged, though later ones were sent', async () => {
+    const { world, ensemble, connect } = await scenario({ servers: 1 });
+    const client = await connect();
+    const held = await world.settled(client.lock('a').acquire());
+    const server = ensemble.server(1);
+    server.hook = (message) => (message.type === 'heartbeat' ? 'ignore' : 'handle');
+    await world.until(() => ensemble.count('heartbeat') === 3);
+    const [first, second] = ensemble.received.filter(({ message }) => message.type === 'heartbeat');
+    if (first?.message.type !== 'heartbeat' || second?.message.type !== 'heartbeat') throw new Error('no heartbeat');
+    const remainsOf = (sentAtMs: number) => LEASE - (world.nowMs - sentAtMs);
+    for (const { message, atMs } of [second, first] as const) {
+      if (message.type !== 'heartbeat') continue;
+      server.broadcast({ type: 'renewed', id: message.id });
+      await world.sleep(5);
+      // The older one, acknowledged later, takes nothing back.
+      expect(atMs).toBeLessThanOrEqual(second.atMs);
+      expect(held.remainingMs()).toBeCloseTo(remainsOf(second.atMs - 1), 6);
+    }
+    server.broadcast({ type: 'renewed', id: 1_000 });
+    await world.sleep(5);
+    expect(held.remainingMs()).toBeCloseTo(remainsOf(second.atMs - 1), 6);
+  });
+
   it('counts from when a request was first sent, however often it was sent again', async () => {
     const { world, ensemble, connect } = await scenario();
     const client = await connect();

@@ -1,4 +1,5 @@
 import { MAX_FRAME_BYTES, type ServerMessage } from '@holdfast/protocol';
+import { serverId } from '@holdfast/raft';
 import { describe, expect, it } from 'vitest';
 import {
   MAX_PARKED_READS,
@@ -8,7 +9,7 @@ import {
   READ_RETRY_MS,
   SESSION_READ_WAIT_MS,
 } from '../../src/limits.ts';
-import { decodePeerMessages } from '../../src/peers/peer-message.ts';
+import { decodePeerMessages, encodePeerMessages } from '../../src/peers/peer-message.ts';
 import { ELECTION_TIMEOUT_MS, LoopbackEnsemble } from '../support/loopback.ts';
 import type { TestClient } from '../support/test-client.ts';
 
@@ -114,6 +115,45 @@ describe('a linearizable read', () => {
     ensemble.cut(2, 1);
     client.read(2, ROOT);
     expect(code(client)).toBe('NO_LEADER');
+  });
+});
+
+describe('a linearizable read whose answer is lost', () => {
+  it('with the connection to the leader ends at once: its client can ask elsewhere', () => {
+    const ensemble = trio();
+    const client = ensemble.server(2).connect();
+    ensemble.holdReads = true;
+    client.read(1, ROOT);
+    expect(client.take()).toEqual([]);
+    ensemble.server(2).losePeer(1);
+    expect(code(client)).toBe('NO_LEADER');
+    ensemble.holdReads = false;
+    ensemble.server(1).schedule();
+    expect(client.take()).toEqual([]);
+    client.read(2, ROOT);
+    expect(client.take()).toMatchObject([{ type: 'answer', id: 2, answer: { type: 'exists' } }]);
+  });
+
+  it('at the leader, which says so, ends likewise', () => {
+    const ensemble = trio();
+    const client = ensemble.server(2).connect();
+    ensemble.holdReads = true;
+    client.read(1, ROOT);
+    expect(client.take()).toEqual([]);
+    ensemble.server(2).receive(serverId(1), encodePeerMessages([{ type: 'lost' }]));
+    expect(code(client)).toBe('NO_LEADER');
+  });
+
+  it('with the connection to another server goes on', () => {
+    const ensemble = trio();
+    const client = ensemble.server(2).connect();
+    ensemble.holdReads = true;
+    client.read(1, ROOT);
+    ensemble.server(2).losePeer(3);
+    expect(client.take()).toEqual([]);
+    ensemble.holdReads = false;
+    ensemble.server(1).schedule();
+    expect(client.take()).toMatchObject([{ type: 'answer', id: 1, answer: { type: 'exists' } }]);
   });
 });
 

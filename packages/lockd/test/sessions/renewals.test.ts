@@ -36,6 +36,26 @@ describe('a heartbeat', () => {
     expect(client.take()).toEqual([{ type: 'renewed', id: 5 }]);
   });
 
+  it.each([1, 2])('at server %i that comes after a round began is not acknowledged by that round', (id) => {
+    const ensemble = trio();
+    const [early, late] = [attached(ensemble, id, 1), attached(ensemble, id, 2)];
+    ensemble.holdReads = true;
+    early.heartbeat(5);
+    ensemble.clock.runChecks();
+    early.heartbeat(7);
+    ensemble.clock.runChecks();
+    expect(ensemble.server(1).pendingReads).toBe(2);
+    // One turn after the round began, and in the very turn in which it ends.
+    late.heartbeat(6);
+    ensemble.server(1).confirmOldestRead();
+    expect([early.take(), late.take()]).toEqual([[{ type: 'renewed', id: 5 }], []]);
+    expect(ensemble.server(1).pendingReads).toBe(2);
+    ensemble.server(1).confirmOldestRead();
+    expect([early.take(), late.take()]).toEqual([[{ type: 'renewed', id: 7 }], []]);
+    ensemble.server(1).confirmOldestRead();
+    expect([early.take(), late.take()]).toEqual([[], [{ type: 'renewed', id: 6 }]]);
+  });
+
   it.each([1, 2])('is never acknowledged at server %i when the leader has lost its lead', (id) => {
     const ensemble = trio();
     const client = attached(ensemble, id);
@@ -96,7 +116,93 @@ describe('a heartbeat', () => {
   });
 });
 
+describe('heartbeats that are lost', () => {
+  const ways: readonly [string, number, (ensemble: LoopbackEnsemble, id: number) => void][] = [
+    [
+      'with the connection to the leader',
+      2,
+      (ensemble) => {
+        ensemble.cut(1, 2);
+        ensemble.server(2).losePeer(1);
+      },
+    ],
+    ['with the leader, on their way to it', 2, (ensemble) => ensemble.depose()],
+    ['with the leader, at that server', 1, (ensemble) => ensemble.depose()],
+    [
+      'at a leader that was not ready yet',
+      3,
+      (ensemble) => {
+        ensemble.server(3).lagging = true;
+        ensemble.elect(3);
+      },
+    ],
+  ];
+
+  it.each(ways)('%s count as unanswered no longer: the next ones are heard', (_, id, lose) => {
+    const ensemble = trio();
+    const client = attached(ensemble, id);
+    ensemble.holdReads = true;
+    const fill = () => {
+      for (let beat = 1; beat <= MAX_UNANSWERED_HEARTBEATS; beat += 1) client.heartbeat(beat);
+    };
+    // As many as may be unanswered, on their way and then just received when it happens.
+    fill();
+    ensemble.clock.runChecks();
+    lose(ensemble, id);
+    ensemble.clock.runChecks();
+    fill();
+    lose(ensemble, id);
+    ensemble.clock.runChecks();
+    ensemble.holdReads = false;
+    ensemble.server(1).schedule();
+    ensemble.clock.runChecks();
+    ensemble.heal();
+    ensemble.server(id).lagging = false;
+    if (ensemble.leader !== 1) ensemble.elect(1);
+    client.take();
+    client.heartbeat(999);
+    expect(client.take()).toEqual([{ type: 'renewed', id: 999 }]);
+  });
+
+  it('since they could not be sent to the leader count as unanswered no longer', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 2);
+    ensemble.cut(2, 1);
+    for (let beat = 1; beat <= MAX_UNANSWERED_HEARTBEATS; beat += 1) client.heartbeat(beat);
+    expect(client.take()).toEqual([]);
+    ensemble.heal();
+    client.heartbeat(999);
+    expect(client.take()).toEqual([{ type: 'renewed', id: 999 }]);
+  });
+
+  it('are not acknowledged by a late answer of the leader on the next connection', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 2);
+    ensemble.holdReads = true;
+    client.heartbeat(5);
+    ensemble.clock.runChecks();
+    ensemble.server(2).losePeer(1);
+    ensemble.clock.runChecks();
+    ensemble.holdReads = false;
+    ensemble.server(1).schedule();
+    expect(client.take()).toEqual([]);
+    client.heartbeat(6);
+    expect(client.take()).toEqual([{ type: 'renewed', id: 6 }]);
+  });
+});
+
 describe('a session', () => {
+  it.each([1, 2, 3])('has its full time again from when it attaches anew, at server %i', (id) => {
+    const ensemble = trio();
+    const first = attached(ensemble, 2);
+    ensemble.clock.advance(TIMEOUT_MS * 0.9);
+    first.drop();
+    const again = attached(ensemble, id);
+    ensemble.clock.advance(TIMEOUT_MS * 0.9);
+    again.heartbeat(1);
+    expect(again.take()).toEqual([{ type: 'renewed', id: 1 }]);
+  });
+
   it.each([1, 2])('at server %i lives by its heartbeats', (id) => {
     const ensemble = trio();
     const client = attached(ensemble, id);

@@ -204,6 +204,14 @@ export class LoopbackServer implements ReplicaHandle {
     this.schedule();
   }
 
+  /** The quorum has answered what was asked first, and nothing else, however long the rest is held. */
+  confirmOldestRead(): void {
+    const [oldest] = this.#reads.splice(0, 1);
+    if (oldest === undefined) throw new Error(`nobody at server ${this.id} asked for a quorum round`);
+    oldest(true);
+    this.schedule();
+  }
+
   changeMembership(change: MembershipChange, ended: (outcome: MembershipOutcome | 'stopped') => void): void {
     this.changes.push({ change, ended });
   }

@@ -1,6 +1,6 @@
 /**
  * An operator's wishes on their way to their answers. One that names its outcome may be asked for again through another connection;
- * one that does not has an unknown outcome when its connection is lost.
+ * one that does not has an unknown outcome when its connection is lost, and so has a change that was asked for before and is refused now.
  */
 
 import { ClientFeature, hasFeature, type AdminAnswer, type AdminOperation, type FeatureSet } from '@holdfast/protocol';
@@ -46,7 +46,9 @@ export class AdminCalls {
   disconnected(): void {
     this.#sink = undefined;
     for (const [id, call] of this.#calls) {
-      if (!call.sent || isRepeatable(call.operation)) continue;
+      if (!call.sent) continue;
+      call.lost = true;
+      if (isRepeatable(call.operation)) continue;
       this.#calls.delete(id);
       call.failed(
         new HoldfastError(`${call.what}: the connection was lost before the answer`, { code: 'LEADER_CHANGED' }),
@@ -76,8 +78,8 @@ export class AdminCalls {
       return;
     }
     this.#calls.delete(id);
-    const text = `${call.what}: the server is of an older version that cannot do that; upgrade it`;
-    call.failed(new HoldfastError(text, { code: 'UNSUPPORTED' }));
+    const message = 'the server is of an older version that cannot do that; upgrade it';
+    call.answered({ type: 'error', code: 'UNSUPPORTED', message });
   }
 }
 
@@ -95,6 +97,8 @@ export class AdminCall implements Limited {
   readonly what: string;
   readonly expiresAtMs: number;
   sent = false;
+  /** An answer was lost with its connection. */
+  lost = false;
   readonly #session: Session;
   readonly #settle: { resolve(answer: AdminAnswer): void; reject(reason: unknown): void };
   readonly #settlement: Settlement;
@@ -123,8 +127,14 @@ export class AdminCall implements Limited {
 
   answered(answer: AdminAnswer): void {
     if (!this.#settlement.settle()) return;
-    if (answer.type === 'error') this.#settle.reject(errorFromServer(answer.code, `${this.what}: ${answer.message}`));
+    if (answer.type === 'error') this.#settle.reject(this.#refused(answer));
     else this.#settle.resolve(answer);
+  }
+
+  #refused({ code, message }: Extract<AdminAnswer, { type: 'error' }>): HoldfastError {
+    if (!this.lost || this.operation.type === 'members') return errorFromServer(code, `${this.what}: ${message}`);
+    const text = `${this.what}: the connection was lost before the answer, and it may still happen`;
+    return errorFromServer('LEADER_CHANGED', `${text}; look at the members and ask again (refused now: ${message})`);
   }
 
   failed(error: HoldfastError): void {

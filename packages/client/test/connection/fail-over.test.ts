@@ -1,3 +1,4 @@
+import type { AdminAnswer } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 import { isCommand } from '../support/fake-ensemble.ts';
 import { scenario } from '../support/scenario.ts';
@@ -276,6 +277,45 @@ describe('a transfer of leadership that was asked for', () => {
     expect(await world.settled(named)).toBe(3);
     await expect(unnamed).rejects.toMatchObject({ code: 'LEADER_CHANGED', indeterminate: true });
     expect(ensemble.count('admin')).toBe(3);
+  });
+});
+
+describe('a change of the members whose answer was lost', () => {
+  const refused = { type: 'error', code: 'MEMBERSHIP_REFUSED', message: 'wait for the other change' } as const;
+
+  async function lostAndAnswered(answer: AdminAnswer): Promise<unknown> {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    ensemble.server(1).hook = (message) => (message.type === 'admin' ? 'ignore' : 'handle');
+    for (const server of ensemble.servers) server.adminAnswer = answer;
+    const change = client.admin.removeMember(3);
+    change.catch(() => undefined);
+    await world.until(() => ensemble.count('admin') === 1);
+    ensemble.server(1).host.crash();
+    await world.until(() => ensemble.count('admin') === 2);
+    return (await world.settled(Promise.allSettled([change])))[0];
+  }
+
+  it('may still be made when it is asked for again and refused', async () => {
+    expect(await lostAndAnswered(refused)).toMatchObject({
+      reason: {
+        code: 'LEADER_CHANGED',
+        indeterminate: true,
+        message: expect.stringMatching(/may still happen.*wait for the other change/),
+      },
+    });
+  });
+
+  it('is made when it is asked for again and has come to be', async () => {
+    const answer = { type: 'members', leader: 2, members: [] } as const;
+    expect(await lostAndAnswered(answer)).toMatchObject({ value: { leader: 2, members: [] } });
+  });
+
+  it('and one that was not lost is refused with the reason', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    for (const server of ensemble.servers) server.adminAnswer = refused;
+    await expect(world.settled(client.admin.removeMember(3))).rejects.toMatchObject({ code: 'MEMBERSHIP_REFUSED' });
   });
 });
 

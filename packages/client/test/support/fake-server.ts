@@ -6,6 +6,7 @@ import {
   PROTOCOL_VERSION,
   decodeClientFrame,
   encodeServerFrame,
+  type AdminAnswer,
   type ClientMessage,
   type ServerMessage,
 } from '@holdfast/protocol';
@@ -38,6 +39,8 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
   goodbye: Extract<ServerMessage, { type: 'goodbye' }> | undefined;
   /** Hellos wait so long before anybody looks at them. */
   greetAfterMs = 0;
+  /** Answers every wish of an operator so. */
+  adminAnswer: AdminAnswer | undefined;
   features: number = CLIENT_FEATURES;
   required = 0;
   frames = 0;
@@ -171,6 +174,7 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
       case 'ping':
         return { type: 'pong', id: message.id };
       case 'admin':
+        if (this.adminAnswer !== undefined) return { type: 'admin-answer', id: message.id, answer: this.adminAnswer };
         if (message.operation.type !== 'transfer') throw new Error(`${message.operation.type} is not played here`);
         if (message.operation.server !== 0) ensemble.leader = message.operation.server;
         return { type: 'admin-answer', id: message.id, answer: { type: 'transferred', server: ensemble.leader } };

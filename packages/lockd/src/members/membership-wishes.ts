@@ -1,7 +1,8 @@
 /**
  * What operators want to know of the members, and to change about them. The leader does it; any other server passes the wish on to the
  * leader and the answer back, and asks the next leader when one falls: asking again for what has come to be is answered like the first
- * time. Every wish is answered within {@link MEMBERS_ANSWER_MS}.
+ * time. Once it is not known how an attempt ended, no later refusal is told as one: what was asked for may still come about. Every wish
+ * is answered within {@link MEMBERS_ANSWER_MS}.
  */
 
 import type { AdminAnswer, AdminOperation, ErrorCode, MemberChange } from '@holdfast/protocol';
@@ -21,6 +22,7 @@ import { MAX_SERVER_ID } from '../settings/cluster-names.ts';
 import { MAX_UNANSWERED_MEMBER_WISHES, MEMBERS_ANSWER_MS, MEMBERS_RETRY_MS, MEMBER_CHANGE_WAIT_MS } from '../limits.ts';
 import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
+import { codeOf, isPassing, messageOf } from './membership-refusals.ts';
 
 export interface MembershipWishesDeps {
   readonly serverId: ServerId;
@@ -35,6 +37,13 @@ export interface MembershipWishesDeps {
 export type MembersOperation = Extract<AdminOperation, { type: 'members' | 'change-members' }>;
 type Answer = (answer: AdminAnswer) => void;
 
+/** Somebody was asked, and has not said how it ended. */
+interface Attempt {
+  /** The leader of `term`, which may be this server. */
+  readonly server: ServerId;
+  readonly term: number;
+}
+
 interface Wish {
   readonly operation: MembersOperation;
   readonly answer: Answer;
@@ -42,10 +51,16 @@ interface Wish {
   readonly passedOn: boolean;
   readonly sinceMs: number;
   readonly timer: Timer;
-  /** In which term somebody was asked; 0 while nobody is. */
-  askedIn: number;
-  /** Why the leader could not do it yet. */
-  hindrance: MembershipRefusal | undefined;
+  attempt: Attempt | undefined;
+  /** How an earlier attempt ended is not known, and will not be: its change may be in a log. */
+  uncertain: boolean;
+}
+
+interface EndedAttempt {
+  readonly id: number;
+  readonly attempt: Attempt;
+  readonly change: MemberChange;
+  readonly outcome: MembershipOutcome | 'stopped';
 }
 
 export class MembershipWishes {
@@ -67,31 +82,45 @@ export class MembershipWishes {
     this.#add(operation, answer, true);
   }
 
-  answeredByPeer(id: number, answer: AdminAnswer): void {
+  answeredByPeer(from: ServerId, id: number, answer: AdminAnswer): void {
     const wish = this.#wishes.get(id);
     if (wish === undefined) return;
-    if (answer.type === 'error' && answer.code === 'NO_LEADER') this.#again(wish);
-    else this.#settle(id, answer);
+    if (answer.type !== 'error') {
+      this.#settle(id, answer);
+      return;
+    }
+    // Late: whoever was asked since may do what that one did not.
+    if (wish.attempt?.server !== from) return;
+    const { code, message } = answer;
+    if (code === 'LEADER_CHANGED') giveUp(wish);
+    else wish.attempt = undefined;
+    if (['LEADER_CHANGED', 'NO_LEADER', 'SHUTTING_DOWN'].includes(code)) this.#retryLater();
+    else this.#refuse(id, code, message);
   }
 
   /** What was said to `peer`, or what it answered, may be lost. */
   connectionLost(peer: ServerId): void {
-    if (peer !== this.#deps.handle().status.leader) return;
-    for (const wish of this.#wishes.values()) wish.askedIn = 0;
-    this.#retryLater();
+    for (const wish of this.#wishes.values()) {
+      if (wish.attempt?.server !== peer) continue;
+      giveUp(wish);
+      this.#retryLater();
+    }
   }
 
   statusChanged({ leader, term }: ReplicaStatus): void {
     for (const [id, wish] of this.#wishes) {
-      if (leader === 0 || wish.askedIn === term) continue;
-      wish.askedIn = 0;
+      if (leader === 0 || wish.attempt?.term === term) continue;
+      giveUp(wish);
       this.#ask(id, wish);
     }
   }
 
   stop(): void {
     this.#retry?.cancel();
-    for (const id of this.#wishes.keys()) this.#refuse(id, 'SHUTTING_DOWN', 'this server is stopping; ask another');
+    for (const [id, wish] of this.#wishes) {
+      giveUp(wish);
+      this.#refuse(id, 'SHUTTING_DOWN', 'this server is stopping; ask another');
+    }
   }
 
   #add(operation: MembersOperation, answer: Answer, passedOn: boolean): void {
@@ -109,7 +138,7 @@ export class MembershipWishes {
     const id = correlations.next();
     const timer = clock.setTimer(MEMBERS_ANSWER_MS, () => this.#expire(id));
     const sinceMs = clock.monotonicMs();
-    const wish: Wish = { operation, answer, passedOn, sinceMs, timer, askedIn: 0, hindrance: undefined };
+    const wish: Wish = { operation, answer, passedOn, sinceMs, timer, attempt: undefined, uncertain: false };
     this.#wishes.set(id, wish);
     this.#ask(id, wish);
   }
@@ -117,15 +146,14 @@ export class MembershipWishes {
   #ask(id: number, wish: Wish): void {
     const { leader, term } = this.#deps.handle().status;
     if (leader === this.#deps.serverId) {
-      wish.askedIn = term;
-      this.#lead(id, wish);
+      this.#lead(id, wish, { server: leader, term });
     } else if (wish.passedOn) {
       // Who passed it on asks the next leader.
       this.#refuse(id, 'NO_LEADER', 'the leader has just changed; ask again');
     } else if (leader === 0) {
       this.#retryLater();
     } else if (this.#deps.understands(leader)) {
-      wish.askedIn = term;
+      wish.attempt = { server: leader, term };
       this.#deps.peers.send(leader, { type: 'admin', wish: id, operation: wish.operation });
     } else if (this.#deps.clock.monotonicMs() - wish.sinceMs < MEMBER_CHANGE_WAIT_MS) {
       // Its hello to a server that has just joined may be on the way still.
@@ -135,33 +163,37 @@ export class MembershipWishes {
     }
   }
 
-  #lead(id: number, { operation }: Wish): void {
-    if (operation.type === 'members') this.#settle(id, this.#members());
-    else
-      this.#deps
-        .handle()
-        .changeMembership(changeOf(operation.change), (outcome) => this.#ended(id, operation.change, outcome));
-  }
-
-  #ended(id: number, change: MemberChange, outcome: MembershipOutcome | 'stopped'): void {
-    const wish = this.#wishes.get(id);
-    if (wish === undefined) return;
-    if (outcome === 'stopped' || outcome.type === 'unknown') {
-      this.#again(wish);
-      return;
-    }
-    if (outcome.type === 'changed') {
+  #lead(id: number, wish: Wish, attempt: Attempt): void {
+    const { operation } = wish;
+    if (operation.type === 'members') {
       this.#settle(id, this.#members());
       return;
     }
+    const { change } = operation;
+    wish.attempt = attempt;
+    this.#deps.handle().changeMembership(changeOf(change), (outcome) => this.#ended({ id, attempt, change, outcome }));
+  }
+
+  #ended({ id, attempt, change, outcome }: EndedAttempt): void {
+    const wish = this.#wishes.get(id);
+    if (wish === undefined) return;
+    if (outcome !== 'stopped' && outcome.type === 'changed') {
+      this.#settle(id, this.#members());
+      return;
+    }
+    // Given up before it ended: another leader was asked.
+    if (wish.attempt !== attempt) return;
+    if (outcome === 'stopped' || outcome.type === 'unknown') {
+      giveUp(wish);
+      this.#retryLater();
+      return;
+    }
+    wish.attempt = undefined;
     const { reason } = outcome;
     if (this.#hasComeToBe(change, reason)) {
       this.#settle(id, this.#members());
-    } else if (isPassing(reason)) {
-      wish.hindrance = reason;
-      const waitedMs = this.#deps.clock.monotonicMs() - wish.sinceMs;
-      if (waitedMs < MEMBER_CHANGE_WAIT_MS) this.#again(wish);
-      else this.#refuse(id, codeOf(reason), messageOf(reason, change.server));
+    } else if (isPassing(reason) && this.#deps.clock.monotonicMs() - wish.sinceMs < MEMBER_CHANGE_WAIT_MS) {
+      this.#retryLater();
     } else {
       this.#refuse(id, codeOf(reason), messageOf(reason, change.server));
     }
@@ -181,27 +213,25 @@ export class MembershipWishes {
     return { type: 'members', leader: status.leader, members: peers.map(memberSummary) };
   }
 
-  #again(wish: Wish): void {
-    wish.askedIn = 0;
-    this.#retryLater();
-  }
-
   #retryLater(): void {
     if (this.#retry !== undefined || this.#wishes.size === 0) return;
     this.#retry = this.#deps.clock.setTimer(MEMBERS_RETRY_MS, () => {
       this.#retry = undefined;
-      for (const [id, wish] of this.#wishes) if (wish.askedIn === 0) this.#ask(id, wish);
+      for (const [id, wish] of this.#wishes) if (wish.attempt === undefined) this.#ask(id, wish);
     });
   }
 
   #expire(id: number): void {
-    const hindrance = this.#wishes.get(id)?.hindrance;
-    if (hindrance !== undefined) this.#refuse(id, codeOf(hindrance), messageOf(hindrance, 0));
-    else this.#refuse(id, 'LEADER_CHANGED', 'the leader did not answer in time; look at the members and ask again');
+    this.#refuse(id, 'LEADER_CHANGED', 'the leader did not answer in time; look at the members and ask again');
   }
 
+  /** Says nothing of an earlier attempt that may still come about but that: whoever is refused takes it for undone. */
   #refuse(id: number, code: ErrorCode, message: string): void {
-    this.#settle(id, { type: 'error', code, message });
+    const uncertain = this.#wishes.get(id)?.uncertain === true && code !== 'LEADER_CHANGED';
+    const text = 'the leader changed, and what was asked for may still happen; look at the members and ask again';
+    if (uncertain)
+      this.#settle(id, { type: 'error', code: 'LEADER_CHANGED', message: `${text} (refused now: ${message})` });
+    else this.#settle(id, { type: 'error', code, message });
   }
 
   #settle(id: number, answer: AdminAnswer): void {
@@ -211,6 +241,12 @@ export class MembershipWishes {
     wish.timer.cancel();
     wish.answer(answer);
   }
+}
+
+/** Nobody will say how the attempt under way ended. */
+function giveUp(wish: Wish): void {
+  if (wish.attempt !== undefined && wish.operation.type === 'change-members') wish.uncertain = true;
+  wish.attempt = undefined;
 }
 
 function problemOf(change: MemberChange): string | undefined {
@@ -244,69 +280,4 @@ function changeOf(change: MemberChange): MembershipChange {
 
 function memberSummary({ id, role, peerAddress, clientAddress, connected }: PeerInfo) {
   return { server: id, role, peerAddress, clientAddress, connected };
-}
-
-/** Time alone may remove it; a member that was just added has not said yet what it can do. */
-function isPassing(reason: MembershipRefusal): boolean {
-  return ['not-leader', 'not-ready', 'change-under-way', 'transferring', 'unsupported'].includes(reason);
-}
-
-function codeOf(reason: MembershipRefusal): ErrorCode {
-  switch (reason) {
-    case 'not-leader':
-    case 'not-ready':
-    case 'change-under-way':
-    case 'transferring':
-    case 'quorum-at-risk':
-    case 'not-caught-up':
-      return 'MEMBERSHIP_REFUSED';
-    case 'id-used':
-    case 'address-used':
-      return 'MEMBER_EXISTS';
-    case 'not-a-member':
-    case 'already-removed':
-      return 'NOT_FOUND';
-    case 'already-a-voter':
-    case 'last-voter':
-      return 'INVALID_ARGUMENT';
-    case 'too-many-members':
-    case 'too-many-retired-ids':
-      return 'LIMIT_EXCEEDED';
-    case 'unsupported':
-      return 'UNSUPPORTED';
-  }
-}
-
-function messageOf(reason: MembershipRefusal, server: number): string {
-  switch (reason) {
-    case 'not-leader':
-    case 'not-ready':
-      return 'the leader has just changed; ask again';
-    case 'change-under-way':
-      return 'another change of the members is not finished; wait for it';
-    case 'transferring':
-      return 'leadership is being handed over; ask again';
-    case 'quorum-at-risk':
-      return `without server ${server} too few of the voters could be reached to decide anything; start or remove the others first`;
-    case 'not-caught-up':
-      return `server ${server} lags too far behind to vote; see that it runs and can be reached, and ask again when it has caught up`;
-    case 'id-used':
-      return `the number ${server} is another member's, or was a removed server's; numbers are used once, so choose another`;
-    case 'address-used':
-      return 'another member has that peer address; choose another, or remove that member first';
-    case 'not-a-member':
-      return `server ${server} is no member`;
-    case 'already-removed':
-      return `server ${server} was removed`;
-    case 'already-a-voter':
-      return `server ${server} votes already`;
-    case 'last-voter':
-      return `server ${server} is the only one that votes; add another first`;
-    case 'too-many-members':
-      return 'the cluster has as many members as it can have; remove one first';
-    case 'too-many-retired-ids':
-      return 'the cluster remembers as many removed servers as it can; no more can be removed';
-    case 'unsupported':
-      return 'a member is of an older version that cannot read such changes, or was not heard yet; upgrade it, or wait until it is connected';
-  }
 }

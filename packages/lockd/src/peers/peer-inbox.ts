@@ -58,8 +58,8 @@ export class PeerInbox {
   undelivered(peer: ServerId): void {
     const { proposals, renewals, reads, divergence, membership } = this.#deps;
     divergence.lost(peer);
-    if (peer !== proposals.leader) return;
     membership.connectionLost(peer);
+    if (peer !== proposals.leader) return;
     proposals.undelivered(peer);
     renewals.leaderLost();
     reads.leaderLost();
@@ -116,7 +116,7 @@ export class PeerInbox {
         membership.wishedByPeer(from, message.wish, message.operation);
         return;
       case 'admin-answer':
-        membership.answeredByPeer(message.wish, message.answer);
+        membership.answeredByPeer(from, message.wish, message.answer);
         return;
     }
   }

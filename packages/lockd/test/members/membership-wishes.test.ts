@@ -1,4 +1,4 @@
-import type { AdminOperation, MemberChange } from '@holdfast/protocol';
+import type { AdminAnswer, AdminOperation, MemberChange } from '@holdfast/protocol';
 import { NO_FEATURES } from '@holdfast/protocol';
 import { logIndex, type MembershipOutcome, type MembershipRefusal } from '@holdfast/raft';
 import { describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import {
   MEMBERS_RETRY_MS,
   MEMBER_CHANGE_WAIT_MS,
 } from '../../src/limits.ts';
+import { decodePeerMessages, encodePeerMessages } from '../../src/peers/peer-message.ts';
 import { LoopbackEnsemble } from '../support/loopback.ts';
 import type { TestClient } from '../support/test-client.ts';
 
@@ -212,6 +213,156 @@ describe('a wish that is hindered for the moment', () => {
     expect(ensemble.server(1).changes).toHaveLength(1);
     end(ensemble, 1, CHANGED);
     expect(answers(ensemble, client)).toHaveLength(1);
+  });
+});
+
+describe('a wish of which an attempt ended, nobody knows how,', () => {
+  const MAY_STILL_HAPPEN = {
+    type: 'error',
+    code: 'LEADER_CHANGED',
+    message: expect.stringContaining('may still happen'),
+  };
+
+  function refuseUntilAnswered(ensemble: LoopbackEnsemble, leader: number, reason: MembershipRefusal): void {
+    for (let waitedMs = 0; waitedMs <= MEMBER_CHANGE_WAIT_MS + MEMBERS_RETRY_MS; waitedMs += MEMBERS_RETRY_MS) {
+      end(ensemble, leader, { type: 'refused', reason });
+      ensemble.clock.advance(MEMBERS_RETRY_MS);
+      ensemble.clock.runChecks();
+    }
+  }
+
+  describe.each([
+    'not-ready',
+    'change-under-way',
+    'transferring',
+    'unsupported',
+    'quorum-at-risk',
+    'not-caught-up',
+    'id-used',
+    'address-used',
+    'not-a-member',
+    'last-voter',
+    'too-many-members',
+    'too-many-retired-ids',
+  ] as const)('and the last as %s', (reason) => {
+    it.each([{ type: 'unknown' }, 'stopped'] as const)(
+      'is not refused by a leader that asked itself: %j',
+      (outcome) => {
+        const ensemble = trio();
+        const client = ensemble.server(1).connect();
+        wish(ensemble, client);
+        end(ensemble, 1, outcome);
+        ensemble.clock.advance(MEMBERS_RETRY_MS);
+        refuseUntilAnswered(ensemble, 1, reason);
+        expect(answers(ensemble, client)).toMatchObject([{ answer: MAY_STILL_HAPPEN }]);
+      },
+    );
+
+    it('is not refused by a server whose connection to the leader broke', () => {
+      const ensemble = trio();
+      const client = ensemble.server(2).connect();
+      wish(ensemble, client);
+      ensemble.server(2).losePeer(1);
+      ensemble.clock.runChecks();
+      ensemble.clock.advance(MEMBERS_RETRY_MS);
+      ensemble.clock.runChecks();
+      expect(ensemble.server(1).changes).toHaveLength(2);
+      ensemble.server(1).changes.shift();
+      refuseUntilAnswered(ensemble, 1, reason);
+      expect(answers(ensemble, client)).toMatchObject([{ answer: MAY_STILL_HAPPEN }]);
+    });
+
+    it('is not refused by a server that has asked two leaders', () => {
+      const ensemble = trio();
+      const client = ensemble.server(2).connect();
+      wish(ensemble, client);
+      ensemble.elect(3);
+      refuseUntilAnswered(ensemble, 3, reason);
+      expect(answers(ensemble, client)).toMatchObject([{ answer: MAY_STILL_HAPPEN }]);
+    });
+
+    it('is not refused by a server whose first leader fell and said so', () => {
+      const ensemble = trio();
+      const client = ensemble.server(2).connect();
+      wish(ensemble, client);
+      ensemble.depose();
+      end(ensemble, 1, { type: 'unknown' });
+      ensemble.clock.advance(MEMBERS_RETRY_MS);
+      ensemble.clock.runChecks();
+      ensemble.elect(3);
+      ensemble.clock.advance(MEMBERS_RETRY_MS);
+      ensemble.clock.runChecks();
+      refuseUntilAnswered(ensemble, 3, reason);
+      expect(answers(ensemble, client)).toMatchObject([{ answer: MAY_STILL_HAPPEN }]);
+    });
+  });
+
+  it('says why it cannot be done now', () => {
+    const ensemble = trio();
+    const client = ensemble.server(1).connect();
+    wish(ensemble, client);
+    end(ensemble, 1, { type: 'unknown' });
+    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    refuse(ensemble, 'quorum-at-risk');
+    expect(answers(ensemble, client)).toMatchObject([
+      { answer: { code: 'LEADER_CHANGED', message: expect.stringContaining('too few of the voters') } },
+    ]);
+  });
+
+  it('is fulfilled when it has come to be', () => {
+    const ensemble = trio();
+    const client = ensemble.server(1).connect();
+    wish(ensemble, client, { ...ADD, server: 3, peerAddress: 'peer-3:1' });
+    end(ensemble, 1, { type: 'unknown' });
+    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    refuse(ensemble, 'id-used');
+    expect(answers(ensemble, client)).toMatchObject([{ answer: { type: 'members' } }]);
+  });
+
+  it('is not refused by the late answer of a leader that was asked before, but fulfilled', () => {
+    const ensemble = trio();
+    const client = ensemble.server(2).connect();
+    wish(ensemble, client);
+    const [asked] = ensemble.payloads.flatMap(({ payload }) => decodePeerMessages(payload));
+    ensemble.elect(3);
+    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    ensemble.clock.runChecks();
+    expect(ensemble.server(3).changes).toHaveLength(1);
+    const refused: AdminAnswer = { type: 'error', code: 'MEMBERSHIP_REFUSED', message: 'too few of the voters' };
+    const late = { type: 'admin-answer', wish: asked?.type === 'admin' ? asked.wish : 0, answer: refused } as const;
+    ensemble.server(2).receive(ensemble.server(1).id, encodePeerMessages([late]));
+    expect(answers(ensemble, client)).toEqual([]);
+    end(ensemble, 3, CHANGED);
+    expect(answers(ensemble, client)).toMatchObject([{ answer: { type: 'members', leader: 3 } }]);
+  });
+});
+
+describe('a wish whose attempt is under way', () => {
+  it('is not refused with what hindered an earlier one when time is up', () => {
+    const ensemble = trio();
+    const client = ensemble.server(1).connect();
+    wish(ensemble, client);
+    refuse(ensemble, 'change-under-way');
+    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    expect(ensemble.server(1).changes).toHaveLength(1);
+    ensemble.clock.advance(MEMBERS_ANSWER_MS);
+    expect(answers(ensemble, client)).toMatchObject([{ answer: { code: 'LEADER_CHANGED' } }]);
+  });
+
+  it('is asked again when the connection broke while no leader was known, and the same one leads on', () => {
+    const ensemble = trio();
+    const client = ensemble.server(2).connect();
+    wish(ensemble, client);
+    ensemble.leader = 0;
+    ensemble.server(2).schedule();
+    ensemble.clock.runChecks();
+    ensemble.server(2).losePeer(1);
+    ensemble.clock.runChecks();
+    ensemble.leader = 1;
+    ensemble.server(2).schedule();
+    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    ensemble.clock.runChecks();
+    expect(ensemble.server(1).changes).toHaveLength(2);
   });
 });
 

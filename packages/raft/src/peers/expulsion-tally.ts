@@ -34,22 +34,26 @@ export class ExpulsionTally {
   verdict({ latest, committed }: MembershipView): Expulsion | undefined {
     if (this.#voices.size === 0) return undefined;
     const voices = [...this.#voices.values()];
-    const removed = voices.some(({ notice }) => notice.expulsion === 'MEMBER_REMOVED');
-    const inOwnLog = removed && latest.configuration.retired.includes(this.#own);
+    const removals = voices.filter(({ notice }) => notice.expulsion === 'MEMBER_REMOVED');
+    if (removals.length > 0 && latest.configuration.retired.includes(this.#own)) return 'MEMBER_REMOVED';
     const all: Sets[] = [voterSets(latest.configuration), voterSets(committed)];
     for (const { knowsUs, notice } of voices) if (knowsUs) all.push(notice.voterSets);
-    if (!inOwnLog && !all.some((sets) => this.#haveSaid(sets))) return undefined;
+    const said = (by: readonly ExpulsionVoice[]): boolean => all.some((sets) => this.#haveSaid(sets, by));
+    if (!said(voices)) return undefined;
+    // Of several voices one may be a stranger's, who has the port of a server that this one never met.
+    const removed = removals.some(({ knowsUs }) => knowsUs) || said(removals);
     return removed ? 'MEMBER_REMOVED' : 'WRONG_INCARNATION';
   }
 
-  #haveSaid(sets: Sets): boolean {
-    return sets.length > 0 && sets.every((voters) => this.#majoritySaid(voters));
+  #haveSaid(sets: Sets, voices: readonly ExpulsionVoice[]): boolean {
+    const speakers = new Set(voices.map(({ from }) => from));
+    return sets.length > 0 && sets.every((voters) => this.#majoritySaid(voters, speakers));
   }
 
   /** Of two the other one is all that can be asked for. */
-  #majoritySaid(voters: readonly ServerId[]): boolean {
+  #majoritySaid(voters: readonly ServerId[], speakers: ReadonlySet<ServerId>): boolean {
     const others = voters.filter((voter) => voter !== this.#own);
     const needed = Math.min(Math.floor(voters.length / 2) + 1, others.length);
-    return needed > 0 && others.filter((voter) => this.#voices.has(voter)).length >= needed;
+    return needed > 0 && others.filter((voter) => speakers.has(voter)).length >= needed;
   }
 }

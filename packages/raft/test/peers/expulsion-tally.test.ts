@@ -65,6 +65,14 @@ describe('an expulsion', () => {
     expect(verdictOf(at(of(2, 3)), voice(2, { expulsion: 'WRONG_INCARNATION' }))).toBe('WRONG_INCARNATION');
   });
 
+  it('is a removal only when that is what the majority said, or one who knows this server: else one voice would name the reason', () => {
+    const disk = { expulsion: 'WRONG_INCARNATION' } as const;
+    expect(verdictOf(at(of(1, 2, 3)), voice(1, disk), voice(2))).toBe('WRONG_INCARNATION');
+    expect(verdictOf(at(of(1, 2, 3)), voice(1), voice(2, disk))).toBe('WRONG_INCARNATION');
+    expect(verdictOf(at(of(1, 2, 3, 4, 5)), voice(1, disk), voice(2), voice(4), voice(5))).toBe('MEMBER_REMOVED');
+    expect(verdictOf(at(of(1, 2, 3)), voice(1, disk), voice(2, { knowsUs: true }))).toBe('MEMBER_REMOVED');
+  });
+
   it('is known to the own log already when that holds the removal: one voice says that it is committed', () => {
     const shrunk = withoutMember(of(1, 2, 3, 4, 5), OWN);
     expect(verdictOf(at(shrunk, of(1, 2, 3, 4, 5)))).toBeUndefined();

@@ -6,10 +6,11 @@
 import type { Random } from '@holdfast/runtime';
 import { serverHost, serverIds, type Fault, type Scenario, type StrangerStep } from './scenario.ts';
 
-/** One run in so many, of those that are not about leases and in which the members stay. */
+/** One run in so many, of those that are not about leases; and of those in which the members change. */
 const ONE_IN = 4;
+const ONE_IN_WITH_CHANGES = 2;
 const MAX_GAP_MS = 2_000;
-/** A member that the ensemble begins with may come so late, and its port is taken until then. */
+/** A member that the ensemble begins with may come so late, and its port is taken until then; not where members change. */
 const MAX_LATE_MS = 8_000;
 const MAX_OUTAGE_MS = 5_000;
 const UNKNOWN_SERVER = 99;
@@ -18,12 +19,12 @@ const UNKNOWN_SERVER = 99;
 export function withStrangers(scenario: Scenario, random: Random): Scenario {
   const aboutLeases = scenario.clients.some(({ longSteps }) => longSteps !== undefined);
   const { durationMs, members } = scenario;
-  if (aboutLeases || members !== undefined || random.integer(ONE_IN) > 0) return scenario;
+  if (aboutLeases || random.integer(members === undefined ? ONE_IN : ONE_IN_WITH_CHANGES) > 0) return scenario;
   const ids = serverIds(scenario);
   const server = oneOf(random, ids);
   const strangers: StrangerStep[] = [];
   const faults: Fault[] = [...scenario.faults];
-  if (random.integer(3) > 0) {
+  if (random.integer(3) > 0 && members === undefined) {
     strangers.push({ kind: 'usurp', atMs: 0, forMs: between(random, 1_000, MAX_LATE_MS), server });
   }
   strangers.push({ kind: 'usurp', atMs: MAX_LATE_MS, forMs: durationMs, server });

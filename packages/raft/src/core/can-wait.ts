@@ -22,6 +22,7 @@ export function canWait(core: CoreState, event: RaftEvent): boolean {
       return event.message.type === 'append-response' && acknowledgementCanWait(core, event.from, event.message);
     case 'propose':
     case 'deadline':
+    case 'disk-worked':
     case 'applied':
     case 'read-index':
     case 'peer-connected':

@@ -21,6 +21,8 @@ export type RaftEvent =
   | { readonly type: 'deadline' }
   /** This write and every earlier one are durable. */
   | { readonly type: 'persisted'; readonly seq: WriteSeq }
+  /** The disk has done a part of a write that is under way, or something that the write may have to wait for: it does not hang. */
+  | { readonly type: 'disk-worked' }
   | { readonly type: 'applied'; readonly index: LogIndex }
   /** Each ticket comes back in exactly one read-ready or read-rejected. */
   | { readonly type: 'read-index'; readonly ticket: number }
@@ -119,6 +121,8 @@ export type Effect =
       readonly from: LogIndex;
       readonly to: LogIndex;
       readonly maxBytes: number;
+      /** Nothing can be committed before the peer has them. */
+      readonly urgent: boolean;
     }
   | { readonly type: 'membership-ended'; readonly ticket: number; readonly outcome: MembershipOutcome }
   /** `target`: NO_SERVER when none was named and none was found. */

@@ -4,13 +4,28 @@
  * timeout; time is counted in clamped steps, so that a late event loop makes nobody silent.
  */
 
-import { reachedByQuorums } from './active-quorums.ts';
+import { heldByQuorums, reachedByQuorums } from './active-quorums.ts';
 import type { CoreState } from './core-state.ts';
 import type { Progress } from './progress.ts';
+import type { ServerId } from './types.ts';
 
 /** Whether messages reach it, and it has been heard lately: what needs its answer need not be refused. */
 export function isHeard(core: CoreState, progress: Progress): boolean {
   return progress.connected && core.countedMs - progress.heardMs < core.config.electionTimeoutMs;
+}
+
+/**
+ * Whether nothing can be committed without this voter: of the others too few are heard and have been sent all that is committed. What
+ * it lacks is then what everybody waits for.
+ */
+export function isNeeded(core: CoreState, peer: ServerId): boolean {
+  const carries = (voter: ServerId): boolean => {
+    if (voter === core.config.id) return true;
+    const progress = core.progress.get(voter);
+    if (voter === peer || progress === undefined) return false;
+    return isHeard(core, progress) && progress.mode === 'replicate' && progress.next > core.commit;
+  };
+  return core.electorate.includes(peer) && !heldByQuorums(core.voterSets, carries);
 }
 
 /** Counts again only when what the last count found is too old: once an election timeout, as long as a quorum answers. */

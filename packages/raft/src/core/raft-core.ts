@@ -25,7 +25,7 @@ import { countDiskWait, diskStallDueMs, diskStalls, leaveToOthers } from './disk
 import type { Effect, RaftEvent } from './event.ts';
 import { invariant } from './invariant.ts';
 import { changeRefusal, continueMembership, onChangeMembership, onMemberFacts, tickMembership } from './membership.ts';
-import { hearsQuorum, quorumSilenceDueMs } from './quorum-contact.ts';
+import { hearsQuorum, isNeeded, quorumSilenceDueMs } from './quorum-contact.ts';
 import { broadcastHeartbeat, confirmReads, onHeartbeatResponse, onReadIndex, startReadRound } from './reads.ts';
 import {
   advanceLeaderCommit,
@@ -188,6 +188,11 @@ export class RaftCore {
     return this.#core.role === 'leader' && progress !== undefined && isBehindLog(this.#core, progress);
   }
 
+  /** Whether, as leader, it can commit nothing before the peer has what it lacks. */
+  isNeeded(peer: ServerId): boolean {
+    return this.#core.role === 'leader' && isNeeded(this.#core, peer);
+  }
+
   /** Committed entries in order from `from`; undefined when they are no longer in memory. */
   entries(from: LogIndex, to: LogIndex, maxBytes: number): Entry[] | undefined {
     return this.#core.log.slice(from, minIndex(to, this.#core.commit), maxBytes);
@@ -263,6 +268,9 @@ export class RaftCore {
         core.persisted(event.seq);
         countVotes(core);
         onPersisted(core);
+        return;
+      case 'disk-worked':
+        core.diskWaitMs = 0;
         return;
       case 'applied':
         invariant(event.index >= core.applied && event.index <= core.commit, 'only-committed-entries-are-applied');

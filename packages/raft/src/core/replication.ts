@@ -5,6 +5,7 @@ import type { CoreState } from './core-state.ts';
 import { chooseFront, mayWait, noteCommitBy } from './front.ts';
 import { invariant } from './invariant.ts';
 import type { Progress } from './progress.ts';
+import { isNeeded } from './quorum-contact.ts';
 import { becomeFollower } from './role.ts';
 import { awaitsSnapshot, isBehindLog } from './snapshots.ts';
 import { holdProposals, targetDisconnected } from './transfer.ts';
@@ -264,5 +265,6 @@ function requestEntries(core: CoreState, peer: ServerId, progress: Progress): vo
     from: progress.next,
     to: maxIndex(previousIndex(core.log.tailFirst), minIndex(core.commit, core.stableIndex)),
     maxBytes: Math.min(core.config.maxAppendBytes, core.config.maxCatchUpBytes),
+    urgent: isNeeded(core, peer),
   });
 }

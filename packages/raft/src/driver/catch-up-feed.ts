@@ -1,6 +1,7 @@
 /**
  * Fetches what peers need that lag, from memory or from disk, and hands it to the core at a pace: after a turn that sent such entries
- * the event loop has more time for everything else than the turn took. For all peers together, in the order in which they asked.
+ * the event loop has more time for everything else than the turn took. For all peers together, in the order in which they asked; but
+ * what nothing can be committed without comes first, and without rests.
  */
 
 import type { Clock, Timer } from '@holdfast/runtime';
@@ -39,7 +40,11 @@ export class CatchUpFeed {
   }
 
   wanted(request: ReadEntries): void {
-    this.#waiting.push(request);
+    if (request.urgent) {
+      this.#waiting.unshift(request);
+      this.#timer?.cancel();
+      this.#timer = undefined;
+    } else this.#waiting.push(request);
     this.#feedLater();
   }
 
@@ -60,7 +65,7 @@ export class CatchUpFeed {
 
   #feedLater(): void {
     if (this.#waiting.length === 0 || this.#busy || this.#timer !== undefined || this.#stopped) return;
-    const restMs = this.#restUntilMs - this.#parts.clock.monotonicMs();
+    const restMs = this.#waiting[0]?.urgent === true ? 0 : this.#restUntilMs - this.#parts.clock.monotonicMs();
     if (restMs <= 0) {
       this.#feedNext();
       return;

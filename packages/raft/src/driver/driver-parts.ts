@@ -78,7 +78,12 @@ export function createDriverParts(
   const news = new PeerNews({ inbox, machine, clock, logger, knocked: (server) => mesh.knocked(server), wake });
   const calls = new PendingCalls(logger);
   const handOver = new HandOver(clock);
-  const writer = new DurableWriter(store, (seq) => turn.persisted(seq), failed);
+  const writer = new DurableWriter(
+    store,
+    (seq) => turn.persisted(seq),
+    failed,
+    () => event({ type: 'disk-worked' }),
+  );
   const apply = (entry: Entry): void => {
     snapshots.applied(entry);
     machine.apply(entry);

@@ -28,15 +28,23 @@ export class DurableWriter {
   readonly #store: LogStore;
   readonly #onPersisted: (seq: WriteSeq) => void;
   readonly #onError: (error: unknown) => void;
+  readonly #onWorked: (() => void) | undefined;
   #next: Gathered | undefined;
   #writing: Promise<void> | undefined;
   #failed = false;
   #writes = 0;
 
-  constructor(store: LogStore, onPersisted: (seq: WriteSeq) => void, onError: (error: unknown) => void) {
+  /** `onWorked`: the disk has done something that a write under way may have to wait for. */
+  constructor(
+    store: LogStore,
+    onPersisted: (seq: WriteSeq) => void,
+    onError: (error: unknown) => void,
+    onWorked?: () => void,
+  ) {
     this.#store = store;
     this.#onPersisted = onPersisted;
     this.#onError = onError;
+    this.#onWorked = onWorked;
   }
 
   /** Writes that are durable. */
@@ -71,7 +79,7 @@ export class DurableWriter {
       ...(truncateFrom === undefined ? {} : { truncateFrom }),
       entries,
     };
-    this.#writing = this.#store.write(batch).then(
+    this.#writing = this.#store.write(batch, this.#onWorked).then(
       () => {
         this.#writing = undefined;
         this.#writes += 1;

@@ -107,6 +107,11 @@ export class LogSegments {
     this.#preparer.advance(this.#active.position);
   }
 
+  /** Who is told of every piece of the next one that is durable. */
+  watchFilling(filled: (() => void) | undefined): void {
+    this.#preparer.filled = filled;
+  }
+
   /** What is written next goes into a new one. */
   async switchTo(firstIndex: LogIndex): Promise<void> {
     const { file, number, position } = this.#active;

@@ -47,9 +47,10 @@ export interface LogStore {
   readonly durable: DurableState;
   /**
    * Durable on resolve, as one disk operation, all or nothing over a crash. The caller keeps at most one in flight. Rejects with
-   * DiskError, and from then on always: after a failed write or sync nothing is known of what the disk holds.
+   * DiskError, and from then on always: after a failed write or sync nothing is known of what the disk holds. `worked` is called
+   * whenever the disk has done a part of it, or something else meanwhile that the batch may have to wait for.
    */
-  write(batch: WriteBatch): Promise<void>;
+  write(batch: WriteBatch, worked?: () => void): Promise<void>;
   /**
    * Durable entries from `from` to at most `to`, as many as fit in `maxBytes` of data, at least one. May run beside a write: what that
    * write truncates is left out at once, and what was compacted is not there, so that the result may be empty. The bytes are the caller's.

@@ -24,6 +24,8 @@ export class SegmentPreparer {
   readonly #disk: Disk;
   readonly #logger: Logger;
   readonly #spare: SpareSegment | undefined;
+  /** Called when a piece is durable: a disk that fills works, however long a write has to wait for it. */
+  filled: (() => void) | undefined;
   #file: DiskFile | undefined;
   #filledBytes = 0;
   #targetBytes = 0;
@@ -112,6 +114,7 @@ export class SegmentPreparer {
       await this.#file.write(this.#filledBytes, ZEROS.subarray(0, bytes));
       await this.#file.sync();
       this.#filledBytes += bytes;
+      this.filled?.();
     }
   }
 

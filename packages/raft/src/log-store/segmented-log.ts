@@ -135,11 +135,16 @@ export class SegmentedLog implements LogStore {
     return compacting;
   }
 
-  write(batch: WriteBatch): Promise<void> {
-    const writing = this.#write(batch).finally(() => {
-      if (this.#writing === writing) this.#writing = undefined;
+  write(batch: WriteBatch, worked?: () => void): Promise<void> {
+    const writing = this.#write(batch, worked).finally(() => {
+      if (this.#writing !== writing) return;
+      this.#writing = undefined;
+      this.#segments.watchFilling(undefined);
     });
-    this.#writing ??= writing;
+    if (this.#writing === undefined) {
+      this.#writing = writing;
+      this.#segments.watchFilling(worked);
+    }
     return writing;
   }
 
@@ -169,7 +174,7 @@ export class SegmentedLog implements LogStore {
   }
 
   /** Runs up to its first disk operation at once, so that what it truncates is unreadable from the call on. */
-  async #write(batch: WriteBatch): Promise<void> {
+  async #write(batch: WriteBatch, worked: (() => void) | undefined): Promise<void> {
     this.#checkOpen();
     if (this.#failure !== undefined) throw this.#failure.error;
     invariant(this.#writing === undefined, 'one-write-in-flight');
@@ -188,14 +193,14 @@ export class SegmentedLog implements LogStore {
     if (content.truncateFrom !== undefined) this.#truncate(content.truncateFrom);
     if (content.snapshot !== undefined) this.#restart(content.snapshot);
     try {
-      await this.#persist(content, header);
+      await this.#persist(content, header, worked);
     } catch (error) {
       this.#failure = { error };
       throw error;
     }
   }
 
-  async #persist(content: WriteBatch, header: HeaderFields): Promise<void> {
+  async #persist(content: WriteBatch, header: HeaderFields, worked: (() => void) | undefined): Promise<void> {
     const used = featuresOfEntries(content.entries) + header.features;
     if (!demands(this.#features, used)) await this.#features.demand(used);
     const segments = this.#segments;
@@ -203,6 +208,7 @@ export class SegmentedLog implements LogStore {
     const restarts = content.snapshot !== undefined;
     if (position > 0 && (restarts || position + batchBytes(content) > sizeBytes)) {
       await segments.switchTo(header.firstIndex);
+      worked?.();
     }
     // It has its name from a log that was replaced before anything was written into it.
     if (segments.active.position === 0 && segments.active.firstIndex !== header.firstIndex) {
@@ -214,7 +220,10 @@ export class SegmentedLog implements LogStore {
     const bytes = encodeBatch(batch, batchSeed(this.#seed, active.number, active.position));
     await active.file.append(active.position, [bytes]);
     this.#applied(content, bytes.length);
-    if (beginsSegment || this.#image.hardState.term > this.#mark.term) await this.#markEnd();
+    if (beginsSegment || this.#image.hardState.term > this.#mark.term) {
+      worked?.();
+      await this.#markEnd();
+    }
     segments.prepareNext();
     if (restarts) await this.#dropSegmentsBefore(active.number);
   }

@@ -1,10 +1,10 @@
 /**
  * Spreads what is sent over time: whoever sends so many bytes next waits until the ones before have had their share, and until the
- * event loop has had more time for everything else than sending them took.
+ * event loop has had more time for everything else than sending them took. What is urgent waits for neither.
  */
 
 import type { Clock } from '@holdfast/runtime';
-import { SLICE_REST_FACTOR } from './snapshot-options.ts';
+import { SLICE_REST_FACTOR, URGENCY_LOOK_MS } from './snapshot-options.ts';
 
 export class Pace {
   readonly #bytesPerMs: number;
@@ -16,12 +16,18 @@ export class Pace {
     this.#clock = clock;
   }
 
-  /** Resolves when `bytes` may go. */
-  async take(bytes: number): Promise<void> {
-    const now = this.#clock.monotonicMs();
-    const atMs = Math.max(now, this.#freeAtMs);
+  /** Resolves when `bytes` may go: soon, once they are urgent. */
+  async take(bytes: number, urgent: () => boolean): Promise<void> {
+    const begunMs = this.#clock.monotonicMs();
+    const atMs = Math.max(begunMs, this.#freeAtMs);
     this.#freeAtMs = atMs + bytes / this.#bytesPerMs;
-    if (atMs > now) await new Promise<void>((resolve) => this.#clock.setTimer(atMs - now, resolve));
+    for (let now = begunMs; now < atMs && !urgent(); now = this.#clock.monotonicMs()) {
+      await this.#pass(Math.min(atMs - now, URGENCY_LOOK_MS));
+    }
+  }
+
+  #pass(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#clock.setTimer(ms, resolve));
   }
 
   /** Runs what sends them. */

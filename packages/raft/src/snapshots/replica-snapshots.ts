@@ -155,6 +155,7 @@ export class ReplicaSnapshots {
         ...route,
         leaderTerm: term,
         pace: this.#pace,
+        urgent: () => this.#parts.core.isNeeded(peer),
         openSnapshot: () => this.#parts.store.openSnapshot(),
         reachesBack: (index) => this.#parts.core.termAt(index) !== undefined,
         sent: (index) => {

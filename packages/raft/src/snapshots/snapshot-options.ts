@@ -32,6 +32,8 @@ export const SLICE_REST_FACTOR = 4;
 export const BRISK_BYTES = 128 * 1024 * 1024;
 /** In place of {@link SLICE_REST_FACTOR} for those. */
 export const BRISK_REST_FACTOR = 2;
+/** How often what waits for its share of the sending looks whether it has become urgent. */
+export const URGENCY_LOOK_MS = 50;
 /** Pieces of one snapshot that are sent and not acknowledged. */
 export const MAX_CHUNKS_IN_FLIGHT = 4;
 /** A transfer of which nothing is heard for so long is broken off and begun again where it stood. */

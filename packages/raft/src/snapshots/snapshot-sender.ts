@@ -28,6 +28,8 @@ export interface SnapshotSenderParts {
   /** A new one for each connection. */
   greeting(): DialledGreeting;
   openSnapshot(): Promise<SnapshotSource | undefined>;
+  /** Whether nothing can be committed before the peer has it: then it goes as fast as it can. */
+  urgent(): boolean;
   /** Whether the log goes on from there, so that a snapshot of it is still worth sending. */
   reachesBack(index: LogIndex): boolean;
   sent(index: LogIndex): void;
@@ -215,7 +217,7 @@ export class SnapshotSender {
       }
       if (this.#connection !== connection) return;
       const data = await source.read(offset, room);
-      await this.#parts.pace.take(data.length);
+      await this.#parts.pace.take(data.length, () => this.#parts.urgent());
       if (this.#connection !== connection) return;
       this.#inFlight += 1;
       this.#parts.pace.sending(() => this.#say({ type: 'chunk', offset, data }));

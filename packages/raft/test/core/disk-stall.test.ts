@@ -76,6 +76,18 @@ describe('a leader whose disk hangs', () => {
     expect(core.status).toMatchObject({ role: 'leader', term: 1 });
   });
 
+  it('leads on while the disk does what the write has to wait for: it fills a segment, say', () => {
+    const core = leader();
+    core.propose('x');
+    for (let piece = 0; piece < 10; piece += 1) {
+      elapseHeard(core, 0.8 * ELECTION_TIMEOUT_MS);
+      core.step({ type: 'disk-worked' });
+      expect(core.status).toMatchObject({ role: 'leader', diskStalls: false });
+    }
+    elapseHeard(core, 1.2 * ELECTION_TIMEOUT_MS);
+    expect(core.status).toMatchObject({ role: 'follower', diskStalls: true });
+  });
+
   it('leads on however long it has nothing to write', () => {
     const core = leader();
     elapseHeard(core, 10 * ELECTION_TIMEOUT_MS);

@@ -382,6 +382,26 @@ describe('a peer that lags behind the memory of its leader', () => {
     expect(ofType(next, 'read-entries')).toEqual([]);
   });
 
+  it('is urgent when the others are too few without it, and only then', () => {
+    const urgent = (servers: number, others: readonly number[], silent: readonly number[] = []): boolean[] => {
+      const core = new ScriptedCore({ servers, log, config: { maxAppendBytes: 300, maxCatchUpBytes: 200 } });
+      core.lead();
+      core.durable();
+      for (const peer of others) core.acknowledge(peer, 11);
+      for (let passed = 0; passed < 1_500; passed += 50) {
+        core.elapse(50);
+        for (const peer of core.peers) if (!silent.includes(peer)) core.receive(peer, heartbeatResponse(2, 0));
+      }
+      return ofType(core.receive(2, refused(2, 10, 0, 0)), 'read-entries').map((effect) => effect.urgent);
+    };
+    expect(urgent(3, [3])).toEqual([false]);
+    expect(urgent(3, [])).toEqual([true]);
+    expect(urgent(3, [3], [3])).toEqual([true]);
+    expect(urgent(5, [3, 4], [5])).toEqual([false]);
+    // 4 lags, too: a majority takes one of the two.
+    expect(urgent(5, [3], [5])).toEqual([true]);
+  });
+
   it('is read for once at a time, and again when what was read is of no use any more', () => {
     const core = new ScriptedCore({ log });
     core.lead();

@@ -11,9 +11,9 @@ function entry(index: number): Entry {
   return { index: logIndex(index), term: term(1), type: EntryType.command, data: new Uint8Array(10) };
 }
 
-function wish(peer: number, from: number): ReadEntries {
+function wish(peer: number, from: number, urgent = false): ReadEntries {
   const range = { from: logIndex(from), to: logIndex(100), maxBytes: 10 };
-  return { type: 'read-entries', peer: serverId(peer), term: term(1), ...range };
+  return { type: 'read-entries', peer: serverId(peer), term: term(1), ...range, urgent };
 }
 
 /** Each of a turn's entries-read events is handed over at once; the test says when the turn ends and what it took. */
@@ -81,6 +81,22 @@ describe('what lagging peers are fed', () => {
     scene.feed.endTurn(3);
     expect(await scene.pass(3 * CATCH_UP_REST_FACTOR - 1)).toEqual([]);
     expect(await scene.pass(1)).toEqual(['2:2']);
+  });
+
+  it('comes first and without rests when nothing can be committed without it', async () => {
+    const scene = new Scene();
+    scene.feed.wanted(wish(2, 1));
+    expect(await scene.settle()).toEqual(['2:1']);
+    scene.feed.endTurn(1_000);
+    scene.feed.wanted(wish(2, 2));
+    expect(await scene.settle()).toEqual([]);
+    for (const from of [3, 4, 5]) {
+      scene.feed.wanted(wish(3, from, true));
+      expect(await scene.settle()).toEqual([`3:${from}`]);
+      scene.feed.endTurn(1_000);
+    }
+    expect(await scene.settle()).toEqual([]);
+    expect(await scene.pass(MAX_CATCH_UP_REST_MS)).toEqual(['2:2']);
   });
 
   it('does not wait for long because a turn was long for other reasons', async () => {

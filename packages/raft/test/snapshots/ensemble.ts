@@ -78,6 +78,8 @@ class ListMachine implements ReplicaMachine {
 
 export interface EnsembleOptions {
   readonly snapshots: Partial<SnapshotOptions>;
+  /** @default 4096 */
+  readonly segmentBytes?: number;
   readonly tuning?: Partial<Omit<RaftConfig, 'id' | 'initial'>>;
   /** @default nobody */
   observerOf?(id: number): Partial<ReplicaObserver>;
@@ -111,7 +113,7 @@ export class Server {
     const { disk, logger, clock, network, random } = this.host.runtime;
     const identity = { clusterId: 'test', serverId: serverId(this.id), incarnation: `disk-${this.id}` };
     this.store = await openWriteAheadLog(
-      { ...identity, directory: '/log', segmentBytes: 4096, snapshotChunkBytes: 500 },
+      { ...identity, directory: '/log', segmentBytes: this.#options.segmentBytes ?? 4096, snapshotChunkBytes: 500 },
       { disk, logger },
     );
     this.machine = new ListMachine();

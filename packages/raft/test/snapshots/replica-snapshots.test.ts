@@ -72,6 +72,26 @@ describe('a replica that takes snapshots', () => {
     ensemble.checkHealth();
   });
 
+  it('does not spread it over time when nothing can be committed without it', async () => {
+    const ensemble = new Ensemble(8, { ...OFTEN, snapshotBytesPerSecond: 2_000 });
+    await ensemble.start();
+    const { leader } = ensemble;
+    const [away, other] = ensemble.others(leader);
+    if (away === undefined || other === undefined) throw new Error('three were started');
+    away.crash();
+    await ensemble.run(200);
+    const began = ensemble.world.nowMs;
+    await ensemble.restart(away);
+    await ensemble.world.run({ forMs: 500 });
+    expect(away.running.snapshotCounters.installed).toBe(0);
+    other.crash();
+    await ensemble.run(1);
+    expect(ensemble.world.nowMs - began).toBeLessThan(1_500);
+    expect(((leader.log.snapshot?.bytes ?? 0) / 2_000) * 1_000).toBeGreaterThan(5_000);
+    expect(ensemble.leader).toBe(leader);
+    ensemble.checkHealth();
+  });
+
   it('goes on committing and applying while a follower installs', async () => {
     const ensemble = new Ensemble(4, { ...OFTEN, snapshotBytesPerSecond: 10_000 });
     await ensemble.start();

@@ -1,9 +1,18 @@
-import { defineConfig } from 'vitest/config';
+import { availableParallelism } from 'node:os';
+
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 // Tests import the sources of every package, not what was last built; end-to-end tests start the built programs.
 const conditions = ['holdfast-src', 'node', 'import', 'default'];
 const excluded = ['**/dist/**', '**/node_modules/**', '**/fixtures/**'];
 const endToEnd = '{packages/*,jepsen-lite,bench}/test/e2e/**/*.test.ts';
+// What they judge is how a server shares its processor or its memory, or how fast something is, so nothing else runs beside them.
+const alone = [
+  'bench/test/e2e/**/*.test.ts',
+  'jepsen-lite/test/e2e/crowd.test.ts',
+  'packages/lockd/test/e2e/{gathering,greed,hostile-input,http,remembered-answers}.test.ts',
+];
+const WORKERS = availableParallelism();
 
 export default defineConfig({
   resolve: { conditions },
@@ -19,22 +28,23 @@ export default defineConfig({
           isolate: false,
           include: ['{packages/*,jepsen-lite,bench}/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
           exclude: [...excluded, endToEnd],
+          maxWorkers: WORKERS,
           testTimeout: 20_000,
         },
       },
-      {
-        extends: true,
-        test: {
-          name: 'e2e',
-          include: [endToEnd],
-          exclude: excluded,
-          globalSetup: ['scripts/runner/build.mjs'],
-          // Every file starts processes of its own; two cores serve one ensemble at a time.
-          fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-        },
-      },
+      endToEndProject('e2e', { include: [endToEnd], exclude: [...excluded, ...alone], maxWorkers: WORKERS }),
+      endToEndProject('e2e-alone', { include: alone, exclude: excluded, fileParallelism: false }),
     ],
   },
 });
+
+/** Every file starts processes of its own. */
+function endToEndProject(
+  name: string,
+  options: NonNullable<TestProjectInlineConfiguration['test']>,
+): TestProjectInlineConfiguration {
+  return {
+    extends: true,
+    test: { name, ...options, globalSetup: ['scripts/runner/build.mjs'], testTimeout: 120_000, hookTimeout: 120_000 },
+  };
+}

@@ -13,6 +13,7 @@ const results = [];
 for (const [project, name] of [
   ['fast', 'fast tests'],
   ['e2e', 'end-to-end tests'],
+  ['e2e-alone', 'end-to-end tests that need the processors for themselves'],
 ]) {
   const result = await runTests(project, name);
   results.push(result);

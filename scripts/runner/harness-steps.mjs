@@ -1,5 +1,6 @@
 // The harness's own runs, after the tests: simulated worlds, and planted bugs that must be noticed.
 
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
 import { root } from './tool.mjs';
@@ -8,5 +9,9 @@ const jepsen = (...args) => [process.execPath, join(root, 'jepsen-lite/dist/main
 
 export const harnessSteps = [
   { name: 'simulation of 300 seeds', command: jepsen('sim', '--seeds', '1..300', '--twice', '20'), live: true },
-  { name: 'sample of planted bugs', command: jepsen('mutants', '--sample'), live: true },
+  {
+    name: 'sample of planted bugs',
+    command: jepsen('mutants', '--sample', '--jobs', String(availableParallelism())),
+    live: true,
+  },
 ];

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { changedSources } from './scripts/runner/changed-sources.ts';
 
 // Tests import the sources of every package, not what was last built; end-to-end tests start the built programs.
 const conditions = ['holdfast-src', 'node', 'import', 'default'];
@@ -15,6 +16,7 @@ const alone = [
 const WORKERS = availableParallelism();
 
 export default defineConfig({
+  plugins: [changedSources()],
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {

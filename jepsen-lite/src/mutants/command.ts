@@ -3,6 +3,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 
 import { MUTANTS } from './catalogue/index.ts';
+import { describeMutant, renderRandomReport, runRandomMutants } from './random/run-random.ts';
 import { renderReport, reportAsData } from './report.ts';
 import { runMutants, type MutantResult } from './run-mutants.ts';
 
@@ -13,7 +14,13 @@ interface Flags {
   readonly seeds: number;
   readonly ranges: number;
   readonly jobs: number;
+  readonly random?: number;
+  readonly seed: number;
+  readonly areas?: readonly string[];
 }
+
+/** Of the random mutants that are not known to be equal in effect so many must be noticed. */
+const MUST_NOTICE = 0.95;
 
 const RANGE_DISTANCE = 100_000;
 
@@ -26,12 +33,19 @@ export function mutantsCommand(): Command {
     .option('--sample', 'the mutants that are caught within seconds, over one range of seeds')
     .option('--seeds <count>', 'attempts in each range of seeds', count, 500)
     .option('--ranges <count>', 'ranges of seeds', count, 3)
+    .option('--random <count>', 'so many changes drawn at random instead of the known bugs; in a checkout only', count)
+    .option('--seed <seed>', 'what --random draws by', count, 1)
+    .option('--areas <name...>', 'where --random changes something: core, driver, log-store, state, sessions')
     .option('--jobs <count>', 'mutants at the same time', count, 1)
     .option('--json', 'the report as JSON')
     .action(mutants);
 }
 
 async function mutants(flags: Flags): Promise<void> {
+  if (flags.random !== undefined) {
+    await randomMutants(flags, flags.random);
+    return;
+  }
   const sampled = MUTANTS.filter((mutant) => mutant.sample === true).map(({ name }) => name);
   const names = flags.only ?? (flags.sample === true ? sampled : undefined);
   const ranges = flags.sample === true ? 1 : flags.ranges;
@@ -45,6 +59,21 @@ async function mutants(flags: Flags): Promise<void> {
   const text = flags.json === true ? JSON.stringify(reportAsData(report), undefined, 2) : `\n${renderReport(report)}`;
   process.stdout.write(`${text}\n`);
   if (!report.ok) process.exitCode = 1;
+}
+
+async function randomMutants({ seed, jobs, areas }: Flags, drawn: number): Promise<void> {
+  const report = await runRandomMutants({
+    count: drawn,
+    seed,
+    jobs,
+    ...(areas === undefined ? {} : { areas }),
+    onResult: ({ mutant, noticed, wallMs }) => {
+      const verdict = noticed === undefined ? 'SURVIVED' : `${noticed.by}: ${noticed.as.split('\n')[0]}`;
+      process.stderr.write(`${describeMutant(mutant)}: ${verdict} (${Math.round(wallMs / 1000)} s)\n`);
+    },
+  });
+  process.stdout.write(`\n${renderRandomReport(report)}\n`);
+  if (report.share < MUST_NOTICE) process.exitCode = 1;
 }
 
 function progress({ mutant, verdict }: MutantResult): void {

@@ -5,6 +5,7 @@
 
 import { MUTANTS } from './catalogue/index.ts';
 import { hunt, type Hunt, type HuntOptions } from './hunt.ts';
+import { inParallel } from './in-parallel.ts';
 import type { DetectorName, Mutant } from './mutant.ts';
 import { editsByUrl } from './product.ts';
 
@@ -112,15 +113,4 @@ function catchingSeeds(results: readonly MutantResult[]): Map<DetectorName, numb
     if (known.size > 0) seeds.set(detector, known);
   }
   return new Map([...seeds].map(([detector, known]) => [detector, [...known].toSorted((a, b) => a - b)]));
-}
-
-/** Results are in the order of the items. */
-async function inParallel<T, R>(items: readonly T[], jobs: number, work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const queue = [...items.entries()];
-  const worker = async (): Promise<void> => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) results[next[0]] = await work(next[1]);
-  };
-  await Promise.all(Array.from({ length: Math.max(1, jobs) }, worker));
-  return results;
 }

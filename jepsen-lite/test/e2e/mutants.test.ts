@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 import type { Mutant } from '../../src/mutants/mutant.ts';
+import { nearestTests, runUnitTests } from '../../src/mutants/random/unit-tests.ts';
 import { runMutants } from '../../src/mutants/run-mutants.ts';
 
 const run = promisify(execFile);
@@ -43,6 +44,31 @@ describe('a bug that is planted in the built product', () => {
     expect(report.results[0]?.verdict).toBe('broken');
     expect(report.results[0]?.findings[0]?.hunts[0]?.broken).toContain(reason);
     expect(report.ok).toBe(false);
+  });
+});
+
+describe('the fast tests as what looks for a bug', () => {
+  const quorum = { module: '@holdfast/raft', file: 'core/quorum.js' } as const;
+  const paths = ['packages/raft/test/core/elections.test.ts', 'packages/raft/test/core/commit.test.ts'];
+
+  it('fail when one is planted, and say which test did', async () => {
+    const edits = [{ find: 'Math.floor(voters / 2) + 1', replace: 'Math.floor(voters / 2)' }];
+    const { failed } = await runUnitTests(paths, [{ ...quorum, edits }], 100_000);
+    expect(failed).toMatch(/^packages\/raft\/test\/core\/(elections|commit)\.test\.ts: ./);
+  });
+
+  it('pass over the built form as it is', async () => {
+    expect((await runUnitTests(paths, [{ ...quorum, edits: [] }], 100_000)).failed).toBeUndefined();
+  });
+
+  it('are ended when they take too long', async () => {
+    expect((await runUnitTests(paths, [{ ...quorum, edits: [] }], 1)).failed).toBe('took over 1 ms');
+  });
+
+  it('begin with those that have the name of the changed file', () => {
+    expect(nearestTests(['packages/raft/test/core'], { ...quorum, file: 'core/reads.js' })).toEqual([
+      'packages/raft/test/core/reads.test.ts',
+    ]);
   });
 });
 

@@ -1,0 +1,25 @@
+/**
+ * Random mutants that were read and found to change nothing that anybody could notice, with the reason. They are told by what stands
+ * there and what the rule makes of it, in a line that is named in full: when the line changes, the mutant is a new one.
+ */
+
+import type { RandomMutant } from './draw.ts';
+import type { Rule } from './sites.ts';
+
+interface EqualInEffect {
+  readonly file: string;
+  readonly rule: Rule;
+  /** The changed line of the built file, without the space around it. */
+  readonly line: string;
+  readonly because: string;
+}
+
+const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [];
+
+/** Why nobody can notice it; undefined when that is not known. */
+export function equalBecause(mutant: RandomMutant, line: string): string | undefined {
+  const known = EQUAL_IN_EFFECT.find(
+    (equal) => equal.file === mutant.file && equal.rule === mutant.rule && equal.line === line.trim(),
+  );
+  return known?.because;
+}

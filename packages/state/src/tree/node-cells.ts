@@ -1,23 +1,29 @@
 /**
  * Names and data of nodes: each row has one cell of a byte slab, with the name first, and knows where it is and how long both are. The
- * bytes of a cell never leave but as copies.
+ * bytes of a cell never leave but as copies. Where too much of the slab is idle, each change moves the cells of some rows along.
  */
 
 import { writeText } from '@holdfast/protocol';
 
-import { ByteSlab, type CellReference } from './byte-slab.ts';
+import { ByteSlab, NO_CELL, type CellReference } from './byte-slab.ts';
 import { WordField, type NodeRows } from './node-rows.ts';
 import { copyNarrow, isWide, nameBytes, readName, sameName, whole, writeName, type NamePart } from './stored-name.ts';
 
+/** Looked at with each new cell, while cells move: a copy of 32 KiB at most. */
+const ROWS_AT_ONCE = 32;
+
 export class NodeCells {
   readonly #rows: NodeRows;
-  readonly #slab = new ByteSlab();
+  readonly #slab: ByteSlab;
+  /** While cells move: the next row to look at. Rows behind it that are new have cells in new chunks. */
+  #nextRow = 0;
 
-  constructor(rows: NodeRows) {
+  constructor(rows: NodeRows, slab: ByteSlab = new ByteSlab()) {
     this.#rows = rows;
+    this.#slab = slab;
   }
 
-  /** For a row that has none. */
+  /** For a row that has none. Rows of zeros have none. */
   create(row: number, name: string, data: Uint8Array): void {
     const part = whole(name);
     const wide = isWide(part);
@@ -30,10 +36,12 @@ export class NodeCells {
     this.#rows.setWord(row, WordField.cell, cell);
     this.#rows.setWord(row, WordField.nameUnits, name.length * 2 + (wide ? 1 : 0));
     this.#rows.setWord(row, WordField.dataLength, data.length);
+    this.#moveSome();
   }
 
   free(row: number): void {
-    this.#slab.free(this.#cell(row), this.#nameBytes(row) + this.dataLength(row));
+    this.#slab.free(this.#cell(row), this.#length(row));
+    this.#rows.setWord(row, WordField.cell, NO_CELL);
   }
 
   name(row: number): string {
@@ -88,21 +96,40 @@ export class NodeCells {
 
   setData(row: number, data: Uint8Array): void {
     const names = this.#nameBytes(row);
-    const cell = data.length === this.dataLength(row) ? this.#cell(row) : this.#move(row, names, data.length);
+    const cell = data.length === this.dataLength(row) ? this.#cell(row) : this.#move(row, names, names + data.length);
     this.#slab.bytes(cell).set(data, this.#slab.offset(cell) + names);
     this.#rows.setWord(row, WordField.dataLength, data.length);
+    this.#moveSome();
   }
 
-  /** To one that has room for so much data. Its data is yet to be written. */
-  #move(row: number, names: number, dataLength: number): CellReference {
+  /** To a cell of that length, with the first bytes of the present one. */
+  #move(row: number, keep: number, length: number): CellReference {
     const slab = this.#slab;
     const old = this.#cell(row);
-    const fresh = slab.allocate(names + dataLength);
-    const nameAt = slab.offset(old);
-    slab.bytes(fresh).set(slab.bytes(old).subarray(nameAt, nameAt + names), slab.offset(fresh));
-    slab.free(old, names + this.dataLength(row));
+    const fresh = slab.allocate(length);
+    const from = slab.offset(old);
+    slab.bytes(fresh).set(slab.bytes(old).subarray(from, from + keep), slab.offset(fresh));
+    slab.free(old, this.#length(row));
     this.#rows.setWord(row, WordField.cell, fresh);
     return fresh;
+  }
+
+  #moveSome(): void {
+    if (!this.#slab.moving) return;
+    const end = Math.min(this.#nextRow + ROWS_AT_ONCE, this.#rows.size);
+    for (let row = this.#nextRow; row < end; row += 1) {
+      const length = this.#length(row);
+      if (this.#slab.isOld(this.#cell(row))) this.#move(row, length, length);
+    }
+    this.#nextRow = end;
+    if (end < this.#rows.size) return;
+    this.#slab.dropOld();
+    this.#nextRow = 0;
+  }
+
+  /** Of the cell. */
+  #length(row: number): number {
+    return this.#nameBytes(row) + this.dataLength(row);
   }
 
   #nameForm(row: number): { readonly units: number; readonly wide: boolean } {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { randomStream } from '@holdfast/runtime/sim';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_UNANSWERED_HEARTBEATS, MAX_UNANSWERED_READS, MAX_UNANSWERED_REQUESTS } from '../../src/limits.ts';
 import { WireRubbish } from '../support/hostile/wire-rubbish.ts';
-import { REPORT_MEMORY, bytesInUse } from './in-use.ts';
+import { REPORT_MEMORY, bytesInUse, residentBytes } from './in-use.ts';
 import { LockdProcess, until } from './lockd-process.ts';
 import { argumentsFor, places, status, type Place } from './places.ts';
 import { ProtocolClient, hello, request } from './protocol-client.ts';
@@ -156,12 +156,6 @@ describe('three hundred clients that never finish a frame of 4 MiB', () => {
     for (const socket of sockets) socket.destroy();
   });
 });
-
-/** Linux. */
-function residentBytes(server: LockdProcess): number {
-  const [, kib = '0'] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8')) ?? [];
-  return Number(kib) * 1024;
-}
 
 /** Sends and never reads. */
 function deafSocket(port: number, bytes: Uint8Array): Promise<Socket> {

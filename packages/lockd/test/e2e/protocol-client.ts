@@ -39,14 +39,17 @@ export class ProtocolClient {
   }
 
   /** Says hello, and with `session` attaches a new one. */
-  static async open(port: number, { session }: { readonly session: boolean }): Promise<ProtocolClient> {
+  static async open(
+    port: number,
+    { session, timeoutMs = 60_000 }: { readonly session: boolean; readonly timeoutMs?: number },
+  ): Promise<ProtocolClient> {
     const { network, random } = nodeRuntime({ logger: silentLogger });
     const address = `127.0.0.1:${port}`;
     const client = new ProtocolClient(
       await network.dial({ address, timeoutMs: 10_000, maxFrameBytes: MAX_FRAME_BYTES }),
     );
     const messages = [hello()];
-    if (session) messages.push(attach(random.bytes(16)));
+    if (session) messages.push(attach(random.bytes(16), timeoutMs));
     const last = session ? 'attached' : 'welcome';
     const answered = new Promise<void>((resolve) => {
       client.onMessage = ({ type }) => {
@@ -76,7 +79,7 @@ export function request(number: number, command: Exclude<Command, { type: 'attac
   return { type: 'request', number, ackedUpTo, command: CommandType[command.type], payload: encodeCommand(command) };
 }
 
-function attach(secret: Uint8Array): ClientMessage {
-  const wish = { secret, session: 0, timeoutMs: 60_000, label: 'greedy' };
+function attach(secret: Uint8Array, timeoutMs: number): ClientMessage {
+  const wish = { secret, session: 0, timeoutMs, label: 'greedy' };
   return { type: 'attach', id: 1, payload: encodeAttachRequest(wish) };
 }

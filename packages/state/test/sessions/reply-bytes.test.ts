@@ -1,30 +1,15 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { MAX_REMEMBERED_REPLIES } from '@holdfast/protocol';
 import { STATE_LIMITS } from '@holdfast/state';
 
+import { bytesInUse } from '../support/in-use.ts';
 import { copyOf } from '../support/snapshots.ts';
 import { acquireCommand, codeOf, Solo, type SoloSession } from '../support/solo.ts';
 
 /** A path of as many bytes as one may have, which is nowhere. */
 const LONG = `/${'€'.repeat(1_004)}`;
 const MIB = 1024 * 1024;
-
-let collect: () => void;
-
-beforeAll(() => {
-  setFlagsFromString('--expose-gc');
-  collect = runInNewContext('gc') as () => void;
-});
-
-function inUse(): number {
-  collect();
-  collect();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
 
 /** Asks, and acknowledges nothing, until it is refused or has asked so often; how often it was answered. */
 function fill(session: SoloSession, count = MAX_REMEMBERED_REPLIES + 1): number {
@@ -112,9 +97,9 @@ describe('the answers that a session does not acknowledge', () => {
   it('of all sessions take about what is counted for them, and no more than their bound', { timeout: 60_000 }, () => {
     const solo = new Solo();
     const sessions = Array.from({ length: 100 }, () => solo.open());
-    const before = inUse();
+    const before = bytesInUse();
     for (const session of sessions) fill(session);
-    const errors = inUse() - before;
+    const errors = bytesInUse() - before;
     const counted = solo.machine.replyBytes;
     expect(counted).toBeGreaterThan(0.8 * STATE_LIMITS.maxReplyBytes);
     expect(counted).toBeLessThanOrEqual(STATE_LIMITS.maxReplyBytes + sessions.length * 3_000);
@@ -130,7 +115,7 @@ describe('the answers that a session does not acknowledge', () => {
     const owner = solo.open('o'.repeat(256));
     owner.acquire('taken');
     const opened = Array.from({ length: sessions }, () => solo.open());
-    const before = inUse();
+    const before = bytesInUse();
     for (const [n, session] of opened.entries()) {
       for (let round = 0; round < 100; round += 1) {
         if (what.startsWith('acquires')) {
@@ -145,7 +130,7 @@ describe('the answers that a session does not acknowledge', () => {
         }
       }
     }
-    const used = inUse() - before;
+    const used = bytesInUse() - before;
     expect(used).toBeLessThan(1.25 * solo.machine.replyBytes + 4 * MIB);
   });
 });

@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 
@@ -10,19 +8,10 @@ import { NodeCells } from '../../src/tree/node-cells.ts';
 import { NodeRows } from '../../src/tree/node-rows.ts';
 import type { NodeSlot } from '../../src/tree/node-store.ts';
 import { RowNodeStore } from '../../src/tree/row-node-store.ts';
+import { arrayBytesInUse } from '../support/in-use.ts';
 import { bytes } from '../support/solo.ts';
 
 const MIB = 1024 * 1024;
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-
-/** What all arrays of numbers and bytes take, after a full collection. */
-function arrayBytes(): number {
-  collect();
-  collect();
-  return process.memoryUsage().arrayBuffers;
-}
 
 describe('the cells of nodes', () => {
   it('keep every name and all data while they move', () => {
@@ -76,11 +65,11 @@ describe('the cells of nodes', () => {
 });
 
 describe('nodes whose data grows and shrinks together', () => {
-  const NODES = 10_000;
+  const NODES = 4_000;
   const LARGEST = 992;
 
   it('never keep much more than there is, however many sizes they have had', { timeout: 60_000 }, () => {
-    const before = arrayBytes();
+    const before = arrayBytesInUse();
     const store = new RowNodeStore(new Fold(), new Capture(), { low: 1, high: 2 });
     let index = 0;
     const nodes = Array.from({ length: NODES }, (_, n): NodeSlot => {
@@ -88,7 +77,7 @@ describe('nodes whose data grows and shrinks together', () => {
       const name = `n${n}`;
       return store.create({ parent: store.root, name, data: bytes(''), ephemeralOwner: 0, index, stamp: 1 });
     });
-    const rows = arrayBytes() - before;
+    const rows = arrayBytesInUse() - before;
     const sizes = Array.from({ length: LARGEST / 16 }, (_, n) => 16 * (n + 1));
     let most = 0;
     for (const size of [...sizes, ...sizes.toReversed()]) {
@@ -97,12 +86,12 @@ describe('nodes whose data grows and shrinks together', () => {
         index += 1;
         store.setData(node, data, index, 1);
       }
-      if (size % 128 === 0) most = Math.max(most, arrayBytes() - before - rows);
+      if (size % 128 === 0) most = Math.max(most, arrayBytesInUse() - before - rows);
     }
-    // Their cells, half as much that is idle, and as much again while they move: one list of free cells a size would keep 30 times as much.
+    // Their cells, half as much that is idle, and as much again while they move. Lists of free cells by size would keep 30 times as much.
     const cells = NODES * (LARGEST + 16);
     expect(most).toBeLessThan(2.5 * cells + 20 * MIB);
-    expect(arrayBytes() - before - rows).toBeLessThan(1.5 * cells + 20 * MIB);
+    expect(arrayBytesInUse() - before - rows).toBeLessThan(1.5 * cells + 20 * MIB);
     expect(store.dataBytes).toBe(NODES * 16);
   });
 

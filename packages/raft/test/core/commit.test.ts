@@ -126,6 +126,20 @@ describe('a leader', () => {
     expect(sent(core.acknowledge(3, 2, true), 'commit').map(({ to, commit }) => [to, commit])).toEqual([[3, 2]]);
   });
 
+  it('tells a commit again with every heartbeat: the news of it may be lost', () => {
+    const core = new ScriptedCore();
+    core.leadInSync();
+    const follower = new ScriptedCore({ id: 2, log: [1, 1] });
+    core.acknowledge(2, 1, true);
+    core.propose('x');
+    core.durable();
+    expect(sent(core.acknowledge(2, 2, true), 'commit')).toMatchObject([{ to: 2, commit: 2 }]);
+    // Lost. Nothing more is proposed, so that no append will ever tell it.
+    const [beat] = sent(core.elapse(150), 'heartbeat').filter(({ to }) => to === 2);
+    expect(beat).toMatchObject({ commit: 2 });
+    expect(ofType(follower.receive(1, heartbeat(1, beat?.commit)), 'apply')).toMatchObject([{ upTo: 2 }]);
+  });
+
   it('sends no news of a commit that an append of the same group tells', () => {
     const core = new ScriptedCore();
     core.leadInSync();

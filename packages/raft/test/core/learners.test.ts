@@ -50,6 +50,24 @@ describe('a learner', () => {
     expect(final?.members.every(({ role, outgoing }) => role === 'voter' && !outgoing)).toBe(true);
   });
 
+  it('that is promoted goes on where it was: what it has acknowledged counts at once, and nothing is sent again', () => {
+    const core = withLearner();
+    core.propose('x', 'y');
+    core.durable();
+    const before = core.status.lastIndex;
+    const effects = core.acknowledge(4, before);
+    expect(configurations(effects)).toHaveLength(1);
+    expect(core.status.commitIndex).toBeLessThan(before);
+    // The joint configuration alone, behind what it has; without waiting for an answer, so that it is no probe.
+    expect(sent(effects, 'append').filter(({ to }) => to === 4)).toMatchObject([
+      { prevIndex: before, entries: [{ index: before + 1 }] },
+    ]);
+    expect(sent(core.propose('z'), 'append').filter(({ to }) => to === 4)).toMatchObject([{ prevIndex: before + 1 }]);
+    // Of the old voters 1 and 2, of the new ones 1, 2 and 4 with what it had acknowledged as a learner.
+    core.acknowledge(2, before);
+    expect(core.status.commitIndex).toBe(before);
+  });
+
   it('that takes longer than an election timeout for what is new is not promoted, and can be asked for again', () => {
     const core = withLearner();
     const keepLeading = () => {

@@ -63,6 +63,43 @@ describe('a change of the members', () => {
     expect(configurations(change(core, remove(3)))).toHaveLength(1);
   });
 
+  it.each([1, 2])('of two voters to one ends, whether the leader (1) or its follower goes: server %i', (goes) => {
+    const stays = 3 - goes;
+    const core = new ScriptedCore({ servers: 2 });
+    core.leadInSync();
+    change(core, remove(goes));
+    const joint = core.status.lastIndex;
+    core.durable();
+    // Joint: a majority of two is both of them.
+    expect(core.status.commitIndex).toBeLessThan(joint);
+    core.acknowledge(2, joint);
+    expect(core.core.configuration.configuration.members.map(({ id }) => id)).toEqual([stays]);
+    const last = core.status.lastIndex;
+    // The last configuration is committed by the one voter that is left, alone.
+    const effects = stays === 1 ? core.durable() : core.acknowledge(2, last);
+    expect(core.status.commitIndex).toBe(last);
+    expect(outcomes(effects)).toEqual([{ type: 'changed', index: last }]);
+    expect(core.status.role).toBe(stays === 1 ? 'leader' : 'follower');
+  });
+
+  it('of two voters to one that finds the other dead goes on when that is back, and freezes nothing before', () => {
+    const core = new ScriptedCore({ servers: 2 });
+    core.leadInSync();
+    core.step({ type: 'peer-disconnected', peer: serverId(2) });
+    // The one that is left is heard, and yet the joint configuration needs both: it waits, and the log goes on behind it.
+    expect(configurations(change(core, remove(2)))).toHaveLength(1);
+    core.propose('meanwhile');
+    core.durable();
+    expect(core.status.commitIndex).toBe(1);
+    core.step({ type: 'peer-connected', peer: serverId(2) });
+    core.acknowledge(2, core.status.lastIndex);
+    settle(core);
+    expect(core.core.committedConfiguration.configuration.members.map(({ id }) => id)).toEqual([1]);
+    core.propose('alone');
+    core.durable();
+    expect(core.status.commitIndex).toBe(core.status.lastIndex);
+  });
+
   it('is refused during a hand-over', () => {
     const core = leader();
     core.propose('more');

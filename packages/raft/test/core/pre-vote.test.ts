@@ -80,6 +80,41 @@ describe('a pre-vote', () => {
     expect(sent(core.receive(3, preVote(2, [0, 0])), 'pre-vote-response')).toMatchObject([{ granted: true }]);
   });
 
+  it('is granted among followers that still know a leader which is silent: one of them is elected', () => {
+    for (const [seed, other] of [
+      [1, 2],
+      [3, 4],
+      [5, 6],
+    ] as const) {
+      const [two, three] = [
+        new ScriptedCore({ id: 2, config: { seed } }),
+        new ScriptedCore({ id: 3, config: { seed: other } }),
+      ];
+      const exchange = new Exchange({ 2: two, 3: three });
+      for (const [id, server] of [
+        [2, two],
+        [3, three],
+      ] as const)
+        exchange.settle(id, server.receive(1, heartbeat(1)));
+      expect([two.status.leader, three.status.leader]).toEqual([1, 1]);
+      // Neither hears 1 any more, nor that its connection closed.
+      for (let round = 0; round < 60 && two.status.role !== 'leader' && three.status.role !== 'leader'; round += 1)
+        exchange.elapse(100);
+      expect([two.status.role, three.status.role].toSorted()).toEqual(['follower', 'leader']);
+    }
+  });
+
+  it('is granted by a leader that has stepped down since it heard no quorum: it is loyal to nobody, itself included', () => {
+    const core = new ScriptedCore();
+    core.lead();
+    core.durable();
+    core.elapse(5_000, () => core.status.role !== 'leader');
+    const { term: own, lastIndex } = core.status;
+    expect(core.status.leader).toBe(0);
+    const effects = core.receive(3, preVote(own + 1, [lastIndex, own]));
+    expect(sent(effects, 'pre-vote-response')).toMatchObject([{ granted: true }]);
+  });
+
   it('is refused by a leader', () => {
     const core = new ScriptedCore();
     core.lead();

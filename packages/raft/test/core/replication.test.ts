@@ -8,6 +8,7 @@ import {
   type Message,
   type WriteSeq,
 } from '../../src/core/index.ts';
+import { MemoryLogStore } from '../../src/log-store/memory-log-store.ts';
 import {
   ScriptedCore,
   accepted,
@@ -95,6 +96,16 @@ describe('a follower', () => {
     const [write] = ofType(core.receive(2, append(3, [1, 1], [1, 3])), 'persist');
     expect(write).toMatchObject({ truncateFrom: 3, hardState: { term: 3, votedFor: 0 } });
     expect(write?.entries.map(({ index, term: of }) => [index, of])).toEqual([[3, 3]]);
+  });
+
+  it('writes the term of its leader with the first entries of it, which no store takes without it', async () => {
+    const core = new ScriptedCore({ log: [1], term: 1 });
+    const writes = ofType(core.receive(2, append(5, [1, 1], [5, 5])), 'persist');
+    expect(writes).toMatchObject([{ hardState: { term: 5, votedFor: 0 }, entries: [{ term: 5 }, { term: 5 }] }]);
+    const store = new MemoryLogStore();
+    const entries = [entry(1, 1)];
+    await expect(store.write({ entries })).rejects.toThrow('beyond the hard state');
+    await store.write({ hardState: { term: term(1), votedFor: serverId(2) }, entries });
   });
 
   it('writes only what is left of two leaders that spoke in one group, and cuts only what was written', () => {

@@ -8,6 +8,7 @@ import {
   type Effect,
   type RaftEvent,
 } from '../../src/core/index.ts';
+import { appendOf, configurationEntry } from './support/membership.ts';
 import {
   ScriptedCore,
   accepted,
@@ -282,10 +283,75 @@ describe('a follower that has received a snapshot', () => {
     expect(core.status.commitIndex).toBe(21);
   });
 
+  it.each(['pre-candidate', 'candidate'] as const)('follows its leader as a %s, too, and takes it', (role) => {
+    const core = new ScriptedCore({ log: [1, 1, 1] });
+    if (role === 'candidate') core.stand();
+    else core.elapse(5_000, () => core.status.role === role);
+    expect(core.status.role).toBe(role);
+    const { term: own } = core.status;
+    const effects = core.step(received(20, 1, own + 1));
+    expect(ofType(effects, 'restore')).toEqual([{ type: 'restore', position: at(20, 1) }]);
+    expect(core.status).toMatchObject({ role: 'follower', leader: 2, term: own + 1, commitIndex: 20, lastIndex: 20 });
+    core.durable();
+    const [answer] = sent(core.receive(2, append(own + 1, [20, 1])), 'append-response');
+    expect(answer).toMatchObject({ accepted: true, index: 20 });
+  });
+
+  it('takes it while it stands in the very term of the leader that sent it, too', () => {
+    const core = new ScriptedCore({ log: [1, 1, 1], term: 1 });
+    core.stand();
+    const { term: own } = core.status;
+    expect(ofType(core.step(received(20, 1, own)), 'restore')).toHaveLength(1);
+    expect(core.status).toMatchObject({ commitIndex: 20, lastIndex: 20 });
+    core.durable();
+    core.receive(2, append(own, [20, 1]));
+    expect(core.status).toMatchObject({ role: 'follower', leader: 2, term: own });
+  });
+
   it('is no leader', () => {
     const core = leaderOfTen();
     expect(core.step(received(50, 1, 1))).toEqual([]);
     expect(core.status).toMatchObject({ role: 'leader', commitIndex: 10 });
+  });
+});
+
+describe('a leader whose whole log is in its snapshot', () => {
+  /** Everything is applied and forgotten: the log begins behind its last entry. */
+  function purged(): ScriptedCore {
+    const core = leaderOfTen();
+    core.step(taken(10, 1));
+    expect(core.core.termAt(logIndex(9))).toBeUndefined();
+    return core;
+  }
+
+  it('goes on with a peer that has everything, and brings one that lacks something by a snapshot', () => {
+    const core = purged();
+    const again = (peer: number) =>
+      core.step({ type: 'peer-disconnected', peer: serverId(peer) }, { type: 'peer-connected', peer: serverId(peer) });
+    expect(appendsTo(again(3), 3)).toMatchObject([{ prevIndex: 10, prevTerm: 1, entries: [] }]);
+    expect(ofType(again(2), 'send-snapshot')).toMatchObject([{ peer: 2 }]);
+    core.acknowledge(3, 10);
+    const [next] = appendsTo(core.propose('more'), 3);
+    expect(next).toMatchObject({ prevIndex: 10, prevTerm: 1, entries: [{ index: 11, term: 1 }] });
+    core.durable();
+    core.acknowledge(3, 11);
+    expect(core.status.commitIndex).toBe(11);
+  });
+
+  it('is elected from there: its last entry is that of the snapshot, and it proposes behind it', () => {
+    const core = purged();
+    core.receive(3, heartbeatResponse(5, 0));
+    const [asked] = sent(
+      core.elapse(5_000, () => core.status.role === 'pre-candidate'),
+      'pre-vote',
+    );
+    expect(asked).toMatchObject({ lastIndex: 10, lastTerm: 1 });
+    const won = core.lead();
+    const leads = core.status.term;
+    expect(appendsTo(won, 3)).toMatchObject([{ prevIndex: 10, prevTerm: 1, entries: [{ index: 11, term: leads }] }]);
+    core.durable();
+    core.acknowledge(3, 11);
+    expect(core.status.commitIndex).toBe(11);
   });
 });
 
@@ -301,5 +367,18 @@ describe('a received snapshot', () => {
     });
     expect(core.core.configuration).toEqual({ index: 9, configuration: next });
     expect(core.core.committedConfiguration).toEqual({ index: 9, configuration: next });
+  });
+
+  it('brings no configuration to a log that goes on behind it, which may have a newer one', () => {
+    const five = initialConfiguration([1, 2, 3, 4, 5].map((id) => ({ id: serverId(id), peerAddress: `host:${id}` })));
+    const core = follower(8, 3);
+    core.receive(2, appendOf(1, [8, 1], [configurationEntry(9, 1, five)]));
+    core.step(received(8, 1, 1));
+    expect(core.status).toMatchObject({ commitIndex: 8, lastIndex: 9 });
+    expect(core.core.configuration).toEqual({ index: 9, configuration: five });
+    // Nor does an old one take back what has been committed since.
+    core.receive(2, heartbeat(1, 9));
+    core.step(received(8, 1, 1));
+    expect(core.core.committedConfiguration).toEqual({ index: 9, configuration: five });
   });
 });

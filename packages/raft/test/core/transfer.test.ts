@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { logIndex, serverId, term, type Effect, type RaftConfig } from '../../src/core/index.ts';
 import { Exchange } from './support/exchange.ts';
+import { withLearner } from './support/membership.ts';
 import { ScriptedCore, heartbeat, heartbeatResponse, ofType, sent } from './support/scripted-core.ts';
 
 const transfer = { type: 'transfer', ticket: 1, target: undefined } as const;
@@ -131,6 +132,19 @@ describe('handing leadership over', () => {
     expect(mute.status.role).toBe('leader');
     expect(outcomes(mute.step(to(3)))).toEqual(['target-unreachable']);
     expect(sent(mute.step(to(2)), 'timeout-now')).toMatchObject([{ to: 2 }]);
+  });
+
+  it.each([false, true])('does not go to a server without a vote (observer: %s), named or not', (observer) => {
+    const core = withLearner(observer);
+    // It has everything, and the two others are gone.
+    core.propose('x');
+    core.durable();
+    core.acknowledge(2, core.status.lastIndex);
+    core.step({ type: 'applied', index: core.status.commitIndex });
+    expect(outcomes(core.step(to(4)))).toEqual(['unknown-target']);
+    for (const peer of [2, 3]) core.step({ type: 'peer-disconnected', peer: serverId(peer) });
+    expect(outcomes(core.step(transfer))).toEqual(['no-target']);
+    expect(core.status.role).toBe('leader');
   });
 
   it('does not go to a server that lacks more than memory holds', () => {

@@ -18,6 +18,9 @@ function wish(peer: number, from: number, urgent = false): ReadEntries {
 
 /** Each of a turn's entries-read events is handed over at once; the test says when the turn ends and what it took. */
 class Scene {
+  /** What reads from disk fail with. */
+  diskError: Error | undefined;
+  readonly failures: unknown[] = [];
   nowMs = 1_000;
   readonly fed: string[] = [];
   readonly feed: CatchUpFeed;
@@ -35,21 +38,25 @@ class Scene {
       },
     };
     this.feed = new CatchUpFeed({
-      store: { read: async (from) => [entry(from)] },
+      store: {
+        read: async (from) => {
+          if (this.diskError !== undefined) throw this.diskError;
+          return [entry(from)];
+        },
+      },
       clock,
       fromMemory: (from) => (from < IN_MEMORY_FROM ? undefined : [entry(from), entry(from + 1)]),
       event: (event) => {
         if (event.type === 'entries-read')
           this.fed.push(`${event.peer}:${event.entries.map(({ index }) => index).join()}`);
       },
-      failed: (error) => {
-        throw error;
-      },
+      failed: (error) => this.failures.push(error),
     });
   }
 
   async settle(): Promise<string[]> {
     await new Promise((resolve) => setImmediate(resolve));
+    expect(this.failures).toEqual(this.diskError === undefined ? [] : [this.diskError]);
     return this.fed.splice(0);
   }
 
@@ -118,6 +125,16 @@ describe('what lagging peers are fed', () => {
     expect(await scene.settle()).toEqual(['3:3']);
     scene.feed.endTurn(0);
     expect(await scene.settle()).toEqual(['4:4']);
+  });
+
+  it('is never something else than what was asked for: a disk that fails to read stops the server', async () => {
+    const scene = new Scene();
+    scene.diskError = new Error('a sector is gone');
+    scene.feed.wanted(wish(2, 7));
+    scene.feed.wanted(wish(3, 60));
+    expect(await scene.settle()).toEqual([]);
+    scene.feed.endTurn(0);
+    expect(await scene.pass(1_000)).toEqual([]);
   });
 
   it('ends when the server stops', async () => {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
+  DEFAULT_RAFT_LIMITS,
   encodeConfiguration,
   EntryType,
   initialConfiguration,
   logIndex,
+  RaftCore,
   serverId,
   term,
 } from '../../src/core/index.ts';
@@ -119,6 +121,24 @@ describe('a log that has lost what was acknowledged, where others have it', () =
       }
     }
   });
+
+  it('does not elect itself again with what is left, though it led before', () =>
+    onMachine(async (machine) => {
+      const paths = await writeLog(machine);
+      machine.flipBit(paths[2] ?? '', 700);
+      const { durable } = await openLog(machine, REPAIR);
+      const voters = [1, 2, 3].map((id) => ({ id: serverId(id), peerAddress: `host:${id}` }));
+      const config = { ...DEFAULT_RAFT_LIMITS, seed: 1, id: serverId(1), initial: initialConfiguration(voters) };
+      const core = new RaftCore(config, { ...durable, configurations: [] }, 0);
+      const effects = [];
+      for (let now = 100; now < 60_000; now += 100) {
+        effects.push(...core.step([{ type: 'deadline' }], now));
+        for (const effect of effects)
+          if (effect.type === 'persist') core.step([{ type: 'persisted', seq: effect.seq }], now);
+      }
+      expect(effects.filter(({ type }) => type === 'send')).toEqual([]);
+      expect(core.status).toMatchObject({ role: 'follower', term: LAST_TERM + 1, voteBanned: true });
+    }));
 
   it('is cut again when it is damaged again, and the ban begins later', () =>
     onMachine(async (machine) => {

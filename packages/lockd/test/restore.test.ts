@@ -102,7 +102,7 @@ describe('a client of a server that skips entries', () => {
     expect(await caughtUp(at)).toMatchObject([{ type: 'goodbye', code: 'SESSION_MOVED' }]);
   });
 
-  it('is asked for its unanswered requests again, and gets their answers', async () => {
+  it('is asked for its unanswered requests again, and gets their answers [pending-client-purged-by-snapshot]', async () => {
     const at = scene();
     at.client.acquire(1, 'lock');
     at.client.acquire(2, 'another');

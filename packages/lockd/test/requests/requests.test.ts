@@ -210,7 +210,7 @@ describe('a client that floods with large requests', () => {
 });
 
 describe('requests that may have been lost', () => {
-  it.each([1, 2])('with the leader are asked for again, at server %i', (id) => {
+  it.each([1, 2])('with the leader are asked for again, at server %i [lost-proposal-hangs-client]', (id) => {
     const ensemble = trio(1);
     const client = attached(ensemble, id);
     client.acquire(1, 'a');

@@ -36,7 +36,7 @@ function figure8(): { s1: ScriptedCore; s3: ScriptedCore; s5: ScriptedCore; toS3
 }
 
 describe('figure 8: an entry of an older term on a majority', () => {
-  it('is not committed by counting, and may still be replaced', () => {
+  it('is not committed by counting, and may still be replaced [commit-old-term-entry]', () => {
     const { s1, s3, s5, toS3 } = figure8();
     expect(toS3).toMatchObject({ prevIndex: 1, entries: [{ index: 2, term: 2 }], commit: 0 });
     s3.receive(1, append(4, [1, 1], [2]));
@@ -90,7 +90,7 @@ describe('a leader', () => {
     expect(core.status.commitIndex).toBe(1);
   });
 
-  it('that is the only voter applies nothing before it is durable', () => {
+  it('that is the only voter applies nothing before it is durable [single-voter-acks-before-fsync]', () => {
     const core = new ScriptedCore({ servers: 1 });
     core.lead();
     expect(core.status).toMatchObject({ role: 'leader', commitIndex: 0 });
@@ -126,7 +126,7 @@ describe('a leader', () => {
     expect(sent(core.acknowledge(3, 2, true), 'commit').map(({ to, commit }) => [to, commit])).toEqual([[3, 2]]);
   });
 
-  it('tells a commit again with every heartbeat: the news of it may be lost', () => {
+  it('tells a commit again with every heartbeat: the news of it may be lost [lost-empty-append-leaves-commit-behind]', () => {
     const core = new ScriptedCore();
     core.leadInSync();
     const follower = new ScriptedCore({ id: 2, log: [1, 1] });
@@ -169,7 +169,7 @@ function ack(core: ScriptedCore, index: number): Extract<Message, { type: 'appen
 }
 
 describe('a follower', () => {
-  it('commits at most what it has, whatever a heartbeat says', () => {
+  it('commits at most what it has, whatever a heartbeat says [heartbeat-commit-beyond-last-index]', () => {
     const core = new ScriptedCore({ log: [1, 1] });
     expect(ofType(core.receive(2, heartbeat(2, 99)), 'apply')).toMatchObject([{ upTo: 2 }]);
     expect(core.status.commitIndex).toBe(2);
@@ -189,7 +189,7 @@ describe('a follower', () => {
     expect(core.status.commitIndex).toBe(0);
   });
 
-  it('commits nothing by itself after a restart', () => {
+  it('commits nothing by itself after a restart [restart-commit-beyond-log]', () => {
     expect(new ScriptedCore({ log: [1, 1, 1] }).status.commitIndex).toBe(0);
   });
 });
@@ -231,7 +231,7 @@ describe('proposals that are not committed', () => {
 });
 
 describe('the arithmetic of quorums', () => {
-  it('finds the largest value that a majority has reached', () => {
+  it('finds the largest value that a majority has reached [quorum-index-unsorted]', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(20), { minLength: 1, maxLength: 7 }), (values) => {
         const reached = (value: number) => values.filter((other) => other >= value).length * 2 > values.length;

@@ -41,12 +41,15 @@ describe('a vote', () => {
     { lastIndex: 2, lastTerm: 2, granted: false, why: 'a shorter log of the same term' },
     { lastIndex: 3, lastTerm: 2, granted: true, why: 'an equal log' },
     { lastIndex: 1, lastTerm: 3, granted: true, why: 'a shorter log of a newer term' },
-  ])('compares the last terms first, then the lengths, promised or given: $why', ({ lastIndex, lastTerm, granted }) => {
-    const core = new ScriptedCore({ log: [1, 1, 2] });
-    const promise = core.receive(2, preVote(4, [lastIndex, lastTerm]));
-    expect(sent(promise, 'pre-vote-response')).toMatchObject([{ granted }]);
-    expect(sent(core.receive(2, vote(4, [lastIndex, lastTerm])), 'vote-response')).toMatchObject([{ granted }]);
-  });
+  ])(
+    'compares the last terms first, then the lengths, promised or given: $why [log-id-compared-component-wise]',
+    ({ lastIndex, lastTerm, granted }) => {
+      const core = new ScriptedCore({ log: [1, 1, 2] });
+      const promise = core.receive(2, preVote(4, [lastIndex, lastTerm]));
+      expect(sent(promise, 'pre-vote-response')).toMatchObject([{ granted }]);
+      expect(sent(core.receive(2, vote(4, [lastIndex, lastTerm])), 'vote-response')).toMatchObject([{ granted }]);
+    },
+  );
 
   it('is not given against a leader that is heard, unless that leader hands over', () => {
     const core = new ScriptedCore();
@@ -65,7 +68,7 @@ describe('a vote', () => {
 });
 
 describe('a candidate', () => {
-  it('asks for votes only when its own is durable', () => {
+  it('asks for votes only when its own is durable [candidate-sends-before-own-vote-durable]', () => {
     const core = new ScriptedCore();
     const effects = core.stand();
     const [write] = ofType(effects, 'persist');
@@ -82,7 +85,7 @@ describe('a candidate', () => {
     expect(core.status.role).toBe('leader');
   });
 
-  it('keeps its vote when it hears the leader of its term, even one whose append it refuses', () => {
+  it('keeps its vote when it hears the leader of its term, even one whose append it refuses [same-term-stepdown-clears-vote]', () => {
     const core = new ScriptedCore();
     core.stand();
     core.receive(2, append(1, [5, 1]));
@@ -90,7 +93,7 @@ describe('a candidate', () => {
     expect(sent(core.receive(3, vote(1, [9, 1])), 'vote-response')).toMatchObject([{ granted: false }]);
   });
 
-  it('does not take the vote that a refusal tells of, nor the votes of an earlier term', () => {
+  it('does not take the vote that a refusal tells of, nor the votes of an earlier term [higher-vote-in-response-adopted-as-own]', () => {
     const core = new ScriptedCore({ servers: 5 });
     core.stand();
     core.durable();
@@ -124,7 +127,7 @@ describe('a candidate', () => {
     expect(core.status.role).toBe('leader');
   });
 
-  it('begins above the term that was durable, not at 1', () => {
+  it('begins above the term that was durable, not at 1 [term-not-restored-after-full-restart]', () => {
     const core = new ScriptedCore({ log: [1, 5], term: 7 });
     core.stand();
     expect(core.status.term).toBe(8);
@@ -132,7 +135,7 @@ describe('a candidate', () => {
 });
 
 describe('an only voter', () => {
-  it('leads once its vote is durable, in the term that it began', () => {
+  it('leads once its vote is durable, in the term that it began [double-elect-bumps-term]', () => {
     const core = new ScriptedCore({ servers: 1 });
     core.elapse(20_000);
     expect(core.status).toMatchObject({ role: 'candidate', term: 1 });
@@ -142,7 +145,7 @@ describe('an only voter', () => {
 });
 
 describe('two leaders in one term', () => {
-  it('stop the server that sees it', () => {
+  it('stop the server that sees it [two-leaders-one-term-must-crash]', () => {
     const core = new ScriptedCore();
     core.lead();
     expect(() => core.receive(2, append(core.status.term, [0, 0]))).toThrow(/one-leader-a-term/);

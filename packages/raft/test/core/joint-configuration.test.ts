@@ -47,7 +47,7 @@ describe('a joint configuration', () => {
     return core;
   }
 
-  it('commits by a majority of the old voters and one of the new', () => {
+  it('commits by a majority of the old voters and one of the new [joint-quorum-ignored]', () => {
     const core = joint();
     const { lastIndex } = core.status;
     core.durable();
@@ -85,7 +85,7 @@ describe('a joint configuration', () => {
     expect(ofType(second, 'read-ready')).toMatchObject([{ tickets: [77] }]);
   });
 
-  it('of a predecessor is ended by the next leader', () => {
+  it('of a predecessor is ended by the next leader [new-leader-ignores-uncommitted-config]', () => {
     const core = new ScriptedCore({ id: 2 });
     const learner = withMember(three, added(4));
     const way = jointPromotion(learner, serverId(4));
@@ -131,7 +131,7 @@ describe('a configuration in the log', () => {
     expect(core.status.role).toBe('leader');
   });
 
-  it('is in force after a restart, committed or not', () => {
+  it('is in force after a restart, committed or not [config-lost-on-leader-restart]', () => {
     const next = withMember(three, added(4));
     const core = new RaftCore(
       { ...DEFAULT_RAFT_LIMITS, seed: 1, id: serverId(1), initial: three },
@@ -151,7 +151,7 @@ describe('a configuration in the log', () => {
 });
 
 describe('a leader that is removed', () => {
-  it('leads until the configuration without it is committed, does not count itself for that, and hands over', () => {
+  it('leads until the configuration without it is committed, does not count itself for that, and hands over [removed-leader-keeps-leading]', () => {
     const core = leader();
     change(core, remove(1));
     settle(core, 2, 3);
@@ -169,7 +169,7 @@ describe('a leader that is removed', () => {
     expect(core.elapse(20_000).filter(({ type }) => type === 'send')).toEqual([]);
   });
 
-  it('may stand again while that is not committed: it may be the only one that can win', () => {
+  it('may stand again while that is not committed: it may be the only one that can win [leader-steps-down-before-removal-commits]', () => {
     const core = leader();
     change(core, remove(1));
     settle(core, 2, 3);
@@ -186,7 +186,7 @@ describe('a leader that is removed', () => {
 });
 
 describe('a removed server', () => {
-  it('cannot depose a leader that the others hear', () => {
+  it('cannot depose a leader that the others hear [removed-or-demoted-server-disrupts]', () => {
     const core = new ScriptedCore({ id: 2 });
     core.receive(1, heartbeat(1));
     const effects = core.receive(3, preVote(9, [99, 9]), vote(9, [99, 9]));

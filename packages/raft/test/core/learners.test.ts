@@ -50,7 +50,7 @@ describe('a learner', () => {
     expect(final?.members.every(({ role, outgoing }) => role === 'voter' && !outgoing)).toBe(true);
   });
 
-  it('that is promoted goes on where it was: what it has acknowledged counts at once, and nothing is sent again', () => {
+  it('that is promoted goes on where it was: what it has acknowledged counts at once, and nothing is sent again [learner-promoted-replication-restarts]', () => {
     const core = withLearner();
     core.propose('x', 'y');
     core.durable();
@@ -68,7 +68,7 @@ describe('a learner', () => {
     expect(core.status.commitIndex).toBe(before);
   });
 
-  it('that takes longer than an election timeout for what is new is not promoted, and can be asked for again', () => {
+  it('that takes longer than an election timeout for what is new is not promoted, and can be asked for again [add-voter-before-catchup-freezes-quorum]', () => {
     const core = withLearner();
     const keepLeading = () => {
       for (const peer of [2, 3]) core.receive(peer, heartbeatResponse(core.status.term, 0));
@@ -102,7 +102,7 @@ describe('a learner', () => {
     expect(outcomes(effects)).toEqual([{ type: 'refused', reason: 'not-caught-up' }]);
   });
 
-  it('answers whoever asks for its vote: it may have been promoted by an entry that it does not have', () => {
+  it('answers whoever asks for its vote: it may have been promoted by an entry that it does not have [promoted-learner-must-vote]', () => {
     const core = new ScriptedCore({ id: 4 });
     expect(core.core.configuration.configuration.members.map(({ id }) => id)).toEqual([1, 2, 3]);
     expect(sent(core.receive(9, vote(3, [5, 2])), 'vote-response')).toMatchObject([{ granted: true }]);
@@ -115,7 +115,7 @@ describe('a learner', () => {
     expect(core.status).toMatchObject({ role: 'follower', term: 1, leader: NO_SERVER });
   });
 
-  it('is not asked for votes, and one that has the longest log does not block an election', () => {
+  it('is not asked for votes, and one that has the longest log does not block an election [learner-most-up-to-date-blocks-election]', () => {
     const core = withLearner();
     core.receive(2, heartbeatResponse(5, 0));
     const asked = core.elapse(5_000, () => core.status.role === 'pre-candidate');

@@ -14,7 +14,7 @@ import {
 import { ScriptedCore, accepted, heartbeatResponse, sent } from './support/scripted-core.ts';
 
 describe('a change of the members', () => {
-  it('is refused before an entry of the own term is committed', () => {
+  it('is refused before an entry of the own term is committed [single-server-change-before-own-term-commit]', () => {
     const core = new ScriptedCore({ log: [1, 1], term: 1 });
     core.lead();
     core.durable();
@@ -36,7 +36,7 @@ describe('a change of the members', () => {
     expect(configurations(change(core, add(4)))).toHaveLength(1);
   });
 
-  it('is refused, with the reason, where it makes no sense', () => {
+  it('is refused, with the reason, where it makes no sense [change-silently-became-noop]', () => {
     const reasons: [MembershipChange, string][] = [
       [add(3), 'id-used'],
       [{ type: 'add', id: serverId(9), peerAddress: 'host:2', observer: false }, 'address-used'],
@@ -63,24 +63,27 @@ describe('a change of the members', () => {
     expect(configurations(change(core, remove(3)))).toHaveLength(1);
   });
 
-  it.each([1, 2])('of two voters to one ends, whether the leader (1) or its follower goes: server %i', (goes) => {
-    const stays = 3 - goes;
-    const core = new ScriptedCore({ servers: 2 });
-    core.leadInSync();
-    change(core, remove(goes));
-    const joint = core.status.lastIndex;
-    core.durable();
-    // Joint: a majority of two is both of them.
-    expect(core.status.commitIndex).toBeLessThan(joint);
-    core.acknowledge(2, joint);
-    expect(core.core.configuration.configuration.members.map(({ id }) => id)).toEqual([stays]);
-    const last = core.status.lastIndex;
-    // The last configuration is committed by the one voter that is left, alone.
-    const effects = stays === 1 ? core.durable() : core.acknowledge(2, last);
-    expect(core.status.commitIndex).toBe(last);
-    expect(outcomes(effects)).toEqual([{ type: 'changed', index: last }]);
-    expect(core.status.role).toBe(stays === 1 ? 'leader' : 'follower');
-  });
+  it.each([1, 2])(
+    'of two voters to one ends, whether the leader (1) or its follower goes: server %i [two-voter-remove-deadlock]',
+    (goes) => {
+      const stays = 3 - goes;
+      const core = new ScriptedCore({ servers: 2 });
+      core.leadInSync();
+      change(core, remove(goes));
+      const joint = core.status.lastIndex;
+      core.durable();
+      // Joint: a majority of two is both of them.
+      expect(core.status.commitIndex).toBeLessThan(joint);
+      core.acknowledge(2, joint);
+      expect(core.core.configuration.configuration.members.map(({ id }) => id)).toEqual([stays]);
+      const last = core.status.lastIndex;
+      // The last configuration is committed by the one voter that is left, alone.
+      const effects = stays === 1 ? core.durable() : core.acknowledge(2, last);
+      expect(core.status.commitIndex).toBe(last);
+      expect(outcomes(effects)).toEqual([{ type: 'changed', index: last }]);
+      expect(core.status.role).toBe(stays === 1 ? 'leader' : 'follower');
+    },
+  );
 
   it('of two voters to one that finds the other dead goes on when that is back, and freezes nothing before', () => {
     const core = new ScriptedCore({ servers: 2 });
@@ -127,7 +130,7 @@ describe('a change of the members', () => {
     expect(outcomes(core.receive(2, heartbeatResponse(9, 0)))).toEqual([{ type: 'unknown' }]);
   });
 
-  it('never uses an id twice, not even one whose server was only a learner', () => {
+  it('never uses an id twice, not even one whose server was only a learner [same-id-readded]', () => {
     const core = withLearner(true);
     change(core, remove(4));
     settle(core, 2);

@@ -5,7 +5,7 @@ import { Exchange } from './support/exchange.ts';
 import { ScriptedCore, heartbeat, ofType, preVote, sent } from './support/scripted-core.ts';
 
 describe('a pre-vote', () => {
-  it('changes nothing at the server that is asked: no term, no vote, no write, no timer', () => {
+  it('changes nothing at the server that is asked: no term, no vote, no write, no timer [prevote-resets-vote] [prevote-refreshes-leader-contact]', () => {
     const standsAt = (asked: boolean) => {
       const core = new ScriptedCore();
       core.receive(2, heartbeat(1));
@@ -23,7 +23,7 @@ describe('a pre-vote', () => {
     expect(standsAt(true)).toBe(standsAt(false));
   });
 
-  it('that is granted is no vote', () => {
+  it('that is granted is no vote [prevote-reply-counted-as-vote]', () => {
     const core = new ScriptedCore();
     core.stand();
     core.durable();
@@ -33,7 +33,7 @@ describe('a pre-vote', () => {
     expect(core.status).toMatchObject({ role: 'candidate', term: 1 });
   });
 
-  it('that comes late starts no campaign of a leader', () => {
+  it('that comes late starts no campaign of a leader [late-prevote-after-win-starts-campaign]', () => {
     const core = new ScriptedCore();
     core.lead();
     const before = core.status;
@@ -42,7 +42,7 @@ describe('a pre-vote', () => {
     expect(core.status).toEqual(before);
   });
 
-  it('of a lower term is refused with the higher one, which the asker takes and goes on from', () => {
+  it('of a lower term is refused with the higher one, which the asker takes and goes on from [prevote-lower-term-deadlock]', () => {
     const ahead = new ScriptedCore({ id: 2, term: 5 });
     const [refusal] = sent(ahead.receive(1, preVote(3, [9, 2])), 'pre-vote-response');
     expect(refusal).toMatchObject({ granted: false, term: 5 });
@@ -54,7 +54,7 @@ describe('a pre-vote', () => {
     expect(sent(asked, 'pre-vote')).toMatchObject([{ term: 6 }, { term: 6 }]);
   });
 
-  it('lets one server with the longer log and one with the higher term elect a leader', () => {
+  it('lets one server with the longer log and one with the higher term elect a leader [prevote-long-log-vs-high-term-deadlock]', () => {
     const long = new ScriptedCore({ log: [1, 1, 1] });
     const high = new ScriptedCore({ id: 2, log: [1], term: 9 });
     const exchange = new Exchange({ 1: long, 2: high });
@@ -63,7 +63,7 @@ describe('a pre-vote', () => {
     expect(high.status.leader).toBe(1);
   });
 
-  it('of the leader itself is granted: it has given up, being restarted', () => {
+  it('of the leader itself is granted: it has given up, being restarted [prevote-from-current-leader-rejected]', () => {
     const core = new ScriptedCore();
     core.receive(2, heartbeat(1));
     expect(sent(core.receive(2, preVote(2, [0, 0])), 'pre-vote-response')).toMatchObject([{ granted: true }]);
@@ -80,7 +80,7 @@ describe('a pre-vote', () => {
     expect(sent(core.receive(3, preVote(2, [0, 0])), 'pre-vote-response')).toMatchObject([{ granted: true }]);
   });
 
-  it('is granted among followers that still know a leader which is silent: one of them is elected', () => {
+  it('is granted among followers that still know a leader which is silent: one of them is elected [prevote-checkquorum-keeps-stale-leader-id]', () => {
     for (const [seed, other] of [
       [1, 2],
       [3, 4],
@@ -123,7 +123,7 @@ describe('a pre-vote', () => {
 });
 
 describe('a server that was cut off', () => {
-  it.each([3, 5])('comes back without disturbing anybody, %i servers', (servers) => {
+  it.each([3, 5])('comes back without disturbing anybody, %i servers [rejoin-with-inflated-term]', (servers) => {
     const cluster = new CoreCluster({ servers, seed: 11 });
     cluster.run(10_000, () => cluster.leader !== undefined);
     cluster.run(1_000);

@@ -25,7 +25,7 @@ describe('a read', () => {
     expect(ofType(confirmed, 'read-ready')).toMatchObject([{ tickets: [1], index: 1 }]);
   });
 
-  it('is not confirmed by a late answer to an earlier round', () => {
+  it('is not confirmed by a late answer to an earlier round [readindex-retry-same-context]', () => {
     const core = leader();
     const earlier = roundOf(core.elapse(100));
     core.step(read(1));
@@ -54,7 +54,7 @@ describe('a read', () => {
     expect(ofType(core.receive(2, heartbeatResponse(1, round)), 'read-ready')).toMatchObject([{ index: 1 }]);
   });
 
-  it('waits until an entry of the own term is committed', () => {
+  it('waits until an entry of the own term is committed [readindex-before-own-term-commit]', () => {
     const core = new ScriptedCore({ log: [1, 1] });
     core.lead();
     core.durable();
@@ -101,7 +101,7 @@ describe('a read that cannot be served', () => {
     ]);
   });
 
-  it('is refused when its leader is deposed, whether its round had begun or not', () => {
+  it('is refused when its leader is deposed, whether its round had begun or not [readindex-silently-dropped]', () => {
     const core = leader();
     core.step(read(1));
     core.step(read(2));
@@ -117,7 +117,7 @@ describe('a read that cannot be served', () => {
     expect(ofType(core.elapse(5_000), 'read-rejected')).toMatchObject([{ tickets: [1], reason: 'not-leader' }]);
   });
 
-  it('goes on while leadership is handed over: what a quorum of the term confirms is right, the rest ends with the term', () => {
+  it('goes on while leadership is handed over: what a quorum of the term confirms is right, the rest ends with the term [read-during-transfer]', () => {
     const core = leader();
     const [beat] = sent(core.step(read(1)), 'heartbeat');
     core.step({ type: 'transfer', ticket: 9, target: undefined });

@@ -49,14 +49,14 @@ function beat(core: ScriptedCore, intervals = 3): Effect[] {
 }
 
 describe('a follower', () => {
-  it('acknowledges and commits what an append has shown to agree, not all that it has', () => {
+  it('acknowledges and commits what an append has shown to agree, not all that it has [ack-past-verified-suffix] [follower-commits-unverified-tail]', () => {
     const core = new ScriptedCore({ log: [1, 1, 1, 1] });
     const effects = core.receive(2, append(2, [1, 1], [], 4));
     expect(sent(effects, 'append-response')).toMatchObject([{ accepted: true, index: 1 }]);
     expect(core.status.commitIndex).toBe(1);
   });
 
-  it('acknowledges all appends of a group once, when the last write is durable', () => {
+  it('acknowledges all appends of a group once, when the last write is durable [reply-before-flush]', () => {
     const core = new ScriptedCore();
     const effects = core.receive(2, append(1, [0, 0], [1]), append(1, [1, 1], [1, 1]), append(1, [3, 1], [1]));
     const [write] = ofType(effects, 'persist');
@@ -98,7 +98,7 @@ describe('a follower', () => {
     expect(write?.entries.map(({ index, term: of }) => [index, of])).toEqual([[3, 3]]);
   });
 
-  it('writes the term of its leader with the first entries of it, which no store takes without it', async () => {
+  it('writes the term of its leader with the first entries of it, which no store takes without it [entries-durable-before-term]', async () => {
     const core = new ScriptedCore({ log: [1], term: 1 });
     const writes = ofType(core.receive(2, append(5, [1, 1], [5, 5])), 'persist');
     expect(writes).toMatchObject([{ hardState: { term: 5, votedFor: 0 }, entries: [{ term: 5 }, { term: 5 }] }]);
@@ -123,7 +123,7 @@ describe('a follower', () => {
     expect(sent(effects, 'append-response')).toMatchObject([{ to: 3, index: 3, term: 2 }]);
   });
 
-  it('refuses a gap and says where to try next, with the index that it refused', () => {
+  it('refuses a gap and says where to try next, with the index that it refused [nack-carries-wrong-index]', () => {
     const core = new ScriptedCore({ log: [1, 1, 2, 2] });
     const effects = core.receive(2, append(4, [6, 3], [4]));
     expect(sent(effects, 'append-response')).toMatchObject([
@@ -131,7 +131,7 @@ describe('a follower', () => {
     ]);
   });
 
-  it('teaches a deposed leader the term, and refuses no index that it could take for one of the new term', () => {
+  it('teaches a deposed leader the term, and refuses no index that it could take for one of the new term [nack-term-field]', () => {
     const core = new ScriptedCore({ log: [1], term: 5 });
     const effects = core.receive(2, append(3, [8, 3], [3]), heartbeat(3));
     expect(sent(effects, 'append-response')).toMatchObject([{ accepted: false, term: 5, refusedIndex: 0 }]);
@@ -143,7 +143,7 @@ describe('a follower', () => {
 describe('a write that ends after its entries were cut from the log', () => {
   const write = (effects: readonly Effect[]) => ofType(effects, 'persist')[0]?.seq ?? (0 as WriteSeq);
 
-  it('counts for none that came in their place: the next leader does not take its own entry for durable', () => {
+  it('counts for none that came in their place: the next leader does not take its own entry for durable [completion-for-truncated-entries]', () => {
     const core = new ScriptedCore();
     const first = write(core.receive(2, append(1, [0, 0], [1, 1, 1, 1, 1])));
     const second = write(core.receive(3, append(2, [1, 1], [2])));
@@ -159,7 +159,7 @@ describe('a write that ends after its entries were cut from the log', () => {
     expect(core.status.commitIndex).toBe(3);
   });
 
-  it('is no write of the same entry that came back since: the disk still has to lose it and take it again', () => {
+  it('is no write of the same entry that came back since: the disk still has to lose it and take it again [async-append-aba]', () => {
     const core = new ScriptedCore();
     const original = append(1, [1, 1], [1]);
     core.receive(2, append(1, [0, 0], [1]));
@@ -192,7 +192,7 @@ describe('a leader', () => {
     expect(rest).toEqual([]);
   });
 
-  it('keeps its own tail when it steps down', () => {
+  it('keeps its own tail when it steps down [leader-truncates-own-tail-on-stepdown]', () => {
     const core = leaderInSync();
     core.propose('x', 'y');
     const { lastIndex } = core.status;
@@ -201,7 +201,7 @@ describe('a leader', () => {
     expect(ofType(effects, 'persist')).toMatchObject([{ truncateFrom: undefined, entries: [] }]);
   });
 
-  it('ignores a refusal that was overtaken by an acknowledgement', () => {
+  it('ignores a refusal that was overtaken by an acknowledgement [stale-nack-rolls-back-committed] [late-conflict-rewinds-progress]', () => {
     const core = leaderInSync();
     expect(sent(core.receive(2, refused(1, 3, 0, 0)), 'append')).toEqual([]);
     expect(appendsTo(core.propose('x'), 2)).toMatchObject([{ prevIndex: 4 }]);
@@ -268,7 +268,7 @@ describe('appends or answers that get lost while the connection stays', () => {
     expect(appendsTo(more, 2)).toMatchObject([{ prevIndex: 6, entries: [{ index: 7 }, { index: 8 }, { index: 9 }] }]);
   });
 
-  it('are sent again when they were a probe', () => {
+  it('are sent again when they were a probe [probe-stuck-after-unreachable]', () => {
     const core = new ScriptedCore();
     core.lead();
     expect(appendsTo(beat(core), 2)).toMatchObject([{ prevIndex: 0, entries: [{ index: 1 }] }]);
@@ -432,7 +432,7 @@ describe('the search for where two logs agree', () => {
     .array(fc.integer({ min: 0, max: 2 }), { maxLength: 30 })
     .map((steps) => steps.reduce<number[]>((log, step) => [...log, (log.at(-1) ?? 1) + step], []));
 
-  it('skips whole terms: a probe for each at most', () => {
+  it('skips whole terms: a probe for each at most [long-divergence-O(terms)]', () => {
     fc.assert(
       fc.property(terms, terms, (leaderLog, followerTail) => {
         // What both have agrees where index and term are equal; so a common beginning, and then other terms.

@@ -124,7 +124,7 @@ describe('a leader without the entries that a peer needs', () => {
     expect(ofType(effects, 'read-entries')).toEqual([]);
   });
 
-  it('probes behind the snapshot once it was sent, and counts only what the peer acknowledges', () => {
+  it('probes behind the snapshot once it was sent, and counts only what the peer acknowledges [snapshot-at-last-index-stays-probing]', () => {
     const core = leaderOfTen();
     behind(core);
     const effects = core.step({ type: 'snapshot-sent', peer: serverId(2), term: term(1), index: logIndex(9) });
@@ -153,7 +153,7 @@ describe('a leader without the entries that a peer needs', () => {
     expect(core.core.needsSnapshot(serverId(2))).toBe(true);
   });
 
-  it('goes back to appends when the peer turns out to have what it needs', () => {
+  it('goes back to appends when the peer turns out to have what it needs [leader-ignores-usable-lower-snapshot-ack]', () => {
     const core = leaderOfTen();
     behind(core);
     const effects = core.acknowledge(2, 8);
@@ -161,7 +161,7 @@ describe('a leader without the entries that a peer needs', () => {
     expect(core.core.needsSnapshot(serverId(2))).toBe(false);
   });
 
-  it('notices it from a refusal whose hint lies before its log', () => {
+  it('notices it from a refusal whose hint lies before its log [conflict-search-on-compacted-index-panics]', () => {
     const core = leaderOfTen();
     core.step(taken(9, 1, 6));
     const probe = core.step(
@@ -175,7 +175,7 @@ describe('a leader without the entries that a peer needs', () => {
     expect(ofType(effects, 'send-snapshot')).toEqual([]);
   });
 
-  it('keeps its word to a peer in the midst of its window', () => {
+  it('keeps its word to a peer in the midst of its window [inflight-full-slow-follower-after-compaction]', () => {
     const core = leaderOfTen({ maxInflightMessages: 2 });
     // Peer 2 has been sent entries up to 5, and owes the answer.
     core.step(taken(9, 1));
@@ -204,7 +204,7 @@ describe('a follower that has received a snapshot', () => {
     expect(core.status).toMatchObject({ commitIndex: 21, lastIndex: 22 });
   });
 
-  it('keeps nothing of a log that has another entry there', () => {
+  it('keeps nothing of a log that has another entry there [conflicting-entry-at-snapshot-index-kept]', () => {
     const core = new ScriptedCore({ log: [1, 1, 1, 1, 1, 1, 1, 1] });
     const effects = core.step(received(5, 2, 3));
     expect(ofType(effects, 'persist')).toMatchObject([
@@ -224,7 +224,7 @@ describe('a follower that has received a snapshot', () => {
     expect(core.status).toMatchObject({ lastIndex: 10, commitIndex: 8 });
   });
 
-  it('ignores one at or below what it has committed', () => {
+  it('ignores one at or below what it has committed [older-or-conflicting-snapshot-at-committed-index]', () => {
     const core = follower(10, 6);
     for (const index of [4, 6]) expect(core.step(received(index, 1, 1))).toEqual([]);
     expect(core.status).toMatchObject({ lastIndex: 10, commitIndex: 6 });
@@ -256,7 +256,7 @@ describe('a follower that has received a snapshot', () => {
     expect(core.core.stableIndex).toBe(20);
   });
 
-  it('acknowledges an append from before it up to where it begins, at least', () => {
+  it('acknowledges an append from before it up to where it begins, at least [prev-entry-compacted-treated-as-conflict]', () => {
     const core = follower(5, 3);
     core.step(received(20, 1, 1));
     core.durable();
@@ -283,19 +283,22 @@ describe('a follower that has received a snapshot', () => {
     expect(core.status.commitIndex).toBe(21);
   });
 
-  it.each(['pre-candidate', 'candidate'] as const)('follows its leader as a %s, too, and takes it', (role) => {
-    const core = new ScriptedCore({ log: [1, 1, 1] });
-    if (role === 'candidate') core.stand();
-    else core.elapse(5_000, () => core.status.role === role);
-    expect(core.status.role).toBe(role);
-    const { term: own } = core.status;
-    const effects = core.step(received(20, 1, own + 1));
-    expect(ofType(effects, 'restore')).toEqual([{ type: 'restore', position: at(20, 1) }]);
-    expect(core.status).toMatchObject({ role: 'follower', leader: 2, term: own + 1, commitIndex: 20, lastIndex: 20 });
-    core.durable();
-    const [answer] = sent(core.receive(2, append(own + 1, [20, 1])), 'append-response');
-    expect(answer).toMatchObject({ accepted: true, index: 20 });
-  });
+  it.each(['pre-candidate', 'candidate'] as const)(
+    'follows its leader as a %s, too, and takes it [candidate-refuses-snapshot-while-waiting]',
+    (role) => {
+      const core = new ScriptedCore({ log: [1, 1, 1] });
+      if (role === 'candidate') core.stand();
+      else core.elapse(5_000, () => core.status.role === role);
+      expect(core.status.role).toBe(role);
+      const { term: own } = core.status;
+      const effects = core.step(received(20, 1, own + 1));
+      expect(ofType(effects, 'restore')).toEqual([{ type: 'restore', position: at(20, 1) }]);
+      expect(core.status).toMatchObject({ role: 'follower', leader: 2, term: own + 1, commitIndex: 20, lastIndex: 20 });
+      core.durable();
+      const [answer] = sent(core.receive(2, append(own + 1, [20, 1])), 'append-response');
+      expect(answer).toMatchObject({ accepted: true, index: 20 });
+    },
+  );
 
   it('takes it while it stands in the very term of the leader that sent it, too', () => {
     const core = new ScriptedCore({ log: [1, 1, 1], term: 1 });
@@ -324,7 +327,7 @@ describe('a leader whose whole log is in its snapshot', () => {
     return core;
   }
 
-  it('goes on with a peer that has everything, and brings one that lacks something by a snapshot', () => {
+  it('goes on with a peer that has everything, and brings one that lacks something by a snapshot [fully-purged-leader-log]', () => {
     const core = purged();
     const again = (peer: number) =>
       core.step({ type: 'peer-disconnected', peer: serverId(peer) }, { type: 'peer-connected', peer: serverId(peer) });
@@ -356,7 +359,7 @@ describe('a leader whose whole log is in its snapshot', () => {
 });
 
 describe('a received snapshot', () => {
-  it('brings the configuration of its end, in the place of those of the log that it replaces', () => {
+  it('brings the configuration of its end, in the place of those of the log that it replaces [stale-effective-config-survives-snapshot]', () => {
     const core = new ScriptedCore({ log: [1, 1] });
     const next = initialConfiguration([1, 2, 3, 4, 5].map((id) => ({ id: serverId(id), peerAddress: `host:${id}` })));
     core.step({
@@ -369,7 +372,7 @@ describe('a received snapshot', () => {
     expect(core.core.committedConfiguration).toEqual({ index: 9, configuration: next });
   });
 
-  it('brings no configuration to a log that goes on behind it, which may have a newer one', () => {
+  it('brings no configuration to a log that goes on behind it, which may have a newer one [snapshot-blindly-applies-config]', () => {
     const five = initialConfiguration([1, 2, 3, 4, 5].map((id) => ({ id: serverId(id), peerAddress: `host:${id}` })));
     const core = follower(8, 3);
     core.receive(2, appendOf(1, [8, 1], [configurationEntry(9, 1, five)]));

@@ -33,7 +33,7 @@ function readFor(core: ScriptedCore, ms: number, everyMs: number, voices: readon
 }
 
 describe.each([10, 50, 90])('a leader that is asked for a read every %i ms', (everyMs) => {
-  it('leads no longer when its disk hangs, and asks who has everything to stand', () => {
+  it('leads no longer when its disk hangs, and asks who has everything to stand [disk-stalled-leader-never-steps-down]', () => {
     const core = leader();
     core.propose('x');
     core.acknowledge(2, core.status.lastIndex);

@@ -44,7 +44,7 @@ describe('handing leadership over', () => {
     expect(exchange.log.filter(({ message }) => message.type === 'timeout-now')).toHaveLength(1);
   });
 
-  it('waits until all that the leader has is durable at the target', () => {
+  it('waits until all that the leader has is durable at the target [transfer-target-log-not-flushed]', () => {
     const core = leader();
     core.propose('x');
     core.durable();
@@ -54,7 +54,7 @@ describe('handing leadership over', () => {
     expect(sent(core.acknowledge(3, 2), 'timeout-now')).toEqual([]);
   });
 
-  it('holds proposals back meanwhile, so that the target stays up to date', () => {
+  it('holds proposals back meanwhile, so that the target stays up to date [write-during-transfer]', () => {
     const core = leader();
     core.step(transfer);
     expect(ofType(core.propose('x'), 'proposals-rejected')).toEqual([]);
@@ -134,18 +134,21 @@ describe('handing leadership over', () => {
     expect(sent(mute.step(to(2)), 'timeout-now')).toMatchObject([{ to: 2 }]);
   });
 
-  it.each([false, true])('does not go to a server without a vote (observer: %s), named or not', (observer) => {
-    const core = withLearner(observer);
-    // It has everything, and the two others are gone.
-    core.propose('x');
-    core.durable();
-    core.acknowledge(2, core.status.lastIndex);
-    core.step({ type: 'applied', index: core.status.commitIndex });
-    expect(outcomes(core.step(to(4)))).toEqual(['unknown-target']);
-    for (const peer of [2, 3]) core.step({ type: 'peer-disconnected', peer: serverId(peer) });
-    expect(outcomes(core.step(transfer))).toEqual(['no-target']);
-    expect(core.status.role).toBe('leader');
-  });
+  it.each([false, true])(
+    'does not go to a server without a vote (observer: %s), named or not [transfer-to-nonvoter]',
+    (observer) => {
+      const core = withLearner(observer);
+      // It has everything, and the two others are gone.
+      core.propose('x');
+      core.durable();
+      core.acknowledge(2, core.status.lastIndex);
+      core.step({ type: 'applied', index: core.status.commitIndex });
+      expect(outcomes(core.step(to(4)))).toEqual(['unknown-target']);
+      for (const peer of [2, 3]) core.step({ type: 'peer-disconnected', peer: serverId(peer) });
+      expect(outcomes(core.step(transfer))).toEqual(['no-target']);
+      expect(core.status.role).toBe('leader');
+    },
+  );
 
   it('does not go to a server that lacks more than memory holds', () => {
     const core = leader({ tailBytes: 100 });
@@ -257,7 +260,7 @@ describe('a server that is told to stand', () => {
     expect(core.status).toMatchObject({ role: 'candidate', term: 2 });
   });
 
-  it('goes on standing when a heartbeat of the old leader comes late', () => {
+  it('goes on standing when a heartbeat of the old leader comes late [transfer-reverts-on-heartbeat-with-prevote]', () => {
     const core = new ScriptedCore();
     core.receive(2, heartbeat(1));
     core.receive(2, { type: 'timeout-now', term: term(1) });

@@ -18,7 +18,7 @@ describe('a server whose log has lost what it had acknowledged', () => {
     expect(answer?.after).toBeDefined();
   });
 
-  it('follows no leader of an earlier term, which may count what was lost', () => {
+  it('follows no leader of an earlier term, which may count what was lost [late-ack-after-log-reversion-false-quorum]', () => {
     const core = banned();
     core.durable();
     expect(sent(core.receive(2, append(4, [2, 2], [4])), 'append-response')).toMatchObject([
@@ -35,7 +35,7 @@ describe('a server whose log has lost what it had acknowledged', () => {
     expect(core.status.role).toBe('follower');
   });
 
-  it('votes for nobody, however good the log', () => {
+  it('votes for nobody, however good the log [node-with-truncated-committed-log-votes]', () => {
     const core = banned();
     core.durable();
     expect(sent(core.receive(3, preVote(6, better)), 'pre-vote-response')).toMatchObject([{ granted: false }]);

@@ -127,7 +127,7 @@ describe('what lagging peers are fed', () => {
     expect(await scene.settle()).toEqual(['4:4']);
   });
 
-  it('is never something else than what was asked for: a disk that fails to read stops the server', async () => {
+  it('is never something else than what was asked for: a disk that fails to read stops the server [read-error-sends-prev-none-with-entries]', async () => {
     const scene = new Scene();
     scene.diskError = new Error('a sector is gone');
     scene.feed.wanted(wish(2, 7));

@@ -141,7 +141,7 @@ describe('group commit', () => {
     );
   });
 
-  it('has one write under way and makes everything that comes meanwhile the next one', async () => {
+  it('has one write under way and makes everything that comes meanwhile the next one [out-of-order-write-completions]', async () => {
     const store = new ManualStore();
     const told: number[] = [];
     const writer = new DurableWriter(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Ensemble } from '../snapshots/ensemble.ts';
 
 describe('a vote that the disk does not take', () => {
-  it('is told to nobody: its server stops, and the candidate is not elected by it', async () => {
+  it('is told to nobody: its server stops, and the candidate is not elected by it [vote-granted-when-persist-failed]', async () => {
     const ensemble = new Ensemble(1, {});
     await ensemble.start();
     await ensemble.run(5);

@@ -100,7 +100,7 @@ async function evidenceOf(scenario: (machine: Machine, alter: AlterDisk) => Prom
 }
 
 describe('a write-ahead log', () => {
-  it('keeps acknowledged entries over a power failure', async () => {
+  it('keeps acknowledged entries over a power failure [lost-unsynced-suffix]', async () => {
     const { acknowledged, found } = await evidenceOf(keepsEntriesOverPowerFailure, honest);
     expect(found).toEqual(acknowledged);
   });
@@ -132,7 +132,7 @@ describe('without the durable operation', () => {
     expect(found).toEqual({ hardState: vote(2, 0), entries: acknowledged.entries });
   });
 
-  it('of the name of a new segment, its entries are lost, which the mark of the last segment tells', async () => {
+  it('of the name of a new segment, its entries are lost, which the mark of the last segment tells [rename-append-reordered]', async () => {
     const evidence = evidenceOf(findsNewSegmentAfterPowerFailure, volatileNames);
     await expect(evidence).rejects.toThrow('segment 2 is missing, and the log had got to segment 2');
   });

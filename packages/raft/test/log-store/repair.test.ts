@@ -122,7 +122,7 @@ describe('a log that has lost what was acknowledged, where others have it', () =
     }
   });
 
-  it('does not elect itself again with what is left, though it led before', () =>
+  it('does not elect itself again with what is left, though it led before [reverted-leader-reelects-itself]', () =>
     onMachine(async (machine) => {
       const paths = await writeLog(machine);
       machine.flipBit(paths[2] ?? '', 700);

@@ -6,7 +6,7 @@ import { onMachine } from './support/machine.ts';
 import { openLog, SEGMENT_BYTES } from './support/wal-fixture.ts';
 
 describe('a write-ahead log whose disk fails', () => {
-  it('rejects every write from then on with the same error', () =>
+  it('rejects every write from then on with the same error [fsync-failed-then-succeeds]', () =>
     onMachine(async (machine) => {
       const store = await openLog(machine);
       await store.write({ hardState: vote(1), entries: entryRange(1, 3, 1) });

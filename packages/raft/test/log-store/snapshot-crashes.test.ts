@@ -118,79 +118,85 @@ function bound(target: object, key: string | symbol): unknown {
 }
 
 describe('a crash at every operation of the disk', () => {
-  it.each(['crash', 'kill'] as const)('of a snapshot and the compaction behind it loses nothing (%s)', async (end) => {
-    let whole = 0;
-    for (let operations = 1; operations < 60; operations += 1) {
-      await onMachine(async (machine) => {
-        const store = await openLog(machine, SMALL);
-        await fill(store);
-        await write(store, 20, 1);
-        await store.compact(logIndex(10));
-        await store.close();
-        const work = async (): Promise<'over'> => {
-          const struck = await openLog(machine, SMALL, (disk) => stopAfter(disk, machine, operations, end));
-          await write(struck, 50, 1);
-          await struck.compact(logIndex(45));
-          return 'over';
-        };
-        await Promise.race([work(), machine.settle()]);
-        machine.kill();
-        const found = await openLog(machine, SMALL);
-        const { snapshot, base, lastIndex } = found.durable;
-        expect(lastIndex).toBe(60);
-        expect([20, 50]).toContain(snapshot?.index);
-        expect(base.index).toBeLessThanOrEqual(snapshot?.index ?? 0);
-        expect(await stateOf(found)).toEqual(STATE);
-        expect(await contentOf(found)).toEqual(entryRange(found.firstIndex, 60, 1, 700));
-        expect(machine.files().filter((name) => name.endsWith('.tmp'))).toEqual([]);
-        if (snapshot?.index === 50) whole += 1;
-        await found.close();
-      }, operations);
-    }
-    expect(whole).toBeGreaterThan(5);
-  });
+  it.each(['crash', 'kill'] as const)(
+    'of a snapshot and the compaction behind it loses nothing (%s) [snapshot-crash-gap-in-wal]',
+    async (end) => {
+      let whole = 0;
+      for (let operations = 1; operations < 60; operations += 1) {
+        await onMachine(async (machine) => {
+          const store = await openLog(machine, SMALL);
+          await fill(store);
+          await write(store, 20, 1);
+          await store.compact(logIndex(10));
+          await store.close();
+          const work = async (): Promise<'over'> => {
+            const struck = await openLog(machine, SMALL, (disk) => stopAfter(disk, machine, operations, end));
+            await write(struck, 50, 1);
+            await struck.compact(logIndex(45));
+            return 'over';
+          };
+          await Promise.race([work(), machine.settle()]);
+          machine.kill();
+          const found = await openLog(machine, SMALL);
+          const { snapshot, base, lastIndex } = found.durable;
+          expect(lastIndex).toBe(60);
+          expect([20, 50]).toContain(snapshot?.index);
+          expect(base.index).toBeLessThanOrEqual(snapshot?.index ?? 0);
+          expect(await stateOf(found)).toEqual(STATE);
+          expect(await contentOf(found)).toEqual(entryRange(found.firstIndex, 60, 1, 700));
+          expect(machine.files().filter((name) => name.endsWith('.tmp'))).toEqual([]);
+          if (snapshot?.index === 50) whole += 1;
+          await found.close();
+        }, operations);
+      }
+      expect(whole).toBeGreaterThan(5);
+    },
+  );
 
-  it.each(['crash', 'kill'] as const)('of an installation leaves the old log or the new one (%s)', async (end) => {
-    const found = { old: 0, fresh: 0 };
-    for (let operations = 1; operations < 60; operations += 1) {
-      await onMachine(async (machine) => {
-        const store = await openLog(machine, SMALL);
-        await fill(store);
-        // A tail that differs from the leader's, cut below the beginning of a later segment.
-        await store.write({ truncateFrom: logIndex(44), entries: entryRange(44, 50, 1, 700) });
-        await store.close();
-        const position = { index: logIndex(100), term: term(3) };
-        const work = async (): Promise<void> => {
-          const struck = await openLog(machine, SMALL, (disk) => stopAfter(disk, machine, operations, end));
-          await write(struck, 100, 3, 'received');
-          await struck.write({ hardState: vote(4), snapshot: position, entries: entryRange(101, 102, 4) });
-        };
-        await Promise.race([work(), machine.settle()]);
-        machine.kill();
-        const again = await openLog(machine, SMALL);
-        if (again.durable.snapshot === undefined) {
-          expect(again.durable.lastIndex).toBe(50);
-          found.old += 1;
-        } else {
-          expect(again.durable).toMatchObject({ base: position, snapshot: position });
-          expect(again.durable.hardState.term).toBeGreaterThanOrEqual(3);
-          expect(await stateOf(again)).toEqual(STATE);
-          expect(await contentOf(again)).toEqual(entryRange(101, again.durable.lastIndex, 4));
-          found.fresh += 1;
-        }
-        // And it goes on from there, and is found again.
-        const next = again.durable.lastIndex + 1;
-        await again.write({ hardState: vote(5), entries: entryRange(next, next + 3, 5) });
-        const entries = await contentOf(again, logIndex(next + 3));
-        await again.close();
-        const last = await openLog(machine, SMALL);
-        expect(await contentOf(last)).toEqual(entries);
-        await last.close();
-      }, operations);
-    }
-    expect(found.old).toBeGreaterThan(3);
-    expect(found.fresh).toBeGreaterThan(3);
-  });
+  it.each(['crash', 'kill'] as const)(
+    'of an installation leaves the old log or the new one (%s) [crash-between-install-and-truncate]',
+    async (end) => {
+      const found = { old: 0, fresh: 0 };
+      for (let operations = 1; operations < 60; operations += 1) {
+        await onMachine(async (machine) => {
+          const store = await openLog(machine, SMALL);
+          await fill(store);
+          // A tail that differs from the leader's, cut below the beginning of a later segment.
+          await store.write({ truncateFrom: logIndex(44), entries: entryRange(44, 50, 1, 700) });
+          await store.close();
+          const position = { index: logIndex(100), term: term(3) };
+          const work = async (): Promise<void> => {
+            const struck = await openLog(machine, SMALL, (disk) => stopAfter(disk, machine, operations, end));
+            await write(struck, 100, 3, 'received');
+            await struck.write({ hardState: vote(4), snapshot: position, entries: entryRange(101, 102, 4) });
+          };
+          await Promise.race([work(), machine.settle()]);
+          machine.kill();
+          const again = await openLog(machine, SMALL);
+          if (again.durable.snapshot === undefined) {
+            expect(again.durable.lastIndex).toBe(50);
+            found.old += 1;
+          } else {
+            expect(again.durable).toMatchObject({ base: position, snapshot: position });
+            expect(again.durable.hardState.term).toBeGreaterThanOrEqual(3);
+            expect(await stateOf(again)).toEqual(STATE);
+            expect(await contentOf(again)).toEqual(entryRange(101, again.durable.lastIndex, 4));
+            found.fresh += 1;
+          }
+          // And it goes on from there, and is found again.
+          const next = again.durable.lastIndex + 1;
+          await again.write({ hardState: vote(5), entries: entryRange(next, next + 3, 5) });
+          const entries = await contentOf(again, logIndex(next + 3));
+          await again.close();
+          const last = await openLog(machine, SMALL);
+          expect(await contentOf(last)).toEqual(entries);
+          await last.close();
+        }, operations);
+      }
+      expect(found.old).toBeGreaterThan(3);
+      expect(found.fresh).toBeGreaterThan(3);
+    },
+  );
 });
 
 describe('a damaged snapshot', () => {

@@ -194,7 +194,7 @@ describe('a snapshot that is taken', () => {
   const four = withMember(three, added(4));
   const five = withMember(four, added(5));
 
-  it('holds the configuration that was applied last, and none behind it, which may yet be cut from the log', async () => {
+  it('holds the configuration that was applied last, and none behind it, which may yet be cut from the log [snapshot-misses-config-just-applied] [snapshot-persists-uncommitted-config]', async () => {
     const follower = new Follower();
     const log = [entry(1, 1), entry(2, 1), configurationEntry(3, 1, four), configurationEntry(4, 1, five)];
     await follower.turn({ ...appendOf(1, [0, 0], log), commit: logIndex(3) } as Message);
@@ -203,7 +203,7 @@ describe('a snapshot that is taken', () => {
     expect(follower.members).toEqual([1, 2, 3, 4]);
   });
 
-  it('is followed by the next one at once when as much was applied while it was written', async () => {
+  it('is followed by the next one at once when as much was applied while it was written [snapshot-trigger-lost-while-building]', async () => {
     const follower = new Follower();
     const release = follower.store.hold();
     await follower.apply(TAKEN_AFTER);
@@ -234,7 +234,7 @@ describe('a received snapshot', () => {
     expect(follower.store.snapshot?.index).toBe(20);
   });
 
-  it('is never overtaken by entries behind it: what commits meanwhile is applied to the new state', async () => {
+  it('is never overtaken by entries behind it: what commits meanwhile is applied to the new state [install-races-apply]', async () => {
     const follower = new Follower();
     const release = follower.store.hold();
     await follower.apply(TAKEN_AFTER);
@@ -251,7 +251,7 @@ describe('a received snapshot', () => {
     expect(follower.story.at(-1)).toBe('adopts 20');
   });
 
-  it('goes on arriving whatever else is heard of its leader, or of the next one', async () => {
+  it('goes on arriving whatever else is heard of its leader, or of the next one [heartbeat-aborts-incoming-snapshot]', async () => {
     const follower = new Follower();
     await follower.apply(1);
     const line = await follower.offered(20);

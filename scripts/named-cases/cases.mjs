@@ -1,0 +1,188 @@
+/**
+ * Known bugs of other Raft implementations. Each has exactly one test that carries its name, in brackets at the end of its title, or a
+ * reason why it cannot arise here. `mutant`: the planted bug (jepsen-lite/src/mutants/catalogue) that brings it about; `others`: other named
+ * tests notice that, too. docs/named-cases.md is made of this.
+ *
+ * @typedef {{ name: string, source: string, impossible?: string, mutant?: string, others?: true }} NamedCase
+ */
+
+/** @type {readonly { readonly title: string, readonly cases: readonly NamedCase[] }[]} */
+export const CASE_GROUPS = [
+  {
+    title: 'Elections and votes',
+    cases: [
+      { name: 'vote-granted-when-persist-failed', source: 'sofa-jraft#1241, #1243; PySyncObj#201/#202; nodedb#161' },
+      { name: 'candidate-sends-before-own-vote-durable', source: 'sofa-jraft#1245' },
+      { name: 'same-term-stepdown-clears-vote', source: 'CCF#5891' },
+      { name: 'prevote-resets-vote', source: 'canonical/raft#196' },
+      { name: 'prevote-reply-counted-as-vote', source: 'canonical/raft#196' },
+      { name: 'prevote-lower-term-deadlock', source: 'etcd#8243, #8501; raft-rs#42; canonical/raft#279, #142' },
+      { name: 'prevote-long-log-vs-high-term-deadlock', source: 'openraft#1796' },
+      { name: 'prevote-from-current-leader-rejected', source: 'hashicorp/raft#606/#605' },
+      { name: 'prevote-refreshes-leader-contact', source: 'hashicorp/raft#609' },
+      { name: 'prevote-checkquorum-keeps-stale-leader-id', source: 'raft-rs#84, #83; etcd#10355' },
+      { name: 'late-prevote-after-win-starts-campaign', source: 'openraft#1839' },
+      { name: 'double-elect-bumps-term', source: 'openraft 558e1b94' },
+      { name: 'log-id-compared-component-wise', source: 'openraft a48a3282; markwylde/liferaft#10' },
+      { name: 'higher-vote-in-response-adopted-as-own', source: 'openraft b06cbb37, #1385' },
+      { name: 'reverted-leader-reelects-itself', source: 'openraft b06cbb37, #1385' },
+      { name: 'rejoin-with-inflated-term', source: 'hashicorp/raft#524; canonical/raft#137; etcd#9241, #14893' },
+      {
+        name: 'removed-or-demoted-server-disrupts',
+        source: 'hashicorp/raft#524; canonical/raft#137; etcd#9241, #14893',
+      },
+      { name: 'promoted-learner-must-vote', source: 'etcd#10998; raft-rs#57' },
+      { name: 'learner-most-up-to-date-blocks-election', source: 'etcd#12359' },
+      { name: 'term-not-restored-after-full-restart', source: 'PySyncObj#202' },
+      { name: 'two-leaders-one-term-must-crash', source: 'NuRaft#531; canonical/raft#386' },
+      { name: 'transfer-to-nonvoter', source: 'hashicorp/raft#398, consul#7031; NuRaft#436' },
+      {
+        name: 'zero-priority-becomes-leader',
+        source: 'hashicorp/raft#398, consul#7031; NuRaft#436',
+        impossible: 'No priorities: `RaftConfig` has none, so whoever may vote may lead.',
+      },
+      { name: 'candidate-refuses-snapshot-while-waiting', source: 'nebula#1769' },
+    ],
+  },
+  {
+    title: 'Replication and commit',
+    cases: [
+      { name: 'commit-old-term-entry', source: 'logcabin#44; CCF indirect_commit_stale_leader' },
+      { name: 'quorum-index-unsorted', source: 'openraft#1802' },
+      { name: 'joint-quorum-ignored', source: 'openraft 6c0ccaf3, #364' },
+      { name: 'stale-nack-rolls-back-committed', source: 'CCF#6016 rollback_safety; etcd#1207' },
+      { name: 'ack-past-verified-suffix', source: 'CCF#6016; scylladb#9965' },
+      { name: 'follower-commits-unverified-tail', source: 'CCF#6016; scylladb#9965' },
+      { name: 'nack-carries-wrong-index', source: 'CCF#2835' },
+      { name: 'nack-term-field', source: 'CCF#5927' },
+      { name: 'prev-entry-compacted-treated-as-conflict', source: 'openraft 44381b0c' },
+      { name: 'late-ack-after-log-reversion-false-quorum', source: 'openraft cecb5de8' },
+      { name: 'late-conflict-rewinds-progress', source: 'openraft fbbf37b1' },
+      {
+        name: 'heartbeat-conflict-read-as-reversion',
+        source: 'openraft#1500',
+        impossible: 'Type `Message`: a `heartbeat` and its answer name no place in the log that could conflict.',
+      },
+      { name: 'entries-durable-before-term', source: 'openraft io_ordering.md' },
+      { name: 'async-append-aba', source: 'etcd-io/raft, testdata async_storage_writes_append_aba_race' },
+      { name: 'out-of-order-write-completions', source: 'openraft#1960' },
+      {
+        name: 'completion-for-truncated-entries',
+        source: 'cowsql 525aba2',
+      },
+      { name: 'reply-before-flush', source: 'openraft ee460f37' },
+      { name: 'read-error-sends-prev-none-with-entries', source: 'openraft#1795' },
+      { name: 'single-voter-acks-before-fsync', source: 'etcd#14370, #10508' },
+      { name: 'leader-truncates-own-tail-on-stepdown', source: 'CCF#5674 QuorumLogInv; nebula#1303' },
+      { name: 'heartbeat-commit-beyond-last-index', source: 'etcd#16220, #13066; openraft#898; braft#292' },
+      { name: 'restart-commit-beyond-log', source: 'etcd#5664, #8935; dragonboat#393' },
+      { name: 'lost-empty-append-leaves-commit-behind', source: 'etcd#3111; etcd-io/raft#171' },
+      { name: 'probe-stuck-after-unreachable', source: 'etcd-io/raft, testdata heartbeat_resp_recovers_from_probing' },
+      { name: 'inflight-full-slow-follower-after-compaction', source: 'etcd-io/raft#31' },
+      {
+        name: 'match-lt-next',
+        source: 'etcd-io/raft#149',
+        impossible:
+          "Invariant `match-is-below-next` (`core/progress.ts`), checked at every change of a peer's progress.",
+      },
+      { name: 'conflict-search-on-compacted-index-panics', source: 'etcd-io/raft#36' },
+      { name: 'long-divergence-O(terms)', source: 'etcd#11964' },
+      {
+        name: 'backoff-not-cleared-after-success',
+        source: 'openraft#1723',
+        impossible: 'No back-off: `Progress` has none. A peer is asked again when it answers a heartbeat.',
+      },
+    ],
+  },
+  {
+    title: 'Snapshots and compaction',
+    cases: [
+      { name: 'conflicting-entry-at-snapshot-index-kept', source: 'hashicorp/raft#697/#704' },
+      { name: 'stale-effective-config-survives-snapshot', source: 'openraft#1808' },
+      { name: 'crash-between-install-and-truncate', source: 'openraft 21684bbd' },
+      {
+        name: 'snapshot-crash-gap-in-wal',
+        source: 'hashicorp/raft 1.4.0; canonical/raft#372, #450; dqlite#309 disk full',
+      },
+      { name: 'install-races-apply', source: 'NuRaft#407; openraft eed681d5' },
+      { name: 'older-or-conflicting-snapshot-at-committed-index', source: 'openraft#1892' },
+      { name: 'leader-ignores-usable-lower-snapshot-ack', source: 'etcd-io/raft#110; etcd#10308' },
+      { name: 'snapshot-at-last-index-stays-probing', source: 'etcd-io/raft#110; etcd#10308' },
+      { name: 'pending-client-purged-by-snapshot', source: 'openraft#1761' },
+      { name: 'snapshot-blindly-applies-config', source: 'NuRaft#566; matrixone#23281; ClickHouse#105784' },
+      { name: 'snapshot-misses-config-just-applied', source: 'NuRaft#566; matrixone#23281; ClickHouse#105784' },
+      {
+        name: 'snapshot-persists-uncommitted-config',
+        source: 'NuRaft#566; matrixone#23281; ClickHouse#105784',
+      },
+      {
+        name: 'config-change-id-from-snapshot-index',
+        source: 'matrixone#24966',
+        impossible: 'Changes have no id in the log: a `ticket` names one within the process that was asked.',
+      },
+      {
+        name: 'voter-becomes-learner-via-snapshot',
+        source: 'etcd#10864; raft-rs#269',
+        impossible: 'No demotion: type `MembershipChange` can add, promote and remove.',
+      },
+      { name: 'heartbeat-aborts-incoming-snapshot', source: 'camunda#46345' },
+      { name: 'superseded-snapshot-persist-ack', source: 'raft-rs#417' },
+      { name: 'snapshot-trigger-lost-while-building', source: 'openraft#1829' },
+      { name: 'fully-purged-leader-log', source: 'openraft afd6508b' },
+    ],
+  },
+  {
+    title: 'Membership',
+    cases: [
+      {
+        name: 'single-server-change-before-own-term-commit',
+        source: 'raft-dev t4xj6dJTP6E; copycat#23; braft#182; AxonServer#120; openraft#2051',
+      },
+      { name: 'new-leader-ignores-uncommitted-config', source: 'NuRaft#67, #107' },
+      { name: 'config-lost-on-leader-restart', source: 'andy-yx-chen/jraft#1' },
+      { name: 'add-voter-before-catchup-freezes-quorum', source: 'EastGuard#150; async-raft#113' },
+      { name: 'change-silently-became-noop', source: 'etcd-io/raft#354/#355' },
+      { name: 'removed-leader-keeps-leading', source: 'etcd-io/raft#83/#79' },
+      { name: 'two-voter-remove-deadlock', source: 'etcd README' },
+      { name: 'learner-promoted-replication-restarts', source: 'openraft t99_issue_584' },
+      { name: 'same-id-readded', source: 'etcd#2676, etcd README' },
+      { name: 'join-two-clusters', source: 'NuRaft#504, #629' },
+      {
+        name: 'hung-removed-peer-blocks-core',
+        source: 'openraft#1810',
+        impossible: '`step` is synchronous and pure: it hands out effects and waits for no peer.',
+      },
+      { name: 'leader-steps-down-before-removal-commits', source: 'Ongaro, thesis 4.2.2' },
+    ],
+  },
+  {
+    title: 'Reads, leases, transfer, clients',
+    cases: [
+      { name: 'readindex-before-own-term-commit', source: 'etcd#7331; tikv#6340, #9239; redisraft#22' },
+      { name: 'readindex-retry-same-context', source: 'etcd-io/raft#397' },
+      { name: 'readindex-silently-dropped', source: 'raft-rs#169; etcd#11483' },
+      {
+        name: 'lease-check-timer-granularity',
+        source: 'sofa-jraft#34, #25; tikv#964; consul#54',
+        impossible: 'No lease reads ([decision 1](decisions/0001-no-lease-reads.md)): each read takes a quorum round.',
+      },
+      { name: 'lease-after-gc-pause', source: 'sofa-jraft#34, #25; tikv#964; consul#54' },
+      { name: 'read-during-transfer', source: 'openraft#1747' },
+      { name: 'write-during-transfer', source: 'hashicorp/raft#581' },
+      { name: 'transfer-reverts-on-heartbeat-with-prevote', source: 'canonical/raft#203' },
+      { name: 'transfer-target-log-not-flushed', source: 'openraft#1805' },
+      { name: 'disk-stalled-leader-never-steps-down', source: 'etcd#13527, #15247' },
+      { name: 'lost-proposal-hangs-client', source: 'etcd#8975, #5214' },
+    ],
+  },
+  {
+    title: 'Storage',
+    cases: [
+      { name: 'fsync-failed-then-succeeds', source: 'rostam#94' },
+      { name: 'rename-append-reordered', source: 'etcd#6378' },
+      { name: 'lost-unsynced-suffix', source: 'etcd#14143' },
+      { name: 'flush-before-fsync', source: 'sofa-jraft#480' },
+      { name: 'node-with-truncated-committed-log-votes', source: 'NuRaft#185; Protocol-Aware Recovery (FAST 2018)' },
+    ],
+  },
+];

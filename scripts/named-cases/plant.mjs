@@ -1,0 +1,100 @@
+/**
+ * Plants the bugs that bring the named cases about, one at a time, in what the tests load: where a planted bug has edits of a built file,
+ * the tests get that file with its edits in the place of its source. Build first.
+ */
+
+import { readFileSync, realpathSync } from 'node:fs';
+import { startVitest } from 'vitest/node';
+import { MUTANTS } from '../../jepsen-lite/dist/mutants/catalogue/index.js';
+import { applyEdits } from '../../jepsen-lite/dist/mutants/patch.js';
+import { builtFile } from '../../jepsen-lite/dist/mutants/product.js';
+import { CASES } from './page.mjs';
+import { taggedTests } from './titles.mjs';
+
+/** The sources of every package, as in vitest.config.ts. */
+const CONDITIONS = ['holdfast-src', 'node', 'import', 'default'];
+
+/**
+ * Says for each case what its bug makes fail; true when every test of a case noticed its own.
+ * @param {string} root of the repository
+ * @param {readonly string[]} only of these cases; none: of all
+ */
+export async function plantMutants(root, only) {
+  const tests = taggedTests(root);
+  let ok = true;
+  for (const { name, mutant, others } of CASES) {
+    if (mutant === undefined || (only.length > 0 && !only.includes(name))) continue;
+    const failed = await failingNames(root, mutant, tests);
+    const rest = [...failed].filter((other) => other !== name && !sameTest(tests, name, other)).toSorted();
+    const asSaid = failed.has(name) && rest.length > 0 === (others !== undefined);
+    ok &&= asSaid;
+    const verdict = failed.has(name) ? 'noticed' : 'NOT NOTICED';
+    process.stdout.write(
+      `${asSaid ? 'ok   ' : 'WRONG'} ${name}: ${mutant} is ${verdict}${rest.length > 0 ? `, and by ${rest.join(', ')}` : ', alone'}\n`,
+    );
+  }
+  return ok;
+}
+
+function sameTest(tests, name, other) {
+  return tests.some(({ names }) => names.includes(name) && names.includes(other));
+}
+
+/**
+ * The cases whose tests fail with that bug.
+ * @returns {Promise<Set<string>>}
+ */
+async function failingNames(root, mutantName, tests) {
+  const mutant = MUTANTS.find(({ name }) => name === mutantName);
+  if (mutant === undefined) throw new Error(`there is no mutant "${mutantName}"`);
+  const files = [...new Set(tests.map(({ file }) => file))].filter((file) => !file.includes('/e2e/'));
+  const vitest = await startVitest(
+    'test',
+    [],
+    { root, config: false, watch: false, reporters: [{}], silent: true },
+    {
+      resolve: { conditions: CONDITIONS },
+      ssr: { resolve: { conditions: CONDITIONS } },
+      plugins: [planting(mutant)],
+      test: {
+        include: files,
+        isolate: false,
+        testTimeout: 60_000,
+        // Those that carry a name.
+        testNamePattern: / \[[^\]]+\]$/,
+      },
+    },
+  );
+  /** @type {Set<string>} */
+  const failed = new Set();
+  for (const module of vitest.state.getTestModules()) {
+    if (module.errors().length > 0)
+      throw new Error(`${mutantName}: ${module.moduleId} does not load`, { cause: module.errors()[0] });
+    for (const test of module.children.allTests('failed')) {
+      for (const [, name] of test.name.matchAll(/\[([^\]]+)\]/g)) failed.add(name);
+    }
+  }
+  await vitest.close();
+  process.exitCode = 0;
+  return failed;
+}
+
+function planting({ patches }) {
+  const bySource = new Map(patches.map((patch) => [sourceOf(patch), patch]));
+  return {
+    name: 'planted-bug',
+    enforce: 'pre',
+    load(id) {
+      const patch = bySource.get(id);
+      if (patch === undefined) return undefined;
+      const { module, file, edits } = patch;
+      return applyEdits(readFileSync(builtFile(module, file), 'utf8'), edits, `${module}/${file}`);
+    },
+  };
+}
+
+function sourceOf({ module, file }) {
+  // The tests know a package by the directory in which it lies, not by the link to it.
+  const built = realpathSync(builtFile(module, file));
+  return built.replace('/dist/', '/src/').replace(/\.js$/, '.ts');
+}

@@ -145,6 +145,23 @@ export const stateMutants: readonly Mutant[] = [
     caughtBy: ['properties'],
   },
   {
+    name: 'unknown-lock-kind-stops-the-server',
+    breaks: 'an acquire of a lock kind that the state version does not have is answered, by every server',
+    patches: [
+      {
+        module: STATE,
+        file: 'commands/introduced.js',
+        edits: [
+          {
+            find: 'return isLockKind(kind) && (lockKinds?.[kind] ?? 0) <= version ? undefined : `lock kind ${kind}`;',
+            replace: 'return undefined;',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
     name: 'request-applied-twice',
     breaks: 'a request that is sent again takes effect once',
     patches: [

@@ -2,13 +2,14 @@
 
 import { Command, CommanderError } from 'commander';
 
+import { exploreCommand } from './explore/command.ts';
 import { mutantsCommand } from './mutants/command.ts';
 import { replayCommand, simCommand } from './sim/command.ts';
 
 const USAGE_EXIT_CODE = 2;
 
 const program = new Command('jepsen').description('runs Holdfast under faults and judges what it did').exitOverride();
-for (const command of [simCommand(), replayCommand(), mutantsCommand()]) {
+for (const command of [simCommand(), replayCommand(), mutantsCommand(), exploreCommand()]) {
   program.addCommand(command.copyInheritedSettings(program));
 }
 

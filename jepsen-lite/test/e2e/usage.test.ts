@@ -10,6 +10,9 @@ describe('the jepsen command', () => {
     [['sim', '--nope'], 2, /unknown option '--nope'/],
     [['nope'], 2, /unknown command 'nope'/],
     [['replay', '/nowhere.json'], 2, /\/nowhere\.json/],
+    [['explore', '--bounds', 'nope'], 2, /there is none of that name; there are elections, /],
+    [['explore', '--planted', 'nope'], 2, /there is none of that name; there are quorum-off-by-one, /],
+    [['explore', '--states', '0'], 2, /must be an integer from 1/],
     [['--help'], 0, /^$/],
   ])('answers %j with exit code %i', (args, code, message) => {
     const { status, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' });

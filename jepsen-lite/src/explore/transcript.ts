@@ -1,0 +1,130 @@
+/** A trace as text: who did what, what was sent and lost, and what became of the server. */
+
+import { EntryType, decodeConfiguration, type Entry } from '@holdfast/raft/core';
+
+import type { Parcel } from './server.ts';
+import type { ServerTable } from './server-table.ts';
+import type { TraceStep } from './trace.ts';
+
+export function transcriptOf(table: ServerTable, steps: readonly TraceStep[]): string {
+  const lines: string[] = [];
+  for (const [at, step] of steps.entries()) {
+    const [first = '', ...rest] = linesOf(table, step);
+    lines.push(`${String(at + 1).padStart(3)}. ${first}`, ...rest.map((line) => `       ${line}`));
+  }
+  return lines.join('\n');
+}
+
+function linesOf(table: ServerTable, traced: TraceStep): string[] {
+  const { step, lost, broken } = traced;
+  const lines = [deed(table, traced)];
+  const sent = (messages: readonly number[]): string =>
+    messages.map((message) => `${parcelText(table.sent(message).parcel)} to ${table.sent(message).to + 1}`).join('; ');
+  if (step.sent.length > 0) lines.push(`sends ${sent(step.sent)}`);
+  for (const message of lost) {
+    const { from, to, parcel } = table.sent(message);
+    lines.push(`lost: ${parcelText(parcel)} from ${from + 1} to ${to + 1}`);
+  }
+  for (const { ticket, index } of step.answered) lines.push(`read ${ticket + 1} goes on at ${index}`);
+  if (broken === undefined) lines.push(`now ${serverText(table, step.next)}`);
+  else lines.push(`BROKEN ${broken.law}: ${broken.message}`);
+  return lines;
+}
+
+function deed(table: ServerTable, { position, action, message, kept }: TraceStep): string {
+  const who = `server ${position + 1}`;
+  if (action === undefined) {
+    const { from, parcel } = table.sent(message);
+    return `${who} hears ${parcelText(parcel)} from ${from + 1}${kept ? ', which will arrive again' : ''}`;
+  }
+  switch (action.type) {
+    case 'hear':
+      return `${who} hears ${parcelText(action.parcel)} from ${action.from}`;
+    case 'stand':
+      return `${who} stands: its election timeout is over`;
+    case 'beat':
+      return `${who} beats: a heartbeat interval has passed`;
+    case 'write':
+      return `${who}: its oldest write is durable`;
+    case 'crash':
+      return `${who} ends and starts again from its disk`;
+    case 'propose':
+      return `${who} is asked to log command ${action.value}`;
+    case 'read':
+      return `${who} is asked for read ${action.ticket + 1}`;
+    case 'change':
+      return `${who} is asked to ${action.change.type} server ${action.change.id}`;
+    case 'snapshot':
+      return `${who} takes a snapshot and forgets the log before it`;
+    case 'transfer':
+      return `${who} is asked to hand over to ${action.target}`;
+    case 'reconnect':
+      return `${who} has a new connection to ${action.peer}`;
+  }
+}
+
+function parcelText(parcel: Parcel): string {
+  switch (parcel.type) {
+    case 'pre-vote':
+    case 'vote': {
+      const { type, term, lastIndex, lastTerm } = parcel;
+      return `${type} of term ${term} with a log up to ${lastIndex}·${lastTerm}`;
+    }
+    case 'pre-vote-response':
+    case 'vote-response':
+      return `${parcel.type} of term ${parcel.term}: ${parcel.granted ? 'yes' : 'no'}`;
+    case 'append': {
+      const { term, prevIndex, prevTerm, entries, commit } = parcel;
+      return `append of term ${term} behind ${prevIndex}·${prevTerm}: [${entries.map(entryText).join(' ')}], commit ${commit}`;
+    }
+    case 'append-response': {
+      const { term, accepted, index, refusedIndex } = parcel;
+      return accepted
+        ? `acknowledgement of term ${term} up to ${index}`
+        : `refusal of term ${term} behind ${refusedIndex}, hint ${index}`;
+    }
+    case 'heartbeat':
+      return `heartbeat ${parcel.round} of term ${parcel.term}, commit ${parcel.commit}`;
+    case 'heartbeat-response':
+      return `answer to heartbeat ${parcel.round} of term ${parcel.term}`;
+    case 'commit':
+      return `commit ${parcel.commit} of term ${parcel.term}`;
+    case 'timeout-now':
+      return `timeout-now of term ${parcel.term}`;
+    case 'snapshot':
+      return `snapshot up to ${parcel.snapshot.position.index}·${parcel.snapshot.position.term} of term ${parcel.term}`;
+    case 'snapshot-installed':
+      return `word that it has the snapshot up to ${parcel.index}`;
+  }
+}
+
+function entryText({ index, term, type, data }: Entry): string {
+  return `${index}·${term}${what(type, data)}`;
+}
+
+function what(type: EntryType, data: Uint8Array): string {
+  switch (type) {
+    case EntryType.noop:
+      return '';
+    case EntryType.command:
+      return `=${data.join()}`;
+    case EntryType.configuration: {
+      const members = decodeConfiguration(data).members.map(({ id, role, outgoing }) => {
+        return `${id}${role === 'voter' ? '' : ` ${role}`}${outgoing ? ' outgoing' : ''}`;
+      });
+      return `{${members.join(', ')}}`;
+    }
+  }
+}
+
+function serverText(table: ServerTable, number: number): string {
+  const { role, term, votedFor, commit, log, durable, writing } = table.known(number);
+  const entries = (at: number): string =>
+    table
+      .log(at)
+      .map((entry) => entryText(table.entry(entry)))
+      .join(' ');
+  const onDisk = writing ? `, on disk [${entries(durable)}]` : '';
+  const vote = votedFor === 0 ? '' : `, vote for ${votedFor}`;
+  return `${role} in term ${term}${vote}, log [${entries(log)}]${onDisk}, commit ${commit}`;
+}

@@ -13,6 +13,7 @@ import { isVoter } from './invariants/configurations.ts';
 import { ConsensusInvariants } from './invariants/consensus.ts';
 import { HandOverInvariants } from './invariants/hand-over.ts';
 import { LockInvariants } from './invariants/locks.ts';
+import { ReplayInvariants } from './invariants/replays.ts';
 import { SecretInvariants } from './invariants/secrets.ts';
 import type { Violation } from './invariants/violation.ts';
 import { STORE_HOST, joiningIds, serverHost, serverIds, type Scenario } from './scenario.ts';
@@ -29,6 +30,7 @@ export class Cluster {
   readonly recorder = new HistoryRecorder();
   readonly #answers = new AnswerInvariants((name, message) => this.fail(name, message));
   readonly #secrets = new SecretInvariants((name, message) => this.fail(name, message));
+  readonly replays = new ReplayInvariants((name, message) => this.fail(name, message));
   readonly consensus: ConsensusInvariants;
   readonly handOvers: HandOverInvariants;
   readonly locks: LockInvariants;
@@ -158,6 +160,7 @@ export class Cluster {
         applied: (entry, outputs, state) => {
           consensus.applied(id, entry);
           this.#secrets.applied(entry);
+          this.replays.applied(entry);
           locks.applied(id, entry, outputs, state);
         },
         built: (index) => consensus.built(id, index),

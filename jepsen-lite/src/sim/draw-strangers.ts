@@ -1,6 +1,7 @@
 /**
  * Draws strangers: a process that belongs to nobody dials the peer ports in the name of members and of others, and takes the port of a
- * server that does not run, from the beginning or after a crash. From a stream of its own: it shifts no other draw.
+ * server that does not run, from the beginning or after a crash; and clients send again what they have sent. From a stream of its own: it
+ * shifts no other draw.
  */
 
 import type { Random } from '@holdfast/runtime';
@@ -10,6 +11,7 @@ import { serverHost, serverIds, type Fault, type Scenario, type StrangerStep } f
 const ONE_IN = 4;
 const ONE_IN_WITH_CHANGES = 2;
 const MAX_GAP_MS = 2_000;
+const MAX_REPLAY_GAP_MS = 8_000;
 /** A member that the ensemble begins with may come so late, and its port is taken until then; not where members change. */
 const MAX_LATE_MS = 8_000;
 const MAX_OUTAGE_MS = 5_000;
@@ -45,6 +47,9 @@ export function withStrangers(scenario: Scenario, random: Random): Scenario {
       purpose: oneOf(random, ['log', 'log', 'snapshot', 'expulsion'] as const),
       hasty: random.integer(4) === 0,
     });
+  }
+  for (let atMs = between(random, 500, 2_000); atMs < durationMs; atMs += between(random, 1, MAX_REPLAY_GAP_MS)) {
+    strangers.push({ kind: 'replay', atMs, server: oneOf(random, ids) });
   }
   const inTime = ({ atMs }: Fault): boolean => atMs < durationMs;
   return { ...scenario, strangers, faults: faults.filter(inTime).toSorted((a, b) => a.atMs - b.atMs) };

@@ -112,6 +112,7 @@ const STRANGER_FIELDS: Readonly<Record<StrangerStep['kind'], Readonly<Record<str
     hasty: boolean,
   },
   usurp: { kind: string, atMs: number, forMs: number, server: positive },
+  replay: { kind: string, atMs: number, server: positive },
 };
 
 const lasting = { kind: string, atMs: number, forMs: number };

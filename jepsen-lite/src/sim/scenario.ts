@@ -107,7 +107,7 @@ export type MemberStep =
   /** Its disk is replaced by an empty one, as soon as everybody knows what was on the first; it starts again as before. */
   | (Timed & { readonly kind: 'lose-disk'; readonly server: number });
 
-/** What strangers do: processes that belong to nobody, at the peer ports. */
+/** What strangers do: processes that belong to nobody, at the peer ports and at those for clients. */
 export type StrangerStep =
   /** Somebody dials a server as another one, and proves a data directory that is made up. */
   | (Timed & {
@@ -119,7 +119,9 @@ export type StrangerStep =
       readonly hasty: boolean;
     })
   /** Somebody is at a server's peer address whenever the server does not run. From time 0: the server starts only afterwards. */
-  | (Lasting & { readonly kind: 'usurp'; readonly server: number });
+  | (Lasting & { readonly kind: 'usurp'; readonly server: number })
+  /** A client with a session of its own sends what was answered again, copies of what is under way, and requests without a number. */
+  | (Timed & { readonly kind: 'replay'; readonly server: number });
 
 export type FaultKind = Fault['kind'];
 

@@ -51,5 +51,7 @@ describe('a simulated ensemble with strangers at its ports', () => {
     expect(strangers.portsTaken).toBe(1);
     expect(strangers.serversMisled).toBeGreaterThan(0);
     expect(strangers.expulsionsForged).toBeGreaterThan(0);
+    expect(strangers.requestsReplayed).toBeGreaterThan(strangers.replayersDropped);
+    expect(strangers.replayersDropped).toBeGreaterThan(0);
   });
 });

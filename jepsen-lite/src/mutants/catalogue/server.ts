@@ -171,4 +171,60 @@ export const serverMutants: readonly Mutant[] = [
     ],
     caughtBy: ['simulation'],
   },
+  {
+    name: 'request-without-a-number-logged',
+    breaks: 'a request without a number never becomes a log entry: no window would count it',
+    patches: [
+      {
+        module: LOCKD,
+        file: 'clients/client-messages.js',
+        edits: [{ find: 'if (number < FIRST_NUMBER)', replace: 'if (number < 0)' }],
+      },
+      {
+        module: LOCKD,
+        file: 'clients/request-window.js',
+        edits: [
+          {
+            find: "if (number <= this.#answered || this.covers(number)) return 'drop';",
+            replace: "if (number > 0 && (number <= this.#answered || this.covers(number))) return 'drop';",
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'answered-request-logged-again',
+    breaks: 'a request that was answered on its connection never becomes another log entry',
+    patches: [
+      {
+        module: LOCKD,
+        file: 'clients/request-window.js',
+        edits: [
+          {
+            find: 'if (number <= this.#answered || this.covers(number))',
+            replace: 'if (this.covers(number))',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'copy-under-way-logged',
+    breaks: 'a copy of a request that waits for its answer never becomes another log entry',
+    patches: [
+      {
+        module: LOCKD,
+        file: 'clients/request-window.js',
+        edits: [
+          {
+            find: 'if (number <= this.#answered || this.covers(number))',
+            replace: 'if (number <= this.#answered)',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
 ];

@@ -42,6 +42,8 @@ const MUST_HAPPEN = [
   'portsTaken',
   'serversMisled',
   'expulsionsForged',
+  'requestsReplayed',
+  'replayersDropped',
 ] as const;
 
 export class CampaignSummary {
@@ -111,6 +113,7 @@ export class CampaignSummary {
         `${of('lostDisksRefused')} refused on an empty disk`,
       `${of('strangersConnected')} connections of strangers, ${of('strangersRefused')} closed unheard; ` +
         `${of('portsTaken')} ports of servers taken, ${of('serversMisled')} servers misled there, ${of('expulsionsForged')} expulsions forged`,
+      `${of('requestsReplayed')} requests replayed, ${of('replayersDropped')} clients dropped for one without a number`,
       'faults that struck:',
       ...table(this.#struck),
       'what the checkers counted:',

@@ -1,6 +1,6 @@
 /**
  * Carries out what a scenario's strangers do, and judges it: nobody lets them in, and no server comes to a term that only they have named.
- * That no member ends by their word is judged where servers end.
+ * That no member ends by their word is judged where servers end, and that no replay is in the log where entries are applied.
  */
 
 import type { Cluster } from '../cluster.ts';
@@ -8,6 +8,7 @@ import { serverHost, STRANGER_HOST, type StrangerStep } from '../scenario.ts';
 import type { ServerHost } from '../server-host.ts';
 import { FORGED_TERM } from './forgeries.ts';
 import { intrude, type Intrusion } from './intruder.ts';
+import { replay } from './replayer.ts';
 import { usurp } from './usurper.ts';
 
 export interface StrangerCounts {
@@ -20,6 +21,9 @@ export interface StrangerCounts {
   readonly serversMisled: number;
   /** News of an expulsion that was heard, since the ensemble did not know the server yet at whose address it is. */
   readonly expulsionsForged: number;
+  /** Requests that clients sent again unasked, or without a number, and clients that lost their connection by the latter. */
+  readonly requestsReplayed: number;
+  readonly replayersDropped: number;
 }
 
 const NO_STRANGERS: StrangerCounts = {
@@ -28,6 +32,8 @@ const NO_STRANGERS: StrangerCounts = {
   portsTaken: 0,
   serversMisled: 0,
   expulsionsForged: 0,
+  requestsReplayed: 0,
+  replayersDropped: 0,
 };
 
 export class Strangers {
@@ -50,6 +56,7 @@ export class Strangers {
     const { world } = this.#cluster;
     for (const step of steps) {
       if (step.kind === 'intrude') world.after(step.atMs, () => this.#intrude(step));
+      else if (step.kind === 'replay') world.after(step.atMs, () => this.#replay(step.server));
       else if (step.atMs === 0) this.#want(step);
       else world.after(step.atMs, () => this.#want(step));
     }
@@ -116,12 +123,22 @@ export class Strangers {
     });
   }
 
+  #replay(server: number): void {
+    if (this.#healed) return;
+    const { world, replays } = this.#cluster;
+    replay(world.host(STRANGER_HOST).runtime, server, {
+      sending: (session, number) => replays.sending(session, number),
+      replayed: (requests) => this.#count('requestsReplayed', requests),
+      dropped: () => this.#count('replayersDropped'),
+    });
+  }
+
   #heard(message: string): void {
     this.#cluster.fail('strangers-are-not-heard', message);
   }
 
-  #count(name: keyof StrangerCounts): void {
-    this.#counts = { ...this.#counts, [name]: this.#counts[name] + 1 };
+  #count(name: keyof StrangerCounts, by = 1): void {
+    this.#counts = { ...this.#counts, [name]: this.#counts[name] + by };
   }
 
   #server(id: number): ServerHost | undefined {

@@ -5,11 +5,11 @@
 
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 
 import { getRequestListener } from '@hono/node-server';
 import { SECURITY_HEADERS } from '@holdfast/runtime';
-import { SocketLimits } from '@holdfast/runtime/node';
+import { HttpStream, HttpTurns, SocketLimits, nodeClock } from '@holdfast/runtime/node';
 
 import type { HttpHandler } from './http.ts';
 import { pathProblem } from './http-path.ts';
@@ -27,6 +27,9 @@ const SERVER_OPTIONS = {
   requestTimeout: REQUEST_TIMEOUT_MS,
   connectionsCheckingInterval: CHECK_INTERVAL_MS,
 };
+
+/** There is nothing else that the event loop would have to be left to. */
+const NO_REST = 0;
 
 export interface ListenAddress {
   readonly host: string;
@@ -98,7 +101,12 @@ export async function listen(
     },
     { refused },
   );
-  server.on('connection', (socket) => sockets.accepted(socket));
+  const pieces = new HttpTurns(nodeClock(), NO_REST);
+  const [serveHttp] = server.listeners('connection');
+  server.removeAllListeners('connection').on('connection', (socket: Socket) => {
+    sockets.accepted(socket);
+    if (!socket.destroyed) serveHttp?.call(server, new HttpStream(socket, (work) => pieces.add(work)));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(address.port, address.host, () => {
@@ -117,6 +125,7 @@ export async function listen(
         server.close(() => resolve());
       });
       clearTimeout(cutOff);
+      pieces.stop();
     },
   };
 }

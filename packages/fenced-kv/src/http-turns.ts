@@ -1,11 +1,14 @@
 /**
  * The order in which requests are answered: one of a connection at a time, the connections in turns, and between any two requests the
- * event loop looks at every socket, so that no flood keeps the others waiting. Bounds what waits, and what was answered and is not read;
+ * event loop looks at every socket, so that no flood keeps the others waiting. What is read meanwhile is parsed a little at a time
+ * (HttpStream). Bounds what waits, and what was answered and is not read;
  * beyond a bound the connection goes that takes the most.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+import type { HttpStream } from '@holdfast/runtime/node';
 
 import {
   MAX_UNREAD_BYTES,
@@ -41,17 +44,17 @@ interface Exchange {
 }
 
 interface Line {
-  readonly socket: Socket;
+  readonly stream: HttpStream;
   readonly waiting: Exchange[];
   underWay: boolean;
-  /** Nothing more is read of it until what waits has been answered. */
+  /** Nothing more is read of it until the last that waits has begun. */
   held: boolean;
 }
 
 export class RequestTurns {
   readonly #deps: TurnDeps;
   readonly #limits: TurnLimits;
-  readonly #lines = new Map<Socket, Line>();
+  readonly #lines = new Map<HttpStream, Line>();
   /** Those with a request that may begin, in the order of their turns. */
   #ready: Line[] = [];
   /** Answered, and not read to the end. */
@@ -65,31 +68,34 @@ export class RequestTurns {
   }
 
   request(request: IncomingMessage, response: ServerResponse): void {
-    const { socket } = request;
-    // The parser goes on with what a connection had sent before it was cut.
-    if (socket.destroyed) return;
-    const line = this.#lineOf(socket);
+    const stream = streamOf(request);
+    // The parser goes on with the piece in which a connection was cut.
+    if (stream.destroyed) return;
+    // Longer ones are refused for their length; with chunks there is none.
+    const bodyBytes = Number(request.headers['content-length'] ?? 0);
+    if (Number.isSafeInteger(bodyBytes)) stream.expectBody(bodyBytes);
+    const line = this.#lineOf(stream);
     line.waiting.push({ request, response });
     this.#waiting += 1;
     if (line.waiting.length === 1 && !line.underWay) this.#isReady(line);
     if (line.waiting.length >= this.#limits.maxWaitingOfConnection) {
       line.held = true;
-      socket.pause();
+      stream.hold();
     }
     if (this.#waiting > this.#limits.maxWaiting) this.#cutLongest();
   }
 
-  #lineOf(socket: Socket): Line {
-    const known = this.#lines.get(socket);
+  #lineOf(stream: HttpStream): Line {
+    const known = this.#lines.get(stream);
     if (known !== undefined) return known;
-    const line: Line = { socket, waiting: [], underWay: false, held: false };
-    this.#lines.set(socket, line);
-    socket.once('close', () => this.#forget(line));
+    const line: Line = { stream, waiting: [], underWay: false, held: false };
+    this.#lines.set(stream, line);
+    stream.once('close', () => this.#forget(line));
     return line;
   }
 
   #forget(line: Line): void {
-    if (!this.#lines.delete(line.socket)) return;
+    if (!this.#lines.delete(line.stream)) return;
     this.#debtors.delete(line);
     this.#waiting -= line.waiting.length;
     line.waiting.length = 0;
@@ -118,38 +124,39 @@ export class RequestTurns {
 
   #begin(line: Line, { request, response }: Exchange): void {
     line.underWay = true;
+    // The last one may be waiting for the rest of its body.
+    if (line.held && line.waiting.length === 0) {
+      line.held = false;
+      line.stream.goOn();
+    }
     response.once('close', () => this.#ended(line));
     this.#deps.answer(request, response).then(
       () => {
-        if (line.socket.writableLength > 0 && this.#lines.has(line.socket)) this.#owes(line);
+        if (line.stream.unreadBytes > 0 && this.#lines.has(line.stream)) this.#owes(line);
       },
-      () => line.socket.destroy(),
+      () => line.stream.destroy(),
     );
   }
 
   #ended(line: Line): void {
     line.underWay = false;
     const wasRead = this.#debtors.delete(line);
-    if (!this.#lines.has(line.socket)) return;
+    if (!this.#lines.has(line.stream)) return;
     // The next answer may take its time; where none follows, the HTTP server has set its own limit.
-    if (wasRead && line.waiting.length > 0) line.socket.setTimeout(0);
+    if (wasRead && line.waiting.length > 0) line.stream.setTimeout(0);
     if (line.waiting.length > 0) this.#isReady(line);
-    else if (line.held) {
-      line.held = false;
-      line.socket.resume();
-    }
   }
 
   #owes(line: Line): void {
     this.#debtors.add(line);
     // A write that makes progress prolongs it. At the end of it the HTTP server closes the connection.
-    line.socket.setTimeout(this.#limits.unreadTimeoutMs);
+    line.stream.setTimeout(this.#limits.unreadTimeoutMs);
     let owed = 0;
-    for (const { socket } of this.#debtors) owed += socket.writableLength;
+    for (const { stream } of this.#debtors) owed += stream.unreadBytes;
     while (owed > this.#limits.maxUnreadBytes) {
-      const largest = most(this.#debtors, ({ socket }) => socket.writableLength);
+      const largest = most(this.#debtors, ({ stream }) => stream.unreadBytes);
       if (largest === undefined) return;
-      const bytes = largest.socket.writableLength;
+      const bytes = largest.stream.unreadBytes;
       owed -= bytes;
       this.#cut(largest, 'unread', `${bytes} bytes of answers are not read, and all clients together leave too many`);
     }
@@ -163,10 +170,15 @@ export class RequestTurns {
   }
 
   #cut(line: Line, reason: 'too-many-waiting' | 'unread', problem: string): void {
-    this.#deps.cut(reason, line.socket.remoteAddress ?? 'unknown', problem);
-    line.socket.destroy();
+    this.#deps.cut(reason, line.stream.socket.remoteAddress ?? 'unknown', problem);
+    line.stream.destroy();
     this.#forget(line);
   }
+}
+
+/** What the listener gave the HTTP server as the socket of this request. */
+function streamOf(request: IncomingMessage): HttpStream {
+  return request.socket as Duplex as HttpStream;
 }
 
 function most(lines: Iterable<Line>, measure: (line: Line) => number): Line | undefined {

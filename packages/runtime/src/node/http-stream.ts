@@ -18,6 +18,8 @@ export class HttpStream extends Duplex {
   readonly #later: Later;
   /** What has arrived and the parser does not have yet. */
   #held: Buffer | undefined;
+  /** Of a body: bytes that are no head, whatever is in them. */
+  #bodyBytes = 0;
   #ended = false;
   #wanted = false;
   #asked = false;
@@ -44,9 +46,21 @@ export class HttpStream extends Duplex {
     socket.on('close', this.#onClose).on('timeout', this.#onTimeout);
   }
 
+  /** Of what was written, while the system does not take it. */
+  get unreadBytes(): number {
+    // What the socket has taken counts here until it says so, a moment later.
+    return this.socket.writableLength === 0 ? 0 : this.writableLength;
+  }
+
   /** The parser gets nothing until `goOn`. */
   hold(): void {
     this.#paused = true;
+  }
+
+  /** The head of a request with a body of that length has been parsed in the present piece. The body goes on as it arrives. */
+  expectBody(bytes: number): void {
+    // The piece may have its beginning.
+    this.#bodyBytes = Math.max(0, bytes - HTTP_SLICE_BYTES);
   }
 
   goOn(): void {
@@ -88,6 +102,19 @@ export class HttpStream extends Duplex {
     this.socket.write(chunk, encoding, done);
   }
 
+  /** Head and body of an answer reach the system together. */
+  override _writev(
+    chunks: { chunk: Buffer | string; encoding: BufferEncoding }[],
+    done: (error?: Error | null) => void,
+  ): void {
+    this.socket.cork();
+    for (const [n, { chunk, encoding }] of chunks.entries()) {
+      if (n === chunks.length - 1) this.socket.write(chunk, encoding, done);
+      else this.socket.write(chunk, encoding);
+    }
+    this.socket.uncork();
+  }
+
   override _final(done: (error?: Error | null) => void): void {
     this.socket.end(() => done());
   }
@@ -113,8 +140,10 @@ export class HttpStream extends Duplex {
       if (this.#ended) this.push(null);
       return;
     }
+    const size = this.#bodyBytes > 0 ? this.#bodyBytes : HTTP_SLICE_BYTES;
     this.#wanted = false;
-    this.#held = held.length > HTTP_SLICE_BYTES ? held.subarray(HTTP_SLICE_BYTES) : undefined;
-    this.push(held.subarray(0, HTTP_SLICE_BYTES));
+    this.#held = held.length > size ? held.subarray(size) : undefined;
+    this.#bodyBytes = Math.max(0, this.#bodyBytes - held.length);
+    this.push(held.subarray(0, size));
   }
 }

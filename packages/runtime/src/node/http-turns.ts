@@ -1,6 +1,6 @@
 /**
- * Turns of the event loop for plain HTTP, which must not keep consensus waiting however much of it comes: what there is to do waits in a
- * queue, is done for a while in a turn, and then the loop is left to everything else for several times as long.
+ * Turns of the event loop for plain HTTP: what there is to do waits in a queue, and is done for a while in a turn. Beside consensus, which
+ * it must not keep waiting however much of it comes, the loop is then left to everything else for several times as long.
  */
 
 import type { Clock, Timer } from '../clock.ts';
@@ -14,14 +14,17 @@ export const MAX_HTTP_REST_MS = 20;
 
 export class HttpTurns {
   readonly #clock: Clock;
+  readonly #restFactor: number;
   #waiting: (() => void)[] = [];
   #restUntilMs = -Infinity;
   #timer: Timer | undefined;
   #asked = false;
   #stopped = false;
 
-  constructor(clock: Clock) {
+  /** `restFactor`: 0 where HTTP is all that the process does. */
+  constructor(clock: Clock, restFactor = HTTP_REST_FACTOR) {
     this.#clock = clock;
+    this.#restFactor = restFactor;
   }
 
   /** In the order in which it was asked for, and never in the present turn. */
@@ -66,7 +69,7 @@ export class HttpTurns {
     }
     // What has been asked for meanwhile comes behind what waited before it.
     if (!this.#stopped) this.#waiting = [...waiting.slice(done), ...this.#waiting];
-    this.#restUntilMs = begunAtMs + tookMs + Math.min(MAX_HTTP_REST_MS, HTTP_REST_FACTOR * tookMs);
+    this.#restUntilMs = begunAtMs + tookMs + Math.min(MAX_HTTP_REST_MS, this.#restFactor * tookMs);
     this.#askForTurn();
   }
 }

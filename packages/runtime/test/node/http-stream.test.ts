@@ -51,6 +51,24 @@ describe('what an HTTP parser gets of a socket', () => {
     expect(Buffer.concat(chunks).equals(sent)).toBe(true);
   });
 
+  it('is a body in one piece as far as it has come, and no more than the body', async () => {
+    const body = 60_000;
+    near.write(Buffer.alloc(BYTES));
+    await until(() => chunks.length > 0);
+    stream.expectBody(body);
+    while (length() < BYTES) {
+      await until(() => due.length > 0);
+      turn();
+    }
+    const [first, ...rest] = chunks.map((chunk) => chunk.length);
+    expect(first).toBe(HTTP_SLICE_BYTES);
+    // It may come in several chunks of the socket.
+    const large = rest.findIndex((bytes) => bytes === HTTP_SLICE_BYTES);
+    expect(large).toBeLessThan(5);
+    expect(rest.slice(0, large).reduce((sum, bytes) => sum + bytes, 0)).toBe(body - HTTP_SLICE_BYTES);
+    expect(Math.max(...rest.slice(large))).toBe(HTTP_SLICE_BYTES);
+  });
+
   it('does not come while a request is under way, and neither does the end', async () => {
     stream.once('data', () => stream.hold());
     near.end('one');

@@ -104,6 +104,19 @@ describe('a pre-vote', () => {
     }
   });
 
+  it('is refused by a leader that was elected an election timeout after it had begun its round', () => {
+    const core = new ScriptedCore();
+    core.stand();
+    core.durable();
+    for (let waitedMs = 0; waitedMs <= 1_000; waitedMs += 50) {
+      core.now += 50;
+      core.step();
+    }
+    core.receive(2, { type: 'vote-response', term: core.status.term, granted: true });
+    expect(core.status.role).toBe('leader');
+    expect(sent(core.receive(3, preVote(3, [9, 9])), 'pre-vote-response')).toMatchObject([{ granted: false }]);
+  });
+
   it('is granted by a leader that has stepped down since it heard no quorum: it is loyal to nobody, itself included', () => {
     const core = new ScriptedCore();
     core.lead();

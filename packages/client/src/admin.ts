@@ -1,10 +1,20 @@
 /** What operators ask of the whole ensemble: every lock, every session. Listings are read page by page and are not one moment's picture. */
 
 import { MAX_PAGE_ENTRIES, lockNameProblem } from '@holdfast/protocol';
-import type { LockSummary, MemberChange, MemberSummary, Query, QueueEntry, SessionSummary } from '@holdfast/protocol';
+import type {
+  Answer,
+  Consistency,
+  LockSummary,
+  MemberChange,
+  MemberSummary,
+  Query,
+  QueueEntry,
+  SessionSummary,
+} from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError } from './errors.ts';
 import type { ReadOptions } from './nodes.ts';
-import { callAdmin } from './session/admin-calls.ts';
+import { callAdmin, type AdminOptions } from './session/admin-calls.ts';
+import type { Asker } from './session/asker.ts';
 import { callCommand, callQuery, type CallOptions } from './session/call.ts';
 import type { Session } from './session/session.ts';
 
@@ -18,17 +28,21 @@ export interface LockDetails {
 }
 
 export interface Members {
-  /** The server that leads. */
+  /** The server that leads; 0 where a server that knows none was asked. */
   readonly leader: number;
-  /** By number, as the leader knows them. */
+  /** By number, as the leader knows them, or as the server that was asked. */
   readonly members: readonly MemberSummary[];
 }
 
 export class Admin {
-  readonly #session: Session;
+  readonly #asker: Asker;
+  readonly #consistency: Consistency;
+  readonly #session: () => Promise<Session>;
 
-  /** @internal */
-  constructor(session: Session) {
+  /** @internal `session`: by which another is ended. */
+  constructor(asker: Asker, consistency: Consistency, session: () => Promise<Session>) {
+    this.#asker = asker;
+    this.#consistency = consistency;
     this.#session = session;
   }
 
@@ -37,7 +51,7 @@ export class Admin {
     let after = '';
     for (;;) {
       const query: Query = { type: 'locks', prefix, after, limit: MAX_PAGE_ENTRIES };
-      const page = await callQuery(this.#session, query, 'list locks', options);
+      const page = await this.#ask(query, 'list locks', options);
       if (page.type !== 'locks') throw unexpected(page.type);
       yield* page.locks;
       const last = page.locks.at(-1);
@@ -49,7 +63,7 @@ export class Admin {
   /** Holders and queue of one lock; both empty when nobody holds it. */
   async lock(name: string, options: ReadOptions = {}): Promise<LockDetails> {
     checkLockName(name);
-    const answer = await callQuery(this.#session, { type: 'lock', lock: name }, `show lock "${name}"`, options);
+    const answer = await this.#ask({ type: 'lock', lock: name }, `show lock "${name}"`, options);
     if (answer.type !== 'lock') throw unexpected(answer.type);
     return {
       lock: name,
@@ -64,7 +78,7 @@ export class Admin {
     let after = 0;
     for (;;) {
       const query: Query = { type: 'sessions', after, limit: MAX_PAGE_ENTRIES };
-      const page = await callQuery(this.#session, query, 'list sessions', options);
+      const page = await this.#ask(query, 'list sessions', options);
       if (page.type !== 'sessions') throw unexpected(page.type);
       yield* page.sessions;
       const last = page.sessions.at(-1);
@@ -81,7 +95,7 @@ export class Admin {
     if (!Number.isSafeInteger(id) || id <= 0) {
       throw new InvalidArgumentError(`session ${String(id)} is not a session's id; those are positive whole numbers`);
     }
-    await callCommand(this.#session, { type: 'closeSession', session: id }, `close session ${id}`, options);
+    await callCommand(await this.#session(), { type: 'closeSession', session: id }, `close session ${id}`, options);
   }
 
   /**
@@ -94,14 +108,15 @@ export class Admin {
       throw new InvalidArgumentError(`server ${String(server)} is not a server's id; those are positive whole numbers`);
     }
     const what = server === 0 ? 'transfer leadership' : `transfer leadership to server ${server}`;
-    const answer = await callAdmin(this.#session, { type: 'transfer', server }, what, options);
+    const answer = await callAdmin(this.#asker, { type: 'transfer', server }, what, options);
     if (answer.type !== 'transferred') throw unexpected(answer.type);
     return answer.server;
   }
 
-  /** Who belongs to the ensemble, and in which role. */
-  async members(options: CallOptions = {}): Promise<Members> {
-    const answer = await callAdmin(this.#session, { type: 'members' }, 'list members', options);
+  /** Who belongs to the ensemble, and in which role: as the leader knows it, for a stale operator's client as any server does. */
+  async members(options: AdminOptions = {}): Promise<Members> {
+    const local = this.#consistency === 'local';
+    const answer = await callAdmin(this.#asker, { type: 'members', local }, 'list members', options);
     if (answer.type !== 'members') throw unexpected(answer.type);
     return { leader: answer.leader, members: answer.members };
   }
@@ -139,9 +154,13 @@ export class Admin {
     return this.#changeMembers({ type: 'remove', server }, `remove server ${server}`, options);
   }
 
+  #ask(query: Query, what: string, options: ReadOptions): Promise<Answer> {
+    return callQuery(this.#asker, query, what, { ...options, consistency: options.consistency ?? this.#consistency });
+  }
+
   async #changeMembers(change: MemberChange, what: string, options: CallOptions): Promise<Members> {
     checkServer(change.server);
-    const answer = await callAdmin(this.#session, { type: 'change-members', change }, what, options);
+    const answer = await callAdmin(this.#asker, { type: 'change-members', change }, what, options);
     if (answer.type !== 'members') throw unexpected(answer.type);
     return { leader: answer.leader, members: answer.members };
   }

@@ -56,7 +56,7 @@ export class Client implements AsyncDisposable {
       this.events.emit({ type: 'release-unconfirmed', sessionId: this.#session.id, lock, token, error }),
     );
     this.nodes = new Nodes(this.#session);
-    this.admin = new Admin(this.#session);
+    this.admin = new Admin(this.#session, 'linearizable', () => Promise.resolve(this.#session));
   }
 
   /** @internal */

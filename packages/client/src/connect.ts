@@ -1,8 +1,11 @@
-/** The way in: a session at the ensemble, on this machine's clocks and network. */
+/** The ways in, on this machine's clocks and network: a session at the ensemble, or an operator's questions. */
 
 import { nodeRuntime } from '@holdfast/runtime/node';
 import type { Client } from './client.ts';
 import { openClient } from './open-client.ts';
+import { openOperator } from './operator/open-operator.ts';
+import type { OperatorClient } from './operator/operator-client.ts';
+import type { OperatorOptions } from './operator/operator-options.ts';
 import type { ConnectOptions } from './options.ts';
 import type { ClientRuntime } from './session/session.ts';
 
@@ -16,4 +19,18 @@ import type { ClientRuntime } from './session/session.ts';
  */
 export async function connect(options: ConnectOptions, runtime?: ClientRuntime): Promise<Client> {
   return await openClient(options, ({ logger }) => runtime ?? nodeRuntime({ logger }));
+}
+
+/**
+ * Connects an operator, who needs no session: reads are answered while the servers' disks are almost full, with `stale` also where nobody
+ * leads, and what gives something back gets through where a quorum lives.
+ *
+ * Rejects with InvalidArgumentError for a wrong option; ConnectionError when no server answers within `connectTimeoutMs` or every one
+ * refuses, and with the code NO_LEADER as soon as every server has been tried and those that answer know no leader (not with
+ * `stale`); and the signal's reason.
+ *
+ * @param runtime as for `connect`
+ */
+export async function connectOperator(options: OperatorOptions, runtime?: ClientRuntime): Promise<OperatorClient> {
+  return await openOperator(options, ({ logger }) => runtime ?? nodeRuntime({ logger }));
 }

@@ -25,7 +25,7 @@ export type {
 export type { Logger } from '@holdfast/runtime';
 export type { Admin, LockDetails, Members } from './admin.ts';
 export type { Client, ClientStatus } from './client.ts';
-export { connect } from './connect.ts';
+export { connect, connectOperator } from './connect.ts';
 export * from './errors.ts';
 export type {
   ClientEvent,
@@ -39,7 +39,11 @@ export type {
 export type { HeldLock } from './locks/held-lock.ts';
 export type { AcquireOptions, Lock, TryAcquireOptions, TryAcquireResult } from './locks/lock.ts';
 export { tokenText } from './locks/token-text.ts';
-export type { CreateOptions, Nodes, ReadOptions, VersionOptions } from './nodes.ts';
+export type { CreateOptions, NodeReads, Nodes, ReadOptions, VersionOptions } from './nodes.ts';
+export type { OperatorClient, OperatorNodes } from './operator/operator-client.ts';
+export type { OperatorOptions } from './operator/operator-options.ts';
 export type { ConnectOptions } from './options.ts';
+export type { AdminOptions } from './session/admin-calls.ts';
+export type { AnswerSource } from './session/asker.ts';
 export type { CallOptions } from './session/call.ts';
 export type { ClientRuntime } from './session/session.ts';

@@ -1,9 +1,10 @@
 /** The tree of nodes: ZooKeeper's data model, with the log index as zxid. Locks are queues of nodes under `/locks`, which only acquire makes. */
 
 import { MAX_DATA_BYTES, pathProblem } from '@holdfast/protocol';
-import type { Answer, Consistency, Reply, Stat } from '@holdfast/protocol';
+import type { Answer, Consistency, Query, Reply, Stat } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError, LimitExceededError } from './errors.ts';
-import { callCommand, callQuery, type CallOptions } from './session/call.ts';
+import type { Asker } from './session/asker.ts';
+import { callCommand, callQuery, type CallOptions, type QueryOptions } from './session/call.ts';
 import type { Session } from './session/session.ts';
 
 export interface CreateOptions extends CallOptions {
@@ -18,19 +19,64 @@ export interface VersionOptions extends CallOptions {
   readonly version?: number;
 }
 
-export interface ReadOptions extends CallOptions {
+export interface ReadOptions extends QueryOptions {
   /**
    * `linearizable` costs a quorum round; `session` shows all that this client has seen; `local` whatever the server has.
-   * @default 'linearizable'
+   * @default 'linearizable', or 'local' for a stale operator's client
    */
   readonly consistency?: Consistency;
 }
 
-export class Nodes {
+/** What may be asked of nodes without a session. */
+export class NodeReads {
+  readonly #asker: Asker;
+  readonly #consistency: Consistency;
+
+  /** @internal */
+  constructor(asker: Asker, consistency: Consistency) {
+    this.#asker = asker;
+    this.#consistency = consistency;
+  }
+
+  /** Rejects with NotFoundError. */
+  async get(path: string, options: ReadOptions = {}): Promise<{ readonly data: Uint8Array; readonly stat: Stat }> {
+    checkPath(path);
+    const answer = await this.#ask({ type: 'get', path }, `get ${path}`, options);
+    if (answer.type !== 'get') throw unexpected('get', answer);
+    // A copy: the answer's bytes are a view of the whole frame.
+    return { data: new Uint8Array(answer.data), stat: answer.stat };
+  }
+
+  /** Undefined when there is no such node. */
+  async exists(path: string, options: ReadOptions = {}): Promise<Stat | undefined> {
+    checkPath(path);
+    const answer = await this.#ask({ type: 'exists', path }, `exists ${path}`, options);
+    if (answer.type !== 'exists') throw unexpected('exists', answer);
+    return answer.stat;
+  }
+
+  /** The names of the direct children, sorted. Rejects with NotFoundError. */
+  async children(
+    path: string,
+    options: ReadOptions = {},
+  ): Promise<{ readonly names: readonly string[]; readonly stat: Stat }> {
+    checkPath(path);
+    const answer = await this.#ask({ type: 'children', path }, `children ${path}`, options);
+    if (answer.type !== 'children') throw unexpected('children', answer);
+    return { names: answer.names, stat: answer.stat };
+  }
+
+  #ask(query: Query, what: string, options: ReadOptions): Promise<Answer> {
+    return callQuery(this.#asker, query, what, { ...options, consistency: options.consistency ?? this.#consistency });
+  }
+}
+
+export class Nodes extends NodeReads {
   readonly #session: Session;
 
   /** @internal */
   constructor(session: Session) {
+    super(session, 'linearizable');
     this.#session = session;
   }
 
@@ -48,23 +94,6 @@ export class Nodes {
     return { path: reply.path, stat: reply.stat };
   }
 
-  /** Rejects with NotFoundError. */
-  async get(path: string, options: ReadOptions = {}): Promise<{ readonly data: Uint8Array; readonly stat: Stat }> {
-    checkPath(path);
-    const answer = await callQuery(this.#session, { type: 'get', path }, `get ${path}`, options);
-    if (answer.type !== 'get') throw unexpected('get', answer);
-    // A copy: the answer's bytes are a view of the whole frame.
-    return { data: new Uint8Array(answer.data), stat: answer.stat };
-  }
-
-  /** Undefined when there is no such node. */
-  async exists(path: string, options: ReadOptions = {}): Promise<Stat | undefined> {
-    checkPath(path);
-    const answer = await callQuery(this.#session, { type: 'exists', path }, `exists ${path}`, options);
-    if (answer.type !== 'exists') throw unexpected('exists', answer);
-    return answer.stat;
-  }
-
   /** Rejects with NotFoundError and BadVersionError. */
   async set(path: string, data: Uint8Array | string, options: VersionOptions = {}): Promise<Stat> {
     checkPath(path);
@@ -78,17 +107,6 @@ export class Nodes {
   async delete(path: string, options: VersionOptions = {}): Promise<void> {
     checkPath(path);
     await callCommand(this.#session, { type: 'delete', path, version: versionOf(options) }, `delete ${path}`, options);
-  }
-
-  /** The names of the direct children, sorted. Rejects with NotFoundError. */
-  async children(
-    path: string,
-    options: ReadOptions = {},
-  ): Promise<{ readonly names: readonly string[]; readonly stat: Stat }> {
-    checkPath(path);
-    const answer = await callQuery(this.#session, { type: 'children', path }, `children ${path}`, options);
-    if (answer.type !== 'children') throw unexpected('children', answer);
-    return { names: answer.names, stat: answer.stat };
   }
 }
 

@@ -8,22 +8,31 @@ import type { ClientRuntime } from './session/session.ts';
 /** Longer ones make Node's timers fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export async function openClient(
-  options: ConnectOptions,
-  runtimeFor: (options: ResolvedOptions) => ClientRuntime,
-): Promise<Client> {
+export type RuntimeFor = (options: ResolvedOptions) => ClientRuntime;
+
+export async function openClient(options: ConnectOptions, runtimeFor: RuntimeFor): Promise<Client> {
   const resolved = resolveOptions(options);
-  const { signal, connectTimeoutMs } = resolved;
-  signal?.throwIfAborted();
-  const runtime = runtimeFor(resolved);
-  const client = new Client(resolved, runtime);
-  const { session } = client;
-  const timer = runtime.clock.setTimer(Math.min(connectTimeoutMs, MAX_TIMER_MS), () => session.abandon());
-  const abandon = (reason: unknown): void => session.abandon(reason);
+  resolved.signal?.throwIfAborted();
+  return await openResolved(resolved, runtimeFor(resolved));
+}
+
+export async function openResolved(options: ResolvedOptions, runtime: ClientRuntime): Promise<Client> {
+  const client = new Client(options, runtime);
+  await openInTime(client.session, options, runtime);
+  return client;
+}
+
+/** Within `connectTimeoutMs`, and until the signal aborts. */
+export async function openInTime(
+  opening: { open(): Promise<void>; abandon(error?: unknown): void },
+  { signal, connectTimeoutMs }: ResolvedOptions,
+  { clock }: ClientRuntime,
+): Promise<void> {
+  const timer = clock.setTimer(Math.min(connectTimeoutMs, MAX_TIMER_MS), () => opening.abandon());
+  const abandon = (reason: unknown): void => opening.abandon(reason);
   if (signal !== undefined) onAbort(signal, abandon);
   try {
-    await session.open();
-    return client;
+    await opening.open();
   } finally {
     timer.cancel();
     if (signal !== undefined) offAbort(signal, abandon);

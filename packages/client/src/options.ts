@@ -50,7 +50,14 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal;
 }
 
-export type ResolvedOptions = Required<Omit<ConnectOptions, 'signal'>> & Pick<ConnectOptions, 'signal'>;
+/**
+ * What a client connects for. `session`: one of the ensemble's. `give-back`: the same, made so as to give something back, which servers
+ * take while their disks are almost full. `ask`: no session, at servers that know a leader. `ask-anyone`: no session, at any server.
+ */
+export type Purpose = 'session' | 'give-back' | 'ask' | 'ask-anyone';
+
+export type ResolvedOptions = Required<Omit<ConnectOptions, 'signal'>> &
+  Pick<ConnectOptions, 'signal'> & { readonly purpose: Purpose };
 
 const OPTION_NAMES: Record<keyof ConnectOptions, true> = {
   servers: true,
@@ -87,6 +94,7 @@ export function resolveOptions(options: ConnectOptions): ResolvedOptions {
     maxQueuedRequests: options.maxQueuedRequests ?? 100_000,
     preferLeader: options.preferLeader ?? true,
     logger: options.logger ?? silentLogger,
+    purpose: 'session',
     ...(options.signal !== undefined && { signal: options.signal }),
   };
   check(resolved);

@@ -140,6 +140,8 @@ const DISK_RESERVE_BASE_BYTES = 128 * 1024 * 1024;
 export const DISK_RESUME_FACTOR = 1.25;
 /** Refusals that a leader writes into the log between two checks; further requests are asked for again. */
 export const MAX_DISK_REFUSALS = 256;
+/** Sessions that are to give something back and that a server lets in between two checks, while a disk is almost full. */
+export const MAX_DISK_SESSIONS = 32;
 /** A leader whose disk is low tries to hand over once in this time. */
 export const DISK_HAND_OVER_PAUSE_MS = 10_000;
 

@@ -165,8 +165,8 @@ export function createMachineParts(
     connections,
     proposals,
     appliedIndex,
-    refusal: () => {
-      const { problem } = diskGuard;
+    refusal: (givesBack) => {
+      const problem = diskGuard.sessionProblem(givesBack);
       if (problem === undefined) return undefined;
       return { type: 'error', code: 'DISK_FULL', message: problem };
     },

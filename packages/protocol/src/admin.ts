@@ -17,15 +17,24 @@ import type { Packable, TupleReader } from './pack.ts';
 export type AdminOperation =
   /** `server` 0: whoever is best. */
   | { readonly type: 'transfer'; readonly server: number }
-  | { readonly type: 'members' }
+  /** `local`: as the server that is asked knows them, leader or not; otherwise as the leader does. */
+  | { readonly type: 'members'; readonly local: boolean }
   | { readonly type: 'change-members'; readonly change: MemberChange };
 
 export type AdminAnswer =
   | { readonly type: 'error'; readonly code: ErrorCode; readonly message: string }
   /** `server` leads now. */
   | { readonly type: 'transferred'; readonly server: number }
-  /** As the leader knows them, after a change that was asked for. */
-  | { readonly type: 'members'; readonly leader: number; readonly members: readonly MemberSummary[] };
+  /**
+   * As the leader knows them, after a change that was asked for; or as one server does, `leader` 0 while it knows none. `index`: up to
+   * which the server that says so has applied the log; 0 from one that does not tell.
+   */
+  | {
+      readonly type: 'members';
+      readonly leader: number;
+      readonly members: readonly MemberSummary[];
+      readonly index: number;
+    };
 
 const OperationType = { transfer: 1, members: 2, 'change-members': 3 } as const satisfies Record<
   AdminOperation['type'],
@@ -39,7 +48,7 @@ export function adminOperationToTuple(operation: AdminOperation): Packable[] {
     case 'transfer':
       return [type, operation.server];
     case 'members':
-      return [type];
+      return operation.local ? [type, true] : [type];
     case 'change-members':
       return [type, memberChangeToTuple(operation.change)];
   }
@@ -52,7 +61,7 @@ export function readAdminOperation(reader: TupleReader): AdminOperation {
     case OperationType.transfer:
       return { type: 'transfer', server: reader.integer('server') };
     case OperationType.members:
-      return { type: 'members' };
+      return { type: 'members', local: reader.remaining > 0 && reader.boolean('local') };
     case OperationType['change-members']:
       return { type: 'change-members', change: readMemberChange(reader.tuple('change')) };
     default:
@@ -68,7 +77,7 @@ export function adminAnswerToTuple(answer: AdminAnswer): Packable[] {
     case 'transferred':
       return [type, answer.server];
     case 'members':
-      return [type, answer.leader, answer.members.map(memberSummaryToTuple)];
+      return [type, answer.leader, answer.members.map(memberSummaryToTuple), answer.index];
   }
 }
 
@@ -86,7 +95,8 @@ export function readAdminAnswer(reader: TupleReader): AdminAnswer {
       return { type: 'transferred', server: reader.integer('server') };
     case AnswerType.members: {
       const leader = reader.integer('leader');
-      return { type: 'members', leader, members: reader.list('members', readMemberSummary) };
+      const members = reader.list('members', readMemberSummary);
+      return { type: 'members', leader, members, index: reader.remaining > 0 ? reader.integer('index') : 0 };
     }
     default:
       throw new MalformedError(`admin answer ${type} is unknown`);

@@ -16,16 +16,20 @@ export interface AttachWish {
 
 export interface AttachRequest extends AttachWish {
   readonly secret: Uint8Array;
+  /** The session is to give something back: it may be made while disks are almost full. False if missing. */
+  readonly givesBack?: boolean;
 }
 
-export function encodeAttachRequest({ secret, session, timeoutMs, label }: AttachRequest): Uint8Array {
-  return pack([secret, session, timeoutMs, label]);
+export function encodeAttachRequest({ secret, session, timeoutMs, label, givesBack }: AttachRequest): Uint8Array {
+  return pack([secret, session, timeoutMs, label, givesBack ?? false]);
 }
 
 /** The secret is a view of the payload. @throws MalformedError when it is not the tuple, or breaks a limit */
 export function decodeAttachRequest(payload: Uint8Array): AttachRequest {
   const reader = unpackTuple(payload, 'attach');
-  return { secret: exactBytes(reader, 'secret', SECRET_BYTES), ...readWish(reader) };
+  const secret = exactBytes(reader, 'secret', SECRET_BYTES);
+  const wish = readWish(reader);
+  return { secret, ...wish, givesBack: reader.remaining > 0 && reader.boolean('givesBack') };
 }
 
 /** The rest of both tuples, the client's and that of the command. */

@@ -18,6 +18,11 @@ export const ClientFeature = {
   admin: 2 ** 1,
   /** The server takes the admin operations `members` and `change-members`. */
   members: 2 ** 2,
+  /**
+   * The server takes a `hello` whose client needs no leader, an `attach` that gives something back, and the operation `members` for what
+   * it knows itself.
+   */
+  outage: 2 ** 3,
 } as const;
 
 /** What an SDK and a lockd of this version offer to each other. */

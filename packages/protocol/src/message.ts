@@ -31,15 +31,19 @@ export interface Member {
 }
 
 export type ClientMessage =
-  /** `features`: offered; `required`: the server must know them. `clusterId` empty: any cluster. */
+  /**
+   * `features`: offered; `required`: the server must know them. `clusterId` empty: any cluster. `withoutLeader`: this client reads what
+   * the server has, also where no leader is known, and makes no session on the connection; false if missing.
+   */
   | {
       readonly type: 'hello';
       readonly version: number;
       readonly features: FeatureSet;
       readonly clusterId: string;
       readonly required: FeatureSet;
+      readonly withoutLeader?: boolean;
     }
-  /** `payload` is that of the command attach; `id` is the client's choice and comes back. */
+  /** `payload` is an attach request; `id` is the client's choice and comes back. */
   | { readonly type: 'attach'; readonly id: number; readonly payload: Uint8Array }
   | {
       readonly type: 'request';
@@ -182,7 +186,14 @@ function clientMessageToTuple(message: ClientMessage): Packable[] {
   const type = ClientType[message.type];
   switch (message.type) {
     case 'hello':
-      return [type, message.version, message.features, message.clusterId, message.required];
+      return [
+        type,
+        message.version,
+        message.features,
+        message.clusterId,
+        message.required,
+        message.withoutLeader ?? false,
+      ];
     case 'attach':
       return [type, message.id, message.payload];
     case 'request':
@@ -223,6 +234,7 @@ function readClientMessage(reader: TupleReader): ClientMessage {
         features: reader.integer('features'),
         clusterId: reader.string('clusterId', MAX_CLUSTER_ID_LENGTH),
         required: readRequired(reader),
+        withoutLeader: reader.remaining > 0 && reader.boolean('withoutLeader'),
       };
     case ClientType.attach:
       return { type: 'attach', id: reader.integer('id'), payload: reader.bytes('payload', MAX_FRAME_BYTES) };

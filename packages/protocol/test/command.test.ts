@@ -131,12 +131,17 @@ const wrong: readonly (readonly [CommandName, string, Packable])[] = [
 ];
 
 describe('what a client says to attach', () => {
-  const wish = { secret: secret.fill(7), session: 0, timeoutMs: 10_000, label: 'worker ä' };
+  const wish = { secret: secret.fill(7), session: 0, timeoutMs: 10_000, label: 'worker ä', givesBack: false };
 
   it('comes back as it went, and keeps its bytes', () => {
     const bytes = encodeAttachRequest(wish);
     expect(plain(decodeAttachRequest(bytes))).toEqual(plain(wish));
-    expect(Buffer.from(bytes).toString('hex')).toBe(`94c410${'07'.repeat(16)}00cd2710a9776f726b657220c3a4`);
+    expect(Buffer.from(bytes).toString('hex')).toBe(`95c410${'07'.repeat(16)}00cd2710a9776f726b657220c3a4c2`);
+  });
+
+  it('may be that the session is to give something back, which an older client does not say', () => {
+    expect(decodeAttachRequest(encodeAttachRequest({ ...wish, givesBack: true })).givesBack).toBe(true);
+    expect(decodeAttachRequest(pack([secret, 0, 10_000, ''])).givesBack).toBe(false);
   });
 
   it('has a secret of 16 bytes', () => {

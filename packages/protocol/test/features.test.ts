@@ -39,6 +39,6 @@ describe('a set of features', () => {
   });
 
   it('has bits that never change', () => {
-    expect(ClientFeature).toEqual({ leave: 1, admin: 2, members: 4 });
+    expect(ClientFeature).toEqual({ leave: 1, admin: 2, members: 4, outage: 8 });
   });
 });

@@ -38,7 +38,7 @@ describe('a frame of a client', () => {
   });
 
   const released: readonly (readonly [string, Packable])[] = [
-    ['hello', [1, 1, 0, 'cluster', 0]],
+    ['hello', [1, 1, 0, 'cluster', 0, false]],
     ['attach', [2, 7, Uint8Array.of(1)]],
     ['request', [3, 1, 0, 6, Uint8Array.of(1)]],
     ['read', [4, 7, 0, 0, [1, '/a']]],
@@ -77,9 +77,20 @@ describe('a frame of a client', () => {
   });
 });
 
+describe('a question about the members', () => {
+  it('may be for what the server itself knows; without saying so it is for what the leader does', () => {
+    const asked = (operation: Packable) => decodeClientFrame(pack([[7, 1, operation]]))[0];
+    expect(asked([2])).toEqual({ type: 'admin', id: 1, operation: { type: 'members', local: false } });
+    expect(asked([2, true])).toEqual({ type: 'admin', id: 1, operation: { type: 'members', local: true } });
+    expect(decodeServerFrame(pack([[14, 1, [2, 0, []]]]))).toMatchObject([{ answer: { leader: 0, index: 0 } }]);
+  });
+});
+
 describe('a greeting of the first release', () => {
   it('demands nothing', () => {
-    expect(decodeClientFrame(pack([[1, 1, 0, 'c']]))).toMatchObject([{ type: 'hello', required: 0 }]);
+    expect(decodeClientFrame(pack([[1, 1, 0, 'c']]))).toMatchObject([
+      { type: 'hello', required: 0, withoutLeader: false },
+    ]);
     expect(decodeServerFrame(pack([[1, 1, 0, 'c', 2, 3, []]]))).toMatchObject([
       { type: 'welcome', required: 0, term: 0, spreadMs: 0 },
     ]);
@@ -114,7 +125,7 @@ describe('a frame of a server', () => {
     ['goodbye', [12, 22, 'stopping', 250]],
     ['leave', [13]],
     ['admin-answer', [14, 7, [1, 2]]],
-    ['admin-answer', [14, 7, [2, 1, [[4, 1, 'h:1', '', true]]]]],
+    ['admin-answer', [14, 7, [2, 1, [[4, 1, 'h:1', '', true]], 90]]],
   ];
 
   it.each(released)('has %s under a number and with fields that never change', (type, tuple) => {

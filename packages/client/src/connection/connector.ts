@@ -47,6 +47,8 @@ export interface ConnectAttempt {
   readonly firstDelayMs: number | 'backoff';
   /** Gives up when every configured server has refused in a way that no retry changes. */
   readonly untilRefused: boolean;
+  /** Gives up when every server has been tried, and those that answer know no leader. */
+  readonly untilLeaderless: boolean;
   readonly preferLeader: boolean;
 }
 
@@ -57,6 +59,7 @@ export class Connector {
   readonly #backoff: Backoff;
   readonly #patience: Patience;
   #stopped = false;
+  #gaveUpFor: HoldfastError | undefined;
   #delay: { readonly timer: Timer; wake(): void } | undefined;
 
   constructor(options: ResolvedOptions, servers: ServerList, deps: ConnectorDeps) {
@@ -69,15 +72,22 @@ export class Connector {
     this.#patience = new Patience(dialTimeoutMs, sessionTimeoutMs * MAX_PATIENCE_PART);
   }
 
+  /** Why the last attempt ended without a connection; undefined when it did not. */
+  get gaveUpFor(): HoldfastError | undefined {
+    return this.#gaveUpFor;
+  }
+
   /** The next attempts begin without delay. */
   settled(): void {
     this.#backoff.reset();
     this.#patience.reset();
   }
 
-  /** A welcomed connection, the leader's where possible; undefined once stopped, or refused by all. */
+  /** A welcomed connection, the leader's where possible; undefined once stopped, or when it is given up. */
   async connect(options: ConnectAttempt): Promise<ServerConnection | undefined> {
     const { firstDelayMs } = options;
+    this.#gaveUpFor = undefined;
+    const sinceMs = this.#deps.clock.monotonicMs();
     if (firstDelayMs !== 0) await this.#wait(firstDelayMs === 'backoff' ? this.#backoff.nextMs() : firstDelayMs);
     while (!this.#stopped) {
       const { busyMs } = this.#servers;
@@ -90,7 +100,9 @@ export class Connector {
         const moveNow = options.preferLeader && this.#servers.spreadMs < CROWD_SPREAD_MS;
         return moveNow ? await this.#preferLeader(connection) : connection;
       }
-      if (options.untilRefused && this.#servers.refusal !== undefined) return undefined;
+      if (options.untilRefused) this.#gaveUpFor = this.#servers.refusal;
+      if (options.untilLeaderless) this.#gaveUpFor ??= this.#leaderless(sinceMs);
+      if (this.#gaveUpFor !== undefined) return undefined;
       if (this.#servers.busyMs === 0) await this.#wait(this.#backoff.nextMs());
     }
     return undefined;
@@ -139,11 +151,16 @@ export class Connector {
       }
       if (isTimeout(error)) this.#patience.ranOut();
       const reason = error instanceof Error ? error.message : String(error);
-      const final = error instanceof HoldfastError && !error.retryable;
-      this.#servers.failed(address, reason, final ? error : undefined);
+      this.#servers.failed(address, reason, error instanceof HoldfastError ? error : undefined);
       this.#deps.logger.debug({ address, reason }, 'a server could not be reached');
       return undefined;
     }
+  }
+
+  #leaderless(sinceMs: number): HoldfastError | undefined {
+    if (!this.#servers.leaderlessSince(sinceMs)) return undefined;
+    const text = `no server that answers knows a leader: ${this.#servers.describeFailures()}`;
+    return new ConnectionError(text, { code: 'NO_LEADER' });
   }
 
   /** Longer from the first dial on where many come at once. */
@@ -175,10 +192,10 @@ function isTimeout(error: unknown): boolean {
   return error instanceof GreetingTimeoutError || (error instanceof DialError && error.failure === 'timeout');
 }
 
-/** What `connect` rejects with when it gives up. */
-export function unreachable(servers: ServerList, afterMs: number): ConnectionError {
+/** What `connect` rejects with when it gives up: `wanted` is what it has not got. */
+export function unreachable(servers: ServerList, wanted: string, afterMs: number): ConnectionError {
   const failures = servers.describeFailures();
   return new ConnectionError(
-    `no session within ${afterMs} ms${failures === '' ? '' : `; last: ${failures}`}. Check the addresses and that a majority of the servers runs.`,
+    `no ${wanted} within ${afterMs} ms${failures === '' ? '' : `; last: ${failures}`}. Check the addresses and that a majority of the servers runs.`,
   );
 }

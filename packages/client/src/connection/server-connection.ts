@@ -15,6 +15,7 @@ import {
 import type { ClientMessage, ErrorCode, FeatureSet, ServerMessage } from '@holdfast/protocol';
 import type { Address, Clock, Connection, Network } from '@holdfast/runtime';
 import { ConnectionError } from '../errors.ts';
+import type { Purpose } from '../options.ts';
 import { errorFromServer } from '../server-error.ts';
 import { LazyTimer } from '../lazy-timer.ts';
 import type { Instant } from '../session/lease.ts';
@@ -24,6 +25,7 @@ export interface ServerConnectionOptions {
   readonly address: Address;
   /** Empty: any cluster. */
   readonly clusterId: string;
+  readonly purpose: Purpose;
   /** For each step: until the host accepts the connection, the process there has shaken hands, and the server has welcomed this client. */
   readonly patienceMs: number;
   /** Silence, while an answer is due, after which the server is asked whether it lives. */
@@ -78,6 +80,7 @@ export class ServerConnection {
   readonly #pingAfterMs: number;
   readonly #pongTimeoutMs: number;
   readonly #clusterId: string;
+  readonly #purpose: Purpose;
   readonly #silence: LazyTimer;
   #greeting: { resolve(connection: ServerConnection): void; reject(error: Error): void } | undefined;
   #greetingTimer: LazyTimer | undefined;
@@ -95,6 +98,7 @@ export class ServerConnection {
   constructor(options: ServerConnectionOptions, clock: Clock, socket: Connection) {
     this.address = options.address;
     this.#clusterId = options.clusterId;
+    this.#purpose = options.purpose;
     this.#pingAfterMs = options.pingAfterMs;
     this.#pongTimeoutMs = options.pongTimeoutMs;
     this.#clock = clock;
@@ -137,6 +141,7 @@ export class ServerConnection {
         features: CLIENT_FEATURES,
         clusterId: this.#clusterId,
         required: 0,
+        withoutLeader: this.#purpose === 'ask-anyone',
       });
     });
   }

@@ -1,6 +1,6 @@
 /**
- * The session's link to whichever server serves it: finds one, attaches there, notices when it is lost or answers no more, and goes to
- * the next. Tells its owner what it hears; what a session is made of, it does not know.
+ * A client's link to whichever server serves it: finds one, attaches its session there if it has one, notices when it is lost or answers
+ * no more, and goes to the next. Tells its owner what it hears; what a session is made of, it does not know.
  */
 
 import { encodeAttachRequest } from '@holdfast/protocol';
@@ -32,7 +32,10 @@ const MAX_SPREAD_PART = 1 / 6;
 export type AttachedReply = Extract<Reply, { readonly type: 'attached' }>;
 
 export interface LinkOwner {
-  attachRequest(): AttachRequest;
+  /** Undefined: there is no session, and the link is all there is once a server has welcomed this client. */
+  attachRequest(): AttachRequest | undefined;
+  /** A link that is lost is made again by itself; otherwise when it is started again. */
+  isNeeded(): boolean;
   /** True while the server owes an answer to anything but the attach. */
   awaitsAnswer(): boolean;
   /** A server has welcomed this client, and the attach is on its way: reads may follow it. What was attached before is so no more. */
@@ -41,17 +44,18 @@ export interface LinkOwner {
   attached(reply: AttachedReply, connection: ServerConnection, sentAt: Instant): void;
   /** The ensemble refuses the session; true when another attempt may succeed. */
   attachRefused(error: HoldfastError): boolean;
-  message(message: ServerMessage): void;
+  message(message: ServerMessage, connection: ServerConnection): void;
   lost(server: string, reason: string): void;
-  /** Every configured server refuses this client, before it was ever attached. */
+  /** The link is given up: every configured server refuses this client, before it was ever attached, or no server knows a leader. */
   refused(error: HoldfastError): void;
 }
 
 interface Attachment {
   readonly connection: ServerConnection;
   readonly attach: number;
-  readonly sentAt: Instant;
-  /** Undefined until the ensemble has answered. */
+  /** Undefined without a session. */
+  readonly sentAt: Instant | undefined;
+  /** Undefined until the ensemble has answered, where a session attaches. */
   attachedAtMs: number | undefined;
 }
 
@@ -98,7 +102,7 @@ export class ServerLink {
     this.#attachTimer = new LazyTimer(clock, () => clock.afterPoll(() => this.#attachTimedOut()));
   }
 
-  /** The server to which the session is attached. */
+  /** The server to which the session is attached, or that has welcomed a client without one. */
   get server(): { readonly id: number; readonly address: string } | undefined {
     const connection = this.#attachment?.attachedAtMs === undefined ? undefined : this.#attachment.connection;
     return connection && { id: connection.welcome.server, address: connection.address };
@@ -112,8 +116,9 @@ export class ServerLink {
     return this.#servers.members;
   }
 
+  /** Without effect while there is a link, or one is being made. */
   start(): void {
-    this.#connect(0);
+    if (this.#attachment === undefined && !this.#stopped) this.#connect(0);
   }
 
   /** Sends what this turn has gathered, closes, and connects no more. */
@@ -131,16 +136,19 @@ export class ServerLink {
     this.#attachment?.connection.destroy(reason);
   }
 
-  /** Why there is no session yet. */
-  unreachable(): HoldfastError {
-    return this.#servers.refusal ?? unreachable(this.#servers, this.#options.connectTimeoutMs);
+  /** Why there is no link yet; `wanted` is what it is for. */
+  unreachable(wanted: string): HoldfastError {
+    return this.#servers.refusal ?? unreachable(this.#servers, wanted, this.#options.connectTimeoutMs);
   }
 
   #connect(firstDelayMs: number | 'backoff'): void {
     if (this.#connecting) return;
     this.#connecting = true;
     const left = this.#attachment;
-    const attempt = { firstDelayMs, untilRefused: !this.#everAttached, preferLeader: this.#options.preferLeader };
+    const { preferLeader, purpose } = this.#options;
+    const untilRefused = !this.#everAttached;
+    const untilLeaderless = purpose === 'ask' || (purpose === 'give-back' && untilRefused);
+    const attempt = { firstDelayMs, untilRefused, untilLeaderless, preferLeader };
     this.#connector
       .connect(attempt)
       .then((connection) => {
@@ -149,7 +157,7 @@ export class ServerLink {
         else if (this.#attachment !== undefined && this.#attachment !== left) {
           connection?.destroy('the session is elsewhere already');
         } else if (connection !== undefined) this.#attach(connection);
-        else if (this.#servers.refusal !== undefined) this.#owner.refused(this.#servers.refusal);
+        else if (this.#connector.gaveUpFor !== undefined) this.#owner.refused(this.#connector.gaveUpFor);
       })
       .catch((error: unknown) => this.#logger.error({ error }, 'connecting failed in an unforeseen way'));
   }
@@ -159,14 +167,16 @@ export class ServerLink {
     this.#leave('moved to another server');
     this.#attaches += 1;
     const attach = this.#attaches;
-    const sentAt = connection.post({
-      type: 'attach',
-      id: attach,
-      payload: encodeAttachRequest(this.#owner.attachRequest()),
-    });
-    this.#attachment = { connection, attach, sentAt, attachedAtMs: undefined };
+    const request = this.#owner.attachRequest();
     this.#attachTimer.stop();
-    this.#attachTimer.ensure(sentAt.monotonicMs + this.#attachPatience.ms);
+    if (request === undefined) {
+      this.#attachment = { connection, attach, sentAt: undefined, attachedAtMs: this.#clock.monotonicMs() };
+      this.#everAttached = true;
+    } else {
+      const sentAt = connection.post({ type: 'attach', id: attach, payload: encodeAttachRequest(request) });
+      this.#attachment = { connection, attach, sentAt, attachedAtMs: undefined };
+      this.#attachTimer.ensure(sentAt.monotonicMs + this.#attachPatience.ms);
+    }
     this.#owner.linked(connection);
     connection.setHandler({
       message: (message) => this.#receive(message, connection),
@@ -200,11 +210,12 @@ export class ServerLink {
       this.#servers.learn(message);
       if (this.#options.preferLeader) this.#leaderFollower.leaderChanged();
     } else if (message.type === 'leave') this.#leaveSoon(connection);
-    else this.#owner.message(message);
+    else this.#owner.message(message, connection);
   }
 
   #attachAnswered(id: number, index: number, reply: Reply, attachment: Attachment): void {
-    if (id !== attachment.attach || attachment.attachedAtMs !== undefined) return;
+    const { sentAt } = attachment;
+    if (id !== attachment.attach || attachment.attachedAtMs !== undefined || sentAt === undefined) return;
     if (reply.type !== 'attached') {
       const code = reply.type === 'error' ? reply.code : 'UNSUPPORTED';
       const text = reply.type === 'error' ? reply.message : `it was answered with ${reply.type}`;
@@ -216,8 +227,8 @@ export class ServerLink {
     this.#attachPatience.reset();
     attachment.attachedAtMs = this.#clock.monotonicMs();
     this.#everAttached = true;
-    this.#owner.message({ type: 'attached', id, index, reply });
-    this.#owner.attached(reply, attachment.connection, attachment.sentAt);
+    this.#owner.message({ type: 'attached', id, index, reply }, attachment.connection);
+    this.#owner.attached(reply, attachment.connection, sentAt);
     if (this.#options.preferLeader) this.#leaderFollower.leaderChanged();
   }
 
@@ -235,7 +246,7 @@ export class ServerLink {
     const stable = attachedAtMs !== undefined && this.#clock.monotonicMs() - attachedAtMs >= STABLE_AFTER_MS;
     if (stable) this.#connector.settled();
     this.#owner.lost(connection.address, reason);
-    if (!this.#stopped) this.#connect(stable ? this.#crowdDelayMs() : 'backoff');
+    if (!this.#stopped && this.#owner.isNeeded()) this.#connect(stable ? this.#crowdDelayMs() : 'backoff');
   }
 
   #attachTimedOut(): void {

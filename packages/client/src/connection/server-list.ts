@@ -26,7 +26,8 @@ export interface ServerTold {
 interface Failure {
   readonly atMs: number;
   readonly reason: string;
-  readonly refusal: HoldfastError | undefined;
+  /** What the server answered; undefined when it did not. */
+  readonly answer: HoldfastError | undefined;
 }
 
 export class ServerList {
@@ -119,9 +120,9 @@ export class ServerList {
     return this.#at(start);
   }
 
-  /** `refusal`: what no retry changes. */
-  failed(address: Address, reason: string, refusal?: HoldfastError): void {
-    this.#failures.set(address, { atMs: this.#clock.monotonicMs(), reason, refusal });
+  /** `answer`: what the server refused this client with, if it did. */
+  failed(address: Address, reason: string, answer?: HoldfastError): void {
+    this.#failures.set(address, { atMs: this.#clock.monotonicMs(), reason, answer });
   }
 
   answered(address: Address, server: number): void {
@@ -148,10 +149,19 @@ export class ServerList {
     return [...this.#failures].map(([address, failure]) => `${address} (${failure.reason})`).join(', ');
   }
 
-  /** Set when the last that was heard of every configured server is a refusal. */
+  /** Set when the last that was heard of every configured server is a refusal that no retry changes. */
   get refusal(): HoldfastError | undefined {
-    const refusals = [...this.#configured].map((address) => this.#failures.get(address)?.refusal);
-    return refusals.includes(undefined) ? undefined : refusals[0];
+    const answers = [...this.#configured].map((address) => this.#failures.get(address)?.answer);
+    return answers.every((answer) => answer?.retryable === false) ? answers[0] : undefined;
+  }
+
+  /** Every server has failed since then, and at least one said that it knows no leader. */
+  leaderlessSince(sinceMs: number): boolean {
+    const failures = this.#addresses.map((address) => this.#failures.get(address));
+    return (
+      failures.every((failure) => failure !== undefined && failure.atMs >= sinceMs) &&
+      failures.some((failure) => failure?.answer?.code === 'NO_LEADER')
+    );
   }
 
   #at(position: number): Address {

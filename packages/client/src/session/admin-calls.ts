@@ -3,12 +3,13 @@
  * one that does not has an unknown outcome when its connection is lost, and so has a change that was asked for before and is refused now.
  */
 
-import { ClientFeature, hasFeature, type AdminAnswer, type AdminOperation, type FeatureSet } from '@holdfast/protocol';
+import { ClientFeature, hasFeature } from '@holdfast/protocol';
+import type { AdminAnswer, AdminOperation, ErrorCode, FeatureSet } from '@holdfast/protocol';
 import type { ServerConnection } from '../connection/server-connection.ts';
 import { HoldfastError, OverloadedError, TimeoutError } from '../errors.ts';
 import { errorFromServer } from '../server-error.ts';
+import type { Asker, AnswerSource } from './asker.ts';
 import type { CallOptions } from './call.ts';
-import type { Session } from './session.ts';
 import { Settlement } from './settlement.ts';
 import type { Limited } from './time-limits.ts';
 
@@ -56,10 +57,17 @@ export class AdminCalls {
     }
   }
 
-  answer(id: number, answer: AdminAnswer): void {
+  answer(id: number, answer: AdminAnswer, server: Pick<AnswerSource, 'server' | 'address'>): void {
     const call = this.#calls.get(id);
     this.#calls.delete(id);
-    call?.answered(answer);
+    call?.answered(answer, server);
+  }
+
+  /** Nobody is asked any more for now; what was asked of a server that is lost may still happen. */
+  refuse(code: ErrorCode, message: string): void {
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    for (const call of calls) call.refused(code, message);
   }
 
   end(error: HoldfastError): void {
@@ -78,8 +86,7 @@ export class AdminCalls {
       return;
     }
     this.#calls.delete(id);
-    const message = 'the server is of an older version that cannot do that; upgrade it';
-    call.answered({ type: 'error', code: 'UNSUPPORTED', message });
+    call.refused('UNSUPPORTED', 'the server is of an older version that cannot do that; upgrade it');
   }
 }
 
@@ -89,7 +96,19 @@ function isRepeatable(operation: AdminOperation): boolean {
 }
 
 function featureOf(operation: AdminOperation): FeatureSet {
-  return operation.type === 'transfer' ? ClientFeature.admin : ClientFeature.members;
+  switch (operation.type) {
+    case 'transfer':
+      return ClientFeature.admin;
+    case 'members':
+      return operation.local ? ClientFeature.outage : ClientFeature.members;
+    case 'change-members':
+      return ClientFeature.members;
+  }
+}
+
+export interface AdminOptions extends CallOptions {
+  /** Is told where the answer comes from, before the call resolves; `index` is 0 but for the members. */
+  readonly onAnswer?: (source: AnswerSource) => void;
 }
 
 export class AdminCall implements Limited {
@@ -99,39 +118,46 @@ export class AdminCall implements Limited {
   sent = false;
   /** An answer was lost with its connection. */
   lost = false;
-  readonly #session: Session;
+  readonly #asker: Asker;
+  readonly #onAnswer: AdminOptions['onAnswer'];
   readonly #settle: { resolve(answer: AdminAnswer): void; reject(reason: unknown): void };
   readonly #settlement: Settlement;
 
   constructor(
-    session: Session,
+    asker: Asker,
     operation: AdminOperation,
     what: string,
-    options: CallOptions,
+    options: AdminOptions,
     settle: { resolve(answer: AdminAnswer): void; reject(reason: unknown): void },
   ) {
-    this.#session = session;
+    this.#asker = asker;
+    this.#onAnswer = options.onAnswer;
     this.operation = operation;
     this.what = what;
     this.#settle = settle;
-    this.expiresAtMs = session.limitAtMs(options.timeoutMs);
-    this.#settlement = new Settlement(session, this, options.signal, (reason) => this.#giveUp(reason));
+    this.expiresAtMs = asker.limitAtMs(options.timeoutMs);
+    this.#settlement = new Settlement(asker, this, options.signal, (reason) => this.#giveUp(reason));
   }
 
   start(): void {
     this.#settlement.start(
       (reason) => this.#settle.reject(reason),
-      () => this.#session.submitAdmin(this),
+      () => this.#asker.submitAdmin(this),
     );
   }
 
-  answered(answer: AdminAnswer): void {
+  answered(answer: AdminAnswer, server: Pick<AnswerSource, 'server' | 'address'>): void {
     if (!this.#settlement.settle()) return;
-    if (answer.type === 'error') this.#settle.reject(this.#refused(answer));
+    this.#onAnswer?.({ ...server, index: answer.type === 'members' ? answer.index : 0 });
+    if (answer.type === 'error') this.#settle.reject(this.#refusal(answer.code, answer.message));
     else this.#settle.resolve(answer);
   }
 
-  #refused({ code, message }: Extract<AdminAnswer, { type: 'error' }>): HoldfastError {
+  refused(code: ErrorCode, message: string): void {
+    if (this.#settlement.settle()) this.#settle.reject(this.#refusal(code, message));
+  }
+
+  #refusal(code: ErrorCode, message: string): HoldfastError {
     if (!this.lost || this.operation.type === 'members') return errorFromServer(code, `${this.what}: ${message}`);
     const text = `${this.what}: the connection was lost before the answer, and it may still happen`;
     return errorFromServer('LEADER_CHANGED', `${text}; look at the members and ask again (refused now: ${message})`);
@@ -142,25 +168,23 @@ export class AdminCall implements Limited {
   }
 
   expire(): void {
-    const text = `${this.what}: no answer in time (${this.#session.describe()})`;
+    const text = `${this.what}: no answer in time (${this.#asker.describe()})`;
     this.#giveUp(new TimeoutError(text, { indeterminate: this.sent }));
   }
 
   #giveUp(reason: unknown): void {
     if (!this.#settlement.settle()) return;
-    this.#session.withdrawAdmin(this);
+    this.#asker.withdrawAdmin(this);
     this.#settle.reject(reason);
   }
 }
 
 /** Resolves with the answer; rejects with what an answer `error` stands for. */
 export function callAdmin(
-  session: Session,
+  asker: Asker,
   operation: AdminOperation,
   what: string,
-  options: CallOptions = {},
+  options: AdminOptions = {},
 ): Promise<AdminAnswer> {
-  return new Promise((resolve, reject) =>
-    new AdminCall(session, operation, what, options, { resolve, reject }).start(),
-  );
+  return new Promise((resolve, reject) => new AdminCall(asker, operation, what, options, { resolve, reject }).start());
 }

@@ -3,6 +3,7 @@
 import type { Answer, Command, Consistency, Query, Reply } from '@holdfast/protocol';
 import { TimeoutError, type HoldfastError } from '../errors.ts';
 import { errorFromServer } from '../server-error.ts';
+import type { Asker, AnswerSource } from './asker.ts';
 import { Read } from './reads.ts';
 import { Request } from './request.ts';
 import type { Session } from './session.ts';
@@ -37,14 +38,16 @@ export function callCommand(
   return new Promise((resolve, reject) => new CommandCall(session, command, what, options, resolve, reject).start());
 }
 
+export interface QueryOptions extends CallOptions {
+  /** @default 'linearizable' */
+  readonly consistency?: Consistency;
+  /** Is told where the answer comes from, before the call resolves. */
+  readonly onAnswer?: (source: AnswerSource) => void;
+}
+
 /** Resolves with the answer; rejects with what an answer `error` stands for. */
-export function callQuery(
-  session: Session,
-  query: Query,
-  what: string,
-  options: CallOptions & { readonly consistency?: Consistency } = {},
-): Promise<Answer> {
-  return new Promise((resolve, reject) => new QueryCall(session, query, what, options, resolve, reject).start());
+export function callQuery(asker: Asker, query: Query, what: string, options: QueryOptions = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => new QueryCall(asker, query, what, options, resolve, reject).start());
 }
 
 class CommandCall extends Request implements Limited {
@@ -103,36 +106,39 @@ class CommandCall extends Request implements Limited {
 }
 
 class QueryCall extends Read implements Limited {
-  readonly #session: Session;
+  readonly #asker: Asker;
   readonly #what: string;
+  readonly #onAnswer: QueryOptions['onAnswer'];
   readonly #resolve: Resolve<Answer>;
   readonly #reject: Reject;
   readonly #settlement: Settlement;
   readonly expiresAtMs: number;
 
   constructor(
-    session: Session,
+    asker: Asker,
     query: Query,
     what: string,
-    options: CallOptions & { readonly consistency?: Consistency },
+    options: QueryOptions,
     resolve: Resolve<Answer>,
     reject: Reject,
   ) {
     super(query, options.consistency ?? 'linearizable');
-    this.#session = session;
+    this.#asker = asker;
     this.#what = what;
+    this.#onAnswer = options.onAnswer;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.expiresAtMs = session.limitAtMs(options.timeoutMs);
-    this.#settlement = new Settlement(session, this, options.signal, (reason) => this.#giveUp(reason));
+    this.expiresAtMs = asker.limitAtMs(options.timeoutMs);
+    this.#settlement = new Settlement(asker, this, options.signal, (reason) => this.#giveUp(reason));
   }
 
   start(): void {
-    this.#settlement.start(this.#reject, () => this.#session.submitRead(this));
+    this.#settlement.start(this.#reject, () => this.#asker.submitRead(this));
   }
 
-  answered(answer: Answer): void {
+  answered(answer: Answer, source: AnswerSource): void {
     if (!this.#settlement.settle()) return;
+    this.#onAnswer?.(source);
     if (answer.type === 'error') this.#reject(errorFromServer(answer.code, `${this.#what}: ${answer.message}`));
     else this.#resolve(answer);
   }
@@ -142,16 +148,16 @@ class QueryCall extends Read implements Limited {
   }
 
   expire(): void {
-    this.#giveUp(new TimeoutError(timeoutText(this.#what, this.#session, this.id !== 0), { indeterminate: false }));
+    this.#giveUp(new TimeoutError(timeoutText(this.#what, this.#asker, this.id !== 0), { indeterminate: false }));
   }
 
   #giveUp(reason: unknown): void {
     if (!this.#settlement.settle()) return;
-    this.#session.withdrawRead(this);
+    this.#asker.withdrawRead(this);
     this.#reject(reason);
   }
 }
 
-function timeoutText(what: string, session: Session, sent: boolean): string {
-  return `${what}: no answer in time (${session.describe()}); the request was ${sent ? '' : 'not '}sent`;
+function timeoutText(what: string, asker: Pick<Asker, 'describe'>, sent: boolean): string {
+  return `${what}: no answer in time (${asker.describe()}); the request was ${sent ? '' : 'not '}sent`;
 }

@@ -8,6 +8,7 @@ import type { Clock, Random } from '@holdfast/runtime';
 import { Backoff } from '../backoff.ts';
 import { OverloadedError, type HoldfastError } from '../errors.ts';
 import { LazyTimer } from '../lazy-timer.ts';
+import type { AnswerSource } from './asker.ts';
 import { FifoQueue } from './fifo-queue.ts';
 import type { RequestSink } from './request-pipeline.ts';
 
@@ -25,7 +26,7 @@ export abstract class Read {
     this.consistency = consistency;
   }
 
-  abstract answered(answer: Answer): void;
+  abstract answered(answer: Answer, source: AnswerSource): void;
   abstract failed(error: HoldfastError): void;
 }
 
@@ -51,6 +52,11 @@ export class ReadPipeline {
   /** Reads that a server owes an answer to; those that wait for another try are not among them. */
   get unanswered(): number {
     return this.#unanswered.size - this.#retrying.length;
+  }
+
+  /** Reads that have no answer, sent or not. */
+  get waiting(): number {
+    return this.#unanswered.size + this.#queue.size;
   }
 
   /** The highest index that any message of the ensemble has shown to this client. */
@@ -90,7 +96,7 @@ export class ReadPipeline {
     this.#retryTimer.stop();
   }
 
-  answer(id: number, answer: Answer): void {
+  answer(id: number, answer: Answer, source: AnswerSource): void {
     const read = this.#unanswered.get(id);
     if (read === undefined) return;
     if (answer.type === 'error' && isTemporary(answer.code)) {
@@ -101,7 +107,7 @@ export class ReadPipeline {
     }
     this.#backoff.reset();
     this.#finish(read);
-    read.answered(answer);
+    read.answered(answer, source);
   }
 
   end(error: HoldfastError): void {

@@ -13,6 +13,7 @@ import { ClientClosedError, SessionExpiredError, type HoldfastError } from '../e
 import type { ClientState } from '../events.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { AdminCalls, type AdminCall } from './admin-calls.ts';
+import type { Asker } from './asker.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { Lease, type Instant } from './lease.ts';
 import { ReadPipeline, type Read } from './reads.ts';
@@ -36,7 +37,7 @@ export interface SessionListener {
   stateChanged(state: ClientState, server: string | undefined, reason: string): void;
 }
 
-export class Session implements LinkOwner {
+export class Session implements LinkOwner, Asker {
   readonly clock: Clock;
   readonly lease: Lease;
   readonly limits: TimeLimits;
@@ -107,7 +108,7 @@ export class Session implements LinkOwner {
   }
 
   /** Gives up making the session; without effect once it is made. */
-  abandon(error: unknown = this.#link.unreachable()): void {
+  abandon(error: unknown = this.#link.unreachable('session')): void {
     if (this.#opening === undefined) return;
     this.#opening.reject(error);
     this.#opening = undefined;
@@ -191,8 +192,13 @@ export class Session implements LinkOwner {
   // What the link tells
 
   attachRequest(): AttachRequest {
-    const { sessionTimeoutMs, label } = this.#options;
-    return { secret: this.#secret, session: this.#id, timeoutMs: sessionTimeoutMs, label };
+    const { sessionTimeoutMs, label, purpose } = this.#options;
+    const givesBack = purpose === 'give-back';
+    return { secret: this.#secret, session: this.#id, timeoutMs: sessionTimeoutMs, label, givesBack };
+  }
+
+  isNeeded(): boolean {
+    return true;
   }
 
   awaitsAnswer(): boolean {
@@ -238,7 +244,7 @@ export class Session implements LinkOwner {
     this.abandon(error);
   }
 
-  message(message: ServerMessage): void {
+  message(message: ServerMessage, { welcome, address }: ServerConnection): void {
     if (this.over) return;
     if ('index' in message) this.#reads.saw(message.index);
     switch (message.type) {
@@ -252,7 +258,7 @@ export class Session implements LinkOwner {
         this.#listener.lost(message.acquireIndex, message.reason);
         return;
       case 'answer':
-        this.#reads.answer(message.id, message.answer);
+        this.#reads.answer(message.id, message.answer, { server: welcome.server, address, index: message.index });
         return;
       case 'renewed':
         this.#heartbeats.renewed(message.id);
@@ -265,7 +271,7 @@ export class Session implements LinkOwner {
         this.#requests.refused(message.from, message.code);
         return;
       case 'admin-answer':
-        this.#admin.answer(message.id, message.answer);
+        this.#admin.answer(message.id, message.answer, { server: welcome.server, address });
         return;
       case 'attached':
       case 'pong':

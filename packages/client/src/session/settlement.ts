@@ -1,18 +1,22 @@
 /** Sees to it that a call settles once, and leaves neither a limit of time nor an abort listener behind. */
 
 import { offAbort, onAbort } from '@holdfast/runtime';
-import type { Session } from './session.ts';
-import type { Limited } from './time-limits.ts';
+import type { Limited, TimeLimits } from './time-limits.ts';
 
 export class Settlement {
-  readonly #session: Session;
+  readonly #limits: TimeLimits;
   readonly #limited: Limited;
   readonly signal: AbortSignal | undefined;
   readonly #abort: (reason: unknown) => void;
   #settled = false;
 
-  constructor(session: Session, limited: Limited, signal: AbortSignal | undefined, abort: (reason: unknown) => void) {
-    this.#session = session;
+  constructor(
+    { limits }: { readonly limits: TimeLimits },
+    limited: Limited,
+    signal: AbortSignal | undefined,
+    abort: (reason: unknown) => void,
+  ) {
+    this.#limits = limits;
     this.#limited = limited;
     this.signal = signal;
     this.#abort = abort;
@@ -24,7 +28,7 @@ export class Settlement {
       reject(this.signal.reason);
       return;
     }
-    this.#session.limits.add(this.#limited);
+    this.#limits.add(this.#limited);
     if (this.signal !== undefined) onAbort(this.signal, this.#abort);
     try {
       submit();
@@ -42,7 +46,7 @@ export class Settlement {
   settle(): boolean {
     if (this.#settled) return false;
     this.#settled = true;
-    this.#session.limits.delete(this.#limited);
+    this.#limits.delete(this.#limited);
     if (this.signal !== undefined) offAbort(this.signal, this.#abort);
     return true;
   }

@@ -307,7 +307,7 @@ describe('a change of the members whose answer was lost', () => {
   });
 
   it('is made when it is asked for again and has come to be', async () => {
-    const answer = { type: 'members', leader: 2, members: [] } as const;
+    const answer = { type: 'members', leader: 2, members: [], index: 9 } as const;
     expect(await lostAndAnswered(answer)).toMatchObject({ value: { leader: 2, members: [] } });
   });
 

@@ -10,6 +10,7 @@ import {
   decodeAttachRequest,
   decodeCommand,
   type Acquire,
+  type AdminAnswer,
   type Answer,
   type ClientMessage,
   type Command,
@@ -90,6 +91,19 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
 
   get members(): { server: number; clientAddress: string }[] {
     return this.servers.map((server) => ({ server: server.id, clientAddress: server.address }));
+  }
+
+  /** What operators are told of the members. */
+  get memberList(): Extract<AdminAnswer, { type: 'members' }> {
+    const { leader, index } = this;
+    const member = (server: FakeServer<Host>) => ({
+      server: server.id,
+      role: 'voter' as const,
+      peerAddress: `peer-${server.id}:1`,
+      clientAddress: server.address,
+      connected: true,
+    });
+    return { type: 'members', leader, index, members: this.servers.map(member) };
   }
 
   server(id: number): FakeServer<Host> {

@@ -37,6 +37,8 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
   believedLeader: number | undefined;
   /** Says goodbye to every hello. */
   goodbye: Extract<ServerMessage, { type: 'goodbye' }> | undefined;
+  /** It has lost contact: only who needs no leader is welcome. */
+  leaderless = false;
   /** Hellos wait so long before anybody looks at them. */
   greetAfterMs = 0;
   /** Answers every wish of an operator so. */
@@ -140,13 +142,15 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
     switch (message.type) {
       case 'hello':
         if (this.goodbye !== undefined) return this.goodbye;
+        if (this.leaderless && message.withoutLeader !== true)
+          return { type: 'goodbye', code: 'NO_LEADER', message: 'no contact to a leader' };
         return {
           type: 'welcome',
           version: PROTOCOL_VERSION,
           features: this.features,
           clusterId: 'test',
           server: this.id,
-          leader: this.believedLeader ?? ensemble.leader,
+          leader: this.leaderless ? 0 : (this.believedLeader ?? ensemble.leader),
           members: ensemble.members,
           required: this.required,
           term: ensemble.term,
@@ -175,6 +179,10 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
         return { type: 'pong', id: message.id };
       case 'admin':
         if (this.adminAnswer !== undefined) return { type: 'admin-answer', id: message.id, answer: this.adminAnswer };
+        if (message.operation.type === 'members') {
+          const leader = this.leaderless ? 0 : ensemble.leader;
+          return { type: 'admin-answer', id: message.id, answer: { ...ensemble.memberList, leader } };
+        }
         if (message.operation.type !== 'transfer') throw new Error(`${message.operation.type} is not played here`);
         if (message.operation.server !== 0) ensemble.leader = message.operation.server;
         return { type: 'admin-answer', id: message.id, answer: { type: 'transferred', server: ensemble.leader } };

@@ -70,6 +70,8 @@ export class ClientConnection implements OutputDebtor {
   correlation = 0;
   /** What the client and this server both know. */
   features: FeatureSet = NO_FEATURES;
+  /** It reads what this server has, leader or not, and may make no session. */
+  withoutLeader = false;
   unansweredReads = 0;
   unansweredHeartbeats = 0;
   unansweredAdmin = 0;

@@ -153,6 +153,11 @@ export class ClientConnections implements ConnectionOwner {
     for (const connection of this.#all) connection.goodbye(code, message);
   }
 
+  /** To those whom only an ensemble that decides can serve; who reads without a leader stays. */
+  goodbyeToDependent(code: ErrorCode, message: string): void {
+    for (const connection of this.#all) if (!connection.withoutLeader) connection.goodbye(code, message);
+  }
+
   /** Writes what the log still owes. */
   stop(): void {
     this.#idleTimer?.cancel();

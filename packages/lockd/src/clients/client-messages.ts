@@ -76,6 +76,13 @@ export class ClientMessages {
         connection.goodbye('MALFORMED', 'hello was said before; it comes once, first');
         return;
       case 'attach':
+        if (connection.withoutLeader) {
+          connection.goodbye(
+            'MALFORMED',
+            'this connection was opened to read without a leader; open another to attach',
+          );
+          return;
+        }
         if (this.#refusesWrites(connection)) return;
         this.#deps.attaches.attach(connection, message.id, message.payload);
         return;
@@ -131,12 +138,13 @@ export class ClientMessages {
       connection.goodbye('WRONG_CLUSTER', `${problem}; check the addresses`);
     } else if (availability.stopping) {
       connection.goodbye('SHUTTING_DOWN', 'the server is stopping; use another');
-    } else if (!availability.inContact) {
+    } else if (!(availability.inContact || (message.withoutLeader === true && availability.showsState))) {
       connection.goodbye('NO_LEADER', 'this server has no contact to a leader; use another');
     } else {
       const againInMs = this.#deps.admission.comeAgainInMs();
       if (againInMs === undefined) {
         connection.features = commonFeatures(message.features, CLIENT_FEATURES);
+        connection.withoutLeader = message.withoutLeader ?? false;
         this.#welcome(connection);
       } else {
         connection.goodbye('OVERLOADED', `many clients come at once; come again in ${againInMs} ms`, againInMs);

@@ -1,6 +1,7 @@
 /**
  * Whether this server serves, and why it does not: it has failed, the servers disagree about the state, it has no contact to a
- * leader, a disk is almost full, or it is stopping. Sends the clients away when it cannot serve them any longer.
+ * leader, a disk is almost full, or it is stopping. Sends the clients away when it cannot serve them any longer; who only wants to read
+ * what this server has, whether anybody leads or not, is served until it stops.
  */
 
 import type { Clock, Logger } from '@holdfast/runtime';
@@ -73,6 +74,11 @@ export class Availability {
     return this.#contact.serving;
   }
 
+  /** It has a cluster's state, perhaps an old one, which may be read without a leader. */
+  get showsState(): boolean {
+    return !this.#failed && !this.#deps.waitsToBeAdded();
+  }
+
   get stopping(): boolean {
     return this.#stopping;
   }
@@ -98,7 +104,7 @@ export class Availability {
       { index },
       'the servers disagree about the state and none has a majority; writes are refused',
     );
-    this.#deps.connections.goodbyeAll(
+    this.#deps.connections.goodbyeToDependent(
       'NO_LEADER',
       'writes are refused: the servers disagree; an operator has to restore one',
     );
@@ -116,6 +122,6 @@ export class Availability {
   #contactLost(): void {
     this.#deps.proposals.dropParked();
     this.#deps.reads.dropUnasked();
-    this.#deps.connections.goodbyeAll('NO_LEADER', 'this server has lost contact to a leader; use another');
+    this.#deps.connections.goodbyeToDependent('NO_LEADER', 'this server has lost contact to a leader; use another');
   }
 }

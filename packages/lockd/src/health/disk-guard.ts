@@ -10,13 +10,13 @@ import type { Clock, Logger } from '@holdfast/runtime';
 import { decodeEntryHeader, encodeEntry } from '@holdfast/state';
 import type { ServerCounters } from '../counters.ts';
 import type { OwnDisk } from './disk-space.ts';
-import { DISK_HAND_OVER_PAUSE_MS, MAX_DISK_REFUSALS } from '../limits.ts';
+import { DISK_HAND_OVER_PAUSE_MS, MAX_DISK_REFUSALS, MAX_DISK_SESSIONS } from '../limits.ts';
 import type { PeerMessage } from '../peers/peer-message.ts';
 
 const COMMAND_OFFSET = 1;
 const NOBODY = 0;
 
-/** They end or remove something; an attach to a session that exists is needed for that, and new ones are refused where they arrive. */
+/** They end or remove something; an attach is needed for that, and those that would make a session are judged where they arrive. */
 const GIVES_BACK: ReadonlySet<number> = new Set([
   CommandType.attach,
   CommandType.closeSession,
@@ -47,8 +47,10 @@ export class DiskGuard {
   #term = 0;
   /** The server for whose disk writes are refused. A follower has it from the leader. */
   #shortOf: number = NOBODY;
-  /** Since the last check. */
+  /** Since the last check, as those below. */
   #refusals = 0;
+  /** Sessions that were let in to give something back. */
+  #sessions = 0;
   #handedOverAtMs = -Infinity;
 
   constructor(deps: DiskGuardDeps) {
@@ -66,9 +68,21 @@ export class DiskGuard {
     return `new sessions and writes are refused: the disk of server ${this.#shortOf} is almost full; free space there`;
   }
 
+  /**
+   * Why no session may be made here now; undefined when one may. One that is to give something back may, a few between two checks: who
+   * has none could free nothing otherwise.
+   */
+  sessionProblem(givesBack: boolean): string | undefined {
+    const { problem } = this;
+    if (problem === undefined || !givesBack || this.#sessions >= MAX_DISK_SESSIONS) return problem;
+    this.#sessions += 1;
+    return undefined;
+  }
+
   /** The own disk was asked. */
   checked(): void {
     this.#refusals = 0;
+    this.#sessions = 0;
     if (this.#leads) this.#decide();
     else this.#report();
   }

@@ -1,8 +1,8 @@
 /**
- * What operators want to know of the members, and to change about them. The leader does it; any other server passes the wish on to the
- * leader and the answer back, and asks the next leader when one falls: asking again for what has come to be is answered like the first
- * time. Once it is not known how an attempt ended, no later refusal is told as one: what was asked for may still come about. Every wish
- * is answered within {@link MEMBERS_ANSWER_MS}.
+ * What operators want to know of the members, and to change about them. What a server knows of them itself it tells at once. The rest the
+ * leader does; any other server passes the wish on to the leader and the answer back, and asks the next leader when one falls: asking
+ * again for what has come to be is answered like the first time. Once it is not known how an attempt ended, no later refusal is told as
+ * one: what was asked for may still come about. Every wish is answered within {@link MEMBERS_ANSWER_MS}.
  */
 
 import type { AdminAnswer, AdminOperation, ErrorCode, MemberChange } from '@holdfast/protocol';
@@ -73,7 +73,8 @@ export class MembershipWishes {
   }
 
   wished(operation: MembersOperation, answer: Answer): void {
-    this.#add(operation, answer, false);
+    if (operation.type === 'members' && operation.local) answer(this.#members());
+    else this.#add(operation, answer, false);
   }
 
   /** A follower passes a wish on. */
@@ -210,7 +211,8 @@ export class MembershipWishes {
 
   #members(): AdminAnswer {
     const { peers, status } = this.#deps.handle();
-    return { type: 'members', leader: status.leader, members: peers.map(memberSummary) };
+    const { leader, appliedIndex } = status;
+    return { type: 'members', leader, members: peers.map(memberSummary), index: appliedIndex };
   }
 
   #retryLater(): void {

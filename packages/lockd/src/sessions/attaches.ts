@@ -34,8 +34,8 @@ export interface AttachesDeps {
   appliedIndex(): number;
   /** Whether there is a session with the secret of that hash. */
   exists(secretHash: Uint8Array): boolean;
-  /** Why no session may be made at all; undefined when one may. */
-  refusal(): Reply | undefined;
+  /** Why no session may be made, or none that gives something back; undefined when one may. */
+  refusal(givesBack: boolean): Reply | undefined;
 }
 
 interface Attach {
@@ -67,9 +67,9 @@ export class Attaches {
       this.#refuse(connection, id, request);
       return;
     }
-    const { secret, session, timeoutMs, label } = request;
+    const { secret, session, timeoutMs, label, givesBack = false } = request;
     const hash = secretHash(secret);
-    const refusal = session === 0 ? this.#refusal(connection, hash) : undefined;
+    const refusal = session === 0 ? this.#refusal(connection, hash, givesBack) : undefined;
     if (refusal !== undefined) {
       this.#refuse(connection, id, refusal);
       return;
@@ -149,8 +149,8 @@ export class Attaches {
   }
 
   /** A session that exists is attached to, whoever may make none. */
-  #refusal(connection: ClientConnection, hash: Uint8Array): Reply | undefined {
-    const refusal = this.#deps.refusal() ?? this.#deps.addresses.refusal(connection.remoteAddress);
+  #refusal(connection: ClientConnection, hash: Uint8Array, givesBack: boolean): Reply | undefined {
+    const refusal = this.#deps.addresses.refusal(connection.remoteAddress) ?? this.#deps.refusal(givesBack);
     return refusal === undefined || this.#deps.exists(hash) ? undefined : refusal;
   }
 

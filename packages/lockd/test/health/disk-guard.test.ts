@@ -2,7 +2,7 @@ import { CommandType, type ServerMessage } from '@holdfast/protocol';
 import { decodeEntryHeader } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 import { createHttpHandler } from '../../src/http/http.ts';
-import { DISK_HAND_OVER_PAUSE_MS, MAX_DISK_REFUSALS } from '../../src/limits.ts';
+import { DISK_HAND_OVER_PAUSE_MS, MAX_DISK_REFUSALS, MAX_DISK_SESSIONS } from '../../src/limits.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { MetricsPage } from '../../src/http/metrics-page.ts';
 import { CLUSTER_ID, LoopbackEnsemble } from '../support/loopback.ts';
@@ -138,6 +138,33 @@ describe('a leader that refuses for lack of disk', () => {
     const ready = await http(ensemble, 2)('/ready');
     expect(ready.status).toBe(503);
     expect(ready.body).toContain('the disk of server 1 is almost full');
+  });
+
+  it('lets in a few new sessions that are to give something back, and refuses them what needs disk', () => {
+    const ensemble = trio();
+    const client = attached(ensemble, 2);
+    client.request(1, { type: 'create', path: '/n', data: new Uint8Array(9), ephemeral: false, sequential: false });
+    client.take();
+    lowAre(ensemble, 1, 2, 3);
+    const giver = ensemble.server(2).connect();
+    giver.attach(9, { givesBack: true });
+    giver.request(1, { type: 'create', path: '/m', data: new Uint8Array(), ephemeral: false, sequential: false });
+    giver.request(2, { type: 'delete', path: '/n', version: -1 });
+    giver.request(3, { type: 'closeSession', session: 0 });
+    expect(outcomes(giver.take())).toEqual(['1 DISK_FULL', '2 done', '3 done']);
+  });
+
+  it('lets in a bounded number of those between two checks, and not one more', () => {
+    const ensemble = trio();
+    lowAre(ensemble, 1, 2, 3);
+    for (let secret = 1; secret <= MAX_DISK_SESSIONS; secret += 1) {
+      ensemble.server(2).connect().attach(secret, { givesBack: true });
+    }
+    const late = ensemble.server(2).connect();
+    late.sendAttach(99, { givesBack: true });
+    expect(late.take()).toMatchObject([{ type: 'attached', reply: { type: 'error', code: 'DISK_FULL' } }]);
+    lowAre(ensemble, 1, 2, 3);
+    expect(late.attach(99, { givesBack: true })).toMatchObject({ generation: 1 });
   });
 
   it('accepts writes again when there is room', () => {

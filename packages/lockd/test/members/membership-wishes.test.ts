@@ -56,9 +56,9 @@ describe('a wish about the members', () => {
   it.each([1, 2])('at server %i is told who they are, as the leader knows them', (id) => {
     const ensemble = trio();
     const client = ensemble.server(id).connect();
-    ask(ensemble, client, { type: 'members' }, 5);
+    ask(ensemble, client, { type: 'members', local: false }, 5);
     expect(answers(ensemble, client)).toEqual([
-      { type: 'admin-answer', id: 5, answer: { type: 'members', leader: 1, members: MEMBERS } },
+      { type: 'admin-answer', id: 5, answer: { type: 'members', leader: 1, members: MEMBERS, index: 1 } },
     ]);
   });
 
@@ -372,7 +372,7 @@ describe('a leader of an older version', () => {
     ensemble.server(1).features = NO_FEATURES;
     const client = ensemble.server(2).connect();
     ensemble.payloads.length = 0;
-    ask(ensemble, client, { type: 'members' });
+    ask(ensemble, client, { type: 'members', local: false });
     for (let waitedMs = 0; waitedMs < MEMBER_CHANGE_WAIT_MS; waitedMs += MEMBERS_RETRY_MS) {
       expect(answers(ensemble, client)).toEqual([]);
       ensemble.clock.advance(MEMBERS_RETRY_MS);

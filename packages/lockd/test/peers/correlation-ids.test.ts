@@ -121,7 +121,7 @@ describe('the number by which an answer is recognized', () => {
       client.attach(1);
       client.heartbeat(1);
       client.read(1, NODE);
-      client.send({ type: 'admin', id: 1, operation: { type: 'members' } });
+      client.send({ type: 'admin', id: 1, operation: { type: 'members', local: false } });
       client.send({ type: 'admin', id: 2, operation: { type: 'transfer', server: 3 } });
       ensemble.clock.runChecks();
       const asked = ensemble.payloads.filter(({ from }) => from === 2);

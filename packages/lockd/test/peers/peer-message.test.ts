@@ -18,7 +18,7 @@ const EVERY: readonly PeerMessage[] = [
   { type: 'transfer', wish: 4, server: 2 },
   { type: 'transfer-answer', wish: 4, answer: { type: 'transferred', server: 2 } },
   { type: 'transfer-answer', wish: 5, answer: { type: 'error', code: 'TRANSFER_REFUSED', message: 'no' } },
-  { type: 'admin', wish: 6, operation: { type: 'members' } },
+  { type: 'admin', wish: 6, operation: { type: 'members', local: false } },
   {
     type: 'admin',
     wish: 7,
@@ -34,6 +34,7 @@ const EVERY: readonly PeerMessage[] = [
       type: 'members',
       leader: 1,
       members: [{ server: 4, role: 'observer', peerAddress: 'h:1', clientAddress: '', connected: false }],
+      index: 90,
     },
   },
 ];

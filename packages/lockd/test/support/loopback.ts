@@ -138,6 +138,8 @@ export class LoopbackServer implements ReplicaHandle {
   /** What it has said of itself in its hellos; other servers see it so. */
   features: FeatureSet = PEER_FEATURES;
   connected = true;
+  /** It has not heard of any configuration. */
+  joins = false;
   readonly failures: unknown[] = [];
   eagerCommit = false;
   /** While true it applies nothing. */
@@ -164,6 +166,7 @@ export class LoopbackServer implements ReplicaHandle {
   }
 
   get peers(): readonly PeerInfo[] {
+    if (this.joins) return [];
     return this.#ensemble.servers.map(({ id, features, connected }, n) => ({
       id,
       peerAddress: `peer-${n + 1}:1`,

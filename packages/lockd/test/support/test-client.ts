@@ -99,12 +99,13 @@ export class TestClient {
     this.send({ type: 'hello', version, features: 0, clusterId, required: 0 });
   }
 
-  sendAttach(secret = 1, { id = 1, session = 0, timeoutMs = 2_000 } = {}): void {
+  sendAttach(secret = 1, { id = 1, session = 0, timeoutMs = 2_000, givesBack = false } = {}): void {
     const request: AttachRequest = {
       secret: new Uint8Array(16).fill(secret),
       session,
       timeoutMs,
       label: `client ${secret}`,
+      givesBack,
     };
     this.send({ type: 'attach', id, payload: encodeAttachRequest(request) });
   }
@@ -112,7 +113,7 @@ export class TestClient {
   /** Attaches and returns the outcome. */
   attach(
     secret = 1,
-    options: { id?: number; session?: number; timeoutMs?: number } = {},
+    options: { id?: number; session?: number; timeoutMs?: number; givesBack?: boolean } = {},
   ): Extract<Reply, { type: 'attached' }> {
     this.sendAttach(secret, options);
     const message = this.take().find((each) => each.type === 'attached');

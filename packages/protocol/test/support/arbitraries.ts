@@ -170,7 +170,13 @@ const memberSummary = fc.record({
 });
 
 export const clientMessage: Arbitrary<ClientMessage> = fc.oneof(
-  record('hello', { version: integer, features: integer, clusterId: text(100), required: integer }),
+  record('hello', {
+    version: integer,
+    features: integer,
+    clusterId: text(100),
+    required: integer,
+    withoutLeader: fc.boolean(),
+  }),
   record('attach', { ...id, payload }),
   record('request', { number: integer, ackedUpTo: integer, command: integer, payload }),
   record('read', { ...id, consistency: fc.constantFrom(...CONSISTENCIES), minIndex: integer, query }),
@@ -180,7 +186,7 @@ export const clientMessage: Arbitrary<ClientMessage> = fc.oneof(
     ...id,
     operation: fc.oneof(
       record('transfer', { server: integer }),
-      record('members', {}),
+      record('members', { local: fc.boolean() }),
       record('change-members', { change: memberChange }),
     ),
   }),
@@ -218,7 +224,7 @@ export const serverMessage: Arbitrary<ServerMessage> = fc.oneof(
     answer: fc.oneof(
       record('error', { code, message: text(4_096) }),
       record('transferred', { server: integer }),
-      record('members', { leader: integer, members: fc.array(memberSummary, { maxLength: 7 }) }),
+      record('members', { leader: integer, members: fc.array(memberSummary, { maxLength: 7 }), index: integer }),
     ),
   }),
   record('goodbye', { code, message: text(4_096) }),

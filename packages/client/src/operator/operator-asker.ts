@@ -1,0 +1,149 @@
+/**
+ * Asks the ensemble what needs no session: at a server that knows a leader, or at any that can be reached. The link is made when somebody
+ * asks, and made again while an answer is due. Where no server knows a leader, and only a leader can answer, every call fails at once.
+ */
+
+import type { AttachRequest, ServerMessage } from '@holdfast/protocol';
+import type { Clock } from '@holdfast/runtime';
+import type { ServerConnection } from '../connection/server-connection.ts';
+import { ServerLink, type LinkOwner } from '../connection/server-link.ts';
+import { ClientClosedError, type HoldfastError } from '../errors.ts';
+import type { ResolvedOptions } from '../options.ts';
+import { AdminCalls, type AdminCall } from '../session/admin-calls.ts';
+import type { Asker } from '../session/asker.ts';
+import { ReadPipeline, type Read } from '../session/reads.ts';
+import type { ClientRuntime } from '../session/session.ts';
+import { TimeLimits } from '../session/time-limits.ts';
+
+export class OperatorAsker implements LinkOwner, Asker {
+  readonly limits: TimeLimits;
+  readonly #options: ResolvedOptions;
+  readonly #clock: Clock;
+  readonly #link: ServerLink;
+  readonly #reads: ReadPipeline;
+  readonly #admin = new AdminCalls();
+  #opening: { resolve(): void; reject(error: unknown): void } | undefined;
+  #closed: string | undefined;
+
+  constructor(options: ResolvedOptions, runtime: ClientRuntime) {
+    const { clock, random } = runtime;
+    this.#options = options;
+    this.#clock = clock;
+    this.limits = new TimeLimits(clock);
+    this.#reads = new ReadPipeline({ maxQueued: options.maxQueuedRequests }, { clock, random });
+    this.#link = new ServerLink(options, this, { ...runtime, logger: options.logger });
+  }
+
+  /** Resolves when a server has welcomed this client. Rejects with what all refuse it with, and with what it is abandoned for. */
+  open(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#opening = { resolve, reject };
+      this.#link.start();
+    });
+  }
+
+  /** Gives up opening; without effect once it is open. */
+  abandon(error: unknown = this.#link.unreachable('answer')): void {
+    if (this.#opening === undefined) return;
+    this.#opening.reject(error);
+    this.#opening = undefined;
+    this.close('the connection attempt was given up');
+  }
+
+  limitAtMs(timeoutMs: number | undefined): number {
+    return this.#clock.monotonicMs() + (timeoutMs ?? this.#options.requestTimeoutMs);
+  }
+
+  describe(): string {
+    const { server, leader } = this.#link;
+    const where = server === undefined ? 'no server' : `at ${server.address}`;
+    return `${where}, ${leader === 0 ? 'no leader is known' : `server ${leader} leads`}`;
+  }
+
+  submitRead(read: Read): void {
+    this.#assertOpen();
+    this.#reads.submit(read);
+    this.#link.start();
+  }
+
+  withdrawRead(read: Read): void {
+    this.#reads.withdraw(read);
+  }
+
+  submitAdmin(call: AdminCall): void {
+    this.#assertOpen();
+    this.#admin.submit(call);
+    this.#link.start();
+  }
+
+  withdrawAdmin(call: AdminCall): void {
+    this.#admin.withdraw(call);
+  }
+
+  /** Calls that are not answered fail. */
+  close(reason: string): void {
+    if (this.#closed !== undefined) return;
+    this.#closed = reason;
+    const error = new ClientClosedError(reason);
+    // First, since those that cannot be repeated would be told of a lost connection.
+    this.#admin.end(error);
+    this.#link.stop(reason);
+    this.#reads.end(error);
+    this.limits.close();
+  }
+
+  // What the link tells
+
+  attachRequest(): AttachRequest | undefined {
+    return undefined;
+  }
+
+  isNeeded(): boolean {
+    return this.#opening !== undefined || this.#reads.waiting > 0 || this.#admin.unanswered > 0;
+  }
+
+  awaitsAnswer(): boolean {
+    return this.#reads.unanswered + this.#admin.unanswered > 0;
+  }
+
+  linked(connection: ServerConnection): void {
+    this.#reads.disconnected();
+    this.#admin.disconnected();
+    this.#reads.connected(connection);
+    this.#admin.connected(connection);
+    this.#opening?.resolve();
+    this.#opening = undefined;
+  }
+
+  attached(): void {}
+
+  attachRefused(): boolean {
+    return true;
+  }
+
+  lost(): void {
+    this.#reads.disconnected();
+    this.#admin.disconnected();
+  }
+
+  refused(error: HoldfastError): void {
+    if (this.#opening !== undefined) {
+      this.abandon(error);
+      return;
+    }
+    this.#admin.refuse('NO_LEADER', error.message);
+    this.#reads.end(error);
+  }
+
+  message(message: ServerMessage, { welcome, address }: ServerConnection): void {
+    const { server } = welcome;
+    if ('index' in message) this.#reads.saw(message.index);
+    if (message.type === 'answer')
+      this.#reads.answer(message.id, message.answer, { server, address, index: message.index });
+    else if (message.type === 'admin-answer') this.#admin.answer(message.id, message.answer, { server, address });
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) throw new ClientClosedError(`${this.#closed}; connect again`);
+  }
+}

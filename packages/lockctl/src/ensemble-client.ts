@@ -24,6 +24,26 @@ export interface MembersAnswer {
   readonly members: readonly MemberSummary[];
 }
 
+/** Where an answer comes from: `index` is that of the newest entry that it may show. */
+export interface AnswerSource {
+  readonly server: number;
+  readonly address: string;
+  readonly index: number;
+}
+
+export interface ReadOptions {
+  readonly onAnswer?: (source: AnswerSource) => void;
+  readonly timeoutMs?: number;
+}
+
+interface LockQueue {
+  readonly holders: readonly QueueEntry[];
+  /** In the order in which they will be granted. */
+  readonly waiters: readonly QueueEntry[];
+  readonly truncated: boolean;
+}
+
+/** It has a session. */
 export interface EnsembleClient {
   lock(name: string): {
     acquire(options: { readonly signal: AbortSignal }): Promise<HeldLock>;
@@ -35,25 +55,28 @@ export interface EnsembleClient {
       data: Uint8Array,
       options: { readonly sequential: boolean },
     ): Promise<{ path: string; stat: Stat }>;
-    get(path: string): Promise<{ readonly data: Uint8Array; readonly stat: Stat }>;
-    exists(path: string): Promise<Stat | undefined>;
     set(path: string, data: Uint8Array, options: { readonly version?: number }): Promise<Stat>;
+  };
+  readonly admin: { lock(name: string, options?: ReadOptions): Promise<LockQueue> };
+  close(): Promise<void>;
+}
+
+/** It needs no session. */
+export interface OperatorClient {
+  readonly nodes: {
+    get(path: string, options: ReadOptions): Promise<{ readonly data: Uint8Array; readonly stat: Stat }>;
+    exists(path: string, options: ReadOptions): Promise<Stat | undefined>;
+    children(path: string, options: ReadOptions): Promise<{ readonly names: readonly string[]; readonly stat: Stat }>;
     delete(path: string, options: { readonly version?: number }): Promise<void>;
-    children(path: string): Promise<{ readonly names: readonly string[]; readonly stat: Stat }>;
   };
   readonly admin: {
-    locks(prefix?: string): AsyncIterable<LockSummary>;
-    lock(name: string): Promise<{
-      readonly holders: readonly QueueEntry[];
-      /** In the order in which they will be granted. */
-      readonly waiters: readonly QueueEntry[];
-      readonly truncated: boolean;
-    }>;
-    sessions(): AsyncIterable<SessionSummary>;
+    locks(prefix: string | undefined, options: ReadOptions): AsyncIterable<LockSummary>;
+    lock(name: string, options: ReadOptions): Promise<LockQueue>;
+    sessions(options: ReadOptions): AsyncIterable<SessionSummary>;
     closeSession(session: number): Promise<void>;
     /** Resolves with the server that leads then. */
     transferLeadership(server: number | undefined): Promise<number>;
-    members(): Promise<MembersAnswer>;
+    members(options: ReadOptions): Promise<MembersAnswer>;
     addMember(
       server: number,
       peerAddress: string,
@@ -65,9 +88,19 @@ export interface EnsembleClient {
   close(): Promise<void>;
 }
 
-export interface ConnectRequest {
+export interface OperatorRequest {
   readonly servers: readonly string[];
   /** Bounds connecting and each request's answer. */
+  readonly timeoutMs: number;
+  readonly label: string;
+  /** Any server may answer, from what it has. */
+  readonly stale: boolean;
+}
+
+export interface ConnectRequest {
+  readonly servers: readonly string[];
+  readonly connectTimeoutMs: number;
+  /** Bounds each request's answer. */
   readonly timeoutMs: number;
   readonly sessionTimeoutMs?: number;
   readonly label: string;

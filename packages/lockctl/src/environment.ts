@@ -1,7 +1,7 @@
 /** What the command line touches outside itself: streams, environment, signals, the clock, HTTP, the SDK and child processes. */
 
 import type { ChildCommand, ChildCommandOptions } from './child-command.ts';
-import type { ConnectRequest, EnsembleClient } from './ensemble-client.ts';
+import type { ConnectRequest, EnsembleClient, OperatorClient, OperatorRequest } from './ensemble-client.ts';
 
 export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
@@ -16,6 +16,7 @@ export interface Environment {
   nowMs(): number;
   fetch(url: string, options: { readonly signal: AbortSignal }): Promise<Response>;
   connect(request: ConnectRequest): Promise<EnsembleClient>;
+  connectOperator(request: OperatorRequest): Promise<OperatorClient>;
   startCommand(options: ChildCommandOptions): ChildCommand;
   /** Calls `listener` for SIGINT, SIGTERM, SIGHUP and SIGTSTP from now on, until the returned function is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;

@@ -3,7 +3,7 @@
 export const EXIT_OK = 0;
 export const EXIT_FAILURE = 1;
 export const EXIT_USAGE = 2;
-/** The lock was not acquired in time. */
+/** The lock was not acquired in time, or could not be for a reason that passes: the same command may succeed later (sysexits' TEMPFAIL). */
 export const EXIT_NOT_ACQUIRED = 75;
 /** The lock was lost while the command ran. */
 export const EXIT_LOST = 76;

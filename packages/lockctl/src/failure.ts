@@ -1,6 +1,6 @@
 /** Errors as one line on standard error that says what to do next, and an exit code. */
 
-import { EXIT_FAILURE, EXIT_USAGE } from './exit-code.ts';
+import { EXIT_FAILURE, EXIT_NOT_ACQUIRED, EXIT_USAGE } from './exit-code.ts';
 import { printableLine } from './text.ts';
 
 /** A command's own failure, worded for the user. */
@@ -31,6 +31,7 @@ const advice: Readonly<Record<string, string>> = {
   TIMEOUT: 'look at "lockctl status", or allow more with --timeout',
   NO_LEADER: 'a majority of the servers must run; look at "lockctl status"',
   OVERLOADED: 'try again later',
+  DISK_FULL: 'free space there; see "lockctl status"',
   TRANSFER_REFUSED: 'look at "lockctl status"',
   MEMBERSHIP_REFUSED: 'look at "lockctl members"',
   MEMBER_EXISTS: 'look at "lockctl members"',
@@ -53,6 +54,27 @@ export function reportFailure(error: unknown): FailureReport {
   const next = code === undefined ? undefined : advice[code];
   return { message: next === undefined ? message : `${message}; ${next}`, exitCode: EXIT_FAILURE };
 }
+
+/** What kept a lock from being acquired, if it may pass by itself, as a failure that says so by its exit code; otherwise what it was. */
+export function temporaryFailure(error: unknown): unknown {
+  if (error instanceof CommandFailure || !mayPass(error)) return error;
+  return new CommandFailure(reportFailure(error).message, EXIT_NOT_ACQUIRED);
+}
+
+function mayPass(error: unknown): boolean {
+  if (codeOf(error) === 'SESSION_EXPIRED') return true;
+  return error instanceof Error && 'retryable' in error && error.retryable === true;
+}
+
+/** What a read that only a leader can answer failed with; with the hint where another server may have an answer. */
+export function readFailure(error: unknown): unknown {
+  const code = codeOf(error);
+  if (code === undefined || !LEADERLESS.has(code)) return error;
+  return new CommandFailure(`${reportFailure(error).message}, or read what one server has with --stale`);
+}
+
+/** Codes of what may be for want of a leader. */
+const LEADERLESS: ReadonlySet<string> = new Set(['NO_LEADER', 'LEADER_CHANGED', 'TIMEOUT']);
 
 export function codeOf(error: unknown): string | undefined {
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;

@@ -4,12 +4,14 @@
 import { hostname, userInfo } from 'node:os';
 import { buffer } from 'node:stream/consumers';
 
-import { connect } from '@holdfast/client';
+import { connect, connectOperator } from '@holdfast/client';
 
 import { startChildCommand } from './child-command.ts';
 import type { Environment } from './environment.ts';
 import { runLockctl } from './program.ts';
 
+/** Where nobody leads, a session that is not closed by then ends by its time-out. */
+const CLOSE_TIMEOUT_MS = 2_000;
 const RELAYED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGTSTP'] as const;
 
 const outside: Environment = {
@@ -21,13 +23,23 @@ const outside: Environment = {
   readInput: () => buffer(process.stdin),
   nowMs: () => Date.now(),
   fetch: (url, options) => fetch(url, options),
-  connect: ({ servers, timeoutMs, sessionTimeoutMs, label }) =>
+  connect: ({ servers, connectTimeoutMs, timeoutMs, sessionTimeoutMs, label }) =>
     connect({
       servers,
       label,
+      connectTimeoutMs,
+      requestTimeoutMs: timeoutMs,
+      closeTimeoutMs: CLOSE_TIMEOUT_MS,
+      ...(sessionTimeoutMs === undefined ? {} : { sessionTimeoutMs }),
+    }),
+  connectOperator: ({ servers, timeoutMs, label, stale }) =>
+    connectOperator({
+      servers,
+      label,
+      stale,
       connectTimeoutMs: timeoutMs,
       requestTimeoutMs: timeoutMs,
-      ...(sessionTimeoutMs === undefined ? {} : { sessionTimeoutMs }),
+      closeTimeoutMs: CLOSE_TIMEOUT_MS,
     }),
   startCommand: startChildCommand,
   onSignal(listener) {

@@ -71,6 +71,7 @@ describe('the command line', () => {
         servers: ['127.0.0.1:7101', '127.0.0.1:7102', '127.0.0.1:7103'],
         timeoutMs: 10_000,
         label: 'lockctl test',
+        stale: false,
       },
     ]);
   });

@@ -16,8 +16,12 @@ export interface LockRequest {
   readonly args: readonly string[];
   /** Undefined waits without limit; 0 does not even enqueue. */
   readonly waitMs: number | undefined;
+  /** How much of that has passed already. */
+  readonly waitedMs: number;
 }
 
+/** How long it is asked who holds a lock that was not acquired. */
+const HOLDER_TIMEOUT_MS = 1_000;
 /** How long the command's group has after SIGTERM. */
 export const LOST_GRACE_MS = 5_000;
 
@@ -46,35 +50,39 @@ export async function runUnderLock(
 /** Undefined when a signal ended the wait. */
 async function acquire(
   client: EnsembleClient,
-  { name, waitMs }: LockRequest,
+  { name, waitMs, waitedMs }: LockRequest,
   { interrupted }: SignalRelay,
 ): Promise<HeldLock | undefined> {
   try {
     if (waitMs === undefined) return await client.lock(name).acquire({ signal: interrupted });
-    const attempt = await client.lock(name).tryAcquire({ waitMs, signal: interrupted });
+    const leftMs = waitMs === 0 ? 0 : Math.max(1, waitMs - waitedMs);
+    const attempt = await client.lock(name).tryAcquire({ waitMs: leftMs, signal: interrupted });
     if (attempt.acquired) return attempt.held;
     if (interrupted.aborted) return undefined;
-    const holder = attempt.holder ?? (await findHolder(client, name));
-    throw new CommandFailure(notAcquired(name, waitMs, holder), EXIT_NOT_ACQUIRED);
+    const by = attempt.holder === undefined ? await findHolder(client, name) : heldBy(attempt.holder);
+    throw new CommandFailure(notAcquired(name, waitMs, by), EXIT_NOT_ACQUIRED);
   } catch (error) {
     if (interrupted.aborted) return undefined;
     throw error;
   }
 }
 
-/** For the message alone: that it cannot be asked is no failure of its own. */
-async function findHolder(client: EnsembleClient, name: string): Promise<LockHolder | undefined> {
+/** For the message alone: that it cannot be asked is no failure of its own, but may be why the lock was not acquired. */
+async function findHolder(client: EnsembleClient, name: string): Promise<string> {
   try {
-    return (await client.admin.lock(name)).holders[0];
-  } catch {
-    return undefined;
+    const [holder] = (await client.admin.lock(name, { timeoutMs: HOLDER_TIMEOUT_MS })).holders;
+    return holder === undefined ? '' : heldBy(holder);
+  } catch (error) {
+    return `, and who holds it could not be asked: ${reportFailure(error).message}`;
   }
 }
 
-function notAcquired(name: string, waitMs: number, holder: LockHolder | undefined): string {
+function heldBy({ session, label, token }: LockHolder): string {
+  return `, held by session ${session}${label === '' ? '' : ` (${printable(label)})`} with token ${token}`;
+}
+
+function notAcquired(name: string, waitMs: number, by: string): string {
   const time = waitMs === 0 ? 'is not free' : `was not acquired within ${waitMs / 1_000} s`;
-  const label = holder === undefined || holder.label === '' ? '' : ` (${printable(holder.label)})`;
-  const by = holder === undefined ? '' : `, held by session ${holder.session}${label} with token ${holder.token}`;
   return `lock "${printable(name)}" ${time}${by}; see its queue with "lockctl show", or wait longer with --wait`;
 }
 

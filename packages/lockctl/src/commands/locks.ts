@@ -1,20 +1,22 @@
 /** `lockctl locks` and `lockctl show`: who holds what, and who waits. */
 
-import type { EnsembleClient } from '../ensemble-client.ts';
+import type { AnswerSources } from '../answer-sources.ts';
+import type { OperatorClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { writeJson } from '../json.ts';
 import { formatAge, renderTable } from '../table.ts';
 import { printable } from '../text.ts';
 
 export async function listLocks(
-  client: EnsembleClient,
+  client: OperatorClient,
   prefix: string | undefined,
   json: boolean,
+  sources: AnswerSources,
   outside: Environment,
 ): Promise<void> {
   const locks = [];
-  for await (const lock of client.admin.locks(prefix)) locks.push(lock);
-  if (json) return writeJson(outside, { locks });
+  for await (const lock of client.admin.locks(prefix, sources.options)) locks.push(lock);
+  if (json) return writeJson(outside, { locks, ...sources.told });
   if (locks.length === 0) {
     const which = prefix === undefined ? 'No lock' : `No lock whose name begins with "${printable(prefix)}"`;
     outside.writeOut(`${which} is held.\n`);
@@ -35,13 +37,14 @@ export async function listLocks(
 }
 
 export async function showLock(
-  client: EnsembleClient,
+  client: OperatorClient,
   name: string,
   json: boolean,
+  sources: AnswerSources,
   outside: Environment,
 ): Promise<void> {
-  const { holders, waiters, truncated } = await client.admin.lock(name);
-  if (json) return writeJson(outside, { lock: name, holders, waiters, truncated });
+  const { holders, waiters, truncated } = await client.admin.lock(name, sources.options);
+  if (json) return writeJson(outside, { lock: name, holders, waiters, truncated, ...sources.told });
   const queue = [...holders, ...waiters];
   if (queue.length === 0) {
     outside.writeOut(`Nobody holds lock "${printable(name)}" or waits for it.\n`);

@@ -1,14 +1,20 @@
 /** `lockctl members` and `lockctl member add|promote|remove`. */
 
-import type { EnsembleClient, MembersAnswer } from '../ensemble-client.ts';
+import type { AnswerSources } from '../answer-sources.ts';
+import type { MembersAnswer, OperatorClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { UsageFailure } from '../failure.ts';
 import { writeJson } from '../json.ts';
 import { renderTable } from '../table.ts';
 
-export async function listMembers(client: EnsembleClient, json: boolean, outside: Environment): Promise<void> {
-  const answer = await client.admin.members();
-  if (json) return writeJson(outside, answer);
+export async function listMembers(
+  client: OperatorClient,
+  json: boolean,
+  sources: AnswerSources,
+  outside: Environment,
+): Promise<void> {
+  const answer = await client.admin.members(sources.options);
+  if (json) return writeJson(outside, { ...answer, ...sources.told });
   const { leader, members } = answer;
   const rows = members.map(({ server, role, peerAddress, clientAddress, connected }) => [
     String(server),
@@ -30,7 +36,7 @@ export interface NewMember {
 const VARIABLE = 'HOLDFAST_JOIN_SECRET';
 
 export async function addMember(
-  client: EnsembleClient,
+  client: OperatorClient,
   { server, peerAddress, observer, joinSecret }: NewMember,
   json: boolean,
   outside: Environment,
@@ -53,7 +59,7 @@ export async function joinSecretOf(given: string | undefined, outside: Environme
 }
 
 export async function promoteMember(
-  client: EnsembleClient,
+  client: OperatorClient,
   server: number,
   json: boolean,
   outside: Environment,
@@ -64,7 +70,7 @@ export async function promoteMember(
 }
 
 export async function removeMember(
-  client: EnsembleClient,
+  client: OperatorClient,
   server: number,
   json: boolean,
   outside: Environment,

@@ -2,7 +2,8 @@
 
 import type { Stat } from '@holdfast/protocol';
 
-import type { EnsembleClient } from '../ensemble-client.ts';
+import type { AnswerSources } from '../answer-sources.ts';
+import type { EnsembleClient, OperatorClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { CommandFailure } from '../failure.ts';
 import { writeJson } from '../json.ts';
@@ -11,41 +12,44 @@ import { printable, printableLines } from '../text.ts';
 const STDIN = '-';
 
 export async function listChildren(
-  client: EnsembleClient,
+  client: OperatorClient,
   path: string,
   json: boolean,
+  sources: AnswerSources,
   outside: Environment,
 ): Promise<void> {
-  const { names, stat } = await client.nodes.children(path);
-  if (json) return writeJson(outside, { path, names, stat });
+  const { names, stat } = await client.nodes.children(path, sources.options);
+  if (json) return writeJson(outside, { path, names, stat, ...sources.told });
   outside.writeOut(names.map((name) => `${printable(name)}\n`).join(''));
 }
 
 /** Writes the bytes as they are, but to a terminal what is safe there; with `json` as base64, and as text where they are UTF-8. */
 export async function getNode(
-  client: EnsembleClient,
+  client: OperatorClient,
   path: string,
   json: boolean,
+  sources: AnswerSources,
   outside: Environment,
 ): Promise<void> {
-  const { data, stat } = await client.nodes.get(path);
+  const { data, stat } = await client.nodes.get(path, sources.options);
   if (!json) {
     outside.writeOut(outside.outputIsTerminal ? printableLines(new TextDecoder().decode(data)) : data);
     return;
   }
-  writeJson(outside, { path, data: Buffer.from(data).toString('base64'), text: asText(data), stat });
+  writeJson(outside, { path, data: Buffer.from(data).toString('base64'), text: asText(data), stat, ...sources.told });
 }
 
 export async function statNode(
-  client: EnsembleClient,
+  client: OperatorClient,
   path: string,
   json: boolean,
+  sources: AnswerSources,
   outside: Environment,
 ): Promise<void> {
-  const stat = await client.nodes.exists(path);
+  const stat = await client.nodes.exists(path, sources.options);
   if (stat === undefined)
     throw new CommandFailure(`no node exists at "${printable(path)}"; see what is there with "lockctl ls"`);
-  if (json) return writeJson(outside, { path, stat });
+  if (json) return writeJson(outside, { path, stat, ...sources.told });
   outside.writeOut(renderStat(stat));
 }
 
@@ -77,7 +81,7 @@ export async function setNode(
 }
 
 export async function deleteNode(
-  client: EnsembleClient,
+  client: OperatorClient,
   { path, version }: { readonly path: string; readonly version: number | undefined },
   json: boolean,
   outside: Environment,

@@ -1,15 +1,20 @@
 /** `lockctl sessions` and `lockctl session close`. */
 
-import type { EnsembleClient } from '../ensemble-client.ts';
+import type { AnswerSources } from '../answer-sources.ts';
+import type { OperatorClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { writeJson } from '../json.ts';
 import { formatAge, renderTable } from '../table.ts';
 
-/** lockctl's own session is among them. */
-export async function listSessions(client: EnsembleClient, json: boolean, outside: Environment): Promise<void> {
+export async function listSessions(
+  client: OperatorClient,
+  json: boolean,
+  sources: AnswerSources,
+  outside: Environment,
+): Promise<void> {
   const sessions = [];
-  for await (const session of client.admin.sessions()) sessions.push(session);
-  if (json) return writeJson(outside, { sessions });
+  for await (const session of client.admin.sessions(sources.options)) sessions.push(session);
+  if (json) return writeJson(outside, { sessions, ...sources.told });
   const now = outside.nowMs();
   const rows = sessions.map((session) => [
     String(session.session),
@@ -24,7 +29,7 @@ export async function listSessions(client: EnsembleClient, json: boolean, outsid
 }
 
 export async function closeSession(
-  client: EnsembleClient,
+  client: OperatorClient,
   session: number,
   json: boolean,
   outside: Environment,

@@ -1,12 +1,12 @@
 /** `lockctl transfer`. */
 
-import type { EnsembleClient } from '../ensemble-client.ts';
+import type { OperatorClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { writeJson } from '../json.ts';
 
 /** `server` undefined: the best follower. */
 export async function transferLeadership(
-  client: EnsembleClient,
+  client: OperatorClient,
   server: number | undefined,
   json: boolean,
   outside: Environment,

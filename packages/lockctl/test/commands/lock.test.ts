@@ -34,7 +34,7 @@ describe('a command under a lock', () => {
     expect(await lock('--wait', '5s', '--session-timeout', '3s', '--', 'ls', '--json', '--', '-x')).toBe(0);
     expect(outside.children[0]?.options.args).toEqual(['--json', '--', '-x']);
     expect(client.calls).toEqual([['tryAcquire', 'demo', 5_000]]);
-    expect(outside.connections[0]?.sessionTimeoutMs).toBe(3_000);
+    expect(outside.connections).toMatchObject([{ sessionTimeoutMs: 3_000 }]);
   });
 
   it('ends lockctl with its exit code, and the lock is released', async () => {
@@ -164,5 +164,66 @@ describe('a signal during the wait', () => {
     expect(await lock('--', 'true')).toBe(130);
     expect(held.released).toBe(1);
     expect(outside.children).toEqual([]);
+  });
+});
+
+describe('a lock that cannot be had for now', () => {
+  const temporary = (code: string, message: string) =>
+    Object.assign(new CodedError(code, message), { retryable: true });
+
+  it.each([
+    ['CONNECTION_FAILED', 'no session within 2000 ms'],
+    ['NO_LEADER', 'no contact to a leader'],
+    ['DISK_FULL', 'the disk of server 2 is almost full'],
+    ['TIMEOUT', 'no answer in time'],
+  ])('because the ensemble is not there ends with 75 and the reason: %s', async (code, message) => {
+    outside.client = temporary(code, message);
+    expect(await lock('--wait', '2s', '--', 'true')).toBe(75);
+    expect(outside.errors).toContain(message);
+    expect(outside.children).toEqual([]);
+  });
+
+  it('because its session ended while it waited ends with 75, too', async () => {
+    client.attempt = () => Promise.reject(new CodedError('SESSION_EXPIRED', 'it was not renewed in time'));
+    expect(await lock('--', 'true')).toBe(75);
+  });
+
+  it.each([
+    ['WRONG_CLUSTER', 1],
+    ['INVALID_ARGUMENT', 2],
+  ])('for a reason that does not pass ends as other failures do: %s', async (code, exitCode) => {
+    outside.client = new CodedError(code, 'no');
+    expect(await lock('--wait', '2s', '--', 'true')).toBe(exitCode);
+  });
+
+  it('waits no longer than it was told, connecting included', async () => {
+    outside.onStart = (child) => child.end({ exitCode: 0 });
+    outside.connect = (request) => {
+      outside.connections.push(request);
+      outside.nowMs = () => 1_001_500;
+      return Promise.resolve(client);
+    };
+    expect(await lock('--wait', '2s', '--', 'true')).toBe(0);
+    expect(outside.connections).toMatchObject([{ connectTimeoutMs: 2_000, timeoutMs: 10_000 }]);
+    expect(client.calls).toEqual([['tryAcquire', 'demo', 500]]);
+  });
+
+  it('gets a second to connect, and without a wait the limit of all commands', async () => {
+    outside.onStart = (child) => child.end({ exitCode: 0 });
+    await lock('--wait', '100ms', '--', 'true');
+    await lock('--wait', '0', '--', 'true');
+    await lock('--', 'true');
+    expect(outside.connections).toMatchObject([
+      { connectTimeoutMs: 1_000 },
+      { connectTimeoutMs: 10_000 },
+      { connectTimeoutMs: 10_000 },
+    ]);
+  });
+
+  it('says why its holder could not be asked', async () => {
+    client.attempt = () => Promise.resolve({ acquired: false, reason: 'timeout' });
+    client.admin.lock = () => Promise.reject(temporary('TIMEOUT', 'show lock "demo": no answer in time'));
+    expect(await lock('--wait', '2s', '--', 'true')).toBe(75);
+    expect(outside.errors).toContain('was not acquired within 2 s, and who holds it could not be asked: show lock');
   });
 });

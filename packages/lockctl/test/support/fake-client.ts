@@ -2,7 +2,15 @@
 
 import type { LockSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
 
-import type { EnsembleClient, MembersAnswer, HeldLock, LockAttempt } from '../../src/ensemble-client.ts';
+import type {
+  AnswerSource,
+  EnsembleClient,
+  HeldLock,
+  LockAttempt,
+  MembersAnswer,
+  OperatorClient,
+  ReadOptions,
+} from '../../src/ensemble-client.ts';
 
 export class CodedError extends Error {
   readonly code: string;
@@ -55,7 +63,8 @@ const STAT: Stat = {
   numChildren: 0,
 };
 
-export class FakeClient implements EnsembleClient {
+/** With a session, and without. */
+export class FakeClient implements EnsembleClient, OperatorClient {
   closed = 0;
   readonly calls: unknown[][] = [];
   /** What the lock answers; by default it is held at once. */
@@ -68,6 +77,8 @@ export class FakeClient implements EnsembleClient {
   data = new Uint8Array();
   stat: Stat | undefined = STAT;
   names: string[] = [];
+  /** Where answers come from. */
+  source: AnswerSource = { server: 2, address: 'h:7102', index: 90 };
 
   constructor(held: HeldLock = new FakeHeld(41)) {
     this.attempt = () => Promise.resolve({ acquired: true, held });
@@ -88,28 +99,34 @@ export class FakeClient implements EnsembleClient {
     };
   }
 
-  readonly nodes: EnsembleClient['nodes'] = {
+  readonly nodes: EnsembleClient['nodes'] & OperatorClient['nodes'] = {
     create: (path, data, options) => this.#answer(['create', path, text(data), options], { path, stat: STAT }),
-    get: (path) => this.#answer(['get', path], { data: this.data, stat: STAT }),
-    exists: (path) => this.#answer(['exists', path], this.stat),
+    get: (path, options) => this.#read(options, ['get', path], { data: this.data, stat: STAT }),
+    exists: (path, options) => this.#read(options, ['exists', path], this.stat),
     set: (path, data, options) => this.#answer(['set', path, text(data), options], STAT),
     delete: (path, options) => this.#answer(['delete', path, options], undefined),
-    children: (path) => this.#answer(['children', path], { names: this.names, stat: STAT }),
+    children: (path, options) => this.#read(options, ['children', path], { names: this.names, stat: STAT }),
   };
 
-  readonly admin: { -readonly [K in keyof EnsembleClient['admin']]: EnsembleClient['admin'][K] } = {
-    locks: (prefix) => {
+  readonly admin: {
+    -readonly [K in keyof OperatorClient['admin']]: OperatorClient['admin'][K];
+  } & EnsembleClient['admin'] = {
+    locks: (prefix, options) => {
+      options.onAnswer?.(this.source);
       this.calls.push(['locks', prefix]);
       return iterate(this.summaries);
     },
-    lock: (name) => {
+    lock: (name, options) => {
       const { holders, waiters } = this;
-      return this.#answer(['show', name], { holders, waiters, truncated: false });
+      return this.#read(options, ['show', name], { holders, waiters, truncated: false });
     },
-    sessions: () => iterate(this.sessionSummaries),
+    sessions: (options) => {
+      options.onAnswer?.(this.source);
+      return iterate(this.sessionSummaries);
+    },
     closeSession: (session) => this.#answer(['closeSession', session], undefined),
     transferLeadership: (server) => this.#answer(['transferLeadership', server], server ?? 3),
-    members: () => this.#answer(['members'], this.members),
+    members: (options) => this.#read(options, ['members'], this.members),
     addMember: (server, peerAddress, options) =>
       this.#answer(['addMember', server, peerAddress, options], this.members),
     promoteMember: (server) => this.#answer(['promoteMember', server], this.members),
@@ -119,6 +136,11 @@ export class FakeClient implements EnsembleClient {
   close(): Promise<void> {
     this.closed += 1;
     return Promise.resolve();
+  }
+
+  #read<T>(options: ReadOptions | undefined, call: unknown[], answer: T): Promise<T> {
+    options?.onAnswer?.(this.source);
+    return this.#answer(call, answer);
   }
 
   #answer<T>(call: unknown[], answer: T): Promise<T> {

@@ -1,7 +1,7 @@
 // The outside of lockctl without processes, servers or streams: what was written is kept, signals are sent by the test.
 
 import type { ChildCommand, ChildCommandOptions, CommandEnd } from '../../src/child-command.ts';
-import type { ConnectRequest, EnsembleClient } from '../../src/ensemble-client.ts';
+import type { ConnectRequest, EnsembleClient, OperatorClient, OperatorRequest } from '../../src/ensemble-client.ts';
 import type { Environment } from '../../src/environment.ts';
 
 export class FakeChild implements ChildCommand {
@@ -32,7 +32,7 @@ export class FakeChild implements ChildCommand {
 export class FakeEnvironment implements Environment {
   readonly variables: Record<string, string | undefined> = { PATH: '/bin' };
   readonly label = 'lockctl test';
-  readonly connections: ConnectRequest[] = [];
+  readonly connections: (ConnectRequest | OperatorRequest)[] = [];
   readonly children: FakeChild[] = [];
   readonly requested: string[] = [];
   output = '';
@@ -40,7 +40,7 @@ export class FakeEnvironment implements Environment {
   bytes: Uint8Array[] = [];
   input = '';
   outputIsTerminal = false;
-  client: EnsembleClient | Error = new Error('this test has no ensemble');
+  client: (EnsembleClient & OperatorClient) | Error = new Error('this test has no ensemble');
   answers: Readonly<Record<string, Response | Error>> = {};
   onStart: (child: FakeChild) => void = () => undefined;
   readonly #listeners = new Set<(signal: NodeJS.Signals) => void>();
@@ -69,6 +69,11 @@ export class FakeEnvironment implements Environment {
   }
 
   connect(request: ConnectRequest): Promise<EnsembleClient> {
+    this.connections.push(request);
+    return this.client instanceof Error ? Promise.reject(this.client) : Promise.resolve(this.client);
+  }
+
+  connectOperator(request: OperatorRequest): Promise<OperatorClient> {
     this.connections.push(request);
     return this.client instanceof Error ? Promise.reject(this.client) : Promise.resolve(this.client);
   }

@@ -6,6 +6,8 @@ import { BOUNDS, boundsOf } from './bounds.ts';
 import { explore, type Exploration, type ExploreOptions } from './explore.ts';
 import { PLANTED, plantedPairs } from './planted.ts';
 import { renderExplorations } from './report.ts';
+import { MODEL_BOUNDS, exploreModel } from './vote-ban/model.ts';
+import { RULES } from './vote-ban/rules.ts';
 
 interface Flags {
   readonly bounds?: readonly string[];
@@ -44,9 +46,22 @@ async function run({ bounds, states, planted, sample }: Flags): Promise<void> {
   const found: Exploration[] = [];
   for (const each of chosen) found.push(await exploreAloud(each, { states }));
   print(renderExplorations(found));
-  if (found.every(({ broken }) => broken === undefined)) return;
+  const rulesSuffice = bounds !== undefined || judgeRules();
+  if (rulesSuffice && found.every(({ broken }) => broken === undefined)) return;
   print('FAILED: a promise of consensus is broken; the shortest ways there are above');
   process.exitCode = 1;
+}
+
+/** Of the ban on voting, by themselves. */
+function judgeRules(): boolean {
+  const { broken, worlds } = exploreModel(RULES, MODEL_BOUNDS);
+  const { servers, terms, losses, commands } = MODEL_BOUNDS;
+  const within = `${servers} servers, ${terms} terms, ${losses} loss, ${commands} command`;
+  print(
+    `rules of the vote ban: ${worlds.toLocaleString('en')} worlds of ${within}: ${broken === undefined ? 'complete' : 'BROKEN'}`,
+  );
+  if (broken !== undefined) print(broken.join('\n'));
+  return broken === undefined;
 }
 
 async function runPlanted(states: number, isChosen: (name: string, sample: boolean) => boolean): Promise<void> {

@@ -8,6 +8,8 @@ import {
   LOG_START,
   NO_SERVER,
   logIndex,
+  maxTerm,
+  nextTerm,
   type Boot,
   type Effect,
   type Entry,
@@ -32,6 +34,8 @@ export interface Disk {
   /** Behind the base. */
   readonly entries: readonly Entry[];
   readonly snapshot: Snapshot | undefined;
+  /** The log has lost what was acknowledged; the server may not vote since this term. */
+  readonly voteBan: Term | undefined;
 }
 
 export const EMPTY_DISK: Disk = {
@@ -39,6 +43,7 @@ export const EMPTY_DISK: Disk = {
   base: LOG_START,
   entries: [],
   snapshot: undefined,
+  voteBan: undefined,
 };
 
 export function written(disk: Disk, { hardState, snapshot, truncateFrom, entries }: Persist): Disk {
@@ -65,6 +70,17 @@ export function entriesOn({ base, entries }: Disk, from: LogIndex, to: LogIndex)
   return from <= base.index ? [] : entries.slice(from - base.index - 1, to - base.index);
 }
 
+/**
+ * The log has lost all but `kept` of the entries behind its base, and the vote with them. The ban begins above every term in which the
+ * server can have told anybody anything.
+ */
+export function damaged(disk: Disk, kept: number): Disk {
+  const entries = disk.entries.slice(0, kept);
+  const term = entries.at(-1)?.term ?? disk.base.term;
+  const voteBan = nextTerm(maxTerm(disk.hardState.term, disk.voteBan ?? disk.hardState.term));
+  return { ...disk, hardState: { term, votedFor: NO_SERVER }, entries, voteBan };
+}
+
 /** From the beginning, with `writes` that are on their way to the disk. */
 export function wholeLog(disk: Disk, writes: readonly Persist[]): readonly Entry[] {
   const before = ({ index }: LogPosition): readonly Entry[] => disk.snapshot?.state.slice(0, index) ?? [];
@@ -88,7 +104,7 @@ export function atStart(disk: Disk): Disk {
   return { ...disk, hardState, base: { index, term }, entries: [] };
 }
 
-export function bootFrom({ hardState, base, entries, snapshot }: Disk): Boot {
+export function bootFrom({ hardState, base, entries, snapshot, voteBan }: Disk): Boot {
   const terms: TermMark[] = [];
   for (const { term, index } of entries) {
     if (terms.at(-1)?.term !== term) terms.push({ term, firstIndex: index });
@@ -99,6 +115,7 @@ export function bootFrom({ hardState, base, entries, snapshot }: Disk): Boot {
     lastIndex: logIndex(base.index + entries.length),
     terms,
     snapshot: snapshot?.position,
+    ...(voteBan === undefined ? {} : { voteBan }),
     configurations: entries.filter(({ type }) => type === EntryType.configuration),
   };
 }

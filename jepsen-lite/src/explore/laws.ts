@@ -33,11 +33,14 @@ export type Facts = Pick<ServerTable, 'known' | 'log' | 'entry'>;
 
 export class Laws {
   readonly #table: Facts;
+  readonly #durable: boolean;
   /** Pairs of logs that were compared. */
   readonly #matching = new Map<number, boolean>();
 
-  constructor(table: Facts) {
+  /** `durable`: no disk ever loses anything. */
+  constructor(table: Facts, { durable }: { readonly durable: boolean }) {
     this.#table = table;
+    this.#durable = durable;
   }
 
   judge(judged: Judged, history: History): Verdict {
@@ -45,7 +48,7 @@ export class Laws {
     if (step.broken !== undefined) return { history: undefined, broken: step.broken };
     const law =
       this.#logsMatch(judged) ??
-      this.#commitsByQuorums(judged) ??
+      (this.#durable ? this.#commitsByQuorums(judged) : undefined) ??
       this.#electedByQuorums(judged, history) ??
       this.#electionSafety(judged, history) ??
       this.#stateMachineSafety(judged, history) ??

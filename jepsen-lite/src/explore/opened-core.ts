@@ -16,6 +16,9 @@ import { builtFile } from '../mutants/product.ts';
 
 export type CoreModule = typeof Core;
 
+/** A mutant, whoever else notices it. */
+export type PlantedBug = Omit<Mutant, 'caughtBy' | 'sample'>;
+
 const RAFT = '@holdfast/raft';
 const PRIVATE_NAME = /#([A-Za-z_]\w*)/g;
 const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
@@ -26,7 +29,7 @@ export function openName(name: string): string {
 }
 
 /** @throws RottenMutantError when the mutant does not fit the built core, or changes something else */
-export async function openCore(mutant?: Mutant): Promise<CoreModule> {
+export async function openCore(mutant?: PlantedBug): Promise<CoreModule> {
   const edits = editsOf(mutant);
   const source = fileURLToPath(builtFile(RAFT, 'core/'));
   const copy = await mkdtemp(join(tmpdir(), 'holdfast-core-'));
@@ -48,7 +51,7 @@ function openText(file: string, text: string, edits: readonly Edit[] | undefined
   return changed.replace(SOURCE_MAP, '').replaceAll(PRIVATE_NAME, (_, name: string) => openName(name));
 }
 
-function editsOf(mutant: Mutant | undefined): ReadonlyMap<string, readonly Edit[]> {
+function editsOf(mutant: PlantedBug | undefined): ReadonlyMap<string, readonly Edit[]> {
   const edits = new Map<string, readonly Edit[]>();
   for (const patch of mutant?.patches ?? []) {
     if (patch.module !== RAFT || !patch.file.startsWith('core/')) {

@@ -72,6 +72,7 @@ export function renamedAction(action: ServerAction, permutation: Permutation): S
     case 'beat':
     case 'write':
     case 'crash':
+    case 'damage':
     case 'propose':
     case 'read':
     case 'snapshot':

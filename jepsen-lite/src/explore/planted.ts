@@ -1,8 +1,51 @@
 /** Planted bugs that the explorer must find, and the bounds within which it does. */
 
 import { MUTANTS } from '../mutants/catalogue/index.ts';
-import type { Mutant } from '../mutants/mutant.ts';
 import { boundsOf, type Bounds } from './bounds.ts';
+import type { PlantedBug } from './opened-core.ts';
+
+/** Those that no other detector has been seen to notice. */
+const EXPLORED: readonly PlantedBug[] = [
+  {
+    name: 'vote-ban-lifted-by-any-leader',
+    breaks:
+      'a server that has lost what it acknowledged votes again when its log holds all that was committed, not before',
+    patches: [
+      {
+        module: '@holdfast/raft',
+        file: 'core/vote-ban.js',
+        edits: [
+          {
+            find: 'if ((core.log.termAt(core.commit) ?? 0) < core.voteBan)',
+            replace: 'if (core.leader === NO_SERVER)',
+          },
+        ],
+      },
+    ],
+  },
+  {
+    name: 'vote-ban-lifted-before-the-log-is-durable',
+    breaks: 'a server that has lost what it acknowledged votes again when its log holds on disk all that was committed',
+    patches: [
+      {
+        module: '@holdfast/raft',
+        file: 'core/vote-ban.js',
+        edits: [{ find: '|| core.stableIndex < core.commit', replace: '' }],
+      },
+    ],
+  },
+  {
+    name: 'vote-ban-without-its-term',
+    breaks: 'a server that has lost what it acknowledged follows no leader that may count on it',
+    patches: [
+      {
+        module: '@holdfast/raft',
+        file: 'core/vote-ban.js',
+        edits: [{ find: 'if (core.voteBan !== undefined && core.term < core.voteBan)', replace: 'if (false)' }],
+      },
+    ],
+  },
+];
 
 export interface Planted {
   readonly mutant: string;
@@ -25,18 +68,22 @@ export const PLANTED: readonly Planted[] = [
   { mutant: 'read-before-an-entry-of-the-own-term', bounds: 'reads', sample: true },
   { mutant: 'new-voters-alone-decide', bounds: 'removals-of-two', sample: true },
   { mutant: 'learners-count', bounds: 'additions', sample: true },
+  { mutant: 'vote-ban-ignored', bounds: 'damages', sample: true },
+  { mutant: 'vote-ban-without-its-term', bounds: 'damages', sample: true },
+  { mutant: 'vote-ban-lifted-before-the-log-is-durable', bounds: 'damages-of-slow-disks', sample: true },
+  { mutant: 'vote-ban-lifted-by-any-leader', bounds: 'lifted-bans', sample: false },
   { mutant: 'figure-8', bounds: 'old-terms', sample: false },
 ];
 
 /** @throws RangeError when there is none of that name */
-export function mutantOf(name: string): Mutant {
-  const mutant = MUTANTS.find((candidate) => candidate.name === name);
+export function mutantOf(name: string): PlantedBug {
+  const mutant = [...MUTANTS, ...EXPLORED].find((candidate) => candidate.name === name);
   if (mutant === undefined) throw new RangeError(`there is no planted bug "${name}"`);
   return mutant;
 }
 
 export function plantedPairs(
   some: readonly Planted[],
-): readonly { readonly mutant: Mutant; readonly bounds: Bounds }[] {
+): readonly { readonly mutant: PlantedBug; readonly bounds: Bounds }[] {
   return some.map(({ mutant, bounds }) => ({ mutant: mutantOf(mutant), bounds: boundsOf(bounds) }));
 }

@@ -9,7 +9,7 @@ import {
   type ServerId,
 } from '@holdfast/raft/core';
 
-import { EMPTY_DISK, atStart, bootFrom, type Disk } from './disk.ts';
+import { EMPTY_DISK, atStart, bootFrom, damaged, type Disk } from './disk.ts';
 import { ELECTION_TIMEOUT_MS, HEARTBEAT_MS, NO_RANDOMNESS, checkFields, openState } from './normal-form.ts';
 import type { CoreModule } from './opened-core.ts';
 import { addressOf, type Outcome, type Server, type ServerAction, type ServerRules } from './server.ts';
@@ -39,6 +39,7 @@ export class ServerFactory {
   /** @throws InvariantError of the core */
   act(server: Server, id: ServerId, action: ServerAction): Outcome {
     if (action.type === 'crash') return this.#start(id, server.disk);
+    if (action.type === 'damage') return this.#start(id, damaged(server.disk, action.kept));
     const run = new ServerRun(id, this.#rules, { ...server, core: copyOf(server.core, CONSTANTS) });
     run.perform(action);
     return run.end();

@@ -55,7 +55,7 @@ export class ServerRun {
     return { server, ...this.#outcome };
   }
 
-  perform(action: Exclude<ServerAction, { type: 'crash' }>): void {
+  perform(action: Exclude<ServerAction, { type: 'crash' | 'damage' }>): void {
     switch (action.type) {
       case 'hear':
         this.#hear(action.from, action.parcel);
@@ -187,6 +187,8 @@ export class ServerRun {
         return;
       }
       case 'lift-vote-ban':
+        this.#disk = { ...this.#disk, voteBan: undefined };
+        return;
       case 'read-rejected':
       case 'proposals-rejected':
       case 'transfer-ended':

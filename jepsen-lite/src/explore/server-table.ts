@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 import {
   EntryType,
   decodeConfiguration,
+  maxTerm,
   type Entry,
   type LogIndex,
   type ServerId,
@@ -37,11 +38,15 @@ export interface Known {
   /** From the beginning, with what is on its way to the disk. */
   readonly log: number;
   readonly durable: number;
+  /** That, or the term of its ban: it votes in none before. */
   readonly durableTerm: Term;
   readonly durableVote: ServerId;
   /** Of its log, in order; the last is in force. */
   readonly electorates: readonly Electorate[];
   readonly writing: boolean;
+  readonly voteBan: Term | undefined;
+  /** Entries of its log on disk, behind the base. */
+  readonly entriesOnDisk: number;
   readonly maySnapshot: boolean;
 }
 
@@ -66,6 +71,15 @@ export interface Step {
   readonly applied: readonly number[];
   readonly answered: Outcome['answered'];
   readonly broken: Broken | undefined;
+}
+
+export interface TakenStep {
+  /** The server that took it, as it was. */
+  readonly before: number;
+  /** Undefined: it heard `message`. */
+  readonly action: ServerAction | undefined;
+  readonly message: number;
+  readonly step: Step;
 }
 
 export interface Broken {
@@ -149,6 +163,21 @@ export class ServerTable {
     return this.#step(server, -1 - this.#actions.numberOf(textOf(action, NO_CONSTANTS), () => action));
   }
 
+  /** All that the core ever took. */
+  *taken(): Generator<TakenStep> {
+    for (let server = 0; server < this.servers; server += 1) {
+      for (const [action, step] of this.#places.at(server).steps) yield { ...this.#named(server, action), step };
+    }
+  }
+
+  /** The step by which a server came about; undefined for a first start. */
+  origin(server: number): TakenStep | undefined {
+    const { origin } = this.#places.at(server);
+    if (origin === undefined) return undefined;
+    const { before, action } = origin;
+    return { ...this.#named(before, action), step: this.#step(before, action) };
+  }
+
   /** The same server in the place of another. */
   renamed(server: number, permutation: number): number {
     if (permutation === 0) return server;
@@ -183,6 +212,12 @@ export class ServerTable {
     const number = this.#entry(renamedEntry(value, this.#permutation(permutation)));
     renamed[permutation] = number;
     return number;
+  }
+
+  #named(before: number, action: number): Omit<TakenStep, 'step'> {
+    return action < 0
+      ? { before, action: this.#actions.at(-1 - action), message: -1 }
+      : { before, action: undefined, message: action };
   }
 
   #renamedStep(before: number, action: number, permutation: number): number {
@@ -283,10 +318,12 @@ export class ServerTable {
       applied: applied.length,
       log: this.#log(log),
       durable: this.#log(wholeLog(disk, [])),
-      durableTerm: disk.hardState.term,
+      durableTerm: maxTerm(disk.hardState.term, disk.voteBan ?? disk.hardState.term),
       durableVote: disk.hardState.votedFor,
       electorates: this.#electorates(log),
       writing: writes.length > 0,
+      voteBan: disk.voteBan,
+      entriesOnDisk: disk.entries.length,
       maySnapshot: applied.length > (disk.snapshot?.position.index ?? 0) && applied.length <= core.stableIndex,
     };
   }

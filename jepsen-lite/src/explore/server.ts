@@ -35,6 +35,8 @@ export type ServerAction =
   | { readonly type: 'write' }
   /** The process ends, with no write under way done, and starts from its disk. */
   | { readonly type: 'crash' }
+  /** It ends like that, and its log has lost all but so many of the entries behind its base. */
+  | { readonly type: 'damage'; readonly kept: number }
   | { readonly type: 'propose'; readonly value: number }
   | { readonly type: 'read'; readonly ticket: number }
   | { readonly type: 'change'; readonly change: MembershipChange }

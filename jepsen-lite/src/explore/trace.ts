@@ -1,18 +1,12 @@
 /** A path of the search as what happened to servers that keep their names, whatever places they had in the worlds that were folded. */
 
 import { composed, inverse, placed, renamedAction } from './permutations.ts';
-import type { ServerAction } from './server.ts';
-import type { Broken, Step } from './server-table.ts';
+import type { Broken, ServerTable, TakenStep } from './server-table.ts';
 import type { Transition, Worlds } from './worlds.ts';
 
-export interface TraceStep {
+export interface TraceStep extends TakenStep {
   readonly position: number;
-  /** Undefined: it hears `message`. */
-  readonly action: ServerAction | undefined;
-  readonly message: number;
   readonly kept: boolean;
-  readonly before: number;
-  readonly step: Step;
   /** Messages that are under way no longer, since there were too many. */
   readonly lost: readonly number[];
   readonly broken: Broken | undefined;
@@ -44,6 +38,16 @@ export function retrace(worlds: Worlds, path: readonly number[]): TraceStep[] {
     steps.push({ position, action, message, kept: transition.kept, before, step, lost, broken: undefined });
     world = next;
     places = composed(places, worlds.permutations[permutation] ?? identity);
+  }
+  return steps;
+}
+
+/** Of one server alone, up to a step that breaks something. */
+export function storyOf(table: ServerTable, last: TakenStep, broken: Broken): TraceStep[] {
+  const { position } = table.known(last.before);
+  const steps: TraceStep[] = [{ ...last, position, kept: false, lost: [], broken }];
+  for (let taken = table.origin(last.before); taken !== undefined; taken = table.origin(taken.before)) {
+    steps.unshift({ ...taken, position, kept: false, lost: [], broken: undefined });
   }
   return steps;
 }

@@ -48,6 +48,8 @@ function deed(table: ServerTable, { position, action, message, kept }: TraceStep
       return `${who}: its oldest write is durable`;
     case 'crash':
       return `${who} ends and starts again from its disk`;
+    case 'damage':
+      return `${who} ends, its log has lost all but ${action.kept} entries behind its base, and it starts from that`;
     case 'propose':
       return `${who} is asked to log command ${action.value}`;
     case 'read':
@@ -118,7 +120,7 @@ function what(type: EntryType, data: Uint8Array): string {
 }
 
 function serverText(table: ServerTable, number: number): string {
-  const { role, term, votedFor, commit, log, durable, writing } = table.known(number);
+  const { role, term, votedFor, commit, log, durable, writing, voteBan } = table.known(number);
   const entries = (at: number): string =>
     table
       .log(at)
@@ -126,5 +128,6 @@ function serverText(table: ServerTable, number: number): string {
       .join(' ');
   const onDisk = writing ? `, on disk [${entries(durable)}]` : '';
   const vote = votedFor === 0 ? '' : `, vote for ${votedFor}`;
-  return `${role} in term ${term}${vote}, log [${entries(log)}]${onDisk}, commit ${commit}`;
+  const ban = voteBan === undefined ? '' : `, banned from voting since term ${voteBan}`;
+  return `${role} in term ${term}${vote}${ban}, log [${entries(log)}]${onDisk}, commit ${commit}`;
 }

@@ -60,7 +60,9 @@ export class Worlds {
     const factory = new ServerFactory(module, bounds);
     this.table = new ServerTable(factory, bounds.voters, this.permutations);
     this.histories = new HistoryTable(this.table, this.permutations);
-    this.#laws = new Laws(this.table);
+    // What was acknowledged may be lost before it is counted.
+    const durable = (bounds.most.damages ?? 0) === 0;
+    this.#laws = new Laws(this.table, { durable });
     this.#counters = new Counters(bounds.most);
     this.#fold = new Fold(this.table, this.histories, this.permutations);
     this.#ids = factory.ids;
@@ -111,7 +113,7 @@ export class Worlds {
 
   #actions(world: World, position: number, visit: Visit): void {
     const used = this.#used(world);
-    const { id, leads, writing, maySnapshot } = this.table.known(world[position] ?? 0);
+    const { id, leads, writing, maySnapshot, entriesOnDisk } = this.table.known(world[position] ?? 0);
     const attempt = (action: ServerAction, counted?: Counted): void => {
       if (counted !== undefined && this.#counters.left(used, counted) === 0) return;
       const step = this.table.act(world[position] ?? 0, action);
@@ -119,6 +121,9 @@ export class Worlds {
     };
     if (writing) attempt({ type: 'write' });
     attempt({ type: 'crash' }, 'crashes');
+    if (this.#counters.left(used, 'damages') > 0) {
+      for (let kept = 0; kept < entriesOnDisk; kept += 1) attempt({ type: 'damage', kept }, 'damages');
+    }
     if (maySnapshot) attempt({ type: 'snapshot' }, 'snapshots');
     if (leads === 0) {
       attempt({ type: 'stand' }, 'stands');

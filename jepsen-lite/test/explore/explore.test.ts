@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BOUNDS, boundsOf, COUNTED } from '../../src/explore/bounds.ts';
 import { Counters } from '../../src/explore/counters.ts';
 import { explore } from '../../src/explore/explore.ts';
+import { openCore } from '../../src/explore/opened-core.ts';
 import { PLANTED, mutantOf, plantedPairs } from '../../src/explore/planted.ts';
 import { renderExplorations } from '../../src/explore/report.ts';
 
@@ -48,6 +49,7 @@ describe('an exploration of a planted bug', () => {
     ['no-log-comparison-in-elections', 'elections', 'leader-completeness', 8],
     ['commit-by-one-too-few', 'elections', 'state-machine-safety', 6],
     ['acknowledgement-before-durable-write', 'crashes', 'committed-is-durable-on-a-majority', 8],
+    ['vote-ban-ignored', 'damages', 'leader-completeness', 9],
     ['vote-told-before-durable', 'crashes', 'leaders-are-elected-by-majorities', 4],
   ])('finds %s within %s as %s, %i steps from the beginning', async (name, bounds, law, depth) => {
     const found = await explore(boundsOf(bounds), { states: 50_000, mutant: mutantOf(name) });
@@ -58,6 +60,10 @@ describe('an exploration of a planted bug', () => {
 });
 
 describe('what is planted', () => {
+  it.each(PLANTED.map(({ mutant }) => mutant))('fits the core as it is built: %s', async (name) => {
+    await expect(openCore(mutantOf(name))).resolves.toHaveProperty('RaftCore');
+  });
+
   it('names bugs and bounds that there are', () => {
     expect(plantedPairs(PLANTED)).toHaveLength(PLANTED.length);
     expect(() => mutantOf('nothing')).toThrow('there is no planted bug "nothing"');

@@ -28,7 +28,7 @@ class Scene {
       log: (number) => this.#logs[number] as number[],
       entry: (number) => this.#entries[number] as Entry,
     };
-    this.#laws = new Laws(facts);
+    this.#laws = new Laws(facts, { durable: true });
     this.#servers = servers.map((told, position) => this.#add(told, position));
   }
 
@@ -67,6 +67,8 @@ class Scene {
       durableVote: serverId(0),
       electorates: VOTERS,
       writing: false,
+      voteBan: undefined,
+      entriesOnDisk: 0,
       maySnapshot: false,
       ...told,
       log: this.#log(log),

@@ -39,6 +39,17 @@ describe("an operator's client", () => {
     expect(ensemble.sessions.size).toBe(0);
   });
 
+  it('gives back through another session when the first has ended', async () => {
+    const { world, ensemble, operating } = await scenario();
+    for (const path of ['/a', '/b']) ensemble.nodes.set(path, new Uint8Array());
+    const { nodes } = await world.settled(operating());
+    await world.settled(nodes.delete('/a'));
+    for (const id of ensemble.sessions.keys()) ensemble.endSession(id, 'expired');
+    await world.sleep(10);
+    await world.settled(nodes.delete('/b'));
+    expect(ensemble.nodes.size).toBe(0);
+  });
+
   it('goes on at another server when its own is lost, and rests while nothing is asked', async () => {
     const { world, ensemble, operating } = await scenario();
     const { nodes } = await world.settled(operating());
@@ -87,6 +98,16 @@ describe("an operator's client where nobody leads", () => {
     expect(world.nowMs - before).toBeLessThan(3_000);
   });
 
+  it('goes on trying for as long as it may while no server answers at all', async () => {
+    const { world, ensemble, operating } = await scenario();
+    for (const server of ensemble.servers) server.host.crash();
+    const error = await world.rejection(operating({ connectTimeoutMs: 2_000 }));
+    expect(error).toMatchObject({
+      code: 'CONNECTION_FAILED',
+      message: expect.stringContaining('no answer within 2000 ms'),
+    });
+  });
+
   it('finds the server that knows a leader among those that do not', async () => {
     const { world, ensemble, operating } = await scenario({ servers: 5 });
     for (const id of [1, 2, 3, 4]) ensemble.server(id).leaderless = true;
@@ -107,6 +128,20 @@ describe("an operator's client where nobody leads", () => {
     expect(await read).toMatchObject({ code: 'NO_LEADER' });
     for (const server of ensemble.servers) server.leaderless = false;
     expect(await world.settled(nodes.exists('/a'))).toBeUndefined();
+  });
+
+  it('tries every server anew, whatever it heard before', async () => {
+    const { world, ensemble, operating } = await scenario();
+    const { nodes } = await world.settled(operating());
+    for (let round = 1; round <= 6; round += 1) {
+      for (const server of ensemble.servers) server.leaderless = true;
+      for (const server of ensemble.servers) server.disconnectAll();
+      expect(await world.rejection(nodes.exists('/a'))).toMatchObject({ code: 'NO_LEADER' });
+      for (const server of ensemble.servers) server.leaderless = server.id !== (round % 3) + 1;
+      // What failed a moment ago is tried last.
+      await world.sleep(3_000);
+      expect(await world.settled(nodes.exists('/a'))).toBeUndefined();
+    }
   });
 
   it('does not say of a change whose answer was lost with its connection that it did not happen', async () => {

@@ -97,7 +97,7 @@ export class ClientConversations {
   #outOfOrder(): Conversation {
     const hello = this.#hello();
     const [first = this.#read()] = this.#harmless(1);
-    switch (this.#bytes.random.integer(4)) {
+    switch (this.#bytes.random.integer(5)) {
       case 0:
         return conversation('no hello', [frame([first, hello])], goodbye('MALFORMED'));
       case 1:
@@ -105,6 +105,10 @@ export class ClientConversations {
       case 2: {
         const request = this.#request(1, { type: 'acquire', lock: this.#targets.lock, kind: 0, wait: true });
         return conversation('request without a session', [frame([hello, request])], goodbye('MALFORMED'));
+      }
+      case 3: {
+        const frames = [frame([{ ...hello, withoutLeader: true }, this.#read(), this.#attach()])];
+        return conversation('a session of who needs no leader', frames, goodbye('MALFORMED'));
       }
       default: {
         const frames = [frame([hello, this.#attach(), this.#attach()])];
@@ -214,7 +218,13 @@ export class ClientConversations {
 
   #attach(): Extract<ClientMessage, { type: 'attach' }> {
     const secret = this.#bytes.random.bytes(16);
-    const payload = encodeAttachRequest({ secret, session: 0, timeoutMs: 1_000, label: this.#text() });
+    const payload = encodeAttachRequest({
+      secret,
+      session: 0,
+      timeoutMs: 1_000,
+      label: this.#text(),
+      givesBack: this.#bytes.chance(0.5),
+    });
     return { type: 'attach', id: this.#bytes.index(), payload };
   }
 

@@ -5,7 +5,7 @@
 
 import { readFileSync, realpathSync } from 'node:fs';
 import { startVitest } from 'vitest/node';
-import { MUTANTS } from '../../jepsen-lite/dist/mutants/catalogue/index.js';
+import { MUTANTS, NAMED_CASE_MUTANTS } from '../../jepsen-lite/dist/mutants/catalogue/index.js';
 import { applyEdits } from '../../jepsen-lite/dist/mutants/patch.js';
 import { builtFile } from '../../jepsen-lite/dist/mutants/product.js';
 import { CASES } from './page.mjs';
@@ -13,6 +13,9 @@ import { taggedTests } from './titles.mjs';
 
 /** The sources of every package, as in vitest.config.ts. */
 const CONDITIONS = ['holdfast-src', 'node', 'import', 'default'];
+
+/** A crash at each of its operations takes half a minute, and has nothing but a log store in it. */
+const LOG_STORE_ALONE = '/log-store/snapshot-crashes.test.ts';
 
 /**
  * Says for each case what its bug makes fail; true when every test of a case noticed its own.
@@ -41,13 +44,20 @@ function sameTest(tests, name, other) {
 }
 
 /**
- * The cases whose tests fail with that bug.
+ * The cases of its package whose tests fail with that bug.
  * @returns {Promise<Set<string>>}
  */
 async function failingNames(root, mutantName, tests) {
-  const mutant = MUTANTS.find(({ name }) => name === mutantName);
+  const mutant = [...MUTANTS, ...NAMED_CASE_MUTANTS].find(({ name }) => name === mutantName);
   if (mutant === undefined) throw new Error(`there is no mutant "${mutantName}"`);
-  const files = [...new Set(tests.map(({ file }) => file))].filter((file) => !file.includes('/e2e/'));
+  const folders = mutant.patches.map(({ module }) => `${module.replace('@holdfast', 'packages')}/test/`);
+  const stored = mutant.patches.some(({ file }) => file.startsWith('log-store/'));
+  const files = [...new Set(tests.map(({ file }) => file))].filter(
+    (file) =>
+      !file.includes('/e2e/') &&
+      folders.some((folder) => file.startsWith(folder)) &&
+      (stored || !file.endsWith(LOG_STORE_ALONE)),
+  );
   const vitest = await startVitest(
     'test',
     [],
@@ -59,6 +69,7 @@ async function failingNames(root, mutantName, tests) {
       test: {
         include: files,
         isolate: false,
+        maxWorkers: 1,
         testTimeout: 60_000,
         // Those that carry a name.
         testNamePattern: / \[[^\]]+\]$/,

@@ -7,6 +7,7 @@ import { fencedKvMutants } from './fenced-kv.ts';
 import { handOverMutants } from './hand-over.ts';
 import { logStoreMutants } from './log-store.ts';
 import { membershipMutants } from './membership.ts';
+import { namedCaseMutants } from './named-cases.ts';
 import { recoveryMutants } from './recovery.ts';
 import { serverMutants } from './server.ts';
 import { snapshotMutants } from './snapshots.ts';
@@ -26,3 +27,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...clientMutants,
   ...fencedKvMutants,
 ];
+
+/** Those that only the test of a named case is asked to notice. */
+export const NAMED_CASE_MUTANTS = namedCaseMutants;

@@ -57,6 +57,13 @@ describe('a joint configuration', () => {
     // 1, 2 and 4: of both.
     core.acknowledge(2, lastIndex);
     expect(core.status.commitIndex).toBe(lastIndex);
+    const other = joint();
+    other.durable();
+    // 1 and 2: a majority of the old ones alone.
+    other.acknowledge(2, lastIndex);
+    expect(other.status.commitIndex).toBeLessThan(lastIndex);
+    other.acknowledge(3, lastIndex);
+    expect(other.status.commitIndex).toBe(lastIndex);
   });
 
   it('elects by both majorities', () => {

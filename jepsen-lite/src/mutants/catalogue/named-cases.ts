@@ -1,0 +1,649 @@
+/**
+ * Planted bugs that bring named cases about: bugs that other implementations of Raft have had (docs/named-cases.md). The test that carries the
+ * name must notice; `node scripts/named-cases.mjs mutants` plants them into what the tests load.
+ */
+
+import type { Edit, Mutant } from '../mutant.ts';
+
+interface CoreMutant extends Pick<Mutant, 'name' | 'breaks'> {
+  /** Of raft. */
+  readonly file: string;
+  readonly edits: readonly Edit[];
+}
+
+const MUTANTS: readonly CoreMutant[] = [
+  {
+    name: 'vote-forgotten-at-a-step-down',
+    breaks: 'a server votes once in a term, whatever it becomes in it',
+    file: 'core/role.js',
+    edits: [
+      {
+        find: "if (core.role === 'leader') leaveLeadership(core); core.role = 'follower';",
+        replace:
+          "if (core.role === 'leader') leaveLeadership(core); if (core.role === 'candidate') core.votedFor = NO_SERVER; core.role = 'follower';",
+      },
+    ],
+  },
+  {
+    name: 'pre-vote-raises-the-term',
+    breaks: 'a pre-vote changes nothing at the server that is asked',
+    file: 'core/election.js',
+    edits: [
+      {
+        find: 'export function onPreVote(core, from, message) {',
+        replace:
+          'export function onPreVote(core, from, message) { if (message.term > core.term + 1) core.setHardState(message.term - 1, NO_SERVER); else if (message.term > core.term) core.setHardState(core.term + 1, NO_SERVER);',
+      },
+      { find: 'const granted = message.term > core.term &&', replace: 'const granted = message.term >= core.term &&' },
+    ],
+  },
+  {
+    name: 'pre-vote-refreshes-the-timer',
+    breaks: 'a pre-vote changes nothing at the server that is asked',
+    file: 'core/election.js',
+    edits: [
+      {
+        find: 'export function onPreVote(core, from, message) {',
+        replace: 'export function onPreVote(core, from, message) { core.electionElapsedMs = 0;',
+      },
+    ],
+  },
+  {
+    name: 'refused-pre-vote-without-the-own-term',
+    breaks: 'a refused pre-vote tells the higher term',
+    file: 'core/election.js',
+    edits: [{ find: 'term: granted ? message.term : core.term, askedTerm', replace: 'term: message.term, askedTerm' }],
+  },
+  {
+    name: 'refused-pre-vote-teaches-nothing',
+    breaks: 'a refused pre-vote teaches the higher term',
+    file: 'core/election.js',
+    edits: [{ find: 'if (!message.granted && message.term > core.term) {', replace: 'if (core === undefined) {' }],
+  },
+  {
+    name: 'loyal-against-the-leader-itself',
+    breaks: 'a follower owes its leader no loyalty against that leader',
+    file: 'core/election.js',
+    edits: [{ find: 'core.leader !== from && core.electionElapsedMs', replace: 'core.electionElapsedMs' }],
+  },
+  {
+    name: 'loyal-to-a-silent-leader',
+    breaks: 'loyalty to a leader that is not heard ends after an election timeout',
+    file: 'core/election.js',
+    edits: [
+      {
+        find: 'core.leader !== from && core.electionElapsedMs < core.config.electionTimeoutMs;',
+        replace: 'core.leader !== from;',
+      },
+      {
+        find: 'export function startPreVote(core) { becomePreCandidate(core);',
+        replace:
+          'export function startPreVote(core) { const known = core.leader; becomePreCandidate(core); core.leader = known;',
+      },
+    ],
+  },
+  {
+    name: 'late-pre-vote-counted',
+    breaks: 'pre-votes count for the round in which they were asked for',
+    file: 'core/election.js',
+    edits: [
+      {
+        find: "if (core.role !== 'pre-candidate' || message.askedTerm !== core.term + 1)",
+        replace: 'if (message.askedTerm !== core.term + 1)',
+      },
+      {
+        find: "if (core.role === 'pre-candidate' && elected(core) && mayVote(core))",
+        replace: 'if (elected(core) && mayVote(core))',
+      },
+      {
+        find: 'core.votes.set(from, message.granted); countPreVotes(core);',
+        replace: 'core.votes.set(from, message.granted); core.votes.set(core.config.id, true); countPreVotes(core);',
+      },
+    ],
+  },
+  {
+    name: 'only-voter-stands-twice',
+    breaks: 'an election takes one term',
+    file: 'core/election.js',
+    edits: [
+      {
+        find: 'elected(core) && mayVote(core)) startElection(core, false);',
+        replace:
+          'elected(core) && mayVote(core)) { startElection(core, false); if (core.electorate.length === 0) startElection(core, false); }',
+      },
+    ],
+  },
+  {
+    name: 'logs-compared-component-by-component',
+    breaks: 'of two logs the one with the newer last term is the newer one, however long the other is',
+    file: 'core/log.js',
+    edits: [
+      {
+        find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.#lastIndex);',
+        replace: 'return lastTerm >= this.lastTerm && lastIndex >= this.#lastIndex;',
+      },
+    ],
+  },
+  {
+    name: 'refusal-adopted-as-a-vote',
+    breaks: 'a server votes for whom it was asked, not for whom another answers',
+    file: 'core/election.js',
+    edits: [
+      {
+        find: 'export function onVoteResponse(core, from, message) { if (message.term > core.term) {',
+        replace:
+          'export function onVoteResponse(core, from, message) { if (message.term > core.term) { core.setHardState(message.term, from);',
+      },
+    ],
+  },
+  {
+    name: 'no-loyalty-to-a-leader-that-is-heard',
+    breaks: 'a follower that hears its leader helps nobody to depose it',
+    file: 'core/election.js',
+    edits: [
+      {
+        find: 'return core.leader !== NO_SERVER && core.leader !== from &&',
+        replace: 'return from > 3 && core.leader !== NO_SERVER && core.leader !== from &&',
+      },
+    ],
+  },
+  {
+    name: 'stands-without-asking-first',
+    breaks: 'a server asks whether it could win before it raises its term',
+    file: 'core/election.js',
+    edits: [
+      {
+        find: 'export function startPreVote(core) {',
+        replace:
+          'export function startPreVote(core) { if (core.electorate.length > 0 && core.term > 0) { startElection(core, false); return; }',
+      },
+    ],
+  },
+  {
+    name: 'learner-votes-for-nobody',
+    breaks: 'whoever asks for a vote is answered: the own configuration may be an old one',
+    file: 'core/election.js',
+    edits: [
+      {
+        find: 'message.term === core.term && free && mayVote(core)',
+        replace: 'message.term === core.term && free && core.mayStand && mayVote(core)',
+      },
+    ],
+  },
+  {
+    name: 'learners-are-asked-for-votes',
+    breaks: 'only those are asked whose votes count',
+    file: 'core/election.js',
+    edits: [
+      {
+        find: 'startQuickRound(core); core.votes.set(core.config.id, true); for (const peer of core.electorate) {',
+        replace: 'startQuickRound(core); core.votes.set(core.config.id, true); for (const peer of core.peers) {',
+      },
+    ],
+  },
+  {
+    name: 'term-not-restored',
+    breaks: 'a server begins with the term that was durable',
+    file: 'core/core-state.js',
+    edits: [{ find: 'this.term = boot.hardState.term;', replace: 'this.term = this.log.lastTerm;' }],
+  },
+  {
+    name: 'second-leader-of-a-term-heard',
+    breaks: 'two leaders of one term stop the server that sees it',
+    file: 'core/append.js',
+    edits: [
+      {
+        find: "invariant(messageTerm > core.term || core.role !== 'leader',",
+        replace: 'invariant(messageTerm >= core.term,',
+      },
+    ],
+  },
+  {
+    name: 'hand-over-to-whoever-is-followed',
+    breaks: 'leadership is handed over to voters only',
+    file: 'core/transfer.js',
+    edits: [{ find: 'if (!isVoter(core, target))', replace: 'if (!core.progress.has(target))' }],
+  },
+  {
+    name: 'snapshots-for-followers-only',
+    breaks: 'whoever is no leader takes a snapshot of what is committed',
+    file: 'core/snapshots.js',
+    edits: [
+      {
+        find: 'if (term > core.term) becomeFollower(core, term, from);',
+        replace: "if (core.role !== 'follower') return; if (term > core.term) becomeFollower(core, term, from);",
+      },
+    ],
+  },
+  {
+    name: 'overtaken-refusal-heard',
+    breaks: 'a refusal that was overtaken by an acknowledgement is ignored',
+    file: 'core/replication.js',
+    edits: [{ find: 'const stale = message.refusedIndex <= progress.match ||', replace: 'const stale =' }],
+  },
+  {
+    name: 'acknowledgement-of-the-whole-log',
+    breaks: 'a follower acknowledges what its leader has shown to agree',
+    file: 'core/append.js',
+    edits: [{ find: 'index: maxIndex(earlier, verified)', replace: 'index: core.log.lastIndex' }],
+  },
+  {
+    name: 'refusal-of-the-own-end',
+    breaks: 'a refusal names the index that it refuses',
+    file: 'core/append.js',
+    edits: [
+      { find: 'refuse(core, from, message.prevIndex, hint,', replace: 'refuse(core, from, core.log.lastIndex, hint,' },
+    ],
+  },
+  {
+    name: 'deposed-leader-refused-an-index',
+    breaks: 'what teaches a deposed leader the term refuses no index',
+    file: 'core/append.js',
+    edits: [
+      {
+        find: 'refuse(core, from, logIndex(0), logIndex(0), 0);',
+        replace: 'refuse(core, from, message.prevIndex, logIndex(0), 0);',
+      },
+    ],
+  },
+  {
+    name: 'compacted-taken-for-a-conflict',
+    breaks: 'what a snapshot holds agrees with every later leader',
+    file: 'core/append.js',
+    edits: [{ find: 'if (message.prevIndex < base.index) {', replace: 'if (message.prevIndex < 0) {' }],
+  },
+  {
+    name: 'banned-server-keeps-its-term',
+    breaks: 'a server that has lost what it acknowledged takes a term above it before it says anything',
+    file: 'core/vote-ban.js',
+    edits: [
+      {
+        find: 'if (core.voteBan !== undefined && core.term < core.voteBan)',
+        replace: 'if (core.voteBan !== undefined && core.term < 0)',
+      },
+    ],
+  },
+  {
+    name: 'entries-without-their-term',
+    breaks: 'the term of an entry is durable with it or before it',
+    file: 'log-store/log-image.js',
+    edits: [
+      {
+        find: 'if ((entries.length > 0 || snapshot !== undefined) && entryTerm > currentTerm) {',
+        replace: 'if (snapshot !== undefined && entryTerm > currentTerm) {',
+      },
+    ],
+  },
+  {
+    name: 'late-completion-counts-truncated',
+    breaks: 'a write that ends after its entries were cut makes none durable that came in their place',
+    file: 'core/core-state.js',
+    edits: [
+      {
+        find: 'for (const write of this.#outstanding) write.lastIndex = minIndex(write.lastIndex, last);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'several-writes-under-way',
+    breaks: 'one write is under way, and what comes meanwhile is the next one',
+    file: 'driver/durable-writer.js',
+    edits: [{ find: 'if (this.#writing === undefined && !this.#failed)', replace: 'if (!this.#failed)' }],
+  },
+  {
+    name: 'failed-read-fed-as-nothing',
+    breaks: 'a read of the log that fails stops the server',
+    file: 'driver/catch-up-feed.js',
+    edits: [
+      {
+        find: '(error) => this.#parts.failed(error));',
+        replace:
+          "(error) => { void error; this.#handedOver = true; this.#parts.event({ type: 'entries-read', peer: request.peer, term: request.term, entries: [] }); });",
+      },
+    ],
+  },
+  {
+    name: 'deposed-leader-cuts-its-tail',
+    breaks: 'a leader that steps down keeps its log: others may count on it',
+    file: 'core/role.js',
+    edits: [
+      {
+        find: "leaveLeadership(core); core.role = 'follower';",
+        replace:
+          "{ leaveLeadership(core); if (core.log.lastIndex > core.commit) core.truncateFrom(nextIndex(core.commit)); } core.role = 'follower';",
+      },
+    ],
+  },
+  {
+    name: 'commit-beyond-the-own-log',
+    breaks: 'a follower commits at most what it has',
+    file: 'core/append.js',
+    edits: [
+      { find: 'core.advanceCommit(minIndex(commit, core.log.lastIndex));', replace: 'core.advanceCommit(commit);' },
+    ],
+  },
+  {
+    name: 'restart-commits-its-log',
+    breaks: 'a server commits nothing by itself after a restart',
+    file: 'core/core-state.js',
+    edits: [{ find: 'this.commit = begin.index; this.applied', replace: 'this.commit = boot.lastIndex; this.applied' }],
+  },
+  {
+    name: 'commit-told-once',
+    breaks: 'every heartbeat tells what is committed',
+    file: 'core/reads.js',
+    edits: [
+      {
+        find: 'const commit = minIndex(progress.match, core.commit); progress.sentCommit',
+        replace:
+          'const commit = progress.sentCommit >= minIndex(progress.match, core.commit) ? 0 : minIndex(progress.match, core.commit); progress.sentCommit',
+      },
+    ],
+  },
+  {
+    name: 'lost-probe-not-repeated',
+    breaks: 'a probe that is not answered is repeated',
+    file: 'core/replication.js',
+    edits: [
+      {
+        find: "if (progress.mode === 'probe') progress.probing = false; else sendAppendAt",
+        replace: "if (progress.mode !== 'probe') sendAppendAt",
+      },
+    ],
+  },
+  {
+    name: 'refusal-skips-one-entry',
+    breaks: 'a refusal skips a whole term',
+    file: 'core/log.js',
+    edits: [
+      {
+        find: 'if (mark.term <= limit) return candidate; candidate = previousIndex(mark.firstIndex);',
+        replace: 'return mark.term <= limit ? candidate : previousIndex(candidate);',
+      },
+    ],
+  },
+  {
+    name: 'old-configuration-survives-a-snapshot',
+    breaks: 'a snapshot that replaces the log replaces its configurations',
+    file: 'core/core-state.js',
+    edits: [
+      { find: 'this.configurations.reset(this.#configurationOf(position));', replace: 'void this.configurations;' },
+    ],
+  },
+  {
+    name: 'entries-applied-during-an-installation',
+    breaks: 'nothing is applied between a log that was replaced and its state',
+    file: 'snapshots/replica-snapshots.js',
+    edits: [{ find: 'this.#parts.applies.pause();', replace: '' }],
+  },
+  {
+    name: 'older-snapshot-installed',
+    breaks: 'a snapshot at or below what is committed changes nothing',
+    file: 'core/snapshots.js',
+    edits: [
+      {
+        find: "if (position.index <= core.commit || core.role === 'leader') return;",
+        replace:
+          "if (core.role === 'leader') return; if (position.index <= core.commit) { core.effect({ type: 'restore', position }); return; }",
+      },
+    ],
+  },
+  {
+    name: 'peer-kept-waiting-for-a-snapshot',
+    breaks: 'a peer that turns out to have what it needs gets appends again',
+    file: 'core/snapshots.js',
+    edits: [
+      {
+        find: "if (progress.mode === 'snapshot') progress.probeFrom(progress.next); return false;",
+        replace: "return progress.mode === 'snapshot';",
+      },
+    ],
+  },
+  {
+    name: 'sent-snapshot-not-followed-up',
+    breaks: 'behind a snapshot that was sent the peer is probed',
+    file: 'core/snapshots.js',
+    edits: [{ find: "progress?.mode !== 'snapshot') return;", replace: "progress?.mode !== 'probe') return;" }],
+  },
+  {
+    name: 'configuration-of-any-snapshot-taken',
+    breaks: 'a log that goes on behind a snapshot keeps its own configurations',
+    file: 'core/snapshots.js',
+    edits: [
+      {
+        find: "core.effect({ type: 'restore', position: { index, term: lastTerm } }); }",
+        replace:
+          "core.effect({ type: 'restore', position: { index, term: lastTerm } }); } else core.configurations.reset({ ...core.configurations.asOf(core.commit), index: core.commit });",
+      },
+    ],
+  },
+  {
+    name: 'snapshot-with-the-latest-configuration',
+    breaks: 'a snapshot holds the configuration that was applied last, and none that may still be cut from the log',
+    file: 'snapshots/replica-snapshots.js',
+    edits: [{ find: 'core.configurationAsOf(index).configuration', replace: 'core.configuration.configuration' }],
+  },
+  {
+    name: 'snapshot-with-an-older-configuration',
+    breaks: 'a snapshot holds the configuration that was applied last',
+    file: 'snapshots/replica-snapshots.js',
+    edits: [
+      {
+        find: 'encodeConfiguration(core.configurationAsOf(index).configuration)',
+        replace: 'encodeConfiguration(core.spokenTo.length > 0 ? core.configurationAsOf(0).configuration : undefined)',
+      },
+    ],
+  },
+  {
+    name: 'trigger-lost-while-a-snapshot-is-written',
+    breaks: 'what is applied while a snapshot is written counts for the next one',
+    file: 'snapshots/replica-snapshots.js',
+    edits: [
+      {
+        find: 'outcome = await taker.run();',
+        replace: 'outcome = await taker.run(); this.#lastBegunBytes = this.#gauge.bytes;',
+      },
+    ],
+  },
+  {
+    name: 'term-of-the-base-unknown',
+    breaks: 'a log knows the term of what comes before its first entry',
+    file: 'core/log.js',
+    edits: [
+      {
+        find: 'if (index < this.#base.index || index > this.#lastIndex)',
+        replace: 'if ((index <= this.#base.index && index > 0) || index > this.#lastIndex)',
+      },
+    ],
+  },
+  {
+    name: 'joint-configuration-of-a-predecessor-left',
+    breaks: 'a new leader ends the change that its predecessor began',
+    file: 'core/membership.js',
+    edits: [
+      {
+        find: 'if (core.transfer?.told !== true) appendConfiguration',
+        replace: 'if (core.transfer?.told !== true && core.changeTicket !== undefined) appendConfiguration',
+      },
+    ],
+  },
+  {
+    name: 'configurations-of-the-log-not-read',
+    breaks: 'a configuration in the log counts after a restart, committed or not',
+    file: 'core/core-state.js',
+    edits: [
+      {
+        find: 'if (index > begin.index) this.configurations.append',
+        replace: 'if (index < begin.index) this.configurations.append',
+      },
+    ],
+  },
+  {
+    name: 'learner-promoted-however-late',
+    breaks: 'a learner is promoted when a round of catching up took at most an election timeout',
+    file: 'core/membership.js',
+    edits: [
+      {
+        find: 'if (catchUp.elapsedMs <= electionTimeoutMs && catchUp.round <= CATCH_UP_ROUNDS) {',
+        replace: 'if (CATCH_UP_ROUNDS > 0) {',
+      },
+    ],
+  },
+  {
+    name: 'refused-change-not-answered',
+    breaks: 'a change that is refused is answered with the reason',
+    file: 'core/membership.js',
+    edits: [
+      {
+        find: 'if (refusal !== undefined) { endChange(core, ticket, refusal); return; }',
+        replace: 'if (refusal !== undefined) return;',
+      },
+    ],
+  },
+  {
+    name: 'last-configuration-needs-the-leaver',
+    breaks: 'the last configuration is committed by those that are left',
+    file: 'core/active-quorums.js',
+    edits: [
+      {
+        find: 'reached = Math.min(reached, quorumValue(voters.map(valueOf)));',
+        replace: 'reached = Math.min(reached, voters.length === 1 ? Infinity : quorumValue(voters.map(valueOf)));',
+      },
+    ],
+  },
+  {
+    name: 'progress-lost-at-a-promotion',
+    breaks: 'a learner that is promoted goes on where it was',
+    file: 'core/core-state.js',
+    edits: [
+      {
+        find: 'this.#follow((peer) => this.progress.get(peer) ?? this.#newProgress(peer, next));',
+        replace:
+          'this.#follow((peer) => (isJoint(configuration) ? undefined : this.progress.get(peer)) ?? this.#newProgress(peer, next));',
+      },
+      {
+        find: "import { memberOf, voterSets } from './configuration.js';",
+        replace: "import { isJoint, memberOf, voterSets } from './configuration.js';",
+      },
+    ],
+  },
+  {
+    name: 'retired-id-used-again',
+    breaks: 'an id is used once',
+    file: 'core/membership.js',
+    edits: [
+      {
+        find: "if (member !== undefined || configuration.retired.includes(change.id)) return 'id-used';",
+        replace: "if (member !== undefined) return 'id-used';",
+      },
+    ],
+  },
+  {
+    name: 'removed-leader-may-not-stand',
+    breaks: 'a leader that is removed may stand while that is not committed',
+    file: 'core/core-state.js',
+    edits: [
+      {
+        find: 'return this.configurations.since(this.commit).some(',
+        replace: 'return this.configurations.since(this.configurations.latest.index).some(',
+      },
+    ],
+  },
+  {
+    name: 'read-confirmed-by-any-answer',
+    breaks: 'a read is confirmed by a round that began after it was asked',
+    file: 'core/reads.js',
+    edits: [
+      {
+        find: 'if (message.round > progress.round) progress.round = message.round;',
+        replace: 'progress.round = core.round;',
+      },
+    ],
+  },
+  {
+    name: 'reads-dropped-with-the-leadership',
+    breaks: 'reads of a leader that is deposed are refused',
+    file: 'core/role.js',
+    edits: [{ find: "core.rejectReads('not-leader');", replace: '' }],
+  },
+  {
+    name: 'reads-refused-during-a-hand-over',
+    breaks: 'reads go on while leadership is handed over',
+    file: 'core/reads.js',
+    edits: [
+      {
+        find: "const reason = core.role !== 'leader' ?",
+        replace: "const reason = core.role !== 'leader' || core.transfer !== undefined ?",
+      },
+    ],
+  },
+  {
+    name: 'candidate-gives-up-for-an-old-leader',
+    breaks: 'a candidate stands whatever a leader of an older term says',
+    file: 'core/append.js',
+    edits: [
+      {
+        find: 'if (messageTerm < core.term) return false;',
+        replace:
+          "if (messageTerm < core.term) { if (core.role === 'candidate') becomeFollower(core, core.term, from); return false; }",
+      },
+    ],
+  },
+  {
+    name: 'stalled-leader-leads-on',
+    breaks: 'a leader whose disk hangs leads no longer',
+    file: 'core/raft-core.js',
+    edits: [
+      {
+        find: 'else if (diskStalls(core)) leaveToOthers(core);',
+        replace: 'else if (core.peers.length === 0) leaveToOthers(core);',
+      },
+    ],
+  },
+  {
+    name: 'failed-write-forgotten',
+    breaks: 'a failed write is final',
+    file: 'log-store/segmented-log.js',
+    edits: [{ find: 'this.#failure = { error };', replace: '' }],
+  },
+  {
+    name: 'voters-that-go-decide-alone',
+    breaks: 'a joint configuration takes a majority of the voters that come, too',
+    file: 'core/active-quorums.js',
+    edits: [
+      {
+        find: 'let reached = Infinity; for (const voters of sets)',
+        replace: 'let reached = Infinity; for (const voters of sets.slice(-1))',
+      },
+    ],
+  },
+  {
+    name: 'quorum-by-the-middle-voter',
+    breaks: 'an index is committed when a majority has reached it',
+    file: 'core/quorum.js',
+    edits: [
+      {
+        find: 'if (reachedBy >= quorumSize(values.length)) largest = value;',
+        replace: 'largest = values[Math.floor(values.length / 2)] ?? 0;',
+      },
+    ],
+  },
+  {
+    name: 'refused-index-looked-up-before-the-base',
+    breaks: 'a hint before the log begins is no place in it',
+    file: 'core/replication.js',
+    edits: [
+      {
+        find: 'progress.probeFrom(nextIndex(agree));',
+        replace:
+          "invariant(core.log.termAt(minIndex(message.index, core.log.lastIndex)) !== undefined, 'the-hint-is-in-the-log'); progress.probeFrom(nextIndex(agree));",
+      },
+      { find: 'const stale = message.refusedIndex <= progress.match ||', replace: 'const stale =' },
+    ],
+  },
+];
+
+export const namedCaseMutants: readonly Omit<Mutant, 'caughtBy' | 'sample'>[] = MUTANTS.map(
+  ({ name, breaks, file, edits }) => ({ name, breaks, patches: [{ module: '@holdfast/raft', file, edits }] }),
+);

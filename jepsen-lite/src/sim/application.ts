@@ -46,11 +46,16 @@ const REGISTER_USES = 5;
 const REGISTER_WRITES = 4;
 /** Changes and reads of registers that a worker sends without waiting for the answer before. */
 const MAX_AT_ONCE = 3;
+/** Unanswered reads of a client that reads steadily. */
+const MAX_STEADY_READS = 50;
+const READ_STEADILY = '/register-0';
 /** Of the counter in the bucket of each lock. */
 const KEY = 'n';
 /** Requests of a burst. */
 const MIN_BURST = 16;
 const MAX_BURST = 48;
+/** Those of clients that read steadily have so many times as many: something is to hang meanwhile. */
+const STEADY_BURST_TIMES = 2;
 /** One burst in so many. */
 const HANDS_OVER_ONE_IN = 6;
 const HAND_OVER_TIMEOUT_MS = 5_000;
@@ -138,7 +143,7 @@ export class Application {
       this.#record({ type: 'session', event: 'connected', session, timeoutMs: this.plan.sessionTimeoutMs });
       const store = new StoreClient(runtime);
       const workers = Array.from({ length: this.plan.workers }, () => this.#work(runtime, client, store));
-      await Promise.all(workers);
+      await Promise.all([...workers, this.#readSteadily(runtime, client)]);
       await client.close();
       this.#record({ type: 'session', event: client.state === 'expired' ? 'expired' : 'closed', session });
     }
@@ -158,12 +163,30 @@ export class Application {
     }
   }
 
+  /** However long an answer takes, the next read goes out in time. */
+  async #readSteadily(runtime: Runtime, client: Client): Promise<void> {
+    const { readEveryMs } = this.plan;
+    let unanswered = 0;
+    while (readEveryMs !== undefined && this.#world.running() && client.state !== 'expired') {
+      await sleep(runtime, readEveryMs);
+      if (unanswered >= MAX_STEADY_READS) continue;
+      unanswered += 1;
+      client.nodes
+        .exists(READ_STEADILY)
+        .catch((error: unknown) => {
+          if (failureOf(error) === undefined) this.#world.unexpected(this.plan.name, error);
+        })
+        .finally(() => (unanswered -= 1));
+    }
+  }
+
   /**
    * As a program that waits for nothing but answers: leaders come to expect it. Now and then somebody has the leader hand over meanwhile.
    * The lock that it asks for last others ask for as well, so that some stay away.
    */
   async #burst(runtime: Runtime, client: Client, store: StoreClient): Promise<void> {
-    const length = MIN_BURST + this.#random.integer(MAX_BURST - MIN_BURST);
+    const times = this.plan.readEveryMs === undefined ? 1 : STEADY_BURST_TIMES;
+    const length = times * (MIN_BURST + this.#random.integer(MAX_BURST - MIN_BURST));
     const handsOverAt = this.#random.integer(HANDS_OVER_ONE_IN * length);
     for (let n = 0; n < length && this.#world.running(); n += 1) {
       if (n === handsOverAt) this.#handOver(client);

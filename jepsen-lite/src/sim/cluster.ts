@@ -12,6 +12,7 @@ import { AnswerInvariants } from './invariants/answers.ts';
 import { isVoter } from './invariants/configurations.ts';
 import { ConsensusInvariants } from './invariants/consensus.ts';
 import { HandOverInvariants } from './invariants/hand-over.ts';
+import { LeadershipInvariants } from './invariants/leadership.ts';
 import { LockInvariants } from './invariants/locks.ts';
 import { ReplayInvariants } from './invariants/replays.ts';
 import { SecretInvariants } from './invariants/secrets.ts';
@@ -33,6 +34,7 @@ export class Cluster {
   readonly replays = new ReplayInvariants((name, message) => this.fail(name, message));
   readonly consensus: ConsensusInvariants;
   readonly handOvers: HandOverInvariants;
+  readonly leadership: LeadershipInvariants;
   readonly locks: LockInvariants;
   readonly servers: ReadonlyMap<string, ServerHost>;
   readonly applications: ReadonlyMap<string, Application>;
@@ -55,6 +57,11 @@ export class Cluster {
       (id) => this.consensus.logOf(id),
       report,
       (id) => isVoter(this.consensus.configuration, id),
+    );
+    const { heartbeatMs, electionTimeoutMs } = scenario.tuning;
+    this.leadership = new LeadershipInvariants(
+      { heartbeatMs, electionTimeoutMs, diskStallMs: electionTimeoutMs },
+      report,
     );
     this.locks = new LockInvariants(report, (event) => this.#record('ensemble', event));
     const latency = { durable: disk };
@@ -142,20 +149,27 @@ export class Cluster {
   }
 
   #watch(id: number): ConstructorParameters<typeof ServerHost>[3] {
-    const { consensus, handOvers, locks } = this;
+    const { consensus, handOvers, leadership, locks } = this;
     return {
       observer: {
         opened: (durable) => consensus.opened(id, durable, this.#lostLog(id)),
+        stepping: (events, nowMs) => leadership.stepping(id, events, nowMs),
         stepped: (effects, status) => {
           consensus.stepped(id, effects, status);
           this.strangers.stepped(id, status.term);
-          if (!this.#lostDisk(id)) handOvers.stepped(id, status);
+          if (this.#lostDisk(id)) return;
+          handOvers.stepped(id, status);
+          leadership.stepped(id, effects, status, consensus.endsOf(id));
         },
-        persisted: (seq) => consensus.persisted(id, seq),
+        persisted: (seq) => {
+          consensus.persisted(id, seq);
+          leadership.persisted(id, seq);
+        },
         snapshotTaken: (position) => consensus.snapshotTaken(id, position),
         sending: (to, message) => {
           consensus.sending(id, to, message);
           handOvers.sending(id, message);
+          leadership.sending(id, to, message);
         },
         applied: (entry, outputs, state) => {
           consensus.applied(id, entry);
@@ -172,6 +186,7 @@ export class Cluster {
       down: () => {
         consensus.down(id);
         handOvers.down(id);
+        leadership.down(id);
         this.strangers.down(id);
       },
       removed: () => consensus.configuration.configuration?.retired.some((retired) => retired === id) === true,

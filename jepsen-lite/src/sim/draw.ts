@@ -10,6 +10,7 @@ import { SimWorld } from '@holdfast/runtime/sim';
 import { drawLeaseScenario } from './draw-leases.ts';
 import { withBursts } from './draw-bursts.ts';
 import { withMembers } from './draw-members.ts';
+import { withSteadyReads } from './draw-steady-reads.ts';
 import { withStrangers } from './draw-strangers.ts';
 import {
   holderOf,
@@ -75,10 +76,11 @@ function drawRun(seed: number, world: SimWorld, options: DrawOptions): Scenario 
     ]),
     durationMs,
   } as const;
-  return withBursts(
+  const run = withBursts(
     { ...scenario, faults: new FaultDraw(random, scenario, quarrel).all() },
     world.random('scenario of bursts'),
   );
+  return withSteadyReads(run, world.random('scenario of steady reads'));
 }
 
 function drawClients(random: Random): ClientPlan[] {

@@ -10,6 +10,7 @@ import { Cluster, RESTART_AFTER_MS } from './cluster.ts';
 import { drawScenario, type DrawOptions } from './draw.ts';
 import { Inflictor } from './inflict.ts';
 import { MemberChanges, NO_MEMBER_CHANGES, type MemberCounts } from './members/member-changes.ts';
+import type { LeadershipCounts } from './invariants/leadership.ts';
 import type { Violation } from './invariants/violation.ts';
 import { serverHost, type Scenario } from './scenario.ts';
 import type { GatheringCounts } from './server-host.ts';
@@ -40,6 +41,7 @@ export interface SeedResult {
   readonly snapshotsInstalled: number;
   /** Leaders that were told to stop while nothing was wrong, and handed over. */
   readonly handOvers: number;
+  readonly leadership: LeadershipCounts;
   readonly gatherings: GatheringCounts;
   readonly members: MemberCounts;
   readonly strangers: StrangerCounts;
@@ -79,6 +81,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     snapshotsTaken: consensus.snapshotsTaken,
     snapshotsInstalled: consensus.snapshotsInstalled,
     handOvers: handOvers.handOvers,
+    leadership: cluster.leadership.counts,
     gatherings: cluster.gatherings,
     members: members?.counts ?? NO_MEMBER_CHANGES,
     strangers: cluster.strangers.counts,

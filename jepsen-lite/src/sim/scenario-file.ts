@@ -61,7 +61,8 @@ function checkScenario(fields: Fields): void {
         const plan = record(client, what);
         const long = 'longSteps' in plan ? { longSteps: positive } : {};
         const bursts = 'bursts' in plan ? { bursts: isTrue } : {};
-        const fields = { name: string, sessionTimeoutMs: positive, workers: positive, ...long, ...bursts };
+        const reads = 'readEveryMs' in plan ? { readEveryMs: positive } : {};
+        const fields = { name: string, sessionTimeoutMs: positive, workers: positive, ...long, ...bursts, ...reads };
         only(plan, `${what}: a client`, fields);
       }
     },

@@ -18,6 +18,8 @@ export interface ClientPlan {
   readonly longSteps?: number;
   /** Every BURST_EVERY_MS of the world's time, as others do at the same moment, its workers send requests each at once after an answer. */
   readonly bursts?: true;
+  /** Beside its workers it reads linearizably, once in so many milliseconds; nobody looks at what. */
+  readonly readEveryMs?: number;
 }
 
 export interface Tuning {

@@ -5,6 +5,7 @@ import { clientMutants } from './client.ts';
 import { consensusMutants } from './consensus.ts';
 import { fencedKvMutants } from './fenced-kv.ts';
 import { handOverMutants } from './hand-over.ts';
+import { leadershipMutants } from './leadership.ts';
 import { logStoreMutants } from './log-store.ts';
 import { membershipMutants } from './membership.ts';
 import { namedCaseMutants } from './named-cases.ts';
@@ -17,6 +18,7 @@ import { strangerMutants } from './strangers.ts';
 export const MUTANTS: readonly Mutant[] = [
   ...consensusMutants,
   ...handOverMutants,
+  ...leadershipMutants,
   ...membershipMutants,
   ...strangerMutants,
   ...logStoreMutants,

@@ -1,5 +1,6 @@
 /** What is kept of one seed's run when many are run: plain data, so that it can cross threads. */
 
+import type { LeadershipCounts } from '../invariants/leadership.ts';
 import type { Violation } from '../invariants/violation.ts';
 import type { MemberCounts } from '../members/member-changes.ts';
 import type { SeedResult } from '../run.ts';
@@ -20,6 +21,7 @@ export interface SeedReport {
   readonly snapshotsTaken: number;
   readonly snapshotsInstalled: number;
   readonly handOvers: number;
+  readonly leadership: LeadershipCounts;
   readonly gatherings: GatheringCounts;
   readonly members: MemberCounts;
   readonly strangers: StrangerCounts;
@@ -51,6 +53,7 @@ export function reportOf(result: SeedResult): SeedReport {
     snapshotsTaken: result.snapshotsTaken,
     snapshotsInstalled: result.snapshotsInstalled,
     handOvers: result.handOvers,
+    leadership: result.leadership,
     gatherings: result.gatherings,
     members: result.members,
     strangers: result.strangers,

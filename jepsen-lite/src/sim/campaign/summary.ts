@@ -31,6 +31,8 @@ const MUST_HAPPEN = [
   'snapshotsTaken',
   'snapshotsInstalled',
   'handOvers',
+  'quorumsLost',
+  'disksHung',
   'gatheringsComplete',
   'gatheringsLate',
   'changesMade',
@@ -67,6 +69,7 @@ export class CampaignSummary {
       repeatedAnswers,
       ...snapshots,
       handOvers,
+      ...report.leadership,
       ...report.gatherings,
       ...report.members,
       ...report.strangers,
@@ -105,6 +108,8 @@ export class CampaignSummary {
       `${of('commands')} client commands (${(of('commands') / seconds).toFixed(1)} a simulated second), ` +
         `${of('entries')} entries, ${of('elections')} elections, ${of('repeatedAnswers')} answers from memory`,
       `${of('snapshotsTaken')} snapshots taken, ${of('snapshotsInstalled')} installed`,
+      `${of('quorumsLost')} leaders stepped down since they heard no quorum, ${of('disksHung')} since their disk hung; ` +
+        `${of('deferredCommits')} commits were made by followers from whom they had been kept`,
       `${of('handOvers')} leaders stopped while nothing else was wrong, each followed by whom it asked`,
       `${of('proposalsGathered')} proposals waited for clients that had just been answered: ` +
         `${of('gatheringsComplete')} times until all had come, ${of('gatheringsLate')} times until it was too late`,

@@ -17,6 +17,7 @@ import {
   type WriteSeq,
 } from '@holdfast/raft';
 import { Configurations, isMajority, type KnownConfiguration } from './configurations.ts';
+import type { LogEnds } from './leadership.ts';
 import { LogMatching } from './log-matching.ts';
 import { MembershipInvariants, type LogView } from './membership.ts';
 import { ObservedServer, type CoreView } from './observed-server.ts';
@@ -55,6 +56,13 @@ export class ConsensusInvariants {
   /** The terms of the entries that a server has in memory, by index. */
   logOf(id: number): readonly number[] {
     return this.#server(id).log.memory.terms;
+  }
+
+  /** Where its log ends, in memory and on disk. */
+  endsOf(id: number): LogEnds {
+    const { memory, durable } = this.#server(id).log;
+    const configuration = this.#configurations.at(memory.terms, memory.lastIndex);
+    return { configuration, durableIndex: durable.lastIndex };
   }
 
   /** Who leads the highest term, as far as it knows. */

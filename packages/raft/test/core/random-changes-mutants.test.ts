@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type * as ActiveQuorums from '../../src/core/active-quorums.ts';
 import type * as Configurations from '../../src/core/configuration.ts';
+import type * as QuorumContact from '../../src/core/quorum-contact.ts';
 
 const QUORUMS = '../../src/core/active-quorums.ts';
 const CONFIGURATIONS = '../../src/core/configuration.ts';
+const CONTACT = '../../src/core/quorum-contact.ts';
 
 /** Decides by some of the sets of voters. */
 async function decideBy(choose: (sets: ActiveQuorums.VoterSets) => ActiveQuorums.VoterSets): Promise<void> {
@@ -26,6 +28,12 @@ async function countLearners(): Promise<void> {
     },
   };
   vi.doMock(CONFIGURATIONS, () => mutated);
+}
+
+async function takeAllForHeard(): Promise<void> {
+  const real = await vi.importActual<typeof QuorumContact>(CONTACT);
+  const mutated: typeof QuorumContact = { ...real, isHeard: () => true };
+  vi.doMock(CONTACT, () => mutated);
 }
 
 /** Runs with modules of its own, in which a mutant is in the place of the rule. */
@@ -51,11 +59,16 @@ async function caught(mutate: () => Promise<void>): Promise<string> {
 afterEach(() => {
   vi.doUnmock(QUORUMS);
   vi.doUnmock(CONFIGURATIONS);
+  vi.doUnmock(CONTACT);
   vi.resetModules();
 });
 
 describe('random changes', { timeout: 120_000 }, () => {
   const noticed = /without a majority of every set|two leaders|lacks committed|another entry|never-removed/;
+
+  it('notice a core that counts silent voters for a removal', async () => {
+    expect(await caught(takeAllForHeard)).toMatch(/counts silent voters/);
+  });
 
   it('notice a core that decides by the new voters alone', async () => {
     expect(await caught(() => decideBy((sets) => sets.slice(0, 1)))).toMatch(noticed);

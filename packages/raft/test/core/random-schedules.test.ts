@@ -1,9 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { logIndex, type LogIndex, type RaftEvent } from '../../src/core/index.ts';
+import { createPrng } from '../../src/core/prng.ts';
 import { quorumSize, quorumValue } from '../../src/core/quorum.ts';
 import { BrokenPromise } from './support/broken-promise.ts';
 import type { ClusterOptions, CoreCluster, Node } from './support/core-cluster.ts';
 import { expectService, runSchedule } from './support/random-schedule.ts';
+
+/** At one step in seven the disk of somebody hangs, for up to four election timeouts. */
+function hangs(seed: number): (cluster: CoreCluster) => void {
+  const random = createPrng(seed);
+  return (cluster) => {
+    if (random() > 0.15) return;
+    const id = cluster.leader?.id ?? 1;
+    cluster.hangDisk(random() < 0.7 ? id : 1 + Math.floor(random() * cluster.ids.length), 4_000 * random());
+  };
+}
 
 describe('consensus under random faults', () => {
   it.each([3, 5])('keeps its promises, recovers and gives every request one outcome, %i servers', (servers) => {
@@ -62,6 +73,18 @@ describe('consensus under random faults', () => {
     expect(restored).toBeGreaterThan(50);
   });
 
+  it('does so while disks hang, and leaders are asked for reads more often than they send heartbeats', () => {
+    let [quorumsLost, disksHung] = [0, 0];
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const cluster = runSchedule({ servers: seed % 3 === 0 ? 5 : 3, seed, readEveryMs: 40 }, hangs(seed));
+      expectService(cluster, seed);
+      quorumsLost += cluster.leadership.quorumsLost;
+      disksHung += cluster.leadership.disksHung;
+    }
+    expect(quorumsLost).toBeGreaterThan(5);
+    expect(disksHung).toBeGreaterThan(10);
+  });
+
   it('does so with one and with two servers', () => {
     for (let seed = 1; seed <= 40; seed += 1) {
       expectService(runSchedule({ servers: 1, seed }), seed);
@@ -74,6 +97,19 @@ describe('consensus under random faults', () => {
       runSchedule({ servers: 5, seed: 42, repeat: 0.1 }).committed.map(({ term, data }) => [term, ...data]);
     expect(trace()).toEqual(trace());
   });
+});
+
+/** Every deadline of a leader brings answers from everybody. */
+const heardAll = (): Pick<ClusterOptions, 'tamperEvent'> => ({
+  tamperEvent: (event, node, cluster) => {
+    const { role, term } = node.core.status;
+    if (event.type !== 'deadline' || role !== 'leader') return [event];
+    const message = { type: 'heartbeat-response', term, round: 0, eagerCommit: false } as const;
+    const answers = cluster.ids.flatMap((id) =>
+      id === node.id ? [] : [{ type: 'message', from: id, message } as const],
+    );
+    return [...answers, event];
+  },
 });
 
 describe('the checks of this suite', () => {
@@ -92,6 +128,22 @@ describe('the checks of this suite', () => {
     }
     return 'nothing was noticed';
   };
+
+  it('notice a leader that does not look at its disk', () => {
+    const found = (seed: number): string => {
+      try {
+        runSchedule({ servers: 3, seed, readEveryMs: 40, config: { diskStallMs: Infinity } }, hangs(seed));
+      } catch (error) {
+        return (error as Error).message;
+      }
+      return '';
+    };
+    expect(Array.from({ length: 20 }, (_, n) => found(n + 1)).join()).toMatch(/leads on with a disk that hangs/);
+  });
+
+  it('notice a leader that takes silent followers for heard', () => {
+    expect(caught(heardAll)).toMatch(/leads on without hearing a quorum/);
+  });
 
   it('notice votes that are not durable', () => {
     expect(

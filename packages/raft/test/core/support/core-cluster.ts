@@ -34,6 +34,7 @@ import {
 } from '../../../src/core/index.ts';
 import { createPrng } from '../../../src/core/prng.ts';
 import { BrokenPromise } from './broken-promise.ts';
+import { ClusterLeadership } from './cluster-leadership.ts';
 import { ClusterSafety } from './cluster-safety.ts';
 import { compactDisk, entriesOf, lastIndexOf, restartLog, writeTo, type CoreDisk, type Persist } from './core-disk.ts';
 import { Outcomes } from './outcomes.ts';
@@ -52,6 +53,8 @@ export interface ClusterOptions {
   readonly diskMs?: readonly [number, number];
   /** A server takes a snapshot when it has applied so many entries since the last one, and keeps some of them behind it. @default never */
   readonly snapshotEvery?: number;
+  /** Every leader is asked for a read once in so many milliseconds. @default none are asked but by the schedule */
+  readonly readEveryMs?: number;
   /** Changes what a server does with an effect; for mutants. */
   readonly tamper?: (effect: Effect, node: Node, cluster: CoreCluster) => Effect | undefined;
   /** Changes what a server hears; for mutants. */
@@ -75,6 +78,8 @@ export interface Node {
   persistedSeq: number;
   pendingWrites: Persist[];
   writing: boolean;
+  /** No write that begins before then ends before. */
+  diskHangsUntil: number;
   held: Held[];
   applied: Entry[];
   takingSnapshot: boolean;
@@ -99,10 +104,13 @@ export class CoreCluster {
   readonly messages: { readonly from: ServerId; readonly to: ServerId; readonly message: Message }[] = [];
   recordMessages = false;
   steps = 0;
+  /** Until it is said otherwise. */
+  readsSteadily = true;
   snapshotsTaken = 0;
   snapshotsRestored = 0;
   readonly #time = new VirtualTime();
   readonly #safety = new ClusterSafety(() => this.nodes);
+  readonly leadership = new ClusterLeadership();
   readonly #outcomes = new Outcomes(this.#safety.committed);
   #ticket = 0;
   #random: () => number;
@@ -122,6 +130,7 @@ export class CoreCluster {
       this.nodes.push(this.#boot(id, disk, 0));
     }
     for (const node of this.nodes) this.#connectAll(node);
+    if (options.readEveryMs !== undefined) this.#readAgain(options.readEveryMs);
   }
 
   get committed(): readonly Entry[] {
@@ -237,6 +246,11 @@ export class CoreCluster {
     this.#turnSoon(node);
   }
 
+  /** Its next writes take so long, at least. */
+  hangDisk(id: number, forMs: number): void {
+    this.node(id).diskHangsUntil = this.now + forMs;
+  }
+
   pause(id: number): void {
     this.node(id).paused = true;
   }
@@ -282,6 +296,7 @@ export class CoreCluster {
       persistedSeq: 0,
       pendingWrites: [],
       writing: false,
+      diskHangsUntil: 0,
       held: [],
       applied: this.committed.slice(0, begin),
       takingSnapshot: false,
@@ -306,6 +321,17 @@ export class CoreCluster {
 
   #connectAll(node: Node): void {
     for (const peer of this.ids) if (peer !== node.id) node.inbox.push({ type: 'peer-connected', peer });
+  }
+
+  #readAgain(everyMs: number): void {
+    this.#schedule(everyMs, () => {
+      if (!this.readsSteadily) return;
+      for (const node of this.nodes) {
+        this.#ticket += 1;
+        if (node.core.status.role === 'leader') this.event(node.id, { type: 'read-index', ticket: -this.#ticket });
+      }
+      this.#readAgain(everyMs);
+    });
   }
 
   #turnSoon(node: Node): void {
@@ -342,6 +368,7 @@ export class CoreCluster {
     const mustBeVoid = only !== undefined && more.length === 0 && node.core.canWait(only) && !node.transferPending;
     if (this.now >= node.core.deadline) arrived.push({ type: 'deadline' });
     for (const event of arrived) this.#outcomes.heard(node, event);
+    this.leadership.stepping(node, arrived, this.now);
     const events = tamperEvent === undefined ? arrived : arrived.flatMap((event) => tamperEvent(event, node, this));
     const before = node.core.configuration.configuration;
     const effects = node.core.step(events, this.now);
@@ -356,6 +383,7 @@ export class CoreCluster {
       if (real !== undefined) this.#perform(node, real);
     }
     this.#safety.stepped(node);
+    this.leadership.stepped(node);
     this.#armDeadline(node);
     this.steps += 1;
   }
@@ -481,7 +509,8 @@ export class CoreCluster {
     if (node.writing || next === undefined) return;
     node.writing = true;
     const { incarnation } = node;
-    this.#schedule(this.#between(this.options.diskMs ?? [0.1, 3]), () => {
+    const takesMs = this.#between(this.options.diskMs ?? [0.1, 3]);
+    this.#schedule(Math.max(takesMs, node.diskHangsUntil - this.now), () => {
       if (node.incarnation !== incarnation) return;
       node.writing = false;
       node.pendingWrites.shift();

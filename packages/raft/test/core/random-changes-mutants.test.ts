@@ -64,7 +64,8 @@ afterEach(() => {
 });
 
 describe('random changes', { timeout: 120_000 }, () => {
-  const noticed = /without a majority of every set|two leaders|lacks committed|another entry|never-removed/;
+  const noticed =
+    /without a majority of every set|two leaders|lacks committed|another entry|never-removed|hearing a quorum/;
 
   it('notice a core that counts silent voters for a removal', async () => {
     expect(await caught(takeAllForHeard)).toMatch(/counts silent voters/);

@@ -10,6 +10,8 @@ import type { Node } from './core-cluster.ts';
 
 const { heartbeatMs, electionTimeoutMs, diskStallMs } = DEFAULT_RAFT_LIMITS;
 
+const JUDGED_EVERY_MS = 50;
+
 /** What is known of one life of a server. */
 interface Watched {
   readonly incarnation: number;
@@ -20,6 +22,8 @@ interface Watched {
   readonly heardMs: Map<ServerId, number>;
   persistedSeq: number;
   writeWaitMs: number;
+  /** When it was judged last; a look at every step would cost much and tell little more. */
+  judgedMs: number;
   /** Of the configuration in force after its last step. */
   configurationIndex: number;
 }
@@ -53,7 +57,6 @@ export class ClusterLeadership {
     const watched = this.#watched.get(node.id);
     if (watched === undefined) return;
     const { role, term, quorumLost, diskStalls } = node.core.status;
-    const { configuration, index } = node.core.configuration;
     if (role !== 'leader') {
       if (watched.ledTerm > 0 && quorumLost) this.quorumsLost += 1;
       if (watched.ledTerm > 0 && diskStalls) this.disksHung += 1;
@@ -63,8 +66,12 @@ export class ClusterLeadership {
       watched.ledSinceMs = watched.countedMs;
       watched.heardMs.clear();
     }
-    if (role === 'leader') this.#check(node, watched, configuration, index > watched.configurationIndex);
+    const { configuration, index } = node.core.configuration;
+    const changed = index > watched.configurationIndex;
     watched.configurationIndex = index;
+    if (role !== 'leader' || (!changed && watched.countedMs < watched.judgedMs + JUDGED_EVERY_MS)) return;
+    watched.judgedMs = watched.countedMs;
+    this.#check(node, watched, configuration, changed);
   }
 
   #check(node: Node, watched: Watched, { members }: Configuration, changed: boolean): void {
@@ -96,6 +103,7 @@ function begin({ incarnation, persistedSeq }: Node, nowMs: number): Watched {
     heardMs: new Map(),
     persistedSeq,
     writeWaitMs: 0,
+    judgedMs: 0,
     configurationIndex: 0,
   };
 }

@@ -182,7 +182,9 @@ function continueCatchUps(core: CoreState): void {
 
 function continueCatchUp(core: CoreState, id: ServerId, catchUp: CatchUp): void {
   const { electionTimeoutMs } = core.config;
-  if (progressOf(core, id).match >= catchUp.target) {
+  const progress = progressOf(core, id);
+  // One that is silent may be gone: as a voter it could be one too many for a quorum.
+  if (progress.match >= catchUp.target && isHeard(core, progress)) {
     if (catchUp.elapsedMs <= electionTimeoutMs && catchUp.round <= CATCH_UP_ROUNDS) {
       promote(core, id, catchUp);
       return;

@@ -130,6 +130,24 @@ describe('an observer', () => {
     const [joint] = configurations(change(core, promote(4)));
     expect(joint?.members.find(({ id }) => id === 4)?.role).toBe('voter');
   });
+
+  it('is not promoted while it is silent, though it has the whole log: a voter more could be one too many for a quorum', () => {
+    const core = withLearner(true);
+    core.acknowledge(4, core.status.lastIndex);
+    settle(core, 2, 3);
+    const passHeard = (ms: number, ...voices: readonly number[]): Effect[] => {
+      const effects: Effect[] = [];
+      for (let passed = 0; passed < ms; passed += 100) {
+        effects.push(...core.elapse(100));
+        for (const peer of voices) effects.push(...core.receive(peer, heartbeatResponse(core.status.term, 0)));
+      }
+      return effects;
+    };
+    passHeard(1_500, 2, 3);
+    expect(configurations(change(core, promote(4)))).toEqual([]);
+    expect(configurations(passHeard(500, 2, 3))).toEqual([]);
+    expect(configurations(passHeard(500, 2, 3, 4))).toHaveLength(1);
+  });
 });
 
 describe('a server that waits to be added', () => {

@@ -8,8 +8,8 @@ import type { ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
 import { getRequestListener } from '@hono/node-server';
-import { SECURITY_HEADERS } from '@holdfast/runtime';
-import { HttpStream, HttpTurns, SocketLimits, nodeClock } from '@holdfast/runtime/node';
+import { PacedTurns, SECURITY_HEADERS } from '@holdfast/runtime';
+import { HttpStream, SocketLimits, nodeClock } from '@holdfast/runtime/node';
 
 import type { HttpHandler } from './http.ts';
 import { pathProblem } from './http-path.ts';
@@ -101,7 +101,7 @@ export async function listen(
     },
     { refused },
   );
-  const pieces = new HttpTurns(nodeClock(), NO_REST);
+  const pieces = new PacedTurns(nodeClock(), NO_REST);
   const [serveHttp] = server.listeners('connection');
   server.removeAllListeners('connection').on('connection', (socket: Socket) => {
     sockets.accepted(socket);

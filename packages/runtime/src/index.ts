@@ -18,6 +18,7 @@ export * from './logger.ts';
 export * from './network.ts';
 export * from './patient-disk.ts';
 export * from './random.ts';
+export { PacedTurns } from './paced-turns.ts';
 export * from './refusal-log.ts';
 
 export interface Runtime {

@@ -9,9 +9,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { plain } from '../http-rules.ts';
 import type { HttpResponse } from '../network.ts';
+import { PacedTurns } from '../paced-turns.ts';
 import { respond } from './http-response.ts';
 import type { HttpStream } from './http-stream.ts';
-import { HttpTurns } from './http-turns.ts';
 
 export const MAX_HTTP_CONNECTIONS = 32;
 
@@ -39,14 +39,14 @@ interface HttpConnection {
 
 export class HttpConnections {
   readonly #deps: HttpConnectionsDeps;
-  readonly #turns: HttpTurns;
+  readonly #turns: PacedTurns;
   readonly #all = new Map<HttpStream, HttpConnection>();
   /** Idle for longest first. */
   readonly #idle = new Set<HttpConnection>();
 
   constructor(deps: HttpConnectionsDeps) {
     this.#deps = deps;
-    this.#turns = new HttpTurns(deps.clock);
+    this.#turns = new PacedTurns(deps.clock);
   }
 
   get size(): number {

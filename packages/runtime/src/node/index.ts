@@ -14,7 +14,6 @@ export { nodeClock } from './clock.ts';
 export { connectionRoom } from './connection-room.ts';
 export { descriptorLimit } from './descriptor-limit.ts';
 export { HttpStream } from './http-stream.ts';
-export { HttpTurns } from './http-turns.ts';
 export { nodeDisk } from './disk.ts';
 export { nodeNetwork } from './network.ts';
 export { nodeRandom } from './random.ts';

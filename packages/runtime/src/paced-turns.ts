@@ -1,18 +1,18 @@
 /**
- * Turns of the event loop for plain HTTP: what there is to do waits in a queue, and is done for a while in a turn. Beside consensus, which
- * it must not keep waiting however much of it comes, the loop is then left to everything else for several times as long.
+ * Turns of the event loop for work that must not keep anything else waiting however much of it comes: it waits in a queue, is done for a
+ * while in a turn, and then the loop is left to everything else for several times as long.
  */
 
-import type { Clock, Timer } from '../clock.ts';
+import type { Clock, Timer } from './clock.ts';
 
 /** In a turn of the event loop, unless a single piece of work takes longer. */
-export const HTTP_TURN_MS = 2;
+export const PACED_TURN_MS = 2;
 /** Then the loop is left without such work for so many times as long as it took. */
-export const HTTP_REST_FACTOR = 4;
+export const REST_FACTOR = 4;
 /** But at most this long, so that a server that is busy with other things answers, too. */
-export const MAX_HTTP_REST_MS = 20;
+export const MAX_REST_MS = 20;
 
-export class HttpTurns {
+export class PacedTurns {
   readonly #clock: Clock;
   readonly #restFactor: number;
   #waiting: (() => void)[] = [];
@@ -21,8 +21,8 @@ export class HttpTurns {
   #asked = false;
   #stopped = false;
 
-  /** `restFactor`: 0 where HTTP is all that the process does. */
-  constructor(clock: Clock, restFactor = HTTP_REST_FACTOR) {
+  /** `restFactor`: 0 leaves the loop to the sockets only, between two turns. */
+  constructor(clock: Clock, restFactor = REST_FACTOR) {
     this.#clock = clock;
     this.#restFactor = restFactor;
   }
@@ -51,8 +51,13 @@ export class HttpTurns {
     }
     this.#asked = true;
     this.#clock.afterPoll(() => {
-      this.#asked = false;
-      this.#turn();
+      try {
+        this.#turn();
+      } finally {
+        // Not before: work that asks for more work must not make a turn of its own without a rest.
+        this.#asked = false;
+        this.#askForTurn();
+      }
     });
   }
 
@@ -62,14 +67,13 @@ export class HttpTurns {
     this.#waiting = [];
     let done = 0;
     let tookMs = 0;
-    while (done < waiting.length && tookMs < HTTP_TURN_MS && !this.#stopped) {
+    while (done < waiting.length && tookMs < PACED_TURN_MS && !this.#stopped) {
       waiting[done]?.();
       done += 1;
       tookMs = this.#clock.monotonicMs() - begunAtMs;
     }
     // What has been asked for meanwhile comes behind what waited before it.
     if (!this.#stopped) this.#waiting = [...waiting.slice(done), ...this.#waiting];
-    this.#restUntilMs = begunAtMs + tookMs + Math.min(MAX_HTTP_REST_MS, this.#restFactor * tookMs);
-    this.#askForTurn();
+    this.#restUntilMs = begunAtMs + tookMs + Math.min(MAX_REST_MS, this.#restFactor * tookMs);
   }
 }

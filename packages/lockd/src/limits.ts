@@ -43,6 +43,14 @@ export const MAX_UNANSWERED_REQUESTS = 2 * MAX_REQUESTS_IN_FLIGHT;
 export const MAX_UNANSWERED_REQUEST_BYTES = 60 * 1024 * 1024;
 /** At one server, however many there are: the largest command has to fit into a connection's share several times. */
 export const MIN_UNANSWERED_REQUEST_BYTES = 8 * 1024 * 1024;
+/** Messages of all connections together that are handled in the turn of the event loop in which they come... */
+export const MAX_MESSAGES_A_TURN = 2_048;
+/** ...and of one connection in any case. So many of one are handled before the next one's, when more wait. */
+export const MIN_MESSAGES_A_TURN = 32;
+/** After a turn for messages that waited, the loop is left to everything else for so many times as long. */
+export const MESSAGE_REST_FACTOR = 1;
+/** Bytes of frames whose messages wait for their turn, of all connections; then the one with the most of them is closed. */
+export const MAX_DEFERRED_FRAME_BYTES = 16 * 1024 * 1024;
 /** Reads of one connection that are not answered; more are answered OVERLOADED. */
 export const MAX_UNANSWERED_READS = 1_024;
 /** Heartbeats of one connection that are not acknowledged; more are dropped, as if they had been lost. */

@@ -162,6 +162,41 @@ export function decodeClientFrame(frame: Uint8Array): ClientMessage[] {
   return readFrame(frame, readClientMessage, MAX_FRAME_MESSAGES);
 }
 
+/** A client's frame whose messages are decoded one by one: to decode all that one may hold takes its time. */
+export class ClientFrame {
+  readonly #frame: Uint8Array;
+  readonly #list: TupleReader;
+  #read = 0;
+
+  /** @throws MalformedError unless the frame is well-formed as a whole, whatever its messages are */
+  constructor(frame: Uint8Array) {
+    this.#frame = frame;
+    this.#list = openFrame(frame, MAX_FRAME_MESSAGES);
+  }
+
+  get bytes(): number {
+    return this.#frame.length;
+  }
+
+  /** Messages that have not been decoded. */
+  get remaining(): number {
+    return this.#list.remaining;
+  }
+
+  /** @throws MalformedError */
+  next(): ClientMessage {
+    this.#read += 1;
+    return readClientMessage(this.#list.tuple('message'));
+  }
+
+  /** What has not been decoded, with memory of its own. */
+  copy(): ClientFrame {
+    const copy = new ClientFrame(this.#frame.slice());
+    for (; copy.#read < this.#read; copy.#read += 1) copy.#list.tuple('message');
+    return copy;
+  }
+}
+
 export function encodeServerFrame(messages: readonly ServerMessage[]): Uint8Array {
   return pack(messages.map(serverMessageToTuple));
 }
@@ -171,13 +206,18 @@ export function decodeServerFrame(frame: Uint8Array): ServerMessage[] {
   return readFrame(frame, readServerMessage).filter((message) => message !== undefined);
 }
 
-function readFrame<T>(frame: Uint8Array, read: (reader: TupleReader) => T, maxMessages = Infinity): T[] {
+function openFrame(frame: Uint8Array, maxMessages: number): TupleReader {
   if (frame.length > MAX_FRAME_BYTES)
     throw new MalformedError(`a frame of ${frame.length} bytes is over ${MAX_FRAME_BYTES}`);
-  const messages: T[] = [];
   const list = unpackTuple(frame, 'frame');
   if (list.remaining > maxMessages)
     throw new MalformedError(`a frame of ${list.remaining} messages is over ${maxMessages}; split it`);
+  return list;
+}
+
+function readFrame<T>(frame: Uint8Array, read: (reader: TupleReader) => T, maxMessages = Infinity): T[] {
+  const messages: T[] = [];
+  const list = openFrame(frame, maxMessages);
   while (list.remaining > 0) messages.push(read(list.tuple('message')));
   return messages;
 }

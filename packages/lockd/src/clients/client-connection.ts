@@ -4,10 +4,10 @@
  */
 
 import {
+  ClientFrame,
   MAX_FRAME_BYTES,
   MalformedError,
   NO_FEATURES,
-  decodeClientFrame,
   encodeServerFrame,
   type ClientMessage,
   type ErrorCode,
@@ -24,6 +24,7 @@ import {
   MAX_SESSIONLESS_BUFFERED_BYTES,
   MAX_UNREAD_BEFORE_ANSWER_BYTES,
 } from '../limits.ts';
+import type { MessageSource, MessageTurns } from './message-turns.ts';
 import type { OutputDebtor } from './output-budget.ts';
 import { ReturnHabit } from '../requests/gathering/return-habit.ts';
 import type { RequestBudget } from './request-budget.ts';
@@ -48,12 +49,13 @@ export interface ClientConnectionDeps {
   readonly clock: Clock;
   readonly counters: ServerCounters;
   readonly requests: RequestBudget;
+  readonly turns: MessageTurns;
 }
 
 /** Where a connection is in its life. `greeted` after a good hello. */
 export type Phase = 'new' | 'greeted' | 'closed';
 
-export class ClientConnection implements OutputDebtor {
+export class ClientConnection implements OutputDebtor, MessageSource {
   readonly window: RequestWindow;
   readonly habit = new ReturnHabit();
   phase: Phase = 'new';
@@ -86,16 +88,24 @@ export class ClientConnection implements OutputDebtor {
   readonly #owner: ConnectionOwner;
   readonly #clock: Clock;
   readonly #counters: ServerCounters;
+  readonly #turns: MessageTurns;
+  /** Those whose messages wait for their turn, the first one perhaps in part. */
+  #deferred: ClientFrame[] = [];
   #outbox: ServerMessage[] = [];
   #outboxDataBytes = 0;
   #handshakeTimer: Timer | undefined;
 
-  constructor(connection: Connection, owner: ConnectionOwner, { clock, counters, requests }: ClientConnectionDeps) {
+  constructor(
+    connection: Connection,
+    owner: ConnectionOwner,
+    { clock, counters, requests, turns }: ClientConnectionDeps,
+  ) {
     this.window = new RequestWindow(requests);
     this.#connection = connection;
     this.#owner = owner;
     this.#clock = clock;
     this.#counters = counters;
+    this.#turns = turns;
     this.#handshakeTimer = clock.setTimer(HANDSHAKE_TIMEOUT_MS, () => {
       this.goodbye('MALFORMED', `no hello within ${HANDSHAKE_TIMEOUT_MS} ms; send hello as the first message`);
     });
@@ -186,22 +196,58 @@ export class ClientConnection implements OutputDebtor {
     this.#clock.setTimer(CLOSE_GRACE_MS, () => connection.destroy());
   }
 
+  handleDeferred(atMost: number): boolean {
+    for (let left = atMost; left > 0;) {
+      const [frame] = this.#deferred;
+      if (frame === undefined) return false;
+      const count = Math.min(left, frame.remaining);
+      this.#handle(frame, count);
+      left -= Math.max(1, count);
+      if (this.#isClosed()) return false;
+      if (frame.remaining > 0) continue;
+      this.#deferred.shift();
+      this.#turns.handled(this, frame.bytes);
+    }
+    return this.#deferred.length > 0;
+  }
+
+  tooMuchDeferred(problem: string): void {
+    this.goodbye('OVERLOADED', problem);
+  }
+
   #frame(bytes: Uint8Array): void {
     if (this.phase === 'closed') return;
     this.#counters.framesIn += 1;
     this.heard = true;
-    let messages: ClientMessage[];
+    const frame = this.#read(() => new ClientFrame(bytes));
+    if (frame === undefined) return;
+    if (this.#deferred.length === 0) {
+      this.#handle(frame, this.#turns.take(this, frame.remaining));
+      if (frame.remaining === 0 || this.#isClosed()) return;
+    }
+    // Its memory is used again by whoever has received it.
+    this.#deferred.push(frame.copy());
+    this.#turns.defer(this, frame.bytes);
+  }
+
+  #handle(frame: ClientFrame, count: number): void {
+    for (let left = count; left > 0; left -= 1) {
+      // Read anew each time: handling a message may close the connection.
+      if (this.#isClosed()) return;
+      const message = this.#read(() => frame.next());
+      if (message === undefined) return;
+      this.#owner.message(this, message);
+    }
+  }
+
+  /** Undefined when it is malformed, which ends the connection. */
+  #read<T>(read: () => T): T | undefined {
     try {
-      messages = decodeClientFrame(bytes);
+      return read();
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error;
       this.goodbye('MALFORMED', error.message);
-      return;
-    }
-    for (const message of messages) {
-      // Read anew each time: handling a message may close the connection.
-      if (this.#isClosed()) return;
-      this.#owner.message(this, message);
+      return undefined;
     }
   }
 
@@ -231,6 +277,8 @@ export class ClientConnection implements OutputDebtor {
     if (this.phase === 'closed') return;
     this.phase = 'closed';
     this.#outbox = [];
+    this.#deferred = [];
+    this.#turns.gone(this);
     this.#handshakeTimer?.cancel();
     this.#owner.closed(this);
   }

@@ -8,6 +8,7 @@ import { RefusalLog, type Clock, type Connection, type Logger, type Timer } from
 import { ClientConnection, type ConnectionOwner } from './client-connection.ts';
 import type { ServerCounters } from '../counters.ts';
 import { IDLE_LOOK_MS, MAX_IDLE_LOOKS } from '../limits.ts';
+import { MessageTurns } from './message-turns.ts';
 import { OutputBudget } from './output-budget.ts';
 import type { RequestBudget } from './request-budget.ts';
 
@@ -52,6 +53,7 @@ export class ClientConnections implements ConnectionOwner {
   readonly #notGone = new Set<ClientConnection>();
   readonly #refusals: RefusalLog;
   readonly #output: OutputBudget;
+  readonly #turns: MessageTurns;
   #idleTimer: Timer | undefined;
   #drained: (() => void) | undefined;
   #dirty: ClientConnection[] = [];
@@ -60,6 +62,7 @@ export class ClientConnections implements ConnectionOwner {
     this.#deps = deps;
     this.#refusals = new RefusalLog('refused a client connection', deps);
     this.#output = new OutputBudget(deps.clock);
+    this.#turns = new MessageTurns(deps.clock);
   }
 
   get size(): number {
@@ -85,7 +88,7 @@ export class ClientConnections implements ConnectionOwner {
   }
 
   accept(connection: Connection): void {
-    const client = new ClientConnection(connection, this, this.#deps);
+    const client = new ClientConnection(connection, this, { ...this.#deps, turns: this.#turns });
     this.#all.add(client);
     this.#notGone.add(client);
     this.#idleTimer ??= this.#deps.clock.setTimer(IDLE_LOOK_MS, () => this.#endIdle());
@@ -162,6 +165,7 @@ export class ClientConnections implements ConnectionOwner {
   stop(): void {
     this.#idleTimer?.cancel();
     this.#output.stop();
+    this.#turns.stop();
     this.#refusals.stop();
   }
 

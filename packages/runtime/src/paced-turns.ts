@@ -17,6 +17,9 @@ export class PacedTurns {
   readonly #restFactor: number;
   #waiting: (() => void)[] = [];
   #restUntilMs = -Infinity;
+  /** Since the last rest, and until when. */
+  #usedMs = 0;
+  #lastMs = -Infinity;
   #timer: Timer | undefined;
   #asked = false;
   #stopped = false;
@@ -63,17 +66,23 @@ export class PacedTurns {
 
   #turn(): void {
     const begunAtMs = this.#clock.monotonicMs();
+    if (begunAtMs - this.#lastMs >= this.#restFactor * this.#usedMs) this.#usedMs = 0;
     const waiting = this.#waiting;
     this.#waiting = [];
     let done = 0;
     let tookMs = 0;
-    while (done < waiting.length && tookMs < PACED_TURN_MS && !this.#stopped) {
+    while (done < waiting.length && this.#usedMs + tookMs < PACED_TURN_MS && !this.#stopped) {
       waiting[done]?.();
       done += 1;
       tookMs = this.#clock.monotonicMs() - begunAtMs;
     }
     // What has been asked for meanwhile comes behind what waited before it.
     if (!this.#stopped) this.#waiting = [...waiting.slice(done), ...this.#waiting];
-    this.#restUntilMs = begunAtMs + tookMs + Math.min(MAX_REST_MS, this.#restFactor * tookMs);
+    this.#usedMs += tookMs;
+    this.#lastMs = begunAtMs + tookMs;
+    // Little work is not worth a rest each time, which a timer makes a millisecond at least.
+    if (this.#usedMs < PACED_TURN_MS) return;
+    this.#restUntilMs = this.#lastMs + Math.min(MAX_REST_MS, this.#restFactor * this.#usedMs);
+    this.#usedMs = 0;
   }
 }

@@ -1,10 +1,11 @@
 /** Three whole servers on a simulated world, with clients of the SDK: what tests of their disks share. */
 
-import { connect, type Client, type ConnectOptions } from '@holdfast/client';
+import { connect, connectOperator, type Client, type ConnectOptions, type OperatorClient } from '@holdfast/client';
 import { LockServer, type LockServerOptions } from '@holdfast/lockd';
 import { SimWorld } from '@holdfast/runtime/sim';
 
 export const SERVERS = [1, 2, 3];
+const ADDRESSES = SERVERS.map((id) => `s${id}:7100`);
 export const RESERVE = 1024 * 1024;
 /** Longer than the next check of a disk, and what it leads to. */
 export const NOTICED_MS = 2_500;
@@ -90,14 +91,22 @@ export class SimulatedEnsemble {
   }
 
   connect(options: Partial<ConnectOptions> = {}): Promise<Client> {
-    this.#clients += 1;
-    const { runtime } = this.world.host(`c${this.#clients}`);
-    const servers = SERVERS.map((id) => `s${id}:7100`);
-    return this.complete(connect({ servers, ...options }, runtime));
+    return this.complete(connect({ servers: ADDRESSES, ...options }, this.#clientHost().runtime));
+  }
+
+  connectOperator(
+    options: { readonly stale?: boolean; readonly connectTimeoutMs?: number } = {},
+  ): Promise<OperatorClient> {
+    return this.complete(connectOperator({ servers: ADDRESSES, ...options }, this.#clientHost().runtime));
   }
 
   complete<T>(promise: Promise<T>, maxMs = 60_000): Promise<T> {
     return this.world.complete(promise, { maxMs });
+  }
+
+  #clientHost() {
+    this.#clients += 1;
+    return this.world.host(`c${this.#clients}`);
   }
 
   async until(condition: () => boolean): Promise<void> {

@@ -37,8 +37,9 @@ export function httpRequest(
   if (target === undefined) {
     return Promise.reject(new DialError('failed', `cannot ask ${address}: there is no host "${name}"`));
   }
-  const there = new Pipe(network.link(from.name, target.name));
-  const back = new Pipe(network.link(target.name, from.name));
+  const [forth, home] = [network.link(from.name, target.name), network.link(target.name, from.name)];
+  const there = new Pipe(forth, home);
+  const back = new Pipe(home, forth);
   back.setReceiver(process);
   return new Promise((resolve, reject) => {
     const fail = (error: DialError) => {

@@ -1,6 +1,6 @@
 /**
- * One direction between two hosts: its latency and its faults. What travels while the link is cut or clogged waits and goes
- * on afterwards, as TCP retransmits. The pipes of connections (pipe.ts) lead over it.
+ * One direction between two hosts: its latency and its faults. A cut drops what arrives while it lasts; what travels while the link is
+ * clogged waits and goes on afterwards. The pipes of connections (pipe.ts) lead over it.
  */
 
 import type { Random } from '../random.ts';
@@ -77,10 +77,9 @@ export class Link implements LinkSettings {
     this.#cut = true;
   }
 
-  /** Ends a cut; what is clogged as well goes on when that ends. */
+  /** What was dropped comes when it is sent again, which may be a while. */
   healCut(): void {
     this.#cut = false;
-    this.#release();
   }
 
   clog(forMs: number): void {
@@ -95,9 +94,10 @@ export class Link implements LinkSettings {
     this.lossChance = 0;
     this.dials = 'normal';
     this.healCut();
+    this.#release();
   }
 
-  /** A pipe's content has come to the block and waits for its end. */
+  /** A pipe's content has come to the clog and waits for its end. */
   stall(pipe: Pipe): void {
     this.#stalled.add(pipe);
   }
@@ -123,9 +123,9 @@ export class Link implements LinkSettings {
   }
 
   #release(): void {
-    if (this.isBlocked) return;
+    if (this.isClogged) return;
     const stalled = [...this.#stalled];
     this.#stalled.clear();
-    for (const pipe of stalled) pipe.retransmit();
+    for (const pipe of stalled) pipe.resume();
   }
 }

@@ -64,7 +64,10 @@ export class SimNetwork {
     return this.#hosts.get(name);
   }
 
-  /** Nothing gets from `from` to `to` any more: frames of connections wait, dials hang. One way only. */
+  /**
+   * Nothing gets from `from` to `to` any more: frames of connections are dropped and sent again, dials hang. One way only; but what goes the
+   * other way comes to a halt as well, since nobody acknowledges it.
+   */
   cut(from: string, to: string): void {
     this.link(from, to).cut();
   }

@@ -121,8 +121,9 @@ class Dial {
     this.#target = target;
     this.#network = network;
     this.#port = parseAddress(options.address).port;
-    this.#there = new Pipe(network.link(from.name, target.name));
-    this.#back = new Pipe(network.link(target.name, from.name));
+    const [there, back] = [network.link(from.name, target.name), network.link(target.name, from.name)];
+    this.#there = new Pipe(there, back);
+    this.#back = new Pipe(back, there);
     this.#back.setReceiver(process);
     this.#near = new SimConnection({
       process,

@@ -4,9 +4,11 @@
  */
 
 export const STRUCK_FAULTS = [
-  /** Frames, openings and closings of connections that waited behind a cut. */
+  /** Frames, openings and closings of connections that a cut dropped, or that waited behind those. */
   'frame-held-by-cut',
   'frame-held-by-clog',
+  /** What was sent again, or what acknowledges it, was dropped as well: the next pause is twice as long. */
+  'retransmission-lost',
   /** Lost with the connection that carried it, because that broke or its sender died. */
   'frame-lost',
   /** By `breakConnections` or `setConnectionLoss`. */

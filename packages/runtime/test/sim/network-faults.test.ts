@@ -34,18 +34,32 @@ describe('a clogged link', () => {
     expect(heard).toEqual(['7']);
   });
 
-  it('stays blocked until the last of several clogs and a cut is over', async () => {
+  it('stays blocked until the last of several clogs is over', async () => {
     const { world, heard, dial } = await twoHosts();
     const near = await world.complete(dial());
     world.network.clog('client', 'server', 500);
     world.network.clog('client', 'server', 200);
-    world.network.cut('client', 'server');
-    world.after(300, () => world.network.heal('client', 'server'));
     near.send(Uint8Array.of(1));
     await world.run({ forMs: 499 });
     expect(heard).toEqual([]);
     await world.run({ forMs: 10 });
     expect(heard).toEqual(['1']);
+  });
+
+  it('drops what it lets go when it is cut by then', async () => {
+    const { world, heard, dial, struck } = await twoHosts();
+    const near = await world.complete(dial());
+    world.network.clog('client', 'server', 100);
+    near.send(Uint8Array.of(1));
+    await world.run({ forMs: 50 });
+    world.network.cut('client', 'server');
+    await world.run({ forMs: 100 });
+    world.network.heal('client', 'server');
+    await world.run({ forMs: 100 });
+    expect(heard).toEqual([]);
+    await world.run({ forMs: 100 });
+    expect(heard).toEqual(['1']);
+    expect(struck('frame-held-by-clog')).toBe(1);
   });
 
   it('refuses a time that has no end', async () => {

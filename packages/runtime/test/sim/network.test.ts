@@ -44,7 +44,7 @@ function listenTo(connection: Connection): string[] {
 }
 
 describe('a cut link', () => {
-  it('holds frames back one way only, counts them, and delivers them in order after the heal', async () => {
+  it('drops frames one way only, counts them, and delivers them in order when TCP sends them again after the heal', async () => {
     const { accepted, heard } = await listen();
     const near = await world.complete(dial());
     const nearHeard = listenTo(near);
@@ -57,7 +57,11 @@ describe('a cut link', () => {
     expect(near.bufferedBytes).toBe(6);
     world.network.heal('client', 'server');
     near.send(Uint8Array.of(4));
-    await world.run({ forMs: 100 });
+    await world.run({ forMs: 2_000 });
+    expect(heard).toEqual([]);
+    expect(near.bufferedBytes).toBe(7);
+    // After 200 ms, and twice as long each time: 0.2, 0.6, 1.4, 3.0, 6.2 and 12.6 s.
+    await world.run({ forMs: 700 });
     expect(heard).toEqual(['1,1', '2,2', '3,3', '4']);
     expect(near.bufferedBytes).toBe(0);
   });
@@ -70,7 +74,7 @@ describe('a cut link', () => {
       if (n % 6 === 0) world.after(n / 2, () => world.network.cut('client', 'server'));
       if (n % 6 === 1) world.after(n / 2, () => world.network.heal());
     }
-    await world.run({ forMs: 200 });
+    await world.run({ forMs: 300 });
     expect(heard).toEqual(Array.from({ length: 60 }, (_, n) => String(n)));
   });
 
@@ -84,7 +88,7 @@ describe('a cut link', () => {
     await world.run({ forMs: 1_000 });
     expect(heard).toEqual([]);
     world.network.heal();
-    await world.run({ forMs: 100 });
+    await world.run({ forMs: 500 });
     expect(heard).toEqual(['closed: connection reset by peer']);
   });
 
@@ -102,11 +106,30 @@ describe('a cut link', () => {
     }
   });
 
-  it('lets a dial through that is still waiting at the heal', async () => {
+  it('lets a dial through that is still waiting when its opening is sent again, after a second', async () => {
     await listen();
     world.network.cut('client', 'server');
+    const startMs = world.nowMs;
     world.after(500, () => world.network.heal());
-    expect((await world.complete(dial())).open).toBe(true);
+    const { network } = client.runtime;
+    const patient = network.dial({ address: 'server:7101', timeoutMs: 5_000, maxFrameBytes: 100 });
+    expect((await world.complete(patient)).open).toBe(true);
+    expect(world.nowMs - startMs).toBeGreaterThanOrEqual(1_000);
+    expect(world.nowMs - startMs).toBeLessThan(1_010);
+  });
+
+  it('brings what goes the other way to a halt as well, since nobody acknowledges it', async () => {
+    const { accepted, heard } = await listen();
+    const near = await world.complete(dial());
+    await world.run({ until: () => accepted.length > 0 });
+    world.network.cut('server', 'client');
+    for (let n = 0; n < 10; n += 1) world.after(n * 100, () => near.send(Uint8Array.of(n)));
+    await world.run({ forMs: 2_000 });
+    expect(heard.length).toBeGreaterThan(0);
+    expect(heard.length).toBeLessThan(5);
+    world.network.heal();
+    await world.run({ forMs: 1_500 });
+    expect(heard).toEqual(Array.from({ length: 10 }, (_, n) => String(n)));
   });
 
   it('resets at the other side a dial that timed out while its answer was held back', async () => {

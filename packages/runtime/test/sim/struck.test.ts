@@ -62,10 +62,11 @@ describe('what really struck', () => {
     world.network.heal();
     world.network.cut('client', 'server');
     await world.run({ forMs: 10 });
+    await world.run({ forMs: 300 });
     world.network.heal();
-    await world.run({ forMs: 10 });
+    await world.run({ forMs: 500 });
     expect(heard).toHaveLength(4);
-    expect(nonZero(world)).toEqual({ 'frame-held-by-cut': 4 });
+    expect(nonZero(world)).toEqual({ 'frame-held-by-cut': 4, 'retransmission-lost': 1 });
   });
 
   it('counts frames that died with their sender', async () => {

@@ -176,6 +176,11 @@ export class LockServer {
     return this.#parts.replica.diskStalls;
   }
 
+  /** Connections with peers that were closed because nothing was heard on them any more. */
+  get peerSilences(): number {
+    return this.#parts.replica.silences;
+  }
+
   get status(): StatusReport {
     return statusReport(this.#options, this.#parts.machine);
   }

@@ -17,6 +17,8 @@ export interface Connection {
   readonly remoteAddress: Address;
   /** Bytes accepted by `send` and not yet taken by the operating system; the sender's measure for backpressure. */
   readonly bufferedBytes: number;
+  /** Bytes that have come, those of a frame that is not whole included: while it grows, the other end lives and can be heard. */
+  readonly receivedBytes: number;
   readonly open: boolean;
   /** The other end has said who it is: from now on it may send as much as it likes ({@link ListenOptions.maxGreetingBytes}). */
   admit(): void;
@@ -122,18 +124,22 @@ export type DialFailure =
 
 export interface DialErrorOptions extends ErrorOptions {
   readonly againInMs?: number;
+  readonly accepted?: boolean;
 }
 
 export class DialError extends Error {
   readonly failure: DialFailure;
   /** The listener has more dials than it can answer now, and answers this one then. */
   readonly againInMs: number | undefined;
+  /** A timeout behind the host, which had accepted the connection: its kernel lives, and its process does not answer. */
+  readonly accepted: boolean;
 
   constructor(failure: DialFailure, message: string, options?: DialErrorOptions) {
     super(message, options);
     this.name = 'DialError';
     this.failure = failure;
     this.againInMs = options?.againInMs;
+    this.accepted = options?.accepted ?? false;
   }
 }
 

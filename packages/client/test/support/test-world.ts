@@ -245,6 +245,7 @@ export class TestHost {
 class TestConnection implements Connection {
   readonly remoteAddress: string;
   readonly bufferedBytes = 0;
+  readonly receivedBytes = 0;
   readonly #world: TestWorld;
   readonly #host: TestHost;
   peer: TestConnection | undefined;

@@ -197,6 +197,7 @@ type ReplicaFigures = Pick<
   | 'transferCounts'
   | 'snapshotCounters'
   | 'refusalsHeard'
+  | 'silences'
 >;
 
 /** There is no replica yet when the clients' port opens. */
@@ -237,6 +238,15 @@ function addReplicaMetrics(registry: Registry, replica: () => ReplicaFigures | u
     collect() {
       this.reset();
       this.inc(replica()?.refusalsHeard ?? 0);
+    },
+  });
+  new Counter({
+    name: 'holdfast_peer_silences_total',
+    help: 'Connections with peers that were closed because nothing was heard on them for two election timeouts',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(replica()?.silences ?? 0);
     },
   });
   new Counter({

@@ -24,6 +24,7 @@ function http(server: LoopbackServer) {
     voteBanned: false,
     snapshotCounters: { taken: 3, installed: 1, refused: 0 },
     refusalsHeard: 5,
+    silences: 6,
     elections: { timeout: 1, refused: 2, transfer: 3 },
     stageHistograms: histograms,
     transferCounts: new Map([['transferred' as const, 4]]),

@@ -11,6 +11,7 @@ import {
 import type { LogStore } from '../log-store/log-store.ts';
 import type { ReplicaMachine } from '../machine.ts';
 import type { ReplicaObserver } from '../observer.ts';
+import { linkTiming } from '../peers/link-watch.ts';
 import { PeerMesh, type PeerMeshEvents, type PeerMeshOptions, type PeerMeshWorld } from '../peers/peer-mesh.ts';
 import { ReplicaSnapshots } from '../snapshots/replica-snapshots.ts';
 import { DEFAULT_SNAPSHOT_OPTIONS, type SnapshotOptions } from '../snapshots/snapshot-options.ts';
@@ -63,7 +64,8 @@ export function createDriverParts(
 ): DriverParts {
   const { clock, random, logger, observer } = world;
   observer?.opened?.(store.durable);
-  const core = new RaftCore(raftConfig(options, random.integer(2 ** 32)), store.durable, clock.monotonicMs());
+  const config = raftConfig(options, random.integer(2 ** 32));
+  const core = new RaftCore(config, store.durable, clock.monotonicMs());
   const stages = new StageClock(core, clock, observer?.timed?.bind(observer));
   const schedule = new TurnSchedule({
     clock,
@@ -90,8 +92,14 @@ export function createDriverParts(
   };
   const applies = new ApplyLoop({ core, store, clock }, { apply, wake, failed });
   const meshEvents = {
-    connected: (peer) => event({ type: 'peer-connected', peer }),
-    disconnected: (peer) => event({ type: 'peer-disconnected', peer }),
+    connected: (peer) => {
+      event({ type: 'peer-connected', peer });
+      snapshots.peerConnected(peer);
+    },
+    disconnected: (peer) => {
+      event({ type: 'peer-disconnected', peer });
+      snapshots.peerLost(peer);
+    },
     gone: (peer) => inbox.gone(peer),
     snapshot: (from, connection) => snapshots.accept(from, connection),
     frame: (from, connection, frame) => news.frame(from, connection, frame),
@@ -100,7 +108,7 @@ export function createDriverParts(
     expelled: (voice) => membership.expelled(voice),
     notAdmitted: (peer, reason) => membership.notAdmitted(peer, reason),
   } satisfies PeerMeshEvents;
-  const mesh = new PeerMesh(options, membershipView(core), meshEvents, world);
+  const mesh = new PeerMesh(options, linkTiming(config.electionTimeoutMs), membershipView(core), meshEvents, world);
   const fromMemory = core.entries.bind(core);
   const feed = new CatchUpFeed({ store, clock, fromMemory, event, failed });
   const snapshotOptions = { ...DEFAULT_SNAPSHOT_OPTIONS, ...options.snapshots };

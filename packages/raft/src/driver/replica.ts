@@ -77,6 +77,11 @@ export class Replica implements ReplicaHandle {
     return this.#parts.membership.refusalsHeard;
   }
 
+  /** Connections with peers that were closed because nothing was heard on them any more. */
+  get silences(): number {
+    return this.#parts.mesh.silences;
+  }
+
   /** Hand-overs by this server, by their outcome. */
   get transferCounts(): ReadonlyMap<TransferOutcome, number> {
     return this.#parts.calls.transferCounts;

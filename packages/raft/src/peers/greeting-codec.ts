@@ -74,9 +74,6 @@ export interface ExpulsionNotice {
   readonly voterSets: readonly (readonly ServerId[])[];
 }
 
-/** The proof was accepted: now the side that dialled may speak. */
-export const WELCOME: Uint8Array = pack([]);
-
 const PURPOSES: readonly PeerPurpose[] = ['log', 'snapshot', 'expulsion'];
 const EXPULSION_CODES: readonly Expulsion[] = ['MEMBER_REMOVED', 'WRONG_INCARNATION'];
 
@@ -146,6 +143,17 @@ export function decodeProof(frame: Uint8Array): PeerProof {
     ownProofs: readProofs(reader),
     yourProof: orNone(reader, 'yourProof', PROOF_BYTES),
   };
+}
+
+/** The proof was accepted: now the side that dialled may speak. `features`: what both offer. */
+export function encodeWelcome(features: FeatureSet): Uint8Array {
+  return pack(features === NO_FEATURES ? [] : [features]);
+}
+
+/** @throws MalformedError */
+export function decodeWelcome(frame: Uint8Array): FeatureSet {
+  const reader = unpackTuple(frame, 'welcome');
+  return reader.remaining > 0 ? reader.integer('features') : NO_FEATURES;
 }
 
 export function encodeExpulsion({ expulsion, voterSets }: ExpulsionNotice): Uint8Array {

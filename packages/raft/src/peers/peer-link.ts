@@ -1,10 +1,10 @@
 /**
  * The way to one peer: a connection that this server dials and on which it alone speaks once they have greeted each other (the peer
- * answers on its own). Dials again at once when a connection that had lasted closes, since a refusal then is the proof that the peer's
- * process is gone; and less and less often where it is not let in.
+ * answers on its own, and here only lets itself be heard). Dials again at once when a connection that had lasted closes, since a refusal
+ * then is the proof that the peer's process is gone, or when nothing is heard on it any more; and less and less often where it is not let in.
  */
 
-import { MalformedError, pack, type Packable } from '@holdfast/protocol';
+import { MalformedError, hasFeature, pack, type Packable } from '@holdfast/protocol';
 import {
   DialError,
   type Address,
@@ -17,23 +17,37 @@ import {
   type Timer,
 } from '@holdfast/runtime';
 import type { ServerId } from '../core/index.ts';
+import { decodeWelcome } from './greeting-codec.ts';
 import { IMPOSTOR, type DialledGreeting } from './greeting.ts';
+import { LinkWatch, isKeepAlive, silenceMs, type LinkTiming } from './link-watch.ts';
 import { hintsAtExpulsion } from './peer-admission.ts';
 import { MAX_PEER_FRAME_BYTES } from './peer-codec.ts';
+import { PeerFeature } from './peer-features.ts';
 
+/** For the peer's host, and as long again for its process. */
 const DIAL_TIMEOUT_MS = 1_000;
+/** A dial that began less than this ago is still on its way. */
+const DIAL_FRESH_MS = 100;
 const RETRY_MIN_MS = 20;
 const RETRY_MAX_MS = 500;
+/** Where the host accepts connections, and the process, which is stopped perhaps, does not answer. It dials itself when it goes on. */
+const UNANSWERED_RETRY_MAX_MS = 5_000;
 /** Where this server is not let in. */
 export const REFUSED_RETRY_MAX_MS = 15_000;
 /** A connection that closes sooner is not dialled again at once. */
 const LASTING_MS = 1_000;
-/** Until the peer's welcome. */
-const GREETING_TIMEOUT_MS = 5_000;
 /** A turn's items go as one frame up to about this; the receiver's bound leaves room for one large item more. */
 const FRAME_BYTES = MAX_PEER_FRAME_BYTES / 4;
 /** Above this the peer does not read; more would only pile up. */
 const HIGH_WATER_BYTES = 32 * 1024 * 1024;
+
+export interface PeerLinkOptions {
+  readonly peer: ServerId;
+  readonly address: Address;
+  readonly timing: LinkTiming;
+  /** A new one for each connection. */
+  newGreeting(): DialledGreeting;
+}
 
 export interface PeerLinkEvents {
   /** The peer has shown who it is, as far as it can. */
@@ -49,9 +63,7 @@ export interface PeerLinkEvents {
 }
 
 export class PeerLink {
-  readonly #address: Address;
-  readonly #peer: ServerId;
-  readonly #newGreeting: () => DialledGreeting;
+  readonly #options: PeerLinkOptions;
   readonly #events: PeerLinkEvents;
   readonly #clock: Clock;
   readonly #network: Network;
@@ -63,27 +75,29 @@ export class PeerLink {
   #welcome = false;
   /** This side has closed it for what the other end said. */
   #brokenOff = false;
+  /** Undefined for a peer that says nothing on this connection. */
+  #watch: LinkWatch | undefined;
   /** The last one. */
   #greeting: DialledGreeting | undefined;
-  #dialing = false;
+  /** Under way: one that gets no answer does not hold up the next one. */
+  #dials = 0;
+  #dialedAtMs = -Infinity;
   #stopped = false;
   #retry: Timer | undefined;
   #failures = 0;
   /** How often in a row this server was not let in. */
   #timesRefused = 0;
+  /** How often in a row the peer's host has accepted a dial that its process did not answer. */
+  #unanswered = 0;
   #outbox: Packable[] = [];
   #outboxBytes = 0;
 
   constructor(
-    peer: ServerId,
-    address: Address,
-    newGreeting: () => DialledGreeting,
+    options: PeerLinkOptions,
     events: PeerLinkEvents,
     world: { clock: Clock; network: Network; random: Random; logger: Logger; refusals: RefusalLog },
   ) {
-    this.#address = address;
-    this.#peer = peer;
-    this.#newGreeting = newGreeting;
+    this.#options = options;
     this.#events = events;
     this.#clock = world.clock;
     this.#network = world.network;
@@ -93,7 +107,7 @@ export class PeerLink {
   }
 
   get address(): Address {
-    return this.#address;
+    return this.#options.address;
   }
 
   get connected(): boolean {
@@ -110,17 +124,32 @@ export class PeerLink {
     return this.#greeting?.nonce;
   }
 
-  /** Dials now, unless connected or dialing. */
+  /** Dials now, unless connected, or a dial has just begun. */
   dial(): void {
-    if (this.#stopped || this.#connection !== undefined || this.#dialing) return;
-    this.#retry?.cancel();
-    this.#dialing = true;
-    this.#network
-      .dial({ address: this.#address, timeoutMs: DIAL_TIMEOUT_MS, maxFrameBytes: MAX_PEER_FRAME_BYTES })
-      .then(
-        (connection) => this.#onConnection(connection),
-        (error: unknown) => this.#onDialFailure(error),
-      );
+    const now = this.#clock.monotonicMs();
+    if (this.#stopped || this.#connection !== undefined) return;
+    if (this.#dials > 0 && now - this.#dialedAtMs < DIAL_FRESH_MS) return;
+    this.#dials += 1;
+    this.#dialedAtMs = now;
+    const { address, timing } = this.#options;
+    // What is lost on the way the kernel sends again after a second at the earliest.
+    if (this.#unanswered === 0) this.#dialIn(timing.redialMs);
+    else this.#retry?.cancel();
+    const limits = { timeoutMs: DIAL_TIMEOUT_MS, acceptedTimeoutMs: DIAL_TIMEOUT_MS };
+    this.#network.dial({ address, ...limits, maxFrameBytes: MAX_PEER_FRAME_BYTES }).then(
+      (connection) => this.#onConnection(connection),
+      (error: unknown) => this.#onDialFailure(error),
+    );
+  }
+
+  /** Once in `lookMs`, and to let the peer hear this server: false when it should be heard, and is not, and the connection is closed. */
+  look(): boolean {
+    if (this.#watch === undefined || this.#watch.look()) return true;
+    const { peer, address, timing } = this.#options;
+    const silentMs = silenceMs(timing);
+    this.#logger.warn({ peer, address, silentMs }, 'a peer is not heard any more; closing the connection to it');
+    this.#connection?.destroy();
+    return false;
   }
 
   /** Put into this turn's frame; false when there is no connection or the peer does not read. */
@@ -142,6 +171,7 @@ export class PeerLink {
     if (this.#outbox.length === 0) return;
     const items = this.#outbox;
     this.#clearOutbox();
+    this.#watch?.spoke();
     this.#connection?.send(pack(items));
   }
 
@@ -149,28 +179,32 @@ export class PeerLink {
     this.#stopped = true;
     this.#retry?.cancel();
     this.#connection?.close();
-    this.#connection = undefined;
-    this.#welcome = false;
+    this.#forgetConnection();
   }
 
   #onConnection(connection: Connection): void {
-    this.#dialing = false;
-    if (this.#stopped) {
+    this.#dials -= 1;
+    this.#unanswered = 0;
+    if (this.#stopped || this.#connection !== undefined) {
       connection.destroy();
       return;
     }
+    this.#retry?.cancel();
     const since = this.#clock.monotonicMs();
-    const greeting = this.#newGreeting();
-    const timer = this.#clock.setTimer(GREETING_TIMEOUT_MS, () => connection.destroy());
+    const greeting = this.#options.newGreeting();
+    const limitMs = silenceMs(this.#options.timing);
+    const expectAnswer = (): Timer => this.#clock.setTimer(limitMs, () => connection.destroy());
+    let timer = expectAnswer();
     connection.setHandler({
       frame: (frame) => {
         if (this.#connection !== connection) return;
-        if (this.#welcome) {
-          this.#breakOff(connection, 'spoke out of turn', 'it spoke on a connection that this server dialled');
-        } else if (greeting.challenged) {
-          timer.cancel();
-          this.#welcomed();
-        } else this.#challenged(connection, greeting, frame);
+        timer.cancel();
+        if (this.#welcome) this.#heard(connection, frame);
+        else if (greeting.challenged) this.#welcomed(connection, frame);
+        else {
+          timer = expectAnswer();
+          this.#challenged(connection, greeting, frame);
+        }
       },
       close: (reason) => {
         timer.cancel();
@@ -203,27 +237,40 @@ export class PeerLink {
 
   #breakOff(connection: Connection, reason: string, problem: string): void {
     this.#brokenOff = true;
-    this.#refusals.refused(reason, this.#address, problem, { peer: this.#peer });
+    const { peer, address } = this.#options;
+    this.#refusals.refused(reason, address, problem, { peer });
     connection.destroy();
   }
 
-  #welcomed(): void {
+  #welcomed(connection: Connection, frame: Uint8Array): void {
+    try {
+      const speaks = hasFeature(decodeWelcome(frame), PeerFeature.keepAlive);
+      this.#watch = speaks ? new LinkWatch(connection, this.#options.timing) : undefined;
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error;
+      this.#breakOff(connection, 'greets in another way', error.message);
+      return;
+    }
     this.#welcome = true;
     this.#timesRefused = 0;
     this.#events.connected();
   }
 
+  #heard(connection: Connection, frame: Uint8Array): void {
+    if (this.#watch !== undefined && isKeepAlive(frame)) return;
+    this.#breakOff(connection, 'spoke out of turn', 'it spoke on a connection that this server dialled');
+  }
+
   #onClose(connection: Connection, reason: string, ageMs: number): void {
     if (this.#connection !== connection) return;
     const wasWelcome = this.#welcome;
-    this.#connection = undefined;
-    this.#welcome = false;
-    this.#clearOutbox();
+    this.#forgetConnection();
+    const { peer, address } = this.#options;
     if (wasWelcome) {
-      this.#logger.info({ peer: this.#peer, address: this.#address, reason }, 'connection to peer closed');
+      this.#logger.info({ peer, address, reason }, 'connection to peer closed');
       this.#events.disconnected();
     } else if (!this.#brokenOff) {
-      this.#refusals.refused('not welcomed', this.#address, reason, { peer: this.#peer });
+      this.#refusals.refused('not welcomed', address, reason, { peer });
     }
     if (hintsAtExpulsion(reason)) {
       this.#timesRefused += 1;
@@ -238,25 +285,39 @@ export class PeerLink {
     }
   }
 
+  #forgetConnection(): void {
+    this.#connection = undefined;
+    this.#welcome = false;
+    this.#watch = undefined;
+    this.#clearOutbox();
+  }
+
   #clearOutbox(): void {
     this.#outbox = [];
     this.#outboxBytes = 0;
   }
 
   #onDialFailure(error: unknown): void {
-    this.#dialing = false;
-    if (this.#stopped) return;
-    if (error instanceof DialError && error.failure === 'refused') this.#events.refused();
-    this.#retryLater();
+    this.#dials -= 1;
+    if (this.#stopped || this.#connection !== undefined) return;
+    const { failure = 'failed', accepted = false } = error instanceof DialError ? error : {};
+    this.#unanswered = accepted ? this.#unanswered + 1 : 0;
+    if (failure === 'refused') this.#events.refused();
+    if (this.#dials === 0 || accepted) this.#retryLater();
   }
 
   #retryLater(): void {
-    const attempts = this.#timesRefused > 0 ? this.#timesRefused + 2 : this.#failures;
-    const max = this.#timesRefused > 0 ? REFUSED_RETRY_MAX_MS : RETRY_MAX_MS;
+    const attempts = this.#timesRefused > 0 ? this.#timesRefused + 2 : Math.max(this.#failures, this.#unanswered + 2);
+    const patient = this.#unanswered > 0 ? UNANSWERED_RETRY_MAX_MS : RETRY_MAX_MS;
+    const max = this.#timesRefused > 0 ? REFUSED_RETRY_MAX_MS : patient;
     const ceiling = Math.min(max, RETRY_MIN_MS * 2 ** Math.min(attempts, 10));
     this.#failures += 1;
+    this.#dialIn(ceiling * (0.5 + this.#random.next() / 2));
+  }
+
+  #dialIn(ms: number): void {
     this.#retry?.cancel();
-    this.#retry = this.#clock.setTimer(ceiling * (0.5 + this.#random.next() / 2), () => this.dial());
+    this.#retry = this.#clock.setTimer(ms, () => this.dial());
   }
 }
 

@@ -9,6 +9,7 @@ import {
   NO_FEATURES,
   commonFeatures,
   describeFeatures,
+  hasFeature,
   missingFeatures,
   type FeatureSet,
 } from '@holdfast/protocol';
@@ -29,18 +30,19 @@ import {
   MAX_GREETING_BYTES,
   NONCE_BYTES,
   PEER_PROTOCOL_VERSION,
-  WELCOME,
   decodeExpulsion,
   decodeHello,
   decodeProof,
   encodeChallenge,
+  encodeWelcome,
   helloVersion,
   type PeerHello,
 } from './greeting-codec.ts';
 import { NO_BYTES } from './greeting.ts';
 import type { Candidate, Verdict } from './peer-admission.ts';
+import { LinkWatch, isKeepAlive, silenceMs, type LinkTiming } from './link-watch.ts';
 import { MAX_PEER_FRAME_BYTES } from './peer-codec.ts';
-import { PEER_FEATURES } from './peer-features.ts';
+import { PEER_FEATURES, PeerFeature } from './peer-features.ts';
 import { proofOf, proves, type Greeting } from './peer-proof.ts';
 
 /** Until a connection is admitted. */
@@ -70,6 +72,7 @@ export interface PeerListenerEvents {
 export interface ListenerIdentity {
   readonly clusterId: string;
   readonly id: ServerId;
+  readonly timing: LinkTiming;
   /** By which this server proves itself. */
   secrets(): readonly string[];
   /** By which the peer would prove itself; empty when none is known. */
@@ -83,6 +86,8 @@ interface Heard {
   readonly hello: PeerHello;
   readonly candidate: Candidate;
   readonly incarnation: string;
+  /** Undefined for a peer that may be silent. */
+  readonly watch: LinkWatch | undefined;
 }
 
 /** A connection that has not been admitted. */
@@ -100,6 +105,7 @@ export class PeerListener {
   readonly #events: PeerListenerEvents;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #logger: Logger;
   readonly #refusals: RefusalLog;
   /** In the order in which they came. */
   readonly #ungreeted = new Set<Ungreeted>();
@@ -116,6 +122,7 @@ export class PeerListener {
     this.#events = events;
     this.#clock = world.clock;
     this.#random = world.random;
+    this.#logger = world.logger;
     this.#refusals = new RefusalLog('refused a peer connection', world);
   }
 
@@ -151,6 +158,19 @@ export class PeerListener {
       if (verdict.type === 'refused') this.#refuse(connection, hello, verdict);
     }
     for (const ungreeted of this.#ungreeted) this.#conclude(ungreeted);
+  }
+
+  /** Once in `lookMs`, and to let peers hear this server: how many should be heard, and are not, and have lost their connection. */
+  look(): number {
+    let silent = 0;
+    for (const [peer, { connection, watch }] of this.#heard) {
+      if (watch === undefined || watch.look()) continue;
+      const silentMs = silenceMs(this.#own.timing);
+      this.#logger.warn({ peer, silentMs }, 'a peer is not heard any more; closing the connection that it dialled');
+      connection.destroy();
+      silent += 1;
+    }
+    return silent;
   }
 
   /** The link to the peer has shown who is at its address. */
@@ -286,8 +306,12 @@ export class PeerListener {
           return;
         }
         connection.admit();
-        connection.send(WELCOME);
-        state.handler = this.#admit({ connection, hello, candidate, incarnation }, standing);
+        const features = commonFeatures(hello.features, PEER_FEATURES);
+        connection.send(encodeWelcome(features));
+        const watch = hasFeature(features, PeerFeature.keepAlive)
+          ? new LinkWatch(connection, this.#own.timing)
+          : undefined;
+        state.handler = this.#admit({ connection, hello, candidate, incarnation, watch }, standing);
       }
     }
   }
@@ -318,7 +342,9 @@ export class PeerListener {
       case 'log':
         this.#introduce(heard, standing);
         return {
-          frame: (bytes) => this.#events.frame(hello.from, connection, bytes),
+          frame: (bytes) => {
+            if (!isKeepAlive(bytes)) this.#events.frame(hello.from, connection, bytes);
+          },
           close: () => {
             if (this.#heard.get(hello.from)?.connection !== connection) return;
             this.#heard.delete(hello.from);

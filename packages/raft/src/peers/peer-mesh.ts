@@ -16,6 +16,7 @@ import {
   type Logger,
   type Network,
   type Random,
+  type Timer,
 } from '@holdfast/runtime';
 import {
   memberOf,
@@ -31,6 +32,7 @@ import type { ExpulsionVoice } from './expulsion-tally.ts';
 import { ExpulsionNotices } from './expulsion-notices.ts';
 import { DialledGreeting, type OwnHello } from './greeting.ts';
 import { NONCE_BYTES, PEER_PROTOCOL_VERSION, type PeerHello, type PeerPurpose } from './greeting-codec.ts';
+import type { LinkTiming } from './link-watch.ts';
 import { admission, incarnationOf, isMember, secretOf, type MembershipView, type Verdict } from './peer-admission.ts';
 import { knockItem, machineItem, raftItem } from './peer-codec.ts';
 import { PEER_FEATURES, PeerFeature } from './peer-features.ts';
@@ -80,6 +82,7 @@ export interface PeerMeshWorld {
 
 export class PeerMesh {
   readonly #options: PeerMeshOptions;
+  readonly #timing: LinkTiming;
   readonly #events: PeerMeshEvents;
   readonly #world: PeerMeshWorld;
   readonly #links = new Map<ServerId, PeerLink>();
@@ -90,11 +93,20 @@ export class PeerMesh {
   readonly #guests = new Set<ServerId>();
   #view: MembershipView;
   #started = false;
+  #look: Timer | undefined;
+  #silences = 0;
   #listener: Listener | undefined;
   #lastAppend: { readonly entries: readonly Entry[]; readonly item: Packable } | undefined;
 
-  constructor(options: PeerMeshOptions, view: MembershipView, events: PeerMeshEvents, world: PeerMeshWorld) {
+  constructor(
+    options: PeerMeshOptions,
+    timing: LinkTiming,
+    view: MembershipView,
+    events: PeerMeshEvents,
+    world: PeerMeshWorld,
+  ) {
     this.#options = options;
+    this.#timing = timing;
     this.#view = view;
     this.#events = events;
     this.#world = world;
@@ -105,6 +117,7 @@ export class PeerMesh {
       {
         clusterId,
         id,
+        timing,
         secrets,
         secretOf: (peer) => this.#secretOf(peer),
         incarnationOf: (peer) => this.#formerIncarnation(peer) || incarnationOf(this.#view, peer),
@@ -193,6 +206,11 @@ export class PeerMesh {
     }));
   }
 
+  /** Connections that were closed because nothing was heard on them any more. */
+  get silences(): number {
+    return this.#silences;
+  }
+
   /** Where peers reach this server, with the real port; empty before start. */
   get address(): Address {
     return this.#listener?.address ?? '';
@@ -208,11 +226,13 @@ export class PeerMesh {
     this.#listener = await this.#world.network.listen(this.#ear.listenOptions(this.#options.peerListen));
     this.#started = true;
     for (const link of this.#links.values()) link.dial();
+    this.#lookLater();
   }
 
   /** Says nothing more, and is deaf once the listener is closed. */
   stopSpeaking(): void {
     this.#notices.stop();
+    this.#look?.cancel();
     for (const link of this.#links.values()) link.stop();
     this.#refusals.stop();
   }
@@ -333,6 +353,14 @@ export class PeerMesh {
     this.#events.unheard(peer);
   }
 
+  #lookLater(): void {
+    this.#look = this.#world.clock.setTimer(this.#timing.lookMs, () => {
+      this.#silences += this.#ear.look();
+      for (const link of this.#links.values()) if (!link.look()) this.#silences += 1;
+      this.#lookLater();
+    });
+  }
+
   #addLink(id: ServerId, address: Address): void {
     const link = this.#createLink(id, address);
     this.#links.set(id, link);
@@ -387,8 +415,9 @@ export class PeerMesh {
       },
       notAdmitted: (reason: string) => this.#events.notAdmitted(id, reason),
     };
+    const newGreeting = (): DialledGreeting => this.#greeting(id, 'log');
     const world = { ...this.#world, refusals: this.#refusals };
-    return new PeerLink(id, address, () => this.#greeting(id, 'log'), events, world);
+    return new PeerLink({ peer: id, address, timing: this.#timing, newGreeting }, events, world);
   }
 }
 

@@ -170,6 +170,14 @@ export class ReplicaSnapshots {
     return sender;
   }
 
+  peerLost(peer: ServerId): void {
+    this.#sending.get(peer)?.sender?.peerLost();
+  }
+
+  peerConnected(peer: ServerId): void {
+    this.#sending.get(peer)?.sender?.peerConnected();
+  }
+
   /** A connection on which a peer wants to send one. */
   accept(peer: ServerId, connection: Connection): ConnectionHandler {
     return this.#receiver.accept(peer, connection);

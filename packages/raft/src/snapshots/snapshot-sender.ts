@@ -53,6 +53,10 @@ export class SnapshotSender {
   /** Why the peer refused the last offer: one that does so again and again is told of once. */
   #refusal = '';
   #timer: Timer | undefined;
+  /** Until the next attempt. */
+  #resting = false;
+  /** What had come on the connection when the one for the log was lost; undefined while that is there. */
+  #receivedBefore: number | undefined;
   #inFlight = 0;
   /** Ends the wait for an acknowledgement, or for the end of the connection. */
   #heard: (() => void) | undefined;
@@ -68,6 +72,7 @@ export class SnapshotSender {
   }
 
   start(): void {
+    this.#resting = false;
     this.#attempt().catch((error: unknown) => this.#parts.failed(error));
   }
 
@@ -77,6 +82,23 @@ export class SnapshotSender {
     this.#timer?.cancel();
     this.#disconnect();
     this.#closeSource();
+  }
+
+  /** The connection for the log was lost: perhaps this one gets nothing through either. */
+  peerLost(): void {
+    this.#receivedBefore = this.#connection?.receivedBytes;
+  }
+
+  /** The peer can be spoken to again: what waits need not, and a connection on which nothing has come since is not trusted. */
+  peerConnected(): void {
+    const before = this.#receivedBefore;
+    this.#receivedBefore = undefined;
+    if (this.#stopped) return;
+    if (this.#connection !== undefined && this.#connection.receivedBytes === before)
+      this.#retryLater('nothing was heard since the peer was lost');
+    if (!this.#resting) return;
+    this.#timer?.cancel();
+    this.start();
   }
 
   async #attempt(): Promise<void> {
@@ -247,6 +269,7 @@ export class SnapshotSender {
     const { random, clock } = this.#world;
     const ceiling = Math.min(TRANSFER_RETRY_MAX_MS, TRANSFER_RETRY_MIN_MS * 2 ** Math.min(this.#attempts, 10));
     this.#timer?.cancel();
+    this.#resting = true;
     this.#timer = clock.setTimer(ceiling * (0.5 + random.next() / 2), () => this.start());
   }
 

@@ -1,3 +1,4 @@
+import { pack } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 import type { Connection, ConnectionHandler, Logger, Network, Timer } from '@holdfast/runtime';
 import { DialError, RefusalLog, silentLogger } from '@holdfast/runtime';
@@ -5,20 +6,23 @@ import { serverId } from '../../src/core/index.ts';
 import {
   NONCE_BYTES,
   PEER_PROTOCOL_VERSION,
-  WELCOME,
   decodeProof,
   encodeChallenge,
+  encodeWelcome,
 } from '../../src/peers/greeting-codec.ts';
 import { DialledGreeting, NO_BYTES } from '../../src/peers/greeting.ts';
+import { linkTiming } from '../../src/peers/link-watch.ts';
 import { NOT_ADMITTED } from '../../src/peers/peer-admission.ts';
 import { PeerLink, REFUSED_RETRY_MAX_MS } from '../../src/peers/peer-link.ts';
 import { MAX_PEER_FRAME_BYTES, decodePeerFrame, machineItem } from '../../src/peers/peer-codec.ts';
+import { PEER_FEATURES, PeerFeature } from '../../src/peers/peer-features.ts';
 import { proofOf } from '../../src/peers/peer-proof.ts';
 
 class FakeConnection implements Connection {
   readonly remoteAddress = 'peer:1';
   readonly frames: Uint8Array[] = [];
   bufferedBytes = 0;
+  receivedBytes = 0;
   open = true;
   #handler: ConnectionHandler | undefined;
 
@@ -32,9 +36,6 @@ class FakeConnection implements Connection {
     if (this.open) this.frames.push(frame);
   }
 
-  say(frame: Uint8Array): void {
-    if (this.open) this.#handler?.frame(frame);
-  }
 
   /** The other end proves itself by the secret, and wants to know who dials. */
   challenge(secret = ''): void {
@@ -45,9 +46,15 @@ class FakeConnection implements Connection {
     );
   }
 
-  welcome(): void {
+  welcome(features = PEER_FEATURES): void {
     this.challenge();
-    this.#handler?.frame(WELCOME);
+    this.say(encodeWelcome(features));
+  }
+
+  say(frame: Uint8Array): void {
+    if (!this.open) return;
+    this.receivedBytes += frame.length;
+    this.#handler?.frame(frame);
   }
 
   close(reason = 'closed'): void {
@@ -69,25 +76,33 @@ class Scene {
   /** What the log says. */
   readonly lines: Record<string, unknown>[] = [];
   readonly refusals: RefusalLog;
-  readonly timers: { readonly delayMs: number; readonly run: () => void }[] = [];
+  readonly timers: { readonly delayMs: number; readonly run: () => void; cancelled: boolean }[] = [];
   readonly link: PeerLink;
   dialed = 0;
   connection: FakeConnection | undefined;
 
-  constructor(dials: (FakeConnection | 'refused' | 'timeout')[], peer = { secret: '', member: true }) {
+  /** Instead of `dials`. */
+  dialWith: (() => Promise<Connection>)[] = [];
+
+  constructor(dials: (FakeConnection | 'refused' | 'timeout' | 'unanswered')[], peer = { secret: '', member: true }) {
     const network: Network = {
       listen: () => Promise.reject(new Error('not here')),
       dial: () => {
         this.dialed += 1;
+        const own = this.dialWith.shift();
+        if (own !== undefined) return own();
         const next = dials.shift();
         if (next === undefined) return new Promise(() => undefined);
         this.connection = typeof next === 'string' ? undefined : next;
-        return typeof next === 'string' ? Promise.reject(new DialError(next, next)) : Promise.resolve(next);
+        if (typeof next !== 'string') return Promise.resolve(next);
+        if (next === 'unanswered') return Promise.reject(new DialError('timeout', next, { accepted: true }));
+        return Promise.reject(new DialError(next, next));
       },
     };
     const setTimer = (delayMs: number, run: () => void): Timer => {
-      this.timers.push({ delayMs, run });
-      return { cancel: () => undefined };
+      const timer = { delayMs, run, cancelled: false };
+      this.timers.push(timer);
+      return { cancel: () => (timer.cancelled = true) };
     };
     const clock = { monotonicMs: () => this.now, wallMs: () => 0, setTimer, afterPoll: (run: () => void) => run() };
     const said = (fields: object, message: string) => void this.lines.push({ ...fields, message });
@@ -98,25 +113,28 @@ class Scene {
       logger,
     });
     this.link = new PeerLink(
-      serverId(2),
-      'peer:1',
-      () =>
-        new DialledGreeting({
-          hello: {
-            version: PEER_PROTOCOL_VERSION,
-            features: 0,
-            clusterId: 'c',
-            from: serverId(1),
-            to: serverId(2),
-            clientAddress: '',
-            required: 0,
-            peerAddress: 'own:1',
-          },
-          nonce: new Uint8Array(NONCE_BYTES),
-          incarnation: OWN,
-          secrets: [OWN],
-          peer,
-        }),
+      {
+        peer: serverId(2),
+        address: 'peer:1',
+        timing: TIMING,
+        newGreeting: () =>
+          new DialledGreeting({
+            hello: {
+              version: PEER_PROTOCOL_VERSION,
+              features: 0,
+              clusterId: 'c',
+              from: serverId(1),
+              to: serverId(2),
+              clientAddress: '',
+              required: 0,
+              peerAddress: 'own:1',
+            },
+            nonce: new Uint8Array(NONCE_BYTES),
+            incarnation: OWN,
+            secrets: [OWN],
+            peer,
+          }),
+      },
       {
         shown: () => undefined,
         connected: () => this.heard.push('connected'),
@@ -146,6 +164,7 @@ class Scene {
 }
 
 const OWN = 'the secret of server 1';
+const TIMING = linkTiming(1_000);
 
 const settled = async () => {
   for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
@@ -296,11 +315,138 @@ describe('what a link says of connections that come to nothing', () => {
   it('names a peer that speaks on a connection that is not its own', async () => {
     const scene = new Scene([new FakeConnection()]);
     await scene.connect();
-    scene.connection?.say(WELCOME);
+    scene.connection?.say(pack([machineItem(new Uint8Array(1))]));
     expect(scene.connection?.open).toBe(false);
     expect(scene.lines.map(({ reason, message }) => [reason, message])).toEqual([
       ['spoke out of turn', 'broke off'],
       ['destroyed', 'connection to peer closed'],
     ]);
+  });
+});
+
+describe('a link on which nothing is heard', () => {
+  const connected = async () => {
+    const [connection, next] = [new FakeConnection(), new FakeConnection()];
+    const scene = new Scene([connection, next]);
+    await scene.connect();
+    scene.now = 60_000;
+    return { scene, connection, next };
+  };
+  const looks = (scene: Scene, count: number): boolean[] => Array.from({ length: count }, () => scene.link.look());
+
+  it('is closed after two election timeouts, says so, and is dialled again at once', async () => {
+    const { scene, connection, next } = await connected();
+    const [last, ...before] = looks(scene, TIMING.silentLooks).toReversed();
+    expect(TIMING.silentLooks * TIMING.lookMs).toBe(2_000);
+    expect(before.every(Boolean)).toBe(true);
+    expect(last).toBe(false);
+    expect(connection.open).toBe(false);
+    expect(scene.heard).toEqual(['connected', 'disconnected']);
+    expect(scene.dialed).toBe(2);
+    await settled();
+    next.welcome();
+    expect(scene.link.connected).toBe(true);
+    expect(looks(scene, TIMING.silentLooks - 1).every(Boolean)).toBe(true);
+  });
+
+  it('is kept for as long as anything comes, a part of a frame or an empty one', async () => {
+    const { scene, connection } = await connected();
+    for (let round = 0; round < 10; round += 1) {
+      expect(looks(scene, TIMING.silentLooks - 1).every(Boolean)).toBe(true);
+      if (round % 2 === 0) connection.receivedBytes += 1;
+      else connection.say(pack([]));
+    }
+    expect(connection.open).toBe(true);
+  });
+
+  it('lets itself be heard: by an empty frame, when it has sent nothing else for a quarter of that time', async () => {
+    const { scene, connection } = await connected();
+    connection.frames.length = 0;
+    for (let look = 0; look < 20; look += 1) {
+      connection.receivedBytes += 1;
+      scene.link.queue(machineItem(new Uint8Array(1)));
+      scene.link.flush();
+      scene.link.look();
+    }
+    expect(connection.frames).toHaveLength(20);
+    connection.frames.length = 0;
+    for (let look = 0; look < 20; look += 1) {
+      connection.receivedBytes += 1;
+      scene.link.look();
+    }
+    expect(connection.frames.map((frame) => decodePeerFrame(frame))).toEqual(Array.from({ length: 10 }, () => []));
+  });
+
+  it('is kept when the peer is of a version that says nothing there, and is closed when such a one does', async () => {
+    const connection = new FakeConnection();
+    const scene = new Scene([connection]);
+    await scene.dial();
+    connection.welcome(PeerFeature.snapshot);
+    expect(looks(scene, 100).every(Boolean)).toBe(true);
+    expect(connection.open).toBe(true);
+    connection.say(pack([]));
+    expect(connection.open).toBe(false);
+  });
+
+  it('is closed when the peer says more there than that it is heard', async () => {
+    const { connection } = await connected();
+    connection.say(pack([machineItem(new Uint8Array(1))]));
+    expect(connection.open).toBe(false);
+  });
+});
+
+describe('a dial that gets no answer', () => {
+  it('is overtaken by another, which does not wait for the kernel to send the first one again', async () => {
+    const connection = new FakeConnection();
+    let answer: (connection: FakeConnection) => void = () => {};
+    const hangs = new Promise<FakeConnection>((resolve) => (answer = resolve));
+    const scene = new Scene([]);
+    scene.dialWith = [() => hangs, () => Promise.resolve(connection)];
+    await scene.dial();
+    const overtaking = scene.timers.at(-1);
+    expect(overtaking?.delayMs).toBe(500);
+    scene.now = 500;
+    overtaking?.run();
+    await settled();
+    connection.welcome();
+    expect(scene.heard).toEqual(['connected']);
+    // The first one is answered after all.
+    const late = new FakeConnection();
+    answer(late);
+    await settled();
+    expect([late.open, connection.open]).toEqual([false, true]);
+    expect(scene.heard).toEqual(['connected']);
+  });
+
+  it('is overtaken at once when the peer dials this server, unless it has just begun', async () => {
+    const scene = new Scene([]);
+    await scene.dial();
+    scene.now = 50;
+    await scene.dial();
+    expect(scene.dialed).toBe(1);
+    scene.now = 150;
+    await scene.dial();
+    expect(scene.dialed).toBe(2);
+  });
+
+  it('though the host has accepted it is repeated less and less often: the process is stopped', async () => {
+    const scene = new Scene(Array.from({ length: 12 }, () => 'unanswered' as const));
+    const delays: number[] = [];
+    for (let dial = 0; dial < 12; dial += 1) {
+      scene.now += 10_000;
+      await scene.dial();
+      delays.push(scene.timers.findLast(({ cancelled }) => !cancelled)?.delayMs ?? 0);
+    }
+    expect(delays).toEqual(delays.toSorted((a, b) => a - b));
+    expect(delays.at(-1)).toBe(5_000 * 0.75);
+  });
+
+  it('for the host of a peer that is gone is repeated at least every half second', async () => {
+    const scene = new Scene(Array.from({ length: 12 }, () => 'refused' as const));
+    for (let dial = 0; dial < 12; dial += 1) {
+      scene.now += 10_000;
+      await scene.dial();
+      expect(scene.timers.at(-1)?.delayMs).toBeLessThanOrEqual(500);
+    }
   });
 });

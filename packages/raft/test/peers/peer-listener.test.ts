@@ -1,23 +1,27 @@
+import { pack } from '@holdfast/protocol';
 import { silentLogger, type Connection, type ConnectionHandler, type Logger, type Timer } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
 import { serverId } from '../../src/core/index.ts';
 import {
   NONCE_BYTES,
   PEER_PROTOCOL_VERSION,
-  WELCOME,
   decodeChallenge,
   encodeExpulsion,
   encodeHello,
   encodeProof,
+  encodeWelcome,
   type PeerHello,
 } from '../../src/peers/greeting-codec.ts';
 import { DialledGreeting, NO_BYTES, type OwnHello } from '../../src/peers/greeting.ts';
+import { linkTiming } from '../../src/peers/link-watch.ts';
 import type { Verdict } from '../../src/peers/peer-admission.ts';
+import { PeerFeature } from '../../src/peers/peer-features.ts';
 import { MAX_UNGREETED_PEERS, PeerListener } from '../../src/peers/peer-listener.ts';
 
 class FakeConnection implements Connection {
   readonly remoteAddress = 'peer:1';
   readonly bufferedBytes = 0;
+  receivedBytes = 0;
   closedWith: string | undefined;
   heard: Uint8Array[] = [];
   #handler: ConnectionHandler | undefined;
@@ -51,10 +55,13 @@ class FakeConnection implements Connection {
   }
 
   say(frame: Uint8Array): void {
-    if (this.open) this.#handler?.frame(frame);
+    if (!this.open) return;
+    this.receivedBytes += frame.length;
+    this.#handler?.frame(frame);
   }
 }
 
+const TIMING = linkTiming(1_000);
 const OWN_SECRET = 'the secret of server 1';
 
 /** The ear of server 1 of three. */
@@ -87,6 +94,7 @@ class Scene {
       {
         clusterId: 'c',
         id: serverId(1),
+        timing: TIMING,
         secrets: () => [OWN_SECRET],
         secretOf: () => '',
         incarnationOf: () => '',
@@ -152,13 +160,13 @@ const HELLO: OwnHello = {
   peerAddress: 'p:2',
 };
 
-const FRAME = new Uint8Array([0x90]);
+const FRAME = pack([['an item']]);
 
 describe('a peer', () => {
   it('is welcome after its proof, and is heard until its connection closes', () => {
     const scene = new Scene();
     const connection = scene.greet();
-    expect(connection.heard.at(-1)).toEqual(WELCOME);
+    expect(connection.heard.at(-1)).toEqual(encodeWelcome(0));
     expect(connection.admitted).toBe(true);
     expect(scene.listener.incarnation(serverId(2))).toBe('disk');
     connection.say(FRAME);
@@ -195,7 +203,7 @@ describe('a peer', () => {
     expect(scene.events).toEqual(['2 waits']);
     scene.waiting = '';
     scene.listener.shown(serverId(2));
-    expect(connection.heard.at(-1)).toEqual(WELCOME);
+    expect(connection.heard.at(-1)).toEqual(encodeWelcome(0));
     expect(scene.events).toEqual(['2 waits', 'accepted 2']);
   });
 
@@ -314,7 +322,7 @@ describe('a stranger', () => {
     const scene = new Scene();
     const strangers = Array.from({ length: MAX_UNGREETED_PEERS + 3 }, () => scene.connect());
     expect(strangers.map(({ open }) => open).indexOf(true)).toBe(3);
-    expect(scene.greet().heard.at(-1)).toEqual(WELCOME);
+    expect(scene.greet().heard.at(-1)).toEqual(encodeWelcome(0));
     expect(scene.events).toEqual(['accepted 2']);
   });
 });
@@ -331,5 +339,53 @@ describe('ten thousand malformed hellos', () => {
     ]);
     expect(JSON.stringify(scene.lines)).not.toContain('stack');
     expect(JSON.stringify(scene.lines).length).toBeLessThan(500);
+  });
+});
+
+describe('a peer that is not heard any more', () => {
+  const features = PeerFeature.keepAlive;
+  const looks = (scene: Scene, count: number): number[] => Array.from({ length: count }, () => scene.listener.look());
+
+  it('loses its connection after two election timeouts', () => {
+    const scene = new Scene();
+    const connection = scene.greet({ features });
+    expect(connection.heard.at(-1)).toEqual(encodeWelcome(features));
+    expect(looks(scene, TIMING.silentLooks - 1)).not.toContain(1);
+    expect(scene.listener.look()).toBe(1);
+    expect(connection.open).toBe(false);
+    expect(scene.listener.hears(serverId(2))).toBe(false);
+    expect(scene.events).toEqual(['accepted 2', 'closed 2']);
+    expect(scene.lines).toMatchObject([{ peer: 2, silentMs: 2_000 }]);
+  });
+
+  it('keeps it while it says anything, be it an empty frame, which nobody else hears of', () => {
+    const scene = new Scene();
+    const connection = scene.greet({ features });
+    for (let round = 0; round < 10; round += 1) {
+      expect(looks(scene, TIMING.silentLooks - 1)).not.toContain(1);
+      connection.say(pack([]));
+    }
+    expect(connection.open).toBe(true);
+    expect(scene.events).toEqual(['accepted 2']);
+  });
+
+  it('keeps it when it is of a version that says nothing when there is nothing to say, and is told nothing there', () => {
+    const scene = new Scene();
+    const connection = scene.greet();
+    const told = connection.heard.length;
+    expect(looks(scene, 100)).not.toContain(1);
+    expect(connection.open).toBe(true);
+    expect(connection.heard).toHaveLength(told);
+  });
+
+  it('hears this server meanwhile: an empty frame twice in an election timeout', () => {
+    const scene = new Scene();
+    const connection = scene.greet({ features });
+    const told = connection.heard.length;
+    for (let look = 0; look < 8; look += 1) {
+      connection.say(FRAME);
+      scene.listener.look();
+    }
+    expect(connection.heard.slice(told).map((frame) => [...frame])).toEqual([[0x90], [0x90], [0x90], [0x90]]);
   });
 });

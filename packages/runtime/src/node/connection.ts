@@ -47,6 +47,7 @@ export interface NodeConnectionOptions {
 export class NodeConnection implements Connection, InputDebtor {
   readonly remoteAddress: Address;
   readonly #webSocket: WebSocket;
+  readonly #socket: Socket;
   /** Where frames can go past ws; undefined on the side that dialed, which has to mask them. */
   readonly #unmasked: Socket | undefined;
   readonly #reader: FrameReader | undefined;
@@ -65,6 +66,7 @@ export class NodeConnection implements Connection, InputDebtor {
     this.#options = options;
     this.remoteAddress = remoteAddress;
     this.#webSocket = webSocket;
+    this.#socket = socket;
     this.#unmasked = side === 'server' ? socket : undefined;
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS);
@@ -103,6 +105,10 @@ export class NodeConnection implements Connection, InputDebtor {
 
   get bufferedBytes(): number {
     return this.#closed ? 0 : this.#webSocket.bufferedAmount;
+  }
+
+  get receivedBytes(): number {
+    return this.#socket.bytesRead;
   }
 
   admit(): void {

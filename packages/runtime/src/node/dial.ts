@@ -85,7 +85,7 @@ function dialNow({ address, timeoutMs, acceptedTimeoutMs, maxFrameBytes }: DialO
       if (acceptedTimeoutMs === undefined) return;
       clearTimeout(timeout);
       timeout = setTimeout(
-        () => fail('timeout', `accepted, and no handshake within ${acceptedTimeoutMs} ms`),
+        () => fail('timeout', `accepted, and no handshake within ${acceptedTimeoutMs} ms`, { accepted: true }),
         acceptedTimeoutMs,
       );
     };

@@ -26,6 +26,7 @@ export class SimConnection implements Connection {
   readonly #removeDeathHook: () => void;
   /** Bytes that may still come. */
   #allowance: number;
+  #receivedBytes = 0;
   #peer: SimConnection | undefined;
   #state: 'open' | 'closing' | 'closed' = 'open';
   #closeReason = '';
@@ -54,6 +55,10 @@ export class SimConnection implements Connection {
 
   get bufferedBytes(): number {
     return this.#state === 'closed' ? 0 : this.#outgoing.stalledBytes;
+  }
+
+  get receivedBytes(): number {
+    return this.#receivedBytes;
   }
 
   /** Joins the two ends; `onClosed` is called once when this one is closed. */
@@ -115,6 +120,7 @@ export class SimConnection implements Connection {
     if (this.#state !== 'open') return;
     this.#process.work(this.#process.costs.frameMs);
     this.#allowance -= frame.length;
+    this.#receivedBytes += frame.length;
     if (frame.length > this.#maxFrameBytes || this.#allowance < 0) {
       const reason =
         this.#allowance < 0

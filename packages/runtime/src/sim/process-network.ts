@@ -4,7 +4,16 @@ import { formatAddress, parseAddress } from '../address.ts';
 import { refusalOf } from '../http-rules.ts';
 import type { Logger } from '../logger.ts';
 import { DialError, ListenError } from '../network.ts';
-import type { Address, Connection, DialFailure, DialOptions, Listener, ListenOptions, Network } from '../network.ts';
+import type {
+  Address,
+  Connection,
+  DialErrorOptions,
+  DialFailure,
+  DialOptions,
+  Listener,
+  ListenOptions,
+  Network,
+} from '../network.ts';
 import { PacedAccepts } from '../paced-accepts.ts';
 import { SimConnection } from './connection.ts';
 import { FIRST_EPHEMERAL_PORT, LAST_PORT, freePort, listenerFor, ownName } from './network.ts';
@@ -141,9 +150,9 @@ class Dial {
     this.#timeout = this.#timeLimit(options.timeoutMs, 'no answer');
   }
 
-  #timeLimit(ms: number, what: string): Scheduled {
+  #timeLimit(ms: number, what: string, accepted = false): Scheduled {
     return this.#process.schedule(toTicks(ms), 'timer', 'dial-timeout', () => {
-      this.#fail('timeout', `${what} within ${ms} ms`);
+      this.#fail('timeout', `${what} within ${ms} ms`, { accepted });
     });
   }
 
@@ -160,7 +169,7 @@ class Dial {
     if (this.#acceptedTimeoutMs !== undefined && !this.#settled) {
       // The answer of the kernel travels as well; that much the dialler is told too early.
       this.#timeout.cancel();
-      this.#timeout = this.#timeLimit(this.#acceptedTimeoutMs, 'accepted, and no handshake');
+      this.#timeout = this.#timeLimit(this.#acceptedTimeoutMs, 'accepted, and no handshake', true);
     }
     const removeDeathHook = listener.process.onDeath(() => this.#reset());
     listener.process.deliver('io', 'accept', () => {
@@ -175,7 +184,7 @@ class Dial {
       if (againInMs === undefined) return;
       removeDeathHook();
       listener.process.work(listener.process.costs.acceptMs * SENT_AWAY_COST);
-      this.#back.push('sent-away', 0, () => this.#fail('failed', 'it asks to come again', againInMs));
+      this.#back.push('sent-away', 0, () => this.#fail('failed', 'it asks to come again', { againInMs }));
     });
   }
 
@@ -237,12 +246,12 @@ class Dial {
   }
 
   /** A dial that is given up after the other side accepted it is a reset to that side. */
-  #fail(failure: DialFailure, reason: string, againInMs?: number): void {
+  #fail(failure: DialFailure, reason: string, details: DialErrorOptions = {}): void {
     if (this.#settled || !this.#process.alive) return;
     this.#settled = true;
     this.#timeout.cancel();
     this.#near.destroy();
     const message = `cannot connect to ${this.#address}: ${reason}`;
-    this.#reject(new DialError(failure, message, againInMs === undefined ? {} : { againInMs }));
+    this.#reject(new DialError(failure, message, details));
   }
 }

@@ -10,6 +10,7 @@ import {
 export class Line implements Connection {
   readonly remoteAddress = 'peer:1';
   readonly bufferedBytes = 0;
+  receivedBytes = 0;
   readonly heard: SnapshotMessage[] = [];
   open = true;
   readonly #handler: ConnectionHandler;

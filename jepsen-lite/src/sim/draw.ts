@@ -10,6 +10,7 @@ import { SimWorld } from '@holdfast/runtime/sim';
 import { drawLeaseScenario } from './draw-leases.ts';
 import { withBursts } from './draw-bursts.ts';
 import { withMembers } from './draw-members.ts';
+import { withOutage } from './draw-outages.ts';
 import { withSteadyReads } from './draw-steady-reads.ts';
 import { withStrangers } from './draw-strangers.ts';
 import {
@@ -80,7 +81,8 @@ function drawRun(seed: number, world: SimWorld, options: DrawOptions): Scenario 
     { ...scenario, faults: new FaultDraw(random, scenario, quarrel).all() },
     world.random('scenario of bursts'),
   );
-  return withSteadyReads(run, world.random('scenario of steady reads'));
+  const steady = withSteadyReads(run, world.random('scenario of steady reads'));
+  return withOutage(steady, world.random('scenario of outages'));
 }
 
 function drawClients(random: Random): ClientPlan[] {

@@ -7,6 +7,7 @@
 import type { StruckFault } from '@holdfast/runtime/sim';
 import type { StateMachine } from '@holdfast/state';
 import { Cluster, RESTART_AFTER_MS } from './cluster.ts';
+import { expectNoSilence, reconnect, silences } from './connections.ts';
 import { drawScenario, type DrawOptions } from './draw.ts';
 import { Inflictor } from './inflict.ts';
 import { MemberChanges, NO_MEMBER_CHANGES, type MemberCounts } from './members/member-changes.ts';
@@ -107,7 +108,12 @@ async function live(cluster: Cluster, members: MemberChanges | undefined): Promi
   inflictor.heal();
   members?.heal();
   cluster.note({ type: 'phase', phase: 'healed' });
+  await reconnect(cluster);
+  if (cluster.violation !== undefined) return;
+  const silent = silences(cluster);
   await recover(cluster);
+  if (cluster.violation !== undefined) return;
+  expectNoSilence(cluster, silent);
   if (cluster.violation !== undefined) return;
   if (members !== undefined) await settle(cluster, members);
   if (cluster.violation !== undefined) return;

@@ -9,6 +9,7 @@ import { leadershipMutants } from './leadership.ts';
 import { logStoreMutants } from './log-store.ts';
 import { membershipMutants } from './membership.ts';
 import { namedCaseMutants } from './named-cases.ts';
+import { peerLinkMutants } from './peer-links.ts';
 import { recoveryMutants } from './recovery.ts';
 import { serverMutants } from './server.ts';
 import { snapshotMutants } from './snapshots.ts';
@@ -21,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...leadershipMutants,
   ...membershipMutants,
   ...strangerMutants,
+  ...peerLinkMutants,
   ...logStoreMutants,
   ...recoveryMutants,
   ...snapshotMutants,

@@ -61,6 +61,11 @@ export class SimConnection implements Connection {
     return this.#receivedBytes;
   }
 
+  /** Something waits, either way, for TCP to send it again. */
+  get backsOff(): boolean {
+    return this.#outgoing.backsOff || this.#incoming.backsOff;
+  }
+
   /** Joins the two ends; `onClosed` is called once when this one is closed. */
   join(peer: SimConnection, onClosed?: () => void): void {
     this.#peer = peer;

@@ -131,6 +131,11 @@ export class SimNetwork {
     return open.length;
   }
 
+  /** Open connections of two hosts on which something waits for TCP to send it again. */
+  backingOff(a: string, b: string): number {
+    return [...(this.#connections.get(pairOf(a, b)) ?? [])].filter(({ backsOff }) => backsOff).length;
+  }
+
   /**
    * From now on each frame breaks its connection with this chance, and is lost with it. Of one link, one way; without ends: of
    * every link between hosts, now and later.

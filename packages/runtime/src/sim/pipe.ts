@@ -60,6 +60,11 @@ export class Pipe {
     return unread + (this.link.isBlocked || this.#backingOff ? this.#travellingBytes : 0);
   }
 
+  /** Something waits for TCP to send it again. */
+  get backsOff(): boolean {
+    return this.#backingOff && this.#unsent.length > 0;
+  }
+
   push(kind: string, bytes: number, deliver: () => void): void {
     if (this.#broken) return this.#lose(kind);
     if (this.#discarded) return;

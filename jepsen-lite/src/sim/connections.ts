@@ -1,0 +1,72 @@
+/**
+ * Whether the servers reach each other again once everything is healed: as each of them says, and as the network knows, on which nothing
+ * may wait for TCP's next attempt any more. And that no connection is closed for a silence while nothing is wrong.
+ */
+
+import type { Cluster } from './cluster.ts';
+import { serverHost } from './scenario.ts';
+import type { ServerHost } from './server-host.ts';
+
+/** For a dial, a greeting, and a server that starts. */
+const SLACK_MS = 1_500;
+/** How often is looked: what a server says of its peers is not free. */
+const LOOK_MS = 20;
+
+/**
+ * After the end of all faults. A connection that was cut shortly before is only closed when nothing was heard for two election timeouts,
+ * and for a second at least.
+ */
+function connectLimitMs({ scenario }: Cluster): number {
+  return Math.max(1_000, 2 * scenario.tuning.electionTimeoutMs) + SLACK_MS;
+}
+
+export async function reconnect(cluster: Cluster): Promise<void> {
+  const limitMs = connectLimitMs(cluster);
+  let lookAtMs = 0;
+  let found = false;
+  const connected = (): boolean => {
+    if (cluster.world.nowMs < lookAtMs) return found;
+    lookAtMs = cluster.world.nowMs + LOOK_MS;
+    found = cluster.members.every(runs) && apart(cluster).length === 0;
+    return found;
+  };
+  if ((await cluster.runUntil(connected, limitMs)) || apart(cluster).length === 0) return;
+  cluster.fail('the-healed-servers-are-connected', `${limitMs} ms after the last fault ${apart(cluster).join(', ')}`);
+}
+
+/** One that waits for an operator need not. */
+function runs({ serves, damaged, expelled }: ServerHost): boolean {
+  return serves || damaged || expelled;
+}
+
+/** What hinders the servers that run from speaking to each other. */
+export function apart(cluster: Cluster): string[] {
+  const found: string[] = [];
+  const servers = cluster.members.filter(({ serves }) => serves);
+  for (const { id, server } of servers) {
+    for (const { id: other } of servers) {
+      if (id === other) continue;
+      const told = server?.status.members.find((member) => member.id === other);
+      if (told?.connected === false) found.push(`server ${id} is not connected to server ${other}`);
+      const waiting = cluster.world.network.backingOff(serverHost(id), serverHost(other));
+      if (id < other && waiting > 0) found.push(`${waiting} connections of servers ${id} and ${other} wait for TCP`);
+    }
+  }
+  return found;
+}
+
+/** How many connections each server has closed because nothing was heard on them, since it started. */
+export function silences(cluster: Cluster): ReadonlyMap<number, number> {
+  return new Map([...cluster.servers.values()].map(({ id, server }) => [id, server?.peerSilences ?? 0]));
+}
+
+/** `before`: as they were when all were connected again. */
+export function expectNoSilence(cluster: Cluster, before: ReadonlyMap<number, number>): void {
+  for (const [id, count] of silences(cluster)) {
+    if (count <= (before.get(id) ?? 0)) continue;
+    cluster.fail(
+      'no-connection-is-closed-while-nothing-is-wrong',
+      `server ${id} did not hear a peer on the healed cluster`,
+    );
+  }
+}

@@ -36,7 +36,6 @@ class FakeConnection implements Connection {
     if (this.open) this.frames.push(frame);
   }
 
-
   /** The other end proves itself by the secret, and wants to know who dials. */
   challenge(secret = ''): void {
     const greeting = { hello: this.frames[0] ?? NO_BYTES, nonce: new Uint8Array(NONCE_BYTES) };

@@ -89,6 +89,28 @@ describe('a replica that takes snapshots', () => {
     expect(ensemble.world.nowMs - began).toBeLessThan(1_500);
     expect(((leader.log.snapshot?.bytes ?? 0) / 2_000) * 1_000).toBeGreaterThan(5_000);
     expect(ensemble.leader).toBe(leader);
+  });
+
+  it('goes on with a transfer as soon as the peer is connected after a partition, and does not wait for TCP', async () => {
+    const ensemble = new Ensemble(3, { ...OFTEN, snapshotBytesPerSecond: 5_000 });
+    await ensemble.start();
+    const { leader, world } = ensemble;
+    const away = ensemble.others(leader)[0];
+    if (away === undefined) throw new Error('three were started');
+    away.crash();
+    await ensemble.run(200);
+    const paceMs = ((leader.log.snapshot?.bytes ?? 0) / 5_000) * 1_000;
+    await ensemble.restart(away);
+    await world.run({ forMs: 1_000 });
+    world.network.partition([[away.host.name], ensemble.others(away).map(({ host }) => host.name)]);
+    // TCP tries again 6.2 s and 12.6 s after the cut.
+    await world.run({ forMs: 6_500 });
+    expect(away.running.snapshotCounters.installed).toBe(0);
+    world.network.heal();
+    const healedMs = world.nowMs;
+    await ensemble.agreed();
+    expect(away.running.snapshotCounters.installed).toBe(1);
+    expect(world.nowMs - healedMs).toBeLessThan(paceMs + 1_000);
     ensemble.checkHealth();
   });
 

@@ -154,6 +154,19 @@ export function networkCompliance(name: string, setup: () => Promise<NetworkFixt
       expect(farEar.closes[0]).toMatch(/^é+$/);
     });
 
+    it('counts the bytes that have come', async () => {
+      const { near, far, farEar } = await pair();
+      const before = far.receivedBytes;
+      near.send(bytes('heard'));
+      await fixture.until(() => farEar.frames.length > 0);
+      const between = far.receivedBytes;
+      expect(between).toBeGreaterThanOrEqual(before + 5);
+      near.send(bytes('x'.repeat(90)));
+      await fixture.until(() => farEar.frames.length > 1);
+      expect(far.receivedBytes).toBeGreaterThanOrEqual(between + 90);
+      expect(far.receivedBytes).toBeLessThan(between + 190);
+    });
+
     it('tells both sides when a side destroys the connection', async () => {
       const { far, farEar, nearEar } = await pair();
       far.destroy();

@@ -28,7 +28,10 @@ async function mute(): Promise<string> {
 function failureOf(dialling: Promise<unknown>): Promise<string> {
   return dialling.then(
     () => 'none',
-    (error: unknown) => (error instanceof DialError ? `${error.failure}: ${error.message}` : String(error)),
+    (error: unknown) =>
+      error instanceof DialError
+        ? `${error.failure}${error.accepted ? ' and accepted' : ''}: ${error.message}`
+        : String(error),
   );
 }
 
@@ -36,7 +39,7 @@ describe('a dial that the host has accepted', () => {
   it('has time of its own from then on, and says what it waited for', async () => {
     const address = await mute();
     const failure = failureOf(network.dial({ address, timeoutMs: 30, acceptedTimeoutMs: 300, maxFrameBytes: 1_000 }));
-    expect(await failure).toMatch(/^timeout: .*accepted, and no handshake within 300 ms/);
+    expect(await failure).toMatch(/^timeout and accepted: .*accepted, and no handshake within 300 ms/);
   });
 
   it('has the time of the dial when it has none of its own', async () => {

@@ -18,15 +18,17 @@ export class LockdProcess {
   readonly #ended: Promise<number | string>;
   #over = false;
 
-  /** `nodeArgs` are for Node itself; `uid`, for root alone, is who runs it; `main` is another build of it. */
+  /** `nodeArgs` are for Node itself; `uid`, for root alone, is who runs it; `main` is another build of it; `within` goes before the command. */
   constructor(
     args: readonly string[],
     environment: Readonly<Record<string, string>> = {},
     nodeArgs: readonly string[] = [],
     uid?: number,
     main: string = MAIN,
+    within: readonly string[] = [],
   ) {
-    this.child = spawn(process.execPath, [...nodeArgs, main, ...args], {
+    const [command = process.execPath, ...rest] = [...within, process.execPath, ...nodeArgs, main, ...args];
+    this.child = spawn(command, rest, {
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(uid === undefined ? {} : { uid }),

@@ -59,6 +59,7 @@ export const PLANTED: readonly Planted[] = [
   { mutant: 'two-votes-in-a-term', bounds: 'elections', sample: true },
   { mutant: 'no-log-comparison-in-elections', bounds: 'elections', sample: true },
   { mutant: 'commit-by-one-too-few', bounds: 'elections', sample: true },
+  { mutant: 'truncation-on-any-append', bounds: 'repeats', sample: true },
   { mutant: 'pre-votes-counted-as-votes', bounds: 'pre-votes', sample: true },
   { mutant: 'vote-not-persisted', bounds: 'crashes', sample: true },
   { mutant: 'vote-told-before-durable', bounds: 'crashes', sample: true },
@@ -72,6 +73,8 @@ export const PLANTED: readonly Planted[] = [
   { mutant: 'vote-ban-without-its-term', bounds: 'damages', sample: true },
   { mutant: 'vote-ban-lifted-before-the-log-is-durable', bounds: 'damages-of-slow-disks', sample: true },
   { mutant: 'vote-ban-lifted-by-any-leader', bounds: 'lifted-bans', sample: false },
+  { mutant: 'log-comparison-by-length-alone', bounds: 'old-terms', sample: false },
+  { mutant: 'append-without-a-look-at-the-entry-before', bounds: 'three-leaders', sample: false },
   { mutant: 'figure-8', bounds: 'old-terms', sample: false },
 ];
 

@@ -43,6 +43,56 @@ export function drawLeaseScenario(seed: number, random: Random, durationMs: numb
   };
 }
 
+/**
+ * A run of leases with no faults but these: an answer comes late, and the ensemble has heard less by then than was sent before it. Whoever counts a
+ * lease from the answer, or from a later message than it answers, believes in it for too long. Among other faults that is hardly ever seen.
+ */
+export function drawLateAnswersScenario(seed: number, random: Random, durationMs: number): Scenario {
+  const scenario = drawLeaseScenario(seed, random, durationMs);
+  const { sessionTimeoutMs = 0 } = scenario.clients[0] ?? {};
+  const faults: Fault[] = [];
+  // Everybody is well again, and somebody else has the lock, before the next one.
+  const intervalMs = 5 * sessionTimeoutMs;
+  for (
+    let atMs = FIRST_FAULT_MS;
+    atMs < durationMs - intervalMs;
+    atMs += between(random, intervalMs, intervalMs + 500)
+  ) {
+    const late = random.integer(2) === 0 ? lateAttach : lateRenewal;
+    faults.push(...late(random, atMs, sessionTimeoutMs));
+  }
+  return { ...scenario, faults: faults.toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+/** The holder attaches anew and stands still until long after it was answered; it then reaches nobody for so long that its session ends. */
+function lateAttach(random: Random, atMs: number, sessionTimeoutMs: number): Fault[] {
+  const pausedAtMs = atMs + between(random, 2, 80);
+  const forMs = between(random, Math.floor(sessionTimeoutMs / 2), sessionTimeoutMs);
+  return [
+    { kind: 'break', atMs, hosts: [HOLDER, LEADER] },
+    { kind: 'pause', atMs: pausedAtMs, forMs, host: HOLDER },
+    {
+      kind: 'partition',
+      atMs: pausedAtMs + between(random, 40, 150),
+      forMs: 3 * sessionTimeoutMs,
+      groups: [[HOLDER], SERVERS],
+    },
+  ];
+}
+
+/**
+ * What the holder is told comes late, and what it says is lost from some moment before: of the heartbeats that it sends as long as none is answered,
+ * only the first is heard. A third of a session at most: after a longer silence it leaves for another server.
+ */
+function lateRenewal(random: Random, atMs: number, sessionTimeoutMs: number): Fault[] {
+  const clogMs = Math.floor(sessionTimeoutMs * (0.3 + 0.03 * random.next()));
+  const cutAtMs = atMs + Math.floor(sessionTimeoutMs * (0.08 + 0.08 * random.next()));
+  return SERVERS.flatMap((server): Fault[] => [
+    { kind: 'clog', atMs, forMs: clogMs, from: server, to: HOLDER },
+    { kind: 'cut', atMs: cutAtMs, forMs: 3 * sessionTimeoutMs, from: HOLDER, to: server },
+  ]);
+}
+
 interface Times {
   readonly sessionTimeoutMs: number;
   readonly electionTimeoutMs: number;

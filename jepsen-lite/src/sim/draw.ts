@@ -7,7 +7,7 @@
 import { MAX_CLOCK_RATE_ERROR } from '@holdfast/protocol';
 import type { Random } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
-import { drawLeaseScenario } from './draw-leases.ts';
+import { drawLateAnswersScenario, drawLeaseScenario } from './draw-leases.ts';
 import { withBursts } from './draw-bursts.ts';
 import { withMembers } from './draw-members.ts';
 import { withOutage } from './draw-outages.ts';
@@ -47,6 +47,10 @@ export function drawScenario(seed: number, options: DrawOptions = {}): Scenario 
 }
 
 function drawRun(seed: number, world: SimWorld, options: DrawOptions): Scenario {
+  const late = world.random('scenario of late answers');
+  if (late.integer(12) === 0) {
+    return drawLateAnswersScenario(seed, late, options.durationMs ?? between(late, 20_000, MAX_DURATION_MS));
+  }
   const leases = world.random('scenario of leases');
   if (leases.integer(5) === 0) {
     return drawLeaseScenario(seed, leases, options.durationMs ?? between(leases, 10_000, MAX_DURATION_MS));

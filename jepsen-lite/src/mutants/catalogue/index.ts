@@ -6,6 +6,7 @@ import { consensusMutants } from './consensus.ts';
 import { fencedKvMutants } from './fenced-kv.ts';
 import { handOverMutants } from './hand-over.ts';
 import { leadershipMutants } from './leadership.ts';
+import { leaseMutants } from './leases.ts';
 import { logStoreMutants } from './log-store.ts';
 import { membershipMutants } from './membership.ts';
 import { namedCaseMutants } from './named-cases.ts';
@@ -28,6 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...snapshotMutants,
   ...stateMutants,
   ...serverMutants,
+  ...leaseMutants,
   ...clientMutants,
   ...fencedKvMutants,
 ];

@@ -97,4 +97,21 @@ export const logStoreMutants: readonly Mutant[] = [
     ],
     caughtBy: ['simulation'],
   },
+  {
+    name: 'mark-without-the-term',
+    breaks: 'a new term is marked before it is told: a log that was damaged later bans the vote above it',
+    patches: [
+      {
+        module: RAFT,
+        file: 'log-store/segmented-log.js',
+        edits: [
+          {
+            find: 'if (beginsSegment || this.#image.hardState.term > this.#mark.term)',
+            replace: 'if (beginsSegment)',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
 ];

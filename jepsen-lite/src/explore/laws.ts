@@ -51,6 +51,7 @@ export class Laws {
       (this.#durable ? this.#commitsByQuorums(judged) : undefined) ??
       this.#electedByQuorums(judged, history) ??
       this.#electionSafety(judged, history) ??
+      this.#removedLeadNobody(judged) ??
       this.#stateMachineSafety(judged, history) ??
       this.#readsAreFresh(judged, history);
     if (law !== undefined) return { history: undefined, broken: law.broken };
@@ -96,6 +97,17 @@ export class Laws {
     const earlier = leads === 0 ? -1 : (leaders[leads] ?? -1);
     if (earlier < 0 || earlier === position) return undefined;
     return new BrokenLaw('election-safety', `servers ${earlier + 1} and ${id} both lead in term ${leads}`);
+  }
+
+  /** A leader that removes itself leads until that is committed. */
+  #removedLeadNobody({ position, step }: Judged): BrokenLaw | undefined {
+    const { leads, id, commit, electorates } = this.#table.known(step.next);
+    const committed = electorates.findLast(({ index }) => index <= commit);
+    if (leads === 0 || committed === undefined || committed.members.includes(position)) return undefined;
+    return new BrokenLaw(
+      'removed-servers-lead-nobody',
+      `server ${id} leads in term ${leads}, and has committed the configuration at ${committed.index}, of which it is no member`,
+    );
   }
 
   /** Those who begin to lead, and those who led when something was committed behind their backs. */

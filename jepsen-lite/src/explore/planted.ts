@@ -69,6 +69,7 @@ export const PLANTED: readonly Planted[] = [
   { mutant: 'read-before-an-entry-of-the-own-term', bounds: 'reads', sample: true },
   { mutant: 'new-voters-alone-decide', bounds: 'removals-of-two', sample: true },
   { mutant: 'learners-count', bounds: 'additions', sample: true },
+  { mutant: 'removed-leader-goes-on', bounds: 'departures', sample: true },
   { mutant: 'vote-ban-ignored', bounds: 'damages', sample: true },
   { mutant: 'vote-ban-without-its-term', bounds: 'damages', sample: true },
   { mutant: 'vote-ban-lifted-before-the-log-is-durable', bounds: 'damages-of-slow-disks', sample: true },

@@ -55,6 +55,8 @@ export interface Electorate {
   /** 0: from the beginning. */
   readonly index: number;
   readonly voterSets: readonly (readonly number[])[];
+  /** Voters or not. */
+  readonly members: readonly number[];
 }
 
 export interface Sent {
@@ -90,7 +92,9 @@ export interface Broken {
 /** Only what is the same for all orders of the servers may be folded. */
 class AsymmetryError extends Error {
   constructor(action: string) {
-    super(`servers that begin alike do not act alike: "${action}" has other effects when the servers change places`);
+    super(
+      `servers that begin alike do not act alike: "${action}" has other effects when the servers change places; such bounds must be unfolded`,
+    );
     this.name = 'AsymmetryError';
   }
 }
@@ -330,14 +334,15 @@ export class ServerTable {
 
   /** Counted by the explorer itself, from what the log says. */
   #electorates(log: readonly Entry[]): readonly Electorate[] {
-    const found: Electorate[] = [{ index: 0, voterSets: [this.#initialVoters] }];
+    const found: Electorate[] = [{ index: 0, voterSets: [this.#initialVoters], members: this.#initialVoters }];
     for (const { index, type, data } of log) {
       if (type !== EntryType.configuration) continue;
       const { members } = decodeConfiguration(data);
       const positions = (some: typeof members): number[] => some.map((member) => member.id - 1);
       const outgoing = positions(members.filter((member) => member.outgoing));
       const incoming = positions(members.filter(({ role }) => role === 'voter'));
-      found.push({ index, voterSets: outgoing.length === 0 ? [incoming] : [incoming, outgoing] });
+      const voterSets = outgoing.length === 0 ? [incoming] : [incoming, outgoing];
+      found.push({ index, voterSets, members: positions(members) });
     }
     return found;
   }

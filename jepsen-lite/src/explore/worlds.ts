@@ -53,7 +53,7 @@ export class Worlds {
   readonly #fold: Fold;
 
   /** `folded`: of worlds that differ only in who is who one stands for all. */
-  constructor(module: CoreModule, bounds: Bounds, folded = isSymmetric(bounds)) {
+  constructor(module: CoreModule, bounds: Bounds, folded = bounds.unfolded !== true) {
     this.bounds = bounds;
     this.servers = bounds.voters + bounds.spares;
     this.permutations = permutationsOf(this.servers, folded ? bounds.voters : 1);
@@ -198,11 +198,6 @@ export class Worlds {
     for (const each of step.sent) if (!messages.includes(each)) messages.push(each);
     return messages.toSorted((a, b) => a - b);
   }
-}
-
-/** A leader that departs asks the best of the others to stand, and of those that are equally good the one with the lowest id. */
-function isSymmetric({ most }: Bounds): boolean {
-  return (most.departures ?? 0) === 0;
 }
 
 /** All ways to keep `most` of them, in order. */

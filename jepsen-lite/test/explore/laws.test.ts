@@ -6,7 +6,7 @@ import { Laws, type Facts } from '../../src/explore/laws.ts';
 import type { Known, Step } from '../../src/explore/server-table.ts';
 
 const NOTHING: History = { leaders: [], committed: [], committedIn: [], reads: [] };
-const VOTERS = [{ index: 0, voterSets: [[0, 1, 2]] }];
+const VOTERS = [{ index: 0, voterSets: [[0, 1, 2]], members: [0, 1, 2] }];
 
 interface Told extends Partial<Omit<Known, 'log' | 'durable'>> {
   /** Terms of the entries. */
@@ -94,7 +94,7 @@ describe('the law that', () => {
     expect(new Scene({}, VOTED, {}).judge(LEADS)).toBeUndefined();
     expect(new Scene({}, {}, { durableTerm: term(2) }).judge(LEADS)).toBeUndefined();
     expect(new Scene({}, VOTED, {}).judge({ ...LEADS, durableVote: serverId(0) })).toBe(law);
-    const joint = [{ index: 0, voterSets: [[0, 1], [0, 2]] }]; // prettier-ignore
+    const joint = [{ index: 0, voterSets: [[0, 1], [0, 2]], members: [0, 1, 2] }]; // prettier-ignore
     expect(new Scene({ electorates: joint }, VOTED, {}).judge({ ...LEADS, electorates: joint })).toBe(law);
     expect(new Scene({ electorates: joint }, VOTED, VOTED).judge({ ...LEADS, electorates: joint })).toBeUndefined();
   });
@@ -149,7 +149,7 @@ describe('the law that', () => {
 
   it('what is committed is durable holds a configuration to its own voters, and other entries to those or later ones', () => {
     const law = 'committed-is-durable-on-a-majority';
-    const electorates = [...VOTERS, { index: 2, voterSets: [[0], [0, 1]] }, { index: 3, voterSets: [[0]] }]; // prettier-ignore
+    const electorates = [...VOTERS, { index: 2, voterSets: [[0], [0, 1]], members: [0, 1] }, { index: 3, voterSets: [[0]], members: [0] }]; // prettier-ignore
     const leader = { ...LEADS, log: [1, 1, 1, 1], electorates };
     const judge = (commit: number, ...others: readonly Told[]): string | undefined =>
       new Scene({ ...leader, commit: logIndex(commit - 1) }, ...others).judge(
@@ -161,6 +161,16 @@ describe('the law that', () => {
     expect(judge(3, {}, {})).toBeUndefined();
     expect(judge(4, {}, {})).toBeUndefined();
     expect(judge(1, {}, {})).toBeUndefined();
+  });
+
+  it('removed servers lead nobody counts from when the configuration without them is committed', () => {
+    const electorates = [...VOTERS, { index: 2, voterSets: [[1, 2]], members: [1, 2] }];
+    const leader = { ...LEADS, log: [1, 1], electorates };
+    const others = [{ log: [1, 1] }, { log: [1, 1] }];
+    const scene = new Scene({ ...leader, commit: logIndex(1) }, ...others);
+    expect(scene.judge({ ...leader, commit: logIndex(2) }, LED)).toBe('removed-servers-lead-nobody');
+    expect(scene.judge({ ...leader, commit: logIndex(2), leads: 0 }, LED)).toBeUndefined();
+    expect(new Scene(leader, ...others).judge({ ...leader, commit: logIndex(1) }, LED)).toBeUndefined();
   });
 
   it('reads are not stale counts from when they were asked', () => {

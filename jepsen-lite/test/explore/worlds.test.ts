@@ -49,7 +49,7 @@ describe('worlds that differ only in who is who', () => {
   });
 
   it('are told apart when servers that begin alike do not act alike', () => {
-    const departures: Bounds = { ...SMALL, messages: 2, most: { stands: 1, departures: 1 } };
+    const departures: Bounds = { ...SMALL, unfolded: true, messages: 2, most: { stands: 1, departures: 1 } };
     expect(() => search(new Worlds(core, departures, true), { states: Infinity })).toThrow(
       'servers that begin alike do not act alike',
     );

@@ -227,4 +227,21 @@ export const serverMutants: readonly Mutant[] = [
     ],
     caughtBy: ['simulation'],
   },
+  {
+    name: 'correlations-of-the-process-before',
+    breaks: 'an answer to what a server asked before it was restarted, of a peer or of the log, means nothing to it',
+    patches: [
+      {
+        module: LOCKD,
+        file: 'peers/correlation-ids.js',
+        edits: [
+          {
+            find: 'this.#last = random.integer(FIRST_BELOW);',
+            replace: 'this.#last = 0 * random.integer(FIRST_BELOW);',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
 ];

@@ -31,7 +31,7 @@ export const leadershipMutants: readonly Mutant[] = [
       {
         module: RAFT,
         file: 'core/quorum-contact.js',
-        edits: [{ find: 'if (quorumSilenceDueMs(core) > 0) return true;', replace: 'return true;' }],
+        edits: [{ find: 'if (!quorumIsDue(core)) return true;', replace: 'return true;' }],
       },
     ],
     caughtBy: ['simulation'],

@@ -28,13 +28,18 @@ export function isNeeded(core: CoreState, peer: ServerId): boolean {
   return core.electorate.includes(peer) && !heldByQuorums(core.voterSets, carries);
 }
 
+/** Whether the quorum has to be counted again. By itself, since it is asked in every step and must allocate nothing. */
+export function quorumIsDue(core: CoreState): boolean {
+  return core.countedMs - core.quorumHeardMs >= core.config.electionTimeoutMs;
+}
+
 /** Counts again only when what the last count found is too old: once an election timeout, as long as a quorum answers. */
 export function hearsQuorum(core: CoreState): boolean {
-  if (quorumSilenceDueMs(core) > 0) return true;
+  if (!quorumIsDue(core)) return true;
   core.quorumHeardMs = reachedByQuorums(core.voterSets, (voter) =>
     voter === core.config.id ? core.countedMs : (core.progress.get(voter)?.heardMs ?? -Infinity),
   );
-  return quorumSilenceDueMs(core) > 0;
+  return !quorumIsDue(core);
 }
 
 /** Milliseconds until the quorum has to be counted again. */

@@ -25,7 +25,7 @@ import { countDiskWait, diskStallDueMs, diskStalls, leaveToOthers } from './disk
 import type { Effect, RaftEvent } from './event.ts';
 import { invariant } from './invariant.ts';
 import { changeRefusal, continueMembership, onChangeMembership, onMemberFacts, tickMembership } from './membership.ts';
-import { hearsQuorum, isNeeded, quorumSilenceDueMs } from './quorum-contact.ts';
+import { hearsQuorum, isNeeded, quorumIsDue, quorumSilenceDueMs } from './quorum-contact.ts';
 import { broadcastHeartbeat, confirmReads, onHeartbeatResponse, onReadIndex, startReadRound } from './reads.ts';
 import {
   advanceLeaderCommit,
@@ -211,7 +211,7 @@ export class RaftCore {
     const core = this.#core;
     this.#tick(now);
     for (const event of events) this.#handle(event);
-    if (core.role === 'leader') this.#judgeLeadership();
+    if (core.role === 'leader' && (quorumIsDue(core) || diskStalls(core))) this.#judgeLeadership();
     if (core.role === 'leader') {
       this.#recount();
       continueMembership(core);

@@ -23,7 +23,8 @@ import {
 } from '@holdfast/raft/core';
 import type { Random } from '@holdfast/runtime';
 
-import { BareDisk, type BareSnapshot, type Persist } from './bare-disk.ts';
+import type { Persist, Snapshot } from '../../../explore/disk.ts';
+import { BareDisk } from './bare-disk.ts';
 
 type Send = Extract<Effect, { type: 'send' }>;
 
@@ -31,7 +32,7 @@ type Send = Extract<Effect, { type: 'send' }>;
 export interface ServerEvents {
   post(from: BareServer, to: ServerId, message: Message): void;
   /** On another connection than messages. It may be lost, and is posted again when the two have connected anew. */
-  postSnapshot(from: BareServer, to: ServerId, snapshot: BareSnapshot, inTerm: Term): void;
+  postSnapshot(from: BareServer, to: ServerId, snapshot: Snapshot, inTerm: Term): void;
   applied(server: BareServer, entry: Entry): void;
   restored(server: BareServer, state: readonly Entry[]): void;
   readReady(server: BareServer, ticket: number, index: LogIndex): void;
@@ -157,7 +158,7 @@ export class BareServer {
     this.step({ type: 'snapshot-taken', position, compactTo: logIndex(Math.max(0, index - spared)) });
   }
 
-  receiveSnapshot(from: ServerId, snapshot: BareSnapshot, inTerm: Term): void {
+  receiveSnapshot(from: ServerId, snapshot: Snapshot, inTerm: Term): void {
     this.#disk.keep(snapshot);
     this.step({ type: 'snapshot-received', from, term: inTerm, position: snapshot.position });
   }

@@ -8,7 +8,7 @@
 import { serverId, type Message, type ServerId, type Term } from '@holdfast/raft/core';
 import type { Random } from '@holdfast/runtime';
 
-import type { BareSnapshot } from './bare-disk.ts';
+import type { Snapshot } from '../../../explore/disk.ts';
 import { BareServer } from './bare-server.ts';
 import { Laws } from './laws.ts';
 
@@ -68,7 +68,7 @@ type Append = Extract<Message, { type: 'append' }>;
 
 /** A snapshot on its way. */
 interface Parcel {
-  readonly snapshot: BareSnapshot;
+  readonly snapshot: Snapshot;
   readonly inTerm: Term;
 }
 
@@ -92,7 +92,7 @@ class Ensemble {
     const ids = Array.from({ length: count }, (_, position) => serverId(position + 1));
     const events = {
       post: (from: BareServer, to: ServerId, message: Message) => void this.#link(from.id, to).push(message),
-      postSnapshot: (from: BareServer, to: ServerId, snapshot: BareSnapshot, inTerm: Term) =>
+      postSnapshot: (from: BareServer, to: ServerId, snapshot: Snapshot, inTerm: Term) =>
         void this.#parcels.set(`${from.id}>${to}`, { snapshot, inTerm }),
       restored: this.laws.restored.bind(this.laws),
       applied: this.laws.applied.bind(this.laws),

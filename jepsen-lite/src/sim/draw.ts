@@ -9,6 +9,7 @@ import type { Random } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { drawLateAnswersScenario, drawLeaseScenario } from './draw-leases.ts';
 import { withBursts } from './draw-bursts.ts';
+import { withCornerCases } from './draw-corner-cases.ts';
 import { withMembers } from './draw-members.ts';
 import { withOutage } from './draw-outages.ts';
 import { withSteadyReads } from './draw-steady-reads.ts';
@@ -43,7 +44,8 @@ export function drawScenario(seed: number, options: DrawOptions = {}): Scenario 
   const world = new SimWorld({ seed });
   const snapshots = drawSnapshots(world.random('scenario of snapshots'));
   const run = withMembers({ ...drawRun(seed, world, options), snapshots }, world.random('scenario of members'));
-  return withStrangers(run, world.random('scenario of strangers'));
+  const strange = withStrangers(run, world.random('scenario of strangers'));
+  return withCornerCases(strange, world.random('scenario of corner cases'));
 }
 
 function drawRun(seed: number, world: SimWorld, options: DrawOptions): Scenario {

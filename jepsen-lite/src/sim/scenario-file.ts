@@ -73,6 +73,7 @@ function checkScenario(fields: Fields): void {
     disk: delay,
     durationMs: positive,
     ...('snapshots' in fields ? { snapshots: snapshotTuning } : {}),
+    ...('replication' in fields ? { replication: replicationTuning } : {}),
     ...('members' in fields ? { members: stepsOf(STEP_FIELDS) } : {}),
     ...('strangers' in fields ? { strangers: stepsOf(STRANGER_FIELDS) } : {}),
   });
@@ -81,6 +82,10 @@ function checkScenario(fields: Fields): void {
 function snapshotTuning(value: unknown, what: string): void {
   const sizes = { logBytes: positive, sliceBytes: positive, chunkBytes: positive, bytesPerSecond: positive };
   only(record(value, what), what, { ...sizes, trailingBytes: integer });
+}
+
+function replicationTuning(value: unknown, what: string): void {
+  only(record(value, what), what, { maxInflightMessages: positive, maxAppendBytes: positive });
 }
 
 function stepsOf(kinds: Readonly<Record<string, Readonly<Record<string, Check>>>>): Check {

@@ -37,6 +37,12 @@ export interface SnapshotTuning {
   readonly bytesPerSecond: number;
 }
 
+/** What a leader may have under way to a follower: little, so that it has to wait, and that one append is not all that it sends. */
+interface ReplicationTuning {
+  readonly maxInflightMessages: number;
+  readonly maxAppendBytes: number;
+}
+
 interface Timed {
   readonly atMs: number;
 }
@@ -137,6 +143,8 @@ export interface Scenario {
   readonly tuning: Tuning;
   /** @default as in production: none in so short a time */
   readonly snapshots?: SnapshotTuning;
+  /** @default as in production: more than there is to send */
+  readonly replication?: ReplicationTuning;
   readonly network: Delay;
   readonly disk: Delay;
   /** Faults strike from the beginning of the load until here; then everything heals. */

@@ -187,7 +187,7 @@ export class ServerHost {
   start(): void {
     this.#boots += 1;
     const boot = this.#boots;
-    const { servers, tuning, snapshots } = this.#scenario;
+    const { servers, tuning, snapshots, replication } = this.#scenario;
     const options = {
       id: this.id,
       clusterId: CLUSTER_ID,
@@ -198,6 +198,7 @@ export class ServerHost {
       join: this.#joins,
       ...tuning,
       ...(snapshots === undefined ? {} : snapshotOptions(snapshots)),
+      ...(replication === undefined ? {} : { replication }),
     };
     const ended = (error: unknown): void => {
       if (boot === this.#boots) this.#ended(error);

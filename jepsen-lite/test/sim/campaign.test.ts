@@ -33,9 +33,9 @@ describe('the summary of a campaign', () => {
 
 describe('a failing scenario', () => {
   it('is shrunk to the faults that it takes', { timeout: 60_000 }, async () => {
-    const noise = drawScenario(8).faults.slice(0, 3);
+    const noise = drawScenario(12).faults.slice(0, 3);
     const failing: Scenario = {
-      ...drawScenario(8),
+      ...drawScenario(12),
       servers: 3,
       clients: [{ name: 'c1', sessionTimeoutMs: 2_000, workers: 1 }],
       durationMs: 30_000,

@@ -10,6 +10,7 @@ import {
   openDataDirectory,
   openWriteAheadLog,
   serverId,
+  type RaftConfig,
   type SnapshotCheck,
   type SnapshotOptions,
 } from '@holdfast/raft';
@@ -57,6 +58,8 @@ export interface LockServerOptions {
   readonly heartbeatMs?: number;
   /** Followers stand for election after once to twice this time without a leader. @default 1000 */
   readonly electionTimeoutMs?: number;
+  /** What may be under way to one peer: messages of entries without an answer, and bytes of the entries in each. @default as of Raft */
+  readonly replication?: Partial<Pick<RaftConfig, 'maxInflightMessages' | 'maxAppendBytes'>>;
   /** Bytes of a log segment. @default 64 MiB */
   readonly segmentBytes?: number;
   /** When snapshots are taken, what stays behind them, how fast they travel. */
@@ -290,7 +293,7 @@ async function openParts(
       peerListen: options.peerListen,
       peerAddress: options.advertisePeer,
       clientAddress: advertiseClient ?? clientListener.address,
-      tuning: { heartbeatMs, electionTimeoutMs, diskStallMs: electionTimeoutMs },
+      tuning: { ...options.replication, heartbeatMs, electionTimeoutMs, diskStallMs: electionTimeoutMs },
       snapshots,
     },
     store,

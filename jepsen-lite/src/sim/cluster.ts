@@ -3,7 +3,7 @@
  * with faults of its own to come. Records the history, and ends the run at the first thing that is wrong.
  */
 
-import { ExpelledError } from '@holdfast/raft';
+import { DEFAULT_RAFT_LIMITS, ExpelledError } from '@holdfast/raft';
 import { SimWorld } from '@holdfast/runtime/sim';
 import type { HistoryEventBody } from '../history/history.ts';
 import { HistoryRecorder } from '../history/recorder.ts';
@@ -17,6 +17,7 @@ import { LockInvariants } from './invariants/locks.ts';
 import { ReplayInvariants } from './invariants/replays.ts';
 import { SecretInvariants } from './invariants/secrets.ts';
 import type { Violation } from './invariants/violation.ts';
+import { Marks } from './marks/marks.ts';
 import { STORE_HOST, joiningIds, serverHost, serverIds, type Scenario } from './scenario.ts';
 import { addGatherings, clientAddress, NO_GATHERINGS, ServerHost, type GatheringCounts } from './server-host.ts';
 import { StoreHost } from './store-host.ts';
@@ -35,6 +36,7 @@ export class Cluster {
   readonly consensus: ConsensusInvariants;
   readonly handOvers: HandOverInvariants;
   readonly leadership: LeadershipInvariants;
+  readonly marks: Marks;
   readonly locks: LockInvariants;
   readonly servers: ReadonlyMap<string, ServerHost>;
   readonly applications: ReadonlyMap<string, Application>;
@@ -46,7 +48,16 @@ export class Cluster {
   constructor(scenario: Scenario) {
     this.scenario = scenario;
     const { seed, clients, locks, network, disk } = scenario;
-    const world = new SimWorld({ seed });
+    this.marks = new Marks({
+      electionTimeoutMs: scenario.tuning.electionTimeoutMs,
+      maxInflightMessages: scenario.replication?.maxInflightMessages ?? DEFAULT_RAFT_LIMITS.maxInflightMessages,
+      termsOf: (id) => this.consensus.logOf(id),
+      committed: () => this.consensus.committedEntries,
+      votersOf: (id) => this.consensus.endsOf(id).configuration.voters,
+      retransmissionsLost: () => this.world.struck.get('retransmission-lost') ?? 0,
+      apart: () => this.#apart(),
+    });
+    const world = new SimWorld({ seed, logger: this.marks.logger });
     this.world = world;
     world.network.setLatency(network);
     const report = (name: string, message: string): void => this.fail(name, message);
@@ -149,12 +160,19 @@ export class Cluster {
   }
 
   #watch(id: number): ConstructorParameters<typeof ServerHost>[3] {
-    const { consensus, handOvers, leadership, locks } = this;
+    const { consensus, handOvers, leadership, locks, marks } = this;
     return {
       observer: {
-        opened: (durable) => consensus.opened(id, durable, this.#lostLog(id)),
-        stepping: (events, nowMs) => leadership.stepping(id, events, nowMs),
+        opened: (durable) => {
+          marks.opened(id, durable);
+          consensus.opened(id, durable, this.#lostLog(id));
+        },
+        stepping: (events, nowMs) => {
+          marks.stepping(id, events, nowMs);
+          leadership.stepping(id, events, nowMs);
+        },
         stepped: (effects, status) => {
+          marks.stepped(id, effects, status);
           consensus.stepped(id, effects, status);
           this.strangers.stepped(id, status.term);
           if (this.#lostDisk(id)) return;
@@ -162,6 +180,7 @@ export class Cluster {
           leadership.stepped(id, effects, status, consensus.endsOf(id));
         },
         persisted: (seq) => {
+          marks.persisted(id, seq);
           consensus.persisted(id, seq);
           leadership.persisted(id, seq);
         },
@@ -176,6 +195,7 @@ export class Cluster {
           this.#secrets.applied(entry);
           this.replays.applied(entry);
           locks.applied(id, entry, outputs, state);
+          marks.applied(entry, state);
         },
         built: (index) => consensus.built(id, index),
         restored: (index, state) => {
@@ -187,6 +207,7 @@ export class Cluster {
         consensus.down(id);
         handOvers.down(id);
         leadership.down(id);
+        marks.down(id);
         this.strangers.down(id);
       },
       removed: () => consensus.configuration.configuration?.retired.some((retired) => retired === id) === true,
@@ -204,6 +225,12 @@ export class Cluster {
 
   get #healed(): boolean {
     return this.world.nowMs > this.scenario.durationMs;
+  }
+
+  #apart(): boolean {
+    const hosts = this.members.map(({ host }) => host.name);
+    const cut = (from: string, to: string): boolean => from !== to && this.world.network.link(from, to).isCut;
+    return hosts.some((from) => hosts.some((to) => cut(from, to)));
   }
 
   #lostDisk(id: number): boolean {

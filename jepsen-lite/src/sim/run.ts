@@ -13,6 +13,7 @@ import { Inflictor } from './inflict.ts';
 import { MemberChanges, NO_MEMBER_CHANGES, type MemberCounts } from './members/member-changes.ts';
 import type { LeadershipCounts } from './invariants/leadership.ts';
 import type { Violation } from './invariants/violation.ts';
+import type { MarkCounts } from './marks/mark.ts';
 import { serverHost, type Scenario } from './scenario.ts';
 import type { GatheringCounts } from './server-host.ts';
 import type { StrangerCounts } from './strangers/strangers.ts';
@@ -46,6 +47,7 @@ export interface SeedResult {
   readonly gatherings: GatheringCounts;
   readonly members: MemberCounts;
   readonly strangers: StrangerCounts;
+  readonly marks: MarkCounts;
   readonly struck: ReadonlyMap<StruckFault, number>;
   readonly entries: number;
   readonly history: readonly HistoryEvent[];
@@ -86,6 +88,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     gatherings: cluster.gatherings,
     members: members?.counts ?? NO_MEMBER_CHANGES,
     strangers: cluster.strangers.counts,
+    marks: cluster.marks.counts,
     struck: world.struck,
     entries: locks.appliedEntries,
     history: recorder.events,

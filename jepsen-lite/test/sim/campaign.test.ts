@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { drawScenario } from '../../src/sim/draw.ts';
 import { runScenario, runSeed } from '../../src/sim/run.ts';
 import { reportOf, type SeedReport } from '../../src/sim/campaign/seed-report.ts';
 import { CampaignSummary } from '../../src/sim/campaign/summary.ts';
+import { FREQUENT_MARKS, MARKS, type MarkCounts } from '../../src/sim/marks/mark.ts';
 import { shrinkScenario } from '../../src/sim/shrink-scenario.ts';
 import type { Scenario } from '../../src/sim/scenario.ts';
 
@@ -28,6 +29,34 @@ describe('the summary of a campaign', () => {
     expect(missedAfter(calm, 300)).toEqual(
       expect.arrayContaining(['frame-held-by-cut', 'crash', 'fence.stale', 'gatheringsComplete', 'gatheringsLate']),
     );
+  });
+});
+
+describe('the coverage marks of a campaign', () => {
+  const all = Object.fromEntries(Object.keys(MARKS).map((name) => [name, 2]));
+  let calm: SeedReport;
+  const of = (marks: MarkCounts): SeedReport => ({ ...calm, marks });
+
+  beforeAll(async () => {
+    calm = reportOf(await runScenario({ ...drawScenario(6), faults: [], durationMs: 3_000 }));
+  });
+
+  const marksOf = (names: readonly string[]): string[] => names.filter((name) => name in MARKS);
+
+  it('are counted, with the seeds that hit them', () => {
+    const summary = new CampaignSummary();
+    for (const report of [of(all), of({ 'window-full': 3 }), of({})]) summary.add(report);
+    const text = summary.text({ wallMs: 60_000, threads: 2 });
+    expect(text).toMatch(/window-full +5 +2\n/);
+    expect(text).toMatch(/torn-tail-cut +2 +1\n/);
+  });
+
+  it('fail 300 seeds for want of a frequent one, and 2,000 for want of any', () => {
+    const none = of({});
+    expect(marksOf(missedAfter(none, 299))).toEqual([]);
+    expect(marksOf(missedAfter(none, 1_999)).toSorted()).toEqual([...FREQUENT_MARKS].toSorted());
+    expect(marksOf(missedAfter(none, 2_000))).toEqual(Object.keys(MARKS));
+    expect(marksOf(missedAfter(of(all), 2_000))).toEqual([]);
   });
 });
 

@@ -3,6 +3,7 @@
 import type { LeadershipCounts } from '../invariants/leadership.ts';
 import type { Violation } from '../invariants/violation.ts';
 import type { MemberCounts } from '../members/member-changes.ts';
+import type { MarkCounts } from '../marks/mark.ts';
 import type { SeedResult } from '../run.ts';
 import type { Scenario } from '../scenario.ts';
 import type { GatheringCounts } from '../server-host.ts';
@@ -25,6 +26,7 @@ export interface SeedReport {
   readonly gatherings: GatheringCounts;
   readonly members: MemberCounts;
   readonly strangers: StrangerCounts;
+  readonly marks: MarkCounts;
   readonly entries: number;
   readonly repeatedAnswers: number;
   readonly struck: Readonly<Record<string, number>>;
@@ -57,6 +59,7 @@ export function reportOf(result: SeedResult): SeedReport {
     gatherings: result.gatherings,
     members: result.members,
     strangers: result.strangers,
+    marks: result.marks,
     entries,
     repeatedAnswers,
     struck: Object.fromEntries(result.struck),

@@ -1,11 +1,15 @@
 /** What a campaign did, in numbers: a green run that did nothing must not look like one that did. */
 
 import { STRUCK_FAULTS } from '@holdfast/runtime/sim';
+import { FREQUENT_MARKS, MARKS, type MarkName } from '../marks/mark.ts';
 import type { SeedReport } from './seed-report.ts';
 
 const MS_PER_HOUR = 3_600_000;
 
 const SEEDS_TO_MEET_ALL = 300;
+/** Every coverage mark was hit by then; the frequent ones before. */
+const SEEDS_TO_HIT_ALL_MARKS = 2_000;
+const MARK_NAMES = Object.keys(MARKS) as readonly MarkName[];
 
 /** They need a fault to coincide with a start, with a write that is under way, or with an operation that is seldom. */
 const RARE_FAULTS: ReadonlySet<string> = new Set([
@@ -55,6 +59,7 @@ export class CampaignSummary {
   readonly #struck = new Map<string, number>();
   readonly #checked = new Map<string, number>();
   readonly #unknown = new Map<string, number>();
+  readonly #marks = new Map<MarkName, { count: number; seeds: number }>();
   readonly failures: SeedReport[] = [];
 
   add(report: SeedReport): void {
@@ -79,6 +84,7 @@ export class CampaignSummary {
     }
     for (const [name, count] of Object.entries(report.struck)) increase(this.#struck, name, count);
     for (const [name, count] of Object.entries(report.checked)) increase(this.#checked, name, count);
+    for (const name of MARK_NAMES) this.#addMark(name, report.marks[name] ?? 0);
     for (const name of report.unknown) increase(this.#unknown, name, 1);
     if (report.failure !== undefined) this.failures.push(report);
   }
@@ -93,7 +99,23 @@ export class CampaignSummary {
     const faults = STRUCK_FAULTS.filter((fault) => !RARE_FAULTS.has(fault) && (this.#struck.get(fault) ?? 0) === 0);
     const counts = MUST_BE_COUNTED.filter((name) => (this.#checked.get(name) ?? 0) === 0);
     const sums = MUST_HAPPEN.filter((name) => (this.#sums.get(name) ?? 0) === 0);
-    return [...faults, ...counts, ...sums];
+    const expected: readonly MarkName[] = this.#seeds < SEEDS_TO_HIT_ALL_MARKS ? FREQUENT_MARKS : MARK_NAMES;
+    const marks = expected.filter((name) => !this.#marks.has(name));
+    return [...faults, ...counts, ...sums, ...marks];
+  }
+
+  #addMark(name: MarkName, count: number): void {
+    if (count === 0) return;
+    const before = this.#marks.get(name) ?? { count: 0, seeds: 0 };
+    this.#marks.set(name, { count: before.count + count, seeds: before.seeds + 1 });
+  }
+
+  #markLines(): string[] {
+    const rows = MARK_NAMES.map((name) => ({ name, ...(this.#marks.get(name) ?? { count: 0, seeds: 0 }) }));
+    const width = Math.max(...rows.map(({ name }) => name.length));
+    return rows.map(
+      ({ name, count, seeds }) => `  ${name.padEnd(width)}  ${String(count).padStart(6)}  ${String(seeds).padStart(6)}`,
+    );
   }
 
   text({ wallMs, threads }: { readonly wallMs: number; readonly threads: number }): string {
@@ -123,6 +145,8 @@ export class CampaignSummary {
       ...table(this.#struck),
       'what the checkers counted:',
       ...table(this.#checked),
+      'marks that were hit: how often, and in how many seeds:',
+      ...this.#markLines(),
     ];
     if (this.#unknown.size > 0) lines.push('runs in which a checker had nothing to judge:', ...table(this.#unknown));
     return lines.join('\n');

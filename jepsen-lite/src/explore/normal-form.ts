@@ -19,6 +19,7 @@ export interface OpenState {
   now: number;
   countedMs: number;
   quorumHeardMs: number;
+  leaderSinceMs: number;
   electionElapsedMs: number;
   diskWaitMs: number;
   configurationVersion: number;
@@ -47,6 +48,7 @@ export function checkFields(state: OpenState): void {
     'now',
     'countedMs',
     'quorumHeardMs',
+    'leaderSinceMs',
     'electionElapsedMs',
     'diskWaitMs',
     'configurationVersion',
@@ -76,6 +78,7 @@ export function normalize(state: OpenState): number {
   state.now = 0;
   state.countedMs = 0;
   state.quorumHeardMs = sinceHeard(state.quorumHeardMs - counted);
+  state.leaderSinceMs = state.role === 'leader' ? sinceHeard(state.leaderSinceMs - counted) : -ELECTION_TIMEOUT_MS;
   for (const progress of state.progress.values()) {
     progress.heardMs = sinceHeard(progress.heardMs - counted);
     progress.toldAt = 0;

@@ -27,6 +27,18 @@ const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
     line: 'const at = this.#marks.findLastIndex((mark) => mark.firstIndex <= index + 1);',
     because: 'a mark too many stays in front of those that count, and all are looked up from behind (log.test.ts)',
   },
+  {
+    file: 'core/types.js',
+    rule: 'comparison',
+    line: 'return a > b ? a : b;',
+    because: 'of two equal numbers either is the larger',
+  },
+  {
+    file: 'core/types.js',
+    rule: 'comparison',
+    line: 'return a < b ? a : b;',
+    because: 'of two equal numbers either is the smaller',
+  },
 ];
 
 /** Why nobody can notice it; undefined when that is not known. */

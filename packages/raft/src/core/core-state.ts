@@ -149,6 +149,8 @@ export class CoreState {
   heartbeatElapsedMs = 0;
   /** By `countedMs`: a quorum was heard then, or later. */
   quorumHeardMs = 0;
+  /** By `countedMs`: it became leader then. */
+  leaderSinceMs = 0;
   /** Since the last look for appends that stay unanswered. */
   retryElapsedMs = 0;
   /** Index of the no-op of this leadership; reads and readiness wait for it. */

@@ -23,7 +23,7 @@ import {
 } from './configuration.ts';
 import type { CatchUp, CoreState } from './core-state.ts';
 import type { MemberFacts, MembershipChange, MembershipRefusal } from './membership-change.ts';
-import { isHeard } from './quorum-contact.ts';
+import { isHeard, isNewLeader } from './quorum-contact.ts';
 import { progressOf } from './replication.ts';
 import { becomeFollower } from './role.ts';
 import { EntryType, NO_SERVER, entryBytes, minIndex, nextIndex, type Entry, type ServerId } from './types.ts';
@@ -125,7 +125,8 @@ function refusalOf(core: CoreState, change: MembershipChange): MembershipRefusal
 function removalRefusal(core: CoreState, configuration: Configuration, id: ServerId): MembershipRefusal | undefined {
   const left = voterSets(finalConfiguration(jointRemoval(configuration, id)));
   if (left.every((voters) => voters.length === 0)) return 'last-voter';
-  return heldByQuorums(left, (voter) => isVoterHeard(core, voter)) ? undefined : 'quorum-at-risk';
+  if (heldByQuorums(left, (voter) => isVoterHeard(core, voter))) return undefined;
+  return isNewLeader(core) ? 'not-ready' : 'quorum-at-risk';
 }
 
 function isVoterHeard(core: CoreState, voter: ServerId): boolean {

@@ -14,6 +14,11 @@ export function isHeard(core: CoreState, progress: Progress): boolean {
   return progress.connected && core.countedMs - progress.heardMs < core.config.electionTimeoutMs;
 }
 
+/** Whether it leads since a moment ago: whom it has not heard yet may not have had the time to answer. */
+export function isNewLeader({ config, countedMs, leaderSinceMs }: CoreState): boolean {
+  return countedMs - leaderSinceMs < 2 * config.heartbeatMs;
+}
+
 /**
  * Whether nothing can be committed without this voter: of the others too few are heard and have been sent all that is committed. What
  * it lacks is then what everybody waits for.
@@ -30,7 +35,8 @@ export function isNeeded(core: CoreState, peer: ServerId): boolean {
 
 /** Whether the quorum has to be counted again. By itself, since it is asked in every step and must allocate nothing. */
 export function quorumIsDue(core: CoreState): boolean {
-  return core.countedMs - core.quorumHeardMs >= core.config.electionTimeoutMs;
+  // By the same sum as the deadline: with another one a residue of rounding would make a deadline at which nothing is due, for ever.
+  return quorumSilenceDueMs(core) <= 0;
 }
 
 /** Counts again only when what the last count found is too old: once an election timeout, as long as a quorum answers. */

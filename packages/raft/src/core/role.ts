@@ -45,6 +45,7 @@ export function becomeLeader(core: CoreState): void {
   core.quickRounds = 0;
   core.heartbeatElapsedMs = core.config.heartbeatMs;
   core.quorumHeardMs = core.countedMs;
+  core.leaderSinceMs = core.countedMs;
   core.uncommittedBytes = 0;
   core.retryElapsedMs = 0;
   core.leaderTerm = core.term;

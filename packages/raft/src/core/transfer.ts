@@ -7,7 +7,7 @@
 import type { CoreState } from './core-state.ts';
 import type { TransferOutcome } from './event.ts';
 import type { Progress } from './progress.ts';
-import { isHeard } from './quorum-contact.ts';
+import { isHeard, isNewLeader } from './quorum-contact.ts';
 import { appendProposals, progressOf } from './replication.ts';
 import { ENTRY_OVERHEAD_BYTES, NO_SERVER, nextIndex, type ServerId } from './types.ts';
 
@@ -129,7 +129,8 @@ function refusalOf(core: CoreState, target: ServerId | undefined): TransferOutco
   if (target === core.config.id) return 'already-leader';
   if (!isVoter(core, target)) return 'unknown-target';
   const progress = progressOf(core, target);
-  if (!isHeard(core, progress)) return 'target-unreachable';
+  const mayAnswer = isHeard(core, progress) || (progress.connected && isNewLeader(core));
+  if (!mayAnswer) return 'target-unreachable';
   return isBehind(core, progress) ? 'target-behind' : undefined;
 }
 

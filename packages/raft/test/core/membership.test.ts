@@ -59,8 +59,25 @@ describe('a change of the members', () => {
   it('that would leave voters of whom too few are heard is refused', () => {
     const core = leader();
     core.step({ type: 'peer-disconnected', peer: serverId(3) });
+    core.now += 100;
+    core.step({ type: 'deadline' });
+    core.now += 100;
+    core.step({ type: 'deadline' });
     expect(outcomes(change(core, remove(2)))).toEqual([{ type: 'refused', reason: 'quorum-at-risk' }]);
     expect(configurations(change(core, remove(3)))).toHaveLength(1);
+  });
+
+  it('that needs a voter which a new leader has not heard yet is refused for the moment, for two heartbeats', () => {
+    const core = new ScriptedCore();
+    core.lead();
+    core.durable();
+    core.acknowledge(2, core.status.lastIndex);
+    core.step({ type: 'applied', index: core.status.commitIndex });
+    expect(outcomes(change(core, remove(2)))).toEqual([{ type: 'refused', reason: 'not-ready' }]);
+    core.elapse(200);
+    expect(outcomes(change(core, remove(2)))).toEqual([{ type: 'refused', reason: 'quorum-at-risk' }]);
+    core.acknowledge(3, core.status.lastIndex);
+    expect(configurations(change(core, remove(2)))).toHaveLength(1);
   });
 
   it.each([1, 2])(

@@ -137,7 +137,23 @@ describe('a leader hears a quorum', () => {
     other.stand();
     other.durable();
     other.receive(2, { type: 'vote-response', term: other.status.term, granted: true });
+    // For two heartbeats it may only not have had the time to answer.
+    other.elapse(200);
     const effects = other.step({ type: 'transfer', ticket: 1, target: serverId(3) });
     expect(ofType(effects, 'transfer-ended')).toMatchObject([{ outcome: 'target-unreachable' }]);
+  });
+
+  it('is judged by the same sum as the deadline, so that no rounding makes a deadline at which nothing is due', () => {
+    for (let part = 1; part <= 200; part += 1) {
+      const core = new ScriptedCore();
+      core.now += part / 7;
+      core.step();
+      core.lead();
+      for (let deadlines = 0; core.status.role === 'leader'; deadlines += 1) {
+        expect(deadlines).toBeLessThan(100);
+        core.now = core.core.deadline;
+        core.step({ type: 'deadline' });
+      }
+    }
   });
 });

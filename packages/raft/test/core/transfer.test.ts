@@ -127,6 +127,13 @@ describe('handing leadership over', () => {
     core.step({ type: 'peer-disconnected', peer: serverId(2) });
     expect(outcomes(core.step(to(2)))).toEqual(['target-unreachable']);
     expect(sent(core.step(to(3)), 'timeout-now')).toMatchObject([{ to: 3 }]);
+    const early = new ScriptedCore();
+    early.lead();
+    early.durable();
+    early.acknowledge(2, early.status.lastIndex);
+    // It did not vote for the new leader, and has not had the time to answer it.
+    expect(outcomes(early.step(to(3)))).toEqual([]);
+    expect(sent(early.acknowledge(3, early.status.lastIndex), 'timeout-now')).toMatchObject([{ to: 3 }]);
     const mute = leader();
     elapseHeard(mute, 2_500, [2]);
     expect(mute.status.role).toBe('leader');

@@ -55,13 +55,24 @@ export function apart(cluster: Cluster): string[] {
   return found;
 }
 
+/**
+ * To be asked for what {@link expectNoSilence} compares with. Until a silence that began under the last fault is over, a connection may
+ * still be closed for it, though nothing hinders anybody any more: a server that was paused for almost as long has only just gone on.
+ */
+export function silencesLater(cluster: Cluster): () => ReadonlyMap<number, number> | undefined {
+  let found: ReadonlyMap<number, number> | undefined;
+  cluster.world.after(connectLimitMs(cluster), () => (found = silences(cluster)));
+  return () => found;
+}
+
 /** How many connections each server has closed because nothing was heard on them, since it started. */
-export function silences(cluster: Cluster): ReadonlyMap<number, number> {
+function silences(cluster: Cluster): ReadonlyMap<number, number> {
   return new Map([...cluster.servers.values()].map(({ id, server }) => [id, server?.peerSilences ?? 0]));
 }
 
-/** `before`: as they were when all were connected again. */
-export function expectNoSilence(cluster: Cluster, before: ReadonlyMap<number, number>): void {
+/** `before`: as they were when nothing of the faults could have been to blame any more; undefined when that has not been yet. */
+export function expectNoSilence(cluster: Cluster, before: ReadonlyMap<number, number> | undefined): void {
+  if (before === undefined) return;
   for (const [id, count] of silences(cluster)) {
     if (count <= (before.get(id) ?? 0)) continue;
     cluster.fail(

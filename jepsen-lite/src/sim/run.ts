@@ -7,7 +7,7 @@
 import type { StruckFault } from '@holdfast/runtime/sim';
 import type { StateMachine } from '@holdfast/state';
 import { Cluster, RESTART_AFTER_MS } from './cluster.ts';
-import { expectNoSilence, reconnect, silences } from './connections.ts';
+import { expectNoSilence, reconnect, silencesLater } from './connections.ts';
 import { drawScenario, type DrawOptions } from './draw.ts';
 import { Inflictor } from './inflict.ts';
 import { MemberChanges, NO_MEMBER_CHANGES, type MemberCounts } from './members/member-changes.ts';
@@ -113,10 +113,8 @@ async function live(cluster: Cluster, members: MemberChanges | undefined): Promi
   cluster.note({ type: 'phase', phase: 'healed' });
   await reconnect(cluster);
   if (cluster.violation !== undefined) return;
-  const silent = silences(cluster);
+  const silent = silencesLater(cluster);
   await recover(cluster);
-  if (cluster.violation !== undefined) return;
-  expectNoSilence(cluster, silent);
   if (cluster.violation !== undefined) return;
   if (members !== undefined) await settle(cluster, members);
   if (cluster.violation !== undefined) return;
@@ -124,6 +122,8 @@ async function live(cluster: Cluster, members: MemberChanges | undefined): Promi
   if (cluster.violation !== undefined) return;
   cluster.stopApplications();
   await fallQuiet(cluster);
+  if (cluster.violation !== undefined) return;
+  expectNoSilence(cluster, silent());
 }
 
 /** What only the whole history shows. A verdict of 'unknown' had nothing to judge: the sums over many seeds tell whether that is rare. */

@@ -48,9 +48,10 @@ export class Cluster {
   constructor(scenario: Scenario) {
     this.scenario = scenario;
     const { seed, clients, locks, network, disk } = scenario;
+    const { maxInflightMessages } = scenario.replication ?? DEFAULT_RAFT_LIMITS;
     this.marks = new Marks({
       electionTimeoutMs: scenario.tuning.electionTimeoutMs,
-      maxInflightMessages: scenario.replication?.maxInflightMessages ?? DEFAULT_RAFT_LIMITS.maxInflightMessages,
+      maxInflightMessages,
       termsOf: (id) => this.consensus.logOf(id),
       committed: () => this.consensus.committedEntries,
       votersOf: (id) => this.consensus.endsOf(id).configuration.voters,
@@ -71,7 +72,7 @@ export class Cluster {
     );
     const { heartbeatMs, electionTimeoutMs } = scenario.tuning;
     this.leadership = new LeadershipInvariants(
-      { heartbeatMs, electionTimeoutMs, diskStallMs: electionTimeoutMs },
+      { heartbeatMs, electionTimeoutMs, diskStallMs: electionTimeoutMs, maxInflightMessages },
       report,
     );
     this.locks = new LockInvariants(report, (event) => this.#record('ensemble', event));

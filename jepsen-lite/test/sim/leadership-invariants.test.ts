@@ -16,7 +16,12 @@ import { LeadershipInvariants } from '../../src/sim/invariants/leadership.ts';
 
 const ELECTION_TIMEOUT_MS = 1_000;
 const STEP_MS = 100;
-const LIMITS = { heartbeatMs: STEP_MS, electionTimeoutMs: ELECTION_TIMEOUT_MS, diskStallMs: ELECTION_TIMEOUT_MS };
+const LIMITS = {
+  heartbeatMs: STEP_MS,
+  electionTimeoutMs: ELECTION_TIMEOUT_MS,
+  diskStallMs: ELECTION_TIMEOUT_MS,
+  maxInflightMessages: 2,
+};
 
 function voters(...sets: readonly (readonly number[])[]): KnownConfiguration {
   return { index: 0, configuration: EMPTY_CONFIGURATION, voters: sets };
@@ -65,13 +70,17 @@ class Scene {
     this.step();
     this.nowMs += sentAfterMs;
     this.step();
-    const entry = { index: logIndex(this.lastIndex), term: term(3), type: EntryType.command, data: new Uint8Array() };
-    const [prevIndex, before] = [logIndex(this.lastIndex - 1), term(3)];
-    const append = { type: 'append', term: term(3), prevIndex, prevTerm: before, entries: [entry] } as const;
-    this.invariants.sending(1, serverId(by), { ...append, commit: logIndex(this.commitIndex) });
+    this.send(by, this.lastIndex);
     this.nowMs += 1;
     this.commitIndex = this.lastIndex;
     this.step([from(by, accepted(this.commitIndex)), from(5 - by, accepted(0))]);
+  }
+
+  send(to: number, index: number): void {
+    const entry = { index: logIndex(index), term: term(3), type: EntryType.command, data: new Uint8Array() };
+    const [prevIndex, before] = [logIndex(index - 1), term(3)];
+    const append = { type: 'append', term: term(3), prevIndex, prevTerm: before, entries: [entry] } as const;
+    this.invariants.sending(1, serverId(to), { ...append, commit: logIndex(this.commitIndex) });
   }
 }
 
@@ -164,5 +173,32 @@ describe('a leader', () => {
     scene.step();
     for (let n = 1; n <= 100; n += 1) scene.commit(3, 10);
     expect(scene.broken).toEqual([]);
+  });
+
+  it('may tell a follower later as long as the window of that one is full', () => {
+    const commits = (sendAtOnce: boolean): string[] => {
+      const scene = new Scene();
+      scene.step();
+      scene.lastIndex = 2;
+      scene.step();
+      scene.send(3, 1);
+      scene.send(3, 2);
+      for (let index = 3; index <= 100; index += 1) {
+        // Two are unanswered while this one comes; the older one's answer makes room for it.
+        scene.lastIndex = index;
+        scene.step();
+        scene.nowMs += 10;
+        scene.commitIndex = index - 2;
+        scene.step([from(3, accepted(index - 2)), from(2, accepted(0))]);
+        if (!sendAtOnce) {
+          scene.nowMs += 5;
+          scene.step();
+        }
+        scene.send(3, index);
+      }
+      return [...new Set(scene.broken)];
+    };
+    expect(commits(true)).toEqual([]);
+    expect(commits(false)).toEqual(['commits-do-not-wait-for-a-deferred-follower']);
   });
 });

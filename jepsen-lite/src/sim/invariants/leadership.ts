@@ -17,6 +17,8 @@ export interface LeadershipLimits {
   readonly heartbeatMs: number;
   readonly electionTimeoutMs: number;
   readonly diskStallMs: number;
+  /** Appends with entries that may be unanswered by one follower: its window. */
+  readonly maxInflightMessages: number;
 }
 
 /** Of the log of a server that has taken a step. */
@@ -40,10 +42,26 @@ const DEFERRED_MS = 5;
 /** Commits in a row by followers from whom they were kept; after eight by one of them the product tells that one at once. */
 const MAX_DEFERRED_COMMITS = 24;
 
-/** What a leader has sent to a follower: up to there, and when for the first time. */
+/** Entries up to there that a leader has had since then. */
+interface Appended {
+  readonly upTo: number;
+  readonly atMs: number;
+}
+
+/** Entries up to there that a leader has sent for the first time. */
 interface Sending {
   readonly upTo: number;
   readonly atMs: number;
+  /** The follower's window was full until then; what came before had to wait. */
+  readonly openSinceMs: number;
+}
+
+/** What a leader has sent to a follower. */
+interface Sent {
+  sendings: Sending[];
+  /** The ends of the appends that it has not answered. */
+  unanswered: number[];
+  openSinceMs: number;
 }
 
 class ObservedLeader {
@@ -62,8 +80,8 @@ class ObservedLeader {
   readonly writes: WriteSeq[] = [];
   writeWaitMs = 0;
   /** When it appended the entries that are not committed yet, by the last of each batch. */
-  appended: Sending[] = [];
-  sent = new Map<number, Sending[]>();
+  appended: Appended[] = [];
+  sent = new Map<number, Sent>();
   /** Who has acknowledged what in this step. */
   acknowledged: { readonly from: number; readonly upTo: number }[] = [];
   deferredCommits = 0;
@@ -96,7 +114,7 @@ export class LeadershipInvariants {
     server.acknowledged = [];
     for (const event of events) {
       if (event.type === 'disk-worked') server.writeWaitMs = 0;
-      if (event.type === 'message') hear(server, event.from, event.message);
+      if (event.type === 'message') this.#hear(server, event.from, event.message);
     }
   }
 
@@ -125,9 +143,11 @@ export class LeadershipInvariants {
     const server = this.#server(id);
     if (message.type !== 'append' || message.entries.length === 0 || server.role !== 'leader') return;
     const upTo = message.prevIndex + message.entries.length;
-    const sent = server.sent.get(to) ?? [];
-    if (upTo > (sent.at(-1)?.upTo ?? 0)) sent.push({ upTo, atMs: server.nowMs ?? 0 });
+    const sent = server.sent.get(to) ?? { sendings: [], unanswered: [], openSinceMs: 0 };
     server.sent.set(to, sent);
+    sent.unanswered.push(upTo);
+    const { sendings, openSinceMs } = sent;
+    if (upTo > (sendings.at(-1)?.upTo ?? 0)) sendings.push({ upTo, atMs: server.nowMs ?? 0, openSinceMs });
   }
 
   persisted(id: number, seq: WriteSeq): void {
@@ -144,6 +164,21 @@ export class LeadershipInvariants {
     const server = this.#servers.get(id) ?? new ObservedLeader();
     this.#servers.set(id, server);
     return server;
+  }
+
+  /** Answers in its own term alone tell a leader that it leads somebody. */
+  #hear(server: ObservedLeader, from: number, message: Message): void {
+    if (message.type !== 'append-response' && message.type !== 'heartbeat-response') return;
+    if (server.role !== 'leader' || message.term !== server.term) return;
+    server.heardMs.set(from, server.countedMs);
+    if (message.type !== 'append-response') return;
+    if (message.accepted) server.acknowledged.push({ from, upTo: message.index });
+    const sent = server.sent.get(from);
+    if (sent === undefined) return;
+    const wasFull = sent.unanswered.length >= this.#limits.maxInflightMessages;
+    // A refusal begins anew: what was sent after it is refused as well.
+    sent.unanswered = message.accepted ? sent.unanswered.filter((upTo) => upTo > message.index) : [];
+    if (wasFull && sent.unanswered.length < this.#limits.maxInflightMessages) sent.openSinceMs = server.nowMs ?? 0;
   }
 
   #silentMs(id: number, server: ObservedLeader, voter: number): number {
@@ -195,15 +230,13 @@ export class LeadershipInvariants {
     const appendedMs = server.appended.find(({ upTo }) => upTo >= commitIndex)?.atMs ?? nowMs;
     const committers = server.acknowledged.filter(({ upTo }) => upTo >= commitIndex);
     const deferred = committers.every(({ from }) => {
-      const sentMs = server.sent.get(from)?.find(({ upTo }) => upTo >= commitIndex)?.atMs ?? nowMs;
-      return sentMs - appendedMs >= DEFERRED_MS;
+      const sending = server.sent.get(from)?.sendings.find(({ upTo }) => upTo >= commitIndex);
+      return (sending?.atMs ?? nowMs) - Math.max(appendedMs, sending?.openSinceMs ?? 0) >= DEFERRED_MS;
     });
     server.appended = server.appended.filter(({ upTo }) => upTo > commitIndex);
-    for (const [to, sent] of server.sent)
-      server.sent.set(
-        to,
-        sent.filter(({ upTo }, n) => upTo > commitIndex || n === sent.length - 1),
-      );
+    for (const sent of server.sent.values()) {
+      sent.sendings = sent.sendings.filter(({ upTo }, n, { length }) => upTo > commitIndex || n === length - 1);
+    }
     // Its own disk may be what was waited for, and one who is not heard may be why everybody is told.
     const voters = configuration.voters.flat();
     const allHeard = voters.every((voter) => this.#silentMs(id, server, voter) <= this.#limits.electionTimeoutMs);
@@ -219,16 +252,6 @@ export class LeadershipInvariants {
       'commits-do-not-wait-for-a-deferred-follower',
       `server ${id}, leader of term ${server.term}, made ${server.deferredCommits} commits in a row when a follower answered that it had told later, the last of entry ${commitIndex} by ${committers.map(({ from }) => from).join(', ')}`,
     );
-  }
-}
-
-/** Answers in its own term alone tell a leader that it leads somebody. */
-function hear(server: ObservedLeader, from: number, message: Message): void {
-  if (message.type !== 'append-response' && message.type !== 'heartbeat-response') return;
-  if (server.role !== 'leader' || message.term !== server.term) return;
-  server.heardMs.set(from, server.countedMs);
-  if (message.type === 'append-response' && message.accepted) {
-    server.acknowledged.push({ from, upTo: message.index });
   }
 }
 

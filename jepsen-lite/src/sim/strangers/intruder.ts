@@ -53,7 +53,7 @@ function converse(connection: Connection, { random }: Runtime, intrusion: Intrus
     },
     nonce: random.bytes(NONCE_BYTES),
     incarnation: madeUp,
-    secrets: [madeUp],
+    secrets: { provenBy: [madeUp], knownBy: [madeUp] },
     peer: { secret: '', member: true },
   });
   const forge = (): void => {

@@ -105,7 +105,7 @@ async function intrude(to: number, fields: Partial<PeerHello>, frames: readonly 
     },
     nonce: random.bytes(NONCE_BYTES),
     incarnation: '00112233445566778899aabbccddeeff',
-    secrets: ['00112233445566778899aabbccddeeff'],
+    secrets: { provenBy: ['00112233445566778899aabbccddeeff'], knownBy: [] },
     peer: { secret: 'made up', member: true },
   });
   return new Promise((resolve) => {

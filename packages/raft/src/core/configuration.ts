@@ -25,7 +25,10 @@ export interface ConfiguredMember {
    * whoever knows it belongs to the ensemble (peers/peer-admission.ts).
    */
   readonly incarnation: string;
-  /** What a server that joins has shown to its operator, and proves itself by until its incarnation is known; empty then. */
+  /**
+   * What it had shown to its operator when it joined; empty for a founder. It proves itself by it wherever its incarnation is not known:
+   * by now to members that lag alone.
+   */
   readonly joinSecret: string;
   readonly role: MemberRole;
   /** Joint: among the voters of the configuration that is left. */

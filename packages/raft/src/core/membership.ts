@@ -71,8 +71,7 @@ export function onMemberFacts(core: CoreState, facts: readonly MemberFacts[]): v
     // Another incarnation has lost its disk: it is never recorded in the place of the first.
     if (known === undefined || (known.incarnation !== '' && known.incarnation !== incarnation)) continue;
     if (known.incarnation === incarnation && known.clientAddress === clientAddress) continue;
-    // The join secret has done its work.
-    next = withMember(next, { ...known, incarnation, clientAddress, joinSecret: '' });
+    next = withMember(next, { ...known, incarnation, clientAddress });
   }
   if (next !== configuration) appendConfiguration(core, next, undefined);
 }

@@ -9,6 +9,7 @@ import type { ServerId } from '../core/index.ts';
 import type { Expulsion } from './expelled-error.ts';
 import { MAX_GREETING_BYTES, NONCE_BYTES, encodeExpulsion, type ExpulsionNotice } from './greeting-codec.ts';
 import { DialledGreeting, NO_BYTES, type OwnHello } from './greeting.ts';
+import type { OwnSecrets } from './peer-admission.ts';
 
 const DIAL_TIMEOUT_MS = 1_000;
 const TIMEOUT_MS = 5_000;
@@ -29,7 +30,7 @@ export interface Expelled {
 
 export interface ExpulsionNoticesParts {
   readonly incarnation: string;
-  secrets(): readonly string[];
+  secrets(): OwnSecrets;
   hello(to: ServerId): OwnHello;
   voterSets(): ExpulsionNotice['voterSets'];
 }

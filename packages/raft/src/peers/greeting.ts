@@ -12,6 +12,7 @@ import {
   type PeerChallenge,
   type PeerHello,
 } from './greeting-codec.ts';
+import type { OwnSecrets } from './peer-admission.ts';
 import { proofOf, proves, type Greeting } from './peer-proof.ts';
 
 /** What this server knows of whom it dials. */
@@ -29,8 +30,7 @@ export interface GreetingTerms {
   readonly hello: OwnHello;
   readonly nonce: Uint8Array;
   readonly incarnation: string;
-  /** The incarnation among them. */
-  readonly secrets: readonly string[];
+  readonly secrets: OwnSecrets;
   readonly peer: DialledPeer;
 }
 
@@ -83,7 +83,7 @@ export class DialledGreeting {
     const { peer, secrets } = this.#terms;
     if (peer.secret !== '') return this.proves(peer.secret);
     const { said, greeting } = this.#challenge;
-    return peer.member || secrets.some((secret) => proves([said.yourProof], secret, 'listener', greeting));
+    return peer.member || secrets.knownBy.some((secret) => proves([said.yourProof], secret, 'listener', greeting));
   }
 
   /** What is said to the challenge. */
@@ -94,7 +94,7 @@ export class DialledGreeting {
     const told = said.wantsIncarnation && this.satisfied ? incarnation : '';
     return encodeProof({
       incarnation: told,
-      ownProofs: secrets.map((secret) => proofOf(secret, 'dialer', greeting, told)),
+      ownProofs: secrets.provenBy.map((secret) => proofOf(secret, 'dialer', greeting, told)),
       yourProof: peer.secret === '' ? NO_BYTES : proofOf(peer.secret, 'dialer', greeting, told),
     });
   }

@@ -61,6 +61,31 @@ export type Verdict =
 export const NOT_ADMITTED = 'NOT_ADMITTED: not known here as a member of the ensemble; "lockctl members" shows who is';
 const REMOVED = 'MEMBER_REMOVED: this server was removed from the ensemble, for good';
 
+/** Of this server. */
+export interface OwnSecrets {
+  /** It proves by them who it is. */
+  readonly provenBy: readonly string[];
+  /** Whoever knows one of them belongs to the ensemble. */
+  readonly knownBy: readonly string[];
+}
+
+/**
+ * Those that it `offers` count until its own configuration takes it in, and may be older than what others have of it. Its join secret
+ * proves it for good, to members whose configuration has no incarnation of it yet; but nobody else by it any more once they have.
+ */
+export function ownSecrets(
+  { latest }: MembershipView,
+  own: ServerId,
+  incarnation: string,
+  offers: () => readonly string[],
+): OwnSecrets {
+  const member = memberOf(latest.configuration, own);
+  const others = member === undefined ? offers() : member.joinSecret === '' ? [] : [member.joinSecret];
+  const provenBy = [incarnation, ...others];
+  const joined = member !== undefined && member.incarnation !== '';
+  return { provenBy, knownBy: joined ? [incarnation] : provenBy };
+}
+
 /** By what the ensemble knows a server; empty while it knows nothing. */
 export function secretOf(view: MembershipView, peer: ServerId): string {
   const incarnation = incarnationOf(view, peer);

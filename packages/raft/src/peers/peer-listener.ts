@@ -39,7 +39,7 @@ import {
   type PeerHello,
 } from './greeting-codec.ts';
 import { NO_BYTES } from './greeting.ts';
-import type { Candidate, Verdict } from './peer-admission.ts';
+import type { Candidate, OwnSecrets, Verdict } from './peer-admission.ts';
 import { LinkWatch, isKeepAlive, silenceMs, type LinkTiming } from './link-watch.ts';
 import { MAX_PEER_FRAME_BYTES } from './peer-codec.ts';
 import { PEER_FEATURES, PeerFeature } from './peer-features.ts';
@@ -73,8 +73,7 @@ export interface ListenerIdentity {
   readonly clusterId: string;
   readonly id: ServerId;
   readonly timing: LinkTiming;
-  /** By which this server proves itself. */
-  secrets(): readonly string[];
+  secrets(): OwnSecrets;
   /** By which the peer would prove itself; empty when none is known. */
   secretOf(peer: ServerId): string;
   incarnationOf(peer: ServerId): string;
@@ -250,7 +249,7 @@ export class PeerListener {
     state.connection.send(
       encodeChallenge({
         nonce: greeting.nonce,
-        ownProofs: this.#own.secrets().map((own) => proofOf(own, 'listener', greeting)),
+        ownProofs: this.#own.secrets().provenBy.map((own) => proofOf(own, 'listener', greeting)),
         yourProof: secret === '' ? NO_BYTES : proofOf(secret, 'listener', greeting),
         wantsIncarnation: this.#own.incarnationOf(hello.from) === '',
       }),
@@ -274,7 +273,8 @@ export class PeerListener {
 
   #examine(state: Ungreeted, { hello, greeting }: NonNullable<Ungreeted['challenged']>, frame: Uint8Array): void {
     const { incarnation, ownProofs, yourProof } = decodeProof(frame);
-    const knowsUs = this.#own.secrets().some((secret) => proves([yourProof], secret, 'dialer', greeting, incarnation));
+    const { knownBy } = this.#own.secrets();
+    const knowsUs = knownBy.some((secret) => proves([yourProof], secret, 'dialer', greeting, incarnation));
     state.candidate = {
       hello,
       incarnation,

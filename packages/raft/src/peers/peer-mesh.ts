@@ -33,7 +33,16 @@ import { ExpulsionNotices } from './expulsion-notices.ts';
 import { DialledGreeting, type OwnHello } from './greeting.ts';
 import { NONCE_BYTES, PEER_PROTOCOL_VERSION, type PeerHello, type PeerPurpose } from './greeting-codec.ts';
 import type { LinkTiming } from './link-watch.ts';
-import { admission, incarnationOf, isMember, secretOf, type MembershipView, type Verdict } from './peer-admission.ts';
+import {
+  admission,
+  incarnationOf,
+  isMember,
+  ownSecrets,
+  secretOf,
+  type MembershipView,
+  type OwnSecrets,
+  type Verdict,
+} from './peer-admission.ts';
 import { knockItem, machineItem, raftItem } from './peer-codec.ts';
 import { PEER_FEATURES, PeerFeature } from './peer-features.ts';
 import { PeerLink } from './peer-link.ts';
@@ -43,7 +52,7 @@ export interface PeerMeshOptions {
   readonly id: ServerId;
   readonly clusterId: string;
   readonly incarnation: string;
-  /** What proves to a server without members, beside its incarnation, that it is spoken to by those who take it in. @default none */
+  /** By which those who take it in are known to a server that is no member yet, beside its incarnation. @default none */
   joinSecrets?(): readonly string[];
   /** The voters that the cluster began with; empty for a server that waits to be added. */
   readonly members: readonly { readonly id: ServerId; readonly peerAddress: Address }[];
@@ -112,7 +121,7 @@ export class PeerMesh {
     this.#world = world;
     this.#refusals = new RefusalLog('a connection to a peer came to nothing', world);
     const { clusterId, id, incarnation } = options;
-    const secrets = (): readonly string[] => this.#secrets();
+    const secrets = (): OwnSecrets => this.#secrets();
     this.#ear = new PeerListener(
       {
         clusterId,
@@ -285,13 +294,9 @@ export class PeerMesh {
     if (this.#view.committed.retired.includes(server)) this.#tellRemoved(server);
   }
 
-  /** By which this server proves itself, and by which others prove that they have taken it in. */
-  #secrets(): readonly string[] {
+  #secrets(): OwnSecrets {
     const { id, incarnation } = this.#options;
-    const { configuration } = this.#view.latest;
-    const own = memberOf(configuration, id)?.joinSecret ?? '';
-    const offered = configuration.members.length === 0 ? (this.#options.joinSecrets?.() ?? []) : [];
-    return [incarnation, ...offered, ...(own === '' ? [] : [own])];
+    return ownSecrets(this.#view, id, incarnation, () => this.#options.joinSecrets?.() ?? []);
   }
 
   #secretOf(peer: ServerId): string {

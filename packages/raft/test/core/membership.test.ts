@@ -172,6 +172,22 @@ describe('what members tell of themselves', () => {
     expect(configurations(core.step({ type: 'member-facts', facts: [fact(1, 'aa'), fact(2, 'other')] }))).toEqual([]);
   });
 
+  it('leaves the join secret where it is: a member that lags may know no more of it', () => {
+    const core = leader();
+    const wanted = {
+      type: 'add',
+      id: serverId(4),
+      peerAddress: 'host:4',
+      observer: true,
+      joinSecret: 'printed',
+    } as const;
+    const [added] = configurations(change(core, wanted));
+    expect(added?.members.at(-1)).toMatchObject({ id: 4, joinSecret: 'printed', incarnation: '' });
+    settle(core, 2, 3);
+    const [told] = configurations(core.step({ type: 'member-facts', facts: [fact(4, 'dd')] }));
+    expect(told?.members.at(-1)).toMatchObject({ id: 4, joinSecret: 'printed', incarnation: 'dd' });
+  });
+
   it('waits while a change is under way', () => {
     const core = leader();
     change(core, remove(3));

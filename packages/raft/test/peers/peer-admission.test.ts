@@ -11,9 +11,11 @@ import {
 import {
   NOT_ADMITTED,
   admission,
+  ownSecrets,
   type AdmissionContext,
   type Candidate,
   type MembershipView,
+  type OwnSecrets,
 } from '../../src/peers/peer-admission.ts';
 
 const OWN = serverId(1);
@@ -115,6 +117,34 @@ describe('a member that was added by a join secret', () => {
     expect(admission(context(at(joining)), candidate(4, { incarnation: 'disk-4', knowsUs: true }))).toMatchObject(
       refusal,
     );
+  });
+});
+
+describe('the secrets of a server that joins', () => {
+  const offers = (): readonly string[] => ['printed now', 'printed before'];
+  const of = (members: Configuration['members']): OwnSecrets =>
+    ownSecrets(at({ ...known, members }), serverId(4), 'disk-4', offers);
+  const added = (incarnation: string): Configuration['members'] => {
+    const told = { clientAddress: '', incarnation, joinSecret: 'printed', role: 'learner', outgoing: false } as const;
+    return [...known.members, { id: serverId(4), peerAddress: 'host:4', ...told }];
+  };
+
+  it('are those that it offers until the configuration that it has takes it in, however many others that has', () => {
+    const offered = ['disk-4', 'printed now', 'printed before'];
+    for (const members of [[], known.members]) expect(of(members)).toEqual({ provenBy: offered, knownBy: offered });
+  });
+
+  it('are the one by which it was added, until its directory is known', () => {
+    expect(of(added(''))).toEqual({ provenBy: ['disk-4', 'printed'], knownBy: ['disk-4', 'printed'] });
+  });
+
+  it('prove it to members that lag for good, and nobody else to it', () => {
+    expect(of(added('disk-4'))).toEqual({ provenBy: ['disk-4', 'printed'], knownBy: ['disk-4'] });
+  });
+
+  it('of a founder are its directory alone', () => {
+    const founder = ownSecrets(at(founders), OWN, 'disk-1', () => []);
+    expect(founder).toEqual({ provenBy: ['disk-1'], knownBy: ['disk-1'] });
   });
 });
 

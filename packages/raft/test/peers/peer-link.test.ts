@@ -130,7 +130,7 @@ class Scene {
             },
             nonce: new Uint8Array(NONCE_BYTES),
             incarnation: OWN,
-            secrets: [OWN],
+            secrets: { provenBy: [OWN], knownBy: [OWN] },
             peer,
           }),
       },

@@ -95,7 +95,7 @@ class Scene {
         clusterId: 'c',
         id: serverId(1),
         timing: TIMING,
-        secrets: () => [OWN_SECRET],
+        secrets: () => ({ provenBy: [OWN_SECRET], knownBy: [OWN_SECRET] }),
         secretOf: () => '',
         incarnationOf: () => '',
         admission: (candidate) => {
@@ -138,7 +138,7 @@ class Scene {
       hello: { ...HELLO, ...fields },
       nonce: new Uint8Array(NONCE_BYTES),
       incarnation,
-      secrets: [incarnation],
+      secrets: { provenBy: [incarnation], knownBy: [incarnation] },
       peer: { secret: knowing ? OWN_SECRET : '', member: true },
     });
     connection.say(greeting.hello);

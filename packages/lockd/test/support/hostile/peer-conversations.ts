@@ -150,7 +150,7 @@ export class PeerConversations {
       hello: { ...this.#hello(), purpose },
       nonce: this.#bytes.random.bytes(NONCE_BYTES),
       incarnation,
-      secrets: [incarnation],
+      secrets: { provenBy: [incarnation], knownBy: [incarnation] },
       peer: { secret: '', member: true },
     });
   }

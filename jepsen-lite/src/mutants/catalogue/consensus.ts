@@ -138,9 +138,7 @@ export const consensusMutants: readonly Mutant[] = [
       {
         module: RAFT,
         file: 'core/quorum.js',
-        edits: [
-          { find: 'reachedBy >= quorumSize(values.length)', replace: 'reachedBy >= quorumSize(values.length) - 1' },
-        ],
+        edits: [{ find: '>= quorumSize(voters.length)', replace: '>= quorumSize(voters.length) - 1' }],
       },
     ],
     caughtBy: ['simulation', 'churn'],

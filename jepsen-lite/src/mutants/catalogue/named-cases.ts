@@ -507,8 +507,9 @@ const MUTANTS: readonly CoreMutant[] = [
     file: 'core/active-quorums.js',
     edits: [
       {
-        find: 'reached = Math.min(reached, quorumValue(voters.map(valueOf)));',
-        replace: 'reached = Math.min(reached, voters.length === 1 ? Infinity : quorumValue(voters.map(valueOf)));',
+        find: 'reached = Math.min(reached, quorumValue(sets[at] ?? [], valueOf));',
+        replace:
+          'reached = Math.min(reached, sets[at].length === 1 ? Infinity : quorumValue(sets[at] ?? [], valueOf));',
       },
     ],
   },
@@ -613,8 +614,8 @@ const MUTANTS: readonly CoreMutant[] = [
     file: 'core/active-quorums.js',
     edits: [
       {
-        find: 'let reached = Infinity; for (const voters of sets)',
-        replace: 'let reached = Infinity; for (const voters of sets.slice(-1))',
+        find: 'let reached = Infinity; for (let at = 0;',
+        replace: 'let reached = Infinity; for (let at = sets.length - 1;',
       },
     ],
   },
@@ -624,8 +625,8 @@ const MUTANTS: readonly CoreMutant[] = [
     file: 'core/quorum.js',
     edits: [
       {
-        find: 'if (reachedBy >= quorumSize(values.length)) largest = value;',
-        replace: 'largest = values[Math.floor(values.length / 2)] ?? 0;',
+        find: 'if (value > largest && countReached(voters, valueOf, value) >= quorumSize(voters.length)) largest = value;',
+        replace: 'if (value > largest) largest = valueOf(voters[Math.floor(voters.length / 2)]);',
       },
     ],
   },

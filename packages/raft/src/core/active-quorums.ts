@@ -11,7 +11,7 @@ export type VoterSets = readonly (readonly ServerId[])[];
 /** The largest value that a majority of every set has reached. */
 export function reachedByQuorums(sets: VoterSets, valueOf: (voter: ServerId) => number): number {
   let reached = Infinity;
-  for (const voters of sets) reached = Math.min(reached, quorumValue(voters.map(valueOf)));
+  for (let at = 0; at < sets.length; at += 1) reached = Math.min(reached, quorumValue(sets[at] ?? [], valueOf));
   return reached === Infinity ? 0 : reached;
 }
 

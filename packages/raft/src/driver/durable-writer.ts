@@ -72,14 +72,8 @@ export class DurableWriter {
     const gathered = this.#next;
     if (gathered === undefined) return;
     this.#next = undefined;
-    const { seq, hardState, snapshot, truncateFrom, entries } = gathered;
-    const batch: WriteBatch = {
-      ...(hardState === undefined ? {} : { hardState }),
-      ...(snapshot === undefined ? {} : { snapshot }),
-      ...(truncateFrom === undefined ? {} : { truncateFrom }),
-      entries,
-    };
-    this.#writing = this.#store.write(batch, this.#onWorked).then(
+    const { seq } = gathered;
+    this.#writing = this.#store.write(batchOf(gathered), this.#onWorked).then(
       () => {
         this.#writing = undefined;
         this.#writes += 1;
@@ -93,6 +87,17 @@ export class DurableWriter {
       },
     );
   }
+}
+
+/** Nearly always of entries alone. */
+function batchOf({ hardState, snapshot, truncateFrom, entries }: Gathered): WriteBatch {
+  if (hardState === undefined && snapshot === undefined && truncateFrom === undefined) return { entries };
+  return {
+    ...(hardState === undefined ? {} : { hardState }),
+    ...(snapshot === undefined ? {} : { snapshot }),
+    ...(truncateFrom === undefined ? {} : { truncateFrom }),
+    entries,
+  };
 }
 
 /** Both in order as one: what the second removes of the first is never written. */

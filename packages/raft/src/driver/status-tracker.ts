@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from '@holdfast/runtime';
-import { NO_SERVER, type RaftCore } from '../core/index.ts';
+import { NO_SERVER, type CoreStatus, type RaftCore } from '../core/index.ts';
 import type { ReplicaMachine, ReplicaStatus } from '../machine.ts';
 import type { ApplyLoop } from './apply-loop.ts';
 
@@ -24,7 +24,7 @@ export class StatusTracker {
 
   constructor(parts: StatusTrackerParts) {
     this.#parts = parts;
-    this.#status = this.#read();
+    this.#status = this.#read(parts.core.status);
   }
 
   /** As of the last refresh. */
@@ -37,9 +37,10 @@ export class StatusTracker {
   }
 
   refresh(): void {
-    this.#noteDiskStall(this.#parts.core.status.diskStalls);
+    const { status } = this.#parts.core;
+    this.#noteDiskStall(status.diskStalls);
     const before = this.#status;
-    const after = this.#read();
+    const after = this.#read(status);
     this.#status = after;
     const changed =
       before.role !== after.role ||
@@ -56,8 +57,7 @@ export class StatusTracker {
     if (after.leader !== NO_SERVER && after.role !== 'leader') this.#parts.leaderKnown();
   }
 
-  #read(): ReplicaStatus {
-    const { role, term, leader, quorumLost, commitIndex, lastIndex, noopIndex, successor } = this.#parts.core.status;
+  #read({ role, term, leader, quorumLost, commitIndex, lastIndex, noopIndex, successor }: CoreStatus): ReplicaStatus {
     const appliedIndex = this.#parts.applies.applied;
     const ready = role === 'leader' && appliedIndex >= noopIndex;
     return { role, term, leader, quorumLost, commitIndex, appliedIndex, lastIndex, ready, successor };

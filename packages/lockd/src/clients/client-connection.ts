@@ -24,7 +24,7 @@ import {
   MAX_SESSIONLESS_BUFFERED_BYTES,
   MAX_UNREAD_BEFORE_ANSWER_BYTES,
 } from '../limits.ts';
-import type { MessageSource, MessageTurns } from './message-turns.ts';
+import { TurnShare, type MessageSource, type MessageTurns } from './message-turns.ts';
 import type { OutputDebtor } from './output-budget.ts';
 import { ReturnHabit } from '../requests/gathering/return-habit.ts';
 import type { RequestBudget } from './request-budget.ts';
@@ -58,6 +58,7 @@ export type Phase = 'new' | 'greeted' | 'closed';
 export class ClientConnection implements OutputDebtor, MessageSource {
   readonly window: RequestWindow;
   readonly habit = new ReturnHabit();
+  readonly share = new TurnShare();
   phase: Phase = 'new';
   /** The session whose requests come here; 0 for none. */
   session = 0;
@@ -219,7 +220,7 @@ export class ClientConnection implements OutputDebtor, MessageSource {
     if (this.phase === 'closed') return;
     this.#counters.framesIn += 1;
     this.heard = true;
-    const frame = this.#read(() => new ClientFrame(bytes));
+    const frame = this.#open(bytes);
     if (frame === undefined) return;
     if (this.#deferred.length === 0) {
       this.#handle(frame, this.#turns.take(this, frame.remaining));
@@ -234,21 +235,33 @@ export class ClientConnection implements OutputDebtor, MessageSource {
     for (let left = count; left > 0; left -= 1) {
       // Read anew each time: handling a message may close the connection.
       if (this.#isClosed()) return;
-      const message = this.#read(() => frame.next());
+      const message = this.#next(frame);
       if (message === undefined) return;
       this.#owner.message(this, message);
     }
   }
 
   /** Undefined when it is malformed, which ends the connection. */
-  #read<T>(read: () => T): T | undefined {
+  #open(bytes: Uint8Array): ClientFrame | undefined {
     try {
-      return read();
+      return new ClientFrame(bytes);
     } catch (error) {
-      if (!(error instanceof MalformedError)) throw error;
-      this.goodbye('MALFORMED', error.message);
-      return undefined;
+      return this.#malformed(error);
     }
+  }
+
+  /** Undefined when it is malformed, which ends the connection. */
+  #next(frame: ClientFrame): ClientMessage | undefined {
+    try {
+      return frame.next();
+    } catch (error) {
+      return this.#malformed(error);
+    }
+  }
+
+  #malformed(error: unknown): undefined {
+    if (!(error instanceof MalformedError)) throw error;
+    this.goodbye('MALFORMED', error.message);
   }
 
   #sendFrames(messages: readonly ServerMessage[]): void {

@@ -8,7 +8,14 @@
 import { PacedTurns, type Clock } from '@holdfast/runtime';
 import { MAX_DEFERRED_FRAME_BYTES, MAX_MESSAGES_A_TURN, MESSAGE_REST_FACTOR, MIN_MESSAGES_A_TURN } from '../limits.ts';
 
+/** What a source has had handled in its newest turn. Kept by the source, so that a turn allocates nothing for it. */
+export class TurnShare {
+  turn = 0;
+  handled = 0;
+}
+
 export interface MessageSource {
+  readonly share: TurnShare;
   /** Handles so many of what waits, or all that is left; false when nothing is left. */
   handleDeferred(atMost: number): boolean;
   /** Ends it: too much waits of all connections, and of this one most. */
@@ -18,9 +25,10 @@ export interface MessageSource {
 export class MessageTurns {
   readonly #clock: Clock;
   readonly #turns: PacedTurns;
-  /** Of the present turn, together and by connection. */
+  readonly #endTurn = (): void => this.#nextTurn();
+  #turn = 1;
+  /** Of the present turn, of all sources together. */
   #handled = 0;
-  #handledOf = new Map<MessageSource, number>();
   #deferred = new Map<MessageSource, number>();
   #bytes = 0;
 
@@ -36,12 +44,14 @@ export class MessageTurns {
 
   /** Of `wanted` messages, how many may be handled now; they count as handled. */
   take(source: MessageSource, wanted: number): number {
-    if (this.#handled === 0) this.#clock.afterPoll(() => this.#nextTurn());
-    const before = this.#handledOf.get(source) ?? 0;
+    if (this.#handled === 0) this.#clock.afterPoll(this.#endTurn);
+    const { share } = source;
+    const before = share.turn === this.#turn ? share.handled : 0;
     const allowed = Math.max(MIN_MESSAGES_A_TURN - before, MAX_MESSAGES_A_TURN - this.#handled, 0);
     const taken = Math.min(wanted, allowed);
     this.#handled += taken;
-    this.#handledOf.set(source, before + taken);
+    share.turn = this.#turn;
+    share.handled = before + taken;
     return taken;
   }
 
@@ -74,7 +84,7 @@ export class MessageTurns {
 
   #nextTurn(): void {
     this.#handled = 0;
-    this.#handledOf.clear();
+    this.#turn += 1;
   }
 
   #goOn(source: MessageSource): void {

@@ -1,6 +1,6 @@
 import { MAX_FRAME_MESSAGES, type ClientMessage } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
-import { MessageTurns, type MessageSource } from '../../src/clients/message-turns.ts';
+import { MessageTurns, TurnShare, type MessageSource } from '../../src/clients/message-turns.ts';
 import { MAX_DEFERRED_FRAME_BYTES, MAX_MESSAGES_A_TURN, MIN_MESSAGES_A_TURN } from '../../src/limits.ts';
 import { LoopbackEnsemble } from '../support/loopback.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -12,6 +12,7 @@ const pings = (count: number, from = 0): ClientMessage[] =>
 class Source implements MessageSource {
   readonly #clock: ManualClock;
   readonly #order: Source[];
+  readonly share = new TurnShare();
   left: number;
   problem: string | undefined;
 

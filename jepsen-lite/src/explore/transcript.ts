@@ -1,6 +1,6 @@
 /** A trace as text: who did what, what was sent and lost, and what became of the server. */
 
-import { EntryType, decodeConfiguration, type Entry } from '@holdfast/raft/core';
+import { entryText, messageText } from '@holdfast/raft/core';
 
 import type { Parcel } from './server.ts';
 import type { ServerTable } from './server-table.ts';
@@ -67,55 +67,12 @@ function deed(table: ServerTable, { position, action, message, kept }: TraceStep
 
 function parcelText(parcel: Parcel): string {
   switch (parcel.type) {
-    case 'pre-vote':
-    case 'vote': {
-      const { type, term, lastIndex, lastTerm } = parcel;
-      return `${type} of term ${term} with a log up to ${lastIndex}·${lastTerm}`;
-    }
-    case 'pre-vote-response':
-    case 'vote-response':
-      return `${parcel.type} of term ${parcel.term}: ${parcel.granted ? 'yes' : 'no'}`;
-    case 'append': {
-      const { term, prevIndex, prevTerm, entries, commit } = parcel;
-      return `append of term ${term} behind ${prevIndex}·${prevTerm}: [${entries.map(entryText).join(' ')}], commit ${commit}`;
-    }
-    case 'append-response': {
-      const { term, accepted, index, refusedIndex } = parcel;
-      return accepted
-        ? `acknowledgement of term ${term} up to ${index}`
-        : `refusal of term ${term} behind ${refusedIndex}, hint ${index}`;
-    }
-    case 'heartbeat':
-      return `heartbeat ${parcel.round} of term ${parcel.term}, commit ${parcel.commit}`;
-    case 'heartbeat-response':
-      return `answer to heartbeat ${parcel.round} of term ${parcel.term}`;
-    case 'commit':
-      return `commit ${parcel.commit} of term ${parcel.term}`;
-    case 'timeout-now':
-      return `timeout-now of term ${parcel.term}`;
     case 'snapshot':
       return `snapshot up to ${parcel.snapshot.position.index}·${parcel.snapshot.position.term} of term ${parcel.term}`;
     case 'snapshot-installed':
       return `word that it has the snapshot up to ${parcel.index}`;
-  }
-}
-
-function entryText({ index, term, type, data }: Entry): string {
-  return `${index}·${term}${what(type, data)}`;
-}
-
-function what(type: EntryType, data: Uint8Array): string {
-  switch (type) {
-    case EntryType.noop:
-      return '';
-    case EntryType.command:
-      return `=${data.join()}`;
-    case EntryType.configuration: {
-      const members = decodeConfiguration(data).members.map(({ id, role, outgoing }) => {
-        return `${id}${role === 'voter' ? '' : ` ${role}`}${outgoing ? ' outgoing' : ''}`;
-      });
-      return `{${members.join(', ')}}`;
-    }
+    default:
+      return messageText(parcel);
   }
 }
 

@@ -8,5 +8,6 @@ export type { Boot, ConfigurationEntry, ElectionCounts } from './core-state.ts';
 export * from './event.ts';
 export * from './invariant.ts';
 export * from './membership-change.ts';
+export * from './message-text.ts';
 export * from './raft-core.ts';
 export * from './types.ts';

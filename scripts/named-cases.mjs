@@ -6,20 +6,21 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PAGE, problems, renderPage } from './named-cases/page.mjs';
-import { taggedTests } from './named-cases/titles.mjs';
+import { taggedTests, transcripts } from './named-cases/titles.mjs';
 
 const root = join(import.meta.dirname, '..');
 const CATALOGUE = join(root, 'jepsen-lite/src/mutants/catalogue');
 const [what, ...names] = process.argv.slice(2);
 const tests = taggedTests(root);
+const transcribed = transcripts(root);
 
 switch (what) {
   case undefined:
-    writeFileSync(join(root, PAGE), renderPage(tests));
+    writeFileSync(join(root, PAGE), renderPage(tests, transcribed));
     break;
   case 'check': {
-    const found = problems(tests, mutantNames());
-    if (readFileSync(join(root, PAGE), 'utf8') !== renderPage(tests))
+    const found = problems(tests, mutantNames(), transcribed);
+    if (readFileSync(join(root, PAGE), 'utf8') !== renderPage(tests, transcribed))
       found.push(`${PAGE} is stale: node scripts/named-cases.mjs writes it anew`);
     for (const problem of found) process.stderr.write(`${problem}\n`);
     process.exitCode = found.length > 0 ? 1 : 0;

@@ -18,6 +18,9 @@ the end of its title, or a reason why it cannot arise here. \`pnpm exec vitest r
 The last column names the [planted bug](testing.md#planted-bugs) that brings the case about. \`node scripts/named-cases.mjs mutants\` plants them
 and demands that the test of the case fails; *alone* says that no other named test does.
 
+The subtle ones have a [transcript](#transcripts), too: what happens to a few servers, command by command, and what the real core does. The planted bug
+must change it.
+
 This page is generated: \`node scripts/named-cases.mjs\` writes it.
 `;
 
@@ -25,9 +28,10 @@ This page is generated: \`node scripts/named-cases.mjs\` writes it.
  * Names that no test or more than one has, tests that name no case, mutants that do not exist.
  * @param {readonly TaggedTest[]} tests
  * @param {ReadonlySet<string>} mutants
+ * @param {ReadonlyMap<string, string>} transcripts
  * @returns {string[]}
  */
-export function problems(tests, mutants) {
+export function problems(tests, mutants, transcripts) {
   const found = [];
   const known = new Set(CASES.map(({ name }) => name));
   if (known.size !== CASES.length) found.push('a case is there twice');
@@ -39,14 +43,19 @@ export function problems(tests, mutants) {
     if (count !== expected) found.push(`${name}: ${count} tests carry its name, not ${expected}`);
     if (mutant !== undefined && !mutants.has(mutant)) found.push(`${name}: there is no mutant "${mutant}"`);
   }
+  for (const [name, file] of transcripts) {
+    const mutant = CASES.find((each) => each.name === name)?.mutant;
+    if (mutant === undefined) found.push(`${file}: there is no case "${name}" with a planted bug`);
+  }
   return found;
 }
 
 /**
  * @param {readonly TaggedTest[]} tests
+ * @param {ReadonlyMap<string, string>} transcripts
  * @returns {string}
  */
-export function renderPage(tests) {
+export function renderPage(tests, transcripts) {
   const groups = CASE_GROUPS.map(({ title, cases }) => {
     const rows = cases.map(
       (each) => `| ${[`\`${each.name}\``, each.source, whereOf(each, tests), mutantOf(each)].join(' | ')} |`,
@@ -56,8 +65,9 @@ export function renderPage(tests) {
   const impossible = CASES.filter((each) => each.impossible !== undefined).length;
   const planted = CASES.filter(({ mutant }) => mutant !== undefined);
   const alone = planted.filter(({ others }) => others === undefined).length;
-  const count = `${CASES.length} cases: ${CASES.length - impossible} with a test, ${impossible} that cannot arise; ${planted.length} with a planted bug, ${alone} of which fail that test alone.\n`;
-  return [HEAD, count, ...groups].join('\n');
+  const count = `${CASES.length} cases: ${CASES.length - impossible} with a test, ${impossible} that cannot arise; ${transcripts.size} with a transcript; ${planted.length} with a planted bug, ${alone} of which fail that test alone.\n`;
+  const readable = [...transcripts].map(([name, file]) => `- [${name}](../${file})`);
+  return [HEAD, count, ...groups, `## Transcripts\n\n${readable.join('\n')}\n`].join('\n');
 }
 
 /**

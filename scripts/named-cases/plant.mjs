@@ -9,7 +9,7 @@ import { MUTANTS, NAMED_CASE_MUTANTS } from '../../jepsen-lite/dist/mutants/cata
 import { applyEdits } from '../../jepsen-lite/dist/mutants/patch.js';
 import { builtFile } from '../../jepsen-lite/dist/mutants/product.js';
 import { CASES } from './page.mjs';
-import { taggedTests } from './titles.mjs';
+import { TRANSCRIPT, taggedTests, transcripts } from './titles.mjs';
 
 /** The sources of every package, as in vitest.config.ts. */
 const CONDITIONS = ['holdfast-src', 'node', 'import', 'default'];
@@ -24,14 +24,18 @@ const LOG_STORE_ALONE = '/log-store/snapshot-crashes.test.ts';
  */
 export async function plantMutants(root, only) {
   const tests = taggedTests(root);
+  const transcribed = transcripts(root);
   let ok = true;
   for (const { name, mutant, others } of CASES) {
     if (mutant === undefined || (only.length > 0 && !only.includes(name))) continue;
     const failed = await failingNames(root, mutant, tests);
-    const rest = [...failed].filter((other) => other !== name && !sameTest(tests, name, other)).toSorted();
-    const asSaid = failed.has(name) && rest.length > 0 === (others !== undefined);
+    const rest = [...failed]
+      .filter((other) => other !== name && !other.startsWith(TRANSCRIPT) && !sameTest(tests, name, other))
+      .toSorted();
+    const noticed = failed.has(name) && (!transcribed.has(name) || failed.has(`${TRANSCRIPT}${name}`));
+    const asSaid = noticed && rest.length > 0 === (others !== undefined);
     ok &&= asSaid;
-    const verdict = failed.has(name) ? 'noticed' : 'NOT NOTICED';
+    const verdict = noticed ? 'noticed' : failed.has(name) ? 'NOT NOTICED by the transcript' : 'NOT NOTICED';
     process.stdout.write(
       `${asSaid ? 'ok   ' : 'WRONG'} ${name}: ${mutant} is ${verdict}${rest.length > 0 ? `, and by ${rest.join(', ')}` : ', alone'}\n`,
     );

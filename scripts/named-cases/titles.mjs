@@ -4,6 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 
+/** Before the name of a case: the test of its transcript, beside the one that carries its name alone. */
+export const TRANSCRIPT = 'transcript ';
+
+const TRANSCRIPTS = 'packages/raft/test/core/transcripts';
 const ROOTS = ['packages', 'jepsen-lite', 'bench'];
 
 /** @typedef {{ file: string, title: string, names: string[] }} TaggedTest a test whose title names cases in brackets at its end */
@@ -19,10 +23,21 @@ export function taggedTests(root) {
     return titlesOf(file, source).flatMap((title) => {
       const [tags] = /(?: \[[^\][]+\])+$/.exec(title) ?? [];
       if (tags === undefined) return [];
-      const names = [...tags.matchAll(/\[([^\]]+)\]/g)].map(([, name]) => name ?? '');
+      const tagged = [...tags.matchAll(/\[([^\]]+)\]/g)].map(([, name]) => name ?? '');
+      const names = tagged.filter((name) => !name.startsWith(TRANSCRIPT));
       return [{ file, title: title.slice(0, -tags.length), names }];
     });
   });
+}
+
+/**
+ * @param {string} root of the repository
+ * @returns {ReadonlyMap<string, string>} the file of each case that has a transcript
+ */
+export function transcripts(root) {
+  return new Map(
+    readdirSync(join(root, TRANSCRIPTS)).map((file) => [file.replace(/\.txt$/, ''), `${TRANSCRIPTS}/${file}`]),
+  );
 }
 
 function testFiles(root) {

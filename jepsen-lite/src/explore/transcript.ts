@@ -66,14 +66,12 @@ function deed(table: ServerTable, { position, action, message, kept }: TraceStep
 }
 
 function parcelText(parcel: Parcel): string {
-  switch (parcel.type) {
-    case 'snapshot':
-      return `snapshot up to ${parcel.snapshot.position.index}·${parcel.snapshot.position.term} of term ${parcel.term}`;
-    case 'snapshot-installed':
-      return `word that it has the snapshot up to ${parcel.index}`;
-    default:
-      return messageText(parcel);
+  if (parcel.type === 'snapshot') {
+    const { index, term } = parcel.snapshot.position;
+    return `snapshot up to ${index}·${term} of term ${parcel.term}`;
   }
+  if (parcel.type === 'snapshot-installed') return `word that it has the snapshot up to ${parcel.index}`;
+  return messageText(parcel);
 }
 
 function serverText(table: ServerTable, number: number): string {

@@ -17,7 +17,6 @@ import {
   logIndex,
   serverId,
   term,
-  type Boot,
   type Configuration,
   type Effect,
   type Entry,
@@ -29,14 +28,13 @@ import {
   type RaftEvent,
   type ServerId,
   type Term,
-  type TermMark,
   type WriteSeq,
 } from '../../../src/core/index.ts';
 import { createPrng } from '../../../src/core/prng.ts';
 import { BrokenPromise } from './broken-promise.ts';
 import { ClusterLeadership } from './cluster-leadership.ts';
 import { ClusterSafety } from './cluster-safety.ts';
-import { compactDisk, entriesOf, lastIndexOf, restartLog, writeTo, type CoreDisk, type Persist } from './core-disk.ts';
+import { bootOf, compactDisk, entriesOf, restartLog, writeTo, type CoreDisk, type Persist } from './core-disk.ts';
 import { Outcomes } from './outcomes.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -269,14 +267,8 @@ export class CoreCluster {
 
   #boot(id: ServerId, disk: CoreDisk, incarnation: number): Node {
     restartLog(disk);
-    const marks: TermMark[] = [];
-    for (const entry of disk.entries) {
-      if (marks.at(-1)?.term !== entry.term) marks.push({ term: entry.term, firstIndex: entry.index });
-    }
-    const { hardState, base, snapshot } = disk;
-    const configurations = disk.entries.filter(({ type }) => type === EntryType.configuration);
-    const boot: Boot = { hardState, base, lastIndex: lastIndexOf(disk), terms: marks, snapshot, configurations };
-    const begin = snapshot?.index ?? 0;
+    const boot = bootOf(disk);
+    const begin = disk.snapshot?.index ?? 0;
     const config: RaftConfig = {
       ...DEFAULT_RAFT_LIMITS,
       ...(this.options.seed % 2 === 0 ? { rearDelayMs: 0 } : {}),

@@ -1,14 +1,17 @@
 /** What a bare core's disk holds, as strict as a log store: what the core asks of it in vain breaks a promise. */
 
 import {
+  EntryType,
   NO_SERVER,
   logIndex,
+  type Boot,
   type Effect,
   type Entry,
   type HardState,
   type LogIndex,
   type LogPosition,
   type SnapshotPosition,
+  type TermMark,
 } from '../../../src/core/index.ts';
 import { BrokenPromise } from './broken-promise.ts';
 
@@ -41,7 +44,7 @@ export function writeTo(disk: CoreDisk, persist: Persist): void {
   }
 }
 
-export function lastIndexOf({ base, entries }: CoreDisk): LogIndex {
+function lastIndexOf({ base, entries }: CoreDisk): LogIndex {
   return logIndex(base.index + entries.length);
 }
 
@@ -67,4 +70,15 @@ export function restartLog(disk: CoreDisk): void {
   disk.base = snapshot;
   disk.entries = [];
   if (disk.hardState.term < snapshot.term) disk.hardState = { term: snapshot.term, votedFor: NO_SERVER };
+}
+
+/** What a start finds. */
+export function bootOf(disk: CoreDisk): Boot {
+  const terms: TermMark[] = [];
+  for (const entry of disk.entries) {
+    if (terms.at(-1)?.term !== entry.term) terms.push({ term: entry.term, firstIndex: entry.index });
+  }
+  const { hardState, base, snapshot } = disk;
+  const configurations = disk.entries.filter(({ type }) => type === EntryType.configuration);
+  return { hardState, base, lastIndex: lastIndexOf(disk), terms, snapshot, configurations };
 }

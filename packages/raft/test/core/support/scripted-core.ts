@@ -13,6 +13,8 @@ import {
   logIndex,
   serverId,
   term,
+  type Boot,
+  type Configuration,
   type CoreStatus,
   type Effect,
   type Entry,
@@ -32,6 +34,12 @@ export interface Script {
   /** The terms of the entries that a start finds on disk. */
   readonly log?: readonly number[];
   readonly voteBan?: number;
+  /** What a start finds on disk, whole; takes the place of what is said of it above. */
+  readonly boot?: Boot;
+  /** The members that it begins with. @default as many voters as there are servers */
+  readonly initial?: Configuration;
+  /** Connected to all others from the beginning. @default true */
+  readonly connected?: boolean;
   readonly config?: Partial<RaftConfig>;
 }
 
@@ -41,13 +49,25 @@ export class ScriptedCore {
   now = 0;
   #seq = 0;
 
-  constructor({ id = 1, servers = 3, term: bootTerm, votedFor = 0, log = [], voteBan, config = {} }: Script = {}) {
+  constructor(script: Script = {}) {
+    const {
+      id = 1,
+      servers = 3,
+      term: bootTerm,
+      votedFor = 0,
+      log = [],
+      voteBan,
+      boot,
+      connected = true,
+      config = {},
+    } = script;
     const voters = Array.from({ length: servers }, (_, position) => serverId(position + 1));
     this.peers = voters.filter((voter) => voter !== id);
-    const initial = initialConfiguration(voters.map((voter) => ({ id: voter, peerAddress: `host:${voter}` })));
+    const { initial = initialConfiguration(voters.map((voter) => ({ id: voter, peerAddress: `host:${voter}` }))) } =
+      script;
     this.core = new RaftCore(
       { ...DEFAULT_RAFT_LIMITS, diskStallMs: Infinity, rearDelayMs: 0, seed: 1, ...config, id: serverId(id), initial },
-      {
+      boot ?? {
         hardState: { term: term(bootTerm ?? log.at(-1) ?? 0), votedFor: serverId(votedFor) },
         lastIndex: logIndex(log.length),
         terms: marksOf(log),
@@ -58,7 +78,8 @@ export class ScriptedCore {
       },
       0,
     );
-    this.step(...this.peers.map((peer): RaftEvent => ({ type: 'peer-connected', peer: serverId(peer) })));
+    if (connected)
+      this.step(...this.peers.map((peer): RaftEvent => ({ type: 'peer-connected', peer: serverId(peer) })));
   }
 
   get status(): CoreStatus {

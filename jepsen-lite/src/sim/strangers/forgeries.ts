@@ -72,7 +72,8 @@ function snapshot(as: number, random: Random): readonly Uint8Array[] {
   const state = random.bytes(100);
   const configuration = encodeConfiguration(initialConfiguration([{ id: serverId(as), peerAddress: peerAddress(as) }]));
   const forged = term(FORGED_TERM);
-  const position = { leaderTerm: forged, index: logIndex(2 ** 40), term: forged };
+  const index = logIndex(2 ** 40);
+  const position = { leaderTerm: forged, logBase: index, index, term: forged };
   const offer = { type: 'offer', ...position, bytes: state.length, crc: crc32(state), configuration } as const;
   return [offer, { type: 'chunk', offset: 0, data: state } as const, { type: 'end' } as const].map(
     encodeSnapshotMessage,

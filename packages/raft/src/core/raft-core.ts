@@ -164,6 +164,11 @@ export class RaftCore {
   }
 
   /** Everything up to here is durable here. */
+  /** Of the log, which has everything behind it. */
+  get logBase(): LogIndex {
+    return this.#core.log.base.index;
+  }
+
   get stableIndex(): LogIndex {
     return this.#core.stableIndex;
   }

@@ -58,6 +58,13 @@ export interface SnapshotCounters {
   refused: number;
 }
 
+interface Sending {
+  /** In which the core asked for it last. */
+  term: Term;
+  /** Undefined while the peer has not said that it can take one. */
+  sender: SnapshotSender | undefined;
+}
+
 export class ReplicaSnapshots {
   readonly counters: SnapshotCounters = { taken: 0, installed: 0, refused: 0 };
   readonly #parts: ReplicaSnapshotsParts;
@@ -65,8 +72,8 @@ export class ReplicaSnapshots {
   readonly #gauge: LogGauge;
   readonly #pace: Pace;
   readonly #receiver: SnapshotReceiver;
-  /** What the core has asked for, with the term in which it did; undefined while the peer has not said that it can take one. */
-  readonly #sending = new Map<ServerId, { readonly term: Term; sender: SnapshotSender | undefined }>();
+  /** What the core has asked for. */
+  readonly #sending = new Map<ServerId, Sending>();
   #taker: SnapshotTaker | undefined;
   #taking: Promise<void> = Promise.resolve();
   /** As the gauge had it when the last snapshot was begun, or was tried in vain. */
@@ -141,26 +148,32 @@ export class ReplicaSnapshots {
 
   send(peer: ServerId, term: Term): void {
     const present = this.#sending.get(peer);
-    // A connection that flaps makes the core ask again for what is under way.
-    if (present?.term === term) return;
-    present?.sender?.stop();
-    this.#sending.set(peer, { term, sender: this.#startSender(peer, term) });
+    // A connection that flaps, or another leadership, makes the core ask again for what is under way.
+    if (present !== undefined) {
+      present.term = term;
+      return;
+    }
+    const sending: Sending = { term, sender: undefined };
+    this.#sending.set(peer, sending);
+    sending.sender = this.#startSender(peer, sending);
   }
 
-  #startSender(peer: ServerId, term: Term): SnapshotSender | undefined {
+  #startSender(peer: ServerId, sending: Sending): SnapshotSender | undefined {
+    const { core, store } = this.#parts;
     const route = this.#parts.route(peer);
     if (route === undefined) return undefined;
     const sender = new SnapshotSender(
       {
         ...route,
-        leaderTerm: term,
+        leaderTerm: () => sending.term,
+        logBase: () => core.logBase,
         pace: this.#pace,
-        urgent: () => this.#parts.core.isNeeded(peer),
-        openSnapshot: () => this.#parts.store.openSnapshot(),
-        reachesBack: (index) => this.#parts.core.termAt(index) !== undefined,
+        urgent: () => core.isNeeded(peer),
+        openSnapshot: () => store.openSnapshot(),
+        reachesBack: (index) => core.termAt(index) !== undefined,
         sent: (index) => {
           this.#sending.delete(peer);
-          this.#parts.event({ type: 'snapshot-sent', peer, term, index });
+          this.#parts.event({ type: 'snapshot-sent', peer, term: sending.term, index });
         },
         failed: (error) => this.#fail(error),
       },
@@ -188,13 +201,20 @@ export class ReplicaSnapshots {
     this.#taker?.endTurn();
     for (const [peer, sending] of this.#sending) {
       if (this.#parts.core.needsSnapshot(peer)) {
-        sending.sender ??= this.#startSender(peer, sending.term);
+        sending.sender ??= this.#startSender(peer, sending);
         continue;
       }
+      if (this.#goesOn(peer, sending)) continue;
       sending.sender?.stop();
       this.#sending.delete(peer);
     }
     if (this.#gauge.bytes - this.#lastBegunBytes >= this.#parts.options.snapshotLogBytes) this.#begin();
+  }
+
+  /** Whoever leads now begins anew with its own snapshot when this transfer breaks off. */
+  #goesOn(peer: ServerId, { sender }: Sending): boolean {
+    const { core } = this.#parts;
+    return core.status.role !== 'leader' && sender?.connected === true && this.#parts.route(peer) !== undefined;
   }
 
   stopSpeaking(): void {

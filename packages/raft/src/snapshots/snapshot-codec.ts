@@ -12,6 +12,8 @@ export interface SnapshotOffer {
   readonly type: 'offer';
   /** In which the sender leads. */
   readonly leaderTerm: Term;
+  /** The sender's log has everything behind that index. */
+  readonly logBase: LogIndex;
   readonly index: LogIndex;
   readonly term: Term;
   readonly bytes: number;
@@ -40,8 +42,8 @@ export function encodeSnapshotMessage(message: SnapshotMessage): Uint8Array {
   const type = Type[message.type];
   switch (message.type) {
     case 'offer': {
-      const { leaderTerm, index, bytes, crc, configuration } = message;
-      return pack([type, leaderTerm, index, message.term, bytes, crc, configuration]);
+      const { leaderTerm, logBase, index, bytes, crc, configuration } = message;
+      return pack([type, leaderTerm, logBase, index, message.term, bytes, crc, configuration]);
     }
     case 'resume':
     case 'written':
@@ -66,6 +68,7 @@ export function decodeSnapshotMessage(frame: Uint8Array): SnapshotMessage {
       return {
         type: 'offer',
         leaderTerm: term(reader.integer('leaderTerm')),
+        logBase: logIndex(reader.integer('logBase')),
         index: logIndex(reader.integer('index')),
         term: term(reader.integer('term')),
         bytes: reader.integer('bytes'),

@@ -38,6 +38,8 @@ export const URGENCY_LOOK_MS = 50;
 export const MAX_CHUNKS_IN_FLIGHT = 4;
 /** A transfer of which nothing is heard for so long is broken off and begun again where it stood. */
 export const TRANSFER_STALL_MS = 10_000;
+/** A transfer in which no piece came for so long gives way to another one that is offered. */
+export const TRANSFER_GIVES_WAY_MS = 1_000;
 /** What has arrived of a snapshot is kept for its sender's return. */
 export const PARTIAL_SNAPSHOT_KEPT_MS = 60_000;
 /** Before a transfer that broke off, or was refused, is tried again: from this long, doubling, to at most that long. */

@@ -15,7 +15,7 @@ import {
   type Logger,
   type Timer,
 } from '@holdfast/runtime';
-import type { LogIndex, ServerId } from '../core/index.ts';
+import { minIndex, type LogIndex, type ServerId } from '../core/index.ts';
 import type { LogStore } from '../log-store/log-store.ts';
 import { bytesOf, type SnapshotSink, type SnapshotSource } from '../log-store/snapshot.ts';
 import type { RestoredState, SnapshotBytes } from '../machine.ts';
@@ -26,7 +26,12 @@ import {
   type SnapshotMessage,
   type SnapshotOffer,
 } from './snapshot-codec.ts';
-import { MAX_CHUNKS_IN_FLIGHT, PARTIAL_SNAPSHOT_KEPT_MS, RESTORING_NEWS_MS } from './snapshot-options.ts';
+import {
+  MAX_CHUNKS_IN_FLIGHT,
+  PARTIAL_SNAPSHOT_KEPT_MS,
+  RESTORING_NEWS_MS,
+  TRANSFER_GIVES_WAY_MS,
+} from './snapshot-options.ts';
 
 export interface SnapshotReceiverParts {
   readonly store: LogStore;
@@ -52,6 +57,8 @@ interface PartialSnapshot {
   connection: Connection | undefined;
   /** Messages that were taken from the connection and not carried out yet. */
   queued: number;
+  /** When the last piece came, or was asked for. */
+  lastAtMs: number;
 }
 
 export class SnapshotReceiver {
@@ -141,8 +148,10 @@ export class SnapshotReceiver {
 
   async #onOffer(peer: ServerId, connection: Connection, offer: SnapshotOffer): Promise<void> {
     const { store, logger } = this.#parts;
-    if (offer.index <= this.#parts.commitIndex()) {
-      say(connection, { type: 'installed', index: offer.index });
+    const committed = this.#parts.commitIndex();
+    // Another sender may have brought one meanwhile from which this one's log goes on.
+    if (committed >= offer.index || committed >= offer.logBase) {
+      say(connection, { type: 'installed', index: minIndex(committed, offer.index) });
       return;
     }
     const whole = this.#whole;
@@ -178,6 +187,7 @@ export class SnapshotReceiver {
         crc: 0,
         connection,
         queued: 0,
+        lastAtMs: 0,
       };
       this.#partial = partial;
     } else if (partial.connection !== connection) {
@@ -185,7 +195,7 @@ export class SnapshotReceiver {
       partial.connection = connection;
       partial.queued = 0;
     }
-    this.#keepPartial();
+    this.#keepPartial(partial);
     logger.info({ peer, index: offer.index, bytes: offer.bytes, offset: partial.sink.bytes }, 'receiving a snapshot');
     say(connection, { type: 'resume', offset: partial.sink.bytes });
   }
@@ -196,11 +206,19 @@ export class SnapshotReceiver {
     if (this.#refused.pausing(peer, this.#parts.clock.monotonicMs())) {
       return 'the state machine refused the last one from there; the log of this server has more';
     }
-    const partial = this.#partial?.offer;
-    if (partial === undefined || isSame(partial, offer)) return undefined;
-    const older =
-      offer.leaderTerm < partial.leaderTerm || (offer.leaderTerm === partial.leaderTerm && offer.index < partial.index);
-    return older ? 'a newer snapshot is being received' : undefined;
+    const partial = this.#partial;
+    if (partial === undefined || isSame(partial.offer, offer)) return undefined;
+    const { leaderTerm, index } = partial.offer;
+    const older = offer.leaderTerm < leaderTerm || (offer.leaderTerm === leaderTerm && offer.index < index);
+    if (older) return 'a newer snapshot is being received';
+    // What has come would be lost, and the offered one is not needed when the sender's log goes on behind the other.
+    if (partial.from !== peer && this.#arrives(partial) && index >= offer.logBase)
+      return 'another one is being received';
+    return undefined;
+  }
+
+  #arrives({ connection, lastAtMs }: PartialSnapshot): boolean {
+    return connection !== undefined && this.#parts.clock.monotonicMs() - lastAtMs < TRANSFER_GIVES_WAY_MS;
   }
 
   async #onChunk(connection: Connection, offset: number, data: Uint8Array): Promise<void> {
@@ -212,7 +230,7 @@ export class SnapshotReceiver {
     }
     partial.crc = crc32(data, partial.crc);
     await partial.sink.write(data);
-    this.#keepPartial();
+    this.#keepPartial(partial);
     say(connection, { type: 'written', offset: partial.sink.bytes });
   }
 
@@ -304,7 +322,8 @@ export class SnapshotReceiver {
   }
 
   /** Nobody may ever come back for it. */
-  #keepPartial(): void {
+  #keepPartial(partial: PartialSnapshot): void {
+    partial.lastAtMs = this.#parts.clock.monotonicMs();
     this.#timer?.cancel();
     this.#timer = this.#parts.clock.setTimer(PARTIAL_SNAPSHOT_KEPT_MS, () => this.#inOrder(() => this.#discard()));
   }

@@ -1,6 +1,7 @@
 /**
  * Brings the newest snapshot to one peer, over a connection of its own, a few pieces ahead of their acknowledgements and no faster than
- * its pace. What breaks off goes on where it stood; whoever started it ends it when the peer needs it no more.
+ * its pace. What breaks off goes on where it stood; whoever started it ends it when the peer needs it no more. A change of leader breaks
+ * nothing off: whoever led brings to its end what the peer goes on taking.
  */
 
 import { MalformedError } from '@holdfast/protocol';
@@ -23,13 +24,15 @@ const DIAL_TIMEOUT_MS = 1_000;
 export interface SnapshotSenderParts {
   readonly address: Address;
   readonly peer: ServerId;
-  readonly leaderTerm: Term;
   readonly pace: Pace;
   /** A new one for each connection. */
   greeting(): DialledGreeting;
   openSnapshot(): Promise<SnapshotSource | undefined>;
   /** Whether nothing can be committed before the peer has it: then it goes as fast as it can. */
   urgent(): boolean;
+  /** In which this server asks the peer to take it. */
+  leaderTerm(): Term;
+  logBase(): LogIndex;
   /** Whether the log goes on from there, so that a snapshot of it is still worth sending. */
   reachesBack(index: LogIndex): boolean;
   sent(index: LogIndex): void;
@@ -64,6 +67,11 @@ export class SnapshotSender {
   constructor(parts: SnapshotSenderParts, world: SnapshotSenderWorld) {
     this.#parts = parts;
     this.#world = world;
+  }
+
+  /** The peer is being spoken to. */
+  get connected(): boolean {
+    return this.#connection !== undefined;
   }
 
   /** Of the snapshot under way. */
@@ -171,7 +179,8 @@ export class SnapshotSender {
 
   #offer(source: SnapshotSource): void {
     const { index, term, bytes, crc, configuration } = source.info;
-    this.#say({ type: 'offer', leaderTerm: this.#parts.leaderTerm, index, term, bytes, crc, configuration });
+    const [leaderTerm, logBase] = [this.#parts.leaderTerm(), this.#parts.logBase()];
+    this.#say({ type: 'offer', leaderTerm, logBase, index, term, bytes, crc, configuration });
     this.#expectAnswer();
   }
 

@@ -9,8 +9,9 @@ import type { ReplicaObserver } from '../../src/observer.ts';
 import { Replica } from '../../src/driver/replica.ts';
 import type { SnapshotOptions } from '../../src/snapshots/snapshot-options.ts';
 
-/** Its state is the list of commands; a snapshot is a copy of it, with the index to check. */
+/** Its state is the list of commands; a snapshot is a copy of it, with the index to check, and in bytes of its server's own. */
 class ListMachine implements ReplicaMachine {
+  readonly #server: number;
   commands: string[] = [];
   appliedIndex = 0;
   restores: number[] = [];
@@ -22,6 +23,10 @@ class ListMachine implements ReplicaMachine {
   refuses = false;
   error: unknown;
 
+  constructor(server: number) {
+    this.#server = server;
+  }
+
   apply(entry: Entry): void {
     if (entry.index !== this.appliedIndex + 1) throw new Error(`${entry.index} is applied after ${this.appliedIndex}`);
     this.appliedIndex = entry.index;
@@ -30,7 +35,9 @@ class ListMachine implements ReplicaMachine {
 
   beginSnapshot(): MachineSnapshot {
     this.snapshotsBegun += 1;
-    const bytes = new TextEncoder().encode(JSON.stringify({ index: this.appliedIndex, commands: this.commands }));
+    const bytes = new TextEncoder().encode(
+      JSON.stringify({ by: this.#server, index: this.appliedIndex, commands: this.commands }),
+    );
     let at = 0;
     return {
       next: (maxBytes) => {
@@ -88,7 +95,7 @@ export interface EnsembleOptions {
 export class Server {
   readonly id: number;
   readonly host: SimHost;
-  machine = new ListMachine();
+  machine: ListMachine;
   replica: Replica | undefined;
   store: LogStore | undefined;
   readonly #options: EnsembleOptions;
@@ -96,6 +103,7 @@ export class Server {
   constructor(id: number, host: SimHost, options: EnsembleOptions) {
     this.id = id;
     this.host = host;
+    this.machine = new ListMachine(id);
     this.#options = options;
   }
 
@@ -116,7 +124,7 @@ export class Server {
       { ...identity, directory: '/log', segmentBytes: this.#options.segmentBytes ?? 4096, snapshotChunkBytes: 500 },
       { disk, logger },
     );
-    this.machine = new ListMachine();
+    this.machine = new ListMachine(this.id);
     const replica = new Replica(
       {
         id: serverId(this.id),

@@ -143,6 +143,7 @@ class Follower {
     await line.say({
       type: 'offer',
       leaderTerm: term(1),
+      logBase: logIndex(index),
       index: logIndex(index),
       term: term(1),
       bytes: STATE.length,

@@ -13,7 +13,7 @@ const CONFIGURATION = encodeConfiguration(initialConfiguration([{ id: serverId(1
 const STATE = Uint8Array.from({ length: 1_000 }, (_, at) => (at * 7) % 256);
 
 function offer(index: number, fields: Partial<SnapshotOffer> = {}): SnapshotOffer {
-  const position = { index: logIndex(index), term: term(2), leaderTerm: term(3) };
+  const position = { index: logIndex(index), term: term(2), leaderTerm: term(3), logBase: logIndex(index) };
   return {
     type: 'offer',
     ...position,
@@ -158,6 +158,35 @@ describe('a receiver of snapshots', () => {
     const deposed = scene.connect();
     await deposed.say(offer(40, { crc: 3, leaderTerm: term(3) }));
     expect(deposed.heard).toMatchObject([{ type: 'refused' }]);
+  });
+
+  it('goes on with what arrives when another leader comes, whose log begins no later', async () => {
+    const scene = new Scene();
+    const deposed = scene.connect();
+    await deposed.say(offer(20), chunk(0, 400));
+    const successor = scene.connect(3);
+    const newer = offer(25, { crc: 2, leaderTerm: term(4), logBase: logIndex(20) });
+    await successor.say(newer);
+    expect(successor.heard).toEqual([{ type: 'refused', reason: 'another one is being received' }]);
+    await deposed.say(chunk(400, 1_000), { type: 'end' });
+    expect(scene.received).toEqual([20]);
+    // The log goes on from there.
+    scene.committed = 20;
+    const later = scene.connect(3);
+    await later.say(newer);
+    expect(later.heard).toEqual([{ type: 'installed', index: 20 }]);
+  });
+
+  it.each([
+    ['the log of the new leader begins later', logIndex(21), (): void => {}],
+    ['nothing came for a second', logIndex(20), (scene: Scene): void => void (scene.nowMs += 1_000)],
+  ])('begins anew with that of a new leader when %s', async (_why, logBase, meanwhile) => {
+    const scene = new Scene();
+    await scene.connect().say(offer(20), chunk(0, 400));
+    meanwhile(scene);
+    const successor = scene.connect(3);
+    await successor.say(offer(25, { crc: 2, leaderTerm: term(4), logBase }));
+    expect(successor.heard).toEqual([{ type: 'resume', offset: 0 }]);
   });
 
   it('wants none that it needs no more, and none while it installs another', async () => {

@@ -138,7 +138,7 @@ export class PeerConversations {
     const configuration = encodeConfiguration(
       initialConfiguration([{ id: serverId(member), peerAddress: '127.0.0.1:1' }]),
     );
-    const position = { leaderTerm: term(90), index: logIndex(index), term: term(90) };
+    const position = { leaderTerm: term(90), logBase: logIndex(index), index: logIndex(index), term: term(90) };
     const offer = { type: 'offer', ...position, bytes: state.length, crc: crc32(state), configuration } as const;
     const messages: SnapshotMessage[] = [offer, { type: 'chunk', offset: 0, data: state }, { type: 'end' }];
     return messages.map(encodeSnapshotMessage);

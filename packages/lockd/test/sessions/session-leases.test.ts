@@ -194,6 +194,16 @@ describe('a leader', () => {
     expect(leases.size).toBe(0);
   });
 
+  it('that has ended arms no session that another leader opens', () => {
+    const { clock, expired, leases } = setup();
+    leases.stop();
+    leases.arm(8, 1_000);
+    expect(leases.active).toBe(false);
+    expect(leases.size).toBe(0);
+    clock.advance(60_000);
+    expect(expired).toEqual([]);
+  });
+
   it('leaves a session alone that has ended by itself', () => {
     const { clock, expired, leases } = setup();
     leases.remove(7);

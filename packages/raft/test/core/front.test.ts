@@ -198,6 +198,27 @@ describe('a leader tells of new entries', () => {
     expect(told(core.propose('x'))).toEqual(expect.arrayContaining([2, 3]));
   });
 
+  it('the same first after a change of the members, whoever was the faster while everybody was told at once', () => {
+    const core = leader();
+    const [slow = 0] = front(core);
+    const fast = core.peers.find((peer) => peer !== slow) ?? 0;
+    const learner = serverId(4);
+    const add = { type: 'add', id: learner, peerAddress: 'host:4', observer: false } as const;
+    // Not connected: it does not catch up, and the change goes on.
+    core.step({ type: 'change-membership', ticket: 1, change: add });
+    for (let count = 0; count < 10; count += 1) {
+      expect(told(core.propose('x'))).toEqual(core.peers);
+      core.durable();
+      core.acknowledge(fast, core.status.lastIndex);
+      expect(core.status.commitIndex).toBe(core.status.lastIndex);
+      core.acknowledge(slow, core.status.lastIndex);
+    }
+    core.step({ type: 'change-membership', ticket: 2, change: { type: 'remove', id: learner } });
+    core.durable();
+    for (const peer of core.peers) core.acknowledge(peer, core.status.lastIndex);
+    expect(front(core)).toEqual([slow]);
+  });
+
   it('at once the one that is to take over, so that it is not waited for', () => {
     const core = leader();
     const [one = 0] = told(core.propose('a'));

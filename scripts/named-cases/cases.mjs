@@ -225,7 +225,11 @@ export const CASE_GROUPS = [
         source: 'etcd-io/raft, testdata heartbeat_resp_recovers_from_probing',
         mutant: 'lost-probe-not-repeated',
       },
-      { name: 'inflight-full-slow-follower-after-compaction', source: 'etcd-io/raft#31' },
+      {
+        name: 'inflight-full-slow-follower-after-compaction',
+        source: 'etcd-io/raft#31',
+        mutant: 'compaction-forgotten-for-a-full-window',
+      },
       {
         name: 'match-lt-next',
         source: 'etcd-io/raft#149',
@@ -259,10 +263,15 @@ export const CASE_GROUPS = [
         source: 'openraft#1808',
         mutant: 'old-configuration-survives-a-snapshot',
       },
-      { name: 'crash-between-install-and-truncate', source: 'openraft 21684bbd' },
+      {
+        name: 'crash-between-install-and-truncate',
+        source: 'openraft 21684bbd',
+        mutant: 'interrupted-installation-not-completed',
+      },
       {
         name: 'snapshot-crash-gap-in-wal',
         source: 'hashicorp/raft 1.4.0; canonical/raft#372, #450; dqlite#309 disk full',
+        mutant: 'compaction-beyond-the-snapshot',
       },
       {
         name: 'install-races-apply',
@@ -284,7 +293,7 @@ export const CASE_GROUPS = [
         source: 'etcd-io/raft#110; etcd#10308',
         mutant: 'sent-snapshot-not-followed-up',
       },
-      { name: 'pending-client-purged-by-snapshot', source: 'openraft#1761' },
+      { name: 'pending-client-purged-by-snapshot', source: 'openraft#1761', mutant: 'skipped-answers-not-asked-for' },
       {
         name: 'snapshot-blindly-applies-config',
         source: 'NuRaft#566; matrixone#23281; ClickHouse#105784',
@@ -310,8 +319,12 @@ export const CASE_GROUPS = [
         source: 'etcd#10864; raft-rs#269',
         impossible: 'No demotion: type `MembershipChange` can add, promote and remove.',
       },
-      { name: 'heartbeat-aborts-incoming-snapshot', source: 'camunda#46345' },
-      { name: 'superseded-snapshot-persist-ack', source: 'raft-rs#417' },
+      {
+        name: 'heartbeat-aborts-incoming-snapshot',
+        source: 'camunda#46345',
+        mutant: 'snapshot-dropped-by-any-message',
+      },
+      { name: 'superseded-snapshot-persist-ack', source: 'raft-rs#417', mutant: 'outgrown-snapshot-installed' },
       {
         name: 'snapshot-trigger-lost-while-building',
         source: 'openraft#1829',
@@ -372,7 +385,7 @@ export const CASE_GROUPS = [
         mutant: 'progress-lost-at-a-promotion',
       },
       { name: 'same-id-readded', source: 'etcd#2676, etcd README', mutant: 'retired-id-used-again' },
-      { name: 'join-two-clusters', source: 'NuRaft#504, #629' },
+      { name: 'join-two-clusters', source: 'NuRaft#504, #629', mutant: 'peer-of-another-cluster-heard' },
       {
         name: 'hung-removed-peer-blocks-core',
         source: 'openraft#1810',
@@ -405,7 +418,11 @@ export const CASE_GROUPS = [
         source: 'sofa-jraft#34, #25; tikv#964; consul#54',
         impossible: 'No lease reads ([decision 1](decisions/0001-no-lease-reads.md)): each read takes a quorum round.',
       },
-      { name: 'lease-after-gc-pause', source: 'sofa-jraft#34, #25; tikv#964; consul#54' },
+      {
+        name: 'lease-after-gc-pause',
+        source: 'sofa-jraft#34, #25; tikv#964; consul#54',
+        mutant: 'lease-known-by-its-timer-alone',
+      },
       { name: 'read-during-transfer', source: 'openraft#1747', mutant: 'reads-refused-during-a-hand-over' },
       { name: 'write-during-transfer', source: 'hashicorp/raft#581', mutant: 'log-grows-during-a-hand-over' },
       {
@@ -419,16 +436,16 @@ export const CASE_GROUPS = [
         mutant: 'target-told-before-it-has-everything',
       },
       { name: 'disk-stalled-leader-never-steps-down', source: 'etcd#13527, #15247', mutant: 'stalled-leader-leads-on' },
-      { name: 'lost-proposal-hangs-client', source: 'etcd#8975, #5214' },
+      { name: 'lost-proposal-hangs-client', source: 'etcd#8975, #5214', mutant: 'lost-requests-not-asked-for' },
     ],
   },
   {
     title: 'Storage',
     cases: [
       { name: 'fsync-failed-then-succeeds', source: 'rostam#94', mutant: 'failed-write-forgotten' },
-      { name: 'rename-append-reordered', source: 'etcd#6378' },
+      { name: 'rename-append-reordered', source: 'etcd#6378', mutant: 'new-segment-without-its-name', others: true },
       { name: 'lost-unsynced-suffix', source: 'etcd#14143', mutant: 'log-written-without-sync', others: true },
-      { name: 'flush-before-fsync', source: 'sofa-jraft#480' },
+      { name: 'flush-before-fsync', source: 'sofa-jraft#480', mutant: 'snapshot-synced-before-its-end', others: true },
       {
         name: 'node-with-truncated-committed-log-votes',
         source: 'NuRaft#185; Protocol-Aware Recovery (FAST 2018)',

@@ -5,13 +5,19 @@
 
 import type { Edit, Mutant } from '../mutant.ts';
 
-interface CoreMutant extends Pick<Mutant, 'name' | 'breaks'> {
-  /** Of raft. */
+interface PlantedFile {
+  /** @default '@holdfast/raft' */
+  readonly module?: Mutant['patches'][number]['module'];
   readonly file: string;
   readonly edits: readonly Edit[];
 }
 
-const MUTANTS: readonly CoreMutant[] = [
+interface CaseMutant extends Pick<Mutant, 'name' | 'breaks'>, PlantedFile {
+  /** A second file that it changes. */
+  readonly also?: PlantedFile;
+}
+
+const MUTANTS: readonly CaseMutant[] = [
   {
     name: 'vote-forgotten-at-a-step-down',
     breaks: 'a server votes once in a term, whatever it becomes in it',
@@ -643,8 +649,120 @@ const MUTANTS: readonly CoreMutant[] = [
       { find: 'const stale = message.refusedIndex <= progress.match ||', replace: 'const stale =' },
     ],
   },
+  {
+    name: 'compaction-forgotten-for-a-full-window',
+    breaks: 'a peer whose entries were compacted away while others are under way to it is sent a snapshot',
+    file: 'core/snapshots.js',
+    edits: [
+      {
+        find: 'if (!isBehindLog(core, progress)) {',
+        replace: 'if (!isBehindLog(core, progress) || progress.unanswered) {',
+      },
+    ],
+  },
+  {
+    name: 'interrupted-installation-not-completed',
+    breaks: 'a start completes the replacement of the log that a crash cut short',
+    file: 'log-store/segmented-log.js',
+    edits: [
+      {
+        find: 'const restartAt = restartsLog ? chosen?.info : undefined;',
+        replace: 'const restartAt = restartsLog && chosen === undefined ? chosen?.info : undefined;',
+      },
+    ],
+  },
+  {
+    name: 'compaction-beyond-the-snapshot',
+    breaks: 'the log is forgotten up to what a snapshot holds, and no further',
+    file: 'log-store/segmented-log.js',
+    edits: [{ find: 'this.#segments.firstNeeded(upTo)', replace: 'this.#segments.firstNeeded(this.#image.lastIndex)' }],
+  },
+  {
+    name: 'skipped-answers-not-asked-for',
+    breaks: 'whoever waits for the answer of an entry that a snapshot skipped is told to ask again',
+    module: '@holdfast/lockd',
+    file: 'clients/skipped-entries.js',
+    edits: [{ find: "connection.resend('NOT_CAUGHT_UP');", replace: '' }],
+  },
+  {
+    name: 'snapshot-dropped-by-any-message',
+    breaks: 'a snapshot goes on arriving whatever else is heard of its leader',
+    file: 'snapshots/replica-snapshots.js',
+    edits: [
+      {
+        find: 'this.#offered = undefined; this.#taker?.endTurn();',
+        replace: 'this.#offered = undefined; this.#receiver.abandon(); this.#taker?.endTurn();',
+      },
+    ],
+    also: {
+      file: 'snapshots/snapshot-receiver.js',
+      edits: [
+        {
+          find: 'async stop() { this.#stopped = true;',
+          replace: 'abandon() { this.#inOrder(() => this.#discard()); } async stop() { this.#stopped = true;',
+        },
+      ],
+    },
+  },
+  {
+    name: 'outgrown-snapshot-installed',
+    breaks: 'a snapshot that the log has outgrown while it was restored is dropped',
+    file: 'snapshots/snapshot-receiver.js',
+    edits: [{ find: 'if (offer.index > this.#parts.commitIndex()) {', replace: 'if (offer.index > 0) {' }],
+  },
+  {
+    name: 'peer-of-another-cluster-heard',
+    breaks: 'a server hears nobody of another cluster',
+    file: 'peers/peer-listener.js',
+    edits: [{ find: 'if (hello.clusterId !== this.#own.clusterId)', replace: "if (hello.clusterId === '')" }],
+  },
+  {
+    name: 'lease-known-by-its-timer-alone',
+    breaks: 'whether a lock is held is computed when it is asked, however late timers are',
+    module: '@holdfast/client',
+    file: 'locks/held-lock.js',
+    edits: [
+      {
+        find: 'if (this.#lossReason === undefined && this.#keeper.remainingMs() <= 0) this.#keeper.lapsed();',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'lost-requests-not-asked-for',
+    breaks: 'clients send again what was lost with the leader',
+    module: '@holdfast/lockd',
+    file: 'requests/unlogged-entries.js',
+    edits: [{ find: 'for (const connection of connections) connection.resend(code);', replace: '' }],
+  },
+  {
+    name: 'new-segment-without-its-name',
+    breaks: 'a new segment has its name durably before anything is written into it',
+    file: 'log-store/segment-preparer.js',
+    edits: [{ find: 'await this.#disk.syncDirectory(this.#directory);', replace: '' }],
+  },
+  {
+    name: 'snapshot-synced-before-its-end',
+    breaks: 'a snapshot is on the disk to its last byte before it gets its name',
+    file: 'log-store/snapshot-files.js',
+    edits: [
+      {
+        find: 'await this.#file.write(fileLength(this.#header, info.bytes) - TRAILER_BYTES, encodeTrailer(info, this.#header.seed)); await this.#file.sync();',
+        replace:
+          'await this.#file.sync(); await this.#file.write(fileLength(this.#header, info.bytes) - TRAILER_BYTES, encodeTrailer(info, this.#header.seed));',
+      },
+    ],
+  },
 ];
 
 export const namedCaseMutants: readonly Omit<Mutant, 'caughtBy' | 'sample'>[] = MUTANTS.map(
-  ({ name, breaks, file, edits }) => ({ name, breaks, patches: [{ module: '@holdfast/raft', file, edits }] }),
+  ({ name, breaks, also, ...first }) => ({
+    name,
+    breaks,
+    patches: [first, ...(also === undefined ? [] : [also])].map(({ module = '@holdfast/raft', file, edits }) => ({
+      module,
+      file,
+      edits,
+    })),
+  }),
 );

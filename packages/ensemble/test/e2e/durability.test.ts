@@ -85,7 +85,7 @@ function missing(): string | undefined {
 }
 
 describe('a reply to a command', () => {
-  it('comes after a durable write on a quorum [flush-before-fsync]', async (context) => {
+  it('comes after a durable write on a quorum', async (context) => {
     const reason = missing();
     if (reason !== undefined) context.skip(reason);
     const { ensemble, stop } = await startScratchEnsemble();

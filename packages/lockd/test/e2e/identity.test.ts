@@ -127,7 +127,7 @@ function unprivilegedUser(): { readonly uid?: number } | undefined {
 }
 
 describe('a stranger to the cluster', () => {
-  it('is refused as a peer, with the reason in both logs, and disturbs nobody [join-two-clusters]', async () => {
+  it('is refused as a peer, with the reason in both logs, and disturbs nobody', async () => {
     const [place, foreign, impostor] = await places(3);
     if (place === undefined || foreign === undefined || impostor === undefined) throw new Error('no places');
     const server = await ready(argumentsFor(1, [place], directory), place);

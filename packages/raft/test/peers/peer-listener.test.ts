@@ -276,12 +276,19 @@ describe('a stranger', () => {
       { required: 2 ** 40 + 1 },
       'it demands features that this server does not know (bit 40): upgrade this server',
     ],
-    ['of another cluster', { clusterId: 'd' }, 'this server is of another cluster: check --cluster-id'],
     ['that means another server', { to: serverId(3) }, 'another server was meant: check --cluster'],
   ])('%s is told so, nothing of this server, and never heard', (_, fields, reason) => {
     const scene = new Scene();
     const connection = scene.greet(fields);
     expect(connection.closedWith).toBe(reason);
+    expect(connection.heard).toEqual([]);
+    expect(scene.events).toEqual([]);
+  });
+
+  it('of another cluster is told so, nothing of this server, and never heard [join-two-clusters]', () => {
+    const scene = new Scene();
+    const connection = scene.greet({ clusterId: 'd' });
+    expect(connection.closedWith).toBe('this server is of another cluster: check --cluster-id');
     expect(connection.heard).toEqual([]);
     expect(scene.events).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
  * Writes docs/named-cases.md. `check` says what is wrong with the cases, and whether the page is stale; `mutants [CASE...]` plants the bugs
- * that bring the cases about, and says which of their tests notice.
+ * that bring the cases about, and says which of their tests notice; `units` plants those that a unit test must notice.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -32,8 +32,13 @@ switch (what) {
     if (!(await plantMutants(root, names))) process.exitCode = 1;
     break;
   }
+  case 'units': {
+    const { plantUnitTestMutants } = await import('./named-cases/plant.mjs');
+    if (!(await plantUnitTestMutants(root))) process.exitCode = 1;
+    break;
+  }
   default:
-    process.stderr.write('usage: node scripts/named-cases.mjs [check | mutants [CASE...]]\n');
+    process.stderr.write('usage: node scripts/named-cases.mjs [check | mutants [CASE...] | units]\n');
     process.exitCode = 2;
 }
 

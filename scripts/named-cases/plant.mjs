@@ -1,11 +1,11 @@
 /**
- * Plants the bugs that bring the named cases about, one at a time, in what the tests load: where a planted bug has edits of a built file,
+ * Plants the bugs that bring the named cases about, and those that a unit test must notice, one at a time, in what the tests load: where a planted bug has edits of a built file,
  * the tests get that file with its edits in the place of its source. Build first.
  */
 
 import { readFileSync, realpathSync } from 'node:fs';
 import { startVitest } from 'vitest/node';
-import { MUTANTS, NAMED_CASE_MUTANTS } from '../../jepsen-lite/dist/mutants/catalogue/index.js';
+import { MUTANTS, NAMED_CASE_MUTANTS, UNIT_TEST_MUTANTS } from '../../jepsen-lite/dist/mutants/catalogue/index.js';
 import { applyEdits } from '../../jepsen-lite/dist/mutants/patch.js';
 import { builtFile } from '../../jepsen-lite/dist/mutants/product.js';
 import { CASES } from './page.mjs';
@@ -43,6 +43,24 @@ export async function plantMutants(root, only) {
   return ok;
 }
 
+/**
+ * Says for each of these bugs whether the test that is named with it fails; true when all do.
+ * @param {string} root of the repository
+ */
+export async function plantUnitTestMutants(root) {
+  let ok = true;
+  for (const mutant of UNIT_TEST_MUTANTS) {
+    const failed = await failingTitles(root, mutant, [mutant.test.file]);
+    const noticed = failed.includes(mutant.test.title);
+    ok &&= noticed;
+    const others = failed.filter((title) => title !== mutant.test.title).length;
+    process.stdout.write(
+      `${noticed ? 'ok   ' : 'WRONG'} ${mutant.name}: ${noticed ? 'noticed' : 'NOT NOTICED'} by "${mutant.test.title}"${others > 0 ? `, and by ${others} beside it` : ''}\n`,
+    );
+  }
+  return ok;
+}
+
 function sameTest(tests, name, other) {
   return tests.some(({ names }) => names.includes(name) && names.includes(other));
 }
@@ -62,6 +80,19 @@ async function failingNames(root, mutantName, tests) {
       folders.some((folder) => file.startsWith(folder)) &&
       (stored || !file.endsWith(LOG_STORE_ALONE)),
   );
+  // Those that carry a name.
+  const titles = await failingTitles(root, mutant, files, / \[[^\]]+\]$/);
+  return new Set(titles.flatMap((title) => [...title.matchAll(/\[([^\]]+)\]/g)].map(([, name]) => name)));
+}
+
+/**
+ * The titles of the tests of these files that fail with that bug.
+ * @param {string} root of the repository
+ * @param {readonly string[]} files
+ * @param {RegExp} [pattern] of all that are run
+ * @returns {Promise<string[]>}
+ */
+async function failingTitles(root, mutant, files, pattern) {
   const vitest = await startVitest(
     'test',
     [],
@@ -75,19 +106,16 @@ async function failingNames(root, mutantName, tests) {
         isolate: false,
         maxWorkers: 1,
         testTimeout: 60_000,
-        // Those that carry a name.
-        testNamePattern: / \[[^\]]+\]$/,
+        ...(pattern === undefined ? {} : { testNamePattern: pattern }),
       },
     },
   );
-  /** @type {Set<string>} */
-  const failed = new Set();
+  /** @type {string[]} */
+  const failed = [];
   for (const module of vitest.state.getTestModules()) {
     if (module.errors().length > 0)
-      throw new Error(`${mutantName}: ${module.moduleId} does not load`, { cause: module.errors()[0] });
-    for (const test of module.children.allTests('failed')) {
-      for (const [, name] of test.name.matchAll(/\[([^\]]+)\]/g)) failed.add(name);
-    }
+      throw new Error(`${mutant.name}: ${module.moduleId} does not load`, { cause: module.errors()[0] });
+    for (const test of module.children.allTests('failed')) failed.push(test.name);
   }
   await vitest.close();
   process.exitCode = 0;

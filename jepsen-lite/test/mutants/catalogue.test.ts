@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 
-import { MUTANTS, NAMED_CASE_MUTANTS } from '../../src/mutants/catalogue/index.ts';
+import { MUTANTS, NAMED_CASE_MUTANTS, UNIT_TEST_MUTANTS } from '../../src/mutants/catalogue/index.ts';
 import { applyEdits } from '../../src/mutants/patch.ts';
 import { builtFile } from '../../src/mutants/product.ts';
 
 // "pnpm check" builds before it tests; after a change of the product by hand, build first.
 describe('the catalogue of mutants', () => {
-  it.each([...MUTANTS, ...NAMED_CASE_MUTANTS].map((mutant) => [mutant.name, mutant] as const))(
+  it.each([...MUTANTS, ...NAMED_CASE_MUTANTS, ...UNIT_TEST_MUTANTS].map((mutant) => [mutant.name, mutant] as const))(
     'fits the product as it is built: %s',
     (_, mutant) => {
       for (const { module, file, edits } of mutant.patches) {
@@ -20,7 +20,7 @@ describe('the catalogue of mutants', () => {
   );
 
   it('names every mutant once', () => {
-    const names = [...MUTANTS, ...NAMED_CASE_MUTANTS].map(({ name }) => name);
+    const names = [...MUTANTS, ...NAMED_CASE_MUTANTS, ...UNIT_TEST_MUTANTS].map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });
 

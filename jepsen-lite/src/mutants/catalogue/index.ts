@@ -16,6 +16,7 @@ import { serverMutants } from './server.ts';
 import { snapshotMutants } from './snapshots.ts';
 import { stateMutants } from './state.ts';
 import { strangerMutants } from './strangers.ts';
+import { unitTestMutants } from './unit-tests.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   ...consensusMutants,
@@ -36,3 +37,6 @@ export const MUTANTS: readonly Mutant[] = [
 
 /** Those that only the test of a named case is asked to notice. */
 export const NAMED_CASE_MUTANTS = namedCaseMutants;
+
+/** Those that only the test of a unit is asked to notice. */
+export const UNIT_TEST_MUTANTS = unitTestMutants;

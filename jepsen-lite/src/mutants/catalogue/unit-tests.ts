@@ -1,0 +1,68 @@
+/**
+ * Planted bugs that the test of a unit must notice, since the simulation comes across what they take too seldom: a write or a message at
+ * the very moment. `node scripts/named-cases.mjs units` plants them into what the tests load.
+ */
+
+import type { Mutant } from '../mutant.ts';
+
+export interface UnitTestMutant extends Omit<Mutant, 'caughtBy' | 'sample'> {
+  readonly test: { readonly file: string; readonly title: string };
+}
+
+export const unitTestMutants: readonly UnitTestMutant[] = [
+  {
+    name: 'restore-beside-a-taking',
+    breaks: 'a received snapshot takes the place of the state when the one that is being taken has let that go',
+    patches: [
+      {
+        module: '@holdfast/raft',
+        file: 'snapshots/replica-snapshots.js',
+        edits: [
+          {
+            find: 'await this.#taking; if (this.#stopped) return; this.#adopt(index, state);',
+            replace: 'if (this.#stopped) return; this.#adopt(index, state);',
+          },
+        ],
+      },
+    ],
+    test: {
+      file: 'packages/raft/test/snapshots/replica-snapshots-turns.test.ts',
+      title: 'is adopted when the one that is being taken has let the machine go, and leaves no file of that',
+    },
+  },
+  {
+    name: 'read-over-a-truncation',
+    breaks: 'a read of the log that a truncation overtakes is made anew',
+    patches: [
+      {
+        module: '@holdfast/raft',
+        file: 'log-store/entry-reader.js',
+        edits: [{ find: 'if (truncations === spans.truncations) return entries;', replace: 'return entries;' }],
+      },
+    ],
+    test: {
+      file: 'packages/raft/test/log-store/entry-reader.test.ts',
+      title: 'is made anew when a truncation comes while bytes are on their way from the disk',
+    },
+  },
+  {
+    name: 'half-a-group-committed',
+    breaks: 'a group of writes of which one fails leaves nothing behind (LMDB: a child transaction)',
+    patches: [
+      {
+        module: '@holdfast/fenced-kv',
+        file: 'lmdb-engine.js',
+        edits: [
+          {
+            find: 'await this.#database.childTransaction(() => {',
+            replace: 'await this.#database.transaction(() => {',
+          },
+        ],
+      },
+    ],
+    test: {
+      file: 'packages/fenced-kv/test/lmdb-engine.test.ts',
+      title: 'has nothing of a group of which one write fails, neither at once nor after a restart',
+    },
+  },
+];

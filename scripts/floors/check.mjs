@@ -7,6 +7,8 @@ import { importsOf } from './imports.mjs';
 import { HIGHEST_SERVING_FLOOR, PACKAGES, PURE_FOLDERS, SIMULATION } from './table.mjs';
 import { readWorkspace } from './workspace.mjs';
 
+// What a package exports for the tests of others; its published files are without it.
+const TESTS = './test/';
 const SCOPE = '@holdfast/';
 const builtins = new Set(builtinModules);
 
@@ -104,6 +106,7 @@ function packageProblem(member, specifier, production, byName) {
   if (target === undefined) return `imports "${name}", which is not in the workspace`;
   const subpath = `.${specifier.slice(name.length)}`;
   if (!(subpath in target.exports)) return `imports "${specifier}", which ${name} does not export`;
+  if (production && subpath.startsWith(TESTS)) return `production code imports "${specifier}"; only tests may`;
   if (production && specifier === SIMULATION.specifier && PACKAGES[member.name].simulation !== true) {
     return `production code imports "${specifier}"; only tests may`;
   }

@@ -12,6 +12,7 @@ const refused: Readonly<Record<string, string>> = {
   'undeclared-package': 'imports "@holdfast/fenced-kv", which packages/ensemble/package.json does not declare',
   'undeclared-library': 'imports "msgpackr", which packages/client/package.json does not declare',
   'simulation-in-production': 'production code imports "@holdfast/runtime/sim"; only tests may',
+  'test-export-in-production': 'production code imports "@holdfast/state/test/in-use"; only tests may',
   'simulation-inside-runtime': 'production code imports the simulation "./sim/index.ts"; only tests may',
   'deep-import': 'imports "@holdfast/protocol/src/pack.ts", which @holdfast/protocol does not export',
   'relative-import-of-another-package': 'imports "../../protocol/src/pack.ts" of another package',

@@ -1,5 +1,6 @@
 /** What clients can make a server keep while it waits for a leader is filled to its bound, and measured. */
 
+import { bytesInUse } from '@holdfast/state/test/in-use';
 import { describe, expect, it } from 'vitest';
 import {
   MAX_PARKED_BYTES,
@@ -10,7 +11,6 @@ import {
   MAX_UNANSWERED_REQUESTS,
 } from '../../src/limits.ts';
 import { AddressSessions } from '../../src/sessions/address-sessions.ts';
-import { bytesInUse } from '../support/in-use.ts';
 import { LoopbackEnsemble } from '../support/loopback.ts';
 import type { TestClient } from '../support/test-client.ts';
 

@@ -307,7 +307,8 @@ export class PeerLink {
   }
 
   #retryLater(): void {
-    const attempts = this.#timesRefused > 0 ? this.#timesRefused + 2 : Math.max(this.#failures, this.#unanswered + 2);
+    const unanswered = this.#unanswered > 0 ? this.#unanswered + 2 : 0;
+    const attempts = this.#timesRefused > 0 ? this.#timesRefused + 2 : Math.max(this.#failures, unanswered);
     const patient = this.#unanswered > 0 ? UNANSWERED_RETRY_MAX_MS : RETRY_MAX_MS;
     const max = this.#timesRefused > 0 ? REFUSED_RETRY_MAX_MS : patient;
     const ceiling = Math.min(max, RETRY_MIN_MS * 2 ** Math.min(attempts, 10));

@@ -332,8 +332,6 @@ export class RowNodeStore implements NodeStore {
     words.fill(0);
     words[WordField.parent - WORDS_AT] = parent;
     words[WordField.firstChild - WORDS_AT] = NO_ROW;
-    words[WordField.next - WORDS_AT] = NO_ROW;
-    words[WordField.previous - WORDS_AT] = NO_ROW;
     this.#rows.setNumbers(slot, numbers);
     this.#rows.setWords(slot, words);
     this.#cells.create(slot, name, data);

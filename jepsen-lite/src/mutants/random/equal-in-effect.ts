@@ -39,6 +39,12 @@ const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
     line: 'return a < b ? a : b;',
     because: 'of two equal numbers either is the smaller',
   },
+  {
+    file: 'snapshot/node-record.js',
+    rule: 'comparison',
+    line: "wellFormed(end - at >= LOCK_BYTES, () => 'ends within a lock');",
+    because: 'a record that ends there has no node behind its lock, and is refused for that',
+  },
 ];
 
 /** Why nobody can notice it; undefined when that is not known. */

@@ -54,6 +54,10 @@ class Scene {
     });
   }
 
+  get timers(): number {
+    return this.#timers.length;
+  }
+
   async settle(): Promise<string[]> {
     await new Promise((resolve) => setImmediate(resolve));
     expect(this.failures).toEqual(this.diskError === undefined ? [] : [this.diskError]);
@@ -88,6 +92,17 @@ describe('what lagging peers are fed', () => {
     scene.feed.endTurn(3);
     expect(await scene.pass(3 * CATCH_UP_REST_FACTOR - 1)).toEqual([]);
     expect(await scene.pass(1)).toEqual(['2:2']);
+  });
+
+  it('is waited for with one timer, however many ask meanwhile', async () => {
+    const scene = new Scene();
+    scene.feed.wanted(wish(2, 1));
+    await scene.settle();
+    scene.feed.endTurn(1_000);
+    for (const peer of [2, 3, 4]) scene.feed.wanted(wish(peer, 2));
+    expect(scene.timers).toBe(1);
+    scene.feed.stop();
+    expect(scene.timers).toBe(0);
   });
 
   it('comes first and without rests when nothing can be committed without it', async () => {

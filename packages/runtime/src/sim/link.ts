@@ -6,7 +6,6 @@
 import type { Random } from '../random.ts';
 import { drawTicks } from './latency.ts';
 import type { Latency } from './latency.ts';
-import type { Pipe } from './pipe.ts';
 import { toTicks } from './scheduler.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Struck } from './struck.ts';
@@ -17,6 +16,11 @@ import { EventKinds } from './trace.ts';
  * instant and is read in one turn, as one poll of a busy process reads many sockets.
  */
 const ARRIVAL_STEP_TICKS = 64;
+
+/** What waits for the end of a clog. */
+export interface Stalled {
+  resume(): void;
+}
 
 /** What becomes of dials: they pass, are answered "nothing listens here", or get no answer. */
 export type DialMode = 'normal' | 'refused' | 'hanging';
@@ -47,7 +51,7 @@ export class Link implements LinkSettings {
   readonly #lossRandom: Random;
   #cut = false;
   #cloggedUntilTicks = 0;
-  readonly #stalled = new Set<Pipe>();
+  readonly #stalled = new Set<Stalled>();
 
   constructor(name: string, { scheduler, struck, randomFor }: LinkServices, settings: LinkSettings) {
     this.name = name;
@@ -98,11 +102,11 @@ export class Link implements LinkSettings {
   }
 
   /** A pipe's content has come to the clog and waits for its end. */
-  stall(pipe: Pipe): void {
+  stall(pipe: Stalled): void {
     this.#stalled.add(pipe);
   }
 
-  forget(pipe: Pipe): void {
+  forget(pipe: Stalled): void {
     this.#stalled.delete(pipe);
   }
 

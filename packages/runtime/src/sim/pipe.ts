@@ -3,7 +3,7 @@
  * again as TCP does it: after ever longer pauses, one segment for all, until it is acknowledged, which takes the link back.
  */
 
-import type { Link } from './link.ts';
+import type { Link, Stalled } from './link.ts';
 import type { SimProcess } from './process.ts';
 import { retransmissionPauseTicks } from './retransmission.ts';
 
@@ -16,7 +16,7 @@ interface Item {
   deliver(): void;
 }
 
-export class Pipe {
+export class Pipe implements Stalled {
   readonly link: Link;
   /** The way back: of acknowledgements. */
   readonly #back: Link;

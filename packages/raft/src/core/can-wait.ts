@@ -7,7 +7,8 @@
 
 import type { CoreState } from './core-state.ts';
 import type { RaftEvent } from './event.ts';
-import { majorityIndex, progressOf } from './replication.ts';
+import { progressOf } from './followers.ts';
+import { majorityIndex } from './replication.ts';
 import type { Message, ServerId, WriteSeq } from './types.ts';
 
 type AppendResponse = Extract<Message, { type: 'append-response' }>;

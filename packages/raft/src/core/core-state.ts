@@ -13,7 +13,7 @@ import { invariant } from './invariant.ts';
 import { RaftLog } from './log.ts';
 import { createPrng } from './prng.ts';
 import { Progress } from './progress.ts';
-import type { Transfer } from './transfer.ts';
+import type { Transfer } from './transfer-under-way.ts';
 import {
   EntryType,
   LOG_START,

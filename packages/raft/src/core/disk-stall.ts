@@ -6,7 +6,7 @@
 
 import type { CoreState } from './core-state.ts';
 import { isHeard } from './quorum-contact.ts';
-import { progressOf } from './replication.ts';
+import { progressOf } from './followers.ts';
 import { becomeFollower } from './role.ts';
 import { NO_SERVER } from './types.ts';
 

@@ -24,7 +24,7 @@ import {
 import type { CatchUp, CoreState } from './core-state.ts';
 import type { MemberFacts, MembershipChange, MembershipRefusal } from './membership-change.ts';
 import { isHeard, isNewLeader } from './quorum-contact.ts';
-import { progressOf } from './replication.ts';
+import { progressOf } from './followers.ts';
 import { becomeFollower } from './role.ts';
 import { EntryType, NO_SERVER, entryBytes, minIndex, nextIndex, type Entry, type ServerId } from './types.ts';
 

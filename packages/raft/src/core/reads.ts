@@ -5,7 +5,8 @@
 
 import { reachedByQuorums } from './active-quorums.ts';
 import type { CoreState } from './core-state.ts';
-import { hearFollower, progressOf, retryUnanswered } from './replication.ts';
+import { progressOf } from './followers.ts';
+import { hearFollower, retryUnanswered } from './replication.ts';
 import { maxIndex, minIndex, type Message, type ServerId } from './types.ts';
 
 type Of<T extends Message['type']> = Extract<Message, { type: T }>;

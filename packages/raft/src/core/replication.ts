@@ -3,15 +3,15 @@
 import { reachedByQuorums } from './active-quorums.ts';
 import type { CoreState } from './core-state.ts';
 import { chooseFront, mayWait, noteCommitBy } from './front.ts';
+import { progressOf } from './followers.ts';
 import { invariant } from './invariant.ts';
 import type { Progress } from './progress.ts';
+import { appendProposals } from './proposals.ts';
 import { isNeeded } from './quorum-contact.ts';
 import { becomeFollower } from './role.ts';
 import { awaitsSnapshot, isBehindLog } from './snapshots.ts';
 import { holdProposals, targetDisconnected } from './transfer.ts';
 import {
-  ENTRY_OVERHEAD_BYTES,
-  EntryType,
   NO_SERVER,
   entryBytes,
   logIndex,
@@ -34,21 +34,6 @@ const UNANSWERED_LOOKS = 2;
 export function onPropose(core: CoreState, commands: readonly Uint8Array[]): void {
   if (core.role !== 'leader') core.effect({ type: 'proposals-rejected', commands, reason: 'not-leader' });
   else if (!holdProposals(core, commands)) appendProposals(core, commands);
-}
-
-/** As leader. In order: what does not fit is refused with all that comes behind it. */
-export function appendProposals(core: CoreState, commands: readonly Uint8Array[]): void {
-  let position = 0;
-  for (const data of commands) {
-    const bytes = data.length + ENTRY_OVERHEAD_BYTES;
-    if (core.uncommittedBytes > 0 && core.uncommittedBytes + bytes > core.config.maxUncommittedBytes) {
-      core.effect({ type: 'proposals-rejected', commands: commands.slice(position), reason: 'overloaded' });
-      return;
-    }
-    core.uncommittedBytes += bytes;
-    core.appendEntry({ index: nextIndex(core.log.lastIndex), term: core.term, type: EntryType.command, data });
-    position += 1;
-  }
 }
 
 /** Sends each peer what it lacks and may have now; at the end of a group, so that a turn's proposals are one message. */
@@ -170,12 +155,6 @@ export function hearFollower(core: CoreState, from: ServerId, messageTerm: Term)
   if (core.role !== 'leader' || messageTerm !== core.term) return undefined;
   const progress = progressOf(core, from);
   progress.heardMs = core.countedMs;
-  return progress;
-}
-
-export function progressOf(core: CoreState, peer: ServerId): Progress {
-  const progress = core.progress.get(peer);
-  invariant(progress !== undefined, 'every-peer-has-a-progress');
   return progress;
 }
 

@@ -6,25 +6,12 @@
 
 import type { CoreState } from './core-state.ts';
 import type { TransferOutcome } from './event.ts';
+import { progressOf } from './followers.ts';
 import type { Progress } from './progress.ts';
+import { appendProposals } from './proposals.ts';
 import { isHeard, isNewLeader } from './quorum-contact.ts';
-import { appendProposals, progressOf } from './replication.ts';
+import type { Transfer } from './transfer-under-way.ts';
 import { ENTRY_OVERHEAD_BYTES, NO_SERVER, nextIndex, type ServerId } from './types.ts';
-
-/** A hand-over under way. */
-export interface Transfer {
-  readonly target: ServerId;
-  /** Everyone who asked for it. */
-  readonly tickets: number[];
-  elapsedMs: number;
-  /** Everything is durable at the target, and it was told to stand. */
-  told: boolean;
-  /** Proposals that wait for the end, in order. */
-  held: Uint8Array[];
-  heldBytes: number;
-  /** One did not fit; none behind it is held either. */
-  full: boolean;
-}
 
 /** `target` undefined: the best follower. */
 export function onTransfer(core: CoreState, ticket: number, target: ServerId | undefined): void {

@@ -13,7 +13,7 @@ import type {
 } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError } from './errors.ts';
 import type { ReadOptions } from './nodes.ts';
-import { callAdmin, type AdminOptions } from './session/admin-calls.ts';
+import { callAdmin, type AdminOptions } from './session/admin-call.ts';
 import type { Asker } from './session/asker.ts';
 import { callCommand, callQuery, type CallOptions } from './session/call.ts';
 import type { Session } from './session/session.ts';

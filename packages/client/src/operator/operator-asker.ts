@@ -9,7 +9,7 @@ import type { ServerConnection } from '../connection/server-connection.ts';
 import { ServerLink, type LinkOwner } from '../connection/server-link.ts';
 import { ClientClosedError, type HoldfastError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
-import { AdminCalls, type AdminCall } from '../session/admin-calls.ts';
+import { AdminCalls, type AdminRequest } from '../session/admin-calls.ts';
 import type { Asker } from '../session/asker.ts';
 import { ReadPipeline, type Read } from '../session/reads.ts';
 import type { ClientRuntime } from '../session/session.ts';
@@ -70,13 +70,13 @@ export class OperatorAsker implements LinkOwner, Asker {
     this.#reads.withdraw(read);
   }
 
-  submitAdmin(call: AdminCall): void {
+  submitAdmin(call: AdminRequest): void {
     this.#assertOpen();
     this.#admin.submit(call);
     this.#link.start();
   }
 
-  withdrawAdmin(call: AdminCall): void {
+  withdrawAdmin(call: AdminRequest): void {
     this.#admin.withdraw(call);
   }
 

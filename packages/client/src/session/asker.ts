@@ -1,6 +1,6 @@
 /** Through what is asked that needs no session: reads, and what operators ask of servers. */
 
-import type { AdminCall } from './admin-calls.ts';
+import type { AdminRequest } from './admin-calls.ts';
 import type { Read } from './reads.ts';
 import type { TimeLimits } from './time-limits.ts';
 
@@ -14,15 +14,6 @@ export interface Asker {
   submitRead(read: Read): void;
   withdrawRead(read: Read): void;
   /** @throws SessionExpiredError, ClientClosedError, OverloadedError */
-  submitAdmin(call: AdminCall): void;
-  withdrawAdmin(call: AdminCall): void;
-}
-
-/** Where an answer comes from. */
-export interface AnswerSource {
-  /** The server that answered. */
-  readonly server: number;
-  readonly address: string;
-  /** The answer shows what the log up to here has done; 0 from a server that does not tell. */
-  readonly index: number;
+  submitAdmin(call: AdminRequest): void;
+  withdrawAdmin(call: AdminRequest): void;
 }

@@ -3,7 +3,8 @@
 import type { Answer, Command, Consistency, Query, Reply } from '@holdfast/protocol';
 import { TimeoutError, type HoldfastError } from '../errors.ts';
 import { errorFromServer } from '../server-error.ts';
-import type { Asker, AnswerSource } from './asker.ts';
+import type { AnswerSource } from './answer-source.ts';
+import type { Asker } from './asker.ts';
 import { Read } from './reads.ts';
 import { Request } from './request.ts';
 import type { Session } from './session.ts';

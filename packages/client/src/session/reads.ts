@@ -8,7 +8,7 @@ import type { Clock, Random } from '@holdfast/runtime';
 import { Backoff } from '../backoff.ts';
 import { OverloadedError, type HoldfastError } from '../errors.ts';
 import { LazyTimer } from '../lazy-timer.ts';
-import type { AnswerSource } from './asker.ts';
+import type { AnswerSource } from './answer-source.ts';
 import { FifoQueue } from './fifo-queue.ts';
 import type { RequestSink } from './request-pipeline.ts';
 

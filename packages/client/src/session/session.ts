@@ -12,7 +12,7 @@ import { ServerLink, type AttachedReply, type LinkOwner } from '../connection/se
 import { ClientClosedError, SessionExpiredError, type HoldfastError } from '../errors.ts';
 import type { ClientState } from '../events.ts';
 import type { ResolvedOptions } from '../options.ts';
-import { AdminCalls, type AdminCall } from './admin-calls.ts';
+import { AdminCalls, type AdminRequest } from './admin-calls.ts';
 import type { Asker } from './asker.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { Lease, type Instant } from './lease.ts';
@@ -148,12 +148,12 @@ export class Session implements LinkOwner, Asker {
   }
 
   /** @throws SessionExpiredError, ClientClosedError, OverloadedError */
-  submitAdmin(call: AdminCall): void {
+  submitAdmin(call: AdminRequest): void {
     this.#assertNotOver();
     this.#admin.submit(call);
   }
 
-  withdrawAdmin(call: AdminCall): void {
+  withdrawAdmin(call: AdminRequest): void {
     this.#admin.withdraw(call);
   }
 

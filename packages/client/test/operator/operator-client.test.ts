@@ -1,7 +1,7 @@
 import { decodeAttachRequest } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 import { ClientClosedError, InvalidArgumentError, NotFoundError } from '../../src/errors.ts';
-import type { AnswerSource } from '../../src/session/asker.ts';
+import type { AnswerSource } from '../../src/session/answer-source.ts';
 import { scenario } from '../support/scenario.ts';
 
 describe("an operator's client", () => {

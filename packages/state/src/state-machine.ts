@@ -190,7 +190,9 @@ export class StateMachine {
 
   /** The waits and holds of a session, by acquire index; none of one that does not live. */
   acquires(session: number): readonly Acquire[] {
-    const acquires = this.#state.sessions.get(session)?.acquiresInOrder() ?? [];
+    const { sessions, locks } = this.#state;
+    const living = sessions.get(session);
+    const acquires = living === undefined ? [] : locks.acquiresOf(living).inOrder();
     return acquires.map(({ lock, acquireIndex, token }) => ({ lock: lock.name, acquireIndex, token }));
   }
 

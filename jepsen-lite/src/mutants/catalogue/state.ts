@@ -14,9 +14,9 @@ export const stateMutants: readonly Mutant[] = [
         file: 'commands/end-session.js',
         edits: [
           {
-            find: 'for (const acquire of session.acquiresInOrder()) {',
+            find: 'for (const acquire of state.locks.acquiresOf(session).inOrder()) {',
             replace:
-              'for (const acquire of session.acquiresInOrder()) { if (acquire.token === 0) { session.removeAcquire(acquire); continue; }',
+              'for (const acquire of state.locks.acquiresOf(session).inOrder()) { if (acquire.token === 0) { state.locks.acquiresOf(session).remove(acquire); continue; }',
           },
         ],
       },
@@ -43,7 +43,7 @@ export const stateMutants: readonly Mutant[] = [
         file: 'commands/locks.js',
         edits: [
           {
-            find: 'export function release(state, session, command) { const acquired = ownAcquire(session, command.lock, command.acquireIndex);',
+            find: 'export function release(state, session, command) { const acquired = ownAcquire(state, session, command.lock, command.acquireIndex);',
             replace:
               'export function release(state, session, command) { const acquired = state.locks.get(command.lock)?.holders.first;',
           },
@@ -61,7 +61,7 @@ export const stateMutants: readonly Mutant[] = [
         file: 'commands/locks.js',
         edits: [
           {
-            find: 'export function release(state, session, command) { const acquired = ownAcquire(session, command.lock, command.acquireIndex);',
+            find: 'export function release(state, session, command) { const acquired = ownAcquire(state, session, command.lock, command.acquireIndex);',
             replace:
               'export function release(state, session, command) { const acquired = [...(state.locks.get(command.lock)?.holders ?? [])].find((held) => held.acquireIndex === command.acquireIndex);',
           },
@@ -89,8 +89,8 @@ export const stateMutants: readonly Mutant[] = [
         file: 'sessions/session-table.js',
         edits: [
           {
-            find: 'session.acquires.size === 0 && session.ephemerals.size === 0',
-            replace: 'session.acquires.size === 0',
+            find: 'session.ephemerals.size === 0',
+            replace: 'true',
           },
         ],
       },
@@ -274,7 +274,7 @@ export const stateMutants: readonly Mutant[] = [
           {
             find: 'const head = lock.waiters.first;',
             replace:
-              'const head = [...this.#sessions.values()].flatMap((session) => [...session.acquires.values()]).find((acquire) => acquire.list === lock.waiters);',
+              'const head = [...this.#acquires.values()].flatMap((acquires) => acquires.inOrder()).find((acquire) => acquire.list === lock.waiters);',
           },
         ],
       },

@@ -50,7 +50,7 @@ export function attach(state: State, command: Extract<Command, { type: 'attach' 
   state.events.push({ type: 'sessionCreated', session: session.id, timeoutMs: session.timeoutMs });
   state.fold.mix(session.id);
   state.fold.mix(via);
-  return attachedReply(session);
+  return attachedReply(state, session);
 }
 
 function attachAgain(state: State, session: Session, via: number): Reply {
@@ -63,18 +63,19 @@ function attachAgain(state: State, session: Session, via: number): Reply {
   state.fold.mix(session.id);
   state.fold.mix(session.generation);
   state.fold.mix(via);
-  return attachedReply(session);
+  return attachedReply(state, session);
 }
 
-function attachedReply(session: Session): Reply {
+function attachedReply(state: State, session: Session): Reply {
   return {
     type: 'attached',
     session: session.id,
     generation: session.generation,
     timeoutMs: session.timeoutMs,
     lastApplied: session.memory.lastApplied,
-    acquires: session
-      .acquiresInOrder()
+    acquires: state.locks
+      .acquiresOf(session)
+      .inOrder()
       .map(({ lock, acquireIndex, token }) => ({ lock: lock.name, acquireIndex, token })),
   };
 }

@@ -53,7 +53,7 @@ export function continueEnd(state: State, command: Extract<Command, { type: 'con
   if (session.ephemerals.size > 0) return;
   const { id, generation } = session;
   if (number !== 0) state.events.push({ type: 'reply', session: id, generation, number, reply: DONE });
-  state.sessions.remove(session);
+  forget(state, session);
   state.ended = { session: id, reason };
 }
 
@@ -63,7 +63,7 @@ export function endEverySession(state: State): void {
   for (const session of state.sessions.inOrder()) {
     removeNodes(state, session, session.ephemerals.size);
     for (const lock of removeAcquires(state, session)) touched.add(lock);
-    state.sessions.remove(session);
+    forget(state, session);
     state.fold.mix(session.id);
   }
   settle(state, touched);
@@ -76,7 +76,7 @@ function endSession(state: State, session: Session, reason: LossReason, number: 
   if (!whole) tellLosses(state, session, reason);
   const touched = removeAcquires(state, session);
   if (whole) {
-    state.sessions.remove(session);
+    forget(state, session);
     state.ended = { session: session.id, reason };
   } else {
     state.sessions.beginEnd(session, { reason, number });
@@ -88,15 +88,21 @@ function endSession(state: State, session: Session, reason: LossReason, number: 
 
 /** The end itself is told when nothing is left, which for its waits and holds would be late. */
 function tellLosses(state: State, session: Session, reason: LossReason): void {
-  for (const { lock, acquireIndex } of session.acquiresInOrder()) {
+  for (const { lock, acquireIndex } of state.locks.acquiresOf(session).inOrder()) {
     state.events.push({ type: 'lost', session: session.id, lock: lock.name, acquireIndex, reason });
   }
+}
+
+/** Nothing of it is left. */
+function forget(state: State, session: Session): void {
+  state.locks.forget(session);
+  state.sessions.remove(session);
 }
 
 /** The locks that must settle. */
 function removeAcquires(state: State, session: Session): ReadonlySet<Lock> {
   const touched = new Set<Lock>();
-  for (const acquire of session.acquiresInOrder()) {
+  for (const acquire of state.locks.acquiresOf(session).inOrder()) {
     state.locks.remove(acquire, state.index);
     touched.add(acquire.lock);
   }

@@ -4,11 +4,11 @@ import type { Command, Reply } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
 import { lockProblem, MAX_CONTAINER_NAME_LENGTH, MAX_QUEUE_NODE_NAME_LENGTH } from '../locks/lock-name.ts';
-import type { Lock } from '../locks/lock.ts';
+import type { Lock, QueuedAcquire } from '../locks/lock.ts';
 import { isLockKind } from '../locks/rules/lock-rules.ts';
-import { isPastOrPresent, type QueuedAcquire } from '../locks/queued-acquire.ts';
-import type { Remembered } from '../sessions/answer-cost.ts';
-import { acquireBytes, type Session } from '../sessions/session.ts';
+import { acquireBytes } from '../locks/session-acquires.ts';
+import { isReply, type Remembered } from '../sessions/answer-cost.ts';
+import type { Session } from '../sessions/session.ts';
 import { DONE, errorReply, invalidLockReply } from '../replies.ts';
 import type { State } from '../state.ts';
 import { limitReply } from './nodes.ts';
@@ -34,7 +34,7 @@ export function acquire(state: State, session: Session, command: Extract<Command
 }
 
 export function release(state: State, session: Session, command: Extract<Command, { type: 'release' }>): Reply {
-  const acquired = ownAcquire(session, command.lock, command.acquireIndex);
+  const acquired = ownAcquire(state, session, command.lock, command.acquireIndex);
   if (acquired === undefined) return notHeldReply(command.lock, command.acquireIndex);
   if (acquired.token === 0) {
     return errorReply(
@@ -47,7 +47,7 @@ export function release(state: State, session: Session, command: Extract<Command
 }
 
 export function cancel(state: State, session: Session, command: Extract<Command, { type: 'cancel' }>): Reply {
-  const acquired = ownAcquire(session, command.lock, command.acquireIndex);
+  const acquired = ownAcquire(state, session, command.lock, command.acquireIndex);
   if (acquired === undefined) return notHeldReply(command.lock, command.acquireIndex);
   giveUp(state, acquired);
   return { type: 'cancelled', token: acquired.token };
@@ -55,7 +55,7 @@ export function cancel(state: State, session: Session, command: Extract<Command,
 
 /** The answer that a remembered request gets now. An acquire's is its present state, so that a retry learns of a grant or a loss. */
 export function presentReply(remembered: Remembered): Reply {
-  if (!isPastOrPresent(remembered)) return remembered;
+  if (isReply(remembered)) return remembered;
   const { acquireIndex, token, lock } = remembered;
   if (!remembered.gone) return { type: 'acquire', acquireIndex, token };
   const fate =
@@ -70,8 +70,8 @@ function giveUp(state: State, acquired: QueuedAcquire): void {
   state.locks.settle(acquired.lock, state.index, state.stamp, state.events);
 }
 
-function ownAcquire(session: Session, lock: string, acquireIndex: number): QueuedAcquire | undefined {
-  const acquired = session.acquires.get(acquireIndex);
+function ownAcquire(state: State, session: Session, lock: string, acquireIndex: number): QueuedAcquire | undefined {
+  const acquired = state.locks.acquiresOf(session).get(acquireIndex);
   return acquired?.lock.name === lock ? acquired : undefined;
 }
 
@@ -91,16 +91,17 @@ function heldReply(lock: Lock): Reply {
 
 function acquireLimitReply(state: State, session: Session, lock: string): Reply | undefined {
   const { maxAcquiresPerSession, maxAcquireListBytes } = state.limits;
-  if (session.acquires.size >= maxAcquiresPerSession) {
+  const { size, listBytes } = state.locks.acquiresOf(session);
+  if (size >= maxAcquiresPerSession) {
     return errorReply(
       'LIMIT_EXCEEDED',
-      `the session has ${session.acquires.size} waits and holds, at most ${maxAcquiresPerSession}; release some, or use more sessions`,
+      `the session has ${size} waits and holds, at most ${maxAcquiresPerSession}; release some, or use more sessions`,
     );
   }
-  if (session.acquireListBytes + acquireBytes(lock) > maxAcquireListBytes) {
+  if (listBytes + acquireBytes(lock) > maxAcquireListBytes) {
     return errorReply(
       'LIMIT_EXCEEDED',
-      `the waits and holds of the session take ${session.acquireListBytes} bytes, at most ${maxAcquireListBytes}; release some, or use more sessions`,
+      `the waits and holds of the session take ${listBytes} bytes, at most ${maxAcquireListBytes}; release some, or use more sessions`,
     );
   }
   return undefined;

@@ -7,7 +7,7 @@ import { LOCKS_PATH, parentPath, pathProblem, type Command, type Reply } from '@
 
 import { invariant } from '../invariant.ts';
 import { sequenceSuffix } from '../locks/lock-name.ts';
-import type { QueuedAcquire } from '../locks/queued-acquire.ts';
+import type { QueuedAcquire } from '../locks/lock.ts';
 import type { Session } from '../sessions/session.ts';
 import { DONE, errorReply, invalidPathReply, missingNodeReply, quoted } from '../replies.ts';
 import type { State } from '../state.ts';

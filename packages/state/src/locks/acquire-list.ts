@@ -1,22 +1,28 @@
 /** Acquires in order of their indexes: constant cost to append, to see the first, and to take one out of the middle. */
 
 import { invariant } from '../invariant.ts';
-import type { QueuedAcquire } from './queued-acquire.ts';
+/** What such a list links. */
+export interface Listed<T extends Listed<T>> {
+  readonly acquireIndex: number;
+  list: AcquireList<T> | undefined;
+  previous: T | undefined;
+  next: T | undefined;
+}
 
-export class AcquireList {
-  #first: QueuedAcquire | undefined;
-  #last: QueuedAcquire | undefined;
+export class AcquireList<T extends Listed<T>> {
+  #first: T | undefined;
+  #last: T | undefined;
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  get first(): QueuedAcquire | undefined {
+  get first(): T | undefined {
     return this.#first;
   }
 
-  append(acquire: QueuedAcquire): void {
+  append(acquire: T): void {
     const last = this.#last;
     invariant(acquire.list === undefined, 'an acquire is in one list at a time');
     invariant(last === undefined || last.acquireIndex < acquire.acquireIndex, 'a queue is in order of acquire indexes');
@@ -28,7 +34,7 @@ export class AcquireList {
     this.#size += 1;
   }
 
-  remove(acquire: QueuedAcquire): void {
+  remove(acquire: T): void {
     invariant(acquire.list === this, 'an acquire is taken from the list that has it');
     const { previous, next } = acquire;
     if (previous === undefined) this.#first = next;
@@ -41,7 +47,7 @@ export class AcquireList {
     this.#size -= 1;
   }
 
-  *[Symbol.iterator](): Iterator<QueuedAcquire> {
+  *[Symbol.iterator](): Iterator<T> {
     for (let acquire = this.#first; acquire !== undefined; acquire = acquire.next) yield acquire;
   }
 }

@@ -13,17 +13,20 @@ import type { SessionTable } from '../sessions/session-table.ts';
 import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
 import { wellFormed } from '../snapshot/snapshot-error.ts';
 import { containerName, lockProblem, queueNodeName, queueNodeSequence } from './lock-name.ts';
-import { Lock } from './lock.ts';
+import { Lock, QueuedAcquire } from './lock.ts';
 import { isLockKind } from './rules/lock-rules.ts';
-import { QueuedAcquire } from './queued-acquire.ts';
+import { SessionAcquires } from './session-acquires.ts';
 
 const NO_DATA = new Uint8Array(0);
+const NO_ACQUIRES = new SessionAcquires();
 
 export class LockTable {
   readonly #nodes: NodeStore;
   readonly #sessions: SessionTable;
   readonly #locks = new Map<string, Lock>();
   readonly names = new ListingIndex(this.#locks);
+  /** By session; of those that have asked for a lock once. */
+  readonly #acquires = new Map<number, SessionAcquires>();
   /** /locks. */
   #top: NodeSlot;
   #holds = 0;
@@ -59,6 +62,17 @@ export class LockTable {
     return this.#locks.get(name);
   }
 
+  /** What the session waits for and holds. */
+  acquiresOf(session: Session): Readonly<Pick<SessionAcquires, 'size' | 'holds' | 'listBytes' | 'get' | 'inOrder'>> {
+    return this.#acquires.get(session.id) ?? NO_ACQUIRES;
+  }
+
+  /** The session is about to end, and has neither waits nor holds. */
+  forget(session: Session): void {
+    invariant(this.acquiresOf(session).size === 0, 'a session that ends waits for nothing and holds nothing');
+    this.#acquires.delete(session.id);
+  }
+
   /** The lock whose container that is; undefined for any other node. */
   lockOf(node: NodeSlot): Lock | undefined {
     if (node === this.#nodes.root || this.#nodes.parent(node) !== this.#top) return undefined;
@@ -72,7 +86,7 @@ export class LockTable {
     const container = this.#nodes.parent(node);
     if (container === this.#nodes.root || this.#nodes.parent(container) !== this.#top) return undefined;
     const session = this.#sessions.get(this.#nodes.ephemeralOwner(node));
-    const acquire = session?.acquires.get(this.#nodes.czxid(node));
+    const acquire = session && this.acquiresOf(session).get(this.#nodes.czxid(node));
     invariant(acquire?.node === node, 'a queue node has its acquire');
     return acquire;
   }
@@ -90,7 +104,7 @@ export class LockTable {
       stamp,
     });
     const acquire = new QueuedAcquire(session, lock, index, node);
-    session.addAcquire(acquire);
+    this.#ownAcquires(session).add(acquire);
     const free = lock.free;
     lock.waiters.append(acquire);
     this.#waits += 1;
@@ -108,7 +122,7 @@ export class LockTable {
     if (acquire.token === 0) this.#waits -= 1;
     else this.#holds -= 1;
     acquire.list.remove(acquire);
-    session.removeAcquire(acquire);
+    this.#ownAcquires(session).remove(acquire);
     invariant(this.#locks.get(lock.name) === lock, 'a queue belongs to a lock that exists');
     this.#nodes.remove(acquire.node, index);
   }
@@ -165,7 +179,7 @@ export class LockTable {
     wellFormed(
       session !== undefined &&
         lock?.container === nodes.parent(node) &&
-        !session.acquires.has(index) &&
+        this.acquiresOf(session).get(index) === undefined &&
         mzxid === (token === 0 ? index : token) &&
         token >= (token === 0 ? 0 : index) &&
         sequence !== undefined &&
@@ -173,7 +187,8 @@ export class LockTable {
       () => `has an acquire ${index} that cannot be`,
     );
     const acquire = new QueuedAcquire(session, lock, index, node);
-    session.addAcquire(acquire);
+    const acquires = this.#ownAcquires(session);
+    acquires.add(acquire);
     if (token === 0) {
       lock.waiters.append(acquire);
       this.#waits += 1;
@@ -183,7 +198,7 @@ export class LockTable {
     acquire.token = token;
     acquire.grantedAt = grantedAt;
     lock.holders.append(acquire);
-    session.holds += 1;
+    acquires.holds += 1;
     this.#holds += 1;
   }
 
@@ -201,6 +216,14 @@ export class LockTable {
     }
   }
 
+  #ownAcquires(session: Session): SessionAcquires {
+    const known = this.#acquires.get(session.id);
+    if (known !== undefined) return known;
+    const acquires = new SessionAcquires();
+    this.#acquires.set(session.id, acquires);
+    return acquires;
+  }
+
   #grant(acquire: QueuedAcquire, index: number, stamp: number): void {
     const { lock, session } = acquire;
     invariant(this.#sessions.get(session.id) === session, 'a lock is granted to a living session');
@@ -211,7 +234,7 @@ export class LockTable {
     acquire.token = index;
     acquire.grantedAt = stamp;
     lock.holders.append(acquire);
-    session.holds += 1;
+    this.#ownAcquires(session).holds += 1;
     this.#waits -= 1;
     this.#holds += 1;
     this.#nodes.markGranted(acquire.node, index);

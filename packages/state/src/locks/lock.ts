@@ -1,9 +1,13 @@
-/** One lock that somebody holds: its container, its holders and those who wait. An idle lock does not exist. */
+/**
+ * One lock that somebody holds: its container, its holders and those who wait. An idle lock does not exist. An acquire is a wait that
+ * may become a hold, until it is gone; sessions' memories keep it after that, to answer a retry.
+ */
 
 import type { LockKindNumber } from '@holdfast/protocol';
 
+import type { Session } from '../sessions/session.ts';
 import type { NodeSlot } from '../tree/node-store.ts';
-import { AcquireList } from './acquire-list.ts';
+import { AcquireList, type Listed } from './acquire-list.ts';
 import type { LockRule } from './rules/lock-rule.ts';
 import { ruleOf } from './rules/lock-rules.ts';
 
@@ -13,8 +17,8 @@ export class Lock {
   readonly rule: LockRule;
   /** The node whose children are the queue. */
   readonly container: NodeSlot;
-  readonly holders = new AcquireList();
-  readonly waiters = new AcquireList();
+  readonly holders = new AcquireList<QueuedAcquire>();
+  readonly waiters = new AcquireList<QueuedAcquire>();
 
   constructor(name: string, kind: LockKindNumber, container: NodeSlot) {
     this.name = name;
@@ -30,5 +34,33 @@ export class Lock {
 
   get idle(): boolean {
     return this.holders.size === 0 && this.waiters.size === 0;
+  }
+}
+
+export class QueuedAcquire implements Listed<QueuedAcquire> {
+  readonly session: Session;
+  readonly lock: Lock;
+  /** The czxid of its node: what identifies it to clients. */
+  readonly acquireIndex: number;
+  readonly node: NodeSlot;
+  /** Index of the entry that granted it; 0 while it waits. Stays when the hold is gone. */
+  token = 0;
+  /** Stamp of that entry. */
+  grantedAt = 0;
+
+  /** The list that has it, the lock's waiters or its holders; undefined once it is gone. Kept by AcquireList. */
+  list: AcquireList<QueuedAcquire> | undefined;
+  previous: QueuedAcquire | undefined;
+  next: QueuedAcquire | undefined;
+
+  constructor(session: Session, lock: Lock, acquireIndex: number, node: NodeSlot) {
+    this.session = session;
+    this.lock = lock;
+    this.acquireIndex = acquireIndex;
+    this.node = node;
+  }
+
+  get gone(): boolean {
+    return this.list === undefined;
   }
 }

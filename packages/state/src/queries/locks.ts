@@ -4,7 +4,7 @@ import { MAX_PAGE_ENTRIES, type Answer, type LockSummary, type Query, type Queue
 
 import { lockProblem } from '../locks/lock-name.ts';
 import type { Lock } from '../locks/lock.ts';
-import type { QueuedAcquire } from '../locks/queued-acquire.ts';
+import type { QueuedAcquire } from '../locks/lock.ts';
 import { invalidLockReply } from '../replies.ts';
 import type { State } from '../state.ts';
 import { pageSize } from './page.ts';

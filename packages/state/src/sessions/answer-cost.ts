@@ -5,10 +5,21 @@
 
 import type { Reply } from '@holdfast/protocol';
 
-import { isPastOrPresent, type PastAcquire, type QueuedAcquire } from '../locks/queued-acquire.ts';
+/** An acquire, whose present state is the answer. */
+export interface RememberedAcquire {
+  readonly lock: { readonly name: string };
+  readonly acquireIndex: number;
+  /** 0 while it waits, and when it was gone before it was granted. */
+  readonly token: number;
+  readonly gone: boolean;
+}
 
-/** A reply as it was made, or the acquire whose present state is the answer. */
-export type Remembered = Reply | QueuedAcquire | PastAcquire;
+/** A reply as it was made, or what its request asked for. */
+export type Remembered = Reply | RememberedAcquire;
+
+export function isReply(remembered: Remembered): remembered is Reply {
+  return 'type' in remembered;
+}
 
 /** Text, at most. */
 const BYTES_PER_UNIT = 2;
@@ -21,7 +32,7 @@ const HOLDER_BYTES = 192;
 const SMALL_BYTES = 64;
 
 export function answerCost(answer: Remembered): number {
-  if (isPastOrPresent(answer)) return ACQUIRE_BYTES + answer.lock.name.length * BYTES_PER_UNIT;
+  if (!isReply(answer)) return ACQUIRE_BYTES + answer.lock.name.length * BYTES_PER_UNIT;
   switch (answer.type) {
     case 'error':
       return ERROR_BYTES + answer.message.length * BYTES_PER_UNIT;

@@ -80,7 +80,7 @@ export class SessionTable {
 
   remove(session: Session): void {
     this.#capture.session(session);
-    invariant(session.acquires.size === 0 && session.ephemerals.size === 0, 'a session that ends has nothing left');
+    invariant(session.ephemerals.size === 0, 'a session that ends has no nodes left');
     this.#ending.delete(session.id);
     const labelled = this.labelled(session.label) - 1;
     if (labelled > 0) this.#labels.set(session.label, labelled);

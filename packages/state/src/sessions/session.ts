@@ -1,16 +1,10 @@
-/** One living session: who it is, what of its requests has been applied, and what goes when it goes. */
+/** One living session: who it is, what of its requests has been applied, and its nodes, which go with it. Of locks it knows nothing. */
 
 import type { LossReason } from '@holdfast/protocol';
 
-import type { QueuedAcquire } from '../locks/queued-acquire.ts';
-import { invariant } from '../invariant.ts';
-import { utf8Length } from '../text.ts';
 import type { NodeSlot } from '../tree/node-store.ts';
 import type { ReplyBudget } from './reply-budget.ts';
 import { ReplyMemory } from './reply-memory.ts';
-
-/** Bytes of an acquire in the attach reply beside its lock's name: tuple, string head, two numbers. */
-const ACQUIRE_OVERHEAD_BYTES = 24;
 
 export interface NewSession {
   /** Index of the entry that creates it. */
@@ -45,10 +39,6 @@ export class Session {
   readonly ephemerals = new Set<NodeSlot>();
   /** Nothing can be asked through it any more, and nothing renews it. Set by SessionTable. */
   ending: Ending | undefined;
-  /** How many of the acquires are holds. Kept by LockTable. */
-  holds = 0;
-  readonly #acquires = new Map<number, QueuedAcquire>();
-  #acquireListBytes = 0;
 
   constructor(options: NewSession, budget: ReplyBudget) {
     this.memory = new ReplyMemory(budget);
@@ -59,35 +49,4 @@ export class Session {
     this.createdAt = options.createdAt;
     this.server = options.server;
   }
-
-  /** Waits and holds by acquire index. In no particular order. */
-  get acquires(): ReadonlyMap<number, QueuedAcquire> {
-    return this.#acquires;
-  }
-
-  /** Size of all acquires as the attach reply lists them. */
-  get acquireListBytes(): number {
-    return this.#acquireListBytes;
-  }
-
-  addAcquire(acquire: QueuedAcquire): void {
-    this.#acquires.set(acquire.acquireIndex, acquire);
-    this.#acquireListBytes += acquireBytes(acquire.lock.name);
-  }
-
-  removeAcquire(acquire: QueuedAcquire): void {
-    const removed = this.#acquires.delete(acquire.acquireIndex);
-    invariant(removed, 'an acquire belongs to its session');
-    if (acquire.token !== 0) this.holds -= 1;
-    this.#acquireListBytes -= acquireBytes(acquire.lock.name);
-  }
-
-  acquiresInOrder(): QueuedAcquire[] {
-    return [...this.#acquires.values()].sort((left, right) => left.acquireIndex - right.acquireIndex);
-  }
-}
-
-/** What one acquire of that lock adds to the attach reply, at most. */
-export function acquireBytes(lock: string): number {
-  return utf8Length(lock) + ACQUIRE_OVERHEAD_BYTES;
 }

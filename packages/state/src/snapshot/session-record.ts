@@ -18,8 +18,8 @@ import {
 } from '@holdfast/protocol';
 
 import { lockProblem } from '../locks/lock-name.ts';
-import { isPastOrPresent, PastAcquire, type QueuedAcquire } from '../locks/queued-acquire.ts';
-import type { Remembered } from '../sessions/answer-cost.ts';
+import { PastAcquire } from '../locks/past-acquire.ts';
+import { isReply, type Remembered, type RememberedAcquire } from '../sessions/answer-cost.ts';
 import { hashKey } from '../sessions/session-table.ts';
 import type { Ending, Session } from '../sessions/session.ts';
 import type { ByteQueue } from './byte-queue.ts';
@@ -126,12 +126,12 @@ function readEnding(view: DataView, at: number): Ending | undefined {
 }
 
 function packed(remembered: Remembered): PackedAnswer {
-  if (!isPastOrPresent(remembered)) return { type: AnswerType.reply, bytes: pack(replyToTuple(remembered)) };
+  if (isReply(remembered)) return { type: AnswerType.reply, bytes: pack(replyToTuple(remembered)) };
   return remembered.gone ? packedPast(remembered) : remembered.acquireIndex;
 }
 
 /** Not its answer as text: what it counts for must be the same on a server that was restored. */
-function packedPast({ acquireIndex, token, lock: { name } }: QueuedAcquire | PastAcquire): PackedAnswer {
+function packedPast({ acquireIndex, token, lock: { name } }: RememberedAcquire): PackedAnswer {
   const bytes = new Uint8Array(PAST_ACQUIRE_BYTES + name.length * MAX_UTF8_BYTES_PER_UNIT);
   const view = new DataView(bytes.buffer);
   view.setFloat64(0, acquireIndex, true);

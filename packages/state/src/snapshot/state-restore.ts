@@ -250,7 +250,7 @@ export class StateRestore {
     for (const { session, lastApplied, answers } of this.#memories) {
       const remembered = answers.map((answer): Remembered => {
         if (typeof answer !== 'number') return answer;
-        const acquire = session.acquires.get(answer);
+        const acquire = this.#state.locks.acquiresOf(session).get(answer);
         wellFormed(acquire !== undefined, () => `has a session ${session.id} that remembers no acquire of its own`);
         return acquire;
       });

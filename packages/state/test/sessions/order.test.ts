@@ -3,8 +3,8 @@
 import { LockKind } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 
-import { Lock } from '../../src/locks/lock.ts';
-import { QueuedAcquire } from '../../src/locks/queued-acquire.ts';
+import { Lock, QueuedAcquire } from '../../src/locks/lock.ts';
+import { SessionAcquires } from '../../src/locks/session-acquires.ts';
 import { STATE_LIMITS } from '../../src/limits.ts';
 import { Capture } from '../../src/snapshot/capture.ts';
 import { SessionTable } from '../../src/sessions/session-table.ts';
@@ -27,7 +27,8 @@ describe('acquires that were inserted in any order', () => {
   it('come by acquire index', () => {
     const session = add(new SessionTable(new Capture(), STATE_LIMITS), 1);
     const lock = new Lock('l', LockKind.mutex, 1 as NodeSlot);
-    for (const index of [10, 9, 100, 2]) session.addAcquire(new QueuedAcquire(session, lock, index, 2 as NodeSlot));
-    expect(session.acquiresInOrder().map(({ acquireIndex }) => acquireIndex)).toEqual([2, 9, 10, 100]);
+    const acquires = new SessionAcquires();
+    for (const index of [10, 9, 100, 2]) acquires.add(new QueuedAcquire(session, lock, index, 2 as NodeSlot));
+    expect(acquires.inOrder().map(({ acquireIndex }) => acquireIndex)).toEqual([2, 9, 10, 100]);
   });
 });

@@ -1,0 +1,49 @@
+/** The waits and holds of one session, by acquire index. */
+
+import { invariant } from '../invariant.ts';
+import { utf8Length } from '../text.ts';
+import type { QueuedAcquire } from './lock.ts';
+
+/** Bytes of an acquire in the attach reply beside its lock's name: tuple, string head, two numbers. */
+const ACQUIRE_OVERHEAD_BYTES = 24;
+
+export class SessionAcquires {
+  readonly #byIndex = new Map<number, QueuedAcquire>();
+  #listBytes = 0;
+  /** How many of them are holds. */
+  holds = 0;
+
+  get size(): number {
+    return this.#byIndex.size;
+  }
+
+  /** Their size as the attach reply lists them. */
+  get listBytes(): number {
+    return this.#listBytes;
+  }
+
+  get(acquireIndex: number): QueuedAcquire | undefined {
+    return this.#byIndex.get(acquireIndex);
+  }
+
+  add(acquire: QueuedAcquire): void {
+    this.#byIndex.set(acquire.acquireIndex, acquire);
+    this.#listBytes += acquireBytes(acquire.lock.name);
+  }
+
+  remove(acquire: QueuedAcquire): void {
+    const removed = this.#byIndex.delete(acquire.acquireIndex);
+    invariant(removed, 'an acquire belongs to its session');
+    if (acquire.token !== 0) this.holds -= 1;
+    this.#listBytes -= acquireBytes(acquire.lock.name);
+  }
+
+  inOrder(): QueuedAcquire[] {
+    return [...this.#byIndex.values()].sort((left, right) => left.acquireIndex - right.acquireIndex);
+  }
+}
+
+/** What one acquire of that lock adds to the attach reply, at most. */
+export function acquireBytes(lock: string): number {
+  return utf8Length(lock) + ACQUIRE_OVERHEAD_BYTES;
+}

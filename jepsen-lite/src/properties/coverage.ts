@@ -1,6 +1,7 @@
 /** How often which command had which outcome, so that runs that never came near a promise are seen. */
 
-import { freshReply, outputsOf, type RequestInput, type Step } from './observation/step.ts';
+import { freshReply, outputsOf, type Step } from './observation/step.ts';
+import type { RequestInput } from './observation/input.ts';
 import { allAcquires } from './observation/view.ts';
 
 /** By "what: outcome". */

@@ -3,7 +3,8 @@
 import type { Command } from '@holdfast/protocol';
 import type { Output } from '@holdfast/state';
 
-import type { Input, Step } from './observation/step.ts';
+import type { Step } from './observation/step.ts';
+import type { Input } from './observation/input.ts';
 
 export function describeStep({ index, input, outputs }: Pick<Step, 'index' | 'input' | 'outputs'>): string {
   const told = outputs.length === 0 ? 'nothing to tell' : outputs.map(describeOutput).join('; ');

@@ -18,7 +18,8 @@ import { withReversedCollections } from './reversed-collections.ts';
 import { Clients } from './script/clients.ts';
 import type { Entry } from './script/entry.ts';
 import type { Move } from './script/move.ts';
-import { BrokenPromiseError, demand, type StatePromise } from './state-promise.ts';
+import type { StatePromise } from './state-promise.ts';
+import { BrokenPromiseError, demand } from './demand.ts';
 
 export interface Setting {
   readonly makeMachine: MakeMachine;

@@ -1,6 +1,6 @@
 /** The waits and holds that the outputs tell of, as a list in order of acquire indexes: the model behind several promises. */
 
-import type { LockChange } from './lock-changes.ts';
+import type { LockChange } from './lock-change.ts';
 
 export interface ToldAcquire {
   readonly session: number;

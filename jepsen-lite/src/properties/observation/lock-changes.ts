@@ -1,19 +1,7 @@
 /** What one entry's outputs say of the queues: who came, who went, who was granted. Removals come first, as they do in an entry. */
 
+import type { LockChange } from './lock-change.ts';
 import { appliedCommand, type Step } from './step.ts';
-
-export type LockChange =
-  | { readonly type: 'removed'; readonly session: number; readonly lock: string; readonly acquireIndex: number }
-  /** With every wait and hold that the session had. */
-  | { readonly type: 'ended'; readonly session: number }
-  /** `token` 0: it waits. */
-  | {
-      readonly type: 'enqueued' | 'granted';
-      readonly session: number;
-      readonly lock: string;
-      readonly acquireIndex: number;
-      readonly token: number;
-    };
 
 const ORDER = { removed: 0, ended: 0, enqueued: 1, granted: 1 } as const;
 

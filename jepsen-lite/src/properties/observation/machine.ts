@@ -3,7 +3,7 @@
 import { UnsupportedEntryError, type Output, type StateMachine } from '@holdfast/state';
 
 import type { Entry } from '../script/entry.ts';
-import { BrokenPromiseError } from '../state-promise.ts';
+import { BrokenPromiseError } from '../demand.ts';
 
 export type Machine = Pick<
   StateMachine,

@@ -8,7 +8,7 @@ import { SnapshotError, type Output, type StateSnapshot } from '@holdfast/state'
 import { withReversedCollections } from '../reversed-collections.ts';
 import type { Entry } from '../script/entry.ts';
 import type { Move } from '../script/move.ts';
-import { demand } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 import { difference } from './difference.ts';
 import { feed, type Machine, type MakeMachine } from './machine.ts';
 import { viewOf, type View } from './view.ts';

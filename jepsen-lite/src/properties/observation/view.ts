@@ -11,7 +11,7 @@ import {
 } from '@holdfast/protocol';
 import type { SessionInfo, StateCounts } from '@holdfast/state';
 
-import { demand } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 import type { Machine } from './machine.ts';
 
 const EVERYTHING = 1_000;

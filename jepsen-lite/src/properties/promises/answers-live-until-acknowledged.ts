@@ -7,7 +7,8 @@ import { MAX_REMEMBERED_REPLIES, type Reply } from '@holdfast/protocol';
 
 import { LIMITS } from '../limits.ts';
 import { freshReply, outputsOf, type Step } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 /** A session may keep up to one so-many-th of what is free for all. */
 const SHARES = 16;

@@ -5,7 +5,8 @@ import type { Reply } from '@holdfast/protocol';
 import { changed, type ToldAcquire } from '../observation/acquires.ts';
 import { difference } from '../observation/difference.ts';
 import { freshReply, outputsOf, type Step } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 interface Known {
   readonly secret: string;

@@ -2,7 +2,8 @@
 
 import { contentsDifference } from '../observation/contents.ts';
 import { errorCode, freshReply, outputsOf, type Step } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function effectsHappenOnce(): StatePromise {
   return {

@@ -1,7 +1,8 @@
 /** What was a session's goes in the entry that ends it, its memory included, and it never comes back. */
 
 import { errorCode, outputsOf, type Step } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function endedSessionsLeaveNothing(): StatePromise {
   const ended = new Set<number>();

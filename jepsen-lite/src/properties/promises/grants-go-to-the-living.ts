@@ -1,7 +1,8 @@
 /** A wait whose session ended, earlier or by this very entry, is never granted. */
 
 import { outputsOf } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function grantsGoToTheLiving(): StatePromise {
   const living = new Set<number>();

@@ -4,7 +4,8 @@ import { encodeLockName, LOCKS_PATH } from '@holdfast/protocol';
 
 import { changed, type ToldAcquire } from '../observation/acquires.ts';
 import { difference } from '../observation/difference.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function idleLocksLeaveNothing(): StatePromise {
   let acquires: readonly ToldAcquire[] = [];

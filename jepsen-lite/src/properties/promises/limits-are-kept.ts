@@ -5,7 +5,8 @@ import { lockNameProblem } from '@holdfast/protocol';
 import { LIMITS } from '../limits.ts';
 import { allAcquires, type View } from '../observation/view.ts';
 import { appliedCommand, errorCode, outputsOf } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function limitsAreKept(): StatePromise {
   return {

@@ -3,7 +3,8 @@
 import { lockNameProblem } from '@holdfast/protocol';
 
 import { errorCode, freshReply } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function malformedCommandsAreAnswered(): StatePromise {
   return {

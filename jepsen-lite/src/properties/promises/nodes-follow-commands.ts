@@ -8,7 +8,8 @@ import { difference } from '../observation/difference.ts';
 import { appliedCommand, errorCode, outputsOf, type Step } from '../observation/step.ts';
 import { isUnderLocks, type View } from '../observation/view.ts';
 import { PATHS } from '../script/pools.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function nodesFollowCommands(): StatePromise {
   const tree = new TreeModel();

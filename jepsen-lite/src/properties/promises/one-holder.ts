@@ -1,6 +1,7 @@
 /** Mutual exclusion, of what was told and of what is shown. */
 
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function oneHolder(): StatePromise {
   const holders = new Map<number, { readonly session: number; readonly lock: string }>();

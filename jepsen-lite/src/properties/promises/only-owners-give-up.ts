@@ -7,7 +7,8 @@ import type { QueueEntry } from '@holdfast/protocol';
 
 import { appliedCommand, errorCode, type Step } from '../observation/step.ts';
 import { allAcquires } from '../observation/view.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function onlyOwnersGiveUp(): StatePromise {
   return {

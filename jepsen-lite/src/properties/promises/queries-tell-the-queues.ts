@@ -5,7 +5,8 @@ import type { LockSummary, QueueEntry } from '@holdfast/protocol';
 import { changed, type ToldAcquire } from '../observation/acquires.ts';
 import { difference } from '../observation/difference.ts';
 import type { Step } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function queriesTellTheQueues(): StatePromise {
   let acquires: readonly ToldAcquire[] = [];

@@ -4,7 +4,8 @@ import type { SessionSummary } from '@holdfast/protocol';
 
 import { difference } from '../observation/difference.ts';
 import { outputsOf, type Step } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 type Profile = Pick<SessionSummary, 'session' | 'label' | 'timeoutMs' | 'createdAt'>;
 

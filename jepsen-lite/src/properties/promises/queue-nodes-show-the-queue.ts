@@ -2,9 +2,11 @@
 
 import { encodeLockName, LOCKS_PATH, type QueueEntry } from '@holdfast/protocol';
 
-import type { Step, Input } from '../observation/step.ts';
+import type { Step } from '../observation/step.ts';
+import type { Input } from '../observation/input.ts';
 import type { View } from '../observation/view.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function queueNodesShowTheQueue(): StatePromise {
   const granted = new Map<number, number>();

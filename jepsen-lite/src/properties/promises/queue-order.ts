@@ -1,7 +1,8 @@
 /** First come, first served: in order of the indexes of the acquires. */
 
 import { changed, type ToldAcquire } from '../observation/acquires.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function queueOrder(): StatePromise {
   let acquires: readonly ToldAcquire[] = [];

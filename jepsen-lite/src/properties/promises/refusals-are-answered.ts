@@ -1,7 +1,8 @@
 /** A request that the leader refuses for want of room on a disk is answered so, under its number, like any other that was applied. */
 
 import { appliedCommand } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function refusalsAreAnswered(): StatePromise {
   return {

@@ -1,7 +1,9 @@
 /** Request n only after n − 1, only through the latest attachment and the server of that; a refusal says where to go on and uses no number up. */
 
-import { outputsOf, type RequestInput, type Step } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import { outputsOf, type Step } from '../observation/step.ts';
+import type { RequestInput } from '../observation/input.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 interface Known {
   readonly generation: number;

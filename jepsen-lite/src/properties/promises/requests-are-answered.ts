@@ -4,7 +4,8 @@
  */
 
 import { errorCode, freshReply, outputsOf } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export const REQUESTS_ARE_ANSWERED = 'every request is answered, known or not';
 

@@ -1,6 +1,7 @@
 /** Snapshots: whoever was restored from one, taken while entries were applied, is as one who applied every entry. */
 
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function restoredMachinesGoOn(): StatePromise {
   return {

@@ -4,7 +4,8 @@ import type { Reply } from '@holdfast/protocol';
 
 import { difference } from '../observation/difference.ts';
 import { outputsOf } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function retriesGetTheSameAnswer(): StatePromise {
   const answers = new Map<string, Reply>();

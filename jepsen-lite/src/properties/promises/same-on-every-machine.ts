@@ -1,7 +1,8 @@
 /** Determinism: equal outputs, folds and answers, though the twin's collections iterate in another order and its entries lie elsewhere. */
 
 import { difference } from '../observation/difference.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function sameOnEveryMachine(): StatePromise {
   return {

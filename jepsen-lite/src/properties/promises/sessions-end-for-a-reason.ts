@@ -7,7 +7,8 @@ import { LIMITS } from '../limits.ts';
 import { appliedCommand, outputsOf, type Step } from '../observation/step.ts';
 import { difference } from '../observation/difference.ts';
 import { allAcquires } from '../observation/view.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 interface End {
   readonly session: number;

@@ -1,6 +1,7 @@
 /** The fencing token: the index of the entry that granted, above all earlier ones of its lock, also of locks that were idle since. */
 
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function tokensRise(): StatePromise {
   const highest = new Map<string, number>();

@@ -2,7 +2,8 @@
 
 import { changed, type ToldAcquire } from '../observation/acquires.ts';
 import { appliedCommand } from '../observation/step.ts';
-import { demand, type StatePromise } from '../state-promise.ts';
+import type { StatePromise } from '../state-promise.ts';
+import { demand } from '../demand.ts';
 
 export function waitersAreServed(): StatePromise {
   let acquires: readonly ToldAcquire[] = [];

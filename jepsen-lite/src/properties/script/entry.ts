@@ -10,7 +10,7 @@ import {
 } from '@holdfast/protocol';
 import { encodeEntry, ENTRY_HEADER_BYTES, LATEST_STATE_VERSION } from '@holdfast/state';
 
-import type { Input, RequestInput } from '../observation/step.ts';
+import type { Input, RequestInput } from '../observation/input.ts';
 import type { Sent } from './client.ts';
 import { choose } from './pools.ts';
 

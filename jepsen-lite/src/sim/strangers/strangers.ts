@@ -3,7 +3,9 @@
  * That no member ends by their word is judged where servers end, and that no replay is in the log where entries are applied.
  */
 
-import type { Cluster } from '../cluster.ts';
+import type { SimWorld } from '@holdfast/runtime/sim';
+import type { HandOverInvariants } from '../invariants/hand-over.ts';
+import type { ReplayInvariants } from '../invariants/replays.ts';
 import { serverHost, STRANGER_HOST, type StrangerStep } from '../scenario.ts';
 import type { ServerHost } from '../server-host.ts';
 import { FORGED_TERM } from './forgeries.ts';
@@ -36,14 +38,23 @@ const NO_STRANGERS: StrangerCounts = {
   replayersDropped: 0,
 };
 
+/** The cluster that they trouble. */
+export interface Victims {
+  readonly world: SimWorld;
+  readonly servers: ReadonlyMap<string, ServerHost>;
+  readonly handOvers: Pick<HandOverInvariants, 'unsettled'>;
+  readonly replays: Pick<ReplayInvariants, 'sending'>;
+  fail(name: string, message: string): void;
+}
+
 export class Strangers {
-  readonly #cluster: Cluster;
+  readonly #cluster: Victims;
   /** How many steps want the port of each server. */
   readonly #wanted = new Map<number, number>();
   #healed = false;
   #counts = NO_STRANGERS;
 
-  constructor(cluster: Cluster) {
+  constructor(cluster: Victims) {
     this.#cluster = cluster;
   }
 

@@ -3,6 +3,7 @@
 import { builtinModules } from 'node:module';
 import { posix } from 'node:path';
 
+import { circleProblems } from './circles.mjs';
 import { importsOf } from './imports.mjs';
 import { HIGHEST_SERVING_FLOOR, PACKAGES, PURE_FOLDERS, SIMULATION } from './table.mjs';
 import { readWorkspace } from './workspace.mjs';
@@ -20,7 +21,8 @@ export function checkFloors(root) {
     if (PACKAGES[member.name] === undefined) {
       return [`${member.folder}/package.json: ${member.name} has no floor; give it one in scripts/floors/table.mjs`];
     }
-    return [...manifestProblems(member), ...member.files.flatMap((file) => fileProblems(member, file, byName))];
+    const ofFiles = member.files.flatMap((file) => fileProblems(member, file, byName));
+    return [...manifestProblems(member), ...ofFiles, ...circleProblems(member)];
   });
 }
 

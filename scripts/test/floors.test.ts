@@ -14,6 +14,8 @@ const refused: Readonly<Record<string, string>> = {
   'simulation-in-production': 'production code imports "@holdfast/runtime/sim"; only tests may',
   'test-export-in-production': 'production code imports "@holdfast/state/test/in-use"; only tests may',
   'simulation-inside-runtime': 'production code imports the simulation "./sim/index.ts"; only tests may',
+  'circle-of-files':
+    'packages/client/src/a.ts: imports itself in a circle: src/a.ts -> src/b.ts -> src/c.ts -> src/a.ts; move what',
   'deep-import': 'imports "@holdfast/protocol/src/pack.ts", which @holdfast/protocol does not export',
   'relative-import-of-another-package': 'imports "../../protocol/src/pack.ts" of another package',
   'core-imports-the-driver':

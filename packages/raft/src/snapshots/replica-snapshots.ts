@@ -59,8 +59,8 @@ export interface SnapshotCounters {
 }
 
 interface Sending {
-  /** In which the core asked for it last. */
-  term: Term;
+  /** In which the core asked for it. */
+  readonly term: Term;
   /** Undefined while the peer has not said that it can take one. */
   sender: SnapshotSender | undefined;
 }
@@ -148,24 +148,20 @@ export class ReplicaSnapshots {
 
   send(peer: ServerId, term: Term): void {
     const present = this.#sending.get(peer);
-    // A connection that flaps, or another leadership, makes the core ask again for what is under way.
-    if (present !== undefined) {
-      present.term = term;
-      return;
-    }
-    const sending: Sending = { term, sender: undefined };
-    this.#sending.set(peer, sending);
-    sending.sender = this.#startSender(peer, sending);
+    // A connection that flaps makes the core ask again for what is under way.
+    if (present?.term === term) return;
+    present?.sender?.stop();
+    this.#sending.set(peer, { term, sender: this.#startSender(peer, term) });
   }
 
-  #startSender(peer: ServerId, sending: Sending): SnapshotSender | undefined {
+  #startSender(peer: ServerId, term: Term): SnapshotSender | undefined {
     const { core, store } = this.#parts;
     const route = this.#parts.route(peer);
     if (route === undefined) return undefined;
     const sender = new SnapshotSender(
       {
         ...route,
-        leaderTerm: () => sending.term,
+        leaderTerm: term,
         logBase: () => core.logBase,
         pace: this.#pace,
         urgent: () => core.isNeeded(peer),
@@ -173,7 +169,7 @@ export class ReplicaSnapshots {
         reachesBack: (index) => core.termAt(index) !== undefined,
         sent: (index) => {
           this.#sending.delete(peer);
-          this.#parts.event({ type: 'snapshot-sent', peer, term: sending.term, index });
+          this.#parts.event({ type: 'snapshot-sent', peer, term, index });
         },
         failed: (error) => this.#fail(error),
       },
@@ -201,7 +197,7 @@ export class ReplicaSnapshots {
     this.#taker?.endTurn();
     for (const [peer, sending] of this.#sending) {
       if (this.#parts.core.needsSnapshot(peer)) {
-        sending.sender ??= this.#startSender(peer, sending);
+        sending.sender ??= this.#startSender(peer, sending.term);
         continue;
       }
       if (this.#goesOn(peer, sending)) continue;

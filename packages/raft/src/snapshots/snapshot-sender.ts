@@ -30,8 +30,8 @@ export interface SnapshotSenderParts {
   openSnapshot(): Promise<SnapshotSource | undefined>;
   /** Whether nothing can be committed before the peer has it: then it goes as fast as it can. */
   urgent(): boolean;
-  /** In which this server asks the peer to take it. */
-  leaderTerm(): Term;
+  /** In which this server leads, or led when it was asked for the snapshot. */
+  readonly leaderTerm: Term;
   logBase(): LogIndex;
   /** Whether the log goes on from there, so that a snapshot of it is still worth sending. */
   reachesBack(index: LogIndex): boolean;
@@ -179,8 +179,8 @@ export class SnapshotSender {
 
   #offer(source: SnapshotSource): void {
     const { index, term, bytes, crc, configuration } = source.info;
-    const [leaderTerm, logBase] = [this.#parts.leaderTerm(), this.#parts.logBase()];
-    this.#say({ type: 'offer', leaderTerm, logBase, index, term, bytes, crc, configuration });
+    const { leaderTerm } = this.#parts;
+    this.#say({ type: 'offer', leaderTerm, logBase: this.#parts.logBase(), index, term, bytes, crc, configuration });
     this.#expectAnswer();
   }
 

@@ -4,46 +4,31 @@
  */
 
 import { MAX_LABEL_LENGTH, MAX_SESSION_TIMEOUT_MS, MIN_SESSION_TIMEOUT_MS, SECRET_BYTES } from './limits.ts';
-import { MalformedError } from './malformed-error.ts';
-import { pack, unpackTuple, type TupleReader } from './pack.ts';
+import { pack, unpackTuple } from './pack.ts';
+import { exactBytes, flag, integer, integerWithin, optional, record, text, type ValueOf } from './schema/field.ts';
 
-export interface AttachWish {
+/** Both tuples have it, the client's and that of the command. */
+export const attachWish = {
   /** 0 creates if need be; otherwise the session that must still exist. */
-  readonly session: number;
-  readonly timeoutMs: number;
-  readonly label: string;
-}
+  session: integer(),
+  timeoutMs: integerWithin(MIN_SESSION_TIMEOUT_MS, MAX_SESSION_TIMEOUT_MS),
+  label: text(MAX_LABEL_LENGTH),
+} as const;
 
-export interface AttachRequest extends AttachWish {
-  readonly secret: Uint8Array;
-  /** The session is to give something back: it may be made while disks are almost full. False if missing. */
-  readonly givesBack?: boolean;
-}
+const attachRequest = record({
+  secret: exactBytes(SECRET_BYTES),
+  ...attachWish,
+  /** The session is to give something back: it may be made while disks are almost full. */
+  givesBack: optional(flag(), false),
+});
 
-export function encodeAttachRequest({ secret, session, timeoutMs, label, givesBack }: AttachRequest): Uint8Array {
-  return pack([secret, session, timeoutMs, label, givesBack ?? false]);
+export interface AttachRequest extends ValueOf<typeof attachRequest> {}
+
+export function encodeAttachRequest(request: AttachRequest): Uint8Array {
+  return pack(attachRequest.writeTuple(request));
 }
 
 /** The secret is a view of the payload. @throws MalformedError when it is not the tuple, or breaks a limit */
 export function decodeAttachRequest(payload: Uint8Array): AttachRequest {
-  const reader = unpackTuple(payload, 'attach');
-  const secret = exactBytes(reader, 'secret', SECRET_BYTES);
-  const wish = readWish(reader);
-  return { secret, ...wish, givesBack: reader.remaining > 0 && reader.boolean('givesBack') };
-}
-
-/** The rest of both tuples, the client's and that of the command. */
-export function readWish(reader: TupleReader): AttachWish {
-  const session = reader.integer('session');
-  const timeoutMs = reader.integer('timeoutMs');
-  if (timeoutMs < MIN_SESSION_TIMEOUT_MS || timeoutMs > MAX_SESSION_TIMEOUT_MS) {
-    throw new MalformedError(`attach.timeoutMs must be from ${MIN_SESSION_TIMEOUT_MS} to ${MAX_SESSION_TIMEOUT_MS}`);
-  }
-  return { session, timeoutMs, label: reader.string('label', MAX_LABEL_LENGTH) };
-}
-
-export function exactBytes(reader: TupleReader, name: string, length: number): Uint8Array {
-  const bytes = reader.bytes(name, length);
-  if (bytes.length !== length) throw new MalformedError(`attach.${name} must be ${length} bytes long`);
-  return bytes;
+  return attachRequest.readTuple(unpackTuple(payload, 'attach'));
 }

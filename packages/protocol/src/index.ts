@@ -12,6 +12,6 @@ export * from './message.ts';
 export * from './name.ts';
 export * from './pack.ts';
 export * from './query.ts';
-export * from './reply.ts';
-export * from './stat.ts';
+export { replies, type Acquire, type Holder, type Reply } from './reply.ts';
+export type { Stat } from './stat.ts';
 export * from './text.ts';

@@ -68,7 +68,7 @@ export class TupleReader {
   /** An integer from 0 to 2^53 − 1. */
   integer(name: string): number {
     const value = numberAt(this.#bytes, this.#start(name));
-    if (value === undefined || !Number.isSafeInteger(value) || value < 0) this.#fail(name, 'a non-negative integer');
+    if (value === undefined || !Number.isSafeInteger(value) || value < 0) this.refuse(name, 'a non-negative integer');
     this.#advance();
     return withoutNegativeZero(value);
   }
@@ -76,14 +76,14 @@ export class TupleReader {
   /** An integer from −2^53 + 1 to 2^53 − 1. */
   signed(name: string): number {
     const value = numberAt(this.#bytes, this.#start(name));
-    if (value === undefined || !Number.isSafeInteger(value)) this.#fail(name, 'an integer');
+    if (value === undefined || !Number.isSafeInteger(value)) this.refuse(name, 'an integer');
     this.#advance();
     return withoutNegativeZero(value);
   }
 
   boolean(name: string): boolean {
     const value = booleanAt(this.#bytes, this.#start(name));
-    if (value === undefined) this.#fail(name, 'a boolean');
+    if (value === undefined) this.refuse(name, 'a boolean');
     this.#advance();
     return value;
   }
@@ -91,25 +91,25 @@ export class TupleReader {
   /** Well-formed Unicode. `maxLength` in UTF-16 units. */
   string(name: string, maxLength: number): string {
     const start = stringStart(this.#bytes, this.#start(name));
-    if (start === undefined) this.#fail(name, 'a string');
+    if (start === undefined) this.refuse(name, 'a string');
     const end = this.#advance();
-    if (end - start > maxLength * MAX_UTF8_BYTES_PER_UNIT) this.#fail(name, `at most ${maxLength} characters long`);
+    if (end - start > maxLength * MAX_UTF8_BYTES_PER_UNIT) this.refuse(name, `at most ${maxLength} characters long`);
     let value: string;
     try {
       value = readText(this.#bytes, start, end);
     } catch {
-      this.#fail(name, 'well-formed UTF-8');
+      this.refuse(name, 'well-formed UTF-8');
     }
-    if (value.length > maxLength) this.#fail(name, `at most ${maxLength} characters long`);
+    if (value.length > maxLength) this.refuse(name, `at most ${maxLength} characters long`);
     return value;
   }
 
   /** A view of the decoded frame, not a copy. */
   bytes(name: string, maxLength: number): Uint8Array {
     const start = bytesStart(this.#bytes, this.#start(name));
-    if (start === undefined) this.#fail(name, 'a byte string');
+    if (start === undefined) this.refuse(name, 'a byte string');
     const end = this.#advance();
-    if (end - start > maxLength) this.#fail(name, `at most ${maxLength} bytes long`);
+    if (end - start > maxLength) this.refuse(name, `at most ${maxLength} bytes long`);
     return this.#bytes.subarray(start, end);
   }
 
@@ -143,7 +143,7 @@ export class TupleReader {
 
   /** Where the next field begins. */
   #start(name: string): number {
-    if (this.#remaining === 0) this.#fail(name, 'present');
+    if (this.#remaining === 0) this.refuse(name, 'present');
     if (this.#inner !== undefined) {
       this.#position = this.#inner.#end();
       this.#inner = undefined;
@@ -164,7 +164,8 @@ export class TupleReader {
     return end;
   }
 
-  #fail(name: string, expected: string): never {
+  /** The field that was read last is not what it must be. @throws MalformedError */
+  refuse(name: string, expected: string): never {
     throw new MalformedError(`${this.#what}.${name} must be ${expected}`);
   }
 }

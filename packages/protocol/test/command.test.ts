@@ -119,7 +119,7 @@ const wrong: readonly (readonly [CommandName, string, Packable])[] = [
   ['delete', 'path must be', [path, 0]],
   ['delete', 'version must be', ['/a', true]],
   ['acquire', 'lock must be', [lock, 0, true]],
-  ['acquire', 'kind must be at most 255', ['a', 256, true]],
+  ['acquire', 'kind must be from 0 to 255', ['a', 256, true]],
   ['acquire', 'kind must be a non-negative integer', ['a', -1, true]],
   ['acquire', 'wait must be', ['a', 0, 1]],
   ['release', 'acquireIndex must be', ['a', -1]],

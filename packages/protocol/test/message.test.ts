@@ -59,15 +59,15 @@ describe('a frame of a client', () => {
 
   it.each<[string, Packable]>([
     ['message type 8 is unknown', [[8, 1]]],
-    ['admin operation 9 is unknown', [[7, 1, [9, 1]]]],
-    ['change of members 9 is unknown', [[7, 1, [3, [9, 1]]]]],
+    ['admin operation type 9 is unknown', [[7, 1, [9, 1]]]],
+    ['change of the members type 9 is unknown', [[7, 1, [3, [9, 1]]]]],
     ['frame.message is not a tuple', [1]],
     ['frame.message.type must be', [['hello']]],
     ['frame.message.type must be present', [[]]],
     ['frame.message.clusterId must be', [[1, 1, 0, 'x'.repeat(101)]]],
     ['frame.message.number must be', [[3, -1, 0, 6, Uint8Array.of(1)]]],
     ['frame.message.payload must be', [[3, 1, 0, 6, 'text']]],
-    ['read.consistency is unknown', [[4, 1, 3, 0, [1, '/a']]]],
+    ['consistency must be one that this version knows', [[4, 1, 3, 0, [1, '/a']]]],
     ['query type 99 is unknown', [[4, 1, 0, 0, [99]]]],
     ['frame.message.id must be', [[5, true]]],
     ['frame is not a tuple', 'text'],
@@ -184,7 +184,7 @@ describe('a frame of a server', () => {
     ['reply type 99 is unknown', [[3, 1, 1, [99]]]],
     ['answer type 99 is unknown', [[4, 1, 1, [99]]]],
     ['frame.message.token must be', [[7, 1, 'a', 1, 0.5]]],
-    ['reason is unknown', [[9, 1, 3]]],
+    ['reason must be one that this version knows', [[9, 1, 3]]],
   ])('is refused: %s', (problem, frame) => {
     expect(() => decodeServerFrame(pack(frame))).toThrow(MalformedError);
     expect(() => decodeServerFrame(pack(frame))).toThrow(problem);

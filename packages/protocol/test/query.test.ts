@@ -11,15 +11,15 @@ import {
   type Packable,
   type Query,
 } from '../src/index.ts';
-import { answerToTuple, queryToTuple, readAnswer, readQuery } from '../src/query.ts';
+import { answers, queries } from '../src/query.ts';
 import { answer, query } from './support/arbitraries.ts';
 
 function decodeQuery(tuple: Packable): Query {
-  return readQuery(unpackTuple(pack(tuple), 'query'));
+  return queries.readTuple(unpackTuple(pack(tuple), 'query'));
 }
 
 function decodeAnswer(tuple: Packable): Answer {
-  return readAnswer(unpackTuple(pack(tuple), 'answer'));
+  return answers.readTuple(unpackTuple(pack(tuple), 'answer'));
 }
 
 function plain(value: Answer): unknown {
@@ -32,8 +32,8 @@ describe('a query', () => {
   it('comes back as it went, fields of a later version left out', () => {
     fc.assert(
       fc.property(query, (value) => {
-        expect(decodeQuery(queryToTuple(value))).toEqual(value);
-        expect(decodeQuery([...queryToTuple(value), [['new']]])).toEqual(value);
+        expect(decodeQuery(queries.writeTuple(value))).toEqual(value);
+        expect(decodeQuery([...queries.writeTuple(value), [['new']]])).toEqual(value);
       }),
       { numRuns: 500 },
     );
@@ -51,7 +51,7 @@ describe('a query', () => {
     ];
     const types = ['get', 'exists', 'children', 'verify', 'locks', 'lock', 'sessions'];
     expect(tuples.map((tuple) => decodeQuery(tuple).type)).toEqual(types);
-    for (const tuple of tuples) expect(queryToTuple(decodeQuery(tuple))).toEqual(tuple);
+    for (const tuple of tuples) expect(queries.writeTuple(decodeQuery(tuple))).toEqual(tuple);
     expect(CONSISTENCIES).toEqual(['linearizable', 'session', 'local']);
   });
 
@@ -78,7 +78,7 @@ describe('an answer', () => {
   it('comes back as it went', () => {
     fc.assert(
       fc.property(answer, (value) => {
-        expect(plain(decodeAnswer(answerToTuple(value)))).toEqual(plain(value));
+        expect(plain(decodeAnswer(answers.writeTuple(value)))).toEqual(plain(value));
       }),
       { numRuns: 500 },
     );
@@ -89,7 +89,7 @@ describe('an answer', () => {
       fc.property(answer, (value) => {
         // Only the answer to `exists` ends where its one optional field may begin.
         fc.pre(value.type !== 'exists' || value.stat !== undefined);
-        expect(plain(decodeAnswer([...answerToTuple(value), [['new']]]))).toEqual(plain(value));
+        expect(plain(decodeAnswer([...answers.writeTuple(value), [['new']]]))).toEqual(plain(value));
       }),
     );
   });
@@ -108,7 +108,7 @@ describe('an answer', () => {
     ];
     const types = ['error', 'get', 'exists', 'children', 'verify', 'locks', 'lock', 'sessions'];
     expect(tuples.map((tuple) => decodeAnswer(tuple).type)).toEqual(types);
-    for (const tuple of tuples) expect(pack(answerToTuple(decodeAnswer(tuple)))).toEqual(pack(tuple));
+    for (const tuple of tuples) expect(pack(answers.writeTuple(decodeAnswer(tuple)))).toEqual(pack(tuple));
   });
 
   it('tells an error whose code is of a later version', () => {

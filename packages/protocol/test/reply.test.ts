@@ -2,18 +2,18 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { MAX_MESSAGE_LENGTH, MalformedError, pack, unpackTuple, type Packable, type Reply } from '../src/index.ts';
-import { readReply, replyToTuple } from '../src/reply.ts';
+import { replies } from '../src/reply.ts';
 import { reply } from './support/arbitraries.ts';
 
 function decode(tuple: Packable): Reply {
-  return readReply(unpackTuple(pack(tuple), 'reply'));
+  return replies.readTuple(unpackTuple(pack(tuple), 'reply'));
 }
 
 describe('a reply', () => {
   it('comes back as it went', () => {
     fc.assert(
       fc.property(reply, (value) => {
-        expect(decode(replyToTuple(value))).toEqual(value);
+        expect(decode(replies.writeTuple(value))).toEqual(value);
       }),
       { numRuns: 500 },
     );
@@ -22,7 +22,7 @@ describe('a reply', () => {
   it('may have fields of a later version at its end', () => {
     fc.assert(
       fc.property(reply, (value) => {
-        expect(decode([...replyToTuple(value), 'new', [1, [true]]])).toEqual(value);
+        expect(decode([...replies.writeTuple(value), 'new', [1, [true]]])).toEqual(value);
       }),
     );
   });
@@ -41,7 +41,7 @@ describe('a reply', () => {
     ];
     const types = ['error', 'done', 'created', 'changed', 'acquire', 'lockHeld', 'cancelled', 'attached'];
     expect(tuples.map((tuple) => decode(tuple).type)).toEqual(types);
-    for (const tuple of tuples) expect(replyToTuple(decode(tuple))).toEqual(tuple);
+    for (const tuple of tuples) expect(replies.writeTuple(decode(tuple))).toEqual(tuple);
   });
 
   it('tells an error whose code is of a later version, and promises nothing about it', () => {
@@ -50,7 +50,7 @@ describe('a reply', () => {
 
   it('cuts what an error says at its limit, within a surrogate pair, too', () => {
     const message = `${'x'.repeat(MAX_MESSAGE_LENGTH - 1)}\u{1f512} and more`;
-    const cut = decode(replyToTuple({ type: 'error', code: 'MALFORMED', message }));
+    const cut = decode(replies.writeTuple({ type: 'error', code: 'MALFORMED', message }));
     expect(cut).toEqual({ type: 'error', code: 'MALFORMED', message: `${'x'.repeat(MAX_MESSAGE_LENGTH - 1)}\ufffd` });
   });
 

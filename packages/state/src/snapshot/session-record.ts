@@ -7,9 +7,8 @@ import {
   MAX_UTF8_BYTES_PER_UNIT,
   MIN_SESSION_TIMEOUT_MS,
   pack,
-  readReply,
   readText,
-  replyToTuple,
+  replies,
   SECRET_HASH_BYTES,
   unpackTuple,
   writeText,
@@ -126,7 +125,7 @@ function readEnding(view: DataView, at: number): Ending | undefined {
 }
 
 function packed(remembered: Remembered): PackedAnswer {
-  if (isReply(remembered)) return { type: AnswerType.reply, bytes: pack(replyToTuple(remembered)) };
+  if (isReply(remembered)) return { type: AnswerType.reply, bytes: pack(replies.writeTuple(remembered)) };
   return remembered.gone ? packedPast(remembered) : remembered.acquireIndex;
 }
 
@@ -189,7 +188,7 @@ function readPast(bytes: Uint8Array, view: DataView, at: number, end: number): P
 
 function readKeptReply(bytes: Uint8Array): Reply {
   const reader = unpackTuple(bytes, 'an answer');
-  const reply = readReply(reader);
+  const reply = replies.readTuple(reader);
   wellFormed(reader.remaining === 0, () => 'has an answer with unknown fields');
   return reply;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { MAX_FRAME_BYTES, MAX_PAGE_ENTRIES, answerToTuple, pack, replyToTuple } from '@holdfast/protocol';
+import { MAX_FRAME_BYTES, MAX_PAGE_ENTRIES, answers, pack, replies } from '@holdfast/protocol';
 
 import { acquireCommand, codeOf, Solo, text } from '../support/solo.ts';
 
@@ -170,7 +170,7 @@ describe('the largest attach reply', () => {
     expect(refusal).toBe('LIMIT_EXCEEDED');
     const attached = session.attachAgain();
     expect(attached.acquires).toHaveLength(count - 1);
-    expect(pack(replyToTuple(attached)).length).toBeLessThan(MAX_FRAME_BYTES - 512 * 1024);
+    expect(pack(replies.writeTuple(attached)).length).toBeLessThan(MAX_FRAME_BYTES - 512 * 1024);
   });
 });
 
@@ -183,7 +183,7 @@ describe('the largest page', () => {
     }
     const locks = solo.ask({ type: 'locks', prefix: '', after: '', limit: Number.MAX_SAFE_INTEGER });
     expect([locks.locks.length, locks.more]).toEqual([MAX_PAGE_ENTRIES, true]);
-    expect(pack(answerToTuple(locks)).length).toBeLessThan(MAX_FRAME_BYTES / 2);
+    expect(pack(answers.writeTuple(locks)).length).toBeLessThan(MAX_FRAME_BYTES / 2);
     const sessions = solo.ask({ type: 'sessions', after: 0, limit: 0 });
     expect([sessions.sessions.length, sessions.more]).toEqual([1, true]);
   });

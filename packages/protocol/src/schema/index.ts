@@ -1,0 +1,5 @@
+/** How messages between Holdfast's programs are declared: each once. */
+
+export * from './field.ts';
+export * from './messages.ts';
+export * from './shape.ts';

@@ -9,6 +9,8 @@ import type { ServerHost } from './server-host.ts';
 
 /** For a dial, a greeting, and a server that starts. */
 const SLACK_MS = 1_500;
+/** How long a server waits at most before it dials an address again at which it was refused: a stranger may have been there. */
+const REFUSED_REDIAL_MS = 15_000;
 /** How often is looked: what a server says of its peers is not free. */
 const LOOK_MS = 20;
 
@@ -17,7 +19,9 @@ const LOOK_MS = 20;
  * and for a second at least.
  */
 function connectLimitMs({ scenario }: Cluster): number {
-  return Math.max(1_000, 2 * scenario.tuning.electionTimeoutMs) + SLACK_MS;
+  const usurped = scenario.strangers?.some(({ kind }) => kind === 'usurp') === true;
+  const connectMs = Math.max(1_000, 2 * scenario.tuning.electionTimeoutMs) + SLACK_MS;
+  return usurped ? REFUSED_REDIAL_MS + connectMs : connectMs;
 }
 
 export async function reconnect(cluster: Cluster): Promise<void> {

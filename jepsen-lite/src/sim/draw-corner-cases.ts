@@ -4,6 +4,7 @@
  */
 
 import type { Random } from '@holdfast/runtime';
+import { oneOf } from './choices.ts';
 import { LEADER, serverHost, serverIds, type Fault, type Scenario } from './scenario.ts';
 
 /** Of so many scenarios one has the first of these, one the second, and so on. */
@@ -94,10 +95,4 @@ function withFaults(scenario: Scenario, random: Random, draw: (atMs: number, hos
     faults.push(...draw(atMs, oneOf(random, servers)));
   }
   return { ...scenario, faults: faults.toSorted((a, b) => a.atMs - b.atMs) };
-}
-
-function oneOf<T>(random: Random, choices: readonly T[]): T {
-  const choice = choices[random.integer(choices.length)];
-  if (choice === undefined) throw new TypeError('there is nothing to choose from');
-  return choice;
 }

@@ -6,6 +6,7 @@
 
 import type { Random } from '@holdfast/runtime';
 
+import { between } from './choices.ts';
 import { holderOf, LEADER, serverHost, serverIds, STORE_HOST, type Fault, type Scenario } from './scenario.ts';
 
 const HOLDER = holderOf('lock-0');
@@ -141,9 +142,4 @@ function drawFaults(random: Random, atMs: number, { sessionTimeoutMs, electionTi
     default:
       return [{ kind: 'crash', atMs, forMs: between(random, 100, 2_000), hosts: [LEADER], tear: 'random' }];
   }
-}
-
-/** Both included. */
-function between(random: Random, least: number, most: number): number {
-  return least + random.integer(most - least + 1);
 }

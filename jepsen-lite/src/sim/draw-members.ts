@@ -4,6 +4,7 @@
  */
 
 import type { Random } from '@holdfast/runtime';
+import { between } from './choices.ts';
 import { LEADER, serverHost, serverIds, type Fault, type MemberStep, type Scenario } from './scenario.ts';
 
 /** One run in so many: each server more costs time. */
@@ -163,9 +164,4 @@ class MembersDraw {
 /** Undefined when there is none. */
 function takeOne(random: Random, list: number[]): number | undefined {
   return list.splice(random.integer(Math.max(1, list.length)), 1)[0];
-}
-
-/** Both included. */
-function between(random: Random, least: number, most: number): number {
-  return least + random.integer(most - least + 1);
 }

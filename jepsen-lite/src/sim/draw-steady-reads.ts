@@ -6,6 +6,7 @@
  */
 
 import type { Random } from '@holdfast/runtime';
+import { between } from './choices.ts';
 import { BURST_EVERY_MS, LEADER, serverHost, type ClientPlan, type Fault, type Scenario } from './scenario.ts';
 
 /** One run in so many, of those that are not about leases. */
@@ -81,9 +82,4 @@ function withRemoval(scenario: Scenario, random: Random): Scenario {
     faults: [...stops, ...hangs].toSorted((a, b) => a.atMs - b.atMs),
     members: [{ kind: 'remove', atMs: removeAtMs, server: removed }],
   };
-}
-
-/** Both included. */
-function between(random: Random, least: number, most: number): number {
-  return least + random.integer(most - least + 1);
 }

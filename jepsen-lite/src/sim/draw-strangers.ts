@@ -5,6 +5,7 @@
  */
 
 import type { Random } from '@holdfast/runtime';
+import { between, oneOf } from './choices.ts';
 import { serverHost, serverIds, type Fault, type Scenario, type StrangerStep } from './scenario.ts';
 
 /** One run in so many, of those that are not about leases; and of those in which the members change. */
@@ -53,15 +54,4 @@ export function withStrangers(scenario: Scenario, random: Random): Scenario {
   }
   const inTime = ({ atMs }: Fault): boolean => atMs < durationMs;
   return { ...scenario, strangers, faults: faults.filter(inTime).toSorted((a, b) => a.atMs - b.atMs) };
-}
-
-function oneOf<T>(random: Random, choices: readonly T[]): T {
-  const choice = choices[random.integer(choices.length)];
-  if (choice === undefined) throw new TypeError('there is nothing to choose from');
-  return choice;
-}
-
-/** Both included. */
-function between(random: Random, least: number, most: number): number {
-  return least + random.integer(most - least + 1);
 }

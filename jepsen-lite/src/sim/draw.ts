@@ -7,6 +7,7 @@
 import { MAX_CLOCK_RATE_ERROR } from '@holdfast/protocol';
 import type { Random } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
+import { between, oneOf } from './choices.ts';
 import { drawLateAnswersScenario, drawLeaseScenario } from './draw-leases.ts';
 import { withBursts } from './draw-bursts.ts';
 import { withCornerCases } from './draw-corner-cases.ts';
@@ -325,14 +326,3 @@ const ALL_KINDS: readonly FaultKind[] = [
   'wall-jump',
   'clock-rate',
 ];
-
-function oneOf<T>(random: Random, choices: readonly T[]): T {
-  const choice = choices[random.integer(choices.length)];
-  if (choice === undefined) throw new TypeError('there is nothing to choose from');
-  return choice;
-}
-
-/** Both included. */
-function between(random: Random, least: number, most: number): number {
-  return least + random.integer(most - least + 1);
-}

@@ -6,23 +6,6 @@ const LOCKD = '@holdfast/lockd';
 
 export const serverMutants: readonly Mutant[] = [
   {
-    name: 'renewal-without-a-quorum-round',
-    breaks: 'a renewal is acknowledged after a quorum has confirmed the leader',
-    patches: [
-      {
-        module: LOCKD,
-        file: 'sessions/renewals.js',
-        edits: [
-          {
-            find: 'this.#deps.handle().readIndex((result) => {',
-            replace: '((confirmed) => confirmed(0))((result) => {',
-          },
-        ],
-      },
-    ],
-    caughtBy: ['simulation'],
-  },
-  {
     name: 'renewal-acknowledged-by-a-follower',
     breaks: 'no server acknowledges a renewal that its leader has not heard of',
     patches: [

@@ -65,4 +65,24 @@ export const unitTestMutants: readonly UnitTestMutant[] = [
       title: 'has nothing of a group of which one write fails, neither at once nor after a restart',
     },
   },
+  {
+    name: 'renewal-without-a-quorum-round',
+    breaks: 'a renewal is acknowledged after a quorum has confirmed the leader',
+    patches: [
+      {
+        module: '@holdfast/lockd',
+        file: 'sessions/renewals.js',
+        edits: [
+          {
+            find: 'this.#deps.handle().readIndex((result) => {',
+            replace: '((confirmed) => confirmed(0))((result) => {',
+          },
+        ],
+      },
+    ],
+    test: {
+      file: 'packages/lockd/test/sessions/renewals.test.ts',
+      title: 'is not acknowledged at server 1 before a quorum has confirmed the leader',
+    },
+  },
 ];

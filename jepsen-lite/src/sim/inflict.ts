@@ -295,9 +295,11 @@ export class Inflictor {
   #flip({ host: name, at, bit }: Extract<Fault, { kind: 'bit-flip' }>): void {
     const server = this.#cluster.servers.get(name);
     const { disk } = this.#cluster.world.host(name);
+    const present = new Set(disk.files());
     const segments = disk
       .durableFiles()
-      .filter((path) => path.endsWith('.wal'))
+      // One that was renamed, which is not durable yet, is there under its new name.
+      .filter((path) => path.endsWith('.wal') && present.has(path))
       .toSorted();
     const ends = segments.map((path) => acknowledgedBytes(disk.durableBytes(path) ?? new Uint8Array()));
     const total = ends.reduce((sum, bytes) => sum + bytes, 0);

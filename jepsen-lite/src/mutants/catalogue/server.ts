@@ -146,8 +146,8 @@ export const serverMutants: readonly Mutant[] = [
         file: 'clients/request-window.js',
         edits: [
           {
-            find: 'this.#awaited = Math.min(this.#lowest, atMost);\n        this.#forget();',
-            replace: 'this.#awaited = Math.min(this.#lowest, atMost);',
+            find: 'this.#awaited = this.#lowest;\n        this.#forget();',
+            replace: 'this.#awaited = this.#lowest;',
           },
         ],
       },
@@ -168,8 +168,9 @@ export const serverMutants: readonly Mutant[] = [
         file: 'clients/request-window.js',
         edits: [
           {
-            find: "if (number <= this.#answered || this.covers(number)) return 'drop';",
-            replace: "if (number > 0 && (number <= this.#answered || this.covers(number))) return 'drop';",
+            find: "if (number < this.#lowest || this.covers(number) || this.#ahead.has(number)) return 'drop';",
+            replace:
+              "if (number > 0 && (number < this.#lowest || this.covers(number) || this.#ahead.has(number))) return 'drop';",
           },
         ],
       },
@@ -185,7 +186,7 @@ export const serverMutants: readonly Mutant[] = [
         file: 'clients/request-window.js',
         edits: [
           {
-            find: 'if (number <= this.#answered || this.covers(number))',
+            find: 'if (number < this.#lowest || this.covers(number) || this.#ahead.has(number))',
             replace: 'if (this.covers(number))',
           },
         ],
@@ -202,8 +203,8 @@ export const serverMutants: readonly Mutant[] = [
         file: 'clients/request-window.js',
         edits: [
           {
-            find: 'if (number <= this.#answered || this.covers(number))',
-            replace: 'if (number <= this.#answered)',
+            find: 'if (number < this.#lowest || this.covers(number) || this.#ahead.has(number))',
+            replace: 'if (number < this.#lowest || this.#ahead.has(number))',
           },
         ],
       },

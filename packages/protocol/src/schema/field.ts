@@ -34,8 +34,8 @@ export interface OptionalField<T> extends Field<T> {
   readonly optional: true;
 }
 
-// eslint-disable-next-line typescript/no-explicit-any -- fields of all types stand side by side in a declaration
-export type Fields = Readonly<Record<string, Field<any>>>;
+/** Fields of all types stand side by side in a declaration. */
+export type Fields = Readonly<Record<string, Field<unknown>>>;
 
 type OptionalKeys<F extends Fields> = { [K in keyof F]: F[K] extends OptionalField<unknown> ? K : never }[keyof F];
 

@@ -168,9 +168,9 @@ export const serverMutants: readonly Mutant[] = [
         file: 'clients/request-window.js',
         edits: [
           {
-            find: "if (number < this.#lowest || this.covers(number) || this.#ahead.has(number)) return 'drop';",
+            find: "if (number < this.#lowest || this.covers(number) || this.#isAhead(number)) return 'drop';",
             replace:
-              "if (number > 0 && (number < this.#lowest || this.covers(number) || this.#ahead.has(number))) return 'drop';",
+              "if (number > 0 && (number < this.#lowest || this.covers(number) || this.#isAhead(number))) return 'drop';",
           },
         ],
       },
@@ -186,7 +186,7 @@ export const serverMutants: readonly Mutant[] = [
         file: 'clients/request-window.js',
         edits: [
           {
-            find: 'if (number < this.#lowest || this.covers(number) || this.#ahead.has(number))',
+            find: 'if (number < this.#lowest || this.covers(number) || this.#isAhead(number))',
             replace: 'if (this.covers(number))',
           },
         ],
@@ -203,8 +203,8 @@ export const serverMutants: readonly Mutant[] = [
         file: 'clients/request-window.js',
         edits: [
           {
-            find: 'if (number < this.#lowest || this.covers(number) || this.#ahead.has(number))',
-            replace: 'if (number < this.#lowest || this.#ahead.has(number))',
+            find: 'if (number < this.#lowest || this.covers(number) || this.#isAhead(number))',
+            replace: 'if (number < this.#lowest || this.#isAhead(number))',
           },
         ],
       },

@@ -104,13 +104,7 @@ export const stateMutants: readonly Mutant[] = [
       {
         module: STATE,
         file: 'sessions/reply-memory.js',
-        edits: [
-          {
-            find: 'this.#count(answerCost(answer)); this.#answers[this.#end] = answer;',
-            replace: 'this.#answers[this.#end] = answer;',
-          },
-          { find: 'this.#count(-answerCost(answer));', replace: '' },
-        ],
+        edits: [{ find: 'const cost = answerCost(answer);', replace: 'const cost = 0;' }],
       },
     ],
     caughtBy: ['properties'],

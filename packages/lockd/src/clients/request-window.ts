@@ -19,9 +19,9 @@ export class RequestWindow {
   #count = 0;
   /**
    * Answered before a lower one. A request may be the first of this connection that is applied, when those before it had come through the
-   * last one; their answers went there, and their copies are still to come.
+   * last one; their answers went there, and their copies are still to come. Undefined while there are none, as there mostly are.
    */
-  readonly #ahead = new Set<number>();
+  #ahead: Set<number> | undefined;
   /** Bytes of those that are unanswered. As they are answered, each counts as the average of them. */
   #bytes = 0;
   /** The number that a resend asked for and that has not come yet; 0 for none. */
@@ -41,7 +41,7 @@ export class RequestWindow {
   }
 
   received(number: number, bytes = 0): Admission {
-    if (number < this.#lowest || this.covers(number) || this.#ahead.has(number)) return 'drop';
+    if (number < this.#lowest || this.covers(number) || this.#isAhead(number)) return 'drop';
     if (this.#awaited !== 0) {
       if (number > this.#awaited) return 'drop';
       this.#awaited = 0;
@@ -54,9 +54,9 @@ export class RequestWindow {
     this.#count += 1;
     this.#owe(bytes);
     if (this.isEmpty) {
-      for (const answered of this.#ahead) if (answered < number) this.#ahead.delete(answered);
       this.#lowest = number;
       this.#highest = number;
+      if (this.#ahead !== undefined) this.#forgetAheadOf(number, this.#ahead);
     } else {
       this.#lowest = Math.min(this.#lowest, number);
       this.#highest = Math.max(this.#highest, number);
@@ -65,21 +65,26 @@ export class RequestWindow {
   }
 
   answered(number: number): void {
-    if (number < this.#lowest || this.#ahead.has(number)) return;
+    if (number < this.#lowest || this.#isAhead(number)) return;
     if (this.covers(number)) {
       this.#owe(-this.#bytes / this.#count);
       this.#count -= 1;
     }
-    this.#ahead.add(number);
-    while (this.#ahead.delete(this.#lowest)) this.#lowest += 1;
+    if (number !== this.#lowest) {
+      (this.#ahead ??= new Set()).add(number);
+    } else {
+      this.#lowest += 1;
+      while (this.#ahead?.delete(this.#lowest)) this.#lowest += 1;
+      if (this.#ahead?.size === 0) this.#ahead = undefined;
+    }
     // A copy from before the resend was applied after all: the client goes on behind it.
-    while (this.#awaited !== 0 && (this.#awaited < this.#lowest || this.#ahead.has(this.#awaited))) this.#awaited += 1;
+    while (this.#awaited !== 0 && (this.#awaited < this.#lowest || this.#isAhead(this.#awaited))) this.#awaited += 1;
     if (this.isEmpty) this.#forget();
   }
 
   /** True when a request of that number waits for its answer. */
   covers(number: number): boolean {
-    return number >= this.#lowest && number <= this.#highest && !this.#ahead.has(number);
+    return number >= this.#lowest && number <= this.#highest && !this.#isAhead(number);
   }
 
   /**
@@ -108,8 +113,17 @@ export class RequestWindow {
   reset(): void {
     this.#awaited = 0;
     this.#lowest = 1;
-    this.#ahead.clear();
+    this.#ahead = undefined;
     this.#forget();
+  }
+
+  #isAhead(number: number): boolean {
+    return this.#ahead !== undefined && this.#ahead.has(number);
+  }
+
+  #forgetAheadOf(number: number, ahead: Set<number>): void {
+    for (const answered of ahead) if (answered < number) ahead.delete(answered);
+    if (ahead.size === 0) this.#ahead = undefined;
   }
 
   #forget(): void {

@@ -18,7 +18,7 @@ import { isLockKind } from './rules/lock-rules.ts';
 import { SessionAcquires } from './session-acquires.ts';
 
 const NO_DATA = new Uint8Array(0);
-const NO_ACQUIRES = new SessionAcquires();
+const NO_ACQUIRES = new SessionAcquires<QueuedAcquire>();
 
 export class LockTable {
   readonly #nodes: NodeStore;
@@ -26,7 +26,7 @@ export class LockTable {
   readonly #locks = new Map<string, Lock>();
   readonly names = new ListingIndex(this.#locks);
   /** By session; of those that have asked for a lock once. */
-  readonly #acquires = new Map<number, SessionAcquires>();
+  readonly #acquires = new Map<number, SessionAcquires<QueuedAcquire>>();
   /** /locks. */
   #top: NodeSlot;
   #holds = 0;
@@ -63,7 +63,7 @@ export class LockTable {
   }
 
   /** What the session waits for and holds. */
-  acquiresOf(session: Session): Readonly<Pick<SessionAcquires, 'size' | 'holds' | 'listBytes' | 'get' | 'inOrder'>> {
+  acquiresOf(session: Session): Readonly<Omit<SessionAcquires<QueuedAcquire>, 'add' | 'remove'>> {
     return this.#acquires.get(session.id) ?? NO_ACQUIRES;
   }
 
@@ -103,8 +103,9 @@ export class LockTable {
       index,
       stamp,
     });
-    const acquire = new QueuedAcquire(session, lock, index, node);
-    this.#ownAcquires(session).add(acquire);
+    const siblings = this.#ownAcquires(session);
+    const acquire = new QueuedAcquire(session, siblings, lock, index, node);
+    siblings.add(acquire);
     const free = lock.free;
     lock.waiters.append(acquire);
     this.#waits += 1;
@@ -122,7 +123,7 @@ export class LockTable {
     if (acquire.token === 0) this.#waits -= 1;
     else this.#holds -= 1;
     acquire.list.remove(acquire);
-    this.#ownAcquires(session).remove(acquire);
+    acquire.siblings.remove(acquire);
     invariant(this.#locks.get(lock.name) === lock, 'a queue belongs to a lock that exists');
     this.#nodes.remove(acquire.node, index);
   }
@@ -186,9 +187,9 @@ export class LockTable {
         sequence < nodes.creations(lock.container),
       () => `has an acquire ${index} that cannot be`,
     );
-    const acquire = new QueuedAcquire(session, lock, index, node);
-    const acquires = this.#ownAcquires(session);
-    acquires.add(acquire);
+    const siblings = this.#ownAcquires(session);
+    const acquire = new QueuedAcquire(session, siblings, lock, index, node);
+    siblings.add(acquire);
     if (token === 0) {
       lock.waiters.append(acquire);
       this.#waits += 1;
@@ -198,7 +199,7 @@ export class LockTable {
     acquire.token = token;
     acquire.grantedAt = grantedAt;
     lock.holders.append(acquire);
-    acquires.holds += 1;
+    siblings.holds += 1;
     this.#holds += 1;
   }
 
@@ -216,10 +217,10 @@ export class LockTable {
     }
   }
 
-  #ownAcquires(session: Session): SessionAcquires {
+  #ownAcquires(session: Session): SessionAcquires<QueuedAcquire> {
     const known = this.#acquires.get(session.id);
     if (known !== undefined) return known;
-    const acquires = new SessionAcquires();
+    const acquires = new SessionAcquires<QueuedAcquire>();
     this.#acquires.set(session.id, acquires);
     return acquires;
   }
@@ -234,7 +235,7 @@ export class LockTable {
     acquire.token = index;
     acquire.grantedAt = stamp;
     lock.holders.append(acquire);
-    this.#ownAcquires(session).holds += 1;
+    acquire.siblings.holds += 1;
     this.#waits -= 1;
     this.#holds += 1;
     this.#nodes.markGranted(acquire.node, index);

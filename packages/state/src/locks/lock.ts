@@ -10,6 +10,7 @@ import type { NodeSlot } from '../tree/node-store.ts';
 import { AcquireList, type Listed } from './acquire-list.ts';
 import type { LockRule } from './rules/lock-rule.ts';
 import { ruleOf } from './rules/lock-rules.ts';
+import { acquireBytes, type SessionAcquires } from './session-acquires.ts';
 
 export class Lock {
   readonly name: string;
@@ -17,6 +18,8 @@ export class Lock {
   readonly rule: LockRule;
   /** The node whose children are the queue. */
   readonly container: NodeSlot;
+  /** What each acquire adds to the list in its session's attach reply, at most. */
+  readonly acquireBytes: number;
   readonly holders = new AcquireList<QueuedAcquire>();
   readonly waiters = new AcquireList<QueuedAcquire>();
 
@@ -25,6 +28,7 @@ export class Lock {
     this.kind = kind;
     this.rule = ruleOf(kind);
     this.container = container;
+    this.acquireBytes = acquireBytes(name);
   }
 
   /** Whether an acquire that comes now would hold at once. */
@@ -39,6 +43,8 @@ export class Lock {
 
 export class QueuedAcquire implements Listed<QueuedAcquire> {
   readonly session: Session;
+  /** All that the session waits for and holds, this one among it until it is gone. */
+  readonly siblings: SessionAcquires<QueuedAcquire>;
   readonly lock: Lock;
   /** The czxid of its node: what identifies it to clients. */
   readonly acquireIndex: number;
@@ -53,8 +59,15 @@ export class QueuedAcquire implements Listed<QueuedAcquire> {
   previous: QueuedAcquire | undefined;
   next: QueuedAcquire | undefined;
 
-  constructor(session: Session, lock: Lock, acquireIndex: number, node: NodeSlot) {
+  constructor(
+    session: Session,
+    siblings: SessionAcquires<QueuedAcquire>,
+    lock: Lock,
+    acquireIndex: number,
+    node: NodeSlot,
+  ) {
     this.session = session;
+    this.siblings = siblings;
     this.lock = lock;
     this.acquireIndex = acquireIndex;
     this.node = node;

@@ -2,13 +2,20 @@
 
 import { invariant } from '../invariant.ts';
 import { utf8Length } from '../text.ts';
-import type { QueuedAcquire } from './lock.ts';
 
 /** Bytes of an acquire in the attach reply beside its lock's name: tuple, string head, two numbers. */
 const ACQUIRE_OVERHEAD_BYTES = 24;
 
-export class SessionAcquires {
-  readonly #byIndex = new Map<number, QueuedAcquire>();
+/** An acquire, as far as its session counts it. */
+export interface Counted {
+  readonly acquireIndex: number;
+  /** 0 while it waits. */
+  readonly token: number;
+  readonly lock: { readonly acquireBytes: number };
+}
+
+export class SessionAcquires<T extends Counted> {
+  readonly #byIndex = new Map<number, T>();
   #listBytes = 0;
   /** How many of them are holds. */
   holds = 0;
@@ -22,23 +29,23 @@ export class SessionAcquires {
     return this.#listBytes;
   }
 
-  get(acquireIndex: number): QueuedAcquire | undefined {
+  get(acquireIndex: number): T | undefined {
     return this.#byIndex.get(acquireIndex);
   }
 
-  add(acquire: QueuedAcquire): void {
+  add(acquire: T): void {
     this.#byIndex.set(acquire.acquireIndex, acquire);
-    this.#listBytes += acquireBytes(acquire.lock.name);
+    this.#listBytes += acquire.lock.acquireBytes;
   }
 
-  remove(acquire: QueuedAcquire): void {
+  remove(acquire: T): void {
     const removed = this.#byIndex.delete(acquire.acquireIndex);
     invariant(removed, 'an acquire belongs to its session');
     if (acquire.token !== 0) this.holds -= 1;
-    this.#listBytes -= acquireBytes(acquire.lock.name);
+    this.#listBytes -= acquire.lock.acquireBytes;
   }
 
-  inOrder(): QueuedAcquire[] {
+  inOrder(): T[] {
     return [...this.#byIndex.values()].sort((left, right) => left.acquireIndex - right.acquireIndex);
   }
 }

@@ -17,6 +17,8 @@ export class ReplyMemory {
   #forgottenUpTo = 0;
   /** The answer to request `forgottenUpTo + 1 + i` is at `start + i`. Keeps its places when it empties: V8 would make it anew for the next. */
   #answers: (Remembered | undefined)[] = [];
+  /** What each of them counts for, at the same places: to ask the answer again when it goes would fetch it from memory, long after its use. */
+  #costs: number[] = [];
   #start = 0;
   #bytes = 0;
   readonly #budget: ReplyBudget;
@@ -55,7 +57,8 @@ export class ReplyMemory {
     this.#lastApplied = lastApplied;
     this.#forgottenUpTo = lastApplied - answers.length;
     this.#answers = [...answers];
-    for (const answer of answers) this.#count(answerCost(answer));
+    this.#costs = answers.map(answerCost);
+    for (const cost of this.#costs) this.#count(cost);
   }
 
   /** The session is over, and its share free for others. */
@@ -66,8 +69,10 @@ export class ReplyMemory {
   /** The next request has been applied. */
   remember(answer: Remembered): void {
     invariant(!this.full, 'the memory of a session is bounded');
-    this.#count(answerCost(answer));
+    const cost = answerCost(answer);
+    this.#count(cost);
     this.#answers[this.#end] = answer;
+    this.#costs[this.#end] = cost;
     this.#lastApplied += 1;
   }
 
@@ -75,17 +80,20 @@ export class ReplyMemory {
   forgetUpTo(number: number): void {
     const upTo = Math.min(number, this.#lastApplied);
     while (this.#forgottenUpTo < upTo) {
-      const answer = this.#answers[this.#start];
-      invariant(answer !== undefined, 'what is forgotten was remembered');
-      this.#count(-answerCost(answer));
+      invariant(this.#answers[this.#start] !== undefined, 'what is forgotten was remembered');
+      this.#count(-(this.#costs[this.#start] as number));
       this.#answers[this.#start] = undefined;
       this.#start += 1;
       this.#forgottenUpTo += 1;
     }
     if (this.#start === this.#end) {
-      if (this.#answers.length > SLACK) this.#answers = [];
+      if (this.#answers.length > SLACK) {
+        this.#answers = [];
+        this.#costs = [];
+      }
       this.#start = 0;
     } else if (this.#start >= SLACK && this.#start * 2 > this.#end) {
+      this.#costs = this.#costs.slice(this.#start, this.#end);
       this.#answers = this.#answers.slice(this.#start, this.#end);
       this.#start = 0;
     }

@@ -27,8 +27,8 @@ describe('acquires that were inserted in any order', () => {
   it('come by acquire index', () => {
     const session = add(new SessionTable(new Capture(), STATE_LIMITS), 1);
     const lock = new Lock('l', LockKind.mutex, 1 as NodeSlot);
-    const acquires = new SessionAcquires();
-    for (const index of [10, 9, 100, 2]) acquires.add(new QueuedAcquire(session, lock, index, 2 as NodeSlot));
+    const acquires = new SessionAcquires<QueuedAcquire>();
+    for (const index of [10, 9, 100, 2]) acquires.add(new QueuedAcquire(session, acquires, lock, index, 2 as NodeSlot));
     expect(acquires.inOrder().map(({ acquireIndex }) => acquireIndex)).toEqual([2, 9, 10, 100]);
   });
 });

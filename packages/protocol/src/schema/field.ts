@@ -11,6 +11,7 @@ import { errorCodeFromWire, errorCodeToWire, ERROR_CODES, type ErrorCode } from 
 import { MAX_INDEX } from '../limits.ts';
 import type { Packable, TupleReader } from '../pack.ts';
 import { MAX_UTF8_BYTES_PER_UNIT } from '../text.ts';
+import { compiled, type Compiled, type NamedField, type TupleHead } from './compiled.ts';
 import type { Shape, Shapes } from './shape.ts';
 
 export interface Field<T> {
@@ -20,6 +21,8 @@ export interface Field<T> {
   /** Bytes that the value takes at most. */
   size(value: T): number;
   readonly shape: Shape;
+  /** For some values it is not written, and the tuple ends before it. */
+  readonly mayEndTuple?: true;
 }
 
 /** A field that is a tuple of its own. */
@@ -179,6 +182,7 @@ export function trailing<T>(of: Field<T>): Field<T | undefined> {
     read: (reader, name) => (reader.remaining > 0 ? of.read(reader, name) : undefined),
     size: (value) => (value === undefined ? 0 : of.size(value)),
     shape: { kind: 'later', of: of.shape, absent: undefined },
+    mayEndTuple: true,
   };
 }
 
@@ -194,6 +198,7 @@ export function trailingUnless<T>(absent: T, of: Field<T>): Field<T> {
     read: (reader, name) => (reader.remaining > 0 ? of.read(reader, name) : absent),
     size: (value) => of.size(value),
     shape: { kind: 'later', of: of.shape, absent },
+    mayEndTuple: true,
   };
 }
 
@@ -213,53 +218,47 @@ export function record<const F extends Fields>(fields: F): TupleField<FieldValue
 /** Stands for a field at the end of a tuple that is not written. */
 const OMITTED: Packable = [];
 
-/** What a tuple begins with, and what the value that is read from it has beside its fields. */
-export interface TupleHead {
-  readonly number: number;
-  readonly type: string;
-}
-
-interface Part {
-  readonly name: string;
-  readonly field: Field<unknown>;
-}
-
-/** Reads and writes the fields of a declaration one after the other; by places, since an iterator for each tuple would be garbage. */
+/**
+ * Reads and writes the fields of a declaration one after the other. As {@link compiled} does it, where that is possible; otherwise by
+ * places, since an iterator for each tuple would be garbage.
+ */
 export class TupleOf {
   readonly shapes: Shapes;
-  readonly #parts: readonly Part[];
+  readonly #parts: readonly (NamedField & { readonly field: Field<unknown> })[];
   readonly #type: string | undefined;
   /** Of the right length from the beginning: an array that grows takes twice the memory. */
   readonly #blank: readonly Packable[];
   readonly #headless: readonly Packable[];
   readonly #Value = plainObjects();
+  readonly #compiled: Compiled | undefined;
+  /** Its tuples may end before they have all fields. */
+  readonly #mayEnd: boolean;
 
-  constructor(fields: Fields, head?: TupleHead) {
+  /** @param compile false: as where no code may be made from text */
+  constructor(fields: Fields, head?: TupleHead, compile = true) {
     this.#parts = Object.entries(fields).map(([name, field]) => ({ name, field }));
     this.#type = head?.type;
     this.#headless = this.#parts.map(() => '');
     this.#blank = head === undefined ? this.#headless : [head.number, ...this.#headless];
     this.shapes = Object.fromEntries(this.#parts.map(({ name, field }) => [name, field.shape]));
+    this.#compiled = compile ? compiled(this.#parts, head) : undefined;
+    this.#mayEnd = this.#parts.some(({ field }) => field.mayEndTuple === true);
   }
 
   write(value: object): Packable[] {
+    if (this.#compiled !== undefined && !this.#mayEnd) return this.#compiled.write(value);
     return this.#fill(this.#blank.slice(), value);
   }
 
   /** Without the head. */
   writeFields(value: object): Packable[] {
+    if (this.#compiled !== undefined && !this.#mayEnd) return this.#compiled.writeFields(value);
     return this.#fill(this.#headless.slice(), value);
   }
 
   /** What stands behind the head. @throws MalformedError */
   read(reader: TupleReader): object {
-    const value = new this.#Value();
-    if (this.#type !== undefined) value['type'] = this.#type;
-    for (let at = 0; at < this.#parts.length; at += 1) {
-      const part = this.#parts[at] as Part;
-      value[part.name] = part.field.read(reader, part.name);
-    }
-    return value;
+    return this.#compiled === undefined ? this.#read(reader) : this.#compiled.read(reader);
   }
 
   size(value: object): number {
@@ -268,10 +267,20 @@ export class TupleOf {
     return sum;
   }
 
+  #read(reader: TupleReader): object {
+    const value = new this.#Value();
+    if (this.#type !== undefined) value['type'] = this.#type;
+    for (let at = 0; at < this.#parts.length; at += 1) {
+      const part = this.#parts[at] as NamedField;
+      value[part.name] = part.field.read(reader, part.name);
+    }
+    return value;
+  }
+
   #fill(tuple: Packable[], value: object): Packable[] {
     const first = tuple.length - this.#parts.length;
     for (let at = 0; at < this.#parts.length; at += 1) {
-      const { name, field } = this.#parts[at] as Part;
+      const { name, field } = this.#parts[at] as NamedField;
       const written = field.write((value as Record<string, unknown>)[name]);
       if (written === OMITTED) {
         tuple.length = first + at;

@@ -47,3 +47,11 @@ export function diskFullReply(server: number): ErrorReply {
     `the disk of server ${server} is almost full, so nothing was done: free space there; what gives locks and nodes back still works`,
   );
 }
+
+/** For what the state version lacks. @param what a command, or what one asks for, by its number */
+export function unsupportedReply(what: string, version: number): ErrorReply {
+  return errorReply(
+    'UNSUPPORTED',
+    `${what} is not of state version ${version}, by which this ensemble applies entries: upgrade all its servers, then try again`,
+  );
+}

@@ -14,6 +14,7 @@ import {
   type Answer,
   type Command,
   type CommandName,
+  type FeatureSet,
   type Query,
   type Reply,
 } from '@holdfast/protocol';
@@ -21,23 +22,22 @@ import {
 import { attach } from './commands/attach.ts';
 import { applyClientCommand } from './commands/client-command.ts';
 import { continueEnd, endEverySession, expireSession } from './commands/end-session.ts';
-import { INTRODUCED, isOf, missingIn, unsupportedReply, type Introduced } from './commands/introduced.ts';
 import { presentReply } from './commands/locks.ts';
 import { decodeEntryHeader, payloadStart, headerProblem, type StampedHeader } from './entry.ts';
 import { invariant } from './invariant.ts';
-import { STATE_LIMITS, type StateLimits } from './limits.ts';
+import type { StateLimits } from './limits.ts';
 import type { Output, RefusalCode } from './output.ts';
 import { answerQuery, prepareQuery } from './queries/query.ts';
 import type { Remembered } from './sessions/answer-cost.ts';
 import { hashKey } from './sessions/session-table.ts';
 import type { Session } from './sessions/session.ts';
-import { errorReply, type ErrorReply } from './replies.ts';
+import { errorReply, unsupportedReply, type ErrorReply } from './replies.ts';
 import { StateRestore } from './snapshot/state-restore.ts';
 import { StateSnapshot } from './snapshot/state-snapshot.ts';
-import { LATEST_STATE_VERSION } from './state-version.ts';
-import { State, type StateCounts } from './state.ts';
+import { State, type StateCounts, type StateOptions } from './state.ts';
 import type { HashKey } from './tree/keyed-hash.ts';
 import { UnsupportedEntryError } from './unsupported-entry-error.ts';
+import { VERSIONS, type Versions } from './versions.ts';
 
 /** What the fold takes for an entry's result: 0 for success, an error's wire code, this for a refusal plus its wire code. */
 const REFUSED = 1_000;
@@ -46,15 +46,15 @@ const NOOP = 2_000;
 const REPEATED = 3_000;
 
 export interface StateMachineOptions {
-  /** Must be the same on every server. @default STATE_LIMITS */
+  /** In the places of those of every version. Must be the same on every server. @default none */
   readonly limits?: Partial<StateLimits>;
   /**
    * Where nodes are looked for. Shows in nothing, so it may differ between servers, and should be a secret of each: who knows it can
    * choose names that make every search of a node long. @default one that everybody knows
    */
   readonly hashKey?: HashKey;
-  /** Must be the same on every server. @default the product's table */
-  readonly introduced?: Introduced;
+  /** What exists from which state version on. @default the product's table */
+  readonly versions?: Versions;
 }
 
 const KNOWN_KEY: HashKey = { low: 0, high: 0 };
@@ -84,13 +84,13 @@ interface DecodedEntry {
 
 export class StateMachine {
   #state: State;
-  readonly #introduced: Introduced;
+  readonly #options: StateOptions;
   #appliedIndex = 0;
 
   constructor(options: StateMachineOptions = {}) {
-    const { limits, hashKey = KNOWN_KEY, introduced = INTRODUCED } = options;
-    this.#introduced = introduced;
-    this.#state = new State({ limits: { ...STATE_LIMITS, ...limits }, hashKey });
+    const { limits = {}, hashKey = KNOWN_KEY, versions = VERSIONS } = options;
+    this.#options = { limits, hashKey, versions };
+    this.#state = new State(this.#options);
   }
 
   get appliedIndex(): number {
@@ -100,6 +100,11 @@ export class StateMachine {
   /** By which rules it applies entries; raised by an entry. */
   get version(): number {
     return this.#state.version;
+  }
+
+  /** What a server that applies entries by {@link version} may offer to clients. */
+  get clientFeatures(): FeatureSet {
+    return this.#state.rules.clientFeatures;
   }
 
   /** A safe integer that is equal on all machines that applied the same entries. */
@@ -123,7 +128,7 @@ export class StateMachine {
    */
   apply(index: number, entry: Uint8Array): readonly Output[] {
     this.#checkNext(index);
-    const decoded = decode(index, entry);
+    const decoded = decode(index, entry, this.#options.versions.latest);
     const { header, name } = decoded;
     const state = this.#state;
     state.begin(index, header.stamp);
@@ -164,7 +169,7 @@ export class StateMachine {
 
   /** Takes the pieces of a snapshot of that index, and at the end its state, in place of the own one, which stays what it is until then. */
   beginRestore(index: number): StateRestore {
-    return new StateRestore(this.#state, index, (state) => {
+    return new StateRestore(this.#options, index, (state) => {
       this.#state = state;
       this.#appliedIndex = index;
     });
@@ -261,13 +266,10 @@ export class StateMachine {
   }
 
   #commandOf(name: CommandName | undefined, decoded: DecodedEntry): Command | ErrorReply {
-    const { version } = this.#state;
-    if (name === undefined || !isOf(version, name, this.#introduced)) {
-      return unsupportedReply(`command ${decoded.header.command}`, version);
-    }
-    const command = commandOrError(name, decoded);
-    const missing = command.type === 'error' ? undefined : missingIn(version, command, this.#introduced);
-    return missing === undefined ? command : unsupportedReply(missing, version);
+    const { commands, version } = this.#state.rules;
+    const number = decoded.header.command;
+    if (name === undefined || commands[number] !== true) return unsupportedReply(`command ${number}`, version);
+    return commandOrError(name, decoded);
   }
 
   #repeat(session: Session, header: StampedHeader): void {
@@ -293,7 +295,7 @@ export class StateMachine {
     const command = commandOrError('raiseStateVersion', decoded);
     const state = this.#state;
     // Two leaders may have proposed it.
-    if (command.type === 'raiseStateVersion') state.version = Math.max(state.version, command.version);
+    if (command.type === 'raiseStateVersion' && command.version > state.version) state.raise(command.version);
     state.fold.mix(command.type === 'error' ? errorCodeToWire(command.code) : state.version);
   }
 
@@ -313,7 +315,7 @@ export class StateMachine {
   }
 }
 
-function decode(index: number, entry: Uint8Array): DecodedEntry {
+function decode(index: number, entry: Uint8Array, latest: number): DecodedEntry {
   let header: StampedHeader;
   let start: number;
   try {
@@ -328,14 +330,14 @@ function decode(index: number, entry: Uint8Array): DecodedEntry {
   if (name === undefined && !isClientCommand(header.command))
     throw new UnsupportedEntryError(index, `has the unknown command number ${header.command}`);
   const decoded = { header, name, bytes: entry, start };
-  if (name === 'raiseStateVersion') requireKnownVersion(index, decoded);
+  if (name === 'raiseStateVersion') requireKnownVersion(index, decoded, latest);
   return decoded;
 }
 
-function requireKnownVersion(index: number, decoded: DecodedEntry): void {
+function requireKnownVersion(index: number, decoded: DecodedEntry, latest: number): void {
   const command = commandOrError('raiseStateVersion', decoded);
-  if (command.type !== 'raiseStateVersion' || command.version <= LATEST_STATE_VERSION) return;
-  const known = `this program knows state versions up to ${LATEST_STATE_VERSION}`;
+  if (command.type !== 'raiseStateVersion' || command.version <= latest) return;
+  const known = `this program knows state versions up to ${latest}`;
   throw new UnsupportedEntryError(index, `raises the state version to ${command.version}, and ${known}`);
 }
 

@@ -9,6 +9,7 @@ import type { Output } from './output.ts';
 import { ChildLists } from './queries/child-lists.ts';
 import { Capture } from './snapshot/capture.ts';
 import { FIRST_STATE_VERSION } from './state-version.ts';
+import { rulesAt, type Rules, type Versions } from './versions.ts';
 import { SessionTable } from './sessions/session-table.ts';
 import type { HashKey } from './tree/keyed-hash.ts';
 import { RowNodeStore } from './tree/row-node-store.ts';
@@ -28,13 +29,13 @@ export interface StateCounts {
 }
 
 export interface StateOptions {
-  readonly limits: StateLimits;
+  /** In the places of those of every version. */
+  readonly limits: Partial<StateLimits>;
+  readonly versions: Versions;
   readonly hashKey: HashKey;
 }
 
 export class State {
-  readonly limits: StateLimits;
-  readonly hashKey: HashKey;
   readonly fold = new Fold();
   readonly capture = new Capture();
   readonly nodes: NodeStore;
@@ -42,8 +43,10 @@ export class State {
   readonly locks: LockTable;
   readonly lists: ChildLists;
 
-  /** By which rules entries are applied. */
-  version = FIRST_STATE_VERSION;
+  readonly #options: StateOptions;
+  #rules: Rules;
+  /** Those of the present version. */
+  limits: StateLimits;
   /** Index of the entry that is being applied, or was last. */
   index = 0;
   /** Its time, never below that of an earlier entry. Only shown, never compared. */
@@ -53,13 +56,31 @@ export class State {
   /** The session that this entry ended. Told last, since its own reply goes before. */
   ended: { readonly session: number; readonly reason: LossReason } | undefined;
 
-  constructor({ limits, hashKey }: StateOptions) {
-    this.limits = limits;
-    this.hashKey = hashKey;
-    this.sessions = new SessionTable(this.capture, limits);
-    this.nodes = new RowNodeStore(this.fold, this.capture, hashKey);
+  constructor(options: StateOptions) {
+    this.#options = options;
+    this.#rules = rulesAt(FIRST_STATE_VERSION, options.versions, options.limits);
+    this.limits = this.#rules.limits;
+    this.sessions = new SessionTable(this.capture, this.limits);
+    this.nodes = new RowNodeStore(this.fold, this.capture, options.hashKey);
     this.locks = new LockTable(this.nodes, this.sessions);
     this.lists = new ChildLists(this.nodes);
+  }
+
+  /** By which entries are applied. */
+  get rules(): Rules {
+    return this.#rules;
+  }
+
+  get version(): number {
+    return this.#rules.version;
+  }
+
+  /** Entries are applied by the rules of that version from here on. */
+  raise(version: number): void {
+    const { versions, limits } = this.#options;
+    this.#rules = rulesAt(version, versions, limits);
+    this.limits = this.#rules.limits;
+    this.sessions.replies.limit(this.limits);
   }
 
   get counts(): StateCounts {

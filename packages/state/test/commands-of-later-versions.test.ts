@@ -1,7 +1,10 @@
-import { CommandType, LockKind, pack } from '@holdfast/protocol';
-import { encodeEntry, LATEST_STATE_VERSION, stampEntry } from '@holdfast/state';
+import { ClientFeature, CommandType, hasFeature, LockKind, pack } from '@holdfast/protocol';
+import { encodeEntry, LATEST_STATE_VERSION, stampEntry, STATE_LIMITS } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 
+import { mutex } from '../src/locks/kinds/mutex.ts';
+import { VERSIONS } from '../src/versions.ts';
+import { bytesOf, restore } from './support/snapshots.ts';
 import { acquireCommand, asReply, codeOf, only, Solo } from './support/solo.ts';
 
 const UNKNOWN = 63;
@@ -18,8 +21,9 @@ describe("a client's command that the state version does not have", () => {
   });
 
   it('is answered alike by a program that knows it, until the version is raised', () => {
-    const introduced = { commands: { acquire: LATEST_STATE_VERSION + 1 } };
-    const [older, newer] = [new Solo(), new Solo({}, { introduced })].map((solo) => solo.open());
+    const commands = { ...VERSIONS.commands, acquire: LATEST_STATE_VERSION + 1 };
+    const versions = { ...VERSIONS, commands };
+    const [older, newer] = [new Solo(), new Solo({}, { versions })].map((solo) => solo.open());
     if (older === undefined || newer === undefined) throw new Error('no session');
     older.submit({ type: 'set', path: '/none', data: new Uint8Array(), version: -1 });
     const { reply } = only(newer.submit(acquireCommand('a')), 'reply');
@@ -65,8 +69,8 @@ describe('an acquire of a kind of lock that the state version does not have', ()
   });
 
   it('is answered alike by a program that knows it, until the version is raised', () => {
-    const introduced = { lockKinds: { [LockKind.mutex]: LATEST_STATE_VERSION } };
-    const newer = new Solo({}, { introduced }).open();
+    const versions = { ...VERSIONS, lockKinds: [{ ...mutex, since: LATEST_STATE_VERSION }] };
+    const newer = new Solo({}, { versions }).open();
     const early = newer.send(acquireCommand('a'));
     expect(codeOf(early)).toBe('UNSUPPORTED');
     expect(asReply(early, 'error').message).toContain(`lock kind ${LockKind.mutex} is not of state version 1`);
@@ -88,6 +92,59 @@ describe('an acquire of a kind of lock that the state version does not have', ()
     const session = new Solo().open();
     expect(codeOf(session.send(acquireOf(LATER, '')))).toBe('UNSUPPORTED');
     expect(codeOf(session.send(acquireOf(LockKind.mutex, '')))).toBe('INVALID_ARGUMENT');
+  });
+});
+
+describe('a limit that a later state version changes', () => {
+  const more = { since: LATEST_STATE_VERSION, limits: { maxAcquiresPerSession: 2, leastReplyBytesPerSession: 9_000 } };
+  const versions = { ...VERSIONS, limits: [{ since: 1, limits: { maxAcquiresPerSession: 1 } }, more] };
+
+  it('holds from the entry on that raises the version, and after a restore', () => {
+    const solo = new Solo({}, { versions });
+    const session = solo.open();
+    session.acquire('a');
+    expect(codeOf(session.send(acquireCommand('b')))).toBe('LIMIT_EXCEEDED');
+    raise(solo, LATEST_STATE_VERSION);
+    const restored = new Solo({}, { versions });
+    restore(bytesOf(solo.machine), solo.index, restored.machine);
+    for (const each of [session, session.in(restored)]) {
+      expect(each.acquire('c').token).toBe(each.solo.index);
+      expect(codeOf(each.send(acquireCommand('d')))).toBe('LIMIT_EXCEEDED');
+    }
+    expect(restored.machine.fold).toBe(solo.machine.fold);
+  });
+
+  it('gives way to one that the machine was made with', () => {
+    const session = new Solo({ maxAcquiresPerSession: 3 }, { versions }).open();
+    for (const lock of ['a', 'b', 'c']) session.acquire(lock);
+    expect(codeOf(session.send(acquireCommand('d')))).toBe('LIMIT_EXCEEDED');
+  });
+
+  it('of what sessions remember counts at once', () => {
+    const limits = [
+      { since: 1, limits: { ...STATE_LIMITS, leastReplyBytesPerSession: 1, maxReplyBytesPerSession: 1 } },
+      { since: LATEST_STATE_VERSION, limits: STATE_LIMITS },
+    ];
+    const session = new Solo({}, { versions: { ...VERSIONS, limits } }).open();
+    session.acquire('a');
+    session.submit(acquireCommand('b'));
+    expect(only(session.solo.outputs, 'refused').code).toBe('OVERLOADED');
+    session.number -= 1;
+    raise(session.solo, LATEST_STATE_VERSION);
+    expect(session.acquire('b').token).toBe(session.solo.index);
+  });
+});
+
+describe('what a server may offer to clients', () => {
+  it('grows when the state version is raised', () => {
+    const clientFeatures = { ...VERSIONS.clientFeatures, leave: LATEST_STATE_VERSION };
+    const solo = new Solo({}, { versions: { ...VERSIONS, clientFeatures } });
+    const offers = (): boolean[] => {
+      return [ClientFeature.leave, ClientFeature.admin].map((each) => hasFeature(solo.machine.clientFeatures, each));
+    };
+    expect(offers()).toEqual([false, true]);
+    raise(solo, LATEST_STATE_VERSION);
+    expect(offers()).toEqual([true, true]);
   });
 });
 

@@ -144,11 +144,11 @@ export const stateMutants: readonly Mutant[] = [
     patches: [
       {
         module: STATE,
-        file: 'commands/introduced.js',
+        file: 'commands/locks.js',
         edits: [
           {
-            find: 'return isLockKind(kind) && (lockKinds?.[kind] ?? 0) <= version ? undefined : `lock kind ${kind}`;',
-            replace: 'return undefined;',
+            find: 'if (kind === undefined) return unsupportedReply(`lock kind ${command.kind}`, state.version);',
+            replace: '',
           },
         ],
       },
@@ -293,7 +293,7 @@ export const stateMutants: readonly Mutant[] = [
     patches: [
       {
         module: STATE,
-        file: 'locks/rules/mutex.js',
+        file: 'locks/kinds/mutex.js',
         edits: [{ find: 'holders.size === 0', replace: 'holders.size <= 1' }],
       },
     ],
@@ -409,7 +409,7 @@ export const stateMutants: readonly Mutant[] = [
       {
         module: STATE,
         file: 'snapshot/state-restore.js',
-        edits: [{ find: 'this.#state.version = header.version;', replace: '' }],
+        edits: [{ find: 'this.#state.raise(header.version);', replace: '' }],
       },
     ],
     caughtBy: ['properties'],

@@ -5,11 +5,10 @@ import type { Command, Reply } from '@holdfast/protocol';
 import { invariant } from '../invariant.ts';
 import { lockProblem, MAX_CONTAINER_NAME_LENGTH, MAX_QUEUE_NODE_NAME_LENGTH } from '../locks/lock-name.ts';
 import type { Lock, QueuedAcquire } from '../locks/lock.ts';
-import { isLockKind } from '../locks/rules/lock-rules.ts';
 import { acquireBytes } from '../locks/session-acquires.ts';
 import { isReply, type Remembered } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
-import { DONE, errorReply, invalidLockReply } from '../replies.ts';
+import { DONE, errorReply, invalidLockReply, unsupportedReply } from '../replies.ts';
 import type { State } from '../state.ts';
 import { limitReply } from './nodes.ts';
 
@@ -18,8 +17,9 @@ const NODES_PER_ACQUIRE = 2;
 const NAME_BYTES_PER_ACQUIRE = MAX_CONTAINER_NAME_LENGTH + MAX_QUEUE_NODE_NAME_LENGTH;
 
 export function acquire(state: State, session: Session, command: Extract<Command, { type: 'acquire' }>): Remembered {
-  const { lock: name, kind } = command;
-  invariant(isLockKind(kind), 'an acquire of a kind that no version has is answered before it is applied');
+  const { lock: name } = command;
+  const kind = state.rules.lockKinds[command.kind];
+  if (kind === undefined) return unsupportedReply(`lock kind ${command.kind}`, state.version);
   const problem = lockProblem(name);
   if (problem !== undefined) return invalidLockReply(name, problem);
   const lock = state.locks.get(name);

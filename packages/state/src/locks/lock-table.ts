@@ -3,7 +3,7 @@
  * all that it removes, then lets each lock that it touched settle: grants in queue order, and no container for an idle lock.
  */
 
-import { decodeLockName, LOCKS_PATH, type LockKindNumber } from '@holdfast/protocol';
+import { decodeLockName, LOCKS_PATH } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
 import type { Output } from '../output.ts';
@@ -12,9 +12,9 @@ import type { Session } from '../sessions/session.ts';
 import type { SessionTable } from '../sessions/session-table.ts';
 import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
 import { wellFormed } from '../snapshot/snapshot-error.ts';
+import type { LockKind } from './kinds/lock-kind.ts';
 import { containerName, lockProblem, queueNodeName, queueNodeSequence } from './lock-name.ts';
 import { Lock, QueuedAcquire } from './lock.ts';
-import { isLockKind } from './rules/lock-rules.ts';
 import { SessionAcquires } from './session-acquires.ts';
 
 const NO_DATA = new Uint8Array(0);
@@ -92,7 +92,7 @@ export class LockTable {
   }
 
   /** Puts an acquire at the end of the queue, and grants it if nobody is in its way. */
-  enqueue(session: Session, name: string, kind: LockKindNumber, index: number, stamp: number): QueuedAcquire {
+  enqueue(session: Session, name: string, kind: LockKind, index: number, stamp: number): QueuedAcquire {
     const lock = this.#locks.get(name) ?? this.#createLock(name, kind, index, stamp);
     invariant(lock.kind === kind, 'all acquires of a lock are of its kind');
     const node = this.#nodes.create({
@@ -139,7 +139,7 @@ export class LockTable {
     }
     for (;;) {
       const head = lock.waiters.first;
-      if (head === undefined || !lock.rule.mayHold(lock.holders)) break;
+      if (head === undefined || !lock.kind.mayJoin(lock.holders)) break;
       this.#grant(head, index, stamp);
       outputs.push({
         type: 'granted',
@@ -160,11 +160,10 @@ export class LockTable {
   }
 
   /** The lock of a container that a snapshot has; nobody holds it yet. @throws SnapshotError */
-  restoreLock(container: NodeSlot, kind: number): void {
+  restoreLock(container: NodeSlot, kind: LockKind): void {
     const name = decodeLockName(this.#nodes.name(container));
     const inPlace = container !== this.#nodes.root && this.#nodes.parent(container) === this.#top;
     wellFormed(inPlace && name !== undefined && lockProblem(name) === undefined, () => 'has a lock that cannot be');
-    wellFormed(isLockKind(kind), () => `has a lock of the unknown kind ${kind}`);
     this.#locks.set(name, new Lock(name, kind, container));
     this.names.added(name);
   }
@@ -195,7 +194,7 @@ export class LockTable {
       this.#waits += 1;
       return;
     }
-    wellFormed(lock.rule.mayHold(lock.holders), () => `has more holders of lock ${lock.name} than may hold it`);
+    wellFormed(lock.kind.mayJoin(lock.holders), () => `has more holders of lock ${lock.name} than may hold it`);
     acquire.token = token;
     acquire.grantedAt = grantedAt;
     lock.holders.append(acquire);
@@ -207,7 +206,7 @@ export class LockTable {
   checkRestored(): void {
     wellFormed(this.#locks.size === this.#nodes.childCount(this.#top), () => 'has nodes at /locks that are no locks');
     for (const lock of this.#locks.values()) {
-      const settled = lock.holders.size > 0 && (lock.waiters.size === 0 || !lock.rule.mayHold(lock.holders));
+      const settled = lock.holders.size > 0 && (lock.waiters.size === 0 || !lock.kind.mayJoin(lock.holders));
       wellFormed(settled, () => `has a lock ${lock.name} that is not granted to whom it is free for`);
       const queued = lock.holders.size + lock.waiters.size;
       wellFormed(
@@ -241,7 +240,7 @@ export class LockTable {
     this.#nodes.markGranted(acquire.node, index);
   }
 
-  #createLock(name: string, kind: LockKindNumber, index: number, stamp: number): Lock {
+  #createLock(name: string, kind: LockKind, index: number, stamp: number): Lock {
     const container = this.#nodes.create({
       parent: this.#top,
       name: containerName(name),

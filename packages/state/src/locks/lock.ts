@@ -3,19 +3,15 @@
  * may become a hold, until it is gone; sessions' memories keep it after that, to answer a retry.
  */
 
-import type { LockKindNumber } from '@holdfast/protocol';
-
 import type { Session } from '../sessions/session.ts';
 import type { NodeSlot } from '../tree/node-store.ts';
 import { AcquireList, type Listed } from './acquire-list.ts';
-import type { LockRule } from './rules/lock-rule.ts';
-import { ruleOf } from './rules/lock-rules.ts';
+import type { LockKind } from './kinds/lock-kind.ts';
 import { acquireBytes, type SessionAcquires } from './session-acquires.ts';
 
 export class Lock {
   readonly name: string;
-  readonly kind: LockKindNumber;
-  readonly rule: LockRule;
+  readonly kind: LockKind;
   /** The node whose children are the queue. */
   readonly container: NodeSlot;
   /** What each acquire adds to the list in its session's attach reply, at most. */
@@ -23,17 +19,16 @@ export class Lock {
   readonly holders = new AcquireList<QueuedAcquire>();
   readonly waiters = new AcquireList<QueuedAcquire>();
 
-  constructor(name: string, kind: LockKindNumber, container: NodeSlot) {
+  constructor(name: string, kind: LockKind, container: NodeSlot) {
     this.name = name;
     this.kind = kind;
-    this.rule = ruleOf(kind);
     this.container = container;
     this.acquireBytes = acquireBytes(name);
   }
 
   /** Whether an acquire that comes now would hold at once. */
   get free(): boolean {
-    return this.waiters.size === 0 && this.rule.mayHold(this.holders);
+    return this.waiters.size === 0 && this.kind.mayJoin(this.holders);
   }
 
   get idle(): boolean {

@@ -14,7 +14,7 @@ export interface ReplyLimits {
 const SHARES = 16;
 
 export class ReplyBudget {
-  readonly #limits: ReplyLimits;
+  #limits: ReplyLimits;
   #bytes = 0;
 
   constructor(limits: ReplyLimits) {
@@ -30,6 +30,11 @@ export class ReplyBudget {
     const { maxReplyBytes, maxReplyBytesPerSession, leastReplyBytesPerSession } = this.#limits;
     const share = Math.floor((maxReplyBytes - this.#bytes) / SHARES);
     return Math.max(leastReplyBytesPerSession, Math.min(maxReplyBytesPerSession, share));
+  }
+
+  /** These hold from now on; what is kept beyond them is kept until it is acknowledged. */
+  limit(limits: ReplyLimits): void {
+    this.#limits = limits;
   }
 
   add(bytes: number): void {

@@ -5,7 +5,7 @@
 
 import { MAX_DATA_BYTES, MAX_PATH_LENGTH, MAX_UTF8_BYTES_PER_UNIT } from '@holdfast/protocol';
 
-import { FIRST_STATE_VERSION, LATEST_STATE_VERSION } from '../state-version.ts';
+import { FIRST_STATE_VERSION } from '../state-version.ts';
 import type { StateCounts } from '../state.ts';
 import { SnapshotError, wellFormed } from './snapshot-error.ts';
 
@@ -63,14 +63,14 @@ export function writeHeader(header: SnapshotHeader, view: DataView, at: number):
   return at + HEADER_BYTES;
 }
 
-/** @throws SnapshotError */
-export function readHeader(view: DataView, at: number): SnapshotHeader {
+/** `latest`: the highest state version that this program knows. @throws SnapshotError */
+export function readHeader(view: DataView, at: number, latest: number): SnapshotHeader {
   wellFormed(view.getUint32(at, true) === MAGIC, () => 'does not begin as a snapshot of the state does');
   supported('format version', view.getUint32(at + 4, true), SNAPSHOT_FORMAT_VERSION);
   supported('feature bits', view.getUint32(at + 8, true), 0);
   const version = view.getUint32(at + 12, true);
-  if (version > LATEST_STATE_VERSION) {
-    throw new SnapshotError('UNSUPPORTED', `has state version ${version}, over ${LATEST_STATE_VERSION}`);
+  if (version > latest) {
+    throw new SnapshotError('UNSUPPORTED', `has state version ${version}, over ${latest}`);
   }
   wellFormed(version >= FIRST_STATE_VERSION, () => `has state version ${version}`);
   const fold = { low: view.getInt32(at + 32, true), high: view.getInt32(at + 36, true) };

@@ -6,7 +6,7 @@
 import { MalformedError } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
-import type { StateLimits } from '../limits.ts';
+import type { LockKind } from '../locks/kinds/lock-kind.ts';
 import type { Remembered } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
 import { State, type StateOptions } from '../state.ts';
@@ -43,9 +43,10 @@ interface Memory {
 }
 
 export class StateRestore {
-  readonly #limits: StateLimits;
   readonly #index: number;
   readonly #restored: (state: State) => void;
+  /** The highest state version that this program knows. */
+  readonly #latest: number;
   readonly #bytes = new ByteQueue();
   /** The node that was read last. */
   readonly #image = emptyImage();
@@ -64,7 +65,7 @@ export class StateRestore {
 
   /** `index`: of the snapshot. `restored` is called by {@link adopt}, when everything is sound. */
   constructor(options: StateOptions, index: number, restored: (state: State) => void) {
-    this.#limits = options.limits;
+    this.#latest = options.versions.latest;
     this.#index = index;
     this.#restored = restored;
     this.#state = new State(options);
@@ -86,7 +87,6 @@ export class StateRestore {
     this.#recall();
     this.#state.nodes.restoreFree(this.#free);
     this.#check(header);
-    this.#state.version = header.version;
     this.#state.index = header.index;
     this.#state.stamp = header.stamp;
     this.#state.fold.restore(header.fold);
@@ -107,10 +107,11 @@ export class StateRestore {
 
   #readHeader(): boolean {
     if (this.#bytes.length < HEADER_BYTES) return false;
-    const header = readHeader(this.#bytes.view, this.#bytes.start);
+    const header = readHeader(this.#bytes.view, this.#bytes.start, this.#latest);
     const { index, counts, slots } = header;
     wellFormed(index === this.#index, () => `is of index ${index}, not ${this.#index}`);
-    const { maxSessions, maxNodes, maxTreeDataBytes, maxTreeNameBytes } = this.#limits;
+    this.#state.raise(header.version);
+    const { maxSessions, maxNodes, maxTreeDataBytes, maxTreeNameBytes } = this.#state.limits;
     wellFormed(
       counts.sessions <= maxSessions &&
         slots <= maxNodes &&
@@ -227,7 +228,8 @@ export class StateRestore {
   #linkLocks(): void {
     const { locks, nodes, sessions } = this.#state;
     locks.beginRestore();
-    for (const { slot, role } of this.#locks) if (role.type === 'lock') locks.restoreLock(slot, role.kind);
+    for (const { slot, role } of this.#locks)
+      if (role.type === 'lock') locks.restoreLock(slot, this.#lockKind(role.kind));
     const inOrder = this.#queueNodes.sort((left, right) => nodes.czxid(left.slot) - nodes.czxid(right.slot));
     let last = 0;
     for (const { slot, role } of inOrder) {
@@ -244,6 +246,12 @@ export class StateRestore {
       owner.ephemerals.add(slot);
     }
     locks.checkRestored();
+  }
+
+  #lockKind(number: number): LockKind {
+    const kind = this.#state.rules.lockKinds[number];
+    wellFormed(kind !== undefined, () => `has a lock of the unknown kind ${number}`);
+    return kind;
   }
 
   #recall(): void {

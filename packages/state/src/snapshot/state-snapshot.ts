@@ -126,7 +126,7 @@ export class StateSnapshot implements Capturing {
     const acquire = locks.acquireOf(slot);
     if (acquire !== undefined) return { type: 'queueNode', token: acquire.token, grantedAt: acquire.grantedAt };
     const lock = locks.lockOf(slot);
-    return lock === undefined ? PLAIN_NODE : { type: 'lock', kind: lock.kind };
+    return lock === undefined ? PLAIN_NODE : { type: 'lock', kind: lock.kind.number };
   }
 
   #writeFree(): void {

@@ -1,8 +1,8 @@
 /** What comes out in order must not owe it to the order of insertion: a replica restored from a snapshot inserts in another. */
 
-import { LockKind } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 
+import { mutex } from '../../src/locks/kinds/mutex.ts';
 import { Lock, QueuedAcquire } from '../../src/locks/lock.ts';
 import { SessionAcquires } from '../../src/locks/session-acquires.ts';
 import { STATE_LIMITS } from '../../src/limits.ts';
@@ -26,7 +26,7 @@ describe('sessions that were inserted in any order', () => {
 describe('acquires that were inserted in any order', () => {
   it('come by acquire index', () => {
     const session = add(new SessionTable(new Capture(), STATE_LIMITS), 1);
-    const lock = new Lock('l', LockKind.mutex, 1 as NodeSlot);
+    const lock = new Lock('l', mutex, 1 as NodeSlot);
     const acquires = new SessionAcquires<QueuedAcquire>();
     for (const index of [10, 9, 100, 2]) acquires.add(new QueuedAcquire(session, acquires, lock, index, 2 as NodeSlot));
     expect(acquires.inOrder().map(({ acquireIndex }) => acquireIndex)).toEqual([2, 9, 10, 100]);

@@ -36,7 +36,7 @@ export class Solo {
   wallMs = 1_000_000;
   #secrets = 0;
 
-  constructor(limits: Partial<StateLimits> = {}, options: Pick<StateMachineOptions, 'hashKey' | 'introduced'> = {}) {
+  constructor(limits: Partial<StateLimits> = {}, options: Pick<StateMachineOptions, 'hashKey' | 'versions'> = {}) {
     this.machine = new StateMachine({ ...options, limits });
   }
 
@@ -121,6 +121,14 @@ export class SoloSession {
     this.id = id;
     this.generation = generation;
     this.secret = secret;
+  }
+
+  /** The same session in another machine that has it. */
+  in(solo: Solo): SoloSession {
+    const same = new SoloSession(solo, this.id, this.generation, this.secret);
+    same.number = this.number;
+    same.ackedUpTo = this.ackedUpTo;
+    return same;
   }
 
   /** The entry that a server would make of this command of this session. */

@@ -1,0 +1,85 @@
+/**
+ * What exists from which state version on: commands, kinds of locks, features that servers offer to clients, limits. Whatever an entry
+ * asks for that its state version lacks is answered as by a program that has never heard of it. So all servers of one ensemble give
+ * one answer, whichever versions of the program they run.
+ *
+ * Whoever adds to the state machine says here since when it exists, and raises LATEST_STATE_VERSION.
+ */
+
+import { ClientFeature, CommandType, unite, type CommandName, type FeatureSet } from '@holdfast/protocol';
+
+import { STATE_LIMITS, type StateLimits } from './limits.ts';
+import type { LockKind } from './locks/kinds/lock-kind.ts';
+import { LOCK_KINDS } from './locks/kinds/lock-kinds.ts';
+import { FIRST_STATE_VERSION, LATEST_STATE_VERSION } from './state-version.ts';
+
+export interface Versions {
+  /** The highest by which the program can apply entries. */
+  readonly latest: number;
+  readonly commands: Readonly<Record<CommandName, number>>;
+  /** Each says itself since when it exists. */
+  readonly lockKinds: readonly LockKind[];
+  /** What servers offer to clients. */
+  readonly clientFeatures: Readonly<Record<keyof typeof ClientFeature, number>>;
+  /** Limits decide results: a later version may have others. In order of their versions. */
+  readonly limits: readonly { readonly since: number; readonly limits: Partial<StateLimits> }[];
+}
+
+export const VERSIONS: Versions = {
+  latest: LATEST_STATE_VERSION,
+  commands: {
+    attach: FIRST_STATE_VERSION,
+    closeSession: FIRST_STATE_VERSION,
+    create: FIRST_STATE_VERSION,
+    set: FIRST_STATE_VERSION,
+    delete: FIRST_STATE_VERSION,
+    acquire: FIRST_STATE_VERSION,
+    release: FIRST_STATE_VERSION,
+    cancel: FIRST_STATE_VERSION,
+    expireSession: FIRST_STATE_VERSION,
+    refuse: FIRST_STATE_VERSION,
+    raiseStateVersion: FIRST_STATE_VERSION,
+    continueEnd: FIRST_STATE_VERSION,
+  },
+  lockKinds: LOCK_KINDS,
+  clientFeatures: {
+    leave: FIRST_STATE_VERSION,
+    admin: FIRST_STATE_VERSION,
+    members: FIRST_STATE_VERSION,
+    outage: FIRST_STATE_VERSION,
+  },
+  limits: [{ since: FIRST_STATE_VERSION, limits: STATE_LIMITS }],
+};
+
+/** The table at one version, by numbers, since every entry asks it. */
+export interface Rules {
+  readonly version: number;
+  /** By a command's number: true for those that exist. */
+  readonly commands: readonly (boolean | undefined)[];
+  /** By a kind's number. */
+  readonly lockKinds: readonly (LockKind | undefined)[];
+  readonly clientFeatures: FeatureSet;
+  readonly limits: StateLimits;
+}
+
+/** @param overrides limits that take the places of every version's */
+export function rulesAt(version: number, versions: Versions, overrides: Partial<StateLimits>): Rules {
+  const exists = (since: number): boolean => since <= version;
+  const commands: boolean[] = [];
+  for (const [name, since] of Object.entries(versions.commands)) {
+    if (exists(since)) commands[CommandType[name as CommandName]] = true;
+  }
+  const lockKinds: LockKind[] = [];
+  for (const kind of versions.lockKinds) if (exists(kind.since)) lockKinds[kind.number] = kind;
+  const features = Object.entries(versions.clientFeatures).filter(([, since]) => exists(since));
+  const limits = versions.limits.filter(({ since }) => exists(since)).map((each) => each.limits);
+  return {
+    version,
+    commands,
+    lockKinds,
+    clientFeatures: unite(
+      Object.fromEntries(features.map(([name]) => [name, ClientFeature[name as keyof typeof ClientFeature]])),
+    ),
+    limits: Object.assign({}, STATE_LIMITS, ...limits, overrides) as StateLimits,
+  };
+}

@@ -177,6 +177,8 @@ describe('a data directory', () => {
       const made = machine.bytes(IDENTITY);
       await fill(first.store);
       await takeSnapshot(first.store, 10, 'taken');
+      // No segment ends before that entry, so that none is removed.
+      await first.store.compact(logIndex(2));
       await first.close();
       expect(machine.bytes(IDENTITY)).toEqual(made);
       const { formatVersion, ...content } = JSON.parse(new TextDecoder().decode(made)) as Record<string, unknown>;

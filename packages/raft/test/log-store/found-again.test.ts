@@ -6,7 +6,7 @@ import { serverId } from '../../src/core/index.ts';
 import { silentLogger } from '@holdfast/runtime';
 import { entryRange, modelOf, vote } from './support/log-model.ts';
 import { onMachine } from './support/machine.ts';
-import { LOG_OPTIONS, openLog } from './support/wal-fixture.ts';
+import { LOG_OPTIONS, openLog, segmentPaths } from './support/wal-fixture.ts';
 
 const BEFORE = entryRange(1, 3, 1);
 const LAST = entryRange(4, 5, 1);
@@ -35,6 +35,21 @@ describe('a log that a start has found', () => {
       await machine.settle();
       expect(machine.files()).toContain(`${LOG_OPTIONS.directory}/next.prepared`);
       machine.kill();
+      const next = await openLog(machine);
+      await next.write({ entries: entryRange(4, 6, 1, 1_000) });
+      machine.crash();
+      const written = { hardState: vote(1), entries: entryRange(1, 6, 1, 1_000) };
+      expect(await modelOf(await openLog(machine))).toEqual(written);
+    }));
+
+  it('is whole over a power failure when the process before had ended before the name of a segment was on disk', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine);
+      await store.write({ hardState: vote(1), entries: entryRange(1, 3, 1, 1_000) });
+      machine.failNext('syncDirectory', 'IO');
+      await expect(store.write({ entries: entryRange(4, 6, 1, 1_000) })).rejects.toThrow(/IO/);
+      machine.kill();
+      expect(await segmentPaths(machine)).toHaveLength(2);
       const next = await openLog(machine);
       await next.write({ entries: entryRange(4, 6, 1, 1_000) });
       machine.crash();

@@ -380,6 +380,24 @@ describe('a log behind a snapshot', () => {
       await store.close();
     }));
 
+  it('removes older snapshots but one that it could go on from, were the newest lost', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine, SMALL);
+      await fill(store);
+      for (const index of [10, 30, 50]) await write(store, index, 1);
+      const indexes = (): number[] =>
+        machine
+          .files()
+          .filter((path) => path.endsWith('.snapshot'))
+          .map((path) => Number(path.split('/').at(-1)?.split('-')[0]));
+      expect(indexes()).toEqual([10, 30, 50]);
+      await store.compact(logIndex(20));
+      expect(indexes()).toEqual([30, 50]);
+      await store.compact(logIndex(45));
+      expect(indexes()).toEqual([50]);
+      await store.close();
+    }));
+
   it('tells its snapshot and its base to whoever inspects it', () =>
     onMachine(async (machine) => {
       const store = await openLog(machine, SMALL);

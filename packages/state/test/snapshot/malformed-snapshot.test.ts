@@ -8,6 +8,11 @@ import { bytesOf, restore } from '../support/snapshots.ts';
 
 const HEADER_BYTES = 104;
 const END_BYTES = 13;
+const RECORD_HEAD_BYTES = 5;
+/** Token and time of the grant, before the slot and the parent of the node. */
+const QUEUE_NODE_BYTES = 16;
+const QUEUE_NODE = 4;
+const FREE_SLOTS = 5;
 
 function sample(): { readonly bytes: Uint8Array; readonly index: number } {
   const solo = new Solo();
@@ -171,6 +176,42 @@ describe('a snapshot of which something is wrong', () => {
       all[HEADER_BYTES + 4] = 9;
     });
     expect(refusal(bytes)?.message).toContain('unknown type 9');
+  });
+
+  it('is refused with a lock that is granted to nobody, though someone waits', () => {
+    const bytes = altered((view) => {
+      const held = records(SAMPLE).find(
+        ({ start, type }) => type === QUEUE_NODE && view.getFloat64(start + 5, true) > 0,
+      );
+      const at = (held?.start ?? NaN) + RECORD_HEAD_BYTES;
+      // As its acquire was before it was granted: without a token, and its node unmodified since it was created.
+      const numbersAt = at + QUEUE_NODE_BYTES + 8;
+      view.setFloat64(at, 0, true);
+      view.setFloat64(at + 8, 0, true);
+      view.setFloat64(numbersAt + 8, view.getFloat64(numbersAt, true), true);
+      const [holds, waits] = [72, 80];
+      view.setFloat64(holds, view.getFloat64(holds, true) - 1, true);
+      view.setFloat64(waits, view.getFloat64(waits, true) + 1, true);
+    });
+    expect(refusal(bytes)?.message).toContain('has a lock lock that is not granted to whom it is free for');
+  });
+
+  it('is refused with a free slot that has a node, or that is none of its slots', () => {
+    const solo = new Solo();
+    const one = solo.open('one');
+    one.made('/a');
+    one.made('/b');
+    one.delete('/a');
+    const bytes = bytesOf(solo.machine);
+    expect(refusal(bytes, solo.index)).toBeUndefined();
+    const free = records(bytes).find(({ type }) => type === FREE_SLOTS);
+    const view = new DataView(bytes.buffer);
+    const at = (free?.start ?? NaN) + RECORD_HEAD_BYTES;
+    const slot = view.getUint32(at, true);
+    for (const wrong of [slot - 1, slot + 1, slot + 2, 1_000_000]) {
+      view.setUint32(at, wrong, true);
+      expect(refusal(bytes, solo.index)?.message, `slot ${wrong}`).toContain('has free slots that are not those');
+    }
   });
 
   it('says what is wrong and what to do', () => {

@@ -15,6 +15,8 @@ interface Flags {
   readonly ranges: number;
   readonly jobs: number;
   readonly random?: number;
+  readonly from?: number;
+  readonly to?: number;
   readonly seed: number;
   readonly areas?: readonly string[];
 }
@@ -35,6 +37,12 @@ export function mutantsCommand(): Command {
     .option('--ranges <count>', 'ranges of seeds', count, 3)
     .option('--random <count>', 'so many changes drawn at random instead of the known bugs; in a checkout only', count)
     .option('--seed <seed>', 'what --random draws by', count, 1)
+    .option(
+      '--from <number>',
+      'the number of the first drawn change that is judged; the rest of the draw stays the same',
+      count,
+    )
+    .option('--to <number>', 'the number of the last drawn change that is judged', count)
     .option('--areas <name...>', 'where --random changes something: core, driver, log-store, state, sessions')
     .option('--jobs <count>', 'mutants at the same time', count, 1)
     .option('--json', 'the report as JSON')
@@ -61,12 +69,14 @@ async function mutants(flags: Flags): Promise<void> {
   if (!report.ok) process.exitCode = 1;
 }
 
-async function randomMutants({ seed, jobs, areas }: Flags, drawn: number): Promise<void> {
+async function randomMutants({ seed, jobs, areas, from, to }: Flags, drawn: number): Promise<void> {
   const report = await runRandomMutants({
     count: drawn,
     seed,
     jobs,
     ...(areas === undefined ? {} : { areas }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
     onResult: ({ mutant, noticed, wallMs }) => {
       const verdict = noticed === undefined ? 'SURVIVED' : `${noticed.by}: ${noticed.as.split('\n')[0]}`;
       process.stderr.write(`${describeMutant(mutant)}: ${verdict} (${Math.round(wallMs / 1000)} s)\n`);

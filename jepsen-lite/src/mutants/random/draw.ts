@@ -12,6 +12,8 @@ import type { Area } from './areas.ts';
 import { sitesOf, type Rule, type Site } from './sites.ts';
 
 export interface RandomMutant extends Mutant {
+  /** Its place in the draw, from 1 on. */
+  readonly number: number;
   readonly area: Area;
   readonly rule: Rule;
   /** Within the built files of the area's module, with slashes. */
@@ -30,7 +32,7 @@ export function drawMutants(areas: readonly Area[], count: number, seed: number)
   const drawn: RandomMutant[] = [];
   while (drawn.length < count && places.length > 0) {
     const [place] = places.splice(random.integer(places.length), 1);
-    if (place !== undefined) drawn.push(mutantAt(place));
+    if (place !== undefined) drawn.push(mutantAt(place, drawn.length + 1));
   }
   return drawn;
 }
@@ -61,7 +63,7 @@ function filesUnder(path: string): string[] {
     .filter((name) => name.endsWith('.js'));
 }
 
-function mutantAt({ area, file, text, site }: Place): RandomMutant {
+function mutantAt({ area, file, text, site }: Place, number: number): RandomMutant {
   const line = lineOf(text, site.start);
   const before = text.slice(site.start, site.end);
   return {
@@ -69,6 +71,7 @@ function mutantAt({ area, file, text, site }: Place): RandomMutant {
     breaks: 'whatever it is that tells it from the product',
     patches: [{ module: area.module, file, edits: [editAt(text, site)] }],
     caughtBy: [],
+    number,
     area,
     rule: site.rule,
     file,

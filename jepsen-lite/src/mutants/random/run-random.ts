@@ -13,6 +13,9 @@ export interface RandomOptions {
   readonly count: number;
   readonly seed: number;
   readonly jobs: number;
+  /** The numbers of the first and of the last of the drawn ones that are judged. @default all */
+  readonly from?: number;
+  readonly to?: number;
   /** Names of areas. @default all */
   readonly areas?: readonly string[];
   readonly onResult?: (result: RandomResult) => void;
@@ -40,7 +43,8 @@ export async function runRandomMutants(options: RandomOptions): Promise<RandomRe
   if (unknown !== undefined) {
     throw new Error(`there is no area "${unknown}"; there are ${AREAS.map(({ name }) => name).join(', ')}`);
   }
-  const mutants = drawMutants(areas, options.count, options.seed);
+  const { count, seed, from = 1, to = count } = options;
+  const mutants = drawMutants(areas, count, seed).filter(({ number }) => from <= number && number <= to);
   const judge = new RandomJudge();
   await judge.control(areas.filter((area) => mutants.some((mutant) => mutant.area === area)));
   const results = await inParallel(mutants, options.jobs, async (mutant) => {
@@ -57,7 +61,7 @@ export async function runRandomMutants(options: RandomOptions): Promise<RandomRe
 function survivor(mutant: RandomMutant): Survivor {
   const lines = readFileSync(builtFile(mutant.area.module, mutant.file), 'utf8').split('\n');
   const line = (lines[mutant.line - 1] ?? '').trim();
-  return { mutant, line, equalBecause: equalBecause(mutant, line) };
+  return { mutant, line, equalBecause: equalBecause(mutant, lines) };
 }
 
 /** The tables by area and by what noticed them, then the survivors, each with its line. */
@@ -82,9 +86,9 @@ export function renderRandomReport({ results, survivors, share }: RandomReport):
   return lines.join('\n');
 }
 
-/** Where it is, and what became of what. */
-export function describeMutant({ name, before, after }: RandomMutant): string {
-  return `${name}: ${oneLine(before)} -> ${oneLine(after)}`;
+/** Its number, where it is, and what became of what. */
+export function describeMutant({ number, name, before, after }: RandomMutant): string {
+  return `${number} ${name}: ${oneLine(before)} -> ${oneLine(after)}`;
 }
 
 function oneLine(text: string): string {

@@ -21,6 +21,12 @@ describe('random mutants', () => {
     expect(names(7)).not.toEqual(names(8));
   });
 
+  it('are numbered, the first ones the same however many are drawn, so that a draw can be judged in slices', () => {
+    const drawn = drawMutants(AREAS, 50, 7);
+    expect(drawn.map(({ number }) => number)).toEqual(Array.from({ length: 50 }, (_, at) => at + 1));
+    expect(drawMutants(AREAS, 20, 7)).toEqual(drawn.slice(0, 20));
+  });
+
   it('are of every area and of every rule, each place once', () => {
     const all = drawMutants(AREAS, Infinity, 1);
     expect(new Set(all.map(({ area }) => area))).toEqual(new Set(AREAS));

@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander';
 
 import { exploreCommand } from './explore/command.ts';
 import { mutantsCommand } from './mutants/command.ts';
-import { replayCommand, simCommand } from './sim/command.ts';
+import { replayCommand, simCommand } from './campaigns/command.ts';
 
 const USAGE_EXIT_CODE = 2;
 

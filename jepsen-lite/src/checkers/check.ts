@@ -1,22 +1,22 @@
 /** All checkers over one history, and whether there was enough to check. */
 
 import type { History } from '../history/history.ts';
-import { checkBelief } from './belief.ts';
+import { checkBelief } from './locks/belief.ts';
 import { checkCompletions } from './completions.ts';
-import { checkExclusion } from './exclusion.ts';
-import { checkExpiry } from './expiry.ts';
-import { checkFence } from './fence.ts';
-import { checkGhosts } from './ghosts.ts';
-import { checkGrantedTokens } from './granted-tokens.ts';
-import { checkGrants } from './grants.ts';
+import { checkExclusion } from './locks/exclusion.ts';
+import { checkExpiry } from './locks/expiry.ts';
+import { checkFence } from './store/fence.ts';
+import { checkGhosts } from './locks/ghosts.ts';
+import { checkGrantedTokens } from './store/granted-tokens.ts';
+import { checkGrants } from './locks/grants.ts';
 import { checkLiveness } from './liveness.ts';
-import { checkLostUpdates } from './lost-updates.ts';
-import { checkOrder } from './order.ts';
-import { checkOwners } from './owners.ts';
-import { checkRegisters } from './registers.ts';
-import { checkReleases } from './releases.ts';
-import { checkTokens } from './tokens.ts';
-import { checkUnfenced } from './unfenced.ts';
+import { checkLostUpdates } from './store/lost-updates.ts';
+import { checkOrder } from './locks/order.ts';
+import { checkOwners } from './locks/owners.ts';
+import { checkRegisters } from './registers/registers.ts';
+import { checkReleases } from './locks/releases.ts';
+import { checkTokens } from './locks/tokens.ts';
+import { checkUnfenced } from './store/unfenced.ts';
 import type { Checker, CheckOptions, Verdict } from './verdict.ts';
 
 export const CHECKERS = {

@@ -3,8 +3,8 @@
 import { callsOf, type EventOf } from '../history/calls.ts';
 import type { History } from '../history/history.ts';
 import { Findings } from './findings.ts';
-import { nameOf } from './holds.ts';
-import { logInOrder } from './log-order.ts';
+import { nameOf } from './locks/holds.ts';
+import { logInOrder } from './locks/log-order.ts';
 import type { Verdict } from './verdict.ts';
 
 export function checkLiveness(history: History): Verdict {

@@ -1,6 +1,6 @@
 /** Within which bounds worlds are explored: how many servers, what may happen, and how often. */
 
-import type { ServerRules } from './server.ts';
+import type { ServerRules } from './server/server.ts';
 
 /** What may happen only so often in one world. Writes that end and messages that arrive or get lost are not counted. */
 export const COUNTED = [

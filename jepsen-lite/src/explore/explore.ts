@@ -1,12 +1,12 @@
 /** One exploration: of the product, or of it with a planted bug, within named bounds. */
 
 import type { Bounds } from './bounds.ts';
-import { openCore, type PlantedBug } from './opened-core.ts';
+import { openCore, type PlantedBug } from './server/opened-core.ts';
 import { search, type SearchOptions, type SearchResult } from './search.ts';
 import { retrace, storyOf } from './trace.ts';
 import { transcriptOf } from './transcript.ts';
 import { deviation } from './vote-ban/conformance.ts';
-import { Worlds } from './worlds.ts';
+import { Worlds } from './world/worlds.ts';
 
 export interface Exploration extends Omit<SearchResult, 'broken'> {
   readonly bounds: Bounds;

@@ -3,10 +3,10 @@
  * one than where that never happened, though every server has forgotten it.
  */
 
-import { Interned } from './interned.ts';
-import type { Permutation } from './permutations.ts';
-import { placed } from './permutations.ts';
-import type { ServerTable } from './server-table.ts';
+import { Interned } from './world/interned.ts';
+import type { Permutation } from './world/permutations.ts';
+import { placed } from './world/permutations.ts';
+import type { ServerTable } from './server/server-table.ts';
 
 export interface History {
   /** By term: the position of who led it, −1 for nobody. */

@@ -4,7 +4,7 @@
  */
 
 import type { History } from './history.ts';
-import type { Broken, Electorate, ServerTable, Step } from './server-table.ts';
+import type { Broken, Electorate, ServerTable, Step } from './server/server-table.ts';
 
 /** One step of one server. */
 export interface Judged {

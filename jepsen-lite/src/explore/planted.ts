@@ -2,7 +2,7 @@
 
 import { MUTANTS } from '../mutants/catalogue/index.ts';
 import { boundsOf, type Bounds } from './bounds.ts';
-import type { PlantedBug } from './opened-core.ts';
+import type { PlantedBug } from './server/opened-core.ts';
 
 /** Those that no other detector has been seen to notice. */
 const EXPLORED: readonly PlantedBug[] = [

@@ -1,8 +1,8 @@
 /** Breadth-first: the first world in which a law is broken is as near to the beginning as any. */
 
-import type { Broken } from './server-table.ts';
-import { StateTable } from './state-table.ts';
-import type { Worlds } from './worlds.ts';
+import type { Broken } from './server/server-table.ts';
+import { StateTable } from './world/state-table.ts';
+import type { Worlds } from './world/worlds.ts';
 
 export interface SearchOptions {
   /** Ends when so many worlds are known. */

@@ -1,8 +1,8 @@
 /** A path of the search as what happened to servers that keep their names, whatever places they had in the worlds that were folded. */
 
-import { composed, inverse, placed, renamedAction } from './permutations.ts';
-import type { Broken, ServerTable, TakenStep } from './server-table.ts';
-import type { Transition, Worlds } from './worlds.ts';
+import { composed, inverse, placed, renamedAction } from './world/permutations.ts';
+import type { Broken, ServerTable, TakenStep } from './server/server-table.ts';
+import type { Transition, Worlds } from './world/worlds.ts';
 
 export interface TraceStep extends TakenStep {
   readonly position: number;

@@ -2,8 +2,8 @@
 
 import { entryText, messageText } from '@holdfast/raft/core';
 
-import type { Parcel } from './server.ts';
-import type { ServerTable } from './server-table.ts';
+import type { Parcel } from './server/server.ts';
+import type { ServerTable } from './server/server-table.ts';
 import type { TraceStep } from './trace.ts';
 
 export function transcriptOf(table: ServerTable, steps: readonly TraceStep[]): string {

@@ -11,7 +11,7 @@ import { feed, type Machine, type MakeMachine } from './observation/machine.ts';
 import { Snapshots } from './observation/snapshots.ts';
 import type { Step } from './observation/step.ts';
 import { viewOf, type View } from './observation/view.ts';
-import { REQUESTS_ARE_ANSWERED } from './promises/requests-are-answered.ts';
+import { REQUESTS_ARE_ANSWERED } from './promises/requests/requests-are-answered.ts';
 import { restoredMachinesGoOn } from './promises/restored-machines-go-on.ts';
 import { sameOnEveryMachine } from './promises/same-on-every-machine.ts';
 import { withReversedCollections } from './reversed-collections.ts';

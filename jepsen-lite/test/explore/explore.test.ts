@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BOUNDS, boundsOf, COUNTED } from '../../src/explore/bounds.ts';
 import { Counters } from '../../src/explore/counters.ts';
 import { explore } from '../../src/explore/explore.ts';
-import { openCore } from '../../src/explore/opened-core.ts';
+import { openCore } from '../../src/explore/server/opened-core.ts';
 import { PLANTED, mutantOf, plantedPairs } from '../../src/explore/planted.ts';
 import { renderExplorations } from '../../src/explore/report.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { History } from '../../src/explore/history.ts';
 import { Laws, type Facts } from '../../src/explore/laws.ts';
-import type { Known, Step } from '../../src/explore/server-table.ts';
+import type { Known, Step } from '../../src/explore/server/server-table.ts';
 
 const NOTHING: History = { leaders: [], committed: [], committedIn: [], reads: [] };
 const VOTERS = [{ index: 0, voterSets: [[0, 1, 2]], members: [0, 1, 2] }];

@@ -1,9 +1,9 @@
 import * as product from '@holdfast/raft/core';
 import { describe, expect, it } from 'vitest';
 
-import { NO_RANDOMNESS } from '../../src/explore/normal-form.ts';
-import { openCore, openName, type CoreModule } from '../../src/explore/opened-core.ts';
-import { copyOf, textOf } from '../../src/explore/structure.ts';
+import { NO_RANDOMNESS } from '../../src/explore/world/normal-form.ts';
+import { openCore, openName, type CoreModule } from '../../src/explore/server/opened-core.ts';
+import { copyOf, textOf } from '../../src/explore/world/structure.ts';
 import type { Mutant } from '../../src/mutants/mutant.ts';
 
 // "pnpm check" builds before it tests; after a change of the product by hand, build first.

@@ -1,7 +1,7 @@
 import { randomStream } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 
-import { StateTable } from '../../src/explore/state-table.ts';
+import { StateTable } from '../../src/explore/world/state-table.ts';
 
 describe('the table of worlds', () => {
   it('takes each world once, and gives back whence it came', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { copyOf, textOf } from '../../src/explore/structure.ts';
+import { copyOf, textOf } from '../../src/explore/world/structure.ts';
 
 class Counter {
   count = 0;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { boundsOf } from '../../src/explore/bounds.ts';
 import { explore } from '../../src/explore/explore.ts';
 import { mutantOf } from '../../src/explore/planted.ts';
-import type { Known } from '../../src/explore/server-table.ts';
+import type { Known } from '../../src/explore/server/server-table.ts';
 import { deviation } from '../../src/explore/vote-ban/conformance.ts';
 import { MODEL_BOUNDS, exploreModel } from '../../src/explore/vote-ban/model.ts';
 import { RULES } from '../../src/explore/vote-ban/rules.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { boundsOf, type Bounds } from '../../src/explore/bounds.ts';
-import { openCore } from '../../src/explore/opened-core.ts';
+import { openCore } from '../../src/explore/server/opened-core.ts';
 import { search } from '../../src/explore/search.ts';
-import { Worlds, type World } from '../../src/explore/worlds.ts';
+import { Worlds, type World } from '../../src/explore/world/worlds.ts';
 
 const core = await openCore();
 

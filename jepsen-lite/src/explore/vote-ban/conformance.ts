@@ -1,7 +1,7 @@
 /** Holds the steps that the real core took to the rules of the ban on voting. */
 
-import type { ServerAction } from '../server.ts';
-import type { Known } from '../server-table.ts';
+import type { ServerAction } from '../server/server.ts';
+import type { Known } from '../server/server-table.ts';
 import { RULES, type BannedOrNot } from './rules.ts';
 
 interface JudgedStep {

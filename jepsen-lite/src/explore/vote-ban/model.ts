@@ -4,7 +4,7 @@
  * Everything that may happen is gone through. In every world in which a leader begins, it must have all that is committed.
  */
 
-import { permutationsOf, type Permutation } from '../permutations.ts';
+import { permutationsOf, type Permutation } from '../world/permutations.ts';
 import type { BannedOrNot, BanRules } from './rules.ts';
 
 interface ModelServer extends BannedOrNot {

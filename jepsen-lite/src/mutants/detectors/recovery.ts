@@ -1,7 +1,7 @@
 /** Ensembles that lose a majority for good and begin anew with what one server has: one attempt is one of them. */
 
 import { checkHistory, type CheckerName } from '../../checkers/check.ts';
-import { loseMajority, type LostMajorityRun } from '../../sim/lost-majority.ts';
+import { loseMajority, type LostMajorityRun } from '../../targets/sim/lost-majority.ts';
 import { failureOf, type Attempt, type Failure } from '../attempt.ts';
 
 /** Those that need no log, of which a part is lost. */

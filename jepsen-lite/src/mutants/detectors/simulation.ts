@@ -1,6 +1,6 @@
 /** Whole ensembles under faults: one attempt is one seed of `jepsen sim`. */
 
-import { runSeed } from '../../sim/run.ts';
+import { runSeed } from '../../targets/sim/run.ts';
 import type { Attempt, Failure } from '../attempt.ts';
 
 /** What the simulation calls an error that it does not expect, whatever it is. */

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { judge, recovery } from '../../../src/mutants/detectors/recovery.ts';
-import { loseMajority, type LostMajorityRun } from '../../../src/sim/lost-majority.ts';
+import { loseMajority, type LostMajorityRun } from '../../../src/targets/sim/lost-majority.ts';
 
 describe('a recovery from a lost majority', () => {
   let run: LostMajorityRun;

@@ -1,0 +1,163 @@
+/** What a campaign did, in numbers: a green run that did nothing must not look like one that did. */
+
+import { STRUCK_FAULTS } from '@holdfast/runtime/sim';
+import { FREQUENT_MARKS, MARKS, type MarkName } from '../targets/sim/marks/mark.ts';
+import type { SeedReport } from './seed-report.ts';
+
+const MS_PER_HOUR = 3_600_000;
+
+const SEEDS_TO_MEET_ALL = 300;
+/** Every coverage mark was hit by then; the frequent ones before. */
+const SEEDS_TO_HIT_ALL_MARKS = 2_000;
+const MARK_NAMES = Object.keys(MARKS) as readonly MarkName[];
+
+/** They need a fault to coincide with a start, with a write that is under way, or with an operation that is seldom. */
+const RARE_FAULTS: ReadonlySet<string> = new Set([
+  'unsynced-change-torn',
+  'disk-operation-failed',
+  'disk-operation-slowed',
+  'disk-operation-stalled',
+  'write-partly-done',
+]);
+
+/** That the fence had something to refuse, that the control without a fence went wrong, that sessions ended and queues moved on. */
+const MUST_BE_COUNTED = [
+  'fence.stale',
+  'unfenced.staleWrites',
+  'owners.endedSessions',
+  'order.grantsWithWaiters',
+  'exclusion.beliefOverlaps',
+  'ghosts.failed',
+  'registers.operations',
+];
+
+const MUST_HAPPEN = [
+  'snapshotsTaken',
+  'snapshotsInstalled',
+  'handOvers',
+  'quorumsLost',
+  'disksHung',
+  'gatheringsComplete',
+  'gatheringsLate',
+  'changesMade',
+  'changesRefused',
+  'serversJoined',
+  'serversRemoved',
+  'lostDisksRefused',
+  'strangersRefused',
+  'portsTaken',
+  'serversMisled',
+  'expulsionsForged',
+  'requestsReplayed',
+  'replayersDropped',
+] as const;
+
+export class CampaignSummary {
+  #seeds = 0;
+  #simulatedMs = 0;
+  readonly #sums = new Map<string, number>();
+  readonly #struck = new Map<string, number>();
+  readonly #checked = new Map<string, number>();
+  readonly #unknown = new Map<string, number>();
+  readonly #marks = new Map<MarkName, { count: number; seeds: number }>();
+  readonly failures: SeedReport[] = [];
+
+  add(report: SeedReport): void {
+    this.#seeds += 1;
+    this.#simulatedMs += report.simulatedMs;
+    const { commands, elections, entries, repeatedAnswers, snapshotsTaken, snapshotsInstalled, handOvers } = report;
+    const snapshots = { snapshotsTaken, snapshotsInstalled };
+    const sums = {
+      commands,
+      elections,
+      entries,
+      repeatedAnswers,
+      ...snapshots,
+      handOvers,
+      ...report.leadership,
+      ...report.gatherings,
+      ...report.members,
+      ...report.strangers,
+    };
+    for (const [name, count] of Object.entries(sums)) {
+      increase(this.#sums, name, count);
+    }
+    for (const [name, count] of Object.entries(report.struck)) increase(this.#struck, name, count);
+    for (const [name, count] of Object.entries(report.checked)) increase(this.#checked, name, count);
+    for (const name of MARK_NAMES) this.#addMark(name, report.marks[name] ?? 0);
+    for (const name of report.unknown) increase(this.#unknown, name, 1);
+    if (report.failure !== undefined) this.failures.push(report);
+  }
+
+  get simulatedHours(): number {
+    return this.#simulatedMs / MS_PER_HOUR;
+  }
+
+  /** What a campaign of this length must have met, and has not: then its verdict tells less than it seems to. */
+  get missed(): string[] {
+    if (this.#seeds < SEEDS_TO_MEET_ALL) return [];
+    const faults = STRUCK_FAULTS.filter((fault) => !RARE_FAULTS.has(fault) && (this.#struck.get(fault) ?? 0) === 0);
+    const counts = MUST_BE_COUNTED.filter((name) => (this.#checked.get(name) ?? 0) === 0);
+    const sums = MUST_HAPPEN.filter((name) => (this.#sums.get(name) ?? 0) === 0);
+    const expected: readonly MarkName[] = this.#seeds < SEEDS_TO_HIT_ALL_MARKS ? FREQUENT_MARKS : MARK_NAMES;
+    const marks = expected.filter((name) => !this.#marks.has(name));
+    return [...faults, ...counts, ...sums, ...marks];
+  }
+
+  #addMark(name: MarkName, count: number): void {
+    if (count === 0) return;
+    const before = this.#marks.get(name) ?? { count: 0, seeds: 0 };
+    this.#marks.set(name, { count: before.count + count, seeds: before.seeds + 1 });
+  }
+
+  #markLines(): string[] {
+    const rows = MARK_NAMES.map((name) => ({ name, ...(this.#marks.get(name) ?? { count: 0, seeds: 0 }) }));
+    const width = Math.max(...rows.map(({ name }) => name.length));
+    return rows.map(
+      ({ name, count, seeds }) => `  ${name.padEnd(width)}  ${String(count).padStart(6)}  ${String(seeds).padStart(6)}`,
+    );
+  }
+
+  text({ wallMs, threads }: { readonly wallMs: number; readonly threads: number }): string {
+    const wallMinutes = wallMs / 60_000;
+    const hours = this.simulatedHours;
+    const seconds = this.#simulatedMs / 1_000;
+    const of = (name: string): number => this.#sums.get(name) ?? 0;
+    const lines = [
+      `${this.#seeds} seeds, ${this.failures.length} failed`,
+      `${hours.toFixed(2)} simulated hours in ${wallMinutes.toFixed(1)} minutes on ${threads} threads: ` +
+        `${(hours / wallMinutes).toFixed(1)} hours a minute, ${(hours / wallMinutes / threads).toFixed(1)} on each`,
+      `${of('commands')} client commands (${(of('commands') / seconds).toFixed(1)} a simulated second), ` +
+        `${of('entries')} entries, ${of('elections')} elections, ${of('repeatedAnswers')} answers from memory`,
+      `${of('snapshotsTaken')} snapshots taken, ${of('snapshotsInstalled')} installed`,
+      `${of('quorumsLost')} leaders stepped down since they heard no quorum, ${of('disksHung')} since their disk hung; ` +
+        `${of('deferredCommits')} commits were made by followers from whom they had been kept`,
+      `${of('handOvers')} leaders stopped while nothing else was wrong, each followed by whom it asked`,
+      `${of('proposalsGathered')} proposals waited for clients that had just been answered: ` +
+        `${of('gatheringsComplete')} times until all had come, ${of('gatheringsLate')} times until it was too late`,
+      `${of('changesBegun')} changes of the members asked for, ${of('changesMade')} made, ${of('changesRefused')} refused; ` +
+        `${of('serversJoined')} servers joined, ${of('serversRemoved')} removed, ` +
+        `${of('lostDisksRefused')} refused on an empty disk`,
+      `${of('strangersConnected')} connections of strangers, ${of('strangersRefused')} closed unheard; ` +
+        `${of('portsTaken')} ports of servers taken, ${of('serversMisled')} servers misled there, ${of('expulsionsForged')} expulsions forged`,
+      `${of('requestsReplayed')} requests replayed, ${of('replayersDropped')} clients dropped for one without a number`,
+      'faults that struck:',
+      ...table(this.#struck),
+      'what the checkers counted:',
+      ...table(this.#checked),
+      'marks that were hit: how often, and in how many seeds:',
+      ...this.#markLines(),
+    ];
+    if (this.#unknown.size > 0) lines.push('runs in which a checker had nothing to judge:', ...table(this.#unknown));
+    return lines.join('\n');
+  }
+}
+
+function increase(sums: Map<string, number>, name: string, by: number): void {
+  sums.set(name, (sums.get(name) ?? 0) + by);
+}
+
+function table(counts: ReadonlyMap<string, number>): string[] {
+  const width = Math.max(0, ...[...counts.keys()].map((name) => name.length));
+  return [...counts].map(([name, count]) => `  ${name.padEnd(width)}  ${count}`);
+}

@@ -1,0 +1,78 @@
+/**
+ * Two holders never believe in one lock at the same time, by what applications alone saw: from when a hold was told until the last time
+ * that `assertHeld()` passed. Without that last question they do overlap: a paused holder knows nothing. Those overlaps are counted,
+ * since a run without any has not tried what fencing is for.
+ */
+
+import type { History } from '../../history/history.ts';
+import { Findings } from '../findings.ts';
+import { groupBy } from '../group.ts';
+import { toldHolds, wasRevoked, type ToldHold } from './holds.ts';
+import type { Verdict } from '../verdict.ts';
+
+export function checkExclusion(history: History): Verdict {
+  const findings = new Findings('exclusion', ['holds', 'beliefs', 'beliefOverlaps']);
+  const holds = toldHolds(history);
+  const ends = sessionEnds(history);
+  for (const ofLock of groupBy(holds, (hold) => hold.ok.lock).values()) {
+    findings.count('holds', ofLock.length);
+    findings.count('beliefs', ofLock.filter((hold) => hold.believed !== undefined).length);
+    checkDefinite(ofLock, findings);
+    findings.count(
+      'beliefOverlaps',
+      countOverlaps(ofLock, (hold) => presumedEnd(hold, ends)),
+    );
+  }
+  return findings.verdict(holds.length > 0);
+}
+
+function checkDefinite(holds: readonly ToldHold[], findings: Findings<'holds'>): void {
+  let last: ToldHold | undefined;
+  for (const hold of holds) {
+    if (wasRevoked(hold)) continue;
+    if (last !== undefined && hold.ok.seq < definiteEnd(last)) {
+      const { lock, session } = hold.ok;
+      findings.broken(
+        `lock ${lock}: session ${last.ok.session} had it (token ${last.ok.token}) before and after session ${session} was told that it has it (token ${hold.ok.token})`,
+        last.ok,
+        hold.ok,
+        last.believed,
+      );
+    }
+    if (last === undefined || definiteEnd(hold) > definiteEnd(last)) last = hold;
+  }
+}
+
+function definiteEnd(hold: ToldHold): number {
+  return hold.believed?.seq ?? hold.ok.seq;
+}
+
+/** Until when the application acts as the holder, asking nobody. */
+function presumedEnd(hold: ToldHold, ends: ReadonlyMap<number, number>): number {
+  return Math.min(
+    hold.lost?.seq ?? Number.POSITIVE_INFINITY,
+    hold.releasing?.seq ?? Number.POSITIVE_INFINITY,
+    ends.get(hold.ok.session) ?? Number.POSITIVE_INFINITY,
+  );
+}
+
+function countOverlaps(holds: readonly ToldHold[], endOf: (hold: ToldHold) => number): number {
+  let overlaps = 0;
+  let end = 0;
+  for (const hold of holds) {
+    if (hold.ok.seq < end) overlaps += 1;
+    end = Math.max(end, endOf(hold));
+  }
+  return overlaps;
+}
+
+/** When each session's application heard that it is over. */
+function sessionEnds(history: History): Map<number, number> {
+  const ends = new Map<number, number>();
+  for (const event of history) {
+    if (event.type === 'session' && event.event !== 'connected' && !ends.has(event.session)) {
+      ends.set(event.session, event.seq);
+    }
+  }
+  return ends;
+}

@@ -1,0 +1,116 @@
+/**
+ * By the log: a lock has at most one owner at each index, what leaves a queue was in it, and a session that has ended has nothing from
+ * that very entry on, and ends once.
+ */
+
+import type { EventOf } from '../../history/calls.ts';
+import type { History } from '../../history/history.ts';
+import { Findings } from '../findings.ts';
+import { isLogEvent, logInOrder, type RecordedLogEvent } from './log-order.ts';
+import type { Verdict } from '../verdict.ts';
+
+type Entered = EventOf<'enqueued'> | EventOf<'granted'>;
+
+class Replay {
+  readonly findings = new Findings('owners', ['grants', 'removals', 'endedSessions']);
+  readonly #queuesRecorded: boolean;
+  /** By lock. */
+  readonly #owners = new Map<string, EventOf<'granted'>>();
+  /** All waits and holds, by session, then by hold. */
+  readonly #live = new Map<number, Map<number, Entered>>();
+  readonly #ended = new Map<number, EventOf<'ended-session'>>();
+
+  constructor(queuesRecorded: boolean) {
+    this.#queuesRecorded = queuesRecorded;
+  }
+
+  apply(event: RecordedLogEvent): void {
+    switch (event.type) {
+      case 'enqueued':
+        this.#enter(event);
+        return;
+      case 'granted':
+        this.#grant(event);
+        return;
+      case 'removed':
+        this.#remove(event);
+        return;
+      case 'ended-session':
+        this.#end(event);
+    }
+  }
+
+  #enter(event: Entered): void {
+    const { session, lock } = event;
+    const ended = this.#ended.get(session);
+    if (ended !== undefined) {
+      this.findings.broken(`session ${session}, which has ended, was let into the queue of ${lock}`, ended, event);
+    }
+    const live = this.#live.get(session);
+    if (live === undefined) this.#live.set(session, new Map([[event.hold, event]]));
+    else live.set(event.hold, event);
+  }
+
+  #grant(event: EventOf<'granted'>): void {
+    this.findings.count('grants');
+    const { lock, hold, session } = event;
+    const owner = this.#owners.get(lock);
+    if (owner !== undefined) {
+      this.findings.broken(`lock ${lock} was granted to hold ${hold} while hold ${owner.hold} had it`, owner, event);
+    }
+    const before = this.#live.get(session)?.get(hold);
+    if (this.#queuesRecorded && (before === undefined || before.lock !== lock)) {
+      this.findings.broken(
+        `lock ${lock} was granted to hold ${hold} of session ${session}, which did not wait for it`,
+        before,
+        event,
+      );
+    }
+    this.#enter(event);
+    this.#owners.set(lock, event);
+  }
+
+  #remove(event: EventOf<'removed'>): void {
+    this.findings.count('removals');
+    const { lock, hold, session } = event;
+    const live = this.#live.get(session);
+    const entered = live?.get(hold);
+    if (entered === undefined && (this.#queuesRecorded || event.reason === 'released')) {
+      this.findings.broken(`hold ${hold} of session ${session} left lock ${lock}, where it was not`, event);
+    }
+    live?.delete(hold);
+    if (this.#owners.get(lock)?.hold === hold) this.#owners.delete(lock);
+  }
+
+  #end(event: EventOf<'ended-session'>): void {
+    this.findings.count('endedSessions');
+    const { session } = event;
+    const before = this.#ended.get(session);
+    if (before !== undefined) this.findings.broken(`session ${session} ended twice`, before, event);
+    this.#ended.set(session, event);
+    for (const entered of this.#live.get(session)?.values() ?? []) {
+      const has = entered.type === 'granted' ? 'has' : 'waits for';
+      this.findings.broken(`session ${session} has ended and still ${has} lock ${entered.lock}`, entered, event);
+    }
+  }
+}
+
+export function checkOwners(history: History): Verdict {
+  const log = logInOrder(history);
+  const replay = new Replay(log.some((event) => event.type === 'enqueued'));
+  checkIndexes(history, replay.findings);
+  for (const event of log) replay.apply(event);
+  return replay.findings.verdict(log.length > 0);
+}
+
+/** The harness tells each index when it is first applied, so indexes never fall. */
+function checkIndexes(history: History, findings: Findings<'grants'>): void {
+  let last: RecordedLogEvent | undefined;
+  for (const event of history) {
+    if (!isLogEvent(event)) continue;
+    if (last !== undefined && event.index < last.index) {
+      findings.broken(`entry ${event.index} was first applied after entry ${last.index}`, last, event);
+    }
+    last = event;
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Tokens of a lock are the log indexes of its grants: each is given once, and a later grant has a higher one, in log order and in the
+ * order that applications can see (one was told before the other asked).
+ */
+
+import { okCallsOf, type OkCall } from '../../history/calls.ts';
+import type { History } from '../../history/history.ts';
+import { Findings } from '../findings.ts';
+import { groupBy } from '../group.ts';
+import { grantsOf } from './log-order.ts';
+import type { Verdict } from '../verdict.ts';
+
+export function checkTokens(history: History): Verdict {
+  const findings = new Findings('tokens', ['granted', 'told', 'locks']);
+  const grants = grantsOf(history);
+  for (const [lock, ofLock] of groupBy(grants, (grant) => grant.lock)) {
+    for (const [n, grant] of ofLock.entries()) {
+      const before = ofLock[n - 1];
+      findings.count('granted');
+      if (grant.token !== grant.index) {
+        findings.broken(`lock ${lock}: token ${grant.token} was granted by entry ${grant.index}`, grant);
+      }
+      if (before !== undefined && grant.token <= before.token) {
+        findings.broken(`lock ${lock}: token ${grant.token} was granted after ${before.token}`, before, grant);
+      }
+    }
+  }
+  const told = okCallsOf(history, 'acquire');
+  for (const [lock, ofLock] of groupBy(told, (call) => call.ok.lock)) {
+    findings.count('locks');
+    findings.count('told', ofLock.length);
+    checkTold(lock, ofLock, findings);
+  }
+  return findings.verdict(told.length + grants.length > 0);
+}
+
+function checkTold(lock: string, calls: readonly OkCall<'acquire'>[], findings: Findings<'told'>): void {
+  const byToken = new Map<number, OkCall<'acquire'>>();
+  for (const call of calls) {
+    const { token } = call.ok;
+    const twin = byToken.get(token);
+    if (twin === undefined) byToken.set(token, call);
+    else findings.broken(`lock ${lock}: two acquires were told token ${token}`, twin.ok, call.ok);
+  }
+  const ended = [...calls].sort((left, right) => left.ok.seq - right.ok.seq);
+  let position = 0;
+  let highest: OkCall<'acquire'> | undefined;
+  for (const call of calls) {
+    for (let next = ended[position]; next !== undefined && next.ok.seq < call.invoke.seq; next = ended[position]) {
+      if (highest === undefined || next.ok.token > highest.ok.token) highest = next;
+      position += 1;
+    }
+    if (highest !== undefined && call.ok.token < highest.ok.token) {
+      findings.broken(
+        `lock ${lock}: token ${call.ok.token} went to an acquire that began after token ${highest.ok.token} was told`,
+        highest.ok,
+        call.invoke,
+        call.ok,
+      );
+    }
+  }
+}

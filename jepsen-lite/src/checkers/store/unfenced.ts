@@ -1,0 +1,58 @@
+/**
+ * The control: the same register in a store without a fence. It is never broken, since nothing is promised of it; what goes wrong there
+ * is counted, and runs in which nothing ever does have not put the fence to the test.
+ */
+
+import type { CompletionOf } from '../../history/calls.ts';
+import { UNFENCED_BUCKET, type History, type HistoryEvent } from '../../history/history.ts';
+import { countingRegisters, parseUpdate, type CountingRegister } from './counting-register.ts';
+import { Findings } from '../findings.ts';
+import type { Verdict } from '../verdict.ts';
+
+export function checkUnfenced(history: History): Verdict {
+  const findings = new Findings('unfenced', ['writes', 'staleWrites', 'lostUpdates']);
+  for (const register of countingRegisters(history)) {
+    if (register.bucket !== UNFENCED_BUCKET) continue;
+    const puts = completedPuts(register);
+    findings.count('writes', puts.length);
+    findings.count('staleWrites', countStale(register));
+    findings.count('lostUpdates', countLost(puts));
+  }
+  return findings.verdict(findings.counted('writes') > 0);
+}
+
+function completedPuts(register: CountingRegister): CompletionOf<'put'>[] {
+  return register.calls.flatMap(({ completion }) =>
+    completion?.type === 'ok' && completion.f === 'put' ? [completion] : [],
+  );
+}
+
+/** Writes that were sent after one of a higher token was done, and got through. */
+function countStale({ calls }: CountingRegister): number {
+  const events: HistoryEvent[] = calls.flatMap(({ invoke, completion }) =>
+    completion?.type === 'ok' ? [invoke, completion] : [],
+  );
+  const highestAt = new Map<number, number>();
+  let highest = 0;
+  let stale = 0;
+  for (const event of events.sort((left, right) => left.seq - right.seq)) {
+    if (event.type === 'invoke') highestAt.set(event.call, highest);
+    else if (event.type === 'ok' && event.f === 'put') {
+      if (event.token < (highestAt.get(event.call) ?? 0)) stale += 1;
+      highest = Math.max(highest, event.token);
+    }
+  }
+  return stale;
+}
+
+/** Updates that share their number with one of another holder: both were built on the same. */
+function countLost(puts: readonly CompletionOf<'put'>[]): number {
+  const byNumber = new Map<number, Set<string>>();
+  for (const put of puts) {
+    const number = parseUpdate(put.value)?.number ?? 0;
+    byNumber.set(number, (byNumber.get(number) ?? new Set()).add(put.value));
+  }
+  let lost = 0;
+  for (const values of byNumber.values()) lost += values.size - 1;
+  return lost;
+}

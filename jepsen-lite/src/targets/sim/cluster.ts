@@ -1,0 +1,259 @@
+/**
+ * A whole system in one simulated world: the servers, the fenced store and the applications, all of them the real ones, every host
+ * with faults of its own to come. Records the history, and ends the run at the first thing that is wrong.
+ */
+
+import { DEFAULT_RAFT_LIMITS, ExpelledError } from '@holdfast/raft';
+import { SimWorld } from '@holdfast/runtime/sim';
+import type { HistoryEventBody } from '../../history/history.ts';
+import { HistoryRecorder } from '../../history/recorder.ts';
+import { Application } from '../../workloads/application.ts';
+import { AnswerInvariants } from './invariants/answers.ts';
+import { isVoter } from './invariants/configurations.ts';
+import { ConsensusInvariants } from './invariants/consensus.ts';
+import { HandOverInvariants } from './invariants/hand-over.ts';
+import { LeadershipInvariants } from './invariants/leadership.ts';
+import { LockInvariants } from './invariants/locks.ts';
+import { ReplayInvariants } from './invariants/replays.ts';
+import { SecretInvariants } from './invariants/secrets.ts';
+import type { Violation } from '../violation.ts';
+import { Marks } from './marks/marks.ts';
+import { STORE_HOST, joiningIds, serverHost, serverIds, type Scenario } from '../../scenario/scenario.ts';
+import { addGatherings, clientAddress, NO_GATHERINGS, ServerHost, type GatheringCounts } from './server-host.ts';
+import { StoreHost } from './store-host.ts';
+import { Strangers } from './strangers/strangers.ts';
+
+/** What a service manager waits before it starts a failed process again. */
+export const RESTART_AFTER_MS = 500;
+
+export class Cluster {
+  readonly scenario: Scenario;
+  readonly world: SimWorld;
+  readonly recorder = new HistoryRecorder();
+  readonly #answers = new AnswerInvariants((name, message) => this.fail(name, message));
+  readonly #secrets = new SecretInvariants((name, message) => this.fail(name, message));
+  readonly replays = new ReplayInvariants((name, message) => this.fail(name, message));
+  readonly consensus: ConsensusInvariants;
+  readonly handOvers: HandOverInvariants;
+  readonly leadership: LeadershipInvariants;
+  readonly marks: Marks;
+  readonly locks: LockInvariants;
+  readonly servers: ReadonlyMap<string, ServerHost>;
+  readonly applications: ReadonlyMap<string, Application>;
+  readonly store: StoreHost;
+  readonly strangers = new Strangers(this);
+  #violation: Violation | undefined;
+  #running = true;
+
+  constructor(scenario: Scenario) {
+    this.scenario = scenario;
+    const { seed, clients, locks, network, disk } = scenario;
+    const { maxInflightMessages } = scenario.replication ?? DEFAULT_RAFT_LIMITS;
+    this.marks = new Marks({
+      electionTimeoutMs: scenario.tuning.electionTimeoutMs,
+      maxInflightMessages,
+      termsOf: (id) => this.consensus.logOf(id),
+      committed: () => this.consensus.committedEntries,
+      votersOf: (id) => this.consensus.endsOf(id).configuration.voters,
+      retransmissionsLost: () => this.world.struck.get('retransmission-lost') ?? 0,
+      apart: () => this.#apart(),
+    });
+    const world = new SimWorld({ seed, logger: this.marks.logger });
+    this.world = world;
+    world.network.setLatency(network);
+    const report = (name: string, message: string): void => this.fail(name, message);
+    const founders = serverIds(scenario);
+    const ids = [...founders, ...joiningIds(scenario)];
+    this.consensus = new ConsensusInvariants(ids, report, founders);
+    this.handOvers = new HandOverInvariants(
+      (id) => this.consensus.logOf(id),
+      report,
+      (id) => isVoter(this.consensus.configuration, id),
+    );
+    const { heartbeatMs, electionTimeoutMs } = scenario.tuning;
+    this.leadership = new LeadershipInvariants(
+      { heartbeatMs, electionTimeoutMs, diskStallMs: electionTimeoutMs, maxInflightMessages },
+      report,
+    );
+    this.locks = new LockInvariants(report, (event) => this.#record('ensemble', event));
+    const latency = { durable: disk };
+    this.servers = new Map(
+      ids.map((id) => {
+        const host = world.host(serverHost(id));
+        host.disk.setLatency(latency);
+        return [host.name, new ServerHost(id, host, scenario, this.#watch(id))] as const;
+      }),
+    );
+    const storeHost = world.host(STORE_HOST);
+    storeHost.disk.setLatency(latency);
+    this.store = new StoreHost(
+      storeHost,
+      (event) => this.#record(STORE_HOST, event),
+      (error) => this.#unexpected(STORE_HOST, error),
+    );
+    const applicationWorld = {
+      servers: () => this.clientAddresses(),
+      locks,
+      nextCall: () => this.recorder.nextCall(),
+      record: (process: string, event: HistoryEventBody) => this.#record(process, event),
+      nowMs: () => world.nowMs,
+      random: (name: string) => world.random(name),
+      drawn: (who: string, bytes: Uint8Array) => this.#secrets.drawn(who, bytes),
+      running: () => this.#running,
+      mayHandOver: () => this.#mayHandOver(),
+      believed: this.locks.believed.bind(this.locks),
+      unexpected: (who: string, error: unknown) => this.#unexpected(who, error),
+    };
+    this.applications = new Map(
+      clients.map((plan) => [plan.name, new Application(plan, world.host(plan.name), applicationWorld)] as const),
+    );
+  }
+
+  get violation(): Violation | undefined {
+    return this.#violation;
+  }
+
+  start(): void {
+    for (const server of this.servers.values()) if (server.begun && !server.lent) server.start();
+    this.store.boot();
+    for (const application of this.applications.values()) application.boot();
+  }
+
+  /** The servers that belong to the ensemble now. */
+  get members(): readonly ServerHost[] {
+    const { configuration, voters } = this.consensus.configuration;
+    const ids = new Set<number>(configuration?.members.map(({ id }) => id) ?? voters.flat());
+    return [...this.servers.values()].filter(({ id, diskLost }) => ids.has(id) && !diskLost);
+  }
+
+  /** Of all servers, in all their lives. */
+  get gatherings(): GatheringCounts {
+    return [...this.servers.values()].map(({ gatherings }) => gatherings).reduce(addGatherings, NO_GATHERINGS);
+  }
+
+  /** Of the servers that were started, which those who start anew are told. */
+  clientAddresses(): readonly string[] {
+    return [...this.servers.values()].filter(({ begun }) => begun).map(({ id }) => clientAddress(id));
+  }
+
+  /** Applications end what they are at and begin nothing new. */
+  stopApplications(): void {
+    this.#running = false;
+    this.#record('harness', { type: 'phase', phase: 'quiet' });
+  }
+
+  fail(name: string, message: string): void {
+    this.#violation ??= { name, message };
+  }
+
+  note(event: HistoryEventBody): void {
+    this.#record('harness', event);
+  }
+
+  /** Lets time pass until the condition, or something is wrong. False when the time is over first. */
+  async runUntil(condition: () => boolean, maxMs: number): Promise<boolean> {
+    const endMs = this.world.nowMs + maxMs;
+    const done = (): boolean => this.#violation !== undefined || this.world.nowMs >= endMs || condition();
+    // Something happens at every moment of a living system, if only heartbeats.
+    this.world.after(maxMs, () => {});
+    await this.world.run({ until: done, maxMs: maxMs + 1 });
+    return this.#violation === undefined && condition();
+  }
+
+  #watch(id: number): ConstructorParameters<typeof ServerHost>[3] {
+    const { consensus, handOvers, leadership, locks, marks } = this;
+    return {
+      observer: {
+        opened: (durable) => {
+          marks.opened(id, durable);
+          consensus.opened(id, durable, this.#lostLog(id));
+        },
+        stepping: (events, nowMs) => {
+          marks.stepping(id, events, nowMs);
+          leadership.stepping(id, events, nowMs);
+        },
+        stepped: (effects, status) => {
+          marks.stepped(id, effects, status);
+          consensus.stepped(id, effects, status);
+          this.strangers.stepped(id, status.term);
+          if (this.#lostDisk(id)) return;
+          handOvers.stepped(id, status);
+          leadership.stepped(id, effects, status, consensus.endsOf(id));
+        },
+        persisted: (seq) => {
+          marks.persisted(id, seq);
+          consensus.persisted(id, seq);
+          leadership.persisted(id, seq);
+        },
+        snapshotTaken: (position) => consensus.snapshotTaken(id, position),
+        sending: (to, message) => {
+          consensus.sending(id, to, message);
+          handOvers.sending(id, message);
+          leadership.sending(id, to, message);
+        },
+        applied: (entry, outputs, state) => {
+          consensus.applied(id, entry);
+          this.#secrets.applied(entry);
+          this.replays.applied(entry);
+          locks.applied(id, entry, outputs, state);
+          marks.applied(entry, state);
+        },
+        built: (index) => consensus.built(id, index),
+        restored: (index, state) => {
+          consensus.restored(id, index);
+          locks.restored(id, index, state);
+        },
+      },
+      down: () => {
+        consensus.down(id);
+        handOvers.down(id);
+        leadership.down(id);
+        marks.down(id);
+        this.strangers.down(id);
+      },
+      removed: () => consensus.configuration.configuration?.retired.some((retired) => retired === id) === true,
+      restartLater: (boot) => void this.world.after(RESTART_AFTER_MS, boot),
+      unexpected: (error) => this.#unexpected(serverHost(id), error),
+    };
+  }
+
+  /** Not on the healed cluster: a new leader makes good what an earlier one has forgotten. */
+  #mayHandOver(): boolean {
+    if (this.#healed) return false;
+    this.handOvers.disturbed();
+    return true;
+  }
+
+  get #healed(): boolean {
+    return this.world.nowMs > this.scenario.durationMs;
+  }
+
+  #apart(): boolean {
+    const hosts = this.members.map(({ host }) => host.name);
+    const cut = (from: string, to: string): boolean => from !== to && this.world.network.link(from, to).isCut;
+    return hosts.some((from) => hosts.some((to) => cut(from, to)));
+  }
+
+  #lostDisk(id: number): boolean {
+    return this.servers.get(serverHost(id))?.diskLost === true;
+  }
+
+  /** Whether a fault explains that its log has lost something. */
+  #lostLog(id: number): boolean {
+    return this.servers.get(serverHost(id))?.bitFlipped === true;
+  }
+
+  #unexpected(who: string, error: unknown): void {
+    if (error instanceof ExpelledError) {
+      this.fail('no-member-is-expelled', `${who}, which nobody has removed: ${error.message}`);
+      return;
+    }
+    const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.fail('no-unexpected-error', `${who}: ${what}`);
+  }
+
+  #record(process: string, event: HistoryEventBody): void {
+    this.recorder.record(process, this.world.nowMs, event);
+    this.#answers.recorded(process, event, this.#healed);
+  }
+}

@@ -1,0 +1,297 @@
+/**
+ * Carries out what a scenario's operators do about the members, and judges how it ended: on a healed cluster every command ends, and the
+ * members are those that the operator was told. What would leave the cluster without a majority for good is not asked for, as no
+ * operator would who knows which machines are lost; the product must refuse only what it can know.
+ */
+
+import type { Client, Members } from '@holdfast/client';
+import type { Cluster } from '../cluster.ts';
+import { isMajority } from '../invariants/configurations.ts';
+import { LEADER, OPERATOR_HOST, serverHost, type MemberStep } from '../../../scenario/scenario.ts';
+import { peerAddress, type ServerHost } from '../server-host.ts';
+import { COMMAND_TIMEOUT_MS, Operator } from './operator.ts';
+
+/** How often it is looked whether a disk may be lost now. */
+const LOOK_AGAIN_MS = 300;
+
+export interface MemberCounts {
+  readonly changesBegun: number;
+  readonly changesMade: number;
+  readonly changesRefused: number;
+  /** Of these, servers that the ensemble took in, and servers that ended because it goes on without them. */
+  readonly serversJoined: number;
+  readonly serversRemoved: number;
+  /** Servers that came back on an empty disk, and were refused. */
+  readonly lostDisksRefused: number;
+}
+
+export const NO_MEMBER_CHANGES: MemberCounts = {
+  changesBegun: 0,
+  changesMade: 0,
+  changesRefused: 0,
+  serversJoined: 0,
+  serversRemoved: 0,
+  lostDisksRefused: 0,
+};
+
+/** What the operator was told of a server. */
+type Told = 'voter' | 'observer' | 'gone';
+
+export class MemberChanges {
+  readonly #cluster: Cluster;
+  readonly #operator: Operator;
+  readonly #told = new Map<number, Told>();
+  /** Servers of which nothing can be demanded, since nobody answered an attempt to change them. */
+  readonly #uncertain = new Set<number>();
+  /** Removals, and disks that are lost, come one after another: each looks at what the one before has left. */
+  #removals: Promise<void> = Promise.resolve();
+  #underWay = 0;
+  #healed = false;
+  readonly #asked = new Set<string>();
+  #begun = 0;
+  #made = 0;
+  #refused = 0;
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+    const healed = (): boolean => this.#healed;
+    this.#operator = new Operator(cluster.world.host(OPERATOR_HOST).runtime, {
+      servers: () => cluster.clientAddresses(),
+      get impatient() {
+        return healed();
+      },
+    });
+    for (const { id, begun } of cluster.servers.values()) if (begun) this.#told.set(id, 'voter');
+  }
+
+  /** Times count from now. */
+  schedule(steps: readonly MemberStep[]): void {
+    for (const step of steps) {
+      this.#cluster.world.after(step.atMs, () => this.#follow(this.#carryOut(step)));
+    }
+  }
+
+  /** Everything can be reached: joined servers start, disks are lost no more, and learners that fell behind are promoted. */
+  heal(): void {
+    this.#healed = true;
+    for (const id of this.#told.keys()) this.#server(id)?.begin();
+    this.#follow(this.#promoteLearners());
+  }
+
+  /** Every command has ended, all learners vote, and the processes that run are those of the members. */
+  get settled(): boolean {
+    return this.#underWay === 0 && this.#learners().length === 0 && this.#strayed().length === 0;
+  }
+
+  describe(): string {
+    const { configuration } = this.#cluster.consensus.configuration;
+    const strayed = this.#strayed().map(({ id, begun, expelled }) => JSON.stringify({ id, begun, expelled }));
+    const asked = [...this.#asked].join(', ') || 'none';
+    return `commands under way: ${asked}; learners ${this.#learners().join(', ')}; astray ${strayed.join(', ')}; members ${JSON.stringify(configuration?.members.map(({ id, role }) => [id, role]))}`;
+  }
+
+  get counts(): MemberCounts {
+    const servers = [...this.#cluster.servers.values()];
+    const { configuration } = this.#cluster.consensus.configuration;
+    return {
+      changesBegun: this.#begun,
+      changesMade: this.#made,
+      changesRefused: this.#refused,
+      serversJoined: configuration?.members.filter(({ id }) => id > this.#cluster.scenario.servers).length ?? 0,
+      serversRemoved: servers.filter(({ expelled, diskLost }) => expelled && !diskLost).length,
+      lostDisksRefused: servers.filter(({ expelled, diskLost }) => expelled && diskLost).length,
+    };
+  }
+
+  /** How the members differ from what the operator was told; undefined when they do not. */
+  difference(): string | undefined {
+    const certain = (id: number): boolean => !this.#uncertain.has(id) || this.#told.get(id) === 'gone';
+    const show = (all: Iterable<readonly [number, string]>): string =>
+      [...all]
+        .flatMap(([id, role]) => (certain(id) && role !== 'gone' ? `${id} ${role}` : []))
+        .toSorted()
+        .join(', ');
+    const { configuration } = this.#cluster.consensus.configuration;
+    const wanted = show(this.#told);
+    // Until it changes for the first time it is what the cluster began with.
+    const found = show(configuration?.members.map(({ id, role }) => [id, role] as const) ?? this.#told);
+    return wanted === found ? undefined : `the operator was told of ${wanted}; the members are ${found}`;
+  }
+
+  /** Runs to its end, whatever it is; the world's events drive it. */
+  #follow(work: Promise<void>): void {
+    this.#underWay += 1;
+    this.#cluster.handOvers.unsettled(1);
+    work
+      .catch((error: unknown) => this.#cluster.fail('no-unexpected-error', `the operator: ${String(error)}`))
+      .finally(() => {
+        this.#underWay -= 1;
+        this.#cluster.handOvers.unsettled(-1);
+      });
+  }
+
+  async #carryOut(step: MemberStep): Promise<void> {
+    switch (step.kind) {
+      case 'add':
+        await this.#add(step);
+        return;
+      case 'promote':
+        await this.#promote(step.server);
+        return;
+      case 'remove':
+        await this.#inTurn(() => this.#remove(step.server));
+        return;
+      case 'lose-disk':
+        await this.#inTurn(() => this.#loseDisk(step.server));
+        return;
+    }
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#removals = this.#removals.then(work);
+    return this.#removals;
+  }
+
+  async #add({ server, observer, startAfterMs }: Extract<MemberStep, { kind: 'add' }>): Promise<void> {
+    const host = this.#server(server);
+    if (startAfterMs === 0) host?.begin();
+    else this.#cluster.world.after(startAfterMs, () => host?.begin());
+    const joinSecret = await this.#joinSecretOf(host);
+    const made = await this.#ask('add', server, (client) =>
+      client.admin.addMember(server, peerAddress(server), { observer, joinSecret, timeoutMs: COMMAND_TIMEOUT_MS }),
+    );
+    // Answers may overtake each other: who was promoted meanwhile, or removed, has been added before.
+    if (made && !this.#told.has(server)) this.#told.set(server, observer ? 'observer' : 'voter');
+    if (made && this.#healed) host?.begin();
+  }
+
+  /** As the server prints it; one whose number is used up prints none. */
+  async #joinSecretOf(host: ServerHost | undefined): Promise<string> {
+    while (host?.mayWait === true && !this.#told.has(host.id)) {
+      if (host.joinSecret !== undefined) return host.joinSecret;
+      await this.#operator.pause();
+    }
+    return 'of nobody';
+  }
+
+  async #promote(server: number): Promise<void> {
+    const made = await this.#ask('promote', server, (client) =>
+      client.admin.promoteMember(server, { timeoutMs: COMMAND_TIMEOUT_MS }),
+    );
+    if (made && this.#told.get(server) !== 'gone') this.#told.set(server, 'voter');
+  }
+
+  async #remove(whom: number | typeof LEADER): Promise<void> {
+    const server = whom === LEADER ? this.#cluster.consensus.leader : whom;
+    if (server === undefined) return;
+    const made = await this.#ask(
+      'remove',
+      server,
+      (client) => client.admin.removeMember(server, { timeoutMs: COMMAND_TIMEOUT_MS }),
+      () => this.#mayGoOnWithout(server),
+    );
+    if (made) this.#told.set(server, 'gone');
+  }
+
+  async #loseDisk(server: number): Promise<void> {
+    const host = this.#server(server);
+    while (!this.#healed) {
+      if (host !== undefined && this.#mayLoseDisk(host)) {
+        this.#cluster.consensus.lostDisk(server);
+        host.loseDisk();
+        return;
+      }
+      await this.#operator.pause(LOOK_AGAIN_MS);
+    }
+  }
+
+  /** Learners become voters by themselves, unless they were too slow while there were faults. */
+  async #promoteLearners(): Promise<void> {
+    while (this.#underWay > 1) await this.#operator.pause();
+    for (let ids = this.#learners(); ids.length > 0; ids = this.#learners()) {
+      await this.#operator.pause();
+      for (const id of ids) await this.#promote(id);
+    }
+  }
+
+  async #ask(
+    what: string,
+    server: number,
+    command: (client: Client) => Promise<Members>,
+    mayAsk = () => true,
+  ): Promise<boolean> {
+    this.#begun += 1;
+    this.#asked.add(`${what} ${server}`);
+    const { made, uncertain } = await this.#operator.carryOut(command, mayAsk);
+    this.#asked.delete(`${what} ${server}`);
+    if (made) this.#made += 1;
+    else this.#refused += 1;
+    if (uncertain) this.#uncertain.add(server);
+    return made;
+  }
+
+  /** A majority of the voters that are left has its disk; and clients that know the first servers only find one of them. */
+  #mayGoOnWithout(server: number): boolean {
+    const left = this.#members().filter(({ id }) => id !== server);
+    const voters = left.filter(({ role }) => role === 'voter' || role === 'learner').map(({ id }) => id);
+    const founder = left.some(({ id }) => id <= this.#cluster.scenario.servers && this.#hasDisk(id));
+    return founder && isMajority(voters, (id) => this.#hasDisk(id));
+  }
+
+  /** Everybody else knows its data directory, so that it will be refused; and a majority keeps its disk. */
+  #mayLoseDisk({ id }: ServerHost): boolean {
+    const others = this.#members().filter((member) => member.id !== id && this.#hasDisk(member.id));
+    if (!this.#members().some((member) => member.id === id) || !this.#mayGoOnWithout(id)) return false;
+    const voters = this.#members().filter(({ role }) => role === 'voter');
+    if (
+      !isMajority(
+        voters.map((voter) => voter.id),
+        (voter) => voter !== id && this.#hasDisk(voter),
+      )
+    )
+      return false;
+    return this.#cluster.consensus.directoryIsKnown(
+      id,
+      others.map((other) => other.id),
+    );
+  }
+
+  #hasDisk(id: number): boolean {
+    const server = this.#server(id);
+    return server !== undefined && !server.diskLost && !server.damaged;
+  }
+
+  /** Members run, and who is none has ended, or waits to be added. */
+  #strayed(): ServerHost[] {
+    const members = new Set(this.#cluster.members);
+    return [...this.#cluster.servers.values()].filter((server) => {
+      if (!server.begun) return false;
+      if (members.has(server)) return !server.serves;
+      const waits = this.#told.get(server.id) === undefined || this.#cluster.consensus.logOf(server.id).length === 1;
+      return !server.expelled && !waits && !this.#mayNotBeTold(server);
+    });
+  }
+
+  /**
+   * On an empty disk it knows the founders only, and believes most of them that it has lost something: when these are gone it goes on
+   * without a log, let in by nobody.
+   */
+  #mayNotBeTold({ id, diskLost }: ServerHost): boolean {
+    const founders = Array.from({ length: this.#cluster.scenario.servers }, (_, n) => n + 1);
+    const left = new Set(this.#cluster.members.map((member) => member.id));
+    return diskLost && !isMajority(founders, (founder) => founder !== id && left.has(founder));
+  }
+
+  #learners(): number[] {
+    return this.#members().flatMap(({ id, role }) => (role === 'learner' ? [id] : []));
+  }
+
+  #members(): readonly { readonly id: number; readonly role: string }[] {
+    const { configuration, voters } = this.#cluster.consensus.configuration;
+    return configuration?.members ?? voters.flat().map((id) => ({ id, role: 'voter' }));
+  }
+
+  #server(id: number): ServerHost | undefined {
+    return this.#cluster.servers.get(serverHost(id));
+  }
+}

@@ -7,6 +7,7 @@
 
 import type { Command, LossReason, Reply } from '@holdfast/protocol';
 
+import { invariant } from '../invariant.ts';
 import type { Lock } from '../locks/lock.ts';
 import type { Session } from '../sessions/session.ts';
 import { DONE, errorReply } from '../replies.ts';
@@ -95,7 +96,7 @@ function tellLosses(state: State, session: Session, reason: LossReason): void {
 
 /** Nothing of it is left. */
 function forget(state: State, session: Session): void {
-  state.locks.forget(session);
+  invariant(state.locks.acquiresOf(session).size === 0, 'a session that ends waits for nothing and holds nothing');
   state.sessions.remove(session);
 }
 

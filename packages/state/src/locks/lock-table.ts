@@ -25,8 +25,6 @@ export class LockTable {
   readonly #sessions: SessionTable;
   readonly #locks = new Map<string, Lock>();
   readonly names = new ListingIndex(this.#locks);
-  /** By session; of those that have asked for a lock once. */
-  readonly #acquires = new Map<number, SessionAcquires<QueuedAcquire>>();
   /** /locks. */
   #top: NodeSlot;
   #holds = 0;
@@ -64,13 +62,7 @@ export class LockTable {
 
   /** What the session waits for and holds. */
   acquiresOf(session: Session): Readonly<Omit<SessionAcquires<QueuedAcquire>, 'add' | 'remove'>> {
-    return this.#acquires.get(session.id) ?? NO_ACQUIRES;
-  }
-
-  /** The session is about to end, and has neither waits nor holds. */
-  forget(session: Session): void {
-    invariant(this.acquiresOf(session).size === 0, 'a session that ends waits for nothing and holds nothing');
-    this.#acquires.delete(session.id);
+    return (session.locks as SessionAcquires<QueuedAcquire> | undefined) ?? NO_ACQUIRES;
   }
 
   /** The lock whose container that is; undefined for any other node. */
@@ -217,11 +209,8 @@ export class LockTable {
   }
 
   #ownAcquires(session: Session): SessionAcquires<QueuedAcquire> {
-    const known = this.#acquires.get(session.id);
-    if (known !== undefined) return known;
-    const acquires = new SessionAcquires<QueuedAcquire>();
-    this.#acquires.set(session.id, acquires);
-    return acquires;
+    session.locks ??= new SessionAcquires<QueuedAcquire>();
+    return session.locks as SessionAcquires<QueuedAcquire>;
   }
 
   #grant(acquire: QueuedAcquire, index: number, stamp: number): void {

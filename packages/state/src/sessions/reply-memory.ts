@@ -17,8 +17,6 @@ export class ReplyMemory {
   #forgottenUpTo = 0;
   /** The answer to request `forgottenUpTo + 1 + i` is at `start + i`. Keeps its places when it empties: V8 would make it anew for the next. */
   #answers: (Remembered | undefined)[] = [];
-  /** What each of them counts for, at the same places: to ask the answer again when it goes would fetch it from memory, long after its use. */
-  #costs: number[] = [];
   #start = 0;
   #bytes = 0;
   readonly #budget: ReplyBudget;
@@ -57,8 +55,7 @@ export class ReplyMemory {
     this.#lastApplied = lastApplied;
     this.#forgottenUpTo = lastApplied - answers.length;
     this.#answers = [...answers];
-    this.#costs = answers.map(answerCost);
-    for (const cost of this.#costs) this.#count(cost);
+    for (const answer of answers) this.#count(answerCost(answer));
   }
 
   /** The session is over, and its share free for others. */
@@ -69,31 +66,29 @@ export class ReplyMemory {
   /** The next request has been applied. */
   remember(answer: Remembered): void {
     invariant(!this.full, 'the memory of a session is bounded');
-    const cost = answerCost(answer);
-    this.#count(cost);
+    this.#count(answerCost(answer));
     this.#answers[this.#end] = answer;
-    this.#costs[this.#end] = cost;
     this.#lastApplied += 1;
   }
 
   /** Forgets the answers up to request `number`. Going back, or beyond what was applied, changes nothing more. */
   forgetUpTo(number: number): void {
     const upTo = Math.min(number, this.#lastApplied);
+    // Mostly all are acknowledged: to ask each what it counts for would fetch it from memory, long after its use.
+    const all = upTo === this.#lastApplied;
+    if (all) this.#count(-this.#bytes);
     while (this.#forgottenUpTo < upTo) {
-      invariant(this.#answers[this.#start] !== undefined, 'what is forgotten was remembered');
-      this.#count(-(this.#costs[this.#start] as number));
+      const answer = this.#answers[this.#start];
+      invariant(answer !== undefined, 'what is forgotten was remembered');
+      if (!all) this.#count(-answerCost(answer));
       this.#answers[this.#start] = undefined;
       this.#start += 1;
       this.#forgottenUpTo += 1;
     }
     if (this.#start === this.#end) {
-      if (this.#answers.length > SLACK) {
-        this.#answers = [];
-        this.#costs = [];
-      }
+      if (this.#answers.length > SLACK) this.#answers = [];
       this.#start = 0;
     } else if (this.#start >= SLACK && this.#start * 2 > this.#end) {
-      this.#costs = this.#costs.slice(this.#start, this.#end);
       this.#answers = this.#answers.slice(this.#start, this.#end);
       this.#start = 0;
     }

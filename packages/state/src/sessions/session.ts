@@ -37,6 +37,8 @@ export class Session {
   readonly memory: ReplyMemory;
   /** Ephemeral nodes but for queue nodes. In no particular order. */
   readonly ephemerals = new Set<NodeSlot>();
+  /** What LockTable keeps of the session, and nobody else reads: beside it, since each request of a lock would look it up elsewhere. */
+  locks: object | undefined;
   /** Nothing can be asked through it any more, and nothing renews it. Set by SessionTable. */
   ending: Ending | undefined;
 

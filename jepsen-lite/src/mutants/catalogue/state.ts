@@ -104,7 +104,13 @@ export const stateMutants: readonly Mutant[] = [
       {
         module: STATE,
         file: 'sessions/reply-memory.js',
-        edits: [{ find: 'const cost = answerCost(answer);', replace: 'const cost = 0;' }],
+        edits: [
+          {
+            find: 'this.#count(answerCost(answer)); this.#answers[this.#end] = answer;',
+            replace: 'this.#answers[this.#end] = answer;',
+          },
+          { find: 'if (!all) this.#count(-answerCost(answer));', replace: '' },
+        ],
       },
     ],
     caughtBy: ['properties'],

@@ -13,9 +13,11 @@ import type {
 } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError } from './errors.ts';
 import type { ReadOptions } from './nodes.ts';
-import { callAdmin, type AdminOptions } from './session/admin-call.ts';
 import type { Asker } from './session/asker.ts';
-import { callCommand, callQuery, type CallOptions } from './session/call.ts';
+import type { CallOptions } from './session/call.ts';
+import { callAdmin, type AdminOptions } from './session/channels/admin-pipeline.ts';
+import { callQuery } from './session/channels/read-pipeline.ts';
+import { callCommand } from './session/channels/request-pipeline.ts';
 import type { Session } from './session/session.ts';
 
 export interface LockDetails {
@@ -95,7 +97,8 @@ export class Admin {
     if (!Number.isSafeInteger(id) || id <= 0) {
       throw new InvalidArgumentError(`session ${String(id)} is not a session's id; those are positive whole numbers`);
     }
-    await callCommand(await this.#session(), { type: 'closeSession', session: id }, `close session ${id}`, options);
+    const { commands } = await this.#session();
+    await callCommand(commands, { type: 'closeSession', session: id }, `close session ${id}`, options);
   }
 
   /**
@@ -108,7 +111,7 @@ export class Admin {
       throw new InvalidArgumentError(`server ${String(server)} is not a server's id; those are positive whole numbers`);
     }
     const what = server === 0 ? 'transfer leadership' : `transfer leadership to server ${server}`;
-    const answer = await callAdmin(this.#asker, { type: 'transfer', server }, what, options);
+    const answer = await callAdmin(this.#asker.admin, { type: 'transfer', server }, what, options);
     if (answer.type !== 'transferred') throw unexpected(answer.type);
     return answer.server;
   }
@@ -116,7 +119,7 @@ export class Admin {
   /** Who belongs to the ensemble, and in which role: as the leader knows it, for a stale operator's client as any server does. */
   async members(options: AdminOptions = {}): Promise<Members> {
     const local = this.#consistency === 'local';
-    const answer = await callAdmin(this.#asker, { type: 'members', local }, 'list members', options);
+    const answer = await callAdmin(this.#asker.admin, { type: 'members', local }, 'list members', options);
     if (answer.type !== 'members') throw unexpected(answer.type);
     return { leader: answer.leader, members: answer.members };
   }
@@ -155,12 +158,15 @@ export class Admin {
   }
 
   #ask(query: Query, what: string, options: ReadOptions): Promise<Answer> {
-    return callQuery(this.#asker, query, what, { ...options, consistency: options.consistency ?? this.#consistency });
+    return callQuery(this.#asker.reads, query, what, {
+      ...options,
+      consistency: options.consistency ?? this.#consistency,
+    });
   }
 
   async #changeMembers(change: MemberChange, what: string, options: CallOptions): Promise<Members> {
     checkServer(change.server);
-    const answer = await callAdmin(this.#asker, { type: 'change-members', change }, what, options);
+    const answer = await callAdmin(this.#asker.admin, { type: 'change-members', change }, what, options);
     if (answer.type !== 'members') throw unexpected(answer.type);
     return { leader: answer.leader, members: answer.members };
   }

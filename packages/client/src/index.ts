@@ -43,7 +43,7 @@ export type { CreateOptions, NodeReads, Nodes, ReadOptions, VersionOptions } fro
 export type { OperatorClient, OperatorNodes } from './operator/operator-client.ts';
 export type { OperatorOptions } from './operator/operator-options.ts';
 export type { ConnectOptions } from './options.ts';
-export type { AdminOptions } from './session/admin-call.ts';
+export type { AdminOptions } from './session/channels/admin-pipeline.ts';
 export type { AnswerSource } from './session/answer-source.ts';
 export type { CallOptions } from './session/call.ts';
 export type { ClientRuntime } from './session/session.ts';

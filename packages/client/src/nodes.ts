@@ -4,7 +4,9 @@ import { MAX_DATA_BYTES, pathProblem } from '@holdfast/protocol';
 import type { Answer, Consistency, Query, Reply, Stat } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError, LimitExceededError } from './errors.ts';
 import type { Asker } from './session/asker.ts';
-import { callCommand, callQuery, type CallOptions, type QueryOptions } from './session/call.ts';
+import type { CallOptions } from './session/call.ts';
+import { callQuery, type QueryOptions } from './session/channels/read-pipeline.ts';
+import { callCommand } from './session/channels/request-pipeline.ts';
 import type { Session } from './session/session.ts';
 
 export interface CreateOptions extends CallOptions {
@@ -67,7 +69,10 @@ export class NodeReads {
   }
 
   #ask(query: Query, what: string, options: ReadOptions): Promise<Answer> {
-    return callQuery(this.#asker, query, what, { ...options, consistency: options.consistency ?? this.#consistency });
+    return callQuery(this.#asker.reads, query, what, {
+      ...options,
+      consistency: options.consistency ?? this.#consistency,
+    });
   }
 }
 
@@ -89,7 +94,7 @@ export class Nodes extends NodeReads {
     const { ephemeral = false, sequential = false } = options;
     checkPath(path, sequential);
     const command = { type: 'create', path, data: bytesOf(data), ephemeral, sequential } as const;
-    const reply = await callCommand(this.#session, command, `create ${path}`, options);
+    const reply = await callCommand(this.#session.commands, command, `create ${path}`, options);
     if (reply.type !== 'created') throw unexpected('create', reply);
     return { path: reply.path, stat: reply.stat };
   }
@@ -98,7 +103,7 @@ export class Nodes extends NodeReads {
   async set(path: string, data: Uint8Array | string, options: VersionOptions = {}): Promise<Stat> {
     checkPath(path);
     const command = { type: 'set', path, data: bytesOf(data), version: versionOf(options) } as const;
-    const reply = await callCommand(this.#session, command, `set ${path}`, options);
+    const reply = await callCommand(this.#session.commands, command, `set ${path}`, options);
     if (reply.type !== 'changed') throw unexpected('set', reply);
     return reply.stat;
   }
@@ -106,7 +111,12 @@ export class Nodes extends NodeReads {
   /** Rejects with NotFoundError, BadVersionError and NotEmptyError. */
   async delete(path: string, options: VersionOptions = {}): Promise<void> {
     checkPath(path);
-    await callCommand(this.#session, { type: 'delete', path, version: versionOf(options) }, `delete ${path}`, options);
+    await callCommand(
+      this.#session.commands,
+      { type: 'delete', path, version: versionOf(options) },
+      `delete ${path}`,
+      options,
+    );
   }
 }
 

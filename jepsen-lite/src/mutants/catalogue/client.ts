@@ -78,8 +78,8 @@ export const clientMutants: readonly Mutant[] = [
         file: 'locks/acquire-call.js',
         edits: [
           {
-            find: 'if (this.acquireIndex !== 0) this.#keeper.cancel(this);',
-            replace: 'if (this.acquireIndex !== 0) return;',
+            find: 'if (this.acquireIndex !== 0) this.#deps.keeper.cancel(this);',
+            replace: 'void 0;',
           },
         ],
       },
@@ -92,7 +92,7 @@ export const clientMutants: readonly Mutant[] = [
     patches: [
       {
         module: CLIENT,
-        file: 'session/request-pipeline.js',
+        file: 'session/channels/request-pipeline.js',
         edits: [
           {
             find: 'for (const request of this.#unanswered.values()) this.#post(sink, request);',

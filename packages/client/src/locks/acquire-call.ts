@@ -6,19 +6,15 @@
 import { LockKind, type Holder, type Reply } from '@holdfast/protocol';
 import { AcquireLimitError, LockLostError, type HoldfastError } from '../errors.ts';
 import { errorFromServer } from '../server-error.ts';
-import { Request } from '../session/request.ts';
-import type { Session } from '../session/session.ts';
-import { Settlement } from '../session/settlement.ts';
-import type { Limited } from '../session/time-limits.ts';
+import { Call, type CallLimits, type Channel, type ErrorAnswer, type Unanswered } from '../session/call.ts';
+import { encoded, type EncodedCommand, type RequestCall } from '../session/channels/request-pipeline.ts';
 import type { HeldLock } from './held-lock.ts';
 
 export type AcquireOutcome =
   | { readonly type: 'held'; readonly held: HeldLock }
   /** Somebody holds it, and the acquire was not to wait. */
   | { readonly type: 'lockHeld'; readonly holder: Holder }
-  | { readonly type: 'timeout' }
-  | { readonly type: 'aborted'; readonly reason: unknown }
-  | { readonly type: 'failed'; readonly error: unknown };
+  | Unanswered;
 
 /** What an acquire asks of its client's table of waits and holds. */
 export interface AcquireKeeper {
@@ -30,50 +26,31 @@ export interface AcquireKeeper {
   cancel(call: AcquireCall): void;
 }
 
-export interface AcquireRequest {
+export interface AcquireRequest extends CallLimits {
   readonly lock: string;
   /** False: leaves nothing when the lock is not free. */
   readonly wait: boolean;
-  readonly expiresAtMs: number;
-  readonly signal: AbortSignal | undefined;
 }
 
-export class AcquireCall extends Request implements Limited {
+export interface AcquireDeps {
+  readonly channel: Channel<RequestCall>;
+  readonly keeper: AcquireKeeper;
+  outcome(outcome: AcquireOutcome): void;
+}
+
+export class AcquireCall extends Call<EncodedCommand, Reply> {
   readonly lock: string;
-  readonly expiresAtMs: number;
   /** 0 until the ensemble has answered. */
   acquireIndex = 0;
   /** 0 until it was granted. */
   token = 0;
-  readonly #session: Session;
-  readonly #keeper: AcquireKeeper;
-  readonly #settlement: Settlement;
-  readonly #resolve: (outcome: AcquireOutcome) => void;
+  readonly #deps: AcquireDeps;
 
-  constructor(
-    request: AcquireRequest,
-    session: Session,
-    keeper: AcquireKeeper,
-    resolve: (outcome: AcquireOutcome) => void,
-  ) {
-    super({ type: 'acquire', lock: request.lock, kind: LockKind.mutex, wait: request.wait });
-    this.lock = request.lock;
-    this.expiresAtMs = request.expiresAtMs;
-    this.#session = session;
-    this.#keeper = keeper;
-    this.#resolve = resolve;
-    this.#settlement = new Settlement(session, this, request.signal, (reason) =>
-      this.#giveUp({ type: 'aborted', reason }),
-    );
-  }
-
-  start(): void {
-    const { signal } = this.#settlement;
-    this.#settlement.start(
-      (error) =>
-        this.#resolve(signal?.aborted === true ? { type: 'aborted', reason: error } : { type: 'failed', error }),
-      () => this.#session.submit(this),
-    );
+  constructor(request: AcquireRequest, deps: AcquireDeps) {
+    const { lock, wait } = request;
+    super(deps.channel, encoded({ type: 'acquire', lock, kind: LockKind.mutex, wait }), request);
+    this.lock = lock;
+    this.#deps = deps;
   }
 
   answered(reply: Reply): void {
@@ -81,15 +58,15 @@ export class AcquireCall extends Request implements Limited {
       case 'acquire':
         this.acquireIndex = reply.acquireIndex;
         this.token = reply.token;
-        if (this.#settlement.settled) this.#keeper.cancel(this);
-        else if (reply.token === 0) this.#keeper.waiting(this);
-        else this.#keeper.granted(this);
+        if (this.settled) this.#deps.keeper.cancel(this);
+        else if (reply.token === 0) this.#deps.keeper.waiting(this);
+        else this.#deps.keeper.granted(this);
         return;
       case 'lockHeld':
-        this.settle({ type: 'lockHeld', holder: reply.holder });
+        this.#settleWith({ type: 'lockHeld', holder: reply.holder });
         return;
       case 'error':
-        this.settle({ type: 'failed', error: this.#errorFrom(reply) });
+        this.failed(this.#errorFrom(reply));
         return;
       case 'done':
       case 'created':
@@ -100,29 +77,28 @@ export class AcquireCall extends Request implements Limited {
     }
   }
 
-  failed(error: HoldfastError): void {
-    this.settle({ type: 'failed', error });
-  }
-
-  expire(): void {
-    this.#giveUp({ type: 'timeout' });
-  }
-
   /** False when the caller has given up: then the hold is nobody's. */
-  settle(outcome: AcquireOutcome): boolean {
-    if (!this.#settlement.settle()) return false;
-    this.#resolve(outcome);
+  handOut(held: HeldLock): boolean {
+    return this.#settleWith({ type: 'held', held });
+  }
+
+  protected unanswered(how: Unanswered): void {
+    this.#deps.outcome(how);
+  }
+
+  protected override withdraw(): boolean {
+    // Sent and not answered: `answered` will cancel it.
+    if (this.acquireIndex !== 0) this.#deps.keeper.cancel(this);
+    return this.acquireIndex !== 0 || super.withdraw();
+  }
+
+  #settleWith(outcome: AcquireOutcome): boolean {
+    if (!this.settle()) return false;
+    this.#deps.outcome(outcome);
     return true;
   }
 
-  #giveUp(outcome: AcquireOutcome): void {
-    if (!this.settle(outcome)) return;
-    if (this.acquireIndex !== 0) this.#keeper.cancel(this);
-    // Sent and not answered: `answered` will cancel it.
-    else this.#session.withdraw(this);
-  }
-
-  #errorFrom(reply: Extract<Reply, { readonly type: 'error' }>): HoldfastError {
+  #errorFrom(reply: ErrorAnswer): HoldfastError {
     if (reply.code === 'NOT_HELD') return new LockLostError(this.lock, 'revoked');
     const text = `acquire "${this.lock}": ${reply.message}`;
     return reply.code === 'LIMIT_EXCEEDED' ? new AcquireLimitError(text) : errorFromServer(reply.code, text);

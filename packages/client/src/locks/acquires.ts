@@ -3,11 +3,12 @@
  * lease that still runs, ends all holds when it has run out, and gives back what nobody owns.
  */
 
-import type { Acquire, LossReason } from '@holdfast/protocol';
+import type { Acquire, Command, LossReason } from '@holdfast/protocol';
 import { ClientClosedError, LockLostError, SessionExpiredError, type HoldfastError } from '../errors.ts';
 import { LazyTimer } from '../lazy-timer.ts';
-import { callCommand, callQuery, type CallOptions } from '../session/call.ts';
-import { Request } from '../session/request.ts';
+import type { CallOptions } from '../session/call.ts';
+import { callQuery } from '../session/channels/read-pipeline.ts';
+import { callCommand } from '../session/channels/request-pipeline.ts';
 import type { Session } from '../session/session.ts';
 import { AcquireCall, type AcquireKeeper, type AcquireOutcome, type AcquireRequest } from './acquire-call.ts';
 import { HeldLock, type HoldKeeper } from './held-lock.ts';
@@ -45,10 +46,11 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
 
   /** Never rejects. */
   acquire(request: AcquireRequest): Promise<AcquireOutcome> {
-    return new Promise((resolve) => new AcquireCall(request, this.#session, this, resolve).start());
+    const { commands } = this.#session;
+    return new Promise((resolve) =>
+      new AcquireCall(request, { channel: commands, keeper: this, outcome: resolve }).start(),
+    );
   }
-
-  // What acquires ask
 
   waiting(call: AcquireCall): void {
     if (this.#closed !== undefined) call.failed(this.#closed);
@@ -67,8 +69,6 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     this.#unconfirmed.delete(call.acquireIndex);
     this.#giveBack({ type: 'cancel', lock: call.lock, acquireIndex: call.acquireIndex });
   }
-
-  // What holds ask
 
   remainingMs(): number {
     return this.#session.lease.remainingMs();
@@ -96,9 +96,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     held.markLost('released');
     const { lock, acquireIndex } = held;
     try {
-      await callCommand(this.#session, { type: 'release', lock, acquireIndex }, `release "${lock}"`, {
-        mustBeSent: true,
-      });
+      await callCommand(this.#session.releases, { type: 'release', lock, acquireIndex }, `release "${lock}"`);
     } catch (error) {
       const loss = lossFrom(error, lock);
       if (loss !== undefined) throw loss;
@@ -114,19 +112,13 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   async verify(held: HeldLock, options: CallOptions): Promise<void> {
     const { lock, acquireIndex } = held;
     try {
-      const answer = await callQuery(
-        this.#session,
-        { type: 'verify', lock, acquireIndex },
-        `verify "${lock}"`,
-        options,
-      );
+      const query = { type: 'verify', lock, acquireIndex } as const;
+      const answer = await callQuery(this.#session.reads, query, `verify "${lock}"`, options);
       if (answer.type !== 'verify' || answer.token !== held.token) this.lostByEnsemble(acquireIndex, 'revoked');
     } catch (error) {
       throw held.loss ?? error;
     }
   }
-
-  // What the ensemble tells
 
   grantedByEnsemble(acquireIndex: number, token: number): void {
     const call = this.#waiting.get(acquireIndex);
@@ -142,7 +134,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     const call = this.#waiting.get(acquireIndex) ?? this.#unconfirmed.get(acquireIndex);
     this.#waiting.delete(acquireIndex);
     this.#unconfirmed.delete(acquireIndex);
-    call?.settle({ type: 'failed', error: new LockLostError(call.lock, reason) });
+    call?.failed(new LockLostError(call.lock, reason));
   }
 
   /** `acquires` is all that the session has at the ensemble. */
@@ -180,7 +172,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
 
   #handOut(call: AcquireCall): void {
     const held = new HeldLock(call.lock, call.acquireIndex, call.token, this);
-    if (!call.settle({ type: 'held', held })) {
+    if (!call.handOut(held)) {
       this.cancel(call);
       return;
     }
@@ -198,19 +190,9 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     else this.#armLeaseTimer();
   }
 
-  #giveBack(command: {
-    readonly type: 'cancel' | 'release';
-    readonly lock: string;
-    readonly acquireIndex: number;
-  }): void {
-    this.#session.submitInBackground(new BackgroundRequest(command));
+  #giveBack(command: Extract<Command, { readonly type: 'cancel' | 'release' }>): void {
+    this.#session.sendInBackground(command);
   }
-}
-
-/** A request whose outcome changes nothing here: what it ends is ended, or was already. */
-class BackgroundRequest extends Request {
-  answered(): void {}
-  failed(): void {}
 }
 
 /** For a hold that was to be released, an ensemble that does not know it means that it was lost before. */

@@ -9,19 +9,24 @@ import type { ServerConnection } from '../connection/server-connection.ts';
 import { ServerLink, type LinkOwner } from '../connection/server-link.ts';
 import { ClientClosedError, type HoldfastError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
-import { AdminCalls, type AdminRequest } from '../session/admin-calls.ts';
 import type { Asker } from '../session/asker.ts';
-import { ReadPipeline, type Read } from '../session/reads.ts';
+import type { Channel } from '../session/call.ts';
+import { AdminPipeline, type AdminCall } from '../session/channels/admin-pipeline.ts';
+import type { Pipeline } from '../session/channels/pipeline.ts';
+import { ReadPipeline, type ReadCall } from '../session/channels/read-pipeline.ts';
 import type { ClientRuntime } from '../session/session.ts';
 import { TimeLimits } from '../session/time-limits.ts';
 
 export class OperatorAsker implements LinkOwner, Asker {
   readonly limits: TimeLimits;
+  readonly reads: Channel<ReadCall>;
+  readonly admin: Channel<AdminCall>;
   readonly #options: ResolvedOptions;
   readonly #clock: Clock;
   readonly #link: ServerLink;
   readonly #reads: ReadPipeline;
-  readonly #admin = new AdminCalls();
+  readonly #admin = new AdminPipeline();
+  readonly #pipelines: readonly Pipeline[];
   #opening: { resolve(): void; reject(error: unknown): void } | undefined;
   #closed: string | undefined;
 
@@ -31,6 +36,9 @@ export class OperatorAsker implements LinkOwner, Asker {
     this.#clock = clock;
     this.limits = new TimeLimits(clock);
     this.#reads = new ReadPipeline({ maxQueued: options.maxQueuedRequests }, { clock, random });
+    this.#pipelines = [this.#reads, this.#admin];
+    this.reads = this.#channel(this.#reads);
+    this.admin = this.#channel(this.#admin);
     this.#link = new ServerLink(options, this, { ...runtime, logger: options.logger });
   }
 
@@ -60,26 +68,6 @@ export class OperatorAsker implements LinkOwner, Asker {
     return `${where}, ${leader === 0 ? 'no leader is known' : `server ${leader} leads`}`;
   }
 
-  submitRead(read: Read): void {
-    this.#assertOpen();
-    this.#reads.submit(read);
-    this.#link.start();
-  }
-
-  withdrawRead(read: Read): void {
-    this.#reads.withdraw(read);
-  }
-
-  submitAdmin(call: AdminRequest): void {
-    this.#assertOpen();
-    this.#admin.submit(call);
-    this.#link.start();
-  }
-
-  withdrawAdmin(call: AdminRequest): void {
-    this.#admin.withdraw(call);
-  }
-
   /** Calls that are not answered fail. */
   close(reason: string): void {
     if (this.#closed !== undefined) return;
@@ -92,8 +80,6 @@ export class OperatorAsker implements LinkOwner, Asker {
     this.limits.close();
   }
 
-  // What the link tells
-
   attachRequest(): AttachRequest | undefined {
     return undefined;
   }
@@ -103,14 +89,12 @@ export class OperatorAsker implements LinkOwner, Asker {
   }
 
   awaitsAnswer(): boolean {
-    return this.#reads.unanswered + this.#admin.unanswered > 0;
+    return this.#pipelines.some(({ unanswered }) => unanswered > 0);
   }
 
   linked(connection: ServerConnection): void {
-    this.#reads.disconnected();
-    this.#admin.disconnected();
-    this.#reads.connected(connection);
-    this.#admin.connected(connection);
+    this.lost();
+    for (const pipeline of this.#pipelines) pipeline.connected?.(connection);
     this.#opening?.resolve();
     this.#opening = undefined;
   }
@@ -122,8 +106,7 @@ export class OperatorAsker implements LinkOwner, Asker {
   }
 
   lost(): void {
-    this.#reads.disconnected();
-    this.#admin.disconnected();
+    for (const pipeline of this.#pipelines) pipeline.disconnected();
   }
 
   refused(error: HoldfastError): void {
@@ -131,7 +114,7 @@ export class OperatorAsker implements LinkOwner, Asker {
       this.abandon(error);
       return;
     }
-    this.#admin.refuse('NO_LEADER', error.message);
+    this.#admin.refuseAll('NO_LEADER', error.message);
     this.#reads.end(error);
   }
 
@@ -143,7 +126,15 @@ export class OperatorAsker implements LinkOwner, Asker {
     else if (message.type === 'admin-answer') this.#admin.answer(message.id, message.answer, { server, address });
   }
 
-  #assertOpen(): void {
-    if (this.#closed !== undefined) throw new ClientClosedError(`${this.#closed}; connect again`);
+  #channel<C>(pipeline: Omit<Channel<C>, 'host'>): Channel<C> {
+    return {
+      host: this,
+      submit: (call) => {
+        if (this.#closed !== undefined) throw new ClientClosedError(`${this.#closed}; connect again`);
+        pipeline.submit(call);
+        this.#link.start();
+      },
+      withdraw: (call) => pipeline.withdraw(call),
+    };
   }
 }

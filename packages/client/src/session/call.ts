@@ -1,15 +1,132 @@
-/** A command or a query with one promise for its answer, a limit of time, and an AbortSignal. */
+/**
+ * One question on its way to its one outcome: an answer, the failure of what carries it, the end of its time, or its signal. Which of them
+ * comes first settles it, and leaves neither a limit of time nor an abort listener behind. How it is carried is up to its channel, and
+ * what becomes of it to its subclass: a call and what waits for it are one object.
+ */
 
-import type { Answer, Command, Consistency, Query, Reply } from '@holdfast/protocol';
-import { TimeoutError, type HoldfastError } from '../errors.ts';
+import type { ErrorCode } from '@holdfast/protocol';
+import { offAbort, onAbort } from '@holdfast/runtime';
+import { TimeoutError } from '../errors.ts';
 import { errorFromServer } from '../server-error.ts';
 import type { AnswerSource } from './answer-source.ts';
-import type { Asker } from './asker.ts';
-import { Read } from './reads.ts';
-import { Request } from './request.ts';
-import type { Session } from './session.ts';
-import { Settlement } from './settlement.ts';
-import type { Limited } from './time-limits.ts';
+import type { Instant } from './lease.ts';
+import type { Limited, TimeLimits } from './time-limits.ts';
+
+/** What makes calls. */
+export interface CallHost {
+  readonly limits: TimeLimits;
+  /** On the monotonic clock; `undefined` is the client's limit. */
+  limitAtMs(timeoutMs: number | undefined): number;
+  /** Where it is connected, in words, for messages. */
+  describe(): string;
+}
+
+/** Carries calls of one kind to their answers, over whichever connection there is. */
+export interface Channel<C> {
+  readonly host: CallHost;
+  /** @throws SessionExpiredError, ClientClosedError, OverloadedError */
+  submit(call: C): void;
+  /** Nobody waits for the answer any more. False when the call may take effect all the same: it was sent, or will be. */
+  withdraw(call: C): boolean;
+}
+
+export interface ErrorAnswer {
+  readonly type: 'error';
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** How a call ended that got no answer. */
+export type Unanswered =
+  | { readonly type: 'failed'; readonly error: unknown }
+  | { readonly type: 'timeout'; readonly sent: boolean; readonly mayTakeEffect: boolean }
+  | { readonly type: 'aborted'; readonly reason: unknown };
+
+export interface CallLimits {
+  /** On the monotonic clock. */
+  readonly expiresAtMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+export abstract class Call<Asked, Answer> implements Limited {
+  readonly asked: Asked;
+  readonly expiresAtMs: number;
+  /** What its channel and the server call it; 0 until the channel has given it one. */
+  number = 0;
+  /** When it was first sent, however often it was sent again: what a lease may count from. */
+  sentAt: Instant | undefined;
+  /** Out of the queue before it was sent. */
+  withdrawn = false;
+  readonly #channel: Channel<Call<Asked, Answer>>;
+  readonly #signal: AbortSignal | undefined;
+  #onAbort: ((reason: unknown) => void) | undefined;
+  #settled = false;
+
+  constructor(channel: Channel<Call<Asked, Answer>>, asked: Asked, limits: CallLimits) {
+    this.asked = asked;
+    this.expiresAtMs = limits.expiresAtMs;
+    this.#channel = channel;
+    this.#signal = limits.signal;
+  }
+
+  start(): void {
+    const signal = this.#signal;
+    if (signal?.aborted === true) {
+      this.#settled = true;
+      this.unanswered({ type: 'aborted', reason: signal.reason });
+      return;
+    }
+    this.#channel.host.limits.add(this);
+    if (signal !== undefined) {
+      this.#onAbort = (reason) => {
+        if (!this.settle()) return;
+        this.withdraw();
+        this.unanswered({ type: 'aborted', reason });
+      };
+      onAbort(signal, this.#onAbort);
+    }
+    try {
+      this.#channel.submit(this);
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** The final answer, which may come when nobody waits for it any more; called at most once. `source` where the channel knows it. */
+  abstract answered(answer: Answer | ErrorAnswer, source?: AnswerSource): void;
+
+  /** No answer will come. If the call had been sent, its outcome is unknown, and the error says so. */
+  failed(error: unknown): void {
+    if (this.settle()) this.unanswered({ type: 'failed', error });
+  }
+
+  expire(): void {
+    if (!this.settle()) return;
+    const sent = this.sentAt !== undefined;
+    this.unanswered({ type: 'timeout', sent, mayTakeEffect: !this.withdraw() });
+  }
+
+  /** Called once, for a call that was settled by anything but an answer. */
+  protected abstract unanswered(how: Unanswered): void;
+
+  /** As for the channel. */
+  protected withdraw(): boolean {
+    return this.#channel.withdraw(this);
+  }
+
+  protected get settled(): boolean {
+    return this.#settled;
+  }
+
+  /** False when it was settled before. */
+  protected settle(): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    this.#channel.host.limits.delete(this);
+    if (this.#signal !== undefined && this.#onAbort !== undefined) offAbort(this.#signal, this.#onAbort);
+    return true;
+  }
+}
 
 export interface CallOptions {
   /**
@@ -21,144 +138,89 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-type Resolve<T> = (value: T) => void;
-type Reject = (reason: unknown) => void;
-
-export interface CommandOptions extends CallOptions {
-  /** It gives something back: when nobody waits for the answer any more it is sent all the same, whenever that can be. @default false */
-  readonly mustBeSent?: boolean;
-}
-
-/** Resolves with the answer; rejects with what an answer `error` stands for. */
-export function callCommand(
-  session: Session,
-  command: Command,
-  what: string,
-  options: CommandOptions = {},
-): Promise<Reply> {
-  return new Promise((resolve, reject) => new CommandCall(session, command, what, options, resolve, reject).start());
-}
-
-export interface QueryOptions extends CallOptions {
-  /** @default 'linearizable' */
-  readonly consistency?: Consistency;
-  /** Is told where the answer comes from, before the call resolves. */
+export interface AskOptions extends CallOptions {
+  /** Is called with where the answer comes from, before the call resolves. */
   readonly onAnswer?: (source: AnswerSource) => void;
 }
 
-/** Resolves with the answer; rejects with what an answer `error` stands for. */
-export function callQuery(asker: Asker, query: Query, what: string, options: QueryOptions = {}): Promise<Answer> {
-  return new Promise((resolve, reject) => new QueryCall(asker, query, what, options, resolve, reject).start());
+interface Question<Asked, Answer> {
+  readonly asked: Asked;
+  /** It names the call in messages. */
+  readonly what: string;
+  readonly options: AskOptions;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (reason: unknown) => void;
 }
 
-class CommandCall extends Request implements Limited {
-  readonly #session: Session;
-  readonly #what: string;
-  readonly #mustBeSent: boolean;
-  readonly #resolve: Resolve<Reply>;
-  readonly #reject: Reject;
-  readonly #settlement: Settlement;
-  readonly expiresAtMs: number;
+/** Resolves with the answer; rejects with what an answer `error` stands for. `what` names the call in messages. */
+export function ask<Asked, Answer>(
+  channel: Channel<Call<Asked, Answer>>,
+  asked: Asked,
+  what: string,
+  options: AskOptions,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => new Ask(channel, { asked, what, options, resolve, reject }).start());
+}
 
-  constructor(
-    session: Session,
-    command: Command,
-    what: string,
-    options: CommandOptions,
-    resolve: Resolve<Reply>,
-    reject: Reject,
-  ) {
-    super(command);
-    this.#session = session;
-    this.#what = what;
-    this.#mustBeSent = options.mustBeSent ?? false;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.expiresAtMs = session.limitAtMs(options.timeoutMs);
-    this.#settlement = new Settlement(session, this, options.signal, (reason) => this.#giveUp(() => reason));
+class Ask<Asked, Answer> extends Call<Asked, Answer> {
+  readonly #host: CallHost;
+  readonly #question: Question<Asked, Answer>;
+
+  constructor(channel: Channel<Call<Asked, Answer>>, question: Question<Asked, Answer>) {
+    const { timeoutMs, signal } = question.options;
+    super(channel, question.asked, { expiresAtMs: channel.host.limitAtMs(timeoutMs), signal });
+    this.#host = channel.host;
+    this.#question = question;
   }
 
-  start(): void {
-    this.#settlement.start(this.#reject, () => this.#session.submit(this, this.#mustBeSent));
+  answered(answer: Answer | ErrorAnswer, source?: AnswerSource): void {
+    if (!this.settle()) return;
+    const { what, options, resolve, reject } = this.#question;
+    if (source !== undefined) options.onAnswer?.(source);
+    if (isError(answer)) reject(errorFromServer(answer.code, `${what}: ${answer.message}`));
+    else resolve(answer);
   }
 
-  answered(reply: Reply): void {
-    if (!this.#settlement.settle()) return;
-    if (reply.type === 'error') this.#reject(errorFromServer(reply.code, `${this.#what}: ${reply.message}`));
-    else this.#resolve(reply);
-  }
-
-  failed(error: HoldfastError): void {
-    if (this.#settlement.settle()) this.#reject(error);
-  }
-
-  expire(): void {
-    const isSent = this.number !== 0;
-    this.#giveUp((mayTakeEffect) => {
-      return new TimeoutError(timeoutText(this.#what, this.#session, isSent), { indeterminate: mayTakeEffect });
-    });
-  }
-
-  /** What was sent, or will be, goes on to its answer, which nobody waits for. */
-  #giveUp(reason: (sent: boolean) => unknown): void {
-    if (!this.#settlement.settle()) return;
-    this.#reject(reason(this.#mustBeSent || !this.#session.withdraw(this)));
+  protected unanswered(how: Unanswered): void {
+    const { what, reject } = this.#question;
+    switch (how.type) {
+      case 'failed':
+        reject(how.error);
+        return;
+      case 'timeout': {
+        const text = `${what}: no answer in time (${this.#host.describe()})`;
+        const sent = `the request was ${how.sent ? '' : 'not '}sent`;
+        reject(new TimeoutError(`${text}; ${sent}`, { indeterminate: how.mayTakeEffect }));
+        return;
+      }
+      case 'aborted':
+        reject(how.reason);
+    }
   }
 }
 
-class QueryCall extends Read implements Limited {
-  readonly #asker: Asker;
-  readonly #what: string;
-  readonly #onAnswer: QueryOptions['onAnswer'];
-  readonly #resolve: Resolve<Answer>;
-  readonly #reject: Reject;
-  readonly #settlement: Settlement;
-  readonly expiresAtMs: number;
+/** Sends what nobody waits for; `over` is called when its answer has come, or never will. */
+export function send<Asked, Answer>(channel: Channel<Call<Asked, Answer>>, asked: Asked, over: () => void): void {
+  new Unawaited(channel, asked, over).start();
+}
 
-  constructor(
-    asker: Asker,
-    query: Query,
-    what: string,
-    options: QueryOptions,
-    resolve: Resolve<Answer>,
-    reject: Reject,
-  ) {
-    super(query, options.consistency ?? 'linearizable');
-    this.#asker = asker;
-    this.#what = what;
-    this.#onAnswer = options.onAnswer;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.expiresAtMs = asker.limitAtMs(options.timeoutMs);
-    this.#settlement = new Settlement(asker, this, options.signal, (reason) => this.#giveUp(reason));
+class Unawaited<Asked, Answer> extends Call<Asked, Answer> {
+  readonly #over: () => void;
+
+  constructor(channel: Channel<Call<Asked, Answer>>, asked: Asked, over: () => void) {
+    super(channel, asked, { expiresAtMs: Number.POSITIVE_INFINITY, signal: undefined });
+    this.#over = over;
   }
 
-  start(): void {
-    this.#settlement.start(this.#reject, () => this.#asker.submitRead(this));
+  answered(): void {
+    if (this.settle()) this.#over();
   }
 
-  answered(answer: Answer, source: AnswerSource): void {
-    if (!this.#settlement.settle()) return;
-    this.#onAnswer?.(source);
-    if (answer.type === 'error') this.#reject(errorFromServer(answer.code, `${this.#what}: ${answer.message}`));
-    else this.#resolve(answer);
-  }
-
-  failed(error: HoldfastError): void {
-    if (this.#settlement.settle()) this.#reject(error);
-  }
-
-  expire(): void {
-    this.#giveUp(new TimeoutError(timeoutText(this.#what, this.#asker, this.id !== 0), { indeterminate: false }));
-  }
-
-  #giveUp(reason: unknown): void {
-    if (!this.#settlement.settle()) return;
-    this.#asker.withdrawRead(this);
-    this.#reject(reason);
+  protected unanswered(): void {
+    this.#over();
   }
 }
 
-function timeoutText(what: string, asker: Pick<Asker, 'describe'>, sent: boolean): string {
-  return `${what}: no answer in time (${asker.describe()}); the request was ${sent ? '' : 'not '}sent`;
+function isError(answer: unknown): answer is ErrorAnswer {
+  return typeof answer === 'object' && answer !== null && 'type' in answer && answer.type === 'error';
 }

@@ -6,7 +6,7 @@
 import type { Clock } from '@holdfast/runtime';
 import { LazyTimer } from '../lazy-timer.ts';
 import type { Instant, Lease } from './lease.ts';
-import type { RequestSink } from './request-pipeline.ts';
+import type { Sink } from './channels/pipeline.ts';
 
 /** A heartbeat may be lost when the leader changes; the next follows sooner than the first. */
 const MAX_RETRY_MS = 1_000;
@@ -18,7 +18,7 @@ export class Heartbeats {
   readonly #timer: LazyTimer;
   readonly #sentAt = new Map<number, Instant>();
   #sessionTimeoutMs: number;
-  #sink: RequestSink | undefined;
+  #sink: Sink | undefined;
   #lastId = 0;
   #lastSentMs = Number.NEGATIVE_INFINITY;
 
@@ -39,7 +39,7 @@ export class Heartbeats {
     return this.#sentAt.size;
   }
 
-  attached(sink: RequestSink, sessionTimeoutMs: number): void {
+  attached(sink: Sink, sessionTimeoutMs: number): void {
     this.detached();
     this.#sessionTimeoutMs = sessionTimeoutMs;
     this.#sink = sink;

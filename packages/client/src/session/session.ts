@@ -5,20 +5,21 @@
  */
 
 import { SECRET_BYTES } from '@holdfast/protocol';
-import type { Acquire, AttachRequest, LossReason, Reply, ServerMessage } from '@holdfast/protocol';
+import type { Acquire, AttachRequest, Command, LossReason, Reply, ServerMessage } from '@holdfast/protocol';
 import type { Clock, Logger, Runtime } from '@holdfast/runtime';
 import type { ServerConnection } from '../connection/server-connection.ts';
 import { ServerLink, type AttachedReply, type LinkOwner } from '../connection/server-link.ts';
 import { ClientClosedError, SessionExpiredError, type HoldfastError } from '../errors.ts';
 import type { ClientState } from '../events.ts';
 import type { ResolvedOptions } from '../options.ts';
-import { AdminCalls, type AdminRequest } from './admin-calls.ts';
 import type { Asker } from './asker.ts';
+import { send, type Channel } from './call.ts';
+import { AdminPipeline, type AdminCall } from './channels/admin-pipeline.ts';
+import type { Pipeline } from './channels/pipeline.ts';
+import { ReadPipeline, type ReadCall } from './channels/read-pipeline.ts';
+import { RequestPipeline, encoded, type RequestCall } from './channels/request-pipeline.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { Lease, type Instant } from './lease.ts';
-import { ReadPipeline, type Read } from './reads.ts';
-import { RequestPipeline } from './request-pipeline.ts';
-import { Request } from './request.ts';
 import { TimeLimits } from './time-limits.ts';
 
 /** All that a client needs of the outside world. */
@@ -42,12 +43,20 @@ export class Session implements LinkOwner, Asker {
   readonly lease: Lease;
   readonly limits: TimeLimits;
   readonly logger: Logger;
+  /** Commands that go unsent when nobody waits for them any more. */
+  readonly commands: Channel<RequestCall>;
+  /** Commands that give something back: sent whether anybody waits for the answer or not, and not counted against a limit. */
+  readonly releases: Channel<RequestCall>;
+  readonly reads: Channel<ReadCall>;
+  readonly admin: Channel<AdminCall>;
   readonly #options: ResolvedOptions;
   readonly #listener: SessionListener;
   readonly #link: ServerLink;
   readonly #requests: RequestPipeline;
   readonly #reads: ReadPipeline;
-  readonly #admin = new AdminCalls();
+  readonly #admin = new AdminPipeline();
+  readonly #pipelines: readonly Pipeline[];
+  readonly #background: Channel<RequestCall>;
   readonly #heartbeats: Heartbeats;
   readonly #secret: Uint8Array;
   #id = 0;
@@ -71,6 +80,16 @@ export class Session implements LinkOwner, Asker {
     const limits = { maxQueued: options.maxQueuedRequests };
     this.#requests = new RequestPipeline(limits, { clock, random });
     this.#reads = new ReadPipeline(limits, { clock, random });
+    this.#pipelines = [this.#requests, this.#reads, this.#admin];
+    this.commands = this.#channel({
+      submit: (call) => this.#requests.submit(call),
+      withdraw: (call) => this.#withdraw(call),
+    });
+    const submit = (call: RequestCall): void => this.#requests.submit(call, true);
+    this.releases = this.#channel({ submit, withdraw: () => false });
+    this.#background = { host: this, submit, withdraw: () => false };
+    this.reads = this.#channel(this.#reads);
+    this.admin = this.#channel(this.#admin);
     this.#heartbeats = new Heartbeats(options.sessionTimeoutMs, {
       clock,
       lease: this.lease,
@@ -119,42 +138,15 @@ export class Session implements LinkOwner, Asker {
     return this.clock.monotonicMs() + (timeoutMs ?? this.#options.requestTimeoutMs);
   }
 
-  /** @throws SessionExpiredError, ClientClosedError, OverloadedError */
-  submit(request: Request, mustBeSent = false): void {
-    this.#assertNotOver();
-    this.#requests.submit(request, mustBeSent);
-  }
-
-  /** For what gives back something that nobody owns: not counted against a limit, and without effect on a session that is over. */
-  submitInBackground(request: Request): void {
-    if (!this.over) this.#requests.submit(request, true);
-  }
-
-  /** True when the request never left and never will. */
-  withdraw(request: Request): boolean {
-    const withdrawn = this.#requests.withdraw(request);
-    if (withdrawn) this.#checkIdle();
-    return withdrawn;
-  }
-
-  /** @throws SessionExpiredError, ClientClosedError, OverloadedError */
-  submitRead(read: Read): void {
-    this.#assertNotOver();
-    this.#reads.submit(read);
-  }
-
-  withdrawRead(read: Read): void {
-    this.#reads.withdraw(read);
-  }
-
-  /** @throws SessionExpiredError, ClientClosedError, OverloadedError */
-  submitAdmin(call: AdminRequest): void {
-    this.#assertNotOver();
-    this.#admin.submit(call);
-  }
-
-  withdrawAdmin(call: AdminRequest): void {
-    this.#admin.withdraw(call);
+  /**
+   * For what ends something that nobody owns: not counted against a limit, sent even while calls are refused, and without effect on a
+   * session that is over. `over` is called when it is done, or was done already, or never will be.
+   */
+  sendInBackground(
+    command: Extract<Command, { readonly type: 'cancel' | 'release' | 'closeSession' }>,
+    over: () => void = () => undefined,
+  ): void {
+    if (!this.over) send(this.#background, encoded(command), over);
   }
 
   /** In words, for messages. */
@@ -183,13 +175,11 @@ export class Session implements LinkOwner, Asker {
       this.limits.add(limit);
       this.#onIdle = () => {
         if (this.over) finish();
-        else this.submitInBackground(new CloseRequest(finish));
+        else this.sendInBackground({ type: 'closeSession', session: 0 }, finish);
       };
       this.#checkIdle();
     });
   }
-
-  // What the link tells
 
   attachRequest(): AttachRequest {
     const { sessionTimeoutMs, label, purpose } = this.#options;
@@ -202,14 +192,12 @@ export class Session implements LinkOwner, Asker {
   }
 
   awaitsAnswer(): boolean {
-    const { unanswered } = this.#requests;
-    return unanswered + this.#reads.unanswered + this.#admin.unanswered + this.#heartbeats.unanswered > 0;
+    return this.#heartbeats.unanswered > 0 || this.#pipelines.some(({ unanswered }) => unanswered > 0);
   }
 
   linked(connection: ServerConnection): void {
     this.#detach();
-    this.#reads.connected(connection);
-    this.#admin.connected(connection);
+    for (const pipeline of this.#pipelines) pipeline.connected?.(connection);
   }
 
   attached(reply: AttachedReply, connection: ServerConnection, sentAt: Instant): void {
@@ -219,7 +207,7 @@ export class Session implements LinkOwner, Asker {
     this.#listener.reconcile(reply.acquires);
     this.#listener.renewed();
     this.#heartbeats.attached(connection, reply.timeoutMs);
-    this.#requests.attached(connection);
+    for (const pipeline of this.#pipelines) pipeline.attached?.(connection);
     this.#setState('connected', connection.address, 'attached');
     this.#opening?.resolve();
     this.#opening = undefined;
@@ -295,10 +283,26 @@ export class Session implements LinkOwner, Asker {
   }
 
   #detach(): void {
-    this.#requests.detached();
-    this.#reads.disconnected();
-    this.#admin.disconnected();
+    for (const pipeline of this.#pipelines) pipeline.disconnected();
     this.#heartbeats.detached();
+  }
+
+  /** Refuses every call of a session that is over, or about to be. */
+  #channel<C>(pipeline: Omit<Channel<C>, 'host'>): Channel<C> {
+    return {
+      host: this,
+      submit: (call) => {
+        this.#assertNotOver();
+        pipeline.submit(call);
+      },
+      withdraw: (call) => pipeline.withdraw(call),
+    };
+  }
+
+  #withdraw(request: RequestCall): boolean {
+    const withdrawn = this.#requests.withdraw(request);
+    if (withdrawn) this.#checkIdle();
+    return withdrawn;
   }
 
   #assertNotOver(): void {
@@ -349,24 +353,6 @@ export class Session implements LinkOwner, Asker {
     this.#state = state;
     this.logger.info({ sessionId: this.#id, state, server, reason }, 'the session changed its state');
     if (!neverWas) this.#listener.stateChanged(state, server, reason);
-  }
-}
-
-/** The session's own end, after which it has nothing more to say. */
-class CloseRequest extends Request {
-  readonly #done: () => void;
-
-  constructor(done: () => void) {
-    super({ type: 'closeSession', session: 0 });
-    this.#done = done;
-  }
-
-  answered(): void {
-    this.#done();
-  }
-
-  failed(): void {
-    this.#done();
   }
 }
 

@@ -3,36 +3,54 @@
  * was sent is sent again, in order, until it is answered; a request that was not sent has no number yet and can be withdrawn.
  */
 
-import { MAX_REQUESTS_IN_FLIGHT, type ClientMessage, type ErrorCode } from '@holdfast/protocol';
+import { CommandType, MAX_REQUESTS_IN_FLIGHT, encodeCommand } from '@holdfast/protocol';
+import type { Command, ErrorCode, Reply } from '@holdfast/protocol';
 import type { Clock, Random, Timer } from '@holdfast/runtime';
-import { Backoff } from '../backoff.ts';
-import { OverloadedError, type HoldfastError } from '../errors.ts';
+import { Backoff } from '../../backoff.ts';
+import { OverloadedError, type HoldfastError } from '../../errors.ts';
+import { ask, type Call, type CallOptions, type Channel } from '../call.ts';
 import { FifoQueue } from './fifo-queue.ts';
-import type { Instant } from './lease.ts';
-import type { Request } from './request.ts';
+import type { Pipeline, Sink } from './pipeline.ts';
 
 /** Payload bytes that are sent and unanswered; one request may always be. */
 const MAX_UNANSWERED_BYTES = 8 * 1024 * 1024;
 const FIRST_RESEND_DELAY_MS = 10;
 const MAX_RESEND_DELAY_MS = 250;
 
-/** What requests are sent through. */
-export interface RequestSink {
-  post(message: ClientMessage): Instant;
+/** A command, encoded once for as often as it is sent. */
+export interface EncodedCommand {
+  readonly command: number;
+  readonly payload: Uint8Array;
 }
 
-export class RequestPipeline {
+export type RequestCall = Call<EncodedCommand, Reply>;
+
+export function encoded(command: Command): EncodedCommand {
+  return { command: CommandType[command.type], payload: encodeCommand(command) };
+}
+
+/** Resolves with the answer; rejects with what an answer `error` stands for. `what` names the command in messages. */
+export function callCommand(
+  channel: Channel<RequestCall>,
+  command: Command,
+  what: string,
+  options: CallOptions = {},
+): Promise<Reply> {
+  return ask(channel, encoded(command), what, options);
+}
+
+export class RequestPipeline implements Pipeline {
   readonly #clock: Clock;
   readonly #backoff: Backoff;
   readonly #maxQueued: number;
-  readonly #queue = new FifoQueue<Request>();
-  readonly #unanswered = new Map<number, Request>();
+  readonly #queue = new FifoQueue<RequestCall>();
+  readonly #unanswered = new Map<number, RequestCall>();
   #unansweredBytes = 0;
   #lastNumber = 0;
   #ackedUpTo = 0;
   /** Since the last answer. */
   #refusals = 0;
-  #sink: RequestSink | undefined;
+  #sink: Sink | undefined;
   #resend: { from: number; readonly timer: Timer } | undefined;
 
   constructor(options: { readonly maxQueued: number }, deps: { readonly clock: Clock; readonly random: Random }) {
@@ -41,7 +59,6 @@ export class RequestPipeline {
     this.#backoff = new Backoff(deps.random, FIRST_RESEND_DELAY_MS, MAX_RESEND_DELAY_MS);
   }
 
-  /** Requests that were sent and not yet answered. */
   get unanswered(): number {
     return this.#unanswered.size;
   }
@@ -56,7 +73,7 @@ export class RequestPipeline {
   }
 
   /** @throws OverloadedError when too many wait already, unless it `mustBeSent`: what gives something back. */
-  submit(request: Request, mustBeSent = false): void {
+  submit(request: RequestCall, mustBeSent = false): void {
     if (this.#queue.size >= this.#maxQueued && !mustBeSent) {
       throw new OverloadedError(
         `${this.#queue.size} requests of this client wait to be sent already (maxQueuedRequests); slow down and try again`,
@@ -67,7 +84,7 @@ export class RequestPipeline {
   }
 
   /** True when the request never left and never will; otherwise its answer is still to come. */
-  withdraw(request: Request): boolean {
+  withdraw(request: RequestCall): boolean {
     if (request.number !== 0) return false;
     if (!request.withdrawn) {
       request.withdrawn = true;
@@ -77,15 +94,14 @@ export class RequestPipeline {
   }
 
   /** From now on requests go there, those without an answer first, in order. */
-  attached(sink: RequestSink): void {
+  attached(sink: Sink): void {
     this.#cancelResend();
     this.#sink = sink;
     for (const request of this.#unanswered.values()) this.#post(sink, request);
     this.#pump();
   }
 
-  /** Nothing is sent until the next attachment. */
-  detached(): void {
+  disconnected(): void {
     this.#cancelResend();
     this.#sink = undefined;
   }
@@ -104,11 +120,11 @@ export class RequestPipeline {
   }
 
   /** Undefined for an answer that had come before. */
-  answer(number: number): Request | undefined {
+  answer(number: number): RequestCall | undefined {
     const request = this.#unanswered.get(number);
     if (request === undefined) return undefined;
     this.#unanswered.delete(number);
-    this.#unansweredBytes -= request.payload.length;
+    this.#unansweredBytes -= request.asked.payload.length;
     while (this.#ackedUpTo < this.#lastNumber && !this.#unanswered.has(this.#ackedUpTo + 1)) this.#ackedUpTo += 1;
     this.#backoff.reset();
     this.#refusals = 0;
@@ -118,7 +134,7 @@ export class RequestPipeline {
 
   /** The session is over; `errorOf` makes what requests fail with. */
   end(errorOf: (outcome: string, indeterminate: boolean) => HoldfastError): void {
-    this.detached();
+    this.disconnected();
     const unanswered = [...this.#unanswered.values()];
     const queued = this.#queue.drain().filter((request) => !request.withdrawn);
     this.#unanswered.clear();
@@ -138,7 +154,7 @@ export class RequestPipeline {
       this.#lastNumber += 1;
       request.number = this.#lastNumber;
       this.#unanswered.set(request.number, request);
-      this.#unansweredBytes += request.payload.length;
+      this.#unansweredBytes += request.asked.payload.length;
       this.#post(sink, request);
     }
   }
@@ -151,8 +167,9 @@ export class RequestPipeline {
     );
   }
 
-  #post(sink: RequestSink, request: Request): void {
-    const { number, command, payload } = request;
+  #post(sink: Sink, request: RequestCall): void {
+    const { number, asked } = request;
+    const { command, payload } = asked;
     const sentAt = sink.post({ type: 'request', number, ackedUpTo: this.#ackedUpTo, command, payload });
     request.sentAt ??= sentAt;
   }

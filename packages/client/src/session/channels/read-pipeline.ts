@@ -5,42 +5,51 @@
 
 import { MAX_REQUESTS_IN_FLIGHT, type Answer, type Consistency, type Query } from '@holdfast/protocol';
 import type { Clock, Random } from '@holdfast/runtime';
-import { Backoff } from '../backoff.ts';
-import { OverloadedError, type HoldfastError } from '../errors.ts';
-import { LazyTimer } from '../lazy-timer.ts';
-import type { AnswerSource } from './answer-source.ts';
+import { Backoff } from '../../backoff.ts';
+import { OverloadedError, type HoldfastError } from '../../errors.ts';
+import { LazyTimer } from '../../lazy-timer.ts';
+import type { AnswerSource } from '../answer-source.ts';
+import { ask, type AskOptions, type Call, type Channel } from '../call.ts';
 import { FifoQueue } from './fifo-queue.ts';
-import type { RequestSink } from './request-pipeline.ts';
+import type { Pipeline, Sink } from './pipeline.ts';
 
 const FIRST_RETRY_DELAY_MS = 10;
 const MAX_RETRY_DELAY_MS = 250;
 
-export abstract class Read {
+/** A query, and what its answer must show. */
+interface Read {
   readonly query: Query;
   readonly consistency: Consistency;
-  id = 0;
-  withdrawn = false;
-
-  constructor(query: Query, consistency: Consistency) {
-    this.query = query;
-    this.consistency = consistency;
-  }
-
-  abstract answered(answer: Answer, source: AnswerSource): void;
-  abstract failed(error: HoldfastError): void;
 }
 
-export class ReadPipeline {
+export type ReadCall = Call<Read, Answer>;
+
+export interface QueryOptions extends AskOptions {
+  /** @default 'linearizable' */
+  readonly consistency?: Consistency;
+}
+
+/** Resolves with the answer; rejects with what an answer `error` stands for. `what` names the query in messages. */
+export function callQuery(
+  channel: Channel<ReadCall>,
+  query: Query,
+  what: string,
+  options: QueryOptions = {},
+): Promise<Answer> {
+  return ask(channel, { query, consistency: options.consistency ?? 'linearizable' }, what, options);
+}
+
+export class ReadPipeline implements Pipeline {
   readonly #maxQueued: number;
   readonly #clock: Clock;
   readonly #backoff: Backoff;
   readonly #retryTimer: LazyTimer;
-  readonly #queue = new FifoQueue<Read>();
-  readonly #unanswered = new Map<number, Read>();
-  #retrying: Read[] = [];
+  readonly #queue = new FifoQueue<ReadCall>();
+  readonly #unanswered = new Map<number, ReadCall>();
+  #retrying: ReadCall[] = [];
   #lastId = 0;
   #seenIndex = 0;
-  #sink: RequestSink | undefined;
+  #sink: Sink | undefined;
 
   constructor(options: { readonly maxQueued: number }, deps: { readonly clock: Clock; readonly random: Random }) {
     this.#maxQueued = options.maxQueued;
@@ -65,7 +74,7 @@ export class ReadPipeline {
   }
 
   /** @throws OverloadedError when too many wait already. */
-  submit(read: Read): void {
+  submit(read: ReadCall): void {
     if (this.#queue.size >= this.#maxQueued) {
       throw new OverloadedError(
         `${this.#queue.size} reads of this client wait to be sent already (maxQueuedRequests); slow down and try again`,
@@ -75,15 +84,16 @@ export class ReadPipeline {
     this.#pump();
   }
 
-  /** Its answer will be ignored. */
-  withdraw(read: Read): void {
-    if (read.withdrawn) return;
+  /** Its answer will be ignored. True: a read has no effect. */
+  withdraw(read: ReadCall): boolean {
+    if (read.withdrawn) return true;
     read.withdrawn = true;
-    if (read.id === 0) this.#queue.withdrew();
+    if (read.number === 0) this.#queue.withdrew();
     else this.#finish(read);
+    return true;
   }
 
-  connected(sink: RequestSink): void {
+  connected(sink: Sink): void {
     this.#sink = sink;
     this.#retrying = [];
     this.#retryTimer.stop();
@@ -125,21 +135,23 @@ export class ReadPipeline {
       const read = this.#queue.shift();
       if (read === undefined) return;
       this.#lastId += 1;
-      read.id = this.#lastId;
-      this.#unanswered.set(read.id, read);
+      read.number = this.#lastId;
+      this.#unanswered.set(read.number, read);
       this.#post(sink, read);
     }
   }
 
-  #finish(read: Read): void {
-    this.#unanswered.delete(read.id);
+  #finish(read: ReadCall): void {
+    this.#unanswered.delete(read.number);
     if (this.#retrying.length > 0) this.#retrying = this.#retrying.filter((other) => other !== read);
     this.#pump();
   }
 
-  #post(sink: RequestSink, read: Read): void {
-    const { id, consistency, query } = read;
-    sink.post({ type: 'read', id, consistency, minIndex: this.#seenIndex, query });
+  #post(sink: Sink, read: ReadCall): void {
+    const { number, asked } = read;
+    const { consistency, query } = asked;
+    const sentAt = sink.post({ type: 'read', id: number, consistency, minIndex: this.#seenIndex, query });
+    read.sentAt ??= sentAt;
   }
 
   #retry(): void {

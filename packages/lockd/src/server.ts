@@ -32,8 +32,8 @@ import {
   MAX_GREETING_BYTES,
   diskReserveBytes,
 } from './limits.ts';
-import { LockMachine } from './lock-machine.ts';
-import type { ServerObserver } from './server-observer.ts';
+import { LockMachine } from './machine/lock-machine.ts';
+import type { ServerObserver } from './machine/server-observer.ts';
 import { statusReport, type StatusReport } from './http/status-report.ts';
 
 export interface LockServerOptions {

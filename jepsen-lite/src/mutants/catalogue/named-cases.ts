@@ -732,8 +732,8 @@ const MUTANTS: readonly CaseMutant[] = [
     name: 'lost-requests-not-asked-for',
     breaks: 'clients send again what was lost with the leader',
     module: '@holdfast/lockd',
-    file: 'requests/unlogged-entries.js',
-    edits: [{ find: 'for (const connection of connections) connection.resend(code);', replace: '' }],
+    file: 'clients/client-connections.js',
+    edits: [{ find: 'for (const connection of this.#all) connection.resend(code);', replace: '' }],
   },
   {
     name: 'new-segment-without-its-name',

@@ -26,8 +26,8 @@ export const serverMutants: readonly Mutant[] = [
         file: 'sessions/session-expiry.js',
         edits: [
           {
-            find: 'this.leases.start(this.#deps.state.sessions().filter(({ ending }) => !ending));',
-            replace: 'this.leases.start([]);',
+            find: 'else leases.start(state.sessions().filter(({ ending }) => !ending));',
+            replace: 'else leases.start([]);',
           },
         ],
       },

@@ -6,6 +6,7 @@
 import type { Clock } from '@holdfast/runtime';
 import type { ClientConnection } from './client-connection.ts';
 import { ADMISSION_IDLE_MS, ASSUMED_ATTACHES_PER_S, MAX_COME_AGAIN_MS, MIN_ADMITTED } from '../limits.ts';
+import type { ServerPart } from '../machine/server-part.ts';
 
 /** The pace is measured anew after this time, and with at least as many attaches. */
 const MEASURED_MS = 250;
@@ -16,14 +17,8 @@ interface Admitted {
   readonly atMs: number;
 }
 
-export interface AdmissionDeps {
-  readonly clock: Clock;
-  /** An attach of the connection is not answered. */
-  isAttaching(connection: ClientConnection): boolean;
-}
-
-export class Admission {
-  readonly #deps: AdmissionDeps;
+export class Admission implements ServerPart {
+  readonly #clock: Clock;
   /** In the order in which they were welcomed; some of them are settled. */
   #admitted: Admitted[] = [];
   #underWay = 0;
@@ -35,8 +30,8 @@ export class Admission {
   /** How many were told to. */
   sentAway = 0;
 
-  constructor(deps: AdmissionDeps) {
-    this.#deps = deps;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
   /** Clients that were welcomed and are not attached. */
@@ -49,7 +44,7 @@ export class Admission {
   comeAgainInMs(): number | undefined {
     const { underWay } = this;
     if (underWay < Math.max(MIN_ADMITTED, this.#perSecond)) return undefined;
-    const nowMs = this.#deps.clock.monotonicMs();
+    const nowMs = this.#clock.monotonicMs();
     const servedInMs = (underWay / this.#perSecond) * 1_000;
     this.#nextTurnMs = Math.max(this.#nextTurnMs, nowMs + servedInMs / 2) + 1_000 / this.#perSecond;
     this.sentAway += 1;
@@ -59,18 +54,18 @@ export class Admission {
   welcomed(connection: ClientConnection): void {
     connection.awaited = true;
     this.#underWay += 1;
-    this.#admitted.push({ connection, atMs: this.#deps.clock.monotonicMs() });
+    this.#admitted.push({ connection, atMs: this.#clock.monotonicMs() });
   }
 
   /** Its session is bound. */
-  attached(connection: ClientConnection): void {
+  clientBound(connection: ClientConnection): void {
     if (!connection.awaited) return;
     this.#measure();
-    this.gone(connection);
+    this.clientClosed(connection);
   }
 
   /** It is closed, or not waited for any more. */
-  gone(connection: ClientConnection): void {
+  clientClosed(connection: ClientConnection): void {
     if (!connection.awaited) return;
     connection.awaited = false;
     this.#underWay -= 1;
@@ -78,7 +73,7 @@ export class Admission {
 
   /** Counts only while many wait: how fast attaches come when few ask for them says nothing. */
   #measure(): void {
-    const nowMs = this.#deps.clock.monotonicMs();
+    const nowMs = this.#clock.monotonicMs();
     if (this.#underWay < MEASURED_ATTACHES) {
       this.#measuredFromMs = nowMs;
       this.#attached = 0;
@@ -94,12 +89,12 @@ export class Admission {
 
   /** Who has asked for nothing stands in nobody's way: a tool that reads, or somebody who means no good. */
   #forgetIdle(): void {
-    const idleBeforeMs = this.#deps.clock.monotonicMs() - ADMISSION_IDLE_MS;
+    const idleBeforeMs = this.#clock.monotonicMs() - ADMISSION_IDLE_MS;
     let settled = 0;
     for (const { connection, atMs } of this.#admitted) {
       if (connection.awaited) {
-        if (atMs > idleBeforeMs || this.#deps.isAttaching(connection)) break;
-        this.gone(connection);
+        if (atMs > idleBeforeMs || connection.attachId !== undefined) break;
+        this.clientClosed(connection);
       }
       settled += 1;
     }

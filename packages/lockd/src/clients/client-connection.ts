@@ -30,9 +30,12 @@ import { ReturnHabit } from '../requests/gathering/return-habit.ts';
 import type { RequestBudget } from './request-budget.ts';
 import { RequestWindow } from './request-window.ts';
 
-export interface ConnectionOwner {
+export interface MessageReceiver {
   /** Called for every message of a frame, hello included; only while the connection is open. */
-  message(connection: ClientConnection, message: ClientMessage): void;
+  received(connection: ClientConnection, message: ClientMessage): void;
+}
+
+export interface ConnectionOwner {
   /** Something waits to be flushed; called once until the next flush. */
   dirty(connection: ClientConnection): void;
   /** It was told goodbye. */
@@ -50,6 +53,7 @@ export interface ClientConnectionDeps {
   readonly counters: ServerCounters;
   readonly requests: RequestBudget;
   readonly turns: MessageTurns;
+  readonly receiver: MessageReceiver;
 }
 
 /** Where a connection is in its life. `greeted` after a good hello. */
@@ -71,6 +75,8 @@ export class ClientConnection implements OutputDebtor, MessageSource {
   awaited = false;
   /** Names this connection in the attaches that it has asked for; 0 until it asks. */
   correlation = 0;
+  /** The client's id of the attach that is not answered; undefined when none is. */
+  attachId: number | undefined;
   /** What the client and this server both know. */
   features: FeatureSet = NO_FEATURES;
   /** It reads what this server has, leader or not, and may make no session. */
@@ -90,6 +96,7 @@ export class ClientConnection implements OutputDebtor, MessageSource {
   readonly #clock: Clock;
   readonly #counters: ServerCounters;
   readonly #turns: MessageTurns;
+  readonly #receiver: MessageReceiver;
   /** Those whose messages wait for their turn, the first one perhaps in part. */
   #deferred: ClientFrame[] = [];
   #outbox: ServerMessage[] = [];
@@ -99,7 +106,7 @@ export class ClientConnection implements OutputDebtor, MessageSource {
   constructor(
     connection: Connection,
     owner: ConnectionOwner,
-    { clock, counters, requests, turns }: ClientConnectionDeps,
+    { clock, counters, requests, turns, receiver }: ClientConnectionDeps,
   ) {
     this.window = new RequestWindow(requests);
     this.#connection = connection;
@@ -107,6 +114,7 @@ export class ClientConnection implements OutputDebtor, MessageSource {
     this.#clock = clock;
     this.#counters = counters;
     this.#turns = turns;
+    this.#receiver = receiver;
     this.#handshakeTimer = clock.setTimer(HANDSHAKE_TIMEOUT_MS, () => {
       this.goodbye('MALFORMED', `no hello within ${HANDSHAKE_TIMEOUT_MS} ms; send hello as the first message`);
     });
@@ -237,7 +245,7 @@ export class ClientConnection implements OutputDebtor, MessageSource {
       if (this.#isClosed()) return;
       const message = this.#next(frame);
       if (message === undefined) return;
-      this.#owner.message(this, message);
+      this.#receiver.received(this, message);
     }
   }
 

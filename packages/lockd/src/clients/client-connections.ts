@@ -3,11 +3,13 @@
  * be. A session is bound to at most one connection here.
  */
 
-import { ClientFeature, hasFeature, type ClientMessage, type ErrorCode, type ServerMessage } from '@holdfast/protocol';
+import { ClientFeature, hasFeature, type ErrorCode, type ServerMessage } from '@holdfast/protocol';
 import { RefusalLog, type Clock, type Connection, type Logger, type Timer } from '@holdfast/runtime';
-import { ClientConnection, type ConnectionOwner } from './client-connection.ts';
+import type { EntryHeader } from '@holdfast/state';
+import { ClientConnection, type ConnectionOwner, type MessageReceiver } from './client-connection.ts';
 import type { ServerCounters } from '../counters.ts';
 import { IDLE_LOOK_MS, MAX_IDLE_LOOKS } from '../limits.ts';
+import type { ServerPart } from '../machine/server-part.ts';
 import { MessageTurns } from './message-turns.ts';
 import { OutputBudget } from './output-budget.ts';
 import type { RequestBudget } from './request-budget.ts';
@@ -31,21 +33,17 @@ export interface ConnectionsDeps {
   readonly counters: ServerCounters;
   /** What the requests of all of them may take. */
   readonly requests: RequestBudget;
-  /** A message arrived, the first being hello or not. */
-  message(connection: ClientConnection, message: ClientMessage): void;
   /** The connection is gone; it is in no table any more. */
   closed(connection: ClientConnection): void;
   /** A session was bound to it. */
   bound(connection: ClientConnection): void;
-  /** It waits for the answer to an attach. */
-  attaching(connection: ClientConnection): boolean;
   /** The number of bound sessions has become 0 or has left it. */
   boundChanged(any: boolean): void;
   /** Something waits to be flushed. */
   wake(): void;
 }
 
-export class ClientConnections implements ConnectionOwner {
+export class ClientConnections implements ConnectionOwner, ServerPart {
   readonly #deps: ConnectionsDeps;
   readonly #all = new Set<ClientConnection>();
   readonly #bySession = new Map<number, ClientConnection>();
@@ -87,8 +85,8 @@ export class ClientConnections implements ConnectionOwner {
     return this.#all.values();
   }
 
-  accept(connection: Connection): void {
-    const client = new ClientConnection(connection, this, { ...this.#deps, turns: this.#turns });
+  accept(connection: Connection, receiver: MessageReceiver): void {
+    const client = new ClientConnection(connection, this, { ...this.#deps, turns: this.#turns, receiver });
     this.#all.add(client);
     this.#notGone.add(client);
     this.#idleTimer ??= this.#deps.clock.setTimer(IDLE_LOOK_MS, () => this.#endIdle());
@@ -152,17 +150,29 @@ export class ClientConnections implements ConnectionOwner {
     return asked;
   }
 
-  goodbyeAll(code: ErrorCode, message: string): void {
-    for (const connection of this.#all) connection.goodbye(code, message);
+  contactLost(): void {
+    this.#dismissDependent('this server has lost contact to a leader; use another');
   }
 
-  /** To those whom only an ensemble that decides can serve; who reads without a leader stays. */
-  goodbyeToDependent(code: ErrorCode, message: string): void {
-    for (const connection of this.#all) if (!connection.withoutLeader) connection.goodbye(code, message);
+  halted(): void {
+    this.#dismissDependent('writes are refused: the servers disagree; an operator has to restore one');
   }
 
-  /** Writes what the log still owes. */
+  /** Everything that was submitted may be lost. */
+  submissionsLost(code: ErrorCode): void {
+    for (const connection of this.#all) connection.resend(code);
+  }
+
+  entryRefused(_entry: Uint8Array, { session, number }: EntryHeader, code: ErrorCode): boolean {
+    const connection = this.#bySession.get(session);
+    // Not covered: the client has been told already.
+    if (connection !== undefined && connection.window.covers(number)) connection.resend(code);
+    return true;
+  }
+
+  /** Says goodbye, and writes what the log still owes. */
   stop(): void {
+    for (const connection of this.#all) connection.goodbye('SHUTTING_DOWN', 'the server is stopping; use another');
     this.#idleTimer?.cancel();
     this.#output.stop();
     this.#turns.stop();
@@ -186,10 +196,6 @@ export class ClientConnections implements ConnectionOwner {
     const dirty = this.#dirty;
     this.#dirty = [];
     for (const connection of dirty) connection.flush();
-  }
-
-  message(connection: ClientConnection, message: ClientMessage): void {
-    this.#deps.message(connection, message);
   }
 
   dirty(connection: ClientConnection): void {
@@ -219,12 +225,17 @@ export class ClientConnections implements ConnectionOwner {
     if (this.#notGone.size === 0) this.#drained?.();
   }
 
+  /** Those whom only an ensemble that decides can serve; who reads without a leader stays. */
+  #dismissDependent(message: string): void {
+    for (const connection of this.#all) if (!connection.withoutLeader) connection.goodbye('NO_LEADER', message);
+  }
+
   /** Nobody is served by a connection that has no session, asks nothing and says nothing. */
   #endIdle(): void {
     this.#idleTimer = undefined;
     for (const connection of this.#all) {
-      const { phase, session, unansweredReads, unansweredAdmin, heard } = connection;
-      const served = session !== 0 || unansweredReads > 0 || unansweredAdmin > 0 || this.#deps.attaching(connection);
+      const { phase, session, unansweredReads, unansweredAdmin, attachId, heard } = connection;
+      const served = session !== 0 || unansweredReads > 0 || unansweredAdmin > 0 || attachId !== undefined;
       connection.heard = false;
       connection.idleLooks = heard || served || phase !== 'greeted' ? 0 : connection.idleLooks + 1;
       if (connection.idleLooks < MAX_IDLE_LOOKS) continue;

@@ -22,7 +22,7 @@ import { encodeEntry } from '@holdfast/state';
 import type { Attaches } from '../sessions/attaches.ts';
 import type { Availability } from '../health/availability.ts';
 import type { Admission } from './admission.ts';
-import type { ClientConnection } from './client-connection.ts';
+import type { ClientConnection, MessageReceiver } from './client-connection.ts';
 import type { CrowdSpread } from './crowd-spread.ts';
 import type { ServerCounters } from '../counters.ts';
 import { MAX_COMMAND_BYTES } from '../limits.ts';
@@ -57,7 +57,7 @@ export interface ClientMessagesDeps {
   term(): number;
 }
 
-export class ClientMessages {
+export class ClientMessages implements MessageReceiver {
   readonly #options: ClientMessagesOptions;
   readonly #deps: ClientMessagesDeps;
 

@@ -4,12 +4,14 @@
  */
 
 import type { ErrorCode, ServerMessage } from '@holdfast/protocol';
+import type { Entry } from '@holdfast/raft';
 import type { Output } from '@holdfast/state';
 import type { AddressSessions } from '../sessions/address-sessions.ts';
 import type { Attaches } from '../sessions/attaches.ts';
 import type { ClientConnection } from './client-connection.ts';
 import type { ClientConnections } from './client-connections.ts';
 import type { ServerCounters } from '../counters.ts';
+import type { ServerPart } from '../machine/server-part.ts';
 import type { ProposalGate } from '../requests/gathering/proposal-gate.ts';
 import type { ReturningCrowd } from '../sessions/returning-crowd.ts';
 import type { SessionLeases } from '../sessions/session-leases.ts';
@@ -27,14 +29,14 @@ export interface OutputRoutingDeps {
   sessionsChanged(): void;
 }
 
-export class OutputRouting {
+export class OutputRouting implements ServerPart {
   readonly #deps: OutputRoutingDeps;
 
   constructor(deps: OutputRoutingDeps) {
     this.#deps = deps;
   }
 
-  route(index: number, outputs: readonly Output[]): void {
+  applied({ index }: Entry, outputs: readonly Output[]): void {
     for (const output of outputs) this.#deliver(index, output);
   }
 

@@ -6,8 +6,9 @@
 
 import type { Acquire } from '@holdfast/protocol';
 import type { StateMachine } from '@holdfast/state';
-import type { AddressSessions } from '../sessions/address-sessions.ts';
 import type { Attaches } from '../sessions/attaches.ts';
+import type { ServerPart } from '../machine/server-part.ts';
+import type { AddressSessions } from '../sessions/address-sessions.ts';
 import type { ClientConnection } from './client-connection.ts';
 import type { ClientConnections } from './client-connections.ts';
 
@@ -15,38 +16,39 @@ export interface SkippedEntriesDeps {
   readonly serverId: number;
   readonly state: StateMachine;
   readonly connections: ClientConnections;
-  readonly attaches: Attaches;
   readonly addresses: AddressSessions;
+  readonly attaches: Pick<Attaches, 'submissionsLost'>;
 }
 
 /** By connection: the waits and holds of its session, all of which the client has been told. */
 type Known = ReadonlyMap<ClientConnection, readonly Acquire[]>;
 
-export class SkippedEntries {
+export class SkippedEntries implements ServerPart {
   readonly #deps: SkippedEntriesDeps;
+  /** What clients know, while the state is being replaced. */
+  #known: Known = new Map();
 
   constructor(deps: SkippedEntriesDeps) {
     this.#deps = deps;
   }
 
-  /** What clients know, before the state is replaced. */
-  known(): Known {
+  restoring(): void {
     const { connections, state } = this.#deps;
     const bound = [...connections].filter(({ session }) => session !== 0);
-    return new Map(bound.map((connection) => [connection, state.acquires(connection.session)]));
+    this.#known = new Map(bound.map((connection) => [connection, state.acquires(connection.session)]));
   }
 
-  /** After the state was replaced, and before anything else is applied. */
-  tell(known: Known): void {
-    for (const [connection, acquires] of known) this.#tellOne(connection, acquires);
+  restored(): void {
+    for (const [connection, acquires] of this.#known) this.#tellOne(connection, acquires);
+    this.#known = new Map();
     const { state, serverId, addresses } = this.#deps;
     addresses.keep((session) => state.session(session)?.server === serverId);
     // A copy that was skipped is gone with its answer; another makes the same session tell the same.
-    this.#deps.attaches.lost();
+    this.#deps.attaches.submissionsLost();
   }
 
   #tellOne(connection: ClientConnection, known: readonly Acquire[]): void {
-    const { state, connections, attaches } = this.#deps;
+    const { state, connections } = this.#deps;
     const index = state.appliedIndex;
     const session = state.session(connection.session);
     if (session === undefined) {
@@ -56,7 +58,7 @@ export class SkippedEntries {
       return;
     }
     if (session.generation !== connection.generation) {
-      if (!attaches.isPending(connection)) connections.moved(connection);
+      if (connection.attachId === undefined) connections.moved(connection);
       return;
     }
     const now = new Map(state.acquires(session.id).map((acquire) => [acquire.acquireIndex, acquire]));

@@ -4,34 +4,33 @@
  * what this server has, whether anybody leads or not, is served until it stops.
  */
 
-import type { Clock, Logger } from '@holdfast/runtime';
-import type { ClientConnections } from '../clients/client-connections.ts';
+import type { Clock } from '@holdfast/runtime';
+import type { ReplicaStatus } from '@holdfast/raft';
+import type { ServerPart } from '../machine/server-part.ts';
 import type { DiskGuard } from './disk-guard.ts';
 import { LeaderContact } from './leader-contact.ts';
-import type { Proposals } from '../requests/proposals.ts';
-import type { Reads } from '../requests/reads.ts';
+import type { WritesHalt } from './writes-halt.ts';
 
 export interface AvailabilityDeps {
   readonly clock: Clock;
-  readonly logger: Logger;
-  readonly connections: ClientConnections;
-  readonly proposals: Proposals;
   readonly diskGuard: DiskGuard;
-  readonly reads: Pick<Reads, 'dropUnasked'>;
+  readonly halt: WritesHalt;
+  /** No leader has been known for so long that this server is of no use. */
+  contactLost(): void;
   /** No configuration has been heard of: this server joins. */
   waitsToBeAdded(): boolean;
 }
 
-export class Availability {
+export class Availability implements ServerPart {
   readonly #deps: AvailabilityDeps;
   readonly #contact: LeaderContact;
-  #haltedAt = 0;
+  #leader = 0;
   #stopping = false;
   #failed = false;
 
   constructor(options: { readonly electionTimeoutMs: number }, deps: AvailabilityDeps) {
     this.#deps = deps;
-    this.#contact = new LeaderContact(options, () => this.#contactLost(), deps.clock);
+    this.#contact = new LeaderContact(options, () => deps.contactLost(), deps.clock);
   }
 
   /** This server serves its role: it has heard from a leader, or a quorum of followers, within two election time-outs. */
@@ -41,7 +40,7 @@ export class Availability {
 
   get unhealthyReason(): string | undefined {
     if (this.#failed) return 'the server has failed and is stopping';
-    if (this.#haltedAt !== 0) return `the servers disagree about the state at index ${this.#haltedAt}`;
+    if (this.haltedAt !== 0) return `the servers disagree about the state at index ${this.haltedAt}`;
     if (!this.inContact && this.#deps.waitsToBeAdded()) {
       return 'this server waits to be added to the cluster: run "lockctl member add" as its log says';
     }
@@ -57,16 +56,16 @@ export class Availability {
   get unreadyReason(): string | undefined {
     if (this.#stopping) return 'the server is stopping';
     if (this.unhealthyReason !== undefined) return this.unhealthyReason;
-    return this.#deps.proposals.leader === 0 ? 'no leader is known' : this.#deps.diskGuard.problem;
+    return this.#leader === 0 ? 'no leader is known' : this.#deps.diskGuard.problem;
   }
 
   get acceptsWrites(): boolean {
-    return this.#haltedAt === 0;
+    return this.#deps.halt.acceptsWrites;
   }
 
   /** Where no majority had the same state, so that writes are refused; 0 while they are accepted. */
   get haltedAt(): number {
-    return this.#haltedAt;
+    return this.#deps.halt.index;
   }
 
   /** A leader is known, or was within two election time-outs; and this server did not lose its quorum as leader. */
@@ -87,27 +86,11 @@ export class Availability {
     return this.#failed;
   }
 
-  leaderKnown(known: boolean): void {
-    this.#contact.leaderKnown(known);
-  }
-
-  /** It led, and its followers are out of reach: somebody else may lead at any moment, and this server would not hear of it. */
-  quorumLost(): void {
-    this.#contact.loseNow();
-  }
-
-  /** The servers disagree about the state at `index`, and none has a majority. */
-  halt(index: number): void {
-    if (this.#haltedAt !== 0) return;
-    this.#haltedAt = index;
-    this.#deps.logger.error(
-      { index },
-      'the servers disagree about the state and none has a majority; writes are refused',
-    );
-    this.#deps.connections.goodbyeToDependent(
-      'NO_LEADER',
-      'writes are refused: the servers disagree; an operator has to restore one',
-    );
+  statusChanged({ leader, quorumLost }: ReplicaStatus): void {
+    this.#leader = leader;
+    this.#contact.leaderKnown(leader !== 0);
+    // It led, and its followers are out of reach: somebody else may lead at any moment, and this server would not hear of it.
+    if (quorumLost) this.#contact.loseNow();
   }
 
   beginStop(): void {
@@ -117,11 +100,5 @@ export class Availability {
 
   fail(): void {
     this.#failed = true;
-  }
-
-  #contactLost(): void {
-    this.#deps.proposals.dropParked();
-    this.#deps.reads.dropUnasked();
-    this.#deps.connections.goodbyeToDependent('NO_LEADER', 'this server has lost contact to a leader; use another');
   }
 }

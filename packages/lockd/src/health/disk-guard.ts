@@ -11,6 +11,7 @@ import { decodeEntryHeader, encodeEntry } from '@holdfast/state';
 import type { ServerCounters } from '../counters.ts';
 import type { OwnDisk } from './disk-space.ts';
 import { DISK_HAND_OVER_PAUSE_MS, MAX_DISK_REFUSALS, MAX_DISK_SESSIONS } from '../limits.ts';
+import type { PeerHandlers, ServerPart } from '../machine/server-part.ts';
 import type { PeerMessage } from '../peers/peer-message.ts';
 
 const COMMAND_OFFSET = 1;
@@ -39,7 +40,9 @@ export interface DiskGuardDeps {
   say(peer: ServerId, message: PeerMessage): void;
 }
 
-export class DiskGuard {
+export class DiskGuard implements ServerPart {
+  readonly memberMessages: PeerHandlers = { 'disk-report': (from, { low }) => this.#reported(from, low) };
+  readonly peerMessages: PeerHandlers = { 'disk-shortage': (from, { server }) => this.#told(from, server) };
   readonly #deps: DiskGuardDeps;
   /** As leader: which followers' disks are low, of those that have reported. */
   readonly #lowPeers = new Map<ServerId, boolean>();
@@ -99,7 +102,7 @@ export class DiskGuard {
   }
 
   /** A follower tells the leader. */
-  reported(from: ServerId, low: boolean): void {
+  #reported(from: ServerId, low: boolean): void {
     if (!this.#leads) return;
     this.#lowPeers.set(from, low);
     this.#decide();
@@ -107,7 +110,7 @@ export class DiskGuard {
   }
 
   /** The leader tells a follower. */
-  told(from: ServerId, server: number): void {
+  #told(from: ServerId, server: number): void {
     if (from === this.#leader && !this.#leads) this.#shortOf = server;
   }
 

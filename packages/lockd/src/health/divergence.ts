@@ -4,9 +4,10 @@
  * stops itself, and without a majority everyone refuses writes. What may not have reached the leader is told again.
  */
 
-import { NO_SERVER, type ServerId } from '@holdfast/raft';
+import { NO_SERVER, type Entry, type ReplicaStatus, type ServerId } from '@holdfast/raft';
 import type { Logger } from '@holdfast/runtime';
 import { FOLD_HISTORY, FOLD_INTERVAL } from '../limits.ts';
+import type { PeerHandlers, ServerPart } from '../machine/server-part.ts';
 import type { PeerMessage } from '../peers/peer-message.ts';
 
 /** This server's state is not the majority's; it must not serve any longer. */
@@ -43,8 +44,8 @@ export function compareFolds(reports: ReadonlyMap<ServerId, number>, members: nu
 export interface DivergenceDeps {
   readonly serverId: ServerId;
   readonly logger: Logger;
-  /** 0 while unknown. */
-  leader(): number;
+  /** That of the state as it is now. */
+  fold(): number;
   members(): readonly ServerId[];
   send(peer: ServerId, message: PeerMessage): void;
   /** Whether what is sent to the peer has a connection to leave on. */
@@ -55,8 +56,14 @@ export interface DivergenceDeps {
   halted(index: number): void;
 }
 
-export class DivergenceCheck {
+export class DivergenceCheck implements ServerPart {
+  readonly memberMessages: PeerHandlers = {
+    fold: (from, { index, fold }) => this.#reported(from, index, fold),
+    diverged: (_from, { index, fold }) => this.#toldDiverged(index, fold),
+  };
   readonly #deps: DivergenceDeps;
+  /** 0 while unknown. */
+  #leader: number = NO_SERVER;
   /** The own folds, by index. */
   readonly #own = new Map<number, number>();
   /** What has been reported here, by index and server. */
@@ -68,12 +75,11 @@ export class DivergenceCheck {
     this.#deps = deps;
   }
 
-  /** Called after every applied entry. */
-  applied(index: number, fold: () => number): void {
+  applied({ index }: Pick<Entry, 'index'>): void {
     if (index % FOLD_INTERVAL === 0) {
-      const value = fold();
+      const value = this.#deps.fold();
       keepNewest(this.#own, index, value);
-      this.#untold = this.#deps.leader() !== this.#deps.serverId;
+      this.#untold = this.#leader !== this.#deps.serverId;
       // A leader to be may get reports before it knows that it leads, so that its own is always among them.
       this.#report(this.#deps.serverId, index, value);
     }
@@ -81,37 +87,39 @@ export class DivergenceCheck {
   }
 
   /** The state is another's now, and what was said of the one before counts no more. */
-  restored(index: number, fold: () => number): void {
+  restored(index: Entry['index']): void {
     this.#own.clear();
     for (const reports of this.#reports.values()) reports.delete(this.#deps.serverId);
     this.#untold = false;
-    this.applied(index, fold);
+    this.applied({ index });
   }
 
   /** Another server leads, perhaps this one: it must hear what its predecessor was told. */
-  leaderChanged(): void {
+  statusChanged({ leader }: Pick<ReplicaStatus, 'leader'>): void {
+    if (leader === this.#leader) return;
+    this.#leader = leader;
     this.#untold = this.#own.size > 0;
     if (this.#untold) this.#tellLeader();
   }
 
   /** What was said to the peer may be lost. */
-  lost(peer: ServerId): void {
-    if (peer === this.#deps.leader()) this.#untold = this.#own.size > 0;
+  connectionLost(peer: ServerId): void {
+    if (peer === this.#leader) this.#untold = this.#own.size > 0;
   }
 
-  reported(from: ServerId, index: number, fold: number): void {
+  #reported(from: ServerId, index: number, fold: number): void {
     if (!this.#deps.members().includes(from)) return;
     this.#report(from, index, fold);
   }
 
   /** The leader says that a majority has `fold` at `index`. */
-  toldDiverged(index: number, fold: number): void {
+  #toldDiverged(index: number, fold: number): void {
     const own = this.#own.get(index);
     if (own !== undefined && own !== fold) this.#deps.diverged(new DivergenceError(index, own, fold));
   }
 
   #tellLeader(): void {
-    const leader = this.#deps.leader() as ServerId;
+    const leader = this.#leader as ServerId;
     const own = leader === this.#deps.serverId;
     const index = Math.max(...this.#own.keys());
     const fold = this.#own.get(index);
@@ -128,7 +136,7 @@ export class DivergenceCheck {
       keepNewest(this.#reports, index, reports);
     }
     reports.set(from, fold);
-    if (this.#deps.leader() === this.#deps.serverId) this.#judge(index, reports);
+    if (this.#leader === this.#deps.serverId) this.#judge(index, reports);
   }
 
   #judge(index: number, reports: ReadonlyMap<ServerId, number>): void {
@@ -143,7 +151,7 @@ export class DivergenceCheck {
             { peer: server, index },
             'the state of a server differs from the majority; it must stop',
           );
-          if (server === this.#deps.serverId) this.toldDiverged(index, verdict.fold);
+          if (server === this.#deps.serverId) this.#toldDiverged(index, verdict.fold);
           else this.#deps.send(server, { type: 'diverged', index, fold: verdict.fold });
         }
         return;

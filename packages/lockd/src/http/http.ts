@@ -1,7 +1,7 @@
 /** Plain HTTP on the client port: whether the server is of use, what it knows, and its metrics. Read only. */
 
 import type { HttpRequest, HttpResponse } from '@holdfast/runtime';
-import type { LockMachine } from '../lock-machine.ts';
+import type { LockMachine } from '../machine/lock-machine.ts';
 import type { MetricsPage } from './metrics-page.ts';
 import { statusReport } from './status-report.ts';
 

@@ -7,7 +7,7 @@
 import type { Replica } from '@holdfast/raft';
 import type { ListenerLoad } from '@holdfast/runtime';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
-import type { LockMachine } from '../lock-machine.ts';
+import type { LockMachine } from '../machine/lock-machine.ts';
 import { addListenerMetrics } from './listener-metrics.ts';
 import { StageMetric } from './stage-metric.ts';
 

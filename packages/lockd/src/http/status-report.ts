@@ -1,7 +1,7 @@
 /** What `GET /status` tells: one server's view of itself and its ensemble. Fields are only ever added. */
 
 import type { MemberRole } from '@holdfast/raft';
-import type { LockMachine } from '../lock-machine.ts';
+import type { LockMachine } from '../machine/lock-machine.ts';
 import { LOCKD_VERSION } from '../version.ts';
 
 export interface StatusReport {

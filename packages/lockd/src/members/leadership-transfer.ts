@@ -7,6 +7,7 @@ import type { AdminAnswer } from '@holdfast/protocol';
 import { serverId, type ReplicaHandle, type ReplicaStatus, type ServerId, type TransferResult } from '@holdfast/raft';
 import type { Clock, Timer } from '@holdfast/runtime';
 import { MAX_UNANSWERED_TRANSFERS, TRANSFER_ANSWER_MS } from '../limits.ts';
+import type { PeerHandlers, ServerPart } from '../machine/server-part.ts';
 import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
 
@@ -29,7 +30,11 @@ interface Wish {
   expects: ServerId | undefined;
 }
 
-export class LeadershipTransfer {
+export class LeadershipTransfer implements ServerPart {
+  readonly memberMessages: PeerHandlers = {
+    transfer: (from, { wish, server }) => this.#wishedByPeer(from, wish, server),
+  };
+  readonly peerMessages: PeerHandlers = { 'transfer-answer': (_from, { wish, answer }) => this.#settle(wish, answer) };
   readonly #deps: LeadershipTransferDeps;
   readonly #wishes = new Map<number, Wish>();
 
@@ -52,15 +57,11 @@ export class LeadershipTransfer {
   }
 
   /** A follower passes a wish on. */
-  wishedByPeer(from: ServerId, wish: number, server: number): void {
+  #wishedByPeer(from: ServerId, wish: number, server: number): void {
     const id = this.#add((answer) => this.#deps.peers.send(from, { type: 'transfer-answer', wish, answer }));
     if (id === undefined) return;
     if (this.#deps.handle().status.role === 'leader') this.#start(id, server);
     else this.#refuse(id, 'the leader has just changed; look who leads and ask again');
-  }
-
-  answeredByPeer(wish: number, answer: AdminAnswer): void {
-    this.#settle(wish, answer);
   }
 
   statusChanged({ leader, role }: ReplicaStatus): void {

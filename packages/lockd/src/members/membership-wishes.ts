@@ -5,7 +5,13 @@
  * one: what was asked for may still come about. Every wish is answered within {@link MEMBERS_ANSWER_MS}.
  */
 
-import type { AdminAnswer, AdminOperation, ErrorCode, MemberChange } from '@holdfast/protocol';
+import {
+  MalformedError,
+  type AdminAnswer,
+  type AdminOperation,
+  type ErrorCode,
+  type MemberChange,
+} from '@holdfast/protocol';
 import {
   serverId,
   type MembershipChange,
@@ -20,6 +26,7 @@ import type { Clock, Timer } from '@holdfast/runtime';
 import { addressProblem } from '../settings/address.ts';
 import { MAX_SERVER_ID } from '../settings/cluster-names.ts';
 import { MAX_UNANSWERED_MEMBER_WISHES, MEMBERS_ANSWER_MS, MEMBERS_RETRY_MS, MEMBER_CHANGE_WAIT_MS } from '../limits.ts';
+import type { PeerHandlers, ServerPart } from '../machine/server-part.ts';
 import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
 import { codeOf, isPassing, messageOf } from './membership-refusals.ts';
@@ -63,7 +70,13 @@ interface EndedAttempt {
   readonly outcome: MembershipOutcome | 'stopped';
 }
 
-export class MembershipWishes {
+export class MembershipWishes implements ServerPart {
+  readonly memberMessages: PeerHandlers = {
+    admin: (from, { wish, operation }) => this.#wishedByPeer(from, wish, operation),
+  };
+  readonly peerMessages: PeerHandlers = {
+    'admin-answer': (from, { wish, answer }) => this.#answeredByPeer(from, wish, answer),
+  };
   readonly #deps: MembershipWishesDeps;
   readonly #wishes = new Map<number, Wish>();
   #retry: Timer | undefined;
@@ -78,12 +91,13 @@ export class MembershipWishes {
   }
 
   /** A follower passes a wish on. */
-  wishedByPeer(from: ServerId, wish: number, operation: MembersOperation): void {
+  #wishedByPeer(from: ServerId, wish: number, operation: AdminOperation): void {
+    if (operation.type === 'transfer') throw new MalformedError('a wish for another leader has its own message');
     const answer = (answer: AdminAnswer): void => this.#deps.peers.send(from, { type: 'admin-answer', wish, answer });
     this.#add(operation, answer, true);
   }
 
-  answeredByPeer(from: ServerId, id: number, answer: AdminAnswer): void {
+  #answeredByPeer(from: ServerId, id: number, answer: AdminAnswer): void {
     const wish = this.#wishes.get(id);
     if (wish === undefined) return;
     if (answer.type !== 'error') {

@@ -5,10 +5,18 @@
  */
 
 import { CommandType, NO_FEATURES, encodeCommand, hasFeature, type FeatureSet } from '@holdfast/protocol';
-import { PeerFeature, type PeerInfo, type ReplicaStatus, type ServerId } from '@holdfast/raft';
+import {
+  PeerFeature,
+  type Entry,
+  type LogIndex,
+  type PeerInfo,
+  type ReplicaStatus,
+  type ServerId,
+} from '@holdfast/raft';
 import type { Clock, Logger, Timer } from '@holdfast/runtime';
 import { LATEST_STATE_VERSION, encodeEntry, type StateMachine } from '@holdfast/state';
 import { STATE_UPGRADE_CHECK_MS, STATE_UPGRADE_CHECKS } from '../limits.ts';
+import type { ServerPart } from '../machine/server-part.ts';
 
 /** What a member offers that applies entries by the version. */
 const FEATURES: ReadonlyMap<number, FeatureSet> = new Map([[2, PeerFeature.stateVersion2]]);
@@ -24,7 +32,7 @@ export interface StateUpgradeDeps {
   readonly propose: (entry: Uint8Array) => void;
 }
 
-export class StateUpgrade {
+export class StateUpgrade implements ServerPart {
   readonly #deps: StateUpgradeDeps;
   /** The version that was applied last. */
   #version: number;
@@ -47,8 +55,19 @@ export class StateUpgrade {
     this.#schedule();
   }
 
-  /** After an entry or a snapshot. */
-  applied(index: number): void {
+  applied({ index }: Entry): void {
+    this.#noteVersion(index);
+  }
+
+  restored(index: LogIndex): void {
+    this.#noteVersion(index);
+  }
+
+  fail(): void {
+    this.stop();
+  }
+
+  #noteVersion(index: LogIndex): void {
     const { state, logger } = this.#deps;
     if (state.version === this.#version) return;
     logger.info(

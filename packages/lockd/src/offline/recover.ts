@@ -30,7 +30,7 @@ import {
 } from '@holdfast/raft';
 import { DiskError, type Disk, type Logger, type Random } from '@holdfast/runtime';
 import type { StateCounts, StateMachine } from '@holdfast/state';
-import { createKeyedState } from '../keyed-state.ts';
+import { createKeyedState } from '../machine/keyed-state.ts';
 import { inspectDataDirectory } from './inspect.ts';
 import { MAX_RECOVERY_INDEX, RECOVERY_INDEX_GAP } from '../limits.ts';
 import { ACCEPT_LOSS, STOP_BEFORE, type RecoverOptions } from './offline-commands.ts';

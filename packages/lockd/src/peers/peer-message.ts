@@ -50,6 +50,8 @@ const peerMessages = messages('peer message', {
 
 export type PeerMessage = ValueOf<typeof peerMessages>;
 
+export const PEER_MESSAGE_TYPES = Object.keys(peerMessages.numbers) as readonly PeerMessage['type'][];
+
 export function encodePeerMessages(list: readonly PeerMessage[]): Uint8Array {
   return pack(list.map((each) => peerMessages.writeTuple(each)));
 }

@@ -2,9 +2,10 @@
 
 import type { ReplicaHandle, ServerId } from '@holdfast/raft';
 import { MAX_PEER_PAYLOAD_BYTES } from '../limits.ts';
+import type { ServerPart } from '../machine/server-part.ts';
 import { encodePeerMessages, peerMessageBytes, type PeerMessage } from './peer-message.ts';
 
-export class PeerOutbox {
+export class PeerOutbox implements ServerPart {
   readonly #handle: () => ReplicaHandle;
   readonly #undelivered: (peer: ServerId) => void;
   readonly #wake: () => void;

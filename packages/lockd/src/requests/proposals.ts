@@ -10,6 +10,7 @@ import type { Clock, Logger } from '@holdfast/runtime';
 import { decodeEntryHeader, entryProblem, stampEntry } from '@holdfast/state';
 import type { ServerCounters } from '../counters.ts';
 import { MAX_PARKED_BYTES, MAX_PARKED_ENTRIES, MAX_PEER_PAYLOAD_BYTES } from '../limits.ts';
+import type { ConnectionLoss, PeerHandlers, ServerPart } from '../machine/server-part.ts';
 import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
 import type { ProposalGate } from './gathering/proposal-gate.ts';
@@ -22,6 +23,8 @@ export interface ProposalsDeps {
   readonly correlations: CorrelationIds;
   readonly peers: PeerOutbox;
   readonly gate: ProposalGate;
+  /** False once the servers disagree about the state. */
+  acceptsWrites(): boolean;
   /** As leader: what to propose for the entry; undefined when it must be asked for again, for lack of disk. */
   admit(entry: Uint8Array): Uint8Array | undefined;
   /** A proposal of the session was received by the leader. */
@@ -43,7 +46,13 @@ interface Origin {
 
 const NOBODY = 0;
 
-export class Proposals {
+export class Proposals implements ServerPart {
+  readonly memberMessages: PeerHandlers = {
+    forward: (from, { epoch, entries }) => this.#forwarded(from, epoch, entries),
+  };
+  readonly peerMessages: PeerHandlers = {
+    'forward-refused': (from, { epoch, code }) => this.#forwardRefused(from, epoch, code),
+  };
   readonly #deps: ProposalsDeps;
   #leader: number = NOBODY;
   #term = 0;
@@ -114,28 +123,28 @@ export class Proposals {
     const handedOver = successor === this.#awaited;
     this.#awaited = NOBODY;
     if (handedOver) return;
-    this.dropParked();
+    this.#dropParked();
     this.#reset('LEADER_CHANGED');
   }
 
-  /** What `peer` was sent, or sent to us, may be lost. */
-  disconnected(peer: ServerId): void {
-    if (peer === this.#leader && !this.isLeader) this.#reset('LEADER_CHANGED');
+  connectionLost(peer: ServerId, loss: ConnectionLoss): void {
+    if (peer !== this.#leader || this.isLeader) return;
+    this.#reset(loss === 'undelivered' ? 'OVERLOADED' : 'LEADER_CHANGED');
   }
 
-  /** A message to `peer` did not leave. */
-  undelivered(peer: ServerId): void {
-    if (peer === this.#leader && !this.isLeader) this.#reset('OVERLOADED');
+  /** Its clients have been sent away. */
+  contactLost(): void {
+    this.#dropParked();
   }
 
   /** The leader has not proposed what was forwarded. */
-  forwardRefused(from: ServerId, epoch: number, code: ErrorCode): void {
+  #forwardRefused(from: ServerId, epoch: number, code: ErrorCode): void {
     if (epoch === this.#epoch && from === this.#leader) this.#reset(code);
   }
 
   /** Proposes what another server has received. */
-  forwarded(from: ServerId, epoch: number, entries: readonly Uint8Array[]): void {
-    if (!this.isLeader) {
+  #forwarded(from: ServerId, epoch: number, entries: readonly Uint8Array[]): void {
+    if (!this.#deps.acceptsWrites() || !this.isLeader) {
       this.#deps.peers.send(from, { type: 'forward-refused', epoch, code: 'NO_LEADER' });
       return;
     }
@@ -159,8 +168,7 @@ export class Proposals {
     for (const entry of this.#deps.gate.standDown()) this.rejected(entry, reason);
   }
 
-  /** Forgets what is parked: its clients have been sent away. */
-  dropParked(): void {
+  #dropParked(): void {
     this.#parked = [];
     this.#parkedBytes = 0;
   }
@@ -244,7 +252,7 @@ export class Proposals {
 
   #submitParked(): void {
     const parked = this.#parked;
-    this.dropParked();
+    this.#dropParked();
     for (const entry of parked) this.submit(entry, this.isLeader ? decodeEntryHeader(entry).session : 0);
   }
 

@@ -21,6 +21,7 @@ import {
   READ_TURN_MS,
   SESSION_READ_WAIT_MS,
 } from '../limits.ts';
+import type { PeerHandlers, ServerPart } from '../machine/server-part.ts';
 import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -52,7 +53,11 @@ interface Read {
   refusal: { readonly code: ErrorCode; readonly message: string } | undefined;
 }
 
-export class Reads {
+export class Reads implements ServerPart {
+  readonly peerMessages: PeerHandlers = {
+    'read-index': (from, { batch }) => this.#askedByPeer(from, batch),
+    'read-index-answer': (_from, { batch, index }) => this.#indexKnown(batch, index),
+  };
   readonly #deps: ReadsDeps;
   #status: ReplicaStatus | undefined;
   /** Linearizable ones of this turn; while no leader is known, of all turns since. */
@@ -111,18 +116,13 @@ export class Reads {
   }
 
   /** A follower asks where its reads of a turn must wait for. */
-  askedByPeer(from: ServerId, batch: number): void {
+  #askedByPeer(from: ServerId, batch: number): void {
     const answer = (index: number): void => this.#deps.peers.send(from, { type: 'read-index-answer', batch, index });
     if (this.#status?.role !== 'leader') {
       answer(0);
       return;
     }
     this.#deps.handle().readIndex((result) => answer(typeof result === 'number' ? result : 0));
-  }
-
-  /** The leader's answer; index 0 is a refusal. */
-  answeredByPeer(batch: number, index: number): void {
-    this.#indexKnown(batch, index);
   }
 
   statusChanged(status: ReplicaStatus): void {
@@ -134,13 +134,14 @@ export class Reads {
     if (this.#gathered.length > 0) this.#deps.wake();
   }
 
-  /** The leader is known and can't be reached; reads can be asked again anywhere. */
-  leaderLost(): void {
+  /** That to the leader: it is known and can't be reached; reads can be asked again anywhere. */
+  connectionLost(peer: ServerId): void {
+    if (peer !== this.#status?.leader) return;
     this.#refuse(this.#takeAsking(), 'NO_LEADER', 'the connection to the leader was lost while the read waited for it');
   }
 
   /** What waits for a leader to be known is over: its clients have been sent away. */
-  dropUnasked(): void {
+  contactLost(): void {
     this.#refuse([...this.#gathered, ...this.#refused], 'NO_LEADER', 'this server knows no leader');
     this.#gathered = [];
     this.#refused = [];
@@ -202,6 +203,7 @@ export class Reads {
     return reads;
   }
 
+  /** The answer of the leader, here or elsewhere; index 0 is a refusal. */
   #indexKnown(batch: number, index: number): void {
     const reads = this.#asking.get(batch);
     if (reads === undefined) return;

@@ -14,11 +14,13 @@ import {
   type Reply,
 } from '@holdfast/protocol';
 import type { Clock, Timer } from '@holdfast/runtime';
-import { encodeEntry } from '@holdfast/state';
+import { encodeEntry, type EntryHeader } from '@holdfast/state';
+import type { ReplicaStatus } from '@holdfast/raft';
 import type { ClientConnection } from '../clients/client-connection.ts';
 import type { ClientConnections } from '../clients/client-connections.ts';
 import type { ServerCounters } from '../counters.ts';
 import { ATTACH_RETRY_MS } from '../limits.ts';
+import type { ServerPart } from '../machine/server-part.ts';
 import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { Proposals } from '../requests/proposals.ts';
 import type { AddressSessions } from './address-sessions.ts';
@@ -43,13 +45,11 @@ interface Attach {
   readonly secretHash: Uint8Array;
   /** That of the command; the secret itself stays here for no longer than its hash takes. */
   payload: Uint8Array;
-  /** The client's id of the attach that is not answered; undefined when none is. */
-  pendingId: number | undefined;
   /** The pending one is proposed or forwarded, and nothing says that it was lost. */
   submitted: boolean;
 }
 
-export class Attaches {
+export class Attaches implements ServerPart {
   readonly #deps: AttachesDeps;
   readonly #byCorrelation = new Map<number, Attach>();
   /** Addresses of connections that are closed, and whose attach is not decided. */
@@ -78,14 +78,14 @@ export class Attaches {
     let attach = this.#byCorrelation.get(connection.correlation);
     if (attach === undefined) {
       connection.correlation = this.#deps.correlations.next();
-      attach = { connection, secretHash: hash, payload: command, pendingId: id, submitted: false };
+      attach = { connection, secretHash: hash, payload: command, submitted: false };
       this.#byCorrelation.set(connection.correlation, attach);
     } else if (!sameBytes(attach.secretHash, hash)) {
       connection.goodbye('INVALID_ARGUMENT', 'a connection serves one session; open another for another');
       return;
     }
     attach.payload = command;
-    attach.pendingId = id;
+    connection.attachId = id;
     this.#submit(attach);
   }
 
@@ -101,30 +101,32 @@ export class Attaches {
     if (reply.type === 'attached' && reply.session === index && address !== undefined)
       this.#deps.addresses.created(reply.session, address);
     if (attach === undefined) return false;
-    const { connection, pendingId } = attach;
+    const { connection } = attach;
+    const { attachId } = connection;
     if (reply.type === 'attached') this.#deps.connections.bind(connection, reply.session, reply.generation);
-    attach.pendingId = undefined;
+    connection.attachId = undefined;
     attach.submitted = false;
-    if (pendingId !== undefined) connection.send({ type: 'attached', id: pendingId, index, reply });
+    if (attachId !== undefined) connection.send({ type: 'attached', id: attachId, index, reply });
     return true;
   }
 
-  /** Whether an attach of the connection is not yet answered. */
-  isPending(connection: ClientConnection): boolean {
-    return this.#byCorrelation.get(connection.correlation)?.pendingId !== undefined;
-  }
-
   /** Nothing that was submitted can be counted on; proposed again as soon as there is a leader. */
-  lost(): void {
+  submissionsLost(): void {
     for (const attach of this.#byCorrelation.values()) attach.submitted = false;
     this.#leaving.clear();
     this.#scheduleRetry();
   }
 
+  entryRefused(_entry: Uint8Array, { command, number }: EntryHeader, code: ErrorCode): boolean {
+    if (command !== CommandType.attach) return false;
+    this.#copyRefused(number, code);
+    return true;
+  }
+
   /** One copy is not in the log. */
-  refused(correlation: number, code: ErrorCode): void {
+  #copyRefused(correlation: number, code: ErrorCode): void {
     const attach = this.#byCorrelation.get(correlation);
-    if (attach === undefined || attach.pendingId === undefined) return;
+    if (attach === undefined || attach.connection.attachId === undefined) return;
     if (code === 'SHUTTING_DOWN') {
       attach.connection.goodbye(code, 'the server is stopping; use another');
       return;
@@ -133,14 +135,18 @@ export class Attaches {
     this.#scheduleRetry();
   }
 
-  /** A leader is known, perhaps a new one. */
-  submitAll(): void {
+  /** A leader is known, perhaps a new one; the proposals know it already. */
+  statusChanged({ leader }: ReplicaStatus): void {
+    if (leader !== 0) this.#submitAll();
+  }
+
+  #submitAll(): void {
     for (const attach of this.#byCorrelation.values()) this.#submit(attach);
   }
 
-  closed(connection: ClientConnection): void {
+  clientClosed(connection: ClientConnection): void {
     // It may yet make a session, which counts for its address.
-    if (this.isPending(connection)) this.#leaving.set(connection.correlation, connection.remoteAddress);
+    if (connection.attachId !== undefined) this.#leaving.set(connection.correlation, connection.remoteAddress);
     this.#byCorrelation.delete(connection.correlation);
   }
 
@@ -159,7 +165,7 @@ export class Attaches {
   }
 
   #submit(attach: Attach): void {
-    if (attach.pendingId === undefined || attach.submitted || this.#deps.proposals.leader === 0) return;
+    if (attach.connection.attachId === undefined || attach.submitted || this.#deps.proposals.leader === 0) return;
     const entry = encodeEntry(
       {
         command: CommandType.attach,
@@ -178,7 +184,7 @@ export class Attaches {
     if (this.#retryTimer !== undefined || this.#byCorrelation.size === 0) return;
     this.#retryTimer = this.#deps.clock.setTimer(ATTACH_RETRY_MS, () => {
       this.#retryTimer = undefined;
-      this.submitAll();
+      this.#submitAll();
     });
   }
 }

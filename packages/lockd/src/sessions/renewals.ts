@@ -8,6 +8,7 @@ import type { ReplicaHandle, ReplicaStatus, ServerId } from '@holdfast/raft';
 import type { ClientConnection } from '../clients/client-connection.ts';
 import type { ServerCounters } from '../counters.ts';
 import { MAX_UNANSWERED_HEARTBEATS } from '../limits.ts';
+import type { PeerHandlers, ServerPart } from '../machine/server-part.ts';
 import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
 import type { SessionLeases } from './session-leases.ts';
@@ -34,7 +35,13 @@ interface PeerTouch {
   readonly sessions: readonly number[];
 }
 
-export class Renewals {
+export class Renewals implements ServerPart {
+  readonly memberMessages: PeerHandlers = {
+    touch: (from, { batch, sessions }) => this.#touched(from, batch, sessions),
+  };
+  readonly peerMessages: PeerHandlers = {
+    touched: (_from, { batch, except }) => this.#acknowledged(batch, except),
+  };
   readonly #deps: RenewalsDeps;
   #status: ReplicaStatus | undefined;
   /** Of this turn; while this server leads without being ready, of all turns since. */
@@ -58,7 +65,7 @@ export class Renewals {
   }
 
   /** A follower's heartbeats of a turn. */
-  touched(from: ServerId, batch: number, sessions: readonly number[]): void {
+  #touched(from: ServerId, batch: number, sessions: readonly number[]): void {
     if (!this.#leads) return;
     for (const session of sessions) this.#deps.leases.renew(session);
     this.#touches.push({ from, batch, sessions });
@@ -66,7 +73,7 @@ export class Renewals {
   }
 
   /** The leader acknowledges a batch. */
-  acknowledged(batch: number, except: readonly number[]): void {
+  #acknowledged(batch: number, except: readonly number[]): void {
     const heartbeats = this.#sent.get(batch);
     if (heartbeats === undefined) return;
     this.#sent.delete(batch);
@@ -76,12 +83,16 @@ export class Renewals {
   statusChanged(status: ReplicaStatus): void {
     const changed = status.leader !== this.#status?.leader || status.term !== this.#status.term;
     this.#status = status;
-    if (changed) this.leaderLost();
+    if (changed) this.#dropAll();
     if (status.ready) this.#deps.wake();
   }
 
+  connectionLost(peer: ServerId): void {
+    if (peer === this.#status?.leader) this.#dropAll();
+  }
+
   /** What was sent to the leader, or waits for its confirmation, is not acknowledged any more. */
-  leaderLost(): void {
+  #dropAll(): void {
     for (const heartbeats of this.#sent.values()) this.#drop(heartbeats);
     this.#sent.clear();
     this.#drop(this.#heartbeats);

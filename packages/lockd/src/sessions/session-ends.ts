@@ -5,10 +5,11 @@
  */
 
 import { CommandType, encodeCommand } from '@holdfast/protocol';
-import type { ReplicaStatus } from '@holdfast/raft';
+import type { Entry, ReplicaStatus } from '@holdfast/raft';
 import type { Clock, Timer } from '@holdfast/runtime';
-import { encodeEntry, type StateMachine } from '@holdfast/state';
+import { encodeEntry, type EntryHeader, type StateMachine } from '@holdfast/state';
 import { END_RETRY_MS } from '../limits.ts';
+import type { ServerPart } from '../machine/server-part.ts';
 
 const COMMAND_OFFSET = 1;
 
@@ -18,7 +19,7 @@ export interface SessionEndsDeps {
   readonly propose: (entry: Uint8Array) => void;
 }
 
-export class SessionEnds {
+export class SessionEnds implements ServerPart {
   readonly #deps: SessionEndsDeps;
   /** The term in which this server leads; 0 while it does not. */
   #term = 0;
@@ -38,21 +39,25 @@ export class SessionEnds {
     this.#next();
   }
 
-  /** After an entry was applied. */
-  applied(entry: Uint8Array): void {
+  applied({ data }: Entry): void {
     if (this.#term === 0) return;
-    if (entry[COMMAND_OFFSET] === CommandType.continueEnd) this.#proposed = false;
+    if (data[COMMAND_OFFSET] === CommandType.continueEnd) this.#proposed = false;
     this.#next();
   }
 
-  /** The proposal is not in the log. */
-  refused(): void {
-    if (this.#term === 0) return;
+  entryRefused(_entry: Uint8Array, { command }: EntryHeader): boolean {
+    if (command !== CommandType.continueEnd) return false;
+    if (this.#term === 0) return true;
     this.#proposed = false;
     this.#retryTimer ??= this.#deps.clock.setTimer(END_RETRY_MS, () => {
       this.#retryTimer = undefined;
       this.#next();
     });
+    return true;
+  }
+
+  fail(): void {
+    this.stop();
   }
 
   stop(): void {

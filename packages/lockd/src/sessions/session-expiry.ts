@@ -4,66 +4,66 @@
  */
 
 import { CommandType, decodeCommand, encodeCommand } from '@holdfast/protocol';
-import type { ReplicaStatus } from '@holdfast/raft';
-import type { Clock, Logger } from '@holdfast/runtime';
-import { encodeEntry, entryPayload, type StateMachine } from '@holdfast/state';
-import { SessionLeases } from './session-leases.ts';
+import type { Entry, ReplicaStatus } from '@holdfast/raft';
+import type { Logger } from '@holdfast/runtime';
+import { encodeEntry, entryPayload, type EntryHeader, type StateMachine } from '@holdfast/state';
+import type { ServerPart } from '../machine/server-part.ts';
+import type { SessionLeases } from './session-leases.ts';
 
 const COMMAND_OFFSET = 1;
 
 export interface SessionExpiryDeps {
-  readonly clock: Clock;
   readonly logger: Logger;
   readonly state: StateMachine;
+  readonly leases: SessionLeases;
   propose(entry: Uint8Array): void;
-  /** Renewals and attaches may wait in a queue of this ensemble's own. */
-  crowded(): boolean;
 }
 
-export class SessionExpiry {
-  readonly leases: SessionLeases;
+export class SessionExpiry implements ServerPart {
   readonly #deps: SessionExpiryDeps;
   /** The term in which the leases run; 0 while this server does not lead. */
   #term = 0;
 
   constructor(deps: SessionExpiryDeps) {
     this.#deps = deps;
-    this.leases = new SessionLeases(
-      (session) => this.#expire(session),
-      deps.clock,
-      () => deps.crowded(),
-    );
+    deps.leases.onExpired((session) => this.#expire(session));
   }
 
   statusChanged(status: ReplicaStatus): void {
     const term = status.ready ? status.term : 0;
     if (term === this.#term) return;
     this.#term = term;
-    if (term === 0) this.leases.stop();
-    else this.leases.start(this.#deps.state.sessions().filter(({ ending }) => !ending));
+    const { leases, state } = this.#deps;
+    if (term === 0) leases.stop();
+    else leases.start(state.sessions().filter(({ ending }) => !ending));
   }
 
-  /** After an entry was applied and its outputs were routed. */
-  applied(entry: Uint8Array): void {
-    if (this.#term === 0 || entry[COMMAND_OFFSET] !== CommandType.expireSession) return;
+  /** Its outputs were routed before. */
+  applied({ data }: Entry): void {
+    if (this.#term === 0 || data[COMMAND_OFFSET] !== CommandType.expireSession) return;
     // A session that ended is not in the leases any more.
-    this.leases.survived(sessionOf(entry));
+    this.#deps.leases.survived(sessionOf(data));
   }
 
-  /** The proposal is not in the log. */
-  refused(entry: Uint8Array): void {
-    this.leases.retry(sessionOf(entry));
+  entryRefused(entry: Uint8Array, { command }: EntryHeader): boolean {
+    if (command !== CommandType.expireSession) return false;
+    this.#deps.leases.retry(sessionOf(entry));
+    return true;
+  }
+
+  fail(): void {
+    this.stop();
   }
 
   stop(): void {
     this.#term = 0;
-    this.leases.stop();
+    this.#deps.leases.stop();
   }
 
   #expire(session: number): void {
     const known = this.#deps.state.session(session);
     if (known === undefined) {
-      this.leases.remove(session);
+      this.#deps.leases.remove(session);
       return;
     }
     const { generation, timeoutMs, label } = known;

@@ -40,7 +40,7 @@ const SLOTS = 2 ** Math.ceil(Math.log2(MAX_SESSION_TIMEOUT_MS / LEASE_TICK_MS + 
 
 export class SessionLeases {
   readonly #clock: Clock;
-  readonly #expired: (session: number) => void;
+  #expired: (session: number) => void = () => {};
   readonly #crowded: () => boolean;
   readonly #leases = new Map<number, Lease>();
   /** Those that are not empty, by place. */
@@ -56,14 +56,18 @@ export class SessionLeases {
   /** How often a deadline was moved on for a crowd. */
   extensions = 0;
 
-  /**
-   * `expired` is called in the check phase, after everything that had arrived was read; it must end in one of the methods below.
-   * `crowded`: renewals and attaches may wait in a queue of this ensemble's own.
-   */
-  constructor(expired: (session: number) => void, clock: Clock, crowded: () => boolean = () => false) {
-    this.#expired = expired;
+  /** `crowded`: renewals and attaches may wait in a queue of this ensemble's own. */
+  constructor(clock: Clock, crowded: () => boolean = () => false) {
     this.#clock = clock;
     this.#crowded = crowded;
+  }
+
+  /**
+   * `expired` is called in the check phase, after everything that had arrived was read; it must end in one of the methods below. Set once,
+   * before the first lease.
+   */
+  onExpired(expired: (session: number) => void): void {
+    this.#expired = expired;
   }
 
   get size(): number {

@@ -1,5 +1,7 @@
 import { CLIENT_FEATURES, PROTOCOL_VERSION } from '@holdfast/protocol';
+import { serverId } from '@holdfast/raft';
 import { describe, expect, it } from 'vitest';
+import { encodePeerMessages } from '../../src/peers/peer-message.ts';
 import { CLUSTER_ID, ELECTION_TIMEOUT_MS, LoopbackEnsemble } from '../support/loopback.ts';
 import type { TestClient } from '../support/test-client.ts';
 
@@ -62,7 +64,7 @@ describe('a client that needs no leader', () => {
     const ensemble = new LoopbackEnsemble(3);
     ensemble.elect(1);
     const [client, other] = [reader(ensemble, 2), ensemble.server(2).connect()];
-    ensemble.server(2).machine.availability.halt(1_024);
+    ensemble.server(2).machine.peerMessage(serverId(1), encodePeerMessages([{ type: 'halted', index: 1_024 }]));
     expect([client.open, other.open]).toEqual([true, false]);
   });
 

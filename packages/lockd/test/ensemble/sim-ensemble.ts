@@ -3,7 +3,7 @@
 import { serverId, type Entry } from '@holdfast/raft';
 import { SimWorld, type CrashOptions } from '@holdfast/runtime/sim';
 import { LockServer, type LockServerOptions } from '../../src/server.ts';
-import type { ServerObserver } from '../../src/server-observer.ts';
+import type { ServerObserver } from '../../src/machine/server-observer.ts';
 import { SimClient } from './sim-client.ts';
 
 const CLUSTER_ID = 'sim';

@@ -1,4 +1,4 @@
-import { serverId, type ServerId } from '@holdfast/raft';
+import { logIndex, serverId, type ServerId } from '@holdfast/raft';
 import { silentLogger } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
 import { DivergenceCheck, compareFolds } from '../../src/health/divergence.ts';
@@ -14,11 +14,12 @@ function ensemble(count: number) {
   const checks = new Map<ServerId, DivergenceCheck>();
   const stopped: number[] = [];
   const halted: number[] = [];
-  const scene = { leader: 1, cut: 0 };
+  const scene = { leader: 0, cut: 0 };
+  const folds = new Map<ServerId, number>();
   const deliver = (from: ServerId, to: ServerId, message: PeerMessage): void => {
     const check = checks.get(to);
-    if (message.type === 'fold') check?.reported(from, message.index, message.fold);
-    if (message.type === 'diverged') check?.toldDiverged(message.index, message.fold);
+    if (message.type === 'fold') check?.memberMessages.fold?.(from, message);
+    if (message.type === 'diverged') check?.memberMessages.diverged?.(from, message);
     if (message.type === 'halted') halted.push(to);
   };
   for (const id of members) {
@@ -27,7 +28,7 @@ function ensemble(count: number) {
       new DivergenceCheck({
         serverId: id,
         logger: silentLogger,
-        leader: () => scene.leader,
+        fold: () => folds.get(id) ?? 0,
         reaches: (to) => to !== scene.cut && id !== scene.cut,
         members: () => members,
         send: (to, message) => deliver(id, to, message),
@@ -36,15 +37,21 @@ function ensemble(count: number) {
       }),
     );
   }
-  const apply = (id: number, fold: number, index = FOLD_INTERVAL): void =>
-    checks.get(serverId(id))?.applied(index, () => fold);
+  const apply = (id: number, fold: number, index = FOLD_INTERVAL): void => {
+    folds.set(serverId(id), fold);
+    checks.get(serverId(id))?.applied({ index: logIndex(index) });
+  };
   const lead = (id: number): void => {
     scene.leader = id;
-    for (const check of checks.values()) check.leaderChanged();
+    for (const leader of [serverId(0), serverId(id)])
+      for (const check of checks.values()) check.statusChanged({ leader });
   };
-  const restore = (id: number, fold: number, index: number): void =>
-    checks.get(serverId(id))?.restored(index, () => fold);
-  const lose = (id: number): void => checks.get(serverId(id))?.lost(serverId(scene.leader));
+  const restore = (id: number, fold: number, index: number): void => {
+    folds.set(serverId(id), fold);
+    checks.get(serverId(id))?.restored(logIndex(index));
+  };
+  const lose = (id: number): void => checks.get(serverId(id))?.connectionLost(serverId(scene.leader));
+  lead(1);
   return { apply, lead, lose, restore, scene, stopped, halted };
 }
 
@@ -113,8 +120,8 @@ describe('a fold that the leader has not heard', () => {
   });
 
   it('is told to the next leader, who compares it with its own', () => {
-    const { apply, lead, scene, stopped } = ensemble(3);
-    scene.leader = 0;
+    const { apply, lead, stopped } = ensemble(3);
+    lead(0);
     for (const id of [1, 2, 3]) apply(id, id === 3 ? 66 : 77);
     expect(stopped).toEqual([]);
     lead(2);
@@ -134,8 +141,8 @@ describe('a fold that the leader has not heard', () => {
 
 describe('a server that was restored from a snapshot', () => {
   it('is not judged by the state that it had before', () => {
-    const { apply, lead, restore, scene, stopped } = ensemble(3);
-    scene.leader = 0;
+    const { apply, lead, restore, stopped } = ensemble(3);
+    lead(0);
     for (const id of [1, 2, 3]) apply(id, id === 3 ? 66 : 77);
     restore(3, 88, FOLD_INTERVAL + 7);
     lead(1);

@@ -6,7 +6,8 @@ import { ManualClock } from '../support/manual-clock.ts';
 function setup(sessions: readonly { id: number; timeoutMs: number }[] = [{ id: 7, timeoutMs: 2_000 }]) {
   const clock = new ManualClock();
   const expired: { session: number; atMs: number }[] = [];
-  const leases = new SessionLeases((session) => expired.push({ session, atMs: clock.nowMs }), clock);
+  const leases = new SessionLeases(clock);
+  leases.onExpired((session) => expired.push({ session, atMs: clock.nowMs }));
   leases.start(sessions);
   return { clock, expired, leases, startMs: clock.nowMs };
 }
@@ -139,11 +140,8 @@ describe('a session whose time is over while a crowd comes back', () => {
     const clock = new ManualClock();
     const expired: { session: number; atMs: number }[] = [];
     const state = { crowded: true };
-    const leases = new SessionLeases(
-      (session) => expired.push({ session, atMs: clock.nowMs }),
-      clock,
-      () => state.crowded,
-    );
+    const leases = new SessionLeases(clock, () => state.crowded);
+    leases.onExpired((session) => expired.push({ session, atMs: clock.nowMs }));
     leases.start([{ id: 7, timeoutMs: 2_000 }]);
     return { clock, expired, state, leases, startMs: clock.nowMs };
   }

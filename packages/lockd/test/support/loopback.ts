@@ -24,7 +24,7 @@ import {
 } from '@holdfast/raft';
 import type { FeatureSet } from '@holdfast/protocol';
 import { silentLogger, type Random } from '@holdfast/runtime';
-import { LockMachine } from '../../src/lock-machine.ts';
+import { LockMachine } from '../../src/machine/lock-machine.ts';
 import { ManualClock } from './manual-clock.ts';
 import { TestClient, type ConnectionFaults } from './test-client.ts';
 

@@ -7,8 +7,11 @@
  */
 
 import type { Clock, Timer } from '@holdfast/runtime';
+import type { Entry } from '@holdfast/raft';
+import type { ClientConnection } from '../../clients/client-connection.ts';
 import type { ServerCounters } from '../../counters.ts';
 import { MAX_GATHERED_BYTES, MAX_GATHERED_ENTRIES } from '../../limits.ts';
+import type { ServerPart } from '../../machine/server-part.ts';
 import { CommitTime } from './commit-time.ts';
 import type { ReturnHabit } from './return-habit.ts';
 import { WaitingCredit } from './waiting-credit.ts';
@@ -19,7 +22,7 @@ export interface ProposalGateDeps {
   propose(entry: Uint8Array): void;
 }
 
-export class ProposalGate {
+export class ProposalGate implements ServerPart {
   readonly #deps: ProposalGateDeps;
   #leads = false;
   #commitTime = new CommitTime();
@@ -89,8 +92,12 @@ export class ProposalGate {
     this.#release();
   }
 
-  applied(entry: Uint8Array): void {
-    if (this.#commitTime.follows(entry)) this.#commitTime.applied(this.#deps.clock.monotonicMs());
+  clientClosed({ habit }: Pick<ClientConnection, 'habit'>): void {
+    this.gone(habit);
+  }
+
+  applied({ data }: Pick<Entry, 'data'>): void {
+    if (this.#commitTime.follows(data)) this.#commitTime.applied(this.#deps.clock.monotonicMs());
   }
 
   /** Until it is known how long a commit takes nobody is prompt. */

@@ -25,7 +25,7 @@ class GateWorld {
   /** Everything proposed so far is applied, and so many milliseconds have passed. */
   commit(ms = COMMIT_MS): void {
     this.clock.advance(ms);
-    for (const entry of this.proposed) this.gate.applied(entry);
+    for (const entry of this.proposed) this.gate.applied({ data: entry });
   }
 
   request(client: ReturnHabit, bytes = 1): Uint8Array {

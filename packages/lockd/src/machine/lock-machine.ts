@@ -1,7 +1,7 @@
 /**
  * What a replica replicates here: applies committed entries to the locks' state, answers this server's clients, and leads the
- * sessions while this server leads. Tells the parts (machine-parts.ts) in which order they have their say in the replica's turn; each
- * rule is in the part's own file.
+ * sessions while this server leads. Tells the parts (machine-parts.ts) what happens in the replica's turn; each rule is in the part's own
+ * file.
  */
 
 import {
@@ -20,24 +20,19 @@ import {
   type SnapshotBytes,
 } from '@holdfast/raft';
 import type { Connection } from '@holdfast/runtime';
-import type { StateMachine, StateRestore } from '@holdfast/state';
-import type { ClientConnections } from './clients/client-connections.ts';
-import type { ServerCounters } from './counters.ts';
-import type { Availability } from './health/availability.ts';
-import type { DiskGuard } from './health/disk-guard.ts';
-import type { OwnDisk } from './health/disk-space.ts';
-import { LEAVE_WAIT_MS } from './limits.ts';
-import {
-  createMachineParts,
-  toldMembers,
-  type LockMachineOptions,
-  type MachineParts,
-  type MachineWorld,
-} from './machine-parts.ts';
-import { encodePeerMessages } from './peers/peer-message.ts';
+import type { Output, StateMachine, StateRestore } from '@holdfast/state';
+import type { ClientConnections } from '../clients/client-connections.ts';
+import type { ServerCounters } from '../counters.ts';
+import type { Availability } from '../health/availability.ts';
+import type { DiskGuard } from '../health/disk-guard.ts';
+import type { OwnDisk } from '../health/disk-space.ts';
+import { LEAVE_WAIT_MS } from '../limits.ts';
+import { createMachineParts, type LockMachineOptions, type MachineParts, type MachineWorld } from './machine-parts.ts';
+import { encodePeerMessages } from '../peers/peer-message.ts';
 import type { ServerObserver } from './server-observer.ts';
 
 const LOST = encodePeerMessages([{ type: 'lost' }]);
+const NO_OUTPUTS: readonly Output[] = [];
 
 export interface LockMachineDeps extends MachineWorld {
   readonly observer?: Partial<ServerObserver> | undefined;
@@ -69,7 +64,6 @@ export class LockMachine implements ReplicaMachine {
       handle: () => this.#handle(),
       wake: () => this.#wake(),
       fatal: (error) => this.fatal(error),
-      tellClients: () => this.#tellLeader(),
     });
     const { counters, state, connections, availability, diskGuard } = this.#parts;
     this.counters = counters;
@@ -104,8 +98,8 @@ export class LockMachine implements ReplicaMachine {
 
   /** Clients that were welcomed and are not attached yet, how many others were told to come again, and deadlines moved on for them. */
   get crowd(): { readonly underWay: number; readonly sentAway: number; readonly extensions: number } {
-    const { admission, expiry } = this.#parts;
-    return { underWay: admission.underWay, sentAway: admission.sentAway, extensions: expiry.leases.extensions };
+    const { admission, leases } = this.#parts;
+    return { underWay: admission.underWay, sentAway: admission.sentAway, extensions: leases.extensions };
   }
 
   /** What clients are told of the time over which they should spread. */
@@ -118,7 +112,7 @@ export class LockMachine implements ReplicaMachine {
   }
 
   accept(connection: Connection): void {
-    this.connections.accept(connection);
+    this.connections.accept(connection, this.#parts.clientMessages);
   }
 
   /** No new clients from now on; those that are connected go on until {@link disconnectClients}. */
@@ -137,35 +131,17 @@ export class LockMachine implements ReplicaMachine {
 
   disconnectClients(): void {
     this.#endOfTurn();
-    this.connections.goodbyeAll('SHUTTING_DOWN', 'the server is stopping; use another');
-    this.connections.stop();
-    this.#parts.expiry.stop();
-    this.#parts.ends.stop();
-    this.#parts.upgrade.stop();
-    this.#parts.attaches.stop();
-    this.#parts.transfer.stop();
-    this.#parts.membership.stop();
-    this.#parts.gate.stop();
-    this.#parts.reads.stop();
+    this.#parts.hooks.stop();
   }
 
   apply(entry: Entry): void {
     this.#applying = true;
     this.counters.entriesApplied += 1;
-    const { observer } = this.#deps;
-    if (entry.type !== EntryType.command) {
-      this.state.applyNoop(entry.index);
-      observer?.applied?.(entry, [], this.state);
-    } else {
-      this.#parts.gate.applied(entry.data);
-      const outputs = this.state.apply(entry.index, entry.data);
-      observer?.applied?.(entry, outputs, this.state);
-      this.#parts.routing.route(entry.index, outputs);
-      this.#parts.expiry.applied(entry.data);
-      this.#parts.ends.applied(entry.data);
-      this.#parts.upgrade.applied(entry.index);
-    }
-    this.#parts.divergence.applied(entry.index, () => this.state.fold);
+    const isCommand = entry.type === EntryType.command;
+    if (!isCommand) this.state.applyNoop(entry.index);
+    const outputs = isCommand ? this.state.apply(entry.index, entry.data) : NO_OUTPUTS;
+    this.#deps.observer?.applied?.(entry, outputs, this.state);
+    this.#parts.hooks.applied(entry, outputs);
   }
 
   beginSnapshot(): MachineSnapshot {
@@ -181,12 +157,10 @@ export class LockMachine implements ReplicaMachine {
   }
 
   #adopt(index: LogIndex, restored: StateRestore): void {
-    const known = this.#parts.skipped.known();
+    this.#parts.hooks.restoring();
     restored.adopt();
     this.#deps.observer?.restored?.(index, this.state);
-    this.#parts.divergence.restored(index, () => this.state.fold);
-    this.#parts.skipped.tell(known);
-    this.#parts.upgrade.applied(index);
+    this.#parts.hooks.restored(index);
     // Reads may have waited for entries that the snapshot holds.
     this.#wake();
   }
@@ -197,23 +171,7 @@ export class LockMachine implements ReplicaMachine {
   }
 
   statusChanged(status: ReplicaStatus): void {
-    const leaderBefore = this.#parts.proposals.leader;
-    // Deadlines first: what is proposed next renews.
-    this.#parts.expiry.statusChanged(status);
-    this.#parts.renewals.statusChanged(status);
-    this.#parts.reads.statusChanged(status);
-    this.diskGuard.statusChanged(status);
-    this.#parts.proposals.statusChanged(status);
-    this.#parts.transfer.statusChanged(status);
-    this.#parts.membership.statusChanged(status);
-    this.#parts.upgrade.statusChanged(status);
-    this.#parts.ends.statusChanged(status);
-    this.availability.leaderKnown(status.leader !== 0);
-    if (status.quorumLost) this.availability.quorumLost();
-    if (status.leader !== 0) this.#parts.attaches.submitAll();
-    if (status.leader === leaderBefore) return;
-    this.#parts.divergence.leaderChanged();
-    this.#tellLeader();
+    this.#parts.hooks.statusChanged(status);
   }
 
   proposalRejected(data: Uint8Array, reason: RejectReason): void {
@@ -225,14 +183,14 @@ export class LockMachine implements ReplicaMachine {
   }
 
   peerDisconnected(peer: ServerId): void {
-    this.#parts.inbox.connectionLost(peer);
+    this.#parts.hooks.connectionLost(peer, 'disconnected');
     // Its side may not know that what it said is lost; if this does not reach it, it has lost us as well and hears of that.
     this.#handle().sendToPeer(peer, LOST);
   }
 
   peersChanged(): void {
     this.#parts.requests.shareAmong(this.peers.length);
-    this.#tellLeader();
+    this.#parts.hooks.membersChanged();
   }
 
   removed(): void {
@@ -243,10 +201,7 @@ export class LockMachine implements ReplicaMachine {
 
   fatal(error: unknown): void {
     if (this.availability.failed) return;
-    this.availability.fail();
-    this.#parts.expiry.stop();
-    this.#parts.ends.stop();
-    this.#parts.upgrade.stop();
+    this.#parts.hooks.fail();
     this.#deps.fatal(error);
   }
 
@@ -266,21 +221,6 @@ export class LockMachine implements ReplicaMachine {
   }
 
   #endOfTurn(): void {
-    this.#parts.reads.endOfTurn();
-    this.#parts.renewals.endOfTurn();
-    this.#parts.proposals.endOfTurn();
-    this.#parts.peers.flush();
-    this.connections.flush();
-  }
-
-  #tellLeader(): void {
-    if (this.connections.size === 0) return;
-    this.connections.broadcast({
-      type: 'leader',
-      leader: this.#parts.proposals.leader,
-      members: toldMembers(this.peers),
-      term: this.status.term,
-      spreadMs: this.#parts.crowdSpread.tell(),
-    });
+    this.#parts.hooks.endOfTurn();
   }
 }

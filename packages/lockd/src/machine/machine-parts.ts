@@ -1,0 +1,287 @@
+/**
+ * The parts of one server around its state machine, and the order in which they hear what happens. Each rule is in the part's own file,
+ * what a part may hear in server-part.ts.
+ */
+
+import { NO_FEATURES, hasFeature, type FeatureSet } from '@holdfast/protocol';
+import { PeerFeature, type PeerInfo, type ReplicaHandle, type ServerId } from '@holdfast/raft';
+import type { Clock, Logger, Random } from '@holdfast/runtime';
+import type { StateMachine } from '@holdfast/state';
+import { Admission } from '../clients/admission.ts';
+import { ClientConnections } from '../clients/client-connections.ts';
+import { ClientMessages } from '../clients/client-messages.ts';
+import { CrowdSpread } from '../clients/crowd-spread.ts';
+import { EnsembleNews, toldMembers } from '../clients/ensemble-news.ts';
+import { OutputRouting } from '../clients/output-routing.ts';
+import { RequestBudget } from '../clients/request-budget.ts';
+import { SkippedEntries } from '../clients/skipped-entries.ts';
+import { ServerCounters } from '../counters.ts';
+import { Availability } from '../health/availability.ts';
+import { DiskGuard } from '../health/disk-guard.ts';
+import type { OwnDisk } from '../health/disk-space.ts';
+import { DivergenceCheck } from '../health/divergence.ts';
+import { WritesHalt } from '../health/writes-halt.ts';
+import { CROWD_ATTACHES } from '../limits.ts';
+import { LeadershipTransfer } from '../members/leadership-transfer.ts';
+import { MembershipWishes } from '../members/membership-wishes.ts';
+import { StateUpgrade } from '../members/state-upgrade.ts';
+import { CorrelationIds } from '../peers/correlation-ids.ts';
+import { PeerInbox } from '../peers/peer-inbox.ts';
+import { encodePeerMessages } from '../peers/peer-message.ts';
+import { PeerOutbox } from '../peers/peer-outbox.ts';
+import { ProposalGate } from '../requests/gathering/proposal-gate.ts';
+import { Proposals } from '../requests/proposals.ts';
+import { Reads } from '../requests/reads.ts';
+import { AddressSessions } from '../sessions/address-sessions.ts';
+import { Attaches } from '../sessions/attaches.ts';
+import { Renewals } from '../sessions/renewals.ts';
+import { ReturningCrowd } from '../sessions/returning-crowd.ts';
+import { SessionEnds } from '../sessions/session-ends.ts';
+import { SessionExpiry } from '../sessions/session-expiry.ts';
+import { SessionLeases } from '../sessions/session-leases.ts';
+import { createKeyedState } from './keyed-state.ts';
+import { PartHooks } from './part-hooks.ts';
+import type { ServerPart } from './server-part.ts';
+
+export interface LockMachineOptions {
+  readonly serverId: ServerId;
+  readonly clusterId: string;
+  readonly electionTimeoutMs: number;
+  /** Sessions that clients of one address may make here. @default MAX_SESSIONS_PER_ADDRESS, and any number from a loopback address */
+  readonly maxSessionsPerAddress?: number | undefined;
+}
+
+export interface MachineWorld {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly disk: OwnDisk;
+}
+
+/** What the parts ask of the machine that they make up. */
+export interface MachineHandle {
+  readonly handle: () => ReplicaHandle;
+  /** Something was gathered: it is sent at the end of this turn of the event loop. */
+  readonly wake: () => void;
+  readonly fatal: (error: unknown) => void;
+}
+
+/** What the machine, and whoever asks it for figures, needs by name; all others are in the list alone. */
+export interface MachineParts {
+  readonly hooks: PartHooks;
+  readonly state: StateMachine;
+  readonly counters: ServerCounters;
+  readonly connections: ClientConnections;
+  readonly clientMessages: ClientMessages;
+  readonly admission: Admission;
+  readonly crowdSpread: CrowdSpread;
+  readonly requests: RequestBudget;
+  readonly availability: Availability;
+  readonly diskGuard: DiskGuard;
+  readonly proposals: Proposals;
+  readonly leases: SessionLeases;
+  readonly reads: Reads;
+  readonly inbox: PeerInbox;
+}
+
+/**
+ * Each part is given what it needs of those above it; what it has to tell the others it tells the hooks. A new part is a file, and a line in
+ * the list at the end.
+ */
+export function createMachineParts(
+  options: LockMachineOptions,
+  { clock, random, logger, disk }: MachineWorld,
+  { handle, wake, fatal }: MachineHandle,
+): MachineParts {
+  const { serverId } = options;
+  const hooks = new PartHooks();
+  const state = createKeyedState(random);
+  const counters = new ServerCounters();
+  const correlations = new CorrelationIds(random);
+  const appliedIndex = (): number => state.appliedIndex;
+  const members = (): readonly PeerInfo[] => handle().peers;
+  const isMember = (server: ServerId): boolean => members().some(({ id }) => id === server);
+  const offers = (server: ServerId, feature: FeatureSet): boolean =>
+    hasFeature(members().find(({ id }) => id === server)?.features ?? NO_FEATURES, feature);
+
+  const inbox = new PeerInbox({ isMember, connectionLost: (peer) => hooks.connectionLost(peer, 'disconnected') });
+  const peers = new PeerOutbox(handle, (peer) => hooks.connectionLost(peer, 'undelivered'), wake);
+  const requests = new RequestBudget();
+  const connections = new ClientConnections({
+    clock,
+    logger,
+    counters,
+    requests,
+    wake,
+    closed: (connection) => hooks.clientClosed(connection),
+    bound: (connection) => hooks.clientBound(connection),
+    boundChanged: (any) => handle().setEagerCommit(any),
+  });
+  const crowd = new ReturningCrowd(clock);
+  const admission = new Admission(clock);
+  const crowdSpread = new CrowdSpread(() => state.counts.sessions);
+  const news = new EnsembleNews({ connections, crowdSpread, handle });
+  const leases = new SessionLeases(clock, () => crowd.present || admission.underWay >= CROWD_ATTACHES);
+  const halt = new WritesHalt(logger, () => hooks.halted());
+  const diskGuard = new DiskGuard({
+    serverId,
+    own: disk,
+    clock,
+    logger,
+    counters,
+    handle,
+    say: (peer, message) => void handle().sendToPeer(peer, encodePeerMessages([message])),
+  });
+  const availability = new Availability(options, {
+    clock,
+    diskGuard,
+    halt,
+    contactLost: () => hooks.contactLost(),
+    waitsToBeAdded: () => members().length === 0,
+  });
+
+  const gate = new ProposalGate({ clock, counters, propose: (entry) => handle().propose(entry) });
+  const proposals = new Proposals({
+    serverId,
+    clock,
+    logger,
+    counters,
+    correlations,
+    peers,
+    gate,
+    wake,
+    acceptsWrites: () => halt.acceptsWrites,
+    admit: (entry) => diskGuard.admit(entry),
+    renew: (session) => leases.renew(session),
+    lost: (code) => hooks.submissionsLost(code),
+    refused: (entry, code) => hooks.entryRefused(entry, code),
+  });
+  const propose = (entry: Uint8Array): void => {
+    if (halt.acceptsWrites) proposals.submit(entry, 0);
+  };
+  const reads = new Reads({
+    clock,
+    counters,
+    correlations,
+    peers,
+    handle,
+    prepare: state.prepare.bind(state),
+    query: state.query.bind(state),
+    appliedIndex,
+    wake,
+  });
+  const renewals = new Renewals({ serverId, counters, correlations, peers, leases, handle, wake });
+  const addresses = new AddressSessions(options.maxSessionsPerAddress);
+  const attaches = new Attaches({
+    addresses,
+    exists: (secretHash) => state.hasSessionOf(secretHash),
+    correlations,
+    clock,
+    counters,
+    connections,
+    proposals,
+    appliedIndex,
+    refusal: (givesBack) => {
+      const problem = diskGuard.sessionProblem(givesBack);
+      if (problem === undefined) return undefined;
+      return { type: 'error', code: 'DISK_FULL', message: problem };
+    },
+  });
+  const routing = new OutputRouting({
+    serverId,
+    counters,
+    connections,
+    gate,
+    attaches,
+    addresses,
+    leases,
+    crowd,
+    sessionsChanged: () => news.sessionsChanged(),
+  });
+  const shared = { serverId, clock, correlations, peers, handle };
+  const transfer = new LeadershipTransfer({ ...shared, understands: (peer) => offers(peer, PeerFeature.transfer) });
+  const membership = new MembershipWishes({ ...shared, understands: (peer) => offers(peer, PeerFeature.members) });
+  const clientMessages = new ClientMessages(options, {
+    availability,
+    proposals,
+    renewals,
+    reads,
+    transfer,
+    membership,
+    counters,
+    gate,
+    attaches,
+    admission,
+    crowdSpread,
+    members: () => toldMembers(members()),
+    term: () => handle().status.term,
+  });
+
+  // Every hook is called in this order (`stop` in the reverse one). What depends on it:
+  const parts: readonly ServerPart[] = [
+    // The time of a commit is that of the entry alone.
+    gate,
+    // What an entry does is told before anybody proposes what follows from it.
+    routing,
+    // A new leader's deadlines run before anything is proposed: each proposal renews.
+    new SessionExpiry({ logger, state, leases, propose }),
+    // Reads and renewals ask the peers before proposals are forwarded to them, in the same message.
+    reads,
+    renewals,
+    // Whether there is disk is decided before what waited for a leader is proposed...
+    diskGuard,
+    proposals,
+    transfer,
+    membership,
+    new StateUpgrade({
+      serverId,
+      clock,
+      logger,
+      state,
+      peers: members,
+      mayPropose: () => halt.acceptsWrites && diskGuard.problem === undefined,
+      propose,
+    }),
+    new SessionEnds({ clock, state, propose }),
+    // ...and clients are sent away only after they were told what is lost.
+    halt,
+    availability,
+    admission,
+    // Attaches go to the leader that the proposals know.
+    attaches,
+    new DivergenceCheck({
+      serverId,
+      logger,
+      fold: () => state.fold,
+      members: () => members().map(({ id }) => id),
+      reaches: (peer) => members().some(({ id, connected }) => id === peer && connected),
+      send: (peer, message) => peers.send(peer, message),
+      diverged: fatal,
+      halted: (index) => halt.begin(index),
+    }),
+    new SkippedEntries({ serverId, state, connections, attaches, addresses }),
+    news,
+    // Peers hear of a turn before clients do, who answer at once. A refused entry that nobody above has submitted is a client's.
+    inbox,
+    peers,
+    connections,
+  ];
+  hooks.install(parts);
+  inbox.install(parts);
+  return {
+    hooks,
+    state,
+    counters,
+    connections,
+    clientMessages,
+    admission,
+    crowdSpread,
+    requests,
+    availability,
+    diskGuard,
+    proposals,
+    leases,
+    reads,
+    inbox,
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * Tells the parts what happens, in their order. Who has something to tell is given this object before the parts exist; once they are
+ * installed, every hook is a list of those that want to hear it, made once: what nobody listens to costs an empty loop.
+ */
+
+import type { ErrorCode } from '@holdfast/protocol';
+import type { Entry, LogIndex, ReplicaStatus, ServerId } from '@holdfast/raft';
+import { decodeEntryHeader, type Output } from '@holdfast/state';
+import type { ClientConnection } from '../clients/client-connection.ts';
+import type { ConnectionLoss, Hook, ServerPart } from './server-part.ts';
+
+type Listeners<Name extends Hook> = readonly NonNullable<ServerPart[Name]>[];
+
+export class PartHooks {
+  #statusChanged: Listeners<'statusChanged'> = [];
+  #membersChanged: Listeners<'membersChanged'> = [];
+  #connectionLost: Listeners<'connectionLost'> = [];
+  #contactLost: Listeners<'contactLost'> = [];
+  #halted: Listeners<'halted'> = [];
+  #applied: Listeners<'applied'> = [];
+  #restoring: Listeners<'restoring'> = [];
+  #restored: Listeners<'restored'> = [];
+  #submissionsLost: Listeners<'submissionsLost'> = [];
+  #entryRefused: Listeners<'entryRefused'> = [];
+  #clientBound: Listeners<'clientBound'> = [];
+  #clientClosed: Listeners<'clientClosed'> = [];
+  #endOfTurn: Listeners<'endOfTurn'> = [];
+  #flush: Listeners<'flush'> = [];
+  #fail: Listeners<'fail'> = [];
+  #stop: Listeners<'stop'> = [];
+
+  /** Called once. Each hook is called in the order of the parts, but `stop`: who was there first stops last. */
+  install(parts: readonly ServerPart[]): void {
+    this.#statusChanged = listeners(parts, 'statusChanged');
+    this.#membersChanged = listeners(parts, 'membersChanged');
+    this.#connectionLost = listeners(parts, 'connectionLost');
+    this.#contactLost = listeners(parts, 'contactLost');
+    this.#halted = listeners(parts, 'halted');
+    this.#applied = listeners(parts, 'applied');
+    this.#restoring = listeners(parts, 'restoring');
+    this.#restored = listeners(parts, 'restored');
+    this.#submissionsLost = listeners(parts, 'submissionsLost');
+    this.#entryRefused = listeners(parts, 'entryRefused');
+    this.#clientBound = listeners(parts, 'clientBound');
+    this.#clientClosed = listeners(parts, 'clientClosed');
+    this.#endOfTurn = listeners(parts, 'endOfTurn');
+    this.#flush = listeners(parts, 'flush');
+    this.#fail = listeners(parts, 'fail');
+    this.#stop = listeners(parts.toReversed(), 'stop');
+  }
+
+  statusChanged(status: ReplicaStatus): void {
+    for (const tell of this.#statusChanged) tell(status);
+  }
+
+  membersChanged(): void {
+    for (const tell of this.#membersChanged) tell();
+  }
+
+  connectionLost(peer: ServerId, loss: ConnectionLoss): void {
+    for (const tell of this.#connectionLost) tell(peer, loss);
+  }
+
+  contactLost(): void {
+    for (const tell of this.#contactLost) tell();
+  }
+
+  halted(): void {
+    for (const tell of this.#halted) tell();
+  }
+
+  applied(entry: Entry, outputs: readonly Output[]): void {
+    for (const tell of this.#applied) tell(entry, outputs);
+  }
+
+  restoring(): void {
+    for (const tell of this.#restoring) tell();
+  }
+
+  restored(index: LogIndex): void {
+    for (const tell of this.#restored) tell(index);
+  }
+
+  submissionsLost(code: ErrorCode): void {
+    for (const tell of this.#submissionsLost) tell(code);
+  }
+
+  entryRefused(entry: Uint8Array, code: ErrorCode): void {
+    const header = decodeEntryHeader(entry);
+    for (const ask of this.#entryRefused) if (ask(entry, header, code)) return;
+  }
+
+  clientBound(client: ClientConnection): void {
+    for (const tell of this.#clientBound) tell(client);
+  }
+
+  clientClosed(client: ClientConnection): void {
+    for (const tell of this.#clientClosed) tell(client);
+  }
+
+  endOfTurn(): void {
+    for (const end of this.#endOfTurn) end();
+    for (const flush of this.#flush) flush();
+  }
+
+  fail(): void {
+    for (const tell of this.#fail) tell();
+  }
+
+  stop(): void {
+    for (const stop of this.#stop) stop();
+  }
+}
+
+function listeners<Name extends Hook>(parts: readonly ServerPart[], name: Name): Listeners<Name> {
+  const bound: unknown[] = parts.flatMap((part) => part[name]?.bind(part) ?? []);
+  return bound as unknown as Listeners<Name>;
+}

@@ -31,6 +31,56 @@ export const unitTestMutants: readonly UnitTestMutant[] = [
     },
   },
   {
+    name: 'transfer-ends-with-the-leadership',
+    breaks: 'a snapshot that is being sent goes on when another server leads',
+    patches: [
+      {
+        module: '@holdfast/raft',
+        file: 'snapshots/replica-snapshots.js',
+        edits: [{ find: 'if (this.#goesOn(peer, sending)) continue;', replace: '' }],
+      },
+    ],
+    test: {
+      file: 'packages/raft/test/snapshots/replica-snapshots.test.ts',
+      title: 'goes on with a transfer when another server leads, and when its sender leads again',
+    },
+  },
+  {
+    name: 'newest-leader-interrupts-a-transfer',
+    breaks: 'a snapshot that arrives is taken to its end when the new leader, too, could go on behind it',
+    patches: [
+      {
+        module: '@holdfast/raft',
+        file: 'snapshots/snapshot-receiver.js',
+        edits: [
+          {
+            find: 'if (partial.from !== peer && this.#arrives(partial) && index >= offer.logBase)',
+            replace: 'if (false)',
+          },
+        ],
+      },
+    ],
+    test: {
+      file: 'packages/raft/test/snapshots/snapshot-receiver.test.ts',
+      title: 'goes on with what arrives when another leader comes, whose log begins no later',
+    },
+  },
+  {
+    name: 'answer-taken-for-those-of-lower-requests',
+    breaks: 'a request that is answered before lower ones answers none of them',
+    patches: [
+      {
+        module: '@holdfast/lockd',
+        file: 'clients/request-window.js',
+        edits: [{ find: '(this.#ahead ??= new Set()).add(number);', replace: 'this.#lowest = number + 1;' }],
+      },
+    ],
+    test: {
+      file: 'packages/lockd/test/clients/request-window.test.ts',
+      title: 'leaves those for the client to send again',
+    },
+  },
+  {
     name: 'read-over-a-truncation',
     breaks: 'a read of the log that a truncation overtakes is made anew',
     patches: [

@@ -5,7 +5,7 @@ export { InvariantError } from './invariant.ts';
 export { STATE_LIMITS, type StateLimits } from './limits.ts';
 export * from './output.ts';
 export { UnsupportedEntryError } from './unsupported-entry-error.ts';
-export { SnapshotError } from './snapshot/snapshot-error.ts';
+export { SnapshotError } from './snapshot-error.ts';
 export type { StateRestore } from './snapshot/state-restore.ts';
 export type { StateSnapshot } from './snapshot/state-snapshot.ts';
 export * from './state-machine.ts';

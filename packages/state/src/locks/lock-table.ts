@@ -11,7 +11,7 @@ import { ListingIndex } from '../queries/listing-index.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionTable } from '../sessions/session-table.ts';
 import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
-import { wellFormed } from '../snapshot/snapshot-error.ts';
+import { wellFormed } from '../snapshot-error.ts';
 import type { LockKind } from './kinds/lock-kind.ts';
 import { containerName, lockProblem, queueNodeName, queueNodeSequence } from './lock-name.ts';
 import { Lock, QueuedAcquire } from './lock.ts';

@@ -7,7 +7,7 @@ import { MAX_DATA_BYTES, MAX_PATH_LENGTH, MAX_UTF8_BYTES_PER_UNIT } from '@holdf
 
 import { FIRST_STATE_VERSION } from '../state-version.ts';
 import type { StateCounts } from '../state.ts';
-import { SnapshotError, wellFormed } from './snapshot-error.ts';
+import { SnapshotError, wellFormed } from '../snapshot-error.ts';
 
 const SNAPSHOT_FORMAT_VERSION = 1;
 export const HEADER_BYTES = 104;

@@ -16,7 +16,7 @@ import {
   RecordType,
   writeHead,
 } from './format.ts';
-import { malformed, wellFormed } from './snapshot-error.ts';
+import { malformed, wellFormed } from '../snapshot-error.ts';
 
 export type NodeRole =
   | { readonly type: 'node' }

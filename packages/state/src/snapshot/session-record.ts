@@ -23,7 +23,7 @@ import { hashKey } from '../sessions/session-table.ts';
 import type { Ending, Session } from '../sessions/session.ts';
 import type { ByteQueue } from './byte-queue.ts';
 import { readIndex, RECORD_HEAD_BYTES, RecordType, SESSION_BYTES, writeHead } from './format.ts';
-import { wellFormed } from './snapshot-error.ts';
+import { wellFormed } from '../snapshot-error.ts';
 
 /** Of sessions that are ending: the number is the place, from 1. */
 const REASONS: readonly LossReason[] = ['closed', 'revoked', 'expired'];

@@ -25,7 +25,7 @@ import {
 } from './format.ts';
 import { readNode, readRole, type NodeRole } from './node-record.ts';
 import { readSession, type KeptAnswer } from './session-record.ts';
-import { malformed, SnapshotError, wellFormed } from './snapshot-error.ts';
+import { malformed, SnapshotError, wellFormed } from '../snapshot-error.ts';
 
 /** Of a node: indexes of entries. */
 const INDEX_FIELDS = [NumberField.czxid, NumberField.mzxid, NumberField.pzxid] as const;

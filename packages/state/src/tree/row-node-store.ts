@@ -9,7 +9,7 @@ import type { Stat } from '@holdfast/protocol';
 import type { Fold } from '../fold.ts';
 import { invariant } from '../invariant.ts';
 import type { Capture } from '../snapshot/capture.ts';
-import { malformed, wellFormed } from '../snapshot/snapshot-error.ts';
+import { malformed, wellFormed } from '../snapshot-error.ts';
 import { NO_ROW } from './child-table.ts';
 import { Children } from './children.ts';
 import type { HashKey } from './keyed-hash.ts';

@@ -6,7 +6,7 @@ export const LIMITS: StateLimits = {
   ...STATE_LIMITS,
   maxSessions: 5,
   maxAcquiresPerSession: 6,
-  maxNodes: 30,
+  maxNodes: 31,
   maxTreeDataBytes: 24,
   maxNodesPerEnd: 1,
   // About two dozen small answers of one session, fewer when others keep some, too.

@@ -86,7 +86,7 @@ const LIES: Readonly<Record<string, MakeLie>> = {
   }),
   'the nodes of a lock show its queue': () => ({
     answer: (answer, query) =>
-      answer.type === 'get' && query.type === 'get' && query.path.startsWith('/locks/')
+      answer.type === 'get' && query.type === 'get' && query.path.startsWith('/holdfast/locks/')
         ? { ...answer, stat: { ...answer.stat, mzxid: answer.stat.czxid } }
         : answer,
   }),

@@ -82,7 +82,7 @@ describe('a run of the properties', () => {
   it('demands that what is listed can be read', () => {
     const { failure } = lying({
       answer: (answer, query) =>
-        query.type === 'get' && query.path === '/locks/b'
+        query.type === 'get' && query.path === '/holdfast/locks/b'
           ? { type: 'error', code: 'NOT_FOUND', message: 'a lie' }
           : answer,
     });

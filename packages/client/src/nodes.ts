@@ -1,4 +1,4 @@
-/** The tree of nodes: ZooKeeper's data model, with the log index as zxid. Locks are queues of nodes under `/locks`, which only acquire makes. */
+/** The tree of nodes: ZooKeeper's data model, with the log index as zxid. Locks are queues of nodes under `/holdfast`, which is reserved. */
 
 import { MAX_DATA_BYTES, pathProblem } from '@holdfast/protocol';
 import type { Answer, Consistency, Query, Reply, Stat } from '@holdfast/protocol';

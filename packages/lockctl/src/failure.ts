@@ -39,7 +39,7 @@ const advice: Readonly<Record<string, string>> = {
   NODE_EXISTS: 'change it with "lockctl set"',
   BAD_VERSION: 'read the present one with "lockctl stat"',
   NOT_EMPTY: 'delete its children first; see them with "lockctl ls"',
-  RESERVED_PATH: 'locks are made by "lockctl lock" alone',
+  RESERVED_PATH: 'use another path; locks are made with "lockctl lock", and ended by deleting their queue nodes',
   WRONG_CLUSTER: 'the servers belong to another cluster; check --servers',
   VERSION_MISMATCH: 'use the lockctl of the version of the servers',
   SESSION_EXPIRED: 'run the command again',

@@ -91,7 +91,7 @@ describe('a client of a server that skips entries', () => {
       client.acquire(1, 'lock');
       acquireIndex = acquired(client.take());
     });
-    at.other.request(1, { type: 'delete', path: '/locks/lock/q-0000000000', version: -1 });
+    at.other.request(1, { type: 'delete', path: '/holdfast/locks/lock/q-0000000000', version: -1 });
     at.other.take();
     expect(await caughtUp(at)).toMatchObject([{ type: 'lost', lock: 'lock', acquireIndex, reason: 'revoked' }]);
   });

@@ -2,8 +2,10 @@
 
 import { MAX_LOCK_NAME_LENGTH, MAX_PATH_LENGTH } from './limits.ts';
 
-/** The parent of every lock's container. */
-export const LOCKS_PATH = '/locks';
+/** What the service keeps for itself: clients read it, and create, set and delete nothing there. */
+export const RESERVED_PATH = '/holdfast';
+/** In it, where native locks have their containers. */
+export const LOCKS_PATH = `${RESERVED_PATH}/locks`;
 
 // ZooKeeper's rule, in UTF-16 units: control characters, surrogates and private use (D800–F8FF), and FFF0–FFFF. It also keeps
 // out U+FFFD, the trace of malformed UTF-8, which two decoders might not replace in the same way.
@@ -45,6 +47,12 @@ function isPlainPath(path: string): boolean {
 export function parentPath(path: string): string {
   const slash = path.lastIndexOf('/');
   return slash <= 0 ? '/' : path.slice(0, slash);
+}
+
+/** True at and under {@link RESERVED_PATH}, whether or not the rest of the path is valid. */
+export function isReservedPath(path: string): boolean {
+  if (!path.startsWith(RESERVED_PATH)) return false;
+  return path.length === RESERVED_PATH.length || path.charCodeAt(RESERVED_PATH.length) === SLASH;
 }
 
 /** The last component of a valid path; empty for the root. */

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import {
+  isReservedPath,
   LOCKS_PATH,
   MAX_LOCK_NAME_LENGTH,
   MAX_PATH_LENGTH,
@@ -62,6 +63,19 @@ describe('a path', () => {
     expect([parentPath('/'), baseName('/')]).toEqual(['/', '']);
     expect(pathProblem(LOCKS_PATH)).toBeUndefined();
   });
+});
+
+describe('a reserved path', () => {
+  it.each(['/holdfast', '/holdfast/', '/holdfast/locks', '/holdfast//x', LOCKS_PATH])('%s is reserved', (path) => {
+    expect(isReservedPath(path)).toBe(true);
+  });
+
+  it.each(['', '/', 'holdfast', '/holdfas', '/holdfaster', '/locks', '/a/holdfast', '//holdfast'])(
+    '%j is not',
+    (path) => {
+      expect(isReservedPath(path)).toBe(false);
+    },
+  );
 });
 
 /** Every code point but halves of pairs, and what the encoding treats on its own. */

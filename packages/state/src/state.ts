@@ -21,7 +21,7 @@ export interface StateCounts {
   readonly locks: number;
   readonly holds: number;
   readonly waits: number;
-  /** The root, /locks and what is under it included. */
+  /** The root, what is reserved, and the nodes of locks included. */
   readonly nodes: number;
   readonly dataBytes: number;
   /** Of all nodes' names. */

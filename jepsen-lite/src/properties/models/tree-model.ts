@@ -1,8 +1,6 @@
-/** The nodes outside /locks, as plainly as they can be said: a map from paths, with ZooKeeper's rules and its order of checks. */
+/** The nodes that are not reserved, as plainly as they can be said: a map from paths, with ZooKeeper's rules and its order of checks. */
 
-import { parentPath, pathProblem, type Command, type ErrorCode, type Stat } from '@holdfast/protocol';
-
-import { isUnderLocks } from '../observation/view.ts';
+import { isReservedPath, parentPath, pathProblem, type Command, type ErrorCode, type Stat } from '@holdfast/protocol';
 
 export interface ModelNode {
   readonly czxid: number;
@@ -31,12 +29,12 @@ export interface Occasion {
 export type Outcome = { readonly error: ErrorCode } | { readonly path: string };
 
 export class TreeModel {
-  /** The root has /locks from the beginning. */
+  /** The root has /holdfast from the beginning. */
   readonly nodes = new Map<string, ModelNode>([['/', { ...newNode(0, 0, 0, ''), cversion: 1, creations: 1 }]]);
 
   create(command: Extract<Command, { type: 'create' }>, occasion: Occasion): Outcome {
     const { index, stamp, session, nodesLeft, bytesLeft } = occasion;
-    if (isUnderLocks(command.path)) return { error: 'RESERVED_PATH' };
+    if (isReservedPath(command.path)) return { error: 'RESERVED_PATH' };
     if (!command.path.startsWith('/')) return { error: 'INVALID_ARGUMENT' };
     const parent = this.nodes.get(parentPath(command.path));
     if (parent === undefined) return { error: 'NOT_FOUND' };
@@ -54,7 +52,7 @@ export class TreeModel {
 
   set(command: Extract<Command, { type: 'set' }>, { index, stamp, bytesLeft }: Occasion): Outcome {
     const { path, data } = command;
-    if (isUnderLocks(path)) return { error: 'RESERVED_PATH' };
+    if (isReservedPath(path)) return { error: 'RESERVED_PATH' };
     const node = this.nodes.get(path);
     if (node === undefined) return this.#missing(path);
     if (command.version !== -1 && command.version !== node.version) return { error: 'BAD_VERSION' };
@@ -90,7 +88,7 @@ export class TreeModel {
 
   stat(path: string, node: ModelNode): Stat {
     const { czxid, mzxid, pzxid, ctime, mtime, version, cversion, ephemeralOwner, data } = node;
-    // The root has /locks beside what is modelled.
+    // The root has /holdfast beside what is modelled.
     const numChildren = this.children(path).length + (path === '/' ? 1 : 0);
     const dataLength = data.length;
     return {

@@ -1,7 +1,6 @@
 /** All that a machine tells of its state at one index: every query's answer, as plain data that later entries do not change. */
 
 import {
-  LOCKS_PATH,
   type Answer,
   type LockSummary,
   type Query,
@@ -74,9 +73,4 @@ function gather(machine: Machine, path: string, into: Map<string, NodeView>): vo
 /** Waits and holds of all locks, by lock and then in queue order. */
 export function allAcquires(view: View): (QueueEntry & { readonly lock: string })[] {
   return [...view.queues].flatMap(([lock, queue]) => queue.map((entry) => ({ lock, ...entry })));
-}
-
-/** True for a node that belongs to the locks. */
-export function isUnderLocks(path: string): boolean {
-  return path === LOCKS_PATH || path.startsWith(`${LOCKS_PATH}/`);
 }

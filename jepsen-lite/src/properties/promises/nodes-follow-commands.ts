@@ -1,12 +1,12 @@
 /** create, set and delete do what ZooKeeper's would, their answers say so, and the queries show it, every field of a stat included. */
 
-import type { Command, Reply } from '@holdfast/protocol';
+import { isReservedPath, type Command, type Reply } from '@holdfast/protocol';
 
 import { LIMITS } from '../limits.ts';
 import { TreeModel, type Occasion, type Outcome } from '../models/tree-model.ts';
 import { difference } from '../observation/difference.ts';
 import { appliedCommand, errorCode, outputsOf, type Step } from '../observation/step.ts';
-import { isUnderLocks, type View } from '../observation/view.ts';
+import type { View } from '../observation/view.ts';
 import { PATHS } from '../script/pools.ts';
 import type { StatePromise } from '../state-promise.ts';
 import { demand } from '../demand.ts';
@@ -41,7 +41,7 @@ export function nodesFollowCommands(): StatePromise {
         );
       }
       if (input.type === 'request' && isReservedByMistake(step))
-        demand(false, () => `a node was made at or under /locks by ${input.name ?? 'an unknown command'}`);
+        demand(false, () => `a reserved node was made, changed or deleted by ${input.name ?? 'an unknown command'}`);
     },
   };
 }
@@ -53,7 +53,7 @@ function losing({ input, before, outputs }: Step): readonly number[] {
   return session !== undefined && before.sessions.get(session)?.ending === true ? [session] : begun;
 }
 
-/** Undefined for what does not concern nodes outside /locks. */
+/** Undefined for what does not concern nodes that are not reserved. */
 function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome | undefined {
   switch (command.type) {
     case 'create':
@@ -61,7 +61,7 @@ function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome |
     case 'set':
       return tree.set(command, occasion);
     case 'delete':
-      return isUnderLocks(command.path) ? undefined : tree.delete(command, occasion);
+      return isReservedPath(command.path) ? undefined : tree.delete(command, occasion);
     case 'attach':
     case 'acquire':
     case 'release':
@@ -103,7 +103,7 @@ function shown(tree: TreeModel, view: View): void {
     demand(wrong === undefined, () => `${path}:${wrong}`);
     bytes += node.data.length;
   }
-  const others = [...view.nodes.keys()].find((path) => !isUnderLocks(path) && !tree.nodes.has(path));
+  const others = [...view.nodes.keys()].find((path) => !isReservedPath(path) && !tree.nodes.has(path));
   demand(others === undefined, () => `${others} is there, and nothing has made it`);
   demand(
     view.counts.dataBytes === bytes,
@@ -119,10 +119,12 @@ function existing(tree: TreeModel, path: string, { query }: Step): void {
   demand(wrong === undefined, () => `the answer to exists ${path}:${wrong}`);
 }
 
-/** Only acquire makes nodes at and under /locks, and nothing gives them data. */
+/** Only acquire makes reserved nodes, nothing gives them data, and of those that stay only queue nodes are deleted. */
 function isReservedByMistake(step: Step): boolean {
   const applied = appliedCommand(step);
-  if (applied?.command.type === 'delete' && applied.command.path === '/locks')
-    return errorCode(applied.reply) !== 'RESERVED_PATH';
-  return [...step.after.nodes].some(([path, { data }]) => isUnderLocks(path) && data !== '');
+  if (applied?.command.type === 'delete' && isReservedPath(applied.command.path)) {
+    const node = step.before.nodes.get(applied.command.path);
+    if (node?.stat.ephemeralOwner === 0 && errorCode(applied.reply) !== 'RESERVED_PATH') return true;
+  }
+  return [...step.after.nodes].some(([path, { data }]) => isReservedPath(path) && data !== '');
 }

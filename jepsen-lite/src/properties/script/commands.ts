@@ -1,12 +1,20 @@
 /** Which command a move makes of what there is: of the client's own and others' waits and holds, and of the nodes that exist. */
 
-import { CommandType, encodeLockName, LockKind, LOCKS_PATH, pack, type Command } from '@holdfast/protocol';
+import {
+  CommandType,
+  encodeLockName,
+  isReservedPath,
+  LockKind,
+  LOCKS_PATH,
+  pack,
+  type Command,
+} from '@holdfast/protocol';
 
-import { allAcquires, isUnderLocks, type View } from '../observation/view.ts';
+import { allAcquires, type View } from '../observation/view.ts';
 import type { Client, Sent } from './client.ts';
 import { payloadOf, sentAs } from './entry.ts';
 import type { Move, MoveKind } from './move.ts';
-import { BAD_LOCKS, BAD_PATHS, choose, LOCK_PATHS, LOCKS, PATHS } from './pools.ts';
+import { BAD_LOCKS, BAD_PATHS, choose, RESERVED_PATHS, LOCKS, PATHS } from './pools.ts';
 
 const UNKNOWN_SESSION = 1_000_000;
 const MOST_DATA = 7;
@@ -40,8 +48,8 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
       return payloadOf({ type: 'set', path: somePath(move, view), data: data(move.flavour), version: version(move) });
     case 'delete':
       return payloadOf({ type: 'delete', path: somePath(move, view), version: version(move) });
-    case 'underLocks':
-      return payloadOf(underLocks(move));
+    case 'reserved':
+      return payloadOf(reserved(move));
     case 'revoke':
       return payloadOf({ type: 'delete', path: queueNode(move, view), version: -1 });
     case 'close':
@@ -121,8 +129,8 @@ function create({ pick, flavour }: Move, path: string): Command {
   };
 }
 
-function underLocks({ what, pick, flavour }: Move): Command {
-  const path = choose(LOCK_PATHS, what);
+function reserved({ what, pick, flavour }: Move): Command {
+  const path = choose(RESERVED_PATHS, what);
   if (flavour < 4) return create({ kind: 'create', who: 0, what, pick, flavour, ack: 0 }, path);
   return flavour < 7 ? { type: 'set', path, data: data(pick), version: -1 } : { type: 'delete', path, version: -1 };
 }
@@ -130,7 +138,7 @@ function underLocks({ what, pick, flavour }: Move): Command {
 /** One of the pool, or whatever there is, sequential nodes included. */
 function somePath({ what, pick, flavour }: Move, view: View): string {
   if (flavour === 9) return choose(BAD_PATHS, what);
-  const existing = [...view.nodes.keys()].filter((path) => path !== '/' && !isUnderLocks(path));
+  const existing = [...view.nodes.keys()].filter((path) => path !== '/' && !isReservedPath(path));
   return flavour < 4 ? choose(PATHS, what) : (choose(existing, pick) ?? choose(PATHS, what));
 }
 

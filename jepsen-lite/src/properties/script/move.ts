@@ -12,7 +12,7 @@ export const WEIGHTS = {
   create: 9,
   set: 5,
   delete: 6,
-  underLocks: 2,
+  reserved: 2,
   revoke: 2,
   close: 1,
   closeOther: 1,

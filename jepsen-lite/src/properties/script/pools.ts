@@ -6,7 +6,16 @@ export const PATHS = ['/p', '/q', '/p/x', '/p/y', '/q/x', '/p/x/z'] as const;
 
 export const BAD_LOCKS = ['', '\ufffd', '\ud800'] as const;
 export const BAD_PATHS = ['p', '/p//x', '/p/../q', '/p/', '', '/\u0000'] as const;
-export const LOCK_PATHS = ['/locks', '/locks/b', '/locks/new', '/locks/b/q-0000000000', '/locks/b/new', '/'] as const;
+export const RESERVED_PATHS = [
+  '/holdfast',
+  '/holdfast/new',
+  '/holdfast/locks',
+  '/holdfast/locks/b',
+  '/holdfast/locks/new',
+  '/holdfast/locks/b/q-0000000000',
+  '/holdfast/locks/b/new',
+  '/',
+] as const;
 
 /** One of several by any number. */
 export function choose<T>(items: readonly [T, ...T[]], pick: number): T;

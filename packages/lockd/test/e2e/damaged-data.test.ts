@@ -272,7 +272,7 @@ describe('a server on a damaged data directory', () => {
 });
 
 describe('a server on a data directory', () => {
-  const everything = { role: 'leader', nodes: 2 + LAST_INDEX - 1 };
+  const everything = { role: 'leader', nodes: 3 + LAST_INDEX - 1 };
 
   it('that is whole finds everything, whatever else lies in it', async () => {
     const { data } = copyOfIntact('whole');

@@ -61,7 +61,7 @@ describe('a server whose newest snapshot is damaged', () => {
     await ensemble.until(() => folds.size > known);
     // Entries were applied again, and made the state that they had made before.
     expect([...folds.values()].filter((found) => found.size !== 1)).toEqual([]);
-    expect(ensemble.server(1).state.counts.nodes).toBe(NODES + 2);
+    expect(ensemble.server(1).state.counts.nodes).toBe(NODES + 3);
     expect(diskOf(ensemble).files()).not.toContain(snapshots.at(-1));
     expect(ensemble.failures).toEqual([]);
   });

@@ -83,7 +83,7 @@ describe('a leader that refuses for lack of disk', () => {
     const ensemble = trio();
     const [client, silent] = [attached(ensemble, 2), attached(ensemble, 3, 2)];
     lowAre(ensemble, 1, 2, 3);
-    client.read(1, { type: 'exists', path: '/locks' });
+    client.read(1, { type: 'exists', path: '/holdfast/locks' });
     client.heartbeat(1);
     expect(client.take().map(({ type }) => type)).toEqual(expect.arrayContaining(['answer', 'renewed']));
     for (let second = 0; second < 4; second += 1) {

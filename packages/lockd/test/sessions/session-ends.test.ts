@@ -27,7 +27,7 @@ function owner(ensemble: LoopbackEnsemble): { readonly client: TestClient; reado
 }
 
 function nodes(ensemble: LoopbackEnsemble): number[] {
-  return ensemble.servers.map(({ machine }) => machine.state.counts.nodes - 2);
+  return ensemble.servers.map(({ machine }) => machine.state.counts.nodes - 3);
 }
 
 function commands(ensemble: LoopbackEnsemble, from: number): number[] {

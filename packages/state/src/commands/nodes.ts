@@ -1,9 +1,9 @@
 /**
  * create, set and delete: ZooKeeper's data model, and its order of checks, since a client that breaks two rules at once relies on
- * which of them it is told. Nodes at and under /locks belong to the locks.
+ * which of them it is told. What is at and under /holdfast belongs to the service.
  */
 
-import { LOCKS_PATH, parentPath, pathProblem, type Command, type Reply } from '@holdfast/protocol';
+import { isReservedPath, parentPath, pathProblem, RESERVED_PATH, type Command, type Reply } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
 import { sequenceSuffix } from '../locks/lock-name.ts';
@@ -17,7 +17,7 @@ import { storedNameBytes } from '../tree/stored-name.ts';
 export function create(state: State, session: Session, command: Extract<Command, { type: 'create' }>): Reply {
   const { nodes } = state;
   const given = command.path;
-  if (isReserved(given)) return reservedReply(given);
+  if (isReservedPath(given)) return reservedReply(given);
   if (!given.startsWith('/')) return invalidPathReply(given, 'does not begin with "/"');
   const parentOfGiven = parentPath(given);
   const parent = nodes.find(parentOfGiven);
@@ -64,7 +64,7 @@ export function create(state: State, session: Session, command: Extract<Command,
 export function set(state: State, command: Extract<Command, { type: 'set' }>): Reply {
   const { nodes } = state;
   const { path, data } = command;
-  if (isReserved(path)) return reservedReply(path);
+  if (isReservedPath(path)) return reservedReply(path);
   const node = nodes.find(path);
   if (node === undefined) return missingNodeReply(path);
   const mismatch = versionReply(state, node, path, command.version);
@@ -75,21 +75,20 @@ export function set(state: State, command: Extract<Command, { type: 'set' }>): R
   return { type: 'changed', stat: nodes.stat(node) };
 }
 
-/** Deleting a lock's queue node revokes that wait or hold, whoever deletes it. */
+/** Deleting a lock's queue node revokes that wait or hold, whoever deletes it; nothing else that is reserved can be deleted. */
 export function deleteNode(state: State, command: Extract<Command, { type: 'delete' }>): Reply {
   const { nodes, index } = state;
   const { path } = command;
   if (path === '/') return errorReply('INVALID_ARGUMENT', '"/" cannot be deleted');
-  if (path === LOCKS_PATH)
-    return errorReply('RESERVED_PATH', `${LOCKS_PATH} belongs to the locks and cannot be deleted`);
   const node = nodes.find(path);
   if (node === undefined) return missingNodeReply(path);
+  const acquire = state.locks.acquireOf(node);
+  if (acquire === undefined && isReservedPath(path)) return reservedReply(path);
   const mismatch = versionReply(state, node, path, command.version);
   if (mismatch !== undefined) return mismatch;
   const children = nodes.childCount(node);
   if (children > 0) return errorReply('NOT_EMPTY', `${quoted(path)} has children (${children}); delete them first`);
 
-  const acquire = state.locks.acquireOf(node);
   if (acquire !== undefined) {
     revoke(state, acquire);
     return DONE;
@@ -145,10 +144,6 @@ function versionReply(state: State, node: NodeSlot, path: string, expected: numb
 function reservedReply(path: string): Reply {
   return errorReply(
     'RESERVED_PATH',
-    `${quoted(path)} belongs to the locks: only acquire makes nodes at and under ${LOCKS_PATH}`,
+    `${quoted(path)} is reserved: clients change nothing at and under ${RESERVED_PATH} but by acquire and release; use another path`,
   );
-}
-
-function isReserved(path: string): boolean {
-  return path.startsWith(LOCKS_PATH) && (path.length === LOCKS_PATH.length || path[LOCKS_PATH.length] === '/');
 }

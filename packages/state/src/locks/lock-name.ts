@@ -1,15 +1,17 @@
 /** A lock's name and the container that it gives: the general rules are the protocol's; common names take a short way to the same result. */
 
-import { encodeLockName, lockNameProblem, LOCKS_PATH, MAX_LOCK_NAME_LENGTH, MAX_PATH_LENGTH } from '@holdfast/protocol';
+import { encodeLockName, lockNameProblem, MAX_LOCK_NAME_LENGTH } from '@holdfast/protocol';
 
 /** Printable ASCII but for "%": always valid, and of it only "/" is encoded, but for the names "." and "..". */
 const PLAIN = /^[ -$&-~]+$/;
 const QUEUE_NODE_PREFIX = 'q-';
 const MAX_SEQUENCE_DIGITS = 16;
 export const MAX_QUEUE_NODE_NAME_LENGTH = QUEUE_NODE_PREFIX.length + MAX_SEQUENCE_DIGITS;
-/** What is left of a path for the container's name, so that every queue node can be named by its path. */
-export const MAX_CONTAINER_NAME_LENGTH =
-  MAX_PATH_LENGTH - LOCKS_PATH.length - QUEUE_NODE_PREFIX.length - MAX_SEQUENCE_DIGITS - '//'.length;
+/**
+ * A number of its own, below what a path leaves: which names a lock may have depends neither on how long paths may be nor on where its
+ * container is. Every queue node can be named by its path.
+ */
+export const MAX_CONTAINER_NAME_LENGTH = 960;
 
 /** Undefined for a usable name; otherwise what is wrong with it. */
 export function lockProblem(name: string): string | undefined {

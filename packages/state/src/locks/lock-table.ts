@@ -1,9 +1,7 @@
 /**
- * The queues of all locks, and the nodes under /locks that show them. Every change of a queue is made here. An entry first removes
+ * The queues of all locks, and the nodes that show them. Every change of a queue is made here. An entry first removes
  * all that it removes, then lets each lock that it touched settle: grants in queue order, and no container for an idle lock.
  */
-
-import { decodeLockName, LOCKS_PATH } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
 import type { Output } from '../output.ts';
@@ -13,7 +11,8 @@ import type { SessionTable } from '../sessions/session-table.ts';
 import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
 import { wellFormed } from '../snapshot-error.ts';
 import type { LockKind } from './kinds/lock-kind.ts';
-import { containerName, lockProblem, queueNodeName, queueNodeSequence } from './lock-name.ts';
+import { lockProblem, queueNodeName, queueNodeSequence } from './lock-name.ts';
+import { LockPlace } from './lock-place.ts';
 import { Lock, QueuedAcquire } from './lock.ts';
 import { SessionAcquires } from './session-acquires.ts';
 
@@ -25,22 +24,15 @@ export class LockTable {
   readonly #sessions: SessionTable;
   readonly #locks = new Map<string, Lock>();
   readonly names = new ListingIndex(this.#locks);
-  /** /locks. */
-  #top: NodeSlot;
+  /** Where new locks get their containers. */
+  readonly #place: LockPlace;
   #holds = 0;
   #waits = 0;
 
   constructor(nodes: NodeStore, sessions: SessionTable) {
     this.#nodes = nodes;
     this.#sessions = sessions;
-    this.#top = nodes.create({
-      parent: nodes.root,
-      name: LOCKS_PATH.slice(1),
-      data: NO_DATA,
-      ephemeralOwner: 0,
-      index: 0,
-      stamp: 0,
-    });
+    this.#place = new LockPlace(nodes);
   }
 
   get size(): number {
@@ -67,20 +59,21 @@ export class LockTable {
 
   /** The lock whose container that is; undefined for any other node. */
   lockOf(node: NodeSlot): Lock | undefined {
-    if (node === this.#nodes.root || this.#nodes.parent(node) !== this.#top) return undefined;
-    const lock = this.#locks.get(decodeLockName(this.#nodes.name(node)) ?? '');
-    invariant(lock?.container === node, 'a container has its lock');
+    if (!this.#place.has(node)) return undefined;
+    const lock = this.#lockIn(node);
+    invariant(lock !== undefined, 'a container has its lock');
     return lock;
   }
 
   /** The acquire whose queue node that is; undefined for any other node. */
   acquireOf(node: NodeSlot): QueuedAcquire | undefined {
-    const container = this.#nodes.parent(node);
-    if (container === this.#nodes.root || this.#nodes.parent(container) !== this.#top) return undefined;
-    const session = this.#sessions.get(this.#nodes.ephemeralOwner(node));
+    const owner = this.#nodes.ephemeralOwner(node);
+    if (owner === 0) return undefined;
+    const session = this.#sessions.get(owner);
     const acquire = session && this.acquiresOf(session).get(this.#nodes.czxid(node));
-    invariant(acquire?.node === node, 'a queue node has its acquire');
-    return acquire;
+    if (acquire?.node === node) return acquire;
+    invariant(this.lockOf(this.#nodes.parent(node)) === undefined, 'a queue node has its acquire');
+    return undefined;
   }
 
   /** Puts an acquire at the end of the queue, and grants it if nobody is in its way. */
@@ -146,16 +139,13 @@ export class LockTable {
 
   /** The nodes are those of a snapshot now; their locks follow. @throws SnapshotError */
   beginRestore(): void {
-    const top = this.#nodes.child(this.#nodes.root, LOCKS_PATH.slice(1));
-    wellFormed(top !== undefined, () => `has no ${LOCKS_PATH}`);
-    this.#top = top;
+    this.#place.restore();
   }
 
   /** The lock of a container that a snapshot has; nobody holds it yet. @throws SnapshotError */
   restoreLock(container: NodeSlot, kind: LockKind): void {
-    const name = decodeLockName(this.#nodes.name(container));
-    const inPlace = container !== this.#nodes.root && this.#nodes.parent(container) === this.#top;
-    wellFormed(inPlace && name !== undefined && lockProblem(name) === undefined, () => 'has a lock that cannot be');
+    const name = this.#place.lockName(container);
+    wellFormed(name !== undefined && lockProblem(name) === undefined, () => 'has a lock that cannot be');
     this.#locks.set(name, new Lock(name, kind, container));
     this.names.added(name);
   }
@@ -165,12 +155,12 @@ export class LockTable {
     const nodes = this.#nodes;
     const index = nodes.czxid(node);
     const session = this.#sessions.get(nodes.ephemeralOwner(node));
-    const lock = this.#locks.get(decodeLockName(nodes.name(nodes.parent(node))) ?? '');
+    const lock = this.#lockIn(nodes.parent(node));
     const { mzxid } = nodes.stat(node);
     const sequence = queueNodeSequence(nodes.name(node));
     wellFormed(
       session !== undefined &&
-        lock?.container === nodes.parent(node) &&
+        lock !== undefined &&
         this.acquiresOf(session).get(index) === undefined &&
         mzxid === (token === 0 ? index : token) &&
         token >= (token === 0 ? 0 : index) &&
@@ -196,8 +186,9 @@ export class LockTable {
 
   /** Every lock is held, and by everybody who may. @throws SnapshotError */
   checkRestored(): void {
-    wellFormed(this.#locks.size === this.#nodes.childCount(this.#top), () => 'has nodes at /locks that are no locks');
+    let placed = 0;
     for (const lock of this.#locks.values()) {
+      if (this.#place.has(lock.container)) placed += 1;
       const settled = lock.holders.size > 0 && (lock.waiters.size === 0 || !lock.kind.mayJoin(lock.holders));
       wellFormed(settled, () => `has a lock ${lock.name} that is not granted to whom it is free for`);
       const queued = lock.holders.size + lock.waiters.size;
@@ -206,6 +197,7 @@ export class LockTable {
         () => `has nodes under lock ${lock.name} that are not in its queue`,
       );
     }
+    wellFormed(placed === this.#place.size, () => `has nodes at ${this.#place.path} that are no locks`);
   }
 
   #ownAcquires(session: Session): SessionAcquires<QueuedAcquire> {
@@ -229,15 +221,15 @@ export class LockTable {
     this.#nodes.markGranted(acquire.node, index);
   }
 
+  /** The lock whose container that is. */
+  #lockIn(container: NodeSlot): Lock | undefined {
+    const name = this.#place.lockName(container);
+    const lock = name === undefined ? undefined : this.#locks.get(name);
+    return lock?.container === container ? lock : undefined;
+  }
+
   #createLock(name: string, kind: LockKind, index: number, stamp: number): Lock {
-    const container = this.#nodes.create({
-      parent: this.#top,
-      name: containerName(name),
-      data: NO_DATA,
-      ephemeralOwner: 0,
-      index,
-      stamp,
-    });
+    const container = this.#place.createContainer(name, index, stamp);
     const lock = new Lock(name, kind, container);
     this.#locks.set(name, lock);
     this.names.added(name);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { encodeLockName, lockNameProblem, MAX_PATH_LENGTH, pathProblem } from '@holdfast/protocol';
+import { encodeLockName, lockNameProblem, LOCKS_PATH, MAX_PATH_LENGTH, pathProblem } from '@holdfast/protocol';
 
 import { containerName, lockProblem, queueNodeName } from '../../src/locks/lock-name.ts';
 
@@ -27,7 +27,7 @@ describe('the container of a lock', () => {
     fc.assert(
       fc.property(anyName, (name) => {
         if (lockProblem(name) !== undefined) return;
-        const path = `/locks/${containerName(name)}/${queueNodeName(Number.MAX_SAFE_INTEGER)}`;
+        const path = `${LOCKS_PATH}/${containerName(name)}/${queueNodeName(Number.MAX_SAFE_INTEGER)}`;
         expect(path.length).toBeLessThanOrEqual(MAX_PATH_LENGTH);
         expect(pathProblem(path)).toBeUndefined();
       }),

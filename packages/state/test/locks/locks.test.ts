@@ -4,7 +4,7 @@ import { MAX_LOCK_NAME_LENGTH } from '@holdfast/protocol';
 
 import { acquireCommand, all, asReply, codeOf, only, Solo } from '../support/solo.ts';
 
-const EMPTY = { sessions: 0, locks: 0, holds: 0, waits: 0, nodes: 2, dataBytes: 0, nameBytes: 'locks'.length };
+const EMPTY = { sessions: 0, locks: 0, holds: 0, waits: 0, nodes: 3, dataBytes: 0, nameBytes: 'holdfastlocks'.length };
 
 describe('a free lock', () => {
   it('is granted by the acquire itself, with the index of its entry as the token', () => {
@@ -26,7 +26,7 @@ describe('a free lock', () => {
     const session = solo.open();
     session.release(session.acquire('l'));
     expect(solo.machine.counts).toEqual({ ...EMPTY, sessions: 1 });
-    expect(solo.ask({ type: 'children', path: '/locks' }).names).toEqual([]);
+    expect(solo.ask({ type: 'children', path: '/holdfast/locks' }).names).toEqual([]);
     expect(solo.ask({ type: 'lock', lock: 'l' })).toEqual({ type: 'lock', queue: [], truncated: false });
   });
 });
@@ -65,7 +65,7 @@ describe('a held lock', () => {
     const [a, b] = [solo.open('the holder'), solo.open()];
     const held = a.acquire('l');
     const before = solo.machine.counts;
-    const creations = (): number => solo.ask({ type: 'exists', path: '/locks/l' }).stat?.cversion ?? -1;
+    const creations = (): number => solo.ask({ type: 'exists', path: '/holdfast/locks/l' }).stat?.cversion ?? -1;
     const number = creations();
 
     expect(b.send(acquireCommand('l', false))).toEqual({
@@ -76,7 +76,7 @@ describe('a held lock', () => {
     expect(solo.machine.counts).toEqual(before);
     expect(creations()).toBe(number);
     b.acquire('l');
-    expect(solo.ask({ type: 'children', path: '/locks/l' }).names).toEqual(['q-0000000000', 'q-0000000001']);
+    expect(solo.ask({ type: 'children', path: '/holdfast/locks/l' }).names).toEqual(['q-0000000000', 'q-0000000001']);
   });
 
   it('makes another acquire of its own session wait: an owner is one acquire', () => {
@@ -148,7 +148,7 @@ describe('a queue node', () => {
     const [a, b] = [solo.open(), solo.open()];
     const held = a.acquire('x/y');
     const waiting = b.acquire('x/y');
-    const stat = (): unknown => solo.ask({ type: 'exists', path: '/locks/x%2Fy/q-0000000001' }).stat;
+    const stat = (): unknown => solo.ask({ type: 'exists', path: '/holdfast/locks/x%2Fy/q-0000000001' }).stat;
     expect(stat()).toMatchObject({
       czxid: waiting.acquireIndex,
       mzxid: waiting.acquireIndex,
@@ -158,7 +158,7 @@ describe('a queue node', () => {
     });
     a.release(held);
     expect(stat()).toMatchObject({ czxid: waiting.acquireIndex, mzxid: solo.index, version: 0 });
-    expect(solo.ask({ type: 'exists', path: '/locks/x%2Fy' }).stat).toMatchObject({
+    expect(solo.ask({ type: 'exists', path: '/holdfast/locks/x%2Fy' }).stat).toMatchObject({
       ephemeralOwner: 0,
       pzxid: solo.index,
       numChildren: 1,
@@ -171,7 +171,7 @@ describe('a queue node', () => {
     const [a, b, operator] = [solo.open(), solo.open(), solo.open()];
     const held = a.acquire('l');
     const waiting = b.acquire('l');
-    expect(operator.delete('/locks/l/q-0000000000')).toEqual({ type: 'done' });
+    expect(operator.delete('/holdfast/locks/l/q-0000000000')).toEqual({ type: 'done' });
     expect(solo.outputs.slice(0, 2)).toEqual([
       { type: 'lost', session: a.id, lock: 'l', acquireIndex: held.acquireIndex, reason: 'revoked' },
       { type: 'granted', session: b.id, lock: 'l', acquireIndex: waiting.acquireIndex, token: solo.index },
@@ -185,10 +185,10 @@ describe('a queue node', () => {
     const [a, b] = [solo.open(), solo.open()];
     a.acquire('l');
     const waiting = b.acquire('l');
-    a.delete('/locks/l/q-0000000001', 0);
+    a.delete('/holdfast/locks/l/q-0000000001', 0);
     expect(solo.outputs.map(({ type }) => type)).toEqual(['lost', 'reply']);
     expect(only(solo.outputs, 'lost')).toMatchObject({ session: b.id, acquireIndex: waiting.acquireIndex });
-    a.delete('/locks/l/q-0000000000');
+    a.delete('/holdfast/locks/l/q-0000000000');
     expect(only(solo.outputs, 'lost').session).toBe(a.id);
     expect(solo.machine.counts).toEqual({ ...EMPTY, sessions: 2 });
   });
@@ -197,7 +197,7 @@ describe('a queue node', () => {
     const solo = new Solo();
     const session = solo.open();
     session.acquire('l');
-    expect(codeOf(session.delete('/locks/l/q-0000000000', 1))).toBe('BAD_VERSION');
+    expect(codeOf(session.delete('/holdfast/locks/l/q-0000000000', 1))).toBe('BAD_VERSION');
     expect(solo.queue('l')).toHaveLength(1);
   });
 });
@@ -207,24 +207,49 @@ describe('the nodes of the locks', () => {
     const solo = new Solo();
     const session = solo.open();
     session.acquire('l');
-    for (const path of ['/locks', '/locks/', '/locks/l', '/locks/m', '/locks/l/q-0000000009', '/locks/a/b/c']) {
+    for (const path of [
+      '/holdfast',
+      '/holdfast/',
+      '/holdfast/mine',
+      '/holdfast/locks',
+      '/holdfast/locks/l',
+      '/holdfast/locks/m',
+      '/holdfast/locks/l/q-0000000009',
+      '/holdfast/locks/a/b/c',
+    ]) {
       expect(codeOf(session.create(path)), path).toBe('RESERVED_PATH');
-      expect(codeOf(session.create(path, { sequential: path !== '/locks' })), path).toBe('RESERVED_PATH');
+      expect(codeOf(session.create(path, { sequential: true })), path).toBe('RESERVED_PATH');
       expect(codeOf(session.set(path, 'x')), path).toBe('RESERVED_PATH');
     }
-    expect(codeOf(session.delete('/locks'))).toBe('RESERVED_PATH');
-    expect(codeOf(session.delete('/locks/l'))).toBe('NOT_EMPTY');
-    expect(codeOf(session.delete('/locks/m'))).toBe('NOT_FOUND');
+    for (const path of ['/holdfast', '/holdfast/locks', '/holdfast/locks/l']) {
+      expect(codeOf(session.delete(path)), path).toBe('RESERVED_PATH');
+      expect(codeOf(session.delete(path, 7)), path).toBe('RESERVED_PATH');
+    }
+    expect(codeOf(session.delete('/holdfast/locks/m'))).toBe('NOT_FOUND');
     expect(solo.queue('l')).toHaveLength(1);
   });
 
   it('do not reserve paths that only begin like them', () => {
     const solo = new Solo();
     const session = solo.open();
-    expect(session.made('/locksmith')).toBe('/locksmith');
+    expect(session.made('/holdfaster')).toBe('/holdfaster');
     expect(session.made('/a')).toBe('/a');
-    expect(session.made('/a/locks')).toBe('/a/locks');
-    expect(codeOf(session.set('/locksmith', 'x'))).toBe('no error but changed');
+    expect(session.made('/a/holdfast')).toBe('/a/holdfast');
+    expect(codeOf(session.set('/holdfaster', 'x'))).toBe('no error but changed');
+  });
+
+  it('leave /locks to the users, whose nodes there are no locks, whatever their names', () => {
+    const solo = new Solo();
+    const session = solo.open();
+    session.acquire('l');
+    expect(session.made('/locks')).toBe('/locks');
+    expect(session.made('/locks/l')).toBe('/locks/l');
+    const own = session.made('/locks/l/q-', { ephemeral: true, sequential: true });
+    expect(own).toBe('/locks/l/q-0000000000');
+    expect(codeOf(session.set('/locks/l', 'x'))).toBe('no error but changed');
+    expect(session.delete(own)).toEqual({ type: 'done' });
+    expect(session.delete('/locks/l')).toEqual({ type: 'done' });
+    expect(solo.queue('l')).toEqual([`${session.id}@${solo.machine.acquires(session.id)[0]?.token}`]);
   });
 });
 
@@ -251,8 +276,8 @@ describe('lock names', () => {
       expect(solo.ask({ type: 'locks', prefix: '', after: '', limit: 10 }).locks.map(({ lock }) => lock)).toEqual([
         name,
       ]);
-      const [container] = solo.ask({ type: 'children', path: '/locks' }).names;
-      session.delete(`/locks/${container}/q-0000000000`);
+      const [container] = solo.ask({ type: 'children', path: '/holdfast/locks' }).names;
+      session.delete(`/holdfast/locks/${container}/q-0000000000`);
       expect(only(solo.outputs, 'lost')).toMatchObject({ lock: name, acquireIndex: held.acquireIndex });
     },
   );
@@ -283,7 +308,7 @@ describe('the limits of a session', () => {
   });
 
   it('and of the tree bound acquires, too', () => {
-    const solo = new Solo({ maxNodes: 4 });
+    const solo = new Solo({ maxNodes: 5 });
     const session = solo.open();
     session.acquire('l');
     expect(codeOf(session.send(acquireCommand('m')))).toBe('LIMIT_EXCEEDED');

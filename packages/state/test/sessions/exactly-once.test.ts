@@ -21,7 +21,7 @@ describe('requests of a session', () => {
     const first = session.send(create('/n'));
     expect(session.resend(1, create('/n'))).toEqual(first);
     expect(session.resend(1, create('/n'))).toEqual(first);
-    expect(solo.ask({ type: 'children', path: '/' }).names).toEqual(['locks', 'n0000000001']);
+    expect(solo.ask({ type: 'children', path: '/' }).names).toEqual(['holdfast', 'n0000000001']);
   });
 
   it('that failed fail in the same way when they come again', () => {
@@ -78,7 +78,7 @@ describe('requests of a session', () => {
     for (const number of [0, -1, 0.5, NaN, Infinity, 2 ** 53]) {
       expect(refusalOf(session, create('/a'), number)).toMatchObject({ code: 'OUT_OF_ORDER', lastApplied: 0 });
     }
-    expect(solo.machine.counts.nodes).toBe(2);
+    expect(solo.machine.counts.nodes).toBe(3);
   });
 
   it('with a malformed payload use up their number and say what is wrong', () => {

@@ -33,7 +33,7 @@ describe('an error that is remembered', () => {
       session.delete(LONG),
       session.delete(`${LONG.slice(0, 500)}/`),
       session.create(`${LONG.slice(0, 500)}/${'a'.repeat(400)}`),
-      session.create(`/locks/${'a'.repeat(900)}`),
+      session.create(`/holdfast/locks/${'a'.repeat(900)}`),
     ];
     for (const reply of replies) {
       if (reply.type !== 'error') throw new Error(reply.type);

@@ -131,9 +131,9 @@ describe('a session that expires', () => {
       locks: 0,
       holds: 0,
       waits: 0,
-      nodes: 2,
+      nodes: 3,
       dataBytes: 0,
-      nameBytes: 'locks'.length,
+      nameBytes: 'holdfastlocks'.length,
     });
   });
 });

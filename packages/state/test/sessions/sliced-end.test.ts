@@ -25,7 +25,7 @@ function owner(solo: Solo, count: number): SoloSession {
 }
 
 function left(solo: Solo): readonly string[] {
-  return solo.ask({ type: 'children', path: '/' }).names.filter((name) => name !== 'locks');
+  return solo.ask({ type: 'children', path: '/' }).names.filter((name) => name !== 'holdfast');
 }
 
 describe('a session with more nodes than one entry removes', () => {

@@ -42,7 +42,7 @@ describe('a snapshot', () => {
     for (const lock of ['lock', 'other/lock']) {
       expect(copy.query({ type: 'lock', lock })).toEqual(machine.query({ type: 'lock', lock }));
     }
-    for (const path of ['/', '/a', '/a/e', '/locks', '/locks/lock']) {
+    for (const path of ['/', '/a', '/a/e', '/holdfast/locks', '/holdfast/locks/lock']) {
       expect(copy.query({ type: 'get', path })).toEqual(machine.query({ type: 'get', path }));
       expect(copy.query({ type: 'children', path })).toEqual(machine.query({ type: 'children', path }));
     }
@@ -108,7 +108,7 @@ describe('a snapshot', () => {
     const snapshot = solo.machine.beginSnapshot();
     // Revoked by another session: its own has not changed otherwise.
     const other = solo.open();
-    other.delete('/locks/later/q-0000000000');
+    other.delete('/holdfast/locks/later/q-0000000000');
     const restored = restore(rest(snapshot), index);
     const retry = (number: number, lock: string): unknown =>
       restored.apply(restored.appliedIndex + 1, one.entry(acquireCommand(lock), number));
@@ -138,7 +138,7 @@ describe('a snapshot', () => {
 
   it('of nothing but the beginning is one, too', () => {
     const copy = restore(bytesOf(new StateMachine()), 0);
-    expect([copy.appliedIndex, copy.counts.nodes]).toEqual([0, 2]);
+    expect([copy.appliedIndex, copy.counts.nodes]).toEqual([0, 3]);
   });
 
   it('is taken one at a time, until it was handed out or cancelled', () => {

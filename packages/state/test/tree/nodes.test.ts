@@ -96,7 +96,7 @@ describe('create', () => {
       ['/missing/x', 'NOT_FOUND'],
     ];
     for (const [path, code] of cases) expect(codeOf(session.create(path)), path).toBe(code);
-    expect(solo.machine.counts.nodes).toBe(4);
+    expect(solo.machine.counts.nodes).toBe(5);
   });
 
   it('refuses a sequential path that its number makes too long to be read', () => {
@@ -224,7 +224,7 @@ describe('time in the tree', () => {
 
 describe('the limits of the tree', () => {
   it('bound the number of nodes', () => {
-    const solo = new Solo({ maxNodes: 3 });
+    const solo = new Solo({ maxNodes: 4 });
     const session = solo.open();
     session.made('/a');
     expect(codeOf(session.create('/b'))).toBe('LIMIT_EXCEEDED');

@@ -1,4 +1,4 @@
-/** Under /locks, the nodes of a lock are its queue: in order of names, each its session's, with the acquire index and the token. */
+/** The nodes in a lock's container are its queue: in order of names, each its session's, with the acquire index and the token. */
 
 import { encodeLockName, LOCKS_PATH, type QueueEntry } from '@holdfast/protocol';
 

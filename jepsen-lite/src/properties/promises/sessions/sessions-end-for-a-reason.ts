@@ -3,6 +3,8 @@
  * more nodes than an entry removes ends with the entry that removes the last of them, and until then is over.
  */
 
+import { isReservedPath } from '@holdfast/protocol';
+
 import { LIMITS } from '../../limits.ts';
 import { appliedCommand, outputsOf, type Step } from '../../observation/step.ts';
 import { difference } from '../../observation/difference.ts';
@@ -100,7 +102,7 @@ function revoked(step: Step): readonly unknown[] {
   const czxid = step.before.nodes.get(applied.command.path)?.stat.czxid;
   for (const [lock, queue] of step.before.queues) {
     const entry = queue.find(({ acquireIndex }) => acquireIndex === czxid);
-    if (entry === undefined || !applied.command.path.startsWith('/locks/')) continue;
+    if (entry === undefined || !isReservedPath(applied.command.path)) continue;
     const { session, acquireIndex } = entry;
     return [{ type: 'lost', session, lock, acquireIndex, reason: 'revoked' }];
   }

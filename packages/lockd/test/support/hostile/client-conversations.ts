@@ -24,7 +24,22 @@ import { HostileBytes, isMalformed } from './hostile-bytes.ts';
 
 /** Above every session of an ensemble that has not been used for years. */
 const NOBODYS_SESSION = 2 ** 45;
-const TEXTS = ['', '/', 'a', 'a/b', '..', '/locks', '/locks/', '//', '\0', '\ufeff', '%', '\ud800', '__proto__', '中'];
+const TEXTS = [
+  '',
+  '/',
+  'a',
+  'a/b',
+  '..',
+  '/holdfast/locks',
+  '/holdfast/',
+  '//',
+  '\0',
+  '\ufeff',
+  '%',
+  '\ud800',
+  '__proto__',
+  '中',
+];
 
 const KINDS = [LockKind.mutex, 1, 255];
 
@@ -255,7 +270,12 @@ export class ClientConversations {
       case 3:
         return { type: 'create', path, data, ephemeral: true, sequential: random.integer(2) === 0 };
       case 4:
-        return { type: 'set', path: this.#bytes.pick([path, '/', '/locks']), data, version: random.integer(5) - 1 };
+        return {
+          type: 'set',
+          path: this.#bytes.pick([path, '/', '/holdfast/locks']),
+          data,
+          version: random.integer(5) - 1,
+        };
       default:
         return { type: 'closeSession', session: NOBODYS_SESSION + random.integer(2 ** 40) };
     }

@@ -15,22 +15,26 @@ export const ELECTION_TIMEOUT_MS = 2;
 
 /** The fields of a core's state that are touched; the rest is kept whatever it is. */
 export interface OpenState {
-  role: CoreRole;
+  role: OpenLeader | { readonly type: Exclude<CoreRole, 'leader'> };
   now: number;
   countedMs: number;
-  quorumHeardMs: number;
-  leaderSinceMs: number;
   electionElapsedMs: number;
   diskWaitMs: number;
   configurationVersion: number;
   random: () => number;
   readonly electorate: readonly number[];
   readonly elections: Record<string, number>;
-  readonly progress: ReadonlyMap<number, { heardMs: number; toldAt: number }>;
   readonly private_outstanding: { seq: number }[];
   private_lastSeq: number;
   private_persistedSeq: number;
   private_hardStateSeq: number;
+}
+
+interface OpenLeader {
+  readonly type: 'leader';
+  sinceMs: number;
+  quorumHeardMs: number;
+  readonly progress: ReadonlyMap<number, { heardMs: number; toldAt: number }>;
 }
 
 /** Of an opened core. */
@@ -47,24 +51,28 @@ export function checkFields(state: OpenState): void {
     'role',
     'now',
     'countedMs',
-    'quorumHeardMs',
-    'leaderSinceMs',
     'electionElapsedMs',
     'diskWaitMs',
     'configurationVersion',
     'random',
     'electorate',
     'elections',
-    'progress',
     'private_outstanding',
     'private_lastSeq',
     'private_persistedSeq',
     'private_hardStateSeq',
   ];
-  for (const name of names) {
-    if (!Object.hasOwn(state, name))
-      throw new TypeError(`the core has no field ${name}: adapt explore/normal-form.ts to it`);
-  }
+  for (const name of names) demandField(state, name);
+}
+
+function checkLeader(leader: OpenLeader): void {
+  const names: readonly (keyof OpenLeader)[] = ['sinceMs', 'quorumHeardMs', 'progress'];
+  for (const name of names) demandField(leader, name);
+}
+
+function demandField(state: object, name: string): void {
+  if (!Object.hasOwn(state, name))
+    throw new TypeError(`the core has no field ${name}: adapt explore/normal-form.ts to it`);
 }
 
 /** Returns the number by which those of all writes are less than before: the last durable one has the number 0. */
@@ -77,17 +85,22 @@ export function normalize(state: OpenState): number {
   const counted = state.countedMs;
   state.now = 0;
   state.countedMs = 0;
-  state.quorumHeardMs = sinceHeard(state.quorumHeardMs - counted);
-  state.leaderSinceMs = state.role === 'leader' ? sinceHeard(state.leaderSinceMs - counted) : -ELECTION_TIMEOUT_MS;
-  for (const progress of state.progress.values()) {
-    progress.heardMs = sinceHeard(progress.heardMs - counted);
-    progress.toldAt = 0;
-  }
-  state.electionElapsedMs = state.role === 'leader' ? 0 : 2 * ELECTION_TIMEOUT_MS;
+  if (state.role.type === 'leader') normalizeLeader(state.role, counted);
+  state.electionElapsedMs = state.role.type === 'leader' ? 0 : 2 * ELECTION_TIMEOUT_MS;
   state.diskWaitMs = 0;
   state.configurationVersion = 0;
   for (const cause of Object.keys(state.elections)) state.elections[cause] = 0;
   return writes;
+}
+
+function normalizeLeader(leader: OpenLeader, counted: number): void {
+  checkLeader(leader);
+  leader.sinceMs = sinceHeard(leader.sinceMs - counted);
+  leader.quorumHeardMs = sinceHeard(leader.quorumHeardMs - counted);
+  for (const progress of leader.progress.values()) {
+    progress.heardMs = sinceHeard(progress.heardMs - counted);
+    progress.toldAt = 0;
+  }
 }
 
 /** Longer ago than an election timeout is as good as never. */

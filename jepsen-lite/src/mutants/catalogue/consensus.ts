@@ -153,7 +153,7 @@ export const consensusMutants: readonly Mutant[] = [
         edits: [
           {
             find: 'const free = core.votedFor === NO_SERVER || core.votedFor === from;',
-            replace: "const free = core.role !== 'leader';",
+            replace: "const free = core.role.type !== 'leader';",
           },
         ],
       },
@@ -174,8 +174,9 @@ export const consensusMutants: readonly Mutant[] = [
         file: 'core/role.js',
         edits: [
           {
-            find: "core.role = 'candidate'; core.leader = NO_SERVER; core.votes.clear();",
-            replace: "core.role = 'candidate'; core.leader = NO_SERVER;",
+            find: 'core.role = new Candidate();',
+            replace:
+              "const counted = core.role.type === 'pre-candidate' ? core.role.votes : []; core.role = new Candidate(); for (const [voter, granted] of counted) core.role.votes.set(voter, granted);",
           },
         ],
       },
@@ -252,7 +253,7 @@ export const consensusMutants: readonly Mutant[] = [
       {
         module: RAFT,
         file: 'core/reads.js',
-        edits: [{ find: '|| !core.ownTermCommitted', replace: '' }],
+        edits: [{ find: '|| !core.ownTermCommitted(leader)', replace: '' }],
       },
     ],
     caughtBy: ['churn'],

@@ -15,9 +15,9 @@ export const leadershipMutants: readonly Mutant[] = [
         file: 'core/raft-core.js',
         edits: [
           {
-            find: 'else if (diskStalls(core)) leaveToOthers(core);',
+            find: 'else if (diskStalls(core)) leaveToOthers(core, leader);',
             replace:
-              'else if (diskStalls(core) && core.heartbeatElapsedMs >= core.config.heartbeatMs) leaveToOthers(core);',
+              'else if (diskStalls(core) && leader.heartbeatElapsedMs >= core.config.heartbeatMs) leaveToOthers(core, leader);',
           },
         ],
       },
@@ -31,7 +31,7 @@ export const leadershipMutants: readonly Mutant[] = [
       {
         module: RAFT,
         file: 'core/quorum-contact.js',
-        edits: [{ find: 'if (!quorumIsDue(core)) return true;', replace: 'return true;' }],
+        edits: [{ find: 'if (!quorumIsDue(core, leader)) return true;', replace: 'return true;' }],
       },
     ],
     caughtBy: ['simulation'],
@@ -45,7 +45,7 @@ export const leadershipMutants: readonly Mutant[] = [
         file: 'core/membership.js',
         edits: [
           {
-            find: 'return voter === core.config.id || isHeard(core, progressOf(core, voter));',
+            find: 'return voter === core.config.id || isHeard(core, progressOf(leader, voter));',
             replace: 'return true;',
           },
         ],

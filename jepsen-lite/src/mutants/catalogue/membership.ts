@@ -51,7 +51,7 @@ export const membershipMutants: readonly Mutant[] = [
         file: 'core/membership.js',
         edits: [
           {
-            find: 'const underWay = index > core.commit || isJoint(configuration) || core.changeTicket !== undefined;',
+            find: 'const underWay = index > core.commit || isJoint(configuration) || leader.changeTicket !== undefined;',
             replace: 'const underWay = isJoint(configuration);',
           },
         ],
@@ -66,7 +66,7 @@ export const membershipMutants: readonly Mutant[] = [
       {
         module: RAFT,
         file: 'core/membership.js',
-        edits: [{ find: "if (!core.ownTermCommitted) return 'not-ready';", replace: '' }],
+        edits: [{ find: "if (!core.ownTermCommitted(leader)) return 'not-ready';", replace: '' }],
       },
     ],
     caughtBy: ['simulation'],
@@ -78,7 +78,7 @@ export const membershipMutants: readonly Mutant[] = [
       {
         module: RAFT,
         file: 'core/membership.js',
-        edits: [{ find: 'leaveEnsemble(core);', replace: 'void core;' }],
+        edits: [{ find: 'leaveEnsemble(core, leader);', replace: 'void core;' }],
       },
     ],
     caughtBy: ['simulation'],

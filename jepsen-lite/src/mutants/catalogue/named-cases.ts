@@ -24,9 +24,9 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/role.js',
     edits: [
       {
-        find: "if (core.role === 'leader') leaveLeadership(core); core.role = 'follower';",
+        find: 'stepDown(core, core.role); core.role = new Follower(leader);',
         replace:
-          "if (core.role === 'leader') leaveLeadership(core); if (core.role === 'candidate') core.votedFor = NO_SERVER; core.role = 'follower';",
+          "stepDown(core, core.role); if (core.role.type === 'candidate') core.votedFor = NO_SERVER; core.role = new Follower(leader);",
       },
     ],
   },
@@ -78,13 +78,13 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/election.js',
     edits: [
       {
-        find: 'core.leader !== from && core.electionElapsedMs < core.config.electionTimeoutMs;',
-        replace: 'core.leader !== from;',
+        find: 'return core.leader !== NO_SERVER && core.leader !== from && core.electionElapsedMs < core.config.electionTimeoutMs;',
+        replace: 'const leader = core.role.loyalTo ?? core.leader; return leader !== NO_SERVER && leader !== from;',
       },
       {
-        find: 'export function startPreVote(core) { becomePreCandidate(core);',
+        find: 'export function startPreVote(core) { const { votes } = becomePreCandidate(core);',
         replace:
-          'export function startPreVote(core) { const known = core.leader; becomePreCandidate(core); core.leader = known;',
+          "export function startPreVote(core) { const known = core.leader; const { votes } = becomePreCandidate(core); Object.defineProperty(core.role, 'loyalTo', { value: known });",
       },
     ],
   },
@@ -94,16 +94,18 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/election.js',
     edits: [
       {
-        find: "if (core.role !== 'pre-candidate' || message.askedTerm !== core.term + 1)",
-        replace: 'if (message.askedTerm !== core.term + 1)',
+        find: "if (core.role.type !== 'pre-candidate' || message.askedTerm !== core.term + 1)",
+        replace:
+          'if (core.role.votes === undefined) core.role.votes = new Map(); if (message.askedTerm !== core.term + 1)',
       },
       {
-        find: "if (core.role === 'pre-candidate' && elected(core) && mayVote(core))",
-        replace: 'if (elected(core) && mayVote(core))',
+        find: "if (role.type === 'pre-candidate' && isElected(core, role.votes) && mayVote(core))",
+        replace: 'if (isElected(core, role.votes) && mayVote(core))',
       },
       {
-        find: 'core.votes.set(from, message.granted); countPreVotes(core);',
-        replace: 'core.votes.set(from, message.granted); core.votes.set(core.config.id, true); countPreVotes(core);',
+        find: 'core.role.votes.set(from, message.granted); countPreVotes(core);',
+        replace:
+          'core.role.votes.set(from, message.granted); core.role.votes.set(core.config.id, true); countPreVotes(core);',
       },
     ],
   },
@@ -113,9 +115,9 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/election.js',
     edits: [
       {
-        find: 'elected(core) && mayVote(core)) startElection(core, false);',
+        find: 'isElected(core, role.votes) && mayVote(core)) startElection(core, false);',
         replace:
-          'elected(core) && mayVote(core)) { startElection(core, false); if (core.electorate.length === 0) startElection(core, false); }',
+          'isElected(core, role.votes) && mayVote(core)) { startElection(core, false); if (core.electorate.length === 0) startElection(core, false); }',
       },
     ],
   },
@@ -182,8 +184,8 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/election.js',
     edits: [
       {
-        find: 'startQuickRound(core); core.votes.set(core.config.id, true); for (const peer of core.electorate) {',
-        replace: 'startQuickRound(core); core.votes.set(core.config.id, true); for (const peer of core.peers) {',
+        find: 'startQuickRound(core); votes.set(core.config.id, true); for (const peer of core.electorate) {',
+        replace: 'startQuickRound(core); votes.set(core.config.id, true); for (const peer of core.peers) {',
       },
     ],
   },
@@ -199,7 +201,7 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/append.js',
     edits: [
       {
-        find: "invariant(messageTerm > core.term || core.role !== 'leader',",
+        find: "invariant(messageTerm > core.term || core.role.type !== 'leader',",
         replace: 'invariant(messageTerm >= core.term,',
       },
     ],
@@ -208,7 +210,7 @@ const MUTANTS: readonly CaseMutant[] = [
     name: 'hand-over-to-whoever-is-followed',
     breaks: 'leadership is handed over to voters only',
     file: 'core/transfer.js',
-    edits: [{ find: 'if (!isVoter(core, target))', replace: 'if (!core.progress.has(target))' }],
+    edits: [{ find: 'if (!isVoter(core, target))', replace: 'if (!leader.progress.has(target))' }],
   },
   {
     name: 'snapshots-for-followers-only',
@@ -217,7 +219,7 @@ const MUTANTS: readonly CaseMutant[] = [
     edits: [
       {
         find: 'if (term > core.term) becomeFollower(core, term, from);',
-        replace: "if (core.role !== 'follower') return; if (term > core.term) becomeFollower(core, term, from);",
+        replace: "if (core.role.type !== 'follower') return; if (term > core.term) becomeFollower(core, term, from);",
       },
     ],
   },
@@ -315,9 +317,9 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/role.js',
     edits: [
       {
-        find: "leaveLeadership(core); core.role = 'follower';",
+        find: 'stepDown(core, core.role); core.role = new Follower(leader);',
         replace:
-          "{ leaveLeadership(core); if (core.log.lastIndex > core.commit) core.truncateFrom(nextIndex(core.commit)); } core.role = 'follower';",
+          '{ stepDown(core, core.role); if (core.log.lastIndex > core.commit) core.truncateFrom(nextIndex(core.commit)); } core.role = new Follower(leader);',
       },
     ],
   },
@@ -389,9 +391,9 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/snapshots.js',
     edits: [
       {
-        find: "if (position.index <= core.commit || core.role === 'leader') return;",
+        find: "if (position.index <= core.commit || core.role.type === 'leader') return;",
         replace:
-          "if (core.role === 'leader') return; if (position.index <= core.commit) { core.effect({ type: 'restore', position }); return; }",
+          "if (core.role.type === 'leader') return; if (position.index <= core.commit) { core.effect({ type: 'restore', position }); return; }",
       },
     ],
   },
@@ -469,8 +471,8 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/membership.js',
     edits: [
       {
-        find: 'if (core.transfer?.told !== true) appendConfiguration',
-        replace: 'if (core.transfer?.told !== true && core.changeTicket !== undefined) appendConfiguration',
+        find: 'if (leader.transfer?.told !== true) {',
+        replace: 'if (leader.transfer?.told !== true && leader.changeTicket !== undefined) {',
       },
     ],
   },
@@ -525,9 +527,9 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/core-state.js',
     edits: [
       {
-        find: 'this.#follow((peer) => this.progress.get(peer) ?? this.#newProgress(peer, next));',
+        find: "if (this.role.type === 'leader') this.role.follow(",
         replace:
-          'this.#follow((peer) => (isJoint(configuration) ? undefined : this.progress.get(peer)) ?? this.#newProgress(peer, next));',
+          "if (this.role.type === 'leader' && isJoint(configuration)) this.role.progress = new Map(); if (this.role.type === 'leader') this.role.follow(",
       },
       {
         find: "import { memberOf, voterSets } from './configuration.js';",
@@ -572,7 +574,7 @@ const MUTANTS: readonly CaseMutant[] = [
     name: 'reads-dropped-with-the-leadership',
     breaks: 'reads of a leader that is deposed are refused',
     file: 'core/role.js',
-    edits: [{ find: "core.rejectReads('not-leader');", replace: '' }],
+    edits: [{ find: 'rejectReads(core, leader);', replace: '' }],
   },
   {
     name: 'reads-refused-during-a-hand-over',
@@ -580,8 +582,8 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/reads.js',
     edits: [
       {
-        find: "const reason = core.role !== 'leader' ?",
-        replace: "const reason = core.role !== 'leader' || core.transfer !== undefined ?",
+        find: "if (core.role.type !== 'leader') {",
+        replace: "if (core.role.type !== 'leader' || core.role.transfer !== undefined) {",
       },
     ],
   },
@@ -593,7 +595,7 @@ const MUTANTS: readonly CaseMutant[] = [
       {
         find: 'if (messageTerm < core.term) return false;',
         replace:
-          "if (messageTerm < core.term) { if (core.role === 'candidate') becomeFollower(core, core.term, from); return false; }",
+          "if (messageTerm < core.term) { if (core.role.type === 'candidate') becomeFollower(core, core.term, from); return false; }",
       },
     ],
   },
@@ -603,8 +605,8 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/raft-core.js',
     edits: [
       {
-        find: 'else if (diskStalls(core)) leaveToOthers(core);',
-        replace: 'else if (core.peers.length === 0) leaveToOthers(core);',
+        find: 'else if (diskStalls(core)) leaveToOthers(core, leader);',
+        replace: 'else if (core.peers.length === 0) leaveToOthers(core, leader);',
       },
     ],
   },

@@ -91,11 +91,11 @@ export function onCommit(core: CoreState, from: ServerId, message: Of<'commit'>)
 function hearLeader(core: CoreState, from: ServerId, messageTerm: Term): boolean {
   if (messageTerm < core.term) return false;
   invariant(
-    messageTerm > core.term || core.role !== 'leader',
+    messageTerm > core.term || core.role.type !== 'leader',
     'one-leader-a-term',
     () => `term ${messageTerm}: ${core.config.id} and ${from}`,
   );
-  if (messageTerm > core.term || core.role !== 'follower' || core.leader !== from) {
+  if (messageTerm > core.term || core.role.type !== 'follower' || core.role.leader !== from) {
     becomeFollower(core, messageTerm, from);
   }
   core.electionElapsedMs = 0;

@@ -7,7 +7,7 @@
 
 import type { CoreState } from './core-state.ts';
 import type { RaftEvent } from './event.ts';
-import { progressOf } from './followers.ts';
+import type { Leader } from './leader.ts';
 import { majorityIndex } from './replication.ts';
 import type { Message, ServerId, WriteSeq } from './types.ts';
 
@@ -15,7 +15,7 @@ type AppendResponse = Extract<Message, { type: 'append-response' }>;
 
 export function canWait(core: CoreState, event: RaftEvent): boolean {
   // Every answer may be what a change of the members waits for.
-  if (core.role === 'leader' && membersChange(core)) return false;
+  if (core.role.type === 'leader' && membersChange(core, core.role)) return false;
   switch (event.type) {
     case 'persisted':
       return writeCanWait(core, event.seq);
@@ -41,14 +41,14 @@ export function canWait(core: CoreState, event: RaftEvent): boolean {
   }
 }
 
-function membersChange({ recount, settled, changeTicket, catchUps }: CoreState): boolean {
+function membersChange({ settled }: CoreState, { recount, changeTicket, catchUps }: Leader): boolean {
   return recount || !settled || changeTicket !== undefined || catchUps.size > 0;
 }
 
 function writeCanWait(core: CoreState, seq: WriteSeq): boolean {
-  switch (core.role) {
+  switch (core.role.type) {
     case 'leader':
-      return majorityIndex(core, core.stableIndexAfter(seq)) <= core.commit;
+      return majorityIndex(core, core.role, core.stableIndexAfter(seq)) <= core.commit;
     case 'candidate':
       // It may be the own vote that decides.
       return false;
@@ -59,11 +59,12 @@ function writeCanWait(core: CoreState, seq: WriteSeq): boolean {
 }
 
 function acknowledgementCanWait(core: CoreState, from: ServerId, message: AppendResponse): boolean {
-  if (core.role !== 'leader' || message.term !== core.term || !message.accepted || !core.progress.has(from))
-    return false;
-  const progress = progressOf(core, from);
+  if (core.role.type !== 'leader' || message.term !== core.term || !message.accepted) return false;
+  const leader = core.role;
+  const progress = leader.progress.get(from);
+  if (progress === undefined) return false;
   const wantsNews = message.eagerCommit || progress.eagerCommit;
   const wantsEntries = progress.mode !== 'replicate' || (!progress.kept && progress.next <= core.log.lastIndex);
-  if (wantsNews || wantsEntries || core.transfer !== undefined) return false;
-  return majorityIndex(core, core.stableIndex, from, message.index) <= core.commit;
+  if (wantsNews || wantsEntries || leader.transfer !== undefined) return false;
+  return majorityIndex(core, leader, core.stableIndex, from, message.index) <= core.commit;
 }

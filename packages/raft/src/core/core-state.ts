@@ -4,16 +4,16 @@
  */
 
 import type { RaftConfig } from './config.ts';
-import type { Effect, RejectReason } from './event.ts';
+import type { Effect } from './event.ts';
 import type { VoterSets } from './active-quorums.ts';
 import { decodeConfiguration } from './configuration-codec.ts';
 import { ConfigurationHistory, type ConfigurationAt } from './configuration-history.ts';
 import { memberOf, voterSets } from './configuration.ts';
 import { invariant } from './invariant.ts';
+import type { Leader } from './leader.ts';
 import { RaftLog } from './log.ts';
 import { createPrng } from './prng.ts';
-import { Progress } from './progress.ts';
-import type { Transfer } from './transfer-under-way.ts';
+import { Follower, type RoleState } from './roles.ts';
 import {
   EntryType,
   LOG_START,
@@ -35,8 +35,6 @@ import {
   type WriteSeq,
 } from './types.ts';
 
-export type CoreRole = 'follower' | 'pre-candidate' | 'candidate' | 'leader';
-
 interface PendingWrite {
   readonly seq: WriteSeq;
   hardState: HardState | undefined;
@@ -49,22 +47,6 @@ interface OutstandingWrite {
   readonly seq: WriteSeq;
   /** The last index that is durable with it; lowered when a later truncation removes entries. */
   lastIndex: LogIndex;
-}
-
-/** A batch of reads that one quorum round confirms. */
-export interface ReadRound {
-  readonly round: number;
-  readonly index: LogIndex;
-  readonly tickets: readonly number[];
-}
-
-/** A learner on its way to a vote: each round is what the log had gained when the one before it was over. */
-export interface CatchUp {
-  round: number;
-  target: LogIndex;
-  elapsedMs: number;
-  /** Of a promotion that was asked for. */
-  readonly ticket: number | undefined;
 }
 
 export interface Boot {
@@ -105,8 +87,6 @@ export class CoreState {
   settled = true;
   /** Grows whenever another configuration counts, or one becomes committed. */
   configurationVersion = 0;
-  /** The voters have changed: what a quorum has done already may now suffice. */
-  recount = false;
   /** Servers that messages can reach, members or not. */
   readonly connected = new Set<ServerId>();
   readonly random: () => number;
@@ -115,10 +95,9 @@ export class CoreState {
   now: number;
   /** Milliseconds that the steps have counted, each at most a heartbeat interval: a clock that a late event loop does not move on. */
   countedMs = 0;
-  role: CoreRole = 'follower';
+  role: RoleState = new Follower(NO_SERVER);
   term: Term;
   votedFor: ServerId;
-  leader: ServerId = NO_SERVER;
   /** It led, and has stepped down since it heard no quorum. */
   quorumLost = false;
   commit: LogIndex = logIndex(0);
@@ -136,35 +115,8 @@ export class CoreState {
   readonly elections: Record<ElectionCause, number> = { timeout: 0, refused: 0, transfer: 0 };
   /** This server may not vote; since this term. */
   voteBan: Term | undefined;
-  /** Role candidate and pre-candidate: who has answered, and how. */
-  votes = new Map<ServerId, boolean>();
-
-  /** Of every peer; beside `connected`, it means something only to a leader. So does all below. */
-  progress: ReadonlyMap<ServerId, Progress> = new Map();
-  /** Those that vote. */
-  voterProgress: readonly Progress[] = [];
-  /** The front is complete, so that the others may wait; and until when at most. */
-  frontLeads = false;
-  rearDueAt = Infinity;
-  heartbeatElapsedMs = 0;
-  /** By `countedMs`: a quorum was heard then, or later. */
-  quorumHeardMs = 0;
-  /** By `countedMs`: it became leader then. */
-  leaderSinceMs = 0;
-  /** Since the last look for appends that stay unanswered. */
-  retryElapsedMs = 0;
-  /** Index of the no-op of this leadership; reads and readiness wait for it. */
-  noopIndex: LogIndex = logIndex(0);
-  uncommittedBytes = 0;
+  /** The last round of heartbeats that this server began. One leadership counts on from the one before. */
   round = 0;
-  pendingTickets: number[] = [];
-  readRounds: ReadRound[] = [];
-  /** Of the change that is in the log and not finished. */
-  changeTicket: number | undefined;
-  readonly catchUps = new Map<ServerId, CatchUp>();
-  transfer: Transfer | undefined;
-  /** The term of the present leadership, or of the last one. */
-  leaderTerm: Term = 0 as Term;
   /** The last leadership ended in a hand-over: to whom, and in which term. */
   handedOver: { readonly target: ServerId; readonly term: Term } | undefined;
 
@@ -218,16 +170,29 @@ export class CoreState {
     });
   }
 
+  /** The leader of the present term; NO_SERVER while it is unknown. */
+  get leader(): ServerId {
+    switch (this.role.type) {
+      case 'follower':
+        return this.role.leader;
+      case 'pre-candidate':
+      case 'candidate':
+        return NO_SERVER;
+      case 'leader':
+        return this.config.id;
+    }
+  }
+
   /** Whether a leader may read at its commit index: an entry of its own term is committed. */
-  get ownTermCommitted(): boolean {
-    return this.role === 'leader' && this.commit >= this.noopIndex;
+  ownTermCommitted({ noopIndex }: Leader): boolean {
+    return this.commit >= noopIndex;
   }
 
   /** Entries up to here are on disk, applied, and acknowledged by all whom this server leads: seldom will anyone ask for them. */
   get settledIndex(): LogIndex {
     let settled = minIndex(this.applied, this.stableIndex);
-    if (this.role !== 'leader') return settled;
-    for (const { match } of this.progress.values()) settled = minIndex(settled, match);
+    if (this.role.type !== 'leader') return settled;
+    for (const { match } of this.role.progress.values()) settled = minIndex(settled, match);
     return settled;
   }
 
@@ -301,23 +266,6 @@ export class CoreState {
     this.#effects.push(effect);
   }
 
-  rejectReads(reason: RejectReason): void {
-    const tickets = [...this.readRounds.flatMap((round) => round.tickets), ...this.pendingTickets];
-    this.readRounds = [];
-    this.pendingTickets = [];
-    if (tickets.length > 0) this.effect({ type: 'read-rejected', tickets, reason });
-  }
-
-  /** Leadership is lost, and with it the knowledge of how changes end. */
-  endChanges(): void {
-    const tickets = [this.changeTicket, ...[...this.catchUps.values()].map(({ ticket }) => ticket)];
-    this.changeTicket = undefined;
-    this.catchUps.clear();
-    for (const ticket of tickets) {
-      if (ticket !== undefined) this.effect({ type: 'membership-ended', ticket, outcome: { type: 'unknown' } });
-    }
-  }
-
   advanceCommit(index: LogIndex): void {
     if (index <= this.commit) return;
     invariant(index <= this.log.lastIndex, 'commit-is-within-the-log', () => `${index} of ${this.log.lastIndex}`);
@@ -325,10 +273,10 @@ export class CoreState {
     const commits = latest.index > this.commit && latest.index <= index;
     this.commit = index;
     if (!commits) return;
-    const before = this.progress;
+    const before = this.role.type === 'leader' ? this.role.progress : [];
     this.#reconfigure();
     for (const [peer, { connected, match }] of before) {
-      if (this.role !== 'leader' || !connected || this.progress.has(peer)) continue;
+      if (!connected || this.peers.includes(peer)) continue;
       // The last that it hears: that its removal is committed.
       this.send(peer, { type: 'commit', term: this.term, commit: minIndex(match, index) });
     }
@@ -389,18 +337,13 @@ export class CoreState {
     this.electionTimeoutMs = this.config.electionTimeoutMs * (1 + this.random());
   }
 
-  /** A leadership begins: nothing is known of any peer. */
-  beginProgress(next: LogIndex): void {
-    this.#follow((peer) => this.#newProgress(peer, next));
-  }
-
   /** The one that a snapshot says was in force at its end; without one, that of index 0. */
   #configurationOf(snapshot: SnapshotPosition | undefined): ConfigurationAt {
     if (snapshot === undefined) return { index: logIndex(0), configuration: this.config.initial };
     return { index: snapshot.index, configuration: decodeConfiguration(snapshot.configuration) };
   }
 
-  /** After every change of which configurations count. What is known of a peer that stays is kept. */
+  /** After every change of which configurations count. */
   #reconfigure(): void {
     const { id } = this.config;
     const peers = new Set<ServerId>();
@@ -410,26 +353,13 @@ export class CoreState {
     this.peers = [...peers].toSorted((a, b) => a - b);
     const { configuration } = this.configurations.latest;
     this.voterSets = voterSets(configuration);
-    this.recount = true;
     this.configurationVersion += 1;
     this.settled =
       memberOf(configuration, id) !== undefined &&
       !configuration.members.some(({ role, outgoing }) => outgoing || role === 'learner');
     const voters = new Set(this.voterSets.flat());
     this.electorate = this.peers.filter((peer) => voters.has(peer));
-    const next = nextIndex(this.log.lastIndex);
-    this.#follow((peer) => this.progress.get(peer) ?? this.#newProgress(peer, next));
-  }
-
-  #follow(progressOf: (peer: ServerId) => Progress): void {
-    this.progress = new Map(this.peers.map((peer) => [peer, progressOf(peer)]));
-    this.voterProgress = this.electorate.flatMap((peer) => this.progress.get(peer) ?? []);
-  }
-
-  #newProgress(peer: ServerId, next: LogIndex): Progress {
-    const progress = new Progress(next);
-    progress.connected = this.connected.has(peer);
-    return progress;
+    if (this.role.type === 'leader') this.role.follow(this, nextIndex(this.log.lastIndex));
   }
 
   #write(): PendingWrite {

@@ -5,6 +5,7 @@
  */
 
 import type { CoreState } from './core-state.ts';
+import type { Leader } from './leader.ts';
 import { isHeard } from './quorum-contact.ts';
 import { progressOf } from './followers.ts';
 import { becomeFollower } from './role.ts';
@@ -28,10 +29,10 @@ export function diskStallDueMs(core: CoreState): number {
  * Steps down, and asks a follower that has the whole log to stand at once; without one the others' election timers decide. A server
  * that is alone goes on: there is nobody to take over.
  */
-export function leaveToOthers(core: CoreState): void {
+export function leaveToOthers(core: CoreState, leader: Leader): void {
   if (core.electorate.length === 0) return;
   const successor = core.electorate.find((peer) => {
-    const progress = progressOf(core, peer);
+    const progress = progressOf(leader, peer);
     return isHeard(core, progress) && progress.match >= core.log.lastIndex;
   });
   if (successor !== undefined) core.send(successor, { type: 'timeout-now', term: core.term });

@@ -14,9 +14,9 @@ type Of<T extends Message['type']> = Extract<Message, { type: T }>;
 
 /** Asks whether an election could be won, before any term changes: a server that was cut off disturbs nobody on its return. */
 export function startPreVote(core: CoreState): void {
-  becomePreCandidate(core);
+  const { votes } = becomePreCandidate(core);
   startQuickRound(core);
-  core.votes.set(core.config.id, true);
+  votes.set(core.config.id, true);
   for (const peer of core.electorate) {
     core.send(peer, {
       type: 'pre-vote',
@@ -59,8 +59,8 @@ function startQuickRound(core: CoreState): void {
 
 /** Nothing listens at the leader's address, so there is nobody to be loyal to; a connection that merely closed proves nothing. */
 export function onPeerRefused(core: CoreState, peer: ServerId): void {
-  if (core.role !== 'follower' || core.leader !== peer) return;
-  core.leader = NO_SERVER;
+  if (core.role.type !== 'follower' || core.role.leader !== peer) return;
+  core.role.leader = NO_SERVER;
   core.quickRounds = REFUSED_ELECTION_ROUNDS;
   core.electionElapsedMs = 0;
   core.electionTimeoutMs = core.random() * REFUSED_ELECTION_DELAY_MS;
@@ -79,7 +79,7 @@ export function onPreVote(core: CoreState, from: ServerId, message: Of<'pre-vote
     granted,
   });
   // With no leader to be loyal to, one candidacy at a time: whoever asked first is given a round, or most rounds split the votes.
-  if (granted && core.role === 'follower') startQuickRound(core);
+  if (granted && core.role.type === 'follower') startQuickRound(core);
 }
 
 export function onPreVoteResponse(core: CoreState, from: ServerId, message: Of<'pre-vote-response'>): void {
@@ -88,8 +88,8 @@ export function onPreVoteResponse(core: CoreState, from: ServerId, message: Of<'
     becomeFollower(core, message.term, NO_SERVER);
     return;
   }
-  if (core.role !== 'pre-candidate' || message.askedTerm !== core.term + 1) return;
-  core.votes.set(from, message.granted);
+  if (core.role.type !== 'pre-candidate' || message.askedTerm !== core.term + 1) return;
+  core.role.votes.set(from, message.granted);
   countPreVotes(core);
 }
 
@@ -103,7 +103,7 @@ export function onVote(core: CoreState, from: ServerId, message: Of<'vote'>): vo
     message.term === core.term && free && mayVote(core) && core.log.isUpToDate(message.lastIndex, message.lastTerm);
   if (granted) {
     core.setHardState(core.term, from);
-    if (core.role === 'pre-candidate') becomeFollower(core, core.term, NO_SERVER);
+    if (core.role.type === 'pre-candidate') becomeFollower(core, core.term, NO_SERVER);
     core.resetElectionTimer();
   }
   core.send(from, { type: 'vote-response', term: core.term, granted });
@@ -114,20 +114,22 @@ export function onVoteResponse(core: CoreState, from: ServerId, message: Of<'vot
     becomeFollower(core, message.term, NO_SERVER);
     return;
   }
-  if (core.role !== 'candidate' || message.term !== core.term) return;
-  core.votes.set(from, message.granted);
+  if (core.role.type !== 'candidate' || message.term !== core.term) return;
+  core.role.votes.set(from, message.granted);
   countVotes(core);
 }
 
 /** Also called when a write completes: the vote for itself counts once it is durable, which alone elects a single voter. */
 export function countVotes(core: CoreState): void {
-  if (core.role !== 'candidate' || !core.hardStatePersisted) return;
-  core.votes.set(core.config.id, true);
-  if (elected(core)) becomeLeader(core);
+  const { role } = core;
+  if (role.type !== 'candidate' || !core.hardStatePersisted) return;
+  role.votes.set(core.config.id, true);
+  if (isElected(core, role.votes)) becomeLeader(core, role);
 }
 
 export function onTimeoutNow(core: CoreState, from: ServerId, message: Of<'timeout-now'>): void {
-  if (message.term !== core.term || core.role !== 'follower' || core.leader !== from || !mayVote(core)) return;
+  if (message.term !== core.term || core.role.type !== 'follower' || core.role.leader !== from || !mayVote(core))
+    return;
   if (!core.mayStand) return;
   startElection(core, true);
 }
@@ -138,15 +140,16 @@ export function mayVote(core: CoreState): boolean {
 }
 
 function countPreVotes(core: CoreState): void {
-  if (core.role === 'pre-candidate' && elected(core) && mayVote(core)) startElection(core, false);
+  const { role } = core;
+  if (role.type === 'pre-candidate' && isElected(core, role.votes) && mayVote(core)) startElection(core, false);
 }
 
-function elected(core: CoreState): boolean {
-  return heldByQuorums(core.voterSets, (voter) => core.votes.get(voter) === true);
+function isElected(core: CoreState, votes: ReadonlyMap<ServerId, boolean>): boolean {
+  return heldByQuorums(core.voterSets, (voter) => votes.get(voter) === true);
 }
 
 /** A leader within its quorum check, and a follower that hears one, don't help to depose it, unless it is the leader itself that asks. */
 function isLoyal(core: CoreState, from: ServerId): boolean {
-  if (core.role === 'leader') return true;
+  if (core.role.type === 'leader') return true;
   return core.leader !== NO_SERVER && core.leader !== from && core.electionElapsedMs < core.config.electionTimeoutMs;
 }

@@ -1,12 +1,12 @@
 /** What a leader knows of its peers. */
 
-import type { CoreState } from './core-state.ts';
 import { invariant } from './invariant.ts';
+import type { Leader } from './leader.ts';
 import type { Progress } from './progress.ts';
 import type { ServerId } from './types.ts';
 
-export function progressOf(core: CoreState, peer: ServerId): Progress {
-  const progress = core.progress.get(peer);
+export function progressOf(leader: Leader, peer: ServerId): Progress {
+  const progress = leader.progress.get(peer);
   invariant(progress !== undefined, 'every-peer-has-a-progress');
   return progress;
 }

@@ -21,25 +21,35 @@ import {
   type Configuration,
   type ConfiguredMember,
 } from './configuration.ts';
-import type { CatchUp, CoreState } from './core-state.ts';
+import type { CoreState } from './core-state.ts';
 import type { MemberFacts, MembershipChange, MembershipRefusal } from './membership-change.ts';
 import { isHeard, isNewLeader } from './quorum-contact.ts';
 import { progressOf } from './followers.ts';
+import type { CatchUp, Leader } from './leader.ts';
 import { becomeFollower } from './role.ts';
 import { EntryType, NO_SERVER, entryBytes, minIndex, nextIndex, type Entry, type ServerId } from './types.ts';
 
 /** Why no change may begin; undefined when one may. */
 export function changeRefusal(core: CoreState): MembershipRefusal | undefined {
-  if (core.role !== 'leader') return 'not-leader';
-  if (core.transfer !== undefined) return 'transferring';
-  if (!core.ownTermCommitted) return 'not-ready';
+  const { role } = core;
+  return role.type === 'leader' ? changeRefusalOf(core, role) : 'not-leader';
+}
+
+function changeRefusalOf(core: CoreState, leader: Leader): MembershipRefusal | undefined {
+  if (leader.transfer !== undefined) return 'transferring';
+  if (!core.ownTermCommitted(leader)) return 'not-ready';
   const { index, configuration } = core.configurations.latest;
-  const underWay = index > core.commit || isJoint(configuration) || core.changeTicket !== undefined;
+  const underWay = index > core.commit || isJoint(configuration) || leader.changeTicket !== undefined;
   return underWay ? 'change-under-way' : undefined;
 }
 
 export function onChangeMembership(core: CoreState, ticket: number, change: MembershipChange): void {
-  const refusal = changeRefusal(core) ?? refusalOf(core, change);
+  if (core.role.type !== 'leader') {
+    endChange(core, ticket, 'not-leader');
+    return;
+  }
+  const leader = core.role;
+  const refusal = changeRefusalOf(core, leader) ?? refusalOf(core, leader, change);
   if (refusal !== undefined) {
     endChange(core, ticket, refusal);
     return;
@@ -47,15 +57,15 @@ export function onChangeMembership(core: CoreState, ticket: number, change: Memb
   const { configuration } = core.configurations.latest;
   switch (change.type) {
     case 'add':
-      appendConfiguration(core, withMember(configuration, newMember(configuration, change)), ticket);
+      appendConfiguration(core, leader, withMember(configuration, newMember(configuration, change)), ticket);
       return;
     case 'promote':
-      core.catchUps.set(change.id, { round: 1, target: core.log.lastIndex, elapsedMs: 0, ticket });
+      leader.catchUps.set(change.id, { round: 1, target: core.log.lastIndex, elapsedMs: 0, ticket });
       return;
     case 'remove': {
       const votes = memberOf(configuration, change.id)?.role === 'voter';
       const next = votes ? jointRemoval(configuration, change.id) : withoutMember(configuration, change.id);
-      appendConfiguration(core, next, ticket);
+      appendConfiguration(core, leader, next, ticket);
       return;
     }
   }
@@ -63,7 +73,7 @@ export function onChangeMembership(core: CoreState, ticket: number, change: Memb
 
 /** What is new is recorded, unless a change is under way; it will be told again. */
 export function onMemberFacts(core: CoreState, facts: readonly MemberFacts[]): void {
-  if (changeRefusal(core) !== undefined) return;
+  if (core.role.type !== 'leader' || changeRefusalOf(core, core.role) !== undefined) return;
   const { configuration } = core.configurations.latest;
   let next = configuration;
   for (const { id, incarnation, clientAddress } of facts) {
@@ -73,33 +83,38 @@ export function onMemberFacts(core: CoreState, facts: readonly MemberFacts[]): v
     if (known.incarnation === incarnation && known.clientAddress === clientAddress) continue;
     next = withMember(next, { ...known, incarnation, clientAddress });
   }
-  if (next !== configuration) appendConfiguration(core, next, undefined);
+  if (next !== configuration) appendConfiguration(core, core.role, next, undefined);
 }
 
 /** At the end of a group: what the last commit, and the learners' progress, allow. */
-export function continueMembership(core: CoreState): void {
-  if (core.settled && core.changeTicket === undefined && core.catchUps.size === 0) return;
+export function continueMembership(core: CoreState, leader: Leader): void {
+  if (core.settled && leader.changeTicket === undefined && leader.catchUps.size === 0) return;
   const { index, configuration } = core.configurations.latest;
-  if (index <= core.commit && core.ownTermCommitted) {
+  if (index <= core.commit && core.ownTermCommitted(leader)) {
     if (isJoint(configuration)) {
       // Also of a predecessor: a new leader ends what it began. A server that was asked to stand must go on having the whole log.
-      if (core.transfer?.told !== true) appendConfiguration(core, finalConfiguration(configuration), core.changeTicket);
-    } else {
-      if (core.changeTicket !== undefined) {
-        core.effect({ type: 'membership-ended', ticket: core.changeTicket, outcome: { type: 'changed', index } });
-        core.changeTicket = undefined;
+      if (leader.transfer?.told !== true) {
+        appendConfiguration(core, leader, finalConfiguration(configuration), leader.changeTicket);
       }
-      if (memberOf(configuration, core.config.id) === undefined) leaveEnsemble(core);
+    } else {
+      if (leader.changeTicket !== undefined) {
+        core.effect({ type: 'membership-ended', ticket: leader.changeTicket, outcome: { type: 'changed', index } });
+        leader.changeTicket = undefined;
+      }
+      if (memberOf(configuration, core.config.id) === undefined) {
+        leaveEnsemble(core, leader);
+        return;
+      }
     }
   }
-  if (core.role === 'leader') continueCatchUps(core);
+  continueCatchUps(core, leader);
 }
 
-export function tickMembership(core: CoreState, elapsedMs: number): void {
-  for (const catchUp of core.catchUps.values()) catchUp.elapsedMs += elapsedMs;
+export function tickMembership({ catchUps }: Leader, elapsedMs: number): void {
+  for (const catchUp of catchUps.values()) catchUp.elapsedMs += elapsedMs;
 }
 
-function refusalOf(core: CoreState, change: MembershipChange): MembershipRefusal | undefined {
+function refusalOf(core: CoreState, leader: Leader, change: MembershipChange): MembershipRefusal | undefined {
   const { configuration } = core.configurations.latest;
   const member = memberOf(configuration, change.id);
   switch (change.type) {
@@ -111,25 +126,30 @@ function refusalOf(core: CoreState, change: MembershipChange): MembershipRefusal
     case 'promote':
       if (member === undefined) return 'not-a-member';
       if (member.role === 'voter') return 'already-a-voter';
-      return core.catchUps.get(change.id)?.ticket === undefined ? undefined : 'change-under-way';
+      return leader.catchUps.get(change.id)?.ticket === undefined ? undefined : 'change-under-way';
     case 'remove': {
       if (member === undefined) return configuration.retired.includes(change.id) ? 'already-removed' : 'not-a-member';
       if (configuration.retired.length >= MAX_RETIRED_IDS) return 'too-many-retired-ids';
-      return member.role === 'voter' ? removalRefusal(core, configuration, change.id) : undefined;
+      return member.role === 'voter' ? removalRefusal(core, leader, configuration, change.id) : undefined;
     }
   }
 }
 
 /** Those that are left must be able to decide, or the change could never be committed, nor undone. */
-function removalRefusal(core: CoreState, configuration: Configuration, id: ServerId): MembershipRefusal | undefined {
+function removalRefusal(
+  core: CoreState,
+  leader: Leader,
+  configuration: Configuration,
+  id: ServerId,
+): MembershipRefusal | undefined {
   const left = voterSets(finalConfiguration(jointRemoval(configuration, id)));
   if (left.every((voters) => voters.length === 0)) return 'last-voter';
-  if (heldByQuorums(left, (voter) => isVoterHeard(core, voter))) return undefined;
-  return isNewLeader(core) ? 'not-ready' : 'quorum-at-risk';
+  if (heldByQuorums(left, (voter) => isVoterHeard(core, leader, voter))) return undefined;
+  return isNewLeader(core, leader) ? 'not-ready' : 'quorum-at-risk';
 }
 
-function isVoterHeard(core: CoreState, voter: ServerId): boolean {
-  return voter === core.config.id || isHeard(core, progressOf(core, voter));
+function isVoterHeard(core: CoreState, leader: Leader, voter: ServerId): boolean {
+  return voter === core.config.id || isHeard(core, progressOf(leader, voter));
 }
 
 type Addition = Extract<MembershipChange, { type: 'add' }>;
@@ -150,12 +170,17 @@ function newMember(
   return { id, peerAddress, clientAddress: '', incarnation: '', joinSecret, role, outgoing: false };
 }
 
-function appendConfiguration(core: CoreState, configuration: Configuration, ticket: number | undefined): void {
+function appendConfiguration(
+  core: CoreState,
+  leader: Leader,
+  configuration: Configuration,
+  ticket: number | undefined,
+): void {
   const data = encodeConfiguration(configuration);
   const index = nextIndex(core.log.lastIndex);
   const entry: Entry = { index, term: core.term, type: EntryType.configuration, data };
-  core.uncommittedBytes += entryBytes(entry);
-  core.changeTicket = ticket;
+  leader.uncommittedBytes += entryBytes(entry);
+  leader.changeTicket = ticket;
   core.appendEntry(entry);
 }
 
@@ -163,30 +188,30 @@ function endChange(core: CoreState, ticket: number, reason: MembershipRefusal): 
   core.effect({ type: 'membership-ended', ticket, outcome: { type: 'refused', reason } });
 }
 
-function continueCatchUps(core: CoreState): void {
+function continueCatchUps(core: CoreState, leader: Leader): void {
   const { configuration } = core.configurations.latest;
-  for (const [id, { ticket }] of core.catchUps) {
+  for (const [id, { ticket }] of leader.catchUps) {
     const role = memberOf(configuration, id)?.role;
     if (role === 'learner' || (role === 'observer' && ticket !== undefined)) continue;
-    core.catchUps.delete(id);
+    leader.catchUps.delete(id);
     if (ticket !== undefined) endChange(core, ticket, role === undefined ? 'not-a-member' : 'already-a-voter');
   }
   for (const { id, role } of configuration.members) {
-    if (role === 'learner' && !core.catchUps.has(id)) {
-      core.catchUps.set(id, { round: 1, target: core.log.lastIndex, elapsedMs: 0, ticket: undefined });
+    if (role === 'learner' && !leader.catchUps.has(id)) {
+      leader.catchUps.set(id, { round: 1, target: core.log.lastIndex, elapsedMs: 0, ticket: undefined });
     }
-    const catchUp = core.catchUps.get(id);
-    if (catchUp !== undefined) continueCatchUp(core, id, catchUp);
+    const catchUp = leader.catchUps.get(id);
+    if (catchUp !== undefined) continueCatchUp(core, leader, id, catchUp);
   }
 }
 
-function continueCatchUp(core: CoreState, id: ServerId, catchUp: CatchUp): void {
+function continueCatchUp(core: CoreState, leader: Leader, id: ServerId, catchUp: CatchUp): void {
   const { electionTimeoutMs } = core.config;
-  const progress = progressOf(core, id);
+  const progress = progressOf(leader, id);
   // One that is silent may be gone: as a voter it could be one too many for a quorum.
   if (progress.match >= catchUp.target && isHeard(core, progress)) {
     if (catchUp.elapsedMs <= electionTimeoutMs && catchUp.round <= CATCH_UP_ROUNDS) {
-      promote(core, id, catchUp);
+      promote(core, leader, id, catchUp);
       return;
     }
     catchUp.round += 1;
@@ -197,26 +222,26 @@ function continueCatchUp(core: CoreState, id: ServerId, catchUp: CatchUp): void 
   if (ticket === undefined) return;
   const tooLong = catchUp.elapsedMs > CATCH_UP_ROUND_TIMEOUTS * electionTimeoutMs;
   if (catchUp.round <= CATCH_UP_ROUNDS && !tooLong) return;
-  core.catchUps.set(id, { ...catchUp, ticket: undefined, round: CATCH_UP_ROUNDS + 1 });
+  leader.catchUps.set(id, { ...catchUp, ticket: undefined, round: CATCH_UP_ROUNDS + 1 });
   endChange(core, ticket, 'not-caught-up');
 }
 
 /** What is ready waits for the change before it. */
-function promote(core: CoreState, id: ServerId, { ticket }: CatchUp): void {
-  if (changeRefusal(core) !== undefined) return;
-  core.catchUps.delete(id);
-  appendConfiguration(core, jointPromotion(core.configurations.latest.configuration, id), ticket);
+function promote(core: CoreState, leader: Leader, id: ServerId, { ticket }: CatchUp): void {
+  if (changeRefusalOf(core, leader) !== undefined) return;
+  leader.catchUps.delete(id);
+  appendConfiguration(core, leader, jointPromotion(core.configurations.latest.configuration, id), ticket);
 }
 
 /** The configuration without this leader is committed: whoever has most of the log goes on. */
-function leaveEnsemble(core: CoreState): void {
+function leaveEnsemble(core: CoreState, leader: Leader): void {
   let best: ServerId = NO_SERVER;
   for (const { id, role } of core.configurations.latest.configuration.members) {
-    if (role !== 'voter' || !isVoterHeard(core, id)) continue;
-    if (best === NO_SERVER || progressOf(core, id).match > progressOf(core, best).match) best = id;
+    if (role !== 'voter' || !isVoterHeard(core, leader, id)) continue;
+    if (best === NO_SERVER || progressOf(leader, id).match > progressOf(leader, best).match) best = id;
   }
   for (const peer of core.peers) {
-    const { connected, match } = progressOf(core, peer);
+    const { connected, match } = progressOf(leader, peer);
     // Nobody would tell them soon.
     if (connected) core.send(peer, { type: 'commit', term: core.term, commit: minIndex(match, core.commit) });
   }

@@ -21,7 +21,7 @@ export class Progress {
   probing = false;
   /** Its next entries are being read from disk. */
   reading = false;
-  connected = false;
+  connected: boolean;
   /** When it was last heard in this term, by the clock of CoreState.countedMs. */
   heardMs = -Infinity;
   /** Looks, a heartbeat interval apart, that found an append unanswered and none answered in between. */
@@ -43,8 +43,9 @@ export class Progress {
   #inflight: Inflight[] = [];
   #inflightBytes = 0;
 
-  constructor(next: LogIndex) {
+  constructor(next: LogIndex, connected: boolean) {
     this.next = next;
+    this.connected = connected;
   }
 
   /** Whether an append is under way. */

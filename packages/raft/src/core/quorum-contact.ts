@@ -6,6 +6,7 @@
 
 import { heldByQuorums, reachedByQuorums } from './active-quorums.ts';
 import type { CoreState } from './core-state.ts';
+import type { Leader } from './leader.ts';
 import type { Progress } from './progress.ts';
 import type { ServerId } from './types.ts';
 
@@ -15,18 +16,18 @@ export function isHeard(core: CoreState, progress: Progress): boolean {
 }
 
 /** Whether it leads since a moment ago: whom it has not heard yet may not have had the time to answer. */
-export function isNewLeader({ config, countedMs, leaderSinceMs }: CoreState): boolean {
-  return countedMs - leaderSinceMs < 2 * config.heartbeatMs;
+export function isNewLeader({ config, countedMs }: CoreState, { sinceMs }: Leader): boolean {
+  return countedMs - sinceMs < 2 * config.heartbeatMs;
 }
 
 /**
  * Whether nothing can be committed without this voter: of the others too few are heard and have been sent all that is committed. What
  * it lacks is then what everybody waits for.
  */
-export function isNeeded(core: CoreState, peer: ServerId): boolean {
+export function isNeeded(core: CoreState, leader: Leader, peer: ServerId): boolean {
   const carries = (voter: ServerId): boolean => {
     if (voter === core.config.id) return true;
-    const progress = core.progress.get(voter);
+    const progress = leader.progress.get(voter);
     if (voter === peer || progress === undefined) return false;
     return isHeard(core, progress) && progress.mode === 'replicate' && progress.next > core.commit;
   };
@@ -34,21 +35,21 @@ export function isNeeded(core: CoreState, peer: ServerId): boolean {
 }
 
 /** Whether the quorum has to be counted again. By itself, since it is asked in every step and must allocate nothing. */
-export function quorumIsDue(core: CoreState): boolean {
+export function quorumIsDue(core: CoreState, leader: Leader): boolean {
   // By the same sum as the deadline: with another one a residue of rounding would make a deadline at which nothing is due, for ever.
-  return quorumSilenceDueMs(core) <= 0;
+  return quorumSilenceDueMs(core, leader) <= 0;
 }
 
 /** Counts again only when what the last count found is too old: once an election timeout, as long as a quorum answers. */
-export function hearsQuorum(core: CoreState): boolean {
-  if (!quorumIsDue(core)) return true;
-  core.quorumHeardMs = reachedByQuorums(core.voterSets, (voter) =>
-    voter === core.config.id ? core.countedMs : (core.progress.get(voter)?.heardMs ?? -Infinity),
+export function hearsQuorum(core: CoreState, leader: Leader): boolean {
+  if (!quorumIsDue(core, leader)) return true;
+  leader.quorumHeardMs = reachedByQuorums(core.voterSets, (voter) =>
+    voter === core.config.id ? core.countedMs : (leader.progress.get(voter)?.heardMs ?? -Infinity),
   );
-  return !quorumIsDue(core);
+  return !quorumIsDue(core, leader);
 }
 
 /** Milliseconds until the quorum has to be counted again. */
-export function quorumSilenceDueMs(core: CoreState): number {
-  return core.quorumHeardMs + core.config.electionTimeoutMs - core.countedMs;
+export function quorumSilenceDueMs(core: CoreState, leader: Leader): number {
+  return leader.quorumHeardMs + core.config.electionTimeoutMs - core.countedMs;
 }

@@ -8,7 +8,7 @@ import { canWait } from './can-wait.ts';
 import type { RaftConfig } from './config.ts';
 import type { ConfigurationAt } from './configuration-history.ts';
 import type { ConfiguredMember } from './configuration.ts';
-import { CoreState, type Boot, type CoreRole, type ElectionCounts } from './core-state.ts';
+import { CoreState, type Boot, type ElectionCounts } from './core-state.ts';
 import {
   countVotes,
   giveLeaderUp,
@@ -24,6 +24,7 @@ import {
 import { countDiskWait, diskStallDueMs, diskStalls, leaveToOthers } from './disk-stall.ts';
 import type { Effect, RaftEvent } from './event.ts';
 import { invariant } from './invariant.ts';
+import type { Leader } from './leader.ts';
 import { changeRefusal, continueMembership, onChangeMembership, onMemberFacts, tickMembership } from './membership.ts';
 import { hearsQuorum, isNeeded, quorumIsDue, quorumSilenceDueMs } from './quorum-contact.ts';
 import { broadcastHeartbeat, confirmReads, onHeartbeatResponse, onReadIndex, startReadRound } from './reads.ts';
@@ -40,6 +41,7 @@ import {
   tickRetries,
 } from './replication.ts';
 import { becomeFollower } from './role.ts';
+import type { RoleState } from './roles.ts';
 import { isBehindLog, onSnapshotReceived, onSnapshotSent, onSnapshotTaken } from './snapshots.ts';
 import { continueTransfer, onTransfer, successorOf, tickTransfer, transferDueMs } from './transfer.ts';
 import { beginVoteBan, liftVoteBan } from './vote-ban.ts';
@@ -57,7 +59,7 @@ import {
 const MIN_WAIT_MS = 1;
 
 export interface CoreStatus {
-  readonly role: CoreRole;
+  readonly role: RoleState['type'];
   readonly term: Term;
   readonly votedFor: ServerId;
   readonly leader: ServerId;
@@ -88,17 +90,17 @@ export class RaftCore {
   }
 
   get status(): CoreStatus {
-    const { role, term, votedFor, leader, quorumLost, commit, log, noopIndex } = this.#core;
+    const { role, term, votedFor, leader, quorumLost, commit, log } = this.#core;
     const { lastIndex } = log;
     return {
-      role,
+      role: role.type,
       term,
       votedFor,
       leader,
       quorumLost,
       commitIndex: commit,
       lastIndex,
-      noopIndex,
+      noopIndex: role.type === 'leader' ? role.noopIndex : logIndex(0),
       diskStalls: diskStalls(this.#core),
       successor: successorOf(this.#core),
       voteBanned: this.#core.voteBan !== undefined,
@@ -112,17 +114,24 @@ export class RaftCore {
   /** The time of the next `deadline` event, at most one heartbeat interval away. */
   get deadline(): number {
     const core = this.#core;
-    const remaining = core.role === 'leader' ? this.#leaderDueMs() : core.electionTimeoutMs - core.electionElapsedMs;
+    const { role } = core;
+    const remaining =
+      role.type === 'leader' ? this.#leaderDueMs(role) : core.electionTimeoutMs - core.electionElapsedMs;
     // A rounding residue must not make a deadline at which nothing is due yet: time would stand still in a simulation.
     if (remaining <= 0) return core.now;
     const next = core.now + Math.max(MIN_WAIT_MS, Math.min(remaining, core.config.heartbeatMs));
-    return core.role === 'leader' ? Math.min(next, core.rearDueAt) : next;
+    return role.type === 'leader' ? Math.min(next, role.rearDueAt) : next;
   }
 
-  #leaderDueMs(): number {
+  #leaderDueMs(leader: Leader): number {
     const core = this.#core;
-    const heartbeatDueMs = core.config.heartbeatMs - core.heartbeatElapsedMs;
-    return Math.min(heartbeatDueMs, quorumSilenceDueMs(core), diskStallDueMs(core), transferDueMs(core));
+    const heartbeatDueMs = core.config.heartbeatMs - leader.heartbeatElapsedMs;
+    return Math.min(
+      heartbeatDueMs,
+      quorumSilenceDueMs(core, leader),
+      diskStallDueMs(core),
+      transferDueMs(core, leader),
+    );
   }
 
   /** The configuration in force, from the index of its entry on; committed or not. */
@@ -179,7 +188,7 @@ export class RaftCore {
    */
   replicatedIndex(peer = NO_SERVER, match = logIndex(0)): LogIndex {
     const core = this.#core;
-    return core.role === 'leader' ? majorityIndex(core, core.log.lastIndex, peer, match) : logIndex(0);
+    return core.role.type === 'leader' ? majorityIndex(core, core.role, core.log.lastIndex, peer, match) : logIndex(0);
   }
 
   /** Undefined beyond the log, and where it was compacted. */
@@ -189,13 +198,15 @@ export class RaftCore {
 
   /** Whether, as leader, it has no other way to bring the peer on. */
   needsSnapshot(peer: ServerId): boolean {
-    const progress = this.#core.progress.get(peer);
-    return this.#core.role === 'leader' && progress !== undefined && isBehindLog(this.#core, progress);
+    const { role } = this.#core;
+    const progress = role.type === 'leader' ? role.progress.get(peer) : undefined;
+    return progress !== undefined && isBehindLog(this.#core, progress);
   }
 
   /** Whether, as leader, it can commit nothing before the peer has what it lacks. */
   isNeeded(peer: ServerId): boolean {
-    return this.#core.role === 'leader' && isNeeded(this.#core, peer);
+    const { role } = this.#core;
+    return role.type === 'leader' && isNeeded(this.#core, role, peer);
   }
 
   /** Committed entries in order from `from`; undefined when they are no longer in memory. */
@@ -216,20 +227,14 @@ export class RaftCore {
     const core = this.#core;
     this.#tick(now);
     for (const event of events) this.#handle(event);
-    if (core.role === 'leader' && (quorumIsDue(core) || diskStalls(core))) this.#judgeLeadership();
-    if (core.role === 'leader') {
-      this.#recount();
-      continueMembership(core);
-    }
-    if (core.role === 'leader') {
-      replicate(core);
-      startReadRound(core);
-      continueTransfer(core);
-    }
+    const { role } = core;
+    if (role.type === 'leader' && (quorumIsDue(core, role) || diskStalls(core))) this.#judgeLeadership(role);
+    if (core.role.type === 'leader') this.#continueChanges(core.role);
+    if (core.role.type === 'leader') this.#send(core.role);
     sendAck(core);
     liftVoteBan(core);
     const effects = core.takeEffects(() => {
-      if (core.role === 'leader') sendCommitNews(core);
+      if (core.role.type === 'leader') sendCommitNews(core, core.role);
     });
     // What is committed and waits to be applied, behind an installation say, can be read from disk again.
     core.log.shrinkTail(minIndex(core.commit, core.stableIndex), core.settledIndex);
@@ -247,14 +252,15 @@ export class RaftCore {
     core.now = now;
     core.countedMs += elapsedMs;
     countDiskWait(core, elapsedMs);
-    if (core.role !== 'leader') {
+    if (core.role.type !== 'leader') {
       core.electionElapsedMs += elapsedMs;
       return;
     }
-    core.heartbeatElapsedMs += elapsedMs;
-    tickRetries(core, elapsedMs);
-    tickTransfer(core, elapsedMs);
-    tickMembership(core, elapsedMs);
+    const leader = core.role;
+    leader.heartbeatElapsedMs += elapsedMs;
+    tickRetries(core, leader, elapsedMs);
+    tickTransfer(core, leader, elapsedMs);
+    tickMembership(leader, elapsedMs);
   }
 
   #handle(event: RaftEvent): void {
@@ -325,7 +331,7 @@ export class RaftCore {
    */
   #receive(from: ServerId, message: Message): void {
     const core = this.#core;
-    if (isAnswer(message) && !core.progress.has(from)) return;
+    if (isAnswer(message) && !core.peers.includes(from)) return;
     switch (message.type) {
       case 'pre-vote':
         onPreVote(core, from, message);
@@ -362,39 +368,49 @@ export class RaftCore {
 
   #onDeadline(): void {
     const core = this.#core;
-    if (core.role !== 'leader') {
+    const { role } = core;
+    if (role.type !== 'leader') {
       if (core.electionElapsedMs < core.electionTimeoutMs) return;
       if (!core.mayStand) {
         giveLeaderUp(core);
         return;
       }
       // On a slow disk one more term would only make it wait for one more write.
-      if (core.role === 'candidate' && !core.hardStatePersisted) core.resetElectionTimer();
+      if (role.type === 'candidate' && !core.hardStatePersisted) core.resetElectionTimer();
       else if (!mayVote(core)) becomeFollower(core, core.term, NO_SERVER);
       else startPreVote(core);
       return;
     }
-    if (core.heartbeatElapsedMs >= core.config.heartbeatMs) broadcastHeartbeat(core);
+    if (role.heartbeatElapsedMs >= core.config.heartbeatMs) broadcastHeartbeat(core, role);
   }
 
-  #recount(): void {
+  #continueChanges(leader: Leader): void {
     const core = this.#core;
-    if (!core.recount) return;
-    core.recount = false;
-    advanceLeaderCommit(core);
-    confirmReads(core);
+    if (leader.recount) {
+      leader.recount = false;
+      advanceLeaderCommit(core, leader);
+      confirmReads(core, leader);
+    }
+    continueMembership(core, leader);
+  }
+
+  #send(leader: Leader): void {
+    const core = this.#core;
+    replicate(core, leader);
+    startReadRound(core, leader);
+    continueTransfer(core, leader);
   }
 
   /**
    * In every step: rounds of reads take the place of heartbeats, so that a leader with many of them may go without deadlines. Behind
    * the events, since the answers that prove a quorum may be among them.
    */
-  #judgeLeadership(): void {
+  #judgeLeadership(leader: Leader): void {
     const core = this.#core;
-    if (!hearsQuorum(core)) {
+    if (!hearsQuorum(core, leader)) {
       becomeFollower(core, core.term, NO_SERVER);
       core.quorumLost = true;
-    } else if (diskStalls(core)) leaveToOthers(core);
+    } else if (diskStalls(core)) leaveToOthers(core, leader);
   }
 }
 

@@ -6,52 +6,53 @@
 import { reachedByQuorums } from './active-quorums.ts';
 import type { CoreState } from './core-state.ts';
 import { progressOf } from './followers.ts';
-import { hearFollower, retryUnanswered } from './replication.ts';
+import type { Leader } from './leader.ts';
+import { hearFollower, leaderOf, retryUnanswered } from './replication.ts';
 import { maxIndex, minIndex, type Message, type ServerId } from './types.ts';
 
 type Of<T extends Message['type']> = Extract<Message, { type: T }>;
 
 export function onReadIndex(core: CoreState, ticket: number): void {
-  const reason =
-    core.role !== 'leader'
-      ? 'not-leader'
-      : core.pendingTickets.length >= core.config.maxPendingReads
-        ? 'overloaded'
-        : undefined;
-  if (reason !== undefined) core.effect({ type: 'read-rejected', tickets: [ticket], reason });
-  else core.pendingTickets.push(ticket);
+  if (core.role.type !== 'leader') {
+    core.effect({ type: 'read-rejected', tickets: [ticket], reason: 'not-leader' });
+    return;
+  }
+  const { pendingTickets } = core.role;
+  if (pendingTickets.length < core.config.maxPendingReads) pendingTickets.push(ticket);
+  else core.effect({ type: 'read-rejected', tickets: [ticket], reason: 'overloaded' });
 }
 
 /** At the end of a group. Before an entry of its own term is committed a leader may not know all that was committed before it. */
-export function startReadRound(core: CoreState): void {
-  if (core.pendingTickets.length === 0 || core.readRounds.length > 0 || !core.ownTermCommitted) return;
-  const tickets = core.pendingTickets;
-  core.pendingTickets = [];
+export function startReadRound(core: CoreState, leader: Leader): void {
+  if (leader.pendingTickets.length === 0 || leader.readRounds.length > 0 || !core.ownTermCommitted(leader)) return;
+  const tickets = leader.pendingTickets;
+  leader.pendingTickets = [];
   core.round += 1;
-  core.readRounds.push({ round: core.round, index: core.commit, tickets });
-  sendHeartbeats(core);
-  confirmReads(core);
+  leader.readRounds.push({ round: core.round, index: core.commit, tickets });
+  sendHeartbeats(core, leader);
+  confirmReads(core, leader);
 }
 
 /** Each broadcast has a round of its own, so that a late answer to an older one confirms nothing that was asked after it. */
-export function broadcastHeartbeat(core: CoreState): void {
+export function broadcastHeartbeat(core: CoreState, leader: Leader): void {
   core.round += 1;
-  sendHeartbeats(core);
+  sendHeartbeats(core, leader);
 }
 
 export function onHeartbeatResponse(core: CoreState, from: ServerId, message: Of<'heartbeat-response'>): void {
-  const progress = hearFollower(core, from, message.term);
-  if (progress === undefined) return;
+  const leader = leaderOf(core, message.term);
+  if (leader === undefined) return;
+  const progress = hearFollower(core, leader, from);
   progress.eagerCommit = message.eagerCommit;
   retryUnanswered(core, from, progress);
   if (message.round > progress.round) progress.round = message.round;
-  confirmReads(core);
+  confirmReads(core, leader);
 }
 
-function sendHeartbeats(core: CoreState): void {
-  core.heartbeatElapsedMs = 0;
+function sendHeartbeats(core: CoreState, leader: Leader): void {
+  leader.heartbeatElapsedMs = 0;
   for (const peer of core.peers) {
-    const progress = progressOf(core, peer);
+    const progress = progressOf(leader, peer);
     if (!progress.connected) continue;
     const commit = minIndex(progress.match, core.commit);
     progress.sentCommit = maxIndex(progress.sentCommit, commit);
@@ -59,13 +60,13 @@ function sendHeartbeats(core: CoreState): void {
   }
 }
 
-export function confirmReads(core: CoreState): void {
-  if (core.readRounds.length === 0) return;
+export function confirmReads(core: CoreState, leader: Leader): void {
+  if (leader.readRounds.length === 0) return;
   const confirmed = reachedByQuorums(core.voterSets, (voter) =>
-    voter === core.config.id ? core.round : progressOf(core, voter).round,
+    voter === core.config.id ? core.round : progressOf(leader, voter).round,
   );
-  while ((core.readRounds[0]?.round ?? Infinity) <= confirmed) {
-    const read = core.readRounds.shift();
+  while ((leader.readRounds[0]?.round ?? Infinity) <= confirmed) {
+    const read = leader.readRounds.shift();
     if (read !== undefined) core.effect({ type: 'read-ready', tickets: read.tickets, index: read.index });
   }
 }

@@ -5,6 +5,7 @@ import type { CoreState } from './core-state.ts';
 import { chooseFront, mayWait, noteCommitBy } from './front.ts';
 import { progressOf } from './followers.ts';
 import { invariant } from './invariant.ts';
+import type { Leader } from './leader.ts';
 import type { Progress } from './progress.ts';
 import { appendProposals } from './proposals.ts';
 import { isNeeded } from './quorum-contact.ts';
@@ -32,19 +33,20 @@ type Of<T extends Message['type']> = Extract<Message, { type: T }>;
 const UNANSWERED_LOOKS = 2;
 
 export function onPropose(core: CoreState, commands: readonly Uint8Array[]): void {
-  if (core.role !== 'leader') core.effect({ type: 'proposals-rejected', commands, reason: 'not-leader' });
-  else if (!holdProposals(core, commands)) appendProposals(core, commands);
+  const { role } = core;
+  if (role.type !== 'leader') core.effect({ type: 'proposals-rejected', commands, reason: 'not-leader' });
+  else if (!holdProposals(core, role, commands)) appendProposals(core, role, commands);
 }
 
 /** Sends each peer what it lacks and may have now; at the end of a group, so that a turn's proposals are one message. */
-export function replicate(core: CoreState): void {
+export function replicate(core: CoreState, leader: Leader): void {
   const cut = sharedCut(core);
-  chooseFront(core);
+  chooseFront(core, leader);
   for (const peer of core.peers) {
-    const progress = progressOf(core, peer);
-    if (!progress.connected || awaitsSnapshot(core, peer, progress) || mayWait(core, progress)) continue;
+    const progress = progressOf(leader, peer);
+    if (!progress.connected || awaitsSnapshot(core, peer, progress) || mayWait(core, leader, progress)) continue;
     progress.kept = false;
-    sendAppends(core, peer, progress, cut);
+    sendAppends(core, leader, peer, progress, cut);
   }
 }
 
@@ -61,9 +63,9 @@ function sharedCut(core: CoreState): Cut {
 }
 
 /** Tells the peers that want to know at once, when no append has told them in this group. */
-export function sendCommitNews(core: CoreState): void {
+export function sendCommitNews(core: CoreState, leader: Leader): void {
   for (const peer of core.peers) {
-    const progress = progressOf(core, peer);
+    const progress = progressOf(leader, peer);
     const commit = minIndex(progress.match, core.commit);
     if (!progress.connected || !progress.eagerCommit || commit <= progress.sentCommit) continue;
     progress.sentCommit = commit;
@@ -72,14 +74,15 @@ export function sendCommitNews(core: CoreState): void {
 }
 
 export function onAppendResponse(core: CoreState, from: ServerId, message: Of<'append-response'>): void {
-  const progress = hearFollower(core, from, message.term);
-  if (progress === undefined) return;
+  const leader = leaderOf(core, message.term);
+  if (leader === undefined) return;
+  const progress = hearFollower(core, leader, from);
   progress.eagerCommit = message.eagerCommit;
   if (message.accepted) {
     invariant(message.index <= core.log.lastIndex, 'acknowledgements-are-within-the-log');
     const before = core.commit;
-    if (progress.acknowledged(message.index)) advanceLeaderCommit(core);
-    if (core.commit > before) noteCommitBy(core, progress, before);
+    if (progress.acknowledged(message.index)) advanceLeaderCommit(core, leader);
+    if (core.commit > before) noteCommitBy(core, leader, progress, before);
     return;
   }
   // A refusal that was overtaken: of a probe that is over, or of what is known to agree.
@@ -95,8 +98,8 @@ export function onAppendResponse(core: CoreState, from: ServerId, message: Of<'a
 }
 
 export function onEntriesRead(core: CoreState, peer: ServerId, term: Term, entries: readonly Entry[]): void {
-  if (core.role !== 'leader' || term !== core.term) return;
-  const progress = core.progress.get(peer);
+  if (core.role.type !== 'leader' || term !== core.term) return;
+  const progress = core.role.progress.get(peer);
   // It may have been removed meanwhile.
   if (progress === undefined) return;
   progress.reading = false;
@@ -106,12 +109,12 @@ export function onEntriesRead(core: CoreState, peer: ServerId, term: Term, entri
 }
 
 /** Counts, once a heartbeat interval, which peers owe an answer to an append. */
-export function tickRetries(core: CoreState, elapsedMs: number): void {
-  core.retryElapsedMs += elapsedMs;
-  if (core.retryElapsedMs < core.config.heartbeatMs) return;
-  core.retryElapsedMs = 0;
+export function tickRetries(core: CoreState, leader: Leader, elapsedMs: number): void {
+  leader.retryElapsedMs += elapsedMs;
+  if (leader.retryElapsedMs < core.config.heartbeatMs) return;
+  leader.retryElapsedMs = 0;
   for (const peer of core.peers) {
-    const progress = progressOf(core, peer);
+    const progress = progressOf(leader, peer);
     if (progress.unanswered) progress.unansweredLooks += 1;
   }
 }
@@ -130,39 +133,50 @@ export function retryUnanswered(core: CoreState, peer: ServerId, progress: Progr
 
 export function onPersisted(core: CoreState): void {
   // The leader's own disk is one more follower.
-  if (core.role === 'leader') advanceLeaderCommit(core);
+  if (core.role.type === 'leader') advanceLeaderCommit(core, core.role);
 }
 
 export function onPeerConnection(core: CoreState, peer: ServerId, connected: boolean): void {
   if (connected) core.connected.add(peer);
   else core.connected.delete(peer);
-  const progress = core.progress.get(peer);
+  if (core.role.type !== 'leader') return;
+  const progress = core.role.progress.get(peer);
   if (progress === undefined) return;
   progress.connected = connected;
   // Of a peer that has not answered yet, nothing is known that a new connection would change: not the whole log from its beginning.
   progress.probeFrom(progress.mode === 'probe' ? progress.next : nextIndex(progress.match));
   // What was told may have been lost.
   progress.sentCommit = logIndex(0);
-  if (!connected) targetDisconnected(core, peer);
+  if (!connected) targetDisconnected(core, core.role, peer);
 }
 
-/** The progress of a follower that speaks in the present term; steps down to a higher one. */
-export function hearFollower(core: CoreState, from: ServerId, messageTerm: Term): Progress | undefined {
+/** Whom an answer of that term is for: this server, if it leads the term. Steps down to a higher one. */
+export function leaderOf(core: CoreState, messageTerm: Term): Leader | undefined {
   if (messageTerm > core.term) {
     becomeFollower(core, messageTerm, NO_SERVER);
     return undefined;
   }
-  if (core.role !== 'leader' || messageTerm !== core.term) return undefined;
-  const progress = progressOf(core, from);
+  return core.role.type === 'leader' && messageTerm === core.term ? core.role : undefined;
+}
+
+/** The progress of a follower that answers in the present term. */
+export function hearFollower(core: CoreState, leader: Leader, from: ServerId): Progress {
+  const progress = progressOf(leader, from);
   progress.heardMs = core.countedMs;
   return progress;
 }
 
 /** Up to where a majority of every set of voters would have the log durably, had this server it up to `own` and, when given, `peer` up to `match`. */
-export function majorityIndex(core: CoreState, own: LogIndex, peer = NO_SERVER, match = logIndex(0)): LogIndex {
+export function majorityIndex(
+  core: CoreState,
+  leader: Leader,
+  own: LogIndex,
+  peer = NO_SERVER,
+  match = logIndex(0),
+): LogIndex {
   const durable = (voter: ServerId): LogIndex => {
     if (voter === core.config.id) return own;
-    const known = progressOf(core, voter).match;
+    const known = progressOf(leader, voter).match;
     return voter === peer ? maxIndex(known, match) : known;
   };
   return logIndex(reachedByQuorums(core.voterSets, durable));
@@ -172,16 +186,16 @@ export function majorityIndex(core: CoreState, own: LogIndex, peer = NO_SERVER, 
  * Only entries of the own term commit by counting (and with them all before): one of an older term on a majority may still be
  * replaced by a leader that never saw it (figure 8 of the paper).
  */
-export function advanceLeaderCommit(core: CoreState): void {
-  const index = majorityIndex(core, core.stableIndex);
+export function advanceLeaderCommit(core: CoreState, leader: Leader): void {
+  const index = majorityIndex(core, leader, core.stableIndex);
   if (index <= core.commit || core.log.termAt(index) !== core.term) return;
-  core.uncommittedBytes -= committedBytes(core, index);
+  leader.uncommittedBytes -= committedBytes(core, leader, index);
   core.advanceCommit(index);
 }
 
 /** Bytes of this leadership's proposals that a commit `upTo` covers; all of them are in memory, since none was applied. */
-function committedBytes(core: CoreState, upTo: LogIndex): number {
-  const entries = core.log.slice(nextIndex(maxIndex(core.commit, core.noopIndex)), upTo, Infinity);
+function committedBytes(core: CoreState, { noopIndex }: Leader, upTo: LogIndex): number {
+  const entries = core.log.slice(nextIndex(maxIndex(core.commit, noopIndex)), upTo, Infinity);
   invariant(entries !== undefined, 'entries-that-are-not-committed-are-in-memory');
   return totalBytes(entries);
 }
@@ -200,12 +214,12 @@ function hasRoom(core: CoreState, progress: Progress): boolean {
   );
 }
 
-function sendAppends(core: CoreState, peer: ServerId, progress: Progress, cut: Cut): void {
+function sendAppends(core: CoreState, leader: Leader, peer: ServerId, progress: Progress, cut: Cut): void {
   while (!progress.reading && hasRoom(core, progress)) {
     if (progress.next > core.log.lastIndex && progress.mode !== 'probe') return;
     const entries = cut(progress.next);
     if (entries === undefined || isFarBehind(core, progress.next, entries)) {
-      requestEntries(core, peer, progress);
+      requestEntries(core, leader, peer, progress);
       return;
     }
     sendAppend(core, peer, progress, entries);
@@ -235,7 +249,7 @@ function sendAppendAt(core: CoreState, peer: ServerId, prevIndex: LogIndex, entr
   core.send(peer, { type: 'append', term: core.term, prevIndex, prevTerm, commit: core.commit, entries });
 }
 
-function requestEntries(core: CoreState, peer: ServerId, progress: Progress): void {
+function requestEntries(core: CoreState, leader: Leader, peer: ServerId, progress: Progress): void {
   progress.reading = true;
   core.effect({
     type: 'read-entries',
@@ -244,6 +258,6 @@ function requestEntries(core: CoreState, peer: ServerId, progress: Progress): vo
     from: progress.next,
     to: maxIndex(previousIndex(core.log.tailFirst), minIndex(core.commit, core.stableIndex)),
     maxBytes: Math.min(core.config.maxAppendBytes, core.config.maxCatchUpBytes),
-    urgent: isNeeded(core, peer),
+    urgent: isNeeded(core, leader, peer),
   });
 }

@@ -1,67 +1,69 @@
-/** Changes of role. The rules of who may become what are with the messages; here is what each change resets. */
+/** Changes of role. The rules of who may become what are with the messages; here is what each change begins and ends. */
 
 import type { CoreState } from './core-state.ts';
 import { invariant } from './invariant.ts';
+import { Leader } from './leader.ts';
+import { Candidate, Follower, PreCandidate } from './roles.ts';
 import { leaveTransfer } from './transfer.ts';
-import { EntryType, NO_SERVER, logIndex, nextIndex, type ServerId, type Term } from './types.ts';
+import { EntryType, NO_SERVER, nextIndex, type ServerId, type Term } from './types.ts';
 
 const NO_DATA = new Uint8Array(0);
 
 /** Within a term the vote is kept: a candidate that hears the term's leader must not vote again. */
 export function becomeFollower(core: CoreState, term: Term, leader: ServerId): void {
   if (term > core.term) core.setHardState(term, NO_SERVER);
-  if (core.role === 'leader') leaveLeadership(core);
-  core.role = 'follower';
+  if (core.role.type === 'leader') stepDown(core, core.role);
+  core.role = new Follower(leader);
   core.quorumLost = false;
-  core.leader = leader;
-  core.votes.clear();
   if (leader !== NO_SERVER) core.quickRounds = 0;
   core.resetElectionTimer();
 }
 
-export function becomePreCandidate(core: CoreState): void {
-  invariant(core.role !== 'leader', 'a-leader-does-not-stand');
-  core.role = 'pre-candidate';
-  core.leader = NO_SERVER;
-  core.votes.clear();
+export function becomePreCandidate(core: CoreState): PreCandidate {
+  invariant(core.role.type !== 'leader', 'a-leader-does-not-stand');
+  const role = new PreCandidate();
+  core.role = role;
   core.resetElectionTimer();
+  return role;
 }
 
 export function becomeCandidate(core: CoreState): void {
-  invariant(core.role !== 'leader', 'a-leader-does-not-stand');
+  invariant(core.role.type !== 'leader', 'a-leader-does-not-stand');
   core.setHardState((core.term + 1) as Term, core.config.id);
-  core.role = 'candidate';
-  core.leader = NO_SERVER;
-  core.votes.clear();
+  core.role = new Candidate();
   core.resetElectionTimer();
 }
 
-export function becomeLeader(core: CoreState): void {
-  invariant(core.role === 'candidate', 'only-a-candidate-becomes-leader');
+export function becomeLeader(core: CoreState, { votes }: Candidate): void {
+  invariant(core.role.type === 'candidate', 'only-a-candidate-becomes-leader');
   invariant(core.hardStatePersisted, 'a-leader-s-own-vote-is-durable');
-  core.role = 'leader';
-  core.quorumLost = false;
-  core.leader = core.config.id;
-  core.quickRounds = 0;
-  core.heartbeatElapsedMs = core.config.heartbeatMs;
-  core.quorumHeardMs = core.countedMs;
-  core.leaderSinceMs = core.countedMs;
-  core.uncommittedBytes = 0;
-  core.retryElapsedMs = 0;
-  core.leaderTerm = core.term;
-  core.handedOver = undefined;
   const next = nextIndex(core.log.lastIndex);
-  core.beginProgress(next);
+  const leader = new Leader(core.term, next, { heartbeatMs: core.config.heartbeatMs, countedMs: core.countedMs });
+  leader.follow(core, next);
   // Those that voted for it were heard just now, and of the others nothing is known.
-  for (const [peer, progress] of core.progress) if (core.votes.get(peer) === true) progress.heardMs = core.countedMs;
-  core.votes.clear();
-  core.noopIndex = nextIndex(core.log.lastIndex);
-  core.appendEntry({ index: core.noopIndex, term: core.term, type: EntryType.noop, data: NO_DATA });
+  for (const [peer, progress] of leader.progress) if (votes.get(peer) === true) progress.heardMs = core.countedMs;
+  core.role = leader;
+  core.quorumLost = false;
+  core.quickRounds = 0;
+  core.handedOver = undefined;
+  core.appendEntry({ index: leader.noopIndex, term: core.term, type: EntryType.noop, data: NO_DATA });
 }
 
-function leaveLeadership(core: CoreState): void {
-  core.rejectReads('not-leader');
-  core.endChanges();
-  leaveTransfer(core);
-  core.noopIndex = logIndex(0);
+/** Everyone who waits for the leader is answered; what it knew of its peers goes with it. */
+function stepDown(core: CoreState, leader: Leader): void {
+  rejectReads(core, leader);
+  endChanges(core, leader);
+  leaveTransfer(core, leader);
+}
+
+function rejectReads(core: CoreState, { readRounds, pendingTickets }: Leader): void {
+  const tickets = [...readRounds.flatMap((round) => round.tickets), ...pendingTickets];
+  if (tickets.length > 0) core.effect({ type: 'read-rejected', tickets, reason: 'not-leader' });
+}
+
+/** With the leadership goes the knowledge of how changes end. */
+function endChanges(core: CoreState, { changeTicket, catchUps }: Leader): void {
+  for (const ticket of [changeTicket, ...[...catchUps.values()].map((each) => each.ticket)]) {
+    if (ticket !== undefined) core.effect({ type: 'membership-ended', ticket, outcome: { type: 'unknown' } });
+  }
 }

@@ -34,7 +34,7 @@ export function onSnapshotTaken(core: CoreState, { index, term }: LogPosition, c
 export function onSnapshotReceived(core: CoreState, { from, term, position }: Of<'snapshot-received'>): void {
   if (term > core.term) becomeFollower(core, term, from);
   // A leader has every committed entry, and knows best how far to commit.
-  if (position.index <= core.commit || core.role === 'leader') return;
+  if (position.index <= core.commit || core.role.type === 'leader') return;
   const { index, term: lastTerm } = position;
   if (core.log.termAt(index) !== lastTerm) {
     core.beginLogAt(position);
@@ -45,8 +45,9 @@ export function onSnapshotReceived(core: CoreState, { from, term, position }: Of
 
 /** The peer's own acknowledgement is yet to come: it is probed behind the snapshot. */
 export function onSnapshotSent(core: CoreState, { peer, term, index }: Of<'snapshot-sent'>): void {
-  const progress = core.progress.get(peer);
-  if (core.role !== 'leader' || term !== core.term || progress?.mode !== 'snapshot') return;
+  if (core.role.type !== 'leader' || term !== core.term) return;
+  const progress = core.role.progress.get(peer);
+  if (progress?.mode !== 'snapshot') return;
   progress.probeFrom(nextIndex(minIndex(index, core.log.lastIndex)));
 }
 

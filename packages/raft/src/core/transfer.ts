@@ -7,6 +7,7 @@
 import type { CoreState } from './core-state.ts';
 import type { TransferOutcome } from './event.ts';
 import { progressOf } from './followers.ts';
+import type { Leader } from './leader.ts';
 import type { Progress } from './progress.ts';
 import { appendProposals } from './proposals.ts';
 import { isHeard, isNewLeader } from './quorum-contact.ts';
@@ -15,28 +16,41 @@ import { ENTRY_OVERHEAD_BYTES, NO_SERVER, nextIndex, type ServerId } from './typ
 
 /** `target` undefined: the best follower. */
 export function onTransfer(core: CoreState, ticket: number, target: ServerId | undefined): void {
-  const under = core.transfer;
+  if (core.role.type !== 'leader') {
+    core.effect({ type: 'transfer-ended', tickets: [ticket], outcome: 'not-leader', target: target ?? NO_SERVER });
+    return;
+  }
+  const leader = core.role;
+  const under = leader.transfer;
   if (under !== undefined && (target === undefined || target === under.target)) {
     under.tickets.push(ticket);
     return;
   }
-  const chosen = target ?? bestTarget(core);
-  const refusal = under === undefined ? refusalOf(core, chosen) : 'in-progress';
+  const chosen = target ?? bestTarget(core, leader);
+  const refusal = under === undefined ? refusalOf(core, leader, chosen) : 'in-progress';
   if (refusal !== undefined || chosen === undefined) {
     const outcome = refusal ?? 'no-target';
     core.effect({ type: 'transfer-ended', tickets: [ticket], outcome, target: target ?? NO_SERVER });
     return;
   }
-  core.transfer = { target: chosen, tickets: [ticket], elapsedMs: 0, told: false, held: [], heldBytes: 0, full: false };
+  leader.transfer = {
+    target: chosen,
+    tickets: [ticket],
+    elapsedMs: 0,
+    told: false,
+    held: [],
+    heldBytes: 0,
+    full: false,
+  };
 }
 
 /** Takes proposals over; true when they wait or were refused, so that the log is not to grow by them. */
-export function holdProposals(core: CoreState, commands: readonly Uint8Array[]): boolean {
-  const { transfer } = core;
+export function holdProposals(core: CoreState, leader: Leader, commands: readonly Uint8Array[]): boolean {
+  const { transfer } = leader;
   if (transfer === undefined) return false;
   for (const [position, data] of commands.entries()) {
     const bytes = data.length + ENTRY_OVERHEAD_BYTES;
-    const before = core.uncommittedBytes + transfer.heldBytes;
+    const before = leader.uncommittedBytes + transfer.heldBytes;
     transfer.full ||= before > 0 && before + bytes > core.config.maxUncommittedBytes;
     if (transfer.full) {
       core.effect({ type: 'proposals-rejected', commands: commands.slice(position), reason: 'overloaded' });
@@ -49,13 +63,13 @@ export function holdProposals(core: CoreState, commands: readonly Uint8Array[]):
 }
 
 /** At the end of a group. The target's log must be durable to the end: it has to win. */
-export function continueTransfer(core: CoreState): void {
-  const { transfer } = core;
+export function continueTransfer(core: CoreState, leader: Leader): void {
+  const { transfer } = leader;
   if (transfer === undefined || transfer.told) return;
-  const target = core.progress.get(transfer.target);
+  const target = leader.progress.get(transfer.target);
   if (target === undefined) {
     // It was removed meanwhile.
-    resume(core, transfer, 'unknown-target');
+    resume(core, leader, transfer, 'unknown-target');
     return;
   }
   if (target.match < core.log.lastIndex) return;
@@ -63,32 +77,29 @@ export function continueTransfer(core: CoreState): void {
   core.send(transfer.target, { type: 'timeout-now', term: core.term });
 }
 
-export function tickTransfer(core: CoreState, elapsedMs: number): void {
-  const { transfer } = core;
+export function tickTransfer(core: CoreState, leader: Leader, elapsedMs: number): void {
+  const { transfer } = leader;
   if (transfer === undefined) return;
   transfer.elapsedMs += elapsedMs;
-  if (transfer.elapsedMs >= core.config.electionTimeoutMs) resume(core, transfer, 'timed-out');
+  if (transfer.elapsedMs >= core.config.electionTimeoutMs) resume(core, leader, transfer, 'timed-out');
 }
 
 /** Milliseconds until a hand-over under way is given up; Infinity without one. */
-export function transferDueMs({ config, transfer }: CoreState): number {
+export function transferDueMs({ config }: CoreState, { transfer }: Leader): number {
   return transfer === undefined ? Infinity : config.electionTimeoutMs - transfer.elapsedMs;
 }
 
 /** What the target was sent may be lost: there is nothing to wait for. Should it stand all the same, that is an ordinary election. */
-export function targetDisconnected(core: CoreState, peer: ServerId): void {
-  const { transfer } = core;
-  if (transfer?.target === peer) resume(core, transfer, 'target-unreachable');
+export function targetDisconnected(core: CoreState, leader: Leader, peer: ServerId): void {
+  const { transfer } = leader;
+  if (transfer?.target === peer) resume(core, leader, transfer, 'target-unreachable');
 }
 
 /** The leader steps down, whoever made it. */
-export function leaveTransfer(core: CoreState): void {
-  const { transfer } = core;
-  core.handedOver = undefined;
+export function leaveTransfer(core: CoreState, { term, transfer }: Leader): void {
   if (transfer === undefined) return;
-  core.transfer = undefined;
   const { told, target, tickets, held } = transfer;
-  if (told) core.handedOver = { target, term: core.leaderTerm };
+  if (told) core.handedOver = { target, term };
   core.effect({ type: 'transfer-ended', tickets, outcome: told ? 'transferred' : 'lost-leadership', target });
   if (held.length === 0) return;
   core.effect({ type: 'proposals-rejected', commands: held, reason: told ? 'handed-over' : 'not-leader' });
@@ -104,28 +115,26 @@ export function successorOf(core: CoreState): ServerId {
   return leader === NO_SERVER || leader === handedOver.target ? handedOver.target : NO_SERVER;
 }
 
-function resume(core: CoreState, { tickets, target, held }: Transfer, outcome: TransferOutcome): void {
-  core.transfer = undefined;
+function resume(core: CoreState, leader: Leader, { tickets, target, held }: Transfer, outcome: TransferOutcome): void {
+  leader.transfer = undefined;
   core.effect({ type: 'transfer-ended', tickets, outcome, target });
-  appendProposals(core, held);
+  appendProposals(core, leader, held);
 }
 
-function refusalOf(core: CoreState, target: ServerId | undefined): TransferOutcome | undefined {
-  if (core.role !== 'leader') return 'not-leader';
+function refusalOf(core: CoreState, leader: Leader, target: ServerId | undefined): TransferOutcome | undefined {
   if (target === undefined) return 'no-target';
   if (target === core.config.id) return 'already-leader';
   if (!isVoter(core, target)) return 'unknown-target';
-  const progress = progressOf(core, target);
-  const mayAnswer = isHeard(core, progress) || (progress.connected && isNewLeader(core));
+  const progress = progressOf(leader, target);
+  const mayAnswer = isHeard(core, progress) || (progress.connected && isNewLeader(core, leader));
   if (!mayAnswer) return 'target-unreachable';
   return isBehind(core, progress) ? 'target-behind' : undefined;
 }
 
-function bestTarget(core: CoreState): ServerId | undefined {
-  if (core.role !== 'leader') return undefined;
+function bestTarget(core: CoreState, leader: Leader): ServerId | undefined {
   const candidates = core.electorate
     .filter((peer) => isVoter(core, peer))
-    .map((peer) => ({ peer, progress: progressOf(core, peer) }))
+    .map((peer) => ({ peer, progress: progressOf(leader, peer) }))
     .filter(({ progress }) => isHeard(core, progress) && !isBehind(core, progress))
     .toSorted((a, b) => b.progress.match - a.progress.match || a.peer - b.peer);
   return candidates[0]?.peer;

@@ -1,0 +1,84 @@
+/**
+ * What exists in a leader alone. It begins with the leadership and ceases to exist with it: who has it in hand got it from `core.role`,
+ * or from a caller who did.
+ */
+
+import { Progress } from './progress.ts';
+import type { Transfer } from './transfer-under-way.ts';
+import type { LogIndex, ServerId, Term } from './types.ts';
+
+/** A batch of reads that one quorum round confirms. */
+export interface ReadRound {
+  readonly round: number;
+  readonly index: LogIndex;
+  readonly tickets: readonly number[];
+}
+
+/** A learner on its way to a vote: each round is what the log had gained when the one before it was over. */
+export interface CatchUp {
+  round: number;
+  target: LogIndex;
+  elapsedMs: number;
+  /** Of a promotion that was asked for. */
+  readonly ticket: number | undefined;
+}
+
+/** Whom a leader replicates to, and whose votes count among them. */
+interface Peers {
+  readonly peers: readonly ServerId[];
+  readonly electorate: readonly ServerId[];
+  readonly connected: ReadonlySet<ServerId>;
+}
+
+export class Leader {
+  readonly type = 'leader';
+  readonly term: Term;
+  /** The no-op that this leadership began with: reads and readiness wait for its commit. */
+  readonly noopIndex: LogIndex;
+  /** By `countedMs`: when this leadership began. */
+  readonly sinceMs: number;
+  /** Of every peer. */
+  progress: ReadonlyMap<ServerId, Progress> = new Map();
+  /** Those that vote. */
+  voterProgress: readonly Progress[] = [];
+  /** The voters have changed: what a quorum has done already may now suffice. */
+  recount = false;
+
+  /** The front is complete, so that the others may wait; and until when at most. */
+  frontLeads = false;
+  rearDueAt = Infinity;
+  uncommittedBytes = 0;
+  /** Since the last look for appends that stay unanswered. */
+  retryElapsedMs = 0;
+
+  heartbeatElapsedMs: number;
+  /** By `countedMs`: a quorum was heard then, or later. */
+  quorumHeardMs: number;
+
+  /** Reads that wait for the next round, and those whose round is under way. */
+  pendingTickets: number[] = [];
+  readRounds: ReadRound[] = [];
+
+  /** Of the change that is in the log and not finished. */
+  changeTicket: number | undefined;
+  readonly catchUps = new Map<ServerId, CatchUp>();
+  transfer: Transfer | undefined;
+
+  /** The first heartbeat is due at once. */
+  constructor(term: Term, noopIndex: LogIndex, { heartbeatMs, countedMs }: { heartbeatMs: number; countedMs: number }) {
+    this.term = term;
+    this.noopIndex = noopIndex;
+    this.sinceMs = countedMs;
+    this.quorumHeardMs = countedMs;
+    this.heartbeatElapsedMs = heartbeatMs;
+  }
+
+  /** What is known of a peer that stays is kept; of a new one nothing is known, and it is asked for what comes before `next`. */
+  follow({ peers, electorate, connected }: Peers, next: LogIndex): void {
+    this.progress = new Map(
+      peers.map((peer) => [peer, this.progress.get(peer) ?? new Progress(next, connected.has(peer))]),
+    );
+    this.voterProgress = electorate.flatMap((peer) => this.progress.get(peer) ?? []);
+    this.recount = true;
+  }
+}

@@ -15,10 +15,9 @@ export const ELECTION_TIMEOUT_MS = 2;
 
 /** The fields of a core's state that are touched; the rest is kept whatever it is. */
 export interface OpenState {
-  role: OpenLeader | { readonly type: Exclude<CoreRole, 'leader'> };
+  role: OpenLeader | { readonly type: Exclude<CoreRole, 'leader'>; readonly timer: { elapsedMs: number } };
   now: number;
   countedMs: number;
-  electionElapsedMs: number;
   diskWaitMs: number;
   configurationVersion: number;
   random: () => number;
@@ -51,7 +50,6 @@ export function checkFields(state: OpenState): void {
     'role',
     'now',
     'countedMs',
-    'electionElapsedMs',
     'diskWaitMs',
     'configurationVersion',
     'random',
@@ -85,8 +83,13 @@ export function normalize(state: OpenState): number {
   const counted = state.countedMs;
   state.now = 0;
   state.countedMs = 0;
-  if (state.role.type === 'leader') normalizeLeader(state.role, counted);
-  state.electionElapsedMs = state.role.type === 'leader' ? 0 : 2 * ELECTION_TIMEOUT_MS;
+  const { role } = state;
+  if (role.type === 'leader') {
+    normalizeLeader(role, counted);
+  } else {
+    demandField(role.timer, 'elapsedMs');
+    role.timer.elapsedMs = 2 * ELECTION_TIMEOUT_MS;
+  }
   state.diskWaitMs = 0;
   state.configurationVersion = 0;
   for (const cause of Object.keys(state.elections)) state.elections[cause] = 0;

@@ -174,9 +174,9 @@ export const consensusMutants: readonly Mutant[] = [
         file: 'core/role.js',
         edits: [
           {
-            find: 'core.role = new Candidate();',
+            find: 'core.role = candidate;',
             replace:
-              "const counted = core.role.type === 'pre-candidate' ? core.role.votes : []; core.role = new Candidate(); for (const [voter, granted] of counted) core.role.votes.set(voter, granted);",
+              "const counted = core.role.type === 'pre-candidate' ? core.role.votes : []; core.role = candidate; for (const [voter, granted] of counted) candidate.votes.set(voter, granted);",
           },
         ],
       },

@@ -24,9 +24,9 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/role.js',
     edits: [
       {
-        find: 'stepDown(core, core.role); core.role = new Follower(leader);',
+        find: 'stepDown(core, core.role); const follower',
         replace:
-          "stepDown(core, core.role); if (core.role.type === 'candidate') core.votedFor = NO_SERVER; core.role = new Follower(leader);",
+          "stepDown(core, core.role); if (core.role.type === 'candidate') core.votedFor = NO_SERVER; const follower",
       },
     ],
   },
@@ -50,7 +50,7 @@ const MUTANTS: readonly CaseMutant[] = [
     edits: [
       {
         find: 'export function onPreVote(core, from, message) {',
-        replace: 'export function onPreVote(core, from, message) { core.electionElapsedMs = 0;',
+        replace: 'export function onPreVote(core, from, message) { if (core.role.timer) core.role.timer.elapsedMs = 0;',
       },
     ],
   },
@@ -70,7 +70,7 @@ const MUTANTS: readonly CaseMutant[] = [
     name: 'loyal-against-the-leader-itself',
     breaks: 'a follower owes its leader no loyalty against that leader',
     file: 'core/election.js',
-    edits: [{ find: 'core.leader !== from && core.electionElapsedMs', replace: 'core.electionElapsedMs' }],
+    edits: [{ find: 'core.leader !== from && role.timer.elapsedMs', replace: 'role.timer.elapsedMs' }],
   },
   {
     name: 'loyal-to-a-silent-leader',
@@ -78,13 +78,13 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/election.js',
     edits: [
       {
-        find: 'return core.leader !== NO_SERVER && core.leader !== from && core.electionElapsedMs < core.config.electionTimeoutMs;',
+        find: 'return core.leader !== NO_SERVER && core.leader !== from && role.timer.elapsedMs < core.config.electionTimeoutMs;',
         replace: 'const leader = core.role.loyalTo ?? core.leader; return leader !== NO_SERVER && leader !== from;',
       },
       {
-        find: 'export function startPreVote(core) { const { votes } = becomePreCandidate(core);',
+        find: 'export function startPreVote(core) { const { votes, timer } = becomePreCandidate(core);',
         replace:
-          "export function startPreVote(core) { const known = core.leader; const { votes } = becomePreCandidate(core); Object.defineProperty(core.role, 'loyalTo', { value: known });",
+          "export function startPreVote(core) { const known = core.leader; const { votes, timer } = becomePreCandidate(core); Object.defineProperty(core.role, 'loyalTo', { value: known });",
       },
     ],
   },
@@ -184,8 +184,8 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/election.js',
     edits: [
       {
-        find: 'startQuickRound(core); votes.set(core.config.id, true); for (const peer of core.electorate) {',
-        replace: 'startQuickRound(core); votes.set(core.config.id, true); for (const peer of core.peers) {',
+        find: 'startQuickRound(core, timer); votes.set(core.config.id, true); for (const peer of core.electorate) {',
+        replace: 'startQuickRound(core, timer); votes.set(core.config.id, true); for (const peer of core.peers) {',
       },
     ],
   },
@@ -317,9 +317,9 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/role.js',
     edits: [
       {
-        find: 'stepDown(core, core.role); core.role = new Follower(leader);',
+        find: 'stepDown(core, core.role); const follower',
         replace:
-          '{ stepDown(core, core.role); if (core.log.lastIndex > core.commit) core.truncateFrom(nextIndex(core.commit)); } core.role = new Follower(leader);',
+          '{ stepDown(core, core.role); if (core.log.lastIndex > core.commit) core.truncateFrom(nextIndex(core.commit)); } const follower',
       },
     ],
   },

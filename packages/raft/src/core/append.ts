@@ -95,10 +95,10 @@ function hearLeader(core: CoreState, from: ServerId, messageTerm: Term): boolean
     'one-leader-a-term',
     () => `term ${messageTerm}: ${core.config.id} and ${from}`,
   );
-  if (messageTerm > core.term || core.role.type !== 'follower' || core.role.leader !== from) {
-    becomeFollower(core, messageTerm, from);
-  }
-  core.electionElapsedMs = 0;
+  const { role } = core;
+  const follows = messageTerm === core.term && role.type === 'follower' && role.leader === from;
+  const { timer } = follows ? role : becomeFollower(core, messageTerm, from);
+  timer.elapsedMs = 0;
   return true;
 }
 

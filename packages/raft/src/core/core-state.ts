@@ -13,7 +13,7 @@ import { invariant } from './invariant.ts';
 import type { Leader } from './leader.ts';
 import { RaftLog } from './log.ts';
 import { createPrng } from './prng.ts';
-import { Follower, type RoleState } from './roles.ts';
+import { ElectionTimer, Follower, type RoleState } from './roles.ts';
 import {
   EntryType,
   LOG_START,
@@ -95,7 +95,7 @@ export class CoreState {
   now: number;
   /** Milliseconds that the steps have counted, each at most a heartbeat interval: a clock that a late event loop does not move on. */
   countedMs = 0;
-  role: RoleState = new Follower(NO_SERVER);
+  role: RoleState = new Follower(NO_SERVER, new ElectionTimer(0, 0));
   term: Term;
   votedFor: ServerId;
   /** It led, and has stepped down since it heard no quorum. */
@@ -103,11 +103,6 @@ export class CoreState {
   commit: LogIndex = logIndex(0);
   applied: LogIndex = logIndex(0);
 
-  /** Milliseconds since a leader was heard, a vote was given or an election began; counted in clamped steps. */
-  electionElapsedMs = 0;
-  electionTimeoutMs = 0;
-  /** Above 0: the leader's process is known to be gone; this many quick rounds of pre-vote are left. */
-  quickRounds = 0;
   eagerCommit = false;
   /** Milliseconds for which writes are under way and none has ended; counted in clamped steps. */
   diskWaitMs = 0;
@@ -332,9 +327,8 @@ export class CoreState {
     return all;
   }
 
-  resetElectionTimer(): void {
-    this.electionElapsedMs = 0;
-    this.electionTimeoutMs = this.config.electionTimeoutMs * (1 + this.random());
+  randomElectionTimeoutMs(): number {
+    return this.config.electionTimeoutMs * (1 + this.random());
   }
 
   /** The one that a snapshot says was in force at its end; without one, that of index 0. */

@@ -8,14 +8,15 @@ import type { CoreState } from './core-state.ts';
 import { diskStalls } from './disk-stall.ts';
 import { REFUSED_ELECTION_DELAY_MS, REFUSED_ELECTION_ROUND_MS, REFUSED_ELECTION_ROUNDS } from './config.ts';
 import { becomeCandidate, becomeFollower, becomeLeader, becomePreCandidate } from './role.ts';
+import type { ElectionTimer } from './roles.ts';
 import { NO_SERVER, type Message, type ServerId, type Term } from './types.ts';
 
 type Of<T extends Message['type']> = Extract<Message, { type: T }>;
 
 /** Asks whether an election could be won, before any term changes: a server that was cut off disturbs nobody on its return. */
 export function startPreVote(core: CoreState): void {
-  const { votes } = becomePreCandidate(core);
-  startQuickRound(core);
+  const { votes, timer } = becomePreCandidate(core);
+  startQuickRound(core, timer);
   votes.set(core.config.id, true);
   for (const peer of core.electorate) {
     core.send(peer, {
@@ -29,9 +30,9 @@ export function startPreVote(core: CoreState): void {
 }
 
 function startElection(core: CoreState, transfer: boolean): void {
-  core.elections[transfer ? 'transfer' : core.quickRounds > 0 ? 'refused' : 'timeout'] += 1;
-  becomeCandidate(core);
-  if (core.quickRounds > 0) core.electionTimeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
+  const { timer } = becomeCandidate(core);
+  core.elections[transfer ? 'transfer' : timer.quickRounds > 0 ? 'refused' : 'timeout'] += 1;
+  if (timer.quickRounds > 0) timer.timeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
   for (const peer of core.electorate) {
     core.send(peer, {
       type: 'vote',
@@ -45,25 +46,23 @@ function startElection(core: CoreState, transfer: boolean): void {
 
 /** The election timeout of a server that has no vote to ask for: it only owes no loyalty any more. */
 export function giveLeaderUp(core: CoreState): void {
-  becomeFollower(core, core.term, NO_SERVER);
-  core.quickRounds = 0;
+  becomeFollower(core, core.term, NO_SERVER).timer.quickRounds = 0;
 }
 
 /** After a refusal: the wait until the next pre-vote of its own, a few times. */
-function startQuickRound(core: CoreState): void {
-  if (core.quickRounds === 0) return;
-  core.quickRounds -= 1;
-  core.electionElapsedMs = 0;
-  core.electionTimeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
+function startQuickRound(core: CoreState, timer: ElectionTimer): void {
+  if (timer.quickRounds === 0) return;
+  timer.quickRounds -= 1;
+  timer.restart(REFUSED_ELECTION_ROUND_MS * (1 + core.random()));
 }
 
 /** Nothing listens at the leader's address, so there is nobody to be loyal to; a connection that merely closed proves nothing. */
 export function onPeerRefused(core: CoreState, peer: ServerId): void {
-  if (core.role.type !== 'follower' || core.role.leader !== peer) return;
-  core.role.leader = NO_SERVER;
-  core.quickRounds = REFUSED_ELECTION_ROUNDS;
-  core.electionElapsedMs = 0;
-  core.electionTimeoutMs = core.random() * REFUSED_ELECTION_DELAY_MS;
+  const { role } = core;
+  if (role.type !== 'follower' || role.leader !== peer) return;
+  role.leader = NO_SERVER;
+  role.timer.quickRounds = REFUSED_ELECTION_ROUNDS;
+  role.timer.restart(core.random() * REFUSED_ELECTION_DELAY_MS);
 }
 
 export function onPreVote(core: CoreState, from: ServerId, message: Of<'pre-vote'>): void {
@@ -79,7 +78,7 @@ export function onPreVote(core: CoreState, from: ServerId, message: Of<'pre-vote
     granted,
   });
   // With no leader to be loyal to, one candidacy at a time: whoever asked first is given a round, or most rounds split the votes.
-  if (granted && core.role.type === 'follower') startQuickRound(core);
+  if (granted && core.role.type === 'follower') startQuickRound(core, core.role.timer);
 }
 
 export function onPreVoteResponse(core: CoreState, from: ServerId, message: Of<'pre-vote-response'>): void {
@@ -104,7 +103,7 @@ export function onVote(core: CoreState, from: ServerId, message: Of<'vote'>): vo
   if (granted) {
     core.setHardState(core.term, from);
     if (core.role.type === 'pre-candidate') becomeFollower(core, core.term, NO_SERVER);
-    core.resetElectionTimer();
+    resetElectionTimer(core);
   }
   core.send(from, { type: 'vote-response', term: core.term, granted });
 }
@@ -134,6 +133,10 @@ export function onTimeoutNow(core: CoreState, from: ServerId, message: Of<'timeo
   startElection(core, true);
 }
 
+export function resetElectionTimer(core: CoreState): void {
+  if (core.role.type !== 'leader') core.role.timer.restart(core.randomElectionTimeoutMs());
+}
+
 /** Whether this server may take part in electing a leader, itself included. */
 export function mayVote(core: CoreState): boolean {
   return core.voteBan === undefined && !diskStalls(core);
@@ -150,6 +153,7 @@ function isElected(core: CoreState, votes: ReadonlyMap<ServerId, boolean>): bool
 
 /** A leader within its quorum check, and a follower that hears one, don't help to depose it, unless it is the leader itself that asks. */
 function isLoyal(core: CoreState, from: ServerId): boolean {
-  if (core.role.type === 'leader') return true;
-  return core.leader !== NO_SERVER && core.leader !== from && core.electionElapsedMs < core.config.electionTimeoutMs;
+  const { role } = core;
+  if (role.type === 'leader') return true;
+  return core.leader !== NO_SERVER && core.leader !== from && role.timer.elapsedMs < core.config.electionTimeoutMs;
 }

@@ -19,6 +19,7 @@ import {
   onTimeoutNow,
   onVote,
   onVoteResponse,
+  resetElectionTimer,
   startPreVote,
 } from './election.ts';
 import { countDiskWait, diskStallDueMs, diskStalls, leaveToOthers } from './disk-stall.ts';
@@ -85,8 +86,8 @@ export class RaftCore {
     this.#core = new CoreState(config, boot, now);
     beginVoteBan(this.#core);
     // Nobody is disturbed by an early pre-vote, and an ensemble that starts as a whole need not wait.
-    this.#core.resetElectionTimer();
-    this.#core.electionTimeoutMs = config.electionTimeoutMs * (0.2 + 0.8 * this.#core.random());
+    becomeFollower(this.#core, this.#core.term, NO_SERVER).timer.timeoutMs =
+      config.electionTimeoutMs * (0.2 + 0.8 * this.#core.random());
   }
 
   get status(): CoreStatus {
@@ -115,8 +116,7 @@ export class RaftCore {
   get deadline(): number {
     const core = this.#core;
     const { role } = core;
-    const remaining =
-      role.type === 'leader' ? this.#leaderDueMs(role) : core.electionTimeoutMs - core.electionElapsedMs;
+    const remaining = role.type === 'leader' ? this.#leaderDueMs(role) : role.timer.timeoutMs - role.timer.elapsedMs;
     // A rounding residue must not make a deadline at which nothing is due yet: time would stand still in a simulation.
     if (remaining <= 0) return core.now;
     const next = core.now + Math.max(MIN_WAIT_MS, Math.min(remaining, core.config.heartbeatMs));
@@ -253,7 +253,7 @@ export class RaftCore {
     core.countedMs += elapsedMs;
     countDiskWait(core, elapsedMs);
     if (core.role.type !== 'leader') {
-      core.electionElapsedMs += elapsedMs;
+      core.role.timer.elapsedMs += elapsedMs;
       return;
     }
     const leader = core.role;
@@ -370,13 +370,13 @@ export class RaftCore {
     const core = this.#core;
     const { role } = core;
     if (role.type !== 'leader') {
-      if (core.electionElapsedMs < core.electionTimeoutMs) return;
+      if (role.timer.elapsedMs < role.timer.timeoutMs) return;
       if (!core.mayStand) {
         giveLeaderUp(core);
         return;
       }
       // On a slow disk one more term would only make it wait for one more write.
-      if (role.type === 'candidate' && !core.hardStatePersisted) core.resetElectionTimer();
+      if (role.type === 'candidate' && !core.hardStatePersisted) resetElectionTimer(core);
       else if (!mayVote(core)) becomeFollower(core, core.term, NO_SERVER);
       else startPreVote(core);
       return;

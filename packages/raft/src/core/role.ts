@@ -3,35 +3,35 @@
 import type { CoreState } from './core-state.ts';
 import { invariant } from './invariant.ts';
 import { Leader } from './leader.ts';
-import { Candidate, Follower, PreCandidate } from './roles.ts';
+import { Candidate, ElectionTimer, Follower, PreCandidate } from './roles.ts';
 import { leaveTransfer } from './transfer.ts';
 import { EntryType, NO_SERVER, nextIndex, type ServerId, type Term } from './types.ts';
 
 const NO_DATA = new Uint8Array(0);
 
 /** Within a term the vote is kept: a candidate that hears the term's leader must not vote again. */
-export function becomeFollower(core: CoreState, term: Term, leader: ServerId): void {
+export function becomeFollower(core: CoreState, term: Term, leader: ServerId): Follower {
   if (term > core.term) core.setHardState(term, NO_SERVER);
   if (core.role.type === 'leader') stepDown(core, core.role);
-  core.role = new Follower(leader);
+  const follower = new Follower(leader, nextTimer(core, leader === NO_SERVER));
+  core.role = follower;
   core.quorumLost = false;
-  if (leader !== NO_SERVER) core.quickRounds = 0;
-  core.resetElectionTimer();
+  return follower;
 }
 
 export function becomePreCandidate(core: CoreState): PreCandidate {
   invariant(core.role.type !== 'leader', 'a-leader-does-not-stand');
-  const role = new PreCandidate();
-  core.role = role;
-  core.resetElectionTimer();
-  return role;
+  const preCandidate = new PreCandidate(nextTimer(core, true));
+  core.role = preCandidate;
+  return preCandidate;
 }
 
-export function becomeCandidate(core: CoreState): void {
+export function becomeCandidate(core: CoreState): Candidate {
   invariant(core.role.type !== 'leader', 'a-leader-does-not-stand');
   core.setHardState((core.term + 1) as Term, core.config.id);
-  core.role = new Candidate();
-  core.resetElectionTimer();
+  const candidate = new Candidate(nextTimer(core, true));
+  core.role = candidate;
+  return candidate;
 }
 
 export function becomeLeader(core: CoreState, { votes }: Candidate): void {
@@ -44,9 +44,14 @@ export function becomeLeader(core: CoreState, { votes }: Candidate): void {
   for (const [peer, progress] of leader.progress) if (votes.get(peer) === true) progress.heardMs = core.countedMs;
   core.role = leader;
   core.quorumLost = false;
-  core.quickRounds = 0;
   core.handedOver = undefined;
   core.appendEntry({ index: leader.noopIndex, term: core.term, type: EntryType.noop, data: NO_DATA });
+}
+
+/** Each role begins with a whole timeout; the quick rounds go on until somebody leads. */
+function nextTimer(core: CoreState, leaderless: boolean): ElectionTimer {
+  const quickRounds = leaderless && core.role.type !== 'leader' ? core.role.timer.quickRounds : 0;
+  return new ElectionTimer(core.randomElectionTimeoutMs(), quickRounds);
 }
 
 /** Everyone who waits for the leader is answered; what it knew of its peers goes with it. */

@@ -30,7 +30,7 @@ const EXPLORED: readonly PlantedBug[] = [
       {
         module: '@holdfast/raft',
         file: 'core/vote-ban.js',
-        edits: [{ find: '|| core.stableIndex < core.commit', replace: '' }],
+        edits: [{ find: '|| core.writes.stableIndex < core.commit', replace: '' }],
       },
     ],
   },

@@ -128,7 +128,7 @@ export class ServerRun {
     this.#outcome.sent = this.#outcome.sent.filter(({ parcel }) => parcel.type !== 'pre-vote');
     const asked = nextTerm(term);
     const answer = { type: 'pre-vote-response', term: asked, askedTerm: asked, granted: true } as const;
-    for (const peer of openState(this.#core).electorate) {
+    for (const peer of openState(this.#core).membership.electorate) {
       if (this.#core.status.role !== 'pre-candidate') return;
       this.step({ type: 'message', from: serverId(peer), message: answer });
     }

@@ -18,11 +18,19 @@ export interface OpenState {
   role: OpenLeader | { readonly type: Exclude<CoreRole, 'leader'>; readonly timer: { elapsedMs: number } };
   now: number;
   countedMs: number;
-  diskWaitMs: number;
-  configurationVersion: number;
   random: () => number;
-  readonly electorate: readonly number[];
+  readonly membership: OpenMembership;
   readonly elections: Record<string, number>;
+  readonly writes: OpenWrites;
+}
+
+interface OpenMembership {
+  version: number;
+  readonly electorate: readonly number[];
+}
+
+interface OpenWrites {
+  waitMs: number;
   readonly private_outstanding: { seq: number }[];
   private_lastSeq: number;
   private_persistedSeq: number;
@@ -50,17 +58,22 @@ export function checkFields(state: OpenState): void {
     'role',
     'now',
     'countedMs',
-    'diskWaitMs',
-    'configurationVersion',
     'random',
-    'electorate',
+    'membership',
     'elections',
+    'writes',
+  ];
+  for (const name of names) demandField(state, name);
+  const ofMembership: readonly (keyof OpenMembership)[] = ['version', 'electorate'];
+  for (const name of ofMembership) demandField(state.membership, name);
+  const ofWrites: readonly (keyof OpenWrites)[] = [
+    'waitMs',
     'private_outstanding',
     'private_lastSeq',
     'private_persistedSeq',
     'private_hardStateSeq',
   ];
-  for (const name of names) demandField(state, name);
+  for (const name of ofWrites) demandField(state.writes, name);
 }
 
 function checkLeader(leader: OpenLeader): void {
@@ -75,11 +88,12 @@ function demandField(state: object, name: string): void {
 
 /** Returns the number by which those of all writes are less than before: the last durable one has the number 0. */
 export function normalize(state: OpenState): number {
-  const writes = state.private_persistedSeq;
-  state.private_lastSeq -= writes;
-  state.private_persistedSeq = 0;
-  state.private_hardStateSeq = Math.max(0, state.private_hardStateSeq - writes);
-  for (const write of state.private_outstanding) write.seq -= writes;
+  const { writes } = state;
+  const earlier = writes.private_persistedSeq;
+  writes.private_lastSeq -= earlier;
+  writes.private_persistedSeq = 0;
+  writes.private_hardStateSeq = Math.max(0, writes.private_hardStateSeq - earlier);
+  for (const write of writes.private_outstanding) write.seq -= earlier;
   const counted = state.countedMs;
   state.now = 0;
   state.countedMs = 0;
@@ -90,10 +104,10 @@ export function normalize(state: OpenState): number {
     demandField(role.timer, 'elapsedMs');
     role.timer.elapsedMs = 2 * ELECTION_TIMEOUT_MS;
   }
-  state.diskWaitMs = 0;
-  state.configurationVersion = 0;
+  writes.waitMs = 0;
+  state.membership.version = 0;
   for (const cause of Object.keys(state.elections)) state.elections[cause] = 0;
-  return writes;
+  return earlier;
 }
 
 function normalizeLeader(leader: OpenLeader, counted: number): void {

@@ -11,12 +11,18 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/core-state.js',
+        file: 'core/write-queue.js',
         edits: [
           {
-            find: "effects.push({ type: 'persist', seq, hardState, snapshot, truncateFrom, entries });",
-            replace: "effects.push({ type: 'persist', seq, hardState: undefined, snapshot, truncateFrom, entries });",
+            find: "return { type: 'persist', seq, hardState, snapshot, truncateFrom, entries };",
+            replace: "return { type: 'persist', seq, hardState: undefined, snapshot, truncateFrom, entries };",
           },
+        ],
+      },
+      {
+        module: RAFT,
+        file: 'core/core-state.js',
+        edits: [
           // What the log shows of the term is all that is left after a restart; without this the boot itself would refuse.
           { find: 'this.term = boot.hardState.term;', replace: 'this.term = this.log.lastTerm;' },
         ],
@@ -31,7 +37,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/core-state.js',
+        file: 'core/write-queue.js',
         edits: [
           {
             find: 'const needed = after > this.#hardStateSeq ? after : this.#hardStateSeq;',
@@ -45,7 +51,7 @@ export const consensusMutants: readonly Mutant[] = [
   {
     name: 'acknowledgement-before-durable-write',
     breaks: 'a follower acknowledges an entry when it is on its disk',
-    patches: [{ module: RAFT, file: 'core/append.js', edits: [{ find: '}, core.lastSeq);', replace: '});' }] }],
+    patches: [{ module: RAFT, file: 'core/append.js', edits: [{ find: '}, core.writes.lastSeq);', replace: '});' }] }],
     caughtBy: ['simulation', 'churn'],
     sample: true,
   },

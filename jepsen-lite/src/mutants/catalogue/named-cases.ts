@@ -117,7 +117,7 @@ const MUTANTS: readonly CaseMutant[] = [
       {
         find: 'isElected(core, role.votes) && mayVote(core)) startElection(core, false);',
         replace:
-          'isElected(core, role.votes) && mayVote(core)) { startElection(core, false); if (core.electorate.length === 0) startElection(core, false); }',
+          'isElected(core, role.votes) && mayVote(core)) { startElection(core, false); if (core.membership.electorate.length === 0) startElection(core, false); }',
       },
     ],
   },
@@ -163,7 +163,7 @@ const MUTANTS: readonly CaseMutant[] = [
       {
         find: 'export function startPreVote(core) {',
         replace:
-          'export function startPreVote(core) { if (core.electorate.length > 0 && core.term > 0) { startElection(core, false); return; }',
+          'export function startPreVote(core) { if (core.membership.electorate.length > 0 && core.term > 0) { startElection(core, false); return; }',
       },
     ],
   },
@@ -184,8 +184,9 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/election.js',
     edits: [
       {
-        find: 'startQuickRound(core, timer); votes.set(core.config.id, true); for (const peer of core.electorate) {',
-        replace: 'startQuickRound(core, timer); votes.set(core.config.id, true); for (const peer of core.peers) {',
+        find: 'startQuickRound(core, timer); votes.set(core.config.id, true); for (const peer of core.membership.electorate) {',
+        replace:
+          'startQuickRound(core, timer); votes.set(core.config.id, true); for (const peer of core.membership.peers) {',
       },
     ],
   },
@@ -285,7 +286,7 @@ const MUTANTS: readonly CaseMutant[] = [
   {
     name: 'late-completion-counts-truncated',
     breaks: 'a write that ends after its entries were cut makes none durable that came in their place',
-    file: 'core/core-state.js',
+    file: 'core/write-queue.js',
     edits: [
       {
         find: 'for (const write of this.#outstanding) write.lastIndex = minIndex(write.lastIndex, last);',
@@ -374,9 +375,9 @@ const MUTANTS: readonly CaseMutant[] = [
   {
     name: 'old-configuration-survives-a-snapshot',
     breaks: 'a snapshot that replaces the log replaces its configurations',
-    file: 'core/core-state.js',
+    file: 'core/active-membership.js',
     edits: [
-      { find: 'this.configurations.reset(this.#configurationOf(position));', replace: 'void this.configurations;' },
+      { find: 'this.configurations.reset(this.#configurationOf(snapshot));', replace: 'void this.configurations;' },
     ],
   },
   {
@@ -422,7 +423,7 @@ const MUTANTS: readonly CaseMutant[] = [
       {
         find: "core.effect({ type: 'restore', position: { index, term: lastTerm } }); }",
         replace:
-          "core.effect({ type: 'restore', position: { index, term: lastTerm } }); } else core.configurations.reset({ ...core.configurations.asOf(core.commit), index: core.commit });",
+          "core.effect({ type: 'restore', position: { index, term: lastTerm } }); } else core.membership.configurations.reset({ ...core.membership.configurations.asOf(core.commit), index: core.commit });",
       },
     ],
   },
@@ -482,8 +483,8 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/core-state.js',
     edits: [
       {
-        find: 'if (index > begin.index) this.configurations.append',
-        replace: 'if (index < begin.index) this.configurations.append',
+        find: 'if (index > begin.index) this.membership.append',
+        replace: 'if (index < begin.index) this.membership.append',
       },
     ],
   },
@@ -529,11 +530,7 @@ const MUTANTS: readonly CaseMutant[] = [
       {
         find: "if (this.role.type === 'leader') this.role.follow(",
         replace:
-          "if (this.role.type === 'leader' && isJoint(configuration)) this.role.progress = new Map(); if (this.role.type === 'leader') this.role.follow(",
-      },
-      {
-        find: "import { memberOf, voterSets } from './configuration.js';",
-        replace: "import { isJoint, memberOf, voterSets } from './configuration.js';",
+          "if (this.role.type === 'leader' && this.membership.voterSets.length > 1) this.role.progress = new Map(); if (this.role.type === 'leader') this.role.follow(",
       },
     ],
   },
@@ -551,11 +548,11 @@ const MUTANTS: readonly CaseMutant[] = [
   {
     name: 'removed-leader-may-not-stand',
     breaks: 'a leader that is removed may stand while that is not committed',
-    file: 'core/core-state.js',
+    file: 'core/active-membership.js',
     edits: [
       {
-        find: 'return this.configurations.since(this.commit).some(',
-        replace: 'return this.configurations.since(this.configurations.latest.index).some(',
+        find: 'return this.configurations.since(commit).some(',
+        replace: 'return this.configurations.since(this.latest.index).some(',
       },
     ],
   },
@@ -606,7 +603,7 @@ const MUTANTS: readonly CaseMutant[] = [
     edits: [
       {
         find: 'else if (diskStalls(core)) leaveToOthers(core, leader);',
-        replace: 'else if (core.peers.length === 0) leaveToOthers(core, leader);',
+        replace: 'else if (core.membership.peers.length === 0) leaveToOthers(core, leader);',
       },
     ],
   },

@@ -69,7 +69,7 @@ export function sendAck(core: CoreState): void {
       refusedIndex: logIndex(0),
       eagerCommit: core.eagerCommit,
     },
-    core.lastSeq,
+    core.writes.lastSeq,
   );
 }
 

@@ -41,14 +41,14 @@ export function canWait(core: CoreState, event: RaftEvent): boolean {
   }
 }
 
-function membersChange({ settled }: CoreState, { recount, changeTicket, catchUps }: Leader): boolean {
-  return recount || !settled || changeTicket !== undefined || catchUps.size > 0;
+function membersChange({ membership }: CoreState, { recount, changeTicket, catchUps }: Leader): boolean {
+  return recount || !membership.settled || changeTicket !== undefined || catchUps.size > 0;
 }
 
 function writeCanWait(core: CoreState, seq: WriteSeq): boolean {
   switch (core.role.type) {
     case 'leader':
-      return majorityIndex(core, core.role, core.stableIndexAfter(seq)) <= core.commit;
+      return majorityIndex(core, core.role, core.writes.stableIndexAfter(seq)) <= core.commit;
     case 'candidate':
       // It may be the own vote that decides.
       return false;
@@ -66,5 +66,5 @@ function acknowledgementCanWait(core: CoreState, from: ServerId, message: Append
   const wantsNews = message.eagerCommit || progress.eagerCommit;
   const wantsEntries = progress.mode !== 'replicate' || (!progress.kept && progress.next <= core.log.lastIndex);
   if (wantsNews || wantsEntries || leader.transfer !== undefined) return false;
-  return majorityIndex(core, leader, core.stableIndex, from, message.index) <= core.commit;
+  return majorityIndex(core, leader, core.writes.stableIndex, from, message.index) <= core.commit;
 }

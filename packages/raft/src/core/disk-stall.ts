@@ -13,16 +13,16 @@ import { NO_SERVER } from './types.ts';
 
 /** Of the time in which writes are under way and none ends: a disk that is slow, but works, does not stall. */
 export function countDiskWait(core: CoreState, elapsedMs: number): void {
-  core.diskWaitMs = core.writing ? core.diskWaitMs + elapsedMs : 0;
+  core.writes.waitMs = core.writes.writing ? core.writes.waitMs + elapsedMs : 0;
 }
 
 export function diskStalls(core: CoreState): boolean {
-  return core.diskWaitMs >= core.config.diskStallMs;
+  return core.writes.waitMs >= core.config.diskStallMs;
 }
 
 /** Milliseconds until the write that is under way counts as hung; Infinity when there is none, and when it does already. */
 export function diskStallDueMs(core: CoreState): number {
-  return core.writing && !diskStalls(core) ? core.config.diskStallMs - core.diskWaitMs : Infinity;
+  return core.writes.writing && !diskStalls(core) ? core.config.diskStallMs - core.writes.waitMs : Infinity;
 }
 
 /**
@@ -30,8 +30,8 @@ export function diskStallDueMs(core: CoreState): number {
  * that is alone goes on: there is nobody to take over.
  */
 export function leaveToOthers(core: CoreState, leader: Leader): void {
-  if (core.electorate.length === 0) return;
-  const successor = core.electorate.find((peer) => {
+  if (core.membership.electorate.length === 0) return;
+  const successor = core.membership.electorate.find((peer) => {
     const progress = progressOf(leader, peer);
     return isHeard(core, progress) && progress.match >= core.log.lastIndex;
   });

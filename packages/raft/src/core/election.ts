@@ -18,7 +18,7 @@ export function startPreVote(core: CoreState): void {
   const { votes, timer } = becomePreCandidate(core);
   startQuickRound(core, timer);
   votes.set(core.config.id, true);
-  for (const peer of core.electorate) {
+  for (const peer of core.membership.electorate) {
     core.send(peer, {
       type: 'pre-vote',
       term: (core.term + 1) as Term,
@@ -33,7 +33,7 @@ function startElection(core: CoreState, transfer: boolean): void {
   const { timer } = becomeCandidate(core);
   core.elections[transfer ? 'transfer' : timer.quickRounds > 0 ? 'refused' : 'timeout'] += 1;
   if (timer.quickRounds > 0) timer.timeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
-  for (const peer of core.electorate) {
+  for (const peer of core.membership.electorate) {
     core.send(peer, {
       type: 'vote',
       term: core.term,
@@ -121,7 +121,7 @@ export function onVoteResponse(core: CoreState, from: ServerId, message: Of<'vot
 /** Also called when a write completes: the vote for itself counts once it is durable, which alone elects a single voter. */
 export function countVotes(core: CoreState): void {
   const { role } = core;
-  if (role.type !== 'candidate' || !core.hardStatePersisted) return;
+  if (role.type !== 'candidate' || !core.writes.hardStatePersisted) return;
   role.votes.set(core.config.id, true);
   if (isElected(core, role.votes)) becomeLeader(core, role);
 }
@@ -148,7 +148,7 @@ function countPreVotes(core: CoreState): void {
 }
 
 function isElected(core: CoreState, votes: ReadonlyMap<ServerId, boolean>): boolean {
-  return heldByQuorums(core.voterSets, (voter) => votes.get(voter) === true);
+  return heldByQuorums(core.membership.voterSets, (voter) => votes.get(voter) === true);
 }
 
 /** A leader within its quorum check, and a follower that hears one, don't help to depose it, unless it is the leader itself that asks. */

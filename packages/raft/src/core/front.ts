@@ -22,8 +22,8 @@ const WINS_TO_THE_FRONT = 8;
 export function chooseFront(core: CoreState, leader: Leader): void {
   leader.rearDueAt = Infinity;
   leader.frontLeads = false;
-  if (core.config.rearDelayMs === 0 || !core.settled) return;
-  let lacking = quorumSize(core.voterSets[0]?.length ?? 0) - 1;
+  if (core.config.rearDelayMs === 0 || !core.membership.settled) return;
+  let lacking = quorumSize(core.membership.voterSets[0]?.length ?? 0) - 1;
   for (const progress of leader.voterProgress) if (isReliedUpon(core, leader, progress)) lacking -= 1;
   for (const progress of leader.voterProgress) {
     if (!progress.front) continue;

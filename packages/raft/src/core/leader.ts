@@ -3,6 +3,7 @@
  * or from a caller who did.
  */
 
+import type { ActiveMembership } from './active-membership.ts';
 import { Progress } from './progress.ts';
 import type { Transfer } from './transfer-under-way.ts';
 import type { LogIndex, ServerId, Term } from './types.ts';
@@ -21,13 +22,6 @@ export interface CatchUp {
   elapsedMs: number;
   /** Of a promotion that was asked for. */
   readonly ticket: number | undefined;
-}
-
-/** Whom a leader replicates to, and whose votes count among them. */
-interface Peers {
-  readonly peers: readonly ServerId[];
-  readonly electorate: readonly ServerId[];
-  readonly connected: ReadonlySet<ServerId>;
 }
 
 export class Leader {
@@ -74,7 +68,7 @@ export class Leader {
   }
 
   /** What is known of a peer that stays is kept; of a new one nothing is known, and it is asked for what comes before `next`. */
-  follow({ peers, electorate, connected }: Peers, next: LogIndex): void {
+  follow({ peers, electorate }: ActiveMembership, connected: ReadonlySet<ServerId>, next: LogIndex): void {
     this.progress = new Map(
       peers.map((peer) => [peer, this.progress.get(peer) ?? new Progress(next, connected.has(peer))]),
     );

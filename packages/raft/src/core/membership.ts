@@ -38,7 +38,7 @@ export function changeRefusal(core: CoreState): MembershipRefusal | undefined {
 function changeRefusalOf(core: CoreState, leader: Leader): MembershipRefusal | undefined {
   if (leader.transfer !== undefined) return 'transferring';
   if (!core.ownTermCommitted(leader)) return 'not-ready';
-  const { index, configuration } = core.configurations.latest;
+  const { index, configuration } = core.membership.latest;
   const underWay = index > core.commit || isJoint(configuration) || leader.changeTicket !== undefined;
   return underWay ? 'change-under-way' : undefined;
 }
@@ -54,7 +54,7 @@ export function onChangeMembership(core: CoreState, ticket: number, change: Memb
     endChange(core, ticket, refusal);
     return;
   }
-  const { configuration } = core.configurations.latest;
+  const { configuration } = core.membership.latest;
   switch (change.type) {
     case 'add':
       appendConfiguration(core, leader, withMember(configuration, newMember(configuration, change)), ticket);
@@ -74,7 +74,7 @@ export function onChangeMembership(core: CoreState, ticket: number, change: Memb
 /** What is new is recorded, unless a change is under way; it will be told again. */
 export function onMemberFacts(core: CoreState, facts: readonly MemberFacts[]): void {
   if (core.role.type !== 'leader' || changeRefusalOf(core, core.role) !== undefined) return;
-  const { configuration } = core.configurations.latest;
+  const { configuration } = core.membership.latest;
   let next = configuration;
   for (const { id, incarnation, clientAddress } of facts) {
     const known = memberOf(next, id);
@@ -88,8 +88,8 @@ export function onMemberFacts(core: CoreState, facts: readonly MemberFacts[]): v
 
 /** At the end of a group: what the last commit, and the learners' progress, allow. */
 export function continueMembership(core: CoreState, leader: Leader): void {
-  if (core.settled && leader.changeTicket === undefined && leader.catchUps.size === 0) return;
-  const { index, configuration } = core.configurations.latest;
+  if (core.membership.settled && leader.changeTicket === undefined && leader.catchUps.size === 0) return;
+  const { index, configuration } = core.membership.latest;
   if (index <= core.commit && core.ownTermCommitted(leader)) {
     if (isJoint(configuration)) {
       // Also of a predecessor: a new leader ends what it began. A server that was asked to stand must go on having the whole log.
@@ -115,7 +115,7 @@ export function tickMembership({ catchUps }: Leader, elapsedMs: number): void {
 }
 
 function refusalOf(core: CoreState, leader: Leader, change: MembershipChange): MembershipRefusal | undefined {
-  const { configuration } = core.configurations.latest;
+  const { configuration } = core.membership.latest;
   const member = memberOf(configuration, change.id);
   switch (change.type) {
     case 'add':
@@ -189,7 +189,7 @@ function endChange(core: CoreState, ticket: number, reason: MembershipRefusal): 
 }
 
 function continueCatchUps(core: CoreState, leader: Leader): void {
-  const { configuration } = core.configurations.latest;
+  const { configuration } = core.membership.latest;
   for (const [id, { ticket }] of leader.catchUps) {
     const role = memberOf(configuration, id)?.role;
     if (role === 'learner' || (role === 'observer' && ticket !== undefined)) continue;
@@ -230,17 +230,17 @@ function continueCatchUp(core: CoreState, leader: Leader, id: ServerId, catchUp:
 function promote(core: CoreState, leader: Leader, id: ServerId, { ticket }: CatchUp): void {
   if (changeRefusalOf(core, leader) !== undefined) return;
   leader.catchUps.delete(id);
-  appendConfiguration(core, leader, jointPromotion(core.configurations.latest.configuration, id), ticket);
+  appendConfiguration(core, leader, jointPromotion(core.membership.latest.configuration, id), ticket);
 }
 
 /** The configuration without this leader is committed: whoever has most of the log goes on. */
 function leaveEnsemble(core: CoreState, leader: Leader): void {
   let best: ServerId = NO_SERVER;
-  for (const { id, role } of core.configurations.latest.configuration.members) {
+  for (const { id, role } of core.membership.latest.configuration.members) {
     if (role !== 'voter' || !isVoterHeard(core, leader, id)) continue;
     if (best === NO_SERVER || progressOf(leader, id).match > progressOf(leader, best).match) best = id;
   }
-  for (const peer of core.peers) {
+  for (const peer of core.membership.peers) {
     const { connected, match } = progressOf(leader, peer);
     // Nobody would tell them soon.
     if (connected) core.send(peer, { type: 'commit', term: core.term, commit: minIndex(match, core.commit) });

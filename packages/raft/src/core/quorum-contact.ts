@@ -31,7 +31,7 @@ export function isNeeded(core: CoreState, leader: Leader, peer: ServerId): boole
     if (voter === peer || progress === undefined) return false;
     return isHeard(core, progress) && progress.mode === 'replicate' && progress.next > core.commit;
   };
-  return core.electorate.includes(peer) && !heldByQuorums(core.voterSets, carries);
+  return core.membership.electorate.includes(peer) && !heldByQuorums(core.membership.voterSets, carries);
 }
 
 /** Whether the quorum has to be counted again. By itself, since it is asked in every step and must allocate nothing. */
@@ -43,7 +43,7 @@ export function quorumIsDue(core: CoreState, leader: Leader): boolean {
 /** Counts again only when what the last count found is too old: once an election timeout, as long as a quorum answers. */
 export function hearsQuorum(core: CoreState, leader: Leader): boolean {
   if (!quorumIsDue(core, leader)) return true;
-  leader.quorumHeardMs = reachedByQuorums(core.voterSets, (voter) =>
+  leader.quorumHeardMs = reachedByQuorums(core.membership.voterSets, (voter) =>
     voter === core.config.id ? core.countedMs : (leader.progress.get(voter)?.heardMs ?? -Infinity),
   );
   return !quorumIsDue(core, leader);

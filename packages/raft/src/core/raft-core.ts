@@ -136,17 +136,17 @@ export class RaftCore {
 
   /** The configuration in force, from the index of its entry on; committed or not. */
   get configuration(): ConfigurationAt {
-    return this.#core.configurations.latest;
+    return this.#core.membership.latest;
   }
 
   get configurationVersion(): number {
-    return this.#core.configurationVersion;
+    return this.#core.membership.version;
   }
 
   /** Members of the configuration in force, and those that it removes until it is committed. */
   get spokenTo(): readonly ConfiguredMember[] {
     const members = new Map<ServerId, ConfiguredMember>();
-    for (const { configuration } of this.#core.configurations.since(this.#core.commit)) {
+    for (const { configuration } of this.#core.membership.configurations.since(this.#core.commit)) {
       for (const member of configuration.members) members.set(member.id, member);
     }
     return [...members.values()].toSorted((a, b) => a.id - b.id);
@@ -154,12 +154,12 @@ export class RaftCore {
 
   /** The last configuration that is known to be committed. */
   get committedConfiguration(): ConfigurationAt {
-    return this.#core.configurations.asOf(this.#core.commit);
+    return this.#core.membership.configurations.asOf(this.#core.commit);
   }
 
   /** In force at an index that is applied last, or later. */
   configurationAsOf(index: LogIndex): ConfigurationAt {
-    return this.#core.configurations.asOf(index);
+    return this.#core.membership.configurations.asOf(index);
   }
 
   /** Whether a change of the configuration may begin now. */
@@ -179,7 +179,7 @@ export class RaftCore {
   }
 
   get stableIndex(): LogIndex {
-    return this.#core.stableIndex;
+    return this.#core.writes.stableIndex;
   }
 
   /**
@@ -237,7 +237,7 @@ export class RaftCore {
       if (core.role.type === 'leader') sendCommitNews(core, core.role);
     });
     // What is committed and waits to be applied, behind an installation say, can be read from disk again.
-    core.log.shrinkTail(minIndex(core.commit, core.stableIndex), core.settledIndex);
+    core.log.shrinkTail(minIndex(core.commit, core.writes.stableIndex), core.settledIndex);
     return effects;
   }
 
@@ -276,17 +276,17 @@ export class RaftCore {
         this.#onDeadline();
         return;
       case 'persisted':
-        core.persisted(event.seq);
+        core.writes.persisted(event.seq);
         countVotes(core);
         onPersisted(core);
         return;
       case 'disk-worked':
-        core.diskWaitMs = 0;
+        core.writes.waitMs = 0;
         return;
       case 'applied':
         invariant(event.index >= core.applied && event.index <= core.commit, 'only-committed-entries-are-applied');
         core.applied = event.index;
-        core.configurations.forgetBefore(minIndex(event.index, core.commit));
+        core.membership.configurations.forgetBefore(minIndex(event.index, core.commit));
         return;
       case 'read-index':
         onReadIndex(core, event.ticket);
@@ -331,7 +331,7 @@ export class RaftCore {
    */
   #receive(from: ServerId, message: Message): void {
     const core = this.#core;
-    if (isAnswer(message) && !core.peers.includes(from)) return;
+    if (isAnswer(message) && !core.membership.peers.includes(from)) return;
     switch (message.type) {
       case 'pre-vote':
         onPreVote(core, from, message);
@@ -376,7 +376,7 @@ export class RaftCore {
         return;
       }
       // On a slow disk one more term would only make it wait for one more write.
-      if (role.type === 'candidate' && !core.hardStatePersisted) resetElectionTimer(core);
+      if (role.type === 'candidate' && !core.writes.hardStatePersisted) resetElectionTimer(core);
       else if (!mayVote(core)) becomeFollower(core, core.term, NO_SERVER);
       else startPreVote(core);
       return;

@@ -51,7 +51,7 @@ export function onHeartbeatResponse(core: CoreState, from: ServerId, message: Of
 
 function sendHeartbeats(core: CoreState, leader: Leader): void {
   leader.heartbeatElapsedMs = 0;
-  for (const peer of core.peers) {
+  for (const peer of core.membership.peers) {
     const progress = progressOf(leader, peer);
     if (!progress.connected) continue;
     const commit = minIndex(progress.match, core.commit);
@@ -62,7 +62,7 @@ function sendHeartbeats(core: CoreState, leader: Leader): void {
 
 export function confirmReads(core: CoreState, leader: Leader): void {
   if (leader.readRounds.length === 0) return;
-  const confirmed = reachedByQuorums(core.voterSets, (voter) =>
+  const confirmed = reachedByQuorums(core.membership.voterSets, (voter) =>
     voter === core.config.id ? core.round : progressOf(leader, voter).round,
   );
   while ((leader.readRounds[0]?.round ?? Infinity) <= confirmed) {

@@ -42,7 +42,7 @@ export function onPropose(core: CoreState, commands: readonly Uint8Array[]): voi
 export function replicate(core: CoreState, leader: Leader): void {
   const cut = sharedCut(core);
   chooseFront(core, leader);
-  for (const peer of core.peers) {
+  for (const peer of core.membership.peers) {
     const progress = progressOf(leader, peer);
     if (!progress.connected || awaitsSnapshot(core, peer, progress) || mayWait(core, leader, progress)) continue;
     progress.kept = false;
@@ -64,7 +64,7 @@ function sharedCut(core: CoreState): Cut {
 
 /** Tells the peers that want to know at once, when no append has told them in this group. */
 export function sendCommitNews(core: CoreState, leader: Leader): void {
-  for (const peer of core.peers) {
+  for (const peer of core.membership.peers) {
     const progress = progressOf(leader, peer);
     const commit = minIndex(progress.match, core.commit);
     if (!progress.connected || !progress.eagerCommit || commit <= progress.sentCommit) continue;
@@ -113,7 +113,7 @@ export function tickRetries(core: CoreState, leader: Leader, elapsedMs: number):
   leader.retryElapsedMs += elapsedMs;
   if (leader.retryElapsedMs < core.config.heartbeatMs) return;
   leader.retryElapsedMs = 0;
-  for (const peer of core.peers) {
+  for (const peer of core.membership.peers) {
     const progress = progressOf(leader, peer);
     if (progress.unanswered) progress.unansweredLooks += 1;
   }
@@ -179,7 +179,7 @@ export function majorityIndex(
     const known = progressOf(leader, voter).match;
     return voter === peer ? maxIndex(known, match) : known;
   };
-  return logIndex(reachedByQuorums(core.voterSets, durable));
+  return logIndex(reachedByQuorums(core.membership.voterSets, durable));
 }
 
 /**
@@ -187,7 +187,7 @@ export function majorityIndex(
  * replaced by a leader that never saw it (figure 8 of the paper).
  */
 export function advanceLeaderCommit(core: CoreState, leader: Leader): void {
-  const index = majorityIndex(core, leader, core.stableIndex);
+  const index = majorityIndex(core, leader, core.writes.stableIndex);
   if (index <= core.commit || core.log.termAt(index) !== core.term) return;
   leader.uncommittedBytes -= committedBytes(core, leader, index);
   core.advanceCommit(index);
@@ -231,7 +231,7 @@ function sendAppends(core: CoreState, leader: Leader, peer: ServerId, progress: 
  * everything else. What is not committed yet never waits for that, nor what is not durable here and could not be read again.
  */
 function isFarBehind(core: CoreState, from: LogIndex, entries: readonly Entry[]): boolean {
-  return from + entries.length <= minIndex(core.commit, core.stableIndex);
+  return from + entries.length <= minIndex(core.commit, core.writes.stableIndex);
 }
 
 function sendAppend(core: CoreState, peer: ServerId, progress: Progress, entries: readonly Entry[]): void {
@@ -256,7 +256,7 @@ function requestEntries(core: CoreState, leader: Leader, peer: ServerId, progres
     peer,
     term: core.term,
     from: progress.next,
-    to: maxIndex(previousIndex(core.log.tailFirst), minIndex(core.commit, core.stableIndex)),
+    to: maxIndex(previousIndex(core.log.tailFirst), minIndex(core.commit, core.writes.stableIndex)),
     maxBytes: Math.min(core.config.maxAppendBytes, core.config.maxCatchUpBytes),
     urgent: isNeeded(core, leader, peer),
   });

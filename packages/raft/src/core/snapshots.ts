@@ -21,7 +21,7 @@ export function onSnapshotTaken(core: CoreState, { index, term }: LogPosition, c
     'a-snapshot-is-of-the-log',
     () => `entry ${index} of term ${term}, but ${known}`,
   );
-  const upTo = minIndex(minIndex(compactTo, index), core.stableIndex);
+  const upTo = minIndex(minIndex(compactTo, index), core.writes.stableIndex);
   if (upTo <= core.log.base.index) return;
   core.log.compactTo(upTo);
   core.effect({ type: 'compact', upTo });

@@ -132,7 +132,7 @@ function refusalOf(core: CoreState, leader: Leader, target: ServerId | undefined
 }
 
 function bestTarget(core: CoreState, leader: Leader): ServerId | undefined {
-  const candidates = core.electorate
+  const candidates = core.membership.electorate
     .filter((peer) => isVoter(core, peer))
     .map((peer) => ({ peer, progress: progressOf(leader, peer) }))
     .filter(({ progress }) => isHeard(core, progress) && !isBehind(core, progress))
@@ -142,7 +142,7 @@ function bestTarget(core: CoreState, leader: Leader): ServerId | undefined {
 
 /** One that is about to be removed is none. */
 function isVoter(core: CoreState, peer: ServerId): boolean {
-  return core.voterSets[0]?.includes(peer) === true;
+  return core.membership.voterSets[0]?.includes(peer) === true;
 }
 
 /** It lacks entries that memory no longer holds: bringing it up to the end would hold writes back for too long. */

@@ -17,7 +17,7 @@ export function beginVoteBan(core: CoreState): void {
 
 /** At the end of a group. */
 export function liftVoteBan(core: CoreState): void {
-  if (core.voteBan === undefined || core.stableIndex < core.commit) return;
+  if (core.voteBan === undefined || core.writes.stableIndex < core.commit) return;
   if ((core.log.termAt(core.commit) ?? 0) < core.voteBan) return;
   core.voteBan = undefined;
   core.effect({ type: 'lift-vote-ban' });

@@ -20,6 +20,13 @@ describe('an attach', () => {
     }
   });
 
+  it('counts where it is asked for', () => {
+    const ensemble = trio();
+    const [leader, follower] = [ensemble.server(1), ensemble.server(2)];
+    for (const id of [1, 2]) follower.connect().attach(id);
+    expect([leader, follower].map(({ machine }) => machine.counters.attaches)).toEqual([0, 2]);
+  });
+
   it('lets requests through under the session and its generation', () => {
     const ensemble = trio();
     const client = ensemble.server(2).connect();

@@ -195,6 +195,50 @@ describe('what members tell of themselves', () => {
   });
 });
 
+describe('a server that is added with another join secret', () => {
+  const adding = (joinSecret: string, port = 4): MembershipChange => ({
+    type: 'add',
+    id: serverId(4),
+    peerAddress: `host:${port}`,
+    observer: false,
+    joinSecret,
+  });
+  function withAdded(): ScriptedCore {
+    const core = leader();
+    change(core, adding('mistyped'));
+    settle(core, 2, 3);
+    return core;
+  }
+
+  it('has that one, while it was never heard', () => {
+    const core = withAdded();
+    const [corrected] = configurations(change(core, adding('printed')));
+    expect(corrected?.members.at(-1)).toMatchObject({ id: 4, joinSecret: 'printed', role: 'learner' });
+    expect(corrected?.members).toHaveLength(4);
+  });
+
+  it.each([
+    ['it was heard', 'printed', 4, true],
+    ['it is the same one', 'mistyped', 4, false],
+    ['there is none', '', 4, false],
+    ['the address is another', 'printed', 5, false],
+  ])('is refused as a member when %s', (_, joinSecret, port, heard) => {
+    const core = withAdded();
+    if (heard) {
+      core.step({ type: 'member-facts', facts: [{ id: serverId(4), incarnation: 'dd', clientAddress: 'client:4' }] });
+      settle(core, 2, 3);
+    }
+    expect(outcomes(change(core, adding(joinSecret, port)))).toEqual([{ type: 'refused', reason: 'id-used' }]);
+  });
+
+  it('is refused as a member when it was added without one', () => {
+    const core = leader();
+    change(core, add(4));
+    settle(core, 2, 3);
+    expect(outcomes(change(core, adding('printed')))).toEqual([{ type: 'refused', reason: 'id-used' }]);
+  });
+});
+
 describe('an acknowledgement of a server that is no member', () => {
   it('is not heard', () => {
     const core = leader();

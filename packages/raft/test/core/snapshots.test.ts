@@ -13,6 +13,7 @@ import {
   ScriptedCore,
   accepted,
   append,
+  entry,
   heartbeat,
   heartbeatResponse,
   ofType,
@@ -173,6 +174,18 @@ describe('a leader without the entries that a peer needs', () => {
     // It has lost its disk; what it acknowledged counts, so this is a server that breaks its word, and must do no harm.
     const effects = core.receive(3, refused(1, prevIndex, 2, 1));
     expect(ofType(effects, 'send-snapshot')).toEqual([]);
+  });
+
+  it('drops what was read for it when its log has been compacted beyond that in the same step', () => {
+    const core = leaderOfTen({ maxAppendBytes: 30 });
+    const peer = serverId(2);
+    // More than an append away from what is committed: it is read.
+    const asked = core.step({ type: 'peer-disconnected', peer }, { type: 'peer-connected', peer });
+    expect(ofType(asked, 'read-entries')).toMatchObject([{ peer, from: 4 }]);
+    const entries = [4, 5, 6].map((index) => entry(index, 1));
+    const effects = core.step(taken(9, 1, 6), { type: 'entries-read', peer, term: term(1), entries });
+    expect(appendsTo(effects, 2)).toEqual([]);
+    expect(ofType(effects, 'send-snapshot')).toMatchObject([{ peer: 2 }]);
   });
 
   it('keeps its word to a peer in the midst of its window [inflight-full-slow-follower-after-compaction]', () => {

@@ -8,7 +8,7 @@ import type { LogStore } from '../../src/log-store/log-store.ts';
 import { bytesOf, type SnapshotOrigin } from '../../src/log-store/snapshot.ts';
 import { contentOf, entryRange, vote } from './support/log-model.ts';
 import { onMachine, type Machine } from './support/machine.ts';
-import { LOG_OPTIONS, openLog, segmentPaths } from './support/wal-fixture.ts';
+import { LOG_OPTIONS, openLog, SEGMENT_BYTES, segmentPaths } from './support/wal-fixture.ts';
 
 const SMALL = { snapshotChunkBytes: 300 };
 const STATE = Uint8Array.from({ length: 2_000 }, (_, at) => at % 251);
@@ -413,6 +413,18 @@ describe('a log behind a snapshot', () => {
 });
 
 describe('a full disk', () => {
+  it('takes a snapshot only while it leaves room for the next segment', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine, SMALL);
+      const meta = { index: logIndex(50), term: term(1), configuration: new Uint8Array(0), origin: 'taken' } as const;
+      // The room of a segment, and what is written at once.
+      const neededBytes = SEGMENT_BYTES + 2 * 1024 * 1024;
+      machine.setFreeBytes(neededBytes - 1);
+      await expect(store.createSnapshot(meta)).rejects.toMatchObject({ code: 'NO_SPACE' });
+      machine.setFreeBytes(neededBytes);
+      await (await store.createSnapshot(meta)).abort();
+    }));
+
   it('leaves nothing of a snapshot that found no room, and the log goes on', () =>
     onMachine(async (machine) => {
       const store = await openLog(machine, SMALL);

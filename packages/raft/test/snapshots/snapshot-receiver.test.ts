@@ -227,6 +227,21 @@ describe('a receiver of snapshots', () => {
     expect(scene.errors).toEqual([]);
   });
 
+  it('closes a connection on which more comes than a sender has under way, and no other', async () => {
+    const pieces = Array.from({ length: 10 }, (_, at) => chunk(100 * at, 100 * (at + 1)));
+    const scene = new Scene();
+    const line = scene.connect();
+    await line.say(offer(20));
+    await line.say(...pieces.slice(0, 7));
+    expect(line.open).toBe(false);
+    const within = scene.connect();
+    await within.say(offer(20));
+    const from = within.heard[0]?.type === 'resume' ? within.heard[0].offset / 100 : NaN;
+    for (let at = from; at < pieces.length; at += 5) await within.say(...pieces.slice(at, at + 5));
+    await within.say({ type: 'end' });
+    expect(scene.received).toEqual([20]);
+  });
+
   it('closes a connection that brings what is no message', () => {
     const scene = new Scene();
     const line = scene.connect();

@@ -109,6 +109,26 @@ describe('a spare segment', () => {
       expect(machine.files()).toEqual([]);
     }));
 
+  it('is said to be given up only where there is one', () =>
+    onMachine(async (machine) => {
+      const said: string[] = [];
+      const logger = { ...silentLogger, info: (_fields: object, message: string) => void said.push(message) };
+      await withSegment(machine);
+      const spare = new SpareSegment(
+        { directory: DIRECTORY, segmentBytes: SEGMENT_BYTES },
+        { disk: machine.disk, logger },
+      );
+      spare.allow(false);
+      await machine.settle();
+      expect(said).toEqual([]);
+      spare.allow(true);
+      await spare.offer(OLD);
+      spare.allow(false);
+      spare.allow(false);
+      await machine.settle();
+      expect(said).toEqual(['gave up the spare log segment: the disk is short of room']);
+    }));
+
   it('that somebody has removed by hand is not missed', () =>
     onMachine(async (machine) => {
       await withSegment(machine);

@@ -5,6 +5,7 @@
 
 import type { Acquire, Command, LossReason } from '@holdfast/protocol';
 import { ClientClosedError, LockLostError, SessionExpiredError, type HoldfastError } from '../errors.ts';
+import { invariant } from '../invariant.ts';
 import { LazyTimer } from '../lazy-timer.ts';
 import type { CallOptions } from '../session/call.ts';
 import { callQuery } from '../session/channels/read-pipeline.ts';
@@ -54,14 +55,14 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
 
   waiting(call: AcquireCall): void {
     if (this.#closed !== undefined) call.failed(this.#closed);
-    else this.#waiting.set(call.acquireIndex, call);
+    else putNew(this.#waiting, call.acquireIndex, call);
   }
 
   granted(call: AcquireCall): void {
     this.#waiting.delete(call.acquireIndex);
     if (this.#closed !== undefined) call.failed(this.#closed);
     else if (this.remainingMs() > 0) this.#handOut(call);
-    else this.#unconfirmed.set(call.acquireIndex, call);
+    else putNew(this.#unconfirmed, call.acquireIndex, call);
   }
 
   cancel(call: AcquireCall): void {
@@ -176,7 +177,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
       this.cancel(call);
       return;
     }
-    this.#held.set(call.acquireIndex, held);
+    putNew(this.#held, call.acquireIndex, held);
     if (!this.#leaseTimer.armed) this.#armLeaseTimer();
   }
 
@@ -193,6 +194,13 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   #giveBack(command: Extract<Command, { readonly type: 'cancel' | 'release' }>): void {
     this.#session.sendInBackground(command);
   }
+}
+
+/** An acquire index is that of the log entry that asked, so that no two waits or holds have the same. */
+function putNew<T>(table: Map<number, T>, acquireIndex: number, value: T): void {
+  const before = table.size;
+  table.set(acquireIndex, value);
+  invariant(table.size > before, 'a-wait-or-hold-has-one-owner');
 }
 
 /** For a hold that was to be released, an ensemble that does not know it means that it was lost before. */

@@ -4,6 +4,7 @@
  */
 
 import { LockLostError, type LockLossReason } from '../errors.ts';
+import { invariant } from '../invariant.ts';
 import type { CallOptions } from '../session/call.ts';
 import { tokenText } from './token-text.ts';
 
@@ -33,6 +34,7 @@ export class HeldLock implements AsyncDisposable {
 
   /** @internal */
   constructor(lock: string, acquireIndex: number, token: number, keeper: HoldKeeper) {
+    invariant(token > 0, 'a-hold-has-a-token');
     this.lock = lock;
     this.acquireIndex = acquireIndex;
     this.token = token;

@@ -6,6 +6,7 @@
 
 import { MAX_CLOCK_RATE_ERROR } from '@holdfast/protocol';
 import type { Clock } from '@holdfast/runtime';
+import { invariant } from '../invariant.ts';
 
 /** One moment on both clocks. */
 export interface Instant {
@@ -21,6 +22,7 @@ export class Lease {
   readonly #clock: Clock;
   #durationMs: number;
   #sentAt: Instant;
+  #over = false;
 
   /** Over from the beginning, until the first renewal. */
   constructor(clock: Clock, sessionTimeoutMs: number) {
@@ -40,7 +42,13 @@ export class Lease {
 
   /** A message sent at that instant was acknowledged. */
   renew(sentAt: Instant): void {
+    invariant(!this.#over, 'only-a-living-session-is-renewed');
     if (sentAt.monotonicMs > this.#sentAt.monotonicMs) this.#sentAt = sentAt;
+  }
+
+  /** The session is over. */
+  end(): void {
+    this.#over = true;
   }
 
   /**
@@ -48,11 +56,9 @@ export class Lease {
    * machine sleeps, and the wall clock may be set back.
    */
   remainingMs(): number {
-    const elapsedMs = Math.max(
-      this.#clock.monotonicMs() - this.#sentAt.monotonicMs,
-      this.#clock.wallMs() - this.#sentAt.wallMs,
-    );
-    return this.#durationMs - elapsedMs;
+    const monotonicMs = this.#clock.monotonicMs() - this.#sentAt.monotonicMs;
+    invariant(monotonicMs >= 0, 'a-lease-counts-from-the-past');
+    return this.#durationMs - Math.max(monotonicMs, this.#clock.wallMs() - this.#sentAt.wallMs);
   }
 }
 

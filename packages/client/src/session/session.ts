@@ -324,6 +324,7 @@ export class Session implements LinkOwner, Asker {
   #finish(state: 'expired' | 'closed', reason: string, loss: LossReason): void {
     if (this.over) return;
     this.#over = reason;
+    this.lease.end();
     const server = this.#link.server?.address;
     const error = this.#overError(reason);
     // First, since those that cannot be repeated would be told of a lost connection.

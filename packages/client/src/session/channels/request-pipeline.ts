@@ -8,6 +8,7 @@ import type { Command, ErrorCode, Reply } from '@holdfast/protocol';
 import type { Clock, Random, Timer } from '@holdfast/runtime';
 import { Backoff } from '../../backoff.ts';
 import { OverloadedError, type HoldfastError } from '../../errors.ts';
+import { invariant } from '../../invariant.ts';
 import { ask, type Call, type CallOptions, type Channel } from '../call.ts';
 import { FifoQueue } from './fifo-queue.ts';
 import type { Pipeline, Sink } from './pipeline.ts';
@@ -48,6 +49,8 @@ export class RequestPipeline implements Pipeline {
   #unansweredBytes = 0;
   #lastNumber = 0;
   #ackedUpTo = 0;
+  /** Since the attachment, or the refusal after which requests are sent again. */
+  #lastPosted = 0;
   /** Since the last answer. */
   #refusals = 0;
   #sink: Sink | undefined;
@@ -97,6 +100,7 @@ export class RequestPipeline implements Pipeline {
   attached(sink: Sink): void {
     this.#cancelResend();
     this.#sink = sink;
+    this.#lastPosted = 0;
     for (const request of this.#unanswered.values()) this.#post(sink, request);
     this.#pump();
   }
@@ -170,6 +174,9 @@ export class RequestPipeline implements Pipeline {
   #post(sink: Sink, request: RequestCall): void {
     const { number, asked } = request;
     const { command, payload } = asked;
+    invariant(number > this.#lastPosted, 'requests-are-sent-in-order');
+    invariant(number > this.#ackedUpTo, 'only-answered-requests-are-acknowledged');
+    this.#lastPosted = number;
     const sentAt = sink.post({ type: 'request', number, ackedUpTo: this.#ackedUpTo, command, payload });
     request.sentAt ??= sentAt;
   }
@@ -179,6 +186,7 @@ export class RequestPipeline implements Pipeline {
     this.#resend = undefined;
     const sink = this.#sink;
     if (sink === undefined) return;
+    this.#lastPosted = 0;
     for (const request of this.#unanswered.values()) {
       if (request.number >= from) this.#post(sink, request);
     }

@@ -1,6 +1,6 @@
 /** The tree of nodes: ZooKeeper's data model, with the log index as zxid. Locks are queues of nodes under `/holdfast`, which is reserved. */
 
-import { MAX_DATA_BYTES, pathProblem } from '@holdfast/protocol';
+import { createMode, MAX_DATA_BYTES, pathProblem } from '@holdfast/protocol';
 import type { Answer, Consistency, Query, Reply, Stat } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError, LimitExceededError } from './errors.ts';
 import type { Asker } from './session/asker.ts';
@@ -93,7 +93,7 @@ export class Nodes extends NodeReads {
   ): Promise<{ readonly path: string; readonly stat: Stat }> {
     const { ephemeral = false, sequential = false } = options;
     checkPath(path, sequential);
-    const command = { type: 'create', path, data: bytesOf(data), ephemeral, sequential } as const;
+    const command = { type: 'create', path, data: bytesOf(data), mode: createMode({ ephemeral, sequential }) } as const;
     const reply = await callCommand(this.#session.commands, command, `create ${path}`, options);
     if (reply.type !== 'created') throw unexpected('create', reply);
     return { path: reply.path, stat: reply.stat };

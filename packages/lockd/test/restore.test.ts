@@ -1,6 +1,6 @@
 /** A follower that gets its leader's state in place of entries: what its clients, its readers and its leases hear of those. */
 
-import type { ServerMessage } from '@holdfast/protocol';
+import { CreateMode, type ServerMessage } from '@holdfast/protocol';
 import { logIndex } from '@holdfast/raft';
 import { SnapshotError } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
@@ -149,7 +149,7 @@ describe('a client of a server that skips entries', () => {
 describe('a server that skips entries', () => {
   it('answers the reads that waited for them', async () => {
     const at = scene();
-    at.other.request(1, { type: 'create', path: '/a', data: new Uint8Array(), ephemeral: false, sequential: false });
+    at.other.request(1, { type: 'create', path: '/a', data: new Uint8Array(), mode: CreateMode.persistent });
     at.other.take();
     at.client.read(7, { type: 'exists', path: '/a' });
     expect(at.client.take()).toEqual([]);

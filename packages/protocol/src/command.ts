@@ -17,6 +17,29 @@ export type LockKindNumber = (typeof LockKind)[keyof typeof LockKind];
 /** No version will have a higher one: a snapshot keeps it in a byte. */
 export const MAX_LOCK_KIND = 255;
 
+/** How long a node lives, and whether its parent numbers it. The numbers are ZooKeeper's. */
+export const CreateMode = { persistent: 0, ephemeral: 1, persistentSequential: 2, ephemeralSequential: 3 } as const;
+export type CreateModeNumber = (typeof CreateMode)[keyof typeof CreateMode];
+/** No version will have a higher one. */
+export const MAX_CREATE_MODE = 255;
+
+/** The mode of a node that goes with its session or not, and gets a number behind its name or not. */
+export function createMode(options: { readonly ephemeral?: boolean; readonly sequential?: boolean }): CreateModeNumber {
+  const { ephemeral = false, sequential = false } = options;
+  if (sequential) return ephemeral ? CreateMode.ephemeralSequential : CreateMode.persistentSequential;
+  return ephemeral ? CreateMode.ephemeral : CreateMode.persistent;
+}
+
+/** The node goes with the session that creates it. */
+export function isEphemeral(mode: number): boolean {
+  return mode === CreateMode.ephemeral || mode === CreateMode.ephemeralSequential;
+}
+
+/** Its parent appends a number to its name. */
+export function isSequential(mode: number): boolean {
+  return mode === CreateMode.persistentSequential || mode === CreateMode.ephemeralSequential;
+}
+
 const path = text(MAX_PATH_LENGTH);
 const data = bytes(MAX_DATA_BYTES);
 const lock = text(MAX_LOCK_NAME_LENGTH);
@@ -30,7 +53,8 @@ export const commands = messages('command', {
   attach: message(1, { secretHash: exactBytes(SECRET_HASH_BYTES), ...attachWish }),
   /** Ends a session with all its nodes, holds and waits. `session` 0 is the sender's own; another's is an operator's forced close. */
   closeSession: message(2, { session: integer() }),
-  create: message(3, { path, data, ephemeral: flag(), sequential: flag() }),
+  /** `mode` may be one of a later version, up to {@link MAX_CREATE_MODE}: who applies the command knows which there are. */
+  create: message(3, { path, data, mode: integerWithin(0, MAX_CREATE_MODE) }),
   /** `version` −1 matches any. */
   set: message(4, { path, data, version: signed() }),
   delete: message(5, { path, version: signed() }),

@@ -9,6 +9,7 @@ import {
   MAX_PATH_LENGTH,
   MalformedError,
   commandName,
+  createMode,
   decodeAttachRequest,
   decodeCommand,
   encodeAttachRequest,
@@ -85,10 +86,22 @@ describe('a command', () => {
     expect(decodeCommand('acquire', encodeCommand(later))).toEqual(later);
   });
 
+  it('may ask for a mode of a node that only a later version has, for the same reason', () => {
+    const later = { type: 'create', path: '/a', data: Uint8Array.of(7), mode: 255 } as const;
+    expect(plain(decodeCommand('create', encodeCommand(later)))).toEqual(plain(later));
+  });
+
   it('keeps its bytes', () => {
     const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
     expect(hex(encodeCommand({ type: 'acquire', lock: 'a/b', kind: 0, wait: true }))).toBe('93a3612f6200c3');
     expect(hex(encodeCommand({ type: 'release', lock: 'ü', acquireIndex: 300 }))).toBe('92a2c3bccd012c');
+    const create = { type: 'create', path: '/a', data: Uint8Array.of(7) } as const;
+    const modes = [[], ['ephemeral'], ['sequential'], ['ephemeral', 'sequential']].map((set) =>
+      createMode({ ephemeral: set.includes('ephemeral'), sequential: set.includes('sequential') }),
+    );
+    expect(modes.map((mode) => hex(encodeCommand({ ...create, mode })))).toEqual(
+      ['00', '01', '02', '03'].map((mode) => `93a22f61c40107${mode}`),
+    );
     expect(hex(encodeCommand({ type: 'set', path: '/a', data: Uint8Array.of(7), version: -1 }))).toBe(
       '93a22f61c40107ff',
     );
@@ -109,10 +122,10 @@ const wrong: readonly (readonly [CommandName, string, Packable])[] = [
   ['attach', 'label must be', [hash, 0, 10_000, 'x'.repeat(MAX_LABEL_LENGTH + 1)]],
   ['closeSession', 'session must be', ['1']],
   ['closeSession', 'session must be present', []],
-  ['create', 'path must be at most', [path, secret, true, true]],
-  ['create', 'data must be at most', ['/a', data, true, true]],
-  ['create', 'ephemeral must be', ['/a', secret, 1, true]],
-  ['create', 'sequential must be', ['/a', secret, true, 'true']],
+  ['create', 'path must be at most', [path, secret, 3]],
+  ['create', 'data must be at most', ['/a', data, 3]],
+  ['create', 'mode must be from 0 to 255', ['/a', secret, 256]],
+  ['create', 'mode must be a non-negative integer', ['/a', secret, true]],
   ['set', 'path must be', [['/a'], secret, 0]],
   ['set', 'data must be', ['/a', 'data', 0]],
   ['set', 'version must be', ['/a', secret, 0.5]],

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
 import * as limits from '../src/limits.ts';
-import { encodeClientFrame, encodeCommand, encodeServerFrame } from '../src/index.ts';
+import { CreateMode, encodeClientFrame, encodeCommand, encodeServerFrame } from '../src/index.ts';
 
 describe('limits', () => {
   it('leave room for the largest node with the longest path, in a frame of either direction', () => {
     const data = new Uint8Array(limits.MAX_DATA_BYTES);
     const path = '/'.padEnd(limits.MAX_PATH_LENGTH, '中');
-    const payload = encodeCommand({ type: 'create', path, data, ephemeral: true, sequential: true });
+    const payload = encodeCommand({ type: 'create', path, data, mode: CreateMode.ephemeralSequential });
     const max = Number.MAX_SAFE_INTEGER;
     const request = encodeClientFrame([{ type: 'request', number: max, ackedUpTo: max, command: 3, payload }]);
     expect(request.length).toBeLessThan(limits.MAX_FRAME_BYTES);

@@ -6,7 +6,7 @@
  * Whoever adds to the state machine says here since when it exists, and raises LATEST_STATE_VERSION.
  */
 
-import { ClientFeature, CommandType, unite, type CommandName, type FeatureSet } from '@holdfast/protocol';
+import { ClientFeature, CommandType, CreateMode, unite, type CommandName, type FeatureSet } from '@holdfast/protocol';
 
 import { STATE_LIMITS, type StateLimits } from './limits.ts';
 import type { LockKind } from './locks/kinds/lock-kind.ts';
@@ -17,6 +17,7 @@ export interface Versions {
   /** The highest by which the program can apply entries. */
   readonly latest: number;
   readonly commands: Readonly<Record<CommandName, number>>;
+  readonly createModes: Readonly<Record<keyof typeof CreateMode, number>>;
   /** Each says itself since when it exists. */
   readonly lockKinds: readonly LockKind[];
   /** What servers offer to clients. */
@@ -41,6 +42,12 @@ export const VERSIONS: Versions = {
     raiseStateVersion: FIRST_STATE_VERSION,
     continueEnd: FIRST_STATE_VERSION,
   },
+  createModes: {
+    persistent: FIRST_STATE_VERSION,
+    ephemeral: FIRST_STATE_VERSION,
+    persistentSequential: FIRST_STATE_VERSION,
+    ephemeralSequential: FIRST_STATE_VERSION,
+  },
   lockKinds: LOCK_KINDS,
   clientFeatures: {
     leave: FIRST_STATE_VERSION,
@@ -56,6 +63,8 @@ export interface Rules {
   readonly version: number;
   /** By a command's number: true for those that exist. */
   readonly commands: readonly (boolean | undefined)[];
+  /** By a mode's number: true for those that exist. */
+  readonly createModes: readonly (boolean | undefined)[];
   /** By a kind's number. */
   readonly lockKinds: readonly (LockKind | undefined)[];
   readonly clientFeatures: FeatureSet;
@@ -64,22 +73,28 @@ export interface Rules {
 
 /** @param overrides limits that take the places of every version's */
 export function rulesAt(version: number, versions: Versions, overrides: Partial<StateLimits>): Rules {
-  const exists = (since: number): boolean => since <= version;
-  const commands: boolean[] = [];
-  for (const [name, since] of Object.entries(versions.commands)) {
-    if (exists(since)) commands[CommandType[name as CommandName]] = true;
-  }
   const lockKinds: LockKind[] = [];
-  for (const kind of versions.lockKinds) if (exists(kind.since)) lockKinds[kind.number] = kind;
-  const features = Object.entries(versions.clientFeatures).filter(([, since]) => exists(since));
-  const limits = versions.limits.filter(({ since }) => exists(since)).map((each) => each.limits);
+  for (const kind of versions.lockKinds) if (kind.since <= version) lockKinds[kind.number] = kind;
+  const limits = versions.limits.filter(({ since }) => since <= version).map((each) => each.limits);
   return {
     version,
-    commands,
+    commands: flags(existing(CommandType, versions.commands, version)),
+    createModes: flags(existing(CreateMode, versions.createModes, version)),
     lockKinds,
-    clientFeatures: unite(
-      Object.fromEntries(features.map(([name]) => [name, ClientFeature[name as keyof typeof ClientFeature]])),
-    ),
+    clientFeatures: unite(existing(ClientFeature, versions.clientFeatures, version)),
     limits: Object.assign({}, STATE_LIMITS, ...limits, overrides) as StateLimits,
   };
+}
+
+type Numbers = Readonly<Record<string, number>>;
+
+/** Those of the named numbers that exist since that version or an earlier one. */
+function existing(numbers: Numbers, since: Numbers, version: number): Numbers {
+  return Object.fromEntries(Object.entries(numbers).filter(([name]) => (since[name] ?? Infinity) <= version));
+}
+
+function flags(numbers: Numbers): boolean[] {
+  const set: boolean[] = [];
+  for (const number of Object.values(numbers)) set[number] = true;
+  return set;
 }

@@ -95,6 +95,30 @@ describe('an acquire of a kind of lock that the state version does not have', ()
   });
 });
 
+describe('a node of a mode that the state version does not have', () => {
+  const createOf = (mode: number) => ({ type: 'create', path: '/a', data: new Uint8Array(), mode }) as const;
+
+  it('is answered UNSUPPORTED once, leaves nothing, and its session goes on', () => {
+    const session = new Solo().open();
+    const { nodes } = session.solo.machine.counts;
+    const reply = session.send(createOf(4));
+    expect(codeOf(reply)).toBe('UNSUPPORTED');
+    expect(asReply(reply, 'error').message).toContain('create mode 4 is not of state version 1');
+    expect(session.resend(1, createOf(4))).toEqual(reply);
+    expect(session.solo.machine.counts.nodes).toBe(nodes);
+    expect(session.made('/a')).toBe('/a');
+  });
+
+  it('is answered alike by a program that knows it, until the version is raised', () => {
+    const createModes = { ...VERSIONS.createModes, ephemeral: LATEST_STATE_VERSION };
+    const newer = new Solo({}, { versions: { ...VERSIONS, createModes } }).open();
+    const early = newer.create('/a', { ephemeral: true });
+    expect(asReply(early, 'error').message).toContain('create mode 1 is not of state version 1');
+    raise(newer.solo, LATEST_STATE_VERSION);
+    expect(newer.made('/a', { ephemeral: true })).toBe('/a');
+  });
+});
+
 describe('a limit that a later state version changes', () => {
   const more = { since: LATEST_STATE_VERSION, limits: { maxAcquiresPerSession: 2, leastReplyBytesPerSession: 9_000 } };
   const versions = { ...VERSIONS, limits: [{ since: 1, limits: { maxAcquiresPerSession: 1 } }, more] };

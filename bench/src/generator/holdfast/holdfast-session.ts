@@ -7,12 +7,13 @@ import { randomBytes } from 'node:crypto';
 
 import {
   CommandType,
+  CreateMode,
+  decodeServerFrame,
+  encodeAttachRequest,
+  encodeClientFrame,
+  encodeCommand,
   PROTOCOL_VERSION,
   SECRET_BYTES,
-  decodeServerFrame,
-  encodeClientFrame,
-  encodeAttachRequest,
-  encodeCommand,
   type ClientMessage,
   type Command,
   type Consistency,
@@ -96,7 +97,7 @@ class HoldfastSession implements RawSession {
   }
 
   createEphemeral(node: string, data: Uint8Array, done: () => void): void {
-    const command = { type: 'create', path: node, data, ephemeral: true, sequential: false } as const;
+    const command = { type: 'create', path: node, data, mode: CreateMode.ephemeral } as const;
     this.#command(command, this.#expect('created', done));
   }
 
@@ -108,7 +109,7 @@ class HoldfastSession implements RawSession {
     });
     this.#socket.turn(() => {
       for (const path of nodes) {
-        this.#command({ type: 'create', path, data, ephemeral: false, sequential: false }, created);
+        this.#command({ type: 'create', path, data, mode: CreateMode.persistent }, created);
       }
     });
   }

@@ -1,6 +1,16 @@
 /** The nodes that are not reserved, as plainly as they can be said: a map from paths, with ZooKeeper's rules and its order of checks. */
 
-import { isReservedPath, parentPath, pathProblem, type Command, type ErrorCode, type Stat } from '@holdfast/protocol';
+import {
+  CreateMode,
+  isEphemeral,
+  isReservedPath,
+  isSequential,
+  parentPath,
+  pathProblem,
+  type Command,
+  type ErrorCode,
+  type Stat,
+} from '@holdfast/protocol';
 
 export interface ModelNode {
   readonly czxid: number;
@@ -25,6 +35,8 @@ export interface Occasion {
   readonly bytesLeft: number;
 }
 
+const MODES: readonly number[] = Object.values(CreateMode);
+
 /** Undefined: done, and the path tells of which node. */
 export type Outcome = { readonly error: ErrorCode } | { readonly path: string };
 
@@ -34,17 +46,18 @@ export class TreeModel {
 
   create(command: Extract<Command, { type: 'create' }>, occasion: Occasion): Outcome {
     const { index, stamp, session, nodesLeft, bytesLeft } = occasion;
+    if (!MODES.includes(command.mode)) return { error: 'UNSUPPORTED' };
     if (isReservedPath(command.path)) return { error: 'RESERVED_PATH' };
     if (!command.path.startsWith('/')) return { error: 'INVALID_ARGUMENT' };
     const parent = this.nodes.get(parentPath(command.path));
     if (parent === undefined) return { error: 'NOT_FOUND' };
-    const path = command.sequential ? command.path + String(parent.creations).padStart(10, '0') : command.path;
+    const path = isSequential(command.mode) ? command.path + String(parent.creations).padStart(10, '0') : command.path;
     if (pathProblem(path) !== undefined) return { error: 'INVALID_ARGUMENT' };
     if (this.nodes.has(path)) return { error: 'NODE_EXISTS' };
     if (parent.ephemeralOwner !== 0) return { error: 'EPHEMERAL_PARENT' };
     const { length } = command.data;
     if (nodesLeft < 1 || (length > 0 && bytesLeft < length)) return { error: 'LIMIT_EXCEEDED' };
-    this.nodes.set(path, newNode(index, stamp, command.ephemeral ? session : 0, text(command.data)));
+    this.nodes.set(path, newNode(index, stamp, isEphemeral(command.mode) ? session : 0, text(command.data)));
     parent.creations += 1;
     childChanged(parent, index);
     return { path };

@@ -2,10 +2,13 @@
 
 import {
   CommandType,
+  createMode,
   encodeLockName,
   isReservedPath,
   LockKind,
   LOCKS_PATH,
+  MAX_CREATE_MODE,
+  MAX_LOCK_KIND,
   pack,
   type Command,
 } from '@holdfast/protocol';
@@ -18,6 +21,8 @@ import { BAD_LOCKS, BAD_PATHS, choose, RESERVED_PATHS, LOCKS, PATHS } from './po
 
 const UNKNOWN_SESSION = 1_000_000;
 const MOST_DATA = 7;
+/** One creation in sixty is of a mode that only a later version has. */
+const UNKNOWN_MODE_PICK = 59;
 
 /** Of clients' commands, the last numbers: a later version may have them. */
 const UNKNOWN_TYPES = [33, 60, 63] as const;
@@ -124,8 +129,7 @@ function create({ pick, flavour }: Move, path: string): Command {
     type: 'create',
     path: sequential && pick % 2 === 0 ? `${path}/` : path,
     data: data(pick),
-    ephemeral: flavour % 2 === 0,
-    sequential,
+    mode: pick === UNKNOWN_MODE_PICK ? MAX_CREATE_MODE : createMode({ ephemeral: flavour % 2 === 0, sequential }),
   };
 }
 
@@ -174,11 +178,15 @@ function malformed({ what, pick, flavour }: Move): Sent {
       return sentAs('acquire', valid.subarray(0, Math.min(pick, valid.length - 1)));
     case 4:
       // Of a kind that only a later version has.
-      return { name: undefined, type: CommandType.acquire, payload: pack([choose(LOCKS, pick), 1 + (pick % 3), true]) };
+      return {
+        name: undefined,
+        type: CommandType.acquire,
+        payload: pack([choose(LOCKS, pick), MAX_LOCK_KIND - (pick % 3), true]),
+      };
     case 5:
       return sentAs('acquire', pack([pick, LockKind.mutex, true]));
     case 6:
-      return sentAs('create', pack([choose(PATHS, pick), new Uint8Array(1), 1, true]));
+      return sentAs('create', pack([choose(PATHS, pick), new Uint8Array(1), true]));
     case 7:
       return sentAs('acquire', pack([choose(BAD_LOCKS, pick), LockKind.mutex, true]));
     case 8:

@@ -1,4 +1,4 @@
-import { CLIENT_FEATURES, PROTOCOL_VERSION } from '@holdfast/protocol';
+import { CLIENT_FEATURES, CreateMode, PROTOCOL_VERSION } from '@holdfast/protocol';
 import { serverId } from '@holdfast/raft';
 import { describe, expect, it } from 'vitest';
 import { encodePeerMessages } from '../../src/peers/peer-message.ts';
@@ -11,7 +11,7 @@ function leaderless(): LoopbackEnsemble {
   ensemble.elect(1);
   const client = ensemble.server(1).connect();
   client.attach();
-  client.request(1, { type: 'create', path: '/n', data: new Uint8Array(3), ephemeral: false, sequential: false });
+  client.request(1, { type: 'create', path: '/n', data: new Uint8Array(3), mode: CreateMode.persistent });
   client.take();
   ensemble.depose();
   ensemble.clock.advance(2 * ELECTION_TIMEOUT_MS + 1);

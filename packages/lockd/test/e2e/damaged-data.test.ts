@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CommandType, encodeCommand, type Command } from '@holdfast/protocol';
+import { CommandType, CreateMode, encodeCommand, type Command } from '@holdfast/protocol';
 import { EntryType, logIndex, openDataDirectory, openWriteAheadLog, serverId, term, type Entry } from '@holdfast/raft';
 import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
@@ -66,7 +66,7 @@ function logEntry(index: number): Entry {
   const command: Command =
     index === 1
       ? { type: 'attach', secretHash: new Uint8Array(32), session: 0, timeoutMs: 10_000, label: '' }
-      : { type: 'create', path: `/n${index}`, data: new Uint8Array(NODE_BYTES), ephemeral: false, sequential: false };
+      : { type: 'create', path: `/n${index}`, data: new Uint8Array(NODE_BYTES), mode: CreateMode.persistent };
   const [session, generation, number] = index === 1 ? [0, 1, 1] : [1, 1, index - 1];
   const header = { command: CommandType[command.type], session, generation, number, ackedUpTo: 0 };
   const data = encodeEntry(header, encodeCommand(command));

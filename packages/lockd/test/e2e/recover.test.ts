@@ -1,3 +1,4 @@
+import { CreateMode } from '@holdfast/protocol';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -129,7 +130,7 @@ describe('lockd recover', () => {
       timeoutMs: 10_000,
       label: '',
     } as const;
-    const node = { type: 'create', path: '/n', data: new Uint8Array(5), ephemeral: false, sequential: false } as const;
+    const node = { type: 'create', path: '/n', data: new Uint8Array(5), mode: CreateMode.persistent } as const;
     await writeLog(1, [old], directory, [
       undefined,
       entryOf(attach, { session: 0, number: 1 }),
@@ -171,7 +172,7 @@ describe('lockd recover', () => {
       timeoutMs: 10_000,
       label: '',
     } as const;
-    const node = { type: 'create', path: '/n', data: new Uint8Array(5), ephemeral: false, sequential: false } as const;
+    const node = { type: 'create', path: '/n', data: new Uint8Array(5), mode: CreateMode.persistent } as const;
     const attached = entryOf(attach, { session: 0, number: 1 });
     await writeLog(1, [one, other], directory, [undefined, attached, entryOf(node, { session: 2, number: 1 })]);
     const to = join(directory, 'recovered');
@@ -204,7 +205,7 @@ describe('lockd recover', () => {
       label: '',
     } as const;
     const create = (path: string) =>
-      ({ type: 'create', path, data: new Uint8Array(5), ephemeral: false, sequential: false }) as const;
+      ({ type: 'create', path, data: new Uint8Array(5), mode: CreateMode.persistent }) as const;
     const unreadable = encodeEntry(
       { command: 99, session: 2, generation: 1, number: 2, ackedUpTo: 1 },
       new Uint8Array(),

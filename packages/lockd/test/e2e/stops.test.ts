@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@holdfast/client';
-import type { Command } from '@holdfast/protocol';
+import { CreateMode, type Command } from '@holdfast/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FOLD_INTERVAL } from '../../src/limits.ts';
 import { LockdProcess, until } from './lockd-process.ts';
@@ -41,7 +41,7 @@ const ATTACH: Command = {
 const attached = entryOf(ATTACH, { session: 0, number: 1 });
 
 function created(number: number, path = '/n-'): Uint8Array {
-  const command: Command = { type: 'create', path, data: new Uint8Array(), ephemeral: false, sequential: true };
+  const command: Command = { type: 'create', path, data: new Uint8Array(), mode: CreateMode.persistentSequential };
   return entryOf(command, { session: SESSION, number });
 }
 

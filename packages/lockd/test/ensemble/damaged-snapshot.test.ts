@@ -1,5 +1,6 @@
 /** A server whose newest snapshot was altered on its disk: it is found while the state is restored from it, and nothing of it stays. */
 
+import { CreateMode } from '@holdfast/protocol';
 import { DamagedLogError, type Entry } from '@holdfast/raft';
 import { describe, expect, it } from 'vitest';
 import { SimEnsemble } from './sim-ensemble.ts';
@@ -27,9 +28,7 @@ async function stopped(snapshotTrailingBytes: number): Promise<Scene> {
   const client = ensemble.client();
   for (let n = 0; n < NODES; n += 1) {
     const data = new Uint8Array(300).fill(n);
-    await ensemble.complete(
-      client.request({ type: 'create', path: `/n${n}`, data, ephemeral: false, sequential: false }),
-    );
+    await ensemble.complete(client.request({ type: 'create', path: `/n${n}`, data, mode: CreateMode.persistent }));
   }
   await ensemble.pass(1_000);
   await ensemble.complete(ensemble.server(1).stop());

@@ -1,5 +1,6 @@
 /** Servers whose process has no file descriptor left for a moment, as while a crowd has them all. */
 
+import { CreateMode } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 import { SimEnsemble } from './sim-ensemble.ts';
 
@@ -13,7 +14,7 @@ function diskOf(ensemble: SimEnsemble, id: number): ReturnType<SimEnsemble['worl
 async function write(ensemble: SimEnsemble, from: number, count: number): Promise<void> {
   const client = ensemble.client();
   for (let n = from; n < from + count; n += 1) {
-    const node = { type: 'create', path: `/n${n}`, data: new Uint8Array(3_000), ephemeral: false, sequential: false };
+    const node = { type: 'create', path: `/n${n}`, data: new Uint8Array(3_000), mode: CreateMode.persistent };
     expect(await ensemble.complete(client.request(node as Parameters<typeof client.request>[0]))).toMatchObject({
       type: 'created',
     });

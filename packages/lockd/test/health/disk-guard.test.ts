@@ -1,4 +1,4 @@
-import { CommandType, type ServerMessage } from '@holdfast/protocol';
+import { CommandType, CreateMode, type ServerMessage } from '@holdfast/protocol';
 import { decodeEntryHeader } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 import { createHttpHandler } from '../../src/http/http.ts';
@@ -58,13 +58,13 @@ describe('a leader that refuses for lack of disk', () => {
     const ensemble = trio();
     const client = attached(ensemble, through);
     client.acquire(1, 'a');
-    client.request(2, { type: 'create', path: '/n', data: new Uint8Array(), ephemeral: false, sequential: false });
+    client.request(2, { type: 'create', path: '/n', data: new Uint8Array(), mode: CreateMode.persistent });
     client.take();
     lowAre(ensemble, 1, 2, 3);
     const acquireIndex = ensemble.server(1).machine.state.appliedIndex - 1;
     client.acquire(3, 'b');
     client.request(4, { type: 'set', path: '/n', data: new Uint8Array(1), version: -1 });
-    client.request(5, { type: 'create', path: '/m', data: new Uint8Array(), ephemeral: false, sequential: false });
+    client.request(5, { type: 'create', path: '/m', data: new Uint8Array(), mode: CreateMode.persistent });
     client.request(6, { type: 'release', lock: 'a', acquireIndex });
     client.request(7, { type: 'delete', path: '/n', version: -1 });
     client.request(8, { type: 'closeSession', session: 0 });
@@ -143,12 +143,12 @@ describe('a leader that refuses for lack of disk', () => {
   it('lets in a few new sessions that are to give something back, and refuses them what needs disk', () => {
     const ensemble = trio();
     const client = attached(ensemble, 2);
-    client.request(1, { type: 'create', path: '/n', data: new Uint8Array(9), ephemeral: false, sequential: false });
+    client.request(1, { type: 'create', path: '/n', data: new Uint8Array(9), mode: CreateMode.persistent });
     client.take();
     lowAre(ensemble, 1, 2, 3);
     const giver = ensemble.server(2).connect();
     giver.attach(9, { givesBack: true });
-    giver.request(1, { type: 'create', path: '/m', data: new Uint8Array(), ephemeral: false, sequential: false });
+    giver.request(1, { type: 'create', path: '/m', data: new Uint8Array(), mode: CreateMode.persistent });
     giver.request(2, { type: 'delete', path: '/n', version: -1 });
     giver.request(3, { type: 'closeSession', session: 0 });
     expect(outcomes(giver.take())).toEqual(['1 DISK_FULL', '2 done', '3 done']);

@@ -1,5 +1,6 @@
 /** What a peer answers to an earlier process of a server; case 55 of the known faults, `readindex-retry-same-context`, one floor up. */
 
+import { CreateMode } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 import { CorrelationIds } from '../../src/peers/correlation-ids.ts';
 import { decodePeerMessages, type PeerMessage } from '../../src/peers/peer-message.ts';
@@ -15,7 +16,7 @@ function trio(): LoopbackEnsemble {
 }
 
 function create(client: TestClient, number: number, path = '/node'): void {
-  client.request(number, { type: 'create', path, data: new Uint8Array([7]), ephemeral: false, sequential: false });
+  client.request(number, { type: 'create', path, data: new Uint8Array([7]), mode: CreateMode.persistent });
 }
 
 describe('an answer to what a server asked before it was restarted', () => {

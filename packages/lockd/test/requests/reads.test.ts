@@ -1,4 +1,4 @@
-import { MAX_FRAME_BYTES, type ServerMessage } from '@holdfast/protocol';
+import { CreateMode, MAX_FRAME_BYTES, type ServerMessage } from '@holdfast/protocol';
 import { serverId } from '@holdfast/raft';
 import { describe, expect, it } from 'vitest';
 import {
@@ -25,7 +25,7 @@ function trio(): LoopbackEnsemble {
 function write(ensemble: LoopbackEnsemble): void {
   const writer = ensemble.server(1).connect();
   writer.attach(99);
-  writer.request(1, { type: 'create', path: '/node', data: new Uint8Array([7]), ephemeral: false, sequential: false });
+  writer.request(1, { type: 'create', path: '/node', data: new Uint8Array([7]), mode: CreateMode.persistent });
   writer.take();
 }
 
@@ -235,7 +235,7 @@ describe('a client that reads too much at once', () => {
     writer.attach();
     for (let number = 1; number <= 400; number += 1) {
       const path = `/${String(number).padStart(1_000, 'n')}`;
-      writer.request(number, { type: 'create', path, data: new Uint8Array(), ephemeral: false, sequential: false });
+      writer.request(number, { type: 'create', path, data: new Uint8Array(), mode: CreateMode.persistent });
     }
     expect(writer.take()).toHaveLength(400);
     let unreadBytes = 0;
@@ -264,7 +264,7 @@ describe('a client that reads too much at once', () => {
     const writer = ensemble.server(1).connect();
     writer.attach();
     const data = new Uint8Array(1024 * 1024);
-    writer.request(1, { type: 'create', path: '/node', data, ephemeral: false, sequential: false });
+    writer.request(1, { type: 'create', path: '/node', data, mode: CreateMode.persistent });
     writer.take();
     const client = ensemble.server(1).connect();
     for (let read = 1; read <= 10; read += 1) client.read(read, NODE, 'local');

@@ -1,4 +1,4 @@
-import { CommandType } from '@holdfast/protocol';
+import { CommandType, CreateMode } from '@holdfast/protocol';
 import { decodeEntryHeader } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 import { LoopbackEnsemble } from '../support/loopback.ts';
@@ -16,8 +16,7 @@ function owner(ensemble: LoopbackEnsemble): { readonly client: TestClient; reado
       type: 'create',
       path: `/n${number}`,
       data: new Uint8Array(),
-      ephemeral: true,
-      sequential: false,
+      mode: CreateMode.ephemeral,
     } as const;
     client.request(number, create, number - 1);
     if (number % 100 === 0) client.take();

@@ -3,20 +3,31 @@
  * which of them it is told. What is at and under /holdfast belongs to the service.
  */
 
-import { isReservedPath, parentPath, pathProblem, RESERVED_PATH, type Command, type Reply } from '@holdfast/protocol';
+import {
+  isEphemeral,
+  isReservedPath,
+  isSequential,
+  parentPath,
+  pathProblem,
+  RESERVED_PATH,
+  type Command,
+  type Reply,
+} from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
 import { sequenceSuffix } from '../locks/lock-name.ts';
 import type { QueuedAcquire } from '../locks/lock.ts';
 import type { Session } from '../sessions/session.ts';
-import { DONE, errorReply, invalidPathReply, missingNodeReply, quoted } from '../replies.ts';
+import { DONE, errorReply, invalidPathReply, missingNodeReply, quoted, unsupportedReply } from '../replies.ts';
 import type { State } from '../state.ts';
 import type { NodeSlot } from '../tree/node-store.ts';
 import { storedNameBytes } from '../tree/stored-name.ts';
 
 export function create(state: State, session: Session, command: Extract<Command, { type: 'create' }>): Reply {
-  const { nodes } = state;
-  const given = command.path;
+  const { nodes, rules } = state;
+  const { mode, path: given } = command;
+  if (rules.createModes[mode] !== true) return unsupportedReply(`create mode ${mode}`, state.version);
+  const ephemeral = isEphemeral(mode);
   if (isReservedPath(given)) return reservedReply(given);
   if (!given.startsWith('/')) return invalidPathReply(given, 'does not begin with "/"');
   const parentOfGiven = parentPath(given);
@@ -27,7 +38,7 @@ export function create(state: State, session: Session, command: Extract<Command,
       `${quoted(given)} cannot be created: its parent ${quoted(parentOfGiven)} does not exist; create that first`,
     );
   }
-  const path = command.sequential ? given + sequenceSuffix(nodes.creations(parent)) : given;
+  const path = isSequential(mode) ? given + sequenceSuffix(nodes.creations(parent)) : given;
   const problem = pathProblem(path);
   if (problem !== undefined) return invalidPathReply(path, problem);
   const name = path.slice(path.lastIndexOf('/') + 1);
@@ -40,7 +51,7 @@ export function create(state: State, session: Session, command: Extract<Command,
     );
   }
   const { maxEphemeralsPerSession } = state.limits;
-  if (command.ephemeral && session.ephemerals.size >= maxEphemeralsPerSession) {
+  if (ephemeral && session.ephemerals.size >= maxEphemeralsPerSession) {
     return errorReply(
       'LIMIT_EXCEEDED',
       `the session has ${session.ephemerals.size} ephemeral nodes, at most ${maxEphemeralsPerSession}; delete some, or use more sessions`,
@@ -53,11 +64,11 @@ export function create(state: State, session: Session, command: Extract<Command,
     parent,
     name,
     data: command.data,
-    ephemeralOwner: command.ephemeral ? session.id : 0,
+    ephemeralOwner: ephemeral ? session.id : 0,
     index: state.index,
     stamp: state.stamp,
   });
-  if (command.ephemeral) session.ephemerals.add(node);
+  if (ephemeral) session.ephemerals.add(node);
   return { type: 'created', path, stat: nodes.stat(node) };
 }
 

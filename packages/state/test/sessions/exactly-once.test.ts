@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { CommandType, MAX_REMEMBERED_REPLIES, pack, type Command } from '@holdfast/protocol';
+import { CommandType, CreateMode, MAX_REMEMBERED_REPLIES, pack, type Command } from '@holdfast/protocol';
 
 import { acquireCommand, asReply, bytes, codeOf, only, Solo, type SoloSession } from '../support/solo.ts';
 
 function create(path: string): Command {
-  return { type: 'create', path, data: bytes(''), ephemeral: false, sequential: true };
+  return { type: 'create', path, data: bytes(''), mode: CreateMode.persistentSequential };
 }
 
 function refusalOf(session: SoloSession, command: Command, number: number): unknown {

@@ -5,6 +5,7 @@
 
 import {
   CommandType,
+  createMode,
   encodeCommand,
   LockKind,
   type Acquire,
@@ -181,7 +182,7 @@ export class SoloSession {
 
   create(path: string, options: { data?: string; ephemeral?: boolean; sequential?: boolean } = {}): Reply {
     const { data = '', ephemeral = false, sequential = false } = options;
-    return this.send({ type: 'create', path, data: bytes(data), ephemeral, sequential });
+    return this.send({ type: 'create', path, data: bytes(data), mode: createMode({ ephemeral, sequential }) });
   }
 
   /** Creates a node that must not fail; its path. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { MAX_PATH_LENGTH, type Stat } from '@holdfast/protocol';
+import { CreateMode, MAX_PATH_LENGTH, type Stat } from '@holdfast/protocol';
 
 import { asReply, bytes, codeOf, Solo, text } from '../support/solo.ts';
 
@@ -41,10 +41,7 @@ describe('a node that is created', () => {
   it('keeps its data when the bytes of the entry change afterwards', () => {
     const solo = new Solo();
     const session = solo.open();
-    const entry = session.entry(
-      { type: 'create', path: '/a', data: bytes('hello'), ephemeral: false, sequential: false },
-      1,
-    );
+    const entry = session.entry({ type: 'create', path: '/a', data: bytes('hello'), mode: CreateMode.persistent }, 1);
     solo.apply(entry);
     entry.fill(0);
     expect(text(solo.ask({ type: 'get', path: '/a' }).data)).toBe('hello');

@@ -5,13 +5,14 @@
 
 import {
   CommandType,
+  CreateMode,
+  decodeAttachRequest,
+  decodeClientFrame,
+  encodeAttachRequest,
+  encodeClientFrame,
+  encodeCommand,
   LockKind,
   PROTOCOL_VERSION,
-  decodeClientFrame,
-  decodeAttachRequest,
-  encodeClientFrame,
-  encodeAttachRequest,
-  encodeCommand,
   type ClientMessage,
   type Command,
   type ErrorCode,
@@ -42,6 +43,7 @@ const TEXTS = [
 ];
 
 const KINDS = [LockKind.mutex, 1, 255];
+const MODES = [CreateMode.ephemeral, CreateMode.ephemeralSequential, 4, 255];
 
 export interface ClientTargets {
   readonly clusterId: string;
@@ -268,7 +270,7 @@ export class ClientConversations {
       case 2:
         return { type: 'cancel', lock: this.#targets.lock, acquireIndex: random.integer(10_000) };
       case 3:
-        return { type: 'create', path, data, ephemeral: true, sequential: random.integer(2) === 0 };
+        return { type: 'create', path, data, mode: this.#bytes.pick(MODES) };
       case 4:
         return {
           type: 'set',

@@ -8,5 +8,6 @@ export * from './checkers/check.ts';
 export * from './campaigns/shrink.ts';
 export { drawScenario, type DrawOptions } from './scenario/draw/draw.ts';
 export { runScenario, runSeed, type SeedResult } from './targets/sim/run.ts';
-export type { Fault, FaultKind, Scenario } from './scenario/scenario.ts';
+export type { Fault, FaultKind } from './nemeses/index.ts';
+export type { Scenario } from './scenario/scenario.ts';
 export * from './properties/index.ts';

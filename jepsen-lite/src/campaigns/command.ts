@@ -8,7 +8,8 @@ import { runCampaign } from './campaign.ts';
 import type { SeedReport } from './seed-report.ts';
 import { CampaignSummary } from './summary.ts';
 import { runScenario } from '../targets/sim/run.ts';
-import { decodeScenario, encodeScenario, ScenarioFormatError } from '../scenario/scenario-file.ts';
+import { decodeScenario, encodeScenario } from '../scenario/scenario-file.ts';
+import { ScenarioFormatError } from '../scenario/fields.ts';
 import { shrinkScenario } from './shrink-scenario.ts';
 
 interface SeedRange {

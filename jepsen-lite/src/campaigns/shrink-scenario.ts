@@ -1,7 +1,8 @@
 /** Makes a failing scenario smaller while the same promise stays broken: fewer faults, fewer clients and workers, less time. */
 
 import { runScenario } from '../targets/sim/run.ts';
-import type { MemberStep, Scenario, StrangerStep } from '../scenario/scenario.ts';
+import type { MemberStep, StrangerStep } from '../scenario/steps.ts';
+import type { Scenario } from '../scenario/scenario.ts';
 import { shrink, smallerNumbers, withoutParts, withSmaller, type Shrunk } from './shrink.ts';
 
 export async function shrinkScenario(

@@ -1,6 +1,6 @@
 /** What a campaign did, in numbers: a green run that did nothing must not look like one that did. */
 
-import { STRUCK_FAULTS } from '@holdfast/runtime/sim';
+import { NEMESES } from '../nemeses/index.ts';
 import { FREQUENT_MARKS, MARKS, type MarkName } from '../targets/sim/marks/mark.ts';
 import type { SeedReport } from './seed-report.ts';
 
@@ -11,14 +11,8 @@ const SEEDS_TO_MEET_ALL = 300;
 const SEEDS_TO_HIT_ALL_MARKS = 2_000;
 const MARK_NAMES = Object.keys(MARKS) as readonly MarkName[];
 
-/** They need a fault to coincide with a start, with a write that is under way, or with an operation that is seldom. */
-const RARE_FAULTS: ReadonlySet<string> = new Set([
-  'unsynced-change-torn',
-  'disk-operation-failed',
-  'disk-operation-slowed',
-  'disk-operation-stalled',
-  'write-partly-done',
-]);
+/** By which each nemesis is known to have struck. */
+const EFFECTS: readonly string[] = [...new Set(NEMESES.flatMap(({ strikes }) => strikes))];
 
 /** That the fence had something to refuse, that the control without a fence went wrong, that sessions ended and queues moved on. */
 const MUST_BE_COUNTED = [
@@ -56,6 +50,7 @@ export class CampaignSummary {
   #seeds = 0;
   #simulatedMs = 0;
   readonly #sums = new Map<string, number>();
+  readonly #begun = new Map<string, number>(NEMESES.map(({ kind }) => [kind, 0]));
   readonly #struck = new Map<string, number>();
   readonly #checked = new Map<string, number>();
   readonly #unknown = new Map<string, number>();
@@ -82,6 +77,7 @@ export class CampaignSummary {
     for (const [name, count] of Object.entries(sums)) {
       increase(this.#sums, name, count);
     }
+    for (const [name, count] of Object.entries(report.begun)) increase(this.#begun, name, count);
     for (const [name, count] of Object.entries(report.struck)) increase(this.#struck, name, count);
     for (const [name, count] of Object.entries(report.checked)) increase(this.#checked, name, count);
     for (const name of MARK_NAMES) this.#addMark(name, report.marks[name] ?? 0);
@@ -96,12 +92,13 @@ export class CampaignSummary {
   /** What a campaign of this length must have met, and has not: then its verdict tells less than it seems to. */
   get missed(): string[] {
     if (this.#seeds < SEEDS_TO_MEET_ALL) return [];
-    const faults = STRUCK_FAULTS.filter((fault) => !RARE_FAULTS.has(fault) && (this.#struck.get(fault) ?? 0) === 0);
+    const begun = NEMESES.flatMap(({ kind }) => (this.#begun.get(kind) === 0 ? `the nemesis ${kind}` : []));
+    const effects = EFFECTS.filter((effect) => (this.#struck.get(effect) ?? 0) === 0);
     const counts = MUST_BE_COUNTED.filter((name) => (this.#checked.get(name) ?? 0) === 0);
     const sums = MUST_HAPPEN.filter((name) => (this.#sums.get(name) ?? 0) === 0);
     const expected: readonly MarkName[] = this.#seeds < SEEDS_TO_HIT_ALL_MARKS ? FREQUENT_MARKS : MARK_NAMES;
     const marks = expected.filter((name) => !this.#marks.has(name));
-    return [...faults, ...counts, ...sums, ...marks];
+    return [...begun, ...effects, ...counts, ...sums, ...marks];
   }
 
   #addMark(name: MarkName, count: number): void {
@@ -141,7 +138,9 @@ export class CampaignSummary {
       `${of('strangersConnected')} connections of strangers, ${of('strangersRefused')} closed unheard; ` +
         `${of('portsTaken')} ports of servers taken, ${of('serversMisled')} servers misled there, ${of('expulsionsForged')} expulsions forged`,
       `${of('requestsReplayed')} requests replayed, ${of('replayersDropped')} clients dropped for one without a number`,
-      'faults that struck:',
+      'faults that were begun:',
+      ...table(this.#begun),
+      'what of them took effect:',
       ...table(this.#struck),
       'what the checkers counted:',
       ...table(this.#checked),

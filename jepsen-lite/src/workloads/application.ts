@@ -19,7 +19,7 @@ import type { SimHost } from '@holdfast/runtime/sim';
 import type { FailedEvent, HistoryEventBody, Operation, Outcome } from '../history/history.ts';
 import { UNFENCED_BUCKET } from '../history/history.ts';
 import { UnreachableError, UnansweredError } from '../targets/sim/rpc.ts';
-import { BURST_EVERY_MS, lockName, type ClientPlan } from '../scenario/scenario.ts';
+import { BURST_EVERY_MS, lockName, type ClientPlan } from '../scenario/plan.ts';
 import { StoreClient } from '../targets/sim/store-host.ts';
 
 export interface ApplicationWorld {

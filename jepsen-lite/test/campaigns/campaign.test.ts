@@ -20,14 +20,22 @@ describe('the summary of a campaign', () => {
     const text = summary.text({ wallMs: 60_000, threads: 2 });
     expect(text).toContain(`2 seeds, 0 failed`);
     expect(text).toContain(`${2 * report.commands} client commands`);
-    expect(text).toMatch(new RegExp(`kill +${2 * (report.struck['kill'] ?? 0)}\\n`));
+    expect(text).toMatch(new RegExp(`unsynced-name-lost +${2 * (report.struck['unsynced-name-lost'] ?? 0)}\\n`));
+    expect(text).toMatch(new RegExp(`partition +${2 * (report.begun['partition'] ?? 0)}\\n`));
   });
 
   it('says what a long campaign has not met, so that a run without faults cannot pass', async () => {
     const calm = reportOf(await runScenario({ ...drawScenario(6), faults: [], durationMs: 3_000 }));
     expect(missedAfter(calm, 299)).toEqual([]);
     expect(missedAfter(calm, 300)).toEqual(
-      expect.arrayContaining(['frame-held-by-cut', 'crash', 'fence.stale', 'gatheringsComplete', 'gatheringsLate']),
+      expect.arrayContaining([
+        'the nemesis pause',
+        'frame-held-by-cut',
+        'crash',
+        'fence.stale',
+        'gatheringsComplete',
+        'gatheringsLate',
+      ]),
     );
   });
 });

@@ -5,15 +5,10 @@
  */
 
 import type { Random } from '@holdfast/runtime';
-import {
-  BURST_EVERY_MS,
-  LEADER,
-  serverHost,
-  serverIds,
-  type ClientPlan,
-  type Fault,
-  type Scenario,
-} from '../scenario.ts';
+import { BURST_EVERY_MS, serverHost, serverIds, type ClientPlan } from '../plan.ts';
+import { LEADER } from '../steps.ts';
+import type { Fault } from '../../nemeses/index.ts';
+import type { Scenario } from '../scenario.ts';
 
 /** One run in so many, of those that are not about leases. */
 const ONE_IN = 4;

@@ -2,7 +2,7 @@
 
 import type { Random } from '@holdfast/runtime';
 
-export function oneOf<T>(random: Random, choices: readonly T[]): T {
+export function oneOf<const T>(random: Random, choices: readonly T[]): T {
   const choice = choices[random.integer(choices.length)];
   if (choice === undefined) throw new TypeError('there is nothing to choose from');
   return choice;

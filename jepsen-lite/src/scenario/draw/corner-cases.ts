@@ -5,7 +5,10 @@
 
 import type { Random } from '@holdfast/runtime';
 import { oneOf } from './choices.ts';
-import { LEADER, serverHost, serverIds, type Fault, type Scenario } from '../scenario.ts';
+import { LEADER } from '../steps.ts';
+import { serverHost, serverIds } from '../plan.ts';
+import type { Fault } from '../../nemeses/index.ts';
+import type { Scenario } from '../scenario.ts';
 
 /** Of so many scenarios one has the first of these, one the second, and so on. */
 const ONE_IN = 12;

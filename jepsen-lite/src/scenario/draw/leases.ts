@@ -7,7 +7,10 @@
 import type { Random } from '@holdfast/runtime';
 
 import { between } from './choices.ts';
-import { holderOf, LEADER, serverHost, serverIds, STORE_HOST, type Fault, type Scenario } from '../scenario.ts';
+import { holderOf, serverHost, serverIds, STORE_HOST } from '../plan.ts';
+import { LEADER } from '../steps.ts';
+import type { Fault } from '../../nemeses/index.ts';
+import type { Scenario } from '../scenario.ts';
 
 const HOLDER = holderOf('lock-0');
 /** About three seconds on average: longer than a fail-over and an expiry. */

@@ -5,7 +5,10 @@
 
 import type { Random } from '@holdfast/runtime';
 import { between } from './choices.ts';
-import { LEADER, serverHost, serverIds, type Fault, type MemberStep, type Scenario } from '../scenario.ts';
+import { LEADER, type MemberStep } from '../steps.ts';
+import { serverHost, serverIds } from '../plan.ts';
+import type { Fault } from '../../nemeses/index.ts';
+import type { Scenario } from '../scenario.ts';
 
 /** One run in so many: each server more costs time. */
 const ONE_IN = 10;

@@ -4,7 +4,10 @@
  */
 
 import type { Random } from '@holdfast/runtime';
-import { LEADER, serverHost, serverIds, type Fault, type Scenario } from '../scenario.ts';
+import { LEADER } from '../steps.ts';
+import { serverHost, serverIds } from '../plan.ts';
+import type { Fault } from '../../nemeses/index.ts';
+import type { Scenario } from '../scenario.ts';
 
 /** One run in so many, of those that are not about leases. */
 const ONE_IN = 8;

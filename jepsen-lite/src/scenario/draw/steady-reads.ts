@@ -7,7 +7,10 @@
 
 import type { Random } from '@holdfast/runtime';
 import { between } from './choices.ts';
-import { BURST_EVERY_MS, LEADER, serverHost, type ClientPlan, type Fault, type Scenario } from '../scenario.ts';
+import { BURST_EVERY_MS, serverHost, type ClientPlan } from '../plan.ts';
+import { LEADER } from '../steps.ts';
+import type { Fault } from '../../nemeses/index.ts';
+import type { Scenario } from '../scenario.ts';
 
 /** One run in so many, of those that are not about leases. */
 const ONE_IN = 8;

@@ -9,12 +9,14 @@ import type { StateMachine } from '@holdfast/state';
 import { Cluster, RESTART_AFTER_MS } from './cluster.ts';
 import { expectNoSilence, reconnect, silencesLater } from './connections.ts';
 import { drawScenario, type DrawOptions } from '../../scenario/draw/draw.ts';
+import { SimTarget } from './sim-target.ts';
 import { Inflictor } from '../../nemeses/inflictor.ts';
 import { MemberChanges, NO_MEMBER_CHANGES, type MemberCounts } from './members/member-changes.ts';
 import type { LeadershipCounts } from './invariants/leadership.ts';
 import type { Violation } from '../violation.ts';
 import type { MarkCounts } from './marks/mark.ts';
-import { serverHost, type Scenario } from '../../scenario/scenario.ts';
+import { serverHost } from '../../scenario/plan.ts';
+import type { Scenario } from '../../scenario/scenario.ts';
 import type { GatheringCounts } from './server-host.ts';
 import type { StrangerCounts } from './strangers/strangers.ts';
 import { checkHistory } from '../../checkers/check.ts';
@@ -49,6 +51,8 @@ export interface SeedResult {
   readonly strangers: StrangerCounts;
   readonly marks: MarkCounts;
   readonly struck: ReadonlyMap<StruckFault, number>;
+  /** Faults that were begun, by kind. */
+  readonly begun: ReadonlyMap<string, number>;
   readonly entries: number;
   readonly history: readonly HistoryEvent[];
   /** Empty when an invariant was broken before. */
@@ -62,8 +66,9 @@ export async function runSeed(seed: number, options: DrawOptions = {}): Promise<
 export async function runScenario(scenario: Scenario): Promise<SeedResult> {
   const cluster = new Cluster(scenario);
   const members = scenario.members === undefined ? undefined : new MemberChanges(cluster);
+  const inflictor = new Inflictor(new SimTarget(cluster));
   try {
-    await live(cluster, members);
+    await live(cluster, members, inflictor);
   } catch (error) {
     // A callback of the system threw, or a promise of it was rejected and nobody handled it.
     cluster.fail('no-unexpected-error', error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -90,15 +95,15 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     strangers: cluster.strangers.counts,
     marks: cluster.marks.counts,
     struck: world.struck,
+    begun: inflictor.begun,
     entries: locks.appliedEntries,
     history: recorder.events,
     verdicts,
   };
 }
 
-async function live(cluster: Cluster, members: MemberChanges | undefined): Promise<void> {
+async function live(cluster: Cluster, members: MemberChanges | undefined, inflictor: Inflictor): Promise<void> {
   const { scenario } = cluster;
-  const inflictor = new Inflictor(cluster);
   // Before the servers start: some come late.
   cluster.strangers.schedule(scenario.strangers ?? []);
   cluster.start();
@@ -108,7 +113,7 @@ async function live(cluster: Cluster, members: MemberChanges | undefined): Promi
   await cluster.runUntil(() => false, scenario.durationMs);
   if (cluster.violation !== undefined) return;
   cluster.strangers.heal();
-  inflictor.heal();
+  await inflictor.heal();
   members?.heal();
   cluster.note({ type: 'phase', phase: 'healed' });
   await reconnect(cluster);

@@ -5,7 +5,7 @@ import type { Runtime } from '@holdfast/runtime';
 import type { SimHost } from '@holdfast/runtime/sim';
 import { UNFENCED_BUCKET, type StoreEvent } from '../../history/history.ts';
 import { Caller, serveCalls } from './rpc.ts';
-import { STORE_HOST } from '../../scenario/scenario.ts';
+import { STORE_HOST } from '../../scenario/plan.ts';
 
 const PORT = 7400;
 const DIRECTORY = '/data';

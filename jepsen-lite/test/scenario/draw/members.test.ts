@@ -2,7 +2,9 @@ import { SimWorld } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 import { drawScenario } from '../../../src/scenario/draw/draw.ts';
 import { withMembers } from '../../../src/scenario/draw/members.ts';
-import { joiningIds, type MemberStep, type Scenario } from '../../../src/scenario/scenario.ts';
+import { joiningIds } from '../../../src/scenario/plan.ts';
+import type { MemberStep } from '../../../src/scenario/steps.ts';
+import type { Scenario } from '../../../src/scenario/scenario.ts';
 
 const seeds = Array.from({ length: 300 }, (_, n) => n + 1);
 const drawn = seeds.map((seed) => drawScenario(seed));

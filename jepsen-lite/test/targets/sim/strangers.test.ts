@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { drawScenario } from '../../../src/scenario/draw/draw.ts';
 import { runScenario } from '../../../src/targets/sim/run.ts';
-import type { Scenario, StrangerStep } from '../../../src/scenario/scenario.ts';
+import type { Scenario } from '../../../src/scenario/scenario.ts';
+import type { StrangerStep } from '../../../src/scenario/steps.ts';
 import { decodeScenario, encodeScenario } from '../../../src/scenario/scenario-file.ts';
 
 const drawn = Array.from({ length: 300 }, (_, n) => drawScenario(n + 1));

@@ -1,0 +1,98 @@
+/** A run as data, but for its faults: who takes part, on which machines and links, what operators and strangers do. */
+
+import type { Delay } from './fields.ts';
+import type { MemberStep, StrangerStep } from './steps.ts';
+
+export interface ClientPlan {
+  /** Its host: c1, c2, … */
+  readonly name: string;
+  readonly sessionTimeoutMs: number;
+  /** Tasks that share its session. */
+  readonly workers: number;
+  /** One critical section in three has so many short tasks, at most; undefined: none has more than a few. */
+  readonly longSteps?: number;
+  /** Every BURST_EVERY_MS of the world's time, as others do at the same moment, its workers send requests each at once after an answer. */
+  readonly bursts?: true;
+  /** Beside its workers it reads linearizably, once in so many milliseconds; nobody looks at what. */
+  readonly readEveryMs?: number;
+}
+
+export interface Tuning {
+  readonly heartbeatMs: number;
+  readonly electionTimeoutMs: number;
+  readonly segmentBytes: number;
+}
+
+/** When servers take snapshots, and how these travel: small, so that many are taken and installed. */
+export interface SnapshotTuning {
+  readonly logBytes: number;
+  readonly trailingBytes: number;
+  readonly sliceBytes: number;
+  readonly chunkBytes: number;
+  readonly bytesPerSecond: number;
+}
+
+/** What a leader may have under way to a follower: little, so that it has to wait, and that one append is not all that it sends. */
+export interface ReplicationTuning {
+  readonly maxInflightMessages: number;
+  readonly maxAppendBytes: number;
+}
+
+export interface Plan {
+  readonly version: 1;
+  /** Of everything that the schedule does not fix: latencies, the programs' own randomness, what applications do next. */
+  readonly seed: number;
+  readonly servers: 3 | 5;
+  readonly clients: readonly ClientPlan[];
+  readonly locks: number;
+  readonly tuning: Tuning;
+  /** @default as in production: none in so short a time */
+  readonly snapshots?: SnapshotTuning;
+  /** @default as in production: more than there is to send */
+  readonly replication?: ReplicationTuning;
+  readonly network: Delay;
+  readonly disk: Delay;
+  /** Faults strike from the beginning of the load until here; then everything heals. */
+  readonly durationMs: number;
+  /** @default none: the members stay */
+  readonly members?: readonly MemberStep[];
+  /** @default none */
+  readonly strangers?: readonly StrangerStep[];
+}
+
+/** From the beginning of the run. */
+export const BURST_EVERY_MS = 5_000;
+export const STORE_HOST = 'kv';
+/** Of whoever changes the members; no fault strikes it. */
+export const OPERATOR_HOST = 'operator';
+/** Of who belongs to nobody; no fault strikes it. */
+export const STRANGER_HOST = 'stranger';
+const HOLDER_PREFIX = 'holder:';
+
+export function lockName(number: number): string {
+  return `lock-${number}`;
+}
+
+export function holderOf(lock: string): string {
+  return `${HOLDER_PREFIX}${lock}`;
+}
+
+/** The lock whose holder is meant; undefined for the name of a host. */
+export function lockOfHolder(name: string): string | undefined {
+  return name.startsWith(HOLDER_PREFIX) ? name.slice(HOLDER_PREFIX.length) : undefined;
+}
+
+export function serverHost(id: number): string {
+  return `s${id}`;
+}
+
+/** Servers that are added in the course of the run. */
+export function joiningIds({ servers, members = [] }: Pick<Plan, 'servers' | 'members'>): number[] {
+  const added = members.filter(({ kind, server }) => kind === 'add' && Number(server) > servers);
+  return [...new Set(added.map(({ server }) => Number(server)))].toSorted((a, b) => a - b);
+}
+
+/** Servers that the cluster begins with. */
+export function serverIds(scenario: Pick<Plan, 'servers'>): number[] {
+  return Array.from({ length: scenario.servers }, (_, n) => n + 1);
+}

@@ -1,0 +1,184 @@
+/** The simulated cluster as a target: everything that a nemesis may ask for is there, and is done at once. */
+
+import type { SimHost } from '@holdfast/runtime/sim';
+import { lockOfHolder, serverHost, STORE_HOST } from '../../scenario/plan.ts';
+import { LEADER } from '../../scenario/steps.ts';
+import { Holds } from '../holds.ts';
+import type { Capabilities, TargetWith, CapabilityName } from '../target.ts';
+import type { Cluster } from './cluster.ts';
+import { flipAcknowledgedBit } from './log-damage.ts';
+
+const PLENTY_OF_BYTES = 2 ** 45;
+/** After the last fault, in election time-outs: by then a leader is elected, and knows who follows. */
+const CALM_ELECTION_TIMEOUTS = 3;
+
+export class SimTarget implements TargetWith<CapabilityName> {
+  readonly #cluster: Cluster;
+  readonly #holds = new Holds();
+  #underWay = 0;
+  #lastEndMs = 0;
+  #healed = false;
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+  }
+
+  readonly processes: Capabilities['processes'] = {
+    kill: (name) => this.#down(name, (host) => host.kill()),
+    terminate: (name) => this.#terminate(name),
+    pause: (name) => {
+      const host = this.#host(name);
+      this.#holds.hold(`pause ${name}`, () => {
+        if (host.state === 'up') host.pause();
+      });
+    },
+    resume: (name) => {
+      const host = this.#host(name);
+      this.#holds.letGo(`pause ${name}`, () => {
+        if (host.state === 'paused') host.resume();
+      });
+    },
+    start: (name) => this.#start(name),
+  };
+
+  readonly power: Capabilities['power'] = {
+    fail: (name, tear) => this.#down(name, (host) => host.crash({ tear })),
+  };
+
+  readonly links: Capabilities['links'] = {
+    cut: (from, to) => this.#holds.hold(`cut ${from}>${to}`, () => this.#network.cut(from, to)),
+    mend: (from, to) => this.#holds.letGo(`cut ${from}>${to}`, () => this.#network.heal(from, to)),
+  };
+
+  readonly connections: Capabilities['connections'] = {
+    reset: (one, other) => void this.#network.breakConnections(one, other),
+    setLoss: (chance) => this.#network.setConnectionLoss(chance),
+    setDials: (mode, from, to) => this.#network.setDials(mode, from, to),
+  };
+
+  readonly delays: Capabilities['delays'] = {
+    clog: (from, to, forMs) => this.#network.clog(from, to, forMs),
+    setLatency: (latency) => this.#network.setLatency(latency ?? this.#cluster.scenario.network),
+  };
+
+  readonly disks: Capabilities['disks'] = {
+    setLatency: (name, latency) =>
+      this.#host(name).disk.setLatency({ durable: latency ?? this.#cluster.scenario.disk }),
+    hang: (name, forMs) => this.#host(name).disk.stall(forMs),
+    failNext: (name, operation) => {
+      this.#expectDiskTrouble(name);
+      this.#host(name).disk.failNext(operation, 'IO');
+    },
+    fill: (name) => {
+      this.#expectDiskTrouble(name);
+      this.#host(name).disk.setFreeBytes(0);
+    },
+    free: (name) => this.#host(name).disk.setFreeBytes(PLENTY_OF_BYTES),
+  };
+
+  readonly damage: Capabilities['damage'] = {
+    flipBit: (name, at, bit) => {
+      const server = this.#cluster.servers.get(name);
+      if (server === undefined || !flipAcknowledgedBit(this.#host(name).disk, at, bit)) return;
+      server.bitFlipped = true;
+    },
+  };
+
+  readonly clocks: Capabilities['clocks'] = {
+    jumpWall: (name, byMs) => this.#host(name).jumpWall(byMs),
+    setRate: (name, clock, rate) => {
+      if (clock === 'wall') this.#host(name).setWallRate(rate);
+      else this.#host(name).setClockRate(rate);
+    },
+  };
+
+  hostOf(name: string): string | undefined {
+    const { consensus, locks } = this.#cluster;
+    const lock = lockOfHolder(name);
+    if (lock !== undefined) return locks.holder(lock);
+    if (name !== LEADER) return this.#host(name).name;
+    return consensus.leader === undefined ? undefined : serverHost(consensus.leader);
+  }
+
+  after(ms: number, action: () => void): void {
+    this.#cluster.world.after(ms, action);
+  }
+
+  faultBegins(kind: string): void {
+    this.#cluster.note({ type: 'fault', fault: kind, phase: 'begin' });
+    this.#cluster.handOvers.disturbed();
+    this.#underWay += 1;
+  }
+
+  faultEnded(kind: string): void {
+    this.#underWay -= 1;
+    this.#lastEndMs = this.#cluster.world.nowMs;
+    this.#cluster.note({ type: 'fault', fault: kind, phase: 'end' });
+  }
+
+  heal(): void {
+    const { scenario, servers, applications } = this.#cluster;
+    this.#healed = true;
+    this.#holds.letGoOfAll();
+    this.#network.heal();
+    this.#network.setLatency(scenario.network);
+    for (const name of [...servers.keys(), ...applications.keys(), STORE_HOST]) {
+      const host = this.#host(name);
+      host.disk.heal();
+      host.disk.setLatency({ durable: scenario.disk });
+      if (host.state === 'paused') host.resume();
+      host.setClockRate(1);
+      host.setWallRate(1);
+      this.#start(name);
+    }
+  }
+
+  failed(error: unknown): void {
+    this.#cluster.fail('no-unexpected-error', `a fault: ${String(error)}`);
+  }
+
+  /** Nothing else disturbs it when the last fault is over for so long that its consequences are, too: then who it asks must lead next. */
+  #terminate(name: string): void {
+    const { servers, scenario, handOvers, world } = this.#cluster;
+    const server = servers.get(name);
+    if (server === undefined) return;
+    const calmMs = CALM_ELECTION_TIMEOUTS * scenario.tuning.electionTimeoutMs;
+    const alone = this.#underWay <= 1;
+    if (alone && world.nowMs - this.#lastEndMs >= calmMs && server.serves) handOvers.stopping(server.id);
+    // One that takes its time to stop would otherwise be down for good.
+    server.stop(() => {
+      if (this.#healed) server.boot();
+    });
+  }
+
+  #down(name: string, how: (host: SimHost) => void): void {
+    const { servers, applications } = this.#cluster;
+    const host = this.#host(name);
+    if (host.state === 'down') return;
+    how(host);
+    servers.get(name)?.died();
+    applications.get(name)?.died();
+  }
+
+  #start(name: string): void {
+    const { servers, applications, store } = this.#cluster;
+    // It knows best whether it can: a stranger may have its machine.
+    servers.get(name)?.boot();
+    if (this.#host(name).state !== 'down') return;
+    if (name === STORE_HOST) store.boot();
+    applications.get(name)?.boot();
+  }
+
+  #expectDiskTrouble(name: string): void {
+    const server = this.#cluster.servers.get(name);
+    if (server !== undefined) server.diskFaulted = true;
+  }
+
+  get #network(): Cluster['world']['network'] {
+    return this.#cluster.world.network;
+  }
+
+  #host(name: string): SimHost {
+    return this.#cluster.world.host(name);
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * A system under test, as nemeses see it: what may be done to its machines, links, disks and clocks. The simulation implements it, and
+ * real processes can. A target that lacks a capability leaves it out; a nemesis names those that it needs, and the compiler holds it to
+ * them. What takes time may answer with a promise; what is done at once must not, so that a simulated run stays as it is.
+ */
+
+import type { StruckFault } from '@holdfast/runtime/sim';
+import type { Delay } from '../scenario/fields.ts';
+
+/** A promise where it takes time; nothing where it is done. */
+export type Done = void | Promise<void>;
+
+/** What takes effect on a program and is counted there: a cut that held nothing up has not struck. */
+export type Effect = StruckFault;
+
+/** Everything takes the name of a host; what cannot strike then (one that is down is killed) does nothing. */
+export interface Capabilities {
+  readonly processes: {
+    /** SIGKILL: what the system has cached of the disk survives. */
+    kill(host: string): Done;
+    /** SIGTERM: servers hand over and close. */
+    terminate(host: string): Done;
+    /** SIGSTOP, until as many `resume` have come: two faults may pause one process. */
+    pause(host: string): Done;
+    resume(host: string): Done;
+    /** Unless it runs, or only an operator could start it. */
+    start(host: string): Done;
+  };
+  readonly power: {
+    /** The machine loses its power: of writes that were not synced all, none, or a random part is gone. */
+    fail(host: string, tear: Tear): Done;
+  };
+  readonly links: {
+    /** Everything from one host to another is dropped, until as many `mend` have come. */
+    cut(from: string, to: string): Done;
+    mend(from: string, to: string): Done;
+  };
+  readonly connections: {
+    /** Resets those between two hosts. */
+    reset(one: string, other: string): Done;
+    /** Every frame breaks its connection with this chance. 0: none does. */
+    setLoss(chance: number): Done;
+    setDials(mode: DialMode, from: string, to: string): Done;
+  };
+  readonly delays: {
+    /** What is sent one way waits for so long; connections live. */
+    clog(from: string, to: string, forMs: number): Done;
+    /** Of all links. Undefined: as without faults. */
+    setLatency(latency: Delay | undefined): Done;
+  };
+  readonly disks: {
+    /** Of what makes something durable. Undefined: as without faults. */
+    setLatency(host: string, latency: Delay | undefined): Done;
+    /** No operation ends before the time is over. */
+    hang(host: string, forMs: number): Done;
+    /** The next operation of that kind fails. */
+    failNext(host: string, operation: DiskOperation): Done;
+    /** No space is left, until `free`. */
+    fill(host: string): Done;
+    free(host: string): Done;
+  };
+  readonly damage: {
+    /** Of what a server's log has acknowledged. @param at how far into the log, from 0 to 1 */
+    flipBit(host: string, at: number, bit: number): Done;
+  };
+  readonly clocks: {
+    jumpWall(host: string, byMs: number): Done;
+    /** 1: as fast as time. */
+    setRate(host: string, clock: ClockKind, rate: number): Done;
+  };
+}
+
+export type CapabilityName = keyof Capabilities;
+
+export const TEARS = ['none', 'all', 'random'] as const;
+type Tear = (typeof TEARS)[number];
+type DialMode = 'normal' | 'refused' | 'hanging';
+export const DISK_OPERATIONS = ['append', 'sync', 'read'] as const;
+type DiskOperation = (typeof DISK_OPERATIONS)[number];
+export const CLOCK_KINDS = ['monotonic', 'wall'] as const;
+type ClockKind = (typeof CLOCK_KINDS)[number];
+
+export interface Target extends Partial<Capabilities> {
+  /** Who a name stands for, as far as is known now: a host, `leader`, `holder:LOCK`. Undefined: nobody. */
+  hostOf(name: string): string | undefined;
+  /** In the target's time, from now. */
+  after(ms: number, action: () => void): void;
+  /** A fault begins, or has ended: the target writes it down, and knows for how long nothing was wrong. */
+  faultBegins(kind: string): void;
+  faultEnded(kind: string): void;
+  /** What faults still hold is as without them, and every process that can start is started. */
+  heal(): Done;
+  /** A fault could not be begun or ended: the run's failure. */
+  failed(error: unknown): void;
+}
+
+/** A target that has these capabilities. */
+export type TargetWith<N extends CapabilityName> = Target & Pick<Capabilities, N>;
+
+/** Those of these capabilities that the target lacks. */
+export function lacking<N extends CapabilityName>(target: Target, needs: readonly N[]): N[] {
+  return needs.filter((name) => target[name] === undefined);
+}
+
+/** Does the same to each, one begun after another, without a wait where none is needed. */
+export function each<T>(list: readonly T[], act: (one: T) => Done): Done {
+  const waits = list.map(act).filter((done) => done !== undefined);
+  if (waits.length === 0) return undefined;
+  return Promise.all(waits).then(() => {});
+}

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import type { Fault } from '../../src/nemeses/index.ts';
+import { Inflictor } from '../../src/nemeses/inflictor.ts';
+import type { Capabilities, Target } from '../../src/targets/target.ts';
+
+/** Has links only, as a target of real processes without root might; time passes when it is told to. */
+class FakeTarget implements Target {
+  readonly log: string[] = [];
+  readonly #timers: { atMs: number; action: () => void }[] = [];
+  readonly links: Capabilities['links'];
+  leader: string | undefined = 's2';
+  #nowMs = 0;
+
+  constructor(takes: (what: string) => Promise<void> | undefined) {
+    const act = (what: string): Promise<void> | undefined => {
+      this.log.push(what);
+      return takes(what);
+    };
+    this.links = { cut: (from, to) => act(`cut ${from}>${to}`), mend: (from, to) => act(`mend ${from}>${to}`) };
+  }
+
+  hostOf(name: string): string | undefined {
+    return name === 'leader' ? this.leader : name;
+  }
+
+  after(ms: number, action: () => void): void {
+    this.#timers.push({ atMs: this.#nowMs + ms, action });
+  }
+
+  faultBegins(kind: string): void {
+    this.log.push(`${kind} begins`);
+  }
+
+  faultEnded(kind: string): void {
+    this.log.push(`${kind} ended`);
+  }
+
+  heal(): void {
+    this.log.push('healed');
+  }
+
+  failed(error: unknown): void {
+    this.log.push(`failed: ${String(error)}`);
+  }
+
+  /** Everything that is due until then, and what follows from it at once. */
+  async pass(untilMs: number): Promise<void> {
+    for (;;) {
+      const next = this.#timers.toSorted((a, b) => a.atMs - b.atMs).find(({ atMs }) => atMs <= untilMs);
+      if (next === undefined) break;
+      this.#timers.splice(this.#timers.indexOf(next), 1);
+      this.#nowMs = next.atMs;
+      next.action();
+      await Promise.resolve().then(() => Promise.resolve());
+    }
+    this.#nowMs = untilMs;
+  }
+}
+
+const atOnce = (): undefined => undefined;
+const cut = (atMs: number, from: string, to: string): Fault => ({ kind: 'cut', atMs, forMs: 100, from, to });
+
+describe('a fault', () => {
+  it('strikes whom its name stands for when it begins, and ends the same', async () => {
+    const target = new FakeTarget(atOnce);
+    const inflictor = new Inflictor(target);
+    inflictor.schedule([cut(10, 'leader', 's1')]);
+    await target.pass(5);
+    target.leader = 's3';
+    await target.pass(50);
+    target.leader = 's1';
+    await target.pass(200);
+    expect(target.log).toEqual(['cut begins', 'cut s3>s1', 'mend s3>s1', 'cut ended']);
+    expect(inflictor.begun.get('cut')).toBe(1);
+  });
+
+  it('that nobody can suffer does nothing, and is not counted', async () => {
+    const target = new FakeTarget(atOnce);
+    const inflictor = new Inflictor(target);
+    target.leader = undefined;
+    inflictor.schedule([cut(10, 'leader', 's1'), cut(20, 's1', 's1')]);
+    await target.pass(500);
+    expect(target.log).toEqual([]);
+    expect(inflictor.begun.size).toBe(0);
+  });
+
+  it('for which the target lacks a capability is left out, and named', async () => {
+    const target = new FakeTarget(atOnce);
+    const inflictor = new Inflictor(target);
+    inflictor.schedule([{ kind: 'full-disk', atMs: 1, forMs: 1, host: 's1' }, cut(10, 's1', 's2')]);
+    await target.pass(500);
+    expect([...inflictor.leftOut]).toEqual([['full-disk', ['disks', 'processes']]]);
+    expect(inflictor.begun.get('full-disk')).toBeUndefined();
+    expect(inflictor.begun.get('cut')).toBe(1);
+  });
+
+  it('that takes time to begin lasts from when it has begun', async () => {
+    let begun = (): void => {};
+    const target = new FakeTarget((what) =>
+      what.startsWith('cut') ? new Promise((resolve) => (begun = resolve)) : undefined,
+    );
+    new Inflictor(target).schedule([cut(10, 's1', 's2')]);
+    await target.pass(1_000);
+    expect(target.log).toEqual(['cut begins', 'cut s1>s2']);
+    begun();
+    await target.pass(1_050);
+    await target.pass(1_099);
+    expect(target.log).not.toContain('mend s1>s2');
+    await target.pass(1_200);
+    expect(target.log.slice(2)).toEqual(['mend s1>s2', 'cut ended']);
+  });
+
+  it('that cannot be begun fails the run', async () => {
+    const target = new FakeTarget(() => Promise.reject(new Error('nft is missing')));
+    new Inflictor(target).schedule([cut(10, 's1', 's2')]);
+    await target.pass(500);
+    expect(target.log).toEqual(['cut begins', 'cut s1>s2', 'failed: Error: nft is missing']);
+  });
+
+  it('that was to begin after everything healed does not begin', async () => {
+    const target = new FakeTarget(atOnce);
+    const inflictor = new Inflictor(target);
+    inflictor.schedule([cut(10, 's1', 's2')]);
+    await inflictor.heal();
+    await target.pass(500);
+    expect(target.log).toEqual(['healed']);
+  });
+});

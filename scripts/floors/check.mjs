@@ -5,7 +5,7 @@ import { posix } from 'node:path';
 
 import { circleProblems } from './circles.mjs';
 import { importsOf } from './imports.mjs';
-import { HIGHEST_SERVING_FLOOR, PACKAGES, PURE_FOLDERS, SIMULATION } from './table.mjs';
+import { FOLDER_FLOORS, HIGHEST_SERVING_FLOOR, PACKAGES, PURE_FOLDERS, SIMULATION } from './table.mjs';
 import { readWorkspace } from './workspace.mjs';
 
 // What a package exports for the tests of others; its published files are without it.
@@ -77,7 +77,21 @@ function relativeProblem(member, file, specifier, production) {
   if (production && inside(target, SIMULATION.folder) && !inside(file.path, SIMULATION.folder)) {
     return `production code imports the simulation "${specifier}"; only tests may`;
   }
-  return undefined;
+  return production ? folderProblem(file.path, target) : undefined;
+}
+
+// Floors within a package: only what is in the upper folder is asked where its import lies.
+function folderProblem(path, target) {
+  const upper = FOLDER_FLOORS.find(({ folder }) => inside(path, folder) && inside(target, folder));
+  if (upper === undefined) return undefined;
+  const [from, to] = [path, target].map((file) => posix.relative(upper.folder, file).split('/'));
+  if (from.length === 1) return undefined;
+  const [own, other] = [from[0], to.length === 1 ? undefined : to[0]];
+  const floorOf = (name) => upper.floors.findIndex((floor) => floor.includes(name));
+  if (floorOf(own) < 0) return `${upper.folder}/${own} has no floor; give it one in scripts/floors/table.mjs`;
+  if (own === other || (other !== undefined && floorOf(other) >= 0 && floorOf(other) < floorOf(own))) return undefined;
+  const what = other === undefined ? `a file of ${upper.folder} itself` : `${other}/`;
+  return `${upper.folder}/${own} may not import ${what}: only lower folders (scripts/floors/table.mjs)`;
 }
 
 function purityProblem(file, specifier) {

@@ -28,5 +28,22 @@ export const PURE_FOLDERS = [
   { folder: 'packages/state/src', packages: ['@holdfast/protocol'] },
 ];
 
+// Folders within a package that have floors of their own, the lowest first: a file imports from its own folder and from lower ones.
+// What lies in the upper folder itself is above all of them.
+export const FOLDER_FLOORS = [
+  {
+    folder: 'packages/raft/src/log-store',
+    floors: [
+      ['errors', 'files'],
+      ['contract'],
+      ['format'],
+      ['segments', 'snapshots'],
+      ['recovery'],
+      ['wal'],
+      ['directory'],
+    ],
+  },
+];
+
 // The deterministic runtime; only packages with `simulation` and tests may load it.
 export const SIMULATION = { specifier: '@holdfast/runtime/sim', folder: 'packages/runtime/src/sim' };

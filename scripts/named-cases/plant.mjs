@@ -15,7 +15,7 @@ import { TRANSCRIPT, taggedTests, transcripts } from './titles.mjs';
 const CONDITIONS = ['holdfast-src', 'node', 'import', 'default'];
 
 /** A crash at each of its operations takes half a minute, and has nothing but a log store in it. */
-const LOG_STORE_ALONE = '/log-store/snapshot-crashes.test.ts';
+const LOG_STORE_ALONE = '/log-store/snapshots/snapshot-crashes.test.ts';
 
 /**
  * Says for each case what its bug makes fail; true when every test of a case noticed its own.

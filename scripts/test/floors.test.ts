@@ -18,6 +18,13 @@ const refused: Readonly<Record<string, string>> = {
     'packages/client/src/a.ts: imports itself in a circle: src/a.ts -> src/b.ts -> src/c.ts -> src/a.ts; move what',
   'deep-import': 'imports "@holdfast/protocol/src/pack.ts", which @holdfast/protocol does not export',
   'relative-import-of-another-package': 'imports "../../protocol/src/pack.ts" of another package',
+  'folder-imports-a-higher-folder':
+    'packages/raft/src/log-store/format may not import recovery/: only lower folders (scripts/floors/table.mjs)',
+  'folder-imports-beside-its-floor':
+    'packages/raft/src/log-store/segments may not import snapshots/: only lower folders (scripts/floors/table.mjs)',
+  'folder-imports-its-index':
+    'packages/raft/src/log-store/wal may not import a file of packages/raft/src/log-store itself: only lower folders',
+  'folder-without-a-floor': 'packages/raft/src/log-store/attic has no floor; give it one in scripts/floors/table.mjs',
   'core-imports-the-driver':
     'packages/raft/src/core is pure and imports nothing outside itself, but imports "../machine.ts"',
   'core-imports-a-package': 'is pure and imports nothing outside itself, but imports "@holdfast/protocol"',

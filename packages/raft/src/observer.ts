@@ -4,7 +4,7 @@
  */
 
 import type { CoreStatus, Effect, LogPosition, Message, RaftEvent, ServerId, WriteSeq } from './core/index.ts';
-import type { DurableState } from './log-store/log-store.ts';
+import type { DurableState } from './log-store/contract/log-store.ts';
 import type { StageTimes } from './driver/stage-clock.ts';
 
 export interface ReplicaObserver {

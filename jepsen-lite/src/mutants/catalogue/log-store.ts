@@ -11,7 +11,7 @@ export const logStoreMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'log-store/segment-preparer.js',
+        file: 'log-store/segments/segment-preparer.js',
         edits: [{ find: 'await this.#disk.syncDirectory(this.#directory);', replace: '' }],
       },
     ],
@@ -23,7 +23,7 @@ export const logStoreMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'log-store/segment-preparer.js',
+        file: 'log-store/segments/segment-preparer.js',
         edits: [
           {
             find: "return (await this.#spare?.take(path)) ?? this.#disk.open(path, 'create');",
@@ -42,7 +42,7 @@ export const logStoreMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'log-store/segmented-log.js',
+        file: 'log-store/wal/segmented-log.js',
         edits: [
           {
             find: 'await active.file.append(active.position, [bytes]);',
@@ -72,7 +72,7 @@ export const logStoreMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'log-store/frame.js',
+        file: 'log-store/format/frame.js',
         edits: [
           {
             find: 'view.getUint32(crcAt, true) === crc32(frame.subarray(0, crcAt), crc)',
@@ -103,7 +103,7 @@ export const logStoreMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'log-store/segmented-log.js',
+        file: 'log-store/wal/segmented-log.js',
         edits: [
           {
             find: 'if (beginsSegment || this.#image.hardState.term > this.#mark.term)',

@@ -275,7 +275,7 @@ const MUTANTS: readonly CaseMutant[] = [
   {
     name: 'entries-without-their-term',
     breaks: 'the term of an entry is durable with it or before it',
-    file: 'log-store/log-image.js',
+    file: 'log-store/contract/log-image.js',
     edits: [
       {
         find: 'if ((entries.length > 0 || snapshot !== undefined) && entryTerm > currentTerm) {',
@@ -610,7 +610,7 @@ const MUTANTS: readonly CaseMutant[] = [
   {
     name: 'failed-write-forgotten',
     breaks: 'a failed write is final',
-    file: 'log-store/segmented-log.js',
+    file: 'log-store/wal/segmented-log.js',
     edits: [{ find: 'this.#failure = { error };', replace: '' }],
   },
   {
@@ -662,7 +662,7 @@ const MUTANTS: readonly CaseMutant[] = [
   {
     name: 'interrupted-installation-not-completed',
     breaks: 'a start completes the replacement of the log that a crash cut short',
-    file: 'log-store/segmented-log.js',
+    file: 'log-store/wal/segmented-log.js',
     edits: [
       {
         find: 'const restartAt = restartsLog ? chosen?.info : undefined;',
@@ -673,7 +673,7 @@ const MUTANTS: readonly CaseMutant[] = [
   {
     name: 'compaction-beyond-the-snapshot',
     breaks: 'the log is forgotten up to what a snapshot holds, and no further',
-    file: 'log-store/segmented-log.js',
+    file: 'log-store/wal/segmented-log.js',
     edits: [{ find: 'this.#segments.firstNeeded(upTo)', replace: 'this.#segments.firstNeeded(this.#image.lastIndex)' }],
   },
   {
@@ -737,13 +737,13 @@ const MUTANTS: readonly CaseMutant[] = [
   {
     name: 'new-segment-without-its-name',
     breaks: 'a new segment has its name durably before anything is written into it',
-    file: 'log-store/segment-preparer.js',
+    file: 'log-store/segments/segment-preparer.js',
     edits: [{ find: 'await this.#disk.syncDirectory(this.#directory);', replace: '' }],
   },
   {
     name: 'snapshot-synced-before-its-end',
     breaks: 'a snapshot is on the disk to its last byte before it gets its name',
-    file: 'log-store/snapshot-files.js',
+    file: 'log-store/snapshots/snapshot-files.js',
     edits: [
       {
         find: 'await this.#file.write(fileLength(this.#header, info.bytes) - TRAILER_BYTES, encodeTrailer(info, this.#header.seed)); await this.#file.sync();',

@@ -11,7 +11,7 @@ export const recoveryMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'log-store/repair.js',
+        file: 'log-store/recovery/repair.js',
         edits: [{ find: 'await writeVoteBan(directory, incarnation, ban, disk);', replace: '' }],
       },
     ],

@@ -16,7 +16,7 @@ export const snapshotMutants: readonly Mutant[] = [
       },
       {
         module: RAFT,
-        file: 'log-store/segmented-log.js',
+        file: 'log-store/wal/segmented-log.js',
         edits: [
           {
             find: "invariant(upTo <= snapshotIndex, 'only-what-a-snapshot-holds-is-forgotten', () => `${upTo} of ${snapshotIndex}`);",

@@ -86,12 +86,12 @@ export const unitTestMutants: readonly UnitTestMutant[] = [
     patches: [
       {
         module: '@holdfast/raft',
-        file: 'log-store/entry-reader.js',
+        file: 'log-store/wal/entry-reader.js',
         edits: [{ find: 'if (truncations === spans.truncations) return entries;', replace: 'return entries;' }],
       },
     ],
     test: {
-      file: 'packages/raft/test/log-store/entry-reader.test.ts',
+      file: 'packages/raft/test/log-store/wal/entry-reader.test.ts',
       title: 'is made anew when a truncation comes while bytes are on their way from the disk',
     },
   },

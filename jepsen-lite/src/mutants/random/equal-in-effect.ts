@@ -30,7 +30,7 @@ const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
     because: 'a mark too many stays in front of those that count, and all are looked up from behind (log.test.ts)',
   },
   {
-    file: 'log-store/log-image.js',
+    file: 'log-store/contract/log-image.js',
     rule: 'comparison',
     line: 'const first = this.#terms.findLastIndex((mark) => mark.firstIndex <= base.index + 1);',
     because: 'a mark too many stays in front of the one that begins there, and terms are looked up from behind',
@@ -48,7 +48,7 @@ const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
     because: 'of two equal numbers either is the smaller',
   },
   {
-    file: 'log-store/repair.js',
+    file: 'log-store/recovery/repair.js',
     rule: 'dropped-statement',
     line: 'await disk.syncDirectory(directory);',
     because:

@@ -15,7 +15,7 @@ import {
   type LogIndex,
   type RaftCore,
 } from '../core/index.ts';
-import type { LogStore } from '../log-store/log-store.ts';
+import type { LogStore } from '../log-store/contract/log-store.ts';
 
 /** Goes on in the next turn after this long, so that heartbeats and clients are not kept waiting. */
 const SLICE_MS = 10;

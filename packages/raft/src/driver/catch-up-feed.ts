@@ -6,7 +6,7 @@
 
 import type { Clock, Timer } from '@holdfast/runtime';
 import type { Effect, Entry, LogIndex, RaftEvent } from '../core/index.ts';
-import type { LogStore } from '../log-store/log-store.ts';
+import type { LogStore } from '../log-store/contract/log-store.ts';
 
 /** After a turn that sent what a peer lacked, the loop is left without such work for so many times as long as the turn took. */
 export const CATCH_UP_REST_FACTOR = 4;

@@ -8,7 +8,7 @@ import {
   type RaftConfig,
   type RaftEvent,
 } from '../core/index.ts';
-import type { LogStore } from '../log-store/log-store.ts';
+import type { LogStore } from '../log-store/contract/log-store.ts';
 import type { ReplicaMachine } from '../machine.ts';
 import type { ReplicaObserver } from '../observer.ts';
 import { linkTiming } from '../peers/link-watch.ts';

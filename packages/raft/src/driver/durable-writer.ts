@@ -12,7 +12,7 @@ import {
   type LogPosition,
   type WriteSeq,
 } from '../core/index.ts';
-import type { LogStore, WriteBatch } from '../log-store/log-store.ts';
+import type { LogStore, WriteBatch } from '../log-store/contract/log-store.ts';
 
 type Persist = Extract<Effect, { type: 'persist' }>;
 

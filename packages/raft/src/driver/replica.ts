@@ -11,7 +11,7 @@ import {
   type ServerId,
   type TransferOutcome,
 } from '../core/index.ts';
-import type { LogStore } from '../log-store/log-store.ts';
+import type { LogStore } from '../log-store/contract/log-store.ts';
 import type { PeerInfo, ReplicaHandle, ReplicaMachine, ReplicaStatus } from '../machine.ts';
 import type { SnapshotCounters } from '../snapshots/replica-snapshots.ts';
 import { createDriverParts, type DriverParts, type ReplicaOptions, type ReplicaWorld } from './driver-parts.ts';

@@ -5,7 +5,7 @@
 
 import type { Clock, Logger } from '@holdfast/runtime';
 import type { Effect, Message, RaftCore, RaftEvent, ServerId, WriteSeq } from '../core/index.ts';
-import type { LogStore } from '../log-store/log-store.ts';
+import type { LogStore } from '../log-store/contract/log-store.ts';
 import type { ReplicaMachine } from '../machine.ts';
 import type { ReplicaObserver } from '../observer.ts';
 import type { PeerMesh } from '../peers/peer-mesh.ts';

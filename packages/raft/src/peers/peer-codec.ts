@@ -15,7 +15,7 @@ import {
   type Message,
   type ServerId,
 } from '../core/index.ts';
-import { decodeEntries, encodeEntries } from '../log-store/entry-block.ts';
+import { decodeEntries, encodeEntries } from '../log-store/format/entry-block.ts';
 
 /** One frame between servers: appends to the bound of one message, and the items beside them. */
 export const MAX_PEER_FRAME_BYTES = 16 * 1024 * 1024;

@@ -18,8 +18,8 @@ import {
   type ServerId,
   type Term,
 } from '../core/index.ts';
-import type { LogStore } from '../log-store/log-store.ts';
-import { bytesOf } from '../log-store/snapshot.ts';
+import type { LogStore } from '../log-store/contract/log-store.ts';
+import { bytesOf } from '../log-store/contract/snapshot.ts';
 import type { ReplicaMachine, RestoredState, SnapshotBytes } from '../machine.ts';
 import type { ReplicaObserver } from '../observer.ts';
 import { LogGauge } from './log-gauge.ts';

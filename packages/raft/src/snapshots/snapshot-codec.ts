@@ -4,7 +4,7 @@
  */
 
 import { MalformedError, pack, unpackTuple } from '@holdfast/protocol';
-import { MAX_SNAPSHOT_HEADER_BYTES, MAX_SNAPSHOT_CHUNK_BYTES } from '../log-store/snapshot-format.ts';
+import { MAX_SNAPSHOT_HEADER_BYTES, MAX_SNAPSHOT_CHUNK_BYTES } from '../log-store/snapshots/snapshot-format.ts';
 import { checkedConfiguration } from '../peers/peer-codec.ts';
 import { logIndex, term, type LogIndex, type Term } from '../core/index.ts';
 

@@ -16,8 +16,8 @@ import {
   type Timer,
 } from '@holdfast/runtime';
 import { minIndex, type LogIndex, type ServerId } from '../core/index.ts';
-import type { LogStore } from '../log-store/log-store.ts';
-import { bytesOf, type SnapshotSink, type SnapshotSource } from '../log-store/snapshot.ts';
+import type { LogStore } from '../log-store/contract/log-store.ts';
+import { bytesOf, type SnapshotSink, type SnapshotSource } from '../log-store/contract/snapshot.ts';
 import type { RestoredState, SnapshotBytes } from '../machine.ts';
 import { RefusedSnapshots } from './refused-snapshots.ts';
 import {

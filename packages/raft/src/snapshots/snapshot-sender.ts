@@ -7,7 +7,7 @@
 import { MalformedError } from '@holdfast/protocol';
 import type { Address, Clock, Connection, Logger, Network, Random, Timer } from '@holdfast/runtime';
 import type { LogIndex, ServerId, Term } from '../core/index.ts';
-import type { SnapshotSource } from '../log-store/snapshot.ts';
+import type { SnapshotSource } from '../log-store/contract/snapshot.ts';
 import { IMPOSTOR, type DialledGreeting } from '../peers/greeting.ts';
 import { MAX_PEER_FRAME_BYTES } from '../peers/peer-codec.ts';
 import type { Pace } from './pace.ts';

@@ -6,7 +6,7 @@
 
 import { DiskError, type Clock } from '@holdfast/runtime';
 import type { SnapshotPosition } from '../core/index.ts';
-import type { LogStore } from '../log-store/log-store.ts';
+import type { LogStore } from '../log-store/contract/log-store.ts';
 import type { MachineSnapshot } from '../machine.ts';
 import { TakingRest } from './taking-rest.ts';
 

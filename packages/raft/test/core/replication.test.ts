@@ -8,7 +8,7 @@ import {
   type Message,
   type WriteSeq,
 } from '../../src/core/index.ts';
-import { MemoryLogStore } from '../../src/log-store/memory-log-store.ts';
+import { MemoryLogStore } from '../../src/log-store/contract/memory-log-store.ts';
 import {
   ScriptedCore,
   accepted,

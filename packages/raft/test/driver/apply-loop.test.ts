@@ -13,7 +13,7 @@ import {
   type Entry,
   type LogIndex,
 } from '../../src/core/index.ts';
-import type { LogStore } from '../../src/log-store/log-store.ts';
+import type { LogStore } from '../../src/log-store/contract/log-store.ts';
 
 const LAST = 10;
 const AT_ONCE = 4;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LOG_START, NO_SERVER, logIndex, serverId, term, type Effect, type WriteSeq } from '../../src/core/index.ts';
 import { DurableWriter } from '../../src/driver/durable-writer.ts';
-import type { LogStore, WriteBatch } from '../../src/log-store/log-store.ts';
+import type { LogStore, WriteBatch } from '../../src/log-store/contract/log-store.ts';
 import { entry } from '../core/support/scripted-core.ts';
 
 type Persist = Extract<Effect, { type: 'persist' }>;

@@ -3,7 +3,7 @@ import type { Connection, Network } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 import { EntryType, serverId, type Entry, type LogIndex, type RejectReason } from '../../src/core/index.ts';
-import { MemoryLogStore } from '../../src/log-store/memory-log-store.ts';
+import { MemoryLogStore } from '../../src/log-store/contract/memory-log-store.ts';
 import type { ReplicaMachine, ReplicaStatus } from '../../src/machine.ts';
 import type { ReplicaObserver } from '../../src/observer.ts';
 import { Replica } from '../../src/driver/replica.ts';

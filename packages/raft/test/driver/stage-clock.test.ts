@@ -1,8 +1,8 @@
 import { SimWorld, type SimHost } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 import { serverId } from '../../src/core/index.ts';
-import { MemoryLogStore } from '../../src/log-store/memory-log-store.ts';
-import type { WriteBatch } from '../../src/log-store/log-store.ts';
+import { MemoryLogStore } from '../../src/log-store/contract/memory-log-store.ts';
+import type { WriteBatch } from '../../src/log-store/contract/log-store.ts';
 import type { ReplicaMachine } from '../../src/machine.ts';
 import { Replica } from '../../src/driver/replica.ts';
 import { STAGE_SAMPLE_MS, type StageTimes } from '../../src/driver/stage-clock.ts';

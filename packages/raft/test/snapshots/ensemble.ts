@@ -2,8 +2,8 @@
 
 import { SimWorld, type SimHost } from '@holdfast/runtime/sim';
 import { EntryType, serverId, type Entry, type LogIndex, type RaftConfig } from '../../src/core/index.ts';
-import type { LogStore } from '../../src/log-store/log-store.ts';
-import { openWriteAheadLog } from '../../src/log-store/write-ahead-log.ts';
+import type { LogStore } from '../../src/log-store/contract/log-store.ts';
+import { openWriteAheadLog } from '../../src/log-store/wal/write-ahead-log.ts';
 import type { MachineSnapshot, ReplicaMachine, RestoredState, SnapshotBytes } from '../../src/machine.ts';
 import type { ReplicaObserver } from '../../src/observer.ts';
 import { Replica } from '../../src/driver/replica.ts';

@@ -16,8 +16,8 @@ import {
   type RaftEvent,
 } from '../../src/core/index.ts';
 import { ApplyLoop } from '../../src/driver/apply-loop.ts';
-import { MemoryLogStore } from '../../src/log-store/memory-log-store.ts';
-import type { SnapshotMeta, SnapshotSink } from '../../src/log-store/snapshot.ts';
+import { MemoryLogStore } from '../../src/log-store/contract/memory-log-store.ts';
+import type { SnapshotMeta, SnapshotSink } from '../../src/log-store/contract/snapshot.ts';
 import type { ReplicaMachine } from '../../src/machine.ts';
 import { DEFAULT_SNAPSHOT_OPTIONS } from '../../src/snapshots/snapshot-options.ts';
 import { ReplicaSnapshots } from '../../src/snapshots/replica-snapshots.ts';

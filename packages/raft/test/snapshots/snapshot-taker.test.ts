@@ -1,7 +1,7 @@
 import type { Clock } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
 import { encodeConfiguration, initialConfiguration, logIndex, serverId, term } from '../../src/core/index.ts';
-import { MemoryLogStore } from '../../src/log-store/memory-log-store.ts';
+import { MemoryLogStore } from '../../src/log-store/contract/memory-log-store.ts';
 import type { MachineSnapshot } from '../../src/machine.ts';
 import { BRISK_REST_FACTOR } from '../../src/snapshots/snapshot-options.ts';
 import { SnapshotTaker } from '../../src/snapshots/snapshot-taker.ts';

@@ -12,7 +12,7 @@ import {
   type LogIndex,
   type TermMark,
 } from '../../../src/core/index.ts';
-import type { DurableState, LogStore, WriteBatch } from '../../../src/log-store/log-store.ts';
+import type { DurableState, LogStore, WriteBatch } from '../../../src/log-store/contract/log-store.ts';
 
 export interface LogModel {
   readonly hardState: HardState;

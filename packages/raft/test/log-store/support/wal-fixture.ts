@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { silentLogger, type Disk } from '@holdfast/runtime';
 import { SECTOR_BYTES } from '@holdfast/runtime/sim';
 import { serverId } from '../../../src/core/index.ts';
-import type { LogStore, WriteBatch } from '../../../src/log-store/log-store.ts';
-import { openWriteAheadLog, type WriteAheadLogOptions } from '../../../src/log-store/write-ahead-log.ts';
+import type { LogStore, WriteBatch } from '../../../src/log-store/contract/log-store.ts';
+import { openWriteAheadLog, type WriteAheadLogOptions } from '../../../src/log-store/wal/write-ahead-log.ts';
 import type { Machine } from './machine.ts';
 
 const LOG_DIRECTORY = '/data/group-0';

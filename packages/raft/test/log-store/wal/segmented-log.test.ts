@@ -1,0 +1,63 @@
+import { DiskError } from '@holdfast/runtime';
+import { describe, expect, it } from 'vitest';
+import { logIndex } from '../../../src/core/index.ts';
+import { contentOf, entry, entryRange, vote } from '../support/log-model.ts';
+import { onMachine } from '../support/machine.ts';
+import { openLog, SEGMENT_BYTES } from '../support/wal-fixture.ts';
+
+describe('a write-ahead log whose disk fails', () => {
+  it('rejects every write from then on with the same error [fsync-failed-then-succeeds]', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine);
+      await store.write({ hardState: vote(1), entries: entryRange(1, 3, 1) });
+      machine.failNext('append', 'IO');
+      const error: unknown = await store.write({ entries: [entry(4, 1)] }).catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(DiskError);
+      await expect(store.write({ entries: [entry(4, 1)] })).rejects.toBe(error);
+      await expect(store.write({ hardState: vote(2), entries: [] })).rejects.toBe(error);
+      expect(await contentOf(store, logIndex(3))).toEqual(entryRange(1, 3, 1));
+      await store.close();
+    }));
+
+  it('rejects with NO_SPACE when the disk is full, for good', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine);
+      machine.setFreeBytes(SEGMENT_BYTES / 2);
+      let acknowledged = 0;
+      let failure: unknown;
+      for (let index = 1; failure === undefined && index < 100; index += 1) {
+        const batch = { ...(index === 1 ? { hardState: vote(1) } : {}), entries: [entry(index, 1, 500)] };
+        await store.write(batch).then(
+          () => (acknowledged = index),
+          (error: unknown) => (failure = error),
+        );
+      }
+      expect(failure).toMatchObject({ name: 'DiskError', code: 'NO_SPACE' });
+      expect(acknowledged).toBeGreaterThan(1);
+      machine.setFreeBytes(2 ** 30);
+      await expect(store.write({ entries: [entry(acknowledged + 1, 1)] })).rejects.toBe(failure);
+      await store.close();
+      machine.crash();
+      const found = await openLog(machine);
+      expect(found.durable.lastIndex).toBe(acknowledged);
+    }));
+
+  it.each(['rename', 'syncDirectory', 'open'] as const)(
+    'is as final when %s fails at a switch of segment',
+    (operation) =>
+      onMachine(async (machine) => {
+        const store = await openLog(machine);
+        await store.write({ hardState: vote(1), entries: entryRange(1, 3, 1, 1_000) });
+        await store.write({ hardState: vote(2), entries: [] });
+        machine.failNext(operation, 'IO');
+        const error: unknown = await store
+          .write({ entries: entryRange(4, 6, 1, 1_000) })
+          .catch((caught: unknown) => caught);
+        expect(error).toMatchObject({ name: 'DiskError', code: 'IO' });
+        await expect(store.write({ entries: [entry(4, 2)] })).rejects.toBe(error);
+        await store.close();
+        machine.crash();
+        expect((await openLog(machine)).durable.lastIndex).toBe(3);
+      }),
+  );
+});

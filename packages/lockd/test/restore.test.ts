@@ -82,7 +82,7 @@ describe('a client of a server that skips entries', () => {
     at.other.request(1, { type: 'closeSession', session: at.session });
     at.other.take();
     expect(await caughtUp(at)).toMatchObject([{ type: 'ended', reason: 'expired' }]);
-    expect(at.behind.machine.connections.boundSessions).toBe(0);
+    expect(at.behind.machine.clients.boundSessions).toBe(0);
   });
 
   it('is told that its hold was revoked', async () => {

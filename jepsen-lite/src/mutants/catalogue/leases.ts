@@ -47,7 +47,7 @@ export const leaseMutants: readonly Mutant[] = [
     patches: [
       {
         module: LOCKD,
-        file: 'clients/output-routing.js',
+        file: 'port/output-routing.js',
         edits: [
           {
             find: "if (reply.type === 'attached') this.#deps.leases.renew(reply.session);",

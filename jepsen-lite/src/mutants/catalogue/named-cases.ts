@@ -680,8 +680,8 @@ const MUTANTS: readonly CaseMutant[] = [
     name: 'skipped-answers-not-asked-for',
     breaks: 'whoever waits for the answer of an entry that a snapshot skipped is told to ask again',
     module: '@holdfast/lockd',
-    file: 'clients/skipped-entries.js',
-    edits: [{ find: "connection.resend('NOT_CAUGHT_UP');", replace: '' }],
+    file: 'port/skipped-entries.js',
+    edits: [{ find: "client.resend('NOT_CAUGHT_UP');", replace: '' }],
   },
   {
     name: 'snapshot-dropped-by-any-message',
@@ -731,8 +731,8 @@ const MUTANTS: readonly CaseMutant[] = [
     name: 'lost-requests-not-asked-for',
     breaks: 'clients send again what was lost with the leader',
     module: '@holdfast/lockd',
-    file: 'clients/client-connections.js',
-    edits: [{ find: 'for (const connection of this.#all) connection.resend(code);', replace: '' }],
+    file: 'port/session-clients.js',
+    edits: [{ find: 'for (const client of this.#all) client.resend(code);', replace: '' }],
   },
   {
     name: 'new-segment-without-its-name',

@@ -75,7 +75,7 @@ export const serverMutants: readonly Mutant[] = [
     patches: [
       {
         module: LOCKD,
-        file: 'clients/output-routing.js',
+        file: 'port/output-routing.js',
         edits: [
           {
             find: "this.#toSession(output.session, { type: 'granted', index, lock, acquireIndex, token });",
@@ -143,7 +143,7 @@ export const serverMutants: readonly Mutant[] = [
     patches: [
       {
         module: LOCKD,
-        file: 'clients/request-window.js',
+        file: 'requests/request-window.js',
         edits: [
           {
             find: 'this.#awaited = this.#lowest;\n        this.#forget();',
@@ -160,12 +160,12 @@ export const serverMutants: readonly Mutant[] = [
     patches: [
       {
         module: LOCKD,
-        file: 'clients/client-messages.js',
+        file: 'port/session-service.js',
         edits: [{ find: 'if (number < FIRST_NUMBER)', replace: 'if (number < 0)' }],
       },
       {
         module: LOCKD,
-        file: 'clients/request-window.js',
+        file: 'requests/request-window.js',
         edits: [
           {
             find: "if (number < this.#lowest || this.covers(number) || this.#isAhead(number)) return 'drop';",
@@ -183,7 +183,7 @@ export const serverMutants: readonly Mutant[] = [
     patches: [
       {
         module: LOCKD,
-        file: 'clients/request-window.js',
+        file: 'requests/request-window.js',
         edits: [
           {
             find: 'if (number < this.#lowest || this.covers(number) || this.#isAhead(number))',
@@ -200,7 +200,7 @@ export const serverMutants: readonly Mutant[] = [
     patches: [
       {
         module: LOCKD,
-        file: 'clients/request-window.js',
+        file: 'requests/request-window.js',
         edits: [
           {
             find: 'if (number < this.#lowest || this.covers(number) || this.#isAhead(number))',

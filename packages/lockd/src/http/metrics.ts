@@ -53,7 +53,7 @@ export function createMetrics(
       },
     });
   };
-  const { counters, state, connections } = machine;
+  const { counters, state, connections, clients } = machine;
 
   new Gauge({
     name: 'holdfast_role',
@@ -77,11 +77,11 @@ export function createMetrics(
   gauge('holdfast_node_name_bytes', 'Names of all nodes', () => state.counts.nameBytes);
   gauge('holdfast_reply_bytes', 'Remembered answers that no client has acknowledged', () => state.replyBytes);
   gauge('holdfast_connections', 'Client connections of this server', () => connections.size);
-  gauge('holdfast_bound_sessions', 'Sessions served by this server', () => connections.boundSessions);
+  gauge('holdfast_bound_sessions', 'Sessions served by this server', () => clients.boundSessions);
   gauge(
     'holdfast_unanswered_request_bytes',
     'Bytes of requests that are not answered',
-    () => connections.unansweredRequestBytes,
+    () => clients.unansweredRequestBytes,
   );
   counter(
     'holdfast_requests_over_share_total',

@@ -70,7 +70,7 @@ export function statusReport(
     locks,
     nodes,
     connections: machine.connections.size,
-    boundSessions: machine.connections.boundSessions,
+    boundSessions: machine.clients.boundSessions,
     disk: {
       freeBytes: machine.disk.freeBytes ?? null,
       reserveBytes: machine.disk.reserveBytes,

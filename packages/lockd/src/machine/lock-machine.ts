@@ -21,13 +21,15 @@ import {
 } from '@holdfast/raft';
 import type { Connection } from '@holdfast/runtime';
 import type { Output, StateMachine, StateRestore } from '@holdfast/state';
-import type { ClientConnections } from '../clients/client-connections.ts';
+import type { ClientConnections } from '../fronts/native/client-connections.ts';
 import type { ServerCounters } from '../counters.ts';
 import type { Availability } from '../health/availability.ts';
 import type { DiskGuard } from '../health/disk-guard.ts';
 import type { OwnDisk } from '../health/disk-space.ts';
 import { LEAVE_WAIT_MS } from '../limits.ts';
 import { createMachineParts, type LockMachineOptions, type MachineParts, type MachineWorld } from './machine-parts.ts';
+import type { SessionClients } from '../port/session-clients.ts';
+import type { SessionPort } from '../port/session-port.ts';
 import { encodePeerMessages } from '../peers/peer-message.ts';
 import type { ServerObserver } from './server-observer.ts';
 
@@ -46,6 +48,8 @@ export class LockMachine implements ReplicaMachine {
   readonly counters: ServerCounters;
   readonly state: StateMachine;
   readonly connections: ClientConnections;
+  readonly clients: SessionClients;
+  readonly port: SessionPort;
   readonly availability: Availability;
   readonly diskGuard: DiskGuard;
   readonly #options: LockMachineOptions;
@@ -65,10 +69,12 @@ export class LockMachine implements ReplicaMachine {
       wake: () => this.#wake(),
       fatal: (error) => this.fatal(error),
     });
-    const { counters, state, connections, availability, diskGuard } = this.#parts;
+    const { counters, state, connections, clients, port, availability, diskGuard } = this.#parts;
     this.counters = counters;
     this.state = state;
     this.connections = connections;
+    this.clients = clients;
+    this.port = port;
     this.availability = availability;
     this.diskGuard = diskGuard;
   }
@@ -112,7 +118,7 @@ export class LockMachine implements ReplicaMachine {
   }
 
   accept(connection: Connection): void {
-    this.connections.accept(connection, this.#parts.clientMessages);
+    this.connections.accept(connection);
   }
 
   /** No new clients from now on; those that are connected go on until {@link disconnectClients}. */

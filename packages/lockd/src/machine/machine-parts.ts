@@ -7,14 +7,17 @@ import { NO_FEATURES, hasFeature, type FeatureSet } from '@holdfast/protocol';
 import { PeerFeature, type PeerInfo, type ReplicaHandle, type ServerId } from '@holdfast/raft';
 import type { Clock, Logger, Random } from '@holdfast/runtime';
 import type { StateMachine } from '@holdfast/state';
-import { Admission } from '../clients/admission.ts';
-import { ClientConnections } from '../clients/client-connections.ts';
-import { ClientMessages } from '../clients/client-messages.ts';
-import { CrowdSpread } from '../clients/crowd-spread.ts';
-import { EnsembleNews, toldMembers } from '../clients/ensemble-news.ts';
-import { OutputRouting } from '../clients/output-routing.ts';
-import { RequestBudget } from '../clients/request-budget.ts';
-import { SkippedEntries } from '../clients/skipped-entries.ts';
+import { Admission } from '../port/admission.ts';
+import type { ClientConnections } from '../fronts/native/client-connections.ts';
+import { createNativeFront } from '../fronts/native/native-front.ts';
+import { CrowdSpread } from '../port/crowd-spread.ts';
+import { ensembleView } from '../port/ensemble-view.ts';
+import { OutputRouting } from '../port/output-routing.ts';
+import { SessionClients } from '../port/session-clients.ts';
+import type { SessionPort } from '../port/session-port.ts';
+import { SessionService } from '../port/session-service.ts';
+import { RequestBudget } from '../requests/request-budget.ts';
+import { SkippedEntries } from '../port/skipped-entries.ts';
 import { ServerCounters } from '../counters.ts';
 import { Availability } from '../health/availability.ts';
 import { DiskGuard } from '../health/disk-guard.ts';
@@ -72,7 +75,9 @@ export interface MachineParts {
   readonly state: StateMachine;
   readonly counters: ServerCounters;
   readonly connections: ClientConnections;
-  readonly clientMessages: ClientMessages;
+  readonly clients: SessionClients;
+  /** What fronts ask. */
+  readonly port: SessionPort;
   readonly admission: Admission;
   readonly crowdSpread: CrowdSpread;
   readonly requests: RequestBudget;
@@ -107,20 +112,16 @@ export function createMachineParts(
   const inbox = new PeerInbox({ isMember, connectionLost: (peer) => hooks.connectionLost(peer, 'disconnected') });
   const peers = new PeerOutbox(handle, (peer) => hooks.connectionLost(peer, 'undelivered'), wake);
   const requests = new RequestBudget();
-  const connections = new ClientConnections({
-    clock,
-    logger,
+  const clients = new SessionClients({
     counters,
     requests,
-    wake,
-    closed: (connection) => hooks.clientClosed(connection),
-    bound: (connection) => hooks.clientBound(connection),
+    bound: (client) => hooks.clientBound(client),
+    closed: (client) => hooks.clientClosed(client),
     boundChanged: (any) => handle().setEagerCommit(any),
   });
   const crowd = new ReturningCrowd(clock);
   const admission = new Admission(clock);
   const crowdSpread = new CrowdSpread(() => state.counts.sessions);
-  const news = new EnsembleNews({ connections, crowdSpread, handle });
   const leases = new SessionLeases(clock, () => crowd.present || admission.underWay >= CROWD_ATTACHES);
   const halt = new WritesHalt(logger, () => hooks.halted());
   const diskGuard = new DiskGuard({
@@ -178,7 +179,7 @@ export function createMachineParts(
     correlations,
     clock,
     counters,
-    connections,
+    clients,
     proposals,
     appliedIndex,
     refusal: (givesBack) => {
@@ -190,32 +191,32 @@ export function createMachineParts(
   const routing = new OutputRouting({
     serverId,
     counters,
-    connections,
+    clients,
     gate,
     attaches,
     addresses,
     leases,
     crowd,
-    sessionsChanged: () => news.sessionsChanged(),
+    sessionsChanged: () => hooks.sessionsChanged(),
   });
   const shared = { serverId, clock, correlations, peers, handle };
   const transfer = new LeadershipTransfer({ ...shared, understands: (peer) => offers(peer, PeerFeature.transfer) });
   const membership = new MembershipWishes({ ...shared, understands: (peer) => offers(peer, PeerFeature.members) });
-  const clientMessages = new ClientMessages(options, {
-    availability,
+  const port = new SessionService({
+    ensemble: ensembleView(options, { proposals, crowdSpread, handle }),
+    counters,
+    clients,
+    admission,
+    halt,
+    gate,
     proposals,
+    attaches,
     renewals,
     reads,
     transfer,
     membership,
-    counters,
-    gate,
-    attaches,
-    admission,
-    crowdSpread,
-    members: () => toldMembers(members()),
-    term: () => handle().status.term,
   });
+  const native = createNativeFront({ clock, logger, counters, port, availability, crowdSpread, wake });
 
   // Every hook is called in this order (`stop` in the reverse one). What depends on it:
   const parts: readonly ServerPart[] = [
@@ -259,12 +260,13 @@ export function createMachineParts(
       diverged: fatal,
       halted: (index) => halt.begin(index),
     }),
-    new SkippedEntries({ serverId, state, connections, attaches, addresses }),
-    news,
-    // Peers hear of a turn before clients do, who answer at once. A refused entry that nobody above has submitted is a client's.
+    new SkippedEntries({ serverId, state, clients, attaches, addresses }),
+    // A refused entry that nobody above has submitted is a client's.
+    clients,
+    // Peers hear of a turn before clients do, who answer at once.
     inbox,
     peers,
-    connections,
+    ...native.parts,
   ];
   hooks.install(parts);
   inbox.install(parts);
@@ -272,8 +274,9 @@ export function createMachineParts(
     hooks,
     state,
     counters,
-    connections,
-    clientMessages,
+    connections: native.connections,
+    clients,
+    port,
     admission,
     crowdSpread,
     requests,

@@ -6,7 +6,7 @@
 import type { ErrorCode } from '@holdfast/protocol';
 import type { Entry, LogIndex, ReplicaStatus, ServerId } from '@holdfast/raft';
 import { decodeEntryHeader, type Output } from '@holdfast/state';
-import type { ClientConnection } from '../clients/client-connection.ts';
+import type { SessionClient } from '../port/session-client.ts';
 import type { ConnectionLoss, Hook, ServerPart } from './server-part.ts';
 
 type Listeners<Name extends Hook> = readonly NonNullable<ServerPart[Name]>[];
@@ -22,6 +22,7 @@ export class PartHooks {
   #restored: Listeners<'restored'> = [];
   #submissionsLost: Listeners<'submissionsLost'> = [];
   #entryRefused: Listeners<'entryRefused'> = [];
+  #sessionsChanged: Listeners<'sessionsChanged'> = [];
   #clientBound: Listeners<'clientBound'> = [];
   #clientClosed: Listeners<'clientClosed'> = [];
   #endOfTurn: Listeners<'endOfTurn'> = [];
@@ -41,6 +42,7 @@ export class PartHooks {
     this.#restored = listeners(parts, 'restored');
     this.#submissionsLost = listeners(parts, 'submissionsLost');
     this.#entryRefused = listeners(parts, 'entryRefused');
+    this.#sessionsChanged = listeners(parts, 'sessionsChanged');
     this.#clientBound = listeners(parts, 'clientBound');
     this.#clientClosed = listeners(parts, 'clientClosed');
     this.#endOfTurn = listeners(parts, 'endOfTurn');
@@ -90,11 +92,15 @@ export class PartHooks {
     for (const ask of this.#entryRefused) if (ask(entry, header, code)) return;
   }
 
-  clientBound(client: ClientConnection): void {
+  sessionsChanged(): void {
+    for (const tell of this.#sessionsChanged) tell();
+  }
+
+  clientBound(client: SessionClient): void {
     for (const tell of this.#clientBound) tell(client);
   }
 
-  clientClosed(client: ClientConnection): void {
+  clientClosed(client: SessionClient): void {
     for (const tell of this.#clientClosed) tell(client);
   }
 

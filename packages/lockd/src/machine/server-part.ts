@@ -6,7 +6,7 @@
 import type { ErrorCode } from '@holdfast/protocol';
 import type { Entry, LogIndex, ReplicaStatus, ServerId } from '@holdfast/raft';
 import type { EntryHeader, Output } from '@holdfast/state';
-import type { ClientConnection } from '../clients/client-connection.ts';
+import type { SessionClient } from '../port/session-client.ts';
 import type { PeerMessage } from '../peers/peer-message.ts';
 
 /** What a part does with messages of other servers; each type of message has one part that handles it. */
@@ -46,10 +46,12 @@ export interface ServerPart {
   /** An entry that was submitted here is not in the log. True when this part had submitted it, or its client: nobody else is asked. */
   entryRefused?(entry: Uint8Array, header: EntryHeader, code: ErrorCode): boolean;
 
-  /** A session was bound to the connection. */
-  clientBound?(client: ClientConnection): void;
-  /** The connection is gone; it is in no table any more. */
-  clientClosed?(client: ClientConnection): void;
+  /** There is one session more, or one less. */
+  sessionsChanged?(): void;
+  /** A session was bound to the client. */
+  clientBound?(client: SessionClient): void;
+  /** The client is gone; it is in no table any more. */
+  clientClosed?(client: SessionClient): void;
 
   /** The turn ends: what has gathered is asked, said or proposed. */
   endOfTurn?(): void;

@@ -7,10 +7,11 @@
  * made, which may only be newer than what the read asked for.
  */
 
-import type { Answer, ClientMessage, ErrorCode, Query } from '@holdfast/protocol';
+import type { Answer, ErrorCode, Query } from '@holdfast/protocol';
 import type { ReplicaHandle, ReplicaStatus, ServerId } from '@holdfast/raft';
 import type { Clock, Timer } from '@holdfast/runtime';
-import type { ClientConnection } from '../clients/client-connection.ts';
+import type { SessionClient } from '../port/session-client.ts';
+import type { SessionRead } from '../port/session-port.ts';
 import type { ServerCounters } from '../counters.ts';
 import {
   BEHIND_LOOK_MS,
@@ -40,7 +41,7 @@ export interface ReadsDeps {
 }
 
 interface Read {
-  readonly connection: ClientConnection;
+  readonly client: SessionClient;
   readonly id: number;
   readonly query: Query;
   /** The leader has refused it once. */
@@ -75,7 +76,7 @@ export class Reads implements ServerPart {
   #late: Read[] = [];
   #timer: Timer | undefined;
   /** What is answered next. */
-  readonly #ready = new FairQueue<ClientConnection, Read>();
+  readonly #ready = new FairQueue<SessionClient, Read>();
   /** Looks for clients that have read what they had before. */
   #behindTimer: Timer | undefined;
   #behindLookMs = BEHIND_LOOK_MS;
@@ -89,24 +90,23 @@ export class Reads implements ServerPart {
     return this.#ready.size;
   }
 
-  read(connection: ClientConnection, message: Extract<ClientMessage, { type: 'read' }>): void {
-    const { id, query } = message;
-    const read: Read = { connection, id, query, asked: false, waitsFor: 0, untilMs: Infinity, refusal: undefined };
-    connection.unansweredReads += 1;
-    if (connection.unansweredReads > MAX_UNANSWERED_READS) {
+  read(client: SessionClient, { id, query, consistency, minIndex }: SessionRead): void {
+    const read: Read = { client, id, query, asked: false, waitsFor: 0, untilMs: Infinity, refusal: undefined };
+    client.unansweredReads += 1;
+    if (client.unansweredReads > MAX_UNANSWERED_READS) {
       // At once: what is refused is to cost less than what is queued.
       const text = `over ${MAX_UNANSWERED_READS} reads are unanswered; wait for answers`;
       this.#deps.counters.readsRefused += 1;
       this.#answer(read, { type: 'error', code: 'OVERLOADED', message: text });
       return;
     }
-    switch (message.consistency) {
+    switch (consistency) {
       case 'local':
         this.#enqueue(read);
         return;
       case 'session':
-        if (message.minIndex <= this.#deps.appliedIndex()) this.#enqueue(read);
-        else this.#waitShortly(message.minIndex, read);
+        if (minIndex <= this.#deps.appliedIndex()) this.#enqueue(read);
+        else this.#waitShortly(minIndex, read);
         return;
       case 'linearizable':
         this.#gathered.push(read);
@@ -281,7 +281,7 @@ export class Reads implements ServerPart {
 
   #enqueue(read: Read): void {
     read.waitsFor = 0;
-    this.#ready.push(read.connection, read);
+    this.#ready.push(read.client, read);
     this.#deps.wake();
   }
 
@@ -301,12 +301,12 @@ export class Reads implements ServerPart {
   }
 
   #answerInTurn(read: Read): void {
-    const { connection, query, refusal } = read;
+    const { client, query, refusal } = read;
     const { counters } = this.#deps;
-    if (connection.phase === 'closed') {
-      connection.unansweredReads -= 1;
-    } else if (connection.isBehind) {
-      this.#ready.suspend(connection, read);
+    if (!client.open) {
+      client.readAnswered();
+    } else if (client.isBehind) {
+      this.#ready.suspend(client, read);
       this.#behindTimer ??= this.#deps.clock.setTimer(this.#behindLookMs, () => this.#resumeReaders());
     } else if (refusal !== undefined) {
       counters.readsRefused += 1;
@@ -315,26 +315,26 @@ export class Reads implements ServerPart {
       counters.readsAnswered += 1;
       this.#answer(read, this.#deps.query(query));
     } else {
-      this.#ready.putBack(connection, read);
+      this.#ready.putBack(client, read);
     }
   }
 
   #resumeReaders(): void {
     this.#behindTimer = undefined;
-    const caughtUp = [...this.#ready.suspended].filter(({ phase, isBehind }) => phase === 'closed' || !isBehind);
-    for (const connection of caughtUp) this.#ready.resume(connection);
+    const caughtUp = [...this.#ready.suspended].filter(({ open, isBehind }) => !open || !isBehind);
+    for (const client of caughtUp) this.#ready.resume(client);
     this.#behindLookMs = caughtUp.length > 0 ? BEHIND_LOOK_MS : Math.min(2 * this.#behindLookMs, MAX_BEHIND_LOOK_MS);
     if (caughtUp.length > 0) this.#deps.wake();
     if (this.#ready.suspendedOwners === 0) return;
     this.#behindTimer = this.#deps.clock.setTimer(this.#behindLookMs, () => this.#resumeReaders());
   }
 
-  #answer({ connection, id }: Read, answer: Answer): void {
-    connection.unansweredReads -= 1;
-    connection.send({ type: 'answer', id, index: this.#deps.appliedIndex(), answer });
+  #answer({ client, id }: Read, answer: Answer): void {
+    client.readAnswered();
+    client.send({ type: 'answer', id, index: this.#deps.appliedIndex(), answer });
   }
 }
 
 function isOpen(read: Read): boolean {
-  return read.connection.phase !== 'closed';
+  return read.client.open;
 }

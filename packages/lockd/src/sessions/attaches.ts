@@ -16,8 +16,8 @@ import {
 import type { Clock, Timer } from '@holdfast/runtime';
 import { encodeEntry, type EntryHeader } from '@holdfast/state';
 import type { ReplicaStatus } from '@holdfast/raft';
-import type { ClientConnection } from '../clients/client-connection.ts';
-import type { ClientConnections } from '../clients/client-connections.ts';
+import type { SessionClient } from '../port/session-client.ts';
+import type { SessionClients } from '../port/session-clients.ts';
 import type { ServerCounters } from '../counters.ts';
 import { ATTACH_RETRY_MS } from '../limits.ts';
 import type { ServerPart } from '../machine/server-part.ts';
@@ -30,7 +30,7 @@ export interface AttachesDeps {
   readonly correlations: CorrelationIds;
   readonly clock: Clock;
   readonly counters: ServerCounters;
-  readonly connections: ClientConnections;
+  readonly clients: SessionClients;
   readonly proposals: Proposals;
   readonly addresses: AddressSessions;
   appliedIndex(): number;
@@ -41,7 +41,7 @@ export interface AttachesDeps {
 }
 
 interface Attach {
-  readonly connection: ClientConnection;
+  readonly client: SessionClient;
   readonly secretHash: Uint8Array;
   /** That of the command; the secret itself stays here for no longer than its hash takes. */
   payload: Uint8Array;
@@ -52,7 +52,7 @@ interface Attach {
 export class Attaches implements ServerPart {
   readonly #deps: AttachesDeps;
   readonly #byCorrelation = new Map<number, Attach>();
-  /** Addresses of connections that are closed, and whose attach is not decided. */
+  /** Addresses of clients that are closed, and whose attach is not decided. */
   readonly #leaving = new Map<number, string>();
   #retryTimer: Timer | undefined;
 
@@ -60,32 +60,32 @@ export class Attaches implements ServerPart {
     this.#deps = deps;
   }
 
-  attach(connection: ClientConnection, id: number, payload: Uint8Array): void {
+  attach(client: SessionClient, id: number, payload: Uint8Array): void {
     this.#deps.counters.attaches += 1;
     const request = decoded(payload);
     if ('code' in request) {
-      this.#refuse(connection, id, request);
+      this.#refuse(client, id, request);
       return;
     }
     const { secret, session, timeoutMs, label, givesBack = false } = request;
     const hash = secretHash(secret);
-    const refusal = session === 0 ? this.#refusal(connection, hash, givesBack) : undefined;
+    const refusal = session === 0 ? this.#refusal(client, hash, givesBack) : undefined;
     if (refusal !== undefined) {
-      this.#refuse(connection, id, refusal);
+      this.#refuse(client, id, refusal);
       return;
     }
     const command = encodeCommand({ type: 'attach', secretHash: hash, session, timeoutMs, label });
-    let attach = this.#byCorrelation.get(connection.correlation);
+    let attach = this.#byCorrelation.get(client.correlation);
     if (attach === undefined) {
-      connection.correlation = this.#deps.correlations.next();
-      attach = { connection, secretHash: hash, payload: command, submitted: false };
-      this.#byCorrelation.set(connection.correlation, attach);
+      client.correlation = this.#deps.correlations.next();
+      attach = { client, secretHash: hash, payload: command, submitted: false };
+      this.#byCorrelation.set(client.correlation, attach);
     } else if (!sameBytes(attach.secretHash, hash)) {
-      connection.goodbye('INVALID_ARGUMENT', 'a connection serves one session; open another for another');
+      client.goodbye('INVALID_ARGUMENT', 'a connection serves one session; open another for another');
       return;
     }
     attach.payload = command;
-    connection.attachId = id;
+    client.attachId = id;
     this.#submit(attach);
   }
 
@@ -95,18 +95,18 @@ export class Attaches implements ServerPart {
    */
   decided(correlation: number, index: number, reply: Reply): boolean {
     const attach = this.#byCorrelation.get(correlation);
-    const address = attach?.connection.remoteAddress ?? this.#leaving.get(correlation);
+    const address = attach?.client.remoteAddress ?? this.#leaving.get(correlation);
     this.#leaving.delete(correlation);
     // The id of a session is the index of the entry that made it.
     if (reply.type === 'attached' && reply.session === index && address !== undefined)
       this.#deps.addresses.created(reply.session, address);
     if (attach === undefined) return false;
-    const { connection } = attach;
-    const { attachId } = connection;
-    if (reply.type === 'attached') this.#deps.connections.bind(connection, reply.session, reply.generation);
-    connection.attachId = undefined;
+    const { client } = attach;
+    const { attachId } = client;
+    if (reply.type === 'attached') this.#deps.clients.bind(client, reply.session, reply.generation);
+    client.attachId = undefined;
     attach.submitted = false;
-    if (attachId !== undefined) connection.send({ type: 'attached', id: attachId, index, reply });
+    if (attachId !== undefined) client.send({ type: 'attached', id: attachId, index, reply });
     return true;
   }
 
@@ -126,9 +126,9 @@ export class Attaches implements ServerPart {
   /** One copy is not in the log. */
   #copyRefused(correlation: number, code: ErrorCode): void {
     const attach = this.#byCorrelation.get(correlation);
-    if (attach === undefined || attach.connection.attachId === undefined) return;
+    if (attach === undefined || attach.client.attachId === undefined) return;
     if (code === 'SHUTTING_DOWN') {
-      attach.connection.goodbye(code, 'the server is stopping; use another');
+      attach.client.goodbye(code, 'the server is stopping; use another');
       return;
     }
     attach.submitted = false;
@@ -144,10 +144,10 @@ export class Attaches implements ServerPart {
     for (const attach of this.#byCorrelation.values()) this.#submit(attach);
   }
 
-  clientClosed(connection: ClientConnection): void {
+  clientClosed(client: SessionClient): void {
     // It may yet make a session, which counts for its address.
-    if (connection.attachId !== undefined) this.#leaving.set(connection.correlation, connection.remoteAddress);
-    this.#byCorrelation.delete(connection.correlation);
+    if (client.attachId !== undefined) this.#leaving.set(client.correlation, client.remoteAddress);
+    this.#byCorrelation.delete(client.correlation);
   }
 
   stop(): void {
@@ -155,23 +155,23 @@ export class Attaches implements ServerPart {
   }
 
   /** A session that exists is attached to, whoever may make none. */
-  #refusal(connection: ClientConnection, hash: Uint8Array, givesBack: boolean): Reply | undefined {
-    const refusal = this.#deps.addresses.refusal(connection.remoteAddress) ?? this.#deps.refusal(givesBack);
+  #refusal(client: SessionClient, hash: Uint8Array, givesBack: boolean): Reply | undefined {
+    const refusal = this.#deps.addresses.refusal(client.remoteAddress) ?? this.#deps.refusal(givesBack);
     return refusal === undefined || this.#deps.exists(hash) ? undefined : refusal;
   }
 
-  #refuse(connection: ClientConnection, id: number, reply: Reply): void {
-    connection.send({ type: 'attached', id, index: this.#deps.appliedIndex(), reply });
+  #refuse(client: SessionClient, id: number, reply: Reply): void {
+    client.send({ type: 'attached', id, index: this.#deps.appliedIndex(), reply });
   }
 
   #submit(attach: Attach): void {
-    if (attach.connection.attachId === undefined || attach.submitted || this.#deps.proposals.leader === 0) return;
+    if (attach.client.attachId === undefined || attach.submitted || this.#deps.proposals.leader === 0) return;
     const entry = encodeEntry(
       {
         command: CommandType.attach,
         session: 0,
         generation: 0,
-        number: attach.connection.correlation,
+        number: attach.client.correlation,
         ackedUpTo: 0,
       },
       attach.payload,

@@ -5,7 +5,7 @@
  */
 
 import type { ReplicaHandle, ReplicaStatus, ServerId } from '@holdfast/raft';
-import type { ClientConnection } from '../clients/client-connection.ts';
+import type { SessionClient } from '../port/session-client.ts';
 import type { ServerCounters } from '../counters.ts';
 import { MAX_UNANSWERED_HEARTBEATS } from '../limits.ts';
 import type { PeerHandlers, ServerPart } from '../machine/server-part.ts';
@@ -24,7 +24,7 @@ export interface RenewalsDeps {
 }
 
 interface Heartbeat {
-  readonly connection: ClientConnection;
+  readonly client: SessionClient;
   readonly session: number;
   readonly id: number;
 }
@@ -54,13 +54,13 @@ export class Renewals implements ServerPart {
     this.#deps = deps;
   }
 
-  heartbeat(connection: ClientConnection, id: number): void {
+  heartbeat(client: SessionClient, id: number): void {
     this.#deps.counters.heartbeatsReceived += 1;
-    if (connection.session === 0 || connection.unansweredHeartbeats >= MAX_UNANSWERED_HEARTBEATS) return;
-    connection.unansweredHeartbeats += 1;
+    if (client.session === 0 || client.unansweredHeartbeats >= MAX_UNANSWERED_HEARTBEATS) return;
+    client.unansweredHeartbeats += 1;
     // The deadline moves at receipt, whatever becomes of the acknowledgement: later is always safe.
-    this.#deps.leases.renew(connection.session);
-    this.#heartbeats.push({ connection, session: connection.session, id });
+    this.#deps.leases.renew(client.session);
+    this.#heartbeats.push({ client, session: client.session, id });
     this.#deps.wake();
   }
 
@@ -150,14 +150,14 @@ export class Renewals implements ServerPart {
 
   #settle(heartbeats: readonly Heartbeat[], except: ReadonlySet<number>): void {
     this.#drop(heartbeats);
-    for (const { connection, session, id } of heartbeats) {
-      if (except.has(session) || connection.session !== session) continue;
+    for (const { client, session, id } of heartbeats) {
+      if (except.has(session) || client.session !== session) continue;
       this.#deps.counters.heartbeatsAcknowledged += 1;
-      connection.send({ type: 'renewed', id });
+      client.send({ type: 'renewed', id });
     }
   }
 
   #drop(heartbeats: readonly Heartbeat[]): void {
-    for (const { connection } of heartbeats) connection.unansweredHeartbeats -= 1;
+    for (const { client } of heartbeats) client.heartbeatAnswered();
   }
 }

@@ -1,6 +1,8 @@
 import { serverId } from '@holdfast/raft';
 import { describe, expect, it } from 'vitest';
-import { encodePeerMessages, type PeerMessage } from '../../src/peers/peer-message.ts';
+import type { PeerHandlers } from '../../src/machine/server-part.ts';
+import { PeerInbox } from '../../src/peers/peer-inbox.ts';
+import { PEER_MESSAGE_TYPES, encodePeerMessages, type PeerMessage } from '../../src/peers/peer-message.ts';
 import { LoopbackEnsemble } from '../support/loopback.ts';
 
 describe('what changes the mind of a server about the ensemble', () => {
@@ -24,5 +26,21 @@ describe('what changes the mind of a server about the ensemble', () => {
     const { machine } = ensemble.server(1);
     machine.peerMessage(serverId(2), encodePeerMessages([{ type: 'halted', index: 1 }]));
     expect(machine.availability.unhealthyReason).toMatch(/disagree about the state at index 1/);
+  });
+});
+
+describe('the messages of peers', () => {
+  const inbox = (): PeerInbox => new PeerInbox({ isMember: () => true, connectionLost() {} });
+  const all = (): PeerHandlers => Object.fromEntries(PEER_MESSAGE_TYPES.map((type) => [type, () => {}]));
+
+  it('have a part each that handles them, or the server does not start', () => {
+    const { forward: _, ...rest } = all();
+    expect(() => inbox().install([{ peerMessages: all() }])).not.toThrow();
+    expect(() => inbox().install([{ peerMessages: rest }])).toThrow(/each-peer-message-has-a-handler.*forward/);
+  });
+
+  it('have no second one', () => {
+    const twice = [{ peerMessages: all() }, { memberMessages: { fold() {} } }];
+    expect(() => inbox().install(twice)).toThrow(/each-peer-message-has-one-handler.*fold/);
   });
 });

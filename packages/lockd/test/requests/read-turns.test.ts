@@ -1,11 +1,12 @@
-import type { ServerMessage } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
-import type { ClientConnection } from '../../src/clients/client-connection.ts';
 import { ServerCounters } from '../../src/counters.ts';
 import { MAX_UNANSWERED_READS, READ_TURN_MS } from '../../src/limits.ts';
 import type { PeerOutbox } from '../../src/peers/peer-outbox.ts';
 import { CorrelationIds } from '../../src/peers/correlation-ids.ts';
+import type { SessionOutput } from '../../src/port/client-channel.ts';
+import { SessionClient } from '../../src/port/session-client.ts';
 import { Reads } from '../../src/requests/reads.ts';
+import { RequestBudget } from '../../src/requests/request-budget.ts';
 import { countingRandom } from '../support/loopback.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
@@ -41,29 +42,31 @@ class Scene {
     });
   }
 
-  client(): { readonly connection: ClientConnection; readonly heard: ServerMessage[] } {
-    const heard: ServerMessage[] = [];
-    const connection = {
-      phase: 'greeted',
-      unansweredReads: 0,
+  client() {
+    const heard: SessionOutput[] = [];
+    const channel = {
+      remoteAddress: 'client:1',
+      open: true,
       isBehind: false,
-      send: (message: ServerMessage) => heard.push(message),
+      send: (output: SessionOutput) => void heard.push(output),
+      goodbye() {},
     };
-    return { connection: connection as unknown as ClientConnection, heard };
+    const client = new SessionClient(channel, { requests: new RequestBudget(), counters: this.counters });
+    return { channel, client, heard };
   }
 
-  read(connection: ClientConnection, id: number, minIndex?: number): void {
+  read(client: SessionClient, id: number, minIndex?: number): void {
     const consistency = minIndex === undefined ? 'local' : 'session';
     const query = { type: 'verify', lock: 'a', acquireIndex: 1 } as const;
-    this.reads.read(connection, { type: 'read', id, consistency, minIndex: minIndex ?? 0, query });
+    this.reads.read(client, { id, consistency, minIndex: minIndex ?? 0, query });
   }
 }
 
 describe('a turn of the event loop', () => {
   it('answers reads for a bounded time, and leaves the rest to the next ones', () => {
     const scene = new Scene();
-    const { connection, heard } = scene.client();
-    for (let id = 1; id <= 100; id += 1) scene.read(connection, id);
+    const { client, heard } = scene.client();
+    for (let id = 1; id <= 100; id += 1) scene.read(client, id);
     expect(heard).toEqual([]);
     for (let turn = 1; turn <= 3; turn += 1) {
       scene.wakes = 0;
@@ -72,17 +75,17 @@ describe('a turn of the event loop', () => {
       expect(scene.wakes).toBe(1);
     }
     expect(scene.counters.readTurnsCut).toBe(3);
-    expect(connection.unansweredReads).toBe(100 - heard.length);
+    expect(client.unansweredReads).toBe(100 - heard.length);
   });
 
   it('answers a client that asks once beside one that floods, local reads and those that wait for nothing alike', () => {
     const scene = new Scene();
     const [flood, one, two] = [scene.client(), scene.client(), scene.client()];
-    for (let id = 1; id <= MAX_UNANSWERED_READS; id += 1) scene.read(flood.connection, id);
-    scene.read(one.connection, 1);
+    for (let id = 1; id <= MAX_UNANSWERED_READS; id += 1) scene.read(flood.client, id);
+    scene.read(one.client, 1);
     scene.reads.endOfTurn();
     expect(one.heard).toHaveLength(1);
-    scene.read(two.connection, 1, 7);
+    scene.read(two.client, 1, 7);
     scene.reads.endOfTurn();
     expect(two.heard).toHaveLength(1);
     expect(flood.heard.length).toBeLessThan(4);
@@ -92,10 +95,10 @@ describe('a turn of the event loop', () => {
     const scene = new Scene();
     const [listing, other] = [scene.client(), scene.client()];
     scene.slices = 10;
-    scene.read(listing.connection, 1);
+    scene.read(listing.client, 1);
     for (let turn = 0; turn < 10 / READ_TURN_MS; turn += 1) scene.reads.endOfTurn();
     expect(listing.heard).toEqual([]);
-    scene.read(other.connection, 1);
+    scene.read(other.client, 1);
     scene.reads.endOfTurn();
     expect(listing.heard).toHaveLength(1);
     expect(other.heard).toHaveLength(1);
@@ -105,8 +108,8 @@ describe('a turn of the event loop', () => {
 describe('local reads', () => {
   it('count until they are answered, so that one frame of them cannot pile up', () => {
     const scene = new Scene();
-    const { connection, heard } = scene.client();
-    for (let id = 1; id <= 16_384; id += 1) scene.read(connection, id);
+    const { client, heard } = scene.client();
+    for (let id = 1; id <= 16_384; id += 1) scene.read(client, id);
     expect(scene.reads.ready).toBe(MAX_UNANSWERED_READS);
     expect(heard).toHaveLength(16_384 - MAX_UNANSWERED_READS);
     expect(heard[0]).toMatchObject({ id: MAX_UNANSWERED_READS + 1, answer: { code: 'OVERLOADED' } });
@@ -114,9 +117,9 @@ describe('local reads', () => {
 
   it('of a connection that is gone are dropped', () => {
     const scene = new Scene();
-    const { connection } = scene.client();
-    for (let id = 1; id <= 50; id += 1) scene.read(connection, id);
-    connection.phase = 'closed';
+    const { channel, client } = scene.client();
+    for (let id = 1; id <= 50; id += 1) scene.read(client, id);
+    channel.open = false;
     scene.reads.endOfTurn();
     expect(scene.reads.ready).toBe(0);
     expect(scene.counters.readsAnswered).toBe(0);

@@ -205,7 +205,7 @@ describe('a client that floods with large requests', () => {
     expect(replies(flood)).toHaveLength(from - 1);
     for (let number = from; number <= from + 3; number += 1) set(flood, number);
     expect(replies(flood)).toHaveLength(4);
-    expect(ensemble.server(id).machine.connections.unansweredRequestBytes).toBeCloseTo(0);
+    expect(ensemble.server(id).machine.clients.unansweredRequestBytes).toBeCloseTo(0);
   });
 });
 

@@ -8,7 +8,7 @@
 
 import type { Clock, Timer } from '@holdfast/runtime';
 import type { Entry } from '@holdfast/raft';
-import type { ClientConnection } from '../../clients/client-connection.ts';
+import type { SessionClient } from '../../port/session-client.ts';
 import type { ServerCounters } from '../../counters.ts';
 import { MAX_GATHERED_BYTES, MAX_GATHERED_ENTRIES } from '../../limits.ts';
 import type { ServerPart } from '../../machine/server-part.ts';
@@ -92,7 +92,7 @@ export class ProposalGate implements ServerPart {
     this.#release();
   }
 
-  clientClosed({ habit }: Pick<ClientConnection, 'habit'>): void {
+  clientClosed({ habit }: Pick<SessionClient, 'habit'>): void {
     this.gone(habit);
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CrowdSpread } from '../../src/clients/crowd-spread.ts';
+import { CrowdSpread } from '../../src/port/crowd-spread.ts';
 import { MAX_SPREAD_MS, SPREAD_PER_SESSION_MS } from '../../src/limits.ts';
 import { LoopbackEnsemble } from '../support/loopback.ts';
 

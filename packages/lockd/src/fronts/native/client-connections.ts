@@ -1,18 +1,17 @@
 /**
- * All client connections of this server: who serves which session, which have something to be flushed, and how many there may
- * be. A session is bound to at most one connection here.
+ * The client connections of this front: which have something to be flushed, which are of no use to anybody, and how all of them are told
+ * to leave.
  */
 
 import { ClientFeature, hasFeature, type ErrorCode, type ServerMessage } from '@holdfast/protocol';
 import { RefusalLog, type Clock, type Connection, type Logger, type Timer } from '@holdfast/runtime';
-import type { EntryHeader } from '@holdfast/state';
 import { ClientConnection, type ConnectionOwner, type MessageReceiver } from './client-connection.ts';
-import type { ServerCounters } from '../counters.ts';
-import { IDLE_LOOK_MS, MAX_IDLE_LOOKS } from '../limits.ts';
-import type { ServerPart } from '../machine/server-part.ts';
+import type { ServerCounters } from '../../counters.ts';
+import { IDLE_LOOK_MS, MAX_IDLE_LOOKS } from '../../limits.ts';
+import type { ServerPart } from '../../machine/server-part.ts';
 import { MessageTurns } from './message-turns.ts';
 import { OutputBudget } from './output-budget.ts';
-import type { RequestBudget } from './request-budget.ts';
+import type { SessionPort } from '../../port/session-port.ts';
 
 /** Goodbyes for what the client did or is; the others tell of this server. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set([
@@ -31,14 +30,9 @@ export interface ConnectionsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly counters: ServerCounters;
-  /** What the requests of all of them may take. */
-  readonly requests: RequestBudget;
-  /** The connection is gone; it is in no table any more. */
-  closed(connection: ClientConnection): void;
-  /** A session was bound to it. */
-  bound(connection: ClientConnection): void;
-  /** The number of bound sessions has become 0 or has left it. */
-  boundChanged(any: boolean): void;
+  readonly port: SessionPort;
+  /** What clients say. */
+  readonly receiver: MessageReceiver;
   /** Something waits to be flushed. */
   wake(): void;
 }
@@ -46,7 +40,6 @@ export interface ConnectionsDeps {
 export class ClientConnections implements ConnectionOwner, ServerPart {
   readonly #deps: ConnectionsDeps;
   readonly #all = new Set<ClientConnection>();
-  readonly #bySession = new Map<number, ClientConnection>();
   /** Those which have been told goodbye and may not have read it yet are in here too. */
   readonly #notGone = new Set<ClientConnection>();
   readonly #refusals: RefusalLog;
@@ -72,60 +65,11 @@ export class ClientConnections implements ConnectionOwner, ServerPart {
     return this.#output.bytes;
   }
 
-  /** Of requests that are not answered, of all together. */
-  get unansweredRequestBytes(): number {
-    return this.#deps.requests.bytes;
-  }
-
-  get boundSessions(): number {
-    return this.#bySession.size;
-  }
-
-  [Symbol.iterator](): Iterator<ClientConnection> {
-    return this.#all.values();
-  }
-
-  accept(connection: Connection, receiver: MessageReceiver): void {
-    const client = new ClientConnection(connection, this, { ...this.#deps, turns: this.#turns, receiver });
+  accept(connection: Connection): void {
+    const client = new ClientConnection(connection, this, { ...this.#deps, turns: this.#turns });
     this.#all.add(client);
     this.#notGone.add(client);
     this.#idleTimer ??= this.#deps.clock.setTimer(IDLE_LOOK_MS, () => this.#endIdle());
-  }
-
-  bySession(session: number): ClientConnection | undefined {
-    return this.#bySession.get(session);
-  }
-
-  /** From now on the session's requests come through `connection`; another that served it has lost it. */
-  bind(connection: ClientConnection, session: number, generation: number): void {
-    const previous = this.#bySession.get(session);
-    if (previous !== undefined && previous !== connection) this.moved(previous);
-    if (connection.phase === 'closed') return;
-    if (connection.session !== session) {
-      this.unbind(connection);
-      connection.session = session;
-      connection.firstGeneration = generation;
-      connection.detached = false;
-      this.#bySession.set(session, connection);
-      if (this.#bySession.size === 1) this.#deps.boundChanged(true);
-    }
-    connection.generation = generation;
-    this.#deps.bound(connection);
-  }
-
-  /** The session was attached elsewhere. */
-  moved(connection: ClientConnection): void {
-    connection.goodbye('SESSION_MOVED', 'the session was attached through another connection');
-  }
-
-  /** The session is over, or the connection. */
-  unbind(connection: ClientConnection): void {
-    if (connection.session === 0) return;
-    this.#bySession.delete(connection.session);
-    connection.session = 0;
-    connection.detached = true;
-    connection.window.reset();
-    if (this.#bySession.size === 0) this.#deps.boundChanged(false);
   }
 
   /** To everyone who has been welcomed. */
@@ -156,18 +100,6 @@ export class ClientConnections implements ConnectionOwner, ServerPart {
 
   halted(): void {
     this.#dismissDependent('writes are refused: the servers disagree; an operator has to restore one');
-  }
-
-  /** Everything that was submitted may be lost. */
-  submissionsLost(code: ErrorCode): void {
-    for (const connection of this.#all) connection.resend(code);
-  }
-
-  entryRefused(_entry: Uint8Array, { session, number }: EntryHeader, code: ErrorCode): boolean {
-    const connection = this.#bySession.get(session);
-    // Not covered: the client has been told already.
-    if (connection !== undefined && connection.window.covers(number)) connection.resend(code);
-    return true;
   }
 
   /** Says goodbye, and writes what the log still owes. */
@@ -205,8 +137,9 @@ export class ClientConnections implements ConnectionOwner, ServerPart {
 
   dismissed(connection: ClientConnection, code: ErrorCode, message: string): void {
     if (!REFUSALS.has(code)) return;
-    const session = connection.session === 0 ? {} : { sessionId: connection.session };
-    this.#refusals.refused(code, connection.remoteAddress, message, session);
+    const { session } = connection.client;
+    const fields = session === 0 ? {} : { sessionId: session };
+    this.#refusals.refused(code, connection.remoteAddress, message, fields);
   }
 
   unread(connection: ClientConnection): void {
@@ -215,8 +148,6 @@ export class ClientConnections implements ConnectionOwner, ServerPart {
 
   closed(connection: ClientConnection): void {
     this.#all.delete(connection);
-    this.unbind(connection);
-    this.#deps.closed(connection);
   }
 
   gone(connection: ClientConnection): void {
@@ -234,7 +165,8 @@ export class ClientConnections implements ConnectionOwner, ServerPart {
   #endIdle(): void {
     this.#idleTimer = undefined;
     for (const connection of this.#all) {
-      const { phase, session, unansweredReads, unansweredAdmin, attachId, heard } = connection;
+      const { phase, unansweredAdmin, heard } = connection;
+      const { session, unansweredReads, attachId } = connection.client;
       const served = session !== 0 || unansweredReads > 0 || unansweredAdmin > 0 || attachId !== undefined;
       connection.heard = false;
       connection.idleLooks = heard || served || phase !== 'greeted' ? 0 : connection.idleLooks + 1;

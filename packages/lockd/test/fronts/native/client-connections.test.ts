@@ -9,8 +9,8 @@ import {
   MAX_IDLE_LOOKS,
   MAX_UNANSWERED_REQUESTS,
   MAX_UNREAD_BYTES,
-} from '../../src/limits.ts';
-import { LoopbackEnsemble } from '../support/loopback.ts';
+} from '../../../src/limits.ts';
+import { LoopbackEnsemble } from '../../support/loopback.ts';
 
 function single(): LoopbackEnsemble {
   const ensemble = new LoopbackEnsemble();

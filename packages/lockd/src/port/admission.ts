@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '@holdfast/runtime';
-import type { ClientConnection } from './client-connection.ts';
+import type { SessionClient } from './session-client.ts';
 import { ADMISSION_IDLE_MS, ASSUMED_ATTACHES_PER_S, MAX_COME_AGAIN_MS, MIN_ADMITTED } from '../limits.ts';
 import type { ServerPart } from '../machine/server-part.ts';
 
@@ -13,7 +13,7 @@ const MEASURED_MS = 250;
 const MEASURED_ATTACHES = 50;
 
 interface Admitted {
-  readonly connection: ClientConnection;
+  readonly client: SessionClient;
   readonly atMs: number;
 }
 
@@ -51,23 +51,23 @@ export class Admission implements ServerPart {
     return Math.ceil(Math.min(MAX_COME_AGAIN_MS, this.#nextTurnMs - nowMs));
   }
 
-  welcomed(connection: ClientConnection): void {
-    connection.awaited = true;
+  welcomed(client: SessionClient): void {
+    client.awaited = true;
     this.#underWay += 1;
-    this.#admitted.push({ connection, atMs: this.#clock.monotonicMs() });
+    this.#admitted.push({ client, atMs: this.#clock.monotonicMs() });
   }
 
   /** Its session is bound. */
-  clientBound(connection: ClientConnection): void {
-    if (!connection.awaited) return;
+  clientBound(client: SessionClient): void {
+    if (!client.awaited) return;
     this.#measure();
-    this.clientClosed(connection);
+    this.clientClosed(client);
   }
 
   /** It is closed, or not waited for any more. */
-  clientClosed(connection: ClientConnection): void {
-    if (!connection.awaited) return;
-    connection.awaited = false;
+  clientClosed(client: SessionClient): void {
+    if (!client.awaited) return;
+    client.awaited = false;
     this.#underWay -= 1;
   }
 
@@ -91,10 +91,10 @@ export class Admission implements ServerPart {
   #forgetIdle(): void {
     const idleBeforeMs = this.#clock.monotonicMs() - ADMISSION_IDLE_MS;
     let settled = 0;
-    for (const { connection, atMs } of this.#admitted) {
-      if (connection.awaited) {
-        if (atMs > idleBeforeMs || connection.attachId !== undefined) break;
-        this.clientClosed(connection);
+    for (const { client, atMs } of this.#admitted) {
+      if (client.awaited) {
+        if (atMs > idleBeforeMs || client.attachId !== undefined) break;
+        this.clientClosed(client);
       }
       settled += 1;
     }

@@ -1,6 +1,6 @@
 /**
  * One client's connection: decodes its frames, gathers what it is told in a turn into one frame, and closes it with a reason
- * when it breaks a rule. Which session it serves is kept here; what its messages mean is in client-messages.ts.
+ * when it breaks a rule. What its messages mean is in client-messages.ts; which session it serves, the port knows.
  */
 
 import {
@@ -16,19 +16,19 @@ import {
 } from '@holdfast/protocol';
 import type { Clock, Connection, Timer } from '@holdfast/runtime';
 import { answerBytes } from './answer-bytes.ts';
-import type { ServerCounters } from '../counters.ts';
+import type { ServerCounters } from '../../counters.ts';
 import {
   CLOSE_GRACE_MS,
   HANDSHAKE_TIMEOUT_MS,
   MAX_BUFFERED_BYTES,
   MAX_SESSIONLESS_BUFFERED_BYTES,
   MAX_UNREAD_BEFORE_ANSWER_BYTES,
-} from '../limits.ts';
+} from '../../limits.ts';
 import { TurnShare, type MessageSource, type MessageTurns } from './message-turns.ts';
 import type { OutputDebtor } from './output-budget.ts';
-import { ReturnHabit } from '../requests/gathering/return-habit.ts';
-import type { RequestBudget } from './request-budget.ts';
-import { RequestWindow } from './request-window.ts';
+import type { ClientChannel } from '../../port/client-channel.ts';
+import type { SessionClient } from '../../port/session-client.ts';
+import type { SessionPort } from '../../port/session-port.ts';
 
 export interface MessageReceiver {
   /** Called for every message of a frame, hello included; only while the connection is open. */
@@ -51,7 +51,7 @@ export interface ConnectionOwner {
 export interface ClientConnectionDeps {
   readonly clock: Clock;
   readonly counters: ServerCounters;
-  readonly requests: RequestBudget;
+  readonly port: SessionPort;
   readonly turns: MessageTurns;
   readonly receiver: MessageReceiver;
 }
@@ -59,30 +59,15 @@ export interface ClientConnectionDeps {
 /** Where a connection is in its life. `greeted` after a good hello. */
 export type Phase = 'new' | 'greeted' | 'closed';
 
-export class ClientConnection implements OutputDebtor, MessageSource {
-  readonly window: RequestWindow;
-  readonly habit = new ReturnHabit();
+export class ClientConnection implements ClientChannel, OutputDebtor, MessageSource {
+  /** What the port knows of it. */
+  readonly client: SessionClient;
   readonly share = new TurnShare();
   phase: Phase = 'new';
-  /** The session whose requests come here; 0 for none. */
-  session = 0;
-  /** That of the newest attachment through this connection, and of its first one: an attach may have been proposed twice. */
-  generation = 0;
-  firstGeneration = 0;
-  /** It had a session, which is over or has moved: late requests are dropped. */
-  detached = false;
-  /** It was welcomed a moment ago, and its attach is to come or not answered yet. */
-  awaited = false;
-  /** Names this connection in the attaches that it has asked for; 0 until it asks. */
-  correlation = 0;
-  /** The client's id of the attach that is not answered; undefined when none is. */
-  attachId: number | undefined;
   /** What the client and this server both know. */
   features: FeatureSet = NO_FEATURES;
   /** It reads what this server has, leader or not, and may make no session. */
   withoutLeader = false;
-  unansweredReads = 0;
-  unansweredHeartbeats = 0;
   unansweredAdmin = 0;
   /** Bytes of frames. */
   sentBytes = 0;
@@ -95,6 +80,7 @@ export class ClientConnection implements OutputDebtor, MessageSource {
   readonly #owner: ConnectionOwner;
   readonly #clock: Clock;
   readonly #counters: ServerCounters;
+  readonly #port: SessionPort;
   readonly #turns: MessageTurns;
   readonly #receiver: MessageReceiver;
   /** Those whose messages wait for their turn, the first one perhaps in part. */
@@ -106,15 +92,16 @@ export class ClientConnection implements OutputDebtor, MessageSource {
   constructor(
     connection: Connection,
     owner: ConnectionOwner,
-    { clock, counters, requests, turns, receiver }: ClientConnectionDeps,
+    { clock, counters, port, turns, receiver }: ClientConnectionDeps,
   ) {
-    this.window = new RequestWindow(requests);
     this.#connection = connection;
     this.#owner = owner;
     this.#clock = clock;
     this.#counters = counters;
     this.#turns = turns;
     this.#receiver = receiver;
+    this.#port = port;
+    this.client = port.open(this);
     this.#handshakeTimer = clock.setTimer(HANDSHAKE_TIMEOUT_MS, () => {
       this.goodbye('MALFORMED', `no hello within ${HANDSHAKE_TIMEOUT_MS} ms; send hello as the first message`);
     });
@@ -123,6 +110,10 @@ export class ClientConnection implements OutputDebtor, MessageSource {
 
   get remoteAddress(): string {
     return this.#connection.remoteAddress;
+  }
+
+  get open(): boolean {
+    return this.phase !== 'closed';
   }
 
   get unreadBytes(): number {
@@ -153,22 +144,6 @@ export class ClientConnection implements OutputDebtor, MessageSource {
     }
   }
 
-  /** Asks for the unanswered requests again. `nextToApply`: what the state machine says that it applies next. */
-  resend(code: ErrorCode, nextToApply?: number): void {
-    const from = this.window.resend(nextToApply);
-    if (from === undefined) return;
-    this.#counters.resends += 1;
-    this.send({ type: 'resend', from, code });
-  }
-
-  /** Asks for the request again that was received last, and could not be taken, and for what comes behind it. */
-  refuse(from: number | undefined): void {
-    if (from === undefined) return;
-    this.#counters.resends += 1;
-    this.#counters.requestsOverShare += 1;
-    this.send({ type: 'resend', from, code: 'OVERLOADED' });
-  }
-
   flush(): void {
     if (this.phase === 'closed' || this.#outbox.length === 0) return;
     const messages = this.#outbox;
@@ -178,7 +153,7 @@ export class ClientConnection implements OutputDebtor, MessageSource {
     const { bufferedBytes } = this.#connection;
     // Nearly always the system takes everything at once.
     if (bufferedBytes === 0) return;
-    const limit = this.session === 0 ? MAX_SESSIONLESS_BUFFERED_BYTES : MAX_BUFFERED_BYTES;
+    const limit = this.client.session === 0 ? MAX_SESSIONLESS_BUFFERED_BYTES : MAX_BUFFERED_BYTES;
     if (bufferedBytes > limit) {
       this.goodbye('OVERLOADED', `over ${limit} bytes wait to be read; read faster or ask for less`);
     }
@@ -302,5 +277,6 @@ export class ClientConnection implements OutputDebtor, MessageSource {
     this.#turns.gone(this);
     this.#handshakeTimer?.cancel();
     this.#owner.closed(this);
+    this.#port.close(this.client);
   }
 }

@@ -6,7 +6,12 @@
  */
 
 import { PacedTurns, type Clock } from '@holdfast/runtime';
-import { MAX_DEFERRED_FRAME_BYTES, MAX_MESSAGES_A_TURN, MESSAGE_REST_FACTOR, MIN_MESSAGES_A_TURN } from '../limits.ts';
+import {
+  MAX_DEFERRED_FRAME_BYTES,
+  MAX_MESSAGES_A_TURN,
+  MESSAGE_REST_FACTOR,
+  MIN_MESSAGES_A_TURN,
+} from '../../limits.ts';
 
 /** What a source has had handled in its newest turn. Kept by the source, so that a turn allocates nothing for it. */
 export class TurnShare {

@@ -9,19 +9,19 @@ import type { StateMachine } from '@holdfast/state';
 import type { Attaches } from '../sessions/attaches.ts';
 import type { ServerPart } from '../machine/server-part.ts';
 import type { AddressSessions } from '../sessions/address-sessions.ts';
-import type { ClientConnection } from './client-connection.ts';
-import type { ClientConnections } from './client-connections.ts';
+import type { SessionClient } from './session-client.ts';
+import type { SessionClients } from './session-clients.ts';
 
 export interface SkippedEntriesDeps {
   readonly serverId: number;
   readonly state: StateMachine;
-  readonly connections: ClientConnections;
+  readonly clients: SessionClients;
   readonly addresses: AddressSessions;
   readonly attaches: Pick<Attaches, 'submissionsLost'>;
 }
 
 /** By connection: the waits and holds of its session, all of which the client has been told. */
-type Known = ReadonlyMap<ClientConnection, readonly Acquire[]>;
+type Known = ReadonlyMap<SessionClient, readonly Acquire[]>;
 
 export class SkippedEntries implements ServerPart {
   readonly #deps: SkippedEntriesDeps;
@@ -33,13 +33,13 @@ export class SkippedEntries implements ServerPart {
   }
 
   restoring(): void {
-    const { connections, state } = this.#deps;
-    const bound = [...connections].filter(({ session }) => session !== 0);
-    this.#known = new Map(bound.map((connection) => [connection, state.acquires(connection.session)]));
+    const { clients, state } = this.#deps;
+    const bound = [...clients].filter(({ session }) => session !== 0);
+    this.#known = new Map(bound.map((client) => [client, state.acquires(client.session)]));
   }
 
   restored(): void {
-    for (const [connection, acquires] of this.#known) this.#tellOne(connection, acquires);
+    for (const [client, acquires] of this.#known) this.#tellOne(client, acquires);
     this.#known = new Map();
     const { state, serverId, addresses } = this.#deps;
     addresses.keep((session) => state.session(session)?.server === serverId);
@@ -47,36 +47,36 @@ export class SkippedEntries implements ServerPart {
     this.#deps.attaches.submissionsLost();
   }
 
-  #tellOne(connection: ClientConnection, known: readonly Acquire[]): void {
-    const { state, connections } = this.#deps;
+  #tellOne(client: SessionClient, known: readonly Acquire[]): void {
+    const { state, clients } = this.#deps;
     const index = state.appliedIndex;
-    const session = state.session(connection.session);
+    const session = state.session(client.session);
     if (session === undefined) {
       // How it ended is not in the state; that nobody holds anything of it any more is.
-      connection.send({ type: 'ended', index, reason: 'expired' });
-      connections.unbind(connection);
+      client.send({ type: 'ended', index, reason: 'expired' });
+      clients.unbind(client);
       return;
     }
-    if (session.generation !== connection.generation) {
-      if (connection.attachId === undefined) connections.moved(connection);
+    if (session.generation !== client.generation) {
+      if (client.attachId === undefined) clients.moved(client);
       return;
     }
     const now = new Map(state.acquires(session.id).map((acquire) => [acquire.acquireIndex, acquire]));
     const gone = known.filter(({ acquireIndex }) => !now.has(acquireIndex));
-    if (gone.length > 0 && !connection.window.isEmpty) {
-      connection.goodbye(
+    if (gone.length > 0 && !client.window.isEmpty) {
+      client.goodbye(
         'NOT_CAUGHT_UP',
         'this server has skipped entries and cannot say whether a lock was released or lost; attach again',
       );
       return;
     }
     for (const { lock, acquireIndex } of gone) {
-      connection.send({ type: 'lost', index, lock, acquireIndex, reason: 'revoked' });
+      client.send({ type: 'lost', index, lock, acquireIndex, reason: 'revoked' });
     }
     for (const { lock, acquireIndex, token: before } of known) {
       const token = now.get(acquireIndex)?.token ?? 0;
-      if (token !== before && token !== 0) connection.send({ type: 'granted', index, lock, acquireIndex, token });
+      if (token !== before && token !== 0) client.send({ type: 'granted', index, lock, acquireIndex, token });
     }
-    connection.resend('NOT_CAUGHT_UP');
+    client.resend('NOT_CAUGHT_UP');
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_COMMAND_BYTES, MAX_UNANSWERED_REQUESTS } from '../../src/limits.ts';
-import { RequestBudget } from '../../src/clients/request-budget.ts';
-import { RequestWindow } from '../../src/clients/request-window.ts';
+import { RequestBudget } from '../../src/requests/request-budget.ts';
+import { RequestWindow } from '../../src/requests/request-window.ts';
 
 const newWindow = (): RequestWindow => new RequestWindow(new RequestBudget());
 

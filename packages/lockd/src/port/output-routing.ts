@@ -1,15 +1,16 @@
 /**
- * Brings what applying an entry tells the servers to the connections of this server, in the order in which the state machine
+ * Brings what applying an entry tells the servers to the clients of this server, in the order in which the state machine
  * tells it: events of an index before the reply that shows its state, and the end of a session last.
  */
 
-import type { ErrorCode, ServerMessage } from '@holdfast/protocol';
+import type { ErrorCode } from '@holdfast/protocol';
 import type { Entry } from '@holdfast/raft';
 import type { Output } from '@holdfast/state';
 import type { AddressSessions } from '../sessions/address-sessions.ts';
 import type { Attaches } from '../sessions/attaches.ts';
-import type { ClientConnection } from './client-connection.ts';
-import type { ClientConnections } from './client-connections.ts';
+import type { SessionOutput } from './client-channel.ts';
+import type { SessionClient } from './session-client.ts';
+import type { SessionClients } from './session-clients.ts';
 import type { ServerCounters } from '../counters.ts';
 import type { ServerPart } from '../machine/server-part.ts';
 import type { ProposalGate } from '../requests/gathering/proposal-gate.ts';
@@ -19,7 +20,7 @@ import type { SessionLeases } from '../sessions/session-leases.ts';
 export interface OutputRoutingDeps {
   readonly serverId: number;
   readonly counters: ServerCounters;
-  readonly connections: ClientConnections;
+  readonly clients: SessionClients;
   readonly gate: ProposalGate;
   readonly attaches: Attaches;
   readonly addresses: AddressSessions;
@@ -80,21 +81,21 @@ export class OutputRouting implements ServerPart {
   }
 
   #reply(index: number, output: Extract<Output, { type: 'reply' }>): void {
-    const connection = this.#deps.connections.bySession(output.session);
-    if (connection === undefined || output.generation < connection.firstGeneration) return;
-    if (output.generation > connection.generation) return;
+    const client = this.#deps.clients.bySession(output.session);
+    if (client === undefined || output.generation < client.firstGeneration) return;
+    if (output.generation > client.generation) return;
     this.#deps.counters.requestsReplied += 1;
-    connection.window.answered(output.number);
-    if (connection.window.isEmpty) this.#deps.gate.answered(connection.habit);
-    connection.send({ type: 'reply', number: output.number, index, reply: output.reply });
+    client.window.answered(output.number);
+    if (client.window.isEmpty) this.#deps.gate.answered(client.habit);
+    client.send({ type: 'reply', number: output.number, index, reply: output.reply });
   }
 
   #refused(index: number, output: Extract<Output, { type: 'refused' }>): void {
     // Another server has sent it: no client of this one has asked.
     if (output.server !== this.#deps.serverId) return;
-    const connection = this.#deps.connections.bySession(output.session);
-    if (connection === undefined) return;
-    const own = output.generation >= connection.firstGeneration && output.generation <= connection.generation;
+    const client = this.#deps.clients.bySession(output.session);
+    if (client === undefined) return;
+    const own = output.generation >= client.firstGeneration && output.generation <= client.generation;
     if (!own) return;
     this.#deps.counters.requestsRefused += 1;
     switch (output.code) {
@@ -103,23 +104,23 @@ export class OutputRouting implements ServerPart {
         return;
       case 'SESSION_MOVED':
         // A second copy of this connection's own attach raised the generation behind the request's back: it counts under the new one.
-        if (output.generation === connection.generation) this.#deps.connections.moved(connection);
-        else this.#resend(connection, output.number, 'OUT_OF_ORDER');
+        if (output.generation === client.generation) this.#deps.clients.moved(client);
+        else this.#resend(client, output.number, 'OUT_OF_ORDER');
         return;
       case 'OUT_OF_ORDER':
         // At or below the last applied one it is a copy whose answer the client has acknowledged.
-        if (output.number <= output.lastApplied) connection.window.answered(output.number);
-        else this.#resend(connection, output.number, 'OUT_OF_ORDER', output.lastApplied + 1);
+        if (output.number <= output.lastApplied) client.window.answered(output.number);
+        else this.#resend(client, output.number, 'OUT_OF_ORDER', output.lastApplied + 1);
         return;
       case 'OVERLOADED':
-        this.#resend(connection, output.number, 'OVERLOADED');
+        this.#resend(client, output.number, 'OVERLOADED');
         return;
     }
   }
 
-  #resend(connection: ClientConnection, number: number, code: ErrorCode, nextToApply?: number): void {
+  #resend(client: SessionClient, number: number, code: ErrorCode, nextToApply?: number): void {
     // Not covered: a copy from before an earlier resend, of which the client has been told.
-    if (connection.window.covers(number)) connection.resend(code, nextToApply);
+    if (client.window.covers(number)) client.resend(code, nextToApply);
   }
 
   #attached(index: number, output: Extract<Output, { type: 'attached' }>): void {
@@ -130,18 +131,18 @@ export class OutputRouting implements ServerPart {
     if (reply.type === 'attached' && server !== this.#deps.serverId) this.#deps.addresses.gone(reply.session);
     if (server === this.#deps.serverId && this.#deps.attaches.decided(correlation, index, reply)) return;
     if (reply.type !== 'attached') return;
-    const connection = this.#deps.connections.bySession(reply.session);
-    if (connection !== undefined) this.#deps.connections.moved(connection);
+    const client = this.#deps.clients.bySession(reply.session);
+    if (client !== undefined) this.#deps.clients.moved(client);
   }
 
   #ended(index: number, session: number, reason: 'expired' | 'revoked' | 'closed'): void {
-    const connection = this.#deps.connections.bySession(session);
-    if (connection === undefined) return;
-    connection.send({ type: 'ended', index, reason });
-    this.#deps.connections.unbind(connection);
+    const client = this.#deps.clients.bySession(session);
+    if (client === undefined) return;
+    client.send({ type: 'ended', index, reason });
+    this.#deps.clients.unbind(client);
   }
 
-  #toSession(session: number, message: ServerMessage): void {
-    this.#deps.connections.bySession(session)?.send(message);
+  #toSession(session: number, message: SessionOutput): void {
+    this.#deps.clients.bySession(session)?.send(message);
   }
 }

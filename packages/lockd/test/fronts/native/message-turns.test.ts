@@ -1,9 +1,9 @@
 import { MAX_FRAME_MESSAGES, type ClientMessage } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
-import { MessageTurns, TurnShare, type MessageSource } from '../../src/clients/message-turns.ts';
-import { MAX_DEFERRED_FRAME_BYTES, MAX_MESSAGES_A_TURN, MIN_MESSAGES_A_TURN } from '../../src/limits.ts';
-import { LoopbackEnsemble } from '../support/loopback.ts';
-import { ManualClock } from '../support/manual-clock.ts';
+import { MessageTurns, TurnShare, type MessageSource } from '../../../src/fronts/native/message-turns.ts';
+import { MAX_DEFERRED_FRAME_BYTES, MAX_MESSAGES_A_TURN, MIN_MESSAGES_A_TURN } from '../../../src/limits.ts';
+import { LoopbackEnsemble } from '../../support/loopback.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 
 const pings = (count: number, from = 0): ClientMessage[] =>
   Array.from({ length: count }, (_, n) => ({ type: 'ping', id: from + n }) as const);

@@ -1,9 +1,9 @@
 import { CLIENT_FEATURES, CreateMode, PROTOCOL_VERSION } from '@holdfast/protocol';
 import { serverId } from '@holdfast/raft';
 import { describe, expect, it } from 'vitest';
-import { encodePeerMessages } from '../../src/peers/peer-message.ts';
-import { CLUSTER_ID, ELECTION_TIMEOUT_MS, LoopbackEnsemble } from '../support/loopback.ts';
-import type { TestClient } from '../support/test-client.ts';
+import { encodePeerMessages } from '../../../src/peers/peer-message.ts';
+import { CLUSTER_ID, ELECTION_TIMEOUT_MS, LoopbackEnsemble } from '../../support/loopback.ts';
+import type { TestClient } from '../../support/test-client.ts';
 
 /** Three servers that have had no leader for two election timeouts, after one had made a node. */
 function leaderless(): LoopbackEnsemble {

@@ -4,7 +4,7 @@
  */
 
 import type { Clock, Timer } from '@holdfast/runtime';
-import { MAX_UNREAD_BYTES, MAX_UNREAD_SECONDS } from '../limits.ts';
+import { MAX_UNREAD_BYTES, MAX_UNREAD_SECONDS } from '../../limits.ts';
 
 const LOOK_MS = 1_000;
 

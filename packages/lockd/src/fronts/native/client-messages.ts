@@ -1,0 +1,126 @@
+/**
+ * What a client of the native protocol may say and when: hello first and once, then what the session port has. Answers what is of the
+ * protocol alone, closes the connection with the reason when a rule is broken, and asks the port for everything else.
+ */
+
+import {
+  CLIENT_FEATURES,
+  NO_FEATURES,
+  PROTOCOL_VERSION,
+  commonFeatures,
+  describeFeatures,
+  missingFeatures,
+  type AdminAnswer,
+  type ClientMessage,
+} from '@holdfast/protocol';
+import type { Availability } from '../../health/availability.ts';
+import type { SessionPort } from '../../port/session-port.ts';
+import type { ClientConnection, MessageReceiver } from './client-connection.ts';
+
+export interface ClientMessagesDeps {
+  readonly port: SessionPort;
+  readonly availability: Pick<Availability, 'stopping' | 'inContact' | 'showsState'>;
+}
+
+export class ClientMessages implements MessageReceiver {
+  readonly #deps: ClientMessagesDeps;
+  readonly #port: SessionPort;
+
+  constructor(deps: ClientMessagesDeps) {
+    this.#deps = deps;
+    this.#port = deps.port;
+  }
+
+  received(connection: ClientConnection, message: ClientMessage): void {
+    if (connection.phase === 'new') {
+      this.#hello(connection, message);
+      return;
+    }
+    switch (message.type) {
+      case 'hello':
+        connection.goodbye('MALFORMED', 'hello was said before; it comes once, first');
+        return;
+      case 'attach':
+        if (connection.withoutLeader) {
+          connection.goodbye(
+            'MALFORMED',
+            'this connection was opened to read without a leader; open another to attach',
+          );
+          return;
+        }
+        this.#port.attach(connection.client, message.id, message.payload);
+        return;
+      case 'request':
+        this.#port.request(connection.client, message);
+        return;
+      case 'read':
+        this.#port.read(connection.client, message);
+        return;
+      case 'heartbeat':
+        this.#port.renew(connection.client, message.id);
+        return;
+      case 'ping':
+        connection.send({ type: 'pong', id: message.id });
+        return;
+      case 'admin':
+        this.#admin(connection, message);
+        return;
+    }
+  }
+
+  #admin(connection: ClientConnection, { id, operation }: Extract<ClientMessage, { type: 'admin' }>): void {
+    connection.unansweredAdmin += 1;
+    this.#port.admin(operation, (answer: AdminAnswer) => {
+      connection.unansweredAdmin -= 1;
+      connection.send({ type: 'admin-answer', id, answer });
+    });
+  }
+
+  #hello(connection: ClientConnection, message: ClientMessage): void {
+    const { clusterId } = this.#port.ensemble;
+    const { availability } = this.#deps;
+    if (message.type !== 'hello') {
+      connection.goodbye('MALFORMED', `the first message must be hello, not ${message.type}`);
+    } else if (message.version !== PROTOCOL_VERSION) {
+      const problem = `this server speaks protocol version ${PROTOCOL_VERSION}, the client ${message.version}`;
+      connection.goodbye('VERSION_MISMATCH', `${problem}; install matching versions`);
+    } else if (missingFeatures(message.required, CLIENT_FEATURES) !== 0) {
+      const unknown = describeFeatures(missingFeatures(message.required, CLIENT_FEATURES));
+      const problem = `the client demands features that this server does not know (${unknown})`;
+      connection.goodbye('UNSUPPORTED', `${problem}; upgrade the servers first`);
+    } else if (message.clusterId !== '' && message.clusterId !== clusterId) {
+      const problem = `this server belongs to cluster "${clusterId}", not "${message.clusterId}"`;
+      connection.goodbye('WRONG_CLUSTER', `${problem}; check the addresses`);
+    } else if (availability.stopping) {
+      connection.goodbye('SHUTTING_DOWN', 'the server is stopping; use another');
+    } else if (!(availability.inContact || (message.withoutLeader === true && availability.showsState))) {
+      connection.goodbye('NO_LEADER', 'this server has no contact to a leader; use another');
+    } else {
+      const againInMs = this.#port.admit(connection.client);
+      if (againInMs === undefined) {
+        connection.features = commonFeatures(message.features, CLIENT_FEATURES);
+        connection.withoutLeader = message.withoutLeader ?? false;
+        this.#welcome(connection);
+      } else {
+        connection.goodbye('OVERLOADED', `many clients come at once; come again in ${againInMs} ms`, againInMs);
+      }
+    }
+  }
+
+  #welcome(connection: ClientConnection): void {
+    const { server, clusterId, leader, members, term, spreadMs } = this.#port.ensemble;
+    connection.greeted();
+    connection.send({
+      type: 'welcome',
+      version: PROTOCOL_VERSION,
+      features: CLIENT_FEATURES,
+      clusterId,
+      server,
+      leader,
+      members,
+      required: NO_FEATURES,
+      term,
+      spreadMs,
+    });
+  }
+}

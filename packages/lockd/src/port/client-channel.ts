@@ -1,0 +1,24 @@
+/** The way from the session port back to one client of a front: what the client is to hear, as its front's protocol says it. */
+
+import type { ErrorCode, ServerMessage } from '@holdfast/protocol';
+
+/**
+ * What clients are told of their sessions, requests, reads and locks. Events of an index come before the reply that shows its state, and
+ * the end of a session last.
+ */
+export type SessionOutput = Extract<
+  ServerMessage,
+  { type: 'attached' | 'reply' | 'answer' | 'renewed' | 'granted' | 'lost' | 'ended' | 'resend' }
+>;
+
+export interface ClientChannel {
+  readonly remoteAddress: string;
+  /** False once nothing more comes or goes. */
+  readonly open: boolean;
+  /** It has so much to read that answers should wait. */
+  readonly isBehind: boolean;
+  /** Leaves at the end of the turn, in order; on a closed channel it does nothing. */
+  send(output: SessionOutput): void;
+  /** Tells why, and closes; the port hears of that as of every end. */
+  goodbye(code: ErrorCode, message: string): void;
+}

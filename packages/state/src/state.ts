@@ -8,6 +8,7 @@ import { LockTable } from './locks/lock-table.ts';
 import type { Output } from './output.ts';
 import { ChildLists } from './queries/child-lists.ts';
 import { Capture } from './snapshot/capture.ts';
+import type { SnapshotFeature } from './snapshot/features.ts';
 import { FIRST_STATE_VERSION } from './state-version.ts';
 import { rulesAt, type Rules, type Versions } from './versions.ts';
 import { SessionTable } from './sessions/session-table.ts';
@@ -43,6 +44,8 @@ export class State {
   readonly locks: LockTable;
   readonly lists: ChildLists;
 
+  /** What snapshots of it may have beyond their format: known, or kept for who knows it. */
+  readonly features: Map<number, SnapshotFeature>;
   readonly #options: StateOptions;
   #rules: Rules;
   /** Those of the present version. */
@@ -58,6 +61,7 @@ export class State {
 
   constructor(options: StateOptions) {
     this.#options = options;
+    this.features = new Map(options.versions.snapshotFeatures.map((feature) => [feature.number, feature]));
     this.#rules = rulesAt(FIRST_STATE_VERSION, options.versions, options.limits);
     this.limits = this.#rules.limits;
     this.sessions = new SessionTable(this.capture, this.limits);

@@ -11,6 +11,7 @@ import { ClientFeature, CommandType, CreateMode, unite, type CommandName, type F
 import { STATE_LIMITS, type StateLimits } from './limits.ts';
 import type { LockKind } from './locks/kinds/lock-kind.ts';
 import { LOCK_KINDS } from './locks/kinds/lock-kinds.ts';
+import { SNAPSHOT_FEATURES, type SnapshotFeature } from './snapshot/features.ts';
 import { FIRST_STATE_VERSION, LATEST_STATE_VERSION } from './state-version.ts';
 
 export interface Versions {
@@ -22,6 +23,8 @@ export interface Versions {
   readonly lockKinds: readonly LockKind[];
   /** What servers offer to clients. */
   readonly clientFeatures: Readonly<Record<keyof typeof ClientFeature, number>>;
+  /** What snapshots may have beyond their format. */
+  readonly snapshotFeatures: readonly SnapshotFeature[];
   /** Limits decide results: a later version may have others. In order of their versions. */
   readonly limits: readonly { readonly since: number; readonly limits: Partial<StateLimits> }[];
 }
@@ -55,6 +58,7 @@ export const VERSIONS: Versions = {
     members: FIRST_STATE_VERSION,
     outage: FIRST_STATE_VERSION,
   },
+  snapshotFeatures: SNAPSHOT_FEATURES,
   limits: [{ since: FIRST_STATE_VERSION, limits: STATE_LIMITS }],
 };
 

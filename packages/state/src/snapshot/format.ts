@@ -5,17 +5,28 @@
 
 import { MAX_DATA_BYTES, MAX_PATH_LENGTH, MAX_UTF8_BYTES_PER_UNIT } from '@holdfast/protocol';
 
-import { FIRST_STATE_VERSION } from '../state-version.ts';
 import type { StateCounts } from '../state.ts';
 import { SnapshotError, wellFormed } from '../snapshot-error.ts';
 
+/** Which is written. */
 const SNAPSHOT_FORMAT_VERSION = 1;
+/** Which every format has: magic and format version. */
+export const PREAMBLE_BYTES = 8;
 export const HEADER_BYTES = 104;
 const MAGIC = 0x53_53_46_48;
 
 /** Length of what follows the head (u32), type (u8). */
 export const RECORD_HEAD_BYTES = 5;
-export const RecordType = { session: 1, node: 2, lock: 3, queueNode: 4, freeSlots: 5, end: 6 } as const;
+export const RecordType = {
+  session: 1,
+  node: 2,
+  lock: 3,
+  queueNode: 4,
+  freeSlots: 5,
+  end: 6,
+  feature: 7,
+  nodeExtra: 8,
+} as const;
 
 /** Fixed fields of a node, before name and data. */
 export const NODE_BYTES = 86;
@@ -24,6 +35,10 @@ export const SESSION_BYTES = 84;
 /** What a lock's container and a queue node have before their fixed fields. */
 export const LOCK_BYTES = 1;
 export const QUEUE_NODE_BYTES = 16;
+/** Of a feature, before its name: number (u16), required (u8). */
+export const FEATURE_BYTES = 3;
+/** Of an extra, before its bytes: slot (u32), tag (u16). */
+export const NODE_EXTRA_BYTES = 6;
 /** Slots in one record of free ones. */
 export const MAX_FREE_SLOTS = 16_384;
 /** A session that remembers as many of the longest answers as it may is the largest record. */
@@ -34,6 +49,8 @@ export const MAX_NODE_RECORD_BYTES =
 export interface SnapshotHeader {
   /** By which rules entries are applied. */
   readonly version: number;
+  /** Records of features, which follow at once. */
+  readonly features: number;
   readonly index: number;
   readonly stamp: number;
   readonly fold: { readonly low: number; readonly high: number };
@@ -46,7 +63,7 @@ export function writeHeader(header: SnapshotHeader, view: DataView, at: number):
   const { counts } = header;
   view.setUint32(at, MAGIC, true);
   view.setUint32(at + 4, SNAPSHOT_FORMAT_VERSION, true);
-  view.setUint32(at + 8, 0, true);
+  view.setUint32(at + 8, header.features, true);
   view.setUint32(at + 12, header.version, true);
   view.setFloat64(at + 16, header.index, true);
   view.setFloat64(at + 24, header.stamp, true);
@@ -63,37 +80,14 @@ export function writeHeader(header: SnapshotHeader, view: DataView, at: number):
   return at + HEADER_BYTES;
 }
 
-/** `latest`: the highest state version that this program knows. @throws SnapshotError */
-export function readHeader(view: DataView, at: number, latest: number): SnapshotHeader {
+/**
+ * Of the bytes with which a snapshot begins, in every format.
+ *
+ * @throws SnapshotError when they are of no snapshot
+ */
+export function readFormatVersion(view: DataView, at: number): number {
   wellFormed(view.getUint32(at, true) === MAGIC, () => 'does not begin as a snapshot of the state does');
-  supported('format version', view.getUint32(at + 4, true), SNAPSHOT_FORMAT_VERSION);
-  supported('feature bits', view.getUint32(at + 8, true), 0);
-  const version = view.getUint32(at + 12, true);
-  if (version > latest) {
-    throw new SnapshotError('UNSUPPORTED', `has state version ${version}, over ${latest}`);
-  }
-  wellFormed(version >= FIRST_STATE_VERSION, () => `has state version ${version}`);
-  const fold = { low: view.getInt32(at + 32, true), high: view.getInt32(at + 36, true) };
-  return {
-    version,
-    index: readIndex(view, at + 16, 'index'),
-    stamp: readIndex(view, at + 24, 'stamp'),
-    fold,
-    counts: {
-      sessions: readIndex(view, at + 40, 'number of sessions'),
-      nodes: readIndex(view, at + 48, 'number of nodes'),
-      dataBytes: readIndex(view, at + 56, 'bytes of data'),
-      locks: readIndex(view, at + 64, 'number of locks'),
-      holds: readIndex(view, at + 72, 'number of holds'),
-      waits: readIndex(view, at + 80, 'number of waits'),
-      nameBytes: readIndex(view, at + 96, 'bytes of names'),
-    },
-    slots: readIndex(view, at + 88, 'number of slots'),
-  };
-}
-
-function supported(what: string, value: number, known: number): void {
-  if (value !== known) throw new SnapshotError('UNSUPPORTED', `has ${what} ${value}, not ${known}`);
+  return view.getUint32(at + 4, true);
 }
 
 /** An integer from 0 to 2^53 − 1, which is not −0. */

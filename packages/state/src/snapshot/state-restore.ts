@@ -11,20 +11,21 @@ import type { Remembered } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
 import { State, type StateOptions } from '../state.ts';
 import { NumberField } from '../tree/node-rows.ts';
-import { emptyImage, type NodeImage, type NodeSlot } from '../tree/node-store.ts';
+import type { NodeExtra } from '../tree/node-extras.ts';
+import type { NodeImage, NodeSlot } from '../tree/node-store.ts';
 import { ByteQueue } from './byte-queue.ts';
+import type { SnapshotFeature } from './features.ts';
 import {
-  HEADER_BYTES,
-  MAX_FREE_SLOTS,
   MAX_RECORD_BYTES,
-  readHeader,
-  readIndex,
+  PREAMBLE_BYTES,
+  readFormatVersion,
   RECORD_HEAD_BYTES,
-  RecordType,
   type SnapshotHeader,
 } from './format.ts';
-import { readNode, readRole, type NodeRole } from './node-record.ts';
-import { readSession, type KeptAnswer } from './session-record.ts';
+import type { NodeRole } from './node-record.ts';
+import type { SnapshotReader, SnapshotSink } from './reader.ts';
+import { READERS } from './readers.ts';
+import type { KeptAnswer, SessionImage } from './session-record.ts';
 import { malformed, SnapshotError, wellFormed } from '../snapshot-error.ts';
 
 /** Of a node: indexes of entries. */
@@ -48,15 +49,25 @@ export class StateRestore {
   /** The highest state version that this program knows. */
   readonly #latest: number;
   readonly #bytes = new ByteQueue();
-  /** The node that was read last. */
-  readonly #image = emptyImage();
   readonly #state: State;
+  readonly #sink: SnapshotSink = {
+    feature: (feature) => this.#takeFeature(feature),
+    session: (image) => this.#takeSession(image),
+    node: (slot, role, image) => this.#takeNode(slot, role, image),
+    extra: (slot, extra) => this.#takeExtra(slot, extra),
+    freeSlot: (slot) => this.#takeFree(slot),
+    end: (records) => this.#takeEnd(records),
+  };
   #header: SnapshotHeader | undefined;
+  #reader: SnapshotReader | undefined;
+  /** What it has named. */
+  readonly #features = new Set<number>();
   /** Nodes whose parents have not come yet: they were about to change while the snapshot was taken. */
   #orphans: { readonly slot: NodeSlot; readonly image: NodeImage }[] = [];
   readonly #locks: PlacedNode[] = [];
   readonly #queueNodes: PlacedNode[] = [];
   readonly #ephemerals: NodeSlot[] = [];
+  readonly #orphanExtras: { readonly slot: NodeSlot; readonly extra: NodeExtra }[] = [];
   readonly #memories: Memory[] = [];
   readonly #free: NodeSlot[] = [];
   #records = 0;
@@ -83,10 +94,15 @@ export class StateRestore {
     const header = this.#header;
     wellFormed(header !== undefined && this.#ended, () => 'ends too early');
     this.#adopt();
+    this.#placeOrphanExtras();
     this.#linkLocks();
     this.#recall();
     this.#state.nodes.restoreFree(this.#free);
     this.#check(header);
+    wellFormed(
+      this.#features.size === header.features,
+      () => `names ${this.#features.size} features, not ${header.features}`,
+    );
     this.#state.index = header.index;
     this.#state.stamp = header.stamp;
     this.#state.fold.restore(header.fold);
@@ -106,8 +122,16 @@ export class StateRestore {
   }
 
   #readHeader(): boolean {
-    if (this.#bytes.length < HEADER_BYTES) return false;
-    const header = readHeader(this.#bytes.view, this.#bytes.start, this.#latest);
+    if (this.#bytes.length < PREAMBLE_BYTES) return false;
+    const { view, start } = this.#bytes;
+    const version = readFormatVersion(view, start);
+    const reader = READERS.get(version);
+    if (reader === undefined) {
+      const known = `this program knows ${[...READERS.keys()].join(', ')}`;
+      throw new SnapshotError('UNSUPPORTED', `has format version ${version}, and ${known}`);
+    }
+    if (this.#bytes.length < reader.headerBytes) return false;
+    const header = reader.readHeader(view, start, this.#latest);
     const { index, counts, slots } = header;
     wellFormed(index === this.#index, () => `is of index ${index}, not ${this.#index}`);
     this.#state.raise(header.version);
@@ -119,9 +143,10 @@ export class StateRestore {
         counts.nameBytes <= maxTreeNameBytes,
       () => 'is of a state that is larger than this version allows',
     );
-    this.#bytes.skip(HEADER_BYTES);
+    this.#bytes.skip(reader.headerBytes);
     this.#state.nodes.beginRestore(slots);
     this.#header = header;
+    this.#reader = reader;
     return true;
   }
 
@@ -136,43 +161,31 @@ export class StateRestore {
     if (length < RECORD_HEAD_BYTES + size) return false;
     const at = start + RECORD_HEAD_BYTES;
     try {
-      this.#take(view.getUint8(start + 4), bytes, view, at, at + size);
+      this.#reader?.readRecord(view.getUint8(start + 4), bytes, view, at, at + size, this.#sink);
     } catch (cause) {
       if (!(cause instanceof MalformedError)) throw cause;
       throw new SnapshotError('MALFORMED', `has a malformed record (${cause.message})`, { cause });
     }
+    if (!this.#ended) this.#records += 1;
     this.#bytes.skip(RECORD_HEAD_BYTES + size);
     return true;
   }
 
-  #take(type: number, bytes: Uint8Array, view: DataView, at: number, end: number): void {
-    switch (type) {
-      case RecordType.session:
-        this.#takeSession(bytes, view, at, end);
-        break;
-      case RecordType.node:
-        this.#takeNode('node', bytes, view, at, end);
-        break;
-      case RecordType.lock:
-        this.#takeNode('lock', bytes, view, at, end);
-        break;
-      case RecordType.queueNode:
-        this.#takeNode('queueNode', bytes, view, at, end);
-        break;
-      case RecordType.freeSlots:
-        this.#takeFree(view, at, end);
-        break;
-      case RecordType.end:
-        this.#takeEnd(view, at, end);
-        return;
-      default:
-        wellFormed(false, () => `has a record of the unknown type ${type}`);
+  #takeFeature(feature: SnapshotFeature): void {
+    const { number, name, required } = feature;
+    const { features } = this.#state;
+    const inPlace = this.#features.size < (this.#header?.features ?? 0) && this.#records === this.#features.size;
+    wellFormed(inPlace && number > 0 && !this.#features.has(number), () => `has a feature ${number} that cannot be`);
+    this.#features.add(number);
+    if (features.has(number)) return;
+    if (required) {
+      const known = 'this program does not know it: run the version of the program that wrote it, or a later one';
+      throw new SnapshotError('UNSUPPORTED', `has the feature "${name}" (${number}), and ${known}`);
     }
-    this.#records += 1;
+    features.set(number, feature);
   }
 
-  #takeSession(bytes: Uint8Array, view: DataView, at: number, end: number): void {
-    const { lastApplied, answers, generation, ending, ...image } = readSession(bytes, view, at, end);
+  #takeSession({ lastApplied, answers, generation, ending, ...image }: SessionImage): void {
     const { sessions } = this.#state;
     const isNew = sessions.get(image.id) === undefined && sessions.bySecretHash(image.secretHash) === undefined;
     wellFormed(isNew && image.id <= this.#index, () => `has a session ${image.id} that cannot be`);
@@ -182,12 +195,8 @@ export class StateRestore {
     this.#memories.push({ session, lastApplied, answers });
   }
 
-  #takeNode(type: NodeRole['type'], bytes: Uint8Array, view: DataView, at: number, end: number): void {
-    const { role, at: from } = readRole(type, view, at, end);
-    const image = this.#image;
-    readNode(bytes, view, from, end, image);
+  #takeNode(slot: NodeSlot, role: NodeRole, image: NodeImage): void {
     const { numbers } = image;
-    const slot = view.getUint32(from, true) as NodeSlot;
     for (const field of INDEX_FIELDS) {
       if ((numbers[field] ?? 0) > this.#index) throw malformed(`has a node in slot ${slot} of a later index`);
     }
@@ -197,21 +206,28 @@ export class StateRestore {
     if (!this.#state.nodes.place(slot, image)) this.#orphans.push({ slot, image: copyOf(image) });
   }
 
-  #takeFree(view: DataView, at: number, end: number): void {
-    wellFormed(
-      (end - at) % 4 === 0 && end - at <= MAX_FREE_SLOTS * 4 && this.#free.length < this.#state.nodes.slots,
-      () => `has ${end - at} bytes of free slots`,
-    );
-    for (let position = at; position < end; position += 4) {
-      this.#free.push(view.getUint32(position, true) as NodeSlot);
-    }
+  #takeExtra(slot: NodeSlot, { tag, bytes }: NodeExtra): void {
+    wellFormed(this.#features.has(tag), () => `has an extra of the tag ${tag}, which it does not name`);
+    if (this.#state.nodes.isUsed(slot)) this.#state.nodes.placeExtra(slot, { tag, bytes });
+    else this.#orphanExtras.push({ slot, extra: { tag, bytes: bytes.slice() } });
   }
 
-  #takeEnd(view: DataView, at: number, end: number): void {
-    wellFormed(end - at === 8, () => 'has a malformed end');
-    const records = readIndex(view, at, 'number of records');
+  #takeFree(slot: NodeSlot): void {
+    wellFormed(this.#free.length < this.#state.nodes.slots, () => 'has more free slots than slots');
+    this.#free.push(slot);
+  }
+
+  #takeEnd(records: number): void {
     wellFormed(records === this.#records, () => `has ${this.#records} records, not ${records}`);
     this.#ended = true;
+  }
+
+  #placeOrphanExtras(): void {
+    const { nodes } = this.#state;
+    for (const { slot, extra } of this.#orphanExtras) {
+      wellFormed(nodes.isUsed(slot), () => `has an extra of slot ${slot}, which has no node`);
+      nodes.placeExtra(slot, extra);
+    }
   }
 
   /** Orphans whose parents have come meanwhile; an orphan may be the parent of another. */

@@ -4,14 +4,27 @@
  * is left out. So each record is written once, as it was, and undisturbed the same state always makes the same bytes.
  */
 
+import { MAX_UTF8_BYTES_PER_UNIT, writeText } from '@holdfast/protocol';
+
 import { invariant } from '../invariant.ts';
 import type { Session } from '../sessions/session.ts';
 import type { State } from '../state.ts';
+import type { NodeExtra } from '../tree/node-extras.ts';
 import { NODE_NUMBERS } from '../tree/node-rows.ts';
 import type { NodeSlot } from '../tree/node-store.ts';
 import { ByteQueue } from './byte-queue.ts';
 import type { Capturing } from './capture.ts';
-import { HEADER_BYTES, MAX_FREE_SLOTS, RECORD_HEAD_BYTES, RecordType, writeHead, writeHeader } from './format.ts';
+import type { SnapshotFeature } from './features.ts';
+import {
+  FEATURE_BYTES,
+  HEADER_BYTES,
+  MAX_FREE_SLOTS,
+  NODE_EXTRA_BYTES,
+  RECORD_HEAD_BYTES,
+  RecordType,
+  writeHead,
+  writeHeader,
+} from './format.ts';
 import { PLAIN_NODE, writeNode, type NodeRole } from './node-record.ts';
 import { writeSession } from './session-record.ts';
 
@@ -39,9 +52,11 @@ export class StateSnapshot implements Capturing {
     this.#slots = nodes.slots;
     this.#free = nodes.freeSlots();
     this.#sessions = sessions.inOrder();
+    const features = nodes.extraTags().map((tag) => featureOf(state, tag));
     const at = this.#bytes.reserve(HEADER_BYTES);
     const header = {
       version: state.version,
+      features: features.length,
       index,
       stamp: state.stamp,
       fold: state.fold.lanes,
@@ -49,6 +64,7 @@ export class StateSnapshot implements Capturing {
       slots: nodes.slots,
     };
     this.#bytes.commit(writeHeader(header, this.#bytes.view, at));
+    for (const feature of features) this.#writeFeature(feature);
     state.capture.begin(this);
   }
 
@@ -119,6 +135,33 @@ export class StateSnapshot implements Capturing {
     invariant(nodes.isUsed(slot), 'a node that is written exists');
     writeNode(this.#bytes, slot, nodes, this.#roleOf(slot), this.#numbers);
     this.#records += 1;
+    for (const extra of nodes.extras(slot)) this.#writeExtra(slot, extra);
+  }
+
+  #writeExtra(slot: NodeSlot, { tag, bytes }: NodeExtra): void {
+    const start = this.#bytes.reserve(RECORD_HEAD_BYTES + NODE_EXTRA_BYTES + bytes.length);
+    const at = start + RECORD_HEAD_BYTES;
+    const { view } = this.#bytes;
+    view.setUint32(at, slot, true);
+    view.setUint16(at + 4, tag, true);
+    this.#bytes.bytes.set(bytes, at + NODE_EXTRA_BYTES);
+    this.#end(RecordType.nodeExtra, start, at + NODE_EXTRA_BYTES + bytes.length);
+  }
+
+  #writeFeature({ number, name, required }: SnapshotFeature): void {
+    const start = this.#bytes.reserve(RECORD_HEAD_BYTES + FEATURE_BYTES + name.length * MAX_UTF8_BYTES_PER_UNIT);
+    const at = start + RECORD_HEAD_BYTES;
+    const { bytes, view } = this.#bytes;
+    view.setUint16(at, number, true);
+    view.setUint8(at + 2, required ? 1 : 0);
+    this.#end(RecordType.feature, start, writeText(name, bytes, at + FEATURE_BYTES));
+  }
+
+  /** The record that begins at `start` is whole. */
+  #end(type: number, start: number, end: number): void {
+    writeHead(this.#bytes.view, start, type, end);
+    this.#bytes.commit(end);
+    this.#records += 1;
   }
 
   #roleOf(slot: NodeSlot): NodeRole {
@@ -139,9 +182,7 @@ export class StateSnapshot implements Capturing {
       view.setUint32(end, slot, true);
       end += 4;
     }
-    writeHead(view, start, RecordType.freeSlots, end);
-    this.#bytes.commit(end);
-    this.#records += 1;
+    this.#end(RecordType.freeSlots, start, end);
   }
 
   #writeEnd(): void {
@@ -153,4 +194,10 @@ export class StateSnapshot implements Capturing {
     this.#phase = 'written';
     this.#state.capture.end(this);
   }
+}
+
+function featureOf({ features }: State, number: number): SnapshotFeature {
+  const feature = features.get(number);
+  invariant(feature !== undefined, 'a tag of an extra is that of a feature');
+  return feature;
 }

@@ -6,6 +6,7 @@
 import { writeText } from '@holdfast/protocol';
 
 import { ByteSlab, NO_CELL, type CellReference } from './byte-slab.ts';
+import { NodeExtras } from './node-extras.ts';
 import { WordField, type NodeRows } from './node-rows.ts';
 import { copyNarrow, isWide, nameBytes, readName, sameName, whole, writeName, type NamePart } from './stored-name.ts';
 
@@ -15,12 +16,15 @@ const ROWS_AT_ONCE = 32;
 export class NodeCells {
   readonly #rows: NodeRows;
   readonly #slab: ByteSlab;
+  /** In cells of the same slab. */
+  readonly extras: NodeExtras;
   /** While cells move: the next row to look at. Rows behind it that are new have cells in new chunks. */
   #nextRow = 0;
 
   constructor(rows: NodeRows, slab: ByteSlab = new ByteSlab()) {
     this.#rows = rows;
     this.#slab = slab;
+    this.extras = new NodeExtras(rows, slab);
   }
 
   /** For a row that has none. Rows of zeros have none. */
@@ -120,6 +124,7 @@ export class NodeCells {
     for (let row = this.#nextRow; row < end; row += 1) {
       const length = this.#length(row);
       if (this.#slab.isOld(this.#cell(row))) this.#move(row, length, length);
+      this.extras.move(row);
     }
     this.#nextRow = end;
     if (end < this.#rows.size) return;

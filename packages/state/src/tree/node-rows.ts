@@ -33,10 +33,12 @@ export const WordField = {
   /** UTF-16 units of the name; the lowest bit tells whether they take two bytes each. */
   nameUnits: 25,
   dataLength: 26,
+  /** The cell of its extras; 0 for none. */
+  extras: 27,
 } as const;
 export type WordField = (typeof WordField)[keyof typeof WordField];
 /** How many there are. */
-export const NODE_WORDS = 9;
+export const NODE_WORDS = 10;
 /** The first of them. */
 export const WORDS_AT = WordField.parent;
 

@@ -6,6 +6,7 @@
 
 import type { Stat } from '@holdfast/protocol';
 
+import type { NodeExtra } from './node-extras.ts';
 import { NODE_NUMBERS } from './node-rows.ts';
 
 declare const slotBrand: unique symbol;
@@ -43,7 +44,7 @@ export interface NodeStore {
   readonly root: NodeSlot;
   /** Nodes, the root included. */
   readonly size: number;
-  /** Data of all nodes. */
+  /** Data of all nodes, extras included. */
   readonly dataBytes: number;
   /** Names of all nodes, as they are kept. */
   readonly nameBytes: number;
@@ -74,6 +75,12 @@ export interface NodeStore {
   setData(node: NodeSlot, data: Uint8Array, index: number, stamp: number): void;
   /** A lock's grant to its queue node: mzxid becomes the token; data, version and mtime stay. */
   markGranted(node: NodeSlot, token: number): void;
+  /** In order of their tags; the bytes are the caller's. */
+  extras(node: NodeSlot): readonly NodeExtra[];
+  /** The tags of which any node has an extra, in order. */
+  extraTags(): readonly number[];
+  /** Copies; undefined takes the extra away. Stat fields stay. */
+  setExtra(node: NodeSlot, tag: number, bytes: Uint8Array | undefined): void;
   /** Removes a node without children. */
   remove(node: NodeSlot, index: number): void;
   /** Must be called before anything changes that belongs to a node and is kept elsewhere, as its place in a queue. */
@@ -94,6 +101,8 @@ export interface NodeStore {
   beginRestore(slots: number): void;
   /** Copies. False, without effect, while its parent is missing. @throws SnapshotError for a node that cannot be there */
   place(slot: NodeSlot, node: NodeImage): boolean;
+  /** Copies. Of a node that was placed; those of one node in order of their tags. @throws SnapshotError for one that cannot be there */
+  placeExtra(slot: NodeSlot, extra: NodeExtra): void;
   /** Every slot in which no node was placed. @throws SnapshotError when it is anything else */
   restoreFree(slots: readonly NodeSlot[]): void;
 }

@@ -15,6 +15,7 @@ import { Children } from './children.ts';
 import type { HashKey } from './keyed-hash.ts';
 import { NodeCells } from './node-cells.ts';
 import { isNodeName } from './node-name.ts';
+import { MAX_NODE_EXTRAS_BYTES, type NodeExtra } from './node-extras.ts';
 import { NODE_NUMBERS, NODE_WORDS, NodeRows, NumberField, WordField, WORDS_AT } from './node-rows.ts';
 import type { NewNode, NodeImage, NodeSlot, NodeStore } from './node-store.ts';
 import { whole, type NamePart } from './stored-name.ts';
@@ -23,6 +24,8 @@ const ROOT = 0 as NodeSlot;
 /** As a parent: the row has no node. */
 const NO_NODE = 0xffff_ffff;
 const NO_DATA = new Uint8Array(0);
+/** What an extra takes beside its bytes. */
+const EXTRA_ROOM_BYTES = 4;
 
 export class RowNodeStore implements NodeStore {
   readonly root = ROOT;
@@ -194,6 +197,24 @@ export class RowNodeStore implements NodeStore {
     this.#fold.mix(token);
   }
 
+  extras(node: NodeSlot): readonly NodeExtra[] {
+    this.#check(node);
+    return this.#cells.extras.list(node);
+  }
+
+  extraTags(): readonly number[] {
+    return this.#cells.extras.tags;
+  }
+
+  setExtra(node: NodeSlot, tag: number, bytes: Uint8Array | undefined): void {
+    this.#capture.node(node);
+    this.#fold.mix(this.czxid(node));
+    this.#dataBytes += this.#cells.extras.set(node, tag, bytes);
+    this.#fold.mix(tag);
+    this.#fold.mix(bytes === undefined ? -1 : bytes.length);
+    for (const byte of bytes ?? NO_DATA) this.#fold.mix(byte);
+  }
+
   remove(node: NodeSlot, index: number): void {
     invariant(node !== ROOT, 'the root is never removed');
     invariant(this.childCount(node) === 0, 'a node that is removed has no children');
@@ -205,6 +226,7 @@ export class RowNodeStore implements NodeStore {
     this.#childrenChanged(parent, index);
     this.#dataBytes -= this.dataLength(node);
     this.#nameBytes -= this.#cells.nameBytes(node);
+    this.#dataBytes -= this.#cells.extras.clear(node);
     this.#cells.free(node);
     this.#leave(node);
     this.#size -= 1;
@@ -274,6 +296,15 @@ export class RowNodeStore implements NodeStore {
     this.#dataBytes += node.data.length;
     this.#nameBytes += this.#cells.nameBytes(slot);
     return true;
+  }
+
+  placeExtra(slot: NodeSlot, { tag, bytes }: NodeExtra): void {
+    const { extras } = this.#cells;
+    const present = extras.list(slot);
+    const known = present.reduce((sum, each) => sum + each.bytes.length + EXTRA_ROOM_BYTES, EXTRA_ROOM_BYTES);
+    if ((present.at(-1)?.tag ?? 0) >= tag || known + bytes.length + EXTRA_ROOM_BYTES > MAX_NODE_EXTRAS_BYTES)
+      throw malformed(`has an extra ${tag} of the node in slot ${slot} that cannot be`);
+    this.#dataBytes += extras.set(slot, tag, bytes);
   }
 
   /** @throws SnapshotError when there can be no such child */

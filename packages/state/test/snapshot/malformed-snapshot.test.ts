@@ -138,7 +138,6 @@ describe('a snapshot of which something is wrong', () => {
 
   it.each([
     ['a format version', 4, 2],
-    ['feature bits', 8, 1],
     ['a state version', 12, 3],
   ])('is refused as UNSUPPORTED with %s of another program', (_, offset, value) => {
     expect(refusal(altered((view) => view.setUint32(offset, value, true)))?.code).toBe('UNSUPPORTED');

@@ -1,0 +1,24 @@
+/**
+ * What a snapshot may have beyond the records of its format, by number and name. One that has such a thing says so in front, and whether
+ * who does not know it may go on: what is required and unknown is refused by its name, what is optional and unknown is kept as it is and
+ * written again. A number never changes its meaning. The number of an extra's feature is the extra's tag.
+ */
+
+export interface SnapshotFeature {
+  /** From 1 to 65,535. */
+  readonly number: number;
+  /** For who does not know it. */
+  readonly name: string;
+  /** Who does not know it must not use the state. */
+  readonly required: boolean;
+}
+
+/** Extras of nodes that this program knows. */
+const ExtraTag = {
+  /** Of a queue node: what its request asks for beside the lock, as its kind writes it. */
+  requestParameters: 1,
+} as const;
+
+export const SNAPSHOT_FEATURES: readonly SnapshotFeature[] = [
+  { number: ExtraTag.requestParameters, name: 'parameters of lock requests', required: true },
+];

@@ -1,0 +1,132 @@
+/**
+ * What few nodes have beside their fields: parameters of a lock request, a time to live, an access list. Each extra is a tag and bytes,
+ * which only who knows the tag reads; so what a later version adds needs no new row and no new record. A node's extras are one cell of
+ * the byte slab, in order of their tags; a node without any has the word 0 and nothing else.
+ */
+
+import { invariant } from '../invariant.ts';
+import { NO_CELL, type ByteSlab, type CellReference } from './byte-slab.ts';
+import { WordField, type NodeRows } from './node-rows.ts';
+
+export interface NodeExtra {
+  readonly tag: number;
+  readonly bytes: Uint8Array;
+}
+
+/** All extras of one node, their tags and lengths included. */
+export const MAX_NODE_EXTRAS_BYTES = 16 * 1024;
+const MAX_EXTRA_TAG = 0xffff;
+
+/** In front of all: how many bytes they take. */
+const LENGTH_BYTES = 4;
+/** In front of each: tag (u16), length (u16). */
+const HEAD_BYTES = 4;
+
+const NONE: readonly NodeExtra[] = [];
+
+export class NodeExtras {
+  readonly #rows: NodeRows;
+  readonly #slab: ByteSlab;
+  /** How many nodes have one of the tag. */
+  readonly #counts = new Map<number, number>();
+
+  constructor(rows: NodeRows, slab: ByteSlab) {
+    this.#rows = rows;
+    this.#slab = slab;
+  }
+
+  /** The tags that any node has, in order. */
+  get tags(): readonly number[] {
+    return [...this.#counts.keys()].sort((left, right) => left - right);
+  }
+
+  /** In order of their tags; the bytes are copies. */
+  list(row: number): readonly NodeExtra[] {
+    const cell = this.#cell(row);
+    if (cell === NO_CELL) return NONE;
+    const bytes = this.#slab.bytes(cell);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const extras: NodeExtra[] = [];
+    const start = this.#slab.offset(cell);
+    const end = start + view.getUint32(start, true);
+    for (let at = start + LENGTH_BYTES; at < end;) {
+      const from = at + HEAD_BYTES;
+      const next = from + view.getUint16(at + 2, true);
+      extras.push({ tag: view.getUint16(at, true), bytes: bytes.slice(from, next) });
+      at = next;
+    }
+    return extras;
+  }
+
+  /** Undefined takes it away. Returns by how many bytes the node's extras grow. */
+  set(row: number, tag: number, bytes: Uint8Array | undefined): number {
+    invariant(Number.isInteger(tag) && tag > 0 && tag <= MAX_EXTRA_TAG, 'a tag is a number of two bytes');
+    const before = this.list(row);
+    const others = before.filter((extra) => extra.tag !== tag);
+    const after =
+      bytes === undefined ? others : [...others, { tag, bytes }].sort((left, right) => left.tag - right.tag);
+    this.#write(row, after);
+    this.#count(tag, after.length - before.length);
+    return extrasBytes(after) - extrasBytes(before);
+  }
+
+  /** The node goes. Returns how many bytes its extras took. */
+  clear(row: number): number {
+    if (this.#cell(row) === NO_CELL) return 0;
+    const extras = this.list(row);
+    for (const { tag } of extras) this.#count(tag, -1);
+    this.#write(row, NONE);
+    return extrasBytes(extras);
+  }
+
+  /** To a chunk that stays, if the node's cell is in one that goes. */
+  move(row: number): void {
+    const cell = this.#cell(row);
+    if (cell !== NO_CELL && this.#slab.isOld(cell)) this.#write(row, this.list(row));
+  }
+
+  #write(row: number, extras: readonly NodeExtra[]): void {
+    const old = this.#cell(row);
+    if (old !== NO_CELL) this.#slab.free(old, this.#length(old));
+    this.#rows.setWord(row, WordField.extras, extras.length === 0 ? NO_CELL : this.#allocate(extras));
+  }
+
+  #allocate(extras: readonly NodeExtra[]): CellReference {
+    const length = LENGTH_BYTES + extrasBytes(extras);
+    invariant(length <= MAX_NODE_EXTRAS_BYTES, 'the extras of a node are bounded');
+    const cell = this.#slab.allocate(length);
+    const bytes = this.#slab.bytes(cell);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    let at = this.#slab.offset(cell);
+    view.setUint32(at, length, true);
+    at += LENGTH_BYTES;
+    for (const extra of extras) {
+      view.setUint16(at, extra.tag, true);
+      view.setUint16(at + 2, extra.bytes.length, true);
+      bytes.set(extra.bytes, at + HEAD_BYTES);
+      at += HEAD_BYTES + extra.bytes.length;
+    }
+    return cell;
+  }
+
+  /** Of a cell. */
+  #length(cell: CellReference): number {
+    const bytes = this.#slab.bytes(cell);
+    return new DataView(bytes.buffer, bytes.byteOffset).getUint32(this.#slab.offset(cell), true);
+  }
+
+  #count(tag: number, more: number): void {
+    if (more === 0) return;
+    const count = (this.#counts.get(tag) ?? 0) + more;
+    if (count === 0) this.#counts.delete(tag);
+    else this.#counts.set(tag, count);
+  }
+
+  #cell(row: number): CellReference {
+    return this.#rows.word(row, WordField.extras) as CellReference;
+  }
+}
+
+function extrasBytes(extras: readonly NodeExtra[]): number {
+  return extras.reduce((sum, { bytes }) => sum + HEAD_BYTES + bytes.length, 0);
+}

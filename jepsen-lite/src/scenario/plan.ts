@@ -9,6 +9,8 @@ export interface ClientPlan {
   readonly sessionTimeoutMs: number;
   /** Tasks that share its session. */
   readonly workers: number;
+  /** What it does, by name. @default what the clients of every scenario do */
+  readonly workloads?: readonly string[];
   /** One critical section in three has so many short tasks, at most; undefined: none has more than a few. */
   readonly longSteps?: number;
   /** Every BURST_EVERY_MS of the world's time, as others do at the same moment, its workers send requests each at once after an answer. */

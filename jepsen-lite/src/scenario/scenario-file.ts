@@ -23,6 +23,7 @@ import {
 } from './fields.ts';
 import type { ClientPlan, Plan, ReplicationTuning, SnapshotTuning, Tuning } from './plan.ts';
 import type { Scenario } from './scenario.ts';
+import { WORKLOADS } from '../workloads/index.ts';
 import { MEMBER_STEPS, STRANGER_STEPS, type MemberStep, type StrangerStep } from './steps.ts';
 
 const FORMAT = 'holdfast-scenario';
@@ -67,6 +68,7 @@ const CLIENT: FieldsOf<ClientPlan> = {
   name: text,
   sessionTimeoutMs: positive,
   workers: positive,
+  workloads: optional(listOf(choice(WORKLOADS.map(({ name }) => name)))),
   longSteps: optional(positive),
   bursts: optional(choice([true])),
   readEveryMs: optional(positive),

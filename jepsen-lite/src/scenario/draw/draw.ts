@@ -14,6 +14,7 @@ import { withMembers } from './members.ts';
 import { withOutage } from './outages.ts';
 import { withSteadyReads } from './steady-reads.ts';
 import { withStrangers } from './strangers.ts';
+import { withWorkloads } from './workloads.ts';
 import { drawMixture, withOwnStreams } from './mixture.ts';
 import type { ClientPlan, SnapshotTuning, Tuning } from '../plan.ts';
 import type { Scenario } from '../scenario.ts';
@@ -31,7 +32,8 @@ export function drawScenario(seed: number, options: DrawOptions = {}): Scenario 
   const snapshots = drawSnapshots(world.random('scenario of snapshots'));
   const run = withMembers({ ...drawRun(seed, world, options), snapshots }, world.random('scenario of members'));
   const strange = withStrangers(run, world.random('scenario of strangers'));
-  return withCornerCases(strange, world.random('scenario of corner cases'));
+  const corner = withCornerCases(strange, world.random('scenario of corner cases'));
+  return withWorkloads(corner, (name) => world.random(name));
 }
 
 function drawRun(seed: number, world: SimWorld, options: DrawOptions): Scenario {

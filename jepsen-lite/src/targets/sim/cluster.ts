@@ -4,6 +4,7 @@
  */
 
 import { DEFAULT_RAFT_LIMITS, ExpelledError } from '@holdfast/raft';
+import type { Runtime } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import type { HistoryEventBody } from '../../history/history.ts';
 import { HistoryRecorder } from '../../history/recorder.ts';
@@ -21,7 +22,8 @@ import { Marks } from './marks/marks.ts';
 import { STORE_HOST, joiningIds, serverHost, serverIds } from '../../scenario/plan.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
 import { addGatherings, clientAddress, NO_GATHERINGS, ServerHost, type GatheringCounts } from './server-host.ts';
-import { StoreHost } from './store-host.ts';
+import { starter } from './starter.ts';
+import { StoreClient, StoreHost } from './store-host.ts';
 import { Strangers } from './strangers/strangers.ts';
 
 /** What a service manager waits before it starts a failed process again. */
@@ -94,6 +96,7 @@ export class Cluster {
     );
     const applicationWorld = {
       servers: () => this.clientAddresses(),
+      store: (runtime: Runtime) => new StoreClient(runtime),
       locks,
       nextCall: () => this.recorder.nextCall(),
       record: (process: string, event: HistoryEventBody) => this.#record(process, event),
@@ -106,7 +109,9 @@ export class Cluster {
       unexpected: (who: string, error: unknown) => this.#unexpected(who, error),
     };
     this.applications = new Map(
-      clients.map((plan) => [plan.name, new Application(plan, world.host(plan.name), applicationWorld)] as const),
+      clients.map(
+        (plan) => [plan.name, new Application(plan, starter(world.host(plan.name)), applicationWorld)] as const,
+      ),
     );
   }
 

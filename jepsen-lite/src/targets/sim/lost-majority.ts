@@ -6,7 +6,7 @@
 
 import { dirname } from 'node:path';
 import { LockServer, recover, type Recovery } from '@holdfast/lockd';
-import { silentLogger, type Random } from '@holdfast/runtime';
+import { silentLogger, type Random, type Runtime } from '@holdfast/runtime';
 import { SimWorld, type SimHost } from '@holdfast/runtime/sim';
 import type { StateMachine } from '@holdfast/state';
 import type { HistoryEventBody } from '../../history/history.ts';
@@ -14,7 +14,8 @@ import { HistoryRecorder } from '../../history/recorder.ts';
 import { Application } from '../../workloads/application.ts';
 import { STORE_HOST, serverHost, type ClientPlan } from '../../scenario/plan.ts';
 import { clientAddress } from './server-host.ts';
-import { StoreHost } from './store-host.ts';
+import { starter } from './starter.ts';
+import { StoreClient, StoreHost } from './store-host.ts';
 
 const SERVERS = [1, 2, 3];
 const SEGMENT_BYTES = 16 * 1024;
@@ -73,6 +74,7 @@ class LostMajority {
     );
     const applicationWorld = {
       servers: () => SERVERS.map(clientAddress),
+      store: (runtime: Runtime) => new StoreClient(runtime),
       locks: 2,
       nextCall: () => this.#recorder.nextCall(),
       record: (who: string, event: HistoryEventBody) => void this.#recorder.record(who, world.nowMs, event),
@@ -87,7 +89,7 @@ class LostMajority {
     this.#applications = ['c1', 'c2', 'c3'].map((name) => {
       const sessionTimeoutMs = this.#between(1_000, MAX_SESSION_MS);
       const plan: ClientPlan = { name, sessionTimeoutMs, workers: this.#between(1, 3) };
-      return new Application(plan, world.host(name), applicationWorld);
+      return new Application(plan, starter(world.host(name)), applicationWorld);
     });
   }
 
@@ -243,8 +245,11 @@ class LostMajority {
   }
 
   async #haveTheirLocks(applications: readonly Application[]): Promise<void> {
-    const goals = applications.map((application) => ({ application, rounds: application.rounds + ROUNDS_AFTER }));
-    await this.#until(() => goals.every(({ application, rounds }) => application.rounds >= rounds));
+    const goals = applications.map((application) => ({
+      application,
+      rounds: (application.rounds ?? 0) + ROUNDS_AFTER,
+    }));
+    await this.#until(() => goals.every(({ application, rounds }) => (application.rounds ?? 0) >= rounds));
   }
 
   async #end(): Promise<void> {

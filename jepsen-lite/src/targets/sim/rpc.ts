@@ -1,25 +1,10 @@
 /** Calls over frames, for hosts of a simulated world that have no HTTP: one connection, numbered calls, answers in any order. */
 
 import type { Connection, Runtime } from '@holdfast/runtime';
+import { UnansweredError, UnreachableError } from '../../workloads/store.ts';
 
 const MAX_FRAME_BYTES = 64 * 1024;
 const CALL_TIMEOUT_MS = 3_000;
-
-/** The answer did not come: the call may have been carried out, or may still be. */
-export class UnansweredError extends Error {
-  constructor(why: string) {
-    super(why);
-    this.name = 'UnansweredError';
-  }
-}
-
-/** The call never left. */
-export class UnreachableError extends Error {
-  constructor(why: string) {
-    super(why);
-    this.name = 'UnreachableError';
-  }
-}
 
 interface Frame {
   readonly call: number;

@@ -20,6 +20,7 @@ import type { Scenario } from '../../scenario/scenario.ts';
 import type { GatheringCounts } from './server-host.ts';
 import type { StrangerCounts } from './strangers/strangers.ts';
 import { checkHistory } from '../../checkers/check.ts';
+import { checkersOf } from '../../workloads/index.ts';
 import type { Verdict } from '../../checkers/verdict.ts';
 import type { HistoryEvent } from '../../history/history.ts';
 
@@ -133,7 +134,7 @@ async function live(cluster: Cluster, members: MemberChanges | undefined, inflic
 
 /** What only the whole history shows. A verdict of 'unknown' had nothing to judge: the sums over many seeds tell whether that is rare. */
 function judge(cluster: Cluster): readonly Verdict[] {
-  const verdicts = checkHistory(cluster.recorder.events);
+  const verdicts = checkHistory(cluster.recorder.events, { checkers: checkersOf(cluster.scenario.clients) });
   const wrong = verdicts.find((verdict) => verdict.valid === false);
   const [first] = wrong?.broken ?? [];
   if (wrong !== undefined) {
@@ -145,8 +146,9 @@ function judge(cluster: Cluster): readonly Verdict[] {
 
 async function recover(cluster: Cluster): Promise<void> {
   const applications = [...cluster.applications.values()];
-  const enough = applications.map(({ rounds }) => rounds + ROUNDS_AFTER_HEAL);
-  const works = (): boolean => applications.every(({ rounds }, n) => rounds >= (enough[n] ?? Infinity));
+  const enough = applications.map(({ rounds = 0 }) => rounds + ROUNDS_AFTER_HEAL);
+  // One that does nothing that has rounds cannot be asked for them.
+  const works = (): boolean => applications.every(({ rounds = Infinity }, n) => rounds >= (enough[n] ?? Infinity));
   if (await cluster.runUntil(works, RECOVERY_MS)) return;
   cluster.fail(
     'the-healed-cluster-works',

@@ -4,27 +4,12 @@ import { EngineError, FencedStore, openJournalEngine, RefusedError } from '@hold
 import type { Runtime } from '@holdfast/runtime';
 import type { SimHost } from '@holdfast/runtime/sim';
 import { UNFENCED_BUCKET, type StoreEvent } from '../../history/history.ts';
+import type { Store, StoreAnswer, StoreCall } from '../../workloads/store.ts';
 import { Caller, serveCalls } from './rpc.ts';
 import { STORE_HOST } from '../../scenario/plan.ts';
 
 const PORT = 7400;
 const DIRECTORY = '/data';
-
-export type StoreCall =
-  | { readonly op: 'fence'; readonly bucket: string; readonly token: number }
-  | { readonly op: 'get'; readonly bucket: string; readonly key: string; readonly token?: number }
-  | {
-      readonly op: 'put';
-      readonly bucket: string;
-      readonly key: string;
-      readonly value: string;
-      readonly token?: number;
-    };
-
-export type StoreAnswer =
-  | { readonly ok: true; readonly value?: string | null }
-  /** `indeterminate`: it may have been done all the same. */
-  | { readonly ok: false; readonly code: string; readonly highest?: number; readonly indeterminate: boolean };
 
 export class StoreHost {
   readonly #host: SimHost;
@@ -88,8 +73,8 @@ function read(store: FencedStore, { bucket, key, token }: Extract<StoreCall, { o
   }
 }
 
-/** A client's end. Rejects with UnreachableError or UnansweredError. */
-export class StoreClient {
+/** A client's end. */
+export class StoreClient implements Store {
   readonly #caller: Caller;
 
   constructor(runtime: Runtime) {

@@ -1,0 +1,72 @@
+/**
+ * Something that clients do, and the checkers that judge it. The list of them (index.ts) is all that the rest of the harness knows about
+ * workloads. What a workload may touch is its session: it does not know whether the system under test is simulated.
+ */
+
+import type { Client } from '@holdfast/client';
+import type { Random, Runtime } from '@holdfast/runtime';
+import type { CheckerName } from '../checkers/check.ts';
+import type { ClientPlan } from '../scenario/plan.ts';
+import type { Calls, Recorder } from './calls.ts';
+import type { Store } from './store.ts';
+
+/** A worker pauses for so long at most between two steps. */
+export const MAX_PAUSE_MS = 1_150;
+
+export interface Workload {
+  readonly name: string;
+  /** Beside those that judge every history. */
+  readonly checks: readonly CheckerName[];
+  /** How much of what workers draw is its. @default 1 */
+  readonly share?: number;
+  /**
+   * The clients of one scenario in so many do it as well, drawn from a stream of its own: added to the list, it changes no other
+   * scenario. @default the clients of every scenario do it, unless their plan names what they do
+   */
+  readonly oneIn?: number;
+  /** A step that had what it came for says so by `round`; on a healed cluster every client must complete some. @default false */
+  readonly hasRounds?: true;
+  /** Once in each session, before its workers begin. */
+  setup?(session: ClientSession): Promise<void>;
+  /** One task of a worker. Rejects with what the SDK does not promise. */
+  readonly step?: (session: ClientSession) => Promise<void>;
+  /** Its steps are not drawn, but due: milliseconds until the next one must begin; undefined: none is due soon. */
+  readonly dueInMs?: (session: ClientSession) => number | undefined;
+  /** Runs beside the workers, until `goesOn` says no. */
+  beside?(session: ClientSession): Promise<void>;
+}
+
+/** The world around a client: real or simulated. */
+export interface ApplicationWorld extends Recorder {
+  /** Where servers may be found now. */
+  servers(): readonly string[];
+  store(runtime: Runtime): Store;
+  readonly locks: number;
+  nowMs(): number;
+  random(name: string): Random;
+  /** It has drawn random bytes, of which its SDK makes secrets. */
+  drawn(who: string, bytes: Uint8Array): void;
+  /** Nothing new is begun when this is false. */
+  running(): boolean;
+  /** Somebody would ask the leader to hand over; not when this says no. */
+  mayHandOver(): boolean;
+  believed(who: string, lock: string, token: number, hold: number): void;
+  unexpected(who: string, error: unknown): void;
+}
+
+/** One session of a client, which its workers share. */
+export interface ClientSession {
+  readonly plan: ClientPlan;
+  readonly client: Client;
+  readonly store: Store;
+  readonly calls: Calls;
+  /** Of the client: all its workers draw from it. */
+  readonly random: Random;
+  readonly runtime: Runtime;
+  readonly world: ApplicationWorld;
+  /** New work may begin. */
+  readonly goesOn: () => boolean;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** A task had what it came for. */
+  readonly round: () => void;
+}

@@ -11,6 +11,7 @@ import { Capture } from './snapshot/capture.ts';
 import type { SnapshotFeature } from './snapshot/features.ts';
 import { FIRST_STATE_VERSION } from './state-version.ts';
 import { rulesAt, type Rules, type Versions } from './versions.ts';
+import type { Session } from './sessions/session.ts';
 import { SessionTable } from './sessions/session-table.ts';
 import type { HashKey } from './tree/keyed-hash.ts';
 import { RowNodeStore } from './tree/row-node-store.ts';
@@ -98,6 +99,11 @@ export class State {
       dataBytes: nodes.dataBytes,
       nameBytes: nodes.nameBytes,
     };
+  }
+
+  /** How many the session has, queue nodes not counted. */
+  ephemeralsOf(session: Session): number {
+    return session.ephemerals.size;
   }
 
   begin(index: number, stamp: number): void {

@@ -9,7 +9,7 @@ import type { Session } from '../sessions/session.ts';
 import type { State } from '../state.ts';
 import { closeSession } from './end-session.ts';
 import { acquire, cancel, release } from './locks.ts';
-import { create, deleteNode, set } from './nodes.ts';
+import { applyNodeCommand } from './nodes/apply.ts';
 
 /** `number`: that of the request. */
 export function applyClientCommand(state: State, session: Session, command: Command, number: number): Remembered {
@@ -21,11 +21,9 @@ export function applyClientCommand(state: State, session: Session, command: Comm
     case 'cancel':
       return cancel(state, session, command);
     case 'create':
-      return create(state, session, command);
     case 'set':
-      return set(state, command);
     case 'delete':
-      return deleteNode(state, command);
+      return applyNodeCommand(state, session, command);
     case 'closeSession':
       return closeSession(state, session, command, number);
     case 'refuse':

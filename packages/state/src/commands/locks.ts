@@ -10,7 +10,7 @@ import { isReply, type Remembered } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
 import { DONE, errorReply, invalidLockReply, unsupportedReply } from '../replies.ts';
 import type { State } from '../state.ts';
-import { limitReply } from './nodes.ts';
+import { treeLimitReply } from './tree-limits.ts';
 
 /** Nodes that an acquire may add, the container and the queue node, and what their names take at most. */
 const NODES_PER_ACQUIRE = 2;
@@ -28,7 +28,7 @@ export function acquire(state: State, session: Session, command: Extract<Command
   }
   if (!command.wait && lock !== undefined && !lock.free) return heldReply(lock);
   const full =
-    acquireLimitReply(state, session, name) ?? limitReply(state, NODES_PER_ACQUIRE, NAME_BYTES_PER_ACQUIRE, 0);
+    acquireLimitReply(state, session, name) ?? treeLimitReply(state, NODES_PER_ACQUIRE, NAME_BYTES_PER_ACQUIRE, 0);
   if (full !== undefined) return full;
   return state.locks.enqueue(session, name, kind, state.index, state.stamp);
 }

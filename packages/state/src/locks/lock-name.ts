@@ -2,6 +2,8 @@
 
 import { encodeLockName, lockNameProblem, MAX_LOCK_NAME_LENGTH } from '@holdfast/protocol';
 
+import { sequenceSuffix } from '../tree/node-name.ts';
+
 /** Printable ASCII but for "%": always valid, and of it only "/" is encoded, but for the names "." and "..". */
 const PLAIN = /^[ -$&-~]+$/;
 const QUEUE_NODE_PREFIX = 'q-';
@@ -38,9 +40,4 @@ export function queueNodeName(sequence: number): string {
 export function queueNodeSequence(name: string): number | undefined {
   const sequence = Number(name.slice(QUEUE_NODE_PREFIX.length));
   return Number.isSafeInteger(sequence) && queueNodeName(sequence) === name ? sequence : undefined;
-}
-
-/** The number of a sequential node as it is appended to a name. */
-export function sequenceSuffix(sequence: number): string {
-  return String(sequence).padStart(10, '0');
 }

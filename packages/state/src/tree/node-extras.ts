@@ -40,6 +40,12 @@ export class NodeExtras {
     return [...this.#counts.keys()].sort((left, right) => left - right);
   }
 
+  /** Of one node, together. */
+  size(row: number): number {
+    const cell = this.#cell(row);
+    return cell === NO_CELL ? 0 : this.#length(cell) - LENGTH_BYTES;
+  }
+
   /** In order of their tags; the bytes are copies. */
   list(row: number): readonly NodeExtra[] {
     const cell = this.#cell(row);

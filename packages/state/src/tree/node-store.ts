@@ -8,10 +8,10 @@ import type { Stat } from '@holdfast/protocol';
 
 import type { NodeExtra } from './node-extras.ts';
 import { NODE_NUMBERS } from './node-rows.ts';
+import type { NodeSlot } from './node-slot.ts';
+import type { TreeView } from './tree-view.ts';
 
-declare const slotBrand: unique symbol;
-/** Stands for one node from its creation to its removal; then another may get the same slot. */
-export type NodeSlot = number & { readonly [slotBrand]: true };
+export type { NodeSlot } from './node-slot.ts';
 
 export interface NewNode {
   readonly parent: NodeSlot;
@@ -39,36 +39,19 @@ export function emptyImage(): NodeImage {
   return { name: '', parent: 0 as NodeSlot, data: new Uint8Array(0), numbers: new Float64Array(NODE_NUMBERS) };
 }
 
-export interface NodeStore {
+export interface NodeStore extends TreeView {
   /** "/", which always exists. */
   readonly root: NodeSlot;
-  /** Nodes, the root included. */
-  readonly size: number;
-  /** Data of all nodes, extras included. */
-  readonly dataBytes: number;
-  /** Names of all nodes, as they are kept. */
-  readonly nameBytes: number;
   /** All slots are below. The same on every replica, as which of them are free and in which order they are used again. */
   readonly slots: number;
 
-  /** Undefined for what does not exist, malformed paths included. */
-  find(path: string): NodeSlot | undefined;
-  child(parent: NodeSlot, name: string): NodeSlot | undefined;
   /** In order of code units. */
   childNames(parent: NodeSlot): string[];
-  childCount(node: NodeSlot): number;
-  /** Children ever created under this node: the number that the next sequential child gets. */
-  creations(node: NodeSlot): number;
-  parent(node: NodeSlot): NodeSlot;
-  name(node: NodeSlot): string;
   /** The caller's: a change of the node does not show in it. */
   data(node: NodeSlot): Uint8Array;
-  dataLength(node: NodeSlot): number;
   stat(node: NodeSlot): Stat;
   czxid(node: NodeSlot): number;
   ctime(node: NodeSlot): number;
-  version(node: NodeSlot): number;
-  ephemeralOwner(node: NodeSlot): number;
 
   create(node: NewNode): NodeSlot;
   /** Copies. */

@@ -197,6 +197,11 @@ export class RowNodeStore implements NodeStore {
     this.#fold.mix(token);
   }
 
+  extraBytes(node: NodeSlot): number {
+    this.#check(node);
+    return this.#cells.extras.size(node);
+  }
+
   extras(node: NodeSlot): readonly NodeExtra[] {
     this.#check(node);
     return this.#cells.extras.list(node);

@@ -1,0 +1,52 @@
+/** Makes a change that was planned over the present state: nothing is left that could refuse it. */
+
+import type { Reply } from '@holdfast/protocol';
+
+import { invariant } from '../../invariant.ts';
+import type { QueuedAcquire } from '../../locks/lock.ts';
+import { DONE } from '../../replies.ts';
+import type { State } from '../../state.ts';
+import type { NodeSlot } from '../../tree/node-slot.ts';
+import type { Creation, NodeChange } from './change.ts';
+
+export function commit(state: State, change: NodeChange): Reply {
+  switch (change.type) {
+    case 'create':
+      return { type: 'created', path: change.path, stat: state.nodes.stat(create(state, change)) };
+    case 'set':
+      state.nodes.setData(change.node, change.data, state.index, state.stamp);
+      return { type: 'changed', stat: state.nodes.stat(change.node) };
+    case 'delete':
+      remove(state, change.node);
+      return DONE;
+    case 'revoke':
+      revoke(state, change.acquire);
+      return DONE;
+  }
+}
+
+function create(state: State, change: Creation): NodeSlot {
+  const node = state.nodes.create(change);
+  if (change.ephemeralOwner !== 0) {
+    const owner = state.sessions.get(change.ephemeralOwner);
+    invariant(owner !== undefined, 'an ephemeral node belongs to a living session');
+    owner.ephemerals.add(node);
+  }
+  return node;
+}
+
+function remove(state: State, node: NodeSlot): void {
+  const owner = state.nodes.ephemeralOwner(node);
+  if (owner !== 0) {
+    const forgotten = state.sessions.get(owner)?.ephemerals.delete(node) ?? false;
+    invariant(forgotten, 'an ephemeral node belongs to a living session');
+  }
+  state.nodes.remove(node, state.index);
+}
+
+function revoke(state: State, acquire: QueuedAcquire): void {
+  const { session, lock, acquireIndex } = acquire;
+  state.locks.remove(acquire, state.index);
+  state.events.push({ type: 'lost', session: session.id, lock: lock.name, acquireIndex, reason: 'revoked' });
+  state.locks.settle(lock, state.index, state.stamp, state.events);
+}

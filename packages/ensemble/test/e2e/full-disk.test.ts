@@ -51,7 +51,7 @@ async function answer(id: number, path: string): Promise<{ status: number; text:
 
 async function expectEverything(): Promise<void> {
   const { names } = await client.nodes.children('/');
-  expect(names).toEqual(['locks', ...acknowledged.map((path) => path.slice(1))]);
+  expect(names).toEqual(['holdfast', ...acknowledged.map((path) => path.slice(1))]);
 }
 
 describe('servers on a disk that fills up', () => {

@@ -327,14 +327,17 @@ describe('the window of a peer', () => {
     expect(count).toBe(3);
   });
 
-  it('bounds their bytes, but for the message that reaches the bound', () => {
-    const core = leaderInSync(0, { maxInflightBytes: 1_000 });
-    let under = 0;
-    for (let round = 0; round < 10; round += 1) {
-      for (const { entries } of appendsTo(core.propose(bytes(400)), 2)) under += entries.length;
-    }
-    expect(under).toBe(Math.ceil(1_000 / (400 + ENTRY_OVERHEAD_BYTES)));
-  });
+  it.each([1_000, 2 * (400 + ENTRY_OVERHEAD_BYTES)])(
+    'bounds their bytes, but for the message that reaches the bound of %d',
+    (maxInflightBytes) => {
+      const core = leaderInSync(0, { maxInflightBytes });
+      let under = 0;
+      for (let round = 0; round < 10; round += 1) {
+        for (const { entries } of appendsTo(core.propose(bytes(400)), 2)) under += entries.length;
+      }
+      expect(under).toBe(Math.ceil(maxInflightBytes / (400 + ENTRY_OVERHEAD_BYTES)));
+    },
+  );
 
   it('cuts appends at their bound, a single larger entry excepted', () => {
     const core = leaderInSync(0, { maxAppendBytes: 500 });

@@ -100,7 +100,7 @@ export const consensusMutants: readonly Mutant[] = [
         file: 'core/log.js',
         edits: [
           {
-            find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.#lastIndex);',
+            find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.lastIndex);',
             replace: 'return true;',
           },
         ],
@@ -117,8 +117,8 @@ export const consensusMutants: readonly Mutant[] = [
         file: 'core/log.js',
         edits: [
           {
-            find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.#lastIndex);',
-            replace: 'return lastIndex >= this.#lastIndex;',
+            find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.lastIndex);',
+            replace: 'return lastIndex >= this.lastIndex;',
           },
         ],
       },

@@ -127,8 +127,8 @@ const MUTANTS: readonly CaseMutant[] = [
     file: 'core/log.js',
     edits: [
       {
-        find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.#lastIndex);',
-        replace: 'return lastTerm >= this.lastTerm && lastIndex >= this.#lastIndex;',
+        find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.lastIndex);',
+        replace: 'return lastTerm >= this.lastTerm && lastIndex >= this.lastIndex;',
       },
     ],
   },
@@ -364,11 +364,11 @@ const MUTANTS: readonly CaseMutant[] = [
   {
     name: 'refusal-skips-one-entry',
     breaks: 'a refusal skips a whole term',
-    file: 'core/log.js',
+    file: 'core/term-runs.js',
     edits: [
       {
-        find: 'if (mark.term <= limit) return candidate; candidate = previousIndex(mark.firstIndex);',
-        replace: 'return mark.term <= limit ? candidate : previousIndex(candidate);',
+        find: 'if (run.term <= limit) return candidate; candidate = previousIndex(run.firstIndex);',
+        replace: 'return run.term <= limit ? candidate : previousIndex(candidate);',
       },
     ],
   },
@@ -458,7 +458,7 @@ const MUTANTS: readonly CaseMutant[] = [
   {
     name: 'term-of-the-base-unknown',
     breaks: 'a log knows the term of what comes before its first entry',
-    file: 'core/log.js',
+    file: 'core/term-runs.js',
     edits: [
       {
         find: 'if (index < this.#base.index || index > this.#lastIndex)',

@@ -45,7 +45,7 @@ export const leadershipMutants: readonly Mutant[] = [
         file: 'core/membership.js',
         edits: [
           {
-            find: 'return voter === core.config.id || isHeard(core, progressOf(leader, voter));',
+            find: 'return voter === core.config.id || progressOf(leader, voter).isAlive(core.countedMs);',
             replace: 'return true;',
           },
         ],

@@ -211,7 +211,7 @@ const MUTANTS: readonly CaseMutant[] = [
     name: 'hand-over-to-whoever-is-followed',
     breaks: 'leadership is handed over to voters only',
     file: 'core/transfer.js',
-    edits: [{ find: 'if (!isVoter(core, target))', replace: 'if (!leader.progress.has(target))' }],
+    edits: [{ find: 'if (!mayLeadNext(core, target))', replace: 'if (!leader.progress.has(target))' }],
   },
   {
     name: 'snapshots-for-followers-only',

@@ -6,7 +6,6 @@
 
 import type { CoreState } from './core-state.ts';
 import type { Leader } from './leader.ts';
-import { isHeard } from './quorum-contact.ts';
 import { progressOf } from './followers.ts';
 import { becomeFollower } from './role.ts';
 import { NO_SERVER } from './types.ts';
@@ -33,7 +32,7 @@ export function leaveToOthers(core: CoreState, leader: Leader): void {
   if (core.membership.electorate.length === 0) return;
   const successor = core.membership.electorate.find((peer) => {
     const progress = progressOf(leader, peer);
-    return isHeard(core, progress) && progress.match >= core.log.lastIndex;
+    return progress.isAlive(core.countedMs) && progress.match >= core.log.lastIndex;
   });
   if (successor !== undefined) core.send(successor, { type: 'timeout-now', term: core.term });
   becomeFollower(core, core.term, NO_SERVER);

@@ -1,6 +1,6 @@
 /** Planted bugs of what must happen to a leader, and of what it must not wait for. */
 
-import type { Mutant } from '../mutant.ts';
+import type { Mutant } from '../../mutant.ts';
 
 const RAFT = '@holdfast/raft';
 

@@ -16,7 +16,7 @@ interface EqualInEffect {
   readonly because: string;
 }
 
-const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
+export const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
   {
     file: 'core/log.js',
     rule: 'comparison',
@@ -45,6 +45,14 @@ const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
     file: 'core/types.js',
     rule: 'comparison',
     line: 'return a > b ? a : b;',
+    behind: 'export function maxIndex(a, b) {',
+    because: 'of two equal numbers either is the larger',
+  },
+  {
+    file: 'core/types.js',
+    rule: 'comparison',
+    line: 'return a > b ? a : b;',
+    behind: 'export function maxTerm(a, b) {',
     because: 'of two equal numbers either is the larger',
   },
   {
@@ -74,6 +82,13 @@ const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
     line: 'this.#fresh = new Set();',
     behind: 'this.#reading = undefined;',
     because: 'the index that the next listing begins has none; until then at most 65,536 keys are kept for nothing',
+  },
+  {
+    file: 'tree/stored-name.js',
+    rule: 'comparison',
+    line: 'for (let at = from; at < to; at += 1)',
+    behind: 'export function isWide({ text, from, to }) {',
+    because: 'behind a part of a path stands a slash, or nothing: neither is wide',
   },
   {
     file: 'snapshot/node-record.js',

@@ -55,7 +55,7 @@ function speakingPlainly(real: Environment): Environment {
   };
 }
 
-function buildProgram(run: CommandRun, outside: Environment): Command {
+export function buildProgram(run: CommandRun, outside: Environment): Command {
   const program = new Command('lockctl')
     .description('Looks at a Holdfast ensemble, and runs commands under its locks.')
     .addOption(

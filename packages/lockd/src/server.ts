@@ -19,7 +19,7 @@ import { ListenError, patientDisk, type Address, type Listener, type Runtime } f
 import type { StateMachine } from '@holdfast/state';
 import type { ServerCounters } from './counters.ts';
 import { hostsOf } from './settings/address.ts';
-import { DEFAULT_ELECTION_TIMEOUT_MS, DEFAULT_HEARTBEAT_MS } from './settings/config.ts';
+import { DEFAULT_ELECTION_TIMEOUT_MS, DEFAULT_HEARTBEAT_MS } from './settings/command-line.ts';
 import { DiskSpace } from './health/disk-space.ts';
 import { createHttpHandler } from './http/http.ts';
 import { createMetrics } from './http/metrics.ts';

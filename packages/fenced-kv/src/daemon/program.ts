@@ -41,7 +41,7 @@ export async function runProgram(args: readonly string[], actions: Actions): Pro
   }
 }
 
-function buildProgram(actions: Actions): Command {
+export function buildProgram(actions: Actions): Command {
   const program = new Command('fenced-kvd')
     .description('A key-value store that refuses writes with a stale fencing token.')
     .enablePositionalOptions()

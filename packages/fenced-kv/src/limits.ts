@@ -14,8 +14,9 @@ export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 export const MAX_BATCH_BODY_BYTES = 8 * 1024 * 1024;
 /** Bytes of any other JSON body. */
 export const MAX_JSON_BODY_BYTES = 4 * 1024;
-/** Keys of one page of a list; the default is {@link DEFAULT_LIST_LIMIT}. */
+/** Keys of one page of a list. */
 export const MAX_LIST_LIMIT = 1_000;
+/** Keys of a page for whoever names no number. */
 export const DEFAULT_LIST_LIMIT = 100;
 /** Tokens are positive integers below this bound, so that a double holds them exactly. */
 export const TOKEN_BOUND = Number.MAX_SAFE_INTEGER + 1;

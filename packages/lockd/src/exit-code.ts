@@ -5,20 +5,29 @@ import { DiskError, ListenError } from '@holdfast/runtime';
 import { SnapshotError } from '@holdfast/state';
 
 export const ExitCode = {
+  /** It was asked to stop. */
   clean: 0,
-  /** An error that nobody foresaw. */
+  /** An error that nobody foresaw. Read the log, and report it. */
   unexpected: 1,
+  /** Wrong usage, an address that is not this machine's, or a port that this user may not listen on. Read the message. */
   usage: 2,
+  /** The port is in use. Stop the process that the message helps to find, or choose another port. */
   portInUse: 64,
+  /** Another server runs on the data directory. Stop it, or choose another directory. */
   dataDirectoryInUse: 65,
+  /** The data directory belongs to another server or cluster. Check `--data`, `--id` and `--cluster-id`. */
   wrongIdentity: 66,
+  /** The data is damaged, and nothing was changed. See `lockd inspect`. */
   damagedData: 67,
+  /** A read, write or sync failed, or there is too little room to start. Mend or free the disk, then start again. */
   diskError: 68,
+  /** A broken invariant, or a state that differs from the majority's. Keep the data for inspection. */
   brokenInvariant: 69,
+  /** An entry or a format that this version does not know. Run the version of the others, or the one that wrote the directory. */
   unsupportedEntry: 70,
-  /** Removed from the ensemble: this data directory is of no use any more. */
+  /** This server was removed from the ensemble. Its number is never used again. */
   removed: 71,
-  /** The ensemble knows this server by another data directory, which is lost. */
+  /** The ensemble knows this server by another data directory, which is lost. Replace it by a server with a new number. */
   lostDisk: 72,
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];

@@ -65,8 +65,9 @@ export const MAX_UNREAD_BEFORE_ANSWER_BYTES = 1024 * 1024;
 export const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
 /** A client that reads nothing of what it was sent for so long is cut off, in looks of a second. */
 export const MAX_UNREAD_SECONDS = 10;
-/** How often a client that has much to read is looked at, at first, and at most, when its reads wait for that. */
+/** How soon a client that has much to read is looked at again, at first, when its reads wait for that. */
 export const BEHIND_LOOK_MS = 5;
+/** The same, in the end. */
 export const MAX_BEHIND_LOOK_MS = 100;
 /** A connection without a session that has nothing under way and says nothing is closed after so many looks... */
 export const MAX_IDLE_LOOKS = 6;
@@ -74,11 +75,13 @@ export const MAX_IDLE_LOOKS = 6;
 export const IDLE_LOOK_MS = 5_000;
 /** Payload of one command: the largest node with the longest path, in UTF-8. More closes the connection. */
 export const MAX_COMMAND_BYTES = MAX_DATA_BYTES + 3 * MAX_PATH_LENGTH + 64;
-/** Requests and attaches that wait for a leader to be known, in number and in bytes; more are refused with OVERLOADED. */
+/** Requests and attaches that wait for a leader to be known; more are refused with OVERLOADED. */
 export const MAX_PARKED_ENTRIES = 20_000;
+/** Bytes of these; more are refused likewise. */
 export const MAX_PARKED_BYTES = 32 * 1024 * 1024;
-/** Proposals of a leader that wait for clients whom it has just answered, in number and in bytes; with more they go at once. */
+/** Proposals of a leader that wait for clients whom it has just answered; with more they go at once. */
 export const MAX_GATHERED_ENTRIES = 128;
+/** Bytes of these; with more they go at once. */
 export const MAX_GATHERED_BYTES = 64 * 1024;
 /** How long they wait at most; a shorter commit makes it shorter. A timer of the event loop may add a millisecond. */
 export const MAX_GATHER_MS = 5;

@@ -15,7 +15,7 @@ export const attachWish = {
   label: text(MAX_LABEL_LENGTH),
 } as const;
 
-const attachRequest = record({
+export const attachRequest = record({
   secret: exactBytes(SECRET_BYTES),
   ...attachWish,
   /** The session is to give something back: it may be made while disks are almost full. */

@@ -1,5 +1,6 @@
 /** Every bound that clients and servers agree on. docs/limits.md explains each; a request beyond one gets LIMIT_EXCEEDED or INVALID_ARGUMENT. */
 
+/** Of the protocol between clients and servers. */
 export const PROTOCOL_VERSION = 1;
 
 /** One frame in either direction; it must hold the largest reply. */
@@ -20,8 +21,11 @@ export const MAX_MESSAGE_LENGTH = 4_096;
 export const SECRET_BYTES = 16;
 /** Its SHA-256, which is all that servers keep of it. */
 export const SECRET_HASH_BYTES = 32;
+/** The shortest timeout that a session may ask for. */
 export const MIN_SESSION_TIMEOUT_MS = 1_000;
+/** The longest. */
 export const MAX_SESSION_TIMEOUT_MS = 120_000;
+/** What a client asks for that names none. */
 export const DEFAULT_SESSION_TIMEOUT_MS = 10_000;
 /** Requests of one session that are applied and not yet acknowledged by `ackedUpTo`; SDKs stay below half of it. */
 export const MAX_REMEMBERED_REPLIES = 2_048;

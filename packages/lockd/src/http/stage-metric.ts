@@ -15,16 +15,17 @@ type Values = Awaited<ReturnType<Histogram<Label>['get']>>;
 export class StageMetric extends Histogram<Label> {
   readonly #read: () => StageHistograms | undefined;
   /** Counts nothing; name, help and type are this one's. */
-  readonly #empty: Histogram;
+  readonly #empty: Histogram<Label>;
 
   constructor(read: () => StageHistograms | undefined) {
     const about = {
       name: NAME,
       help: 'As leader: time from the proposal of a batch until it is durable here, durable at enough followers for a quorum, committed, applied; of a sample of the batches',
+      labelNames: ['stage'] as const,
       registers: [],
     };
     super(about);
-    this.#empty = new Histogram(about);
+    this.#empty = new Histogram<Label>(about);
     this.#read = read;
   }
 

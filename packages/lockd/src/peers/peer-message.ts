@@ -22,7 +22,7 @@ const ENTRY_OVERHEAD_BYTES = 256;
 const entries = list(bytes(MAX_COMMAND_BYTES + ENTRY_OVERHEAD_BYTES), 'entry');
 const sessions = list(integer(), 'session');
 
-const peerMessages = messages('peer message', {
+export const peerMessages = messages('peer message', {
   /** `epoch` tells the sender's own series of forwards apart; a refusal of an earlier series means nothing any more. */
   forward: message(1, { epoch: integer(), entries }),
   'forward-refused': message(2, { epoch: integer(), code: knownErrorCode() }),

@@ -7,13 +7,12 @@ import {
   NO_SERVER,
   serverId,
   term,
-  type DurableState,
   type Entry,
   type HardState,
   type LogIndex,
-  type TermRun,
+  type TermMark,
 } from '../../../src/core/index.ts';
-import type { LogStore, WriteBatch } from '../../../src/log-store/contract/log-store.ts';
+import type { DurableState, LogStore, WriteBatch } from '../../../src/log-store/contract/log-store.ts';
 
 export interface LogModel {
   readonly hardState: HardState;
@@ -70,7 +69,7 @@ export function vote(inTerm: number, votedFor = 1): HardState {
 }
 
 export function durableStateOf({ hardState, entries }: LogModel): DurableState {
-  const terms: TermRun[] = [];
+  const terms: TermMark[] = [];
   for (const { index, term: entryTerm } of entries) {
     if (entryTerm !== terms.at(-1)?.term) terms.push({ term: entryTerm, firstIndex: index });
   }

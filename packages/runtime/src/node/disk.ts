@@ -3,7 +3,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat, statfs, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-import type { Disk } from '../../disk.ts';
+import type { Disk } from '../disk.ts';
 import { diskOperation, errnoOf } from './disk-errors.ts';
 import { openNodeFile } from './disk-file.ts';
 import { PRIVATE_DIRECTORY_MODE, restrictAccess } from './directory-access.ts';

@@ -1,9 +1,9 @@
 /** The `Network` of one simulated process: listening and dialling as its kernel and the links between allow. */
 
-import { formatAddress, parseAddress } from '../../address.ts';
-import { refusalOf } from '../../http-rules.ts';
-import type { Logger } from '../../logger.ts';
-import { DialError, ListenError } from '../../network.ts';
+import { formatAddress, parseAddress } from '../address.ts';
+import { refusalOf } from '../http-rules.ts';
+import type { Logger } from '../logger.ts';
+import { DialError, ListenError } from '../network.ts';
 import type {
   Address,
   Connection,
@@ -13,15 +13,15 @@ import type {
   Listener,
   ListenOptions,
   Network,
-} from '../../network.ts';
-import { PacedAccepts } from '../../paced-accepts.ts';
+} from '../network.ts';
+import { PacedAccepts } from '../paced-accepts.ts';
 import { SimConnection } from './connection.ts';
 import { FIRST_EPHEMERAL_PORT, LAST_PORT, freePort, listenerFor, ownName } from './network.ts';
 import type { NetworkHost, SimListener, SimNetwork } from './network.ts';
 import { Pipe } from './pipe.ts';
-import { never } from '../process.ts';
-import type { Scheduled, SimProcess } from '../process.ts';
-import { toMs, toTicks } from '../scheduler.ts';
+import { never } from './process.ts';
+import type { Scheduled, SimProcess } from './process.ts';
+import { toMs, toTicks } from './scheduler.ts';
 
 /** Of what a connection costs: to tell its client to come again. */
 const SENT_AWAY_COST = 0.1;

@@ -3,11 +3,11 @@
  * they differ by the creations, renames and removals since the directory was last synced.
  */
 
-import type { Random } from '../../random.ts';
-import { DiskError } from '../../disk.ts';
+import type { Random } from '../random.ts';
+import { DiskError } from '../disk.ts';
 import { DiskContent } from './disk-content.ts';
 import type { Tear } from './disk-content.ts';
-import type { Struck } from '../struck.ts';
+import type { Struck } from './struck.ts';
 
 export interface FileNode {
   readonly type: 'file';

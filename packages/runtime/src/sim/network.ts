@@ -3,18 +3,18 @@
  * its `Network` from `networkOf` (process-network.ts).
  */
 
-import type { Logger } from '../../logger.ts';
-import type { ListenOptions } from '../../network.ts';
-import type { PacedAccepts } from '../../paced-accepts.ts';
-import type { Random } from '../../random.ts';
+import type { Logger } from '../logger.ts';
+import type { ListenOptions } from '../network.ts';
+import type { PacedAccepts } from '../paced-accepts.ts';
+import type { Random } from '../random.ts';
 import type { SimConnection } from './connection.ts';
 import { checkLatency } from './latency.ts';
 import type { Latency } from './latency.ts';
 import { Link } from './link.ts';
 import type { DialMode, LinkServices, LinkSettings } from './link.ts';
-import type { SimProcess } from '../process.ts';
-import { toTicks } from '../scheduler.ts';
-import { EventKinds } from '../trace.ts';
+import type { SimProcess } from './process.ts';
+import { toTicks } from './scheduler.ts';
+import { EventKinds } from './trace.ts';
 
 const DEFAULT_LATENCY: Latency = { minMs: 0.2, maxMs: 2 };
 const LOOPBACK_SETTINGS: LinkSettings = { latency: { minMs: 0.03, maxMs: 0.1 }, lossChance: 0, dials: 'normal' };

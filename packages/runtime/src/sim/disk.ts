@@ -3,22 +3,22 @@
  * failures) and look at what is durable; a process gets its `Disk` from `diskOf`.
  */
 
-import { DiskError } from '../../disk.ts';
-import type { DiskErrorCode } from '../../disk.ts';
-import type { Random } from '../../random.ts';
+import { DiskError } from '../disk.ts';
+import type { DiskErrorCode } from '../disk.ts';
+import type { Random } from '../random.ts';
 import type { DiskContent, Tear } from './disk-content.ts';
 import { eventKind, failed, latencyClass, needsDescriptor, slowed, stalled } from './disk-operation.ts';
 import type { DiskOperation } from './disk-operation.ts';
 import { DiskTree } from './disk-tree.ts';
 import type { DirectoryNode } from './disk-tree.ts';
-import { checkLatency, drawTicks } from '../network/latency.ts';
-import type { Latency } from '../network/latency.ts';
-import { never } from '../process.ts';
-import type { SimProcess } from '../process.ts';
-import { toTicks } from '../scheduler.ts';
-import type { Scheduler } from '../scheduler.ts';
-import type { Struck, StruckFault } from '../struck.ts';
-import { EventKinds } from '../trace.ts';
+import { checkLatency, drawTicks } from './latency.ts';
+import type { Latency } from './latency.ts';
+import { never } from './process.ts';
+import type { SimProcess } from './process.ts';
+import { toTicks } from './scheduler.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Struck, StruckFault } from './struck.ts';
+import { EventKinds } from './trace.ts';
 
 /** `durable` covers append, sync, syncDirectory and makeDirectory; `cached` everything else. */
 export interface DiskLatency {

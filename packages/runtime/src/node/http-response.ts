@@ -4,10 +4,10 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-import type { Clock } from '../../clock.ts';
-import { plain, SECURITY_HEADERS } from '../../http-rules.ts';
-import type { Logger } from '../../logger.ts';
-import type { HttpRequest, HttpResponse } from '../../network.ts';
+import type { Clock } from '../clock.ts';
+import { plain, SECURITY_HEADERS } from '../http-rules.ts';
+import type { Logger } from '../logger.ts';
+import type { HttpRequest, HttpResponse } from '../network.ts';
 
 /** Requests that fail make a line in the log once in this time. */
 const FAILURE_LOG_INTERVAL_MS = 1_000;

@@ -8,8 +8,8 @@ import { constants } from 'node:fs';
 import { open, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 
-import { DiskError } from '../../disk.ts';
-import type { DiskFile } from '../../disk.ts';
+import { DiskError } from '../disk.ts';
+import type { DiskFile } from '../disk.ts';
 import { PRIVATE_FILE_MODE } from './directory-access.ts';
 import { diskError, diskOperation } from './disk-errors.ts';
 import { writeAll } from './write-all.ts';

@@ -1,7 +1,7 @@
 /** How long things take: a distribution, drawn with one number of a stream. */
 
-import type { Random } from '../../random.ts';
-import { toTicks } from '../scheduler.ts';
+import type { Random } from '../random.ts';
+import { toTicks } from './scheduler.ts';
 
 /** A range, most draws near its lower end, as with real disks and networks. */
 export interface RangeLatency {

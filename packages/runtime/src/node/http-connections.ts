@@ -6,10 +6,10 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import type { Clock } from '../../clock.ts';
-import { plain } from '../../http-rules.ts';
-import type { HttpResponse } from '../../network.ts';
-import { PacedTurns } from '../../paced-turns.ts';
+import type { Clock } from '../clock.ts';
+import { plain } from '../http-rules.ts';
+import type { HttpResponse } from '../network.ts';
+import { PacedTurns } from '../paced-turns.ts';
 import { respond } from './http-response.ts';
 import type { HttpStream } from './http-stream.ts';
 

@@ -3,7 +3,7 @@
  * operations in between, in the order in which they were issued. Leaves names, latency and faults to the disk.
  */
 
-import type { Random } from '../../random.ts';
+import type { Random } from '../random.ts';
 
 /** What a disk writes whole or not at all. */
 export const SECTOR_BYTES = 512;

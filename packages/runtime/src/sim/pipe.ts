@@ -4,7 +4,7 @@
  */
 
 import type { Link, Stalled } from './link.ts';
-import type { SimProcess } from '../process.ts';
+import type { SimProcess } from './process.ts';
 import { retransmissionPauseTicks } from './retransmission.ts';
 
 interface Item {

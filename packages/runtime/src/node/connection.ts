@@ -4,10 +4,10 @@ import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { RawData } from 'ws';
 
-import type { Address, Connection, ConnectionHandler, ListenerRefusal } from '../../network.ts';
+import type { Address, Connection, ConnectionHandler, ListenerRefusal } from '../network.ts';
 import { readFramesPastWs, type FrameReader } from './frame-reader.ts';
 import type { InputBudget, InputDebtor } from './input-budget.ts';
-import { MAX_COPIED_FRAME_BYTES, clientFrame, serverFrame } from './whole-frame.ts';
+import { MAX_COPIED_FRAME_BYTES, serverFrame } from './server-frame.ts';
 
 /** What a close frame has room for. */
 const MAX_CLOSE_REASON_BYTES = 123;
@@ -48,8 +48,8 @@ export class NodeConnection implements Connection, InputDebtor {
   readonly remoteAddress: Address;
   readonly #webSocket: WebSocket;
   readonly #socket: Socket;
-  /** The whole frame of a payload, as this side has to send it. */
-  readonly #frameOf: (payload: Uint8Array) => Buffer;
+  /** Where frames can go past ws; undefined on the side that dialed, which has to mask them. */
+  readonly #unmasked: Socket | undefined;
   readonly #reader: FrameReader | undefined;
   readonly #options: NodeConnectionOptions;
   #handler: ConnectionHandler | undefined;
@@ -67,7 +67,7 @@ export class NodeConnection implements Connection, InputDebtor {
     this.remoteAddress = remoteAddress;
     this.#webSocket = webSocket;
     this.#socket = socket;
-    this.#frameOf = side === 'server' ? serverFrame : clientFrame;
+    this.#unmasked = side === 'server' ? socket : undefined;
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS);
     webSocket.on('message', (data: RawData, isBinary: boolean) => {
@@ -133,7 +133,8 @@ export class NodeConnection implements Connection, InputDebtor {
   send(frame: Uint8Array): void {
     if (!this.open) return;
     // ws has nothing of its own under way in between, since it neither compresses nor sends fragments here.
-    if (frame.length <= MAX_COPIED_FRAME_BYTES) this.#socket.write(this.#frameOf(frame));
+    if (this.#unmasked !== undefined && frame.length <= MAX_COPIED_FRAME_BYTES)
+      this.#unmasked.write(serverFrame(frame));
     else this.#webSocket.send(frame, SEND_OPTIONS, ignore);
   }
 

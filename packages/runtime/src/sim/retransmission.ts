@@ -3,7 +3,7 @@
  * of a fault does not shorten. Without the repeats that go faster when later segments arrive, so never sooner than the real one.
  */
 
-import { toTicks } from '../scheduler.ts';
+import { toTicks } from './scheduler.ts';
 
 const FIRST_PAUSE_MS = 200;
 /** Of the opening of a connection, when nothing is known of the way yet. */

@@ -7,8 +7,8 @@ import { chmod, lstat, readdir } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 
-import { DiskError } from '../../disk.ts';
-import type { RestrictedAccess } from '../../disk.ts';
+import { DiskError } from '../disk.ts';
+import type { RestrictedAccess } from '../disk.ts';
 import { diskOperation, errnoOf } from './disk-errors.ts';
 
 export const PRIVATE_DIRECTORY_MODE = 0o700;

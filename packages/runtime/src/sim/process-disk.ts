@@ -1,13 +1,13 @@
 /** The `Disk` of one simulated process, over the machine's disk. Its answers die with the process. */
 
-import { DiskError } from '../../disk.ts';
-import type { DirectoryLock, Disk, DiskFile } from '../../disk.ts';
+import { DiskError } from '../disk.ts';
+import type { DirectoryLock, Disk, DiskFile } from '../disk.ts';
 import { copyOf, type PendingChange } from './disk-content.ts';
 import type { DiskOperation } from './disk-operation.ts';
 import type { OperationSteps, SimDisk } from './disk.ts';
 import type { FileNode } from './disk-tree.ts';
-import { never } from '../process.ts';
-import type { SimProcess } from '../process.ts';
+import { never } from './process.ts';
+import type { SimProcess } from './process.ts';
 
 export function diskOf(process: SimProcess, disk: SimDisk): Disk {
   const { tree } = disk;

@@ -12,8 +12,8 @@ import { createConnection, createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { join } from 'node:path';
 
-import { DiskError } from '../../disk.ts';
-import type { DirectoryLock } from '../../disk.ts';
+import { DiskError } from '../disk.ts';
+import type { DirectoryLock } from '../disk.ts';
 import { PRIVATE_FILE_MODE } from './directory-access.ts';
 import { diskError, diskOperation, errnoOf } from './disk-errors.ts';
 

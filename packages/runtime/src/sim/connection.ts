@@ -1,9 +1,9 @@
 /** One end of a simulated connection: the `Connection` that a process holds. Closing follows WebSocket over TCP. */
 
-import type { Address, Connection, ConnectionHandler } from '../../network.ts';
+import type { Address, Connection, ConnectionHandler } from '../network.ts';
 import type { Pipe } from './pipe.ts';
-import type { SimProcess } from '../process.ts';
-import { toTicks } from '../scheduler.ts';
+import type { SimProcess } from './process.ts';
+import { toTicks } from './scheduler.ts';
 
 /** An end that has asked to close waits this long for the other one's answer. */
 const CLOSE_TIMEOUT_MS = 2_000;

@@ -1,6 +1,6 @@
 /** The operations of a simulated disk: what each waits for, and as what its faults are counted. */
 
-import type { StruckFault } from '../struck.ts';
+import type { StruckFault } from './struck.ts';
 
 export type DiskOperation =
   | 'append'

@@ -7,9 +7,9 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 
-import { formatAddress, parseAddress } from '../../address.ts';
-import { AGAIN_HEADER, DialError } from '../../network.ts';
-import type { Address, Connection, DialErrorOptions, DialFailure, DialOptions } from '../../network.ts';
+import { formatAddress, parseAddress } from '../address.ts';
+import { AGAIN_HEADER, DialError } from '../network.ts';
+import type { Address, Connection, DialErrorOptions, DialFailure, DialOptions } from '../network.ts';
 import { NodeConnection } from './connection.ts';
 import { wsOptions } from './ws-options.ts';
 

@@ -1,7 +1,7 @@
 /** Errors of the operating system as {@link DiskError}s: the code to act on, the path, and what the system said. */
 
-import { DiskError } from '../../disk.ts';
-import type { DiskErrorCode } from '../../disk.ts';
+import { DiskError } from '../disk.ts';
+import type { DiskErrorCode } from '../disk.ts';
 
 const CODE_OF_ERRNO: ReadonlyMap<string, DiskErrorCode> = new Map([
   ['ENOSPC', 'NO_SPACE'],

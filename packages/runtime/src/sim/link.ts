@@ -3,13 +3,13 @@
  * clogged waits and goes on afterwards. The pipes of connections (pipe.ts) lead over it.
  */
 
-import type { Random } from '../../random.ts';
+import type { Random } from '../random.ts';
 import { drawTicks } from './latency.ts';
 import type { Latency } from './latency.ts';
-import { toTicks } from '../scheduler.ts';
-import type { Scheduler } from '../scheduler.ts';
-import type { Struck } from '../struck.ts';
-import { EventKinds } from '../trace.ts';
+import { toTicks } from './scheduler.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Struck } from './struck.ts';
+import { EventKinds } from './trace.ts';
 
 /**
  * Arrivals are rounded up to multiples of 1/16 ms: what several connections deliver within one step arrives at one

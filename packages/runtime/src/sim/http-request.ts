@@ -1,14 +1,14 @@
 /** A plain HTTP request between simulated hosts: the listener's own rules and handler, without sockets. */
 
-import { parseAddress } from '../../address.ts';
-import { answer, plain, refusalOf } from '../../http-rules.ts';
-import { DialError } from '../../network.ts';
-import type { Address, HttpResponse } from '../../network.ts';
+import { parseAddress } from '../address.ts';
+import { answer, plain, refusalOf } from '../http-rules.ts';
+import { DialError } from '../network.ts';
+import type { Address, HttpResponse } from '../network.ts';
 import { listenerFor, ownName } from './network.ts';
 import type { NetworkHost, SimListener, SimNetwork } from './network.ts';
 import { Pipe } from './pipe.ts';
-import type { SimProcess } from '../process.ts';
-import { toTicks } from '../scheduler.ts';
+import type { SimProcess } from './process.ts';
+import { toTicks } from './scheduler.ts';
 
 const DEFAULT_TIMEOUT_MS = 5_000;
 

@@ -10,7 +10,7 @@ import {
   logIndex,
   maxTerm,
   nextTerm,
-  type DurableState,
+  type Boot,
   type Effect,
   type Entry,
   type HardState,
@@ -18,7 +18,7 @@ import {
   type LogPosition,
   type SnapshotPosition,
   type Term,
-  type TermRun,
+  type TermMark,
 } from '@holdfast/raft/core';
 
 export type Persist = Extract<Effect, { type: 'persist' }>;
@@ -104,8 +104,8 @@ export function atStart(disk: Disk): Disk {
   return { ...disk, hardState, base: { index, term }, entries: [] };
 }
 
-export function bootFrom({ hardState, base, entries, snapshot, voteBan }: Disk): DurableState {
-  const terms: TermRun[] = [];
+export function bootFrom({ hardState, base, entries, snapshot, voteBan }: Disk): Boot {
+  const terms: TermMark[] = [];
   for (const { term, index } of entries) {
     if (terms.at(-1)?.term !== term) terms.push({ term, firstIndex: index });
   }

@@ -1,6 +1,6 @@
 /** Planted bugs of whom servers hear: who proves nothing, who has taken the port of a member, and what one speaker alone says. */
 
-import type { Mutant } from '../../mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 const RAFT = '@holdfast/raft';
 

@@ -1,6 +1,6 @@
 /** Planted bugs of a leader that hands over, and of one that brings on a peer which lags. */
 
-import type { Mutant } from '../../mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 const RAFT = '@holdfast/raft';
 

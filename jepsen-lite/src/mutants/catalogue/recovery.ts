@@ -1,6 +1,6 @@
 /** Planted bugs of what follows a loss: of acknowledged log on one disk, and of a majority of the servers for good. */
 
-import type { Mutant } from '../../mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 const RAFT = '@holdfast/raft';
 

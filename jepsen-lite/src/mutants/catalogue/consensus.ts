@@ -1,6 +1,6 @@
 /** Planted bugs of the consensus core. */
 
-import type { Mutant } from '../../mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 const RAFT = '@holdfast/raft';
 
@@ -100,7 +100,7 @@ export const consensusMutants: readonly Mutant[] = [
         file: 'core/log.js',
         edits: [
           {
-            find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.lastIndex);',
+            find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.#lastIndex);',
             replace: 'return true;',
           },
         ],
@@ -117,8 +117,8 @@ export const consensusMutants: readonly Mutant[] = [
         file: 'core/log.js',
         edits: [
           {
-            find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.lastIndex);',
-            replace: 'return lastIndex >= this.lastIndex;',
+            find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.#lastIndex);',
+            replace: 'return lastIndex >= this.#lastIndex;',
           },
         ],
       },

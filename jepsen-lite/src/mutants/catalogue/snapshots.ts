@@ -1,6 +1,6 @@
 /** Planted bugs of Raft's snapshots: what may be forgotten, and which entry a snapshot ends with. */
 
-import type { Mutant } from '../../mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 const RAFT = '@holdfast/raft';
 

@@ -1,6 +1,6 @@
 /** Planted bugs of the way to the disk. */
 
-import type { Mutant } from '../../mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 const RAFT = '@holdfast/raft';
 

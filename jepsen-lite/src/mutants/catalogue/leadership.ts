@@ -1,6 +1,6 @@
 /** Planted bugs of what must happen to a leader, and of what it must not wait for. */
 
-import type { Mutant } from '../../mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 const RAFT = '@holdfast/raft';
 
@@ -45,7 +45,7 @@ export const leadershipMutants: readonly Mutant[] = [
         file: 'core/membership.js',
         edits: [
           {
-            find: 'return voter === core.config.id || progressOf(leader, voter).isAlive(core.countedMs);',
+            find: 'return voter === core.config.id || isHeard(core, progressOf(leader, voter));',
             replace: 'return true;',
           },
         ],

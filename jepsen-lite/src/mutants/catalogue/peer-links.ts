@@ -1,6 +1,6 @@
 /** Planted bugs of the connections between servers. */
 
-import type { Mutant } from '../../mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 const RAFT = '@holdfast/raft';
 

@@ -1,6 +1,6 @@
 /** Planted bugs of changes of the members: who decides meanwhile, when a change may begin, and who belongs no longer. */
 
-import type { Mutant } from '../../mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 const RAFT = '@holdfast/raft';
 

@@ -5,7 +5,7 @@ import type {
   Answer,
   Consistency,
   LockSummary,
-  MemberChange,
+  MembershipChange,
   MemberSummary,
   Query,
   QueueEntry,
@@ -164,9 +164,9 @@ export class Admin {
     });
   }
 
-  async #changeMembers(change: MemberChange, what: string, options: CallOptions): Promise<Members> {
+  async #changeMembers(change: MembershipChange, what: string, options: CallOptions): Promise<Members> {
     checkServer(change.server);
-    const answer = await callAdmin(this.#asker.admin, { type: 'change-members', change }, what, options);
+    const answer = await callAdmin(this.#asker.admin, { type: 'change-membership', change }, what, options);
     if (answer.type !== 'members') throw unexpected(answer.type);
     return { leader: answer.leader, members: answer.members };
   }

@@ -113,20 +113,18 @@ export const END_RETRY_MS = 50;
 export const FOLD_INTERVAL = 1_024;
 /** Multiples that are kept for the comparison. */
 export const FOLD_HISTORY = 8;
-/** A wish for another leader is answered within this time; it takes one election timeout, or a moment. */
+/** A transfer of leadership is answered within this time; it takes one election timeout, or a moment. */
 export const TRANSFER_ANSWER_MS = 10_000;
-/** Wishes for another leader that are not answered; more are refused with OVERLOADED. */
-export const MAX_UNANSWERED_TRANSFERS = 64;
-/** A wish about the members is answered within this time; a promotion waits for its server to catch up. */
+/** Requests of operators for a leader that are not answered; more are refused with OVERLOADED. */
+export const MAX_UNANSWERED_ADMIN_REQUESTS = 64;
+/** A request about the members is answered within this time; a promotion waits for its server to catch up. */
 export const MEMBERS_ANSWER_MS = 60_000;
 /** A server that waits to be added makes a new join secret so often; the one before still counts. */
 export const JOIN_SECRET_PERIOD_MS = 30 * 60 * 1_000;
-/** How long a change of the members waits for what hinders it, as another change does. */
-export const MEMBER_CHANGE_WAIT_MS = 5_000;
-/** When a wish about the members is tried again that could not be told to a leader, or done by it. */
-export const MEMBERS_RETRY_MS = 50;
-/** Wishes about the members that are not answered; more are refused with OVERLOADED. */
-export const MAX_UNANSWERED_MEMBER_WISHES = 64;
+/** How long an admin request waits for what blocks it, as an unfinished change of the members does. */
+export const ADMIN_WAIT_MS = 5_000;
+/** When an admin request is tried again that could not be forwarded to a leader, or was blocked there. */
+export const ADMIN_RETRY_MS = 50;
 /** How long a server that stops goes on serving clients that it has told to leave. */
 export const LEAVE_WAIT_MS = 2_000;
 /**

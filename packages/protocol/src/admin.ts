@@ -1,6 +1,6 @@
 /** What operators ask a server to do, beside commands and queries: asked with `admin`, answered with `admin-answer`. */
 
-import { memberChanges, memberSummary } from './members.ts';
+import { membershipChanges, memberSummary } from './members.ts';
 import { error } from './reply.ts';
 import { flag, integer, later, list, trailingUnless, type ValueOf } from './schema/field.ts';
 import { message, messages } from './schema/messages.ts';
@@ -11,7 +11,7 @@ export const adminOperations = messages('admin operation', {
   transfer: message(1, { server: integer() }),
   /** `local`: as the server that is asked knows them, leader or not; otherwise as the leader does. */
   members: message(2, { local: trailingUnless(false, flag()) }),
-  'change-members': message(3, { change: memberChanges }),
+  'change-membership': message(3, { change: membershipChanges }),
 });
 
 export type AdminOperation = ValueOf<typeof adminOperations>;

@@ -16,7 +16,7 @@ export const ClientFeature = {
   leave: 2 ** 0,
   /** The server takes `admin` messages, at least the operation `transfer`. */
   admin: 2 ** 1,
-  /** The server takes the admin operations `members` and `change-members`. */
+  /** The server takes the admin operations `members` and `change-membership`. */
   members: 2 ** 2,
   /**
    * The server takes a `hello` whose client needs no leader, an `attach` that gives something back, and the operation `members` for what

@@ -8,7 +8,7 @@ export const MAX_JOIN_SECRET_LENGTH = 100;
 
 const address = text(MAX_MEMBER_ADDRESS_LENGTH);
 
-export const memberChanges = messages('change of the members', {
+export const membershipChanges = messages('change of the members', {
   /**
    * `observer`: otherwise it becomes a voter by itself once it has caught up. `joinSecret`: what the server prints while it waits to be
    * added.
@@ -23,7 +23,7 @@ export const memberChanges = messages('change of the members', {
   remove: message(3, { server: integer() }),
 });
 
-export type MemberChange = ValueOf<typeof memberChanges>;
+export type MembershipChange = ValueOf<typeof membershipChanges>;
 
 /** `leaving`: a voter whose removal is under way. */
 export const MEMBER_ROLES = ['voter', 'learner', 'observer', 'leaving'] as const;

@@ -8,7 +8,7 @@
  *   read → answer                       queries, by read id; allowed without a session
  *   heartbeat → renewed                 the session is renewed: acknowledged after a quorum round
  *   ping → pong                         the connection lives; promises nothing about the session
- *   admin → admin-answer                an operator's wish; allowed without a session
+ *   admin → admin-answer                what an operator asks for; allowed without a session
  *   granted, lost, ended, resend, leader, leave, goodbye   pushed by the server
  */
 

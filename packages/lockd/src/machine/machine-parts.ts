@@ -25,9 +25,10 @@ import type { OwnDisk } from '../health/disk-space.ts';
 import { DivergenceCheck } from '../health/divergence.ts';
 import { WritesHalt } from '../health/writes-halt.ts';
 import { CROWD_ATTACHES } from '../limits.ts';
-import { LeadershipTransfer } from '../members/leadership-transfer.ts';
-import { MembershipWishes } from '../members/membership-wishes.ts';
+import { AdminRequests } from '../members/admin-requests.ts';
+import { membersRequest, membershipChangeRequest } from '../members/membership-requests.ts';
 import { StateUpgrade } from '../members/state-upgrade.ts';
+import { transferRequest } from '../members/transfer-request.ts';
 import { CorrelationIds } from '../peers/correlation-ids.ts';
 import { PeerInbox } from '../peers/peer-inbox.ts';
 import { encodePeerMessages } from '../peers/peer-message.ts';
@@ -199,9 +200,14 @@ export function createMachineParts(
     crowd,
     sessionsChanged: () => hooks.sessionsChanged(),
   });
-  const shared = { serverId, clock, correlations, peers, handle };
-  const transfer = new LeadershipTransfer({ ...shared, understands: (peer) => offers(peer, PeerFeature.transfer) });
-  const membership = new MembershipWishes({ ...shared, understands: (peer) => offers(peer, PeerFeature.members) });
+  const admin = new AdminRequests(
+    {
+      members: membersRequest(handle),
+      'change-membership': membershipChangeRequest(handle),
+      transfer: transferRequest(handle),
+    },
+    { serverId, clock, correlations, peers, handle, understands: (peer) => offers(peer, PeerFeature.admin) },
+  );
   const port = new SessionService({
     ensemble: ensembleView(options, { proposals, crowdSpread, handle }),
     counters,
@@ -213,8 +219,7 @@ export function createMachineParts(
     attaches,
     renewals,
     reads,
-    transfer,
-    membership,
+    admin,
   });
   const native = createNativeFront({ clock, logger, counters, port, availability, crowdSpread, wake });
 
@@ -232,8 +237,7 @@ export function createMachineParts(
     // Whether there is disk is decided before what waited for a leader is proposed...
     diskGuard,
     proposals,
-    transfer,
-    membership,
+    admin,
     new StateUpgrade({
       serverId,
       clock,

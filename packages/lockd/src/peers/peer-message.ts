@@ -8,8 +8,7 @@
  *   fold                           the state's fold at an index, for the leader to compare
  *   diverged, halted               what the comparison has shown
  *   disk-report → disk-shortage    whether the sender's disk is almost full; for whose disk the leader refuses writes
- *   transfer → transfer-answer     an operator's wish, for the leader. Only to a peer that offers the feature
- *   admin → admin-answer             an operator's wish about the members, for the leader. Only to a peer that offers the feature
+ *   admin → admin-answer           what an operator asks for, for the leader. Only to a peer that offers the feature
  *   lost                           the receiver's connection to the sender has closed: what it had said may be lost
  */
 
@@ -41,11 +40,9 @@ export const peerMessages = messages('peer message', {
   'disk-report': message(11, { low: flag() }),
   /** `server` 0: writes are accepted. */
   'disk-shortage': message(12, { server: integer() }),
-  /** `wish` is the sender's number for it; `server` 0: the best follower. */
-  transfer: message(13, { wish: integer(), server: integer() }),
-  'transfer-answer': message(14, { wish: integer(), answer: adminAnswers }),
-  admin: message(15, { wish: integer(), operation: adminOperations }),
-  'admin-answer': message(16, { wish: integer(), answer: adminAnswers }),
+  /** `request` is the sender's number for it. */
+  admin: message(13, { request: integer(), operation: adminOperations }),
+  'admin-answer': message(14, { request: integer(), answer: adminAnswers }),
 });
 
 export type PeerMessage = ValueOf<typeof peerMessages>;

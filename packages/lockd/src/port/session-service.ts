@@ -6,8 +6,7 @@ import { encodeEntry } from '@holdfast/state';
 import type { ServerCounters } from '../counters.ts';
 import type { WritesHalt } from '../health/writes-halt.ts';
 import { MAX_COMMAND_BYTES } from '../limits.ts';
-import type { LeadershipTransfer } from '../members/leadership-transfer.ts';
-import type { MembershipWishes } from '../members/membership-wishes.ts';
+import type { AdminRequests } from '../members/admin-requests.ts';
 import type { ProposalGate } from '../requests/gathering/proposal-gate.ts';
 import type { Proposals } from '../requests/proposals.ts';
 import type { Reads } from '../requests/reads.ts';
@@ -33,8 +32,7 @@ export interface SessionServiceDeps {
   readonly attaches: Attaches;
   readonly renewals: Renewals;
   readonly reads: Reads;
-  readonly transfer: LeadershipTransfer;
-  readonly membership: MembershipWishes;
+  readonly admin: AdminRequests;
 }
 
 export class SessionService implements SessionPort {
@@ -114,15 +112,7 @@ export class SessionService implements SessionPort {
   }
 
   admin(operation: AdminOperation, answered: (answer: AdminAnswer) => void): void {
-    switch (operation.type) {
-      case 'transfer':
-        this.#deps.transfer.wished(operation.server, answered);
-        return;
-      case 'members':
-      case 'change-members':
-        this.#deps.membership.wished(operation, answered);
-        return;
-    }
+    this.#deps.admin.ask(operation, answered);
   }
 
   #refusesWrites(client: SessionClient): boolean {

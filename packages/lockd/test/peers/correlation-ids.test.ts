@@ -153,5 +153,5 @@ describe('the number by which an answer is recognized', () => {
 function numberOf(message: PeerMessage): number[] {
   if ('epoch' in message) return [message.epoch];
   if ('batch' in message) return [message.batch];
-  return 'wish' in message ? [message.wish] : [];
+  return 'request' in message ? [message.request] : [];
 }

@@ -15,21 +15,21 @@ const EVERY: readonly PeerMessage[] = [
   { type: 'lost' },
   { type: 'disk-report', low: true },
   { type: 'disk-shortage', server: 3 },
-  { type: 'transfer', wish: 4, server: 2 },
-  { type: 'transfer-answer', wish: 4, answer: { type: 'transferred', server: 2 } },
-  { type: 'transfer-answer', wish: 5, answer: { type: 'error', code: 'TRANSFER_REFUSED', message: 'no' } },
-  { type: 'admin', wish: 6, operation: { type: 'members', local: false } },
+  { type: 'admin', request: 4, operation: { type: 'transfer', server: 2 } },
+  { type: 'admin-answer', request: 4, answer: { type: 'transferred', server: 2 } },
+  { type: 'admin-answer', request: 5, answer: { type: 'error', code: 'TRANSFER_REFUSED', message: 'no' } },
+  { type: 'admin', request: 6, operation: { type: 'members', local: false } },
   {
     type: 'admin',
-    wish: 7,
+    request: 7,
     operation: {
-      type: 'change-members',
+      type: 'change-membership',
       change: { type: 'add', server: 4, peerAddress: 'h:1', observer: true, joinSecret: 's' },
     },
   },
   {
     type: 'admin-answer',
-    wish: 7,
+    request: 7,
     answer: {
       type: 'members',
       leader: 1,

@@ -131,7 +131,7 @@ export class LoopbackServer implements ReplicaHandle {
   readonly disk = { freeBytes: 2 ** 40, reserveBytes: 2 ** 27, low: false };
   /** How often the machine has asked for a successor. */
   transfers = 0;
-  /** Its last wish for a successor; the test decides what becomes of it. */
+  /** The last transfer that it was asked for; the test decides what becomes of it. */
   asked: { readonly target: ServerId | undefined; ended(result: TransferResult): void } | undefined;
   /** Changes of the members that were asked for; the test decides what becomes of them. */
   readonly changes: { readonly change: MembershipChange; ended(outcome: MembershipOutcome | 'stopped'): void }[] = [];

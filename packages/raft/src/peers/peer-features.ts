@@ -4,14 +4,12 @@ import { unite, type FeatureSet } from '@holdfast/protocol';
 
 /** A bit never changes its meaning. */
 export const PeerFeature = {
-  /** Takes an operator's wish for another leader, and passes its answer back. */
-  transfer: 2 ** 0,
+  /** Takes requests of operators that another server forwards, and sends the answers back. */
+  admin: 2 ** 0,
   /** Takes connections whose purpose is a snapshot. */
   snapshot: 2 ** 1,
   /** Takes configuration entries. */
   membership: 2 ** 2,
-  /** Takes an operator's wishes about the members, and passes their answers back. */
-  members: 2 ** 3,
   /** Applies entries by version 2 of the replicated machine's rules. */
   stateVersion2: 2 ** 4,
   /** Says something on connections for the log that it hears, too, and several times in an election timeout on every one. */

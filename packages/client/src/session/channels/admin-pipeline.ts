@@ -131,7 +131,7 @@ function featureOf(operation: AdminOperation): FeatureSet {
       return ClientFeature.admin;
     case 'members':
       return operation.local ? ClientFeature.outage : ClientFeature.members;
-    case 'change-members':
+    case 'change-membership':
       return ClientFeature.members;
   }
 }

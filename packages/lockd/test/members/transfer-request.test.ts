@@ -1,6 +1,7 @@
+import { NO_FEATURES } from '@holdfast/protocol';
 import { serverId, type TransferOutcome } from '@holdfast/raft';
 import { describe, expect, it } from 'vitest';
-import { MAX_UNANSWERED_TRANSFERS, TRANSFER_ANSWER_MS } from '../../src/limits.ts';
+import { ADMIN_RETRY_MS, ADMIN_WAIT_MS, MAX_UNANSWERED_ADMIN_REQUESTS, TRANSFER_ANSWER_MS } from '../../src/limits.ts';
 import { LoopbackEnsemble } from '../support/loopback.ts';
 import type { TestClient } from '../support/test-client.ts';
 
@@ -10,7 +11,7 @@ function trio(leader = 1): LoopbackEnsemble {
   return ensemble;
 }
 
-function wish(client: TestClient, id: number, server: number): void {
+function request(client: TestClient, id: number, server: number): void {
   client.send({ type: 'admin', id, operation: { type: 'transfer', server } });
 }
 
@@ -22,11 +23,11 @@ function end(ensemble: LoopbackEnsemble, outcome: TransferOutcome, target: numbe
   ensemble.server(1).asked?.ended({ outcome, target: serverId(target) });
 }
 
-describe('a wish for another leader', () => {
+describe('a request for another leader', () => {
   it.each([1, 2])('at server %i is answered when the server that was named leads', (id) => {
     const ensemble = trio();
     const client = ensemble.server(id).connect();
-    wish(client, 7, 3);
+    request(client, 7, 3);
     expect(answers(client)).toEqual([]);
     expect(ensemble.server(1).asked?.target).toBe(3);
     end(ensemble, 'transferred', 3);
@@ -38,7 +39,7 @@ describe('a wish for another leader', () => {
 
   it('that names nobody lets the replica choose', () => {
     const ensemble = trio();
-    wish(ensemble.server(1).connect(), 1, 0);
+    request(ensemble.server(1).connect(), 1, 0);
     ensemble.clock.runChecks();
     expect(ensemble.server(1).asked).toMatchObject({ target: undefined });
   });
@@ -55,7 +56,7 @@ describe('a wish for another leader', () => {
     for (const id of [1, 2]) {
       const ensemble = trio();
       const client = ensemble.server(id).connect();
-      wish(client, 1, 2);
+      request(client, 1, 2);
       ensemble.clock.runChecks();
       end(ensemble, outcome, 2);
       expect(answers(client)).toMatchObject([
@@ -67,7 +68,7 @@ describe('a wish for another leader', () => {
   it('for the server that leads is fulfilled', () => {
     const ensemble = trio();
     const client = ensemble.server(1).connect();
-    wish(client, 1, 1);
+    request(client, 1, 1);
     ensemble.clock.runChecks();
     end(ensemble, 'already-leader', 1);
     expect(answers(client)).toMatchObject([{ answer: { type: 'transferred', server: 1 } }]);
@@ -76,7 +77,7 @@ describe('a wish for another leader', () => {
   it('is refused when somebody else was elected in the end', () => {
     const ensemble = trio();
     const client = ensemble.server(1).connect();
-    wish(client, 1, 2);
+    request(client, 1, 2);
     ensemble.clock.runChecks();
     end(ensemble, 'transferred', 2);
     ensemble.elect(3);
@@ -85,21 +86,47 @@ describe('a wish for another leader', () => {
     ]);
   });
 
+  it('waits for the hello of a leader that has just joined, and is not forwarded before', () => {
+    const ensemble = trio();
+    const { features } = ensemble.server(1);
+    ensemble.server(1).features = NO_FEATURES;
+    const client = ensemble.server(2).connect();
+    request(client, 1, 3);
+    ensemble.clock.advance(3 * ADMIN_RETRY_MS);
+    expect(ensemble.server(1).asked).toBeUndefined();
+    ensemble.server(1).features = features;
+    ensemble.clock.advance(ADMIN_RETRY_MS);
+    ensemble.clock.runChecks();
+    expect(ensemble.server(1).asked?.target).toBe(3);
+    expect(answers(client)).toEqual([]);
+  });
+
+  it('is refused in the end when the leader is of an older version', () => {
+    const ensemble = trio();
+    ensemble.server(1).features = NO_FEATURES;
+    const client = ensemble.server(2).connect();
+    request(client, 1, 3);
+    ensemble.clock.advance(ADMIN_WAIT_MS + ADMIN_RETRY_MS);
+    ensemble.clock.runChecks();
+    expect(answers(client)).toMatchObject([{ answer: { code: 'UNSUPPORTED' } }]);
+    expect(ensemble.server(1).asked).toBeUndefined();
+  });
+
   it('is answered NO_LEADER where none is known', () => {
     const ensemble = trio(0);
     const client = ensemble.server(1).connect();
-    wish(client, 1, 2);
+    request(client, 1, 2);
     expect(answers(client)).toMatchObject([{ answer: { code: 'NO_LEADER' } }]);
   });
 
   it('has an answer in bounded time, and there is a bounded number of them', () => {
     const ensemble = trio();
     const client = ensemble.server(1).connect();
-    for (let id = 1; id <= MAX_UNANSWERED_TRANSFERS + 1; id += 1) wish(client, id, 2);
-    expect(answers(client)).toMatchObject([{ id: MAX_UNANSWERED_TRANSFERS + 1, answer: { code: 'OVERLOADED' } }]);
+    for (let id = 1; id <= MAX_UNANSWERED_ADMIN_REQUESTS + 1; id += 1) request(client, id, 2);
+    expect(answers(client)).toMatchObject([{ id: MAX_UNANSWERED_ADMIN_REQUESTS + 1, answer: { code: 'OVERLOADED' } }]);
     ensemble.clock.advance(TRANSFER_ANSWER_MS + 1);
     const late = answers(client);
-    expect(late).toHaveLength(MAX_UNANSWERED_TRANSFERS);
+    expect(late).toHaveLength(MAX_UNANSWERED_ADMIN_REQUESTS);
     expect(late[0]).toMatchObject({ answer: { code: 'LEADER_CHANGED' } });
   });
 });

@@ -1,18 +1,13 @@
-import type { AdminAnswer, AdminOperation, MemberChange } from '@holdfast/protocol';
+import type { AdminAnswer, AdminOperation, MembershipChange } from '@holdfast/protocol';
 import { NO_FEATURES } from '@holdfast/protocol';
 import { logIndex, type MembershipOutcome, type MembershipRefusal } from '@holdfast/raft';
 import { describe, expect, it } from 'vitest';
-import {
-  MAX_UNANSWERED_MEMBER_WISHES,
-  MEMBERS_ANSWER_MS,
-  MEMBERS_RETRY_MS,
-  MEMBER_CHANGE_WAIT_MS,
-} from '../../src/limits.ts';
+import { MAX_UNANSWERED_ADMIN_REQUESTS, MEMBERS_ANSWER_MS, ADMIN_RETRY_MS, ADMIN_WAIT_MS } from '../../src/limits.ts';
 import { decodePeerMessages, encodePeerMessages } from '../../src/peers/peer-message.ts';
 import { LoopbackEnsemble } from '../support/loopback.ts';
 import type { TestClient } from '../support/test-client.ts';
 
-const ADD: MemberChange = { type: 'add', server: 4, peerAddress: 'peer-4:1', observer: false, joinSecret: 's' };
+const ADD: MembershipChange = { type: 'add', server: 4, peerAddress: 'peer-4:1', observer: false, joinSecret: 's' };
 const CHANGED: MembershipOutcome = { type: 'changed', index: logIndex(9) };
 
 function trio(leader = 1): LoopbackEnsemble {
@@ -26,8 +21,8 @@ function ask(ensemble: LoopbackEnsemble, client: TestClient, operation: AdminOpe
   ensemble.clock.runChecks();
 }
 
-function wish(ensemble: LoopbackEnsemble, client: TestClient, change: MemberChange = ADD): void {
-  ask(ensemble, client, { type: 'change-members', change });
+function request(ensemble: LoopbackEnsemble, client: TestClient, change: MembershipChange = ADD): void {
+  ask(ensemble, client, { type: 'change-membership', change });
 }
 
 function end(ensemble: LoopbackEnsemble, leader: number, outcome: MembershipOutcome | 'stopped'): void {
@@ -52,7 +47,7 @@ const MEMBERS = [1, 2, 3].map((server) => ({
   connected: true,
 }));
 
-describe('a wish about the members', () => {
+describe('a request about the members', () => {
   it.each([1, 2])('at server %i is told who they are, as the leader knows them', (id) => {
     const ensemble = trio();
     const client = ensemble.server(id).connect();
@@ -65,7 +60,7 @@ describe('a wish about the members', () => {
   it.each([1, 2])('at server %i is done by the leader, and answered when it is done', (id) => {
     const ensemble = trio();
     const client = ensemble.server(id).connect();
-    wish(ensemble, client);
+    request(ensemble, client);
     expect(ensemble.server(1).changes.map(({ change }) => change)).toEqual([
       { type: 'add', id: 4, peerAddress: 'peer-4:1', observer: false, joinSecret: 's' },
     ]);
@@ -87,7 +82,7 @@ describe('a wish about the members', () => {
     for (const id of [1, 2]) {
       const ensemble = trio();
       const client = ensemble.server(id).connect();
-      wish(ensemble, client);
+      request(ensemble, client);
       refuse(ensemble, reason);
       expect(answers(ensemble, client)).toMatchObject([
         { answer: { type: 'error', code, message: expect.stringContaining(text) } },
@@ -102,7 +97,7 @@ describe('a wish about the members', () => {
   ] as const)('for what has come to be is fulfilled: %s', (_what, reason, change) => {
     const ensemble = trio();
     const client = ensemble.server(2).connect();
-    wish(ensemble, client, change);
+    request(ensemble, client, change);
     refuse(ensemble, reason);
     expect(answers(ensemble, client)).toMatchObject([{ answer: { type: 'members' } }]);
   });
@@ -113,7 +108,7 @@ describe('a wish about the members', () => {
   ] as const)('for a number that is used %s is refused', (_what, change) => {
     const ensemble = trio();
     const client = ensemble.server(1).connect();
-    wish(ensemble, client, change);
+    request(ensemble, client, change);
     refuse(ensemble, 'id-used');
     expect(answers(ensemble, client)).toMatchObject([{ answer: { type: 'error', code: 'MEMBER_EXISTS' } }]);
   });
@@ -126,7 +121,7 @@ describe('a wish about the members', () => {
   ] as const)('with no valid %s never reaches the core', (text, change) => {
     const ensemble = trio();
     const client = ensemble.server(1).connect();
-    wish(ensemble, client, change);
+    request(ensemble, client, change);
     expect(answers(ensemble, client)).toMatchObject([
       { answer: { type: 'error', code: 'INVALID_ARGUMENT', message: expect.stringContaining(text) } },
     ]);
@@ -134,17 +129,17 @@ describe('a wish about the members', () => {
   });
 });
 
-describe('a wish that is hindered for the moment', () => {
+describe('an admin request that is blocked for the moment', () => {
   it.each(['change-under-way', 'not-ready', 'transferring', 'unsupported'] as const)(
     'by %s is tried again',
     (reason) => {
       const ensemble = trio();
       const client = ensemble.server(2).connect();
-      wish(ensemble, client);
+      request(ensemble, client);
       refuse(ensemble, reason);
       expect(answers(ensemble, client)).toEqual([]);
       expect(ensemble.server(1).changes).toEqual([]);
-      ensemble.clock.advance(MEMBERS_RETRY_MS);
+      ensemble.clock.advance(ADMIN_RETRY_MS);
       expect(ensemble.server(1).changes).toHaveLength(1);
       end(ensemble, 1, CHANGED);
       expect(answers(ensemble, client)).toMatchObject([{ answer: { type: 'members' } }]);
@@ -157,13 +152,13 @@ describe('a wish that is hindered for the moment', () => {
   ] as const)('by %s for too long is refused with the reason', (reason, code, text) => {
     const ensemble = trio();
     const client = ensemble.server(1).connect();
-    wish(ensemble, client);
-    for (let waitedMs = 0; waitedMs <= MEMBER_CHANGE_WAIT_MS; waitedMs += MEMBERS_RETRY_MS) {
+    request(ensemble, client);
+    for (let waitedMs = 0; waitedMs <= ADMIN_WAIT_MS; waitedMs += ADMIN_RETRY_MS) {
       refuse(ensemble, reason);
-      ensemble.clock.advance(MEMBERS_RETRY_MS);
+      ensemble.clock.advance(ADMIN_RETRY_MS);
     }
     expect(answers(ensemble, client)).toMatchObject([{ answer: { code, message: expect.stringContaining(text) } }]);
-    ensemble.clock.advance(10 * MEMBERS_RETRY_MS);
+    ensemble.clock.advance(10 * ADMIN_RETRY_MS);
     expect(ensemble.server(1).changes).toEqual([]);
   });
 
@@ -172,9 +167,9 @@ describe('a wish that is hindered for the moment', () => {
     ensemble.elect(1);
     const client = ensemble.server(2).connect();
     ensemble.depose();
-    wish(ensemble, client);
+    request(ensemble, client);
     ensemble.elect(3);
-    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    ensemble.clock.advance(ADMIN_RETRY_MS);
     ensemble.clock.runChecks();
     expect(ensemble.server(3).changes).toHaveLength(1);
   });
@@ -186,12 +181,12 @@ describe('a wish that is hindered for the moment', () => {
   ] as const)('at server %i by the fall of its leader (%s) is told to the next', (id, how) => {
     const ensemble = trio();
     const client = ensemble.server(id).connect();
-    wish(ensemble, client);
+    request(ensemble, client);
     ensemble.depose();
     end(ensemble, 1, how === 'stopped' ? 'stopped' : { type: 'unknown' });
     expect(answers(ensemble, client)).toEqual([]);
     ensemble.elect(3);
-    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    ensemble.clock.advance(ADMIN_RETRY_MS);
     ensemble.clock.runChecks();
     expect(ensemble.server(3).changes).toHaveLength(1);
     end(ensemble, 3, { type: 'refused', reason: 'already-removed' });
@@ -201,14 +196,14 @@ describe('a wish that is hindered for the moment', () => {
   it('by a lost connection to the leader is told to it again', () => {
     const ensemble = trio();
     const client = ensemble.server(2).connect();
-    wish(ensemble, client);
+    request(ensemble, client);
     end(ensemble, 1, CHANGED);
     client.take();
     ensemble.cut(2, 1);
-    wish(ensemble, client);
+    request(ensemble, client);
     expect(ensemble.server(1).changes).toEqual([]);
     ensemble.heal();
-    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    ensemble.clock.advance(ADMIN_RETRY_MS);
     ensemble.clock.runChecks();
     expect(ensemble.server(1).changes).toHaveLength(1);
     end(ensemble, 1, CHANGED);
@@ -216,7 +211,7 @@ describe('a wish that is hindered for the moment', () => {
   });
 });
 
-describe('a wish of which an attempt ended, nobody knows how,', () => {
+describe('an admin request of which an attempt ended, nobody knows how,', () => {
   const MAY_STILL_HAPPEN = {
     type: 'error',
     code: 'LEADER_CHANGED',
@@ -224,9 +219,9 @@ describe('a wish of which an attempt ended, nobody knows how,', () => {
   };
 
   function refuseUntilAnswered(ensemble: LoopbackEnsemble, leader: number, reason: MembershipRefusal): void {
-    for (let waitedMs = 0; waitedMs <= MEMBER_CHANGE_WAIT_MS + MEMBERS_RETRY_MS; waitedMs += MEMBERS_RETRY_MS) {
+    for (let waitedMs = 0; waitedMs <= ADMIN_WAIT_MS + ADMIN_RETRY_MS; waitedMs += ADMIN_RETRY_MS) {
       end(ensemble, leader, { type: 'refused', reason });
-      ensemble.clock.advance(MEMBERS_RETRY_MS);
+      ensemble.clock.advance(ADMIN_RETRY_MS);
       ensemble.clock.runChecks();
     }
   }
@@ -250,9 +245,9 @@ describe('a wish of which an attempt ended, nobody knows how,', () => {
       (outcome) => {
         const ensemble = trio();
         const client = ensemble.server(1).connect();
-        wish(ensemble, client);
+        request(ensemble, client);
         end(ensemble, 1, outcome);
-        ensemble.clock.advance(MEMBERS_RETRY_MS);
+        ensemble.clock.advance(ADMIN_RETRY_MS);
         refuseUntilAnswered(ensemble, 1, reason);
         expect(answers(ensemble, client)).toMatchObject([{ answer: MAY_STILL_HAPPEN }]);
       },
@@ -261,10 +256,10 @@ describe('a wish of which an attempt ended, nobody knows how,', () => {
     it('is not refused by a server whose connection to the leader broke', () => {
       const ensemble = trio();
       const client = ensemble.server(2).connect();
-      wish(ensemble, client);
+      request(ensemble, client);
       ensemble.server(2).losePeer(1);
       ensemble.clock.runChecks();
-      ensemble.clock.advance(MEMBERS_RETRY_MS);
+      ensemble.clock.advance(ADMIN_RETRY_MS);
       ensemble.clock.runChecks();
       expect(ensemble.server(1).changes).toHaveLength(2);
       ensemble.server(1).changes.shift();
@@ -275,7 +270,7 @@ describe('a wish of which an attempt ended, nobody knows how,', () => {
     it('is not refused by a server that has asked two leaders', () => {
       const ensemble = trio();
       const client = ensemble.server(2).connect();
-      wish(ensemble, client);
+      request(ensemble, client);
       ensemble.elect(3);
       refuseUntilAnswered(ensemble, 3, reason);
       expect(answers(ensemble, client)).toMatchObject([{ answer: MAY_STILL_HAPPEN }]);
@@ -284,13 +279,13 @@ describe('a wish of which an attempt ended, nobody knows how,', () => {
     it('is not refused by a server whose first leader fell and said so', () => {
       const ensemble = trio();
       const client = ensemble.server(2).connect();
-      wish(ensemble, client);
+      request(ensemble, client);
       ensemble.depose();
       end(ensemble, 1, { type: 'unknown' });
-      ensemble.clock.advance(MEMBERS_RETRY_MS);
+      ensemble.clock.advance(ADMIN_RETRY_MS);
       ensemble.clock.runChecks();
       ensemble.elect(3);
-      ensemble.clock.advance(MEMBERS_RETRY_MS);
+      ensemble.clock.advance(ADMIN_RETRY_MS);
       ensemble.clock.runChecks();
       refuseUntilAnswered(ensemble, 3, reason);
       expect(answers(ensemble, client)).toMatchObject([{ answer: MAY_STILL_HAPPEN }]);
@@ -300,9 +295,9 @@ describe('a wish of which an attempt ended, nobody knows how,', () => {
   it('says why it cannot be done now', () => {
     const ensemble = trio();
     const client = ensemble.server(1).connect();
-    wish(ensemble, client);
+    request(ensemble, client);
     end(ensemble, 1, { type: 'unknown' });
-    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    ensemble.clock.advance(ADMIN_RETRY_MS);
     refuse(ensemble, 'quorum-at-risk');
     expect(answers(ensemble, client)).toMatchObject([
       { answer: { code: 'LEADER_CHANGED', message: expect.stringContaining('too few of the voters') } },
@@ -312,9 +307,9 @@ describe('a wish of which an attempt ended, nobody knows how,', () => {
   it('is fulfilled when it has come to be', () => {
     const ensemble = trio();
     const client = ensemble.server(1).connect();
-    wish(ensemble, client, { ...ADD, server: 3, peerAddress: 'peer-3:1' });
+    request(ensemble, client, { ...ADD, server: 3, peerAddress: 'peer-3:1' });
     end(ensemble, 1, { type: 'unknown' });
-    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    ensemble.clock.advance(ADMIN_RETRY_MS);
     refuse(ensemble, 'id-used');
     expect(answers(ensemble, client)).toMatchObject([{ answer: { type: 'members' } }]);
   });
@@ -322,14 +317,18 @@ describe('a wish of which an attempt ended, nobody knows how,', () => {
   it('is not refused by the late answer of a leader that was asked before, but fulfilled', () => {
     const ensemble = trio();
     const client = ensemble.server(2).connect();
-    wish(ensemble, client);
+    request(ensemble, client);
     const [asked] = ensemble.payloads.flatMap(({ payload }) => decodePeerMessages(payload));
     ensemble.elect(3);
-    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    ensemble.clock.advance(ADMIN_RETRY_MS);
     ensemble.clock.runChecks();
     expect(ensemble.server(3).changes).toHaveLength(1);
     const refused: AdminAnswer = { type: 'error', code: 'MEMBERSHIP_REFUSED', message: 'too few of the voters' };
-    const late = { type: 'admin-answer', wish: asked?.type === 'admin' ? asked.wish : 0, answer: refused } as const;
+    const late = {
+      type: 'admin-answer',
+      request: asked?.type === 'admin' ? asked.request : 0,
+      answer: refused,
+    } as const;
     ensemble.server(2).receive(ensemble.server(1).id, encodePeerMessages([late]));
     expect(answers(ensemble, client)).toEqual([]);
     end(ensemble, 3, CHANGED);
@@ -337,13 +336,13 @@ describe('a wish of which an attempt ended, nobody knows how,', () => {
   });
 });
 
-describe('a wish whose attempt is under way', () => {
-  it('is not refused with what hindered an earlier one when time is up', () => {
+describe('an admin request whose attempt is under way', () => {
+  it('is not refused with what blocked an earlier one when time is up', () => {
     const ensemble = trio();
     const client = ensemble.server(1).connect();
-    wish(ensemble, client);
+    request(ensemble, client);
     refuse(ensemble, 'change-under-way');
-    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    ensemble.clock.advance(ADMIN_RETRY_MS);
     expect(ensemble.server(1).changes).toHaveLength(1);
     ensemble.clock.advance(MEMBERS_ANSWER_MS);
     expect(answers(ensemble, client)).toMatchObject([{ answer: { code: 'LEADER_CHANGED' } }]);
@@ -352,7 +351,7 @@ describe('a wish whose attempt is under way', () => {
   it('is asked again when the connection broke while no leader was known, and the same one leads on', () => {
     const ensemble = trio();
     const client = ensemble.server(2).connect();
-    wish(ensemble, client);
+    request(ensemble, client);
     ensemble.leader = 0;
     ensemble.server(2).schedule();
     ensemble.clock.runChecks();
@@ -360,7 +359,7 @@ describe('a wish whose attempt is under way', () => {
     ensemble.clock.runChecks();
     ensemble.leader = 1;
     ensemble.server(2).schedule();
-    ensemble.clock.advance(MEMBERS_RETRY_MS);
+    ensemble.clock.advance(ADMIN_RETRY_MS);
     ensemble.clock.runChecks();
     expect(ensemble.server(1).changes).toHaveLength(2);
   });
@@ -373,31 +372,31 @@ describe('a leader of an older version', () => {
     const client = ensemble.server(2).connect();
     ensemble.payloads.length = 0;
     ask(ensemble, client, { type: 'members', local: false });
-    for (let waitedMs = 0; waitedMs < MEMBER_CHANGE_WAIT_MS; waitedMs += MEMBERS_RETRY_MS) {
+    for (let waitedMs = 0; waitedMs < ADMIN_WAIT_MS; waitedMs += ADMIN_RETRY_MS) {
       expect(answers(ensemble, client)).toEqual([]);
-      ensemble.clock.advance(MEMBERS_RETRY_MS);
+      ensemble.clock.advance(ADMIN_RETRY_MS);
     }
     expect(answers(ensemble, client)).toMatchObject([{ answer: { type: 'error', code: 'UNSUPPORTED' } }]);
     expect(ensemble.payloads.filter(({ from }) => from === 2)).toEqual([]);
   });
 });
 
-describe('wishes about the members', () => {
+describe('admin requests', () => {
   it('are limited in number, and all are answered in the end', () => {
     const ensemble = trio();
     const client = ensemble.server(1).connect();
-    for (let n = 0; n <= MAX_UNANSWERED_MEMBER_WISHES; n += 1) wish(ensemble, client);
+    for (let n = 0; n <= MAX_UNANSWERED_ADMIN_REQUESTS; n += 1) request(ensemble, client);
     expect(answers(ensemble, client)).toMatchObject([{ answer: { code: 'OVERLOADED' } }]);
     ensemble.clock.advance(MEMBERS_ANSWER_MS);
     const late = answers(ensemble, client);
-    expect(late).toHaveLength(MAX_UNANSWERED_MEMBER_WISHES);
+    expect(late).toHaveLength(MAX_UNANSWERED_ADMIN_REQUESTS);
     expect(late[0]).toMatchObject({ answer: { code: 'LEADER_CHANGED' } });
   });
 
   it('are answered when the server stops', () => {
     const ensemble = trio();
     const client = ensemble.server(1).connect();
-    wish(ensemble, client);
+    request(ensemble, client);
     ensemble.server(1).machine.disconnectClients();
     end(ensemble, 1, CHANGED);
     expect(ensemble.server(1).failures).toEqual([]);

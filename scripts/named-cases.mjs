@@ -44,6 +44,7 @@ switch (what) {
 
 /** Of all planted bugs. */
 function mutantNames() {
-  const sources = readdirSync(CATALOGUE).map((file) => readFileSync(join(CATALOGUE, file), 'utf8'));
+  const files = readdirSync(CATALOGUE, { recursive: true }).filter((file) => file.endsWith('.ts'));
+  const sources = files.map((file) => readFileSync(join(CATALOGUE, file), 'utf8'));
   return new Set(sources.flatMap((source) => [...source.matchAll(/^ {4}name: '([^']+)',$/gm)].map(([, name]) => name)));
 }

@@ -63,7 +63,7 @@ function create(module: CoreModule): product.RaftCore {
     initial: module.initialConfiguration(members),
     seed: 0,
   });
-  const boot: product.Boot = {
+  const boot: product.DurableState = {
     hardState: { term: product.term(0), votedFor: product.NO_SERVER },
     base: product.LOG_START,
     lastIndex: product.logIndex(0),

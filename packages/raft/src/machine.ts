@@ -12,12 +12,11 @@ import type {
   MembershipChange,
   MembershipOutcome,
   RejectReason,
+  Role,
   ServerId,
   Term,
   TransferOutcome,
 } from './core/index.ts';
-
-export type Role = 'follower' | 'pre-candidate' | 'candidate' | 'leader';
 
 export interface ReplicaStatus {
   readonly role: Role;

@@ -3,8 +3,16 @@
  * turn: an observer records or checks, and asks nothing of the replica. What an observer leaves out costs the replica nothing.
  */
 
-import type { CoreStatus, Effect, LogPosition, Message, RaftEvent, ServerId, WriteSeq } from './core/index.ts';
-import type { DurableState } from './log-store/contract/log-store.ts';
+import type {
+  CoreStatus,
+  DurableState,
+  Effect,
+  LogPosition,
+  Message,
+  RaftEvent,
+  ServerId,
+  WriteSeq,
+} from './core/index.ts';
 import type { StageTimes } from './driver/stage-clock.ts';
 
 export interface ReplicaObserver {

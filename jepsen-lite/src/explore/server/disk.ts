@@ -10,7 +10,7 @@ import {
   logIndex,
   maxTerm,
   nextTerm,
-  type Boot,
+  type DurableState,
   type Effect,
   type Entry,
   type HardState,
@@ -18,7 +18,7 @@ import {
   type LogPosition,
   type SnapshotPosition,
   type Term,
-  type TermMark,
+  type TermRun,
 } from '@holdfast/raft/core';
 
 export type Persist = Extract<Effect, { type: 'persist' }>;
@@ -104,8 +104,8 @@ export function atStart(disk: Disk): Disk {
   return { ...disk, hardState, base: { index, term }, entries: [] };
 }
 
-export function bootFrom({ hardState, base, entries, snapshot, voteBan }: Disk): Boot {
-  const terms: TermMark[] = [];
+export function bootFrom({ hardState, base, entries, snapshot, voteBan }: Disk): DurableState {
+  const terms: TermRun[] = [];
   for (const { term, index } of entries) {
     if (terms.at(-1)?.term !== term) terms.push({ term, firstIndex: index });
   }

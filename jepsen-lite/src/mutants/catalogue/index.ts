@@ -2,20 +2,20 @@
 
 import type { Mutant } from '../mutant.ts';
 import { clientMutants } from './client.ts';
-import { consensusMutants } from './consensus.ts';
+import { consensusMutants } from './raft/consensus.ts';
 import { fencedKvMutants } from './fenced-kv.ts';
-import { handOverMutants } from './hand-over.ts';
-import { leadershipMutants } from './leadership.ts';
+import { handOverMutants } from './raft/hand-over.ts';
+import { leadershipMutants } from './raft/leadership.ts';
 import { leaseMutants } from './leases.ts';
-import { logStoreMutants } from './log-store.ts';
-import { membershipMutants } from './membership.ts';
-import { namedCaseMutants } from './named-cases.ts';
-import { peerLinkMutants } from './peer-links.ts';
-import { recoveryMutants } from './recovery.ts';
+import { logStoreMutants } from './raft/log-store.ts';
+import { membershipMutants } from './raft/membership.ts';
+import { namedCaseMutants } from './named-cases/index.ts';
+import { peerLinkMutants } from './raft/peer-links.ts';
+import { recoveryMutants } from './raft/recovery.ts';
 import { serverMutants } from './server.ts';
-import { snapshotMutants } from './snapshots.ts';
+import { snapshotMutants } from './raft/snapshots.ts';
 import { stateMutants } from './state.ts';
-import { strangerMutants } from './strangers.ts';
+import { strangerMutants } from './raft/strangers.ts';
 import { unitTestMutants } from './unit-tests.ts';
 
 export const MUTANTS: readonly Mutant[] = [

@@ -16,29 +16,43 @@ interface EqualInEffect {
   readonly because: string;
 }
 
-const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
+export const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
   {
     file: 'core/log.js',
     rule: 'comparison',
-    line: 'if (index <= this.#base.index)',
-    because: 'a compaction up to where the log begins already leaves base, marks and entries as they are',
+    line: 'if (index <= this.base.index)',
+    because: 'a compaction up to where the log begins already leaves base, runs and entries as they are',
   },
   {
-    file: 'core/log.js',
+    file: 'core/term-runs.js',
+    rule: 'comparison',
+    line: 'if (base.index <= this.#base.index)',
+    because: 'a compaction up to where the log begins already leaves base and runs as they are',
+  },
+  {
+    file: 'core/term-runs.js',
     rule: 'off-by-one',
-    line: 'const at = this.#marks.findLastIndex((mark) => mark.firstIndex <= index + 1);',
-    because: 'a mark too many stays in front of those that count, and all are looked up from behind (log.test.ts)',
+    line: 'const first = this.#runs.findLastIndex((run) => run.firstIndex <= base.index + 1);',
+    because: 'a run too many stays in front of those that count, and all are looked up from behind (log.test.ts)',
   },
   {
-    file: 'log-store/contract/log-image.js',
+    file: 'core/term-runs.js',
     rule: 'comparison',
-    line: 'const first = this.#terms.findLastIndex((mark) => mark.firstIndex <= base.index + 1);',
-    because: 'a mark too many stays in front of the one that begins there, and terms are looked up from behind',
+    line: 'const first = this.#runs.findLastIndex((run) => run.firstIndex <= base.index + 1);',
+    because: 'a run too many stays in front of the one that begins there, and terms are looked up from behind',
   },
   {
     file: 'core/types.js',
     rule: 'comparison',
     line: 'return a > b ? a : b;',
+    behind: 'export function maxIndex(a, b) {',
+    because: 'of two equal numbers either is the larger',
+  },
+  {
+    file: 'core/types.js',
+    rule: 'comparison',
+    line: 'return a > b ? a : b;',
+    behind: 'export function maxTerm(a, b) {',
     because: 'of two equal numbers either is the larger',
   },
   {
@@ -68,6 +82,13 @@ const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
     line: 'this.#fresh = new Set();',
     behind: 'this.#reading = undefined;',
     because: 'the index that the next listing begins has none; until then at most 65,536 keys are kept for nothing',
+  },
+  {
+    file: 'tree/stored-name.js',
+    rule: 'comparison',
+    line: 'for (let at = from; at < to; at += 1)',
+    behind: 'export function isWide({ text, from, to }) {',
+    because: 'behind a part of a path stands a slash, or nothing: neither is wide',
   },
   {
     file: 'snapshot/node-record.js',

@@ -111,6 +111,20 @@ describe('a leader that stalls', () => {
     expect(afterMs).toBeLessThan(2 * 2_000 + 1_500);
   });
 
+  it('expires a session once that survived such an end, when its new time is over', () => {
+    const { clock, expired, leases } = setup();
+    // It is brought forward, and still in the place in which it was before.
+    while (expired.length === 0) {
+      clock.stall(4 * LEASE_TICK_MS);
+      clock.runTimers();
+      clock.runChecks();
+    }
+    leases.survived(7);
+    clock.advance(60_000);
+    expect(expired).toHaveLength(2);
+    expect((expired[1]?.atMs ?? 0) - (expired[0]?.atMs ?? 0)).toBeGreaterThanOrEqual(2_000);
+  });
+
   it('gives nobody who is renewed less time for that', () => {
     const { clock, expired, leases } = setup();
     for (let round = 0; round < 500; round += 1) {

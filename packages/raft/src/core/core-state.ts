@@ -5,6 +5,7 @@
 
 import { ActiveMembership } from './active-membership.ts';
 import type { RaftConfig } from './config.ts';
+import type { DurableState } from './durable-state.ts';
 import type { Effect } from './event.ts';
 import { invariant } from './invariant.ts';
 import type { Leader } from './leader.ts';
@@ -18,37 +19,14 @@ import {
   minIndex,
   nextIndex,
   type Entry,
-  type HardState,
   type LogIndex,
-  type LogPosition,
   type Message,
   type ServerId,
   type SnapshotPosition,
   type Term,
-  type TermMark,
   type WriteSeq,
 } from './types.ts';
 import { WriteQueue } from './write-queue.ts';
-
-export interface Boot {
-  readonly hardState: HardState;
-  /** What comes before the first entry. */
-  readonly base: LogPosition;
-  readonly lastIndex: LogIndex;
-  readonly terms: readonly TermMark[];
-  /** Within the log; where the state begins, which is committed and applied. */
-  readonly snapshot: SnapshotPosition | undefined;
-  /** The log has lost what was acknowledged; from this term on (vote-ban.ts). */
-  readonly voteBan?: Term;
-  /** The configuration entries of the log, in order. */
-  readonly configurations: readonly ConfigurationEntry[];
-}
-
-/** `data` is that of the entry. */
-export interface ConfigurationEntry {
-  readonly index: LogIndex;
-  readonly data: Uint8Array;
-}
 
 /** `timeout`: no leader was heard for an election timeout. `refused`: its address refused. `transfer`: the leader handed over. */
 export type ElectionCause = 'timeout' | 'refused' | 'transfer';
@@ -91,7 +69,7 @@ export class CoreState {
   #effects: Effect[] = [];
   #applyUpTo: LogIndex;
 
-  constructor(config: RaftConfig, boot: Boot, now: number) {
+  constructor(config: RaftConfig, boot: DurableState, now: number) {
     this.config = config;
     this.now = now;
     this.random = createPrng(config.seed);

@@ -6,9 +6,9 @@
 
 import type { CoreState } from './core-state.ts';
 import type { Leader } from './leader.ts';
-import { isHeard } from './quorum-contact.ts';
 import { progressOf } from './followers.ts';
 import { becomeFollower } from './role.ts';
+import { bestSuccessor } from './successor.ts';
 import { NO_SERVER } from './types.ts';
 
 /** Of the time in which writes are under way and none ends: a disk that is slow, but works, does not stall. */
@@ -26,15 +26,13 @@ export function diskStallDueMs(core: CoreState): number {
 }
 
 /**
- * Steps down, and asks a follower that has the whole log to stand at once; without one the others' election timers decide. A server
+ * Steps down, and asks its successor to stand at once if that has the whole log; otherwise the others' election timers decide. A server
  * that is alone goes on: there is nobody to take over.
  */
 export function leaveToOthers(core: CoreState, leader: Leader): void {
   if (core.membership.electorate.length === 0) return;
-  const successor = core.membership.electorate.find((peer) => {
-    const progress = progressOf(leader, peer);
-    return isHeard(core, progress) && progress.match >= core.log.lastIndex;
-  });
-  if (successor !== undefined) core.send(successor, { type: 'timeout-now', term: core.term });
+  const successor = bestSuccessor(core, leader);
+  const hasAll = successor !== NO_SERVER && progressOf(leader, successor).match >= core.log.lastIndex;
+  if (hasAll) core.send(successor, { type: 'timeout-now', term: core.term });
   becomeFollower(core, core.term, NO_SERVER);
 }

@@ -13,7 +13,6 @@ import type { Leader } from './leader.ts';
 import type { Progress } from './progress.ts';
 import type { LogIndex } from './types.ts';
 import { quorumSize } from './quorum.ts';
-import { isHeard } from './quorum-contact.ts';
 
 /** Commits that a follower of the rear has made, less those that it was too late for, that move it to the front. */
 const WINS_TO_THE_FRONT = 8;
@@ -86,7 +85,7 @@ function isPrompt(leader: Leader, progress: Progress): boolean {
 
 /** It answers, and takes entries without being asked where its log agrees. */
 function inStep(core: CoreState, progress: Progress): boolean {
-  return progress.mode === 'replicate' && isHeard(core, progress);
+  return progress.mode === 'replicate' && progress.isAlive(core.countedMs);
 }
 
 function bestOfRear(core: CoreState, leader: Leader): Progress | undefined {

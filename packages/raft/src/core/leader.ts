@@ -4,6 +4,7 @@
  */
 
 import type { ActiveMembership } from './active-membership.ts';
+import type { RaftConfig } from './config.ts';
 import { Progress } from './progress.ts';
 import type { Transfer } from './transfer-under-way.ts';
 import type { LogIndex, ServerId, Term } from './types.ts';
@@ -58,21 +59,27 @@ export class Leader {
   readonly catchUps = new Map<ServerId, CatchUp>();
   transfer: Transfer | undefined;
 
+  /** A follower that answered within an election timeout counts as alive. */
+  readonly #aliveMs: number;
+
   /** The first heartbeat is due at once. */
-  constructor(term: Term, noopIndex: LogIndex, { heartbeatMs, countedMs }: { heartbeatMs: number; countedMs: number }) {
+  constructor(term: Term, noopIndex: LogIndex, countedMs: number, { heartbeatMs, electionTimeoutMs }: RaftConfig) {
     this.term = term;
     this.noopIndex = noopIndex;
     this.sinceMs = countedMs;
     this.quorumHeardMs = countedMs;
     this.heartbeatElapsedMs = heartbeatMs;
+    this.#aliveMs = electionTimeoutMs;
   }
 
   /** What is known of a peer that stays is kept; of a new one nothing is known, and it is asked for what comes before `next`. */
   follow({ peers, electorate }: ActiveMembership, connected: ReadonlySet<ServerId>, next: LogIndex): void {
-    this.progress = new Map(
-      peers.map((peer) => [peer, this.progress.get(peer) ?? new Progress(next, connected.has(peer))]),
-    );
+    this.progress = new Map(peers.map((peer) => [peer, this.progress.get(peer) ?? this.#begin(peer, next, connected)]));
     this.voterProgress = electorate.flatMap((peer) => this.progress.get(peer) ?? []);
     this.recount = true;
+  }
+
+  #begin(peer: ServerId, next: LogIndex, connected: ReadonlySet<ServerId>): Progress {
+    return new Progress(next, { connected: connected.has(peer), aliveMs: this.#aliveMs });
   }
 }

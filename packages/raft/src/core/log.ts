@@ -1,20 +1,20 @@
 /**
- * The log as the core sees it: the terms of all entries in a few marks, and the entries themselves only near the end (the tail).
+ * The log as the core sees it: the terms of all entries in a few runs, and the entries themselves only near the end (the tail).
  * What the tail has dropped is on disk and is asked for with read-entries.
  */
 
+import type { DurableState } from './durable-state.ts';
 import { invariant } from './invariant.ts';
 import {
   entryBytes,
-  logIndex,
   nextIndex,
   previousIndex,
   type Entry,
   type LogIndex,
   type LogPosition,
   type Term,
-  type TermMark,
 } from './types.ts';
+import { TermRuns } from './term-runs.ts';
 
 /** Bytes of entries in memory. */
 export interface TailLimits {
@@ -25,41 +25,30 @@ export interface TailLimits {
 
 export class RaftLog {
   readonly #limits: TailLimits;
-  #marks: TermMark[];
-  /** What comes before the first entry. Nothing is known of what comes before it. */
-  #base: LogPosition;
+  readonly #terms: TermRuns;
   /** Entries from #tailFirst to lastIndex; the first #dropped places are empty and cut off now and then. */
   #tail: (Entry | undefined)[] = [];
   #dropped = 0;
   #tailFirst: LogIndex;
   #tailBytes = 0;
-  #lastIndex: LogIndex;
 
-  constructor(
-    {
-      base,
-      terms,
-      lastIndex,
-    }: { readonly base: LogPosition; readonly terms: readonly TermMark[]; readonly lastIndex: LogIndex },
-    limits: TailLimits,
-  ) {
-    this.#base = base;
-    this.#marks = [...terms];
-    this.#lastIndex = lastIndex;
-    this.#tailFirst = nextIndex(lastIndex);
+  constructor(found: Pick<DurableState, 'base' | 'terms' | 'lastIndex'>, limits: TailLimits) {
+    this.#terms = new TermRuns(found);
+    this.#tailFirst = nextIndex(found.lastIndex);
     this.#limits = limits;
   }
 
+  /** What comes before the first entry. Nothing is known of what comes before it. */
   get base(): LogPosition {
-    return this.#base;
+    return this.#terms.base;
   }
 
   get lastIndex(): LogIndex {
-    return this.#lastIndex;
+    return this.#terms.lastIndex;
   }
 
   get lastTerm(): Term {
-    return this.#marks.at(-1)?.term ?? this.#base.term;
+    return this.#terms.lastTerm;
   }
 
   /** The first index whose entry is in memory. */
@@ -73,54 +62,39 @@ export class RaftLog {
 
   /** Undefined before the base and beyond the end. */
   termAt(index: LogIndex): Term | undefined {
-    if (index < this.#base.index || index > this.#lastIndex) return undefined;
-    for (let position = this.#marks.length - 1; position >= 0; position -= 1) {
-      const mark = this.#marks[position];
-      if (mark !== undefined && mark.firstIndex <= index) return mark.term;
-    }
-    return this.#base.term;
+    return this.#terms.termAt(index);
   }
 
   append(entry: Entry): void {
-    invariant(entry.index === this.#lastIndex + 1, 'log-has-no-gap', () => `${entry.index} after ${this.#lastIndex}`);
-    invariant(entry.term >= this.lastTerm, 'terms-never-fall-in-the-log', () => `${entry.term} after ${this.lastTerm}`);
-    if (this.#marks.length === 0 || entry.term !== this.lastTerm)
-      this.#marks.push({ term: entry.term, firstIndex: entry.index });
+    const { lastIndex, lastTerm } = this.#terms;
+    invariant(entry.index === lastIndex + 1, 'log-has-no-gap', () => `${entry.index} after ${lastIndex}`);
+    invariant(entry.term >= lastTerm, 'terms-never-fall-in-the-log', () => `${entry.term} after ${lastTerm}`);
+    this.#terms.append(entry);
     this.#tail.push(entry);
     this.#tailBytes += entryBytes(entry);
-    this.#lastIndex = entry.index;
   }
 
   truncateFrom(index: LogIndex): void {
-    while (this.#lastIndex >= index) {
-      const last = this.#lastIndex >= this.#tailFirst ? this.#tail.pop() : undefined;
-      if (last !== undefined) this.#tailBytes -= entryBytes(last);
-      this.#lastIndex = previousIndex(this.#lastIndex);
+    for (let last = this.lastIndex; last >= index && last >= this.#tailFirst; last = previousIndex(last)) {
+      const entry = this.#tail.pop();
+      if (entry !== undefined) this.#tailBytes -= entryBytes(entry);
     }
-    if (this.#tailFirst > this.#lastIndex + 1) this.#clearTail();
-    while ((this.#marks.at(-1)?.firstIndex ?? 0) > this.#lastIndex) this.#marks.pop();
+    this.#terms.truncateFrom(index);
+    if (this.#tailFirst > this.lastIndex + 1) this.#clearTail();
   }
 
   /** Forgets the entries up to `index`. */
   compactTo(index: LogIndex): void {
-    if (index <= this.#base.index) return;
-    const baseTerm = this.termAt(index);
-    invariant(baseTerm !== undefined, 'compaction-is-within-the-log', () => `${index} of ${this.#lastIndex}`);
-    const at = this.#marks.findLastIndex((mark) => mark.firstIndex <= index + 1);
-    const mark = this.#marks[at];
-    this.#marks = this.#marks.slice(at + 1);
-    if (mark !== undefined && index < this.#lastIndex) {
-      this.#marks.unshift({ term: mark.term, firstIndex: nextIndex(index) });
-    }
-    this.#base = { index, term: baseTerm };
+    if (index <= this.base.index) return;
+    const term = this.termAt(index);
+    invariant(term !== undefined, 'compaction-is-within-the-log', () => `${index} of ${this.lastIndex}`);
+    this.#terms.compactTo({ index, term });
     while (this.#tailFirst <= index) this.#dropOldest();
   }
 
   /** Empty, and going on behind `base`. */
   beginAt(base: LogPosition): void {
-    this.#base = base;
-    this.#marks = [];
-    this.#lastIndex = base.index;
+    this.#terms.beginAt(base);
     this.#clearTail();
   }
 
@@ -130,7 +104,7 @@ export class RaftLog {
     const entries: Entry[] = [];
     let bytes = 0;
     const first = from - this.#tailFirst + this.#dropped;
-    const end = Math.min(to, this.#lastIndex) - this.#tailFirst + this.#dropped;
+    const end = Math.min(to, this.lastIndex) - this.#tailFirst + this.#dropped;
     for (let position = first; position <= end; position += 1) {
       const entry = this.#tail[position];
       invariant(entry !== undefined, 'tail-is-whole');
@@ -157,7 +131,7 @@ export class RaftLog {
 
   /** Whether a log that ends so is at least as new as this one (thesis 3.6.1). */
   isUpToDate(lastIndex: LogIndex, lastTerm: Term): boolean {
-    return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.#lastIndex);
+    return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.lastIndex);
   }
 
   /**
@@ -165,15 +139,7 @@ export class RaftLog {
    * a rejected append skips a whole term at a time instead of one entry. Before the base nothing is known, and `index` stays.
    */
   lastIndexWithTermAtMost(index: LogIndex, limit: Term): LogIndex {
-    let candidate = index;
-    for (let position = this.#marks.length - 1; position >= 0; position -= 1) {
-      const mark = this.#marks[position];
-      if (mark === undefined || mark.firstIndex > candidate) continue;
-      if (mark.term <= limit) return candidate;
-      candidate = previousIndex(mark.firstIndex);
-    }
-    if (candidate === this.#base.index && this.#base.term > limit) candidate = previousIndex(candidate);
-    return candidate < 0 ? logIndex(0) : candidate;
+    return this.#terms.lastIndexWithTermAtMost(index, limit);
   }
 
   #dropOldest(): void {
@@ -188,6 +154,6 @@ export class RaftLog {
     this.#tail = [];
     this.#dropped = 0;
     this.#tailBytes = 0;
-    this.#tailFirst = nextIndex(this.#lastIndex);
+    this.#tailFirst = nextIndex(this.lastIndex);
   }
 }

@@ -23,10 +23,11 @@ import {
 } from './configuration.ts';
 import type { CoreState } from './core-state.ts';
 import type { MemberFacts, MembershipChange, MembershipRefusal } from './membership-change.ts';
-import { isHeard, isNewLeader } from './quorum-contact.ts';
+import { isNewLeader } from './quorum-contact.ts';
 import { progressOf } from './followers.ts';
 import type { CatchUp, Leader } from './leader.ts';
 import { becomeFollower } from './role.ts';
+import { bestSuccessor } from './successor.ts';
 import { EntryType, NO_SERVER, entryBytes, minIndex, nextIndex, type Entry, type ServerId } from './types.ts';
 
 /** Why no change may begin; undefined when one may. */
@@ -149,7 +150,7 @@ function removalRefusal(
 }
 
 function isVoterHeard(core: CoreState, leader: Leader, voter: ServerId): boolean {
-  return voter === core.config.id || isHeard(core, progressOf(leader, voter));
+  return voter === core.config.id || progressOf(leader, voter).isAlive(core.countedMs);
 }
 
 type Addition = Extract<MembershipChange, { type: 'add' }>;
@@ -209,7 +210,7 @@ function continueCatchUp(core: CoreState, leader: Leader, id: ServerId, catchUp:
   const { electionTimeoutMs } = core.config;
   const progress = progressOf(leader, id);
   // One that is silent may be gone: as a voter it could be one too many for a quorum.
-  if (progress.match >= catchUp.target && isHeard(core, progress)) {
+  if (progress.match >= catchUp.target && progress.isAlive(core.countedMs)) {
     if (catchUp.elapsedMs <= electionTimeoutMs && catchUp.round <= CATCH_UP_ROUNDS) {
       promote(core, leader, id, catchUp);
       return;
@@ -233,18 +234,14 @@ function promote(core: CoreState, leader: Leader, id: ServerId, { ticket }: Catc
   appendConfiguration(core, leader, jointPromotion(core.membership.latest.configuration, id), ticket);
 }
 
-/** The configuration without this leader is committed: whoever has most of the log goes on. */
+/** The configuration without this leader is committed. */
 function leaveEnsemble(core: CoreState, leader: Leader): void {
-  let best: ServerId = NO_SERVER;
-  for (const { id, role } of core.membership.latest.configuration.members) {
-    if (role !== 'voter' || !isVoterHeard(core, leader, id)) continue;
-    if (best === NO_SERVER || progressOf(leader, id).match > progressOf(leader, best).match) best = id;
-  }
   for (const peer of core.membership.peers) {
     const { connected, match } = progressOf(leader, peer);
     // Nobody would tell them soon.
     if (connected) core.send(peer, { type: 'commit', term: core.term, commit: minIndex(match, core.commit) });
   }
-  if (best !== NO_SERVER) core.send(best, { type: 'timeout-now', term: core.term });
+  const successor = bestSuccessor(core, leader);
+  if (successor !== NO_SERVER) core.send(successor, { type: 'timeout-now', term: core.term });
   becomeFollower(core, core.term, NO_SERVER);
 }

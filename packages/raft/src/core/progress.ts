@@ -43,9 +43,18 @@ export class Progress {
   #inflight: Inflight[] = [];
   #inflightBytes = 0;
 
-  constructor(next: LogIndex, connected: boolean) {
+  readonly #aliveMs: number;
+
+  /** A peer that answered within the last `aliveMs` counts as alive. */
+  constructor(next: LogIndex, { connected, aliveMs }: { connected: boolean; aliveMs: number }) {
     this.next = next;
     this.connected = connected;
+    this.#aliveMs = aliveMs;
+  }
+
+  /** Whether messages reach it, and it was heard lately: whatever needs its answer may count on it. `countedMs` is the core's clock. */
+  isAlive(countedMs: number): boolean {
+    return this.connected && countedMs - this.heardMs < this.#aliveMs;
   }
 
   /** Whether an append is under way. */

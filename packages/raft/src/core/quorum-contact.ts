@@ -7,13 +7,7 @@
 import { heldByQuorums, reachedByQuorums } from './active-quorums.ts';
 import type { CoreState } from './core-state.ts';
 import type { Leader } from './leader.ts';
-import type { Progress } from './progress.ts';
 import type { ServerId } from './types.ts';
-
-/** Whether messages reach it, and it has been heard lately: what needs its answer need not be refused. */
-export function isHeard(core: CoreState, progress: Progress): boolean {
-  return progress.connected && core.countedMs - progress.heardMs < core.config.electionTimeoutMs;
-}
 
 /** Whether it leads since a moment ago: whom it has not heard yet may not have had the time to answer. */
 export function isNewLeader({ config, countedMs }: CoreState, { sinceMs }: Leader): boolean {
@@ -29,7 +23,7 @@ export function isNeeded(core: CoreState, leader: Leader, peer: ServerId): boole
     if (voter === core.config.id) return true;
     const progress = leader.progress.get(voter);
     if (voter === peer || progress === undefined) return false;
-    return isHeard(core, progress) && progress.mode === 'replicate' && progress.next > core.commit;
+    return progress.isAlive(core.countedMs) && progress.mode === 'replicate' && progress.next > core.commit;
   };
   return core.membership.electorate.includes(peer) && !heldByQuorums(core.membership.voterSets, carries);
 }

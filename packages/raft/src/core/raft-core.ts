@@ -8,7 +8,7 @@ import { canWait } from './can-wait.ts';
 import type { RaftConfig } from './config.ts';
 import type { ConfigurationAt } from './configuration-history.ts';
 import type { ConfiguredMember } from './configuration.ts';
-import { CoreState, type Boot, type ElectionCounts } from './core-state.ts';
+import { CoreState, type ElectionCounts } from './core-state.ts';
 import {
   countVotes,
   giveLeaderUp,
@@ -23,6 +23,7 @@ import {
   startPreVote,
 } from './election.ts';
 import { countDiskWait, diskStallDueMs, diskStalls, leaveToOthers } from './disk-stall.ts';
+import type { DurableState } from './durable-state.ts';
 import type { Effect, RaftEvent } from './event.ts';
 import { invariant } from './invariant.ts';
 import type { Leader } from './leader.ts';
@@ -42,7 +43,6 @@ import {
   tickRetries,
 } from './replication.ts';
 import { becomeFollower } from './role.ts';
-import type { RoleState } from './roles.ts';
 import { isBehindLog, onSnapshotReceived, onSnapshotSent, onSnapshotTaken } from './snapshots.ts';
 import { continueTransfer, onTransfer, successorOf, tickTransfer, transferDueMs } from './transfer.ts';
 import { beginVoteBan, liftVoteBan } from './vote-ban.ts';
@@ -53,6 +53,7 @@ import {
   type Entry,
   type LogIndex,
   type Message,
+  type Role,
   type ServerId,
   type Term,
 } from './types.ts';
@@ -60,7 +61,7 @@ import {
 const MIN_WAIT_MS = 1;
 
 export interface CoreStatus {
-  readonly role: RoleState['type'];
+  readonly role: Role;
   readonly term: Term;
   readonly votedFor: ServerId;
   readonly leader: ServerId;
@@ -82,7 +83,7 @@ export class RaftCore {
   readonly #core: CoreState;
 
   /** `now` in milliseconds of the same clock as that of `step`. */
-  constructor(config: RaftConfig, boot: Boot, now: number) {
+  constructor(config: RaftConfig, boot: DurableState, now: number) {
     this.#core = new CoreState(config, boot, now);
     beginVoteBan(this.#core);
     // Nobody is disturbed by an early pre-vote, and an ensemble that starts as a whole need not wait.

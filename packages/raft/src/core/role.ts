@@ -38,7 +38,7 @@ export function becomeLeader(core: CoreState, { votes }: Candidate): void {
   invariant(core.role.type === 'candidate', 'only-a-candidate-becomes-leader');
   invariant(core.writes.hardStatePersisted, 'a-leader-s-own-vote-is-durable');
   const next = nextIndex(core.log.lastIndex);
-  const leader = new Leader(core.term, next, { heartbeatMs: core.config.heartbeatMs, countedMs: core.countedMs });
+  const leader = new Leader(core.term, next, core.countedMs, core.config);
   leader.follow(core.membership, core.connected, next);
   // Those that voted for it were heard just now, and of the others nothing is known.
   for (const [peer, progress] of leader.progress) if (votes.get(peer) === true) progress.heardMs = core.countedMs;

@@ -10,7 +10,8 @@ import { progressOf } from './followers.ts';
 import type { Leader } from './leader.ts';
 import type { Progress } from './progress.ts';
 import { appendProposals } from './proposals.ts';
-import { isHeard, isNewLeader } from './quorum-contact.ts';
+import { isNewLeader } from './quorum-contact.ts';
+import { bestSuccessor, mayLeadNext } from './successor.ts';
 import type { Transfer } from './transfer-under-way.ts';
 import { ENTRY_OVERHEAD_BYTES, NO_SERVER, nextIndex, type ServerId } from './types.ts';
 
@@ -124,25 +125,17 @@ function resume(core: CoreState, leader: Leader, { tickets, target, held }: Tran
 function refusalOf(core: CoreState, leader: Leader, target: ServerId | undefined): TransferOutcome | undefined {
   if (target === undefined) return 'no-target';
   if (target === core.config.id) return 'already-leader';
-  if (!isVoter(core, target)) return 'unknown-target';
+  if (!mayLeadNext(core, target)) return 'unknown-target';
   const progress = progressOf(leader, target);
-  const mayAnswer = isHeard(core, progress) || (progress.connected && isNewLeader(core, leader));
+  const mayAnswer = progress.isAlive(core.countedMs) || (progress.connected && isNewLeader(core, leader));
   if (!mayAnswer) return 'target-unreachable';
   return isBehind(core, progress) ? 'target-behind' : undefined;
 }
 
 function bestTarget(core: CoreState, leader: Leader): ServerId | undefined {
-  const candidates = core.membership.electorate
-    .filter((peer) => isVoter(core, peer))
-    .map((peer) => ({ peer, progress: progressOf(leader, peer) }))
-    .filter(({ progress }) => isHeard(core, progress) && !isBehind(core, progress))
-    .toSorted((a, b) => b.progress.match - a.progress.match || a.peer - b.peer);
-  return candidates[0]?.peer;
-}
-
-/** One that is about to be removed is none. */
-function isVoter(core: CoreState, peer: ServerId): boolean {
-  return core.membership.voterSets[0]?.includes(peer) === true;
+  const successor = bestSuccessor(core, leader);
+  // When memory no longer holds what the furthest lacks, nor does it for the others.
+  return successor === NO_SERVER || isBehind(core, progressOf(leader, successor)) ? undefined : successor;
 }
 
 /** It lacks entries that memory no longer holds: bringing it up to the end would hold writes back for too long. */

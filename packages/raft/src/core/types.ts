@@ -1,8 +1,7 @@
 /**
- * The vocabulary of consensus: ids, entries, the messages between servers, the events that go into the core and the effects that
- * come out of it.
+ * The vocabulary of consensus: ids, entries, and the messages between servers. Events and effects are in event.ts.
  *
- * Messages:
+ * Messages, all but the last three with an answer:
  *   pre-vote            would you vote for me in `term`? Changes nothing at the receiver.
  *   vote                vote for me in `term`. `transfer`: the leader asked me to stand, so stickiness does not apply.
  *   append              entries after (prevIndex, prevTerm), and the leader's commit index.
@@ -90,17 +89,13 @@ export function entryBytes(entry: Entry): number {
   return entry.data.length + ENTRY_OVERHEAD_BYTES;
 }
 
+export type Role = 'follower' | 'pre-candidate' | 'candidate' | 'leader';
+
 /** What must be durable before a message reveals it. */
 export interface HardState {
   readonly term: Term;
   /** NO_SERVER: nobody yet in this term. */
   readonly votedFor: ServerId;
-}
-
-/** Entries from `firstIndex` up to the next mark's have this term. A whole log's terms in a few numbers. */
-export interface TermMark {
-  readonly term: Term;
-  readonly firstIndex: LogIndex;
 }
 
 /** A place in the log: what a snapshot holds is everything up to it. (0, 0) stands for before the log. */

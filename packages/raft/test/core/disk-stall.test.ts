@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { isJoint } from '../../src/core/index.ts';
+import { change, remove } from './support/membership.ts';
 import { ScriptedCore, append, heartbeat, heartbeatResponse, preVote, sent, vote } from './support/scripted-core.ts';
 
 const ELECTION_TIMEOUT_MS = 1_000;
@@ -48,6 +50,14 @@ describe('a leader whose disk hangs', () => {
     const core = leader();
     core.propose('x');
     core.acknowledge(3, core.status.lastIndex);
+    expect(sent(elapseHeard(core, ELECTION_TIMEOUT_MS + 200), 'timeout-now')).toMatchObject([{ to: 3, term: 1 }]);
+  });
+
+  it('asks nobody who is about to be removed', () => {
+    const core = leader();
+    change(core, remove(2));
+    for (const peer of core.peers) core.acknowledge(peer, core.status.lastIndex);
+    expect(isJoint(core.core.configuration.configuration)).toBe(true);
     expect(sent(elapseHeard(core, ELECTION_TIMEOUT_MS + 200), 'timeout-now')).toMatchObject([{ to: 3, term: 1 }]);
   });
 

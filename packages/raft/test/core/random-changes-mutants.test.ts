@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type * as ActiveQuorums from '../../src/core/active-quorums.ts';
 import type * as Configurations from '../../src/core/configuration.ts';
-import type * as QuorumContact from '../../src/core/quorum-contact.ts';
+import type * as Peers from '../../src/core/progress.ts';
 
 const QUORUMS = '../../src/core/active-quorums.ts';
 const CONFIGURATIONS = '../../src/core/configuration.ts';
-const CONTACT = '../../src/core/quorum-contact.ts';
+const PROGRESS = '../../src/core/progress.ts';
 
 /** Decides by some of the sets of voters. */
 async function decideBy(choose: (sets: ActiveQuorums.VoterSets) => ActiveQuorums.VoterSets): Promise<void> {
@@ -31,9 +31,14 @@ async function countLearners(): Promise<void> {
 }
 
 async function takeAllForHeard(): Promise<void> {
-  const real = await vi.importActual<typeof QuorumContact>(CONTACT);
-  const mutated: typeof QuorumContact = { ...real, isHeard: () => true };
-  vi.doMock(CONTACT, () => mutated);
+  const real = await vi.importActual<typeof Peers>(PROGRESS);
+  class AlwaysAlive extends real.Progress {
+    override isAlive(): boolean {
+      return true;
+    }
+  }
+  const mutated: typeof Peers = { ...real, Progress: AlwaysAlive };
+  vi.doMock(PROGRESS, () => mutated);
 }
 
 /** Runs with modules of its own, in which a mutant is in the place of the rule. */
@@ -59,7 +64,7 @@ async function caught(mutate: () => Promise<void>): Promise<string> {
 afterEach(() => {
   vi.doUnmock(QUORUMS);
   vi.doUnmock(CONFIGURATIONS);
-  vi.doUnmock(CONTACT);
+  vi.doUnmock(PROGRESS);
   vi.resetModules();
 });
 

@@ -136,7 +136,8 @@ describe('the stages of a batch', () => {
     leader.store.writeMs = 60;
     slow.store.writeMs = 1_000;
     const times = await timesOfOne(ensemble, leader);
-    expect(times.replicatedMs).toBeLessThan(30);
+    // The next turn comes later than that, for what is sent to the deferred follower.
+    expect(times.replicatedMs).toBeLessThan(5);
     expect(times.committedMs).toBeGreaterThanOrEqual(60);
   });
 

@@ -18,14 +18,14 @@ import type { Address, HttpResponse, Listener, ListenerRefusal, ListenOptions } 
 import { PacedAccepts } from '../paced-accepts.ts';
 import { RefusalLog } from '../refusal-log.ts';
 import { nodeClock } from './clock.ts';
-import { NodeConnection } from './connection.ts';
-import { errnoOf } from './disk-errors.ts';
-import { HttpConnections } from './http-connections.ts';
-import { HttpFailures, refuse, unreadable } from './http-response.ts';
-import { HttpStream } from './http-stream.ts';
-import { DEFAULT_INPUT_LIMITS, InputBudget } from './input-budget.ts';
+import { NodeConnection } from './websocket/connection.ts';
+import { errnoOf } from './disk/disk-errors.ts';
+import { HttpConnections } from './http/http-connections.ts';
+import { HttpFailures, refuse, unreadable } from './http/http-response.ts';
+import { HttpStream } from './http/http-stream.ts';
+import { DEFAULT_INPUT_LIMITS, InputBudget } from './websocket/input-budget.ts';
 import { SocketLimits } from './socket-limits.ts';
-import { wsOptions } from './ws-options.ts';
+import { wsOptions } from './websocket/ws-options.ts';
 
 /** A request whose head takes longer is cut off: idle sockets must not pile up. */
 const REQUEST_TIMEOUT_MS = 10_000;

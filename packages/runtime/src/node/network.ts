@@ -2,7 +2,7 @@
 
 import type { Logger } from '../logger.ts';
 import type { Network } from '../network.ts';
-import { dial } from './dial.ts';
+import { dial } from './websocket/dial.ts';
 import { listen } from './listener.ts';
 
 export function nodeNetwork({ logger }: { readonly logger: Logger }): Network {

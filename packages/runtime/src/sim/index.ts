@@ -1,14 +1,14 @@
 /** The simulated runtime: deterministic, in virtual time, with faults. For tests; production code never loads it. */
 
-export { SECTOR_BYTES } from './disk-content.ts';
-export type { Tear } from './disk-content.ts';
-export type { DiskFaultOptions, DiskLatency, SimDisk } from './disk.ts';
-export type { DiskOperation } from './disk-operation.ts';
+export { SECTOR_BYTES } from './disk/disk-content.ts';
+export type { Tear } from './disk/disk-content.ts';
+export type { DiskFaultOptions, DiskLatency, SimDisk } from './disk/disk.ts';
+export type { DiskOperation } from './disk/disk-operation.ts';
 export type { CrashOptions, SimHost } from './host.ts';
-export type { SimHttpRequest } from './http-request.ts';
-export type { ExponentialLatency, Latency, RangeLatency } from './latency.ts';
-export type { DialMode } from './link.ts';
-export type { SimNetwork } from './network.ts';
+export type { SimHttpRequest } from './network/http-request.ts';
+export type { ExponentialLatency, Latency, RangeLatency } from './network/latency.ts';
+export type { DialMode } from './network/link.ts';
+export type { SimNetwork } from './network/network.ts';
 export { randomStream } from './prng.ts';
 export type { Scheduled } from './process.ts';
 export { SimTimeoutError } from './scheduler.ts';

@@ -9,7 +9,7 @@ import { silentLogger } from '../logger.ts';
 import type { Logger } from '../logger.ts';
 import type { Random } from '../random.ts';
 import { SimHost } from './host.ts';
-import { SimNetwork } from './network.ts';
+import { SimNetwork } from './network/network.ts';
 import { randomStream } from './prng.ts';
 import type { Scheduled } from './process.ts';
 import { Scheduler, toMs, toTicks } from './scheduler.ts';

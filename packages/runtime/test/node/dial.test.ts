@@ -2,7 +2,7 @@ import { connect as connectTcp, createServer, type AddressInfo, type Server, typ
 import { afterEach, describe, expect, it } from 'vitest';
 import { DialError, silentLogger } from '../../src/index.ts';
 import { nodeNetwork } from '../../src/node/index.ts';
-import { MAX_DIALS_UNDER_WAY } from '../../src/node/dial.ts';
+import { MAX_DIALS_UNDER_WAY } from '../../src/node/websocket/dial.ts';
 
 const network = nodeNetwork({ logger: silentLogger });
 let server: Server | undefined;

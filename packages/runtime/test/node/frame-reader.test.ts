@@ -5,7 +5,7 @@ import * as ws from 'ws';
 import type { Writable } from 'node:stream';
 import { silentLogger } from '../../src/index.ts';
 import type { Connection } from '../../src/index.ts';
-import { FrameReader } from '../../src/node/frame-reader.ts';
+import { FrameReader } from '../../src/node/websocket/frame-reader.ts';
 import { nodeNetwork } from '../../src/node/index.ts';
 import { until } from './fixture.ts';
 

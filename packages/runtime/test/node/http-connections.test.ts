@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { parseAddress, silentLogger } from '../../src/index.ts';
 import type { HttpResponse, Listener, ListenOptions } from '../../src/index.ts';
-import { MAX_HTTP_CONNECTIONS } from '../../src/node/http-connections.ts';
+import { MAX_HTTP_CONNECTIONS } from '../../src/node/http/http-connections.ts';
 import { nodeNetwork } from '../../src/node/index.ts';
 import { until } from './fixture.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HTTP_SLICE_BYTES, HttpStream } from '../../src/node/http-stream.ts';
+import { HTTP_SLICE_BYTES, HttpStream } from '../../src/node/http/http-stream.ts';
 import { until } from './fixture.ts';
 
 const BYTES = 100_000;

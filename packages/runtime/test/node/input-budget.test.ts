@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { InputBudget, type InputDebtor } from '../../src/node/input-budget.ts';
+import { InputBudget, type InputDebtor } from '../../src/node/websocket/input-budget.ts';
 
 const LIMITS = { maxUnfinishedBytes: 1_000, maxUnfinishedSeconds: 10 };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { naturalLogarithm } from '../../src/sim/latency.ts';
+import { naturalLogarithm } from '../../src/sim/network/latency.ts';
 
 describe('the logarithm that latencies are drawn with', () => {
   it('is that of mathematics, to nine digits', () => {

@@ -1,6 +1,6 @@
 /** What a bare core has on its disk, as it is at present. */
 
-import type { Boot, Entry, LogIndex } from '@holdfast/raft/core';
+import type { DurableState, Entry, LogIndex } from '@holdfast/raft/core';
 
 import {
   EMPTY_DISK,
@@ -23,7 +23,7 @@ export class BareDisk {
   }
 
   /** What a start begins with. */
-  boot(): Boot {
+  boot(): DurableState {
     this.#disk = atStart(this.#disk);
     return bootFrom(this.#disk);
   }

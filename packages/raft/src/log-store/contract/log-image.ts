@@ -3,18 +3,18 @@
  * which batch may follow which log; a start replays the batches into it.
  */
 
-import { EntryType, LOG_START, nextIndex, NO_SERVER, previousIndex, term } from '../../core/index.ts';
+import { EntryType, LOG_START, NO_SERVER, previousIndex, term, TermRuns } from '../../core/index.ts';
 import type {
   ConfigurationEntry,
+  DurableState,
   Entry,
   HardState,
   LogIndex,
   LogPosition,
   SnapshotPosition,
   Term,
-  TermMark,
 } from '../../core/index.ts';
-import type { DurableState, WriteBatch } from './log-store.ts';
+import type { WriteBatch } from './log-store.ts';
 
 const NO_TERM = term(0);
 const EMPTY_LOG: DurableState = {
@@ -28,16 +28,12 @@ const EMPTY_LOG: DurableState = {
 
 export class LogImage {
   #hardState: HardState;
-  #base: LogPosition;
-  #lastIndex: LogIndex;
-  #terms: TermMark[];
+  readonly #terms: TermRuns;
   #configurations: ConfigurationEntry[];
 
   constructor(from: DurableState = EMPTY_LOG) {
     this.#hardState = from.hardState;
-    this.#base = from.base;
-    this.#lastIndex = from.lastIndex;
-    this.#terms = [...from.terms];
+    this.#terms = new TermRuns(from);
     this.#configurations = [...from.configurations];
   }
 
@@ -47,15 +43,15 @@ export class LogImage {
 
   /** What comes before the first entry. */
   get base(): LogPosition {
-    return this.#base;
+    return this.#terms.base;
   }
 
   get lastIndex(): LogIndex {
-    return this.#lastIndex;
+    return this.#terms.lastIndex;
   }
 
   get lastTerm(): Term {
-    return this.#terms.at(-1)?.term ?? this.#base.term;
+    return this.#terms.lastTerm;
   }
 
   /** A copy, for a caller to keep. */
@@ -64,9 +60,9 @@ export class LogImage {
       found === undefined ? undefined : { index: found.index, term: found.term, configuration: found.configuration };
     return {
       hardState: this.#hardState,
-      base: this.#base,
-      lastIndex: this.#lastIndex,
-      terms: [...this.#terms],
+      base: this.base,
+      lastIndex: this.lastIndex,
+      terms: this.#terms.runs,
       snapshot,
       configurations: [...this.#configurations],
     };
@@ -77,12 +73,12 @@ export class LogImage {
     if (hardState !== undefined && hardState.term < this.#hardState.term) {
       return `the hard state's term falls from ${this.#hardState.term} to ${hardState.term}`;
     }
-    if (truncateFrom !== undefined && truncateFrom <= this.#base.index) {
-      return `the log is cut from index ${truncateFrom}, and begins behind ${this.#base.index}`;
+    if (truncateFrom !== undefined && truncateFrom <= this.base.index) {
+      return `the log is cut from index ${truncateFrom}, and begins behind ${this.base.index}`;
     }
     if (snapshot !== undefined && truncateFrom !== undefined) return 'the log is replaced and cut at once';
     const kept =
-      truncateFrom === undefined || truncateFrom > this.#lastIndex ? this.#lastIndex : previousIndex(truncateFrom);
+      truncateFrom === undefined || truncateFrom > this.lastIndex ? this.lastIndex : previousIndex(truncateFrom);
     let index = snapshot?.index ?? kept;
     let entryTerm = snapshot?.term ?? this.termAt(kept) ?? NO_TERM;
     for (const entry of entries) {
@@ -105,37 +101,26 @@ export class LogImage {
 
   /** The log is empty, and goes on behind `base`. */
   beginAt(base: LogPosition): void {
-    this.#base = { index: base.index, term: base.term };
-    this.#lastIndex = base.index;
-    this.#terms = [];
+    this.#terms.beginAt(base);
     this.#configurations = [];
   }
 
   /** Entries up to `base`, which is in the log, are no longer in it. */
   compactTo(base: LogPosition): void {
-    if (base.index <= this.#base.index) return;
+    if (base.index <= this.base.index) return;
     this.#configurations = this.#configurations.filter(({ index }) => index > base.index);
-    this.#base = { index: base.index, term: base.term };
-    const first = this.#terms.findLastIndex((mark) => mark.firstIndex <= base.index + 1);
-    const mark = this.#terms[first];
-    this.#terms = this.#terms.slice(first + 1);
-    if (mark !== undefined && base.index < this.#lastIndex) {
-      this.#terms.unshift({ term: mark.term, firstIndex: nextIndex(base.index) });
-    }
+    this.#terms.compactTo(base);
   }
 
   truncateFrom(index: LogIndex): void {
-    if (index > this.#lastIndex) return;
-    this.#lastIndex = previousIndex(index);
-    while ((this.#terms.at(-1)?.firstIndex ?? 0) >= index) this.#terms.pop();
+    if (index > this.lastIndex) return;
+    this.#terms.truncateFrom(index);
     while ((this.#configurations.at(-1)?.index ?? 0) >= index) this.#configurations.pop();
   }
 
   append(entries: readonly Entry[]): void {
     for (const entry of entries) {
-      if (this.#terms.length === 0 || entry.term !== this.lastTerm)
-        this.#terms.push({ term: entry.term, firstIndex: entry.index });
-      this.#lastIndex = entry.index;
+      this.#terms.append(entry);
       if (entry.type === EntryType.configuration) {
         this.#configurations.push({ index: entry.index, data: entry.data.slice() });
       }
@@ -144,11 +129,6 @@ export class LogImage {
 
   /** Undefined below the base and beyond the end. */
   termAt(index: LogIndex): Term | undefined {
-    if (index < this.#base.index || index > this.#lastIndex) return undefined;
-    for (let at = this.#terms.length - 1; at >= 0; at -= 1) {
-      const mark = this.#terms[at];
-      if (mark !== undefined && mark.firstIndex <= index) return mark.term;
-    }
-    return this.#base.term;
+    return this.#terms.termAt(index);
   }
 }

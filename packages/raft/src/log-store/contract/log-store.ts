@@ -3,16 +3,7 @@
  * write-ahead log of this directory, and every implementation passes the same conformance suite.
  */
 
-import type {
-  ConfigurationEntry,
-  Entry,
-  HardState,
-  LogIndex,
-  LogPosition,
-  SnapshotPosition,
-  Term,
-  TermMark,
-} from '../../core/index.ts';
+import type { DurableState, Entry, HardState, LogIndex, LogPosition } from '../../core/index.ts';
 import type { SnapshotInfo, SnapshotMeta, SnapshotSink, SnapshotSource } from './snapshot.ts';
 
 /** Everything of one turn. Applied in the order of its fields. */
@@ -24,23 +15,6 @@ export interface WriteBatch {
   readonly truncateFrom?: LogIndex;
   /** Consecutive, and following what the log then holds. */
   readonly entries: readonly Entry[];
-}
-
-/** What a start found. */
-export interface DurableState {
-  readonly hardState: HardState;
-  /** What comes before the first entry: where the log was compacted to; LOG_START while it is whole. */
-  readonly base: LogPosition;
-  /** The last entry's, or the base's. */
-  readonly lastIndex: LogIndex;
-  /** The terms of all entries, by first index; empty for an empty log. */
-  readonly terms: readonly TermMark[];
-  /** The newest snapshot; at or behind the base, and within the log. Where the state begins. */
-  readonly snapshot: SnapshotPosition | undefined;
-  /** The log has lost what this server had acknowledged, and was cut there: from this term on it may not vote. */
-  readonly voteBan?: Term;
-  /** The configuration entries of the log, in order. */
-  readonly configurations: readonly ConfigurationEntry[];
 }
 
 export interface LogStore {

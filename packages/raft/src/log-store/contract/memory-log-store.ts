@@ -4,9 +4,9 @@
  */
 
 import { crc32 } from 'node:zlib';
-import { invariant, nextIndex, NO_SERVER, type Entry, type LogIndex } from '../../core/index.ts';
+import { invariant, nextIndex, NO_SERVER, type Entry, type LogIndex, type DurableState } from '../../core/index.ts';
 import { LogImage } from './log-image.ts';
-import type { DurableState, LogStore, WriteBatch } from './log-store.ts';
+import type { LogStore, WriteBatch } from './log-store.ts';
 import { isNewer, type SnapshotInfo, type SnapshotMeta, type SnapshotSink, type SnapshotSource } from './snapshot.ts';
 
 /** Of a snapshot's bytes in one read. */

@@ -11,6 +11,7 @@ import {
   nextIndex,
   NO_SERVER,
   previousIndex,
+  type DurableState,
   type Entry,
   type LogIndex,
   type LogPosition,
@@ -30,7 +31,7 @@ import {
 import type { LogImage } from '../contract/log-image.ts';
 import type { LogSegments } from './log-segments.ts';
 import type { LogSpans } from '../segments/log-spans.ts';
-import type { DurableState, LogStore, WriteBatch } from '../contract/log-store.ts';
+import type { LogStore, WriteBatch } from '../contract/log-store.ts';
 import type { RecoveredLog } from '../recovery/recovered-log.ts';
 import type { LogPlace } from '../recovery/repair.ts';
 import { writeSegmentMark, type SegmentMark } from '../segments/segment-mark.ts';

@@ -4,14 +4,14 @@ import {
   EntryType,
   NO_SERVER,
   logIndex,
-  type Boot,
+  type DurableState,
   type Effect,
   type Entry,
   type HardState,
   type LogIndex,
   type LogPosition,
   type SnapshotPosition,
-  type TermMark,
+  type TermRun,
 } from '../../../src/core/index.ts';
 import { BrokenPromise } from './broken-promise.ts';
 
@@ -73,8 +73,8 @@ export function restartLog(disk: CoreDisk): void {
 }
 
 /** What a start finds. */
-export function bootOf(disk: CoreDisk): Boot {
-  const terms: TermMark[] = [];
+export function bootOf(disk: CoreDisk): DurableState {
+  const terms: TermRun[] = [];
   for (const entry of disk.entries) {
     if (terms.at(-1)?.term !== entry.term) terms.push({ term: entry.term, firstIndex: entry.index });
   }

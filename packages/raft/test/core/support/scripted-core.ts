@@ -13,7 +13,7 @@ import {
   logIndex,
   serverId,
   term,
-  type Boot,
+  type DurableState,
   type Configuration,
   type CoreStatus,
   type Effect,
@@ -22,7 +22,7 @@ import {
   type RaftConfig,
   type RaftEvent,
   type ServerId,
-  type TermMark,
+  type TermRun,
   type WriteSeq,
 } from '../../../src/core/index.ts';
 
@@ -35,7 +35,7 @@ export interface Script {
   readonly log?: readonly number[];
   readonly voteBan?: number;
   /** What a start finds on disk, whole; takes the place of what is said of it above. */
-  readonly boot?: Boot;
+  readonly boot?: DurableState;
   /** The members that it begins with. @default as many voters as there are servers */
   readonly initial?: Configuration;
   /** Connected to all others from the beginning. @default true */
@@ -237,8 +237,8 @@ export function ofType<T extends Effect['type']>(effects: readonly Effect[], typ
   return effects.filter((effect): effect is Extract<Effect, { type: T }> => effect.type === type);
 }
 
-function marksOf(terms: readonly number[]): TermMark[] {
-  const marks: TermMark[] = [];
+function marksOf(terms: readonly number[]): TermRun[] {
+  const marks: TermRun[] = [];
   for (const [position, entryTerm] of terms.entries()) {
     if (marks.at(-1)?.term !== entryTerm) marks.push({ term: term(entryTerm), firstIndex: logIndex(position + 1) });
   }

@@ -7,12 +7,13 @@ import {
   NO_SERVER,
   serverId,
   term,
+  type DurableState,
   type Entry,
   type HardState,
   type LogIndex,
-  type TermMark,
+  type TermRun,
 } from '../../../src/core/index.ts';
-import type { DurableState, LogStore, WriteBatch } from '../../../src/log-store/contract/log-store.ts';
+import type { LogStore, WriteBatch } from '../../../src/log-store/contract/log-store.ts';
 
 export interface LogModel {
   readonly hardState: HardState;
@@ -69,7 +70,7 @@ export function vote(inTerm: number, votedFor = 1): HardState {
 }
 
 export function durableStateOf({ hardState, entries }: LogModel): DurableState {
-  const terms: TermMark[] = [];
+  const terms: TermRun[] = [];
   for (const { index, term: entryTerm } of entries) {
     if (entryTerm !== terms.at(-1)?.term) terms.push({ term: entryTerm, firstIndex: index });
   }

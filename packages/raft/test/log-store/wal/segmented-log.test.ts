@@ -5,6 +5,33 @@ import { contentOf, entry, entryRange, vote } from '../support/log-model.ts';
 import { onMachine } from '../support/machine.ts';
 import { openLog, SEGMENT_BYTES } from '../support/wal-fixture.ts';
 
+describe('a write-ahead log that is closed', () => {
+  it('ends the write under way first', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine);
+      await store.write({ hardState: vote(1), entries: entryRange(1, 3, 1) });
+      let written = false;
+      const writing = store.write({ entries: [entry(4, 1)] }).then(() => (written = true));
+      await store.close();
+      expect(written).toBe(true);
+      await writing;
+      machine.crash();
+      expect((await openLog(machine)).durable.lastIndex).toBe(4);
+    }));
+
+  it('is closed though the write under way fails', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine);
+      await store.write({ hardState: vote(1), entries: entryRange(1, 3, 1) });
+      machine.failNext('append', 'IO');
+      const writing = expect(store.write({ entries: [entry(4, 1)] })).rejects.toThrow(/IO/);
+      await store.close();
+      await writing;
+      machine.crash();
+      expect((await openLog(machine)).durable.lastIndex).toBe(3);
+    }));
+});
+
 describe('a write-ahead log whose disk fails', () => {
   it('rejects every write from then on with the same error [fsync-failed-then-succeeds]', () =>
     onMachine(async (machine) => {

@@ -1,0 +1,49 @@
+/** Planted bugs of a leader that hands over, and of one that brings on a peer which lags. */
+
+import type { Mutant } from '../../mutant.ts';
+
+const RAFT = '@holdfast/raft';
+
+export const handOverMutants: readonly Mutant[] = [
+  {
+    name: 'target-told-before-it-has-everything',
+    breaks: "the target of a hand-over is asked to stand when its log is durable up to the end of its leader's",
+    patches: [
+      {
+        module: RAFT,
+        file: 'core/transfer.js',
+        edits: [{ find: 'if (target.match < core.log.lastIndex) return;', replace: '' }],
+      },
+    ],
+    caughtBy: ['churn'],
+  },
+  {
+    name: 'log-grows-during-a-hand-over',
+    breaks: 'a leader that hands over holds back what is proposed meanwhile',
+    patches: [
+      {
+        module: RAFT,
+        file: 'core/transfer.js',
+        edits: [
+          {
+            find: 'if (transfer === undefined) return false;',
+            replace: 'if (transfer === undefined || !transfer.full) return false;',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['churn'],
+  },
+  {
+    name: 'catch-up-stops-after-a-piece',
+    breaks: 'a peer that lags is brought on piece by piece until it has everything',
+    patches: [
+      {
+        module: RAFT,
+        file: 'driver/catch-up-feed.js',
+        edits: [{ find: 'this.#handedOver = this.#busy = false;', replace: 'this.#handedOver = false;' }],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+];

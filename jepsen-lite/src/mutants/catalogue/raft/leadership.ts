@@ -1,0 +1,69 @@
+/** Planted bugs of what must happen to a leader, and of what it must not wait for. */
+
+import type { Mutant } from '../../mutant.ts';
+
+const RAFT = '@holdfast/raft';
+
+export const leadershipMutants: readonly Mutant[] = [
+  {
+    name: 'reads-put-off-the-look-at-the-disk',
+    breaks:
+      'a leader whose disk hangs leads no longer, however many rounds of reads and renewals take the place of heartbeats',
+    patches: [
+      {
+        module: RAFT,
+        file: 'core/raft-core.js',
+        edits: [
+          {
+            find: 'else if (diskStalls(core)) leaveToOthers(core, leader);',
+            replace:
+              'else if (diskStalls(core) && leader.heartbeatElapsedMs >= core.config.heartbeatMs) leaveToOthers(core, leader);',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'leader-without-a-quorum-goes-on',
+    breaks: 'a leader that has not heard a quorum for an election time-out leads no longer',
+    patches: [
+      {
+        module: RAFT,
+        file: 'core/quorum-contact.js',
+        edits: [{ find: 'if (!quorumIsDue(core, leader)) return true;', replace: 'return true;' }],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'silent-voter-counts-for-a-removal',
+    breaks: 'a voter is removed only when a majority of those that are left is heard',
+    patches: [
+      {
+        module: RAFT,
+        file: 'core/membership.js',
+        edits: [
+          {
+            find: 'return voter === core.config.id || progressOf(leader, voter).isAlive(core.countedMs);',
+            replace: 'return true;',
+          },
+        ],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+  {
+    name: 'hung-follower-with-clients-relied-upon',
+    breaks:
+      'a commit does not wait for a follower that is told later while a majority that is told at once could make it',
+    patches: [
+      {
+        module: RAFT,
+        file: 'core/front.js',
+        edits: [{ find: 'slowest.outrun = true;', replace: '' }],
+      },
+    ],
+    caughtBy: ['simulation'],
+  },
+];

@@ -1,0 +1,135 @@
+/**
+ * One direction between two hosts: its latency and its faults. A cut drops what arrives while it lasts; what travels while the link is
+ * clogged waits and goes on afterwards. The pipes of connections (pipe.ts) lead over it.
+ */
+
+import type { Random } from '../../random.ts';
+import { drawTicks } from './latency.ts';
+import type { Latency } from './latency.ts';
+import { toTicks } from '../scheduler.ts';
+import type { Scheduler } from '../scheduler.ts';
+import type { Struck } from '../struck.ts';
+import { EventKinds } from '../trace.ts';
+
+/**
+ * Arrivals are rounded up to multiples of 1/16 ms: what several connections deliver within one step arrives at one
+ * instant and is read in one turn, as one poll of a busy process reads many sockets.
+ */
+const ARRIVAL_STEP_TICKS = 64;
+
+/** What waits for the end of a clog. */
+export interface Stalled {
+  resume(): void;
+}
+
+/** What becomes of dials: they pass, are answered "nothing listens here", or get no answer. */
+export type DialMode = 'normal' | 'refused' | 'hanging';
+
+export interface LinkServices {
+  readonly scheduler: Scheduler;
+  readonly struck: Struck;
+  readonly randomFor: (name: string) => Random;
+}
+
+/** What may be set for all links at once. */
+export interface LinkSettings {
+  latency: Latency;
+  /** With this chance a frame breaks its connection. */
+  lossChance: number;
+  dials: DialMode;
+}
+
+export class Link implements LinkSettings {
+  readonly name: string;
+  readonly scheduler: Scheduler;
+  readonly struck: Struck;
+  readonly kinds: EventKinds;
+  latency: Latency;
+  lossChance: number;
+  dials: DialMode;
+  readonly #latencyRandom: Random;
+  readonly #lossRandom: Random;
+  #cut = false;
+  #cloggedUntilTicks = 0;
+  readonly #stalled = new Set<Stalled>();
+
+  constructor(name: string, { scheduler, struck, randomFor }: LinkServices, settings: LinkSettings) {
+    this.name = name;
+    this.scheduler = scheduler;
+    this.struck = struck;
+    this.kinds = new EventKinds(name);
+    this.latency = settings.latency;
+    this.lossChance = settings.lossChance;
+    this.dials = settings.dials;
+    this.#latencyRandom = randomFor(`network/${name}`);
+    this.#lossRandom = randomFor(`network/${name}/loss`);
+  }
+
+  get isCut(): boolean {
+    return this.#cut;
+  }
+
+  get isClogged(): boolean {
+    return this.#cloggedUntilTicks > this.scheduler.nowTicks;
+  }
+
+  get isBlocked(): boolean {
+    return this.#cut || this.isClogged;
+  }
+
+  cut(): void {
+    this.#cut = true;
+  }
+
+  /** What was dropped comes when it is sent again, which may be a while. */
+  healCut(): void {
+    this.#cut = false;
+  }
+
+  clog(forMs: number): void {
+    const delayTicks = toTicks(forMs);
+    this.#cloggedUntilTicks = Math.max(this.#cloggedUntilTicks, this.scheduler.nowTicks + delayTicks);
+    this.scheduler.schedule(delayTicks, this.kinds.of('unclog'), { run: () => this.#release() });
+  }
+
+  /** Ends every fault; the latency stays. */
+  heal(): void {
+    this.#cloggedUntilTicks = 0;
+    this.lossChance = 0;
+    this.dials = 'normal';
+    this.healCut();
+    this.#release();
+  }
+
+  /** A pipe's content has come to the clog and waits for its end. */
+  stall(pipe: Stalled): void {
+    this.#stalled.add(pipe);
+  }
+
+  forget(pipe: Stalled): void {
+    this.#stalled.delete(pipe);
+  }
+
+  /** When something sent now arrives. */
+  arrivalTicks(): number {
+    const ticks = this.scheduler.nowTicks + drawTicks(this.latency, this.#latencyRandom);
+    return Math.ceil(ticks / ARRIVAL_STEP_TICKS) * ARRIVAL_STEP_TICKS;
+  }
+
+  /** Whether the frame that is sent now is to break its connection. Links without the fault draw nothing. */
+  drawLoss(): boolean {
+    return this.lossChance > 0 && this.#lossRandom.next() < this.lossChance;
+  }
+
+  /** How many of so many things that travel still arrive when their connection ends. */
+  drawSurvivors(travelling: number): number {
+    return this.#lossRandom.integer(travelling + 1);
+  }
+
+  #release(): void {
+    if (this.isClogged) return;
+    const stalled = [...this.#stalled];
+    this.#stalled.clear();
+    for (const pipe of stalled) pipe.resume();
+  }
+}

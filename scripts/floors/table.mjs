@@ -43,6 +43,19 @@ export const FOLDER_FLOORS = [
       ['directory'],
     ],
   },
+  {
+    // A workload, a nemesis and a checker know nothing of the system that they are used on.
+    folder: 'jepsen-lite/src',
+    floors: [
+      ['history', 'models', 'plan', 'cores'],
+      ['checkers', 'properties'],
+      ['nemeses', 'workloads'],
+      ['scenario'],
+      ['targets'],
+      ['campaigns', 'mutants'],
+      ['explore'],
+    ],
+  },
 ];
 
 // The deterministic runtime; only packages with `simulation` and tests may load it.

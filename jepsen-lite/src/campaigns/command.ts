@@ -9,7 +9,7 @@ import type { SeedReport } from './seed-report.ts';
 import { CampaignSummary } from './summary.ts';
 import { runScenario } from '../targets/sim/run.ts';
 import { decodeScenario, encodeScenario } from '../scenario/scenario-file.ts';
-import { ScenarioFormatError } from '../scenario/fields.ts';
+import { ScenarioFormatError } from '../plan/fields.ts';
 import { shrinkScenario } from './shrink-scenario.ts';
 
 interface SeedRange {

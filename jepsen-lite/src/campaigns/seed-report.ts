@@ -1,7 +1,7 @@
 /** What is kept of one seed's run when many are run: plain data, so that it can cross threads. */
 
 import type { LeadershipCounts } from '../targets/sim/invariants/leadership.ts';
-import type { Violation } from '../targets/violation.ts';
+import type { Violation } from '../checkers/violation.ts';
 import type { MemberCounts } from '../targets/sim/members/member-changes.ts';
 import type { MarkCounts } from '../targets/sim/marks/mark.ts';
 import type { SeedResult } from '../targets/sim/run.ts';

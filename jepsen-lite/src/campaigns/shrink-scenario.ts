@@ -1,7 +1,7 @@
 /** Makes a failing scenario smaller while the same promise stays broken: fewer faults, fewer clients and workers, less time. */
 
 import { runScenario } from '../targets/sim/run.ts';
-import type { MemberStep, StrangerStep } from '../scenario/steps.ts';
+import type { MemberStep, StrangerStep } from '../plan/steps.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { shrink, smallerNumbers, withoutParts, withSmaller, type Shrunk } from './shrink.ts';
 

@@ -4,8 +4,8 @@
  * which the target lacks a capability is left out, and counted as such.
  */
 
-import { resolveHosts } from '../scenario/fields.ts';
-import { lacking, type CapabilityName, type Done, type Target, type TargetWith } from '../targets/target.ts';
+import { resolveHosts } from '../plan/fields.ts';
+import { lacking, type CapabilityName, type Done, type Target, type TargetWith } from './target.ts';
 import { nemesisOf, type Fault } from './index.ts';
 import type { FaultBase, Nemesis } from './nemesis.ts';
 

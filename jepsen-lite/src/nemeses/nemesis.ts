@@ -4,9 +4,9 @@
  */
 
 import type { Random } from '@holdfast/runtime';
-import type { Fields, ValuesOf } from '../scenario/fields.ts';
-import type { Plan } from '../scenario/plan.ts';
-import type { CapabilityName, Done, Effect, TargetWith } from '../targets/target.ts';
+import type { Fields, ValuesOf } from '../plan/fields.ts';
+import type { Plan } from '../plan/plan.ts';
+import type { CapabilityName, Done, Effect, TargetWith } from './target.ts';
 
 /** What all faults have. Times count from the beginning of the load; without `forMs` it is over at once. */
 export interface FaultBase {

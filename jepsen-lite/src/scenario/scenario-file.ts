@@ -1,7 +1,7 @@
 /** A scenario on disk, with what it showed: made by a failing run, replayed by `jepsen replay`. Every field is checked on reading. */
 
 import { nemesisOf, type Fault } from '../nemeses/index.ts';
-import type { Violation } from '../targets/violation.ts';
+import type { Violation } from '../checkers/violation.ts';
 import {
   checkFields,
   delay,
@@ -20,11 +20,11 @@ import {
   type Field,
   type Fields,
   type FieldsOf,
-} from './fields.ts';
-import type { ClientPlan, Plan, ReplicationTuning, SnapshotTuning, Tuning } from './plan.ts';
+} from '../plan/fields.ts';
+import type { ClientPlan, Plan, ReplicationTuning, SnapshotTuning, Tuning } from '../plan/plan.ts';
 import type { Scenario } from './scenario.ts';
 import { WORKLOADS } from '../workloads/index.ts';
-import { MEMBER_STEPS, STRANGER_STEPS, type MemberStep, type StrangerStep } from './steps.ts';
+import { MEMBER_STEPS, STRANGER_STEPS, type MemberStep, type StrangerStep } from '../plan/steps.ts';
 
 const FORMAT = 'holdfast-scenario';
 const VERSION = 1;

@@ -4,7 +4,7 @@
  */
 
 import type { Fault } from '../nemeses/index.ts';
-import type { Plan } from './plan.ts';
+import type { Plan } from '../plan/plan.ts';
 
 export interface Scenario extends Plan {
   readonly faults: readonly Fault[];

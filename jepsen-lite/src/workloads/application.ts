@@ -5,7 +5,7 @@
 
 import { connect, type Client } from '@holdfast/client';
 import type { Random, Runtime } from '@holdfast/runtime';
-import type { ClientPlan } from '../scenario/plan.ts';
+import type { ClientPlan } from '../plan/plan.ts';
 import { Calls } from './calls.ts';
 import { workloadsOf } from './index.ts';
 import { MAX_PAUSE_MS, type ApplicationWorld, type ClientSession, type Workload } from './workload.ts';

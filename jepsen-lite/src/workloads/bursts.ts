@@ -4,7 +4,7 @@
  */
 
 import { HoldfastError } from '@holdfast/client';
-import { BURST_EVERY_MS } from '../scenario/plan.ts';
+import { BURST_EVERY_MS } from '../plan/plan.ts';
 import { criticalSection } from './critical-sections.ts';
 import { REGISTER_WRITES, useRegister } from './registers.ts';
 import { MAX_PAUSE_MS, type ClientSession, type Workload } from './workload.ts';

@@ -5,7 +5,7 @@
 
 import { LockLostError, type HeldLock } from '@holdfast/client';
 import { UNFENCED_BUCKET } from '../history/history.ts';
-import { lockName } from '../scenario/plan.ts';
+import { lockName } from '../plan/plan.ts';
 import { AbortedByApplication, type Ok } from './calls.ts';
 import { useStore } from './use-store.ts';
 import type { ClientSession, Workload } from './workload.ts';

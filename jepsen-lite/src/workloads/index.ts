@@ -1,7 +1,7 @@
 /** All workloads. What clients do, which scenarios may ask for it, and which checkers judge a run follow from this list. */
 
 import { CHECKERS, type CheckerName } from '../checkers/check.ts';
-import type { ClientPlan } from '../scenario/plan.ts';
+import type { ClientPlan } from '../plan/plan.ts';
 import { bursts } from './bursts.ts';
 import { criticalSections } from './critical-sections.ts';
 import { registers } from './registers.ts';

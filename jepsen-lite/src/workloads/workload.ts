@@ -6,7 +6,7 @@
 import type { Client } from '@holdfast/client';
 import type { Random, Runtime } from '@holdfast/runtime';
 import type { CheckerName } from '../checkers/check.ts';
-import type { ClientPlan } from '../scenario/plan.ts';
+import type { ClientPlan } from '../plan/plan.ts';
 import type { Calls, Recorder } from './calls.ts';
 import type { Store } from './store.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../src/nemeses/index.ts';
 import { Inflictor } from '../../src/nemeses/inflictor.ts';
-import type { Capabilities, Target } from '../../src/targets/target.ts';
+import type { Capabilities, Target } from '../../src/nemeses/target.ts';
 
 /** Has links only, as a target of real processes without root might; time passes when it is told to. */
 class FakeTarget implements Target {

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { NEMESES } from '../../src/nemeses/index.ts';
 import { drawScenario } from '../../src/scenario/draw/draw.ts';
 import type { Fault, FaultKind } from '../../src/nemeses/index.ts';
-import type { MemberStep } from '../../src/scenario/steps.ts';
+import type { MemberStep } from '../../src/plan/steps.ts';
 import { decodeScenario, encodeScenario } from '../../src/scenario/scenario-file.ts';
-import { ScenarioFormatError } from '../../src/scenario/fields.ts';
+import { ScenarioFormatError } from '../../src/plan/fields.ts';
 
 const failure = { name: 'one-owner', message: 'two of them' };
 const traceHash = '0123456789abcdef';

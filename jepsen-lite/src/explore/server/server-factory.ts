@@ -9,7 +9,7 @@ import {
   type ServerId,
 } from '@holdfast/raft/core';
 
-import { EMPTY_DISK, atStart, bootFrom, damaged, type Disk } from './disk.ts';
+import { EMPTY_DISK, atStart, bootFrom, damaged, type Disk } from '../../cores/disk.ts';
 import { ELECTION_TIMEOUT_MS, HEARTBEAT_MS, NO_RANDOMNESS, checkFields, openState } from '../world/normal-form.ts';
 import type { CoreModule } from './opened-core.ts';
 import { addressOf, type Outcome, type Server, type ServerAction, type ServerRules } from './server.ts';

@@ -14,7 +14,7 @@ import {
   type Term,
 } from '@holdfast/raft/core';
 
-import { compacted, entriesOn, wholeLog, withSnapshot, written, type Disk, type Persist } from './disk.ts';
+import { compacted, entriesOn, wholeLog, withSnapshot, written, type Disk, type Persist } from '../../cores/disk.ts';
 import { HEARTBEAT_MS, normalize, openState } from '../world/normal-form.ts';
 import type { Outcome, Parcel, Send, Server, ServerAction, ServerRules } from './server.ts';
 

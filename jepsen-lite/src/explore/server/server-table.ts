@@ -16,7 +16,7 @@ import {
   type Term,
 } from '@holdfast/raft/core';
 
-import { wholeLog } from './disk.ts';
+import { wholeLog } from '../../cores/disk.ts';
 import { Interned } from '../world/interned.ts';
 import { placed, renamedAction, renamedEntry, renamedParcel } from '../world/permutations.ts';
 import type { Permutation } from '../world/permutations.ts';

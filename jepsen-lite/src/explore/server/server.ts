@@ -15,7 +15,7 @@ import type {
   Term,
 } from '@holdfast/raft/core';
 
-import type { Disk, Persist, Snapshot } from './disk.ts';
+import type { Disk, Persist, Snapshot } from '../../cores/disk.ts';
 
 export type CoreRole = CoreStatus['role'];
 

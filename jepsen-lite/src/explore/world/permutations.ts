@@ -14,7 +14,7 @@ import {
   type ServerId,
 } from '@holdfast/raft/core';
 
-import type { Snapshot } from '../server/disk.ts';
+import type { Snapshot } from '../../cores/disk.ts';
 import { addressOf, type Parcel, type ServerAction } from '../server/server.ts';
 
 export type Permutation = readonly number[];

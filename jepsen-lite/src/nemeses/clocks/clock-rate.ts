@@ -1,9 +1,9 @@
 /** A clock runs as much too fast or too slow as is allowed. */
 
 import { MAX_CLOCK_RATE_ERROR } from '@holdfast/protocol';
-import { oneOf } from '../../scenario/draw/choices.ts';
-import { host, number, choice } from '../../scenario/fields.ts';
-import { CLOCK_KINDS } from '../../targets/target.ts';
+import { oneOf } from '../../plan/choices.ts';
+import { host, number, choice } from '../../plan/fields.ts';
+import { CLOCK_KINDS } from '../target.ts';
 import { nemesis } from '../nemesis.ts';
 
 export const clockRate = nemesis({

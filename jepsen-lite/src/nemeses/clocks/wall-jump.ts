@@ -1,6 +1,6 @@
 /** The wall clock of a host jumps by up to half a minute, either way. */
 
-import { host, number } from '../../scenario/fields.ts';
+import { host, number } from '../../plan/fields.ts';
 import { nemesis } from '../nemesis.ts';
 
 export const wallJump = nemesis({

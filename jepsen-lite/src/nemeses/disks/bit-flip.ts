@@ -3,7 +3,7 @@
  * vote. One server at most: any other that loses its log for good might leave no majority that has one.
  */
 
-import { integer, host, number } from '../../scenario/fields.ts';
+import { integer, host, number } from '../../plan/fields.ts';
 import { companion, nemesis } from '../nemesis.ts';
 import { crash } from '../processes/crash.ts';
 

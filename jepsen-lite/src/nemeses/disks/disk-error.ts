@@ -1,8 +1,8 @@
 /** The next write, sync or read of a server's disk fails; the process ends of it, and starts again at its end. */
 
-import { oneOf } from '../../scenario/draw/choices.ts';
-import { host, choice } from '../../scenario/fields.ts';
-import { DISK_OPERATIONS } from '../../targets/target.ts';
+import { oneOf } from '../../plan/choices.ts';
+import { host, choice } from '../../plan/fields.ts';
+import { DISK_OPERATIONS } from '../target.ts';
 import { nemesis } from '../nemesis.ts';
 
 export const diskError = nemesis({

@@ -1,6 +1,6 @@
 /** A server's disk has no space left; the process ends of it, and starts again at its end. */
 
-import { host } from '../../scenario/fields.ts';
+import { host } from '../../plan/fields.ts';
 import { nemesis } from '../nemesis.ts';
 
 export const fullDisk = nemesis({

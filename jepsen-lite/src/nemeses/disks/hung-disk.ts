@@ -1,8 +1,8 @@
 /** No operation of a disk ends before its time is over. */
 
-import { oneOf } from '../../scenario/draw/choices.ts';
-import { host } from '../../scenario/fields.ts';
-import { STORE_HOST } from '../../scenario/plan.ts';
+import { oneOf } from '../../plan/choices.ts';
+import { host } from '../../plan/fields.ts';
+import { STORE_HOST } from '../../plan/plan.ts';
 import { nemesis } from '../nemesis.ts';
 
 export const hungDisk = nemesis({

@@ -1,7 +1,7 @@
 /** A server's disk takes up to 1.5 s to make something durable. */
 
-import { between } from '../../scenario/draw/choices.ts';
-import { delay, host } from '../../scenario/fields.ts';
+import { between } from '../../plan/choices.ts';
+import { delay, host } from '../../plan/fields.ts';
 import { nemesis } from '../nemesis.ts';
 
 export const slowDisk = nemesis({

@@ -1,6 +1,6 @@
 /** Resets the connections between two hosts. */
 
-import { host, pairOf } from '../../scenario/fields.ts';
+import { host, pairOf } from '../../plan/fields.ts';
 import { nemesis } from '../nemesis.ts';
 
 export const breakConnections = nemesis({

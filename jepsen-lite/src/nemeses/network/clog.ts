@@ -1,6 +1,6 @@
 /** What is sent one way waits and then arrives in order: of one link, or of all links of some hosts, one after another. */
 
-import { link } from '../../scenario/fields.ts';
+import { link } from '../../plan/fields.ts';
 import { isBetweenTwo, nemesis } from '../nemesis.ts';
 
 export const clog = nemesis({

@@ -1,6 +1,6 @@
 /** One way of one link drops everything; TCP sends it again. */
 
-import { link } from '../../scenario/fields.ts';
+import { link } from '../../plan/fields.ts';
 import { isBetweenTwo, nemesis } from '../nemesis.ts';
 
 export const cut = nemesis({

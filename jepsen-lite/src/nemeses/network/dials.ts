@@ -1,7 +1,7 @@
 /** Dials one way are refused, or get no answer. */
 
-import { oneOf } from '../../scenario/draw/choices.ts';
-import { link, choice } from '../../scenario/fields.ts';
+import { oneOf } from '../../plan/choices.ts';
+import { link, choice } from '../../plan/fields.ts';
 import { isBetweenTwo, nemesis } from '../nemesis.ts';
 
 export const dials = nemesis({

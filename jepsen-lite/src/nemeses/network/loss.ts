@@ -1,7 +1,7 @@
 /** Every frame breaks its connection with some chance. */
 
-import { oneOf } from '../../scenario/draw/choices.ts';
-import { number } from '../../scenario/fields.ts';
+import { oneOf } from '../../plan/choices.ts';
+import { number } from '../../plan/fields.ts';
 import { nemesis } from '../nemesis.ts';
 
 export const loss = nemesis({

@@ -1,9 +1,9 @@
 /** No host reaches one of another group. A host that is in no group reaches everybody. */
 
-import { oneOf } from '../../scenario/draw/choices.ts';
-import { groups } from '../../scenario/fields.ts';
-import { STORE_HOST } from '../../scenario/plan.ts';
-import { each } from '../../targets/target.ts';
+import { oneOf } from '../../plan/choices.ts';
+import { groups } from '../../plan/fields.ts';
+import { STORE_HOST } from '../../plan/plan.ts';
+import { each } from '../target.ts';
 import { nemesis, type FaultDraw } from '../nemesis.ts';
 
 export const partition = nemesis({

@@ -1,7 +1,7 @@
 /** All links are slow. Every frame takes its time, so that nothing counts those that do: it has struck when it has begun. */
 
-import { between } from '../../scenario/draw/choices.ts';
-import { delay } from '../../scenario/fields.ts';
+import { between } from '../../plan/choices.ts';
+import { delay } from '../../plan/fields.ts';
 import { nemesis } from '../nemesis.ts';
 
 export const slowNetwork = nemesis({

@@ -1,8 +1,8 @@
 /** Power failure of machines, together; each starts again at its end. Any number may fail: what is durable comes back. */
 
-import { oneOf } from '../../scenario/draw/choices.ts';
-import { hosts, choice } from '../../scenario/fields.ts';
-import { each, TEARS } from '../../targets/target.ts';
+import { oneOf } from '../../plan/choices.ts';
+import { hosts, choice } from '../../plan/fields.ts';
+import { each, TEARS } from '../target.ts';
 import { nemesis } from '../nemesis.ts';
 import { victims } from './victims.ts';
 

@@ -1,7 +1,7 @@
 /** SIGKILL of processes, together; each starts again at its end. The disk cache survives. */
 
-import { hosts } from '../../scenario/fields.ts';
-import { each } from '../../targets/target.ts';
+import { hosts } from '../../plan/fields.ts';
+import { each } from '../target.ts';
 import { nemesis } from '../nemesis.ts';
 import { victims } from './victims.ts';
 

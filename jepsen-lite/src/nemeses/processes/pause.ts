@@ -1,7 +1,7 @@
 /** SIGSTOP: nothing runs; then timers fire late, all at once. */
 
-import { between } from '../../scenario/draw/choices.ts';
-import { host } from '../../scenario/fields.ts';
+import { between } from '../../plan/choices.ts';
+import { host } from '../../plan/fields.ts';
 import { nemesis, type FaultDraw } from '../nemesis.ts';
 
 export const pause = nemesis({

@@ -1,6 +1,6 @@
 /** SIGTERM of a server: it hands over, closes, and starts again at its end. */
 
-import { host } from '../../scenario/fields.ts';
+import { host } from '../../plan/fields.ts';
 import { nemesis } from '../nemesis.ts';
 
 export const stop = nemesis({

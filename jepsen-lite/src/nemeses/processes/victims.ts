@@ -1,6 +1,6 @@
 /** Which machines fail together. */
 
-import { STORE_HOST } from '../../scenario/plan.ts';
+import { STORE_HOST } from '../../plan/plan.ts';
 import type { FaultDraw } from '../nemesis.ts';
 
 /** Some servers or all, a client, or the store. */

@@ -5,8 +5,8 @@
  */
 
 import type { Random } from '@holdfast/runtime';
-import { BURST_EVERY_MS, serverHost, serverIds, type ClientPlan } from '../plan.ts';
-import { LEADER } from '../steps.ts';
+import { BURST_EVERY_MS, serverHost, serverIds, type ClientPlan } from '../../plan/plan.ts';
+import { LEADER } from '../../plan/steps.ts';
 import type { Fault } from '../../nemeses/index.ts';
 import type { Scenario } from '../scenario.ts';
 

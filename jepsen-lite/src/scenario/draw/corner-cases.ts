@@ -4,9 +4,9 @@
  */
 
 import type { Random } from '@holdfast/runtime';
-import { oneOf } from './choices.ts';
-import { LEADER } from '../steps.ts';
-import { serverHost, serverIds } from '../plan.ts';
+import { oneOf } from '../../plan/choices.ts';
+import { LEADER } from '../../plan/steps.ts';
+import { serverHost, serverIds } from '../../plan/plan.ts';
 import type { Fault } from '../../nemeses/index.ts';
 import type { Scenario } from '../scenario.ts';
 

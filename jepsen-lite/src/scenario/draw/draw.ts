@@ -6,7 +6,7 @@
 
 import type { Random } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
-import { between, oneOf } from './choices.ts';
+import { between, oneOf } from '../../plan/choices.ts';
 import { drawLateAnswersScenario, drawLeaseScenario } from './leases.ts';
 import { withBursts } from './bursts.ts';
 import { withCornerCases } from './corner-cases.ts';
@@ -16,7 +16,7 @@ import { withSteadyReads } from './steady-reads.ts';
 import { withStrangers } from './strangers.ts';
 import { withWorkloads } from './workloads.ts';
 import { drawMixture, withOwnStreams } from './mixture.ts';
-import type { ClientPlan, SnapshotTuning, Tuning } from '../plan.ts';
+import type { ClientPlan, SnapshotTuning, Tuning } from '../../plan/plan.ts';
 import type { Scenario } from '../scenario.ts';
 
 export interface DrawOptions {

@@ -4,9 +4,9 @@
  */
 
 import type { Random } from '@holdfast/runtime';
-import { between } from './choices.ts';
-import { LEADER, type MemberStep } from '../steps.ts';
-import { serverHost, serverIds } from '../plan.ts';
+import { between } from '../../plan/choices.ts';
+import { LEADER, type MemberStep } from '../../plan/steps.ts';
+import { serverHost, serverIds } from '../../plan/plan.ts';
 import type { Fault } from '../../nemeses/index.ts';
 import type { Scenario } from '../scenario.ts';
 

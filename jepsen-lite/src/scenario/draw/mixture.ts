@@ -6,10 +6,10 @@
 import type { Random } from '@holdfast/runtime';
 import { NEMESES, nemesisOf, type Fault, type FaultKind } from '../../nemeses/index.ts';
 import type { FaultBase, FaultDraw, Nemesis } from '../../nemeses/nemesis.ts';
-import { holderOf, lockName, serverHost, serverIds, type Plan } from '../plan.ts';
+import { holderOf, lockName, serverHost, serverIds, type Plan } from '../../plan/plan.ts';
 import type { Scenario } from '../scenario.ts';
-import { LEADER } from '../steps.ts';
-import { between, oneOf } from './choices.ts';
+import { LEADER } from '../../plan/steps.ts';
+import { between, oneOf } from '../../plan/choices.ts';
 
 /** Faults begin when the first leader has had time to be elected. */
 const FIRST_FAULT_MS = 1_000;

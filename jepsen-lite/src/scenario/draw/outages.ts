@@ -4,8 +4,8 @@
  */
 
 import type { Random } from '@holdfast/runtime';
-import { LEADER } from '../steps.ts';
-import { serverHost, serverIds } from '../plan.ts';
+import { LEADER } from '../../plan/steps.ts';
+import { serverHost, serverIds } from '../../plan/plan.ts';
 import type { Fault } from '../../nemeses/index.ts';
 import type { Scenario } from '../scenario.ts';
 

@@ -6,9 +6,9 @@
  */
 
 import type { Random } from '@holdfast/runtime';
-import { between } from './choices.ts';
-import { BURST_EVERY_MS, serverHost, type ClientPlan } from '../plan.ts';
-import { LEADER } from '../steps.ts';
+import { between } from '../../plan/choices.ts';
+import { BURST_EVERY_MS, serverHost, type ClientPlan } from '../../plan/plan.ts';
+import { LEADER } from '../../plan/steps.ts';
 import type { Fault } from '../../nemeses/index.ts';
 import type { Scenario } from '../scenario.ts';
 

@@ -5,11 +5,11 @@
  */
 
 import type { Random } from '@holdfast/runtime';
-import { between, oneOf } from './choices.ts';
-import { serverHost, serverIds } from '../plan.ts';
+import { between, oneOf } from '../../plan/choices.ts';
+import { serverHost, serverIds } from '../../plan/plan.ts';
 import type { Fault } from '../../nemeses/index.ts';
 import type { Scenario } from '../scenario.ts';
-import type { StrangerStep } from '../steps.ts';
+import type { StrangerStep } from '../../plan/steps.ts';
 
 /** One run in so many, of those that are not about leases; and of those in which the members change. */
 const ONE_IN = 4;

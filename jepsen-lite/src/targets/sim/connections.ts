@@ -4,7 +4,7 @@
  */
 
 import type { Cluster } from './cluster.ts';
-import { serverHost } from '../../scenario/plan.ts';
+import { serverHost } from '../../plan/plan.ts';
 import type { ServerHost } from './server-host.ts';
 
 /** For a dial, a greeting, and a server that starts. */

@@ -12,7 +12,7 @@ import type { StateMachine } from '@holdfast/state';
 import type { HistoryEventBody } from '../../history/history.ts';
 import { HistoryRecorder } from '../../history/recorder.ts';
 import { Application } from '../../workloads/application.ts';
-import { STORE_HOST, serverHost, type ClientPlan } from '../../scenario/plan.ts';
+import { STORE_HOST, serverHost, type ClientPlan } from '../../plan/plan.ts';
 import { clientAddress } from './server-host.ts';
 import { starter } from './starter.ts';
 import { StoreClient, StoreHost } from './store-host.ts';

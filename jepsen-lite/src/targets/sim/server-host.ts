@@ -8,7 +8,7 @@ import { ExpelledError, serverId } from '@holdfast/raft';
 import { ExitCode, exitCodeOf, LockServer, type LockServerOptions, type ServerObserver } from '@holdfast/lockd';
 import type { Runtime } from '@holdfast/runtime';
 import type { SimHost } from '@holdfast/runtime/sim';
-import { serverHost, serverIds, type SnapshotTuning } from '../../scenario/plan.ts';
+import { serverHost, serverIds, type SnapshotTuning } from '../../plan/plan.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
 
 /** What leaders let gather: proposals that waited, and how often that ended because all had come or because the time was up. */

@@ -1,10 +1,10 @@
 /** The simulated cluster as a target: everything that a nemesis may ask for is there, and is done at once. */
 
 import type { SimHost } from '@holdfast/runtime/sim';
-import { lockOfHolder, serverHost, STORE_HOST } from '../../scenario/plan.ts';
-import { LEADER } from '../../scenario/steps.ts';
+import { lockOfHolder, serverHost, STORE_HOST } from '../../plan/plan.ts';
+import { LEADER } from '../../plan/steps.ts';
 import { Holds } from '../holds.ts';
-import type { Capabilities, TargetWith, CapabilityName } from '../target.ts';
+import type { Capabilities, TargetWith, CapabilityName } from '../../nemeses/target.ts';
 import type { Cluster } from './cluster.ts';
 import { flipAcknowledgedBit } from './log-damage.ts';
 

@@ -6,7 +6,7 @@ import type { SimHost } from '@holdfast/runtime/sim';
 import { UNFENCED_BUCKET, type StoreEvent } from '../../history/history.ts';
 import type { Store, StoreAnswer, StoreCall } from '../../workloads/store.ts';
 import { Caller, serveCalls } from './rpc.ts';
-import { STORE_HOST } from '../../scenario/plan.ts';
+import { STORE_HOST } from '../../plan/plan.ts';
 
 const PORT = 7400;
 const DIRECTORY = '/data';

@@ -2,8 +2,8 @@ import { SimWorld } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 import { drawScenario } from '../../../src/scenario/draw/draw.ts';
 import { withMembers } from '../../../src/scenario/draw/members.ts';
-import { joiningIds } from '../../../src/scenario/plan.ts';
-import type { MemberStep } from '../../../src/scenario/steps.ts';
+import { joiningIds } from '../../../src/plan/plan.ts';
+import type { MemberStep } from '../../../src/plan/steps.ts';
 import type { Scenario } from '../../../src/scenario/scenario.ts';
 
 const seeds = Array.from({ length: 300 }, (_, n) => n + 1);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawScenario } from '../../../src/scenario/draw/draw.ts';
 import { runScenario, type SeedResult } from '../../../src/targets/sim/run.ts';
 import type { Fault } from '../../../src/nemeses/index.ts';
-import type { MemberStep } from '../../../src/scenario/steps.ts';
+import type { MemberStep } from '../../../src/plan/steps.ts';
 import type { Scenario } from '../../../src/scenario/scenario.ts';
 
 const { members: _, ...calm } = drawScenario(1);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Cluster } from '../../../src/targets/sim/cluster.ts';
 import { apart } from '../../../src/targets/sim/connections.ts';
 import { drawScenario } from '../../../src/scenario/draw/draw.ts';
-import { serverHost } from '../../../src/scenario/plan.ts';
+import { serverHost } from '../../../src/plan/plan.ts';
 import type { Scenario } from '../../../src/scenario/scenario.ts';
 
 const { members: _, strangers: __, bursts: ___, ...calm } = { bursts: undefined, ...drawScenario(1) };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawScenario } from '../../../src/scenario/draw/draw.ts';
 import { runScenario } from '../../../src/targets/sim/run.ts';
 import type { Scenario } from '../../../src/scenario/scenario.ts';
-import type { StrangerStep } from '../../../src/scenario/steps.ts';
+import type { StrangerStep } from '../../../src/plan/steps.ts';
 import { decodeScenario, encodeScenario } from '../../../src/scenario/scenario-file.ts';
 
 const drawn = Array.from({ length: 300 }, (_, n) => drawScenario(n + 1));

@@ -13,7 +13,7 @@ import {
   written,
   type Persist,
   type Snapshot,
-} from '../../../explore/server/disk.ts';
+} from '../../../cores/disk.ts';
 
 export class BareDisk {
   #disk = EMPTY_DISK;

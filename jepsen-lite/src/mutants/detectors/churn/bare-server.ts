@@ -23,7 +23,7 @@ import {
 } from '@holdfast/raft/core';
 import type { Random } from '@holdfast/runtime';
 
-import type { Persist, Snapshot } from '../../../explore/server/disk.ts';
+import type { Persist, Snapshot } from '../../../cores/disk.ts';
 import { BareDisk } from './bare-disk.ts';
 
 type Send = Extract<Effect, { type: 'send' }>;

@@ -8,7 +8,7 @@
 import { serverId, type Message, type ServerId, type Term } from '@holdfast/raft/core';
 import type { Random } from '@holdfast/runtime';
 
-import type { Snapshot } from '../../../explore/server/disk.ts';
+import type { Snapshot } from '../../../cores/disk.ts';
 import { BareServer } from './bare-server.ts';
 import { Laws } from './laws.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import type { HistoryEventBody } from '../../../history/history.ts';
-import type { Report } from '../../violation.ts';
+import type { Report } from '../../../checkers/violation.ts';
 
 /** Acquires wait for others, and the store has an answer of its own. */
 const ANSWERED_AT_ONCE: ReadonlySet<string> = new Set(['create', 'delete', 'set', 'read', 'release']);

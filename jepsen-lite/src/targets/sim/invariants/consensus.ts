@@ -23,7 +23,7 @@ import { MembershipInvariants, type LogView } from './membership.ts';
 import { ObservedServer, type CoreView } from './observed-server.ts';
 import { checkRevealed } from './revealed.ts';
 import { imageOf, type Persist } from './server-log.ts';
-import type { Report } from '../../violation.ts';
+import type { Report } from '../../../checkers/violation.ts';
 import { beginBan, checkBan, checkBanTerm, countsFor } from './vote-ban.ts';
 
 export class ConsensusInvariants {

@@ -4,7 +4,7 @@
  */
 
 import type { Message } from '@holdfast/raft';
-import type { Report } from '../../violation.ts';
+import type { Report } from '../../../checkers/violation.ts';
 
 /** What `stepped` tells of a core. */
 export interface LeadershipView {

@@ -8,7 +8,7 @@
 import { EntryType, type Effect, type Message, type RaftEvent, type WriteSeq } from '@holdfast/raft';
 import { isMajority, type KnownConfiguration } from './configurations.ts';
 import type { CoreView } from './observed-server.ts';
-import type { Report } from '../../violation.ts';
+import type { Report } from '../../../checkers/violation.ts';
 
 type LeaderView = CoreView & { readonly quorumLost: boolean; readonly diskStalls: boolean };
 

@@ -9,7 +9,7 @@ import { commandName, decodeCommand, MalformedError, type QueueEntry, type Reply
 import type { Entry } from '@holdfast/raft';
 import { decodeEntryHeader, entryPayload, type Output, type StateMachine } from '@holdfast/state';
 import type { LogEvent, RemovalReason } from '../../../history/history.ts';
-import type { Report } from '../../violation.ts';
+import type { Report } from '../../../checkers/violation.ts';
 
 interface Place {
   readonly session: number;

@@ -2,7 +2,7 @@
 
 import { crc32 } from 'node:zlib';
 import type { Entry } from '@holdfast/raft';
-import type { Report } from '../../violation.ts';
+import type { Report } from '../../../checkers/violation.ts';
 
 interface Seen {
   readonly content: number;

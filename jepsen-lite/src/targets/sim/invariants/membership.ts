@@ -6,7 +6,7 @@
 
 import type { Configuration, Entry } from '@holdfast/raft';
 import { isMajority, isVoter, type Configurations, type KnownConfiguration } from './configurations.ts';
-import type { Report } from '../../violation.ts';
+import type { Report } from '../../../checkers/violation.ts';
 
 /** A server's log, by the terms of its entries, after a step; and what it knows to be committed. */
 export interface LogView {

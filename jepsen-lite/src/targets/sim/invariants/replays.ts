@@ -6,7 +6,7 @@
 import { CommandType, isClientCommand } from '@holdfast/protocol';
 import { EntryType, type Entry } from '@holdfast/raft';
 import { decodeEntryHeader } from '@holdfast/state';
-import type { Report } from '../../violation.ts';
+import type { Report } from '../../../checkers/violation.ts';
 
 export class ReplayInvariants {
   readonly #report: Report;

@@ -2,7 +2,7 @@
 
 import type { Message, ServerId } from '@holdfast/raft';
 import type { LogImage } from './server-log.ts';
-import type { Report } from '../../violation.ts';
+import type { Report } from '../../../checkers/violation.ts';
 
 export function checkRevealed(id: number, durable: LogImage, to: ServerId, message: Message, report: Report): void {
   const before = (condition: boolean, what: string): void => {

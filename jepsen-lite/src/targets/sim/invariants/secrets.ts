@@ -4,7 +4,7 @@
  */
 
 import type { Entry } from '@holdfast/raft';
-import type { Report } from '../../violation.ts';
+import type { Report } from '../../../checkers/violation.ts';
 
 /** Shorter draws are no secrets, and might be found in an entry by chance. */
 const LEAST_BYTES = 16;

@@ -5,7 +5,7 @@
 
 import type { Message } from '@holdfast/raft';
 import type { ObservedServer } from './observed-server.ts';
-import type { Report } from '../../violation.ts';
+import type { Report } from '../../../checkers/violation.ts';
 
 /** `had`: the terms of the entries that were durable before the damage. */
 export function beginBan(server: ObservedServer, committedEntries: number, had: readonly number[]): void {

@@ -7,8 +7,8 @@
 import type { Client, Members } from '@holdfast/client';
 import type { Cluster } from '../cluster.ts';
 import { isMajority } from '../invariants/configurations.ts';
-import { LEADER, type MemberStep } from '../../../scenario/steps.ts';
-import { OPERATOR_HOST, serverHost } from '../../../scenario/plan.ts';
+import { LEADER, type MemberStep } from '../../../plan/steps.ts';
+import { OPERATOR_HOST, serverHost } from '../../../plan/plan.ts';
 import { peerAddress, type ServerHost } from '../server-host.ts';
 import { COMMAND_TIMEOUT_MS, Operator } from './operator.ts';
 

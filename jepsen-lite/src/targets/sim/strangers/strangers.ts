@@ -6,8 +6,8 @@
 import type { SimWorld } from '@holdfast/runtime/sim';
 import type { HandOverInvariants } from '../invariants/hand-over.ts';
 import type { ReplayInvariants } from '../invariants/replays.ts';
-import { serverHost, STRANGER_HOST } from '../../../scenario/plan.ts';
-import type { StrangerStep } from '../../../scenario/steps.ts';
+import { serverHost, STRANGER_HOST } from '../../../plan/plan.ts';
+import type { StrangerStep } from '../../../plan/steps.ts';
 import type { ServerHost } from '../server-host.ts';
 import { FORGED_TERM } from './forgeries.ts';
 import { intrude, type Intrusion } from './intruder.ts';

@@ -5,7 +5,7 @@
  */
 
 import type { StruckFault } from '@holdfast/runtime/sim';
-import type { Delay } from '../scenario/fields.ts';
+import type { Delay } from '../plan/fields.ts';
 
 /** A promise where it takes time; nothing where it is done. */
 export type Done = void | Promise<void>;

@@ -11,18 +11,19 @@ import {
   maxTerm,
   nextTerm,
   type DurableState,
-  type Effect,
   type Entry,
   type HardState,
   type LogIndex,
   type LogPosition,
-  type SnapshotPosition,
   type Term,
   type TermRun,
+  type Effect,
+  type SnapshotPosition,
 } from '@holdfast/raft/core';
 
 export type Persist = Extract<Effect, { type: 'persist' }>;
 
+/** A snapshot whose state is everything that was applied up to it. */
 export interface Snapshot {
   readonly position: SnapshotPosition;
   readonly state: readonly Entry[];

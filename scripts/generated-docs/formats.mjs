@@ -7,7 +7,7 @@ import { adminAnswers, adminOperations } from '../../packages/protocol/dist/admi
 import { attachRequest } from '../../packages/protocol/dist/attach-request.js';
 import { commands } from '../../packages/protocol/dist/command.js';
 import { ClientFeature } from '../../packages/protocol/dist/features.js';
-import { memberChanges, memberSummary } from '../../packages/protocol/dist/members.js';
+import { membershipChanges, memberSummary } from '../../packages/protocol/dist/members.js';
 import { clientMessages, serverMessages } from '../../packages/protocol/dist/message.js';
 import { answers, queries } from '../../packages/protocol/dist/query.js';
 import { replies } from '../../packages/protocol/dist/reply.js';
@@ -33,7 +33,7 @@ const FAMILIES = [
   { title: 'Answers', name: 'answer', declared: answers },
   { title: 'Admin operations', name: 'admin operation', declared: adminOperations },
   { title: 'Admin answers', name: 'admin answer', declared: adminAnswers },
-  { title: 'Changes of the members', name: 'change of the members', declared: memberChanges },
+  { title: 'Changes of the members', name: 'change of the members', declared: membershipChanges },
   { title: 'Messages between servers', name: 'peer message', declared: peerMessages },
 ];
 const RECORDS = [

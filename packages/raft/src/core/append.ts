@@ -9,14 +9,12 @@ import {
   minIndex,
   type Entry,
   type LogIndex,
-  type Message,
+  type MessageOf,
   type ServerId,
   type Term,
 } from './types.ts';
 
-type Of<T extends Message['type']> = Extract<Message, { type: T }>;
-
-export function onAppend(core: CoreState, from: ServerId, message: Of<'append'>): void {
+export function onAppend(core: CoreState, from: ServerId, message: MessageOf<'append'>): void {
   if (!hearLeader(core, from, message.term)) {
     // Teaches a deposed leader the term. Names no index: should it lead this very term when the answer comes, nothing is refused.
     refuse(core, from, logIndex(0), logIndex(0), 0 as Term);
@@ -40,8 +38,8 @@ export function onAppend(core: CoreState, from: ServerId, message: Of<'append'>)
 function acceptEntries(
   core: CoreState,
   from: ServerId,
-  message: Of<'append'>,
-  { prevIndex, entries }: Pick<Of<'append'>, 'prevIndex' | 'entries'>,
+  message: MessageOf<'append'>,
+  { prevIndex, entries }: Pick<MessageOf<'append'>, 'prevIndex' | 'entries'>,
 ): void {
   appendEntries(core, entries);
   // Only what this message showed to agree is acknowledged and committed: the log may go on with entries of a deposed leader.
@@ -73,7 +71,7 @@ export function sendAck(core: CoreState): void {
   );
 }
 
-export function onHeartbeat(core: CoreState, from: ServerId, message: Of<'heartbeat'>): void {
+export function onHeartbeat(core: CoreState, from: ServerId, message: MessageOf<'heartbeat'>): void {
   if (hearLeader(core, from, message.term)) followCommit(core, message.commit);
   core.send(from, {
     type: 'heartbeat-response',
@@ -83,7 +81,7 @@ export function onHeartbeat(core: CoreState, from: ServerId, message: Of<'heartb
   });
 }
 
-export function onCommit(core: CoreState, from: ServerId, message: Of<'commit'>): void {
+export function onCommit(core: CoreState, from: ServerId, message: MessageOf<'commit'>): void {
   if (hearLeader(core, from, message.term)) followCommit(core, message.commit);
 }
 

@@ -9,9 +9,7 @@ import { diskStalls } from './disk-stall.ts';
 import { REFUSED_ELECTION_DELAY_MS, REFUSED_ELECTION_ROUND_MS, REFUSED_ELECTION_ROUNDS } from './config.ts';
 import { becomeCandidate, becomeFollower, becomeLeader, becomePreCandidate } from './role.ts';
 import type { ElectionTimer } from './roles.ts';
-import { NO_SERVER, type Message, type ServerId, type Term } from './types.ts';
-
-type Of<T extends Message['type']> = Extract<Message, { type: T }>;
+import { NO_SERVER, type MessageOf, type ServerId, type Term } from './types.ts';
 
 /** Asks whether an election could be won, before any term changes: a server that was cut off disturbs nobody on its return. */
 export function startPreVote(core: CoreState): void {
@@ -65,7 +63,7 @@ export function onPeerRefused(core: CoreState, peer: ServerId): void {
   role.timer.restart(core.random() * REFUSED_ELECTION_DELAY_MS);
 }
 
-export function onPreVote(core: CoreState, from: ServerId, message: Of<'pre-vote'>): void {
+export function onPreVote(core: CoreState, from: ServerId, message: MessageOf<'pre-vote'>): void {
   const granted =
     message.term > core.term &&
     !isLoyal(core, from) &&
@@ -81,7 +79,7 @@ export function onPreVote(core: CoreState, from: ServerId, message: Of<'pre-vote
   if (granted && core.role.type === 'follower') startQuickRound(core, core.role.timer);
 }
 
-export function onPreVoteResponse(core: CoreState, from: ServerId, message: Of<'pre-vote-response'>): void {
+export function onPreVoteResponse(core: CoreState, from: ServerId, message: MessageOf<'pre-vote-response'>): void {
   // A refusal teaches the higher term, or two servers with the longer log and the higher term would block each other for ever.
   if (!message.granted && message.term > core.term) {
     becomeFollower(core, message.term, NO_SERVER);
@@ -92,7 +90,7 @@ export function onPreVoteResponse(core: CoreState, from: ServerId, message: Of<'
   countPreVotes(core);
 }
 
-export function onVote(core: CoreState, from: ServerId, message: Of<'vote'>): void {
+export function onVote(core: CoreState, from: ServerId, message: MessageOf<'vote'>): void {
   if (message.term > core.term && (message.transfer || !isLoyal(core, from))) {
     becomeFollower(core, message.term, NO_SERVER);
   }
@@ -108,7 +106,7 @@ export function onVote(core: CoreState, from: ServerId, message: Of<'vote'>): vo
   core.send(from, { type: 'vote-response', term: core.term, granted });
 }
 
-export function onVoteResponse(core: CoreState, from: ServerId, message: Of<'vote-response'>): void {
+export function onVoteResponse(core: CoreState, from: ServerId, message: MessageOf<'vote-response'>): void {
   if (message.term > core.term) {
     becomeFollower(core, message.term, NO_SERVER);
     return;
@@ -126,7 +124,7 @@ export function countVotes(core: CoreState): void {
   if (isElected(core, role.votes)) becomeLeader(core, role);
 }
 
-export function onTimeoutNow(core: CoreState, from: ServerId, message: Of<'timeout-now'>): void {
+export function onTimeoutNow(core: CoreState, from: ServerId, message: MessageOf<'timeout-now'>): void {
   if (message.term !== core.term || core.role.type !== 'follower' || core.role.leader !== from || !mayVote(core))
     return;
   if (!core.mayStand) return;

@@ -55,6 +55,8 @@ export type RaftEvent =
   /** What members told of themselves; a leader that may change the configuration records what is new in it. */
   | { readonly type: 'member-facts'; readonly facts: readonly MemberFacts[] };
 
+export type EventOf<Type extends RaftEvent['type']> = Extract<RaftEvent, { type: Type }>;
+
 /**
  * Why a proposal or a read was refused. Nothing of it is in the log. `handed-over`: it was held back during a hand-over and is for the
  * successor, behind everything that this server proposed before.

@@ -87,9 +87,14 @@ export function onMemberFacts(core: CoreState, facts: readonly MemberFacts[]): v
   if (next !== configuration) appendConfiguration(core, core.role, next, undefined);
 }
 
+/** Nothing is left for {@link continueMembership} to do, whatever is committed or acknowledged. */
+export function isSettled({ membership }: CoreState, { recount, changeTicket, catchUps }: Leader): boolean {
+  return membership.settled && !recount && changeTicket === undefined && catchUps.size === 0;
+}
+
 /** At the end of a group: what the last commit, and the learners' progress, allow. */
 export function continueMembership(core: CoreState, leader: Leader): void {
-  if (core.membership.settled && leader.changeTicket === undefined && leader.catchUps.size === 0) return;
+  if (isSettled(core, leader)) return;
   const { index, configuration } = core.membership.latest;
   if (index <= core.commit && core.ownTermCommitted(leader)) {
     if (isJoint(configuration)) {

@@ -5,6 +5,7 @@
 
 import { onAppend, onCommit, onHeartbeat, sendAck } from './append.ts';
 import { canWait } from './can-wait.ts';
+import { advanceLeaderCommit, majorityIndex, onPersisted } from './commit.ts';
 import type { RaftConfig } from './config.ts';
 import type { ConfigurationAt } from './configuration-history.ts';
 import type { ConfiguredMember } from './configuration.ts';
@@ -25,23 +26,13 @@ import {
 import { countDiskWait, diskStallDueMs, diskStalls, leaveToOthers } from './disk-stall.ts';
 import type { DurableState } from './durable-state.ts';
 import type { Effect, RaftEvent } from './event.ts';
+import { onAppendResponse, onPeerConnection, sendCommitNews } from './follower-answers.ts';
 import { invariant } from './invariant.ts';
 import type { Leader } from './leader.ts';
 import { changeRefusal, continueMembership, onChangeMembership, onMemberFacts, tickMembership } from './membership.ts';
 import { hearsQuorum, isNeeded, quorumIsDue, quorumSilenceDueMs } from './quorum-contact.ts';
 import { broadcastHeartbeat, confirmReads, onHeartbeatResponse, onReadIndex, startReadRound } from './reads.ts';
-import {
-  advanceLeaderCommit,
-  majorityIndex,
-  onAppendResponse,
-  onEntriesRead,
-  onPeerConnection,
-  onPersisted,
-  onPropose,
-  replicate,
-  sendCommitNews,
-  tickRetries,
-} from './replication.ts';
+import { onEntriesRead, onPropose, replicate, tickRetries } from './replication.ts';
 import { becomeFollower } from './role.ts';
 import { isBehindLog, onSnapshotReceived, onSnapshotSent, onSnapshotTaken } from './snapshots.ts';
 import { continueTransfer, onTransfer, successorOf, tickTransfer, transferDueMs } from './transfer.ts';
@@ -173,12 +164,12 @@ export class RaftCore {
     return this.#core.log.tailFirst;
   }
 
-  /** Everything up to here is durable here. */
   /** Of the log, which has everything behind it. */
   get logBase(): LogIndex {
     return this.#core.log.base.index;
   }
 
+  /** Everything up to here is durable here. */
   get stableIndex(): LogIndex {
     return this.#core.writes.stableIndex;
   }

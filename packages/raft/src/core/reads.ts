@@ -7,10 +7,9 @@ import { reachedByQuorums } from './active-quorums.ts';
 import type { CoreState } from './core-state.ts';
 import { progressOf } from './followers.ts';
 import type { Leader } from './leader.ts';
-import { hearFollower, leaderOf, retryUnanswered } from './replication.ts';
-import { maxIndex, minIndex, type Message, type ServerId } from './types.ts';
-
-type Of<T extends Message['type']> = Extract<Message, { type: T }>;
+import { hearFollower, leaderOf } from './follower-answers.ts';
+import { retryUnanswered } from './replication.ts';
+import { maxIndex, minIndex, type MessageOf, type ServerId } from './types.ts';
 
 export function onReadIndex(core: CoreState, ticket: number): void {
   if (core.role.type !== 'leader') {
@@ -39,7 +38,7 @@ export function broadcastHeartbeat(core: CoreState, leader: Leader): void {
   sendHeartbeats(core, leader);
 }
 
-export function onHeartbeatResponse(core: CoreState, from: ServerId, message: Of<'heartbeat-response'>): void {
+export function onHeartbeatResponse(core: CoreState, from: ServerId, message: MessageOf<'heartbeat-response'>): void {
   const leader = leaderOf(core, message.term);
   if (leader === undefined) return;
   const progress = hearFollower(core, leader, from);

@@ -4,13 +4,11 @@
  */
 
 import type { CoreState } from './core-state.ts';
-import type { RaftEvent } from './event.ts';
+import type { EventOf } from './event.ts';
 import { invariant } from './invariant.ts';
 import type { Progress } from './progress.ts';
 import { becomeFollower } from './role.ts';
 import { minIndex, nextIndex, type LogIndex, type LogPosition, type ServerId } from './types.ts';
-
-type Of<T extends RaftEvent['type']> = Extract<RaftEvent, { type: T }>;
 
 export function onSnapshotTaken(core: CoreState, { index, term }: LogPosition, compactTo: LogIndex): void {
   invariant(index <= core.applied, 'a-snapshot-holds-only-what-was-applied', () => `${index} of ${core.applied}`);
@@ -31,7 +29,7 @@ export function onSnapshotTaken(core: CoreState, { index, term }: LogPosition, c
  * Whatever leader it comes from, what it holds is committed. A log that has its last entry needs no new state: it is told that it may
  * commit so far. One that ends before it, or has another entry there, is void, all of it: what follows a conflict is in conflict too.
  */
-export function onSnapshotReceived(core: CoreState, { from, term, position }: Of<'snapshot-received'>): void {
+export function onSnapshotReceived(core: CoreState, { from, term, position }: EventOf<'snapshot-received'>): void {
   if (term > core.term) becomeFollower(core, term, from);
   // A leader has every committed entry, and knows best how far to commit.
   if (position.index <= core.commit || core.role.type === 'leader') return;
@@ -44,7 +42,7 @@ export function onSnapshotReceived(core: CoreState, { from, term, position }: Of
 }
 
 /** The peer's own acknowledgement is yet to come: it is probed behind the snapshot. */
-export function onSnapshotSent(core: CoreState, { peer, term, index }: Of<'snapshot-sent'>): void {
+export function onSnapshotSent(core: CoreState, { peer, term, index }: EventOf<'snapshot-sent'>): void {
   if (core.role.type !== 'leader' || term !== core.term) return;
   const progress = core.role.progress.get(peer);
   if (progress?.mode !== 'snapshot') return;

@@ -89,6 +89,12 @@ export function entryBytes(entry: Entry): number {
   return entry.data.length + ENTRY_OVERHEAD_BYTES;
 }
 
+export function totalBytes(entries: readonly Entry[]): number {
+  let bytes = 0;
+  for (const entry of entries) bytes += entryBytes(entry);
+  return bytes;
+}
+
 export type Role = 'follower' | 'pre-candidate' | 'candidate' | 'leader';
 
 /** What must be durable before a message reveals it. */
@@ -147,3 +153,5 @@ export type Message =
   | { readonly type: 'heartbeat-response'; readonly term: Term; readonly round: number; readonly eagerCommit: boolean }
   | { readonly type: 'commit'; readonly term: Term; readonly commit: LogIndex }
   | { readonly type: 'timeout-now'; readonly term: Term };
+
+export type MessageOf<Type extends Message['type']> = Extract<Message, { type: Type }>;

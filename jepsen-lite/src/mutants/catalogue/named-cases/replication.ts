@@ -6,7 +6,7 @@ export const replicationCases: readonly CaseMutant[] = [
   {
     name: 'overtaken-refusal-heard',
     breaks: 'a refusal that was overtaken by an acknowledgement is ignored',
-    file: 'core/replication.js',
+    file: 'core/follower-answers.js',
     edits: [{ find: 'const stale = message.refusedIndex <= progress.match ||', replace: 'const stale =' }],
   },
   {
@@ -88,7 +88,7 @@ export const replicationCases: readonly CaseMutant[] = [
   {
     name: 'refused-index-looked-up-before-the-base',
     breaks: 'a hint before the log begins is no place in it',
-    file: 'core/replication.js',
+    file: 'core/follower-answers.js',
     edits: [
       {
         find: 'progress.probeFrom(nextIndex(agree));',

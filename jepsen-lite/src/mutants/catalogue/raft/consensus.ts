@@ -61,7 +61,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/replication.js',
+        file: 'core/commit.js',
         edits: [
           {
             find: 'return own;',
@@ -79,7 +79,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/replication.js',
+        file: 'core/commit.js',
         edits: [
           {
             find: 'if (index <= core.commit || core.log.termAt(index) !== core.term)',

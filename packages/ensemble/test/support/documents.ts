@@ -1,0 +1,71 @@
+/**
+ * The code blocks of the documents that a reader may want to run: README.md, CONTRIBUTING.md, docs.
+ *
+ * A comment in front of a block says what it needs, or that it is not run:
+ *
+ *   <!-- not run: WHY -->       only its flags, scripts and paths are checked
+ *   <!-- given: DECLARATIONS -->   what a block of JavaScript or TypeScript takes for granted
+ *   <!-- runs until stopped -->    the last command is a server, which gets SIGTERM once it serves
+ */
+
+import { readFileSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+export const ROOT = resolve(import.meta.dirname, '../../../..');
+
+export interface CodeBlock {
+  /** `docs/client.md:6`, the line of its fence. */
+  readonly at: string;
+  readonly language: string;
+  readonly text: string;
+  readonly notRun: string | undefined;
+  readonly given: string;
+  readonly untilStopped: boolean;
+}
+
+/** Without those that are made by programs. */
+function documents(): readonly string[] {
+  const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
+  const written = docs.filter((file) => file.endsWith('.md') && !file.startsWith('generated'));
+  return ['README.md', 'CONTRIBUTING.md', ...written.sort().map((file) => join('docs', file))];
+}
+
+export function codeBlocks(): readonly CodeBlock[] {
+  return documents().flatMap((file) => blocksOf(file, readFileSync(join(ROOT, file), 'utf8')));
+}
+
+export function blocksOf(file: string, text: string): readonly CodeBlock[] {
+  const blocks: CodeBlock[] = [];
+  const pattern = /((?:^<!-- .*? -->\n+)*)^```(.*)\n([\s\S]*?)^```$/gm;
+  for (const { index, 1: markers = '', 2: language = '', 3: content = '' } of text.matchAll(pattern)) {
+    const line = text.slice(0, index + markers.length).split('\n').length;
+    blocks.push({
+      at: `${file}:${line}`,
+      language,
+      text: content,
+      notRun: /<!-- not run: (.*?) -->/.exec(markers)?.[1],
+      given: /<!-- given: (.*?) -->/.exec(markers)?.[1] ?? '',
+      untilStopped: markers.includes('<!-- runs until stopped -->'),
+    });
+  }
+  return blocks;
+}
+
+/** The commands of a block of shell, without comments; `exitCode` is what a comment says (`exits with 2`), or 0. */
+export function commandsOf(block: CodeBlock): readonly { readonly text: string; readonly exitCode: number }[] {
+  const lines = block.text.replaceAll(/\\\n\s*/g, ' ').split('\n');
+  return lines.flatMap((line) => {
+    const [text = '', comment = ''] = line.split(/\s+# /);
+    if (text.trim() === '' || text.startsWith('#')) return [];
+    return [{ text: text.trim(), exitCode: Number(/exits with (\d+)/.exec(comment)?.[1] ?? 0) }];
+  });
+}
+
+/** Commands within a line of text. */
+export function inlineCommands(): readonly { readonly at: string; readonly text: string }[] {
+  return documents().flatMap((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '');
+    const found = [...text.matchAll(/`((?:lockd|lockctl|fenced-kvd) [^`]*)`/g)];
+    return found.map(([, command = '']) => ({ at: file, text: command }));
+  });
+}

@@ -4,6 +4,7 @@ import { answersLiveUntilAcknowledged } from './promises/sessions/answers-live-u
 import { attachTellsEverything } from './promises/sessions/attach-tells-everything.ts';
 import { effectsHappenOnce } from './promises/requests/effects-happen-once.ts';
 import { endedSessionsLeaveNothing } from './promises/sessions/ended-sessions-leave-nothing.ts';
+import { feedTellsTheTree } from './promises/feed-tells-the-tree.ts';
 import { grantsGoToTheLiving } from './promises/locks/grants-go-to-the-living.ts';
 import { idleLocksLeaveNothing } from './promises/locks/idle-locks-leave-nothing.ts';
 import { limitsAreKept } from './promises/limits-are-kept.ts';
@@ -43,6 +44,7 @@ export const PROMISES: readonly (() => StatePromise)[] = [
   idleLocksLeaveNothing,
   queueNodesShowTheQueue,
   nodesFollowCommands,
+  feedTellsTheTree,
   queriesTellTheQueues,
   queriesTellTheSessions,
   malformedCommandsAreAnswered,

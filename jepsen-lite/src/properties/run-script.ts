@@ -9,7 +9,7 @@ import { describeInput, describeStep } from './describe.ts';
 import { lockChanges } from './observation/lock-changes.ts';
 import { feed, type Machine, type MakeMachine } from './observation/machine.ts';
 import { Snapshots } from './observation/snapshots.ts';
-import type { Step } from './observation/step.ts';
+import type { Step, ToldChange } from './observation/step.ts';
 import { viewOf, type View } from './observation/view.ts';
 import { REQUESTS_ARE_ANSWERED } from './promises/requests/requests-are-answered.ts';
 import { restoredMachinesGoOn } from './promises/restored-machines-go-on.ts';
@@ -73,11 +73,16 @@ class Run {
   readonly #promises: readonly StatePromise[];
   readonly #clients = new Clients();
   #view: View;
+  #nodeChanges: ToldChange[] = [];
   /** The entry that the machine did not survive. */
   fatal: string | undefined;
 
   constructor({ makeMachine, makeTwin, promises }: Setting) {
     this.#machine = makeMachine();
+    // To the second machine nobody listens.
+    this.#machine.listen((kind, node, changedAt) => {
+      this.#nodeChanges.push({ kind, path: this.#machine.pathOf(node), index: changedAt });
+    });
     this.#twin = withReversedCollections(makeTwin);
     this.#snapshots = new Snapshots(this.#machine, makeMachine);
     this.#promises = promises.map((make) => make());
@@ -115,6 +120,7 @@ class Run {
   #apply(entry: Entry, stamp: number, move: Move, compared: boolean): Step | Breach {
     const index = this.#view.index + (entry.input.type === 'unsupported' ? 0 : 1);
     const before = this.#view;
+    this.#nodeChanges = [];
     const outputs = attempt(entry.input.type === 'request' ? REQUESTS_ARE_ANSWERED : VERSIONED, () =>
       feed(this.#machine, before.index + 1, entry),
     );
@@ -137,6 +143,7 @@ class Run {
       input,
       outputs,
       changes: lockChanges({ index, input, outputs, before }),
+      nodeChanges: this.#nodeChanges,
       before,
       after,
       fold,

@@ -94,6 +94,9 @@ const LIES: Readonly<Record<string, MakeLie>> = {
     answer: (answer) =>
       answer.type === 'get' && answer.stat.version === 2 ? { ...answer, stat: { ...answer.stat, version: 3 } } : answer,
   }),
+  'the change feed tells every change of a node, in order': () => ({
+    tells: (kind) => kind !== 'granted',
+  }),
   'queries about locks show what was told': () => ({
     answer: (answer) => (answer.type === 'verify' ? { ...answer, token: 0 } : answer),
   }),

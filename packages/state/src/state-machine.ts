@@ -35,7 +35,9 @@ import { errorReply, unsupportedReply, type ErrorReply } from './replies.ts';
 import { StateRestore } from './snapshot/state-restore.ts';
 import { StateSnapshot } from './snapshot/state-snapshot.ts';
 import { State, type StateCounts, type StateOptions } from './state.ts';
+import { ChangeFeed, type NodeListener } from './tree/change-feed.ts';
 import type { HashKey } from './tree/keyed-hash.ts';
+import type { NodeSlot } from './tree/node-slot.ts';
 import { UnsupportedEntryError } from './unsupported-entry-error.ts';
 import { VERSIONS, type Versions } from './versions.ts';
 
@@ -85,12 +87,14 @@ interface DecodedEntry {
 export class StateMachine {
   #state: State;
   readonly #options: StateOptions;
+  readonly #feed = new ChangeFeed();
   #appliedIndex = 0;
 
   constructor(options: StateMachineOptions = {}) {
     const { limits = {}, hashKey = KNOWN_KEY, versions = VERSIONS } = options;
     this.#options = { limits, hashKey, versions };
     this.#state = new State(this.#options);
+    this.#state.nodes.reportTo(this.#feed);
   }
 
   get appliedIndex(): number {
@@ -171,6 +175,7 @@ export class StateMachine {
   beginRestore(index: number): StateRestore {
     return new StateRestore(this.#options, index, (state) => {
       this.#state = state;
+      state.nodes.reportTo(this.#feed);
       this.#appliedIndex = index;
     });
   }
@@ -185,6 +190,19 @@ export class StateMachine {
 
   query(query: Query): Answer {
     return answerQuery(this.#state, query);
+  }
+
+  /**
+   * Tells the listener of every change of a node from now on, until what is returned is called. A snapshot that is restored replaces the
+   * tree without a word: the listener goes on with the new one, in which slots stand for other nodes.
+   */
+  listen(listener: NodeListener): () => void {
+    return this.#feed.listen(listener);
+  }
+
+  /** Of a node that exists. */
+  pathOf(node: NodeSlot): string {
+    return this.#state.nodes.path(node);
   }
 
   /** Undefined for one that never was or has ended. */

@@ -364,6 +364,18 @@ export const stateMutants: readonly Mutant[] = [
     caughtBy: ['properties'],
   },
   {
+    name: 'removal-not-in-the-change-feed',
+    breaks: 'the change feed tells every change of a node, in order',
+    patches: [
+      {
+        module: STATE,
+        file: 'tree/row-node-store.js',
+        edits: [{ find: "this.#feed.tell('deleted', node, index);", replace: '' }],
+      },
+    ],
+    caughtBy: ['properties'],
+  },
+  {
     name: 'snapshot-without-pre-images',
     breaks: 'a snapshot is of exactly one index, whatever is applied while it is taken',
     patches: [

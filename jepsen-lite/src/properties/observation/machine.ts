@@ -18,6 +18,8 @@ export type Machine = Pick<
   | 'session'
   | 'sessions'
   | 'replyBytes'
+  | 'listen'
+  | 'pathOf'
 >;
 
 export type MakeMachine = () => Machine;

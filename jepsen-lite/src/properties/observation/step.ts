@@ -1,11 +1,18 @@
 /** One entry and what came of it: what every promise observes. */
 
 import type { Answer, Command, Query, Reply } from '@holdfast/protocol';
-import type { Output } from '@holdfast/state';
+import type { NodeChangeKind, Output } from '@holdfast/state';
 
 import type { Input } from './input.ts';
 import type { LockChange } from './lock-change.ts';
 import type { View } from './view.ts';
+
+/** What was told of a node. */
+export interface ToldChange {
+  readonly kind: NodeChangeKind;
+  readonly path: string;
+  readonly index: number;
+}
 
 export interface Step {
   readonly index: number;
@@ -15,6 +22,8 @@ export interface Step {
   readonly outputs: readonly Output[];
   /** What the outputs say of the queues. */
   readonly changes: readonly LockChange[];
+  /** What the change feed said, in its order. */
+  readonly nodeChanges: readonly ToldChange[];
   readonly before: View;
   readonly after: View;
   readonly fold: number;

@@ -3,6 +3,8 @@
 import type { Answer, Query } from '@holdfast/protocol';
 import {
   StateMachine,
+  type NodeListener,
+  type NodeSlot,
   type Output,
   type SessionInfo,
   type StateCounts,
@@ -21,6 +23,8 @@ export interface Lie {
   readonly answer?: (answer: Answer, query: Query) => Answer;
   readonly counts?: (counts: StateCounts, index: number) => StateCounts;
   readonly sessions?: (sessions: readonly SessionInfo[]) => readonly SessionInfo[];
+  /** Whether what the change feed says comes through. */
+  readonly tells?: (...told: Parameters<NodeListener>) => boolean;
   readonly fold?: (fold: number) => number;
   /** What comes of an entry that the real machine refuses by throwing. */
   readonly thrown?: (error: unknown) => readonly Output[];
@@ -73,6 +77,16 @@ export class LyingMachine implements Machine {
   query(query: Query): Answer {
     const answer = this.#real.query(query);
     return this.#lie.answer?.(answer, query) ?? answer;
+  }
+
+  listen(listener: NodeListener): () => void {
+    return this.#real.listen((...told) => {
+      if (this.#lie.tells?.(...told) ?? true) listener(...told);
+    });
+  }
+
+  pathOf(node: NodeSlot): string {
+    return this.#real.pathOf(node);
   }
 
   session(id: number): SessionInfo | undefined {

@@ -6,6 +6,7 @@
 
 import type { Stat } from '@holdfast/protocol';
 
+import type { ChangeFeed } from './change-feed.ts';
 import type { NodeExtra } from './node-extras.ts';
 import { NODE_NUMBERS } from './node-rows.ts';
 import type { NodeSlot } from './node-slot.ts';
@@ -45,6 +46,7 @@ export interface NodeStore extends TreeView {
   /** All slots are below. The same on every replica, as which of them are free and in which order they are used again. */
   readonly slots: number;
 
+  path(node: NodeSlot): string;
   /** In order of code units. */
   childNames(parent: NodeSlot): string[];
   /** The caller's: a change of the node does not show in it. */
@@ -53,6 +55,8 @@ export interface NodeStore extends TreeView {
   czxid(node: NodeSlot): number;
   ctime(node: NodeSlot): number;
 
+  /** Where changes are told from now on. */
+  reportTo(feed: ChangeFeed): void;
   create(node: NewNode): NodeSlot;
   /** Copies. */
   setData(node: NodeSlot, data: Uint8Array, index: number, stamp: number): void;

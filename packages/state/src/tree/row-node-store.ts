@@ -10,6 +10,7 @@ import type { Fold } from '../fold.ts';
 import { invariant } from '../invariant.ts';
 import type { Capture } from '../snapshot/capture.ts';
 import { malformed, wellFormed } from '../snapshot-error.ts';
+import { ChangeFeed } from './change-feed.ts';
 import { NO_ROW } from './child-table.ts';
 import { Children } from './children.ts';
 import type { HashKey } from './keyed-hash.ts';
@@ -32,6 +33,8 @@ export class RowNodeStore implements NodeStore {
   readonly #fold: Fold;
   readonly #capture: Capture;
   readonly #key: HashKey;
+  /** Nobody's, until it is said whose. */
+  #feed = new ChangeFeed();
   #rows = new NodeRows();
   #cells = new NodeCells(this.#rows);
   #children: Children;
@@ -86,6 +89,16 @@ export class RowNodeStore implements NodeStore {
   child(parent: NodeSlot, name: string): NodeSlot | undefined {
     this.#check(parent);
     return this.#child(parent, whole(name));
+  }
+
+  path(node: NodeSlot): string {
+    let path = '';
+    for (let at = node; at !== ROOT; at = this.parent(at)) path = `/${this.name(at)}${path}`;
+    return path === '' ? '/' : path;
+  }
+
+  reportTo(feed: ChangeFeed): void {
+    this.#feed = feed;
   }
 
   childNames(parent: NodeSlot): string[] {
@@ -173,6 +186,8 @@ export class RowNodeStore implements NodeStore {
     this.#nameBytes += this.#cells.nameBytes(slot);
     this.#fold.mix(index);
     this.#fold.mix(rows.number(parent, NumberField.czxid));
+    this.#feed.tell('created', slot, index);
+    this.#feed.tell('children', parent, index);
     return slot;
   }
 
@@ -187,6 +202,7 @@ export class RowNodeStore implements NodeStore {
     rows.setNumber(node, NumberField.version, version);
     this.#fold.mix(rows.number(node, NumberField.czxid));
     this.#fold.mix(version);
+    this.#feed.tell('data', node, index);
   }
 
   markGranted(node: NodeSlot, token: number): void {
@@ -195,6 +211,7 @@ export class RowNodeStore implements NodeStore {
     this.#rows.setNumber(node, NumberField.mzxid, token);
     this.#fold.mix(this.#rows.number(node, NumberField.czxid));
     this.#fold.mix(token);
+    this.#feed.tell('granted', node, token);
   }
 
   extraBytes(node: NodeSlot): number {
@@ -225,6 +242,7 @@ export class RowNodeStore implements NodeStore {
     invariant(this.childCount(node) === 0, 'a node that is removed has no children');
     const rows = this.#rows;
     const parent = this.parent(node);
+    this.#feed.tell('deleted', node, index);
     this.#capture.node(node);
     this.#capture.node(parent);
     this.#children.remove(node);
@@ -237,6 +255,7 @@ export class RowNodeStore implements NodeStore {
     this.#size -= 1;
     this.#fold.mix(rows.number(node, NumberField.czxid));
     this.#fold.mix(rows.number(parent, NumberField.czxid));
+    this.#feed.tell('children', parent, index);
   }
 
   changing(node: NodeSlot): void {

@@ -10,7 +10,7 @@ export interface Creation extends NewNode {
   readonly path: string;
 }
 
-export type NodeChange =
+export type PlannedChange =
   | Creation
   | { readonly type: 'set'; readonly node: NodeSlot; readonly data: Uint8Array }
   | { readonly type: 'delete'; readonly node: NodeSlot }

@@ -7,9 +7,9 @@ import type { QueuedAcquire } from '../../locks/lock.ts';
 import { DONE } from '../../replies.ts';
 import type { State } from '../../state.ts';
 import type { NodeSlot } from '../../tree/node-slot.ts';
-import type { Creation, NodeChange } from './change.ts';
+import type { Creation, PlannedChange } from './change.ts';
 
-export function commit(state: State, change: NodeChange): Reply {
+export function commit(state: State, change: PlannedChange): Reply {
   switch (change.type) {
     case 'create':
       return { type: 'created', path: change.path, stat: state.nodes.stat(create(state, change)) };

@@ -13,13 +13,13 @@ import type { State } from '../../state.ts';
 import type { NodeSlot } from '../../tree/node-slot.ts';
 import { isStandIn, TreeDraft } from '../../tree/tree-draft.ts';
 import type { Rules } from '../../versions.ts';
-import type { NodeChange } from './change.ts';
+import type { PlannedChange } from './change.ts';
 import { commit } from './commit.ts';
 import type { PlanView } from './plan.ts';
 
 /** A change, and the stand-in of the node that it makes. */
 interface Drafted {
-  readonly change: NodeChange;
+  readonly change: PlannedChange;
   readonly standIn: NodeSlot | undefined;
 }
 
@@ -52,7 +52,7 @@ export class Draft implements PlanView {
   }
 
   /** What is planned next sees the change. It must have been planned over this draft as it is now. */
-  add(change: NodeChange): void {
+  add(change: PlannedChange): void {
     this.#drafted.push({ change, standIn: this.#overlay(change) });
   }
 
@@ -72,7 +72,7 @@ export class Draft implements PlanView {
     });
   }
 
-  #overlay(change: NodeChange): NodeSlot | undefined {
+  #overlay(change: PlannedChange): NodeSlot | undefined {
     switch (change.type) {
       case 'create': {
         const { parent, name, data, ephemeralOwner } = change;
@@ -104,7 +104,7 @@ export class Draft implements PlanView {
 }
 
 /** The change of nodes that exist now, some of them made since it was planned. */
-function inPlace(change: NodeChange, made: ReadonlyMap<NodeSlot, NodeSlot>): NodeChange {
+function inPlace(change: PlannedChange, made: ReadonlyMap<NodeSlot, NodeSlot>): PlannedChange {
   const placeOf = (node: NodeSlot): NodeSlot => {
     const place = isStandIn(node) ? made.get(node) : node;
     invariant(place !== undefined, 'a node is made before it is changed');

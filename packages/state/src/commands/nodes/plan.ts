@@ -30,7 +30,7 @@ import { storedNameBytes } from '../../tree/stored-name.ts';
 import type { TreeView } from '../../tree/tree-view.ts';
 import type { Rules } from '../../versions.ts';
 import { treeLimitReply } from '../tree-limits.ts';
-import type { NodeChange } from './change.ts';
+import type { PlannedChange } from './change.ts';
 
 /** What decides about a change: the state as it is, or a draft over it (draft.ts). */
 export interface PlanView {
@@ -47,7 +47,7 @@ type NodeCommandName = 'create' | 'set' | 'delete';
 export type NodeCommand = Extract<Command, { type: NodeCommandName }>;
 
 /** What the command of that session will do, or why it will not. Changes nothing. */
-export function plan(view: PlanView, session: Session, command: NodeCommand): NodeChange | ErrorReply {
+export function plan(view: PlanView, session: Session, command: NodeCommand): PlannedChange | ErrorReply {
   switch (command.type) {
     case 'create':
       return planCreate(view, session, command);
@@ -62,7 +62,7 @@ function planCreate(
   view: PlanView,
   session: Session,
   command: Extract<Command, { type: 'create' }>,
-): NodeChange | ErrorReply {
+): PlannedChange | ErrorReply {
   const { nodes, rules, limits } = view;
   const { mode, path: given, data } = command;
   if (rules.createModes[mode] !== true) return unsupportedReply(`create mode ${mode}`, rules.version);
@@ -101,7 +101,7 @@ function planCreate(
   return { type: 'create', path, parent, name, data, ephemeralOwner: ephemeral ? session.id : 0, index, stamp };
 }
 
-function planSet(view: PlanView, command: Extract<Command, { type: 'set' }>): NodeChange | ErrorReply {
+function planSet(view: PlanView, command: Extract<Command, { type: 'set' }>): PlannedChange | ErrorReply {
   const { path, data } = command;
   if (isReservedPath(path)) return reservedReply(path);
   const node = view.nodes.find(path);
@@ -113,7 +113,7 @@ function planSet(view: PlanView, command: Extract<Command, { type: 'set' }>): No
 }
 
 /** Deleting a lock's queue node revokes that wait or hold, whoever deletes it; nothing else that is reserved can be deleted. */
-function planDelete(view: PlanView, command: Extract<Command, { type: 'delete' }>): NodeChange | ErrorReply {
+function planDelete(view: PlanView, command: Extract<Command, { type: 'delete' }>): PlannedChange | ErrorReply {
   const { path } = command;
   if (path === '/') return errorReply('INVALID_ARGUMENT', '"/" cannot be deleted');
   const node = view.nodes.find(path);

@@ -26,8 +26,15 @@ export class Calls {
     this.#recorder = recorder;
   }
 
-  /** True when it had its effect. Rejects with an error that the SDK does not promise, which is the run's failure. */
-  async make<O extends Operation>(operation: O, run: () => Promise<Ok[O['f']]>): Promise<boolean> {
+  /**
+   * True when it had its effect. Rejects with an error that nobody has to expect, which is the run's failure: neither does the SDK promise
+   * it for any call, nor is it one of these codes of refusals.
+   */
+  async make<O extends Operation>(
+    operation: O,
+    run: () => Promise<Ok[O['f']]>,
+    refusals: readonly string[] = [],
+  ): Promise<boolean> {
     const call = this.#recorder.nextCall();
     this.record({ type: 'invoke', call, ...operation });
     this.#open.set(call, operation);
@@ -37,7 +44,7 @@ export class Calls {
       this.record({ type: 'ok', call, ...operation, ...result } as HistoryEventBody);
       return true;
     } catch (error) {
-      const failure = failureOf(error);
+      const failure = failureOf(error, refusals);
       this.#open.delete(call);
       if (failure === undefined) throw error;
       this.record({ ...failure, call, ...operation });
@@ -57,7 +64,10 @@ export class Calls {
 }
 
 /** Undefined for what no application needs to expect. */
-export function failureOf(error: unknown): Pick<FailedEvent, 'type' | 'code' | 'highest'> | undefined {
+export function failureOf(
+  error: unknown,
+  refusals: readonly string[] = [],
+): Pick<FailedEvent, 'type' | 'code' | 'highest'> | undefined {
   if (error instanceof AbortedByApplication) return { type: 'fail', code: 'ABORTED' };
   if (error instanceof UnreachableError) return { type: 'fail', code: 'UNREACHABLE' };
   if (error instanceof UnansweredError) return { type: 'info', code: 'UNANSWERED' };
@@ -65,15 +75,12 @@ export function failureOf(error: unknown): Pick<FailedEvent, 'type' | 'code' | '
     const highest = error.highest === undefined ? {} : { highest: error.highest };
     return { type: error.indeterminate ? 'info' : 'fail', code: error.code, ...highest };
   }
-  if (!(error instanceof HoldfastError) || !isExpected(error)) return undefined;
+  if (!(error instanceof HoldfastError) || !isExpected(error, refusals)) return undefined;
   return { type: error.indeterminate ? 'info' : 'fail', code: error.code };
 }
 
-function isExpected(error: HoldfastError): boolean {
+function isExpected(error: HoldfastError, refusals: readonly string[]): boolean {
   if (error instanceof LockLostError || error instanceof SessionExpiredError) return true;
   if (error instanceof ClientClosedError || error instanceof TimeoutError) return true;
-  return error.retryable || EXPECTED_CODES.has(error.code);
+  return error.retryable || refusals.includes(error.code);
 }
-
-/** What registers that others create and delete answer. */
-const EXPECTED_CODES: ReadonlySet<string> = new Set(['NOT_FOUND', 'NODE_EXISTS', 'NOT_EMPTY']);

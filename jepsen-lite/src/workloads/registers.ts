@@ -1,6 +1,7 @@
 /** Nodes that all clients create, set, delete and read: registers, several at once and without waiting for the answer before. */
 
 import { HoldfastError } from '@holdfast/client';
+import type { Ok } from './calls.ts';
 import type { ClientSession, Workload } from './workload.ts';
 
 const REGISTERS = 3;
@@ -27,25 +28,31 @@ export async function useRegister(session: ClientSession, uses: number): Promise
   const value = `${plan.name}-${world.nextCall()}`;
   const data = new TextEncoder().encode(value);
   switch (random.integer(uses)) {
-    case 0:
-      await calls.make({ f: 'create', path, value, session: sessionId }, async () => {
+    case 0: {
+      const create = async (): Promise<object> => {
         await nodes.create(path, data);
         return {};
-      });
+      };
+      await calls.make({ f: 'create', path, value, session: sessionId }, create, ['NODE_EXISTS']);
       return;
-    case 1:
-      await calls.make({ f: 'delete', path, session: sessionId }, async () => {
+    }
+    case 1: {
+      const remove = async (): Promise<object> => {
         await nodes.delete(path);
         return {};
-      });
+      };
+      await calls.make({ f: 'delete', path, session: sessionId }, remove, ['NOT_FOUND']);
       return;
+    }
     case 2:
-    case 3:
-      await calls.make({ f: 'set', path, value, session: sessionId }, async () => {
+    case 3: {
+      const set = async (): Promise<Ok['set']> => {
         const { version } = await nodes.set(path, data);
         return { newVersion: version };
-      });
+      };
+      await calls.make({ f: 'set', path, value, session: sessionId }, set, ['NOT_FOUND']);
       return;
+    }
     default:
       await calls.make({ f: 'read', path, consistency: 'linearizable', session: sessionId }, async () => {
         try {

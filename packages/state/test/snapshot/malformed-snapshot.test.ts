@@ -11,6 +11,11 @@ const END_BYTES = 13;
 const RECORD_HEAD_BYTES = 5;
 /** Token and time of the grant, before the slot and the parent of the node. */
 const QUEUE_NODE_BYTES = 16;
+/** The kind, before the slot and the parent of the node. */
+const LOCK_BYTES = 1;
+/** From the slot to the name. */
+const NODE_BYTES = 86;
+const LOCK = 3;
 const QUEUE_NODE = 4;
 const FREE_SLOTS = 5;
 
@@ -193,6 +198,17 @@ describe('a snapshot of which something is wrong', () => {
       view.setFloat64(waits, view.getFloat64(waits, true) + 1, true);
     });
     expect(refusal(bytes)?.message).toContain('has a lock lock that is not granted to whom it is free for');
+  });
+
+  it.each([
+    ['stands elsewhere', (view: DataView, at: number) => view.setUint32(at + 4, 0, true)],
+    ['has the name of none', (view: DataView, at: number) => view.setUint8(at + NODE_BYTES, '%'.charCodeAt(0))],
+  ])('is refused with a lock whose container %s', (_, alter) => {
+    const bytes = altered((view) => {
+      const lock = records(SAMPLE).find(({ type }) => type === LOCK);
+      alter(view, (lock?.start ?? NaN) + RECORD_HEAD_BYTES + LOCK_BYTES);
+    });
+    expect(refusal(bytes)?.message).toContain('has a lock that cannot be');
   });
 
   it('is refused with a free slot that has a node, or that is none of its slots', () => {

@@ -69,6 +69,12 @@ export const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
       'a start syncs the directory before it uses the log; a crash before that repairs again, whichever names are left',
   },
   {
+    file: 'log-store/directory/data-directory.js',
+    rule: 'swapped-arguments',
+    line: 'if (members.length > 0 && !sameMembers(members, identity.members)) {',
+    because: 'whether two lists of different ids have the same members does not depend on which is named first',
+  },
+  {
     file: 'sessions/renewals.js',
     rule: 'dropped-statement',
     line: 'this.#deps.leases.renew(session);',

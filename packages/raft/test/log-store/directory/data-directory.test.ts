@@ -199,12 +199,18 @@ describe('a data directory', () => {
   it.each([
     ['no JSON', '{"formatVersion": 1', 'DAMAGED_IDENTITY'],
     ['no object', '[]', 'DAMAGED_IDENTITY'],
+    ['null', 'null', 'DAMAGED_IDENTITY'],
     ['no version', '{}', 'DAMAGED_IDENTITY'],
     ['a later version', '{"formatVersion": 3}', 'UNSUPPORTED_FORMAT'],
     ['a demand of a later version', '{"formatVersion": 1, "required": 1099511627776}', 'UNSUPPORTED_FORMAT'],
     ['a demand that is none', '{"formatVersion": 1, "required": -1}', 'DAMAGED_IDENTITY'],
     ['no cluster id', '{"formatVersion": 1}', 'DAMAGED_IDENTITY'],
     ['a bad server id', '{"formatVersion": 1, "clusterId": "local", "serverId": -1}', 'DAMAGED_IDENTITY'],
+    [
+      'null for a member',
+      `{"formatVersion": 1, "clusterId": "local", "serverId": 1, "incarnation": "${'0'.repeat(32)}", "members": [null]}`,
+      'DAMAGED_IDENTITY',
+    ],
     [
       'a bad member',
       `{"formatVersion": 1, "clusterId": "local", "serverId": 1, "incarnation": "${'0'.repeat(32)}", "members": [7]}`,

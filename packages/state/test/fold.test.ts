@@ -31,6 +31,25 @@ describe('a fold', () => {
     expect(foldOf([0, 0])).not.toBe(foldOf([0]));
   });
 
+  it('depends in each bit on every bit of a value, as soon as another value has followed', () => {
+    const bits = Array.from({ length: 53 }, (_, bit) => bit);
+    const rounds = 200;
+    for (const flipped of bits) {
+      const turned = bits.map(() => 0);
+      for (let round = 0; round < rounds; round += 1) {
+        // Any values will do.
+        const [before, value] = [round * 7_919, round * 104_729_371_433];
+        const [one, other] = [foldOf([before, value, 7]), foldOf([before, flipBit(value, flipped), 7])];
+        for (const bit of bits)
+          if (((BigInt(one) ^ BigInt(other)) >> BigInt(bit)) & 1n) turned[bit] = (turned[bit] ?? 0) + 1;
+      }
+      for (const count of turned) {
+        expect(count / rounds, `bit ${flipped}`).toBeGreaterThan(0.3);
+        expect(count / rounds, `bit ${flipped}`).toBeLessThan(0.7);
+      }
+    }
+  });
+
   it('has no short cycle and no collisions in a long run of equal values', () => {
     const fold = new Fold();
     const seen = new Set<number>();

@@ -21,12 +21,14 @@ import {
 
 const DIAL_TIMEOUT_MS = 1_000;
 
+type Greeting = Pick<DialledGreeting, 'hello' | 'challenged' | 'challengedBy' | 'satisfied' | 'proof'>;
+
 export interface SnapshotSenderParts {
   readonly address: Address;
   readonly peer: ServerId;
   readonly pace: Pace;
   /** A new one for each connection. */
-  greeting(): DialledGreeting;
+  greeting(): Greeting;
   openSnapshot(): Promise<SnapshotSource | undefined>;
   /** Whether nothing can be committed before the peer has it: then it goes as fast as it can. */
   urgent(): boolean;
@@ -164,7 +166,7 @@ export class SnapshotSender {
     this.#expectAnswer();
   }
 
-  #prove(connection: Connection, greeting: DialledGreeting, frame: Uint8Array): void {
+  #prove(connection: Connection, greeting: Greeting, frame: Uint8Array): void {
     if (this.#connection !== connection) return;
     try {
       greeting.challengedBy(frame);

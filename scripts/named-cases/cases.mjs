@@ -234,7 +234,7 @@ export const CASE_GROUPS = [
         name: 'match-lt-next',
         source: 'etcd-io/raft#149',
         impossible:
-          "Invariant `match-is-below-next` (`core/progress.ts`), checked at every change of a peer's progress.",
+          "Invariant `match-is-below-next` (`core/replication/progress.ts`), checked at every change of a peer's progress.",
       },
       {
         name: 'conflict-search-on-compacted-index-panics',

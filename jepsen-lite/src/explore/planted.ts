@@ -13,7 +13,7 @@ const EXPLORED: readonly PlantedBug[] = [
     patches: [
       {
         module: '@holdfast/raft',
-        file: 'core/vote-ban.js',
+        file: 'core/election/vote-ban.js',
         edits: [
           {
             find: 'if ((core.log.termAt(core.commit) ?? 0) < core.voteBan)',
@@ -29,7 +29,7 @@ const EXPLORED: readonly PlantedBug[] = [
     patches: [
       {
         module: '@holdfast/raft',
-        file: 'core/vote-ban.js',
+        file: 'core/election/vote-ban.js',
         edits: [{ find: '|| core.writes.stableIndex < core.commit', replace: '' }],
       },
     ],
@@ -40,7 +40,7 @@ const EXPLORED: readonly PlantedBug[] = [
     patches: [
       {
         module: '@holdfast/raft',
-        file: 'core/vote-ban.js',
+        file: 'core/election/vote-ban.js',
         edits: [{ find: 'if (core.voteBan !== undefined && core.term < core.voteBan)', replace: 'if (false)' }],
       },
     ],

@@ -11,7 +11,7 @@ import { runMutants } from '../../src/mutants/run-mutants.ts';
 const run = promisify(execFile);
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-function mutant(find: string, replace: string, file = 'core/quorum.js'): Mutant {
+function mutant(find: string, replace: string, file = 'core/quorum/quorum.js'): Mutant {
   const patches = [{ module: '@holdfast/raft', file, edits: [{ find, replace }] } as const];
   return { name: 'planted', breaks: 'a promise', patches, caughtBy: ['churn'] };
 }
@@ -48,13 +48,16 @@ describe('a bug that is planted in the built product', () => {
 });
 
 describe('the fast tests as what looks for a bug', () => {
-  const quorum = { module: '@holdfast/raft', file: 'core/quorum.js' } as const;
-  const paths = ['packages/raft/test/core/elections.test.ts', 'packages/raft/test/core/commit.test.ts'];
+  const quorum = { module: '@holdfast/raft', file: 'core/quorum/quorum.js' } as const;
+  const paths = [
+    'packages/raft/test/core/election/elections.test.ts',
+    'packages/raft/test/core/replication/commit.test.ts',
+  ];
 
   it('fail when one is planted, and say which test did', async () => {
     const edits = [{ find: 'Math.floor(voters / 2) + 1', replace: 'Math.floor(voters / 2)' }];
     const { failed } = await runUnitTests(paths, [{ ...quorum, edits }], 100_000);
-    expect(failed).toMatch(/^packages\/raft\/test\/core\/(elections|commit)\.test\.ts: ./);
+    expect(failed).toMatch(/^packages\/raft\/test\/core\/(election\/elections|replication\/commit)\.test\.ts: ./);
   });
 
   it('pass over the built form as it is', async () => {
@@ -66,8 +69,8 @@ describe('the fast tests as what looks for a bug', () => {
   });
 
   it('begin with those that have the name of the changed file', () => {
-    expect(nearestTests(['packages/raft/test/core'], { ...quorum, file: 'core/reads.js' })).toEqual([
-      'packages/raft/test/core/reads.test.ts',
+    expect(nearestTests(['packages/raft/test/core'], { ...quorum, file: 'core/reads/reads.js' })).toEqual([
+      'packages/raft/test/core/reads/reads.test.ts',
     ]);
   });
 });

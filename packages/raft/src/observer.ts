@@ -13,7 +13,7 @@ import type {
   ServerId,
   WriteSeq,
 } from './core/index.ts';
-import type { StageTimes } from './driver/stage-clock.ts';
+import type { StageTimes } from './driver/stages/stage-clock.ts';
 
 export interface ReplicaObserver {
   /** The replica begins with what its disk held. */

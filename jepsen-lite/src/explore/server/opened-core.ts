@@ -4,9 +4,9 @@
  * have a planted bug.
  */
 
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type * as Core from '@holdfast/raft/core';
 
@@ -20,6 +20,7 @@ export type CoreModule = typeof Core;
 export type PlantedBug = Omit<Mutant, 'caughtBy' | 'sample'>;
 
 const RAFT = '@holdfast/raft';
+const CORE = 'core/';
 const PRIVATE_NAME = /#([A-Za-z_]\w*)/g;
 const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
 
@@ -31,13 +32,14 @@ export function openName(name: string): string {
 /** @throws RottenMutantError when the mutant does not fit the built core, or changes something else */
 export async function openCore(mutant?: PlantedBug): Promise<CoreModule> {
   const edits = editsOf(mutant);
-  const source = fileURLToPath(builtFile(RAFT, 'core/'));
+  const source = fileURLToPath(builtFile(RAFT, CORE));
   const copy = await mkdtemp(join(tmpdir(), 'holdfast-core-'));
   try {
     await writeFile(join(copy, 'package.json'), '{"type":"module"}');
-    for (const file of await readdir(source)) {
+    for (const file of await readdir(source, { recursive: true })) {
       if (!file.endsWith('.js')) continue;
       const text = await readFile(join(source, file), 'utf8');
+      await mkdir(dirname(join(copy, file)), { recursive: true });
       await writeFile(join(copy, file), openText(file, text, edits.get(file)));
     }
     return (await import(pathToFileURL(join(copy, 'index.js')).href)) as CoreModule;
@@ -54,10 +56,10 @@ function openText(file: string, text: string, edits: readonly Edit[] | undefined
 function editsOf(mutant: PlantedBug | undefined): ReadonlyMap<string, readonly Edit[]> {
   const edits = new Map<string, readonly Edit[]>();
   for (const patch of mutant?.patches ?? []) {
-    if (patch.module !== RAFT || !patch.file.startsWith('core/')) {
+    if (patch.module !== RAFT || !patch.file.startsWith(CORE)) {
       throw new TypeError(`${mutant?.name} changes ${patch.module}/${patch.file}, which is not of the core`);
     }
-    edits.set(basename(patch.file), patch.edits);
+    edits.set(patch.file.slice(CORE.length), patch.edits);
   }
   return edits;
 }

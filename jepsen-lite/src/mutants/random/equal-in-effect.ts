@@ -18,25 +18,25 @@ interface EqualInEffect {
 
 export const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
   {
-    file: 'core/log.js',
+    file: 'core/log/log.js',
     rule: 'comparison',
     line: 'if (index <= this.base.index)',
     because: 'a compaction up to where the log begins already leaves base, runs and entries as they are',
   },
   {
-    file: 'core/term-runs.js',
+    file: 'core/log/term-runs.js',
     rule: 'comparison',
     line: 'if (base.index <= this.#base.index)',
     because: 'a compaction up to where the log begins already leaves base and runs as they are',
   },
   {
-    file: 'core/term-runs.js',
+    file: 'core/log/term-runs.js',
     rule: 'off-by-one',
     line: 'const first = this.#runs.findLastIndex((run) => run.firstIndex <= base.index + 1);',
     because: 'a run too many stays in front of those that count, and all are looked up from behind (log.test.ts)',
   },
   {
-    file: 'core/term-runs.js',
+    file: 'core/log/term-runs.js',
     rule: 'comparison',
     line: 'const first = this.#runs.findLastIndex((run) => run.firstIndex <= base.index + 1);',
     because: 'a run too many stays in front of the one that begins there, and terms are looked up from behind',

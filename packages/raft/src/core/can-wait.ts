@@ -5,11 +5,11 @@
  * the deadline. The rules are beside the handlers whose outcome they foresee.
  */
 
-import { writeCanWait } from './commit.ts';
+import { writeCanWait } from './replication/commit.ts';
 import type { CoreState } from './core-state.ts';
 import type { RaftEvent } from './event.ts';
-import { acknowledgementCanWait } from './follower-answers.ts';
-import { isSettled } from './membership.ts';
+import { acknowledgementCanWait } from './replication/follower-answers.ts';
+import { isSettled } from './membership/membership.ts';
 
 export function canWait(core: CoreState, event: RaftEvent): boolean {
   switch (event.type) {

@@ -3,7 +3,7 @@
  * its data and ENTRY_OVERHEAD_BYTES.
  */
 
-import type { Configuration } from './configuration.ts';
+import type { Configuration } from './membership/configuration.ts';
 import type { ServerId } from './types.ts';
 
 export interface RaftConfig {

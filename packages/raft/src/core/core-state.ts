@@ -3,15 +3,15 @@
  * role, and the effects of the group of events that is being handled.
  */
 
-import { ActiveMembership } from './active-membership.ts';
+import { ActiveMembership } from './membership/active-membership.ts';
 import type { RaftConfig } from './config.ts';
 import type { DurableState } from './durable-state.ts';
 import type { Effect } from './event.ts';
 import { invariant } from './invariant.ts';
-import type { Leader } from './leader.ts';
-import { RaftLog } from './log.ts';
+import type { Leader } from './roles/leader.ts';
+import { RaftLog } from './log/log.ts';
 import { createPrng } from './prng.ts';
-import { ElectionTimer, Follower, type RoleState } from './roles.ts';
+import { ElectionTimer, Follower, type RoleState } from './roles/role-state.ts';
 import {
   EntryType,
   LOG_START,

@@ -1,6 +1,6 @@
 /** What a server begins with: all that its disk held when it stopped. */
 
-import type { TermRun } from './term-runs.ts';
+import type { TermRun } from './log/term-runs.ts';
 import type { HardState, LogIndex, LogPosition, SnapshotPosition, Term } from './types.ts';
 
 export interface DurableState {

@@ -1,6 +1,6 @@
 /** What goes into the core and what comes out. The driver (driver/turn.ts) turns the world into events and effects into the world. */
 
-import type { MemberFacts, MembershipChange, MembershipOutcome } from './membership-change.ts';
+import type { MemberFacts, MembershipChange, MembershipOutcome } from './membership/membership-change.ts';
 import type {
   Entry,
   HardState,

@@ -1,7 +1,7 @@
 /** Messages and entries as a line of a transcript: what a reader needs to follow them, `index·term` for a place in the log. */
 
-import { decodeConfiguration } from './configuration-codec.ts';
-import type { Configuration } from './configuration.ts';
+import { decodeConfiguration } from './membership/configuration-codec.ts';
+import type { Configuration } from './membership/configuration.ts';
 import { EntryType, type Entry, type Message } from './types.ts';
 
 /** Longer commands are bytes. */

@@ -3,12 +3,12 @@
  * come back at the latest. The same seed, events and times make the same effects.
  */
 
-import { onAppend, onCommit, onHeartbeat, sendAck } from './append.ts';
+import { onAppend, onCommit, onHeartbeat, sendAck } from './replication/append.ts';
 import { canWait } from './can-wait.ts';
-import { advanceLeaderCommit, majorityIndex, onPersisted } from './commit.ts';
+import { advanceLeaderCommit, majorityIndex, onPersisted } from './replication/commit.ts';
 import type { RaftConfig } from './config.ts';
-import type { ConfigurationAt } from './configuration-history.ts';
-import type { ConfiguredMember } from './configuration.ts';
+import type { ConfigurationAt } from './membership/configuration-history.ts';
+import type { ConfiguredMember } from './membership/configuration.ts';
 import { CoreState, type ElectionCounts } from './core-state.ts';
 import {
   countVotes,
@@ -22,21 +22,27 @@ import {
   onVoteResponse,
   resetElectionTimer,
   startPreVote,
-} from './election.ts';
-import { countDiskWait, diskStallDueMs, diskStalls, leaveToOthers } from './disk-stall.ts';
+} from './election/election.ts';
+import { countDiskWait, diskStallDueMs, diskStalls, leaveToOthers } from './election/disk-stall.ts';
 import type { DurableState } from './durable-state.ts';
 import type { Effect, RaftEvent } from './event.ts';
-import { onAppendResponse, onPeerConnection, sendCommitNews } from './follower-answers.ts';
+import { onAppendResponse, onPeerConnection, sendCommitNews } from './replication/follower-answers.ts';
 import { invariant } from './invariant.ts';
-import type { Leader } from './leader.ts';
-import { changeRefusal, continueMembership, onChangeMembership, onMemberFacts, tickMembership } from './membership.ts';
-import { hearsQuorum, isNeeded, quorumIsDue, quorumSilenceDueMs } from './quorum-contact.ts';
-import { broadcastHeartbeat, confirmReads, onHeartbeatResponse, onReadIndex, startReadRound } from './reads.ts';
-import { onEntriesRead, onPropose, replicate, tickRetries } from './replication.ts';
-import { becomeFollower } from './role.ts';
-import { isBehindLog, onSnapshotReceived, onSnapshotSent, onSnapshotTaken } from './snapshots.ts';
-import { continueTransfer, onTransfer, successorOf, tickTransfer, transferDueMs } from './transfer.ts';
-import { beginVoteBan, liftVoteBan } from './vote-ban.ts';
+import type { Leader } from './roles/leader.ts';
+import {
+  changeRefusal,
+  continueMembership,
+  onChangeMembership,
+  onMemberFacts,
+  tickMembership,
+} from './membership/membership.ts';
+import { hearsQuorum, isNeeded, quorumIsDue, quorumSilenceDueMs } from './election/quorum-contact.ts';
+import { broadcastHeartbeat, confirmReads, onHeartbeatResponse, onReadIndex, startReadRound } from './reads/reads.ts';
+import { onEntriesRead, onPropose, replicate, tickRetries } from './replication/replication.ts';
+import { becomeFollower } from './roles/transitions.ts';
+import { isBehindLog, onSnapshotReceived, onSnapshotSent, onSnapshotTaken } from './log/snapshots.ts';
+import { continueTransfer, onTransfer, successorOf, tickTransfer, transferDueMs } from './transfer/transfer.ts';
+import { beginVoteBan, liftVoteBan } from './election/vote-ban.ts';
 import {
   NO_SERVER,
   logIndex,

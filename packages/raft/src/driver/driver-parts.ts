@@ -22,7 +22,7 @@ import { HandOver } from './hand-over.ts';
 import { MembershipFollower, membershipView } from './membership-follower.ts';
 import { PeerNews } from './peer-news.ts';
 import { PendingCalls } from './pending-calls.ts';
-import { StageClock } from './stage-clock.ts';
+import { StageClock } from './stages/stage-clock.ts';
 import { StatusTracker } from './status-tracker.ts';
 import { TurnInbox } from './turn-inbox.ts';
 import { TurnSchedule } from './turn-schedule.ts';

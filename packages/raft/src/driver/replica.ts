@@ -16,7 +16,7 @@ import type { PeerInfo, ReplicaHandle, ReplicaMachine, ReplicaStatus } from '../
 import type { SnapshotCounters } from '../snapshots/replica-snapshots.ts';
 import { createDriverParts, type DriverParts, type ReplicaOptions, type ReplicaWorld } from './driver-parts.ts';
 import type { ChangeCallback, ReadCallback, TransferCallback } from './pending-calls.ts';
-import type { StageHistograms } from './stage-clock.ts';
+import type { StageHistograms } from './stages/stage-clock.ts';
 
 export class Replica implements ReplicaHandle {
   readonly #store: LogStore;

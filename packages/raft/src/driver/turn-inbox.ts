@@ -4,7 +4,7 @@
  */
 
 import type { RaftCore, RaftEvent, ServerId } from '../core/index.ts';
-import type { StageClock } from './stage-clock.ts';
+import type { StageClock } from './stages/stage-clock.ts';
 
 export interface TurnInboxParts {
   readonly core: Pick<RaftCore, 'canWait'>;

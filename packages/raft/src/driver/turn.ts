@@ -17,7 +17,7 @@ import { HeldSends } from './held-sends.ts';
 import type { MembershipFollower } from './membership-follower.ts';
 import type { PeerNews } from './peer-news.ts';
 import type { PendingCalls } from './pending-calls.ts';
-import type { StageClock } from './stage-clock.ts';
+import type { StageClock } from './stages/stage-clock.ts';
 import type { StatusTracker } from './status-tracker.ts';
 import type { TurnInbox } from './turn-inbox.ts';
 

@@ -6,7 +6,7 @@ export const commitAndReadCases: readonly CaseMutant[] = [
   {
     name: 'commit-beyond-the-own-log',
     breaks: 'a follower commits at most what it has',
-    file: 'core/append.js',
+    file: 'core/replication/append.js',
     edits: [
       { find: 'core.advanceCommit(minIndex(commit, core.log.lastIndex));', replace: 'core.advanceCommit(commit);' },
     ],
@@ -20,7 +20,7 @@ export const commitAndReadCases: readonly CaseMutant[] = [
   {
     name: 'commit-told-once',
     breaks: 'every heartbeat tells what is committed',
-    file: 'core/reads.js',
+    file: 'core/reads/reads.js',
     edits: [
       {
         find: 'const commit = minIndex(progress.match, core.commit); progress.sentCommit',
@@ -32,7 +32,7 @@ export const commitAndReadCases: readonly CaseMutant[] = [
   {
     name: 'read-confirmed-by-any-answer',
     breaks: 'a read is confirmed by a round that began after it was asked',
-    file: 'core/reads.js',
+    file: 'core/reads/reads.js',
     edits: [
       {
         find: 'if (message.round > progress.round) progress.round = message.round;',
@@ -43,13 +43,13 @@ export const commitAndReadCases: readonly CaseMutant[] = [
   {
     name: 'reads-dropped-with-the-leadership',
     breaks: 'reads of a leader that is deposed are refused',
-    file: 'core/role.js',
+    file: 'core/roles/transitions.js',
     edits: [{ find: 'rejectReads(core, leader);', replace: '' }],
   },
   {
     name: 'reads-refused-during-a-hand-over',
     breaks: 'reads go on while leadership is handed over',
-    file: 'core/reads.js',
+    file: 'core/reads/reads.js',
     edits: [
       {
         find: "if (core.role.type !== 'leader') {",
@@ -60,7 +60,7 @@ export const commitAndReadCases: readonly CaseMutant[] = [
   {
     name: 'quorum-by-the-middle-voter',
     breaks: 'an index is committed when a majority has reached it',
-    file: 'core/quorum.js',
+    file: 'core/quorum/quorum.js',
     edits: [
       {
         find: 'if (value > largest && countReached(voters, valueOf, value) >= quorumSize(voters.length)) largest = value;',

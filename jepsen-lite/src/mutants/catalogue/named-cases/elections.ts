@@ -6,7 +6,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'vote-forgotten-at-a-step-down',
     breaks: 'a server votes once in a term, whatever it becomes in it',
-    file: 'core/role.js',
+    file: 'core/roles/transitions.js',
     edits: [
       {
         find: 'stepDown(core, core.role); const follower',
@@ -18,7 +18,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'pre-vote-raises-the-term',
     breaks: 'a pre-vote changes nothing at the server that is asked',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [
       {
         find: 'export function onPreVote(core, from, message) {',
@@ -31,7 +31,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'pre-vote-refreshes-the-timer',
     breaks: 'a pre-vote changes nothing at the server that is asked',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [
       {
         find: 'export function onPreVote(core, from, message) {',
@@ -42,25 +42,25 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'refused-pre-vote-without-the-own-term',
     breaks: 'a refused pre-vote tells the higher term',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [{ find: 'term: granted ? message.term : core.term, askedTerm', replace: 'term: message.term, askedTerm' }],
   },
   {
     name: 'refused-pre-vote-teaches-nothing',
     breaks: 'a refused pre-vote teaches the higher term',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [{ find: 'if (!message.granted && message.term > core.term) {', replace: 'if (core === undefined) {' }],
   },
   {
     name: 'loyal-against-the-leader-itself',
     breaks: 'a follower owes its leader no loyalty against that leader',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [{ find: 'core.leader !== from && role.timer.elapsedMs', replace: 'role.timer.elapsedMs' }],
   },
   {
     name: 'loyal-to-a-silent-leader',
     breaks: 'loyalty to a leader that is not heard ends after an election timeout',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [
       {
         find: 'return core.leader !== NO_SERVER && core.leader !== from && role.timer.elapsedMs < core.config.electionTimeoutMs;',
@@ -76,7 +76,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'late-pre-vote-counted',
     breaks: 'pre-votes count for the round in which they were asked for',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [
       {
         find: "if (core.role.type !== 'pre-candidate' || message.askedTerm !== core.term + 1)",
@@ -97,7 +97,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'only-voter-stands-twice',
     breaks: 'an election takes one term',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [
       {
         find: 'isElected(core, role.votes) && mayVote(core)) startElection(core, false);',
@@ -109,7 +109,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'logs-compared-component-by-component',
     breaks: 'of two logs the one with the newer last term is the newer one, however long the other is',
-    file: 'core/log.js',
+    file: 'core/log/log.js',
     edits: [
       {
         find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.lastIndex);',
@@ -120,7 +120,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'refusal-adopted-as-a-vote',
     breaks: 'a server votes for whom it was asked, not for whom another answers',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [
       {
         find: 'export function onVoteResponse(core, from, message) { if (message.term > core.term) {',
@@ -132,7 +132,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'no-loyalty-to-a-leader-that-is-heard',
     breaks: 'a follower that hears its leader helps nobody to depose it',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [
       {
         find: 'return core.leader !== NO_SERVER && core.leader !== from &&',
@@ -143,7 +143,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'stands-without-asking-first',
     breaks: 'a server asks whether it could win before it raises its term',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [
       {
         find: 'export function startPreVote(core) {',
@@ -155,7 +155,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'learner-votes-for-nobody',
     breaks: 'whoever asks for a vote is answered: the own configuration may be an old one',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [
       {
         find: 'message.term === core.term && free && mayVote(core)',
@@ -166,7 +166,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'learners-are-asked-for-votes',
     breaks: 'only those are asked whose votes count',
-    file: 'core/election.js',
+    file: 'core/election/election.js',
     edits: [
       {
         find: 'startQuickRound(core, timer); votes.set(core.config.id, true); for (const peer of core.membership.electorate) {',
@@ -184,7 +184,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'second-leader-of-a-term-heard',
     breaks: 'two leaders of one term stop the server that sees it',
-    file: 'core/append.js',
+    file: 'core/replication/append.js',
     edits: [
       {
         find: "invariant(messageTerm > core.term || core.role.type !== 'leader',",
@@ -195,13 +195,13 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'hand-over-to-whoever-is-followed',
     breaks: 'leadership is handed over to voters only',
-    file: 'core/transfer.js',
+    file: 'core/transfer/transfer.js',
     edits: [{ find: 'if (!mayLeadNext(core, target))', replace: 'if (!leader.progress.has(target))' }],
   },
   {
     name: 'banned-server-keeps-its-term',
     breaks: 'a server that has lost what it acknowledged takes a term above it before it says anything',
-    file: 'core/vote-ban.js',
+    file: 'core/election/vote-ban.js',
     edits: [
       {
         find: 'if (core.voteBan !== undefined && core.term < core.voteBan)',
@@ -212,7 +212,7 @@ export const electionCases: readonly CaseMutant[] = [
   {
     name: 'candidate-gives-up-for-an-old-leader',
     breaks: 'a candidate stands whatever a leader of an older term says',
-    file: 'core/append.js',
+    file: 'core/replication/append.js',
     edits: [
       {
         find: 'if (messageTerm < core.term) return false;',

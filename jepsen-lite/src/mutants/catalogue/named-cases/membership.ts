@@ -6,7 +6,7 @@ export const membershipCases: readonly CaseMutant[] = [
   {
     name: 'old-configuration-survives-a-snapshot',
     breaks: 'a snapshot that replaces the log replaces its configurations',
-    file: 'core/active-membership.js',
+    file: 'core/membership/active-membership.js',
     edits: [
       { find: 'this.configurations.reset(this.#configurationOf(snapshot));', replace: 'void this.configurations;' },
     ],
@@ -14,7 +14,7 @@ export const membershipCases: readonly CaseMutant[] = [
   {
     name: 'joint-configuration-of-a-predecessor-left',
     breaks: 'a new leader ends the change that its predecessor began',
-    file: 'core/membership.js',
+    file: 'core/membership/membership.js',
     edits: [
       {
         find: 'if (leader.transfer?.told !== true) {',
@@ -36,7 +36,7 @@ export const membershipCases: readonly CaseMutant[] = [
   {
     name: 'learner-promoted-however-late',
     breaks: 'a learner is promoted when a round of catching up took at most an election timeout',
-    file: 'core/membership.js',
+    file: 'core/membership/membership.js',
     edits: [
       {
         find: 'if (catchUp.elapsedMs <= electionTimeoutMs && catchUp.round <= CATCH_UP_ROUNDS) {',
@@ -47,7 +47,7 @@ export const membershipCases: readonly CaseMutant[] = [
   {
     name: 'refused-change-not-answered',
     breaks: 'a change that is refused is answered with the reason',
-    file: 'core/membership.js',
+    file: 'core/membership/membership.js',
     edits: [
       {
         find: 'if (refusal !== undefined) { endChange(core, ticket, refusal); return; }',
@@ -58,7 +58,7 @@ export const membershipCases: readonly CaseMutant[] = [
   {
     name: 'last-configuration-needs-the-leaver',
     breaks: 'the last configuration is committed by those that are left',
-    file: 'core/active-quorums.js',
+    file: 'core/quorum/active-quorums.js',
     edits: [
       {
         find: 'reached = Math.min(reached, quorumValue(sets[at] ?? [], valueOf));',
@@ -82,7 +82,7 @@ export const membershipCases: readonly CaseMutant[] = [
   {
     name: 'retired-id-used-again',
     breaks: 'an id is used once',
-    file: 'core/membership.js',
+    file: 'core/membership/membership.js',
     edits: [
       {
         find: "if (member !== undefined || configuration.retired.includes(change.id)) return 'id-used';",
@@ -93,7 +93,7 @@ export const membershipCases: readonly CaseMutant[] = [
   {
     name: 'removed-leader-may-not-stand',
     breaks: 'a leader that is removed may stand while that is not committed',
-    file: 'core/active-membership.js',
+    file: 'core/membership/active-membership.js',
     edits: [
       {
         find: 'return this.configurations.since(commit).some(',
@@ -104,7 +104,7 @@ export const membershipCases: readonly CaseMutant[] = [
   {
     name: 'voters-that-go-decide-alone',
     breaks: 'a joint configuration takes a majority of the voters that come, too',
-    file: 'core/active-quorums.js',
+    file: 'core/quorum/active-quorums.js',
     edits: [
       {
         find: 'let reached = Infinity; for (let at = 0;',

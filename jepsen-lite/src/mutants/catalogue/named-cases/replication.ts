@@ -6,19 +6,19 @@ export const replicationCases: readonly CaseMutant[] = [
   {
     name: 'overtaken-refusal-heard',
     breaks: 'a refusal that was overtaken by an acknowledgement is ignored',
-    file: 'core/follower-answers.js',
+    file: 'core/replication/follower-answers.js',
     edits: [{ find: 'const stale = message.refusedIndex <= progress.match ||', replace: 'const stale =' }],
   },
   {
     name: 'acknowledgement-of-the-whole-log',
     breaks: 'a follower acknowledges what its leader has shown to agree',
-    file: 'core/append.js',
+    file: 'core/replication/append.js',
     edits: [{ find: 'index: maxIndex(earlier, verified)', replace: 'index: core.log.lastIndex' }],
   },
   {
     name: 'refusal-of-the-own-end',
     breaks: 'a refusal names the index that it refuses',
-    file: 'core/append.js',
+    file: 'core/replication/append.js',
     edits: [
       { find: 'refuse(core, from, message.prevIndex, hint,', replace: 'refuse(core, from, core.log.lastIndex, hint,' },
     ],
@@ -26,7 +26,7 @@ export const replicationCases: readonly CaseMutant[] = [
   {
     name: 'deposed-leader-refused-an-index',
     breaks: 'what teaches a deposed leader the term refuses no index',
-    file: 'core/append.js',
+    file: 'core/replication/append.js',
     edits: [
       {
         find: 'refuse(core, from, logIndex(0), logIndex(0), 0);',
@@ -37,13 +37,13 @@ export const replicationCases: readonly CaseMutant[] = [
   {
     name: 'compacted-taken-for-a-conflict',
     breaks: 'what a snapshot holds agrees with every later leader',
-    file: 'core/append.js',
+    file: 'core/replication/append.js',
     edits: [{ find: 'if (message.prevIndex < base.index) {', replace: 'if (message.prevIndex < 0) {' }],
   },
   {
     name: 'deposed-leader-cuts-its-tail',
     breaks: 'a leader that steps down keeps its log: others may count on it',
-    file: 'core/role.js',
+    file: 'core/roles/transitions.js',
     edits: [
       {
         find: 'stepDown(core, core.role); const follower',
@@ -55,7 +55,7 @@ export const replicationCases: readonly CaseMutant[] = [
   {
     name: 'lost-probe-not-repeated',
     breaks: 'a probe that is not answered is repeated',
-    file: 'core/replication.js',
+    file: 'core/replication/replication.js',
     edits: [
       {
         find: "if (progress.mode === 'probe') progress.probing = false; else sendAppendAt",
@@ -66,7 +66,7 @@ export const replicationCases: readonly CaseMutant[] = [
   {
     name: 'refusal-skips-one-entry',
     breaks: 'a refusal skips a whole term',
-    file: 'core/term-runs.js',
+    file: 'core/log/term-runs.js',
     edits: [
       {
         find: 'if (run.term <= limit) return candidate; candidate = previousIndex(run.firstIndex);',
@@ -77,7 +77,7 @@ export const replicationCases: readonly CaseMutant[] = [
   {
     name: 'term-of-the-base-unknown',
     breaks: 'a log knows the term of what comes before its first entry',
-    file: 'core/term-runs.js',
+    file: 'core/log/term-runs.js',
     edits: [
       {
         find: 'if (index < this.#base.index || index > this.#lastIndex)',
@@ -88,7 +88,7 @@ export const replicationCases: readonly CaseMutant[] = [
   {
     name: 'refused-index-looked-up-before-the-base',
     breaks: 'a hint before the log begins is no place in it',
-    file: 'core/follower-answers.js',
+    file: 'core/replication/follower-answers.js',
     edits: [
       {
         find: 'progress.probeFrom(nextIndex(agree));',

@@ -6,7 +6,7 @@ export const snapshotCases: readonly CaseMutant[] = [
   {
     name: 'snapshots-for-followers-only',
     breaks: 'whoever is no leader takes a snapshot of what is committed',
-    file: 'core/snapshots.js',
+    file: 'core/log/snapshots.js',
     edits: [
       {
         find: 'if (term > core.term) becomeFollower(core, term, from);',
@@ -23,7 +23,7 @@ export const snapshotCases: readonly CaseMutant[] = [
   {
     name: 'older-snapshot-installed',
     breaks: 'a snapshot at or below what is committed changes nothing',
-    file: 'core/snapshots.js',
+    file: 'core/log/snapshots.js',
     edits: [
       {
         find: "if (position.index <= core.commit || core.role.type === 'leader') return;",
@@ -35,7 +35,7 @@ export const snapshotCases: readonly CaseMutant[] = [
   {
     name: 'peer-kept-waiting-for-a-snapshot',
     breaks: 'a peer that turns out to have what it needs gets appends again',
-    file: 'core/snapshots.js',
+    file: 'core/log/snapshots.js',
     edits: [
       {
         find: "if (progress.mode === 'snapshot') progress.probeFrom(progress.next); return false;",
@@ -46,13 +46,13 @@ export const snapshotCases: readonly CaseMutant[] = [
   {
     name: 'sent-snapshot-not-followed-up',
     breaks: 'behind a snapshot that was sent the peer is probed',
-    file: 'core/snapshots.js',
+    file: 'core/log/snapshots.js',
     edits: [{ find: "progress?.mode !== 'snapshot') return;", replace: "progress?.mode !== 'probe') return;" }],
   },
   {
     name: 'configuration-of-any-snapshot-taken',
     breaks: 'a log that goes on behind a snapshot keeps its own configurations',
-    file: 'core/snapshots.js',
+    file: 'core/log/snapshots.js',
     edits: [
       {
         find: "core.effect({ type: 'restore', position: { index, term: lastTerm } }); }",
@@ -92,7 +92,7 @@ export const snapshotCases: readonly CaseMutant[] = [
   {
     name: 'compaction-forgotten-for-a-full-window',
     breaks: 'a peer whose entries were compacted away while others are under way to it is sent a snapshot',
-    file: 'core/snapshots.js',
+    file: 'core/log/snapshots.js',
     edits: [
       {
         find: 'if (!isBehindLog(core, progress)) {',

@@ -51,7 +51,13 @@ export const consensusMutants: readonly Mutant[] = [
   {
     name: 'acknowledgement-before-durable-write',
     breaks: 'a follower acknowledges an entry when it is on its disk',
-    patches: [{ module: RAFT, file: 'core/append.js', edits: [{ find: '}, core.writes.lastSeq);', replace: '});' }] }],
+    patches: [
+      {
+        module: RAFT,
+        file: 'core/replication/append.js',
+        edits: [{ find: '}, core.writes.lastSeq);', replace: '});' }],
+      },
+    ],
     caughtBy: ['simulation', 'churn'],
     sample: true,
   },
@@ -61,7 +67,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/commit.js',
+        file: 'core/replication/commit.js',
         edits: [
           {
             find: 'return own;',
@@ -79,7 +85,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/commit.js',
+        file: 'core/replication/commit.js',
         edits: [
           {
             find: 'if (index <= core.commit || core.log.termAt(index) !== core.term)',
@@ -97,7 +103,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/log.js',
+        file: 'core/log/log.js',
         edits: [
           {
             find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.lastIndex);',
@@ -114,7 +120,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/log.js',
+        file: 'core/log/log.js',
         edits: [
           {
             find: 'return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.lastIndex);',
@@ -131,7 +137,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/quorum.js',
+        file: 'core/quorum/quorum.js',
         edits: [{ find: 'Math.floor(voters / 2) + 1', replace: 'Math.floor(voters / 2)' }],
       },
     ],
@@ -143,7 +149,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/quorum.js',
+        file: 'core/quorum/quorum.js',
         edits: [{ find: '>= quorumSize(voters.length)', replace: '>= quorumSize(voters.length) - 1' }],
       },
     ],
@@ -155,7 +161,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/election.js',
+        file: 'core/election/election.js',
         edits: [
           {
             find: 'const free = core.votedFor === NO_SERVER || core.votedFor === from;',
@@ -177,7 +183,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/role.js',
+        file: 'core/roles/transitions.js',
         edits: [
           {
             find: 'core.role = candidate;',
@@ -195,7 +201,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/append.js',
+        file: 'core/replication/append.js',
         edits: [{ find: 'if (present === entry.term) continue;', replace: '' }],
       },
     ],
@@ -207,7 +213,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/append.js',
+        file: 'core/replication/append.js',
         edits: [
           {
             find: 'if (core.log.termAt(message.prevIndex) !== message.prevTerm) {',
@@ -224,7 +230,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/append.js',
+        file: 'core/replication/append.js',
         edits: [
           {
             find: 'core.advanceCommit(minIndex(message.commit, verified));',
@@ -241,7 +247,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/reads.js',
+        file: 'core/reads/reads.js',
         edits: [
           {
             find: 'const confirmed = reachedByQuorums(',
@@ -258,7 +264,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/reads.js',
+        file: 'core/reads/reads.js',
         edits: [{ find: '|| !core.ownTermCommitted(leader)', replace: '' }],
       },
     ],
@@ -271,7 +277,7 @@ export const consensusMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/transfer.js',
+        file: 'core/transfer/transfer.js',
         edits: [
           {
             find: 'if (handedOver === undefined || core.term !== handedOver.term + 1) return NO_SERVER;',

@@ -11,7 +11,7 @@ export const handOverMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/transfer.js',
+        file: 'core/transfer/transfer.js',
         edits: [{ find: 'if (target.match < core.log.lastIndex) return;', replace: '' }],
       },
     ],
@@ -23,7 +23,7 @@ export const handOverMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/transfer.js',
+        file: 'core/transfer/transfer.js',
         edits: [
           {
             find: 'if (transfer === undefined) return false;',

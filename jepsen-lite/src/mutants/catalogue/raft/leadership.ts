@@ -30,7 +30,7 @@ export const leadershipMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/quorum-contact.js',
+        file: 'core/election/quorum-contact.js',
         edits: [{ find: 'if (!quorumIsDue(core, leader)) return true;', replace: 'return true;' }],
       },
     ],
@@ -42,7 +42,7 @@ export const leadershipMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/membership.js',
+        file: 'core/membership/membership.js',
         edits: [
           {
             find: 'return voter === core.config.id || progressOf(leader, voter).isAlive(core.countedMs);',
@@ -60,7 +60,7 @@ export const leadershipMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/front.js',
+        file: 'core/replication/front.js',
         edits: [{ find: 'slowest.outrun = true;', replace: '' }],
       },
     ],

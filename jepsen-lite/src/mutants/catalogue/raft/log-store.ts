@@ -89,7 +89,7 @@ export const logStoreMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/election.js',
+        file: 'core/election/election.js',
         edits: [
           { find: 'return core.voteBan === undefined && !diskStalls(core);', replace: 'return !diskStalls(core);' },
         ],

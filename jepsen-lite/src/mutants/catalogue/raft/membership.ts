@@ -12,7 +12,7 @@ export const membershipMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/configuration.js',
+        file: 'core/membership/configuration.js',
         edits: [
           {
             find: 'return outgoing.length === 0 ? [incoming] : [incoming, outgoing];',
@@ -30,7 +30,7 @@ export const membershipMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/configuration.js',
+        file: 'core/membership/configuration.js',
         edits: [
           {
             find: "const incoming = members.filter((member) => member.role === 'voter').map(({ id }) => id);",
@@ -48,7 +48,7 @@ export const membershipMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/membership.js',
+        file: 'core/membership/membership.js',
         edits: [
           {
             find: 'const underWay = index > core.commit || isJoint(configuration) || leader.changeTicket !== undefined;',
@@ -65,7 +65,7 @@ export const membershipMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/membership.js',
+        file: 'core/membership/membership.js',
         edits: [{ find: "if (!core.ownTermCommitted(leader)) return 'not-ready';", replace: '' }],
       },
     ],
@@ -77,7 +77,7 @@ export const membershipMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/membership.js',
+        file: 'core/membership/membership.js',
         edits: [{ find: 'leaveEnsemble(core, leader);', replace: 'void core;' }],
       },
     ],
@@ -131,7 +131,7 @@ export const membershipMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/membership.js',
+        file: 'core/membership/membership.js',
         edits: [{ find: "incarnation: '', joinSecret, role", replace: "incarnation: '', joinSecret: '', role" }],
       },
     ],

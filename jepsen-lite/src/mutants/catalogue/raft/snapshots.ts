@@ -64,7 +64,7 @@ export const snapshotMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/snapshots.js',
+        file: 'core/log/snapshots.js',
         edits: [{ find: 'if (core.log.termAt(index) !== lastTerm) {', replace: 'if (core.log.lastIndex < index) {' }],
       },
     ],

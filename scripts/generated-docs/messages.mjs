@@ -61,6 +61,8 @@ function typeOf(shape, named) {
       return 'byte string';
     case 'choice':
       return isErrorCode(shape) ? '[error code](error-codes.md)' : 'choice';
+    case 'tuple':
+      return 'tuple of any fields';
     case 'list':
       return `list of ${typeOf(shape.of, named)}`;
     default:
@@ -76,6 +78,8 @@ function boundOf(shape) {
       return shape.minLength === shape.maxLength
         ? `${shape.maxLength} bytes`
         : `at most ${bytesOrUnits(shape.maxLength)} bytes`;
+    case 'tuple':
+      return `at most ${bytesOrUnits(shape.maxBytes)} bytes`;
     case 'integer':
       return shape.max === MAX_INTEGER ? '' : `${bytesOrUnits(shape.min)} to ${bytesOrUnits(shape.max)}`;
     case 'choice':

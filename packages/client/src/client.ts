@@ -1,6 +1,6 @@
 /** One session of the ensemble and everything that is used through it. Made by `connect`; over after `expired` or `close`. */
 
-import type { Member } from '@holdfast/protocol';
+import { MUTEX, type Member } from '@holdfast/protocol';
 import { Admin, checkLockName } from './admin.ts';
 import { ClientClosedError } from './errors.ts';
 import { ClientEvents, type ClientState } from './events.ts';
@@ -77,7 +77,7 @@ export class Client implements AsyncDisposable {
   /** The lock of that name; it exists while somebody holds it or waits. @throws InvalidArgumentError for a name that no lock can have */
   lock(name: string): Lock {
     checkLockName(name);
-    return new Lock(name, this.#session, this.#acquires);
+    return new Lock(name, MUTEX, this.#session, this.#acquires);
   }
 
   status(): ClientStatus {

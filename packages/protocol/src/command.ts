@@ -5,16 +5,20 @@
  */
 
 import { attachWish } from './attach-request.ts';
-import { MAX_DATA_BYTES, MAX_LOCK_NAME_LENGTH, MAX_PATH_LENGTH, SECRET_HASH_BYTES } from './limits.ts';
+import {
+  MAX_DATA_BYTES,
+  MAX_LOCK_NAME_LENGTH,
+  MAX_LOCK_PARAMETERS_BYTES,
+  MAX_PATH_LENGTH,
+  SECRET_HASH_BYTES,
+} from './limits.ts';
 import { MalformedError } from './malformed-error.ts';
 import { pack, unpackTuple } from './pack.ts';
 import { bytes, exactBytes, flag, integer, integerWithin, signed, text, type ValueOf } from './schema/field.ts';
 import { message, messages } from './schema/messages.ts';
+import { openTuple } from './schema/open-tuple.ts';
 
-/** Which rule decides who may hold; fixed while the lock's container exists. */
-export const LockKind = { mutex: 0 } as const;
-export type LockKindNumber = (typeof LockKind)[keyof typeof LockKind];
-/** No version will have a higher one: a snapshot keeps it in a byte. */
+/** No version has a kind of lock with a higher number: a snapshot keeps it in a byte. */
 export const MAX_LOCK_KIND = 255;
 
 /** How long a node lives, and whether its parent numbers it. The numbers are ZooKeeper's. */
@@ -60,9 +64,14 @@ export const commands = messages('command', {
   delete: message(5, { path, version: signed() }),
   /**
    * Enqueues and grants, or enqueues and waits, or (`wait` false) leaves nothing when the lock is not free. `kind` may be one of a later
-   * version, up to {@link MAX_LOCK_KIND}: who applies the command knows which there are.
+   * version, up to {@link MAX_LOCK_KIND}: who applies the command knows which there are, and reads `parameters`, which are that kind's.
    */
-  acquire: message(6, { lock, kind: integerWithin(0, MAX_LOCK_KIND), wait: flag() }),
+  acquire: message(6, {
+    lock,
+    kind: integerWithin(0, MAX_LOCK_KIND),
+    wait: flag(),
+    parameters: openTuple(MAX_LOCK_PARAMETERS_BYTES),
+  }),
   /** Gives up a hold. A wait is not a hold: NOT_HELD. */
   release: message(7, { lock, acquireIndex: integer() }),
   /** Ends a wait, or the hold that it has become; the reply says which. */

@@ -6,6 +6,7 @@ export * from './command.ts';
 export * from './error-code.ts';
 export * from './features.ts';
 export * from './limits.ts';
+export * from './lock-kind.ts';
 export * from './malformed-error.ts';
 export * from './members.ts';
 export * from './message.ts';

@@ -13,6 +13,8 @@ export const MAX_DATA_BYTES = 1024 * 1024;
 export const MAX_PATH_LENGTH = 1024;
 /** A lock's name before encoding, in UTF-16 units. */
 export const MAX_LOCK_NAME_LENGTH = 256;
+/** What a request for a lock carries beside its name, encoded. */
+export const MAX_LOCK_PARAMETERS_BYTES = 1024;
 /** What a client calls itself, in UTF-16 units. */
 export const MAX_LABEL_LENGTH = 256;
 /** What an error says, in UTF-16 units; a longer text is cut where it is encoded. */

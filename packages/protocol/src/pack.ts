@@ -134,6 +134,26 @@ export class TupleReader {
     return values;
   }
 
+  /** Reads a tuple of any fields; undefined for an empty one. `maxBytes`: of all of them, as they are encoded. */
+  values(name: string, maxBytes: number): Packable[] | undefined {
+    const start = this.#start(name);
+    if (arrayCountAt(this.#bytes, start) === 0) {
+      this.#advance();
+      return undefined;
+    }
+    if (skipValue(this.#bytes, start) - start > maxBytes) this.refuse(name, `at most ${maxBytes} bytes long`);
+    return this.fields(name, (reader) => reader.#value());
+  }
+
+  #value(): Packable {
+    const start = this.#start('value');
+    if (arrayCountAt(this.#bytes, start) !== undefined) return this.fields('value', (reader) => reader.#value());
+    if (numberAt(this.#bytes, start) !== undefined) return this.signed('value');
+    if (stringStart(this.#bytes, start) !== undefined) return this.string('value', this.#bytes.length);
+    if (bytesStart(this.#bytes, start) !== undefined) return this.bytes('value', this.#bytes.length);
+    return this.boolean('value');
+  }
+
   #tuple(name: string, what: string): TupleReader {
     const inner = new TupleReader(this.#bytes, this.#start(name), what);
     this.#remaining -= 1;

@@ -1,9 +1,18 @@
 /** Reads: what may be asked, how fresh the answer must be, and the answers. Queries never go through the log. */
 
-import { MAX_DATA_BYTES, MAX_LABEL_LENGTH, MAX_LOCK_NAME_LENGTH, MAX_PAGE_ENTRIES, MAX_PATH_LENGTH } from './limits.ts';
+import {
+  MAX_DATA_BYTES,
+  MAX_LABEL_LENGTH,
+  MAX_LOCK_NAME_LENGTH,
+  MAX_LOCK_PARAMETERS_BYTES,
+  MAX_PAGE_ENTRIES,
+  MAX_PATH_LENGTH,
+} from './limits.ts';
+import { LockKind } from './lock-kind.ts';
 import { error, holderFields } from './reply.ts';
-import { bytes, clamped, flag, integer, list, record, text, trailing, type ValueOf } from './schema/field.ts';
+import { bytes, clamped, flag, integer, list, optional, record, text, trailing, type ValueOf } from './schema/field.ts';
 import { message, messages } from './schema/messages.ts';
+import { openTuple } from './schema/open-tuple.ts';
 import { stat } from './stat.ts';
 
 /**
@@ -40,11 +49,16 @@ const queueEntry = record({
   since: integer(),
   /** When it was granted, milliseconds since the Unix epoch; 0 while it waits. */
   grantedAt: integer(),
+  /** Of its request, as the lock's kind writes them; see {@link lockKinds}. */
+  parameters: openTuple(MAX_LOCK_PARAMETERS_BYTES),
 });
 
 export interface QueueEntry extends ValueOf<typeof queueEntry> {}
 
-const lockSummary = record({ lock, holders: list(queueEntry), waiters: integer() });
+/** A lock's. */
+const kind = optional<number>(integer(), LockKind.mutex);
+
+const lockSummary = record({ lock, holders: list(queueEntry), waiters: integer(), kind });
 
 export interface LockSummary extends ValueOf<typeof lockSummary> {}
 
@@ -71,7 +85,7 @@ export const answers = messages('answer', {
   /** `more`: another page follows. */
   locks: message(5, { locks: list(lockSummary), more: flag() }),
   /** In queue order, holders (token not 0) first; empty for a lock that nobody holds. `truncated`: longer than a page. */
-  lock: message(6, { queue: list(queueEntry), truncated: flag() }),
+  lock: message(6, { queue: list(queueEntry), truncated: flag(), kind }),
   sessions: message(7, { sessions: list(sessionSummary), more: flag() }),
 });
 

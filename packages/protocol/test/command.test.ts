@@ -82,8 +82,12 @@ describe('a command', () => {
   });
 
   it('may ask for a kind of lock that only a later version has, since every version must read it alike', () => {
-    const later = { type: 'acquire', lock: 'a', kind: 255, wait: true } as const;
+    const later = { type: 'acquire', lock: 'a', kind: 255, wait: true, parameters: [] } as const;
     expect(decodeCommand('acquire', encodeCommand(later))).toEqual(later);
+    const parameters = [true, 7, -1, 'text', [false, []]];
+    expect(plain(decodeCommand('acquire', encodeCommand({ ...later, parameters })))).toEqual(
+      plain({ ...later, parameters }),
+    );
   });
 
   it('may ask for a mode of a node that only a later version has, for the same reason', () => {
@@ -93,7 +97,7 @@ describe('a command', () => {
 
   it('keeps its bytes', () => {
     const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
-    expect(hex(encodeCommand({ type: 'acquire', lock: 'a/b', kind: 0, wait: true }))).toBe('93a3612f6200c3');
+    expect(hex(encodeCommand({ type: 'acquire', lock: 'a/b', kind: 0, wait: true }))).toBe('94a3612f6200c390');
     expect(hex(encodeCommand({ type: 'release', lock: 'ü', acquireIndex: 300 }))).toBe('92a2c3bccd012c');
     const create = { type: 'create', path: '/a', data: Uint8Array.of(7) } as const;
     const modes = [[], ['ephemeral'], ['sequential'], ['ephemeral', 'sequential']].map((set) =>
@@ -135,6 +139,9 @@ const wrong: readonly (readonly [CommandName, string, Packable])[] = [
   ['acquire', 'kind must be from 0 to 255', ['a', 256, true]],
   ['acquire', 'kind must be a non-negative integer', ['a', -1, true]],
   ['acquire', 'wait must be', ['a', 0, 1]],
+  ['acquire', 'parameters is not a tuple', ['a', 0, true, 1]],
+  ['acquire', 'parameters.value.value must be an integer', ['a', 0, true, [[1.5, 'x'], true]]],
+  ['acquire', 'parameters must be at most 1024 bytes', ['a', 0, true, [new Uint8Array(1_024)]]],
   ['release', 'acquireIndex must be', ['a', -1]],
   ['cancel', 'acquireIndex must be present', ['a']],
   ['expireSession', 'generation must be', [1, 2 ** 53]],

@@ -95,15 +95,15 @@ describe('an answer', () => {
   });
 
   it('keeps its number', () => {
-    const entry = [1, 'label', 2, 3, 4, 5];
+    const entry = [1, 'label', 2, 3, 4, 5, [true]];
     const tuples: Packable[] = [
       [0, 15, 'none'],
       [1, Uint8Array.of(1), stat],
       [2, stat],
       [3, ['a', 'b'], stat],
       [4, 9],
-      [5, [['a', [entry], 6]], true],
-      [6, [entry], false],
+      [5, [['a', [entry], 6, 7]], true],
+      [6, [entry], false, 0],
       [7, [[1, 'label', 2, 3, 4, 5, 6]], true],
     ];
     const types = ['error', 'get', 'exists', 'children', 'verify', 'locks', 'lock', 'sessions'];

@@ -3,7 +3,7 @@
  * will have of the acquire is cancelled in the background: there is never a waiter or a hold that nobody owns.
  */
 
-import { LockKind, type Holder, type Reply } from '@holdfast/protocol';
+import { acquireCommand, type Holder, type LockRequest, type Reply } from '@holdfast/protocol';
 import { AcquireLimitError, LockLostError, type HoldfastError } from '../errors.ts';
 import { errorFromServer } from '../server-error.ts';
 import { Call, type CallLimits, type Channel, type ErrorAnswer, type Unanswered } from '../session/call.ts';
@@ -28,6 +28,8 @@ export interface AcquireKeeper {
 
 export interface AcquireRequest extends CallLimits {
   readonly lock: string;
+  /** The kind of lock, and how it is wanted. */
+  readonly asked: LockRequest;
   /** False: leaves nothing when the lock is not free. */
   readonly wait: boolean;
 }
@@ -47,8 +49,8 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
   readonly #deps: AcquireDeps;
 
   constructor(request: AcquireRequest, deps: AcquireDeps) {
-    const { lock, wait } = request;
-    super(deps.channel, encoded({ type: 'acquire', lock, kind: LockKind.mutex, wait }), request);
+    const { lock, asked, wait } = request;
+    super(deps.channel, encoded(acquireCommand(lock, asked, wait)), request);
     this.lock = lock;
     this.#deps = deps;
   }

@@ -1,6 +1,6 @@
 /** A lock by name, as applications use it. An owner is one acquire: two acquires of one client exclude each other. */
 
-import type { Holder } from '@holdfast/protocol';
+import type { Holder, LockRequest } from '@holdfast/protocol';
 import { LockLostError, TimeoutError } from '../errors.ts';
 import { checkOptionNames } from '../option-names.ts';
 import { checkDuration } from '../options.ts';
@@ -37,12 +37,14 @@ export type TryAcquireResult =
 
 export class Lock {
   readonly name: string;
+  readonly #asked: LockRequest;
   readonly #acquires: Acquires;
   readonly #session: Session;
 
   /** @internal */
-  constructor(name: string, session: Session, acquires: Acquires) {
+  constructor(name: string, asked: LockRequest, session: Session, acquires: Acquires) {
     this.name = name;
+    this.#asked = asked;
     this.#session = session;
     this.#acquires = acquires;
   }
@@ -124,7 +126,7 @@ export class Lock {
     checkDuration('waitMs', waitMs);
     const wait = waitMs > 0;
     const expiresAtMs = this.#session.limitAtMs(wait ? waitMs : undefined);
-    return this.#acquires.acquire({ lock: this.name, wait, expiresAtMs, signal });
+    return this.#acquires.acquire({ lock: this.name, asked: this.#asked, wait, expiresAtMs, signal });
   }
 
   #timeoutText(waitMs: number | undefined): string {

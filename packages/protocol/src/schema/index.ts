@@ -2,4 +2,5 @@
 
 export * from './field.ts';
 export * from './messages.ts';
+export * from './open-tuple.ts';
 export * from './shape.ts';

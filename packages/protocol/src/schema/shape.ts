@@ -10,6 +10,8 @@ export type Shape =
   | { readonly kind: 'list'; readonly of: Shape }
   | { readonly kind: 'record'; readonly fields: Shapes }
   | { readonly kind: 'union'; readonly of: Readonly<Record<string, MessageShape>> }
+  /** Of whatever; `maxBytes` as it is encoded. */
+  | { readonly kind: 'tuple'; readonly maxBytes: number }
   /** May be missing at the end of its tuple, which means `absent`. */
   | { readonly kind: 'later'; readonly of: Shape; readonly absent: unknown };
 

@@ -63,6 +63,10 @@ function arbitraryOf(shape: Shape): Arbitrary<unknown> {
           fc.record({ type: fc.constant(type), ...fieldsOf(fields) }),
         ),
       );
+    case 'tuple':
+      return fc.array(fc.oneof(anyInteger, fc.boolean(), text(20), fc.array(anyInteger, { maxLength: 2 })), {
+        maxLength: MAX_GENERATED_ELEMENTS,
+      });
     case 'later':
       return fc.oneof(arbitraryOf(shape.of), fc.constant(shape.absent));
   }

@@ -1,14 +1,15 @@
 /** acquire, release and cancel: each does all of its work, grants to others included, in its own entry. */
 
-import type { Command, Reply } from '@holdfast/protocol';
+import { MalformedError, type Command, type LockRequest, type Packable, type Reply } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
 import { lockProblem, MAX_CONTAINER_NAME_LENGTH, MAX_QUEUE_NODE_NAME_LENGTH } from '../locks/lock-name.ts';
+import { packRequest, readRequest, type LockKind } from '../locks/kinds/lock-kind.ts';
 import type { Lock, QueuedAcquire } from '../locks/lock.ts';
 import { acquireBytes } from '../locks/session-acquires.ts';
 import { isReply, type Remembered } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
-import { DONE, errorReply, invalidLockReply, unsupportedReply } from '../replies.ts';
+import { DONE, errorReply, invalidLockReply, unsupportedReply, type ErrorReply } from '../replies.ts';
 import type { State } from '../state.ts';
 import { treeLimitReply } from './tree-limits.ts';
 
@@ -20,17 +21,30 @@ export function acquire(state: State, session: Session, command: Extract<Command
   const { lock: name } = command;
   const kind = state.rules.lockKinds[command.kind];
   if (kind === undefined) return unsupportedReply(`lock kind ${command.kind}`, state.version);
+  const request = requestOrError(kind, command.parameters ?? []);
+  if (request.type === 'error') return request;
   const problem = lockProblem(name);
   if (problem !== undefined) return invalidLockReply(name, problem);
   const lock = state.locks.get(name);
   if (lock !== undefined && lock.kind !== kind) {
     return errorReply('INVALID_ARGUMENT', `lock ${name} is in use with another kind; use one kind for a lock`);
   }
-  if (!command.wait && lock !== undefined && !lock.free) return heldReply(lock);
+  if (!command.wait && lock !== undefined && !lock.admits(request)) return heldReply(lock);
+  const parameters = packRequest(kind, request);
   const full =
-    acquireLimitReply(state, session, name) ?? treeLimitReply(state, NODES_PER_ACQUIRE, NAME_BYTES_PER_ACQUIRE, 0);
+    acquireLimitReply(state, session, name) ??
+    treeLimitReply(state, NODES_PER_ACQUIRE, NAME_BYTES_PER_ACQUIRE, parameters?.length ?? 0);
   if (full !== undefined) return full;
-  return state.locks.enqueue(session, name, kind, state.index, state.stamp);
+  return state.locks.enqueue(session, name, { kind, request, parameters }, state.index, state.stamp);
+}
+
+function requestOrError(kind: LockKind, parameters: readonly Packable[]): LockRequest | ErrorReply {
+  try {
+    return readRequest(kind, parameters);
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    return errorReply('INVALID_ARGUMENT', error.message);
+  }
 }
 
 export function release(state: State, session: Session, command: Extract<Command, { type: 'release' }>): Reply {

@@ -3,14 +3,17 @@
  * all that it removes, then lets each lock that it touched settle: grants in queue order, and no container for an idle lock.
  */
 
+import { MalformedError, type LockRequest } from '@holdfast/protocol';
+
 import { invariant } from '../invariant.ts';
 import type { Output } from '../output.ts';
 import { ListingIndex } from '../queries/listing-index.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionTable } from '../sessions/session-table.ts';
 import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
-import { wellFormed } from '../snapshot-error.ts';
-import type { LockKind } from './kinds/lock-kind.ts';
+import { SnapshotError, wellFormed } from '../snapshot-error.ts';
+import { ExtraTag } from '../tree/extra-tag.ts';
+import { readRequest, unpackRequest, type LockKind } from './kinds/lock-kind.ts';
 import { lockProblem, queueNodeName, queueNodeSequence } from './lock-name.ts';
 import { LockPlace } from './lock-place.ts';
 import { Lock, QueuedAcquire } from './lock.ts';
@@ -18,6 +21,14 @@ import { SessionAcquires } from './session-acquires.ts';
 
 const NO_DATA = new Uint8Array(0);
 const NO_ACQUIRES = new SessionAcquires<QueuedAcquire>();
+
+/** What an acquire wants of a lock. */
+export interface Asked {
+  readonly kind: LockKind;
+  readonly request: LockRequest;
+  /** The request's, as its node keeps them; undefined for none. */
+  readonly parameters: Uint8Array | undefined;
+}
 
 export class LockTable {
   readonly #nodes: NodeStore;
@@ -77,7 +88,8 @@ export class LockTable {
   }
 
   /** Puts an acquire at the end of the queue, and grants it if nobody is in its way. */
-  enqueue(session: Session, name: string, kind: LockKind, index: number, stamp: number): QueuedAcquire {
+  enqueue(session: Session, name: string, asked: Asked, index: number, stamp: number): QueuedAcquire {
+    const { kind, request, parameters } = asked;
     const lock = this.#locks.get(name) ?? this.#createLock(name, kind, index, stamp);
     invariant(lock.kind === kind, 'all acquires of a lock are of its kind');
     const node = this.#nodes.create({
@@ -88,10 +100,11 @@ export class LockTable {
       index,
       stamp,
     });
+    if (parameters !== undefined) this.#nodes.setExtra(node, ExtraTag.requestParameters, parameters);
     const siblings = this.#ownAcquires(session);
-    const acquire = new QueuedAcquire(session, siblings, lock, index, node);
+    const acquire = new QueuedAcquire(session, siblings, lock, request, index, node);
     siblings.add(acquire);
-    const free = lock.free;
+    const free = lock.admits(request);
     lock.waiters.append(acquire);
     this.#waits += 1;
     if (free) this.#grant(acquire, index, stamp);
@@ -124,7 +137,7 @@ export class LockTable {
     }
     for (;;) {
       const head = lock.waiters.first;
-      if (head === undefined || !lock.kind.mayJoin(lock.holders)) break;
+      if (head === undefined || !lock.kind.mayJoin(lock.holders, head.request)) break;
       this.#grant(head, index, stamp);
       outputs.push({
         type: 'granted',
@@ -169,14 +182,18 @@ export class LockTable {
       () => `has an acquire ${index} that cannot be`,
     );
     const siblings = this.#ownAcquires(session);
-    const acquire = new QueuedAcquire(session, siblings, lock, index, node);
+    const request = this.#restoreRequest(lock.kind, node);
+    const acquire = new QueuedAcquire(session, siblings, lock, request, index, node);
     siblings.add(acquire);
     if (token === 0) {
       lock.waiters.append(acquire);
       this.#waits += 1;
       return;
     }
-    wellFormed(lock.kind.mayJoin(lock.holders), () => `has more holders of lock ${lock.name} than may hold it`);
+    wellFormed(
+      lock.kind.mayJoin(lock.holders, request),
+      () => `has more holders of lock ${lock.name} than may hold it`,
+    );
     acquire.token = token;
     acquire.grantedAt = grantedAt;
     lock.holders.append(acquire);
@@ -189,7 +206,8 @@ export class LockTable {
     let placed = 0;
     for (const lock of this.#locks.values()) {
       if (this.#place.has(lock.container)) placed += 1;
-      const settled = lock.holders.size > 0 && (lock.waiters.size === 0 || !lock.kind.mayJoin(lock.holders));
+      const next = lock.waiters.first;
+      const settled = lock.holders.size > 0 && (next === undefined || !lock.kind.mayJoin(lock.holders, next.request));
       wellFormed(settled, () => `has a lock ${lock.name} that is not granted to whom it is free for`);
       const queued = lock.holders.size + lock.waiters.size;
       wellFormed(
@@ -198,6 +216,16 @@ export class LockTable {
       );
     }
     wellFormed(placed === this.#place.size, () => `has nodes at ${this.#place.path} that are no locks`);
+  }
+
+  #restoreRequest(kind: LockKind, node: NodeSlot): LockRequest {
+    const parameters = this.#nodes.extras(node).find(({ tag }) => tag === ExtraTag.requestParameters)?.bytes;
+    try {
+      return parameters === undefined ? readRequest(kind, []) : unpackRequest(kind, parameters);
+    } catch (cause) {
+      if (!(cause instanceof MalformedError)) throw cause;
+      throw new SnapshotError('MALFORMED', `has ${cause.message}`, { cause });
+    }
   }
 
   #ownAcquires(session: Session): SessionAcquires<QueuedAcquire> {

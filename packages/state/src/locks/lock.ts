@@ -3,6 +3,8 @@
  * may become a hold, until it is gone; sessions' memories keep it after that, to answer a retry.
  */
 
+import type { LockRequest } from '@holdfast/protocol';
+
 import type { Session } from '../sessions/session.ts';
 import type { NodeSlot } from '../tree/node-store.ts';
 import { AcquireList, type Listed } from './acquire-list.ts';
@@ -26,9 +28,9 @@ export class Lock {
     this.acquireBytes = acquireBytes(name);
   }
 
-  /** Whether an acquire that comes now would hold at once. */
-  get free(): boolean {
-    return this.waiters.size === 0 && this.kind.mayJoin(this.holders);
+  /** Whether a request that comes now would hold at once. */
+  admits(request: LockRequest): boolean {
+    return this.waiters.size === 0 && this.kind.mayJoin(this.holders, request);
   }
 
   get idle(): boolean {
@@ -41,6 +43,8 @@ export class QueuedAcquire implements Listed<QueuedAcquire> {
   /** All that the session waits for and holds, this one among it until it is gone. */
   readonly siblings: SessionAcquires<QueuedAcquire>;
   readonly lock: Lock;
+  /** What it asks of the lock; that of all others who ask without parameters. */
+  readonly request: LockRequest;
   /** The czxid of its node: what identifies it to clients. */
   readonly acquireIndex: number;
   readonly node: NodeSlot;
@@ -58,12 +62,14 @@ export class QueuedAcquire implements Listed<QueuedAcquire> {
     session: Session,
     siblings: SessionAcquires<QueuedAcquire>,
     lock: Lock,
+    request: LockRequest,
     acquireIndex: number,
     node: NodeSlot,
   ) {
     this.session = session;
     this.siblings = siblings;
     this.lock = lock;
+    this.request = request;
     this.acquireIndex = acquireIndex;
     this.node = node;
   }

@@ -1,6 +1,14 @@
 /** verify, locks and lock: who holds, under which token, and who waits. */
 
-import { MAX_PAGE_ENTRIES, type Answer, type LockSummary, type Query, type QueueEntry } from '@holdfast/protocol';
+import {
+  LockKind,
+  MAX_PAGE_ENTRIES,
+  type Answer,
+  type LockSummary,
+  type Packable,
+  type Query,
+  type QueueEntry,
+} from '@holdfast/protocol';
 
 import { lockProblem } from '../locks/lock-name.ts';
 import type { Lock } from '../locks/lock.ts';
@@ -8,6 +16,8 @@ import type { QueuedAcquire } from '../locks/lock.ts';
 import { invalidLockReply } from '../replies.ts';
 import type { State } from '../state.ts';
 import { pageSize } from './page.ts';
+
+const NO_PARAMETERS: readonly Packable[] = [];
 
 /** Holders in one line of a listing; `lock` shows a longer list. */
 const MAX_HOLDERS_IN_SUMMARY = 1;
@@ -34,15 +44,15 @@ export function lockQueue(state: State, name: string): Answer {
   const problem = lockProblem(name);
   if (problem !== undefined) return invalidLockReply(name, problem);
   const lock = state.locks.get(name);
-  if (lock === undefined) return { type: 'lock', queue: [], truncated: false };
+  if (lock === undefined) return { type: 'lock', queue: [], truncated: false, kind: LockKind.mutex };
   const queue: QueueEntry[] = [];
   for (const list of [lock.holders, lock.waiters]) {
     for (const acquire of list) {
-      if (queue.length === MAX_PAGE_ENTRIES) return { type: 'lock', queue, truncated: true };
+      if (queue.length === MAX_PAGE_ENTRIES) return { type: 'lock', queue, truncated: true, kind: lock.kind.number };
       queue.push(queueEntry(state, acquire));
     }
   }
-  return { type: 'lock', queue, truncated: false };
+  return { type: 'lock', queue, truncated: false, kind: lock.kind.number };
 }
 
 function summary(state: State, lock: Lock): LockSummary {
@@ -51,11 +61,11 @@ function summary(state: State, lock: Lock): LockSummary {
     if (holders.length === MAX_HOLDERS_IN_SUMMARY) break;
     holders.push(queueEntry(state, holder));
   }
-  return { lock: lock.name, holders, waiters: lock.waiters.size };
+  return { lock: lock.name, holders, waiters: lock.waiters.size, kind: lock.kind.number };
 }
 
 function queueEntry(state: State, acquire: QueuedAcquire): QueueEntry {
-  const { session, token, acquireIndex, node, grantedAt } = acquire;
+  const { session, token, acquireIndex, node, grantedAt, lock, request } = acquire;
   return {
     session: session.id,
     label: session.label,
@@ -63,5 +73,6 @@ function queueEntry(state: State, acquire: QueuedAcquire): QueueEntry {
     acquireIndex,
     since: state.nodes.ctime(node),
     grantedAt,
+    parameters: request === lock.kind.plain ? NO_PARAMETERS : lock.kind.write(request),
   };
 }

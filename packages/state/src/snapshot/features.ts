@@ -4,6 +4,8 @@
  * written again. A number never changes its meaning. The number of an extra's feature is the extra's tag.
  */
 
+import { ExtraTag } from '../tree/extra-tag.ts';
+
 export interface SnapshotFeature {
   /** From 1 to 65,535. */
   readonly number: number;
@@ -12,12 +14,6 @@ export interface SnapshotFeature {
   /** Who does not know it must not use the state. */
   readonly required: boolean;
 }
-
-/** Extras of nodes that this program knows. */
-const ExtraTag = {
-  /** Of a queue node: what its request asks for beside the lock, as its kind writes it. */
-  requestParameters: 1,
-} as const;
 
 export const SNAPSHOT_FEATURES: readonly SnapshotFeature[] = [
   { number: ExtraTag.requestParameters, name: 'parameters of lock requests', required: true },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { createMode, CreateMode, type Reply } from '@holdfast/protocol';
+import { createMode, CreateMode, MUTEX, type Reply } from '@holdfast/protocol';
 
 import { applyNodeCommand } from '../../src/commands/nodes/apply.ts';
 import { Draft } from '../../src/commands/nodes/draft.ts';
@@ -58,7 +58,13 @@ class Prepared {
 
   #acquire(session: Session, lock: string): void {
     this.#begin();
-    this.state.locks.enqueue(session, lock, mutex, this.state.index, this.state.stamp);
+    this.state.locks.enqueue(
+      session,
+      lock,
+      { kind: mutex, request: MUTEX, parameters: undefined },
+      this.state.index,
+      this.state.stamp,
+    );
   }
 
   #begin(): void {

@@ -27,7 +27,7 @@ describe('a free lock', () => {
     session.release(session.acquire('l'));
     expect(solo.machine.counts).toEqual({ ...EMPTY, sessions: 1 });
     expect(solo.ask({ type: 'children', path: '/holdfast/locks' }).names).toEqual([]);
-    expect(solo.ask({ type: 'lock', lock: 'l' })).toEqual({ type: 'lock', queue: [], truncated: false });
+    expect(solo.ask({ type: 'lock', lock: 'l' })).toEqual({ type: 'lock', queue: [], truncated: false, kind: 0 });
   });
 });
 

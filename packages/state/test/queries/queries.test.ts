@@ -72,8 +72,8 @@ describe('reading locks', () => {
     solo.wallMs = 3_000_000;
     const waiting = b.acquire('l');
     expect(solo.ask({ type: 'lock', lock: 'l' }).queue).toEqual([
-      { session: a.id, label: 'worker a', ...without(held), since: 2_000_000, grantedAt: 2_000_000 },
-      { session: b.id, label: 'worker b', ...without(waiting), since: 3_000_000, grantedAt: 0 },
+      { session: a.id, label: 'worker a', ...without(held), since: 2_000_000, grantedAt: 2_000_000, parameters: [] },
+      { session: b.id, label: 'worker b', ...without(waiting), since: 3_000_000, grantedAt: 0, parameters: [] },
     ]);
     solo.wallMs = 4_000_000;
     a.release(held);

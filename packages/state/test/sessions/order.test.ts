@@ -1,5 +1,6 @@
 /** What comes out in order must not owe it to the order of insertion: a replica restored from a snapshot inserts in another. */
 
+import { MUTEX } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 
 import { mutex } from '../../src/locks/kinds/mutex.ts';
@@ -28,7 +29,8 @@ describe('acquires that were inserted in any order', () => {
     const session = add(new SessionTable(new Capture(), STATE_LIMITS), 1);
     const lock = new Lock('l', mutex, 1 as NodeSlot);
     const acquires = new SessionAcquires<QueuedAcquire>();
-    for (const index of [10, 9, 100, 2]) acquires.add(new QueuedAcquire(session, acquires, lock, index, 2 as NodeSlot));
+    for (const index of [10, 9, 100, 2])
+      acquires.add(new QueuedAcquire(session, acquires, lock, MUTEX, index, 2 as NodeSlot));
     expect(acquires.inOrder().map(({ acquireIndex }) => acquireIndex)).toEqual([2, 9, 10, 100]);
   });
 });

@@ -28,7 +28,7 @@ export function queriesTellTheQueues(): StatePromise {
         difference(after.counts.waits, acquires.length - holds.length) ??
         difference(pages(step, locks.length), after.locks) ??
         difference(
-          after.locks,
+          after.locks.map(({ lock, holders, waiters }) => ({ lock, holders, waiters })),
           [...after.queues].map(([lock, queue]) => summary(lock, queue)),
         );
       demand(wrong === undefined, () => `what is shown of the queues is not what was told:${wrong}`);
@@ -51,9 +51,10 @@ function told(lock: string, { session, acquireIndex, token }: QueueEntry): ToldA
   return { session, lock, acquireIndex, token };
 }
 
-function summary(lock: string, queue: readonly QueueEntry[]): LockSummary {
+function summary(lock: string, queue: readonly QueueEntry[]): Omit<LockSummary, 'kind'> {
   const holders = queue.filter(({ token }) => token !== 0);
-  return { lock, holders, waiters: queue.length - holders.length };
+  // A line of the listing has one of them.
+  return { lock, holders: holders.slice(0, 1), waiters: queue.length - holders.length };
 }
 
 /** The listing as pages of one lock each. */

@@ -1,23 +1,89 @@
 /**
- * What sets one kind of lock apart from the others. A kind is one file beside this one and one line in `lock-kinds.ts`; queues, tokens,
- * snapshots and sessions are the same for all kinds, and ask the kind where they are not.
+ * What sets one kind of lock apart from the others. A kind is one file beside this one and one line in `lock-kinds.ts`, and its requests
+ * are declared in the protocol (`lockKinds`); queues, tokens, snapshots and sessions are the same for all kinds, and ask the kind where they
+ * are not.
  */
 
+import {
+  lockKinds,
+  MalformedError,
+  pack,
+  unpackTuple,
+  type LockRequest,
+  type Packable,
+  type TupleReader,
+} from '@holdfast/protocol';
+
 /** Those who hold the lock now, in the order in which they asked for it. */
-interface Holders {
+interface Holders<R> extends Iterable<{ readonly request: R }> {
   readonly size: number;
+  readonly first: { readonly request: R } | undefined;
 }
 
-export interface LockKind {
+export interface LockKind<R = LockRequest> {
   /** For listings and messages. */
   readonly name: string;
   /** What stands for it in commands and snapshots; from 0 to MAX_LOCK_KIND. */
   readonly number: number;
   /** The state version from which on it exists. */
   readonly since: number;
+  /** What is asked for without parameters; undefined for a kind that needs some. */
+  readonly plain: R | undefined;
+  /** @throws MalformedError for parameters that are not the kind's */
+  read(parameters: TupleReader): R;
+  write(request: R): readonly Packable[];
   /**
-   * Whether the request at the head of the queue may hold beside the present holders. Must not become false by a holder's leaving. The
-   * queue's order is not its business: nobody overtakes a request that has to wait.
+   * Whether the request at the head of the queue may hold beside the present holders. Must not become false by a holder's leaving, and
+   * holds of whoever holds alone. The queue's order is not its business: nobody overtakes a request that has to wait.
    */
-  mayJoin(holders: Holders): boolean;
+  mayJoin(holders: Holders<R>, request: R): boolean;
+}
+
+/** The kind that the protocol declares by that name. */
+export function lockKind<N extends LockRequest['type']>(
+  name: N,
+  { since, mayJoin }: Pick<LockKind<Extract<LockRequest, { readonly type: N }>>, 'since' | 'mayJoin'>,
+): LockKind<Extract<LockRequest, { readonly type: N }>> {
+  const read = (parameters: TupleReader): Extract<LockRequest, { readonly type: N }> =>
+    lockKinds.readFields(name, parameters) as Extract<LockRequest, { readonly type: N }>;
+  return {
+    name,
+    number: lockKinds.numbers[name],
+    since,
+    plain: plainOf(read),
+    read,
+    write: (request) => lockKinds.writeFields(request),
+    mayJoin,
+  };
+}
+
+/** What parameters as they came ask for. @throws MalformedError */
+export function readRequest(kind: LockKind, parameters: readonly Packable[]): LockRequest {
+  if (parameters.length === 0 && kind.plain !== undefined) return kind.plain;
+  return unpackRequest(kind, pack(parameters));
+}
+
+/** The same, of their bytes. @throws MalformedError */
+export function unpackRequest(kind: LockKind, parameters: Uint8Array): LockRequest {
+  const what = `a request for a lock of kind ${kind.name}`;
+  const reader = unpackTuple(parameters, what);
+  const request = kind.read(reader);
+  if (reader.remaining > 0) throw new MalformedError(`${what} has ${reader.remaining} parameters too many`);
+  return request;
+}
+
+/** As they are kept; undefined for a request without any, which takes no room. */
+export function packRequest(kind: LockKind, request: LockRequest): Uint8Array | undefined {
+  if (request === kind.plain) return undefined;
+  const parameters = kind.write(request);
+  return parameters.length === 0 ? undefined : pack(parameters);
+}
+
+function plainOf<R>(read: (parameters: TupleReader) => R): R | undefined {
+  try {
+    return read(unpackTuple(pack([]), 'no parameters'));
+  } catch (error) {
+    if (error instanceof MalformedError) return undefined;
+    throw error;
+  }
 }

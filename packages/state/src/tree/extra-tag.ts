@@ -1,0 +1,5 @@
+/** The tags of the extras that this program makes. Each is the number of a feature of snapshots, and never changes its meaning. */
+export const ExtraTag = {
+  /** Of a queue node: what its request asks for beside the lock, as its kind writes it. */
+  requestParameters: 1,
+} as const;

@@ -3,13 +3,12 @@
  * read, so that the replies to all of them leave together. Only a turn with very much to say is split into several frames.
  */
 
-import { encodeClientFrame, type ClientMessage } from '@holdfast/protocol';
+import { clientMessages, encodeClientFrame, type ClientMessage } from '@holdfast/protocol';
 import type { Clock, Connection } from '@holdfast/runtime';
 import { instantOf, type Instant } from '../session/lease.ts';
 
 /** Far enough below the limit of a frame that one message of the largest size still fits on top. */
 const SPLIT_BYTES = 1024 * 1024;
-const MESSAGE_OVERHEAD_BYTES = 64;
 
 export class Outbox {
   readonly #clock: Clock;
@@ -43,30 +42,16 @@ export class Outbox {
     if (!this.#socket.open) return;
     let start = 0;
     let bytes = 0;
-    for (let next = 0; next < messages.length; next += 1) {
-      bytes += estimateBytes(messages[next]);
+    let end = 0;
+    for (const message of messages) {
+      end += 1;
+      bytes += clientMessages.size(message);
       if (bytes < SPLIT_BYTES) continue;
-      this.#socket.send(encodeClientFrame(messages.slice(start, next + 1)));
-      start = next + 1;
+      this.#socket.send(encodeClientFrame(messages.slice(start, end)));
+      start = end;
       bytes = 0;
     }
     if (start === messages.length) return;
     this.#socket.send(encodeClientFrame(start === 0 ? messages : messages.slice(start)));
-  }
-}
-
-function estimateBytes(message: ClientMessage | undefined): number {
-  if (message === undefined) return 0;
-  switch (message.type) {
-    case 'attach':
-    case 'request':
-      return MESSAGE_OVERHEAD_BYTES + message.payload.length;
-    case 'read':
-      return MESSAGE_OVERHEAD_BYTES + 4_096;
-    case 'hello':
-    case 'heartbeat':
-    case 'ping':
-    case 'admin':
-      return MESSAGE_OVERHEAD_BYTES;
   }
 }

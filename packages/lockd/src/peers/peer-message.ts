@@ -63,8 +63,3 @@ export function decodePeerMessages(payload: Uint8Array): PeerMessage[] {
   }
   return found;
 }
-
-/** Bytes that the message takes at most. */
-export function peerMessageBytes(value: PeerMessage): number {
-  return peerMessages.size(value);
-}

@@ -3,7 +3,7 @@
 import type { ReplicaHandle, ServerId } from '@holdfast/raft';
 import { MAX_PEER_PAYLOAD_BYTES } from '../limits.ts';
 import type { ServerPart } from '../machine/server-part.ts';
-import { encodePeerMessages, peerMessageBytes, type PeerMessage } from './peer-message.ts';
+import { encodePeerMessages, peerMessages, type PeerMessage } from './peer-message.ts';
 
 export class PeerOutbox implements ServerPart {
   readonly #handle: () => ReplicaHandle;
@@ -41,7 +41,7 @@ export class PeerOutbox implements ServerPart {
     let payload: PeerMessage[] = [];
     let bytes = 0;
     for (const message of messages) {
-      const more = peerMessageBytes(message);
+      const more = peerMessages.size(message);
       if (payload.length > 0 && bytes + more > MAX_PEER_PAYLOAD_BYTES) {
         if (!this.#handle().sendToPeer(peer, encodePeerMessages(payload))) return false;
         payload = [];

@@ -11,6 +11,8 @@ interface Coded {
   write(value: unknown): Packable;
   /** @throws MalformedError */
   read(reader: TupleReader, name: string): unknown;
+  size(value: unknown): number;
+  readonly fixedSize?: number;
 }
 
 export interface NamedField {
@@ -30,6 +32,8 @@ export interface Compiled {
   write(value: object): Packable[];
   /** Without the head. */
   writeFields(value: object): Packable[];
+  /** Bytes that the fields take at most. */
+  size(value: object): number;
 }
 
 type Make = (fields: readonly Coded[]) => Compiled;
@@ -38,10 +42,17 @@ type Make = (fields: readonly Coded[]) => Compiled;
 export function compiled(parts: readonly NamedField[], head: TupleHead | undefined): Compiled | undefined {
   const places = parts.map((_, place) => place);
   const names = parts.map(({ name }) => JSON.stringify(name));
-  const functions = places.map((at) => `const f${at} = fields[${at}], r${at} = f${at}.read, w${at} = f${at}.write;`);
+  const functions = places.map(
+    (at) => `const f${at} = fields[${at}], r${at} = f${at}.read, w${at} = f${at}.write, s${at} = f${at}.size;`,
+  );
   const type = head === undefined ? [] : [`type: ${JSON.stringify(head.type)}`];
   const read = [...type, ...places.map((at) => `${names[at]}: r${at}(reader, ${names[at]})`)];
   const write = places.map((at) => `w${at}(value[${names[at]}])`);
+  // Of most fields the value need not be looked at.
+  const fixed = parts.reduce((sum, { field }) => sum + (field.fixedSize ?? 0), 0);
+  const sizes = places
+    .filter((at) => parts[at]?.field.fixedSize === undefined)
+    .map((at) => `s${at}(value[${names[at]}])`);
   const withHead = head === undefined ? write : [String(head.number), ...write];
   const text = `'use strict';
     ${functions.join('\n    ')}
@@ -49,6 +60,7 @@ export function compiled(parts: readonly NamedField[], head: TupleHead | undefin
       read: (reader) => ({ ${read.join(', ')} }),
       write: (value) => [${withHead.join(', ')}],
       writeFields: (value) => [${write.join(', ')}],
+      size: (value) => ${[fixed, ...sizes].join(' + ')},
     };`;
   try {
     // Of names and numbers of declarations alone: nothing from outside is in the text.

@@ -20,6 +20,8 @@ export interface Field<T> {
   read(reader: TupleReader, name: string): T;
   /** Bytes that the value takes at most. */
   size(value: T): number;
+  /** The same, where it is one for all values. */
+  readonly fixedSize?: number;
   readonly shape: Shape;
   /** For some values it is not written, and the tuple ends before it. */
   readonly mayEndTuple?: true;
@@ -57,18 +59,18 @@ export type Flat<T> = { [K in keyof T]: T[K] };
 const NUMBER_BYTES = 9;
 const HEAD_BYTES = 5;
 
-const numberSize = (): number => NUMBER_BYTES;
+const number = { size: (): number => NUMBER_BYTES, fixedSize: NUMBER_BYTES } as const;
 
 /** From 0 to 2^53 − 1. */
 export function integer(): Field<number> {
   const shape = { kind: 'integer', min: 0, max: MAX_INDEX } as const;
-  return { write: same, read: (reader, name) => reader.integer(name), size: numberSize, shape };
+  return { write: same, read: (reader, name) => reader.integer(name), ...number, shape };
 }
 
 /** From −2^53 + 1 to 2^53 − 1. */
 export function signed(): Field<number> {
   const shape = { kind: 'integer', min: -MAX_INDEX, max: MAX_INDEX } as const;
-  return { write: same, read: (reader, name) => reader.signed(name), size: numberSize, shape };
+  return { write: same, read: (reader, name) => reader.signed(name), ...number, shape };
 }
 
 /** Any other is malformed. */
@@ -78,17 +80,23 @@ export function integerWithin(min: number, max: number): Field<number> {
     if (value < min || value > max) reader.refuse(name, `from ${min} to ${max}`);
     return value;
   };
-  return { write: same, read, size: numberSize, shape: { kind: 'integer', min, max } };
+  return { write: same, read, ...number, shape: { kind: 'integer', min, max } };
 }
 
 /** Any other counts as the nearest of these. */
 export function clamped(min: number, max: number): Field<number> {
   const read = (reader: TupleReader, name: string): number => Math.max(min, Math.min(max, reader.integer(name)));
-  return { write: same, read, size: numberSize, shape: { kind: 'integer', min, max } };
+  return { write: same, read, ...number, shape: { kind: 'integer', min, max } };
 }
 
 export function flag(): Field<boolean> {
-  return { write: same, read: (reader, name) => reader.boolean(name), size: () => 1, shape: { kind: 'boolean' } };
+  return {
+    write: same,
+    read: (reader, name) => reader.boolean(name),
+    size: () => 1,
+    fixedSize: 1,
+    shape: { kind: 'boolean' },
+  };
 }
 
 /** `maxLength` in UTF-16 units. */
@@ -127,7 +135,7 @@ export function choice<const T extends string>(values: readonly T[]): Field<T> {
     if (value === undefined) reader.refuse(name, 'one that this version knows');
     return value;
   };
-  return { write: (value) => values.indexOf(value), read, size: numberSize, shape: { kind: 'choice', of: values } };
+  return { write: (value) => values.indexOf(value), read, ...number, shape: { kind: 'choice', of: values } };
 }
 
 const ERROR_CODE_SHAPE: Shape = { kind: 'choice', of: Object.keys(ERROR_CODES) };
@@ -136,7 +144,7 @@ const ERROR_CODE_SHAPE: Shape = { kind: 'choice', of: Object.keys(ERROR_CODES) }
 export function errorCode(): Field<ErrorCode> {
   const read = (reader: TupleReader, name: string): ErrorCode =>
     errorCodeFromWire(reader.integer(name)) ?? 'UNSUPPORTED';
-  return { write: errorCodeToWire, read, size: numberSize, shape: ERROR_CODE_SHAPE };
+  return { write: errorCodeToWire, read, ...number, shape: ERROR_CODE_SHAPE };
 }
 
 /** Between servers, which understand each other: one of a later version is malformed. */
@@ -211,6 +219,7 @@ export function record<const F extends Fields>(fields: F): TupleField<FieldValue
     read: (reader, name) => tuple.read(reader.tuple(name)) as FieldValues<F>,
     readTuple: (reader) => tuple.read(reader) as FieldValues<F>,
     size: (value) => tuple.size(value),
+    ...(tuple.fixedSize === undefined ? {} : { fixedSize: tuple.fixedSize }),
     shape: { kind: 'record', fields: tuple.shapes },
   };
 }
@@ -224,6 +233,8 @@ const OMITTED: Packable = [];
  */
 export class TupleOf {
   readonly shapes: Shapes;
+  /** Where it is the same for all values. */
+  readonly fixedSize: number | undefined;
   readonly #parts: readonly (NamedField & { readonly field: Field<unknown> })[];
   readonly #type: string | undefined;
   /** Of the right length from the beginning: an array that grows takes twice the memory. */
@@ -241,6 +252,9 @@ export class TupleOf {
     this.#headless = this.#parts.map(() => '');
     this.#blank = head === undefined ? this.#headless : [head.number, ...this.#headless];
     this.shapes = Object.fromEntries(this.#parts.map(({ name, field }) => [name, field.shape]));
+    this.fixedSize = this.#parts.every(({ field }) => field.fixedSize !== undefined)
+      ? this.#parts.reduce((sum, { field }) => sum + (field.fixedSize ?? 0), HEAD_BYTES)
+      : undefined;
     this.#compiled = compile ? compiled(this.#parts, head) : undefined;
     this.#mayEnd = this.#parts.some(({ field }) => field.mayEndTuple === true);
   }
@@ -261,7 +275,12 @@ export class TupleOf {
     return this.#compiled === undefined ? this.#read(reader) : this.#compiled.read(reader);
   }
 
+  /** Bytes that the tuple takes at most, its head included. */
   size(value: object): number {
+    return this.#compiled === undefined ? this.#size(value) : HEAD_BYTES + this.#compiled.size(value);
+  }
+
+  #size(value: object): number {
     let sum = HEAD_BYTES;
     for (const { name, field } of this.#parts) sum += field.size((value as Record<string, unknown>)[name]);
     return sum;

@@ -72,6 +72,14 @@ describe.for(Object.keys(declarations))('a tuple with %s', (name) => {
     fc.assert(property);
   });
 
+  it('has the same bound', () => {
+    const property = fc.property(value, (written) => {
+      expect(compiled.size(written)).toBe(looped.size(written));
+      expect(pack(compiled.write(written)).length).toBeLessThanOrEqual(compiled.size(written));
+    });
+    fc.assert(property);
+  });
+
   it('is read alike, whole or cut off', () => {
     const property = fc.property(value, fc.nat({ max: 8 }), (written, cut) => {
       const tuple: Packable = looped.writeFields(written).slice(0, cut);

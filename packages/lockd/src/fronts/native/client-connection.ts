@@ -8,6 +8,7 @@ import {
   MAX_FRAME_BYTES,
   MalformedError,
   NO_FEATURES,
+  answers,
   encodeServerFrame,
   type ClientMessage,
   type ErrorCode,
@@ -15,7 +16,6 @@ import {
   type ServerMessage,
 } from '@holdfast/protocol';
 import type { Clock, Connection, Timer } from '@holdfast/runtime';
-import { answerBytes } from './answer-bytes.ts';
 import type { ServerCounters } from '../../counters.ts';
 import {
   CLOSE_GRACE_MS,
@@ -139,7 +139,7 @@ export class ClientConnection implements ClientChannel, OutputDebtor, MessageSou
     if (this.#outbox.length === 1) this.#owner.dirty(this);
     // Large answers leave early, so that what a slow reader has not read shows in the connection's buffer.
     if (message.type === 'answer') {
-      this.#outboxDataBytes += answerBytes(message.answer);
+      this.#outboxDataBytes += answers.size(message.answer);
       if (this.#outboxDataBytes > MAX_FRAME_BYTES / 2) this.flush();
     }
   }

@@ -6,20 +6,23 @@
 import type { Clock } from './clock.ts';
 import type { Disk } from './disk.ts';
 import type { Logger } from './logger.ts';
-import type { Network } from './network.ts';
+import type { Network } from './network/network.ts';
 import type { Random } from './random.ts';
 
 export * from './abort-listeners.ts';
-export * from './address.ts';
+export * from './network/address.ts';
 export * from './clock.ts';
 export * from './disk.ts';
-export { isForeignSite, SECURITY_HEADERS } from './http-rules.ts';
+export type * from './network/byte-stream.ts';
+export * from './network/http.ts';
+export { isForeignSite, SECURITY_HEADERS } from './network/http-rules.ts';
 export * from './logger.ts';
-export * from './network.ts';
+export * from './network/network.ts';
 export * from './patient-disk.ts';
 export * from './random.ts';
 export { PacedTurns } from './paced-turns.ts';
-export * from './refusal-log.ts';
+export * from './network/refusal-log.ts';
+export type * from './network/transport-security.ts';
 
 export interface Runtime {
   readonly clock: Clock;

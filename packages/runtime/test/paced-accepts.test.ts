@@ -5,7 +5,7 @@ import {
   MAX_ACCEPT_AGAIN_MS,
   MAX_ACCEPT_WAIT_MS,
   PacedAccepts,
-} from '../src/paced-accepts.ts';
+} from '../src/network/paced-accepts.ts';
 
 /** A loop in which each accept takes so long; its turns are run by the test. */
 function loop(acceptMs: number) {

@@ -238,6 +238,8 @@ export class TestHost {
         });
       },
       dial: ({ address, timeoutMs }) => this.#world.dial(this, address, timeoutMs),
+      listenForStreams: () => Promise.reject(new Error('nobody listens for streams here')),
+      dialStream: () => Promise.reject(new Error('nobody dials streams here')),
     };
   }
 }
@@ -245,6 +247,7 @@ export class TestHost {
 class TestConnection implements Connection {
   readonly remoteAddress: string;
   readonly bufferedBytes = 0;
+  readonly peerIdentity = undefined;
   readonly receivedBytes = 0;
   readonly #world: TestWorld;
   readonly #host: TestHost;

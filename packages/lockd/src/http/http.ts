@@ -1,6 +1,6 @@
 /** Plain HTTP on the client port: whether the server is of use, what it knows, and its metrics. Read only. */
 
-import type { HttpRequest, HttpResponse } from '@holdfast/runtime';
+import type { HttpRequest, HttpTextResponse } from '@holdfast/runtime';
 import type { LockMachine } from '../machine/lock-machine.ts';
 import type { MetricsPage } from './metrics-page.ts';
 import { statusReport } from './status-report.ts';
@@ -14,7 +14,7 @@ export function createHttpHandler(
   options: HttpOptions,
   machine: LockMachine,
   metrics: MetricsPage,
-): (request: HttpRequest) => HttpResponse | Promise<HttpResponse> {
+): (request: Pick<HttpRequest, 'method' | 'target'>) => HttpTextResponse | Promise<HttpTextResponse> {
   return (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return problem(405, `${request.method} is not supported here; use GET`);
@@ -48,10 +48,10 @@ function diskWarning({ disk, diskGuard }: LockMachine): string | undefined {
   return disk.low ? `the disk of this server is almost full: ${disk.freeBytes} bytes are free` : undefined;
 }
 
-function json(status: number, body: object): HttpResponse {
+function json(status: number, body: object): HttpTextResponse {
   return { status, contentType: 'application/json', body: `${JSON.stringify(body)}\n` };
 }
 
-function problem(status: number, message: string): HttpResponse {
+function problem(status: number, message: string): HttpTextResponse {
   return json(status, { error: message });
 }

@@ -3,7 +3,7 @@
  * metric by metric and leaves the event loop to everything else in between. One that fails is not kept; the next request begins anew.
  */
 
-import type { Clock, HttpResponse } from '@holdfast/runtime';
+import type { Clock, HttpTextResponse } from '@holdfast/runtime';
 import type { Registry } from 'prom-client';
 
 /** How old a page may be that is answered again. */
@@ -15,7 +15,7 @@ export class MetricsPage {
   readonly #create: (renderings: () => number) => Registry;
   readonly #clock: Clock;
   #registry: Registry | undefined;
-  #page: HttpResponse | Promise<HttpResponse> | undefined;
+  #page: HttpTextResponse | Promise<HttpTextResponse> | undefined;
   #finishedAtMs = 0;
   #renderings = 0;
 
@@ -25,7 +25,7 @@ export class MetricsPage {
     this.#clock = clock;
   }
 
-  get(): HttpResponse | Promise<HttpResponse> {
+  get(): HttpTextResponse | Promise<HttpTextResponse> {
     if (this.#page !== undefined && this.#clock.monotonicMs() < this.#finishedAtMs + METRICS_MAX_AGE_MS) {
       return this.#page;
     }
@@ -45,7 +45,7 @@ export class MetricsPage {
     return rendering;
   }
 
-  async #render(): Promise<HttpResponse> {
+  async #render(): Promise<HttpTextResponse> {
     this.#renderings += 1;
     this.#registry ??= this.#create(() => this.#renderings);
     const registry = this.#registry;

@@ -41,6 +41,7 @@ export class TestClient {
     const isOpen = (): boolean => this.#open;
     this.connection = {
       remoteAddress: 'client:1',
+      peerIdentity: undefined,
       receivedBytes: 0,
       get bufferedBytes() {
         return bufferedBytes();

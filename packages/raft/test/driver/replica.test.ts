@@ -61,6 +61,7 @@ function hearing(network: Network, sent: () => void): Network {
     return connection;
   };
   return {
+    ...network,
     dial: async (...args) => watch(await network.dial(...args)),
     listen: (options) =>
       network.listen({ ...options, onConnection: (connection) => options.onConnection(watch(connection)) }),

@@ -22,6 +22,7 @@ class FakeConnection implements Connection {
   readonly remoteAddress = 'peer:1';
   readonly frames: Uint8Array[] = [];
   bufferedBytes = 0;
+  readonly peerIdentity = undefined;
   receivedBytes = 0;
   open = true;
   #handler: ConnectionHandler | undefined;
@@ -86,6 +87,8 @@ class Scene {
   constructor(dials: (FakeConnection | 'refused' | 'timeout' | 'unanswered')[], peer = { secret: '', member: true }) {
     const network: Network = {
       listen: () => Promise.reject(new Error('not here')),
+      listenForStreams: () => Promise.reject(new Error('nobody listens for streams here')),
+      dialStream: () => Promise.reject(new Error('nobody dials streams here')),
       dial: () => {
         this.dialed += 1;
         const own = this.dialWith.shift();

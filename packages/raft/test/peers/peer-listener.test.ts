@@ -21,6 +21,7 @@ import { MAX_UNGREETED_PEERS, PeerListener } from '../../src/peers/peer-listener
 class FakeConnection implements Connection {
   readonly remoteAddress = 'peer:1';
   readonly bufferedBytes = 0;
+  readonly peerIdentity = undefined;
   receivedBytes = 0;
   closedWith: string | undefined;
   heard: Uint8Array[] = [];

@@ -54,6 +54,7 @@ class TestClock implements Clock {
 
 /** A connection to the peer, as which the test answers. */
 class DialledLine implements Connection {
+  readonly peerIdentity = undefined;
   readonly remoteAddress = 'peer:1';
   readonly bufferedBytes = 0;
   receivedBytes = 0;
@@ -135,7 +136,12 @@ class Scene {
       },
       {
         clock: this.clock,
-        network: { dial, listen: () => Promise.reject(new Error('nobody listens')) },
+        network: {
+          dial,
+          listenForStreams: () => Promise.reject(new Error('nobody listens for streams here')),
+          dialStream: () => Promise.reject(new Error('nobody dials streams here')),
+          listen: () => Promise.reject(new Error('nobody listens')),
+        },
         random: { next: () => 0, integer: () => 0, bytes: (length) => new Uint8Array(length) },
         logger: silentLogger,
       },

@@ -9,17 +9,20 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 
-import { formatAddress, parseAddress } from '../address.ts';
-import { answer, plain, refusalOf } from '../http-rules.ts';
-import type { RequestHead, RequestRefusal } from '../http-rules.ts';
+import { formatAddress, parseAddress } from '../network/address.ts';
+import { answer, plain, refusalOf } from '../network/http-rules.ts';
+import type { RequestHead, RequestRefusal } from '../network/http-rules.ts';
 import type { Logger } from '../logger.ts';
-import { AGAIN_HEADER, ListenError } from '../network.ts';
-import type { Address, HttpResponse, Listener, ListenerRefusal, ListenOptions } from '../network.ts';
-import { PacedAccepts } from '../paced-accepts.ts';
-import { RefusalLog } from '../refusal-log.ts';
+import { AGAIN_HEADER, ListenError } from '../network/network.ts';
+import type { HttpRequest, HttpResponse } from '../network/http.ts';
+import type { Address } from '../network/address.ts';
+import type { Listener, ListenerRefusal, ListenOptions } from '../network/network.ts';
+import { securityProblem } from '../network/transport-security.ts';
+import { addressOf, bind, portOf } from './bind.ts';
+import { PacedAccepts } from '../network/paced-accepts.ts';
+import { RefusalLog } from '../network/refusal-log.ts';
 import { nodeClock } from './clock.ts';
 import { NodeConnection } from './websocket/connection.ts';
-import { errnoOf } from './disk/disk-errors.ts';
 import { HttpConnections } from './http/http-connections.ts';
 import { HttpFailures, refuse, unreadable } from './http/http-response.ts';
 import { HttpStream } from './http/http-stream.ts';
@@ -33,8 +36,6 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** A plain connection on which so long nothing has moved, because its answer is not read say, is closed. */
 const IDLE_TIMEOUT_MS = 10_000;
 
-/** Connections that the kernel has made and this process has not taken; by default 511, which a crowd fills at once. */
-const LISTEN_BACKLOG = 2_048;
 /** Who was told to come again has this long to read it. */
 const SENT_AWAY_GRACE_MS = 1_000;
 
@@ -48,7 +49,10 @@ const SERVER_OPTIONS = {
 };
 
 export async function listen(options: ListenOptions, logger: Logger): Promise<Listener> {
+  const insecure = securityProblem(options);
+  if (insecure !== undefined) throw new ListenError('FAILED', `cannot listen on ${options.address}: ${insecure}`);
   const { host, port } = parseAddress(options.address);
+  const { maxHttpBodyBytes = 0 } = options;
   const log = new RefusalLog('closed a connection, or refused a request', { clock: nodeClock(), logger });
   const counts = new Map<ListenerRefusal, number>();
   const refused = (reason: ListenerRefusal, remoteAddress: Address, problem: string): void => {
@@ -65,7 +69,9 @@ export async function listen(options: ListenOptions, logger: Logger): Promise<Li
   const failures = new HttpFailures(clock, logger);
   const http = new HttpConnections({
     clock,
-    answer: (request) => answerHttp(request, options, { refused, failures }),
+    maxBodyBytes: maxHttpBodyBytes,
+    refusal: (request) => httpRefusal(request, options, refused),
+    answer: (request) => answerHttp(request, options, failures),
     failed: (error, { method = '', url = '' }) => failures.note(error, { method, target: url }),
     busy: (remoteAddress, problem) => refused('http-too-many', remoteAddress, problem),
   });
@@ -109,7 +115,7 @@ export async function listen(options: ListenOptions, logger: Logger): Promise<Li
     const idle = http.idle(stream);
     const rest = stream.detach();
     if (!idle) return socket.destroy();
-    const refusal = refusalOf(headOf(request, true), options.allowedHosts);
+    const refusal = refusalOf(headOf(request, true), options);
     if (refusal !== undefined) {
       note(refusal, socket, refused);
       return refuse(socket, refusal.response);
@@ -127,10 +133,8 @@ export async function listen(options: ListenOptions, logger: Logger): Promise<Li
   server.on('error', (error) =>
     logger.error({ err: error, address: options.address }, 'a connection was not accepted'),
   );
-  const bound = server.address();
-  const boundPort = typeof bound === 'object' && bound !== null ? bound.port : port;
   return {
-    address: formatAddress(host, boundPort),
+    address: formatAddress(host, portOf(server, port)),
     get load() {
       return { sockets: sockets.sockets, waiting: accepts.waiting, unfinishedBytes: input.bytes, refused: counts };
     },
@@ -143,40 +147,6 @@ export async function listen(options: ListenOptions, logger: Logger): Promise<Li
       log.stop();
     },
   };
-}
-
-function bind(server: Server, host: string, port: number, address: Address): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onError = (error: Error) => reject(listenError(address, error));
-    server.once('error', onError);
-    server.listen({ host, port, backlog: LISTEN_BACKLOG }, () => {
-      server.off('error', onError);
-      resolve();
-    });
-  });
-}
-
-function listenError(address: Address, error: Error): ListenError {
-  const [code, reason] = listenFailure(address, error);
-  return new ListenError(code, `cannot listen on ${address}: ${reason}`, { cause: error });
-}
-
-function listenFailure(address: Address, error: Error): readonly [ListenError['code'], string] {
-  const { port } = parseAddress(address);
-  switch (errnoOf(error) ?? '') {
-    case 'EADDRINUSE': {
-      const find = `"lsof -nP -iTCP:${port} -sTCP:LISTEN" or "ss -ltnp sport = :${port}"`;
-      return ['ADDRESS_IN_USE', `the port is in use; find who has it with ${find}, or choose another port`];
-    }
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return ['ADDRESS_NOT_AVAILABLE', 'this machine has no such address; listen on one of its own'];
-    case 'EACCES':
-    case 'EPERM':
-      return ['NOT_PERMITTED', 'this user may not; choose a port above 1023, or give the process the right to'];
-    default:
-      return ['FAILED', error.message];
-  }
 }
 
 function closeServer(server: Server, webSockets: WebSocketServer): Promise<void> {
@@ -210,10 +180,6 @@ function streamOf(request: IncomingMessage): HttpStream {
   return request.socket as Duplex as HttpStream;
 }
 
-function addressOf(socket: Socket): Address {
-  return formatAddress(socket.remoteAddress ?? 'unknown', socket.remotePort ?? 0);
-}
-
 function headOf({ headers, method = '' }: IncomingMessage, upgrade: boolean): RequestHead {
   const fetchSite = headers['sec-fetch-site'];
   return {
@@ -231,22 +197,23 @@ function note({ reason, response }: RequestRefusal, socket: Socket, refused: Ref
   if (reason !== undefined) refused(reason, addressOf(socket), response.body.trim());
 }
 
+/** What a web page could send, a foreign host, and methods that nobody serves. */
+function httpRefusal(request: IncomingMessage, options: ListenOptions, refused: Refused): HttpResponse | undefined {
+  const refusal = refusalOf(headOf(request, false), options);
+  if (refusal === undefined) return undefined;
+  note(refusal, streamOf(request).socket, refused);
+  return refusal.response;
+}
+
 function answerHttp(
-  request: IncomingMessage,
+  request: HttpRequest,
   options: ListenOptions,
-  { refused, failures }: { readonly refused: Refused; readonly failures: HttpFailures },
+  failures: HttpFailures,
 ): HttpResponse | Promise<HttpResponse> {
-  const head = headOf(request, false);
-  const refusal = refusalOf(head, options.allowedHosts);
-  if (refusal !== undefined) {
-    note(refusal, streamOf(request).socket, refused);
-    return refusal.response;
-  }
-  const asked = { method: head.method, target: request.url ?? '/' };
   try {
-    const given = answer(options.http?.bind(options), asked);
-    return given instanceof Promise ? given.catch((error: unknown) => failures.answer(error, asked)) : given;
+    const given = answer(options.http?.bind(options), request);
+    return given instanceof Promise ? given.catch((error: unknown) => failures.answer(error, request)) : given;
   } catch (error) {
-    return failures.answer(error, asked);
+    return failures.answer(error, request);
   }
 }

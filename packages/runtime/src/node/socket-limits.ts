@@ -5,7 +5,7 @@
 
 import type { Socket } from 'node:net';
 
-import type { ListenerRefusal, ListenOptions } from '../network.ts';
+import type { ListenerRefusal, ListenOptions } from '../network/network.ts';
 
 export interface SocketLimitsDeps {
   refused(reason: ListenerRefusal, remoteAddress: string, problem: string): void;

@@ -6,7 +6,8 @@
 
 import type { Runtime } from '../index.ts';
 import type { Logger } from '../logger.ts';
-import type { Address, HttpResponse } from '../network.ts';
+import type { HttpTextResponse } from '../network/http.ts';
+import type { Address } from '../network/address.ts';
 import type { Random } from '../random.ts';
 import { SimClock } from './clock.ts';
 import { MachineClock } from './machine-clock.ts';
@@ -134,7 +135,7 @@ export class SimHost implements NetworkHost {
   }
 
   /** A plain HTTP request from this host, to itself or to another one. */
-  request(address: Address, request: SimHttpRequest): Promise<HttpResponse> {
+  request(address: Address, request: SimHttpRequest): Promise<HttpTextResponse> {
     return httpRequest(this.#process, this, this.#services.network, address, request);
   }
 

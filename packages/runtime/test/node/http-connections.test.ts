@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { parseAddress, silentLogger } from '../../src/index.ts';
 import type { HttpResponse, Listener, ListenOptions } from '../../src/index.ts';
-import { MAX_HTTP_CONNECTIONS } from '../../src/node/http/http-connections.ts';
+import { MAX_HTTP_CONNECTIONS, MAX_HTTP_STREAMS } from '../../src/node/http/http-connections.ts';
 import { nodeNetwork } from '../../src/node/index.ts';
 import { until } from './fixture.ts';
 
@@ -210,5 +210,25 @@ describe('connections of plain HTTP', () => {
     await until(() => http.every((each) => answersIn(each) === 1));
     expect(http.some(({ closed }) => closed)).toBe(false);
     for (const client of clients) client.terminate();
+  });
+});
+
+describe('answers that do not end', () => {
+  it('leave places for others: one more than may be is told to come again, until one has found its client gone', async () => {
+    async function* never(): AsyncIterable<string> {
+      for (;;) {
+        yield 'more ';
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    }
+    const listener = await listen({ http: () => ({ status: 200, contentType: 'text/plain', body: never() }) });
+    const talks = await Promise.all(Array.from({ length: MAX_HTTP_STREAMS }, () => talk(listener, GET)));
+    await until(() => talks.every(({ heard }) => heard.includes('more ')));
+    const late = await talk(listener, GET);
+    await until(() => late.heard.includes('HTTP/1.1 503'));
+    for (const { socket } of talks) socket.destroy();
+    await until(() => listener.load.sockets <= 1);
+    const next = await talk(listener, GET);
+    await until(() => next.heard.includes('more '));
   });
 });

@@ -10,6 +10,7 @@ import {
 export class Line implements Connection {
   readonly remoteAddress = 'peer:1';
   readonly bufferedBytes = 0;
+  readonly peerIdentity = undefined;
   receivedBytes = 0;
   readonly heard: SnapshotMessage[] = [];
   open = true;

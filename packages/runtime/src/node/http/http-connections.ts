@@ -7,18 +7,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Clock } from '../../clock.ts';
-import { plain } from '../../http-rules.ts';
-import type { HttpResponse } from '../../network.ts';
+import { formatAddress } from '../../network/address.ts';
+import { plain } from '../../network/http-rules.ts';
+import { isStreamBody, type HttpRequest, type HttpResponse } from '../../network/http.ts';
 import { PacedTurns } from '../../paced-turns.ts';
+import { hasBody, readBody, requestOf } from './http-request.ts';
 import { respond } from './http-response.ts';
 import type { HttpStream } from './http-stream.ts';
 
 export const MAX_HTTP_CONNECTIONS = 32;
+/** Answers under way that are made piece by piece, for as long as anybody listens; more are refused, so that others find a place. */
+export const MAX_HTTP_STREAMS = 16;
 
 export interface HttpConnectionsDeps {
   readonly clock: Clock;
+  /** Longer bodies get 413; 0: bodies are no part of a request, and are not read. */
+  readonly maxBodyBytes: number;
+  /** Why a request is not answered, whatever is in its body; undefined when it is. */
+  refusal(request: IncomingMessage): HttpResponse | undefined;
   /** Never rejects. */
-  answer(request: IncomingMessage): HttpResponse | Promise<HttpResponse>;
+  answer(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
   /** The answer could not be sent. */
   failed(error: unknown, request: IncomingMessage): void;
   /** A new connection has found no place. */
@@ -43,6 +51,7 @@ export class HttpConnections {
   readonly #all = new Map<HttpStream, HttpConnection>();
   /** Idle for longest first. */
   readonly #idle = new Set<HttpConnection>();
+  #streams = 0;
 
   constructor(deps: HttpConnectionsDeps) {
     this.#deps = deps;
@@ -122,7 +131,7 @@ export class HttpConnections {
     const problem = `${MAX_HTTP_CONNECTIONS} HTTP connections are open, and each has a request under way; ask again`;
     this.#deps.busy(stream.socket.remoteAddress ?? 'unknown', problem);
     response.shouldKeepAlive = false;
-    respond(request, response, plain(503, `refused: ${problem}`));
+    void respond(request, response, plain(503, `refused: ${problem}`));
   }
 
   #next(connection: HttpConnection): void {
@@ -137,27 +146,67 @@ export class HttpConnections {
     connection.underWay = true;
     exchange.response.once('close', () => this.#next(connection));
     this.#turns.add(() => {
-      if (this.#all.has(connection.stream)) this.#answer(exchange);
+      if (this.#all.has(connection.stream)) this.#answer(connection, exchange);
     });
   }
 
-  #answer({ request, response }: Exchange): void {
-    // A body is no part of a question; it would be read to its end behind the answer.
-    if (request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined) {
-      response.shouldKeepAlive = false;
+  #answer({ stream }: HttpConnection, { request, response }: Exchange): void {
+    const withBody = hasBody(request);
+    const refusal = this.#deps.refusal(request);
+    if (refusal === undefined && withBody && this.#deps.maxBodyBytes > 0) {
+      void this.#answerWithBody(stream, { request, response });
+      return;
     }
-    const answer = this.#deps.answer(request);
-    if (answer instanceof Promise) void answer.then((it) => this.#send(request, response, it));
-    else this.#send(request, response, answer);
+    // A body that nobody reads would be read to its end behind the answer.
+    if (withBody) response.shouldKeepAlive = false;
+    this.#sendSoon({ request, response }, refusal ?? this.#deps.answer(requestOf(request, addressOf(stream))));
+  }
+
+  async #answerWithBody(stream: HttpStream, exchange: Exchange): Promise<void> {
+    const { request, response } = exchange;
+    const { maxBodyBytes } = this.#deps;
+    stream.expectBody(Number(request.headers['content-length'] ?? 0));
+    stream.goOn();
+    const body = await readBody(request, maxBodyBytes);
+    if (response.destroyed) return;
+    stream.hold();
+    if (body === undefined) {
+      response.shouldKeepAlive = false;
+      this.#send(exchange, plain(413, `the body of a request has at most ${maxBodyBytes} bytes`));
+    } else {
+      this.#sendSoon(exchange, this.#deps.answer(requestOf(request, addressOf(stream), body)));
+    }
+  }
+
+  #sendSoon(exchange: Exchange, answer: HttpResponse | Promise<HttpResponse>): void {
+    if (answer instanceof Promise) void answer.then((it) => this.#send(exchange, it));
+    else this.#send(exchange, answer);
   }
 
   /** What cannot be sent, a header that is none say, ends its connection and nothing else. */
-  #send(request: IncomingMessage, response: ServerResponse, answer: HttpResponse): void {
-    try {
-      respond(request, response, answer);
-    } catch (error) {
+  #send({ request, response }: Exchange, answer: HttpResponse): void {
+    const failed = (error: unknown): void => {
       this.#deps.failed(error, request);
       response.destroy();
+    };
+    const streams = isStreamBody(answer.body);
+    if (streams && this.#streams >= MAX_HTTP_STREAMS) {
+      const problem = `${MAX_HTTP_STREAMS} answers that do not end are under way; ask again`;
+      this.#send({ request, response }, plain(503, `refused: ${problem}`));
+      return;
+    }
+    try {
+      const sending = respond(request, response, answer);
+      if (sending === undefined) return;
+      this.#streams += 1;
+      response.once('close', () => (this.#streams -= 1));
+      sending.catch(failed);
+    } catch (error) {
+      failed(error);
     }
   }
+}
+
+function addressOf({ socket }: HttpStream): string {
+  return formatAddress(socket.remoteAddress ?? 'unknown', socket.remotePort ?? 0);
 }

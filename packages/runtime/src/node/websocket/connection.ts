@@ -4,7 +4,8 @@ import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { RawData } from 'ws';
 
-import type { Address, Connection, ConnectionHandler, ListenerRefusal } from '../../network.ts';
+import type { Address } from '../../network/address.ts';
+import type { Connection, ConnectionHandler, ListenerRefusal } from '../../network/network.ts';
 import { readFramesPastWs, type FrameReader } from './frame-reader.ts';
 import type { InputBudget, InputDebtor } from './input-budget.ts';
 import { MAX_COPIED_FRAME_BYTES, clientFrame, serverFrame } from './whole-frame.ts';
@@ -46,6 +47,7 @@ export interface NodeConnectionOptions {
 
 export class NodeConnection implements Connection, InputDebtor {
   readonly remoteAddress: Address;
+  readonly peerIdentity = undefined;
   readonly #webSocket: WebSocket;
   readonly #socket: Socket;
   /** The whole frame of a payload, as this side has to send it. */

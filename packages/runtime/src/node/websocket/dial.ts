@@ -7,9 +7,11 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 
-import { formatAddress, parseAddress } from '../../address.ts';
-import { AGAIN_HEADER, DialError } from '../../network.ts';
-import type { Address, Connection, DialErrorOptions, DialFailure, DialOptions } from '../../network.ts';
+import { formatAddress, parseAddress } from '../../network/address.ts';
+import { AGAIN_HEADER, DialError } from '../../network/network.ts';
+import type { Address } from '../../network/address.ts';
+import type { Connection, DialErrorOptions, DialFailure, DialOptions } from '../../network/network.ts';
+import { securityProblem } from '../../network/transport-security.ts';
 import { NodeConnection } from './connection.ts';
 import { wsOptions } from './ws-options.ts';
 
@@ -36,6 +38,8 @@ const lines = new Map<Address, DialLine>();
 
 export async function dial(options: DialOptions): Promise<Connection> {
   const { address, timeoutMs } = options;
+  const problem = securityProblem(options);
+  if (problem !== undefined) throw new DialError('failed', `cannot connect to ${address}: ${problem}`);
   const line = lines.get(address) ?? { underWay: 0, waiting: [] };
   lines.set(address, line);
   if (line.underWay >= MAX_DIALS_UNDER_WAY) {
@@ -145,7 +149,7 @@ function hearReason(response: IncomingMessage, heard: (reason: string) => void):
   response.on('end', tell).on('error', tell).on('close', tell);
 }
 
-function failureOf(error: NodeJS.ErrnoException): DialFailure {
+export function failureOf(error: NodeJS.ErrnoException): DialFailure {
   if (error.code === 'ECONNREFUSED') return 'refused';
   return error.code === 'ETIMEDOUT' ? 'timeout' : 'failed';
 }

@@ -1,6 +1,7 @@
 /** One end of a simulated connection: the `Connection` that a process holds. Closing follows WebSocket over TCP. */
 
-import type { Address, Connection, ConnectionHandler } from '../../network.ts';
+import type { Address } from '../../network/address.ts';
+import type { Connection, ConnectionHandler } from '../../network/network.ts';
 import type { Pipe } from './pipe.ts';
 import type { SimProcess } from '../process.ts';
 import { toTicks } from '../scheduler.ts';
@@ -19,6 +20,7 @@ export interface EndOptions {
 
 export class SimConnection implements Connection {
   readonly remoteAddress: Address;
+  readonly peerIdentity = undefined;
   readonly #process: SimProcess;
   readonly #maxFrameBytes: number;
   readonly #outgoing: Pipe;

@@ -4,8 +4,8 @@
  */
 
 import type { Logger } from '../../logger.ts';
-import type { ListenOptions } from '../../network.ts';
-import type { PacedAccepts } from '../../paced-accepts.ts';
+import type { ListenOptions } from '../../network/network.ts';
+import type { PacedAccepts } from '../../network/paced-accepts.ts';
 import type { Random } from '../../random.ts';
 import type { SimConnection } from './connection.ts';
 import { checkLatency } from './latency.ts';
@@ -25,7 +25,11 @@ const SWIZZLE = new EventKinds('network').of('swizzle');
 export const FIRST_EPHEMERAL_PORT = 49_152;
 export const LAST_PORT = 65_535;
 
+/** What travels on the connections of a listener; a dial of the other kind is reset. */
+export type TransportKind = 'messages' | 'bytes';
+
 export interface SimListener {
+  readonly kind: TransportKind;
   readonly options: ListenOptions;
   readonly process: SimProcess;
   /** Reachable only from its own host. */
@@ -52,8 +56,12 @@ export class SimNetwork {
   /** Of links between hosts that are made from now on. */
   readonly #settings: LinkSettings = { latency: DEFAULT_LATENCY, lossChance: 0, dials: 'normal' };
 
+  /** Where streams of bytes are cut. */
+  readonly cuts: Random;
+
   constructor(services: LinkServices) {
     this.#services = services;
+    this.cuts = services.randomFor('network/cuts');
   }
 
   addHost(host: NetworkHost): void {

@@ -1,11 +1,11 @@
 /** The `Network` of one simulated process: listening and dialling as its kernel and the links between allow. */
 
-import { formatAddress, parseAddress } from '../../address.ts';
-import { refusalOf } from '../../http-rules.ts';
+import { formatAddress, parseAddress } from '../../network/address.ts';
+import { refusalOf } from '../../network/http-rules.ts';
 import type { Logger } from '../../logger.ts';
-import { DialError, ListenError } from '../../network.ts';
+import { DialError, ListenError } from '../../network/network.ts';
+import type { Address } from '../../network/address.ts';
 import type {
-  Address,
   Connection,
   DialErrorOptions,
   DialFailure,
@@ -13,11 +13,13 @@ import type {
   Listener,
   ListenOptions,
   Network,
-} from '../../network.ts';
-import { PacedAccepts } from '../../paced-accepts.ts';
+} from '../../network/network.ts';
+import { PacedAccepts } from '../../network/paced-accepts.ts';
+import { securityProblem } from '../../network/transport-security.ts';
+import { SimByteStream } from './byte-stream.ts';
 import { SimConnection } from './connection.ts';
 import { FIRST_EPHEMERAL_PORT, LAST_PORT, freePort, listenerFor, ownName } from './network.ts';
-import type { NetworkHost, SimListener, SimNetwork } from './network.ts';
+import type { NetworkHost, SimListener, SimNetwork, TransportKind } from './network.ts';
 import { Pipe } from './pipe.ts';
 import { never } from '../process.ts';
 import type { Scheduled, SimProcess } from '../process.ts';
@@ -28,20 +30,48 @@ const SENT_AWAY_COST = 0.1;
 
 export function networkOf(process: SimProcess, host: NetworkHost, network: SimNetwork, logger: Logger): Network {
   return {
-    listen: (options) => (process.alive ? listen(process, host, options, logger) : never()),
-    dial: (options) => (process.alive ? dial(process, host, network, options) : never()),
+    listen: (options) => (process.alive ? listen(process, host, { kind: 'messages', options }, logger) : never()),
+    dial: (options) => (process.alive ? dial(process, host, network, { kind: 'messages', options }) : never()),
+    listenForStreams: (options) => {
+      if (!process.alive) return never();
+      const onConnection = (connection: Connection): void =>
+        options.onStream(new SimByteStream(connection as SimConnection, network.cuts));
+      const listening = { ...options, maxFrameBytes: Infinity, onConnection };
+      return listen(process, host, { kind: 'bytes', options: listening }, logger);
+    },
+    dialStream: async (options) => {
+      if (!process.alive) return never();
+      const dialling = { ...options, maxFrameBytes: Infinity };
+      return new SimByteStream(await dial(process, host, network, { kind: 'bytes', options: dialling }), network.cuts);
+    },
   };
+}
+
+interface Dialling {
+  readonly kind: TransportKind;
+  readonly options: DialOptions;
+}
+
+interface Listening {
+  readonly kind: TransportKind;
+  readonly options: ListenOptions;
 }
 
 async function dial(
   process: SimProcess,
   from: NetworkHost,
   network: SimNetwork,
-  options: DialOptions,
-): Promise<Connection> {
+  dialling: Dialling,
+): Promise<SimConnection> {
+  const { options } = dialling;
+  const problem = securityProblem(options);
+  if (problem !== undefined) {
+    const message = `cannot connect to ${options.address}: ${problem}`;
+    return later(process, 'dial', () => Promise.reject(new DialError('failed', message)));
+  }
   const { host: name } = parseAddress(options.address);
   const target = ownName(from, name) === 'no' ? network.host(name) : from;
-  if (target !== undefined) return new Dial(process, from, target, network, options).outcome;
+  if (target !== undefined) return new Dial(process, from, target, network, dialling).outcome;
   const message = `cannot connect to ${options.address}: there is no host "${name}"`;
   return later(process, 'dial', () => Promise.reject(new DialError('failed', message)));
 }
@@ -56,10 +86,15 @@ function later<T>(process: SimProcess, kind: string, settle: () => T | Promise<T
 async function listen(
   process: SimProcess,
   host: NetworkHost,
-  options: ListenOptions,
+  { kind, options }: Listening,
   logger: Logger,
 ): Promise<Listener> {
   const { address } = options;
+  const problem = securityProblem(options);
+  if (problem !== undefined) {
+    const message = `cannot listen on ${address}: ${problem}`;
+    return later(process, 'listen', () => Promise.reject(new ListenError('FAILED', message)));
+  }
   const parts = parseAddress(address);
   const own = ownName(host, parts.host);
   const port = parts.port === 0 ? freePort(host) : parts.port;
@@ -76,6 +111,7 @@ async function listen(
     afterPoll: (callback) => void process.schedule(0, 'check', 'accepts', callback),
   });
   const listener: SimListener = {
+    kind,
     options,
     process,
     loopbackOnly: own === 'loopback',
@@ -107,7 +143,8 @@ async function listen(
 
 /** One dial: an opening frame there and an answer back, each through a pipe that the connection then keeps. */
 class Dial {
-  readonly outcome: Promise<Connection>;
+  readonly outcome: Promise<SimConnection>;
+  readonly #kind: TransportKind;
   readonly #address: Address;
   readonly #process: SimProcess;
   readonly #from: NetworkHost;
@@ -120,10 +157,17 @@ class Dial {
   readonly #acceptedTimeoutMs: number | undefined;
   #timeout: Scheduled;
   #settled = false;
-  #resolve: (connection: Connection) => void = () => {};
+  #resolve: (connection: SimConnection) => void = () => {};
   #reject: (error: DialError) => void = () => {};
 
-  constructor(process: SimProcess, from: NetworkHost, target: NetworkHost, network: SimNetwork, options: DialOptions) {
+  constructor(
+    process: SimProcess,
+    from: NetworkHost,
+    target: NetworkHost,
+    network: SimNetwork,
+    { kind, options }: Dialling,
+  ) {
+    this.#kind = kind;
     this.#address = options.address;
     this.#process = process;
     this.#from = from;
@@ -141,7 +185,7 @@ class Dial {
       outgoing: this.#there,
       incoming: this.#back,
     });
-    this.outcome = new Promise<Connection>((resolve, reject) => {
+    this.outcome = new Promise<SimConnection>((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
@@ -191,7 +235,7 @@ class Dial {
   #accept(listener: SimListener): void {
     if (this.#target.listeners.get(this.#port) !== listener) return this.#reset();
     const { options, process } = listener;
-    if (!this.#hasRoom(listener)) return this.#reset();
+    if (listener.kind !== this.#kind || !this.#hasRoom(listener)) return this.#reset();
     const head = {
       upgrade: true,
       method: 'GET',
@@ -199,7 +243,7 @@ class Dial {
       originHeader: undefined,
       fetchSiteHeader: undefined,
     };
-    const refusal = refusalOf(head, options.allowedHosts);
+    const refusal = refusalOf(head, options);
     if (refusal !== undefined) {
       const message = `the handshake was answered with ${refusal.response.status}: ${refusal.response.body.trim()}`;
       this.#back.push('refusal', 0, () => this.#fail('failed', message));

@@ -4,9 +4,9 @@
  * a burst is written when its second is over; when nothing is refused, no timer is pending.
  */
 
-import type { Clock, Timer } from './clock.ts';
-import type { Logger } from './logger.ts';
-import type { Address } from './network.ts';
+import type { Clock, Timer } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import type { Address } from './address.ts';
 
 /** A reason and a host have at most one line in this time. */
 export const REFUSAL_LOG_INTERVAL_MS = 1_000;

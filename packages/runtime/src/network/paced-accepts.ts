@@ -4,7 +4,7 @@
  * a moment is told when to come again instead, one after another at that pace: no work is done for somebody who has given up.
  */
 
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 
 /** Of one turn. */
 export const MAX_ACCEPTS_PER_TURN = 16;

@@ -3,7 +3,8 @@
  * not reach a local ensemble, neither by a request of its own nor by a name that it points at a loopback address.
  */
 
-import type { AllowedHosts, HttpRequest, HttpResponse, ListenerRefusal, ListenOptions } from './network.ts';
+import type { HttpRequest, HttpResponse, HttpTextResponse } from './http.ts';
+import type { AllowedHosts, ListenerRefusal, ListenOptions } from './network.ts';
 
 /** Of every answer: no browser guesses what it is, shows it inside a page, or keeps it. */
 export const SECURITY_HEADERS = {
@@ -24,11 +25,17 @@ export interface RequestHead {
 export interface RequestRefusal {
   /** Undefined for what is worth no line in a log. */
   readonly reason: Extract<ListenerRefusal, 'host' | 'web-page'> | undefined;
-  readonly response: HttpResponse;
+  readonly response: HttpTextResponse;
 }
 
+/** Changes nothing, and browsers send them without asking. */
+const DEFAULT_METHODS: readonly string[] = ['GET', 'HEAD'];
+
 /** Undefined when the request may go on. */
-export function refusalOf(head: RequestHead, allowed: ListenOptions['allowedHosts']): RequestRefusal | undefined {
+export function refusalOf(
+  head: RequestHead,
+  { allowedHosts: allowed, httpMethods = DEFAULT_METHODS }: Pick<ListenOptions, 'allowedHosts' | 'httpMethods'>,
+): RequestRefusal | undefined {
   const host = head.hostHeader === undefined ? undefined : hostWithoutPort(head.hostHeader);
   if (host === undefined) {
     return refusal('host', 'the request has no usable Host header');
@@ -46,8 +53,9 @@ export function refusalOf(head: RequestHead, allowed: ListenOptions['allowedHost
   if (isForeignSite(head.fetchSiteHeader)) {
     return refusal('web-page', 'requests that a page of another site made (by Sec-Fetch-Site) are not accepted');
   }
-  if (!head.upgrade && head.method !== 'GET' && head.method !== 'HEAD') {
-    return { reason: undefined, response: plain(405, `method ${head.method} is not allowed; use GET or HEAD`) };
+  if (!head.upgrade && !httpMethods.includes(head.method)) {
+    const problem = `method ${head.method} is not allowed; use ${httpMethods.join(' or ')}`;
+    return { reason: undefined, response: plain(405, problem) };
   }
   return undefined;
 }
@@ -74,7 +82,7 @@ export function answer(handler: ListenOptions['http'], request: HttpRequest): Ht
   return handler(request);
 }
 
-export function plain(status: number, message: string): HttpResponse {
+export function plain(status: number, message: string): HttpTextResponse {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${message}\n` };
 }
 

@@ -1,6 +1,7 @@
 /** Parsing and printing of `host:port`. Used by both networks; no name is resolved here. */
 
-import type { Address } from './network.ts';
+/** `host:port`; IPv6 hosts in brackets. */
+export type Address = string;
 
 export interface AddressParts {
   /** Without brackets. */

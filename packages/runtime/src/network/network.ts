@@ -1,11 +1,13 @@
 /**
  * The network: connections of messages ("frames"). Frames of one connection arrive in order and at most once; a
  * connection may close at any point, with an unknown suffix of frames lost each way; a dial may be refused or hang.
- * `send` does not mean delivered.
+ * `send` does not mean delivered. Streams of bytes (byte-stream.ts) are for protocols with a framing of their own.
  */
 
-/** `host:port`; IPv6 hosts in brackets. */
-export type Address = string;
+import type { Address } from './address.ts';
+import type { ByteStream, StreamDialOptions, StreamListenOptions } from './byte-stream.ts';
+import type { HttpOptions } from './http.ts';
+import type { PeerIdentity, Securable } from './transport-security.ts';
 
 export interface ConnectionHandler {
   frame(bytes: Uint8Array): void;
@@ -15,6 +17,8 @@ export interface ConnectionHandler {
 
 export interface Connection {
   readonly remoteAddress: Address;
+  /** Who the other end is, as the transport has shown it; undefined without TLS, and for a client without a certificate. */
+  readonly peerIdentity: PeerIdentity | undefined;
   /** Bytes accepted by `send` and not yet taken by the operating system; the sender's measure for backpressure. */
   readonly bufferedBytes: number;
   /** Bytes that have come, those of a frame that is not whole included: while it grows, the other end lives and can be heard. */
@@ -35,19 +39,6 @@ export interface Connection {
   destroy(): void;
 }
 
-/** An HTTP request on a listening address, as plain data, so that handlers run without sockets. */
-export interface HttpRequest {
-  readonly method: string;
-  /** Path and query, as sent. */
-  readonly target: string;
-}
-
-export interface HttpResponse {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: string;
-}
-
 export interface AllowedHosts {
   /** Names and addresses, without port. */
   readonly names: readonly string[];
@@ -55,7 +46,7 @@ export interface AllowedHosts {
   readonly anyAddress: boolean;
 }
 
-export interface ListenOptions {
+export interface ListenOptions extends HttpOptions, Securable {
   readonly address: Address;
   /** A longer frame closes its connection. */
   readonly maxFrameBytes: number;
@@ -68,8 +59,6 @@ export interface ListenOptions {
   /** The same for those from one loopback address. @default any number */
   readonly maxSocketsPerLoopbackAddress?: number;
   onConnection(connection: Connection): void;
-  /** Answers plain HTTP on the same port; without it every such request gets 426. */
-  http?(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
   /**
    * What a request's `Host` header may name: others are refused with 403, so that no page of the web reaches a local ensemble by a name
    * that it points here. Undefined: any host. Requests and upgrades that a browser has marked as another page's are refused always.
@@ -153,7 +142,7 @@ export class ListenError extends Error {
   }
 }
 
-export interface DialOptions {
+export interface DialOptions extends Securable {
   readonly address: Address;
   /** How long the host may take to answer at all. */
   readonly timeoutMs: number;
@@ -170,4 +159,8 @@ export interface Network {
   listen(options: ListenOptions): Promise<Listener>;
   /** Rejects with {@link DialError}. */
   dial(options: DialOptions): Promise<Connection>;
+  /** The same for streams of bytes, each on a port of its own kind. Rejects with {@link ListenError}. */
+  listenForStreams(options: StreamListenOptions): Promise<Listener>;
+  /** Rejects with {@link DialError}. */
+  dialStream(options: StreamDialOptions): Promise<ByteStream>;
 }

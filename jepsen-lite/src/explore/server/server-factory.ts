@@ -59,7 +59,7 @@ export class ServerFactory {
       electionTimeoutMs: ELECTION_TIMEOUT_MS,
       // Clocks and disks that hang are for the simulation.
       diskStallMs: Infinity,
-      rearDelayMs: 0,
+      deferredFollowerDelayMs: 0,
       maxAppendBytes: APPEND_BYTES,
       maxInflightMessages,
       id,

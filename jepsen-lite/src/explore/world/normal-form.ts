@@ -41,7 +41,7 @@ interface OpenLeader {
   readonly type: 'leader';
   sinceMs: number;
   quorumHeardMs: number;
-  readonly progress: ReadonlyMap<number, { heardMs: number; toldAt: number }>;
+  readonly progress: ReadonlyMap<number, { heardMs: number; sentAt: number }>;
 }
 
 /** Of an opened core. */
@@ -116,7 +116,7 @@ function normalizeLeader(leader: OpenLeader, counted: number): void {
   leader.quorumHeardMs = sinceHeard(leader.quorumHeardMs - counted);
   for (const progress of leader.progress.values()) {
     progress.heardMs = sinceHeard(progress.heardMs - counted);
-    progress.toldAt = 0;
+    progress.sentAt = 0;
   }
 }
 

@@ -37,7 +37,14 @@ class HangingLeader {
       snapshot: undefined,
       configurations: [],
     };
-    const config = { ...DEFAULT_RAFT_LIMITS, diskStallMs: Infinity, rearDelayMs: 0, seed: 1, id: this.#id, initial };
+    const config = {
+      ...DEFAULT_RAFT_LIMITS,
+      diskStallMs: Infinity,
+      deferredFollowerDelayMs: 0,
+      seed: 1,
+      id: this.#id,
+      initial,
+    };
     this.#core = new RaftCore(config, boot, 0);
     for (let looks = 0; !this.#leads && looks < 10; looks += 1) {
       const vote = this.#step({ type: 'deadline' }).findLast(({ type }) => type === 'persist');

@@ -24,8 +24,11 @@ export interface RaftConfig {
   readonly maxInflightMessages: number;
   /** Bytes of entries to one peer without an answer; the message that reaches the limit still goes. */
   readonly maxInflightBytes: number;
-  /** Followers that no commit waits for are told once in so many milliseconds; 0: of everything at once. */
-  readonly rearDelayMs: number;
+  /**
+   * Followers outside the eager quorum receive appends at most once per this interval, in milliseconds. 0 replicates to every follower
+   * at once. @default 10
+   */
+  readonly deferredFollowerDelayMs: number;
   /** Bytes of proposed entries that are not committed; further proposals are refused as overloaded (one alone always goes). */
   readonly maxUncommittedBytes: number;
   /** Reads that wait for a quorum round; further ones are refused as overloaded. */
@@ -49,7 +52,7 @@ export const DEFAULT_RAFT_LIMITS = {
   maxCatchUpBytes: 128 * 1024,
   maxInflightMessages: 64,
   maxInflightBytes: 8 * 1024 * 1024,
-  rearDelayMs: 10,
+  deferredFollowerDelayMs: 10,
   maxUncommittedBytes: 64 * 1024 * 1024,
   maxPendingReads: 100_000,
   tailBytes: 32 * 1024 * 1024,

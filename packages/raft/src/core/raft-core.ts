@@ -118,7 +118,7 @@ export class RaftCore {
     // A rounding residue must not make a deadline at which nothing is due yet: time would stand still in a simulation.
     if (remaining <= 0) return core.now;
     const next = core.now + Math.max(MIN_WAIT_MS, Math.min(remaining, core.config.heartbeatMs));
-    return role.type === 'leader' ? Math.min(next, role.rearDueAt) : next;
+    return role.type === 'leader' ? Math.min(next, role.deferredDueAt) : next;
   }
 
   #leaderDueMs(leader: Leader): number {

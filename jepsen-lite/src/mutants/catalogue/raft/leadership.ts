@@ -60,8 +60,8 @@ export const leadershipMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'core/replication/front.js',
-        edits: [{ find: 'slowest.outrun = true;', replace: '' }],
+        file: 'core/replication/eager-quorum.js',
+        edits: [{ find: 'slowest.overtaken = true;', replace: '' }],
       },
     ],
     caughtBy: ['simulation'],

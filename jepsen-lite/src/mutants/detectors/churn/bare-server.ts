@@ -66,7 +66,7 @@ export class BareServer {
     this.#config = {
       ...DEFAULT_RAFT_LIMITS,
       // Whom it tells when is the walk's choice.
-      rearDelayMs: 0,
+      deferredFollowerDelayMs: 0,
       maxAppendBytes: APPEND_BYTES,
       maxInflightMessages: inflight,
       id,

@@ -3,7 +3,7 @@
 import { advanceLeaderCommit, majorityIndex } from './commit.ts';
 import type { CoreState } from '../core-state.ts';
 import { progressOf } from './followers.ts';
-import { noteCommitBy } from './front.ts';
+import { noteCommitDecidedBy } from './eager-quorum.ts';
 import { isSettled } from '../membership/membership.ts';
 import { invariant } from '../invariant.ts';
 import type { Leader } from '../roles/leader.ts';
@@ -31,7 +31,7 @@ export function onAppendResponse(core: CoreState, from: ServerId, message: Messa
     invariant(message.index <= core.log.lastIndex, 'acknowledgements-are-within-the-log');
     const before = core.commit;
     if (progress.acknowledged(message.index)) advanceLeaderCommit(core, leader);
-    if (core.commit > before) noteCommitBy(core, leader, progress, before);
+    if (core.commit > before) noteCommitDecidedBy(core, leader, progress, before);
     return;
   }
   // A refusal that was overtaken: of a probe that is over, or of what is known to agree.

@@ -29,15 +29,15 @@ export class Progress {
   /** The last heartbeat round that it answered. */
   round = 0;
   eagerCommit = false;
-  /** Told of new entries at once, though it has no clients. */
-  front = false;
-  /** A follower of the rear has taken its place, and it has not kept up with a commit since. */
-  outrun = false;
-  /** Out of the front: commits that it made, less those that it was too late for. */
-  wins = 0;
-  /** When it was last sent entries, in milliseconds, and whether some are kept from it for a while since. */
-  toldAt = -Infinity;
-  kept = false;
+  /** A member of the eager quorum: gets new entries at once, though it has no clients. */
+  eager = false;
+  /** A deferred follower has taken its place in the eager quorum, and it has not kept up with a commit since. */
+  overtaken = false;
+  /** Deferred: commits that its acknowledgement decided, less those that it was too late for. */
+  commitsDecided = 0;
+  /** When it was last sent entries, in milliseconds; and whether newer ones are deferred. */
+  sentAt = -Infinity;
+  deferred = false;
   /** The highest commit index that it was sent. */
   sentCommit: LogIndex = 0 as LogIndex;
   #inflight: Inflight[] = [];

@@ -1,7 +1,7 @@
 /** The leader's side of replication: proposals, and who is sent which entries when (thesis 3.5). */
 
 import type { CoreState } from '../core-state.ts';
-import { chooseFront, mayWait } from './front.ts';
+import { chooseEagerQuorum, mayDefer } from './eager-quorum.ts';
 import { progressOf } from './followers.ts';
 import { invariant } from '../invariant.ts';
 import type { Leader } from '../roles/leader.ts';
@@ -34,18 +34,18 @@ export function onPropose(core: CoreState, commands: readonly Uint8Array[]): voi
 /** Sends each peer what it lacks and may have now; at the end of a group, so that a turn's proposals are one message. */
 export function replicate(core: CoreState, leader: Leader): void {
   const cut = sharedCut(core);
-  chooseFront(core, leader);
+  chooseEagerQuorum(core, leader);
   for (const peer of core.membership.peers) {
     const progress = progressOf(leader, peer);
-    if (!progress.connected || awaitsSnapshot(core, peer, progress) || mayWait(core, leader, progress)) continue;
-    progress.kept = false;
+    if (!progress.connected || awaitsSnapshot(core, peer, progress) || mayDefer(core, leader, progress)) continue;
+    progress.deferred = false;
     sendAppends(core, leader, peer, progress, cut);
   }
 }
 
-/** Whether {@link replicate} has nothing to send: the peer has been sent everything, or the rest is kept from it for now. */
+/** Whether {@link replicate} has nothing to send: the peer has been sent everything, or the rest is deferred. */
 export function hasNothingToSend(core: CoreState, progress: Progress): boolean {
-  return progress.mode === 'replicate' && (progress.kept || progress.next > core.log.lastIndex);
+  return progress.mode === 'replicate' && (progress.deferred || progress.next > core.log.lastIndex);
 }
 
 type Cut = (from: LogIndex) => readonly Entry[] | undefined;
@@ -127,7 +127,7 @@ function sendAppend(core: CoreState, peer: ServerId, progress: Progress, entries
   sendAppendAt(core, peer, prevIndex, entries);
   const lastIndex = logIndex(prevIndex + entries.length);
   progress.sent(lastIndex, totalBytes(entries));
-  progress.toldAt = core.now;
+  progress.sentAt = core.now;
   if (progress.mode === 'replicate') progress.sentCommit = minIndex(core.commit, lastIndex);
 }
 

@@ -39,9 +39,9 @@ export class Leader {
   /** The voters have changed: what a quorum has done already may now suffice. */
   recount = false;
 
-  /** The front is complete, so that the others may wait; and until when at most. */
-  frontLeads = false;
-  rearDueAt = Infinity;
+  /** The eager quorum is complete, so that the other followers may be deferred; and until when at most. */
+  eagerQuorumStands = false;
+  deferredDueAt = Infinity;
   uncommittedBytes = 0;
   /** Since the last look for appends that stay unanswered. */
   retryElapsedMs = 0;

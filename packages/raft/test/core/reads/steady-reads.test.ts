@@ -60,7 +60,7 @@ describe.each([10, 50, 90])('a leader that is asked for a read every %i ms', (ev
   });
 
   it('tells another follower first when the one that it told first is silent', () => {
-    const core = new ScriptedCore({ config: { rearDelayMs: 4 } });
+    const core = new ScriptedCore({ config: { deferredFollowerDelayMs: 4 } });
     core.leadInSync();
     core.elapse(4);
     core.propose('for all');

@@ -271,7 +271,7 @@ export class CoreCluster {
     const begin = disk.snapshot?.index ?? 0;
     const config: RaftConfig = {
       ...DEFAULT_RAFT_LIMITS,
-      ...(this.options.seed % 2 === 0 ? { rearDelayMs: 0 } : {}),
+      ...(this.options.seed % 2 === 0 ? { deferredFollowerDelayMs: 0 } : {}),
       ...this.options.config,
       id,
       initial: this.#initialOf(id),

@@ -66,7 +66,15 @@ export class ScriptedCore {
     const { initial = initialConfiguration(voters.map((voter) => ({ id: voter, peerAddress: `host:${voter}` }))) } =
       script;
     this.core = new RaftCore(
-      { ...DEFAULT_RAFT_LIMITS, diskStallMs: Infinity, rearDelayMs: 0, seed: 1, ...config, id: serverId(id), initial },
+      {
+        ...DEFAULT_RAFT_LIMITS,
+        diskStallMs: Infinity,
+        deferredFollowerDelayMs: 0,
+        seed: 1,
+        ...config,
+        id: serverId(id),
+        initial,
+      },
       boot ?? {
         hardState: { term: term(bootTerm ?? log.at(-1) ?? 0), votedFor: serverId(votedFor) },
         lastIndex: logIndex(log.length),

@@ -4,26 +4,26 @@ import { ScriptedCore, heartbeatResponse, sent } from '../support/scripted-core.
 
 const DELAY_MS = 4;
 
-function leader(servers = 3, rearDelayMs = DELAY_MS): ScriptedCore {
-  const core = new ScriptedCore({ servers, config: { rearDelayMs } });
+function leader(servers = 3, deferredFollowerDelayMs = DELAY_MS): ScriptedCore {
+  const core = new ScriptedCore({ servers, config: { deferredFollowerDelayMs } });
   core.leadInSync();
-  tellAll(core);
+  replicateToAll(core);
   return core;
 }
 
-const told = (effects: readonly Effect[]): number[] => sent(effects, 'append').map(({ to }) => to);
+const appended = (effects: readonly Effect[]): number[] => sent(effects, 'append').map(({ to }) => to);
 
 /** After a quiet time: one command for all, which everybody then has. */
-function tellAll(core: ScriptedCore, peers: readonly number[] = core.peers): void {
+function replicateToAll(core: ScriptedCore, peers: readonly number[] = core.peers): void {
   core.elapse(DELAY_MS);
-  expect(told(core.propose('for all'))).toEqual(peers);
+  expect(appended(core.propose('for all'))).toEqual(peers);
   core.durable();
   for (const peer of peers) core.acknowledge(peer, core.status.lastIndex);
 }
 
 /** Whom a leader told at once of one more command, which everybody then has. */
-function front(core: ScriptedCore): number[] {
-  const peers = told(core.propose('x'));
+function eager(core: ScriptedCore): number[] {
+  const peers = appended(core.propose('x'));
   core.durable();
   core.elapse(DELAY_MS);
   for (const peer of core.peers) core.acknowledge(peer, core.status.lastIndex);
@@ -49,64 +49,64 @@ function commitBy(core: ScriptedCore, ...answering: readonly number[]): number {
   return core.now - began;
 }
 
-describe('a leader tells of new entries', () => {
+describe('a leader sends new entries', () => {
   it.each([
     [3, 1],
     [5, 2],
     [7, 3],
-  ])('of %i servers at once as many as make a majority with it: %i', (servers, many) => {
+  ])('of %i servers at once to as many as make a majority with it: %i', (servers, many) => {
     const core = leader(servers);
-    const first = front(core);
+    const first = eager(core);
     expect(first).toHaveLength(many);
-    expect(front(core)).toEqual(first);
+    expect(eager(core)).toEqual(first);
   });
 
-  it('all at once of what comes after a quiet time', () => {
+  it('to all at once after a quiet time', () => {
     const core = leader();
     core.elapse(DELAY_MS);
-    expect(told(core.propose('a'))).toEqual([2, 3]);
-    expect(told(core.propose('b'))).toHaveLength(1);
+    expect(appended(core.propose('a'))).toEqual([2, 3]);
+    expect(appended(core.propose('b'))).toHaveLength(1);
   });
 
-  it('the others what has gathered until the delay is over, as one message', () => {
+  it('to a deferred follower in one append, with everything proposed during the delay', () => {
     const core = leader();
-    const [one] = told(core.propose('a'));
-    expect(told(core.elapse(1))).toEqual([]);
-    expect(told(core.propose('b', 'c'))).toEqual([one]);
-    expect(told(core.elapse(DELAY_MS - 1 - 0.01))).toEqual([]);
+    const [one] = appended(core.propose('a'));
+    expect(appended(core.elapse(1))).toEqual([]);
+    expect(appended(core.propose('b', 'c'))).toEqual([one]);
+    expect(appended(core.elapse(DELAY_MS - 1 - 0.01))).toEqual([]);
     const late = sent(core.elapse(0.01), 'append');
     expect(late.map(({ to, entries }) => [to, entries.length])).toEqual([[core.peers.find((peer) => peer !== one), 3]]);
-    expect(told(core.elapse(50))).toEqual([]);
+    expect(appended(core.elapse(50))).toEqual([]);
   });
 
-  it('all at once when nothing is to be kept from anybody', () => {
-    expect(front(leader(3, 0))).toEqual([2, 3]);
+  it('to all at once when no follower may be deferred', () => {
+    expect(eager(leader(3, 0))).toEqual([2, 3]);
   });
 
-  it('a follower with clients at once, which takes the place of another', () => {
+  it('to a follower with clients at once, which takes the place of another in the eager quorum', () => {
     const core = leader();
-    const [one = 0] = front(core);
+    const [one = 0] = eager(core);
     const other = core.peers.find((peer) => peer !== one) ?? 0;
     core.acknowledge(other, core.status.lastIndex, true);
     core.propose('for all');
-    expect(told(core.propose('x'))).toEqual([other]);
+    expect(appended(core.propose('x'))).toEqual([other]);
     core.acknowledge(other, core.status.lastIndex, true);
     core.acknowledge(one, core.status.lastIndex, true);
-    expect(told(core.propose('y'))).toEqual([2, 3]);
+    expect(appended(core.propose('y'))).toEqual([2, 3]);
   });
 
-  it('the other at once when one of the first has gone, with what was kept from it', () => {
+  it('to the deferred follower at once when an eager one has gone, with what was deferred', () => {
     const core = leader();
-    const [one = 0] = told(core.propose('a'));
+    const [one = 0] = appended(core.propose('a'));
     const left = sent(core.step({ type: 'peer-disconnected', peer: serverId(one) }), 'append');
     expect(left).toMatchObject([{ entries: [{ index: 3 }] }]);
     expect(left[0]?.to).not.toBe(one);
-    expect(told(core.propose('b'))).toEqual([left[0]?.to]);
+    expect(appended(core.propose('b'))).toEqual([left[0]?.to]);
   });
 
-  it('another first when one of the first has not been heard for long', () => {
+  it('to another first when an eager follower has not been heard for long', () => {
     const core = leader();
-    const [silent = 0] = front(core);
+    const [silent = 0] = eager(core);
     const other = core.peers.find((peer) => peer !== silent) ?? 0;
     for (let passed = 0; passed < 2_500; passed += 100) {
       for (const { to, round } of sent(core.elapse(100), 'heartbeat')) {
@@ -114,17 +114,17 @@ describe('a leader tells of new entries', () => {
       }
     }
     core.propose('for all');
-    expect(front(core)).toEqual([other]);
+    expect(eager(core)).toEqual([other]);
   });
 
-  it('another first when that one is faster all the time, though it is told later', () => {
+  it('to another first when that one is faster all the time, though it is deferred', () => {
     const core = leader();
-    const [slow = 0] = front(core);
+    const [slow = 0] = eager(core);
     const fast = core.peers.find((peer) => peer !== slow) ?? 0;
     const firsts: number[][] = [];
     for (let count = 0; count < 10; count += 1) {
       core.propose('for all');
-      firsts.push(told(core.propose('x')));
+      firsts.push(appended(core.propose('x')));
       core.durable();
       core.elapse(DELAY_MS);
       core.acknowledge(fast, core.status.lastIndex);
@@ -135,9 +135,9 @@ describe('a leader tells of new entries', () => {
     expect(firsts.slice(8)).toEqual([[fast], [fast]]);
   });
 
-  it('the same first when each is sometimes the faster, and when its own disk was the slowest', () => {
+  it('to the same first when each is sometimes the faster, and when its own disk was the slowest', () => {
     const core = leader();
-    const [one = 0] = front(core);
+    const [one = 0] = eager(core);
     const other = core.peers.find((peer) => peer !== one) ?? 0;
     for (let count = 0; count < 40; count += 1) {
       core.propose('x');
@@ -154,7 +154,7 @@ describe('a leader tells of new entries', () => {
       core.acknowledge(other, core.status.lastIndex);
       core.durable();
     }
-    expect(front(core)).toEqual([one]);
+    expect(eager(core)).toEqual([one]);
   });
 
   it('another first when one with clients does not answer, which costs a few commits the delay and no more', () => {
@@ -165,7 +165,7 @@ describe('a leader tells of new entries', () => {
     expect(waits.slice(0, 8).some((waitMs) => waitMs > 0)).toBe(true);
     expect(waits.slice(9)).toEqual(Array.from({ length: 41 }, () => 0));
     // Its clients still want to know as early as can be.
-    expect(told(core.propose('x'))).toEqual(core.peers);
+    expect(appended(core.propose('x'))).toEqual(core.peers);
   });
 
   it('only the one with clients again when that keeps up again', () => {
@@ -177,7 +177,7 @@ describe('a leader tells of new entries', () => {
     expect(commitBy(core, other)).toBe(0);
     core.propose('y');
     core.durable();
-    expect(told(core.propose('z'))).toEqual([hung]);
+    expect(appended(core.propose('z'))).toEqual([hung]);
   });
 
   it('one of the others of five first, when one with clients does not answer', () => {
@@ -186,7 +186,7 @@ describe('a leader tells of new entries', () => {
     core.acknowledge(hung, core.status.lastIndex, true);
     const waits = Array.from({ length: 50 }, () => commitBy(core, ...others));
     expect(waits.slice(16)).toEqual(Array.from({ length: 34 }, () => 0));
-    expect(told(core.propose('x'))).toHaveLength(3);
+    expect(appended(core.propose('x'))).toHaveLength(3);
   });
 
   it('everybody at once while the members change', () => {
@@ -195,19 +195,19 @@ describe('a leader tells of new entries', () => {
     core.step({ type: 'peer-connected', peer: id });
     const change = { type: 'add', id, peerAddress: 'host:4', observer: false } as const;
     core.step({ type: 'change-membership', ticket: 1, change });
-    expect(told(core.propose('x'))).toEqual(expect.arrayContaining([2, 3]));
+    expect(appended(core.propose('x'))).toEqual(expect.arrayContaining([2, 3]));
   });
 
   it('the same first after a change of the members, whoever was the faster while everybody was told at once', () => {
     const core = leader();
-    const [slow = 0] = front(core);
+    const [slow = 0] = eager(core);
     const fast = core.peers.find((peer) => peer !== slow) ?? 0;
     const learner = serverId(4);
     const add = { type: 'add', id: learner, peerAddress: 'host:4', observer: false } as const;
     // Not connected: it does not catch up, and the change goes on.
     core.step({ type: 'change-membership', ticket: 1, change: add });
     for (let count = 0; count < 10; count += 1) {
-      expect(told(core.propose('x'))).toEqual(core.peers);
+      expect(appended(core.propose('x'))).toEqual(core.peers);
       core.durable();
       core.acknowledge(fast, core.status.lastIndex);
       expect(core.status.commitIndex).toBe(core.status.lastIndex);
@@ -216,23 +216,23 @@ describe('a leader tells of new entries', () => {
     core.step({ type: 'change-membership', ticket: 2, change: { type: 'remove', id: learner } });
     core.durable();
     for (const peer of core.peers) core.acknowledge(peer, core.status.lastIndex);
-    expect(front(core)).toEqual([slow]);
+    expect(eager(core)).toEqual([slow]);
   });
 
   it('at once the one that is to take over, so that it is not waited for', () => {
     const core = leader();
-    const [one = 0] = told(core.propose('a'));
+    const [one = 0] = appended(core.propose('a'));
     const other = core.peers.find((peer) => peer !== one) ?? 0;
     const effects = core.step({ type: 'transfer', ticket: 1, target: serverId(other) });
-    expect(told(effects)).toEqual([other]);
+    expect(appended(effects)).toEqual([other]);
   });
 
   it('a commit when the first does not answer, after the delay', () => {
     const core = leader();
-    const [one = 0] = told(core.propose('a'));
+    const [one = 0] = appended(core.propose('a'));
     const other = core.peers.find((peer) => peer !== one) ?? 0;
     core.durable();
-    expect(told(core.elapse(DELAY_MS))).toEqual([other]);
+    expect(appended(core.elapse(DELAY_MS))).toEqual([other]);
     core.acknowledge(other, core.status.lastIndex);
     expect(core.status.commitIndex).toBe(core.status.lastIndex);
   });

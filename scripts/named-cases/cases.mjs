@@ -44,7 +44,7 @@ export const CASE_GROUPS = [
       {
         name: 'prevote-from-current-leader-rejected',
         source: 'hashicorp/raft#606/#605',
-        mutant: 'loyal-against-the-leader-itself',
+        mutant: 'sticks-against-the-leader-itself',
       },
       {
         name: 'prevote-refreshes-leader-contact',
@@ -55,7 +55,7 @@ export const CASE_GROUPS = [
       {
         name: 'prevote-checkquorum-keeps-stale-leader-id',
         source: 'raft-rs#84, #83; etcd#10355',
-        mutant: 'loyal-to-a-silent-leader',
+        mutant: 'sticks-to-a-silent-leader',
       },
       {
         name: 'late-prevote-after-win-starts-campaign',
@@ -89,7 +89,7 @@ export const CASE_GROUPS = [
       {
         name: 'removed-or-demoted-server-disrupts',
         source: 'hashicorp/raft#524; canonical/raft#137; etcd#9241, #14893',
-        mutant: 'no-loyalty-to-a-leader-that-is-heard',
+        mutant: 'no-stickiness-to-a-leader-that-is-heard',
         others: true,
       },
       { name: 'promoted-learner-must-vote', source: 'etcd#10998; raft-rs#57', mutant: 'learner-votes-for-nobody' },

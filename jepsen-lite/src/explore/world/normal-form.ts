@@ -1,7 +1,7 @@
 /**
  * What of a core's state is taken away between two actions, since nothing that a server may say or do depends on it: where its clocks
  * stand, how many writes there have been, statistics. Time itself is an action: an election timeout has always passed for whoever
- * does not lead, so that nobody is loyal to a leader and everybody may stand; for a leader it passes beat by beat.
+ * does not lead, so that nobody sticks to a leader and everybody may stand; for a leader it passes beat by beat.
  */
 
 import type { RaftCore } from '@holdfast/raft/core';

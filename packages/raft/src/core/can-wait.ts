@@ -9,13 +9,13 @@ import { writeCanWait } from './replication/commit.ts';
 import type { CoreState } from './core-state.ts';
 import type { RaftEvent } from './event.ts';
 import { acknowledgementCanWait } from './replication/follower-answers.ts';
-import { isSettled } from './membership/membership.ts';
+import { membershipIsStable } from './membership/membership.ts';
 
 export function canWait(core: CoreState, event: RaftEvent): boolean {
   switch (event.type) {
     case 'persisted':
       // Every answer, and every write, may be what a change of the members waits for.
-      return (core.role.type !== 'leader' || isSettled(core, core.role)) && writeCanWait(core, event.seq);
+      return (core.role.type !== 'leader' || membershipIsStable(core, core.role)) && writeCanWait(core, event.seq);
     case 'message':
       return event.message.type === 'append-response' && acknowledgementCanWait(core, event.from, event.message);
     case 'propose':

@@ -39,7 +39,7 @@ export interface RaftConfig {
    * The same for entries that are applied here and acknowledged by all followers. Few, so that most entries die young: what outlives a
    * collection or two of the young generation is copied each time.
    */
-  readonly settledTailBytes: number;
+  readonly replicatedTailBytes: number;
   /** Of the random election timeouts. */
   readonly seed: number;
 }
@@ -56,7 +56,7 @@ export const DEFAULT_RAFT_LIMITS = {
   maxUncommittedBytes: 64 * 1024 * 1024,
   maxPendingReads: 100_000,
   tailBytes: 32 * 1024 * 1024,
-  settledTailBytes: 128 * 1024,
+  replicatedTailBytes: 128 * 1024,
 } as const satisfies Partial<RaftConfig>;
 
 /** Time after which a follower whose leader's process is gone stands, uniform from 0; short, since nothing can be waited for. */

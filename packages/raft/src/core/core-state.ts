@@ -113,11 +113,11 @@ export class CoreState {
   }
 
   /** Entries up to here are on disk, applied, and acknowledged by all whom this server leads: seldom will anyone ask for them. */
-  get settledIndex(): LogIndex {
-    let settled = minIndex(this.applied, this.writes.stableIndex);
-    if (this.role.type !== 'leader') return settled;
-    for (const { match } of this.role.progress.values()) settled = minIndex(settled, match);
-    return settled;
+  get fullyReplicatedIndex(): LogIndex {
+    let replicated = minIndex(this.applied, this.writes.stableIndex);
+    if (this.role.type !== 'leader') return replicated;
+    for (const { match } of this.role.progress.values()) replicated = minIndex(replicated, match);
+    return replicated;
   }
 
   setHardState(term: Term, votedFor: ServerId): void {

@@ -12,7 +12,7 @@ import type { ConfiguredMember } from './membership/configuration.ts';
 import { CoreState, type ElectionCounts } from './core-state.ts';
 import {
   countVotes,
-  giveLeaderUp,
+  forgetLeader,
   mayVote,
   onPeerRefused,
   onPreVote,
@@ -23,7 +23,7 @@ import {
   resetElectionTimer,
   startPreVote,
 } from './election/election.ts';
-import { countDiskWait, diskStallDueMs, diskStalls, leaveToOthers } from './election/disk-stall.ts';
+import { countDiskWait, diskStallDueMs, diskStalls, stepDownForStall } from './election/disk-stall.ts';
 import type { DurableState } from './durable-state.ts';
 import type { Effect, RaftEvent } from './event.ts';
 import { onAppendResponse, onPeerConnection, sendCommitNews } from './replication/follower-answers.ts';
@@ -235,7 +235,7 @@ export class RaftCore {
       if (core.role.type === 'leader') sendCommitNews(core, core.role);
     });
     // What is committed and waits to be applied, behind an installation say, can be read from disk again.
-    core.log.shrinkTail(minIndex(core.commit, core.writes.stableIndex), core.settledIndex);
+    core.log.shrinkTail(minIndex(core.commit, core.writes.stableIndex), core.fullyReplicatedIndex);
     return effects;
   }
 
@@ -370,7 +370,7 @@ export class RaftCore {
     if (role.type !== 'leader') {
       if (role.timer.elapsedMs < role.timer.timeoutMs) return;
       if (!core.mayStand) {
-        giveLeaderUp(core);
+        forgetLeader(core);
         return;
       }
       // On a slow disk one more term would only make it wait for one more write.
@@ -408,7 +408,7 @@ export class RaftCore {
     if (!hearsQuorum(core, leader)) {
       becomeFollower(core, core.term, NO_SERVER);
       core.quorumLost = true;
-    } else if (diskStalls(core)) leaveToOthers(core, leader);
+    } else if (diskStalls(core)) stepDownForStall(core, leader);
   }
 }
 

@@ -52,24 +52,24 @@ export const electionCases: readonly CaseMutant[] = [
     edits: [{ find: 'if (!message.granted && message.term > core.term) {', replace: 'if (core === undefined) {' }],
   },
   {
-    name: 'loyal-against-the-leader-itself',
-    breaks: 'a follower owes its leader no loyalty against that leader',
+    name: 'sticks-against-the-leader-itself',
+    breaks: 'a follower does not stick to its leader against that leader',
     file: 'core/election/election.js',
     edits: [{ find: 'core.leader !== from && role.timer.elapsedMs', replace: 'role.timer.elapsedMs' }],
   },
   {
-    name: 'loyal-to-a-silent-leader',
-    breaks: 'loyalty to a leader that is not heard ends after an election timeout',
+    name: 'sticks-to-a-silent-leader',
+    breaks: 'stickiness to a leader that is not heard ends after an election timeout',
     file: 'core/election/election.js',
     edits: [
       {
         find: 'return core.leader !== NO_SERVER && core.leader !== from && role.timer.elapsedMs < core.config.electionTimeoutMs;',
-        replace: 'const leader = core.role.loyalTo ?? core.leader; return leader !== NO_SERVER && leader !== from;',
+        replace: 'const leader = core.role.stuckTo ?? core.leader; return leader !== NO_SERVER && leader !== from;',
       },
       {
         find: 'export function startPreVote(core) { const { votes, timer } = becomePreCandidate(core);',
         replace:
-          "export function startPreVote(core) { const known = core.leader; const { votes, timer } = becomePreCandidate(core); Object.defineProperty(core.role, 'loyalTo', { value: known });",
+          "export function startPreVote(core) { const known = core.leader; const { votes, timer } = becomePreCandidate(core); Object.defineProperty(core.role, 'stuckTo', { value: known });",
       },
     ],
   },
@@ -130,7 +130,7 @@ export const electionCases: readonly CaseMutant[] = [
     ],
   },
   {
-    name: 'no-loyalty-to-a-leader-that-is-heard',
+    name: 'no-stickiness-to-a-leader-that-is-heard',
     breaks: 'a follower that hears its leader helps nobody to depose it',
     file: 'core/election/election.js',
     edits: [
@@ -169,9 +169,9 @@ export const electionCases: readonly CaseMutant[] = [
     file: 'core/election/election.js',
     edits: [
       {
-        find: 'startQuickRound(core, timer); votes.set(core.config.id, true); for (const peer of core.membership.electorate) {',
+        find: 'startFastRound(core, timer); votes.set(core.config.id, true); for (const peer of core.membership.electorate) {',
         replace:
-          'startQuickRound(core, timer); votes.set(core.config.id, true); for (const peer of core.membership.peers) {',
+          'startFastRound(core, timer); votes.set(core.config.id, true); for (const peer of core.membership.peers) {',
       },
     ],
   },
@@ -227,8 +227,8 @@ export const electionCases: readonly CaseMutant[] = [
     file: 'core/raft-core.js',
     edits: [
       {
-        find: 'else if (diskStalls(core)) leaveToOthers(core, leader);',
-        replace: 'else if (core.membership.peers.length === 0) leaveToOthers(core, leader);',
+        find: 'else if (diskStalls(core)) stepDownForStall(core, leader);',
+        replace: 'else if (core.membership.peers.length === 0) stepDownForStall(core, leader);',
       },
     ],
   },

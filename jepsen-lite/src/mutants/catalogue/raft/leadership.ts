@@ -15,9 +15,9 @@ export const leadershipMutants: readonly Mutant[] = [
         file: 'core/raft-core.js',
         edits: [
           {
-            find: 'else if (diskStalls(core)) leaveToOthers(core, leader);',
+            find: 'else if (diskStalls(core)) stepDownForStall(core, leader);',
             replace:
-              'else if (diskStalls(core) && leader.heartbeatElapsedMs >= core.config.heartbeatMs) leaveToOthers(core, leader);',
+              'else if (diskStalls(core) && leader.heartbeatElapsedMs >= core.config.heartbeatMs) stepDownForStall(core, leader);',
           },
         ],
       },

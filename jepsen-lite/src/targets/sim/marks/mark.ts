@@ -61,7 +61,7 @@ export const MARKS = {
   'transfer-timed-out': 'nobody took over leadership within an election timeout',
   'read-dropped-at-step-down': 'a leader stepped down while reads waited for a quorum',
   'window-full': 'a leader had entries for a follower, and as many appends under way to it as may be',
-  'pre-vote-refused-by-stickiness': 'a pre-vote was refused for nothing but loyalty to a leader that was heard',
+  'pre-vote-refused-by-stickiness': 'a pre-vote was refused for nothing but stickiness to a leader that was heard',
   'fail-over-by-refused-dial': "a server led within an election timeout of when the leader's address had refused it",
   'expiry-across-a-change-of-leader':
     "a session's expiry was proposed by one leader and decided under another one: applied, or lost, so that the session went on",

@@ -29,7 +29,7 @@ export function diskStallDueMs(core: CoreState): number {
  * Steps down, and asks its successor to stand at once if that has the whole log; otherwise the others' election timers decide. A server
  * that is alone goes on: there is nobody to take over.
  */
-export function leaveToOthers(core: CoreState, leader: Leader): void {
+export function stepDownForStall(core: CoreState, leader: Leader): void {
   if (core.membership.electorate.length === 0) return;
   const successor = bestSuccessor(core, leader);
   const hasAll = successor !== NO_SERVER && progressOf(leader, successor).match >= core.log.lastIndex;

@@ -1,5 +1,5 @@
 /**
- * Elections: pre-vote (thesis 9.6), votes (3.4, 3.6.1), stickiness to a leader that is alive (4.2.3), and the quick rounds after a
+ * Elections: pre-vote (thesis 9.6), votes (3.4, 3.6.1), stickiness to a leader that is alive (4.2.3), and fast rounds after the
  * leader's process is known to be gone.
  */
 
@@ -14,7 +14,7 @@ import { NO_SERVER, type MessageOf, type ServerId, type Term } from '../types.ts
 /** Asks whether an election could be won, before any term changes: a server that was cut off disturbs nobody on its return. */
 export function startPreVote(core: CoreState): void {
   const { votes, timer } = becomePreCandidate(core);
-  startQuickRound(core, timer);
+  startFastRound(core, timer);
   votes.set(core.config.id, true);
   for (const peer of core.membership.electorate) {
     core.send(peer, {
@@ -29,8 +29,8 @@ export function startPreVote(core: CoreState): void {
 
 function startElection(core: CoreState, transfer: boolean): void {
   const { timer } = becomeCandidate(core);
-  core.elections[transfer ? 'transfer' : timer.quickRounds > 0 ? 'refused' : 'timeout'] += 1;
-  if (timer.quickRounds > 0) timer.timeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
+  core.elections[transfer ? 'transfer' : timer.fastRounds > 0 ? 'refused' : 'timeout'] += 1;
+  if (timer.fastRounds > 0) timer.timeoutMs = REFUSED_ELECTION_ROUND_MS * (1 + core.random());
   for (const peer of core.membership.electorate) {
     core.send(peer, {
       type: 'vote',
@@ -42,31 +42,31 @@ function startElection(core: CoreState, transfer: boolean): void {
   }
 }
 
-/** The election timeout of a server that has no vote to ask for: it only owes no loyalty any more. */
-export function giveLeaderUp(core: CoreState): void {
-  becomeFollower(core, core.term, NO_SERVER).timer.quickRounds = 0;
+/** The election timeout of a server that has no vote to ask for: it only stops sticking to its leader. */
+export function forgetLeader(core: CoreState): void {
+  becomeFollower(core, core.term, NO_SERVER).timer.fastRounds = 0;
 }
 
 /** After a refusal: the wait until the next pre-vote of its own, a few times. */
-function startQuickRound(core: CoreState, timer: ElectionTimer): void {
-  if (timer.quickRounds === 0) return;
-  timer.quickRounds -= 1;
+function startFastRound(core: CoreState, timer: ElectionTimer): void {
+  if (timer.fastRounds === 0) return;
+  timer.fastRounds -= 1;
   timer.restart(REFUSED_ELECTION_ROUND_MS * (1 + core.random()));
 }
 
-/** Nothing listens at the leader's address, so there is nobody to be loyal to; a connection that merely closed proves nothing. */
+/** Nothing listens at the leader's address, so there is no leader to stick to; a connection that merely closed proves nothing. */
 export function onPeerRefused(core: CoreState, peer: ServerId): void {
   const { role } = core;
   if (role.type !== 'follower' || role.leader !== peer) return;
   role.leader = NO_SERVER;
-  role.timer.quickRounds = REFUSED_ELECTION_ROUNDS;
+  role.timer.fastRounds = REFUSED_ELECTION_ROUNDS;
   role.timer.restart(core.random() * REFUSED_ELECTION_DELAY_MS);
 }
 
 export function onPreVote(core: CoreState, from: ServerId, message: MessageOf<'pre-vote'>): void {
   const granted =
     message.term > core.term &&
-    !isLoyal(core, from) &&
+    !sticksToLeader(core, from) &&
     mayVote(core) &&
     core.log.isUpToDate(message.lastIndex, message.lastTerm);
   core.send(from, {
@@ -75,8 +75,8 @@ export function onPreVote(core: CoreState, from: ServerId, message: MessageOf<'p
     askedTerm: message.term,
     granted,
   });
-  // With no leader to be loyal to, one candidacy at a time: whoever asked first is given a round, or most rounds split the votes.
-  if (granted && core.role.type === 'follower') startQuickRound(core, core.role.timer);
+  // With no leader to stick to, one candidacy at a time: whoever asked first is given a round, or most rounds split the votes.
+  if (granted && core.role.type === 'follower') startFastRound(core, core.role.timer);
 }
 
 export function onPreVoteResponse(core: CoreState, from: ServerId, message: MessageOf<'pre-vote-response'>): void {
@@ -91,7 +91,7 @@ export function onPreVoteResponse(core: CoreState, from: ServerId, message: Mess
 }
 
 export function onVote(core: CoreState, from: ServerId, message: MessageOf<'vote'>): void {
-  if (message.term > core.term && (message.transfer || !isLoyal(core, from))) {
+  if (message.term > core.term && (message.transfer || !sticksToLeader(core, from))) {
     becomeFollower(core, message.term, NO_SERVER);
   }
   // A candidate and a leader have voted for themselves in their term; one that only asks for pre-votes may still be free.
@@ -150,7 +150,7 @@ function isElected(core: CoreState, votes: ReadonlyMap<ServerId, boolean>): bool
 }
 
 /** A leader within its quorum check, and a follower that hears one, don't help to depose it, unless it is the leader itself that asks. */
-function isLoyal(core: CoreState, from: ServerId): boolean {
+function sticksToLeader(core: CoreState, from: ServerId): boolean {
   const { role } = core;
   if (role.type === 'leader') return true;
   return core.leader !== NO_SERVER && core.leader !== from && role.timer.elapsedMs < core.config.electionTimeoutMs;

@@ -19,8 +19,8 @@ import { TermRuns } from './term-runs.ts';
 /** Bytes of entries in memory. */
 export interface TailLimits {
   readonly tailBytes: number;
-  /** Of entries that are settled. */
-  readonly settledTailBytes: number;
+  /** Of entries that are fully replicated: applied here, and acknowledged by all followers. */
+  readonly replicatedTailBytes: number;
 }
 
 export class RaftLog {
@@ -117,12 +117,12 @@ export class RaftLog {
 
   /**
    * Drops entries up to `durable` (committed and durable) from memory, oldest first, while the tail is over its limit. Those up to
-   * `settled` have a lower one.
+   * `replicated` have a lower one.
    */
-  shrinkTail(durable: LogIndex, settled: LogIndex): void {
-    const { tailBytes, settledTailBytes } = this.#limits;
+  shrinkTail(durable: LogIndex, replicated: LogIndex): void {
+    const { tailBytes, replicatedTailBytes } = this.#limits;
     while (this.#tailFirst <= durable && this.#tailBytes > tailBytes) this.#dropOldest();
-    while (this.#tailFirst <= settled && this.#tailBytes > settledTailBytes) this.#dropOldest();
+    while (this.#tailFirst <= replicated && this.#tailBytes > replicatedTailBytes) this.#dropOldest();
     if (this.#dropped > 1_024 && this.#dropped * 2 > this.#tail.length) {
       this.#tail = this.#tail.slice(this.#dropped);
       this.#dropped = 0;

@@ -18,7 +18,7 @@ export class ActiveMembership {
   /** Those of the peers whose votes count, in one of the sets or in both. */
   electorate: readonly ServerId[] = [];
   /** The configuration in force leads nowhere else: it is not joint, and has this server and no learner in it. */
-  settled = true;
+  stable = true;
   /** Grows whenever another configuration counts, or one becomes committed. */
   version = 0;
   readonly #ownId: ServerId;
@@ -53,7 +53,7 @@ export class ActiveMembership {
     const { configuration } = this.latest;
     this.voterSets = voterSets(configuration);
     this.version += 1;
-    this.settled =
+    this.stable =
       memberOf(configuration, this.#ownId) !== undefined &&
       !configuration.members.some(({ role, outgoing }) => outgoing || role === 'learner');
     const voters = new Set(this.voterSets.flat());

@@ -88,13 +88,13 @@ export function onMemberFacts(core: CoreState, facts: readonly MemberFacts[]): v
 }
 
 /** Nothing is left for {@link continueMembership} to do, whatever is committed or acknowledged. */
-export function isSettled({ membership }: CoreState, { recount, changeTicket, catchUps }: Leader): boolean {
-  return membership.settled && !recount && changeTicket === undefined && catchUps.size === 0;
+export function membershipIsStable({ membership }: CoreState, { recount, changeTicket, catchUps }: Leader): boolean {
+  return membership.stable && !recount && changeTicket === undefined && catchUps.size === 0;
 }
 
 /** At the end of a group: what the last commit, and the learners' progress, allow. */
 export function continueMembership(core: CoreState, leader: Leader): void {
-  if (isSettled(core, leader)) return;
+  if (membershipIsStable(core, leader)) return;
   const { index, configuration } = core.membership.latest;
   if (index <= core.commit && core.ownTermCommitted(leader)) {
     if (isJoint(configuration)) {

@@ -8,7 +8,7 @@ import type { CoreState } from '../core-state.ts';
 import { progressOf } from '../replication/followers.ts';
 import type { Leader } from '../roles/leader.ts';
 import { hearFollower, leaderOf } from '../replication/follower-answers.ts';
-import { retryUnanswered } from '../replication/replication.ts';
+import { retryUnacknowledged } from '../replication/replication.ts';
 import { maxIndex, minIndex, type MessageOf, type ServerId } from '../types.ts';
 
 export function onReadIndex(core: CoreState, ticket: number): void {
@@ -43,7 +43,7 @@ export function onHeartbeatResponse(core: CoreState, from: ServerId, message: Me
   if (leader === undefined) return;
   const progress = hearFollower(core, leader, from);
   progress.eagerCommit = message.eagerCommit;
-  retryUnanswered(core, from, progress);
+  retryUnacknowledged(core, from, progress);
   if (message.round > progress.round) progress.round = message.round;
   confirmReads(core, leader);
 }

@@ -22,7 +22,7 @@ const COMMITS_TO_BECOME_EAGER = 8;
 export function chooseEagerQuorum(core: CoreState, leader: Leader): void {
   leader.deferredDueAt = Infinity;
   leader.eagerQuorumStands = false;
-  if (core.config.deferredFollowerDelayMs === 0 || !core.membership.settled) return;
+  if (core.config.deferredFollowerDelayMs === 0 || !core.membership.stable) return;
   let lacking = quorumSize(core.membership.voterSets[0]?.length ?? 0) - 1;
   for (const progress of leader.voterProgress) if (isReliedUpon(core, leader, progress)) lacking -= 1;
   for (const progress of leader.voterProgress) {

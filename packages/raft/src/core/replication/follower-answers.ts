@@ -4,7 +4,7 @@ import { advanceLeaderCommit, majorityIndex } from './commit.ts';
 import type { CoreState } from '../core-state.ts';
 import { progressOf } from './followers.ts';
 import { noteCommitDecidedBy } from './eager-quorum.ts';
-import { isSettled } from '../membership/membership.ts';
+import { membershipIsStable } from '../membership/membership.ts';
 import { invariant } from '../invariant.ts';
 import type { Leader } from '../roles/leader.ts';
 import type { Progress } from './progress.ts';
@@ -58,7 +58,7 @@ export function acknowledgementCanWait(
   if (core.role.type !== 'leader' || message.term !== core.term || !message.accepted) return false;
   const leader = core.role;
   const progress = leader.progress.get(from);
-  if (progress === undefined || leader.transfer !== undefined || !isSettled(core, leader)) return false;
+  if (progress === undefined || leader.transfer !== undefined || !membershipIsStable(core, leader)) return false;
   const wantsNews = message.eagerCommit || progress.eagerCommit;
   if (wantsNews || !hasNothingToSend(core, progress)) return false;
   return majorityIndex(core, leader, core.writes.stableIndex, from, message.index) <= core.commit;

@@ -24,8 +24,8 @@ export class Progress {
   connected: boolean;
   /** When it was last heard in this term, by the clock of CoreState.countedMs. */
   heardMs = -Infinity;
-  /** Looks, a heartbeat interval apart, that found an append unanswered and none answered in between. */
-  unansweredLooks = 0;
+  /** Ends of heartbeat intervals at which an append was unanswered, and none was answered in between. */
+  intervalsWithoutAck = 0;
   /** The last heartbeat round that it answered. */
   round = 0;
   eagerCommit = false;
@@ -71,7 +71,7 @@ export class Progress {
   }
 
   sent(lastIndex: LogIndex, bytes: number): void {
-    if (!this.unanswered) this.unansweredLooks = 0;
+    if (!this.unanswered) this.intervalsWithoutAck = 0;
     if (this.mode === 'probe') {
       this.probing = true;
       return;
@@ -95,7 +95,7 @@ export class Progress {
     while (this.#inflight.length > 0 && (this.#inflight[0]?.lastIndex ?? 0) <= index) {
       this.#inflightBytes -= this.#inflight.shift()?.bytes ?? 0;
     }
-    if (this.#inflight.length < before) this.unansweredLooks = 0;
+    if (this.#inflight.length < before) this.intervalsWithoutAck = 0;
     invariant(this.match < this.next, 'match-is-below-next');
     return moved;
   }
@@ -111,7 +111,7 @@ export class Progress {
     this.mode = 'probe';
     this.probing = false;
     this.next = maxIndex(next, nextIndex(this.match));
-    this.unansweredLooks = 0;
+    this.intervalsWithoutAck = 0;
     this.#inflight = [];
     this.#inflightBytes = 0;
   }

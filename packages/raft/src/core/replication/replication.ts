@@ -22,8 +22,8 @@ import {
   type Term,
 } from '../types.ts';
 
-/** Of looks an interval apart; with two, one whole interval has passed since the append was sent. */
-const UNANSWERED_LOOKS = 2;
+/** Heartbeat intervals without an acknowledgement after which an append is sent again. Two, so that one whole interval has passed. */
+const MAX_INTERVALS_WITHOUT_ACK = 2;
 
 export function onPropose(core: CoreState, commands: readonly Uint8Array[]): void {
   const { role } = core;
@@ -78,7 +78,7 @@ export function tickRetries(core: CoreState, leader: Leader, elapsedMs: number):
   leader.retryElapsedMs = 0;
   for (const peer of core.membership.peers) {
     const progress = progressOf(leader, peer);
-    if (progress.unanswered) progress.unansweredLooks += 1;
+    if (progress.unanswered) progress.intervalsWithoutAck += 1;
   }
 }
 
@@ -87,9 +87,10 @@ export function tickRetries(core: CoreState, leader: Leader, elapsedMs: number):
  * for an interval is asked again: a probe is repeated; in replicate an empty append behind all that was sent makes it acknowledge
  * everything at once, or refuse, which shows the gap. A slow disk costs it one empty append an interval.
  */
-export function retryUnanswered(core: CoreState, peer: ServerId, progress: Progress): void {
-  if (progress.unansweredLooks < UNANSWERED_LOOKS || !progress.connected || isBehindLog(core, progress)) return;
-  progress.unansweredLooks = 0;
+export function retryUnacknowledged(core: CoreState, peer: ServerId, progress: Progress): void {
+  if (progress.intervalsWithoutAck < MAX_INTERVALS_WITHOUT_ACK || !progress.connected || isBehindLog(core, progress))
+    return;
+  progress.intervalsWithoutAck = 0;
   if (progress.mode === 'probe') progress.probing = false;
   else sendAppendAt(core, peer, previousIndex(progress.next), []);
 }

@@ -43,7 +43,7 @@ export class Leader {
   eagerQuorumStands = false;
   deferredDueAt = Infinity;
   uncommittedBytes = 0;
-  /** Since the last look for appends that stay unanswered. */
+  /** Since the last count of appends that stay unanswered. */
   retryElapsedMs = 0;
 
   heartbeatElapsedMs: number;

@@ -10,12 +10,12 @@ export class ElectionTimer {
   /** Milliseconds since a leader was heard, a vote was given or an election began; counted in clamped steps. */
   elapsedMs = 0;
   timeoutMs: number;
-  /** Above 0: the leader's process is known to be gone; this many quick rounds of pre-vote are left. */
-  quickRounds: number;
+  /** Above 0: the leader's process is known to be gone; this many fast rounds of pre-vote are left. */
+  fastRounds: number;
 
-  constructor(timeoutMs: number, quickRounds: number) {
+  constructor(timeoutMs: number, fastRounds: number) {
     this.timeoutMs = timeoutMs;
-    this.quickRounds = quickRounds;
+    this.fastRounds = fastRounds;
   }
 
   restart(timeoutMs: number): void {

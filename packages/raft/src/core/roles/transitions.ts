@@ -48,10 +48,10 @@ export function becomeLeader(core: CoreState, { votes }: Candidate): void {
   core.appendEntry({ index: leader.noopIndex, term: core.term, type: EntryType.noop, data: NO_DATA });
 }
 
-/** Each role begins with a whole timeout; the quick rounds go on until somebody leads. */
+/** Each role begins with a whole timeout; the fast rounds go on until somebody leads. */
 function nextTimer(core: CoreState, leaderless: boolean): ElectionTimer {
-  const quickRounds = leaderless && core.role.type !== 'leader' ? core.role.timer.quickRounds : 0;
-  return new ElectionTimer(core.randomElectionTimeoutMs(), quickRounds);
+  const fastRounds = leaderless && core.role.type !== 'leader' ? core.role.timer.fastRounds : 0;
+  return new ElectionTimer(core.randomElectionTimeoutMs(), fastRounds);
 }
 
 /** Everyone who waits for the leader is answered; what it knew of its peers goes with it. */

@@ -117,7 +117,7 @@ describe('a pre-vote', () => {
     expect(sent(core.receive(3, preVote(3, [9, 9])), 'pre-vote-response')).toMatchObject([{ granted: false }]);
   });
 
-  it('is granted by a leader that has stepped down since it heard no quorum: it is loyal to nobody, itself included', () => {
+  it('is granted by a leader that has stepped down since it heard no quorum: it sticks to nobody, itself included', () => {
     const core = new ScriptedCore();
     core.lead();
     core.durable();

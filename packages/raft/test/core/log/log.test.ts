@@ -49,7 +49,7 @@ describe('the log as the core sees it', () => {
     fc.assert(
       fc.property(operations, (steps) => {
         const listed = new ListedLog();
-        const limits = { tailBytes: Infinity, settledTailBytes: Infinity };
+        const limits = { tailBytes: Infinity, replicatedTailBytes: Infinity };
         const log = new RaftLog({ base: listed.base, terms: [], lastIndex: listed.base.index }, limits);
         for (const { kind, place, termsOn } of steps) {
           const chosen = listed.base.index + Math.round(place * listed.terms.length);

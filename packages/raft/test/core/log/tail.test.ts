@@ -25,7 +25,7 @@ const inMemory = (core: ScriptedCore): number => core.status.lastIndex - core.co
 
 describe('entries in memory', () => {
   it('are few where all have them, and as many as may be where one does not', () => {
-    const core = leader({ tailBytes: 20 * ENTRY_BYTES, settledTailBytes: 3 * ENTRY_BYTES });
+    const core = leader({ tailBytes: 20 * ENTRY_BYTES, replicatedTailBytes: 3 * ENTRY_BYTES });
     commit(core, 10, core.peers);
     expect(inMemory(core)).toBe(3);
     commit(core, 10, [2]);
@@ -37,7 +37,7 @@ describe('entries in memory', () => {
   });
 
   it('are kept for a follower that is away', () => {
-    const core = leader({ settledTailBytes: 0 });
+    const core = leader({ replicatedTailBytes: 0 });
     commit(core, 1, core.peers);
     core.step({ type: 'peer-disconnected', peer: serverId(3) });
     commit(core, 10, [2]);
@@ -47,7 +47,7 @@ describe('entries in memory', () => {
   });
 
   it('are kept until they are applied, durable here and committed', () => {
-    const core = leader({ settledTailBytes: 0 });
+    const core = leader({ replicatedTailBytes: 0 });
     commit(core, 1, core.peers);
     expect(inMemory(core)).toBe(0);
     core.propose('x');
@@ -61,7 +61,7 @@ describe('entries in memory', () => {
   });
 
   it('are few at a follower that has applied them', () => {
-    const core = new ScriptedCore({ config: { settledTailBytes: 2 * ENTRY_BYTES } });
+    const core = new ScriptedCore({ config: { replicatedTailBytes: 2 * ENTRY_BYTES } });
     core.receive(2, append(1, [0, 0], [1, 1, 1, 1, 1], 5));
     core.durable();
     expect(inMemory(core)).toBe(5);

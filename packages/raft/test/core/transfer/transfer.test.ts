@@ -257,7 +257,7 @@ function ask(of: number) {
 }
 
 describe('a server that is told to stand', () => {
-  it('stands without asking for pre-votes, and its voters forget their loyalty', () => {
+  it('stands without asking for pre-votes, and its voters do not stick to their leader', () => {
     const core = new ScriptedCore();
     core.receive(2, heartbeat(1));
     core.durable();

@@ -128,7 +128,7 @@ export class TranscriptServer {
     return this.#core?.status.role === 'leader';
   }
 
-  /** An election timeout passes in which it hears no leader, so that it is loyal to none. */
+  /** An election timeout passes in which it hears no leader, so that it sticks to none. */
   loseLeader(): void {
     const core = this.#running();
     if (core.status.role === 'follower' && core.status.leader !== NO_SERVER) this.wait(ELECTION_TIMEOUT_MS);

@@ -23,6 +23,7 @@ export * from './random.ts';
 export { PacedTurns } from './paced-turns.ts';
 export * from './network/refusal-log.ts';
 export type * from './network/transport-security.ts';
+export { Throttle } from './throttle.ts';
 
 export interface Runtime {
   readonly clock: Clock;

@@ -4,6 +4,7 @@
  */
 
 import type { Clock, Timer } from './clock.ts';
+import { Throttle } from './throttle.ts';
 
 /** In a turn of the event loop, unless a single piece of work takes longer. */
 export const PACED_TURN_MS = 2;
@@ -15,8 +16,8 @@ export const MAX_REST_MS = 20;
 export class PacedTurns {
   readonly #clock: Clock;
   readonly #restFactor: number;
+  readonly #throttle: Throttle;
   #waiting: (() => void)[] = [];
-  #restUntilMs = -Infinity;
   /** Since the last rest, and until when. */
   #usedMs = 0;
   #lastMs = -Infinity;
@@ -28,6 +29,7 @@ export class PacedTurns {
   constructor(clock: Clock, restFactor = REST_FACTOR) {
     this.#clock = clock;
     this.#restFactor = restFactor;
+    this.#throttle = new Throttle({ restFactor, maxRestMs: MAX_REST_MS }, clock);
   }
 
   /** In the order in which it was asked for, and never in the present turn. */
@@ -44,7 +46,7 @@ export class PacedTurns {
 
   #askForTurn(): void {
     if (this.#asked || this.#timer !== undefined || this.#stopped || this.#waiting.length === 0) return;
-    const restMs = this.#restUntilMs - this.#clock.monotonicMs();
+    const restMs = this.#throttle.waitMs();
     if (restMs > 0) {
       this.#timer = this.#clock.setTimer(restMs, () => {
         this.#timer = undefined;
@@ -82,7 +84,7 @@ export class PacedTurns {
     this.#lastMs = begunAtMs + tookMs;
     // Little work is not worth a rest each time, which a timer makes a millisecond at least.
     if (this.#usedMs < PACED_TURN_MS) return;
-    this.#restUntilMs = this.#lastMs + Math.min(MAX_REST_MS, this.#restFactor * this.#usedMs);
+    this.#throttle.worked(this.#usedMs);
     this.#usedMs = 0;
   }
 }

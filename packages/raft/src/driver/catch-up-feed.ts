@@ -4,7 +4,7 @@
  * what nothing can be committed without comes first, and without rests.
  */
 
-import type { Clock, Timer } from '@holdfast/runtime';
+import { Throttle, type Clock, type Timer } from '@holdfast/runtime';
 import type { Effect, Entry, LogIndex, RaftEvent } from '../core/index.ts';
 import type { LogStore } from '../log-store/contract/log-store.ts';
 
@@ -26,10 +26,9 @@ export interface CatchUpFeedParts {
 
 export class CatchUpFeed {
   readonly #parts: CatchUpFeedParts;
+  readonly #throttle: Throttle;
   #waiting: ReadEntries[] = [];
   #timer: Timer | undefined;
-  /** Until then nobody is fed. */
-  #restUntilMs = 0;
   /** One is fetched for, or was handed over and not sent yet. */
   #busy = false;
   #handedOver = false;
@@ -37,6 +36,8 @@ export class CatchUpFeed {
 
   constructor(parts: CatchUpFeedParts) {
     this.#parts = parts;
+    const throttle = { restFactor: CATCH_UP_REST_FACTOR, maxRestMs: MAX_CATCH_UP_REST_MS };
+    this.#throttle = new Throttle(throttle, parts.clock);
   }
 
   wanted(request: ReadEntries): void {
@@ -52,8 +53,7 @@ export class CatchUpFeed {
   endTurn(tookMs: number): void {
     if (!this.#handedOver) return;
     this.#handedOver = this.#busy = false;
-    const restMs = Math.min(MAX_CATCH_UP_REST_MS, CATCH_UP_REST_FACTOR * tookMs);
-    this.#restUntilMs = this.#parts.clock.monotonicMs() + restMs;
+    this.#throttle.worked(tookMs);
     this.#feedLater();
   }
 
@@ -65,7 +65,7 @@ export class CatchUpFeed {
 
   #feedLater(): void {
     if (this.#waiting.length === 0 || this.#busy || this.#timer !== undefined || this.#stopped) return;
-    const restMs = this.#waiting[0]?.urgent === true ? 0 : this.#restUntilMs - this.#parts.clock.monotonicMs();
+    const restMs = this.#waiting[0]?.urgent === true ? 0 : this.#throttle.waitMs();
     if (restMs <= 0) {
       this.#feedNext();
       return;

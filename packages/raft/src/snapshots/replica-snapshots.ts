@@ -3,7 +3,15 @@
  * sent, and their transfer to peers and from them. The replica tells it the core's effects and the end of every turn.
  */
 
-import type { Clock, Connection, ConnectionHandler, Logger, Network, Random } from '@holdfast/runtime';
+import {
+  Throttle,
+  type Clock,
+  type Connection,
+  type ConnectionHandler,
+  type Logger,
+  type Network,
+  type Random,
+} from '@holdfast/runtime';
 import type { ApplyLoop } from '../driver/apply-loop.ts';
 import {
   encodeConfiguration,
@@ -23,8 +31,7 @@ import { bytesOf } from '../log-store/contract/snapshot.ts';
 import type { ReplicaMachine, RestoredState, SnapshotBytes } from '../machine.ts';
 import type { ReplicaObserver } from '../observer.ts';
 import { LogGauge } from './log-gauge.ts';
-import { Pace } from './pace.ts';
-import { HELD_LOG_FACTOR, RETRY_AFTER_SHARE, type SnapshotOptions } from './snapshot-options.ts';
+import { HELD_LOG_FACTOR, RETRY_AFTER_SHARE, SLICE_REST_FACTOR, type SnapshotOptions } from './snapshot-options.ts';
 import { SnapshotReceiver } from './snapshot-receiver.ts';
 import { SnapshotSender, type SnapshotSenderParts } from './snapshot-sender.ts';
 import { SnapshotTaker } from './snapshot-taker.ts';
@@ -70,7 +77,8 @@ export class ReplicaSnapshots {
   readonly #parts: ReplicaSnapshotsParts;
   readonly #world: ReplicaSnapshotsWorld;
   readonly #gauge: LogGauge;
-  readonly #pace: Pace;
+  /** Shared by all senders. */
+  readonly #throttle: Throttle;
   readonly #receiver: SnapshotReceiver;
   /** What the core has asked for. */
   readonly #sending = new Map<ServerId, Sending>();
@@ -87,7 +95,8 @@ export class ReplicaSnapshots {
     this.#parts = parts;
     this.#world = world;
     this.#gauge = new LogGauge(parts.options.snapshotTrailingBytes);
-    this.#pace = new Pace(parts.options.snapshotBytesPerSecond, world.clock);
+    const { snapshotBytesPerSecond: bytesPerSecond } = parts.options;
+    this.#throttle = new Throttle({ bytesPerSecond, restFactor: SLICE_REST_FACTOR }, world.clock);
     this.#receiver = new SnapshotReceiver({
       store: parts.store,
       clock: world.clock,
@@ -163,7 +172,7 @@ export class ReplicaSnapshots {
         ...route,
         leaderTerm: term,
         logBase: () => core.logBase,
-        pace: this.#pace,
+        throttle: this.#throttle,
         urgent: () => core.isNeeded(peer),
         openSnapshot: () => store.openSnapshot(),
         reachesBack: (index) => core.termAt(index) !== undefined,

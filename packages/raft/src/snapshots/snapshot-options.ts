@@ -19,7 +19,7 @@ export const DEFAULT_SNAPSHOT_OPTIONS: SnapshotOptions = {
 };
 
 /**
- * What a server writes of its own snapshot in a millisecond on average, beyond the first {@link BRISK_BYTES}: servers with one disk take
+ * What a server writes of its own snapshot in a millisecond on average, beyond the first {@link UNTHROTTLED_BYTES}: servers with one disk take
  * theirs at the same entry.
  */
 export const TAKEN_BYTES_PER_MS = 16 * 1024;
@@ -29,11 +29,11 @@ export const SLICE_REST_FACTOR = 4;
  * Of each snapshot that a server takes, the first bytes go as fast as the disk takes them: a state that is hardly larger than the log
  * that asks for its snapshot should be safe soon, since a server that stops before replays all of that log at each start.
  */
-export const BRISK_BYTES = 128 * 1024 * 1024;
+export const UNTHROTTLED_BYTES = 128 * 1024 * 1024;
 /** In place of {@link SLICE_REST_FACTOR} for those. */
-export const BRISK_REST_FACTOR = 2;
-/** How often what waits for its share of the sending looks whether it has become urgent. */
-export const URGENCY_LOOK_MS = 50;
+export const UNTHROTTLED_REST_FACTOR = 2;
+/** How often what waits for its share of the sending checks whether it has become urgent. */
+export const URGENCY_CHECK_MS = 50;
 /** Pieces of one snapshot that are sent and not acknowledged. */
 export const MAX_CHUNKS_IN_FLIGHT = 4;
 /** A transfer of which nothing is heard for so long is broken off and begun again where it stood. */

@@ -1,22 +1,22 @@
 /**
  * Brings the newest snapshot to one peer, over a connection of its own, a few pieces ahead of their acknowledgements and no faster than
- * its pace. What breaks off goes on where it stood; whoever started it ends it when the peer needs it no more. A change of leader breaks
+ * its throttle lets it. What breaks off goes on where it stood; whoever started it ends it when the peer needs it no more. A change of leader breaks
  * nothing off: whoever led brings to its end what the peer goes on taking.
  */
 
 import { MalformedError } from '@holdfast/protocol';
-import type { Address, Clock, Connection, Logger, Network, Random, Timer } from '@holdfast/runtime';
+import type { Address, Clock, Connection, Logger, Network, Random, Throttle, Timer } from '@holdfast/runtime';
 import type { LogIndex, ServerId, Term } from '../core/index.ts';
 import type { SnapshotSource } from '../log-store/contract/snapshot.ts';
 import { IMPOSTOR, type DialledGreeting } from '../peers/greeting.ts';
 import { MAX_PEER_FRAME_BYTES } from '../peers/peer-codec.ts';
-import type { Pace } from './pace.ts';
 import { decodeSnapshotMessage, encodeSnapshotMessage, type SnapshotMessage } from './snapshot-codec.ts';
 import {
   MAX_CHUNKS_IN_FLIGHT,
   TRANSFER_RETRY_MAX_MS,
   TRANSFER_RETRY_MIN_MS,
   TRANSFER_STALL_MS,
+  URGENCY_CHECK_MS,
 } from './snapshot-options.ts';
 
 const DIAL_TIMEOUT_MS = 1_000;
@@ -26,7 +26,8 @@ type Greeting = Pick<DialledGreeting, 'hello' | 'challenged' | 'challengedBy' | 
 export interface SnapshotSenderParts {
   readonly address: Address;
   readonly peer: ServerId;
-  readonly pace: Pace;
+  /** What is urgent waits for neither the rate nor the rests. */
+  readonly throttle: Throttle;
   /** A new one for each connection. */
   greeting(): Greeting;
   openSnapshot(): Promise<SnapshotSource | undefined>;
@@ -250,10 +251,13 @@ export class SnapshotSender {
       }
       if (this.#connection !== connection) return;
       const data = await source.read(offset, room);
-      await this.#parts.pace.take(data.length, () => this.#parts.urgent());
+      await this.#parts.throttle.take(data.length, {
+        isUrgent: () => this.#parts.urgent(),
+        checkMs: URGENCY_CHECK_MS,
+      });
       if (this.#connection !== connection) return;
       this.#inFlight += 1;
-      this.#parts.pace.sending(() => this.#say({ type: 'chunk', offset, data }));
+      this.#parts.throttle.run(() => this.#say({ type: 'chunk', offset, data }));
       offset += data.length;
     }
     this.#say({ type: 'end' });

@@ -8,7 +8,7 @@ import { DiskError, type Clock } from '@holdfast/runtime';
 import type { SnapshotPosition } from '../core/index.ts';
 import type { LogStore } from '../log-store/contract/log-store.ts';
 import type { MachineSnapshot } from '../machine.ts';
-import { TakingRest } from './taking-rest.ts';
+import { TakingThrottle } from './taking-throttle.ts';
 
 export interface SnapshotTakerParts {
   readonly store: LogStore;
@@ -28,7 +28,7 @@ export class SnapshotTaker {
   readonly #room: Uint8Array;
   #handedOut = false;
   #cancelled = false;
-  readonly #rest = new TakingRest();
+  readonly #throttle = new TakingThrottle();
   /** Before the next slice. */
   #restMs = 0;
   /** Ends the wait for the log. */
@@ -98,7 +98,7 @@ export class SnapshotTaker {
     const begunMs = clock.monotonicMs();
     const slice = this.#snapshot.next(sliceBytes, this.#room);
     if (slice === undefined) this.#handedOut = true;
-    this.#restMs = this.#rest.after(slice?.length ?? 0, clock.monotonicMs() - begunMs);
+    this.#restMs = this.#throttle.restMsAfter(slice?.length ?? 0, clock.monotonicMs() - begunMs);
     return slice;
   }
 }

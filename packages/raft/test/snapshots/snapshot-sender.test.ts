@@ -1,14 +1,21 @@
-import { silentLogger, type Clock, type Connection, type ConnectionHandler, type Timer } from '@holdfast/runtime';
+import {
+  Throttle,
+  silentLogger,
+  type Clock,
+  type Connection,
+  type ConnectionHandler,
+  type Timer,
+} from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
 
 import { encodeConfiguration, initialConfiguration, logIndex, serverId, term } from '../../src/core/index.ts';
 import { MemoryLogStore } from '../../src/log-store/contract/memory-log-store.ts';
-import { Pace } from '../../src/snapshots/pace.ts';
 import {
   decodeSnapshotMessage,
   encodeSnapshotMessage,
   type SnapshotMessage,
 } from '../../src/snapshots/snapshot-codec.ts';
+import { SLICE_REST_FACTOR } from '../../src/snapshots/snapshot-options.ts';
 import { SnapshotSender } from '../../src/snapshots/snapshot-sender.ts';
 import { settled } from './support/line.ts';
 
@@ -98,7 +105,7 @@ class DialledLine implements Connection {
 
 class Scene {
   readonly clock = new TestClock();
-  readonly pace = new Pace(BYTES_PER_SECOND, this.clock);
+  readonly throttle = new Throttle({ bytesPerSecond: BYTES_PER_SECOND, restFactor: SLICE_REST_FACTOR }, this.clock);
   readonly lines: DialledLine[] = [];
   readonly sent: number[] = [];
   readonly errors: unknown[] = [];
@@ -118,7 +125,7 @@ class Scene {
       {
         address: 'peer:1',
         peer: serverId(2),
-        pace: this.pace,
+        throttle: this.throttle,
         greeting: () => ({
           hello: new Uint8Array(1),
           challenged: true,
@@ -173,7 +180,7 @@ describe('a sender of a snapshot', () => {
   it('sends no piece twice when the connection was lost while one waited for its time', async () => {
     const scene = new Scene();
     // Somebody else's piece goes first, for two seconds.
-    await scene.pace.take(2 * BYTES_PER_SECOND, () => false);
+    await scene.throttle.take(2 * BYTES_PER_SECOND, { isUrgent: () => false, checkMs: 1 });
     await scene.send();
     await scene.lines[0]?.welcome({ type: 'resume', offset: 0 });
     scene.lines[0]?.destroy();

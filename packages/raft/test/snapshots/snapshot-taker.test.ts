@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeConfiguration, initialConfiguration, logIndex, serverId, term } from '../../src/core/index.ts';
 import { MemoryLogStore } from '../../src/log-store/contract/memory-log-store.ts';
 import type { MachineSnapshot } from '../../src/machine.ts';
-import { BRISK_REST_FACTOR } from '../../src/snapshots/snapshot-options.ts';
+import { UNTHROTTLED_REST_FACTOR } from '../../src/snapshots/snapshot-options.ts';
 import { SnapshotTaker } from '../../src/snapshots/snapshot-taker.ts';
 
 const POSITION = {
@@ -67,7 +67,7 @@ describe('taking a snapshot', () => {
   it('leaves the event loop more time after each slice than the slice took', async () => {
     const scene = new Scene(4);
     expect(await scene.take()).toBe('taken');
-    expect(scene.restsMs).toEqual(Array.from({ length: SLICES }, () => 4 * BRISK_REST_FACTOR));
+    expect(scene.restsMs).toEqual(Array.from({ length: SLICES }, () => 4 * UNTHROTTLED_REST_FACTOR));
   });
 
   it('waits for no timer where slices take no time', async () => {

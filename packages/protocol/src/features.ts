@@ -3,6 +3,8 @@
  * other; what both offer may be used. Unknown offers are ignored, an unknown demand is refused. docs/formats.md has the bits.
  */
 
+import { LOWEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from './limits.ts';
+
 /** Bits 0 to 52 of a number. */
 export type FeatureSet = number;
 
@@ -51,6 +53,25 @@ export function describeFeatures(set: FeatureSet): string {
   const bits: number[] = [];
   for (let bit = 0; bit < 53; bit += 1) if (Math.floor(set / 2 ** bit) % 2 === 1) bits.push(bit);
   return bits.length === 0 ? 'none' : `${bits.length === 1 ? 'bit' : 'bits'} ${bits.join(', ')}`;
+}
+
+/** Versions of the protocol, from the lowest to the highest. */
+export interface VersionRange {
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+/** The versions of the protocol that this program speaks. */
+export const PROTOCOL_VERSIONS: VersionRange = { lowest: LOWEST_PROTOCOL_VERSION, highest: PROTOCOL_VERSION };
+
+/** The highest that both speak; undefined for none. */
+export function commonVersion(a: VersionRange, b: VersionRange): number | undefined {
+  const highest = Math.min(a.highest, b.highest);
+  return highest >= Math.max(a.lowest, b.lowest) ? highest : undefined;
+}
+
+export function describeVersions({ lowest, highest }: VersionRange): string {
+  return lowest === highest ? `version ${highest}` : `versions ${lowest} to ${highest}`;
 }
 
 /** Bitwise operators take 32 bits only. */

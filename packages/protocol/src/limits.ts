@@ -1,7 +1,10 @@
 /** Every bound that clients and servers agree on. docs/limits.md explains each; a request beyond one gets LIMIT_EXCEEDED or INVALID_ARGUMENT. */
 
 /** Of the protocol between clients and servers. */
+/** The highest version of the protocol between clients and servers that this program speaks. */
 export const PROTOCOL_VERSION = 1;
+/** The lowest. */
+export const LOWEST_PROTOCOL_VERSION = 1;
 
 /** One frame in either direction; it must hold the largest reply. */
 export const MAX_FRAME_BYTES = 4 * 1024 * 1024;
@@ -17,6 +20,10 @@ export const MAX_LOCK_NAME_LENGTH = 256;
 export const MAX_LOCK_PARAMETERS_BYTES = 1024;
 /** What a client calls itself, in UTF-16 units. */
 export const MAX_LABEL_LENGTH = 256;
+/** Name and version of a client's program, each, in UTF-16 units. */
+export const MAX_PROGRAM_LENGTH = 64;
+/** One proof of who a client is. */
+export const MAX_CREDENTIAL_BYTES = 16 * 1024;
 /** What an error says, in UTF-16 units; a longer text is cut where it is encoded. */
 export const MAX_MESSAGE_LENGTH = 4_096;
 /** A session's secret, exactly. */

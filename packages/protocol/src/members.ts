@@ -1,6 +1,6 @@
 /** The members of the ensemble as operators see and change them. Which change may be made is for the leader to say. */
 
-import { choice, flag, integer, record, text, type ValueOf } from './schema/field.ts';
+import { choiceOr, flag, integer, record, text, type ValueOf } from './schema/field.ts';
 import { message, messages } from './schema/messages.ts';
 
 export const MAX_MEMBER_ADDRESS_LENGTH = 300;
@@ -27,11 +27,12 @@ export type MembershipChange = ValueOf<typeof membershipChanges>;
 
 /** `leaving`: a voter whose removal is under way. */
 export const MEMBER_ROLES = ['voter', 'learner', 'observer', 'leaving'] as const;
-export type MemberRole = (typeof MEMBER_ROLES)[number];
+/** `unknown`: one of a later version. */
+export type MemberRole = (typeof MEMBER_ROLES)[number] | 'unknown';
 
 export const memberSummary = record({
   server: integer(),
-  role: choice(MEMBER_ROLES),
+  role: choiceOr(MEMBER_ROLES, 'unknown'),
   peerAddress: address,
   /** Empty until it has told. */
   clientAddress: address,

@@ -12,16 +12,24 @@
  *   granted, lost, ended, resend, leader, leave, goodbye   pushed by the server
  */
 
-import { adminAnswers, adminOperations } from './admin.ts';
+import { adminAnswers, adminOperations, type AdminAnswer } from './admin.ts';
 import { NO_FEATURES } from './features.ts';
-import { MAX_FRAME_BYTES, MAX_FRAME_MESSAGES, MAX_LOCK_NAME_LENGTH, MAX_MESSAGE_LENGTH } from './limits.ts';
+import {
+  MAX_CREDENTIAL_BYTES,
+  MAX_PROGRAM_LENGTH,
+  MAX_FRAME_BYTES,
+  MAX_FRAME_MESSAGES,
+  MAX_LOCK_NAME_LENGTH,
+  MAX_MESSAGE_LENGTH,
+} from './limits.ts';
 import { MalformedError } from './malformed-error.ts';
 import { pack, unpackTuple, type TupleReader } from './pack.ts';
-import { CONSISTENCIES, answers, queries } from './query.ts';
-import { replies } from './reply.ts';
+import { CONSISTENCIES, answers, queries, type Answer } from './query.ts';
+import { replies, type Reply } from './reply.ts';
 import {
   bytes,
   choice,
+  choiceOr,
   cutText,
   errorCode,
   flag,
@@ -34,7 +42,7 @@ import {
   trailingOptional,
   type ValueOf,
 } from './schema/field.ts';
-import { message, messages } from './schema/messages.ts';
+import { message, messages, tolerant } from './schema/messages.ts';
 
 const MAX_ADDRESS_LENGTH = 300;
 const MAX_CLUSTER_ID_LENGTH = 100;
@@ -50,17 +58,32 @@ export interface Member extends ValueOf<typeof member> {}
 const LOSS_REASONS = ['expired', 'revoked', 'closed'] as const;
 export type LossReason = (typeof LOSS_REASONS)[number];
 
+type ErrorAnswer = Extract<Reply & Answer & AdminAnswer, { readonly type: 'error' }>;
+
 const clusterId = text(MAX_CLUSTER_ID_LENGTH);
 const payload = bytes(MAX_FRAME_BYTES);
 const lock = text(MAX_LOCK_NAME_LENGTH);
-const reason = choice(LOSS_REASONS);
+/** One of a later version was nobody's own doing either. */
+const reason = choiceOr(LOSS_REASONS, 'revoked');
+const LATER: ErrorAnswer = {
+  type: 'error',
+  code: 'UNSUPPORTED',
+  message: 'the server answered as only a later version of the client understands: upgrade the client',
+};
+const toldReply = tolerant<Reply>(replies, LATER);
+const toldAnswer = tolerant<Answer>(answers, LATER);
+const toldAdminAnswer = tolerant<AdminAnswer>(adminAnswers, LATER);
 /** Absent in the first release. */
 const required = later(integer(), NO_FEATURES);
+
+/** A proof of who the client is; the scheme says of which kind. No scheme is known yet: a server refuses what it cannot check. */
+const credential = record({ scheme: text(MAX_PROGRAM_LENGTH), proof: bytes(MAX_CREDENTIAL_BYTES) });
 
 export const clientMessages = messages('message', {
   /**
    * `features`: offered; `required`: the server must know them. `clusterId` empty: any cluster. `withoutLeader`: this client reads what
-   * the server has, also where no leader is known, and makes no session on the connection.
+   * the server has, also where no leader is known, and makes no session on the connection. `version`: the highest that it speaks, and
+   * `lowestVersion` the lowest; 0: no other. `program` and `programVersion`: what the client is, for logs. `credentials`: who it is.
    */
   hello: message(1, {
     version: integer(),
@@ -68,6 +91,10 @@ export const clientMessages = messages('message', {
     clusterId,
     required,
     withoutLeader: optional(flag(), false),
+    lowestVersion: optional(integer(), 0),
+    program: optional(text(MAX_PROGRAM_LENGTH), ''),
+    programVersion: optional(text(MAX_PROGRAM_LENGTH), ''),
+    credentials: optional(list(credential), []),
   }),
   /** `payload` is an attach request; `id` is the client's choice and comes back. */
   attach: message(2, { id: integer(), payload }),
@@ -88,7 +115,8 @@ export type ClientMessage = ValueOf<typeof clientMessages>;
 
 export const serverMessages = messages('message', {
   /**
-   * `features`: offered; `required`: the client must know them. `leader`: 0 while none is known. `term`: that this server is in; 0 from
+   * `version`: the one that both speak from here on. `features`: offered; `required`: the client must know them. `leader`: 0 while none
+   * is known. `term`: that this server is in; 0 from
    * one that does not tell. `spreadMs`: over so long should clients spread their first dials when they lose this server all at once.
    */
   welcome: message(1, {
@@ -103,10 +131,10 @@ export const serverMessages = messages('message', {
     spreadMs: later(integer(), 0),
   }),
   /** The outcome of attach. */
-  attached: message(2, { id: integer(), index: integer(), reply: replies }),
+  attached: message(2, { id: integer(), index: integer(), reply: toldReply }),
   /** `index` is that of the entry that answered, which for a retry is a later one than that which took effect. */
-  reply: message(3, { number: integer(), index: integer(), reply: replies }),
-  answer: message(4, { id: integer(), index: integer(), answer: answers }),
+  reply: message(3, { number: integer(), index: integer(), reply: toldReply }),
+  answer: message(4, { id: integer(), index: integer(), answer: toldAnswer }),
   renewed: message(5, { id: integer() }),
   pong: message(6, { id: integer() }),
   /** A wait has become a hold. */
@@ -135,7 +163,7 @@ export const serverMessages = messages('message', {
   }),
   /** The server is about to stop and serves until then: move to another. Only to clients that offer the feature. */
   leave: message(13, {}),
-  'admin-answer': message(14, { id: integer(), answer: adminAnswers }),
+  'admin-answer': message(14, { id: integer(), answer: toldAdminAnswer }),
 });
 
 export type ServerMessage = ValueOf<typeof serverMessages>;

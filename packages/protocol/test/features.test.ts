@@ -5,6 +5,8 @@ import {
   CLIENT_FEATURES,
   ClientFeature,
   commonFeatures,
+  commonVersion,
+  describeVersions,
   describeFeatures,
   hasFeature,
   missingFeatures,
@@ -40,5 +42,23 @@ describe('a set of features', () => {
 
   it('has bits that never change', () => {
     expect(ClientFeature).toEqual({ leave: 1, admin: 2, members: 4, outage: 8 });
+  });
+});
+
+describe('the version that both sides speak', () => {
+  it.each([
+    [1, 1, 1, 1, 1],
+    [1, 5, 3, 9, 5],
+    [3, 9, 1, 5, 5],
+    [1, 9, 4, 4, 4],
+    [1, 2, 3, 4, undefined],
+    [3, 4, 1, 2, undefined],
+  ])('of %s to %s and %s to %s is %s', (lowest, highest, theirLowest, theirHighest, expected) => {
+    expect(commonVersion({ lowest, highest }, { lowest: theirLowest, highest: theirHighest })).toBe(expected);
+  });
+
+  it('is named where there is none', () => {
+    expect(describeVersions({ lowest: 2, highest: 2 })).toBe('version 2');
+    expect(describeVersions({ lowest: 2, highest: 4 })).toBe('versions 2 to 4');
   });
 });

@@ -6,10 +6,12 @@
 import {
   CLIENT_FEATURES,
   MAX_FRAME_BYTES,
-  PROTOCOL_VERSION,
+  PROTOCOL_VERSIONS,
   commonFeatures,
+  commonVersion,
   decodeServerFrame,
   describeFeatures,
+  describeVersions,
   missingFeatures,
 } from '@holdfast/protocol';
 import type { ClientMessage, ErrorCode, FeatureSet, ServerMessage } from '@holdfast/protocol';
@@ -19,6 +21,7 @@ import type { Purpose } from '../options.ts';
 import { errorFromServer } from '../server-error.ts';
 import { LazyTimer } from '../lazy-timer.ts';
 import type { Instant } from '../session/lease.ts';
+import { CLIENT_NAME, CLIENT_VERSION } from '../version.ts';
 import { Outbox } from './outbox.ts';
 
 export interface ServerConnectionOptions {
@@ -137,11 +140,14 @@ export class ServerConnection {
       this.#greetingTimer.ensure(this.#clock.monotonicMs() + patienceMs);
       this.#outbox.post({
         type: 'hello',
-        version: PROTOCOL_VERSION,
+        version: PROTOCOL_VERSIONS.highest,
+        lowestVersion: PROTOCOL_VERSIONS.lowest,
         features: CLIENT_FEATURES,
         clusterId: this.#clusterId,
         required: 0,
         withoutLeader: this.#purpose === 'ask-anyone',
+        program: CLIENT_NAME,
+        programVersion: CLIENT_VERSION,
       });
     });
   }
@@ -208,6 +214,11 @@ export class ServerConnection {
       const problem = `the server demands features that this client does not know (${unknown}); install a newer client`;
       this.#goodbye = { code: 'UNSUPPORTED', message: problem };
       this.destroy(problem);
+    } else if (message.type === 'welcome' && !speaks(message.version)) {
+      const own = describeVersions(PROTOCOL_VERSIONS);
+      const problem = `the server speaks protocol version ${message.version}, this client ${own}; install matching versions`;
+      this.#goodbye = { code: 'VERSION_MISMATCH', message: problem };
+      this.destroy(problem);
     } else if (message.type === 'welcome') {
       this.#welcome ??= message;
       this.#greetingTimer?.stop();
@@ -272,4 +283,8 @@ export class ServerConnection {
   #lastSignMs(): number {
     return Math.max(this.#lastReceivedMs, this.#awaitingSinceMs);
   }
+}
+
+function speaks(version: number): boolean {
+  return commonVersion(PROTOCOL_VERSIONS, { lowest: version, highest: version }) !== undefined;
 }

@@ -254,6 +254,15 @@ describe('a server that knows less', () => {
     expect(ensemble.count('admin')).toBe(0);
   });
 
+  it('and one that speaks a version which the client does not is refused, and says so', async () => {
+    const { world, ensemble, connecting } = await scenario();
+    for (const server of ensemble.servers) server.version = 9;
+    await expect(world.settled(connecting())).rejects.toMatchObject({
+      code: 'VERSION_MISMATCH',
+      message: expect.stringContaining('the server speaks protocol version 9, this client version 1'),
+    });
+  });
+
   it('and one that demands what the client does not know is refused with the bits', async () => {
     const { world, ensemble, connecting } = await scenario();
     for (const server of ensemble.servers) server.required = 2 ** 33;

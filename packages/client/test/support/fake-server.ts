@@ -45,6 +45,7 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
   adminAnswer: AdminAnswer | undefined;
   features: number = CLIENT_FEATURES;
   required = 0;
+  version = PROTOCOL_VERSION;
   frames = 0;
 
   private constructor(ensemble: FakeEnsemble<Host>, id: number, host: Host) {
@@ -146,7 +147,7 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
           return { type: 'goodbye', code: 'NO_LEADER', message: 'no contact to a leader' };
         return {
           type: 'welcome',
-          version: PROTOCOL_VERSION,
+          version: this.version,
           features: this.features,
           clusterId: 'test',
           server: this.id,

@@ -84,5 +84,6 @@ export async function removeMember(
 function roleOf({ members }: MembersAnswer, server: number): string {
   const role = members.find((member) => member.server === server)?.role;
   if (role === undefined) return 'no member';
+  if (role === 'unknown') return 'a member in a role that only a later lockctl knows';
   return role === 'observer' ? 'an observer' : role === 'leaving' ? 'leaving' : `a ${role}`;
 }

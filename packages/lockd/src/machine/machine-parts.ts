@@ -209,7 +209,7 @@ export function createMachineParts(
     { serverId, clock, correlations, peers, handle, understands: (peer) => offers(peer, PeerFeature.admin) },
   );
   const port = new SessionService({
-    ensemble: ensembleView(options, { proposals, crowdSpread, handle }),
+    ensemble: ensembleView(options, { state, proposals, crowdSpread, handle }),
     counters,
     clients,
     admission,

@@ -2,12 +2,14 @@
 
 import type { Member } from '@holdfast/protocol';
 import type { PeerInfo, ReplicaHandle, ServerId } from '@holdfast/raft';
+import type { StateMachine } from '@holdfast/state';
 import type { Proposals } from '../requests/proposals.ts';
 import type { CrowdSpread } from './crowd-spread.ts';
 import type { EnsembleView } from './session-port.ts';
 
 export interface EnsembleViewDeps {
   readonly proposals: Pick<Proposals, 'leader'>;
+  readonly state: Pick<StateMachine, 'clientFeatures'>;
   readonly crowdSpread: Pick<CrowdSpread, 'ms'>;
   handle(): Pick<ReplicaHandle, 'status' | 'peers'>;
 }
@@ -19,6 +21,9 @@ export function ensembleView(
   return {
     server: serverId,
     clusterId,
+    get features() {
+      return deps.state.clientFeatures;
+    },
     get leader() {
       return deps.proposals.leader;
     },

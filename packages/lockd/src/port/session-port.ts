@@ -5,7 +5,7 @@
  * told are the front's.
  */
 
-import type { AdminAnswer, AdminOperation, ClientMessage, Member } from '@holdfast/protocol';
+import type { AdminAnswer, AdminOperation, ClientMessage, FeatureSet, Member } from '@holdfast/protocol';
 import type { ServerId } from '@holdfast/raft';
 import type { ClientChannel } from './client-channel.ts';
 import type { SessionClient } from './session-client.ts';
@@ -17,6 +17,8 @@ export type SessionRead = Omit<Extract<ClientMessage, { type: 'read' }>, 'type'>
 export interface EnsembleView {
   readonly server: ServerId;
   readonly clusterId: string;
+  /** What the state version lets every server of it offer to clients. */
+  readonly features: FeatureSet;
   /** 0 while unknown. */
   readonly leader: number;
   readonly term: number;

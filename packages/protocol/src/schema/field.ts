@@ -56,8 +56,8 @@ export type ValueOf<F> = F extends Field<infer T> ? T : never;
 export type Flat<T> = { [K in keyof T]: T[K] };
 
 /** The longest number, and the head of the longest string or list. */
-const NUMBER_BYTES = 9;
-const HEAD_BYTES = 5;
+export const NUMBER_BYTES = 9;
+export const HEAD_BYTES = 5;
 
 const number = { size: (): number => NUMBER_BYTES, fixedSize: NUMBER_BYTES } as const;
 
@@ -136,6 +136,19 @@ export function choice<const T extends string>(values: readonly T[]): Field<T> {
     return value;
   };
   return { write: (value) => values.indexOf(value), read, ...number, shape: { kind: 'choice', of: values } };
+}
+
+/** The same, and one of a later version becomes `unknown`: whoever is told lives on, and nothing is promised about it. */
+export function choiceOr<const T extends string, const U extends string>(
+  values: readonly T[],
+  unknown: U,
+): Field<T | U> {
+  const read = (reader: TupleReader, name: string): T | U => values[reader.integer(name)] ?? unknown;
+  const write = (value: T | U): number => {
+    const place = (values as readonly string[]).indexOf(value);
+    return place < 0 ? values.length : place;
+  };
+  return { write, read, ...number, shape: { kind: 'choice', of: values } };
 }
 
 const ERROR_CODE_SHAPE: Shape = { kind: 'choice', of: Object.keys(ERROR_CODES) };

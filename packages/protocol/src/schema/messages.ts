@@ -43,6 +43,15 @@ export interface Messages<D extends Declarations> extends TupleField<MessageOf<D
   readonly shapes: Readonly<Record<string, MessageShape>>;
 }
 
+/** The same family as it is told to others: one of a later version becomes `unknown`. */
+export function tolerant<T>(
+  family: TupleField<T> & { readonly readKnown: (reader: TupleReader) => T | undefined },
+  unknown: T,
+): TupleField<T> {
+  const readTuple = (reader: TupleReader): T => family.readKnown(reader) ?? unknown;
+  return { ...family, readTuple, read: (reader, name) => readTuple(reader.tuple(name)) };
+}
+
 /** `what`: one of the family, for messages. */
 export function messages<const D extends Declarations>(what: string, declarations: D): Messages<D> {
   type Any = MessageOf<D>;

@@ -68,6 +68,8 @@ export class ClientConnection implements ClientChannel, OutputDebtor, MessageSou
   features: FeatureSet = NO_FEATURES;
   /** It reads what this server has, leader or not, and may make no session. */
   withoutLeader = false;
+  /** What the client says that it is; empty before it has. */
+  program = '';
   unansweredAdmin = 0;
   /** Bytes of frames. */
   sentBytes = 0;

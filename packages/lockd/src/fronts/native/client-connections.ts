@@ -138,7 +138,8 @@ export class ClientConnections implements ConnectionOwner, ServerPart {
   dismissed(connection: ClientConnection, code: ErrorCode, message: string): void {
     if (!REFUSALS.has(code)) return;
     const { session } = connection.client;
-    const fields = session === 0 ? {} : { sessionId: session };
+    const { program } = connection;
+    const fields = { ...(session === 0 ? {} : { sessionId: session }), ...(program === '' ? {} : { program }) };
     this.#refusals.refused(code, connection.remoteAddress, message, fields);
   }
 

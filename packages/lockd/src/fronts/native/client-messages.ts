@@ -4,11 +4,12 @@
  */
 
 import {
-  CLIENT_FEATURES,
   NO_FEATURES,
-  PROTOCOL_VERSION,
+  PROTOCOL_VERSIONS,
   commonFeatures,
+  commonVersion,
   describeFeatures,
+  describeVersions,
   missingFeatures,
   type AdminAnswer,
   type ClientMessage,
@@ -77,17 +78,28 @@ export class ClientMessages implements MessageReceiver {
   }
 
   #hello(connection: ClientConnection, message: ClientMessage): void {
-    const { clusterId } = this.#port.ensemble;
+    const { clusterId, features } = this.#port.ensemble;
     const { availability } = this.#deps;
     if (message.type !== 'hello') {
       connection.goodbye('MALFORMED', `the first message must be hello, not ${message.type}`);
-    } else if (message.version !== PROTOCOL_VERSION) {
-      const problem = `this server speaks protocol version ${PROTOCOL_VERSION}, the client ${message.version}`;
+      return;
+    }
+    const { version: highest, lowestVersion, program = '', programVersion = '', credentials = [] } = message;
+    connection.program = `${program} ${programVersion}`.trim();
+    const spoken = { lowest: lowestVersion === undefined || lowestVersion === 0 ? highest : lowestVersion, highest };
+    const version = commonVersion(PROTOCOL_VERSIONS, spoken);
+    if (version === undefined) {
+      const own = describeVersions(PROTOCOL_VERSIONS);
+      const problem = `this server speaks protocol ${own}, the client ${describeVersions(spoken)}`;
       connection.goodbye('VERSION_MISMATCH', `${problem}; install matching versions`);
-    } else if (missingFeatures(message.required, CLIENT_FEATURES) !== 0) {
-      const unknown = describeFeatures(missingFeatures(message.required, CLIENT_FEATURES));
-      const problem = `the client demands features that this server does not know (${unknown})`;
+    } else if (missingFeatures(message.required, features) !== 0) {
+      const unknown = describeFeatures(missingFeatures(message.required, features));
+      const problem = `the client demands features that this server does not offer (${unknown})`;
       connection.goodbye('UNSUPPORTED', `${problem}; upgrade the servers first`);
+    } else if (credentials.length > 0) {
+      const schemes = credentials.map(({ scheme }) => `"${scheme}"`).join(', ');
+      const problem = `this server cannot check credentials (${schemes})`;
+      connection.goodbye('UNSUPPORTED', `${problem}; connect without, or upgrade the servers`);
     } else if (message.clusterId !== '' && message.clusterId !== clusterId) {
       const problem = `this server belongs to cluster "${clusterId}", not "${message.clusterId}"`;
       connection.goodbye('WRONG_CLUSTER', `${problem}; check the addresses`);
@@ -98,22 +110,22 @@ export class ClientMessages implements MessageReceiver {
     } else {
       const againInMs = this.#port.admit(connection.client);
       if (againInMs === undefined) {
-        connection.features = commonFeatures(message.features, CLIENT_FEATURES);
+        connection.features = commonFeatures(message.features, features);
         connection.withoutLeader = message.withoutLeader ?? false;
-        this.#welcome(connection);
+        this.#welcome(connection, version);
       } else {
         connection.goodbye('OVERLOADED', `many clients come at once; come again in ${againInMs} ms`, againInMs);
       }
     }
   }
 
-  #welcome(connection: ClientConnection): void {
-    const { server, clusterId, leader, members, term, spreadMs } = this.#port.ensemble;
+  #welcome(connection: ClientConnection, version: number): void {
+    const { server, clusterId, features, leader, members, term, spreadMs } = this.#port.ensemble;
     connection.greeted();
     connection.send({
       type: 'welcome',
-      version: PROTOCOL_VERSION,
-      features: CLIENT_FEATURES,
+      version,
+      features,
       clusterId,
       server,
       leader,

@@ -1,5 +1,5 @@
-import { CLIENT_FEATURES, CommandType, pack } from '@holdfast/protocol';
-import { describe, expect, it } from 'vitest';
+import { CLIENT_FEATURES, ClientFeature, CommandType, pack, PROTOCOL_VERSION } from '@holdfast/protocol';
+import { describe, expect, it, vi } from 'vitest';
 import {
   CLOSE_GRACE_MS,
   HANDSHAKE_TIMEOUT_MS,
@@ -38,6 +38,40 @@ describe('a client that says hello', () => {
         members: [1, 2, 3].map((server) => ({ server, clientAddress: `client-${server}:1` })),
       },
     ]);
+  });
+
+  it('speaks the highest version that both know, if it speaks several', () => {
+    const client = single().server(1).dial();
+    const hello = { type: 'hello', features: 0, clusterId: 'test', required: 0 } as const;
+    client.send({ ...hello, version: 7, lowestVersion: PROTOCOL_VERSION, program: 'sdk', programVersion: '7.0' });
+    expect(client.take()).toMatchObject([{ type: 'welcome', version: PROTOCOL_VERSION }]);
+    const later = single().server(1).dial();
+    later.send({ ...hello, version: 7, lowestVersion: 6 });
+    expect(later.take()).toMatchObject([
+      { type: 'goodbye', code: 'VERSION_MISMATCH', message: expect.stringContaining('the client versions 6 to 7') },
+    ]);
+  });
+
+  it('is offered what the state version has, and not what this program knows beyond it', () => {
+    const ensemble = single();
+    const { state } = ensemble.server(1).machine;
+    vi.spyOn(state, 'clientFeatures', 'get').mockReturnValue(ClientFeature.admin);
+    const client = ensemble.server(1).dial();
+    client.send({ type: 'hello', version: 1, features: CLIENT_FEATURES, clusterId: 'test', required: 0 });
+    expect(client.take()).toMatchObject([{ type: 'welcome', features: ClientFeature.admin }]);
+    const demanding = ensemble.server(1).dial();
+    demanding.send({ type: 'hello', version: 1, features: 0, clusterId: 'test', required: ClientFeature.leave });
+    expect(demanding.take()).toMatchObject([{ type: 'goodbye', code: 'UNSUPPORTED' }]);
+  });
+
+  it('is refused with credentials, which nobody here could check', () => {
+    const client = single().server(1).dial();
+    const credentials = [{ scheme: 'token', proof: new Uint8Array(3) }];
+    client.send({ type: 'hello', version: 1, features: 0, clusterId: 'test', required: 0, credentials });
+    expect(client.take()).toMatchObject([
+      { type: 'goodbye', code: 'UNSUPPORTED', message: expect.stringContaining('cannot check credentials ("token")') },
+    ]);
+    expect(client.open).toBe(false);
   });
 
   it('may leave the cluster open', () => {

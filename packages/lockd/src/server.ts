@@ -200,7 +200,7 @@ export class LockServer {
     logger.info({ role: machine.status.role }, 'stopping');
     machine.beginStop();
     // While the server can still forward: what is under way ends, and nobody loses a connection before having another.
-    await replica.handOver();
+    await replica.transferBeforeStop();
     await machine.moveClients();
     await closeAll(this.#closers, async () => {
       machine.disconnectClients();

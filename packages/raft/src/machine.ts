@@ -128,7 +128,7 @@ export interface ReplicaHandle {
   sendToPeer(peer: ServerId, payload: Uint8Array): boolean;
   /**
    * As leader: hands leadership to `target`, or to the best follower. Proposals that come meanwhile are held back, to be proposed here
-   * after all or to come back as `handed-over`. `ended` is called once; a change of status tells who leads then.
+   * after all or to come back as `transferred`. `ended` is called once; a change of status tells who leads then.
    */
   transferLeadership(target?: ServerId, ended?: (result: TransferResult) => void): void;
   /**

@@ -261,7 +261,7 @@ function addReplicaMetrics(registry: Registry, replica: () => ReplicaFigures | u
   });
   new Counter({
     name: 'holdfast_leadership_transfers_total',
-    help: 'Hand-overs of leadership by this server, by outcome',
+    help: 'Leadership transfers by this server, by outcome',
     labelNames: ['outcome'],
     registers,
     collect() {

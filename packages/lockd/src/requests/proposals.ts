@@ -108,7 +108,7 @@ export class Proposals implements ServerPart {
     this.#term = status.term;
     if (before === this.#deps.serverId && status.successor !== NOBODY) this.#awaited = status.successor;
     else if (before !== NOBODY) this.#reset('LEADER_CHANGED');
-    if (before === this.#deps.serverId) this.#takeBack(status.successor === NOBODY ? 'not-leader' : 'handed-over');
+    if (before === this.#deps.serverId) this.#takeBack(status.successor === NOBODY ? 'not-leader' : 'transferred');
     if (this.isLeader) this.#deps.gate.lead();
     if (this.#awaited !== NOBODY) this.#awaitSuccessor(status);
     if (this.#leader !== NOBODY) this.#submitParked();
@@ -159,7 +159,7 @@ export class Proposals implements ServerPart {
   /** The replica refused a proposal; it is not in the log. */
   rejected(entry: Uint8Array, reason: RejectReason): void {
     const own = !this.#origins.has(entry.buffer) && isClientCommand(decodeEntryHeader(entry).command);
-    if (reason === 'handed-over' && own) this.#park(entry);
+    if (reason === 'transferred' && own) this.#park(entry);
     else this.#refuse(entry, rejectionCode(reason));
   }
 
@@ -277,7 +277,7 @@ function copyTogether(entries: readonly Uint8Array[]): Uint8Array[] {
 function rejectionCode(reason: RejectReason): ErrorCode {
   switch (reason) {
     case 'not-leader':
-    case 'handed-over':
+    case 'transferred':
       return 'NO_LEADER';
     case 'overloaded':
       return 'OVERLOADED';

@@ -292,7 +292,7 @@ describe('requests that the leader refuses', () => {
   it.each([
     [1, 'overloaded', 'OVERLOADED'],
     [2, 'overloaded', 'OVERLOADED'],
-    [2, 'handed-over', 'NO_LEADER'],
+    [2, 'transferred', 'NO_LEADER'],
   ] as const)('at server %i as %s are asked for again, once', (id, reason, code) => {
     const ensemble = trio(1);
     const client = attached(ensemble, id);
@@ -341,7 +341,7 @@ describe('requests at a leader that hands over', () => {
     const client = attached(ensemble, 3);
     client.acquire(1, 'a');
     client.take();
-    ensemble.rejectWith = 'handed-over';
+    ensemble.rejectWith = 'transferred';
     client.acquire(2, 'a');
     client.acquire(3, 'b');
     expect(client.take()).toEqual([]);
@@ -378,7 +378,7 @@ describe('requests at a leader that hands over', () => {
   it('of another server are given back to it', () => {
     const ensemble = trio(1);
     const client = attached(ensemble, 2);
-    ensemble.rejectWith = 'handed-over';
+    ensemble.rejectWith = 'transferred';
     for (const number of [1, 2, 3]) client.acquire(number, 'a');
     expect(client.take()).toEqual([{ type: 'resend', from: 1, code: 'NO_LEADER' }]);
     expect(ensemble.server(1).machine.parkedBytes).toBe(0);

@@ -28,7 +28,7 @@ import {
 } from './types.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** `timeout`: no leader was heard for an election timeout. `refused`: its address refused. `transfer`: the leader handed over. */
+/** `timeout`: no leader was heard for an election timeout. `refused`: its address refused. `transfer`: the leader transferred leadership. */
 export type ElectionCause = 'timeout' | 'refused' | 'transfer';
 export type ElectionCounts = Readonly<Record<ElectionCause, number>>;
 
@@ -57,8 +57,8 @@ export class CoreState {
   voteBan: Term | undefined;
   /** It led, and has stepped down since it heard no quorum. */
   quorumLost = false;
-  /** The last leadership ended in a hand-over: to whom, and in which term. */
-  handedOver: { readonly target: ServerId; readonly term: Term } | undefined;
+  /** The last leadership ended in a transfer: to whom, and in which term. */
+  lastTransfer: { readonly target: ServerId; readonly term: Term } | undefined;
   /** The last round of heartbeats that this server began. One leadership counts on from the one before. */
   round = 0;
   /** Begun since the start, by cause. */

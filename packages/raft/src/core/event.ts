@@ -47,7 +47,7 @@ export type RaftEvent =
     }
   /** The answer to send-snapshot: the peer has everything up to `index`. */
   | { readonly type: 'snapshot-sent'; readonly peer: ServerId; readonly term: Term; readonly index: LogIndex }
-  /** Hand leadership to the target, or else to the best follower. Each ticket comes back in exactly one transfer-ended. */
+  /** Transfer leadership to the target, or else to the best follower. Each ticket comes back in exactly one transfer-ended. */
   | { readonly type: 'transfer'; readonly ticket: number; readonly target: ServerId | undefined }
   | { readonly type: 'eager-commit'; readonly eager: boolean }
   /** Ends in exactly one membership-ended with its ticket. */
@@ -58,12 +58,12 @@ export type RaftEvent =
 export type EventOf<Type extends RaftEvent['type']> = Extract<RaftEvent, { type: Type }>;
 
 /**
- * Why a proposal or a read was refused. Nothing of it is in the log. `handed-over`: it was held back during a hand-over and is for the
+ * Why a proposal or a read was refused. Nothing of it is in the log. `transferred`: it was held back during a transfer and is for the
  * successor, behind everything that this server proposed before.
  */
-export type RejectReason = 'not-leader' | 'handed-over' | 'overloaded' | 'stopped';
+export type RejectReason = 'not-leader' | 'transferred' | 'overloaded' | 'stopped';
 
-/** How a hand-over ended. All but `transferred`, `lost-leadership` and `not-leader` leave this server leading, with nothing lost. */
+/** How a transfer ended. All but `transferred`, `lost-leadership` and `not-leader` leave this server leading, with nothing lost. */
 export type TransferOutcome =
   /** This server leads no more, and the target had everything and was told to stand. */
   | 'transferred'

@@ -70,7 +70,7 @@ export interface CoreStatus {
   readonly noopIndex: LogIndex;
   /** A write is under way and none has ended for `diskStallMs`: this server leads nobody and votes for nobody. */
   readonly diskStalls: boolean;
-  /** After a hand-over: who has the whole log of this server's leadership, as long as nobody else can lead the term. NO_SERVER otherwise. */
+  /** After a transfer: who has the whole log of this server's leadership, as long as nobody else can lead the term. NO_SERVER otherwise. */
   readonly successor: ServerId;
   /** Its log has lost what it had acknowledged, and it may not vote yet. */
   readonly voteBanned: boolean;

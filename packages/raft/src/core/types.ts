@@ -8,7 +8,7 @@
  *   append-response     accepted: the log agrees up to `index` and is durable up to there. Rejected: `index` and `hintTerm` say where to try next.
  *   heartbeat           I lead `term`. `round` comes back in the response, and confirms reads that were asked before it was sent.
  *   commit              the commit index moved; no answer. At most what the receiver has acknowledged.
- *   timeout-now         stand for election at once: leadership is handed to you.
+ *   timeout-now         stand for election at once: leadership is transferred to you.
  */
 
 declare const brand: unique symbol;

@@ -16,9 +16,9 @@ import { PeerMesh, type PeerMeshEvents, type PeerMeshOptions, type PeerMeshWorld
 import { ReplicaSnapshots } from '../snapshots/replica-snapshots.ts';
 import { DEFAULT_SNAPSHOT_OPTIONS, type SnapshotOptions } from '../snapshots/snapshot-options.ts';
 import { ApplyLoop } from './apply-loop.ts';
-import { CatchUpFeed } from './catch-up-feed.ts';
+import { CatchUpReader } from './catch-up-reader.ts';
 import { DurableWriter } from './durable-writer.ts';
-import { HandOver } from './hand-over.ts';
+import { ShutdownTransfer } from './shutdown-transfer.ts';
 import { MembershipFollower, membershipView } from './membership-follower.ts';
 import { PeerNews } from './peer-news.ts';
 import { PendingCalls } from './pending-calls.ts';
@@ -46,10 +46,10 @@ export interface DriverParts {
   readonly writer: DurableWriter;
   readonly mesh: PeerMesh;
   readonly news: PeerNews;
-  readonly feed: CatchUpFeed;
+  readonly catchUp: CatchUpReader;
   readonly snapshots: ReplicaSnapshots;
   readonly calls: PendingCalls;
-  readonly handOver: HandOver;
+  readonly shutdownTransfer: ShutdownTransfer;
   readonly status: StatusTracker;
   readonly membership: MembershipFollower;
 }
@@ -79,7 +79,7 @@ export function createDriverParts(
   const event = (one: RaftEvent): void => inbox.event(one);
   const news = new PeerNews({ inbox, machine, clock, logger, knocked: (server) => mesh.knocked(server), wake });
   const calls = new PendingCalls(logger);
-  const handOver = new HandOver(clock);
+  const shutdownTransfer = new ShutdownTransfer(clock);
   const writer = new DurableWriter(
     store,
     (seq) => turn.persisted(seq),
@@ -110,7 +110,7 @@ export function createDriverParts(
   } satisfies PeerMeshEvents;
   const mesh = new PeerMesh(options, linkTiming(config.electionTimeoutMs), membershipView(core), meshEvents, world);
   const fromMemory = core.entries.bind(core);
-  const feed = new CatchUpFeed({ store, clock, fromMemory, event, failed });
+  const catchUp = new CatchUpReader({ store, clock, fromMemory, event, failed });
   const snapshotOptions = { ...DEFAULT_SNAPSHOT_OPTIONS, ...options.snapshots };
   const snapshots = new ReplicaSnapshots(
     {
@@ -128,7 +128,7 @@ export function createDriverParts(
     world,
   );
   const membership = new MembershipFollower({ id: options.id, core, mesh, inbox, news, machine, logger, failed });
-  const status = new StatusTracker({ core, applies, machine, logger, leaderKnown: () => handOver.end() });
+  const status = new StatusTracker({ core, applies, machine, logger, leaderKnown: () => shutdownTransfer.end() });
   const turn = new Turn({
     clock,
     logger,
@@ -143,13 +143,27 @@ export function createDriverParts(
     writer,
     mesh,
     applies,
-    feed,
+    catchUp,
     snapshots,
     calls,
     status,
     failed,
   });
-  return { core, stages, schedule, inbox, writer, mesh, news, feed, snapshots, calls, handOver, status, membership };
+  return {
+    core,
+    stages,
+    schedule,
+    inbox,
+    writer,
+    mesh,
+    news,
+    catchUp,
+    snapshots,
+    calls,
+    shutdownTransfer,
+    status,
+    membership,
+  };
 }
 
 function raftConfig({ id, members, tuning }: ReplicaOptions, seed: number): RaftConfig {

@@ -1,5 +1,5 @@
 /**
- * Reads, hand-overs and changes of the members that were asked for and have not ended. The core knows each by its ticket; whoever asked
+ * Reads, transfers and changes of the members that were asked for and have not ended. The core knows each by its ticket; whoever asked
  * is called back exactly once, at the latest when the replica stops.
  */
 
@@ -31,7 +31,7 @@ export class PendingCalls {
     this.#logger = logger;
   }
 
-  /** Hand-overs that have ended, by their outcome. */
+  /** Leadership transfers that have ended, by their outcome. */
   get transferCounts(): ReadonlyMap<TransferOutcome, number> {
     return this.#transferCounts;
   }
@@ -56,7 +56,7 @@ export class PendingCalls {
 
   endTransfers({ tickets, outcome, target }: Extract<Effect, { type: 'transfer-ended' }>): void {
     this.#transferCounts.set(outcome, (this.#transferCounts.get(outcome) ?? 0) + 1);
-    this.#logger.info({ outcome, peer: target === NO_SERVER ? undefined : target }, 'leadership hand-over ended');
+    this.#logger.info({ outcome, peer: target === NO_SERVER ? undefined : target }, 'leadership transfer ended');
     for (const ticket of tickets) take(this.#transfers, ticket)?.({ outcome, target });
   }
 

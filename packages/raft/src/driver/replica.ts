@@ -82,7 +82,7 @@ export class Replica implements ReplicaHandle {
     return this.#parts.mesh.silences;
   }
 
-  /** Hand-overs by this server, by their outcome. */
+  /** Leadership transfers by this server, by their outcome. */
   get transferCounts(): ReadonlyMap<TransferOutcome, number> {
     return this.#parts.calls.transferCounts;
   }
@@ -97,15 +97,15 @@ export class Replica implements ReplicaHandle {
   }
 
   /** Hands leadership over when it has it, and waits until another leader is known; not for long. Goes on as a follower. */
-  async handOver(): Promise<void> {
-    const { schedule, core, mesh, handOver } = this.#parts;
+  async transferBeforeStop(): Promise<void> {
+    const { schedule, core, mesh, shutdownTransfer } = this.#parts;
     if (!schedule.running || core.status.role !== 'leader' || mesh.empty) return;
-    await handOver.run((ended) => this.transferLeadership(undefined, ended));
+    await shutdownTransfer.run((ended) => this.transferLeadership(undefined, ended));
   }
 
   /** Hands leadership over when it has it, waits for the write under way, and closes everything, the log store included. */
   async stop(): Promise<void> {
-    await this.handOver();
+    await this.transferBeforeStop();
     this.#halt();
     const { mesh, news, writer, snapshots } = this.#parts;
     await mesh.stopListening();
@@ -159,13 +159,13 @@ export class Replica implements ReplicaHandle {
   }
 
   #halt(): void {
-    const { schedule, mesh, snapshots, feed, calls, handOver, inbox } = this.#parts;
+    const { schedule, mesh, snapshots, catchUp, calls, shutdownTransfer, inbox } = this.#parts;
     schedule.stop();
     mesh.stopSpeaking();
     snapshots.stopSpeaking();
-    feed.stop();
+    catchUp.stop();
     calls.stop();
-    handOver.end();
+    shutdownTransfer.end();
     for (const data of inbox.takeProposals()) this.#machine.proposalRejected(data, 'stopped');
   }
 }

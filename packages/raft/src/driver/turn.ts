@@ -11,7 +11,7 @@ import type { ReplicaObserver } from '../observer.ts';
 import type { PeerMesh } from '../peers/peer-mesh.ts';
 import type { ReplicaSnapshots } from '../snapshots/replica-snapshots.ts';
 import type { ApplyLoop } from './apply-loop.ts';
-import type { CatchUpFeed } from './catch-up-feed.ts';
+import type { CatchUpReader } from './catch-up-reader.ts';
 import type { DurableWriter } from './durable-writer.ts';
 import { HeldSends } from './held-sends.ts';
 import type { MembershipFollower } from './membership-follower.ts';
@@ -35,7 +35,7 @@ export interface TurnParts {
   readonly writer: DurableWriter;
   readonly mesh: PeerMesh;
   readonly applies: ApplyLoop;
-  readonly feed: CatchUpFeed;
+  readonly catchUp: CatchUpReader;
   readonly snapshots: ReplicaSnapshots;
   readonly calls: PendingCalls;
   readonly status: StatusTracker;
@@ -114,7 +114,7 @@ export class Turn {
 
   /** Returns the news of commits, which leave after the clients' replies. */
   #carryOut(effects: readonly Effect[]): readonly CommitNews[] {
-    const { writer, applies, calls, machine, feed, snapshots } = this.#parts;
+    const { writer, applies, calls, machine, catchUp, snapshots } = this.#parts;
     const commitNews: CommitNews[] = [];
     for (const effect of effects) {
       switch (effect.type) {
@@ -142,7 +142,7 @@ export class Turn {
           this.#liftVoteBan();
           break;
         case 'read-entries':
-          feed.wanted(effect);
+          catchUp.wanted(effect);
           break;
         case 'restore':
           snapshots.restore(effect.position);
@@ -165,10 +165,10 @@ export class Turn {
   }
 
   #end(beganAtMs: number): void {
-    const { clock, mesh, snapshots, feed, membership } = this.#parts;
+    const { clock, mesh, snapshots, catchUp, membership } = this.#parts;
     mesh.endTurn();
     snapshots.endTurn();
-    feed.endTurn(clock.monotonicMs() - beganAtMs);
+    catchUp.endTurn(clock.monotonicMs() - beganAtMs);
     membership.endTurn();
   }
 

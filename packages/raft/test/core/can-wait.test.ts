@@ -64,7 +64,7 @@ describe('an acknowledgement', () => {
     expect(leader.core.canWait(acknowledgement(leader, 3, index, true))).toBe(false);
   });
 
-  it('cannot wait while a hand-over does', () => {
+  it('cannot wait while a transfer does', () => {
     const { leader, index } = proposed();
     leader.durable();
     leader.acknowledge(2, index);

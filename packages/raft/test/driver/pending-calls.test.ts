@@ -13,7 +13,7 @@ function scene() {
 }
 
 describe('a call of a replica that ends later', () => {
-  it('has a ticket of its own among reads, hand-overs and changes', () => {
+  it('has a ticket of its own among reads, transfers and changes', () => {
     const { calls, end } = scene();
     const tickets = [calls.addRead(end), calls.addTransfer(end), calls.addChange(REMOVAL, end), calls.addRead(end)];
     expect(new Set(tickets).size).toBe(4);
@@ -45,7 +45,7 @@ describe('a call of a replica that ends later', () => {
     expect(ends).toEqual(['stopped', { outcome: 'not-leader', target: NO_SERVER }, 'stopped']);
   });
 
-  it('is counted by its outcome when it is a hand-over, however many asked for that', () => {
+  it('is counted by its outcome when it is a transfer, however many asked for that', () => {
     const { calls, ends, end } = scene();
     const tickets = [calls.addTransfer(end), calls.addTransfer(end)];
     calls.endTransfers({ type: 'transfer-ended', tickets, outcome: 'transferred', target: serverId(2) });

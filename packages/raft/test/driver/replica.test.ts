@@ -233,7 +233,7 @@ describe('three replicas', () => {
     }
   });
 
-  it('hand leadership over when the leader stops', async () => {
+  it('transfer leadership when the leader stops', async () => {
     const ensemble = new Ensemble(4);
     const leader = await ensemble.start();
     const before = ensemble.world.nowMs;

@@ -34,12 +34,12 @@ export const durabilityCases: readonly CaseMutant[] = [
   {
     name: 'failed-read-fed-as-nothing',
     breaks: 'a read of the log that fails stops the server',
-    file: 'driver/catch-up-feed.js',
+    file: 'driver/catch-up-reader.js',
     edits: [
       {
         find: '(error) => this.#parts.failed(error));',
         replace:
-          "(error) => { void error; this.#handedOver = true; this.#parts.event({ type: 'entries-read', peer: request.peer, term: request.term, entries: [] }); });",
+          "(error) => { void error; this.#delivered = true; this.#parts.event({ type: 'entries-read', peer: request.peer, term: request.term, entries: [] }); });",
       },
     ],
   },

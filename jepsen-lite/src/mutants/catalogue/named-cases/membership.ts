@@ -17,8 +17,8 @@ export const membershipCases: readonly CaseMutant[] = [
     file: 'core/membership/membership.js',
     edits: [
       {
-        find: 'if (leader.transfer?.told !== true) {',
-        replace: 'if (leader.transfer?.told !== true && leader.changeTicket !== undefined) {',
+        find: 'if (leader.transfer?.timeoutNowSent !== true) {',
+        replace: 'if (leader.transfer?.timeoutNowSent !== true && leader.changeTicket !== undefined) {',
       },
     ],
   },

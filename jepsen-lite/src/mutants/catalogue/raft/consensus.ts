@@ -280,12 +280,12 @@ export const consensusMutants: readonly Mutant[] = [
         file: 'core/transfer/transfer.js',
         edits: [
           {
-            find: 'if (handedOver === undefined || core.term !== handedOver.term + 1) return NO_SERVER;',
-            replace: 'if (handedOver === undefined) return NO_SERVER;',
+            find: 'if (lastTransfer === undefined || core.term !== lastTransfer.term + 1) return NO_SERVER;',
+            replace: 'if (lastTransfer === undefined) return NO_SERVER;',
           },
           {
-            find: 'return leader === NO_SERVER || leader === handedOver.target ? handedOver.target : NO_SERVER;',
-            replace: 'return handedOver.target;',
+            find: 'return leader === NO_SERVER || leader === lastTransfer.target ? lastTransfer.target : NO_SERVER;',
+            replace: 'return lastTransfer.target;',
           },
         ],
       },

@@ -40,8 +40,8 @@ export const handOverMutants: readonly Mutant[] = [
     patches: [
       {
         module: RAFT,
-        file: 'driver/catch-up-feed.js',
-        edits: [{ find: 'this.#handedOver = this.#busy = false;', replace: 'this.#handedOver = false;' }],
+        file: 'driver/catch-up-reader.js',
+        edits: [{ find: 'this.#delivered = this.#busy = false;', replace: 'this.#delivered = false;' }],
       },
     ],
     caughtBy: ['simulation'],

@@ -1,7 +1,7 @@
 /**
  * The leader's side of changing the configuration: one change at a time, none before an entry of the own term is committed (thesis 4.1
  * and its erratum), voters only through a joint configuration (4.3). A server is first a learner and becomes a voter when it has caught
- * up (4.2.1). A leader that is removed leads until the configuration without it is committed, and then hands over (4.2.2).
+ * up (4.2.1). A leader that is removed leads until the configuration without it is committed, and then transfers leadership (4.2.2).
  */
 
 import { heldByQuorums } from '../quorum/active-quorums.ts';
@@ -99,7 +99,7 @@ export function continueMembership(core: CoreState, leader: Leader): void {
   if (index <= core.commit && core.ownTermCommitted(leader)) {
     if (isJoint(configuration)) {
       // Also of a predecessor: a new leader ends what it began. A server that was asked to stand must go on having the whole log.
-      if (leader.transfer?.told !== true) {
+      if (leader.transfer?.timeoutNowSent !== true) {
         appendConfiguration(core, leader, finalConfiguration(configuration), leader.changeTicket);
       }
     } else {

@@ -44,7 +44,7 @@ export function becomeLeader(core: CoreState, { votes }: Candidate): void {
   for (const [peer, progress] of leader.progress) if (votes.get(peer) === true) progress.heardMs = core.countedMs;
   core.role = leader;
   core.quorumLost = false;
-  core.handedOver = undefined;
+  core.lastTransfer = undefined;
   core.appendEntry({ index: leader.noopIndex, term: core.term, type: EntryType.noop, data: NO_DATA });
 }
 

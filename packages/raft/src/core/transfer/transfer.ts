@@ -1,5 +1,5 @@
 /**
- * Handing leadership over (thesis 3.10): to a named follower or to the best one, which must be connected and heard of late. Proposals
+ * Leadership transfer (thesis 3.10): to a named follower or to the best one, which must be connected and heard of late. Proposals
  * that arrive meanwhile are held back: they go into the own log after all when nobody takes over, and back to the driver, for the
  * new leader, when somebody does. Reads go on, since each is confirmed by a quorum of this term or not at all.
  */
@@ -38,7 +38,7 @@ export function onTransfer(core: CoreState, ticket: number, target: ServerId | u
     target: chosen,
     tickets: [ticket],
     elapsedMs: 0,
-    told: false,
+    timeoutNowSent: false,
     held: [],
     heldBytes: 0,
     full: false,
@@ -66,7 +66,7 @@ export function holdProposals(core: CoreState, leader: Leader, commands: readonl
 /** At the end of a group. The target's log must be durable to the end: it has to win. */
 export function continueTransfer(core: CoreState, leader: Leader): void {
   const { transfer } = leader;
-  if (transfer === undefined || transfer.told) return;
+  if (transfer === undefined || transfer.timeoutNowSent) return;
   const target = leader.progress.get(transfer.target);
   if (target === undefined) {
     // It was removed meanwhile.
@@ -74,7 +74,7 @@ export function continueTransfer(core: CoreState, leader: Leader): void {
     return;
   }
   if (target.match < core.log.lastIndex) return;
-  transfer.told = true;
+  transfer.timeoutNowSent = true;
   core.send(transfer.target, { type: 'timeout-now', term: core.term });
 }
 
@@ -85,7 +85,7 @@ export function tickTransfer(core: CoreState, leader: Leader, elapsedMs: number)
   if (transfer.elapsedMs >= core.config.electionTimeoutMs) resume(core, leader, transfer, 'timed-out');
 }
 
-/** Milliseconds until a hand-over under way is given up; Infinity without one. */
+/** Milliseconds until a transfer under way is given up; Infinity without one. */
 export function transferDueMs({ config }: CoreState, { transfer }: Leader): number {
   return transfer === undefined ? Infinity : config.electionTimeoutMs - transfer.elapsedMs;
 }
@@ -99,21 +99,21 @@ export function targetDisconnected(core: CoreState, leader: Leader, peer: Server
 /** The leader steps down, whoever made it. */
 export function leaveTransfer(core: CoreState, { term, transfer }: Leader): void {
   if (transfer === undefined) return;
-  const { told, target, tickets, held } = transfer;
-  if (told) core.handedOver = { target, term };
-  core.effect({ type: 'transfer-ended', tickets, outcome: told ? 'transferred' : 'lost-leadership', target });
+  const { timeoutNowSent, target, tickets, held } = transfer;
+  if (timeoutNowSent) core.lastTransfer = { target, term };
+  core.effect({ type: 'transfer-ended', tickets, outcome: timeoutNowSent ? 'transferred' : 'lost-leadership', target });
   if (held.length === 0) return;
-  core.effect({ type: 'proposals-rejected', commands: held, reason: told ? 'handed-over' : 'not-leader' });
+  core.effect({ type: 'proposals-rejected', commands: held, reason: timeoutNowSent ? 'transferred' : 'not-leader' });
 }
 
 /**
  * The server that has everything that this one ever had as leader, if it is the one that leads the present term; NO_SERVER when that
- * can't be said. In the term after the hand-over the target stood with the whole log, and nobody else can have made it longer.
+ * can't be said. In the term after the transfer the target stood with the whole log, and nobody else can have made it longer.
  */
 export function successorOf(core: CoreState): ServerId {
-  const { handedOver, leader } = core;
-  if (handedOver === undefined || core.term !== handedOver.term + 1) return NO_SERVER;
-  return leader === NO_SERVER || leader === handedOver.target ? handedOver.target : NO_SERVER;
+  const { lastTransfer, leader } = core;
+  if (lastTransfer === undefined || core.term !== lastTransfer.term + 1) return NO_SERVER;
+  return leader === NO_SERVER || leader === lastTransfer.target ? lastTransfer.target : NO_SERVER;
 }
 
 function resume(core: CoreState, leader: Leader, { tickets, target, held }: Transfer, outcome: TransferOutcome): void {

@@ -103,7 +103,7 @@ export class StageClock {
     if (this.#proposedAtMs === undefined || nowMs < this.#nextAtMs) return undefined;
     const [write] = effects;
     const last = write?.type === 'persist' ? write.entries.at(-1) : undefined;
-    // A follower's proposals are refused or forwarded, and what a hand-over holds back waits for its end.
+    // A follower's proposals are refused or forwarded, and what a transfer holds back waits for its end.
     if (write?.type !== 'persist' || last === undefined || this.#core.status.role !== 'leader') return undefined;
     this.#nextAtMs = nowMs + STAGE_SAMPLE_MS;
     this.#batch = {

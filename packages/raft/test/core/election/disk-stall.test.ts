@@ -134,7 +134,7 @@ describe('a server whose disk hangs', () => {
     expect(sent(core.receive(3, vote(3, better)), 'vote-response')).toMatchObject([{ granted: true, term: 3 }]);
   });
 
-  it('does not stand when its leader hands over to it', () => {
+  it('does not stand when its leader transfers leadership to it', () => {
     const core = stalledFollower();
     expect(sent(core.receive(2, { type: 'timeout-now', term: core.status.term }), 'vote')).toEqual([]);
     expect(core.status.role).toBe('follower');

@@ -51,7 +51,7 @@ describe('a vote', () => {
     },
   );
 
-  it('is not given against a leader that is heard, unless that leader hands over', () => {
+  it('is not given against a leader that is heard, unless that leader transfers leadership', () => {
     const core = new ScriptedCore();
     core.receive(2, heartbeat(1));
     expect(sent(core.receive(3, vote(7, [9, 6])), 'vote-response')).toMatchObject([{ term: 1, granted: false }]);

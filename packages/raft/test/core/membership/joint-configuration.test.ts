@@ -158,7 +158,7 @@ describe('a configuration in the log', () => {
 });
 
 describe('a leader that is removed', () => {
-  it('leads until the configuration without it is committed, does not count itself for that, and hands over [removed-leader-keeps-leading]', () => {
+  it('leads until the configuration without it is committed, does not count itself for that, and transfers leadership [removed-leader-keeps-leading]', () => {
     const core = leader();
     change(core, remove(1));
     settle(core, 2, 3);

@@ -120,7 +120,7 @@ describe('a change of the members', () => {
     expect(core.status.commitIndex).toBe(core.status.lastIndex);
   });
 
-  it('is refused during a hand-over', () => {
+  it('is refused during a transfer', () => {
     const core = leader();
     core.propose('more');
     core.step({ type: 'transfer', ticket: 1, target: undefined });

@@ -117,7 +117,7 @@ describe('a read that cannot be served', () => {
     expect(ofType(core.elapse(5_000), 'read-rejected')).toMatchObject([{ tickets: [1], reason: 'not-leader' }]);
   });
 
-  it('goes on while leadership is handed over: what a quorum of the term confirms is right, the rest ends with the term [read-during-transfer]', () => {
+  it('goes on while leadership is transferred: what a quorum of the term confirms is right, the rest ends with the term [read-during-transfer]', () => {
     const core = leader();
     const [beat] = sent(core.step(read(1)), 'heartbeat');
     core.step({ type: 'transfer', ticket: 9, target: undefined });

@@ -83,7 +83,7 @@ describe.each([10, 50, 90])('a leader that is asked for a read every %i ms', (ev
 });
 
 describe('the deadline of a leader', () => {
-  it('is when the first of all that is due will be: the disk, the quorum, a hand-over', () => {
+  it('is when the first of all that is due will be: the disk, the quorum, a transfer', () => {
     const due = (core: ScriptedCore): number => core.core.deadline - core.now;
 
     const disk = leader();
@@ -127,7 +127,7 @@ describe('a leader hears a quorum', () => {
       const effects = core.step({ type: 'transfer', ticket: id, target: serverId(id) });
       return ofType(effects, 'transfer-ended').map(({ outcome }) => outcome);
     });
-    // The hand-over to 2 is under way.
+    // The transfer to 2 is under way.
     expect(refusals).toEqual([[], ['in-progress']]);
     core.elapse(ELECTION_TIMEOUT_MS - 1);
     expect(core.status.role).toBe('leader');

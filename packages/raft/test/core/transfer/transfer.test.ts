@@ -69,7 +69,7 @@ describe('handing leadership over', () => {
     const effects = core.receive(2, { type: 'vote', ...ask(2), transfer: true });
     const [back, ...more] = ofType(effects, 'proposals-rejected');
     expect(more).toEqual([]);
-    expect(back?.reason).toBe('handed-over');
+    expect(back?.reason).toBe('transferred');
     expect(text(back?.commands ?? [])).toEqual(['a', 'b', 'c']);
     expect(core.status.successor).toBe(2);
   });

@@ -1,6 +1,6 @@
 import type { Clock } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
-import { CATCH_UP_REST_FACTOR, CatchUpFeed, MAX_CATCH_UP_REST_MS } from '../../src/driver/catch-up-feed.ts';
+import { CATCH_UP_REST_FACTOR, CatchUpReader, MAX_CATCH_UP_REST_MS } from '../../src/driver/catch-up-reader.ts';
 import { EntryType, logIndex, serverId, term, type Effect, type Entry } from '../../src/core/index.ts';
 
 type ReadEntries = Extract<Effect, { type: 'read-entries' }>;
@@ -23,7 +23,7 @@ class Scene {
   readonly failures: unknown[] = [];
   nowMs = 1_000;
   readonly fed: string[] = [];
-  readonly feed: CatchUpFeed;
+  readonly catchUp: CatchUpReader;
   #timers: { readonly atMs: number; readonly run: () => void }[] = [];
 
   constructor() {
@@ -37,7 +37,7 @@ class Scene {
         return { cancel: () => (this.#timers = this.#timers.filter((each) => each !== timer)) };
       },
     };
-    this.feed = new CatchUpFeed({
+    this.catchUp = new CatchUpReader({
       store: {
         read: async (from) => {
           if (this.diskError !== undefined) throw this.diskError;
@@ -76,46 +76,46 @@ class Scene {
 describe('what lagging peers are fed', () => {
   it('comes from memory as far as it is there, else from disk', async () => {
     const scene = new Scene();
-    scene.feed.wanted(wish(2, 7));
+    scene.catchUp.wanted(wish(2, 7));
     expect(await scene.settle()).toEqual(['2:7']);
-    scene.feed.endTurn(0);
-    scene.feed.wanted(wish(2, 60));
+    scene.catchUp.endTurn(0);
+    scene.catchUp.wanted(wish(2, 60));
     expect(await scene.settle()).toEqual(['2:60,61']);
   });
 
   it('waits after each piece for longer than the turn took that sent it', async () => {
     const scene = new Scene();
-    scene.feed.wanted(wish(2, 1));
+    scene.catchUp.wanted(wish(2, 1));
     expect(await scene.settle()).toEqual(['2:1']);
-    scene.feed.wanted(wish(2, 2));
+    scene.catchUp.wanted(wish(2, 2));
     scene.nowMs += 3;
-    scene.feed.endTurn(3);
+    scene.catchUp.endTurn(3);
     expect(await scene.pass(3 * CATCH_UP_REST_FACTOR - 1)).toEqual([]);
     expect(await scene.pass(1)).toEqual(['2:2']);
   });
 
   it('is waited for with one timer, however many ask meanwhile', async () => {
     const scene = new Scene();
-    scene.feed.wanted(wish(2, 1));
+    scene.catchUp.wanted(wish(2, 1));
     await scene.settle();
-    scene.feed.endTurn(1_000);
-    for (const peer of [2, 3, 4]) scene.feed.wanted(wish(peer, 2));
+    scene.catchUp.endTurn(1_000);
+    for (const peer of [2, 3, 4]) scene.catchUp.wanted(wish(peer, 2));
     expect(scene.timers).toBe(1);
-    scene.feed.stop();
+    scene.catchUp.stop();
     expect(scene.timers).toBe(0);
   });
 
   it('comes first and without rests when nothing can be committed without it', async () => {
     const scene = new Scene();
-    scene.feed.wanted(wish(2, 1));
+    scene.catchUp.wanted(wish(2, 1));
     expect(await scene.settle()).toEqual(['2:1']);
-    scene.feed.endTurn(1_000);
-    scene.feed.wanted(wish(2, 2));
+    scene.catchUp.endTurn(1_000);
+    scene.catchUp.wanted(wish(2, 2));
     expect(await scene.settle()).toEqual([]);
     for (const from of [3, 4, 5]) {
-      scene.feed.wanted(wish(3, from, true));
+      scene.catchUp.wanted(wish(3, from, true));
       expect(await scene.settle()).toEqual([`3:${from}`]);
-      scene.feed.endTurn(1_000);
+      scene.catchUp.endTurn(1_000);
     }
     expect(await scene.settle()).toEqual([]);
     expect(await scene.pass(MAX_CATCH_UP_REST_MS)).toEqual(['2:2']);
@@ -123,41 +123,41 @@ describe('what lagging peers are fed', () => {
 
   it('does not wait for long because a turn was long for other reasons', async () => {
     const scene = new Scene();
-    scene.feed.wanted(wish(2, 1));
+    scene.catchUp.wanted(wish(2, 1));
     await scene.settle();
-    scene.feed.wanted(wish(2, 2));
-    scene.feed.endTurn(1_000);
+    scene.catchUp.wanted(wish(2, 2));
+    scene.catchUp.endTurn(1_000);
     expect(await scene.pass(MAX_CATCH_UP_REST_MS)).toEqual(['2:2']);
   });
 
   it('is one piece a turn for all peers together, in the order in which they asked', async () => {
     const scene = new Scene();
-    for (const peer of [2, 3, 4]) scene.feed.wanted(wish(peer, peer));
+    for (const peer of [2, 3, 4]) scene.catchUp.wanted(wish(peer, peer));
     expect(await scene.settle()).toEqual(['2:2']);
     // A turn that ends with nothing of it sent yet changes nothing.
     expect(await scene.pass(1_000)).toEqual([]);
-    scene.feed.endTurn(0);
+    scene.catchUp.endTurn(0);
     expect(await scene.settle()).toEqual(['3:3']);
-    scene.feed.endTurn(0);
+    scene.catchUp.endTurn(0);
     expect(await scene.settle()).toEqual(['4:4']);
   });
 
   it('is never something else than what was asked for: a disk that fails to read stops the server [read-error-sends-prev-none-with-entries]', async () => {
     const scene = new Scene();
     scene.diskError = new Error('a sector is gone');
-    scene.feed.wanted(wish(2, 7));
-    scene.feed.wanted(wish(3, 60));
+    scene.catchUp.wanted(wish(2, 7));
+    scene.catchUp.wanted(wish(3, 60));
     expect(await scene.settle()).toEqual([]);
-    scene.feed.endTurn(0);
+    scene.catchUp.endTurn(0);
     expect(await scene.pass(1_000)).toEqual([]);
   });
 
   it('ends when the server stops', async () => {
     const scene = new Scene();
-    scene.feed.wanted(wish(2, 1));
-    scene.feed.wanted(wish(3, 1));
-    scene.feed.stop();
-    scene.feed.endTurn(0);
+    scene.catchUp.wanted(wish(2, 1));
+    scene.catchUp.wanted(wish(3, 1));
+    scene.catchUp.stop();
+    scene.catchUp.endTurn(0);
     expect(await scene.pass(1_000)).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Fetches what peers need that lag, from memory or from disk, and hands it to the core at a pace: after a turn that sent such entries
+ * Reads what lagging followers need, from memory or from disk, and hands it to the core at a pace: after a turn that sent such entries
  * the event loop has more time for everything else than the turn took. For all peers together, in the order in which they asked; but
  * what nothing can be committed without comes first, and without rests.
  */
@@ -10,12 +10,12 @@ import type { LogStore } from '../log-store/contract/log-store.ts';
 
 /** After a turn that sent what a peer lacked, the loop is left without such work for so many times as long as the turn took. */
 export const CATCH_UP_REST_FACTOR = 4;
-/** But at most this long, so that a leader that is busy with other things feeds, too. */
+/** But at most this long, so that a leader that is busy with other things reads for them, too. */
 export const MAX_CATCH_UP_REST_MS = 20;
 
 type ReadEntries = Extract<Effect, { type: 'read-entries' }>;
 
-export interface CatchUpFeedParts {
+export interface CatchUpReaderParts {
   readonly store: Pick<LogStore, 'read'>;
   readonly clock: Clock;
   /** Undefined for what is no longer in memory. */
@@ -24,17 +24,17 @@ export interface CatchUpFeedParts {
   failed(error: unknown): void;
 }
 
-export class CatchUpFeed {
-  readonly #parts: CatchUpFeedParts;
+export class CatchUpReader {
+  readonly #parts: CatchUpReaderParts;
   readonly #throttle: Throttle;
   #waiting: ReadEntries[] = [];
   #timer: Timer | undefined;
-  /** One is fetched for, or was handed over and not sent yet. */
+  /** One is fetched for, or was delivered to the core and not sent yet. */
   #busy = false;
-  #handedOver = false;
+  #delivered = false;
   #stopped = false;
 
-  constructor(parts: CatchUpFeedParts) {
+  constructor(parts: CatchUpReaderParts) {
     this.#parts = parts;
     const throttle = { restFactor: CATCH_UP_REST_FACTOR, maxRestMs: MAX_CATCH_UP_REST_MS };
     this.#throttle = new Throttle(throttle, parts.clock);
@@ -46,15 +46,15 @@ export class CatchUpFeed {
       this.#timer?.cancel();
       this.#timer = undefined;
     } else this.#waiting.push(request);
-    this.#feedLater();
+    this.#readLater();
   }
 
   /** The turn took so long, with everything that was in it. */
   endTurn(tookMs: number): void {
-    if (!this.#handedOver) return;
-    this.#handedOver = this.#busy = false;
+    if (!this.#delivered) return;
+    this.#delivered = this.#busy = false;
     this.#throttle.worked(tookMs);
-    this.#feedLater();
+    this.#readLater();
   }
 
   stop(): void {
@@ -63,20 +63,20 @@ export class CatchUpFeed {
     this.#waiting = [];
   }
 
-  #feedLater(): void {
+  #readLater(): void {
     if (this.#waiting.length === 0 || this.#busy || this.#timer !== undefined || this.#stopped) return;
     const restMs = this.#waiting[0]?.urgent === true ? 0 : this.#throttle.waitMs();
     if (restMs <= 0) {
-      this.#feedNext();
+      this.#readNext();
       return;
     }
     this.#timer = this.#parts.clock.setTimer(restMs, () => {
       this.#timer = undefined;
-      this.#feedLater();
+      this.#readLater();
     });
   }
 
-  #feedNext(): void {
+  #readNext(): void {
     const request = this.#waiting.shift();
     if (request === undefined) return;
     this.#busy = true;
@@ -84,7 +84,7 @@ export class CatchUpFeed {
       (entries) => {
         const { peer, term } = request;
         if (this.#stopped) return;
-        this.#handedOver = true;
+        this.#delivered = true;
         this.#parts.event({ type: 'entries-read', peer, term, entries });
       },
       (error: unknown) => this.#parts.failed(error),

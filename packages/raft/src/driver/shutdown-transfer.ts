@@ -1,12 +1,12 @@
-/** A server that stops waits for its hand-over to end, and then until it has heard of its successor; not for long. */
+/** A server that stops waits for its transfer to end, and then until it has heard of its successor; not for long. */
 
 import type { Clock } from '@holdfast/runtime';
 import type { TransferCallback } from './pending-calls.ts';
 
 /** How long both together may take. */
-const HAND_OVER_WAIT_MS = 3_000;
+const SHUTDOWN_TRANSFER_WAIT_MS = 3_000;
 
-export class HandOver {
+export class ShutdownTransfer {
   readonly #clock: Clock;
   #leaderKnown: (() => void) | undefined;
 
@@ -21,7 +21,7 @@ export class HandOver {
         this.#leaderKnown = undefined;
         resolve();
       };
-      const timer = this.#clock.setTimer(HAND_OVER_WAIT_MS, done);
+      const timer = this.#clock.setTimer(SHUTDOWN_TRANSFER_WAIT_MS, done);
       transfer(({ outcome }) => {
         if (outcome !== 'transferred' && outcome !== 'lost-leadership') done();
         else this.#leaderKnown = done;

@@ -142,7 +142,7 @@ export class RaftCore {
   }
 
   /** Members of the configuration in force, and those that it removes until it is committed. */
-  get spokenTo(): readonly ConfiguredMember[] {
+  get replicationTargets(): readonly ConfiguredMember[] {
     const members = new Map<ServerId, ConfiguredMember>();
     for (const { configuration } of this.#core.membership.configurations.since(this.#core.commit)) {
       for (const member of configuration.members) members.set(member.id, member);

@@ -20,7 +20,7 @@ import { CatchUpReader } from './catch-up-reader.ts';
 import { DurableWriter } from './durable-writer.ts';
 import { ShutdownTransfer } from './shutdown-transfer.ts';
 import { MembershipFollower, membershipView } from './membership-follower.ts';
-import { PeerNews } from './peer-news.ts';
+import { InboundMessages } from './inbound-messages.ts';
 import { PendingCalls } from './pending-calls.ts';
 import { StageClock } from './stages/stage-clock.ts';
 import { StatusTracker } from './status-tracker.ts';
@@ -45,7 +45,7 @@ export interface DriverParts {
   readonly inbox: TurnInbox;
   readonly writer: DurableWriter;
   readonly mesh: PeerMesh;
-  readonly news: PeerNews;
+  readonly inbound: InboundMessages;
   readonly catchUp: CatchUpReader;
   readonly snapshots: ReplicaSnapshots;
   readonly calls: PendingCalls;
@@ -71,13 +71,20 @@ export function createDriverParts(
     clock,
     deadline: () => core.deadline,
     turn: () => turn.take(),
-    hasWork: () => inbox.hasWork || news.hasWork || applies.hasWork,
+    hasWork: () => inbox.hasWork || inbound.hasWork || applies.hasWork,
     failed,
   });
   const wake = (): void => schedule.wake();
   const inbox = new TurnInbox({ core, stages, wake });
   const event = (one: RaftEvent): void => inbox.event(one);
-  const news = new PeerNews({ inbox, machine, clock, logger, knocked: (server) => mesh.knocked(server), wake });
+  const inbound = new InboundMessages({
+    inbox,
+    machine,
+    clock,
+    logger,
+    knocked: (server) => mesh.knocked(server),
+    wake,
+  });
   const calls = new PendingCalls(logger);
   const shutdownTransfer = new ShutdownTransfer(clock);
   const writer = new DurableWriter(
@@ -100,11 +107,11 @@ export function createDriverParts(
       event({ type: 'peer-disconnected', peer });
       snapshots.peerLost(peer);
     },
-    gone: (peer) => inbox.gone(peer),
+    unreachable: (peer) => inbox.unreachable(peer),
     snapshot: (from, connection) => snapshots.accept(from, connection),
-    frame: (from, connection, frame) => news.frame(from, connection, frame),
-    unheard: (peer) => news.unheard(peer),
-    introduced: () => membership.introduced(),
+    frame: (from, connection, frame) => inbound.frame(from, connection, frame),
+    inboundClosed: (peer) => inbound.inboundClosed(peer),
+    handshakeDone: () => membership.handshakeDone(),
     expelled: (voice) => membership.expelled(voice),
     notAdmitted: (peer, reason) => membership.notAdmitted(peer, reason),
   } satisfies PeerMeshEvents;
@@ -127,7 +134,7 @@ export function createDriverParts(
     },
     world,
   );
-  const membership = new MembershipFollower({ id: options.id, core, mesh, inbox, news, machine, logger, failed });
+  const membership = new MembershipFollower({ id: options.id, core, mesh, inbox, inbound, machine, logger, failed });
   const status = new StatusTracker({ core, applies, machine, logger, leaderKnown: () => shutdownTransfer.end() });
   const turn = new Turn({
     clock,
@@ -137,7 +144,7 @@ export function createDriverParts(
     machine,
     observer,
     inbox,
-    news,
+    inbound,
     membership,
     stages,
     writer,
@@ -156,7 +163,7 @@ export function createDriverParts(
     inbox,
     writer,
     mesh,
-    news,
+    inbound,
     catchUp,
     snapshots,
     calls,

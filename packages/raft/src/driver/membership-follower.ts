@@ -10,18 +10,18 @@ import { ExpelledError } from '../peers/expelled-error.ts';
 import { ExpulsionTally, type ExpulsionVoice } from '../peers/expulsion-tally.ts';
 import type { MembershipView } from '../peers/peer-admission.ts';
 import type { PeerMesh } from '../peers/peer-mesh.ts';
-import type { PeerNews } from './peer-news.ts';
+import type { InboundMessages } from './inbound-messages.ts';
 import type { TurnInbox } from './turn-inbox.ts';
 
 export interface MembershipFollowerParts {
   readonly id: ServerId;
   readonly core: Pick<
     RaftCore,
-    'configurationVersion' | 'configuration' | 'committedConfiguration' | 'spokenTo' | 'mayChange'
+    'configurationVersion' | 'configuration' | 'committedConfiguration' | 'replicationTargets' | 'mayChange'
   >;
   readonly mesh: Pick<PeerMesh, 'update' | 'allTakeConfigurations' | 'newFacts'>;
   readonly inbox: Pick<TurnInbox, 'add'>;
-  readonly news: Pick<PeerNews, 'peersChanged'>;
+  readonly inbound: Pick<InboundMessages, 'peersChanged'>;
   readonly machine: Pick<ReplicaMachine, 'removed'>;
   readonly logger: Logger;
   failed(error: unknown): void;
@@ -46,23 +46,23 @@ export class MembershipFollower {
 
   /** At the end of a turn, when those that leave have been told. */
   endTurn(): void {
-    const { core, mesh, news, id } = this.#parts;
+    const { core, mesh, inbound, id } = this.#parts;
     const { configurationVersion } = core;
     if (configurationVersion === this.#configurationVersion) return;
     this.#configurationVersion = configurationVersion;
     const view = membershipView(core);
-    mesh.update(view, core.spokenTo);
+    mesh.update(view, core.replicationTargets);
     this.#factsUntold = true;
-    news.peersChanged();
+    inbound.peersChanged();
     if (this.#removed) return;
     if (view.committed.retired.includes(id)) this.#end(`by entry ${view.latest.index}`);
     else this.#judge();
   }
 
   /** A peer has introduced itself. */
-  introduced(): void {
+  handshakeDone(): void {
     this.#factsUntold = true;
-    this.#parts.news.peersChanged();
+    this.#parts.inbound.peersChanged();
   }
 
   /** As leader: what members said of themselves goes into the configuration, as soon as it may be changed. */

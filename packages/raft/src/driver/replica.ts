@@ -107,9 +107,9 @@ export class Replica implements ReplicaHandle {
   async stop(): Promise<void> {
     await this.transferBeforeStop();
     this.#halt();
-    const { mesh, news, writer, snapshots } = this.#parts;
+    const { mesh, inbound, writer, snapshots } = this.#parts;
     await mesh.stopListening();
-    news.stop();
+    inbound.stop();
     await writer.stop();
     await snapshots.stop();
     await this.#store.close();

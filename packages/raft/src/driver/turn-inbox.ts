@@ -17,7 +17,7 @@ export class TurnInbox {
   readonly #parts: TurnInboxParts;
   #events: RaftEvent[] = [];
   #proposals: Uint8Array[] = [];
-  #gone: ServerId[] = [];
+  #unreachable: ServerId[] = [];
   /** Something that could wait has arrived since the last turn. */
   #waiting = false;
 
@@ -26,7 +26,7 @@ export class TurnInbox {
   }
 
   get hasWork(): boolean {
-    return this.#events.length > 0 || this.#proposals.length > 0 || this.#gone.length > 0;
+    return this.#events.length > 0 || this.#proposals.length > 0 || this.#unreachable.length > 0;
   }
 
   event(event: RaftEvent): void {
@@ -41,8 +41,8 @@ export class TurnInbox {
   }
 
   /** The peer's process is gone. */
-  gone(peer: ServerId): void {
-    this.#gone.push(peer);
+  unreachable(peer: ServerId): void {
+    this.#unreachable.push(peer);
     this.#parts.wake();
   }
 
@@ -81,7 +81,7 @@ export class TurnInbox {
   }
 
   addGone(): void {
-    for (const peer of this.#gone.splice(0)) this.#events.push({ type: 'peer-refused', peer });
+    for (const peer of this.#unreachable.splice(0)) this.#events.push({ type: 'peer-refused', peer });
   }
 
   takeEvents(): readonly RaftEvent[] {

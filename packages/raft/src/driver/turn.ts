@@ -15,7 +15,7 @@ import type { CatchUpReader } from './catch-up-reader.ts';
 import type { DurableWriter } from './durable-writer.ts';
 import { HeldSends } from './held-sends.ts';
 import type { MembershipFollower } from './membership-follower.ts';
-import type { PeerNews } from './peer-news.ts';
+import type { InboundMessages } from './inbound-messages.ts';
 import type { PendingCalls } from './pending-calls.ts';
 import type { StageClock } from './stages/stage-clock.ts';
 import type { StatusTracker } from './status-tracker.ts';
@@ -29,7 +29,7 @@ export interface TurnParts {
   readonly machine: ReplicaMachine;
   readonly observer: Partial<ReplicaObserver> | undefined;
   readonly inbox: TurnInbox;
-  readonly news: PeerNews;
+  readonly inbound: InboundMessages;
   readonly membership: MembershipFollower;
   readonly stages: StageClock;
   readonly writer: DurableWriter;
@@ -91,9 +91,9 @@ export class Turn {
   }
 
   #gather(): void {
-    const { inbox, news, membership, applies } = this.#parts;
+    const { inbox, inbound, membership, applies } = this.#parts;
     inbox.beginTurn();
-    news.deliver();
+    inbound.deliver();
     inbox.addProposals();
     // It only lets memory go, so it can wait for the next step.
     if (applies.applied > this.#toldApplied) {

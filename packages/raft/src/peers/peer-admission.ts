@@ -11,7 +11,7 @@ import type { Expulsion } from './expelled-error.ts';
 import type { PeerHello } from './greeting-codec.ts';
 
 /** Speakers that are no members as far as this server knows: to one that waits to be added, all members are. */
-const MAX_GUESTS = MAX_MEMBERS;
+const MAX_NON_MEMBERS = MAX_MEMBERS;
 
 export interface MembershipView {
   /** In force, committed or not. */
@@ -34,7 +34,7 @@ export interface Candidate {
 export interface AdmissionContext {
   readonly view: MembershipView;
   readonly own: ServerId;
-  readonly guests: ReadonlySet<ServerId>;
+  readonly nonMembers: ReadonlySet<ServerId>;
   /** Whether the server at the member's own address has that incarnation; undefined while that is not known. */
   confirms(peer: ServerId, incarnation: string): boolean | undefined;
   /** Whether that is from the last hello that this server has said at the member's own address. */
@@ -42,7 +42,7 @@ export interface AdmissionContext {
 }
 
 export type Verdict =
-  | { readonly type: 'admitted'; readonly standing: 'member' | 'guest'; readonly incarnation: string }
+  | { readonly type: 'admitted'; readonly standing: 'member' | 'non-member'; readonly incarnation: string }
   /** It is not clear yet who is at the member's address. */
   | { readonly type: 'waits' }
   | {
@@ -107,7 +107,7 @@ export function admission(context: AdmissionContext, candidate: Candidate): Verd
   const { from } = candidate.hello;
   if (from === own) return stranger(`it says to be server ${from}, which this one is`);
   if (view.committed.retired.includes(from)) return removed(view.committed, candidate);
-  return isMember(view, from) ? memberVerdict(context, candidate) : guestVerdict(context, candidate);
+  return isMember(view, from) ? memberVerdict(context, candidate) : nonMemberVerdict(context, candidate);
 }
 
 function memberVerdict(context: AdmissionContext, candidate: Candidate): Verdict {
@@ -136,13 +136,14 @@ function memberVerdict(context: AdmissionContext, candidate: Candidate): Verdict
   return stranger(`another data directory than its own is at the address of server ${from}`);
 }
 
-function guestVerdict({ guests }: AdmissionContext, candidate: Candidate): Verdict {
+function nonMemberVerdict({ nonMembers }: AdmissionContext, candidate: Candidate): Verdict {
   const { from } = candidate.hello;
   const { incarnation, knowsUs } = candidate;
   if (!knowsUs) return stranger(`server ${from} is no member here, and does not prove to know this one`);
   // One that speaks already may want to bring a snapshot, over a connection of its own.
-  if (guests.has(from) || guests.size < MAX_GUESTS) return { type: 'admitted', standing: 'guest', incarnation };
-  return stranger(`${guests.size} servers that are no members speak already`);
+  if (nonMembers.has(from) || nonMembers.size < MAX_NON_MEMBERS)
+    return { type: 'admitted', standing: 'non-member', incarnation };
+  return stranger(`${nonMembers.size} servers that are no members speak already`);
 }
 
 function removed({ former }: Configuration, candidate: Candidate): Verdict {

@@ -1,5 +1,5 @@
 /**
- * The ear for peers: accepts connections, greets whoever dials, and hands on what an admitted peer says. A newer connection of the same
+ * Accepts connections of peers, greets whoever dials, and hands on what an admitted peer says. A newer connection of the same
  * peer replaces the older one; one from another data directory under its number does not, as long as the peer is connected. Who is not
  * admitted may say little, for a short time, and is told nothing of this server.
  */
@@ -55,7 +55,7 @@ const MAX_SOCKETS_PER_PEER_ADDRESS = 32;
 type Refusal = Extract<Verdict, { type: 'refused' }>;
 
 export interface PeerListenerEvents {
-  accepted(peer: ServerId, peerAddress: Address, standing: 'member' | 'guest'): void;
+  accepted(peer: ServerId, peerAddress: Address, standing: 'member' | 'non-member'): void;
   frame(from: ServerId, connection: Connection, frame: Uint8Array): void;
   /** The peer wants to send a snapshot; who hears what it says on that connection, and its end. */
   snapshot(from: ServerId, connection: Connection): ConnectionHandler;
@@ -321,7 +321,7 @@ export class PeerListener {
     return heard !== '' && incarnation !== '' && heard !== incarnation;
   }
 
-  #admit(heard: Heard, standing: 'member' | 'guest'): ConnectionHandler {
+  #admit(heard: Heard, standing: 'member' | 'non-member'): ConnectionHandler {
     const { connection, hello, candidate } = heard;
     switch (hello.purpose ?? 'log') {
       case 'snapshot':
@@ -354,7 +354,7 @@ export class PeerListener {
     }
   }
 
-  #introduce(heard: Heard, standing: 'member' | 'guest'): void {
+  #introduce(heard: Heard, standing: 'member' | 'non-member'): void {
     const { hello } = heard;
     const older = this.#heard.get(hello.from)?.connection;
     this.#heard.set(hello.from, heard);

@@ -1,7 +1,7 @@
 /**
  * This server's connections with all its peers: one to each on which it speaks, one from each on which it listens. Frames leave
  * when they are flushed: everything that was said to a peer in a turn goes together. Peers come and go with the configuration; a
- * guest, who has proved that it belongs to the ensemble and is no member as far as this server knows, is answered for as long as it is
+ * non-member, which has proved that it belongs to the ensemble and is no member as far as this server knows, is answered for as long as it is
  * heard. No other address is ever dialled.
  */
 
@@ -68,14 +68,14 @@ export interface PeerMeshEvents {
   /** What was said to it may be lost. */
   disconnected(peer: ServerId): void;
   /** Nothing listens at its address, and it is not heard: its process is gone. */
-  gone(peer: ServerId): void;
+  unreachable(peer: ServerId): void;
   frame(from: ServerId, connection: Connection, frame: Uint8Array): void;
   /** It wants to send a snapshot on that connection. */
   snapshot(from: ServerId, connection: Connection): ConnectionHandler;
   /** What it said may be lost. */
-  unheard(peer: ServerId): void;
-  /** A peer has introduced itself. */
-  introduced(): void;
+  inboundClosed(peer: ServerId): void;
+  /** The handshake with a peer is done: it has said who it is. */
+  handshakeDone(): void;
   /** A member has dialled this server and says that it has no place in the ensemble any more. */
   expelled(voice: ExpulsionVoice): void;
   /** Whoever is at a peer's address says that it does not know this server: that proves nothing. */
@@ -95,11 +95,11 @@ export class PeerMesh {
   readonly #events: PeerMeshEvents;
   readonly #world: PeerMeshWorld;
   readonly #links = new Map<ServerId, PeerLink>();
-  readonly #ear: PeerListener;
+  readonly #peerListener: PeerListener;
   readonly #notices: ExpulsionNotices;
   /** Of all links: whoever is at the peers' addresses fills no log. */
   readonly #refusals: RefusalLog;
-  readonly #guests = new Set<ServerId>();
+  readonly #nonMembers = new Set<ServerId>();
   #view: MembershipView;
   #started = false;
   #look: Timer | undefined;
@@ -122,7 +122,7 @@ export class PeerMesh {
     this.#refusals = new RefusalLog('a connection to a peer came to nothing', world);
     const { clusterId, id, incarnation } = options;
     const secrets = (): OwnSecrets => this.#secrets();
-    this.#ear = new PeerListener(
+    this.#peerListener = new PeerListener(
       {
         clusterId,
         id,
@@ -135,7 +135,7 @@ export class PeerMesh {
             {
               view: this.#view,
               own: id,
-              guests: this.#guests,
+              nonMembers: this.#nonMembers,
               confirms: (peer, shown) => this.#links.get(peer)?.confirms(shown),
               echoes: (peer, nonce) => isSame(this.#links.get(peer)?.nonce, nonce),
             },
@@ -169,14 +169,14 @@ export class PeerMesh {
     this.#view = view;
     for (const { id, peerAddress } of members) {
       if (id === this.#options.id) continue;
-      this.#guests.delete(id);
-      // A guest may have named another address than the configuration has.
+      this.#nonMembers.delete(id);
+      // A non-member may have named another address than the configuration has.
       if (this.#links.get(id)?.address !== peerAddress) this.#removeLink(id);
       if (!this.#links.has(id)) this.#addLink(id, peerAddress);
     }
     const wanted = new Set(members.map(({ id }) => id));
-    for (const id of this.#links.keys()) if (!wanted.has(id) && !this.#guests.has(id)) this.#removeLink(id);
-    this.#ear.admitAgain();
+    for (const id of this.#links.keys()) if (!wanted.has(id) && !this.#nonMembers.has(id)) this.#removeLink(id);
+    this.#peerListener.admitAgain();
   }
 
   /**
@@ -187,8 +187,8 @@ export class PeerMesh {
   allTakeConfigurations(except?: ServerId): boolean {
     return this.#view.latest.configuration.members.every(({ id, incarnation, role }) => {
       if (id === this.#options.id || id === except) return true;
-      if (hasFeature(this.#ear.features(id), PeerFeature.membership)) return true;
-      return !this.#ear.met(id) && (incarnation !== '' || role === 'learner' || role === 'observer');
+      if (hasFeature(this.#peerListener.features(id), PeerFeature.membership)) return true;
+      return !this.#peerListener.met(id) && (incarnation !== '' || role === 'learner' || role === 'observer');
     });
   }
 
@@ -208,8 +208,9 @@ export class PeerMesh {
     return this.#view.latest.configuration.members.map((member) => ({
       id: member.id,
       peerAddress: member.peerAddress,
-      clientAddress: member.id === own ? clientAddress : this.#ear.clientAddress(member.id) || member.clientAddress,
-      features: member.id === own ? PEER_FEATURES : this.#ear.features(member.id),
+      clientAddress:
+        member.id === own ? clientAddress : this.#peerListener.clientAddress(member.id) || member.clientAddress,
+      features: member.id === own ? PEER_FEATURES : this.#peerListener.features(member.id),
       connected: member.id === own || (this.#links.get(member.id)?.connected ?? false),
       role: member.role,
     }));
@@ -232,7 +233,7 @@ export class PeerMesh {
 
   /** @throws ListenError */
   async start(): Promise<void> {
-    this.#listener = await this.#world.network.listen(this.#ear.listenOptions(this.#options.peerListen));
+    this.#listener = await this.#world.network.listen(this.#peerListener.listenOptions(this.#options.peerListen));
     this.#started = true;
     for (const link of this.#links.values()) link.dial();
     this.#lookLater();
@@ -248,7 +249,7 @@ export class PeerMesh {
 
   async stopListening(): Promise<void> {
     await this.#listener?.close();
-    this.#ear.stop();
+    this.#peerListener.stop();
   }
 
   send(to: ServerId, message: Message): void {
@@ -285,7 +286,7 @@ export class PeerMesh {
   ): { readonly address: Address; readonly peer: ServerId; readonly greeting: () => DialledGreeting } | undefined {
     const member = memberOf(this.#view.latest.configuration, peer);
     // An older server would take such a connection for the ordinary one.
-    if (!hasFeature(this.#ear.features(peer), PeerFeature.snapshot)) return undefined;
+    if (!hasFeature(this.#peerListener.features(peer), PeerFeature.snapshot)) return undefined;
     return member && { address: member.peerAddress, peer, greeting: () => this.#greeting(peer, 'snapshot') };
   }
 
@@ -338,7 +339,7 @@ export class PeerMesh {
   #factsOf(id: ServerId): MemberFacts {
     const { id: own, incarnation, clientAddress } = this.#options;
     if (id === own) return { id, incarnation, clientAddress };
-    return { id, incarnation: this.#ear.incarnation(id), clientAddress: this.#ear.clientAddress(id) };
+    return { id, incarnation: this.#peerListener.incarnation(id), clientAddress: this.#peerListener.clientAddress(id) };
   }
 
   #onAccepted(peer: ServerId, peerAddress: Address): void {
@@ -346,21 +347,21 @@ export class PeerMesh {
       // It lives: no reason to wait for the next attempt.
       this.#links.get(peer)?.dial();
     } else if (!isMember(this.#view, peer)) {
-      this.#guests.add(peer);
+      this.#nonMembers.add(peer);
       this.#addLink(peer, peerAddress);
     }
-    this.#events.introduced();
+    this.#events.handshakeDone();
   }
 
   #onUnheard(peer: ServerId): void {
-    if (this.#guests.delete(peer)) this.#removeLink(peer);
+    if (this.#nonMembers.delete(peer)) this.#removeLink(peer);
     else this.#links.get(peer)?.dial();
-    this.#events.unheard(peer);
+    this.#events.inboundClosed(peer);
   }
 
   #lookLater(): void {
     this.#look = this.#world.clock.setTimer(this.#timing.lookMs, () => {
-      this.#silences += this.#ear.look();
+      this.#silences += this.#peerListener.look();
       for (const link of this.#links.values()) if (!link.look()) this.#silences += 1;
       this.#lookLater();
     });
@@ -411,12 +412,12 @@ export class PeerMesh {
 
   #createLink(id: ServerId, address: Address): PeerLink {
     const events = {
-      shown: () => this.#ear.shown(id),
+      shown: () => this.#peerListener.shown(id),
       connected: () => this.#events.connected(id),
       disconnected: () => this.#events.disconnected(id),
       refused: () => {
         // While it can be heard it lives, whatever its address answers (a wrong one, say, or a firewall).
-        if (!this.#ear.hears(id)) this.#events.gone(id);
+        if (!this.#peerListener.hears(id)) this.#events.unreachable(id);
       },
       notAdmitted: (reason: string) => this.#events.notAdmitted(id, reason),
     };

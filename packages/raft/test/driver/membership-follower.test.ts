@@ -30,7 +30,7 @@ class Scene {
         },
         configuration: at,
         committedConfiguration: at,
-        spokenTo: configuration.members,
+        replicationTargets: configuration.members,
       },
       mesh: {
         update: () => {},
@@ -38,7 +38,7 @@ class Scene {
         newFacts: () => this.facts,
       },
       inbox: { add: (event) => void this.recorded.push(event) },
-      news: { peersChanged: () => void (this.peersChanged += 1) },
+      inbound: { peersChanged: () => void (this.peersChanged += 1) },
       machine: { removed: () => {} },
       logger: silentLogger,
       failed: () => {},
@@ -58,7 +58,7 @@ describe('what members tell of themselves', () => {
     expect(scene.look()).toEqual([]);
     scene.facts = [fact(2)];
     const told = scene.peersChanged;
-    scene.follower.introduced();
+    scene.follower.handshakeDone();
     expect(scene.peersChanged).toBe(told + 1);
     expect(scene.look()).toEqual([{ type: 'member-facts', facts: [fact(2)] }]);
   });

@@ -42,7 +42,7 @@ function at(latest: Configuration, committed = latest): MembershipView {
 }
 
 function context(view: MembershipView, others: Partial<AdmissionContext> = {}): AdmissionContext {
-  return { view, own: OWN, guests: new Set(), confirms: () => undefined, echoes: () => false, ...others };
+  return { view, own: OWN, nonMembers: new Set(), confirms: () => undefined, echoes: () => false, ...others };
 }
 
 const founders = initialConfiguration([1, 2, 3].map((id) => ({ id: serverId(id), peerAddress: `host:${id}` })));
@@ -157,14 +157,14 @@ describe('a server that is no member as far as this one knows', () => {
       });
   });
 
-  it('is a guest when it proves that it knows this server: this one lags, or waits to be added', () => {
+  it('is heard as a non-member when it proves that it knows this server: this one lags, or waits to be added', () => {
     for (const view of [at(known), at(EMPTY_CONFIGURATION)])
-      expect(admission(context(view), candidate(9, { knowsUs: true }))).toMatchObject({ standing: 'guest' });
+      expect(admission(context(view), candidate(9, { knowsUs: true }))).toMatchObject({ standing: 'non-member' });
   });
 
   it('is one of as many as the largest cluster has, and may bring a snapshot beside', () => {
-    const guests = new Set<ServerId>(Array.from({ length: MAX_MEMBERS }, (_, n) => serverId(n + 2)));
-    const full = context(at(EMPTY_CONFIGURATION), { guests });
+    const nonMembers = new Set<ServerId>(Array.from({ length: MAX_MEMBERS }, (_, n) => serverId(n + 2)));
+    const full = context(at(EMPTY_CONFIGURATION), { nonMembers });
     expect(admission(full, candidate(3, { knowsUs: true, purpose: 'snapshot' }))).toMatchObject({ type: 'admitted' });
     expect(admission(full, candidate(99, { knowsUs: true }))).toMatchObject(refusal);
   });

@@ -74,7 +74,8 @@ export const snapshotCases: readonly CaseMutant[] = [
     edits: [
       {
         find: 'encodeConfiguration(core.configurationAsOf(index).configuration)',
-        replace: 'encodeConfiguration(core.spokenTo.length > 0 ? core.configurationAsOf(0).configuration : undefined)',
+        replace:
+          'encodeConfiguration(core.replicationTargets.length > 0 ? core.configurationAsOf(0).configuration : undefined)',
       },
     ],
   },

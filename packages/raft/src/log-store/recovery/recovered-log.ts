@@ -4,7 +4,7 @@ import type { FeatureSet } from '@holdfast/protocol';
 import type { LogIndex, Term } from '../../core/index.ts';
 import type { LogImage } from '../contract/log-image.ts';
 import type { LogSpans } from '../segments/log-spans.ts';
-import type { SegmentMark } from '../segments/segment-mark.ts';
+import type { TailMarker } from '../segments/durable-tail-marker.ts';
 
 export interface SegmentSummary {
   readonly file: string;
@@ -33,7 +33,7 @@ export interface RecoveredLog {
   /** Bytes of a write that was never acknowledged. */
   readonly tornTail: ByteRange | undefined;
   /** How far the log once had got; undefined when nothing says so. */
-  readonly mark: SegmentMark | undefined;
+  readonly mark: TailMarker | undefined;
   /** Undefined without a ban. */
   readonly voteBan: Term | undefined;
   /** What its bytes demand of who reads them. */

@@ -19,7 +19,7 @@ import { LogReplay } from './log-replay.ts';
 import type { LogSpans } from '../segments/log-spans.ts';
 import type { ByteRange, RecoveredLog, SegmentSummary } from './recovered-log.ts';
 import { segmentsToGap, type SegmentFile } from '../segments/segment-list.ts';
-import { readSegmentMark, type SegmentMark } from '../segments/segment-mark.ts';
+import { readTailMarker, type TailMarker } from '../segments/durable-tail-marker.ts';
 import { scanTail, type SegmentTail } from '../segments/segment-tail.ts';
 import { readVoteBan } from './vote-ban.ts';
 
@@ -32,7 +32,7 @@ export class LogRecovery implements RecoveredLog {
   readonly segments: SegmentSummary[] = [];
   lastBatch: ByteRange | undefined;
   tornTail: ByteRange | undefined;
-  mark: SegmentMark | undefined;
+  mark: TailMarker | undefined;
   voteBan: Term | undefined;
   readonly #directory: string;
   readonly #identity: LogIdentity;
@@ -64,7 +64,7 @@ export class LogRecovery implements RecoveredLog {
    */
   async run(): Promise<void> {
     const { files, gap } = await segmentsToGap(this.#directory, this.#disk);
-    this.mark = await readSegmentMark(this.#directory, this.#identity.incarnation, this.#disk);
+    this.mark = await readTailMarker(this.#directory, this.#identity.incarnation, this.#disk);
     this.voteBan = await readVoteBan(this.#directory, this.#identity.incarnation, this.#disk);
     const restart = await this.#findRestart(files);
     for (const [at, { path, number, firstIndex }] of files.entries()) {

@@ -11,7 +11,7 @@ import { DamagedLogError } from '../errors/damaged-log-error.ts';
 import { DiskFeature, type DirectoryFeatures } from '../files/disk-features.ts';
 import type { LogIdentity } from '../format/frame.ts';
 import { LogRecovery } from './recovery.ts';
-import { readSegmentMark, writeSegmentMark } from '../segments/segment-mark.ts';
+import { readTailMarker, writeTailMarker } from '../segments/durable-tail-marker.ts';
 import { parseSegmentFileName, SEGMENT_SUFFIX } from '../segments/segment-name.ts';
 import { readVoteBan, writeVoteBan } from './vote-ban.ts';
 import { zeroFile } from '../files/zero-file.ts';
@@ -44,7 +44,7 @@ export async function repairLog(
   const { disk, logger } = world;
   const names = (await disk.list(directory)).filter((name) => name.endsWith(SEGMENT_SUFFIX));
   if (damage.foreign || names.some((name) => parseSegmentFileName(name) === undefined)) throw damage;
-  const mark = await readSegmentMark(directory, incarnation, disk);
+  const mark = await readTailMarker(directory, incarnation, disk);
   if (mark === undefined) throw damage;
   const ban = nextTerm(await highestTerm(mark.term, place, disk));
   await world.features.demand(DiskFeature.voteBan);
@@ -89,7 +89,7 @@ async function cutAtDamage(recovery: LogRecovery, term: Term, place: LogPlace, w
   }
   if (last !== undefined) await zeroFile(last.file, last.usedBytes, last.sizeBytes, disk);
   const mark = { segment: last?.number ?? 0, position: last?.usedBytes ?? 0, term };
-  await writeSegmentMark(directory, incarnation, mark, disk);
+  await writeTailMarker(directory, incarnation, mark, disk);
 }
 
 /** Nothing follows what is missing. */

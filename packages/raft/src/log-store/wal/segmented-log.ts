@@ -34,7 +34,7 @@ import type { LogSpans } from '../segments/log-spans.ts';
 import type { LogStore, WriteBatch } from '../contract/log-store.ts';
 import type { RecoveredLog } from '../recovery/recovered-log.ts';
 import type { LogPlace } from '../recovery/repair.ts';
-import { writeSegmentMark, type SegmentMark } from '../segments/segment-mark.ts';
+import { writeTailMarker, type TailMarker } from '../segments/durable-tail-marker.ts';
 import type { SnapshotChoice } from '../recovery/snapshot-choice.ts';
 import type { SnapshotFiles } from '../snapshots/snapshot-files.ts';
 import type { SnapshotInfo, SnapshotMeta, SnapshotSink, SnapshotSource } from '../contract/snapshot.ts';
@@ -43,7 +43,7 @@ import { removeVoteBan } from '../recovery/vote-ban.ts';
 export interface SegmentedLogParts {
   readonly segments: LogSegments;
   /** What is marked on disk. */
-  readonly mark: SegmentMark;
+  readonly mark: TailMarker;
   readonly snapshots: SnapshotFiles;
   readonly features: DirectoryFeatures;
 }
@@ -62,7 +62,7 @@ export class SegmentedLog implements LogStore {
   readonly #logger: Logger;
   #durable: DurableState;
   readonly #voteBan: Pick<DurableState, 'voteBan'>;
-  #mark: SegmentMark;
+  #mark: TailMarker;
   #writing: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
   /** The end of the compactions so far; one at a time. */
@@ -247,7 +247,7 @@ export class SegmentedLog implements LogStore {
     const before = this.#mark;
     const mark = { segment: number, position, term: maxTerm(this.#image.hardState.term, before.term) };
     if (mark.segment === before.segment && mark.position === before.position && mark.term === before.term) return;
-    await writeSegmentMark(this.#directory, this.#identity.incarnation, mark, this.#disk);
+    await writeTailMarker(this.#directory, this.#identity.incarnation, mark, this.#disk);
     this.#mark = mark;
   }
 

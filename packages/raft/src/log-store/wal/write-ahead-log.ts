@@ -16,7 +16,7 @@ import { LogRecovery, MIN_SEGMENT_BYTES } from '../recovery/recovery.ts';
 import { repairLog, type LogPlace } from '../recovery/repair.ts';
 import { listSegments } from '../segments/segment-list.ts';
 import { SegmentPreparer } from '../segments/segment-preparer.ts';
-import { writeSegmentMark, type SegmentMark } from '../segments/segment-mark.ts';
+import { writeTailMarker, type TailMarker } from '../segments/durable-tail-marker.ts';
 import { SegmentedLog } from './segmented-log.ts';
 import { chooseSnapshot, type SnapshotChoice } from '../recovery/snapshot-choice.ts';
 import { SnapshotFiles, type SnapshotCheck } from '../snapshots/snapshot-files.ts';
@@ -161,7 +161,7 @@ async function recoverLog(
 }
 
 /** How far the log has got; what was found counts as acknowledged from here on. */
-async function markFound({ mark, segments, image }: LogRecovery, options: LogPlace, disk: Disk): Promise<SegmentMark> {
+async function markFound({ mark, segments, image }: LogRecovery, options: LogPlace, disk: Disk): Promise<TailMarker> {
   const last = segments.findLast(({ usedBytes }) => usedBytes > 0);
   const found = {
     segment: last?.number ?? 0,
@@ -169,7 +169,7 @@ async function markFound({ mark, segments, image }: LogRecovery, options: LogPla
     term: maxTerm(image.hardState.term, mark?.term ?? image.hardState.term),
   };
   const same = mark?.segment === found.segment && mark.position === found.position && mark.term === found.term;
-  if (!same) await writeSegmentMark(options.directory, options.incarnation, found, disk);
+  if (!same) await writeTailMarker(options.directory, options.incarnation, found, disk);
   return found;
 }
 

@@ -207,9 +207,9 @@ describe('a removed server', () => {
     settle(core, 2, 3);
     core.durable();
     core.acknowledge(3, core.status.lastIndex);
-    expect(core.core.spokenTo.map(({ id }) => id)).toEqual([1, 2, 3]);
+    expect(core.core.replicationTargets.map(({ id }) => id)).toEqual([1, 2, 3]);
     const effects = core.acknowledge(2, core.status.lastIndex);
     expect(sent(effects, 'commit')).toMatchObject([{ to: 3, commit: core.status.commitIndex }]);
-    expect(core.core.spokenTo.map(({ id }) => id)).toEqual([1, 2]);
+    expect(core.core.replicationTargets.map(({ id }) => id)).toEqual([1, 2]);
   });
 });

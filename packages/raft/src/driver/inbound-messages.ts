@@ -27,11 +27,11 @@ interface InboundFrame {
   readonly items: readonly PeerItem[];
 }
 
-export class PeerNews {
+export class InboundMessages {
   readonly #parts: PeerNewsParts;
   readonly #refusals: RefusalLog;
   #frames: InboundFrame[] = [];
-  #unheard: ServerId[] = [];
+  #inboundClosed: ServerId[] = [];
   #peersChanged = false;
 
   constructor(parts: PeerNewsParts) {
@@ -40,7 +40,7 @@ export class PeerNews {
   }
 
   get hasWork(): boolean {
-    return this.#frames.length > 0 || this.#unheard.length > 0 || this.#peersChanged;
+    return this.#frames.length > 0 || this.#inboundClosed.length > 0 || this.#peersChanged;
   }
 
   frame(from: ServerId, connection: Connection, frame: Uint8Array): void {
@@ -57,8 +57,8 @@ export class PeerNews {
   }
 
   /** What the peer said may be lost. */
-  unheard(peer: ServerId): void {
-    this.#unheard.push(peer);
+  inboundClosed(peer: ServerId): void {
+    this.#inboundClosed.push(peer);
     this.#parts.wake();
   }
 
@@ -76,7 +76,7 @@ export class PeerNews {
   /** At the begin of a turn. */
   deliver(): void {
     const { machine, inbox } = this.#parts;
-    for (const peer of this.#unheard.splice(0)) machine.peerDisconnected(peer);
+    for (const peer of this.#inboundClosed.splice(0)) machine.peerDisconnected(peer);
     if (this.#peersChanged) {
       this.#peersChanged = false;
       machine.peersChanged();

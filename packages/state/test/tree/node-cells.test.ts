@@ -62,6 +62,22 @@ describe('the cells of nodes', () => {
     );
     expect(moves).toBeGreaterThan(60);
   });
+
+  it.each([
+    ['one byte a unit', 'x'],
+    ['two bytes a unit', '€'],
+  ])('keep what is in them when the cell before is filled to its end (%s)', (_, unit) => {
+    const rows = new NodeRows();
+    const cells = new NodeCells(rows);
+    // Of cells of 16 bytes each, as they are taken from a new slab: one behind the other.
+    const name = unit.repeat(unit === 'x' ? 16 : 8);
+    const [first, second] = [rows.add(), rows.add()];
+    cells.create(first, name, new Uint8Array(0));
+    cells.create(second, name, new Uint8Array(0));
+    cells.free(first);
+    cells.create(first, name, new Uint8Array(0));
+    expect([cells.name(first), cells.name(second)]).toEqual([name, name]);
+  });
 });
 
 describe('nodes whose data grows and shrinks together', () => {

@@ -72,6 +72,7 @@ interface Server {
   readonly id: number;
   readonly replica: Replica;
   readonly machine: Recorder;
+  readonly store: MemoryLogStore;
 }
 
 /** Three replicas on a simulated network. `addresses`: where a server believes its peers to be. */
@@ -109,7 +110,7 @@ class Ensemble {
         stepped: () => this.steps.set(id, (this.steps.get(id) ?? 0) + 1),
       };
       const replica = new Replica(options, store, machine, { clock, network, random, logger, observer });
-      return { id, replica, machine };
+      return { id, replica, machine, store };
     });
   }
 
@@ -245,6 +246,7 @@ describe('three replicas', () => {
     expect(ensemble.world.nowMs - before).toBeLessThan(900);
     leader.replica.propose(bytes('late'));
     expect(leader.machine.rejected).toEqual(['late: stopped']);
+    await expect(leader.store.openSnapshot()).rejects.toThrow('the log store is closed');
   });
 });
 

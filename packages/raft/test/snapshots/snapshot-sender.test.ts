@@ -15,13 +15,16 @@ import {
   encodeSnapshotMessage,
   type SnapshotMessage,
 } from '../../src/snapshots/snapshot-codec.ts';
-import { SLICE_REST_FACTOR } from '../../src/snapshots/snapshot-options.ts';
+import { MAX_CHUNKS_IN_FLIGHT, SLICE_REST_FACTOR, TRANSFER_STALL_MS } from '../../src/snapshots/snapshot-options.ts';
 import { SnapshotSender } from '../../src/snapshots/snapshot-sender.ts';
 import { settled } from './support/line.ts';
 
 const STATE = new Uint8Array(1_000).fill(7);
 const CONFIGURATION = encodeConfiguration(initialConfiguration([{ id: serverId(1), peerAddress: 'host:1' }]));
 const BYTES_PER_SECOND = 1_000;
+const FAST = 2 ** 30;
+/** That is what the store in memory reads at once. */
+const PIECE_BYTES = 64 * 1024;
 
 /** Time passes when the test says so. */
 class TestClock implements Clock {
@@ -91,6 +94,10 @@ class DialledLine implements Connection {
     this.#handler?.close('destroyed');
   }
 
+  get pieces(): number {
+    return this.heard.filter(({ type }) => type === 'chunk').length;
+  }
+
   /** It lets the sender in, and says that. */
   async welcome(message: SnapshotMessage): Promise<void> {
     this.#handler?.frame(new Uint8Array(0));
@@ -105,16 +112,22 @@ class DialledLine implements Connection {
 
 class Scene {
   readonly clock = new TestClock();
-  readonly throttle = new Throttle({ bytesPerSecond: BYTES_PER_SECOND, restFactor: SLICE_REST_FACTOR }, this.clock);
+  readonly throttle: Throttle;
+  readonly #state: Uint8Array;
   readonly lines: DialledLine[] = [];
   readonly sent: number[] = [];
   readonly errors: unknown[] = [];
+
+  constructor(state = STATE, bytesPerSecond = BYTES_PER_SECOND) {
+    this.#state = state;
+    this.throttle = new Throttle({ bytesPerSecond, restFactor: SLICE_REST_FACTOR }, this.clock);
+  }
 
   async send(): Promise<SnapshotSender> {
     const store = new MemoryLogStore();
     const position = { index: logIndex(20), term: term(2) };
     const sink = await store.createSnapshot({ ...position, configuration: CONFIGURATION, origin: 'taken' });
-    await sink.write(STATE);
+    await sink.write(this.#state);
     await sink.finish();
     const dial = async (): Promise<DialledLine> => {
       const line = new DialledLine();
@@ -191,5 +204,38 @@ describe('a sender of a snapshot', () => {
     await scene.clock.pass(5_000);
     expect(line?.heard.map(({ type }) => type)).toEqual(['offer', 'chunk', 'end']);
     expect(scene.errors).toEqual([]);
+  });
+
+  it('has so many pieces under way that are not acknowledged, and as many again on the next connection', async () => {
+    const scene = new Scene(new Uint8Array((MAX_CHUNKS_IN_FLIGHT + 2) * PIECE_BYTES), FAST);
+    await scene.send();
+    const [line] = scene.lines;
+    await line?.welcome({ type: 'resume', offset: 0 });
+    await scene.clock.pass(100);
+    expect(line?.pieces).toBe(MAX_CHUNKS_IN_FLIGHT);
+    await line?.say({ type: 'written', offset: PIECE_BYTES });
+    await scene.clock.pass(100);
+    expect(line?.pieces).toBe(MAX_CHUNKS_IN_FLIGHT + 1);
+    line?.destroy();
+    await scene.clock.pass(1_000);
+    const again = scene.lines[1];
+    await again?.welcome({ type: 'resume', offset: PIECE_BYTES });
+    await scene.clock.pass(100);
+    expect(again?.pieces).toBe(MAX_CHUNKS_IN_FLIGHT);
+  });
+
+  it('stays with a peer that is slow, and leaves one that says nothing any more', async () => {
+    const pieces = 10;
+    const scene = new Scene(new Uint8Array(pieces * PIECE_BYTES), FAST);
+    await scene.send();
+    const [line] = scene.lines;
+    await line?.welcome({ type: 'resume', offset: 0 });
+    for (let piece = 1; piece < pieces; piece += 1) {
+      await scene.clock.pass(TRANSFER_STALL_MS / 2);
+      await line?.say({ type: 'written', offset: piece * PIECE_BYTES });
+    }
+    expect(line?.open).toBe(true);
+    await scene.clock.pass(TRANSFER_STALL_MS + 10);
+    expect(line?.open).toBe(false);
   });
 });

@@ -31,6 +31,16 @@ describe('sessions of one address', () => {
     expect(addresses.refusal(HERE)).toBeUndefined();
   });
 
+  it('count no longer when the last of them has ended', () => {
+    const addresses = new AddressSessions(1);
+    for (let session = 1; session <= 3; session += 1) {
+      expect(addresses.refusal(HERE)).toBeUndefined();
+      addresses.created(session, HERE);
+      expect(addresses.refusal(HERE)).toBeDefined();
+      addresses.gone(session);
+    }
+  });
+
   it('of this machine are not bounded unless a setting says so', () => {
     const local = '127.0.0.1:4711';
     for (const [max, refused] of [

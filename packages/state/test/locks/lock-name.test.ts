@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { encodeLockName, lockNameProblem, LOCKS_PATH, MAX_PATH_LENGTH, pathProblem } from '@holdfast/protocol';
 
-import { containerName, lockProblem, queueNodeName } from '../../src/locks/lock-name.ts';
+import { containerName, lockProblem, MAX_CONTAINER_NAME_LENGTH, queueNodeName } from '../../src/locks/lock-name.ts';
 
 const anyName = fc.oneof(
   fc.string({ maxLength: 300 }),
@@ -32,6 +32,16 @@ describe('the container of a lock', () => {
         expect(pathProblem(path)).toBeUndefined();
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  it('may be just as long as that allows', () => {
+    // A control character, which is encoded as six.
+    const longest = '\u0085'.repeat(MAX_CONTAINER_NAME_LENGTH / 6);
+    expect(containerName(longest)).toHaveLength(MAX_CONTAINER_NAME_LENGTH);
+    expect(lockProblem(longest)).toBeUndefined();
+    expect(lockProblem(`${longest}a`)).toBe(
+      `longer than ${MAX_CONTAINER_NAME_LENGTH} characters when encoded for a path`,
     );
   });
 });

@@ -1,9 +1,14 @@
-import { DiskError } from '@holdfast/runtime';
+import { DiskError, type Disk, type DiskFile } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
-import { logIndex } from '../../../src/core/index.ts';
+import { logIndex, term } from '../../../src/core/index.ts';
 import { contentOf, entry, entryRange, vote } from '../support/log-model.ts';
 import { onMachine } from '../support/machine.ts';
 import { openLog, SEGMENT_BYTES } from '../support/wal-fixture.ts';
+
+function bound(target: object, key: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, key, target);
+  return typeof value === 'function' ? value.bind(target) : value;
+}
 
 describe('a write-ahead log that is closed', () => {
   it('ends the write under way first', () =>
@@ -17,6 +22,42 @@ describe('a write-ahead log that is closed', () => {
       await writing;
       machine.crash();
       expect((await openLog(machine)).durable.lastIndex).toBe(4);
+    }));
+
+  it('has closed every file that it or its start has opened', () =>
+    onMachine(async (machine) => {
+      const open = new Set<DiskFile>();
+      const counting = (disk: Disk): Disk =>
+        new Proxy(disk, {
+          get: (target, key) => {
+            if (key !== 'open') return bound(target, key);
+            return async (path: string, mode: 'create' | 'existing') => {
+              const file = await target.open(path, mode);
+              open.add(file);
+              const closing = (at: DiskFile, name: string | symbol): unknown =>
+                name === 'close' ? () => (open.delete(at), at.close()) : bound(at, name);
+              return new Proxy(file, { get: closing });
+            };
+          },
+        });
+      for (let start = 0; start < 3; start += 1) {
+        const store = await openLog(machine, {}, counting);
+        const first = 1 + 20 * start;
+        const head = start === 0 ? { hardState: vote(1) } : {};
+        await store.write({ ...head, entries: [entry(first, 1)] });
+        for (let index = first + 1; index < first + 20; index += 1) {
+          await store.write({ entries: [entry(index, 1, 1_000)] });
+        }
+        await store.read(logIndex(first), logIndex(first + 10), 100_000);
+        const position = { index: logIndex(first + 10), term: term(1) };
+        const sink = await store.createSnapshot({ ...position, configuration: new Uint8Array(0), origin: 'taken' });
+        await sink.write(new Uint8Array(1_000));
+        await sink.finish();
+        await (await store.openSnapshot())?.close();
+        await store.compact(logIndex(first + 5));
+        await store.close();
+        expect([...open].map(({ path }) => path)).toEqual([]);
+      }
     }));
 
   it('is closed though the write under way fails', () =>

@@ -85,7 +85,7 @@ describe('reading locks', () => {
   it('lock of a name that no lock can have is INVALID_ARGUMENT, and of one that is free an empty queue', () => {
     const solo = new Solo();
     expect(codeOf(solo.query({ type: 'lock', lock: '' }))).toBe('INVALID_ARGUMENT');
-    expect(solo.query({ type: 'lock', lock: 'free' })).toEqual({ type: 'lock', queue: [], truncated: false });
+    expect(solo.query({ type: 'lock', lock: 'free' })).toMatchObject({ type: 'lock', queue: [], truncated: false });
   });
 
   it('lock cuts a long queue to a page and says so', () => {

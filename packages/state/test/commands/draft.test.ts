@@ -40,8 +40,10 @@ class Prepared {
       this.#begin();
       applyNodeCommand(state, this.session(by), command);
     }
-    const extended = state.nodes.find('/a/b');
-    if (extended !== undefined) state.nodes.setExtra(extended, 1, new Uint8Array(3));
+    for (const path of ['/a', '/a/b', '/ü']) {
+      const node = state.nodes.find(path);
+      if (node !== undefined) state.nodes.setExtra(node, 1, new Uint8Array(3));
+    }
     this.#begin();
   }
 

@@ -50,7 +50,7 @@ function outcomeOf(step: Step): string {
     case 'unsupported':
       return 'unsupported entry: refused';
     case 'expire':
-      return `expireSession: ${outputsOf(outputs, 'sessionEnded').length > 0 ? 'ended a session' : outputs.length > 0 ? 'began to end one' : 'without effect'}`;
+      return `expireSession: ${outputsOf(outputs, 'sessionEnded').length > 0 ? 'ended a session' : outputsOf(outputs, 'sessionEnding').length > 0 ? 'began to end one' : 'without effect'}`;
     case 'continue':
       return `continueEnd: ${outputsOf(outputs, 'sessionEnded').length > 0 ? 'ended a session' : 'removed some, or nothing'}`;
     case 'raise':

@@ -60,6 +60,10 @@ function describeOutput(output: Output): string {
       return `session ${output.session} lost acquire ${output.acquireIndex} of lock ${output.lock}: ${output.reason}`;
     case 'sessionCreated':
       return `session ${output.session} begins`;
+    case 'sessionSurvived':
+      return `session ${output.session} lives on`;
+    case 'endContinued':
+      return `the end of session ${output.session} goes on`;
     case 'sessionEnding':
       return `session ${output.session} is ending`;
     case 'sessionEnded':

@@ -18,6 +18,7 @@ import { MalformedError } from '@holdfast/protocol';
 
 export const ENTRY_FORMAT_VERSION = 1;
 export const ENTRY_HEADER_BYTES = 48;
+const COMMAND_OFFSET = 1;
 const STAMP_OFFSET = 32;
 const IDENTITIES_OFFSET = 40;
 const VIA_OFFSET = 44;
@@ -48,7 +49,7 @@ export interface StampedHeader extends EntryHeader {
 
 export function encodeEntry(fields: EntryHeader, payload: Uint8Array): Uint8Array {
   headerView.setUint8(0, ENTRY_FORMAT_VERSION);
-  headerView.setUint8(1, fields.command);
+  headerView.setUint8(COMMAND_OFFSET, fields.command);
   headerView.setUint32(4, fields.generation, true);
   headerView.setFloat64(8, fields.session, true);
   headerView.setFloat64(16, fields.number, true);
@@ -66,6 +67,11 @@ export function stampEntry(entry: Uint8Array, wallMs: number, via: number): void
   for (let byte = 0; byte < 4; byte += 1) entry[VIA_OFFSET + byte] = via >>> (8 * byte);
 }
 
+/** The command type of an entry alone, without the cost of its header; 0, which no command has, where there is none. */
+export function entryCommand(entry: Uint8Array): number {
+  return entry[COMMAND_OFFSET] ?? 0;
+}
+
 /** @throws MalformedError for bytes that no version of this program has written. */
 export function decodeEntryHeader(entry: Uint8Array): StampedHeader {
   checkWhole(entry);
@@ -73,7 +79,7 @@ export function decodeEntryHeader(entry: Uint8Array): StampedHeader {
   for (let offset = 0; offset < ENTRY_HEADER_BYTES; offset += 1) decoded[offset] = entry[offset] ?? 0;
   return {
     version: decodedView.getUint8(0),
-    command: decodedView.getUint8(1),
+    command: decodedView.getUint8(COMMAND_OFFSET),
     group: decodedView.getUint16(2, true),
     generation: decodedView.getUint32(4, true),
     session: decodedView.getFloat64(8, true),

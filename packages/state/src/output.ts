@@ -51,7 +51,11 @@ export type Output =
     }
   /** A session began (attach created it). */
   | { readonly type: 'sessionCreated'; readonly session: number; readonly timeoutMs: number }
+  /** The leader's expiry had no effect: the session was attached again since it was decided, and lives on. */
+  | { readonly type: 'sessionSurvived'; readonly session: number }
   /** A session is over for good, and nodes of it are left: the leader removes them, and sessionEnded follows. */
   | { readonly type: 'sessionEnding'; readonly session: number }
+  /** An entry that removes more of what such a session had was applied, with effect or without: the next can be proposed. */
+  | { readonly type: 'endContinued'; readonly session: number }
   /** A session is over, with everything that it had. 'closed': by itself; 'revoked': by an operator; 'expired': by the leader. */
   | { readonly type: 'sessionEnded'; readonly session: number; readonly reason: LossReason };

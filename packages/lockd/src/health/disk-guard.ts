@@ -7,14 +7,13 @@
 import { CommandType, encodeCommand } from '@holdfast/protocol';
 import type { PeerInfo, ReplicaHandle, ReplicaStatus, ServerId } from '@holdfast/raft';
 import type { Clock, Logger } from '@holdfast/runtime';
-import { decodeEntryHeader, encodeEntry } from '@holdfast/state';
+import { decodeEntryHeader, encodeEntry, entryCommand } from '@holdfast/state';
 import type { ServerCounters } from '../counters.ts';
 import type { OwnDisk } from './disk-space.ts';
 import { DISK_HAND_OVER_PAUSE_MS, MAX_DISK_REFUSALS, MAX_DISK_SESSIONS } from '../limits.ts';
 import type { PeerHandlers, ServerPart } from '../machine/server-part.ts';
 import type { PeerMessage } from '../peers/peer-message.ts';
 
-const COMMAND_OFFSET = 1;
 const NOBODY = 0;
 
 /** They end or remove something; an attach is needed for that, and those that would make a session are judged where they arrive. */
@@ -116,7 +115,7 @@ export class DiskGuard implements ServerPart {
 
   /** As leader: what to propose for `entry`, itself or a refusal in its place; undefined when it must be asked for again. */
   admit(entry: Uint8Array): Uint8Array | undefined {
-    if (this.#shortOf === NOBODY || GIVES_BACK.has(entry[COMMAND_OFFSET] ?? 0)) return entry;
+    if (this.#shortOf === NOBODY || GIVES_BACK.has(entryCommand(entry))) return entry;
     this.#deps.counters.diskRefusals += 1;
     // Refusals need disk, too.
     if (this.#refusals >= MAX_DISK_REFUSALS) return undefined;

@@ -66,6 +66,11 @@ export class OutputRouting implements ServerPart {
         this.#deps.leases.arm(output.session, output.timeoutMs);
         this.#deps.sessionsChanged();
         return;
+      case 'sessionSurvived':
+        this.#deps.leases.survived(output.session);
+        return;
+      case 'endContinued':
+        return;
       case 'sessionEnding':
         // Nothing can renew it.
         this.#deps.leases.remove(output.session);

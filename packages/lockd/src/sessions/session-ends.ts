@@ -7,11 +7,9 @@
 import { CommandType, encodeCommand } from '@holdfast/protocol';
 import type { Entry, ReplicaStatus } from '@holdfast/raft';
 import type { Clock, Timer } from '@holdfast/runtime';
-import { encodeEntry, type EntryHeader, type StateMachine } from '@holdfast/state';
+import { encodeEntry, type EntryHeader, type Output, type StateMachine } from '@holdfast/state';
 import { END_RETRY_MS } from '../limits.ts';
 import type { ServerPart } from '../machine/server-part.ts';
-
-const COMMAND_OFFSET = 1;
 
 export interface SessionEndsDeps {
   readonly clock: Clock;
@@ -39,9 +37,9 @@ export class SessionEnds implements ServerPart {
     this.#next();
   }
 
-  applied({ data }: Entry): void {
+  applied(_entry: Entry, outputs: readonly Output[]): void {
     if (this.#term === 0) return;
-    if (data[COMMAND_OFFSET] === CommandType.continueEnd) this.#proposed = false;
+    if (this.#proposed && outputs.some(({ type }) => type === 'endContinued')) this.#proposed = false;
     this.#next();
   }
 

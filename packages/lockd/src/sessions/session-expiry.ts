@@ -1,16 +1,14 @@
 /**
  * The leader ends sessions whose time is over: proposes the expiry as an entry that names session and generation, at most one
- * for a session at a time, and gives the session new time when the entry comes back without effect.
+ * for a session at a time. One whose entry has no effect gets new time (output-routing.ts).
  */
 
 import { CommandType, decodeCommand, encodeCommand } from '@holdfast/protocol';
-import type { Entry, ReplicaStatus } from '@holdfast/raft';
+import type { ReplicaStatus } from '@holdfast/raft';
 import type { Logger } from '@holdfast/runtime';
 import { encodeEntry, entryPayload, type EntryHeader, type StateMachine } from '@holdfast/state';
 import type { ServerPart } from '../machine/server-part.ts';
 import type { SessionLeases } from './session-leases.ts';
-
-const COMMAND_OFFSET = 1;
 
 export interface SessionExpiryDeps {
   readonly logger: Logger;
@@ -36,13 +34,6 @@ export class SessionExpiry implements ServerPart {
     const { leases, state } = this.#deps;
     if (term === 0) leases.stop();
     else leases.start(state.sessions().filter(({ ending }) => !ending));
-  }
-
-  /** Its outputs were routed before. */
-  applied({ data }: Entry): void {
-    if (this.#term === 0 || data[COMMAND_OFFSET] !== CommandType.expireSession) return;
-    // A session that ended is not in the leases any more.
-    this.#deps.leases.survived(sessionOf(data));
   }
 
   entryRefused(entry: Uint8Array, { command }: EntryHeader): boolean {

@@ -40,13 +40,15 @@ export function closeSession(
 /** Without effect when the session has ended, or was attached again after the leader decided. */
 export function expireSession(state: State, command: Extract<Command, { type: 'expireSession' }>): void {
   const session = state.sessions.get(command.session);
-  if (session?.generation === command.generation && session.ending === undefined)
-    endSession(state, session, 'expired', 0);
+  if (session === undefined || session.ending !== undefined) return;
+  if (session.generation === command.generation) endSession(state, session, 'expired', 0);
+  else state.events.push({ type: 'sessionSurvived', session: session.id });
 }
 
 /** Without effect for a session that is not ending: two leaders may have proposed its last. */
 export function continueEnd(state: State, command: Extract<Command, { type: 'continueEnd' }>): void {
   const session = state.sessions.get(command.session);
+  state.events.push({ type: 'endContinued', session: command.session });
   if (session?.ending === undefined) return;
   const { reason, number } = session.ending;
   removeNodes(state, session, state.limits.maxNodesPerEnd);

@@ -106,7 +106,7 @@ describe('a session that expires', () => {
     const session = solo.open();
     const held = session.acquire('l');
     session.attachAgain();
-    expect(solo.expire(session.id, 1)).toEqual([]);
+    expect(solo.expire(session.id, 1)).toEqual([{ type: 'sessionSurvived', session: session.id }]);
     expect(solo.queue('l')).toEqual([`${session.id}@${held.token}`]);
     expect(solo.expire(session.id, 2)).toHaveLength(1);
   });

@@ -35,10 +35,11 @@ describe('a session with more nodes than one entry removes', () => {
     expect(solo.expire(id)).toEqual([{ type: 'sessionEnding', session: id }]);
     expect(left(solo)).toEqual(['n3', 'n4', 'n5', 'n6', 'n7']);
     expect(solo.machine.firstEnding).toBe(id);
-    expect(continueEnd(solo, id)).toEqual([]);
+    const continued = { type: 'endContinued', session: id };
+    expect(continueEnd(solo, id)).toEqual([continued]);
     expect(left(solo)).toEqual(['n6', 'n7']);
     expect(solo.machine.session(id)).toMatchObject({ ending: true });
-    expect(continueEnd(solo, id)).toEqual([{ type: 'sessionEnded', session: id, reason: 'expired' }]);
+    expect(continueEnd(solo, id)).toEqual([continued, { type: 'sessionEnded', session: id, reason: 'expired' }]);
     expect(left(solo)).toEqual([]);
     expect(solo.machine.firstEnding).toBe(0);
     expect(solo.machine.counts.sessions).toBe(0);
@@ -85,6 +86,7 @@ describe('a session with more nodes than one entry removes', () => {
     // Asked again over a change of leader: the answer is still to come.
     expect(solo.apply(session.entry({ type: 'closeSession', session: 0 }, session.number))).toEqual([]);
     expect(continueEnd(solo, session.id)).toEqual([
+      { type: 'endContinued', session: session.id },
       { type: 'reply', session: session.id, generation: 1, number: session.number, reply: { type: 'done' } },
       { type: 'sessionEnded', session: session.id, reason: 'closed' },
     ]);
@@ -96,8 +98,10 @@ describe('a session with more nodes than one entry removes', () => {
     const other = solo.open();
     expect(other.close(session.id)).toEqual({ type: 'done' });
     other.delete('/n3');
-    expect(continueEnd(solo, session.id)).toEqual([{ type: 'sessionEnded', session: session.id, reason: 'revoked' }]);
-    expect(continueEnd(solo, session.id)).toEqual([]);
+    const continued = { type: 'endContinued', session: session.id };
+    const ended = { type: 'sessionEnded', session: session.id, reason: 'revoked' };
+    expect(continueEnd(solo, session.id)).toEqual([continued, ended]);
+    expect(continueEnd(solo, session.id)).toEqual([continued]);
     const small = owner(solo, 3);
     expect(solo.expire(small.id)).toEqual([{ type: 'sessionEnded', session: small.id, reason: 'expired' }]);
   });

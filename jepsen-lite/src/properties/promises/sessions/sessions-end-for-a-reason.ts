@@ -31,6 +31,11 @@ export function sessionsEndForAReason(): StatePromise {
         over === undefined ? [] : [over.session],
       );
       demand(begun === undefined, () => `of sessions that are over was told${begun}`);
+      const survived = difference(
+        outputsOf(outputs, 'sessionSurvived').map(({ session }) => session),
+        outlived(step, ending),
+      );
+      demand(survived === undefined, () => `of sessions that survive their expiry was told${survived}`);
       const told = outputsOf(outputs, 'sessionEnded').map(({ session, reason }) => ({ session, reason }));
       const wrong = difference(told, ends === undefined ? [] : [ends]);
       demand(wrong === undefined, () => `of sessions that end was told${wrong}`);
@@ -61,6 +66,14 @@ function lastSlice(step: Step, ending: ReadonlyMap<number, string>): End | undef
   const session = input.type === 'continue' ? (input.command?.session ?? 0) : 0;
   const reason = ending.get(session);
   return reason !== undefined && nodesOf(step, session) <= LIMITS.maxNodesPerEnd ? { session, reason } : undefined;
+}
+
+/** Whom an expiry of an earlier attachment names. */
+function outlived({ input, before }: Step, ending: ReadonlyMap<number, string>): readonly number[] {
+  if (input.type !== 'expire' || input.command === undefined) return [];
+  const { session, generation } = input.command;
+  const known = before.sessions.get(session);
+  return known === undefined || ending.has(session) || known.generation === generation ? [] : [session];
 }
 
 function expectedEnd(step: Step, ending: ReadonlyMap<number, string>): End | undefined {

@@ -136,6 +136,8 @@ export class LockInvariants {
       case 'refused':
       case 'attached':
       case 'sessionEnding':
+      case 'sessionSurvived':
+      case 'endContinued':
       case 'granted':
       case 'lost':
         return;

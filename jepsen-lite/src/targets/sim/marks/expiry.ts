@@ -2,10 +2,8 @@
 
 import { CommandType, decodeCommand } from '@holdfast/protocol';
 import { EntryType, type Entry } from '@holdfast/raft';
-import { entryPayload, type StateMachine } from '@holdfast/state';
+import { entryCommand, entryPayload, type StateMachine } from '@holdfast/state';
 import type { Hit, Recogniser, Step } from './mark.ts';
-
-const COMMAND_OFFSET = 1;
 
 interface Expiry {
   readonly term: number;
@@ -53,7 +51,7 @@ export class ExpiryMarks implements Recogniser {
   }
 
   #note({ type, term, index, data }: Entry): void {
-    if (type !== EntryType.command || data[COMMAND_OFFSET] !== CommandType.expireSession) return;
+    if (type !== EntryType.command || entryCommand(data) !== CommandType.expireSession) return;
     const command = decodeCommand('expireSession', entryPayload(data));
     if (command.type !== 'expireSession') return;
     const { session, generation } = command;

@@ -86,7 +86,7 @@ export async function reportCrowd(chosen: BenchOptions, say: (line: string) => v
   const { quick, sessionTimeoutMs, processes } = chosen;
   const sessions = quick ? Math.min(QUICK_CROWD.sessions, chosen.sessions) : chosen.sessions;
   const rounds = quick ? QUICK_CROWD.rounds : chosen.trials;
-  print(`\n## kill -9 of the leader under ${sessions} sessions (time-out ${sessionTimeoutMs / 1_000} s)\n`);
+  print(`\n## kill -9 of the leader under ${sessions} sessions (timeout ${sessionTimeoutMs / 1_000} s)\n`);
   print('| round | last served, ms | median, ms | served | expired | terms | clients, s of processor | load |');
   print('|---|---|---|---|---|---|---|---|');
   const results = await measureCrowd({

@@ -15,7 +15,7 @@ export interface ClientStatus {
   readonly sessionId: number;
   /** The server to which the session is attached. */
   readonly server: { readonly id: number; readonly address: string } | undefined;
-  /** The leader's id, as servers told last; 0 while unknown. */
+  /** The leader's id, as servers reported last; 0 while unknown. */
   readonly leader: number;
   readonly members: readonly Member[];
   /** For how long the session is certain to live without another renewal; 0 when that is over. */

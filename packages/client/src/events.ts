@@ -1,4 +1,4 @@
-/** What the client tells of its session and its locks. Listeners are called synchronously, in the order in which they were added. */
+/** What the client reports of its session and its locks. Listeners are called synchronously, in the order in which they were added. */
 
 import type { Logger } from '@holdfast/runtime';
 

@@ -13,7 +13,7 @@ export class AnswerSources {
   }
 
   /** For a JSON document; nothing unless it may be stale. */
-  get told(): { readonly stale?: AnswerSource } {
+  get reported(): { readonly stale?: AnswerSource } {
     return this.#stale && this.#oldest !== undefined ? { stale: this.#oldest } : {};
   }
 

@@ -10,7 +10,7 @@ import { startChildCommand } from './child-command.ts';
 import type { Environment } from './environment.ts';
 import { runLockctl } from './program.ts';
 
-/** Where nobody leads, a session that is not closed by then ends by its time-out. */
+/** Where nobody leads, a session that is not closed by then ends by its timeout. */
 const CLOSE_TIMEOUT_MS = 2_000;
 const RELAYED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGTSTP'] as const;
 

@@ -21,7 +21,7 @@ export const MAX_CONNECTIONS_PER_ADDRESS = 256;
  * which the servers that are left greet and attach beside everything else.
  */
 export const SPREAD_PER_SESSION_MS = 0.5;
-/** But over no more than this; a client takes at most a sixth of its session's time-out. */
+/** But over no more than this; a client takes at most a sixth of its session's timeout. */
 export const MAX_SPREAD_MS = 20_000;
 /**
  * Clients that were welcomed and whose attach is not answered yet. With more, or more than were attached within the last second, others
@@ -103,7 +103,7 @@ export const ATTACH_RETRY_MS = 100;
 export const LEASE_TICK_MS = 50;
 /** By so much a deadline moves on while a crowd of sessions is on its way back. */
 export const LEASE_EXTENSION_MS = 250;
-/** Of the time-out: a session that nobody renews has ended by then, however the leader stalled and whoever else was coming back. */
+/** Of the timeout: a session that nobody renews has ended by then, however the leader stalled and whoever else was coming back. */
 export const MAX_LEASE_FACTOR = 2;
 /** So many attaches within a second, in the whole ensemble, are a crowd on its way back. */
 export const CROWD_ATTACHES = 100;

@@ -280,7 +280,7 @@ async function openParts(
     logger,
     waits: () => started !== undefined && started.peers.length === 0,
     peerAddress: () => options.advertisePeer ?? replica.peerAddress,
-    told: (command) => hooks.waitsToBeAdded?.(command),
+    announced: (command) => hooks.waitsToBeAdded?.(command),
   });
   closers.push(async () => waiting.stop());
   const replica: Replica = new Replica(
@@ -310,7 +310,7 @@ async function openParts(
     machine.diskGuard.checked();
   });
   await naming('--peer', replica.start());
-  waiting.tell();
+  waiting.announce();
   return { machine, replica, clientListener, waiting };
 }
 

@@ -47,7 +47,7 @@ function drawRun(seed: number, world: SimWorld, options: DrawOptions): Scenario 
   }
   const random = world.random('scenario');
   const servers = oneOf(random, [3, 3, 3, 3, 3, 5] as const);
-  // Some seeds are one long quarrel over leadership: short time-outs, and a fault as soon as somebody leads.
+  // Some seeds are one long quarrel over leadership: short timeouts, and a fault as soon as somebody leads.
   const quarrel = random.integer(8) === 0;
   const clients = drawClients(random);
   const durationMs = options.durationMs ?? between(random, 10_000, MAX_DURATION_MS);

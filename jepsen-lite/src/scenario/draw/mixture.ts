@@ -16,7 +16,7 @@ const FIRST_FAULT_MS = 1_000;
 const MIN_GAP_MS = 400;
 const MAX_GAP_MS = 4_000;
 
-/** Short time-outs, and a fault as soon as somebody leads. */
+/** Short timeouts, and a fault as soon as somebody leads. */
 const QUARREL: readonly FaultKind[] = ['crash', 'kill', 'partition', 'cut', 'clog', 'pause', 'stop'];
 const MIN_QUARREL_GAP_MS = 100;
 const MAX_QUARREL_GAP_MS = 500;

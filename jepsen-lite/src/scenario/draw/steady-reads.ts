@@ -67,7 +67,7 @@ function drawHangs(random: Random, { durationMs, tuning }: Scenario, server: str
   return faults;
 }
 
-/** As many voters as may stop for some time-outs, and when they have been silent for more than two another one is to be removed. */
+/** As many voters as may stop for some timeouts, and when they have been silent for more than two another one is to be removed. */
 function withRemoval(scenario: Scenario, random: Random): Scenario {
   const { servers, tuning, durationMs } = scenario;
   // A majority without one of those that answer needs one of those that do not.

@@ -9,7 +9,7 @@ import type { Cluster } from './cluster.ts';
 import { flipAcknowledgedBit } from './log-damage.ts';
 
 const PLENTY_OF_BYTES = 2 ** 45;
-/** After the last fault, in election time-outs: by then a leader is elected, and knows who follows. */
+/** After the last fault, in election timeouts: by then a leader is elected, and knows who follows. */
 const CALM_ELECTION_TIMEOUTS = 3;
 
 export class SimTarget implements TargetWith<CapabilityName> {

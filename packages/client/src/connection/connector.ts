@@ -25,10 +25,10 @@ import {
 import type { ServerList } from './server-list.ts';
 
 const FIRST_DELAY_MS = 10;
-/** And at most this part of the session's time-out, where that is more. */
+/** And at most this part of the session's timeout, where that is more. */
 const MAX_DELAY_MS = 250;
 const MAX_DELAY_PART = 1 / 20;
-/** No step of a dial waits longer than this part of the session's time-out, so that there is time for another server. */
+/** No step of a dial waits longer than this part of the session's timeout, so that there is time for another server. */
 const MAX_PATIENCE_PART = 1 / 3;
 /** Of the time over which clients spread: who comes among many waits at least so long. */
 const CROWD_PATIENCE_FACTOR = 2;

@@ -21,12 +21,12 @@ import { ServerList } from './server-list.ts';
 const STABLE_AFTER_MS = 1_000;
 const MIN_ATTACH_TIMEOUT_MS = 500;
 const MAX_FIRST_ATTACH_TIMEOUT_MS = 3_000;
-/** Of the session's time-out: how long the last of several attaches waits. */
+/** Of the session's timeout: how long the last of several attaches waits. */
 const MAX_ATTACH_PART = 1 / 3;
-/** Clients that are told to leave a server do so within this time, not all at once; many take longer, but not than the server serves. */
+/** Clients that are asked to leave a server do so within this time, not all at once; many take longer, but not than the server serves. */
 const LEAVE_SPREAD_MS = 100;
 const MAX_LEAVE_SPREAD_MS = 1_000;
-/** Of the session's time-out: for no longer than that does a client wait before its first dial, for the others' sake. */
+/** Of the session's timeout: for no longer than that does a client wait before its first dial, for the others' sake. */
 const MAX_SPREAD_PART = 1 / 6;
 
 export type AttachedReply = Extract<Reply, { readonly type: 'attached' }>;

@@ -1,5 +1,5 @@
 /**
- * The servers that may be dialled: those that the caller named and those that servers told of. Says which is next: the leader where
+ * The servers that may be dialled: those that the caller named and those that servers named. Says which is next: the leader where
  * it is known and did not just fail, else round and round, beginning in random order.
  */
 
@@ -15,7 +15,7 @@ const FAILURE_MEMORY_MS = 2_000;
  */
 const LOST_LEADER_MEMORY_MS = 5_000;
 
-/** What `welcome` and `leader` tell. */
+/** What `welcome` and `leader` report. */
 export interface ServerTold {
   readonly leader: number;
   readonly term: number;
@@ -55,14 +55,14 @@ export class ServerList {
     return this.leaderUncertainMs > 0 ? 0 : this.#leader;
   }
 
-  /** For how much longer a leader that servers tell of is not believed, since its connection was lost. */
+  /** For how much longer a leader that servers name is not believed, since its connection was lost. */
   get leaderUncertainMs(): number {
     const lost = this.#lostLeader;
     if (lost === undefined || lost.server !== this.#leader || this.#term > lost.term) return 0;
     return Math.max(0, lost.untilMs - this.#clock.monotonicMs());
   }
 
-  /** Over what time clients should spread who lose a server all at once, as servers told last. */
+  /** Over what time clients should spread who lose a server all at once, as servers reported last. */
   get spreadMs(): number {
     return this.#spreadMs;
   }
@@ -72,7 +72,7 @@ export class ServerList {
   }
 
   learn({ leader, term, spreadMs, members }: ServerTold): void {
-    // Who lags behind knows an earlier leader; a server of an earlier version tells no term.
+    // Who lags behind knows an earlier leader; a server of an earlier version names no term.
     if (term === 0 || term >= this.#term) {
       this.#leader = leader;
       this.#term = term;

@@ -71,7 +71,7 @@ export class Lock {
     try {
       await held.release();
     } catch (error) {
-      // Any other: the release goes on in the background, and the event `release-unconfirmed` has told of it.
+      // Any other: the release goes on in the background, and the event `release-unconfirmed` has reported it.
       if (error instanceof LockLostError) throw error;
     }
     return result;

@@ -73,7 +73,7 @@ export class OperatorAsker implements LinkOwner, Asker {
     if (this.#closed !== undefined) return;
     this.#closed = reason;
     const error = new ClientClosedError(reason);
-    // First, since those that cannot be repeated would be told of a lost connection.
+    // First: what cannot be repeated would fail with a lost connection.
     this.#admin.end(error);
     this.#link.stop(reason);
     this.#reads.end(error);

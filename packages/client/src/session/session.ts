@@ -25,7 +25,7 @@ import { TimeLimits } from './time-limits.ts';
 /** All that a client needs of the outside world. */
 export type ClientRuntime = Pick<Runtime, 'clock' | 'network' | 'random'>;
 
-/** What the layer above is told of. */
+/** What a session reports to the layer above. */
 export interface SessionListener {
   granted(acquireIndex: number, token: number): void;
   lost(acquireIndex: number, reason: LossReason): void;
@@ -327,7 +327,7 @@ export class Session implements LinkOwner, Asker {
     this.lease.end();
     const server = this.#link.server?.address;
     const error = this.#overError(reason);
-    // First, since those that cannot be repeated would be told of a lost connection.
+    // First: what cannot be repeated would fail with a lost connection.
     this.#admin.end(error);
     this.#detach();
     this.#link.stop(reason);

@@ -212,7 +212,7 @@ describe('release', () => {
     expect(await world.rejection(held.release())).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
   });
 
-  it('is carried out when the ensemble is back, though its caller was told of the time-out', async () => {
+  it('is carried out when the ensemble is back, though its caller was told of the timeout', async () => {
     const { world, ensemble, connect } = await scenario();
     const client = await connect({ requestTimeoutMs: 1_000, maxQueuedRequests: 1 });
     const held = await world.settled(client.lock('a').acquire());

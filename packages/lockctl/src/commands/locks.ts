@@ -16,7 +16,7 @@ export async function listLocks(
 ): Promise<void> {
   const locks = [];
   for await (const lock of client.admin.locks(prefix, sources.options)) locks.push(lock);
-  if (json) return writeJson(outside, { locks, ...sources.told });
+  if (json) return writeJson(outside, { locks, ...sources.reported });
   if (locks.length === 0) {
     const which = prefix === undefined ? 'No lock' : `No lock whose name begins with "${printable(prefix)}"`;
     outside.writeOut(`${which} is held.\n`);
@@ -44,7 +44,7 @@ export async function showLock(
   outside: Environment,
 ): Promise<void> {
   const { holders, waiters, truncated } = await client.admin.lock(name, sources.options);
-  if (json) return writeJson(outside, { lock: name, holders, waiters, truncated, ...sources.told });
+  if (json) return writeJson(outside, { lock: name, holders, waiters, truncated, ...sources.reported });
   const queue = [...holders, ...waiters];
   if (queue.length === 0) {
     outside.writeOut(`Nobody holds lock "${printable(name)}" or waits for it.\n`);

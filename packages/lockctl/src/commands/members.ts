@@ -14,7 +14,7 @@ export async function listMembers(
   outside: Environment,
 ): Promise<void> {
   const answer = await client.admin.members(sources.options);
-  if (json) return writeJson(outside, { ...answer, ...sources.told });
+  if (json) return writeJson(outside, { ...answer, ...sources.reported });
   const { leader, members } = answer;
   const rows = members.map(({ server, role, peerAddress, clientAddress, connected }) => [
     String(server),

@@ -19,7 +19,7 @@ export async function listChildren(
   outside: Environment,
 ): Promise<void> {
   const { names, stat } = await client.nodes.children(path, sources.options);
-  if (json) return writeJson(outside, { path, names, stat, ...sources.told });
+  if (json) return writeJson(outside, { path, names, stat, ...sources.reported });
   outside.writeOut(names.map((name) => `${printable(name)}\n`).join(''));
 }
 
@@ -36,7 +36,13 @@ export async function getNode(
     outside.writeOut(outside.outputIsTerminal ? printableLines(new TextDecoder().decode(data)) : data);
     return;
   }
-  writeJson(outside, { path, data: Buffer.from(data).toString('base64'), text: asText(data), stat, ...sources.told });
+  writeJson(outside, {
+    path,
+    data: Buffer.from(data).toString('base64'),
+    text: asText(data),
+    stat,
+    ...sources.reported,
+  });
 }
 
 export async function statNode(
@@ -49,7 +55,7 @@ export async function statNode(
   const stat = await client.nodes.exists(path, sources.options);
   if (stat === undefined)
     throw new CommandFailure(`no node exists at "${printable(path)}"; see what is there with "lockctl ls"`);
-  if (json) return writeJson(outside, { path, stat, ...sources.told });
+  if (json) return writeJson(outside, { path, stat, ...sources.reported });
   outside.writeOut(renderStat(stat));
 }
 

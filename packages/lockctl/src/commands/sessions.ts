@@ -14,7 +14,7 @@ export async function listSessions(
 ): Promise<void> {
   const sessions = [];
   for await (const session of client.admin.sessions(sources.options)) sessions.push(session);
-  if (json) return writeJson(outside, { sessions, ...sources.told });
+  if (json) return writeJson(outside, { sessions, ...sources.reported });
   const now = outside.nowMs();
   const rows = sessions.map((session) => [
     String(session.session),

@@ -12,7 +12,7 @@ type ServerReport =
       readonly reachable: true;
       readonly id: number;
       readonly role: string;
-      /** Its place among the members, as it knows it; empty for a server that is none, or does not tell. */
+      /** Its place among the members, as it knows it; empty for a server that is none, or does not say so. */
       readonly member: string;
       readonly term: number;
       /** 0 while it knows none. */
@@ -23,13 +23,13 @@ type ServerReport =
       readonly lag: number;
       readonly sessions: number;
       readonly locks: number;
-      /** Undefined while the server cannot ask its disk, and of servers that do not tell. */
+      /** Undefined while the server cannot ask its disk, and of servers that do not report it. */
       readonly diskFreeBytes: number | undefined;
       readonly diskLow: boolean;
       /** The server for whose disk writes are refused; 0 for none. */
       readonly writesRefusedFor: number;
       readonly version: string;
-      /** By which rules entries are applied; 1 of servers that do not tell. */
+      /** By which rules entries are applied; 1 of servers that do not report it. */
       readonly stateVersion: number;
     }
   | { readonly address: string; readonly reachable: false; readonly problem: string };

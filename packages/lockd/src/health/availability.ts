@@ -33,7 +33,7 @@ export class Availability implements ServerPart {
     this.#contact = new LeaderContact(options, () => deps.contactLost(), deps.clock);
   }
 
-  /** This server serves its role: it has heard from a leader, or a quorum of followers, within two election time-outs. */
+  /** This server serves its role: it has heard from a leader, or a quorum of followers, within two election timeouts. */
   get healthy(): boolean {
     return this.unhealthyReason === undefined;
   }
@@ -68,7 +68,7 @@ export class Availability implements ServerPart {
     return this.#deps.halt.index;
   }
 
-  /** A leader is known, or was within two election time-outs; and this server did not lose its quorum as leader. */
+  /** A leader is known, or was within two election timeouts; and this server did not lose its quorum as leader. */
   get inContact(): boolean {
     return this.#contact.serving;
   }

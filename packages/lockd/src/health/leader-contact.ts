@@ -1,5 +1,5 @@
 /**
- * Whether this server is of use: whether it has known a leader within the last two election time-outs (a leader without its
+ * Whether this server is of use: whether it has known a leader within the last two election timeouts (a leader without its
  * quorum steps down by itself within one, and is of no use at once: the others may have elected another by then). A server that
  * is of none sends its clients away, so that they look elsewhere.
  */
@@ -14,7 +14,7 @@ export class LeaderContact {
   #known = false;
   #isLost = false;
 
-  /** `lost` is called each time when no leader has been known for twice the election time-out, and by {@link loseNow}. */
+  /** `lost` is called each time when no leader has been known for twice the election timeout, and by {@link loseNow}. */
   constructor(options: { readonly electionTimeoutMs: number }, lost: () => void, clock: Clock) {
     this.#clock = clock;
     this.#limitMs = 2 * options.electionTimeoutMs;

@@ -1,7 +1,7 @@
 /**
  * The road that operators' requests take to the leader and their answers back, whatever they ask for. A server that does not lead forwards
  * a request to the leader, and asks the next leader when one falls, if the kind of request can be asked for again. Once it is not known
- * how an attempt ended, no later refusal is told as one: what was asked for may still come about. Every request is answered in time.
+ * how an attempt ended, no later refusal is passed on as one: what was asked for may still come about. Every request is answered in time.
  */
 
 import type { AdminAnswer, AdminOperation } from '@holdfast/protocol';

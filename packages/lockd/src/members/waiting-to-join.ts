@@ -12,7 +12,7 @@ export interface WaitingToJoinDeps {
   waits(): boolean;
   peerAddress(): Address;
   /** The command by which an operator adds it. */
-  told(command: string): void;
+  announced(command: string): void;
 }
 
 export class WaitingToJoin {
@@ -33,15 +33,15 @@ export class WaitingToJoin {
     return this.#deps.waits() ? this.secrets[0] : undefined;
   }
 
-  tell(): void {
+  announce(): void {
     const { secret } = this;
     if (secret === undefined) return;
     const { serverId, clock, logger } = this.#deps;
     const peerAddress = this.#deps.peerAddress();
     const command = `lockctl member add ${serverId} ${peerAddress} --join-secret ${secret}`;
     logger.info({ peerAddress }, `waits to be added: run "${command}" within half an hour`);
-    this.#deps.told(command);
-    this.#timer = clock.setTimer(joinSecretLastsMs(clock.wallMs()), () => this.tell());
+    this.#deps.announced(command);
+    this.#timer = clock.setTimer(joinSecretLastsMs(clock.wallMs()), () => this.announce());
   }
 
   stop(): void {

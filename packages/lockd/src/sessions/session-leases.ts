@@ -1,8 +1,8 @@
 /**
  * The leader's deadlines: when a session that nobody renews has expired. In memory and on the monotonic clock alone; a new leader
- * arms all of them in full. Promises that no session is expired earlier than its time-out after its last renewal was received,
+ * arms all of them in full. Promises that no session is expired earlier than its timeout after its last renewal was received,
  * counted without the time in which this process stalled; that while a crowd of sessions is on its way back the deadlines move on, since
- * a renewal may wait in that crowd; and that neither makes it more than twice the time-out. What an expiry does is up to the caller.
+ * a renewal may wait in that crowd; and that neither makes it more than twice the timeout. What an expiry does is up to the caller.
  *
  * A hashed timer wheel with one timer. A renewal only writes the deadline; a lease whose slot comes round early moves on then.
  */
@@ -35,7 +35,7 @@ const LONG_STALL_MS = 1_000;
 /** Stalls that add up to this much are worth a look at every lease. */
 const STALL_SCAN_MS = 500;
 
-// One revolution is longer than the longest time-out, so that every slot holds leases of one revolution only.
+// One revolution is longer than the longest timeout, so that every slot holds leases of one revolution only.
 const SLOTS = 2 ** Math.ceil(Math.log2(MAX_SESSION_TIMEOUT_MS / LEASE_TICK_MS + 2));
 
 export class SessionLeases {
@@ -111,7 +111,7 @@ export class SessionLeases {
     this.#insert(lease);
   }
 
-  /** Counts the time-out from now. False, without effect, for an unknown session and for one whose expiry is proposed. */
+  /** Counts the timeout from now. False, without effect, for an unknown session and for one whose expiry is proposed. */
   renew(session: number): boolean {
     const lease = this.#leases.get(session);
     if (lease === undefined || lease.expiring) return false;

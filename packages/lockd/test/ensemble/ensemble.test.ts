@@ -141,7 +141,7 @@ describe('a server without a majority', () => {
       ensemble.isolate(id);
       const pending = client.acquire('b');
       await ensemble.until(() => client.goodbyes.length > 0);
-      // Its time-out of 1,000 ms, and less than two heartbeats.
+      // Its timeout of 1,000 ms, and less than two heartbeats.
       expect(ensemble.world.nowMs - cutAtMs).toBeLessThan(1_200);
       await ensemble.until(() => ensemble.leader !== id && ensemble.leader !== 0);
       const electedAtMs = ensemble.world.nowMs;
@@ -164,7 +164,7 @@ describe('a server without a majority', () => {
 });
 
 describe('a session whose client vanishes', () => {
-  it('expires after its time-out, not before, and its lock goes to the next', async () => {
+  it('expires after its timeout, not before, and its lock goes to the next', async () => {
     const ensemble = await started(11);
     const client = ensemble.client(ensemble.ids, 2_000);
     await ensemble.complete(client.acquire('a'));
@@ -175,7 +175,7 @@ describe('a session whose client vanishes', () => {
     const from = ensemble.world.nowMs;
     await ensemble.complete(waiting);
     const tookMs = ensemble.world.nowMs - from;
-    // Its last heartbeat was up to a sixth of the time-out ago.
+    // Its last heartbeat was up to a sixth of the timeout ago.
     expect(tookMs).toBeGreaterThan(2_000 * (1 - 1 / 6) - 50);
     expect(tookMs).toBeLessThan(2_500);
   });

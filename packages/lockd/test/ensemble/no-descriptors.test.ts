@@ -4,7 +4,7 @@ import { CreateMode } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 import { SimEnsemble } from './sim-ensemble.ts';
 
-/** Within an election time-out. */
+/** Within an election timeout. */
 const MOMENT_MS = 600;
 
 function diskOf(ensemble: SimEnsemble, id: number): ReturnType<SimEnsemble['world']['host']>['disk'] {

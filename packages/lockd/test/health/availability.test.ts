@@ -37,7 +37,7 @@ function http(server: LoopbackServer) {
   return (target: string, method = 'GET') => handler({ method, target });
 }
 
-describe('a server that has had no leader for two election time-outs', () => {
+describe('a server that has had no leader for two election timeouts', () => {
   it('sends its clients away, and new ones too, until it has one', async () => {
     const ensemble = new LoopbackEnsemble(3);
     ensemble.elect(1);

@@ -10,7 +10,7 @@ function setup() {
 }
 
 describe('a server that knows no leader', () => {
-  it('serves for two election time-outs, also after its start', () => {
+  it('serves for two election timeouts, also after its start', () => {
     const { clock, contact, lost } = setup();
     clock.advance(1_990);
     expect(contact.serving).toBe(true);

@@ -13,7 +13,7 @@ function setup(sessions: readonly { id: number; timeoutMs: number }[] = [{ id: 7
 }
 
 describe('a session that nobody renews', () => {
-  it('expires once, not before its time-out and within two ticks after it', () => {
+  it('expires once, not before its timeout and within two ticks after it', () => {
     const { clock, expired, startMs } = setup();
     clock.advance(10_000);
     expect(expired).toHaveLength(1);
@@ -99,7 +99,7 @@ describe('a leader that stalls', () => {
     expect(expired).toHaveLength(1);
   });
 
-  it('ends a session within twice its time-out although it is a little late all the time', () => {
+  it('ends a session within twice its timeout although it is a little late all the time', () => {
     const { clock, expired, startMs } = setup();
     while (expired.length === 0 && clock.nowMs - startMs < 60_000) {
       clock.stall(4 * LEASE_TICK_MS);
@@ -179,7 +179,7 @@ describe('a session whose time is over while a crowd comes back', () => {
     expect((expired[0]?.atMs ?? 0) - startMs).toBeLessThan(2_600 + LEASE_EXTENSION_MS + 2 * LEASE_TICK_MS);
   });
 
-  it('ends within twice its time-out whoever else comes', () => {
+  it('ends within twice its timeout whoever else comes', () => {
     const { clock, expired, startMs } = crowd();
     clock.advance(10_000);
     expect(expired).toHaveLength(1);

@@ -1,5 +1,5 @@
 /**
- * attach: creates the session of a secret, or attaches to it. A repeated create is the same session, with the time-out and label of
+ * attach: creates the session of a secret, or attaches to it. A repeated create is the same session, with the timeout and label of
  * its creation; each attach raises the generation, so that what earlier connections still carry is refused.
  */
 

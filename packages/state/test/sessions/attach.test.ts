@@ -34,7 +34,7 @@ describe('attaching', () => {
     });
   });
 
-  it('with a known secret gives the same session a new generation, and keeps the time-out and label of its creation', () => {
+  it('with a known secret gives the same session a new generation, and keeps the timeout and label of its creation', () => {
     const solo = new Solo();
     const session = solo.open('first');
     const again = asReply(solo.attach({ secret: session.secret, timeoutMs: 99_000, label: 'second' }), 'attached');

@@ -26,7 +26,7 @@ export const leadershipMutants: readonly Mutant[] = [
   },
   {
     name: 'leader-without-a-quorum-goes-on',
-    breaks: 'a leader that has not heard a quorum for an election time-out leads no longer',
+    breaks: 'a leader that has not heard a quorum for an election timeout leads no longer',
     patches: [
       {
         module: RAFT,

@@ -12,7 +12,7 @@ import type { Snapshot } from '../../../cores/disk.ts';
 import { BareServer } from './bare-server.ts';
 import { Laws } from './laws.ts';
 
-/** Longer than any election time-out, in heartbeats. */
+/** Longer than any election timeout, in heartbeats. */
 const PATIENCE_BEATS = 21;
 const ELECTION_ROUNDS = 6;
 const DUEL_CHANCE = 0.2;

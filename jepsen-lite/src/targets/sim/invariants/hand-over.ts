@@ -1,6 +1,6 @@
 /**
  * What a hand-over of leadership promises: a leader that is told to stop, while nothing else is wrong, is followed by a server that it
- * asked to stand, so that nobody waits for an election time-out; and whoever is taken for its successor has everything that it proposed.
+ * asked to stand, so that nobody waits for an election timeout; and whoever is taken for its successor has everything that it proposed.
  */
 
 import type { Message } from '@holdfast/raft';

@@ -218,7 +218,7 @@ export class LeadershipInvariants {
     const silent = coming.filter((voter) => !this.#hears(id, server, voter));
     this.#report(
       'a-silent-voter-does-not-count-for-a-removal',
-      `server ${id} leaves the voters ${coming.join(', ')}, of whom it has not heard ${silent.join(', ')} for two election time-outs`,
+      `server ${id} leaves the voters ${coming.join(', ')}, of whom it has not heard ${silent.join(', ')} for two election timeouts`,
     );
   }
 

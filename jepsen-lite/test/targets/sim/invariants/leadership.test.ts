@@ -94,7 +94,7 @@ function accepted(index: number): Message {
 }
 
 describe('a leader', () => {
-  it('may be without its quorum for two election time-outs, and no longer', () => {
+  it('may be without its quorum for two election timeouts, and no longer', () => {
     const scene = new Scene();
     scene.step();
     scene.pass(10 * ELECTION_TIMEOUT_MS, 2);

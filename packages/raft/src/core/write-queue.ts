@@ -2,6 +2,9 @@
  * The durable writes of a core: one a group at most, numbered, with everything that the group changed. It knows what is durable by now,
  * and for which write a message has to wait that reveals something. A late completion never makes another entry at the same index look
  * durable: a truncation lowers what earlier writes count for.
+ *
+ *     write 1   entries 5 6 of term 2            under way when a leader of term 3 replaces both
+ *     write 2   cut from 5, entry 5 of term 3    write 1 counts up to 4 from now on: when it is done, entry 5 of term 3 is not durable
  */
 
 import type { Effect } from './event.ts';

@@ -1,8 +1,8 @@
 /**
  * This server's connections with all its peers: one to each on which it speaks, one from each on which it listens. Frames leave
  * when they are flushed: everything that was said to a peer in a turn goes together. Peers come and go with the configuration; a
- * non-member, which has proved that it belongs to the ensemble and is no member as far as this server knows, is answered for as long as it is
- * heard. No other address is ever dialled.
+ * non-member peer, which has proved that it belongs to the ensemble and is no member as far as this server knows, is answered for as
+ * long as it is heard. No other address is ever dialled.
  */
 
 import { NO_FEATURES, hasFeature, type Packable } from '@holdfast/protocol';

@@ -11,7 +11,10 @@ import { becomeCandidate, becomeFollower, becomeLeader, becomePreCandidate } fro
 import type { ElectionTimer } from '../roles/role-state.ts';
 import { NO_SERVER, type MessageOf, type ServerId, type Term } from '../types.ts';
 
-/** Asks whether an election could be won, before any term changes: a server that was cut off disturbs nobody on its return. */
+/**
+ * Asks whether an election could be won, before any term changes (thesis 9.6): only a server that would get the votes of a majority
+ * raises its term. One that was cut off for long so disturbs nobody on its return, whose term would otherwise depose the leader.
+ */
 export function startPreVote(core: CoreState): void {
   const { votes, timer } = becomePreCandidate(core);
   startFastRound(core, timer);
@@ -149,7 +152,11 @@ function isElected(core: CoreState, votes: ReadonlyMap<ServerId, boolean>): bool
   return heldByQuorums(core.membership.voterSets, (voter) => votes.get(voter) === true);
 }
 
-/** A leader within its quorum check, and a follower that hears one, don't help to depose it, unless it is the leader itself that asks. */
+/**
+ * A server that has heard its leader within the shortest election timeout neither takes a higher term from a candidate nor votes for it
+ * (thesis 4.2.3): a member that was removed, and does not know, deposes nobody. A leader within its quorum check does as much; the leader
+ * itself may ask, when it transfers leadership.
+ */
 function sticksToLeader(core: CoreState, from: ServerId): boolean {
   const { role } = core;
   if (role.type === 'leader') return true;

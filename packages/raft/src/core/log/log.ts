@@ -129,7 +129,13 @@ export class RaftLog {
     }
   }
 
-  /** Whether a log that ends so is at least as new as this one (thesis 3.6.1). */
+  /**
+   * Whether a log that ends so is at least as new as this one (thesis 3.6.1): the log with the later last term is the newer one, however
+   * long the other is; of two with the same last term the longer. So a winner has every committed entry, since of its voters one has:
+   *
+   *     terms  1 1 2        against  1 1 1 1 1    the first is newer: what is behind entry 2 of the second was never committed
+   *     terms  1 1 2 2      against  1 1 2        the first is newer: entry 4 may be committed
+   */
   isUpToDate(lastIndex: LogIndex, lastTerm: Term): boolean {
     return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.lastIndex);
   }

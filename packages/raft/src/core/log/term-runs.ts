@@ -82,7 +82,15 @@ export class TermRuns {
 
   /**
    * The largest index at or below `index` whose term is at most `limit`: where two logs may still agree. Before the base nothing is
-   * known, and `index` stays.
+   * known, and `index` stays. A follower that refuses to append behind (prevIndex, prevTerm) names so where its own log may agree, and
+   * the leader looks up what it is told in the same way; so a whole term of conflicts is skipped at a time, on either side:
+   *
+   *     index     1 2 3 4 5 6 7        Asked behind 7, term 3, the follower names 7, term 2: its last whose term is not above 3. The
+   *     leader    1 1 1 3 3 3 3        leader's last at or below 6 whose term is not above 2 is 3, where they agree: one answer,
+   *     follower  1 1 1 2 2 2 2        instead of one for each of 6, 5, 4 and 3.
+   *
+   *     leader    1 1 2 2 2 6          Asked behind 5, term 2, the follower names 2, term 1: all behind it is above term 2. So does
+   *     follower  1 1 5 5 5 5          the leader, and they agree there.
    */
   lastIndexWithTermAtMost(index: LogIndex, limit: Term): LogIndex {
     let candidate = index;

@@ -30,7 +30,11 @@ import { becomeFollower } from '../roles/transitions.ts';
 import { bestSuccessor } from '../transfer/successor.ts';
 import { EntryType, NO_SERVER, entryBytes, minIndex, nextIndex, type Entry, type ServerId } from '../types.ts';
 
-/** Why no change may begin; undefined when one may. */
+/**
+ * Why no change may begin; undefined when one may. One at a time, and by a leader that has committed an entry of its own term (the
+ * erratum to 4.1): without that, two leaders of different terms, each of which begins a change that the other does not know, may count
+ * majorities that have no server in common.
+ */
 export function changeRefusal(core: CoreState): MembershipRefusal | undefined {
   const { role } = core;
   return role.type === 'leader' ? changeRefusalOf(core, role) : 'not-leader';

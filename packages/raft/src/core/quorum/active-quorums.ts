@@ -1,6 +1,11 @@
 /**
  * Decisions by the configuration in force: a majority of each of its sets of voters, two while it is joint. Learners and observers
  * are in none, and a leader that is being removed does not count itself where it is not in the set.
+ *
+ * While a configuration is joint, agreement takes a majority of the old voters and, apart from it, one of the new (thesis 4.3):
+ *
+ *     old   1 2 3          1, 4 and 5 are three of the five new voters, but one of the three old ones. Did they decide, 2 and 3, which
+ *     new   1 2 3 4 5      may not know of the new configuration, could decide otherwise in the same term. 1, 2 and 4 may decide.
  */
 
 import { quorumSize, quorumValue } from './quorum.ts';

@@ -1,6 +1,12 @@
 /**
  * Linearizable reads by ReadIndex (thesis 6.4): remember the commit index, confirm by a heartbeat round that began afterwards that
  * no newer leader exists, and read once that index is applied. One round at a time; what is asked meanwhile shares the next.
+ *
+ *     leader     round 1 ──────────────── a read is asked, round 2 ────────────── confirmed by round 2
+ *     follower            answer to 1 ──────────────────▶       answer to 2 ────▶
+ *
+ * The answer to round 1 comes after the read was asked, and was sent before: another leader may have been elected in between. So answers
+ * carry the number of their round, and a read counts only those to the round that began behind it.
  */
 
 import { reachedByQuorums } from '../quorum/active-quorums.ts';
@@ -21,7 +27,10 @@ export function onReadIndex(core: CoreState, ticket: number): void {
   else core.effect({ type: 'read-rejected', tickets: [ticket], reason: 'overloaded' });
 }
 
-/** At the end of a group. Before an entry of its own term is committed a leader may not know all that was committed before it. */
+/**
+ * At the end of a group. A new leader has every committed entry, but may not know that it is committed until one of its own term is: a
+ * read at its commit index could miss a write that its predecessor had confirmed.
+ */
 export function startReadRound(core: CoreState, leader: Leader): void {
   if (leader.pendingTickets.length === 0 || leader.readRounds.length > 0 || !core.ownTermCommitted(leader)) return;
   const tickets = leader.pendingTickets;

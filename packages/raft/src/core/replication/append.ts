@@ -42,7 +42,9 @@ function acceptEntries(
   { prevIndex, entries }: Pick<MessageOf<'append'>, 'prevIndex' | 'entries'>,
 ): void {
   appendEntries(core, entries);
-  // Only what this message showed to agree is acknowledged and committed: the log may go on with entries of a deposed leader.
+  // Only what this message showed to agree is acknowledged and committed. The log may go on with entries of a deposed leader:
+  //     here    1 1 2 2      after an append behind entry 2, without entries, that says commit 3, entry 3 is not committed here: it
+  //     leader  1 1 3        is another one than the leader's
   const verified = logIndex(prevIndex + entries.length);
   core.advanceCommit(minIndex(message.commit, verified));
   const earlier = core.pendingAck?.term === core.term ? core.pendingAck.index : verified;

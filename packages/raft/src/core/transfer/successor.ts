@@ -1,8 +1,8 @@
 /**
- * Who should lead next, wherever a leader chooses: because it transfers leadership, because its disk hangs, or because it was removed. One rule: a
- * voter of the configuration that is in force, or comes into force, that is alive; of those the one with the longest acknowledged log,
- * since it has to catch up least before it may stand, and wins against every other; of equals the lowest id, so that every run decides
- * alike.
+ * Who should lead next, wherever a leader chooses: because it transfers leadership, because its disk hangs, or because it was removed.
+ * One rule: a voter of the configuration that is in force, or comes into force, that is alive; of those the one with the longest
+ * acknowledged log, since it has to catch up least before it may stand, and wins against every other; of equals the lowest id, so that
+ * every run decides alike.
  */
 
 import type { CoreState } from '../core-state.ts';

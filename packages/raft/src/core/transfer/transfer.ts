@@ -109,6 +109,10 @@ export function leaveTransfer(core: CoreState, { term, transfer }: Leader): void
 /**
  * The server that has everything that this one ever had as leader, if it is the one that leads the present term; NO_SERVER when that
  * can't be said. In the term after the transfer the target stood with the whole log, and nobody else can have made it longer.
+ *
+ *     term 4   S1 leads, brings S2 up to its last entry, sends it timeout-now, and appends nothing more
+ *     term 5   if S2 leads it, it has all that S1 ever appended; if S3 does, which won by its own timer, it may lack what is not committed
+ *     term 6   whoever leads it, S3 may have led term 5 meanwhile and replaced what was not committed
  */
 export function successorOf(core: CoreState): ServerId {
   const { lastTransfer, leader } = core;

@@ -1,4 +1,7 @@
-/** The parts of one replica's driver, and how they are put together: who tells whom of what. What each does is in its own file. */
+/**
+ * The parts of one replica's driver, and the order in which they hear what happens. What each does is in its own file, what a part may hear
+ * in parts/driver-part.ts.
+ */
 
 import {
   DEFAULT_RAFT_LIMITS,
@@ -12,7 +15,7 @@ import type { LogStore } from '../log-store/contract/log-store.ts';
 import type { ReplicaMachine } from '../machine.ts';
 import type { ReplicaObserver } from '../observer.ts';
 import { linkTiming } from '../peers/link-watch.ts';
-import { PeerMesh, type PeerMeshEvents, type PeerMeshOptions, type PeerMeshWorld } from '../peers/peer-mesh.ts';
+import { PeerMesh, type PeerMeshOptions, type PeerMeshWorld } from '../peers/peer-mesh.ts';
 import { ReplicaSnapshots } from '../snapshots/replica-snapshots.ts';
 import { DEFAULT_SNAPSHOT_OPTIONS, type SnapshotOptions } from '../snapshots/snapshot-options.ts';
 import { ApplyLoop } from './apply-loop.ts';
@@ -21,6 +24,8 @@ import { DurableWriter } from './durable-writer.ts';
 import { ShutdownTransfer } from './shutdown-transfer.ts';
 import { MembershipFollower, membershipView } from './membership-follower.ts';
 import { InboundMessages } from './inbound-messages.ts';
+import { DriverHooks } from './parts/driver-hooks.ts';
+import type { DriverPart } from './parts/driver-part.ts';
 import { PendingCalls } from './pending-calls.ts';
 import { StageClock } from './stages/stage-clock.ts';
 import { StatusTracker } from './status-tracker.ts';
@@ -39,6 +44,7 @@ export interface ReplicaWorld extends PeerMeshWorld {
 }
 
 export interface DriverParts {
+  readonly hooks: DriverHooks;
   readonly core: RaftCore;
   readonly stages: StageClock;
   readonly schedule: TurnSchedule;
@@ -46,7 +52,6 @@ export interface DriverParts {
   readonly writer: DurableWriter;
   readonly mesh: PeerMesh;
   readonly inbound: InboundMessages;
-  readonly catchUp: CatchUpReader;
   readonly snapshots: ReplicaSnapshots;
   readonly calls: PendingCalls;
   readonly shutdownTransfer: ShutdownTransfer;
@@ -54,7 +59,10 @@ export interface DriverParts {
   readonly membership: MembershipFollower;
 }
 
-/** No turn is taken before the schedule is started. `failed`: nothing more may be done. */
+/**
+ * Each part is given what it needs of those above it; what it has to tell the others it tells the hooks. No turn is taken before the
+ * schedule is started. `failed`: nothing more may be done.
+ */
 export function createDriverParts(
   options: ReplicaOptions,
   store: LogStore,
@@ -67,11 +75,12 @@ export function createDriverParts(
   const config = raftConfig(options, random.integer(2 ** 32));
   const core = new RaftCore(config, store.durable, clock.monotonicMs());
   const stages = new StageClock(core, clock, observer?.timed?.bind(observer));
+  const hooks = new DriverHooks();
   const schedule = new TurnSchedule({
     clock,
     deadline: () => core.deadline,
-    turn: () => turn.take(),
-    hasWork: () => inbox.hasWork || inbound.hasWork || applies.hasWork,
+    turn: () => hooks.turn(),
+    hasWork: () => hooks.hasWork(),
     failed,
   });
   const wake = (): void => schedule.wake();
@@ -82,40 +91,23 @@ export function createDriverParts(
     machine,
     clock,
     logger,
-    knocked: (server) => mesh.knocked(server),
+    knocked: (server) => hooks.knocked(server),
     wake,
   });
   const calls = new PendingCalls(logger);
   const shutdownTransfer = new ShutdownTransfer(clock);
   const writer = new DurableWriter(
     store,
-    (seq) => turn.persisted(seq),
+    (seq) => hooks.persisted(seq),
     failed,
     () => event({ type: 'disk-worked' }),
   );
   const apply = (entry: Entry): void => {
-    snapshots.applied(entry);
+    hooks.applying(entry);
     machine.apply(entry);
   };
   const applies = new ApplyLoop({ core, store, clock }, { apply, wake, failed });
-  const meshEvents = {
-    connected: (peer) => {
-      event({ type: 'peer-connected', peer });
-      snapshots.peerConnected(peer);
-    },
-    disconnected: (peer) => {
-      event({ type: 'peer-disconnected', peer });
-      snapshots.peerLost(peer);
-    },
-    unreachable: (peer) => inbox.unreachable(peer),
-    snapshot: (from, connection) => snapshots.accept(from, connection),
-    frame: (from, connection, frame) => inbound.frame(from, connection, frame),
-    inboundClosed: (peer) => inbound.inboundClosed(peer),
-    handshakeDone: () => membership.handshakeDone(),
-    expelled: (voice) => membership.expelled(voice),
-    notAdmitted: (peer, reason) => membership.notAdmitted(peer, reason),
-  } satisfies PeerMeshEvents;
-  const mesh = new PeerMesh(options, linkTiming(config.electionTimeoutMs), membershipView(core), meshEvents, world);
+  const mesh = new PeerMesh(options, linkTiming(config.electionTimeoutMs), membershipView(core), hooks, world);
   const fromMemory = core.entries.bind(core);
   const catchUp = new CatchUpReader({ store, clock, fromMemory, event, failed });
   const snapshotOptions = { ...DEFAULT_SNAPSHOT_OPTIONS, ...options.snapshots };
@@ -154,9 +146,51 @@ export function createDriverParts(
     snapshots,
     calls,
     status,
+    endTurn: (beganAtMs) => hooks.endTurn(beganAtMs),
     failed,
   });
+
+  // Every hook is called in this order. What depends on it:
+  const parts: readonly DriverPart[] = [
+    { turn: () => turn.take(), persisted: (seq) => turn.persisted(seq), halt: () => schedule.stop() },
+    // The core hears of a connection before a snapshot goes over it.
+    {
+      hasWork: () => inbox.hasWork,
+      connected: (peer) => event({ type: 'peer-connected', peer }),
+      disconnected: (peer) => event({ type: 'peer-disconnected', peer }),
+      unreachable: (peer) => inbox.unreachable(peer),
+    },
+    {
+      hasWork: () => inbound.hasWork,
+      frame: (from, connection, frame) => inbound.frame(from, connection, frame),
+      inboundClosed: (peer) => inbound.inboundClosed(peer),
+    },
+    { hasWork: () => applies.hasWork },
+    // Those that leave are told in the turn of it, before the membership ends their connections.
+    { knocked: (server) => mesh.knocked(server), endTurn: () => mesh.endTurn(), halt: () => mesh.stopSpeaking() },
+    {
+      connected: (peer) => snapshots.peerConnected(peer),
+      disconnected: (peer) => snapshots.peerLost(peer),
+      snapshot: (from, connection) => snapshots.accept(from, connection),
+      applying: (entry) => snapshots.applied(entry),
+      endTurn: () => snapshots.endTurn(),
+      halt: () => snapshots.stopSpeaking(),
+    },
+    { endTurn: (beganAtMs) => catchUp.endTurn(clock.monotonicMs() - beganAtMs), halt: () => catchUp.stop() },
+    {
+      handshakeDone: () => membership.handshakeDone(),
+      expelled: (voice) => membership.expelled(voice),
+      notAdmitted: (peer, reason) => membership.notAdmitted(peer, reason),
+      endTurn: () => membership.endTurn(),
+    },
+    { halt: () => calls.stop() },
+    { halt: () => shutdownTransfer.end() },
+    // Last: what is refused is given back to a machine whose other calls have ended.
+    { halt: () => inbox.takeProposals().forEach((data) => machine.proposalRejected(data, 'stopped')) },
+  ];
+  hooks.install(parts);
   return {
+    hooks,
     core,
     stages,
     schedule,
@@ -164,7 +198,6 @@ export function createDriverParts(
     writer,
     mesh,
     inbound,
-    catchUp,
     snapshots,
     calls,
     shutdownTransfer,

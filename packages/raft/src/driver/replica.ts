@@ -159,13 +159,6 @@ export class Replica implements ReplicaHandle {
   }
 
   #halt(): void {
-    const { schedule, mesh, snapshots, catchUp, calls, shutdownTransfer, inbox } = this.#parts;
-    schedule.stop();
-    mesh.stopSpeaking();
-    snapshots.stopSpeaking();
-    catchUp.stop();
-    calls.stop();
-    shutdownTransfer.end();
-    for (const data of inbox.takeProposals()) this.#machine.proposalRejected(data, 'stopped');
+    this.#parts.hooks.halt();
   }
 }

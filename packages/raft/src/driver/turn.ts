@@ -39,6 +39,8 @@ export interface TurnParts {
   readonly snapshots: ReplicaSnapshots;
   readonly calls: PendingCalls;
   readonly status: StatusTracker;
+  /** The turn that began then is over. */
+  endTurn(beganAtMs: number): void;
   failed(error: unknown): void;
 }
 
@@ -77,7 +79,7 @@ export class Turn {
     status.refresh();
     machine.flush();
     for (const { to, message } of commitNews) this.#send(to, message);
-    this.#end(now);
+    this.#parts.endTurn(now);
   }
 
   /** Between turns: what waited for the write leaves at once, since an acknowledgement is what a commit waits for. */
@@ -162,14 +164,6 @@ export class Turn {
       }
     }
     return commitNews;
-  }
-
-  #end(beganAtMs: number): void {
-    const { clock, mesh, snapshots, catchUp, membership } = this.#parts;
-    mesh.endTurn();
-    snapshots.endTurn();
-    catchUp.endTurn(clock.monotonicMs() - beganAtMs);
-    membership.endTurn();
   }
 
   #send(to: ServerId, message: Message): void {

@@ -12,7 +12,7 @@ const alone = [
   'bench/test/e2e/**/*.test.ts',
   'jepsen-lite/test/e2e/crowd.test.ts',
   'packages/ensemble/test/e2e/rolling-restart.test.ts',
-  'packages/lockd/test/e2e/{gathering,greed,hostile-input,http,remembered-answers}.test.ts',
+  'packages/lockd/test/e2e/{batching,greed,hostile-input,http,remembered-answers}.test.ts',
 ];
 const WORKERS = availableParallelism();
 

@@ -6,7 +6,7 @@ import type { MemberCounts } from '../targets/sim/members/member-changes.ts';
 import type { MarkCounts } from '../targets/sim/marks/mark.ts';
 import type { SeedResult } from '../targets/sim/run.ts';
 import type { Scenario } from '../scenario/scenario.ts';
-import type { GatheringCounts } from '../targets/sim/server-host.ts';
+import type { BatchCounts } from '../targets/sim/server-host.ts';
 import type { StrangerCounts } from '../targets/sim/strangers/strangers.ts';
 
 export interface SeedReport {
@@ -23,7 +23,7 @@ export interface SeedReport {
   readonly snapshotsInstalled: number;
   readonly handOvers: number;
   readonly leadership: LeadershipCounts;
-  readonly gatherings: GatheringCounts;
+  readonly batches: BatchCounts;
   readonly members: MemberCounts;
   readonly strangers: StrangerCounts;
   readonly marks: MarkCounts;
@@ -58,7 +58,7 @@ export function reportOf(result: SeedResult): SeedReport {
     snapshotsInstalled: result.snapshotsInstalled,
     handOvers: result.handOvers,
     leadership: result.leadership,
-    gatherings: result.gatherings,
+    batches: result.batches,
     members: result.members,
     strangers: result.strangers,
     marks: result.marks,

@@ -31,8 +31,8 @@ const MUST_HAPPEN = [
   'handOvers',
   'quorumsLost',
   'disksHung',
-  'gatheringsComplete',
-  'gatheringsLate',
+  'batchesComplete',
+  'batchesLate',
   'changesMade',
   'changesRefused',
   'serversJoined',
@@ -70,7 +70,7 @@ export class CampaignSummary {
       ...snapshots,
       handOvers,
       ...report.leadership,
-      ...report.gatherings,
+      ...report.batches,
       ...report.members,
       ...report.strangers,
     };
@@ -130,8 +130,8 @@ export class CampaignSummary {
       `${of('quorumsLost')} leaders stepped down since they heard no quorum, ${of('disksHung')} since their disk hung; ` +
         `${of('deferredCommits')} commits were made by followers from whom they had been kept`,
       `${of('handOvers')} leaders stopped while nothing else was wrong, each followed by whom it asked`,
-      `${of('proposalsGathered')} proposals waited for clients that had just been answered: ` +
-        `${of('gatheringsComplete')} times until all had come, ${of('gatheringsLate')} times until it was too late`,
+      `${of('proposalsBatched')} proposals waited for clients that had just been answered: ` +
+        `${of('batchesComplete')} times until all had come, ${of('batchesLate')} times until it was too late`,
       `${of('changesBegun')} changes of the members asked for, ${of('changesMade')} made, ${of('changesRefused')} refused; ` +
         `${of('serversJoined')} servers joined, ${of('serversRemoved')} removed, ` +
         `${of('lostDisksRefused')} refused on an empty disk`,

@@ -33,8 +33,8 @@ describe('the summary of a campaign', () => {
         'frame-held-by-cut',
         'crash',
         'fence.stale',
-        'gatheringsComplete',
-        'gatheringsLate',
+        'batchesComplete',
+        'batchesLate',
       ]),
     );
   });

@@ -16,9 +16,9 @@ export class ServerCounters {
   entriesApplied = 0;
   entriesProposed = 0;
   /** Proposals that were held for a moment, and how that ended: all who were expected came, or the time was up. */
-  proposalsGathered = 0;
-  gatheringsComplete = 0;
-  gatheringsLate = 0;
+  proposalsBatched = 0;
+  batchesComplete = 0;
+  batchesLate = 0;
   entriesForwarded = 0;
   entriesForwardedHere = 0;
   readsAnswered = 0;

@@ -80,11 +80,11 @@ export const MAX_PARKED_ENTRIES = 20_000;
 /** Bytes of these; more are refused likewise. */
 export const MAX_PARKED_BYTES = 32 * 1024 * 1024;
 /** Proposals of a leader that wait for clients whom it has just answered; with more they go at once. */
-export const MAX_GATHERED_ENTRIES = 128;
+export const MAX_BATCHED_ENTRIES = 128;
 /** Bytes of these; with more they go at once. */
-export const MAX_GATHERED_BYTES = 64 * 1024;
+export const MAX_BATCHED_BYTES = 64 * 1024;
 /** How long they wait at most; a shorter commit makes it shorter. A timer of the event loop may add a millisecond. */
-export const MAX_GATHER_MS = 5;
+export const MAX_BATCH_WAIT_MS = 5;
 /** Linearizable reads that wait for a leader to be known; more are answered NO_LEADER. */
 export const MAX_PARKED_READS = 20_000;
 /** One application message to a peer carries at most this much, or one entry. */

@@ -87,16 +87,16 @@ export const serverMutants: readonly Mutant[] = [
     caughtBy: ['simulation'],
   },
   {
-    name: 'late-gathering-lost',
+    name: 'late-batch-lost',
     breaks: 'what waits for clients that do not come is proposed when the time is up',
     patches: [
       {
         module: LOCKD,
-        file: 'requests/gathering/proposal-gate.js',
+        file: 'requests/batching/commit-batcher.js',
         edits: [
           {
-            find: 'this.#credit.lost(this.#deps.clock.monotonicMs());\n        this.#release();',
-            replace: 'this.#credit.lost(this.#deps.clock.monotonicMs());\n        this.#endGathering();',
+            find: 'this.#backoff.failed(this.#deps.clock.monotonicMs());\n        this.#release();',
+            replace: 'this.#backoff.failed(this.#deps.clock.monotonicMs());\n        this.#endBatch();',
           },
         ],
       },
@@ -104,16 +104,16 @@ export const serverMutants: readonly Mutant[] = [
     caughtBy: ['simulation'],
   },
   {
-    name: 'complete-gathering-lost',
+    name: 'complete-batch-lost',
     breaks: 'what waited for clients is proposed when they have come',
     patches: [
       {
         module: LOCKD,
-        file: 'requests/gathering/proposal-gate.js',
+        file: 'requests/batching/commit-batcher.js',
         edits: [
           {
-            find: 'this.#credit.gained();\n        this.#release();',
-            replace: 'this.#credit.gained();\n        this.#endGathering();',
+            find: 'this.#backoff.succeeded();\n        this.#release();',
+            replace: 'this.#backoff.succeeded();\n        this.#endBatch();',
           },
         ],
       },
@@ -121,15 +121,15 @@ export const serverMutants: readonly Mutant[] = [
     caughtBy: ['simulation'],
   },
   {
-    name: 'gathering-without-an-end',
+    name: 'batch-without-an-end',
     breaks: 'a proposal waits for clients for a moment only: one of them may wait for what it does',
     patches: [
       {
         module: LOCKD,
-        file: 'requests/gathering/proposal-gate.js',
+        file: 'requests/batching/commit-batcher.js',
         edits: [
           {
-            find: 'this.#timer ??= this.#deps.clock.setTimer(this.#patienceMs, () => this.#late());',
+            find: 'this.#timer ??= this.#deps.clock.setTimer(this.#batchWaitMs, () => this.#late());',
             replace: 'void this.#late;',
           },
         ],

@@ -21,7 +21,7 @@ import type { Violation } from '../../checkers/violation.ts';
 import { Marks } from './marks/marks.ts';
 import { STORE_HOST, joiningIds, serverHost, serverIds } from '../../plan/plan.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
-import { addGatherings, clientAddress, NO_GATHERINGS, ServerHost, type GatheringCounts } from './server-host.ts';
+import { addBatches, clientAddress, NO_BATCHES, ServerHost, type BatchCounts } from './server-host.ts';
 import { starter } from './starter.ts';
 import { StoreClient, StoreHost } from './store-host.ts';
 import { Strangers } from './strangers/strangers.ts';
@@ -133,8 +133,8 @@ export class Cluster {
   }
 
   /** Of all servers, in all their lives. */
-  get gatherings(): GatheringCounts {
-    return [...this.servers.values()].map(({ gatherings }) => gatherings).reduce(addGatherings, NO_GATHERINGS);
+  get batches(): BatchCounts {
+    return [...this.servers.values()].map(({ batches }) => batches).reduce(addBatches, NO_BATCHES);
   }
 
   /** Of the servers that were started, which those who start anew are told. */

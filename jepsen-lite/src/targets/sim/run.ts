@@ -17,7 +17,7 @@ import type { Violation } from '../../checkers/violation.ts';
 import type { MarkCounts } from './marks/mark.ts';
 import { serverHost } from '../../plan/plan.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
-import type { GatheringCounts } from './server-host.ts';
+import type { BatchCounts } from './server-host.ts';
 import type { StrangerCounts } from './strangers/strangers.ts';
 import { checkHistory } from '../../checkers/check.ts';
 import { checkersOf } from '../../workloads/index.ts';
@@ -47,7 +47,7 @@ export interface SeedResult {
   /** Leaders that were told to stop while nothing was wrong, and handed over. */
   readonly handOvers: number;
   readonly leadership: LeadershipCounts;
-  readonly gatherings: GatheringCounts;
+  readonly batches: BatchCounts;
   readonly members: MemberCounts;
   readonly strangers: StrangerCounts;
   readonly marks: MarkCounts;
@@ -91,7 +91,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     snapshotsInstalled: consensus.snapshotsInstalled,
     handOvers: handOvers.handOvers,
     leadership: cluster.leadership.counts,
-    gatherings: cluster.gatherings,
+    batches: cluster.batches,
     members: members?.counts ?? NO_MEMBER_CHANGES,
     strangers: cluster.strangers.counts,
     marks: cluster.marks.counts,

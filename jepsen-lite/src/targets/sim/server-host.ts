@@ -12,19 +12,19 @@ import { serverHost, serverIds, type SnapshotTuning } from '../../plan/plan.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
 
 /** What leaders let gather: proposals that waited, and how often that ended because all had come or because the time was up. */
-export interface GatheringCounts {
-  readonly proposalsGathered: number;
-  readonly gatheringsComplete: number;
-  readonly gatheringsLate: number;
+export interface BatchCounts {
+  readonly proposalsBatched: number;
+  readonly batchesComplete: number;
+  readonly batchesLate: number;
 }
 
-export const NO_GATHERINGS: GatheringCounts = { proposalsGathered: 0, gatheringsComplete: 0, gatheringsLate: 0 };
+export const NO_BATCHES: BatchCounts = { proposalsBatched: 0, batchesComplete: 0, batchesLate: 0 };
 
-export function addGatherings(sum: GatheringCounts, counts: GatheringCounts): GatheringCounts {
+export function addBatches(sum: BatchCounts, counts: BatchCounts): BatchCounts {
   return {
-    proposalsGathered: sum.proposalsGathered + counts.proposalsGathered,
-    gatheringsComplete: sum.gatheringsComplete + counts.gatheringsComplete,
-    gatheringsLate: sum.gatheringsLate + counts.gatheringsLate,
+    proposalsBatched: sum.proposalsBatched + counts.proposalsBatched,
+    batchesComplete: sum.batchesComplete + counts.batchesComplete,
+    batchesLate: sum.batchesLate + counts.batchesLate,
   };
 }
 
@@ -90,7 +90,7 @@ export class ServerHost {
   /** Another process runs on its machine until it starts. */
   #lent = false;
   /** Of its processes that have ended. */
-  #gatherings = NO_GATHERINGS;
+  #batches = NO_BATCHES;
 
   constructor(id: number, host: SimHost, scenario: Scenario, events: ServerHostEvents) {
     this.id = id;
@@ -111,8 +111,8 @@ export class ServerHost {
   }
 
   /** Of all its processes. */
-  get gatherings(): GatheringCounts {
-    return this.#server === undefined ? this.#gatherings : addGatherings(this.#gatherings, this.#server.counters);
+  get batches(): BatchCounts {
+    return this.#server === undefined ? this.#batches : addBatches(this.#batches, this.#server.counters);
   }
 
   /** Undefined unless it runs and waits to be added. */
@@ -233,7 +233,7 @@ export class ServerHost {
   died(): void {
     this.#lent = false;
     this.#boots += 1;
-    this.#gatherings = this.gatherings;
+    this.#batches = this.batches;
     this.#server = undefined;
     this.#events.down();
   }

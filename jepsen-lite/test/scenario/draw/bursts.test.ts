@@ -24,17 +24,17 @@ describe('a scenario of bursts', () => {
     }
   });
 
-  it('makes leaders let proposals gather, in time and in vain', { timeout: 60_000 }, async () => {
-    const sum = { proposalsGathered: 0, gatheringsComplete: 0, gatheringsLate: 0 };
+  it('makes leaders hold proposals for a batch, in time and in vain', { timeout: 60_000 }, async () => {
+    const sum = { proposalsBatched: 0, batchesComplete: 0, batchesLate: 0 };
     for (const seed of SEEDS.filter((each) => isBursting(drawScenario(each))).slice(0, 6)) {
-      const { failure, gatherings } = await runScenario(drawScenario(seed, { durationMs: 20_000 }));
+      const { failure, batches } = await runScenario(drawScenario(seed, { durationMs: 20_000 }));
       expect(failure, `seed ${seed}`).toBeUndefined();
-      sum.proposalsGathered += gatherings.proposalsGathered;
-      sum.gatheringsComplete += gatherings.gatheringsComplete;
-      sum.gatheringsLate += gatherings.gatheringsLate;
+      sum.proposalsBatched += batches.proposalsBatched;
+      sum.batchesComplete += batches.batchesComplete;
+      sum.batchesLate += batches.batchesLate;
     }
-    expect(sum.gatheringsComplete).toBeGreaterThan(10);
-    expect(sum.gatheringsLate).toBeGreaterThan(0);
-    expect(sum.proposalsGathered).toBeGreaterThanOrEqual(sum.gatheringsComplete + sum.gatheringsLate);
+    expect(sum.batchesComplete).toBeGreaterThan(10);
+    expect(sum.batchesLate).toBeGreaterThan(0);
+    expect(sum.proposalsBatched).toBeGreaterThanOrEqual(sum.batchesComplete + sum.batchesLate);
   });
 });

@@ -157,16 +157,12 @@ export function createMetrics(
   counter('holdfast_entries_applied_total', 'Entries applied since the start', () => counters.entriesApplied);
   counter('holdfast_entries_proposed_total', 'Entries proposed as leader', () => counters.entriesProposed);
   counter(
-    'holdfast_proposals_gathered_total',
+    'holdfast_proposals_batched_total',
     'Proposals that waited as leader for clients just answered',
-    () => counters.proposalsGathered,
+    () => counters.proposalsBatched,
   );
-  counter(
-    'holdfast_gatherings_complete_total',
-    'Times that all came who were waited for',
-    () => counters.gatheringsComplete,
-  );
-  counter('holdfast_gatherings_late_total', 'Times that somebody did not come in time', () => counters.gatheringsLate);
+  counter('holdfast_batches_complete_total', 'Times that all came who were waited for', () => counters.batchesComplete);
+  counter('holdfast_batches_late_total', 'Times that somebody did not come in time', () => counters.batchesLate);
   counter('holdfast_entries_forwarded_total', 'Entries forwarded to the leader', () => counters.entriesForwarded);
   counter(
     'holdfast_entries_received_total',

@@ -33,7 +33,7 @@ import { CorrelationIds } from '../peers/correlation-ids.ts';
 import { PeerInbox } from '../peers/peer-inbox.ts';
 import { encodePeerMessages } from '../peers/peer-message.ts';
 import { PeerOutbox } from '../peers/peer-outbox.ts';
-import { ProposalGate } from '../requests/gathering/proposal-gate.ts';
+import { CommitBatcher } from '../requests/batching/commit-batcher.ts';
 import { Proposals } from '../requests/proposals.ts';
 import { Reads } from '../requests/reads.ts';
 import { AddressSessions } from '../sessions/address-sessions.ts';
@@ -142,7 +142,7 @@ export function createMachineParts(
     waitsToBeAdded: () => members().length === 0,
   });
 
-  const gate = new ProposalGate({ clock, counters, propose: (entry) => handle().propose(entry) });
+  const batcher = new CommitBatcher({ clock, counters, propose: (entry) => handle().propose(entry) });
   const proposals = new Proposals({
     serverId,
     clock,
@@ -150,7 +150,7 @@ export function createMachineParts(
     counters,
     correlations,
     peers,
-    gate,
+    batcher,
     wake,
     acceptsWrites: () => halt.acceptsWrites,
     admit: (entry) => diskGuard.admit(entry),
@@ -193,7 +193,7 @@ export function createMachineParts(
     serverId,
     counters,
     clients,
-    gate,
+    batcher,
     attaches,
     addresses,
     leases,
@@ -214,7 +214,7 @@ export function createMachineParts(
     clients,
     admission,
     halt,
-    gate,
+    batcher,
     proposals,
     attaches,
     renewals,
@@ -226,7 +226,7 @@ export function createMachineParts(
   // Every hook is called in this order (`stop` in the reverse one). What depends on it:
   const parts: readonly ServerPart[] = [
     // The time of a commit is that of the entry alone.
-    gate,
+    batcher,
     // What an entry does is told before anybody proposes what follows from it.
     routing,
     // A new leader's deadlines run before anything is proposed: each proposal renews.

@@ -3,7 +3,7 @@
  * messages: all that one server has to say to another in one turn.
  *
  *   forward → forward-refused      entries for the leader to propose; silence means that they were proposed
- *   touch → touched                sessions renewed; answered once a quorum has confirmed the leader
+ *   keep-alive → keep-alive-ack    sessions renewed; answered once a quorum has confirmed the leader
  *   read-index → read-index-answer where a linearizable read must have been applied
  *   fold                           the state's fold at an index, for the leader to compare
  *   diverged, halted               what the comparison has shown
@@ -25,9 +25,9 @@ export const peerMessages = messages('peer message', {
   /** `epoch` tells the sender's own series of forwards apart; a refusal of an earlier series means nothing any more. */
   forward: message(1, { epoch: integer(), entries }),
   'forward-refused': message(2, { epoch: integer(), code: knownErrorCode() }),
-  touch: message(3, { batch: integer(), sessions }),
+  'keep-alive': message(3, { batch: integer(), sessions }),
   /** `except`: sessions that are unknown or about to expire, and so not renewed. */
-  touched: message(4, { batch: integer(), except: sessions }),
+  'keep-alive-ack': message(4, { batch: integer(), except: sessions }),
   'read-index': message(5, { batch: integer() }),
   /** `index` 0: refused. */
   'read-index-answer': message(6, { batch: integer(), index: integer() }),

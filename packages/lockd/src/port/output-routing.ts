@@ -13,7 +13,7 @@ import type { SessionClient } from './session-client.ts';
 import type { SessionClients } from './session-clients.ts';
 import type { ServerCounters } from '../counters.ts';
 import type { ServerPart } from '../machine/server-part.ts';
-import type { ProposalGate } from '../requests/gathering/proposal-gate.ts';
+import type { CommitBatcher } from '../requests/batching/commit-batcher.ts';
 import type { ReturningCrowd } from '../sessions/returning-crowd.ts';
 import type { SessionLeases } from '../sessions/session-leases.ts';
 
@@ -21,7 +21,7 @@ export interface OutputRoutingDeps {
   readonly serverId: number;
   readonly counters: ServerCounters;
   readonly clients: SessionClients;
-  readonly gate: ProposalGate;
+  readonly batcher: CommitBatcher;
   readonly attaches: Attaches;
   readonly addresses: AddressSessions;
   readonly leases: SessionLeases;
@@ -91,7 +91,7 @@ export class OutputRouting implements ServerPart {
     if (output.generation > client.generation) return;
     this.#deps.counters.requestsReplied += 1;
     client.window.answered(output.number);
-    if (client.window.isEmpty) this.#deps.gate.answered(client.habit);
+    if (client.window.isEmpty) this.#deps.batcher.answered(client.thinkTime);
     client.send({ type: 'reply', number: output.number, index, reply: output.reply });
   }
 

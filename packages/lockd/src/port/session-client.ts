@@ -3,14 +3,14 @@
 import type { ErrorCode } from '@holdfast/protocol';
 import { invariant } from '@holdfast/raft';
 import type { ServerCounters } from '../counters.ts';
-import { ReturnHabit } from '../requests/gathering/return-habit.ts';
+import { ClientThinkTime } from '../requests/batching/client-think-time.ts';
 import type { RequestBudget } from '../requests/request-budget.ts';
 import { RequestWindow } from '../requests/request-window.ts';
 import type { ClientChannel, SessionOutput } from './client-channel.ts';
 
 export class SessionClient {
   readonly window: RequestWindow;
-  readonly habit = new ReturnHabit();
+  readonly thinkTime = new ClientThinkTime();
   /** The session whose requests come here; 0 for none. */
   session = 0;
   /** That of the newest attachment through this client, and of its first one: an attach may have been proposed twice. */

@@ -7,7 +7,7 @@ import type { ServerCounters } from '../counters.ts';
 import type { WritesHalt } from '../health/writes-halt.ts';
 import { MAX_COMMAND_BYTES } from '../limits.ts';
 import type { AdminRequests } from '../members/admin-requests.ts';
-import type { ProposalGate } from '../requests/gathering/proposal-gate.ts';
+import type { CommitBatcher } from '../requests/batching/commit-batcher.ts';
 import type { Proposals } from '../requests/proposals.ts';
 import type { Reads } from '../requests/reads.ts';
 import type { Attaches } from '../sessions/attaches.ts';
@@ -27,7 +27,7 @@ export interface SessionServiceDeps {
   readonly clients: SessionClients;
   readonly admission: Admission;
   readonly halt: WritesHalt;
-  readonly gate: ProposalGate;
+  readonly batcher: CommitBatcher;
   readonly proposals: Proposals;
   readonly attaches: Attaches;
   readonly renewals: Renewals;
@@ -96,7 +96,7 @@ export class SessionService implements SessionPort {
       client.goodbye('OVERLOADED', 'too many requests are unanswered; wait for answers');
       return;
     }
-    this.#deps.gate.returned(client.habit);
+    this.#deps.batcher.returned(client.thinkTime);
     const { session, generation, window } = client;
     invariant(window.covers(number), 'what-is-submitted-waits-for-its-answer');
     const entry = encodeEntry({ command, session, generation, number, ackedUpTo }, payload);

@@ -13,7 +13,7 @@ import { MAX_PARKED_BYTES, MAX_PARKED_ENTRIES, MAX_PEER_PAYLOAD_BYTES } from '..
 import type { ConnectionLoss, PeerHandlers, ServerPart } from '../machine/server-part.ts';
 import type { CorrelationIds } from '../peers/correlation-ids.ts';
 import type { PeerOutbox } from '../peers/peer-outbox.ts';
-import type { ProposalGate } from './gathering/proposal-gate.ts';
+import type { CommitBatcher } from './batching/commit-batcher.ts';
 
 export interface ProposalsDeps {
   readonly serverId: ServerId;
@@ -22,7 +22,7 @@ export interface ProposalsDeps {
   readonly counters: ServerCounters;
   readonly correlations: CorrelationIds;
   readonly peers: PeerOutbox;
-  readonly gate: ProposalGate;
+  readonly batcher: CommitBatcher;
   /** False once the servers disagree about the state. */
   acceptsWrites(): boolean;
   /** As leader: what to propose for the entry; undefined when it must be asked for again, for lack of disk. */
@@ -109,7 +109,7 @@ export class Proposals implements ServerPart {
     if (before === this.#deps.serverId && status.successor !== NOBODY) this.#awaited = status.successor;
     else if (before !== NOBODY) this.#reset('LEADER_CHANGED');
     if (before === this.#deps.serverId) this.#takeBack(status.successor === NOBODY ? 'not-leader' : 'transferred');
-    if (this.isLeader) this.#deps.gate.lead();
+    if (this.isLeader) this.#deps.batcher.lead();
     if (this.#awaited !== NOBODY) this.#awaitSuccessor(status);
     if (this.#leader !== NOBODY) this.#submitParked();
   }
@@ -165,7 +165,7 @@ export class Proposals implements ServerPart {
 
   /** What was about to be proposed here. */
   #takeBack(reason: RejectReason): void {
-    for (const entry of this.#deps.gate.standDown()) this.rejected(entry, reason);
+    for (const entry of this.#deps.batcher.standDown()) this.rejected(entry, reason);
   }
 
   #dropParked(): void {
@@ -210,7 +210,7 @@ export class Proposals implements ServerPart {
     stampEntry(admitted, this.#deps.clock.wallMs(), via);
     if (session !== 0) this.#deps.renew(session);
     this.#deps.counters.entriesProposed += 1;
-    this.#deps.gate.propose(admitted);
+    this.#deps.batcher.propose(admitted);
     return true;
   }
 

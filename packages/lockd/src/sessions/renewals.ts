@@ -29,7 +29,7 @@ interface Heartbeat {
   readonly id: number;
 }
 
-interface PeerTouch {
+interface PeerKeepAlive {
   readonly from: ServerId;
   readonly batch: number;
   readonly sessions: readonly number[];
@@ -37,16 +37,16 @@ interface PeerTouch {
 
 export class Renewals implements ServerPart {
   readonly memberMessages: PeerHandlers = {
-    touch: (from, { batch, sessions }) => this.#touched(from, batch, sessions),
+    'keep-alive': (from, { batch, sessions }) => this.#keptAlive(from, batch, sessions),
   };
   readonly peerMessages: PeerHandlers = {
-    touched: (_from, { batch, except }) => this.#acknowledged(batch, except),
+    'keep-alive-ack': (_from, { batch, except }) => this.#acknowledged(batch, except),
   };
   readonly #deps: RenewalsDeps;
   #status: ReplicaStatus | undefined;
   /** Of this turn; while this server leads without being ready, of all turns since. */
   #heartbeats: Heartbeat[] = [];
-  #touches: PeerTouch[] = [];
+  #keepAlives: PeerKeepAlive[] = [];
   /** With the leader. */
   readonly #sent = new Map<number, readonly Heartbeat[]>();
 
@@ -65,10 +65,10 @@ export class Renewals implements ServerPart {
   }
 
   /** A follower's heartbeats of a turn. */
-  #touched(from: ServerId, batch: number, sessions: readonly number[]): void {
+  #keptAlive(from: ServerId, batch: number, sessions: readonly number[]): void {
     if (!this.#leads) return;
     for (const session of sessions) this.#deps.leases.renew(session);
-    this.#touches.push({ from, batch, sessions });
+    this.#keepAlives.push({ from, batch, sessions });
     this.#deps.wake();
   }
 
@@ -97,11 +97,11 @@ export class Renewals implements ServerPart {
     this.#sent.clear();
     this.#drop(this.#heartbeats);
     this.#heartbeats = [];
-    this.#touches = [];
+    this.#keepAlives = [];
   }
 
   endOfTurn(): void {
-    if (this.#heartbeats.length === 0 && this.#touches.length === 0) return;
+    if (this.#heartbeats.length === 0 && this.#keepAlives.length === 0) return;
     if (this.#leads) {
       if (this.#status?.ready === true) this.#confirm();
       return;
@@ -116,7 +116,7 @@ export class Renewals implements ServerPart {
     const batch = this.#deps.correlations.next();
     this.#sent.set(batch, heartbeats);
     const sessions = heartbeats.map((heartbeat) => heartbeat.session);
-    this.#deps.peers.send(leader as ServerId, { type: 'touch', batch, sessions });
+    this.#deps.peers.send(leader as ServerId, { type: 'keep-alive', batch, sessions });
   }
 
   get #leads(): boolean {
@@ -125,25 +125,25 @@ export class Renewals implements ServerPart {
 
   #confirm(): void {
     const heartbeats = this.#heartbeats;
-    const touches = this.#touches;
+    const keepAlives = this.#keepAlives;
     this.#heartbeats = [];
-    this.#touches = [];
+    this.#keepAlives = [];
     // Once more: they may have been received before this leader was ready, and an expiry proposed meanwhile decides.
     const refused = new Set<number>();
     const renew = (session: number): void => {
       if (!this.#deps.leases.renew(session)) refused.add(session);
     };
     for (const heartbeat of heartbeats) renew(heartbeat.session);
-    for (const touch of touches) touch.sessions.forEach(renew);
+    for (const keepAlive of keepAlives) keepAlive.sessions.forEach(renew);
     this.#deps.handle().readIndex((result) => {
       if (typeof result !== 'number') {
         this.#drop(heartbeats);
         return;
       }
       this.#settle(heartbeats, refused);
-      for (const { from, batch, sessions } of touches) {
+      for (const { from, batch, sessions } of keepAlives) {
         const except = sessions.filter((session) => refused.has(session));
-        this.#deps.peers.send(from, { type: 'touched', batch, except });
+        this.#deps.peers.send(from, { type: 'keep-alive-ack', batch, except });
       }
     });
   }

@@ -5,8 +5,8 @@ import { decodePeerMessages, encodePeerMessages, type PeerMessage } from '../../
 const EVERY: readonly PeerMessage[] = [
   { type: 'forward', epoch: 3, entries: [new Uint8Array([1, 2, 3]), new Uint8Array()] },
   { type: 'forward-refused', epoch: 3, code: 'OVERLOADED' },
-  { type: 'touch', batch: 4, sessions: [7, 2 ** 50] },
-  { type: 'touched', batch: 4, except: [7] },
+  { type: 'keep-alive', batch: 4, sessions: [7, 2 ** 50] },
+  { type: 'keep-alive-ack', batch: 4, except: [7] },
   { type: 'read-index', batch: 5 },
   { type: 'read-index-answer', batch: 5, index: 99 },
   { type: 'fold', index: 1_024, fold: 123_456_789 },

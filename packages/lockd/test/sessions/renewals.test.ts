@@ -98,7 +98,7 @@ describe('a heartbeat', () => {
     const sent = ensemble.payloads.filter(({ from }) => from === 2);
     expect(sent).toHaveLength(1);
     expect(decodePeerMessages(sent[0]?.payload ?? new Uint8Array())).toMatchObject([
-      { type: 'touch', sessions: { length: 3 } },
+      { type: 'keep-alive', sessions: { length: 3 } },
     ]);
   });
 

@@ -26,7 +26,7 @@ function forgedMessage(bytes: HostileBytes, lock: string): PeerMessage {
   const index = bytes.index();
   switch (random.integer(8)) {
     case 0:
-      return { type: 'touched', batch: random.integer(10), except: [session(bytes)] };
+      return { type: 'keep-alive-ack', batch: random.integer(10), except: [session(bytes)] };
     case 1:
       return { type: 'halted', index };
     case 2:

@@ -3,19 +3,19 @@
  * ones counting most.
  */
 
-import { MAX_GATHER_MS } from '../../limits.ts';
+import { MAX_BATCH_WAIT_MS } from '../../limits.ts';
 
 /** What one time counts in the average. */
 const WEIGHT = 1 / 8;
 /** A proposal that was not applied by then is followed no more: it may never be. */
 const FOLLOWED_FOR_MS = 1_000;
 
-export class CommitTime {
+export class CommitLatency {
   #averageMs: number | undefined;
   #followed: Uint8Array | undefined;
   #proposedAtMs = -Infinity;
 
-  /** Undefined until one was seen; at most MAX_GATHER_MS. */
+  /** Undefined until one was seen; at most MAX_BATCH_WAIT_MS. */
   get averageMs(): number | undefined {
     return this.#averageMs;
   }
@@ -38,7 +38,7 @@ export class CommitTime {
   applied(nowMs: number): void {
     this.#followed = undefined;
     // One that a stalled process made long would be remembered for many more.
-    const tookMs = Math.min(nowMs - this.#proposedAtMs, MAX_GATHER_MS);
+    const tookMs = Math.min(nowMs - this.#proposedAtMs, MAX_BATCH_WAIT_MS);
     const before = this.#averageMs ?? tookMs;
     this.#averageMs = before + (tookMs - before) * WEIGHT;
   }

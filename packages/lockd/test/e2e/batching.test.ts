@@ -11,7 +11,7 @@ let server: LockdProcess | undefined;
 const clients: Client[] = [];
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'lockd-gathering-'));
+  directory = mkdtempSync(join(tmpdir(), 'lockd-batching-'));
 });
 
 afterEach(async () => {
@@ -53,14 +53,14 @@ describe('the requests of clients that go on at once after every answer', () => 
     const loops = clients.map(async (client, n) => {
       while (running) await (await client.lock(`own ${n}`).acquire()).release();
     });
-    const complete = (): Promise<number> => counter(place.client, 'holdfast_gatherings_complete_total');
+    const complete = (): Promise<number> => counter(place.client, 'holdfast_batches_complete_total');
     try {
       await until(async () => (await complete()) >= 100);
     } finally {
       running = false;
       await Promise.all(loops);
     }
-    const held = (): Promise<number> => counter(place.client, 'holdfast_proposals_gathered_total');
+    const held = (): Promise<number> => counter(place.client, 'holdfast_proposals_batched_total');
     expect(await held()).toBeGreaterThan(await complete());
     // A client alone waits for nobody: each of its requests is a write of its own.
     const alone = async (): Promise<void> => (await clients[0]?.lock('alone').acquire())?.release();

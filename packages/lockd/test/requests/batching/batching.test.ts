@@ -63,7 +63,7 @@ describe('requests that are held for others', () => {
     expect(answers(one)).toEqual([]);
     ensemble.clock.advance(10);
     expect(answers(one)).toEqual(['reply']);
-    expect(ensemble.server(1).machine.counters.gatheringsLate).toBe(1);
+    expect(ensemble.server(1).machine.counters.batchesLate).toBe(1);
   });
 
   it('are answered when the connections of the others close', () => {
@@ -143,6 +143,6 @@ describe('a follower', () => {
     if (one === undefined) throw new Error('no clients');
     one.acquire(next, 'a');
     expect(answers(one)).toEqual(['reply']);
-    expect(ensemble.server(1).machine.counters.proposalsGathered).toBe(0);
+    expect(ensemble.server(1).machine.counters.proposalsBatched).toBe(0);
   });
 });

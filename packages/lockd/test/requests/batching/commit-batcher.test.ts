@@ -1,37 +1,37 @@
 import { describe, expect, it } from 'vitest';
 import { ServerCounters } from '../../../src/counters.ts';
-import { MAX_GATHERED_BYTES, MAX_GATHERED_ENTRIES, MAX_GATHER_MS } from '../../../src/limits.ts';
-import { ProposalGate } from '../../../src/requests/gathering/proposal-gate.ts';
-import { ReturnHabit } from '../../../src/requests/gathering/return-habit.ts';
+import { MAX_BATCHED_BYTES, MAX_BATCHED_ENTRIES, MAX_BATCH_WAIT_MS } from '../../../src/limits.ts';
+import { CommitBatcher } from '../../../src/requests/batching/commit-batcher.ts';
+import { ClientThinkTime } from '../../../src/requests/batching/client-think-time.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 const COMMIT_MS = 2;
 
-/** A gate of a leader, and clients that are answered and come back when a test says so. */
+/** A batcher of a leader, and clients that are answered and come back when a test says so. */
 class GateWorld {
   readonly clock = new ManualClock();
   readonly counters = new ServerCounters();
   readonly proposed: Uint8Array[] = [];
-  readonly gate = new ProposalGate({
+  readonly batcher = new CommitBatcher({
     clock: this.clock,
     counters: this.counters,
     propose: (entry) => this.proposed.push(entry),
   });
 
   constructor() {
-    this.gate.lead();
+    this.batcher.lead();
   }
 
   /** Everything proposed so far is applied, and so many milliseconds have passed. */
   commit(ms = COMMIT_MS): void {
     this.clock.advance(ms);
-    for (const entry of this.proposed) this.gate.applied({ data: entry });
+    for (const entry of this.proposed) this.batcher.applied({ data: entry });
   }
 
-  request(client: ReturnHabit, bytes = 1): Uint8Array {
+  request(client: ClientThinkTime, bytes = 1): Uint8Array {
     const entry = new Uint8Array(bytes);
-    this.gate.returned(client);
-    this.gate.propose(entry);
+    this.batcher.returned(client);
+    this.batcher.propose(entry);
     return entry;
   }
 
@@ -41,13 +41,13 @@ class GateWorld {
   }
 
   /** Clients that have come back `returnMs` after each of the last answers, and wait for another. */
-  clients(count: number, returnMs = 0.1): readonly ReturnHabit[] {
-    const clients = Array.from({ length: count }, () => new ReturnHabit());
+  clients(count: number, returnMs = 0.1): readonly ClientThinkTime[] {
+    const clients = Array.from({ length: count }, () => new ClientThinkTime());
     for (const client of clients) this.request(client);
     this.commit();
     for (let round = 0; round < 4; round += 1) {
       for (const client of clients) {
-        this.gate.answered(client);
+        this.batcher.answered(client);
         this.clock.advance(returnMs);
         this.request(client);
       }
@@ -57,8 +57,8 @@ class GateWorld {
     return clients;
   }
 
-  answerAll(clients: readonly ReturnHabit[]): void {
-    for (const client of clients) this.gate.answered(client);
+  answerAll(clients: readonly ClientThinkTime[]): void {
+    for (const client of clients) this.batcher.answered(client);
   }
 }
 
@@ -75,7 +75,7 @@ describe('proposals of clients that come back at once', () => {
     const proposed = world.take();
     expect(proposed).toHaveLength(5);
     for (const [n, entry] of [...entries, last].entries()) expect(proposed[n]).toBe(entry);
-    expect(world.counters).toMatchObject({ proposalsGathered: 4, gatheringsComplete: 1, gatheringsLate: 0 });
+    expect(world.counters).toMatchObject({ proposalsBatched: 4, batchesComplete: 1, batchesLate: 0 });
   });
 
   it('take along what anybody else proposes, in the order of their coming', () => {
@@ -83,7 +83,7 @@ describe('proposals of clients that come back at once', () => {
     const [one, two] = world.clients(2);
     if (one === undefined || two === undefined) throw new Error('no clients');
     world.answerAll([one, two]);
-    const entries = [world.request(one), world.request(new ReturnHabit()), world.request(two)];
+    const entries = [world.request(one), world.request(new ClientThinkTime()), world.request(two)];
     expect(world.take()).toEqual(entries);
   });
 
@@ -97,7 +97,7 @@ describe('proposals of clients that come back at once', () => {
     expect(world.take()).toHaveLength(0);
     world.clock.advance(COMMIT_MS * 0.2);
     expect(world.take()).toHaveLength(1);
-    expect(world.counters.gatheringsLate).toBe(1);
+    expect(world.counters.batchesLate).toBe(1);
     world.request(two);
     expect(world.take()).toHaveLength(1);
   });
@@ -113,13 +113,13 @@ describe('proposals of clients that come back at once', () => {
     world.take();
     world.answerAll(clients);
     for (const client of clients.slice(1)) world.request(client);
-    world.clock.advance(MAX_GATHER_MS + 0.1);
+    world.clock.advance(MAX_BATCH_WAIT_MS + 0.1);
     expect(world.take()).toHaveLength(1);
   });
 
   it.each([
-    ['entries', MAX_GATHERED_ENTRIES, 1],
-    ['bytes', 4, MAX_GATHERED_BYTES / 4],
+    ['entries', MAX_BATCHED_ENTRIES, 1],
+    ['bytes', 4, MAX_BATCHED_BYTES / 4],
   ])('go at once when they are enough %s for a write', (_, enough, bytes) => {
     const world = new GateWorld();
     const clients = world.clients(enough + 2, 0.001);
@@ -138,10 +138,10 @@ describe('proposals of clients that come back at once', () => {
     if (one === undefined || two === undefined) throw new Error('no clients');
     world.answerAll([one, two]);
     world.request(one);
-    world.gate.gone(two);
+    world.batcher.gone(two);
     expect(world.take()).toHaveLength(1);
-    world.gate.gone(two);
-    world.gate.answered(one);
+    world.batcher.gone(two);
+    world.batcher.answered(one);
     world.request(one);
     expect(world.take()).toHaveLength(1);
   });
@@ -151,9 +151,9 @@ describe('proposals of clients that come back at once', () => {
     const clients = world.clients(3);
     world.answerAll(clients);
     world.clock.advance(1_000);
-    world.request(new ReturnHabit());
+    world.request(new ClientThinkTime());
     expect(world.take()).toHaveLength(1);
-    expect(world.counters.proposalsGathered).toBe(0);
+    expect(world.counters.proposalsBatched).toBe(0);
   });
 
   it('wait for one that was late a single time', () => {
@@ -181,18 +181,18 @@ describe('nobody waits', () => {
     const [only] = world.clients(1);
     if (only === undefined) throw new Error('no client');
     for (let round = 0; round < 10; round += 1) {
-      world.gate.answered(only);
+      world.batcher.answered(only);
       world.request(only);
       expect(world.take()).toHaveLength(1);
     }
-    expect(world.counters.proposalsGathered).toBe(0);
+    expect(world.counters.proposalsBatched).toBe(0);
   });
 
   it('for clients that take longer than a commit', () => {
     const world = new GateWorld();
     const clients = world.clients(5, COMMIT_MS * 1.5);
     world.answerAll(clients);
-    world.request(new ReturnHabit());
+    world.request(new ClientThinkTime());
     expect(world.take()).toHaveLength(1);
   });
 
@@ -208,18 +208,18 @@ describe('nobody waits', () => {
       world.commit();
       world.take();
     }
-    expect(world.counters.gatheringsLate).toBeLessThanOrEqual(1);
+    expect(world.counters.batchesLate).toBeLessThanOrEqual(1);
   });
 
   it('before it is known how long a commit takes', () => {
     const world = new GateWorld();
-    const client = new ReturnHabit();
+    const client = new ClientThinkTime();
     for (let round = 0; round < 10; round += 1) {
-      world.gate.answered(client);
+      world.batcher.answered(client);
       world.request(client);
     }
-    world.gate.answered(client);
-    world.request(new ReturnHabit());
+    world.batcher.answered(client);
+    world.request(new ClientThinkTime());
     expect(world.take()).toHaveLength(11);
   });
 
@@ -235,13 +235,13 @@ describe('nobody waits', () => {
       world.request(one);
       world.commit(COMMIT_MS * 2);
     };
-    while (world.counters.gatheringsLate < 2) fail();
-    const held = world.counters.proposalsGathered;
+    while (world.counters.batchesLate < 2) fail();
+    const held = world.counters.proposalsBatched;
     for (let round = 0; round < 5; round += 1) fail();
-    expect(world.counters.proposalsGathered).toBe(held);
+    expect(world.counters.proposalsBatched).toBe(held);
     world.clock.advance(10_000);
     fail();
-    expect(world.counters.proposalsGathered).toBe(held + 1);
+    expect(world.counters.proposalsBatched).toBe(held + 1);
   });
 });
 
@@ -251,12 +251,12 @@ describe('a leader that stands down', () => {
     const clients = world.clients(3);
     world.answerAll(clients);
     const entries = clients.slice(1).map((client) => world.request(client));
-    expect(world.gate.standDown()).toEqual(entries);
+    expect(world.batcher.standDown()).toEqual(entries);
     expect(world.take()).toEqual([]);
     world.clock.advance(100);
     expect(world.take()).toEqual([]);
     world.answerAll(clients);
-    world.request(new ReturnHabit());
+    world.request(new ClientThinkTime());
     expect(world.take()).toHaveLength(1);
   });
 });
@@ -267,7 +267,7 @@ describe('a leader that stops', () => {
     const clients = world.clients(3);
     world.answerAll(clients);
     for (const client of clients.slice(1)) world.request(client);
-    world.gate.stop();
+    world.batcher.stop();
     expect(world.take()).toHaveLength(2);
   });
 });

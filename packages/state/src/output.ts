@@ -6,7 +6,7 @@ export type RefusalCode = 'OUT_OF_ORDER' | 'SESSION_MOVED' | 'SESSION_EXPIRED' |
 
 /** In the order of one entry's outputs: what happened (sessionCreated, lost, granted), the answer that may show it, sessionEnded. */
 export type Output =
-  /** The answer to a request, fresh or from memory. */
+  /** The answer to a request, fresh or from the reply cache. */
   | {
       readonly type: 'reply';
       readonly session: number;

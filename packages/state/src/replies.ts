@@ -4,7 +4,7 @@ import { pathProblem, type ErrorCode, type Reply } from '@holdfast/protocol';
 
 import { clipped, flat } from './text.ts';
 
-/** What a message quotes of a request. Errors are remembered, too, and a client chooses how many. */
+/** What a message quotes of a request. Errors are cached, too, and a client chooses how many. */
 const MAX_QUOTED_LENGTH = 200;
 /** Two quotes, and what is said around them. */
 const MAX_MESSAGE_LENGTH = 700;

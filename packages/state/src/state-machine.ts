@@ -28,7 +28,7 @@ import { invariant } from './invariant.ts';
 import type { StateLimits } from './limits.ts';
 import type { Output, RefusalCode } from './output.ts';
 import { answerQuery, prepareQuery } from './queries/query.ts';
-import type { Remembered } from './sessions/answer-cost.ts';
+import type { CachedReply } from './sessions/answer-cost.ts';
 import { hashKey } from './sessions/session-table.ts';
 import type { Session } from './sessions/session.ts';
 import { errorReply, unsupportedReply, type ErrorReply } from './replies.ts';
@@ -44,7 +44,7 @@ import { VERSIONS, type Versions } from './versions.ts';
 /** What the fold takes for an entry's result: 0 for success, an error's wire code, this for a refusal plus its wire code. */
 const REFUSED = 1_000;
 const NOOP = 2_000;
-/** What the fold takes for an answer from memory. */
+/** What the fold takes for an answer from the reply cache. */
 const REPEATED = 3_000;
 
 export interface StateMachineOptions {
@@ -252,32 +252,32 @@ export class StateMachine {
     const { header, name } = decoded;
     const session = this.#state.sessions.get(header.session);
     if (session === undefined) return this.#refuse(header, 'SESSION_EXPIRED', 0);
-    const { memory } = session;
+    const { cache } = session;
     // A server speaks for the sessions that are attached to it, and for no other, whatever generation it names.
     const attached = header.via === session.server && header.generation === session.generation;
-    if (!attached) return this.#refuse(header, 'SESSION_MOVED', memory.lastApplied);
+    if (!attached) return this.#refuse(header, 'SESSION_MOVED', cache.lastApplied);
     if (session.ending !== undefined) {
       // The answer to its own close comes with the end.
-      if (header.number !== session.ending.number) this.#refuse(header, 'OVERLOADED', memory.lastApplied);
+      if (header.number !== session.ending.number) this.#refuse(header, 'OVERLOADED', cache.lastApplied);
       return;
     }
-    const next = memory.lastApplied + 1;
+    const next = cache.lastApplied + 1;
     if (!Number.isSafeInteger(header.number) || header.number > next) {
-      return this.#refuse(header, 'OUT_OF_ORDER', memory.lastApplied);
+      return this.#refuse(header, 'OUT_OF_ORDER', cache.lastApplied);
     }
 
     this.#state.sessions.changing(session);
     // A request cannot acknowledge itself or later ones: what claims so has acknowledged all before it.
-    if (Number.isSafeInteger(header.ackedUpTo)) memory.forgetUpTo(Math.min(header.ackedUpTo, header.number - 1));
+    if (Number.isSafeInteger(header.ackedUpTo)) cache.evictUpTo(Math.min(header.ackedUpTo, header.number - 1));
     if (header.number < next) return this.#repeat(session, header);
-    if (memory.full) return this.#refuse(header, 'OVERLOADED', memory.lastApplied);
+    if (cache.full) return this.#refuse(header, 'OVERLOADED', cache.lastApplied);
 
     const command = this.#commandOf(name, decoded);
     const result =
       command.type === 'error' ? command : applyClientCommand(this.#state, session, command, header.number);
     if (isEnding(session)) return;
-    // A session that this has ended remembers nothing, and counts for nothing.
-    if (this.#state.ended?.session !== session.id) memory.remember(result);
+    // A session that this has ended caches nothing, and counts for nothing.
+    if (this.#state.ended?.session !== session.id) cache.add(result);
     const reply = presentReply(result);
     this.#mixResult(reply);
     this.#reply(header, reply);
@@ -291,10 +291,10 @@ export class StateMachine {
   }
 
   #repeat(session: Session, header: StampedHeader): void {
-    const remembered: Remembered | undefined = session.memory.recall(header.number);
-    if (remembered === undefined) return this.#refuse(header, 'OUT_OF_ORDER', session.memory.lastApplied);
+    const cached: CachedReply | undefined = session.cache.get(header.number);
+    if (cached === undefined) return this.#refuse(header, 'OUT_OF_ORDER', session.cache.lastApplied);
     this.#state.fold.mix(REPEATED);
-    this.#reply(header, presentReply(remembered));
+    this.#reply(header, presentReply(cached));
   }
 
   #expire(decoded: DecodedEntry): void {
@@ -377,6 +377,6 @@ function isEnding({ ending }: Session): boolean {
 function sessionInfo(session: Session): SessionInfo {
   const { id, timeoutMs, generation, label, server } = session;
   const ending = session.ending !== undefined;
-  const { lastApplied, bytes: replyBytes } = session.memory;
+  const { lastApplied, bytes: replyBytes } = session.cache;
   return { id, timeoutMs, generation, label, server, lastApplied, replyBytes, ending };
 }

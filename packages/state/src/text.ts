@@ -23,7 +23,7 @@ function isPair(text: string, position: number): boolean {
 }
 
 /**
- * The same text in memory of its own. A part of a text and one put together of others keep those alive, in V8: what is remembered for
+ * The same text in memory of its own. A part of a text and one put together of others keep those alive, in V8: what is cached for
  * long must not.
  */
 export function flat(text: string): string {

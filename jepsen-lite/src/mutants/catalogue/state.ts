@@ -103,7 +103,7 @@ export const stateMutants: readonly Mutant[] = [
     patches: [
       {
         module: STATE,
-        file: 'sessions/reply-memory.js',
+        file: 'sessions/reply-cache.js',
         edits: [
           {
             find: 'this.#count(answerCost(answer)); this.#answers[this.#end] = answer;',
@@ -188,8 +188,8 @@ export const stateMutants: readonly Mutant[] = [
         file: 'state-machine.js',
         edits: [
           {
-            find: 'memory.forgetUpTo(Math.min(header.ackedUpTo, header.number - 1));',
-            replace: 'memory.forgetUpTo(header.number - 1);',
+            find: 'cache.evictUpTo(Math.min(header.ackedUpTo, header.number - 1));',
+            replace: 'cache.evictUpTo(header.number - 1);',
           },
         ],
       },
@@ -206,7 +206,7 @@ export const stateMutants: readonly Mutant[] = [
         edits: [
           {
             find: 'session.generation += 1;',
-            replace: 'session.generation += 1; session.memory.forgetUpTo(session.memory.lastApplied);',
+            replace: 'session.generation += 1; session.cache.evictUpTo(session.cache.lastApplied);',
           },
         ],
       },
@@ -414,7 +414,7 @@ export const stateMutants: readonly Mutant[] = [
       {
         module: STATE,
         file: 'snapshot/session-record.js',
-        edits: [{ find: 'const answers = memory.answers().map(packed);', replace: 'const answers = [];' }],
+        edits: [{ find: 'const answers = cache.answers().map(packed);', replace: 'const answers = [];' }],
       },
     ],
     caughtBy: ['properties'],

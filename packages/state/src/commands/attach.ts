@@ -72,7 +72,7 @@ function attachedReply(state: State, session: Session): Reply {
     session: session.id,
     generation: session.generation,
     timeoutMs: session.timeoutMs,
-    lastApplied: session.memory.lastApplied,
+    lastApplied: session.cache.lastApplied,
     acquires: state.locks
       .acquiresOf(session)
       .inOrder()

@@ -4,7 +4,7 @@ import type { Command } from '@holdfast/protocol';
 
 import { InvariantError } from '../invariant.ts';
 import { diskFullReply } from '../replies.ts';
-import type { Remembered } from '../sessions/answer-cost.ts';
+import type { CachedReply } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
 import type { State } from '../state.ts';
 import { closeSession } from './end-session.ts';
@@ -12,7 +12,7 @@ import { acquire, cancel, release } from './locks.ts';
 import { applyNodeCommand } from './nodes/apply.ts';
 
 /** `number`: that of the request. */
-export function applyClientCommand(state: State, session: Session, command: Command, number: number): Remembered {
+export function applyClientCommand(state: State, session: Session, command: Command, number: number): CachedReply {
   switch (command.type) {
     case 'acquire':
       return acquire(state, session, command);

@@ -7,7 +7,7 @@ import { lockProblem, MAX_CONTAINER_NAME_LENGTH, MAX_QUEUE_NODE_NAME_LENGTH } fr
 import { packRequest, readRequest, type LockKind } from '../locks/kinds/lock-kind.ts';
 import type { Lock, QueuedAcquire } from '../locks/lock.ts';
 import { acquireBytes } from '../locks/session-acquires.ts';
-import { isReply, type Remembered } from '../sessions/answer-cost.ts';
+import { isReply, type CachedReply } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
 import { DONE, errorReply, invalidLockReply, unsupportedReply, type ErrorReply } from '../replies.ts';
 import type { State } from '../state.ts';
@@ -17,7 +17,7 @@ import { treeLimitReply } from './tree-limits.ts';
 const NODES_PER_ACQUIRE = 2;
 const NAME_BYTES_PER_ACQUIRE = MAX_CONTAINER_NAME_LENGTH + MAX_QUEUE_NODE_NAME_LENGTH;
 
-export function acquire(state: State, session: Session, command: Extract<Command, { type: 'acquire' }>): Remembered {
+export function acquire(state: State, session: Session, command: Extract<Command, { type: 'acquire' }>): CachedReply {
   const { lock: name } = command;
   const kind = state.rules.lockKinds[command.kind];
   if (kind === undefined) return unsupportedReply(`lock kind ${command.kind}`, state.version);
@@ -67,11 +67,11 @@ export function cancel(state: State, session: Session, command: Extract<Command,
   return { type: 'cancelled', token: acquired.token };
 }
 
-/** The answer that a remembered request gets now. An acquire's is its present state, so that a retry learns of a grant or a loss. */
-export function presentReply(remembered: Remembered): Reply {
-  if (isReply(remembered)) return remembered;
-  const { acquireIndex, token, lock } = remembered;
-  if (!remembered.gone) return { type: 'acquire', acquireIndex, token };
+/** The answer that a request gets when it comes again. An acquire's is its present state, so that a retry learns of a grant or a loss. */
+export function presentReply(cached: CachedReply): Reply {
+  if (isReply(cached)) return cached;
+  const { acquireIndex, token, lock } = cached;
+  if (!cached.gone) return { type: 'acquire', acquireIndex, token };
   const fate =
     token === 0
       ? 'ended before it was granted'

@@ -116,7 +116,7 @@ export class LockTable {
     const { lock, session } = acquire;
     invariant(acquire.list !== undefined, 'an acquire is removed once');
     this.#nodes.changing(acquire.node);
-    // What it remembers of the acquire is another answer from now on.
+    // What its reply cache answers of the acquire is another answer from now on.
     this.#sessions.changing(session);
     if (acquire.token === 0) this.#waits -= 1;
     else this.#holds -= 1;

@@ -1,12 +1,12 @@
 /**
- * What a remembered answer counts for: about the memory that it keeps, objects, numbers and text. The same on every server, however its
+ * What a cached answer counts for: about the memory that it keeps, objects, numbers and text. The same on every server, however its
  * state came about, since it decides what is refused.
  */
 
 import type { Reply } from '@holdfast/protocol';
 
 /** An acquire, whose present state is the answer. */
-export interface RememberedAcquire {
+export interface CachedAcquire {
   readonly lock: { readonly name: string };
   readonly acquireIndex: number;
   /** 0 while it waits, and when it was gone before it was granted. */
@@ -15,10 +15,10 @@ export interface RememberedAcquire {
 }
 
 /** A reply as it was made, or what its request asked for. */
-export type Remembered = Reply | RememberedAcquire;
+export type CachedReply = Reply | CachedAcquire;
 
-export function isReply(remembered: Remembered): remembered is Reply {
-  return 'type' in remembered;
+export function isReply(cached: CachedReply): cached is Reply {
+  return 'type' in cached;
 }
 
 /** Text, at most. */
@@ -31,7 +31,7 @@ const STAT_BYTES = 320;
 const HOLDER_BYTES = 192;
 const SMALL_BYTES = 64;
 
-export function answerCost(answer: Remembered): number {
+export function answerCost(answer: CachedReply): number {
   if (!isReply(answer)) return ACQUIRE_BYTES + answer.lock.name.length * BYTES_PER_UNIT;
   switch (answer.type) {
     case 'error':

@@ -1,5 +1,5 @@
 /**
- * What the memories of all sessions take together, and how much one of them may take. A session's share is a part of what is still free
+ * What the reply caches of all sessions take together, and how much one of them may take. A session's share is a part of what is still free
  * (a dynamic threshold, as switches share their buffers by): the more is kept, the less each may keep, so those are refused that keep
  * most, a newcomer has its least at any time, and a session alone in the ensemble has its full bound.
  */

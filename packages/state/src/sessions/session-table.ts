@@ -13,7 +13,7 @@ export class SessionTable {
   readonly #capture: Capture;
   readonly #ending = new Set<number>();
   readonly #labels = new Map<string, number>();
-  /** What they remember together. */
+  /** What their reply caches take together. */
   readonly replies: ReplyBudget;
 
   constructor(capture: Capture, limits: ReplyLimits) {
@@ -85,7 +85,7 @@ export class SessionTable {
     const labelled = this.labelled(session.label) - 1;
     if (labelled > 0) this.#labels.set(session.label, labelled);
     else this.#labels.delete(session.label);
-    session.memory.clear();
+    session.cache.clear();
     const removed = this.#byId.delete(session.id) && this.#bySecretHash.delete(session.secretHash);
     invariant(removed, 'a session ends once');
     this.ids.removed();

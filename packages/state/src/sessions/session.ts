@@ -4,7 +4,7 @@ import type { LossReason } from '@holdfast/protocol';
 
 import type { NodeSlot } from '../tree/node-store.ts';
 import type { ReplyBudget } from './reply-budget.ts';
-import { ReplyMemory } from './reply-memory.ts';
+import { ReplyCache } from './reply-cache.ts';
 
 export interface NewSession {
   /** Index of the entry that creates it. */
@@ -34,7 +34,7 @@ export class Session {
   server: number;
   /** Rises with each attach; requests of earlier attachments are refused. */
   generation = 1;
-  readonly memory: ReplyMemory;
+  readonly cache: ReplyCache;
   /** Ephemeral nodes but for queue nodes. In no particular order. */
   readonly ephemerals = new Set<NodeSlot>();
   /** What LockTable keeps of the session, and nobody else reads: beside it, since each request of a lock would look it up elsewhere. */
@@ -43,7 +43,7 @@ export class Session {
   ending: Ending | undefined;
 
   constructor(options: NewSession, budget: ReplyBudget) {
-    this.memory = new ReplyMemory(budget);
+    this.cache = new ReplyCache(budget);
     this.id = options.id;
     this.secretHash = options.secretHash;
     this.timeoutMs = options.timeoutMs;

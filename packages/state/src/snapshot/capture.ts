@@ -30,7 +30,7 @@ export class Capture {
     if (this.#capturing !== undefined) this.#capturing.nodeChanging(node);
   }
 
-  /** That session, what it remembers, or what became of an acquire that it remembers is about to change. */
+  /** That session, its reply cache, or what became of an acquire that is answered there is about to change. */
   session(session: Session): void {
     if (this.#capturing !== undefined) this.#capturing.sessionChanging(session);
   }

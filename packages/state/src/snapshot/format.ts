@@ -41,7 +41,7 @@ export const FEATURE_BYTES = 3;
 export const NODE_EXTRA_BYTES = 6;
 /** Slots in one record of free ones. */
 export const MAX_FREE_SLOTS = 16_384;
-/** A session that remembers as many of the longest answers as it may is the largest record. */
+/** A session that has as many of the longest answers in its reply cache as it may is the largest record. */
 export const MAX_RECORD_BYTES = 32 * 1024 * 1024;
 export const MAX_NODE_RECORD_BYTES =
   NODE_BYTES + QUEUE_NODE_BYTES + MAX_PATH_LENGTH * MAX_UTF8_BYTES_PER_UNIT + MAX_DATA_BYTES;

@@ -1,4 +1,4 @@
-/** A session in a snapshot, with every answer that it remembers. What it owns and waits for is with the nodes. */
+/** A session in a snapshot, with every answer in its reply cache. What it owns and waits for is with the nodes. */
 
 import {
   MAX_LABEL_LENGTH,
@@ -18,7 +18,7 @@ import {
 
 import { lockProblem } from '../locks/lock-name.ts';
 import { PastAcquire } from '../locks/past-acquire.ts';
-import { isReply, type Remembered, type RememberedAcquire } from '../sessions/answer-cost.ts';
+import { isReply, type CachedReply, type CachedAcquire } from '../sessions/answer-cost.ts';
 import { hashKey } from '../sessions/session-table.ts';
 import type { Ending, Session } from '../sessions/session.ts';
 import type { ByteQueue } from './byte-queue.ts';
@@ -56,8 +56,8 @@ export interface SessionImage {
 }
 
 export function writeSession(into: ByteQueue, session: Session): void {
-  const { memory, label, secretHash } = session;
-  const answers = memory.answers().map(packed);
+  const { cache, label, secretHash } = session;
+  const answers = cache.answers().map(packed);
   const room = answers.reduce<number>(
     (sum, answer) => sum + answerBytes(answer),
     label.length * MAX_UTF8_BYTES_PER_UNIT,
@@ -70,7 +70,7 @@ export function writeSession(into: ByteQueue, session: Session): void {
   view.setUint32(at + 40, session.timeoutMs, true);
   view.setUint32(at + 44, session.generation, true);
   view.setFloat64(at + 48, session.createdAt, true);
-  view.setFloat64(at + 56, memory.lastApplied, true);
+  view.setFloat64(at + 56, cache.lastApplied, true);
   view.setUint32(at + 64, session.server, true);
   view.setUint32(at + 68, answers.length, true);
   view.setUint16(at + 74, session.ending === undefined ? 0 : REASONS.indexOf(session.ending.reason) + 1, true);
@@ -100,7 +100,7 @@ export function readSession(bytes: Uint8Array, view: DataView, at: number, end: 
   );
   wellFormed(
     count <= lastApplied && count <= MAX_REMEMBERED_REPLIES,
-    () => `has a session ${id} that remembers ${count} answers`,
+    () => `has a session ${id} that has ${count} answers`,
   );
   return {
     id,
@@ -124,13 +124,13 @@ function readEnding(view: DataView, at: number): Ending | undefined {
   return reason === undefined ? undefined : { reason, number };
 }
 
-function packed(remembered: Remembered): PackedAnswer {
-  if (isReply(remembered)) return { type: AnswerType.reply, bytes: pack(replies.writeTuple(remembered)) };
-  return remembered.gone ? packedPast(remembered) : remembered.acquireIndex;
+function packed(cached: CachedReply): PackedAnswer {
+  if (isReply(cached)) return { type: AnswerType.reply, bytes: pack(replies.writeTuple(cached)) };
+  return cached.gone ? packedPast(cached) : cached.acquireIndex;
 }
 
 /** Not its answer as text: what it counts for must be the same on a server that was restored. */
-function packedPast({ acquireIndex, token, lock: { name } }: RememberedAcquire): PackedAnswer {
+function packedPast({ acquireIndex, token, lock: { name } }: CachedAcquire): PackedAnswer {
   const bytes = new Uint8Array(PAST_ACQUIRE_BYTES + name.length * MAX_UTF8_BYTES_PER_UNIT);
   const view = new DataView(bytes.buffer);
   view.setFloat64(0, acquireIndex, true);

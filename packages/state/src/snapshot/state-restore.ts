@@ -7,7 +7,7 @@ import { MalformedError } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
 import type { LockKind } from '../locks/kinds/lock-kind.ts';
-import type { Remembered } from '../sessions/answer-cost.ts';
+import type { CachedReply } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
 import { State, type StateOptions } from '../state.ts';
 import { NumberField } from '../tree/node-rows.ts';
@@ -36,8 +36,8 @@ interface PlacedNode {
   readonly role: NodeRole;
 }
 
-/** A session whose memory waits for the acquires that it names. */
-interface Memory {
+/** A session whose reply cache waits for the acquires that it names. */
+interface CacheImage {
   readonly session: Session;
   readonly lastApplied: number;
   readonly answers: readonly KeptAnswer[];
@@ -68,7 +68,7 @@ export class StateRestore {
   readonly #queueNodes: PlacedNode[] = [];
   readonly #ephemerals: NodeSlot[] = [];
   readonly #orphanExtras: { readonly slot: NodeSlot; readonly extra: NodeExtra }[] = [];
-  readonly #memories: Memory[] = [];
+  readonly #caches: CacheImage[] = [];
   readonly #free: NodeSlot[] = [];
   #records = 0;
   #ended = false;
@@ -96,7 +96,7 @@ export class StateRestore {
     this.#adopt();
     this.#placeOrphanExtras();
     this.#linkLocks();
-    this.#recall();
+    this.#fillCaches();
     this.#state.nodes.restoreFree(this.#free);
     this.#check(header);
     wellFormed(
@@ -192,7 +192,7 @@ export class StateRestore {
     const session = sessions.create(image);
     session.generation = generation;
     if (ending !== undefined) sessions.beginEnd(session, ending);
-    this.#memories.push({ session, lastApplied, answers });
+    this.#caches.push({ session, lastApplied, answers });
   }
 
   #takeNode(slot: NodeSlot, role: NodeRole, image: NodeImage): void {
@@ -270,15 +270,18 @@ export class StateRestore {
     return kind;
   }
 
-  #recall(): void {
-    for (const { session, lastApplied, answers } of this.#memories) {
-      const remembered = answers.map((answer): Remembered => {
+  #fillCaches(): void {
+    for (const { session, lastApplied, answers } of this.#caches) {
+      const cached = answers.map((answer): CachedReply => {
         if (typeof answer !== 'number') return answer;
         const acquire = this.#state.locks.acquiresOf(session).get(answer);
-        wellFormed(acquire !== undefined, () => `has a session ${session.id} that remembers no acquire of its own`);
+        wellFormed(
+          acquire !== undefined,
+          () => `has a session ${session.id} that has an answer of no acquire of its own`,
+        );
         return acquire;
       });
-      session.memory.restore(lastApplied, remembered);
+      session.cache.restore(lastApplied, cached);
     }
   }
 

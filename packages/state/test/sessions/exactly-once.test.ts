@@ -34,7 +34,7 @@ describe('requests of a session', () => {
     expect(solo.ask({ type: 'exists', path: '/a' }).stat).toBeDefined();
   });
 
-  it('are answered from memory after a new attach, under the generation that asks', () => {
+  it('are answered from the reply cache after a new attach, under the generation that asks', () => {
     const solo = new Solo();
     const session = solo.open();
     const first = session.send(create('/n'));
@@ -94,7 +94,7 @@ describe('requests of a session', () => {
   });
 });
 
-describe('the memory of answers', () => {
+describe('the reply cache', () => {
   it('is trimmed by what a logged command acknowledges', () => {
     const solo = new Solo();
     const session = solo.open();

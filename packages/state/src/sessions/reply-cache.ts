@@ -1,22 +1,22 @@
 /**
- * The exactly-once memory of a session: its requests' answers, from the first unacknowledged one to the last applied. Only what
- * clients acknowledge in applied entries makes it forget, so every replica remembers the same, and counts the same for it.
+ * The reply cache of a session, by which its requests are applied exactly once: their answers, from the first unacknowledged one to the last applied. Only what
+ * clients acknowledge in applied entries is evicted, so every replica has the same, and counts the same for it.
  */
 
 import { MAX_REMEMBERED_REPLIES } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
-import { answerCost, type Remembered } from './answer-cost.ts';
+import { answerCost, type CachedReply } from './answer-cost.ts';
 import type { ReplyBudget } from './reply-budget.ts';
 
 /** Forgotten places in front of the array before it is moved up, and of one that is kept when it is empty. */
 const SLACK = 64;
 
-export class ReplyMemory {
+export class ReplyCache {
   #lastApplied = 0;
-  #forgottenUpTo = 0;
-  /** The answer to request `forgottenUpTo + 1 + i` is at `start + i`. Keeps its places when it empties: V8 would make it anew for the next. */
-  #answers: (Remembered | undefined)[] = [];
+  #evictedUpTo = 0;
+  /** The answer to request `evictedUpTo + 1 + i` is at `start + i`. Keeps its places when it empties: V8 would make it anew for the next. */
+  #answers: (CachedReply | undefined)[] = [];
   #start = 0;
   #bytes = 0;
   readonly #budget: ReplyBudget;
@@ -36,54 +36,54 @@ export class ReplyMemory {
   }
 
   get full(): boolean {
-    return this.#bytes >= this.#budget.share || this.#lastApplied - this.#forgottenUpTo >= MAX_REMEMBERED_REPLIES;
+    return this.#bytes >= this.#budget.share || this.#lastApplied - this.#evictedUpTo >= MAX_REMEMBERED_REPLIES;
   }
 
   /** Undefined when it was acknowledged. */
-  recall(number: number): Remembered | undefined {
-    return number > this.#forgottenUpTo ? this.#answers[this.#start + number - this.#forgottenUpTo - 1] : undefined;
+  get(number: number): CachedReply | undefined {
+    return number > this.#evictedUpTo ? this.#answers[this.#start + number - this.#evictedUpTo - 1] : undefined;
   }
 
-  /** Those that are remembered, in the order of their requests. */
-  answers(): readonly Remembered[] {
-    return this.#answers.slice(this.#start, this.#end) as readonly Remembered[];
+  /** Those that it has, in the order of their requests. */
+  answers(): readonly CachedReply[] {
+    return this.#answers.slice(this.#start, this.#end) as readonly CachedReply[];
   }
 
-  /** Makes a new memory that of a session whose last request was `lastApplied`, with the answers to the last ones. */
-  restore(lastApplied: number, answers: readonly Remembered[]): void {
-    invariant(this.#lastApplied === 0, 'only a new memory is restored');
+  /** Makes a new cache that of a session whose last request was `lastApplied`, with the answers to the last ones. */
+  restore(lastApplied: number, answers: readonly CachedReply[]): void {
+    invariant(this.#lastApplied === 0, 'only a new reply cache is restored');
     this.#lastApplied = lastApplied;
-    this.#forgottenUpTo = lastApplied - answers.length;
+    this.#evictedUpTo = lastApplied - answers.length;
     this.#answers = [...answers];
     for (const answer of answers) this.#count(answerCost(answer));
   }
 
   /** The session is over, and its share free for others. */
   clear(): void {
-    this.forgetUpTo(this.#lastApplied);
+    this.evictUpTo(this.#lastApplied);
   }
 
   /** The next request has been applied. */
-  remember(answer: Remembered): void {
-    invariant(!this.full, 'the memory of a session is bounded');
+  add(answer: CachedReply): void {
+    invariant(!this.full, 'the reply cache of a session is bounded');
     this.#count(answerCost(answer));
     this.#answers[this.#end] = answer;
     this.#lastApplied += 1;
   }
 
   /** Forgets the answers up to request `number`. Going back, or beyond what was applied, changes nothing more. */
-  forgetUpTo(number: number): void {
+  evictUpTo(number: number): void {
     const upTo = Math.min(number, this.#lastApplied);
     // Mostly all are acknowledged: to ask each what it counts for would fetch it from memory, long after its use.
     const all = upTo === this.#lastApplied;
     if (all) this.#count(-this.#bytes);
-    while (this.#forgottenUpTo < upTo) {
+    while (this.#evictedUpTo < upTo) {
       const answer = this.#answers[this.#start];
-      invariant(answer !== undefined, 'what is forgotten was remembered');
+      invariant(answer !== undefined, 'what is evicted was cached');
       if (!all) this.#count(-answerCost(answer));
       this.#answers[this.#start] = undefined;
       this.#start += 1;
-      this.#forgottenUpTo += 1;
+      this.#evictedUpTo += 1;
     }
     if (this.#start === this.#end) {
       if (this.#answers.length > SLACK) this.#answers = [];
@@ -101,6 +101,6 @@ export class ReplyMemory {
 
   /** Behind the last answer. */
   get #end(): number {
-    return this.#start + this.#lastApplied - this.#forgottenUpTo;
+    return this.#start + this.#lastApplied - this.#evictedUpTo;
   }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MAX_REMEMBERED_REPLIES, type Reply } from '@holdfast/protocol';
 import { STATE_LIMITS } from '../../src/limits.ts';
 import { ReplyBudget } from '../../src/sessions/reply-budget.ts';
-import { ReplyMemory } from '../../src/sessions/reply-memory.ts';
+import { ReplyCache } from '../../src/sessions/reply-cache.ts';
 
 function answerTo(number: number): Reply {
   return { type: 'acquire', acquireIndex: number, token: number };
@@ -15,31 +15,31 @@ const step = fc.oneof(
   fc.record({ keep: fc.integer({ min: 0, max: 150 }) }),
 );
 
-describe('the memory of a session', () => {
+describe('the reply cache of a session', () => {
   it('has the answer to every request that was applied and is not acknowledged, whatever came before', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const memory = new ReplyMemory(new ReplyBudget(STATE_LIMITS));
+        const cache = new ReplyCache(new ReplyBudget(STATE_LIMITS));
         let applied = 0;
         let forgotten = 0;
         for (const one of steps) {
           if ('apply' in one) {
-            for (let more = one.apply; more > 0 && !memory.full; more -= 1) {
+            for (let more = one.apply; more > 0 && !cache.full; more -= 1) {
               applied += 1;
-              memory.remember(answerTo(applied));
+              cache.add(answerTo(applied));
             }
           } else {
             forgotten = Math.max(forgotten, applied - one.keep);
-            memory.forgetUpTo(applied - one.keep);
+            cache.evictUpTo(applied - one.keep);
           }
           const kept = Array.from({ length: applied - forgotten }, (_, n) => answerTo(forgotten + 1 + n));
-          expect(memory.answers()).toEqual(kept);
-          expect(memory.lastApplied).toBe(applied);
-          expect(memory.full).toBe(applied - forgotten >= MAX_REMEMBERED_REPLIES);
-          expect(memory.recall(forgotten)).toBeUndefined();
-          expect(memory.recall(applied + 1)).toBeUndefined();
+          expect(cache.answers()).toEqual(kept);
+          expect(cache.lastApplied).toBe(applied);
+          expect(cache.full).toBe(applied - forgotten >= MAX_REMEMBERED_REPLIES);
+          expect(cache.get(forgotten)).toBeUndefined();
+          expect(cache.get(applied + 1)).toBeUndefined();
           for (let number = forgotten + 1; number <= applied; number += 1) {
-            expect(memory.recall(number)).toEqual(answerTo(number));
+            expect(cache.get(number)).toEqual(answerTo(number));
           }
         }
       }),
@@ -48,14 +48,14 @@ describe('the memory of a session', () => {
   });
 
   it('goes on behind what it was restored with', () => {
-    const memory = new ReplyMemory(new ReplyBudget(STATE_LIMITS));
-    memory.restore(7, [answerTo(6), answerTo(7)]);
-    memory.remember(answerTo(8));
-    expect(memory.answers()).toEqual([answerTo(6), answerTo(7), answerTo(8)]);
-    memory.forgetUpTo(8);
-    expect(memory.answers()).toEqual([]);
-    memory.remember(answerTo(9));
-    expect(memory.recall(9)).toEqual(answerTo(9));
-    expect(memory.recall(8)).toBeUndefined();
+    const cache = new ReplyCache(new ReplyBudget(STATE_LIMITS));
+    cache.restore(7, [answerTo(6), answerTo(7)]);
+    cache.add(answerTo(8));
+    expect(cache.answers()).toEqual([answerTo(6), answerTo(7), answerTo(8)]);
+    cache.evictUpTo(8);
+    expect(cache.answers()).toEqual([]);
+    cache.add(answerTo(9));
+    expect(cache.get(9)).toEqual(answerTo(9));
+    expect(cache.get(8)).toBeUndefined();
   });
 });

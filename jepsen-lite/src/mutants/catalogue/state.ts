@@ -314,8 +314,8 @@ export const stateMutants: readonly Mutant[] = [
         file: 'commands/end-session.js',
         edits: [
           {
-            find: 'state.locks.settle(lock, state.index, state.stamp, state.events);',
-            replace: 'if (lock.idle) state.locks.settle(lock, state.index, state.stamp, state.events);',
+            find: 'state.locks.grantPending(lock, state.index, state.stamp, state.events);',
+            replace: 'if (lock.idle) state.locks.grantPending(lock, state.index, state.stamp, state.events);',
           },
         ],
       },

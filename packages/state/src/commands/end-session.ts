@@ -69,7 +69,7 @@ export function endEverySession(state: State): void {
     forget(state, session);
     state.fold.mix(session.id);
   }
-  settle(state, touched);
+  grantPending(state, touched);
 }
 
 function endSession(state: State, session: Session, reason: LossReason, number: number): void {
@@ -86,7 +86,7 @@ function endSession(state: State, session: Session, reason: LossReason, number: 
     state.events.push({ type: 'sessionEnding', session: session.id });
   }
   state.fold.mix(session.id);
-  settle(state, touched);
+  grantPending(state, touched);
 }
 
 /** The end itself is told when nothing is left, which for its waits and holds would be late. */
@@ -102,7 +102,7 @@ function forget(state: State, session: Session): void {
   state.sessions.remove(session);
 }
 
-/** The locks that must settle. */
+/** Returns the locks that may be free now. */
 function removeAcquires(state: State, session: Session): ReadonlySet<Lock> {
   const touched = new Set<Lock>();
   for (const acquire of state.locks.acquiresOf(session).inOrder()) {
@@ -112,9 +112,9 @@ function removeAcquires(state: State, session: Session): ReadonlySet<Lock> {
   return touched;
 }
 
-function settle(state: State, touched: ReadonlySet<Lock>): void {
+function grantPending(state: State, touched: ReadonlySet<Lock>): void {
   for (const lock of [...touched].sort((left, right) => compareText(left.name, right.name))) {
-    state.locks.settle(lock, state.index, state.stamp, state.events);
+    state.locks.grantPending(lock, state.index, state.stamp, state.events);
   }
 }
 

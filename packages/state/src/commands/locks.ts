@@ -81,7 +81,7 @@ export function presentReply(cached: CachedReply): Reply {
 
 function giveUp(state: State, acquired: QueuedAcquire): void {
   state.locks.remove(acquired, state.index);
-  state.locks.settle(acquired.lock, state.index, state.stamp, state.events);
+  state.locks.grantPending(acquired.lock, state.index, state.stamp, state.events);
 }
 
 function ownAcquire(state: State, session: Session, lock: string, acquireIndex: number): QueuedAcquire | undefined {

@@ -1,6 +1,6 @@
 /**
  * The queues of all locks, and the nodes that show them. Every change of a queue is made here. An entry first removes
- * all that it removes, then lets each lock that it touched settle: grants in queue order, and no container for an idle lock.
+ * all that it removes, then grants what is pending at each lock that it touched, in queue order; an idle lock loses its container.
  */
 
 import { MalformedError, type LockRequest } from '@holdfast/protocol';
@@ -111,7 +111,7 @@ export class LockTable {
     return acquire;
   }
 
-  /** Takes a wait or hold out of its queue and out of its session; its lock must settle before the entry ends. */
+  /** Takes a wait or hold out of its queue and out of its session; what is pending at its lock must be granted before the entry ends. */
   remove(acquire: QueuedAcquire, index: number): void {
     const { lock, session } = acquire;
     invariant(acquire.list !== undefined, 'an acquire is removed once');
@@ -127,7 +127,7 @@ export class LockTable {
   }
 
   /** Removes the lock if it is idle; otherwise grants it to everybody who may hold it now, in queue order. */
-  settle(lock: Lock, index: number, stamp: number, outputs: Output[]): void {
+  grantPending(lock: Lock, index: number, stamp: number, outputs: Output[]): void {
     if (lock.idle) {
       this.#nodes.changing(lock.container);
       this.#locks.delete(lock.name);
@@ -207,8 +207,8 @@ export class LockTable {
     for (const lock of this.#locks.values()) {
       if (this.#place.has(lock.container)) placed += 1;
       const next = lock.waiters.first;
-      const settled = lock.holders.size > 0 && (next === undefined || !lock.kind.mayJoin(lock.holders, next.request));
-      wellFormed(settled, () => `has a lock ${lock.name} that is not granted to whom it is free for`);
+      const granted = lock.holders.size > 0 && (next === undefined || !lock.kind.mayJoin(lock.holders, next.request));
+      wellFormed(granted, () => `has a lock ${lock.name} that is not granted to whom it is free for`);
       const queued = lock.holders.size + lock.waiters.size;
       wellFormed(
         queued === this.#nodes.childCount(lock.container),

@@ -48,5 +48,5 @@ function revoke(state: State, acquire: QueuedAcquire): void {
   const { session, lock, acquireIndex } = acquire;
   state.locks.remove(acquire, state.index);
   state.events.push({ type: 'lost', session: session.id, lock: lock.name, acquireIndex, reason: 'revoked' });
-  state.locks.settle(lock, state.index, state.stamp, state.events);
+  state.locks.grantPending(lock, state.index, state.stamp, state.events);
 }

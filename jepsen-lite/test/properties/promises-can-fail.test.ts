@@ -7,7 +7,7 @@ import { runProperties } from '../../src/properties/run-properties.ts';
 
 /** For each promise, a machine that breaks it and says so in the least conspicuous way. */
 const LIES: Readonly<Record<string, MakeLie>> = {
-  'a lock has one holder at most': () => ({
+  'a lock has no holders that may not hold it together': () => ({
     outputs: repliesChanged((reply, { index }) =>
       reply.type === 'acquire' && reply.token === 0 ? { ...reply, token: index } : reply,
     ),

@@ -27,7 +27,7 @@ function lying(lie: Lie, options: Partial<PropertyOptions> = {}): PropertyReport
 describe('a run of the properties', () => {
   it('reports the promise that broke, with the shortest script that breaks it', () => {
     const { failure } = lying(TWO_HOLDERS);
-    expect(failure).toMatchObject({ kind: 'promise', name: 'a lock has one holder at most' });
+    expect(failure).toMatchObject({ kind: 'promise', name: 'a lock has no holders that may not hold it together' });
     expect(failure?.also).toContain('queries about locks show what was told');
     expect(failure?.commands).toHaveLength(3);
     expect(failure?.commands[1]).toContain('request 1, acknowledging 0: acquire lock');
@@ -47,7 +47,9 @@ describe('a run of the properties', () => {
 
   it('says how to run a failure again', () => {
     const text = describeFailure(lying(TWO_HOLDERS));
-    expect(text).toMatch(/a lock has one holder at most\n.*\n(.*\n)* +seed 8, path [\d:]+, 60 commands/);
+    expect(text).toMatch(
+      /a lock has no holders that may not hold it together\n.*\n(.*\n)* +seed 8, path [\d:]+, 60 commands/,
+    );
   });
 
   it('tells what was not foreseen from a broken promise', () => {

@@ -1,14 +1,18 @@
 /**
- * Two holders never believe in one lock at the same time, by what applications alone saw: from when a hold was told until the last time
+ * Holders that may not hold a lock together never believe in it at the same time, by what applications alone saw: from when a hold was told until the last time
  * that `assertHeld()` passed. Without that last question they do overlap: a paused holder knows nothing. Those overlaps are counted,
  * since a run without any has not tried what fencing is for.
  */
 
 import type { History } from '../../history/history.ts';
+import { inTheWay, mayJoin, type Requester } from '../../models/holders.ts';
 import { Findings } from '../findings.ts';
 import { groupBy } from '../group.ts';
 import { toldHolds, wasRevoked, type ToldHold } from './holds.ts';
+import { requested } from './requested.ts';
 import type { Verdict } from '../verdict.ts';
+
+type Holder = Requester & { readonly event: ToldHold };
 
 export function checkExclusion(history: History): Verdict {
   const findings = new Findings('exclusion', ['holds', 'beliefs', 'beliefOverlaps']);
@@ -27,10 +31,13 @@ export function checkExclusion(history: History): Verdict {
 }
 
 function checkDefinite(holds: readonly ToldHold[], findings: Findings<'holds'>): void {
-  let last: ToldHold | undefined;
+  let live: Holder[] = [];
   for (const hold of holds) {
     if (wasRevoked(hold)) continue;
-    if (last !== undefined && hold.ok.seq < definiteEnd(last)) {
+    const next = requested(hold);
+    live = live.filter(({ event }) => hold.ok.seq < definiteEnd(event));
+    const last = inTheWay(live, next)?.event;
+    if (last !== undefined) {
       const { lock, session } = hold.ok;
       findings.broken(
         `lock ${lock}: session ${last.ok.session} had it (token ${last.ok.token}) before and after session ${session} was told that it has it (token ${hold.ok.token})`,
@@ -39,7 +46,8 @@ function checkDefinite(holds: readonly ToldHold[], findings: Findings<'holds'>):
         last.believed,
       );
     }
-    if (last === undefined || definiteEnd(hold) > definiteEnd(last)) last = hold;
+    // Who is believed in for longest stands in the way of most: it is named first.
+    live = [...live, next].sort((left, right) => definiteEnd(right.event) - definiteEnd(left.event));
   }
 }
 
@@ -58,10 +66,12 @@ function presumedEnd(hold: ToldHold, ends: ReadonlyMap<number, number>): number 
 
 function countOverlaps(holds: readonly ToldHold[], endOf: (hold: ToldHold) => number): number {
   let overlaps = 0;
-  let end = 0;
+  let live: Holder[] = [];
   for (const hold of holds) {
-    if (hold.ok.seq < end) overlaps += 1;
-    end = Math.max(end, endOf(hold));
+    const next = requested(hold);
+    live = live.filter(({ event }) => hold.ok.seq < endOf(event));
+    if (!mayJoin(live, next)) overlaps += 1;
+    live.push(next);
   }
   return overlaps;
 }

@@ -1,21 +1,24 @@
 /**
- * By the log: a lock has at most one owner at each index, what leaves a queue was in it, and a session that has ended has nothing from
+ * By the log: only those have a lock at one index who may hold it together, what leaves a queue was in it, and a session that has ended has nothing from
  * that very entry on, and ends once.
  */
 
 import type { EventOf } from '../../history/calls.ts';
 import type { History } from '../../history/history.ts';
+import { inTheWay, type Requester } from '../../models/holders.ts';
 import { Findings } from '../findings.ts';
 import { isLogEvent, logInOrder, type RecordedLogEvent } from './log-order.ts';
+import { requested } from './requested.ts';
 import type { Verdict } from '../verdict.ts';
 
+type Owner = Requester & { readonly event: EventOf<'granted'> };
 type Entered = EventOf<'enqueued'> | EventOf<'granted'>;
 
 class Replay {
   readonly findings = new Findings('owners', ['grants', 'removals', 'endedSessions']);
   readonly #queuesRecorded: boolean;
   /** By lock. */
-  readonly #owners = new Map<string, EventOf<'granted'>>();
+  readonly #owners = new Map<string, readonly Owner[]>();
   /** All waits and holds, by session, then by hold. */
   readonly #live = new Map<number, Map<number, Entered>>();
   readonly #ended = new Map<number, EventOf<'ended-session'>>();
@@ -54,7 +57,9 @@ class Replay {
   #grant(event: EventOf<'granted'>): void {
     this.findings.count('grants');
     const { lock, hold, session } = event;
-    const owner = this.#owners.get(lock);
+    const owners = this.#owners.get(lock) ?? [];
+    const next = requested(event);
+    const owner = inTheWay(owners, next)?.event;
     if (owner !== undefined) {
       this.findings.broken(`lock ${lock} was granted to hold ${hold} while hold ${owner.hold} had it`, owner, event);
     }
@@ -67,7 +72,7 @@ class Replay {
       );
     }
     this.#enter(event);
-    this.#owners.set(lock, event);
+    this.#owners.set(lock, [...owners, next]);
   }
 
   #remove(event: EventOf<'removed'>): void {
@@ -79,7 +84,9 @@ class Replay {
       this.findings.broken(`hold ${hold} of session ${session} left lock ${lock}, where it was not`, event);
     }
     live?.delete(hold);
-    if (this.#owners.get(lock)?.hold === hold) this.#owners.delete(lock);
+    const left = this.#owners.get(lock)?.filter((owner) => owner.event.hold !== hold) ?? [];
+    if (left.length > 0) this.#owners.set(lock, left);
+    else this.#owners.delete(lock);
   }
 
   #end(event: EventOf<'ended-session'>): void {

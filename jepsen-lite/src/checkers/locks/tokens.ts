@@ -1,13 +1,16 @@
 /**
- * Tokens of a lock are the log indexes of its grants: each is given once, and a later grant has a higher one, in log order and in the
+ * Tokens of a lock are the log indexes of its grants: each is given once, but to those whom one entry lets hold together, and a later grant
+ * has a higher one, in log order and in the
  * order that applications can see (one was told before the other asked).
  */
 
-import { okCallsOf, type OkCall } from '../../history/calls.ts';
+import { okCallsOf, type EventOf, type OkCall } from '../../history/calls.ts';
 import type { History } from '../../history/history.ts';
+import { inTheWay, mayHoldTogether } from '../../models/holders.ts';
 import { Findings } from '../findings.ts';
 import { groupBy } from '../group.ts';
 import { grantsOf } from './log-order.ts';
+import { requested } from './requested.ts';
 import type { Verdict } from '../verdict.ts';
 
 export function checkTokens(history: History): Verdict {
@@ -20,7 +23,7 @@ export function checkTokens(history: History): Verdict {
       if (grant.token !== grant.index) {
         findings.broken(`lock ${lock}: token ${grant.token} was granted by entry ${grant.index}`, grant);
       }
-      if (before !== undefined && grant.token <= before.token) {
+      if (before !== undefined && grant.token <= before.token && !sharesItsToken(before, grant)) {
         findings.broken(`lock ${lock}: token ${grant.token} was granted after ${before.token}`, before, grant);
       }
     }
@@ -34,13 +37,20 @@ export function checkTokens(history: History): Verdict {
   return findings.verdict(told.length + grants.length > 0);
 }
 
+/** One entry let both hold. */
+function sharesItsToken(before: EventOf<'granted'>, grant: EventOf<'granted'>): boolean {
+  const together = mayHoldTogether([requested(before), requested(grant)]);
+  return together && grant.token === before.token && grant.index === before.index;
+}
+
 function checkTold(lock: string, calls: readonly OkCall<'acquire'>[], findings: Findings<'told'>): void {
-  const byToken = new Map<number, OkCall<'acquire'>>();
+  const byToken = new Map<number, OkCall<'acquire'>[]>();
   for (const call of calls) {
     const { token } = call.ok;
-    const twin = byToken.get(token);
-    if (twin === undefined) byToken.set(token, call);
-    else findings.broken(`lock ${lock}: two acquires were told token ${token}`, twin.ok, call.ok);
+    const others = byToken.get(token) ?? [];
+    const twin = inTheWay(others.map(requested), requested(call))?.event;
+    if (twin !== undefined) findings.broken(`lock ${lock}: two acquires were told token ${token}`, twin.ok, call.ok);
+    byToken.set(token, [...others, call]);
   }
   const ended = [...calls].sort((left, right) => left.ok.seq - right.ok.seq);
   let position = 0;

@@ -1,5 +1,6 @@
 /** The waits and holds that the outputs tell of, as a list in order of acquire indexes: the model behind several promises. */
 
+import type { LockRequest } from '@holdfast/protocol';
 import type { LockChange } from './lock-change.ts';
 
 export interface ToldAcquire {
@@ -8,6 +9,7 @@ export interface ToldAcquire {
   readonly acquireIndex: number;
   /** 0 while it waits. */
   readonly token: number;
+  readonly request: LockRequest;
 }
 
 /** What is left of `acquires` and what has come to them. */
@@ -18,8 +20,8 @@ export function changed(acquires: readonly ToldAcquire[], change: LockChange): r
     case 'ended':
       return acquires.filter(({ session }) => session !== change.session);
     case 'enqueued': {
-      const { session, lock, acquireIndex, token } = change;
-      return [...acquires, { session, lock, acquireIndex, token }];
+      const { session, lock, acquireIndex, token, request } = change;
+      return [...acquires, { session, lock, acquireIndex, token, request }];
     }
     case 'granted':
       return acquires.map((acquire) =>

@@ -1,3 +1,5 @@
+import type { LockRequest } from '@holdfast/protocol';
+
 /** What became of one wait or hold, or of all of a session. */
 export type LockChange =
   | { readonly type: 'removed'; readonly session: number; readonly lock: string; readonly acquireIndex: number }
@@ -5,7 +7,15 @@ export type LockChange =
   | { readonly type: 'ended'; readonly session: number }
   /** `token` 0: it waits. */
   | {
-      readonly type: 'enqueued' | 'granted';
+      readonly type: 'enqueued';
+      readonly session: number;
+      readonly lock: string;
+      readonly acquireIndex: number;
+      readonly token: number;
+      readonly request: LockRequest;
+    }
+  | {
+      readonly type: 'granted';
       readonly session: number;
       readonly lock: string;
       readonly acquireIndex: number;

@@ -1,5 +1,6 @@
 /** What one entry's outputs say of the queues: who came, who went, who was granted. Removals come first, as they do in an entry. */
 
+import { requestOf } from '../../models/holders.ts';
 import type { LockChange } from './lock-change.ts';
 import { appliedCommand, type Step } from './step.ts';
 
@@ -27,7 +28,8 @@ function ownChange(told: Pick<Step, 'index' | 'input' | 'outputs' | 'before'>): 
   const { session, command, reply } = applied;
   if (command.type === 'acquire' && reply.type === 'acquire') {
     const { acquireIndex, token } = reply;
-    return { type: 'enqueued', session, lock: command.lock, acquireIndex, token };
+    const request = requestOf(command.kind, command.parameters);
+    return { type: 'enqueued', session, lock: command.lock, acquireIndex, token, request };
   }
   const gone =
     (command.type === 'release' && reply.type === 'done') || (command.type === 'cancel' && reply.type === 'cancelled');

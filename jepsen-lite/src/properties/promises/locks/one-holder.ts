@@ -1,30 +1,46 @@
-/** Mutual exclusion, of what was told and of what is shown. */
+/** Those who hold a lock may hold it together, of what was told and of what is shown; of a mutex there is one. */
 
+import { MUTEX } from '@holdfast/protocol';
+import { inTheWay, mayHoldTogether, requestOf } from '../../../models/holders.ts';
+import { changed, type ToldAcquire } from '../../observation/acquires.ts';
 import type { StatePromise } from '../../state-promise.ts';
 import { demand } from '../../demand.ts';
 
+type Holder = Omit<ToldAcquire, 'token'>;
+
 export function oneHolder(): StatePromise {
-  const holders = new Map<number, { readonly session: number; readonly lock: string }>();
+  let acquires: readonly ToldAcquire[] = [];
+  const holders = new Map<number, Holder>();
   return {
-    name: 'a lock has one holder at most',
+    name: 'a lock has no holders that may not hold it together',
     observe({ index, changes, after }) {
       for (const change of changes) {
+        acquires = changed(acquires, change);
         if (change.type === 'removed') holders.delete(change.acquireIndex);
         else if (change.type === 'ended') {
           for (const [hold, { session }] of holders) if (session === change.session) holders.delete(hold);
         } else if (change.token !== 0) {
           const { session, lock, acquireIndex } = change;
-          const other = [...holders].find(([, held]) => held.lock === lock);
+          // Whoever never asked may hold with nobody.
+          const asked = acquires.find((acquire) => acquire.acquireIndex === acquireIndex);
+          const next = { session, lock, acquireIndex, request: asked?.request ?? MUTEX };
+          const other = inTheWay(
+            [...holders.values()].filter((holder) => holder.lock === lock),
+            next,
+          );
           demand(
             other === undefined,
-            () => `lock ${lock} was granted to acquire ${acquireIndex}, while acquire ${other?.[0]} holds it`,
+            () => `lock ${lock} was granted to acquire ${acquireIndex}, while acquire ${other?.acquireIndex} holds it`,
           );
-          holders.set(acquireIndex, { session, lock });
+          holders.set(acquireIndex, next);
         }
       }
-      for (const [lock, queue] of after.queues) {
-        const shown = queue.filter(({ token }) => token !== 0).length;
-        demand(shown <= 1, () => `at index ${index} lock ${lock} shows ${shown} holders`);
+      for (const { lock, kind } of after.locks) {
+        const shown = (after.queues.get(lock) ?? []).filter(({ token }) => token !== 0);
+        // Whoever holds alone may.
+        if (shown.length < 2) continue;
+        const together = mayHoldTogether(shown.map(({ parameters }) => ({ request: requestOf(kind, parameters) })));
+        demand(together, () => `at index ${index} lock ${lock} shows ${shown.length} holders`);
       }
     },
   };

@@ -2,6 +2,7 @@
 
 import type { LockSummary, QueueEntry } from '@holdfast/protocol';
 
+import { requestOf } from '../../../models/holders.ts';
 import { changed, type ToldAcquire } from '../../observation/acquires.ts';
 import { difference } from '../../observation/difference.ts';
 import type { Step } from '../../observation/step.ts';
@@ -20,7 +21,10 @@ export function queriesTellTheQueues(): StatePromise {
       for (const change of changes) acquires = changed(acquires, change);
       const locks = [...new Set(acquires.map(({ lock }) => lock))].sort();
       const holds = acquires.filter(({ token }) => token !== 0);
-      const shown = [...after.queues].flatMap(([lock, queue]) => queue.map((entry) => told(lock, entry)));
+      const kinds = new Map(after.locks.map(({ lock, kind }) => [lock, kind]));
+      const shown = [...after.queues].flatMap(([lock, queue]) =>
+        queue.map((entry) => told(lock, kinds.get(lock), entry)),
+      );
       const expected = locks.flatMap((name) => acquires.filter(({ lock }) => lock === name));
       const wrong =
         difference(shown, expected) ??
@@ -47,8 +51,9 @@ export function queriesTellTheQueues(): StatePromise {
   };
 }
 
-function told(lock: string, { session, acquireIndex, token }: QueueEntry): ToldAcquire {
-  return { session, lock, acquireIndex, token };
+function told(lock: string, kind: number | undefined, entry: QueueEntry): ToldAcquire {
+  const { session, acquireIndex, token, parameters } = entry;
+  return { session, lock, acquireIndex, token, request: requestOf(kind, parameters) };
 }
 
 function summary(lock: string, queue: readonly QueueEntry[]): Omit<LockSummary, 'kind'> {

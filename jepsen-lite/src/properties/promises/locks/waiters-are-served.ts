@@ -1,5 +1,6 @@
 /** No lost wake-up: the entry that frees a lock grants it, and an acquire is told at once how it stands. */
 
+import { mayJoin } from '../../../models/holders.ts';
 import { changed, type ToldAcquire } from '../../observation/acquires.ts';
 import { appliedCommand } from '../../observation/step.ts';
 import type { StatePromise } from '../../state-promise.ts';
@@ -13,24 +14,30 @@ export function waitersAreServed(): StatePromise {
       const applied = appliedCommand(step);
       if (applied?.command.type === 'acquire') {
         const { lock, wait } = applied.command;
-        const holder = acquires.find((other) => other.lock === lock && other.token !== 0);
+        const holders = acquires.filter((other) => other.lock === lock && other.token !== 0);
         const { reply } = applied;
         if (reply.type === 'lockHeld') {
           const { session, acquireIndex, token } = reply.holder;
+          const holder = holders.find((each) => each.acquireIndex === acquireIndex);
           demand(
-            !wait && holder?.acquireIndex === acquireIndex && holder.session === session && holder.token === token,
+            !wait && holder !== undefined && holder.session === session && holder.token === token,
             () =>
-              `an acquire (wait ${wait}) of lock ${lock} was told of the holder ${acquireIndex}, where ${holder?.acquireIndex ?? 'none'} holds`,
+              `an acquire (wait ${wait}) of lock ${lock} was told of the holder ${acquireIndex}, where ${holders.map((each) => each.acquireIndex).join(', ') || 'none'} holds`,
           );
         } else if (reply.type === 'acquire') {
           demand(wait || reply.token !== 0, () => `a try of lock ${lock} was put in the queue`);
         }
       }
       for (const change of step.changes) acquires = changed(acquires, change);
-      for (const waiter of acquires.filter(({ token }) => token === 0)) {
-        const { lock, acquireIndex } = waiter;
-        const held = acquires.some((other) => other.lock === lock && other.token !== 0);
-        demand(held, () => `acquire ${acquireIndex} waits for lock ${lock}, which nobody was told to hold`);
+      const heads = new Map<string, ToldAcquire>();
+      for (const waiter of acquires) if (waiter.token === 0 && !heads.has(waiter.lock)) heads.set(waiter.lock, waiter);
+      for (const [lock, head] of heads) {
+        const holders = acquires.filter((other) => other.lock === lock && other.token !== 0);
+        const names = holders.map(({ acquireIndex }) => acquireIndex).join(', ') || 'nobody';
+        demand(
+          !mayJoin(holders, head),
+          () => `acquire ${head.acquireIndex} waits for lock ${lock}, which ${names} was told to hold`,
+        );
       }
     },
   };

@@ -9,9 +9,10 @@ import { commandName, decodeCommand, MalformedError, type QueueEntry, type Reply
 import type { Entry } from '@holdfast/raft';
 import { decodeEntryHeader, entryPayload, type Output, type StateMachine } from '@holdfast/state';
 import type { LogEvent, RemovalReason } from '../../../history/history.ts';
+import { mayHoldTogether, mayJoin, requestOf, type Requester } from '../../../models/holders.ts';
 import type { Report } from '../../../checkers/violation.ts';
 
-interface Place {
+interface Place extends Requester {
   readonly session: number;
   readonly label: string;
   readonly acquireIndex: number;
@@ -219,20 +220,21 @@ export class LockInvariants {
       this.#tell({ type: 'enqueued', index, lock, session, hold });
     }
     this.#checkQueue(index, lock, now);
-    for (const place of now) if (place.token !== 0 && !isHold(before, place)) this.#granted(index, lock, place);
+    for (const place of now) if (place.token !== 0 && !isHold(before, place)) this.#granted(index, lock, place, now);
     if (now.length === 0) this.#queues.delete(lock);
     else this.#queues.set(lock, now);
   }
 
   #checkQueue(index: number, lock: string, queue: readonly Place[]): void {
     const holders = queue.filter((place) => place.token !== 0);
-    if (holders.length > 1) {
+    if (!mayHoldTogether(holders)) {
       this.#report('one-owner', `at index ${index} lock ${lock} is held by ${holders.map(text).join(' and ')}`);
     }
-    if (queue.length > 0 && holders.length === 0) {
+    const head = queue.find((place) => place.token === 0);
+    if (head !== undefined && mayJoin(holders, head)) {
       this.#report(
         'a-free-lock-is-granted',
-        `at index ${index} ${queue.length} wait for lock ${lock}, which nobody holds`,
+        `at index ${index} ${queue.length - holders.length} wait for lock ${lock}, which ${holders.map(text).join(' and ') || 'nobody'} holds`,
       );
     }
     queue.forEach((place, position) => {
@@ -252,12 +254,15 @@ export class LockInvariants {
     });
   }
 
-  #granted(index: number, lock: string, { session, acquireIndex: hold, token }: Place): void {
+  #granted(index: number, lock: string, place: Place, queue: readonly Place[]): void {
+    const { session, acquireIndex: hold, token } = place;
     if (token !== index) {
       this.#report('the-token-is-the-index-of-the-grant', `entry ${index} grants lock ${lock} under token ${token}`);
     }
     const highest = this.#highestTokens.get(lock) ?? 0;
-    if (token <= highest) {
+    // Those whom one entry lets hold together share its token.
+    const sharing = queue.filter((other) => other.token === token);
+    if (token < highest || (token === highest && !mayHoldTogether(sharing))) {
       this.#report('tokens-rise', `entry ${index} grants lock ${lock} under token ${token} after ${highest}`);
     }
     this.#highestTokens.set(lock, token);
@@ -320,9 +325,11 @@ function isHold(queue: readonly Place[], { acquireIndex }: Place): boolean {
   return queue.some((place) => place.acquireIndex === acquireIndex && place.token !== 0);
 }
 
-function queueOf(state: StateMachine, lock: string): readonly QueueEntry[] {
+function queueOf(state: StateMachine, lock: string): readonly (QueueEntry & Place)[] {
   const answer = state.query({ type: 'lock', lock });
-  return answer.type === 'lock' ? answer.queue : [];
+  if (answer.type !== 'lock') return [];
+  const { kind, queue } = answer;
+  return queue.map((entry) => ({ ...entry, request: requestOf(kind, entry.parameters) }));
 }
 
 function decode(data: Uint8Array): DecodedCommand {

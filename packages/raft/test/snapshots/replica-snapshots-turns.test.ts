@@ -267,3 +267,22 @@ describe('a received snapshot', () => {
     expect(follower.script.status).toMatchObject({ term: 2, commitIndex: 20 });
   });
 });
+
+describe('a replica that stops', () => {
+  it('lets go of the snapshot that is being received', async () => {
+    const follower = new Follower();
+    let [made, aborted] = [0, 0];
+    const createSnapshot = follower.store.createSnapshot.bind(follower.store);
+    follower.store.createSnapshot = async (meta) => {
+      const sink = await createSnapshot(meta);
+      const abort = sink.abort.bind(sink);
+      made += 1;
+      return Object.assign(sink, { abort: () => ((aborted += 1), abort()) });
+    };
+    await follower.offered(20);
+    expect([made, aborted]).toEqual([1, 0]);
+    follower.snapshots.stopSpeaking();
+    await follower.snapshots.stop();
+    expect(aborted).toBe(1);
+  });
+});

@@ -270,6 +270,18 @@ describe('a receiver of snapshots', () => {
     expect(store.aborted).toBe(1);
     expect(scene.errors).toEqual([]);
   });
+
+  it('stops the server when a whole snapshot cannot be made durable', async () => {
+    const failure = new DiskError('IO', 'file', 'the disk failed');
+    const store = new MemoryLogStore();
+    const createSnapshot = store.createSnapshot.bind(store);
+    store.createSnapshot = async (meta) =>
+      Object.assign(await createSnapshot(meta), { finish: () => Promise.reject(failure) });
+    const scene = new Scene(store);
+    await scene.bring(20);
+    expect(scene.errors).toEqual([failure]);
+    expect(scene.received).toEqual([]);
+  });
 });
 
 describe('a snapshot that the machine refuses', () => {

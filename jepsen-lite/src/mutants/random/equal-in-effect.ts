@@ -13,6 +13,8 @@ interface EqualInEffect {
   readonly line: string;
   /** The line before it, where the same line stands elsewhere, too. */
   readonly behind?: string;
+  /** What stands there, where the line has several places for the rule. */
+  readonly before?: string;
   readonly because: string;
 }
 
@@ -90,6 +92,13 @@ export const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
     because: 'the index that the next listing begins has none; until then at most 65,536 keys are kept for nothing',
   },
   {
+    file: 'sessions/session-table.js',
+    rule: 'comparison',
+    line: 'if (first === 0 || id < first)',
+    before: '<',
+    because: 'the sessions of a set are different ones, so that none is as old as another',
+  },
+  {
     file: 'tree/stored-name.js',
     rule: 'comparison',
     line: 'for (let at = from; at < to; at += 1)',
@@ -112,7 +121,8 @@ export function equalBecause(mutant: RandomMutant, lines: readonly string[]): st
       equal.file === mutant.file &&
       equal.rule === mutant.rule &&
       equal.line === line &&
-      (equal.behind ?? before) === before,
+      (equal.behind ?? before) === before &&
+      (equal.before ?? mutant.before) === mutant.before,
   );
   return known?.because;
 }

@@ -69,7 +69,7 @@ export const electionCases: readonly CaseMutant[] = [
       {
         find: 'export function startPreVote(core) { const { votes, timer } = becomePreCandidate(core);',
         replace:
-          "export function startPreVote(core) { const known = core.leader; const { votes, timer } = becomePreCandidate(core); Object.defineProperty(core.role, 'stuckTo', { value: known });",
+          "export function startPreVote(core) { const known = core.role.stuckTo ?? core.leader; const { votes, timer } = becomePreCandidate(core); Object.defineProperty(core.role, 'stuckTo', { value: known });",
       },
     ],
   },

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Client } from '@holdfast/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockdProcess, until } from './lockd-process.ts';
-import { answers, argumentsFor, onePlace } from './places.ts';
+import { LockdProcess, until } from './support/lockd-process.ts';
+import { answers, argumentsFor, onePlace } from './support/places.ts';
 
 let directory: string;
 let server: LockdProcess | undefined;

@@ -20,10 +20,10 @@ import {
   MAX_UNANSWERED_REQUESTS,
 } from '../../src/limits.ts';
 import { WireRubbish } from '../support/hostile/wire-rubbish.ts';
-import { REPORT_MEMORY, bytesInUse, residentBytes } from './in-use.ts';
-import { LockdProcess, until } from './lockd-process.ts';
-import { argumentsFor, places, status, type Place } from './places.ts';
-import { ProtocolClient, hello, request } from './protocol-client.ts';
+import { REPORT_MEMORY, bytesInUse, residentBytes } from './support/in-use.ts';
+import { LockdProcess, until } from './support/lockd-process.ts';
+import { argumentsFor, places, status, type Place } from './support/places.ts';
+import { ProtocolClient, hello, request } from './support/protocol-client.ts';
 
 const MIB = 1024 * 1024;
 const LARGE = '/large';

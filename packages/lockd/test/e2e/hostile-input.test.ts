@@ -11,9 +11,9 @@ import { ClientConversations } from '../support/hostile/client-conversations.ts'
 import { converse } from '../support/hostile/converse.ts';
 import { PeerConversations } from '../support/hostile/peer-conversations.ts';
 import { WireRubbish, type Rubbish } from '../support/hostile/wire-rubbish.ts';
-import { REPORT_MEMORY, bytesInUse } from './in-use.ts';
-import { LockdProcess, until } from './lockd-process.ts';
-import { CLUSTER_ID, argumentsFor, places, status, type Place } from './places.ts';
+import { REPORT_MEMORY, bytesInUse } from './support/in-use.ts';
+import { LockdProcess, until } from './support/lockd-process.ts';
+import { CLUSTER_ID, argumentsFor, places, status, type Place } from './support/places.ts';
 
 const MESSAGES = 100_000;
 const WORKERS = 16;

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@holdfast/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockdProcess, until } from './lockd-process.ts';
-import { answers, argumentsFor, places, status, type Place } from './places.ts';
+import { LockdProcess, until } from './support/lockd-process.ts';
+import { answers, argumentsFor, places, status, type Place } from './support/places.ts';
 
 let directory: string;
 let trio: Place[];

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@holdfast/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockdProcess, until } from './lockd-process.ts';
-import { answers, argumentsFor, onePlace, places, type Place } from './places.ts';
+import { LockdProcess, until } from './support/lockd-process.ts';
+import { answers, argumentsFor, onePlace, places, type Place } from './support/places.ts';
 
 let directory: string;
 let processes: LockdProcess[];

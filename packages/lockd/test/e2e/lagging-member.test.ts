@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Client } from '@holdfast/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockdProcess, until } from './lockd-process.ts';
-import { answers, argumentsFor, dataOf, joiningArgumentsFor, places, status, type Place } from './places.ts';
+import { LockdProcess, until } from './support/lockd-process.ts';
+import { answers, argumentsFor, dataOf, joiningArgumentsFor, places, status, type Place } from './support/places.ts';
 
 const FOUNDERS = [1, 2, 3];
 /** A snapshot after each MiB of log, and nothing before it stays. */

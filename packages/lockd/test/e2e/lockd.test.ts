@@ -8,8 +8,8 @@ import { decodeServerFrame, encodeClientFrame } from '@holdfast/protocol';
 import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockdProcess, until } from './lockd-process.ts';
-import { answers, argumentsFor, onePlace, places, status } from './places.ts';
+import { LockdProcess, until } from './support/lockd-process.ts';
+import { answers, argumentsFor, onePlace, places, status } from './support/places.ts';
 
 let directory: string;
 let processes: LockdProcess[];

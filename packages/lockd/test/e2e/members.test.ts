@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Client, type Members, type MemberSummary } from '@holdfast/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Load } from './load.ts';
-import { lockctl, type Outcome } from './lockctl.ts';
-import { LockdProcess, until } from './lockd-process.ts';
-import { answers, argumentsFor, dataOf, joiningArgumentsFor, places, status, type Place } from './places.ts';
+import { Load } from './support/load.ts';
+import { lockctl, type Outcome } from './support/lockctl.ts';
+import { LockdProcess, until } from './support/lockd-process.ts';
+import { answers, argumentsFor, dataOf, joiningArgumentsFor, places, status, type Place } from './support/places.ts';
 
 let directory: string;
 let ports: readonly Place[];

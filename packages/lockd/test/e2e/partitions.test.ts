@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { LockdProcess, until } from './lockd-process.ts';
-import { Namespaces } from './namespaces.ts';
+import { LockdProcess, until } from './support/lockd-process.ts';
+import { Namespaces } from './support/namespaces.ts';
 
-const WATCH = fileURLToPath(new URL('partition-watch.mjs', import.meta.url));
+const WATCH = fileURLToPath(new URL('support/partition-watch.mjs', import.meta.url));
 const SERVERS = [1, 2, 3];
 /** TCP then tries again 12.6 s after the cut. */
 const CUT_MS = 7_000;

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { MAX_REMEMBERED_REPLIES, MAX_SESSION_TIMEOUT_MS, type ClientMessage } from '@holdfast/protocol';
 import { STATE_LIMITS } from '@holdfast/state';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { REPORT_MEMORY, bytesInUse, residentBytes } from './in-use.ts';
-import { LockdProcess, until } from './lockd-process.ts';
-import { answers, argumentsFor, places, type Place } from './places.ts';
-import { ProtocolClient, request } from './protocol-client.ts';
+import { REPORT_MEMORY, bytesInUse, residentBytes } from './support/in-use.ts';
+import { LockdProcess, until } from './support/lockd-process.ts';
+import { answers, argumentsFor, places, type Place } from './support/places.ts';
+import { ProtocolClient, request } from './support/protocol-client.ts';
 
 const MIB = 1024 * 1024;
 /** Each of them gets an answer to as many requests as a session may leave unacknowledged. */

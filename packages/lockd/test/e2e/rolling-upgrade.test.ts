@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Client } from '@holdfast/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LockdProcess, until } from './lockd-process.ts';
-import { answers, argumentsFor, dataOf, places, status, type Place } from './places.ts';
-import { previousBuild } from './previous-build.ts';
+import { LockdProcess, until } from './support/lockd-process.ts';
+import { answers, argumentsFor, dataOf, places, status, type Place } from './support/places.ts';
+import { previousBuild } from './support/previous-build.ts';
 
 const WORKERS = 4;
 const SERVERS = [1, 2, 3];

@@ -5,9 +5,9 @@ import { connect } from '@holdfast/client';
 import { CreateMode, type Command } from '@holdfast/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FOLD_INTERVAL } from '../../src/limits.ts';
-import { LockdProcess, until } from './lockd-process.ts';
-import { answers, argumentsFor, onePlace, places } from './places.ts';
-import { entryOf, writeLog } from './written-log.ts';
+import { LockdProcess, until } from './support/lockd-process.ts';
+import { answers, argumentsFor, onePlace, places } from './support/places.ts';
+import { entryOf, writeLog } from './support/written-log.ts';
 
 let directory: string;
 let processes: LockdProcess[];

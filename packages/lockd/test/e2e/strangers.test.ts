@@ -18,8 +18,8 @@ import { silentLogger, type Connection, type Listener } from '@holdfast/runtime'
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodePeerMessages, type PeerMessage } from '../../src/peers/peer-message.ts';
-import { LockdProcess, freePorts, until } from './lockd-process.ts';
-import { CLUSTER_ID, answers, argumentsFor, dataOf, places, status, type Place } from './places.ts';
+import { LockdProcess, freePorts, until } from './support/lockd-process.ts';
+import { CLUSTER_ID, answers, argumentsFor, dataOf, places, status, type Place } from './support/places.ts';
 
 const IDS = [1, 2, 3];
 const { network, random } = nodeRuntime({ logger: silentLogger });

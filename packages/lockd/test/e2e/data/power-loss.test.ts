@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Client } from '@holdfast/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockdProcess, until } from './lockd-process.ts';
-import { argumentsFor, CLUSTER_ID, dataOf, places, status, type Place } from './places.ts';
-import { cutPower, LoopDisk, powerProblem } from './power.ts';
+import { LockdProcess, until } from '../support/lockd-process.ts';
+import { argumentsFor, CLUSTER_ID, dataOf, places, status, type Place } from '../support/places.ts';
+import { cutPower, LoopDisk, powerProblem } from '../support/power.ts';
 
 const ROUNDS = 3;
 /** Acknowledged in each round before the power goes, in the middle of more of them. */

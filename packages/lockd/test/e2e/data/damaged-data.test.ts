@@ -22,7 +22,7 @@ import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { encodeEntry } from '@holdfast/state';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LockdProcess, freePorts, until } from './lockd-process.ts';
+import { LockdProcess, freePorts, until } from '../support/lockd-process.ts';
 
 const SEGMENT_BYTES = 8 * 1024;
 /** Two batches of them fill a segment. */

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { connect, type Client } from '@holdfast/client';
 import { encodeEntry, stampEntry } from '@holdfast/state';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockdProcess, until } from './lockd-process.ts';
-import { answers, argumentsFor, CLUSTER_ID, dataOf, places, status, type Place } from './places.ts';
-import { entryOf, writeLog } from './written-log.ts';
+import { LockdProcess, until } from '../support/lockd-process.ts';
+import { answers, argumentsFor, CLUSTER_ID, dataOf, places, status, type Place } from '../support/places.ts';
+import { entryOf, writeLog } from '../support/written-log.ts';
 
 const GAP = 2 ** 38;
 const ACCEPTED = '--accept-lost-commands';

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@holdfast/client';
 import { afterEach, beforeEach, expect, describe, it } from 'vitest';
-import { LockdProcess, until } from './lockd-process.ts';
-import { answers, argumentsFor, CLUSTER_ID, dataOf, onePlace } from './places.ts';
+import { LockdProcess, until } from '../support/lockd-process.ts';
+import { answers, argumentsFor, CLUSTER_ID, dataOf, onePlace } from '../support/places.ts';
 
 let directory: string;
 const processes: LockdProcess[] = [];

@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 const CACHE = join(ROOT, 'node_modules', '.cache', 'holdfast');
 /** What lockd is made of. */
 const PACKAGES = ['protocol', 'runtime', 'raft', 'state', 'lockd'] as const;

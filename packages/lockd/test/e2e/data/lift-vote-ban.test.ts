@@ -2,9 +2,9 @@ import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockdProcess, until } from './lockd-process.ts';
-import { argumentsFor, dataOf, places, status, type Place } from './places.ts';
-import { entryOf, writeLog } from './written-log.ts';
+import { LockdProcess, until } from '../support/lockd-process.ts';
+import { argumentsFor, dataOf, places, status, type Place } from '../support/places.ts';
+import { entryOf, writeLog } from '../support/written-log.ts';
 
 let directory: string;
 let processes: LockdProcess[];

@@ -1,7 +1,7 @@
 /** Where the servers of a test listen, how they are started there, and what they say over HTTP. */
 
 import { join } from 'node:path';
-import type { StatusReport } from '../../src/http/status-report.ts';
+import type { StatusReport } from '../../../src/http/status-report.ts';
 import { freePorts } from './lockd-process.ts';
 
 export const CLUSTER_ID = 'e2e';

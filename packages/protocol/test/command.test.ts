@@ -22,6 +22,9 @@ import {
 import { command } from './support/arbitraries.ts';
 import { hostileValues, rawString, rawTuple, withExtraField } from './support/raw.ts';
 
+/** Of clients and of the leader: a new command gets the first that is free, so these stay unknown for long. */
+const LAST_NUMBERS = [62, 63, 126, 127];
+
 const names = Object.keys(CommandType) as CommandName[];
 const secret = new Uint8Array(16);
 const hash = new Uint8Array(32);
@@ -71,14 +74,14 @@ describe('a command', () => {
       continueEnd: 67,
     });
     for (const name of names) expect(commandName(CommandType[name])).toBe(name);
-    for (const type of [0, 9, 63, 68, 255, -1, 1.5]) expect(commandName(type)).toBeUndefined();
+    for (const type of [0, ...LAST_NUMBERS, 255, -1, 1.5]) expect(commandName(type)).toBeUndefined();
   });
 
   it('is taken from a client unless it is the leader’s', () => {
     for (const name of names) expect(isClientCommand(CommandType[name])).toBe(CommandType[name] < 64);
     for (const type of [0, 64, 255, -1, 1.5]) expect(isClientCommand(type)).toBe(false);
     // Who does not know one answers so.
-    for (const type of [9, 63]) expect(isClientCommand(type)).toBe(true);
+    expect(LAST_NUMBERS.map((type) => isClientCommand(type))).toEqual([true, true, false, false]);
   });
 
   it('may ask for a kind of lock that only a later version has, since every version must read it alike', () => {

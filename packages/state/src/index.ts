@@ -15,3 +15,4 @@ export type { NodeChangeKind, NodeListener } from './tree/change-feed.ts';
 export type { HashKey } from './tree/keyed-hash.ts';
 export type { NodeSlot } from './tree/node-slot.ts';
 export * from './unsupported-entry-error.ts';
+export { VERSIONS } from './versions.ts';

@@ -8,6 +8,7 @@ import { BrokenPromiseError } from '../demand.ts';
 export type Machine = Pick<
   StateMachine,
   | 'appliedIndex'
+  | 'version'
   | 'fold'
   | 'counts'
   | 'apply'

@@ -24,6 +24,8 @@ interface NodeView {
 
 export interface View {
   readonly index: number;
+  /** By whose rules the next entry is applied. */
+  readonly stateVersion: number;
   readonly counts: StateCounts;
   /** What all sessions' unacknowledged answers are counted for. */
   readonly replyBytes: number;
@@ -42,6 +44,7 @@ export function viewOf(machine: Machine): View {
   gather(machine, '/', nodes);
   return {
     index: machine.appliedIndex,
+    stateVersion: machine.version,
     counts: machine.counts,
     replyBytes: machine.replyBytes,
     sessions: new Map(machine.sessions().map((session) => [session.id, session])),

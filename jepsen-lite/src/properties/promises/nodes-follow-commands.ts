@@ -1,6 +1,7 @@
 /** create, set and delete do what ZooKeeper's would, their answers say so, and the queries show it, every field of a stat included. */
 
 import { isReservedPath, type Command, type Reply } from '@holdfast/protocol';
+import { VERSIONS } from '@holdfast/state';
 
 import { LIMITS } from '../limits.ts';
 import { TreeModel, type Occasion, type Outcome } from '../models/tree-model.ts';
@@ -23,7 +24,8 @@ export function nodesFollowCommands(): StatePromise {
       if (applied !== undefined) {
         const nodesLeft = LIMITS.maxNodes - before.counts.nodes;
         const bytesLeft = LIMITS.maxTreeDataBytes - before.counts.dataBytes;
-        const outcome = apply(tree, applied.command, { index, stamp, session: applied.session, nodesLeft, bytesLeft });
+        const occasion = { index, stamp, session: applied.session, nodesLeft, bytesLeft };
+        const outcome = exists(applied.command, before) ? apply(tree, applied.command, occasion) : UNSUPPORTED;
         if (outcome !== undefined) answered(tree, applied.command, applied.reply, outcome);
       }
       for (const session of losing(step)) tree.endSession(session, index, LIMITS.maxNodesPerEnd);
@@ -51,6 +53,13 @@ function losing({ input, before, outputs }: Step): readonly number[] {
   const begun = outputsOf(outputs, 'sessionEnding').map(({ session }) => session);
   const session = input.type === 'continue' ? input.command?.session : undefined;
   return session !== undefined && before.sessions.get(session)?.ending === true ? [session] : begun;
+}
+
+const UNSUPPORTED: Outcome = { error: 'UNSUPPORTED' };
+
+/** In the state version of the view, by which the command is applied. */
+function exists({ type }: Command, { stateVersion }: View): boolean {
+  return VERSIONS.commands[type] <= stateVersion;
 }
 
 /** Undefined for what does not concern nodes that are not reserved. */

@@ -43,6 +43,10 @@ export class LyingMachine implements Machine {
     return this.#real.appliedIndex;
   }
 
+  get version(): number {
+    return this.#real.version;
+  }
+
   get fold(): number {
     return this.#lie.fold?.(this.#real.fold) ?? this.#real.fold;
   }

@@ -1,6 +1,6 @@
 import { CommandType, NO_FEATURES } from '@holdfast/protocol';
 import { PEER_FEATURES, PeerFeature, EntryType } from '@holdfast/raft';
-import { decodeEntryHeader } from '@holdfast/state';
+import { LATEST_STATE_VERSION, decodeEntryHeader } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 import { STATE_UPGRADE_CHECK_MS, STATE_UPGRADE_CHECKS } from '../../src/limits.ts';
 import { LoopbackEnsemble } from '../support/loopback.ts';
@@ -30,8 +30,15 @@ describe('the state version of an ensemble', () => {
     expect(versions(ensemble)).toEqual([1, 1, 1]);
     ensemble.clock.advance(1);
     expect(versions(ensemble)).toEqual([2, 2, 2]);
-    ensemble.clock.advance(3 * WAIT_MS);
     expect(raises(ensemble)).toBe(1);
+  });
+
+  it('comes to the latest that the program knows, each version by an entry of its own', () => {
+    const ensemble = led();
+    ensemble.clock.advance(2 * LATEST_STATE_VERSION * WAIT_MS);
+    const latest = LATEST_STATE_VERSION;
+    expect(versions(ensemble)).toEqual([latest, latest, latest]);
+    expect(raises(ensemble)).toBe(latest - 1);
   });
 
   it('is raised in an ensemble of one', () => {

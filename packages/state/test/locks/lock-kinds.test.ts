@@ -159,7 +159,7 @@ describe('parameters of a request for a lock', () => {
     full.apply(
       encodeEntry(
         { command: CommandType.raiseStateVersion, generation: 0, session: 0, number: 0, ackedUpTo: 0 },
-        pack([2]),
+        pack([LATEST_STATE_VERSION]),
       ),
     );
     const one = full.open();

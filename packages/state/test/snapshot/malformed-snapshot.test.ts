@@ -1,6 +1,6 @@
 /** Bytes that are no snapshot: each is refused with a typed error, and leaves the machine as it was. */
 
-import { SnapshotError, StateMachine } from '@holdfast/state';
+import { LATEST_STATE_VERSION, SnapshotError, StateMachine } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 
 import { Solo } from '../support/solo.ts';
@@ -143,7 +143,7 @@ describe('a snapshot of which something is wrong', () => {
 
   it.each([
     ['a format version', 4, 2],
-    ['a state version', 12, 3],
+    ['a state version', 12, LATEST_STATE_VERSION + 1],
   ])('is refused as UNSUPPORTED with %s of another program', (_, offset, value) => {
     expect(refusal(altered((view) => view.setUint32(offset, value, true)))?.code).toBe('UNSUPPORTED');
   });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +15,15 @@ function file(text: string): string {
   writeFileSync(path, text);
   return path;
 }
+
+describe('the generated documents', () => {
+  it('are what the built programs say', () => {
+    // What is stale, and what writes it anew, is on its standard error, and so in the message of the failure. Build first.
+    const root = join(import.meta.dirname, '../..');
+    const options = { cwd: root, encoding: 'utf8' } as const;
+    expect(execFileSync('node', ['scripts/generated-docs.mjs', '--check'], options)).toBe('');
+  });
+});
 
 describe('a source file that documents are generated from', () => {
   it('has the doc comments of its constants, but not its own', () => {

@@ -5,7 +5,7 @@ import { posix } from 'node:path';
 
 import { circleProblems } from './circles.mjs';
 import { importsOf } from './imports.mjs';
-import { FOLDER_FLOORS, HIGHEST_SERVING_FLOOR, PACKAGES, PURE_FOLDERS, SIMULATION } from './table.mjs';
+import { FOLDER_FLOORS, HIGHEST_SERVING_FLOOR, PACKAGES, PRIVATE_FOLDERS, PURE_FOLDERS, SIMULATION } from './table.mjs';
 import { readWorkspace } from './workspace.mjs';
 
 // What a package exports for the tests of others; its published files are without it.
@@ -77,7 +77,13 @@ function relativeProblem(member, file, specifier, production) {
   if (production && inside(target, SIMULATION.folder) && !inside(file.path, SIMULATION.folder)) {
     return `production code imports the simulation "${specifier}"; only tests may`;
   }
-  return production ? folderProblem(file.path, target) : undefined;
+  return production ? (privateProblem(file.path, target) ?? folderProblem(file.path, target)) : undefined;
+}
+
+function privateProblem(path, target) {
+  const hidden = PRIVATE_FOLDERS.find(({ folder }) => inside(target, folder) && !inside(path, folder));
+  if (hidden === undefined || hidden.importers.some((folder) => inside(path, folder))) return undefined;
+  return `imports from ${hidden.folder}, which only ${hidden.importers.join(', ')} may (scripts/floors/table.mjs)`;
 }
 
 // Floors within a package: only what is in the upper folder is asked where its import lies.

@@ -58,5 +58,8 @@ export const FOLDER_FLOORS = [
   },
 ];
 
+// Folders that only the named ones may import: what speaks one protocol over the session port, and what puts the parts together.
+export const PRIVATE_FOLDERS = [{ folder: 'packages/lockd/src/fronts', importers: ['packages/lockd/src/machine'] }];
+
 // The deterministic runtime; only packages with `simulation` and tests may load it.
 export const SIMULATION = { specifier: '@holdfast/runtime/sim', folder: 'packages/runtime/src/sim' };

@@ -25,6 +25,8 @@ const refused: Readonly<Record<string, string>> = {
   'folder-imports-its-index':
     'packages/raft/src/log-store/wal may not import a file of packages/raft/src/log-store itself: only lower folders',
   'folder-without-a-floor': 'packages/raft/src/log-store/attic has no floor; give it one in scripts/floors/table.mjs',
+  'part-imports-a-front':
+    'lockd/src/requests/bad.ts:1: imports from packages/lockd/src/fronts, which only packages/lockd/src/machine may',
   'core-imports-the-driver':
     'packages/raft/src/core is pure and imports nothing outside itself, but imports "../machine.ts"',
   'core-imports-a-package': 'is pure and imports nothing outside itself, but imports "@holdfast/protocol"',

@@ -22,14 +22,14 @@ const CACHE = join(ROOT, 'node_modules', '.cache', 'holdfast');
 /** What lockd is made of. */
 const PACKAGES = ['protocol', 'runtime', 'raft', 'state', 'lockd'] as const;
 
-interface Omission {
+export interface Edit {
   readonly file: string;
   readonly from: RegExp;
   readonly to: string;
 }
 
 /** What only the last state version has, and that servers let themselves be heard. */
-const OMITTED: readonly Omission[] = [
+const OMITTED: readonly Edit[] = [
   { file: 'state/dist/state-version.js', from: /LATEST_STATE_VERSION = 2/, to: 'LATEST_STATE_VERSION = 1' },
   { file: 'raft/dist/peers/peer-features.js', from: /stateVersion2: 2 \*\* 4,/, to: '' },
   { file: 'raft/dist/peers/peer-features.js', from: /keepAlive: 2 \*\* 5,/, to: '' },
@@ -37,10 +37,15 @@ const OMITTED: readonly Omission[] = [
 
 /** Its main file, in a directory of its own, which the caller removes. */
 export function previousBuild(): { readonly main: string; readonly directory: string } {
+  return buildWith(OMITTED);
+}
+
+/** This build with other text in some of its files; as {@link previousBuild}. */
+export function buildWith(edits: readonly Edit[]): { readonly main: string; readonly directory: string } {
   mkdirSync(CACHE, { recursive: true });
   const directory = mkdtempSync(join(CACHE, 'previous-'));
   for (const name of PACKAGES) copyPackage(directory, name);
-  for (const { file, from, to } of OMITTED) {
+  for (const { file, from, to } of edits) {
     const path = join(directory, file);
     const text = readFileSync(path, 'utf8');
     if (!from.test(text)) throw new Error(`${file} has nothing like ${from}: say what the version before has there`);

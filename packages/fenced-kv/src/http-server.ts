@@ -17,8 +17,9 @@ import { RequestTurns } from './http-turns.ts';
 import type { TurnLimits } from './http-turns.ts';
 import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS } from './limits.ts';
 
-/** A request whose head, or which as a whole, takes longer to arrive is cut off: they must not pile up. */
+/** A request whose head takes longer to arrive is cut off: they must not pile up. */
 const HEAD_TIMEOUT_MS = 10_000;
+/** The same, of the whole request. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const CHECK_INTERVAL_MS = 1_000;
 

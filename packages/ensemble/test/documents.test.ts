@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ROOT, blocksOf, codeBlocks, commandsOf, inlineCommands, type CodeBlock } from './support/documents.ts';
+import {
+  ROOT,
+  blocksOf,
+  codeBlocks,
+  commandsOf,
+  deadLinks,
+  inlineCommands,
+  type CodeBlock,
+} from './support/documents.ts';
 
 const run = promisify(execFile);
 const LANGUAGES = ['sh', 'js', 'ts', 'yaml', 'json', 'text'];
@@ -103,6 +111,12 @@ describe('the code blocks of the documents', () => {
     }
     expect(wrong).toEqual([]);
     expect(commands.length).toBeGreaterThan(40);
+  });
+});
+
+describe('the links of the documents', () => {
+  it('lead to files that there are, and to headings in them', () => {
+    expect(deadLinks()).toEqual([]);
   });
 });
 

@@ -8,7 +8,7 @@
  *   <!-- runs until stopped -->    the last command is a server, which gets SIGTERM once it serves
  */
 
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dirname, '../../../..');
@@ -61,11 +61,42 @@ export function commandsOf(block: CodeBlock): readonly { readonly text: string; 
   });
 }
 
+/** Links of the documents, and of those that are made by programs, that lead to no file, or to no heading in it. */
+export function deadLinks(): readonly string[] {
+  const generated = readdirSync(join(ROOT, 'docs/generated')).map((file) => join('docs/generated', file));
+  return [...documents(), ...generated].flatMap((file) => {
+    const links = [...prose(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+    return links.filter((link) => !/^https?:/.test(link) && !leads(file, link)).map((link) => `${file}: ${link}`);
+  });
+}
+
+function leads(from: string, link: string): boolean {
+  const [path = '', heading] = link.split('#');
+  const to = path === '' ? from : join(from, '..', path);
+  if (!existsSync(join(ROOT, to))) return false;
+  return heading === undefined || headingsOf(to).includes(heading);
+}
+
+/** As GitHub names them. */
+function headingsOf(file: string): readonly string[] {
+  return [...prose(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** What is not in code blocks. */
+function prose(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '');
+}
+
 /** Commands within a line of text. */
 export function inlineCommands(): readonly { readonly at: string; readonly text: string }[] {
   return documents().flatMap((file) => {
-    const text = readFileSync(join(ROOT, file), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '');
-    const found = [...text.matchAll(/`((?:lockd|lockctl|fenced-kvd) [^`]*)`/g)];
+    const found = [...prose(file).matchAll(/`((?:lockd|lockctl|fenced-kvd) [^`]*)`/g)];
     return found.map(([, command = '']) => ({ at: file, text: command }));
   });
 }

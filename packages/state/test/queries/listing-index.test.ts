@@ -100,6 +100,17 @@ describe('a page of a listing', () => {
     }
   });
 
+  it('is right when the index was given up before it was made', () => {
+    const table = new Table();
+    for (let n = 0; n < 2 * INDEX_SLICE_KEYS; n += 1) table.add(`k${n}`);
+    expect(table.index.prepare()).toBe(false);
+    for (let n = 0; n < 70_000; n += 1) {
+      table.add(`cycle ${n}`);
+      table.remove(`cycle ${n - 5}`);
+    }
+    expect(table.page('', '', 1_000)).toEqual(table.expected('', '', 1_000));
+  });
+
   it('looks at few keys of many', () => {
     const table = new Table();
     for (let n = 0; n < 100_000; n += 1) table.add(`k${n}`);

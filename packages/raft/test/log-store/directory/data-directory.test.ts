@@ -1,7 +1,8 @@
-import { silentLogger, type Logger } from '@holdfast/runtime';
+import { DiskError, silentLogger, type Logger } from '@holdfast/runtime';
 import { describe, expect, it } from 'vitest';
 import { serverId } from '../../../src/core/index.ts';
 import {
+  findIdentity,
   openDataDirectory,
   readIdentity,
   type DataDirectory,
@@ -182,6 +183,22 @@ describe('a data directory', () => {
         name: 'DamagedLogError',
         reason: 'every segment of the log is missing',
       });
+    }));
+
+  it('whose log cannot be listed is not taken for a new one by whoever looks at it', () =>
+    onMachine(async (machine) => {
+      await (await open(machine)).release();
+      await machine.disk.remove('/srv/holdfast/identity.json');
+      const failure = new DiskError('IO', OPTIONS.path, 'the disk failed');
+      const disk = new Proxy(machine.disk, {
+        get: (target, key) => {
+          if (key === 'list') return () => Promise.reject(failure);
+          const value: unknown = Reflect.get(target, key, target);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+      await expect(findIdentity(OPTIONS.path, { disk })).rejects.toBe(failure);
+      expect(await findIdentity('/srv/none', machine)).toBeUndefined();
     }));
 
   it('whose identity has vanished keeps its log', () =>

@@ -18,8 +18,8 @@ import { LATEST_STATE_VERSION, encodeEntry, type StateMachine } from '@holdfast/
 import { STATE_UPGRADE_CHECK_MS, STATE_UPGRADE_CHECKS } from '../limits.ts';
 import type { ServerPart } from '../machine/server-part.ts';
 
-/** What a member offers that applies entries by the version. */
-const FEATURES: ReadonlyMap<number, FeatureSet> = new Map([[2, PeerFeature.stateVersion2]]);
+/** By the name of each: what a member that applies entries by version N offers is called `stateVersionN`. */
+const FEATURES: Readonly<Record<string, FeatureSet>> = PeerFeature;
 
 export interface StateUpgradeDeps {
   readonly serverId: ServerId;
@@ -105,7 +105,7 @@ export class StateUpgrade implements ServerPart {
 
   #allOffer(version: number): boolean {
     const { serverId, peers } = this.#deps;
-    const feature = FEATURES.get(version) ?? NO_FEATURES;
+    const feature = FEATURES[`stateVersion${version}`] ?? NO_FEATURES;
     return peers().every(
       ({ id, connected, features }) => id === serverId || (connected && hasFeature(features, feature)),
     );

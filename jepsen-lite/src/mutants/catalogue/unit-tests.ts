@@ -71,12 +71,12 @@ export const unitTestMutants: readonly UnitTestMutant[] = [
     patches: [
       {
         module: '@holdfast/lockd',
-        file: 'clients/request-window.js',
+        file: 'requests/request-window.js',
         edits: [{ find: '(this.#ahead ??= new Set()).add(number);', replace: 'this.#lowest = number + 1;' }],
       },
     ],
     test: {
-      file: 'packages/lockd/test/clients/request-window.test.ts',
+      file: 'packages/lockd/test/requests/request-window.test.ts',
       title: 'leaves those for the client to send again',
     },
   },

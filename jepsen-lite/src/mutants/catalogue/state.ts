@@ -154,7 +154,8 @@ export const stateMutants: readonly Mutant[] = [
         edits: [
           {
             find: 'if (kind === undefined) return unsupportedReply(`lock kind ${command.kind}`, state.version);',
-            replace: '',
+            replace:
+              "invariant(kind !== undefined, 'an acquire of a kind that no version has is answered before it is applied');",
           },
         ],
       },

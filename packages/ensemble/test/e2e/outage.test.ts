@@ -76,7 +76,7 @@ describe('an operator of whose servers one of three lives', () => {
     [['show', 'jobs'], /holds .*the holder/],
     [['sessions'], /the holder/],
     [['get', '/config'], /^blue$/],
-    [['ls', '/'], /config\nlocks/],
+    [['ls', '/'], /config\nholdfast/],
     [['stat', '/config'], /version +0/],
   ];
 

@@ -65,7 +65,7 @@ describe('an ensemble whose disks are almost full', () => {
       await ensemble.setFree(PLENTY);
     }
     const { names } = await ensemble.complete(client.nodes.children('/'));
-    expect(names).toEqual(['locks', ...acknowledged.map((path) => path.slice(1))]);
+    expect(names).toEqual(['holdfast', ...acknowledged.map((path) => path.slice(1))]);
     const waiting = ensemble.connect();
     expect((await waiting).state).toBe('connected');
   });
@@ -118,7 +118,7 @@ describe('a server whose disk alone is almost full', () => {
     await ensemble.until(() => ensemble.server(full).status.appliedIndex >= target);
     expect(ensemble.failures.size).toBe(1);
     const { names } = await ensemble.complete(client.nodes.children('/'));
-    expect(names).toEqual(['after', 'locks', ...paths]);
+    expect(names).toEqual(['after', 'holdfast', ...paths]);
   });
 });
 
@@ -186,7 +186,7 @@ describe.each(['append', 'write'] as const)('an error of the disk in %s', (opera
         () => ensemble.leader !== 0 && SERVERS.every((id) => ensemble.server(id).status.appliedIndex >= paths.length),
       );
       const { names } = await ensemble.complete(client.nodes.children('/'));
-      expect(names).toEqual(['locks', ...paths]);
+      expect(names).toEqual(['holdfast', ...paths]);
     },
   );
 });
@@ -203,7 +203,7 @@ describe('an error of the disk in reading', () => {
     for (const name of names) await ensemble.complete(client.nodes.create(`/${name}`, new Uint8Array(3_000)));
     const expectEverything = async (): Promise<void> => {
       await ensemble.until(() => SERVERS.every((id) => ensemble.server(id).status.appliedIndex > WRITTEN));
-      expect((await ensemble.complete(client.nodes.children('/'))).names).toEqual(['locks', ...names]);
+      expect((await ensemble.complete(client.nodes.children('/'))).names).toEqual(['holdfast', ...names]);
     };
     return { ensemble, client, expectEverything };
   }

@@ -16,7 +16,7 @@ describe('an operator while all disks are almost full', () => {
     // One that had happened when its answer was lost, and was asked for again, would be told that there is no such node.
     for (const path of paths) await ensemble.complete(operator.nodes.delete(path));
     await ensemble.until(() => ensemble.leader !== 0 && ensemble.leader !== leader);
-    expect((await ensemble.complete(operator.nodes.children('/'))).names).toEqual(['locks']);
+    expect((await ensemble.complete(operator.nodes.children('/'))).names).toEqual(['holdfast']);
     expect(await ensemble.complete(errorOf(client.nodes.create('/more')))).toMatchObject({ code: 'DISK_FULL' });
 
     await ensemble.complete(operator.admin.closeSession(client.sessionId));

@@ -25,6 +25,8 @@ import { HostileBytes, isMalformed } from './hostile-bytes.ts';
 
 /** Above every session of an ensemble that has not been used for years. */
 const NOBODYS_SESSION = 2 ** 45;
+/** With what stands before it, within every limit of a name: beyond it the connection would close. */
+const MAX_TEXT_LENGTH = 200;
 const TEXTS = [
   '',
   '/',
@@ -322,7 +324,7 @@ export class ClientConversations {
 
   #text(): string {
     const text = this.#bytes.pick(TEXTS);
-    return this.#bytes.chance(0.1) ? text.repeat(20) : text;
+    return this.#bytes.chance(0.1) ? text.repeat(20).slice(0, MAX_TEXT_LENGTH) : text;
   }
 }
 

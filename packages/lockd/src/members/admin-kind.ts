@@ -21,7 +21,7 @@ export interface AdminKind<Operation extends AdminOperation> {
   readonly answerMs: number;
   /**
    * Asking again for what has come to be is answered like the first time: so the next leader may be asked when one falls. Otherwise nobody
-   * but the leader that is known at first is asked, and once.
+   * but the first leader that is known is asked, and once.
    */
   readonly repeatable: boolean;
   /** True: an attempt whose outcome is not known may still change something. */

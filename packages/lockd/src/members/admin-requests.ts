@@ -90,7 +90,8 @@ export class AdminRequests implements ServerPart {
     for (const [id, request] of this.#requests) {
       const { kind, attempt } = request;
       if (attempt?.elected !== undefined && role !== 'leader') this.#ended(id, attempt, attempt.elected(leader));
-      if (!kind.repeatable || attempt?.sentInTerm === term) continue;
+      const isDue = kind.repeatable ? attempt?.sentInTerm !== term : attempt === undefined;
+      if (!isDue) continue;
       giveUp(request);
       this.#ask(id, request);
     }
@@ -135,7 +136,8 @@ export class AdminRequests implements ServerPart {
     } else if (request.forwarded) {
       this.#refuse(id, kind.notLeader);
     } else if (leader === 0) {
-      if (kind.repeatable) this.#retryLater();
+      // Soon after a change of leader this server may be the last to hear of it.
+      if (kind.repeatable || this.#mayWait(request)) this.#retryLater();
       else this.#refuse(id, ROAD.noLeader);
     } else if (this.#deps.understands(leader)) {
       request.attempt = { leader, sentInTerm: term, elected: undefined };

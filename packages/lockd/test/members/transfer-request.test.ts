@@ -112,11 +112,24 @@ describe('a request for another leader', () => {
     expect(ensemble.server(1).asked).toBeUndefined();
   });
 
-  it('is answered NO_LEADER where none is known', () => {
+  it('ends with the connection where no leader is known for long', () => {
     const ensemble = trio(0);
     const client = ensemble.server(1).connect();
     request(client, 1, 2);
-    expect(answers(client)).toMatchObject([{ answer: { code: 'NO_LEADER' } }]);
+    ensemble.clock.advance(ADMIN_WAIT_MS - 1);
+    expect(client.take().at(-1)).toMatchObject({ type: 'goodbye', code: 'NO_LEADER' });
+  });
+
+  it.each([1, 2])('waits at server %i, which has yet to hear who leads, and is made once', (id) => {
+    const ensemble = trio(0);
+    const client = ensemble.server(id).connect();
+    request(client, 1, 3);
+    ensemble.elect(1);
+    ensemble.clock.runChecks();
+    expect(ensemble.server(1).asked?.target).toBe(3);
+    end(ensemble, 'transferred', 3);
+    ensemble.elect(3);
+    expect(answers(client)).toMatchObject([{ answer: { type: 'transferred', server: 3 } }]);
   });
 
   it('has an answer in bounded time, and there is a bounded number of them', () => {

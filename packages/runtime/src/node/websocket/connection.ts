@@ -106,7 +106,8 @@ export class NodeConnection implements Connection, InputDebtor {
   }
 
   get bufferedBytes(): number {
-    return this.#closed ? 0 : this.#webSocket.bufferedAmount;
+    // What ws itself holds back is none: it neither compresses nor waits.
+    return this.#closed ? 0 : this.#socket.writableLength;
   }
 
   get receivedBytes(): number {

@@ -95,6 +95,8 @@ function dialNow({ address, timeoutMs, acceptedTimeoutMs, maxFrameBytes }: DialO
     };
     const webSocket = new WebSocket(`ws://${formatAddress(host, port)}/`, {
       ...wsOptions(maxFrameBytes),
+      // The key 0 for the long frames, too (clientFrame says why it may be): neither end changes a byte then.
+      generateMask: () => {},
       finishRequest: (request) => {
         request.once('socket', (socket) => socket.once('connect', onConnected));
         request.end();

@@ -3,15 +3,15 @@
 import { join } from 'node:path';
 
 import { peerMessages } from '../../packages/lockd/dist/peers/peer-message.js';
-import { adminAnswers, adminOperations } from '../../packages/protocol/dist/admin.js';
-import { attachRequest } from '../../packages/protocol/dist/attach-request.js';
-import { commands } from '../../packages/protocol/dist/command.js';
+import { adminAnswers, adminOperations } from '../../packages/protocol/dist/messages/admin.js';
+import { attachRequest } from '../../packages/protocol/dist/messages/attach-request.js';
+import { commands } from '../../packages/protocol/dist/messages/command.js';
 import { ClientFeature } from '../../packages/protocol/dist/features.js';
-import { membershipChanges, memberSummary } from '../../packages/protocol/dist/members.js';
-import { clientMessages, serverMessages } from '../../packages/protocol/dist/message.js';
-import { answers, queries } from '../../packages/protocol/dist/query.js';
-import { replies } from '../../packages/protocol/dist/reply.js';
-import { stat } from '../../packages/protocol/dist/stat.js';
+import { membershipChanges, memberSummary } from '../../packages/protocol/dist/messages/members.js';
+import { clientMessages, serverMessages } from '../../packages/protocol/dist/messages/message.js';
+import { answers, queries } from '../../packages/protocol/dist/messages/query.js';
+import { replies } from '../../packages/protocol/dist/messages/reply.js';
+import { stat } from '../../packages/protocol/dist/messages/stat.js';
 import { PeerFeature } from '../../packages/raft/dist/peers/peer-features.js';
 import { VERSIONS } from '../../packages/state/dist/versions.js';
 import { code, page, table } from './markdown.mjs';

@@ -4,10 +4,10 @@ import fc, { type Arbitrary } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { clientMessages, commands, pack, serverMessages } from '../../src/index.ts';
-import { answers, queries } from '../../src/query.ts';
-import { replies } from '../../src/reply.ts';
+import { answers, queries } from '../../src/messages/query.ts';
+import { replies } from '../../src/messages/reply.ts';
 import type { TupleField } from '../../src/schema/index.ts';
-import { stat as declaredStat } from '../../src/stat.ts';
+import { stat as declaredStat } from '../../src/messages/stat.ts';
 import * as arbitraries from '../support/arbitraries.ts';
 
 interface Case {

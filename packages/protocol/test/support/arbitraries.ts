@@ -3,12 +3,12 @@
 import fc, { type Arbitrary } from 'fast-check';
 
 import { MAX_INDEX } from '../../src/index.ts';
-import { clientMessages, serverMessages } from '../../src/message.ts';
-import { answers, queries } from '../../src/query.ts';
-import { commands } from '../../src/command.ts';
-import { replies } from '../../src/reply.ts';
+import { clientMessages, serverMessages } from '../../src/messages/message.ts';
+import { answers, queries } from '../../src/messages/query.ts';
+import { commands } from '../../src/messages/command.ts';
+import { replies } from '../../src/messages/reply.ts';
 import type { Field, Shape } from '../../src/schema/index.ts';
-import { stat as declaredStat } from '../../src/stat.ts';
+import { stat as declaredStat } from '../../src/messages/stat.ts';
 
 const MAX_GENERATED_BYTES = 300;
 const MAX_GENERATED_ELEMENTS = 6;

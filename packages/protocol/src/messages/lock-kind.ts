@@ -4,8 +4,8 @@
  */
 
 import type { Command } from './command.ts';
-import type { ValueOf } from './schema/field.ts';
-import { message, messages } from './schema/messages.ts';
+import type { ValueOf } from '../schema/field.ts';
+import { message, messages } from '../schema/messages.ts';
 
 export const lockKinds = messages('kind of lock', {
   mutex: message(0, {}),

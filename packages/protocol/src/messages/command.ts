@@ -11,12 +11,12 @@ import {
   MAX_LOCK_PARAMETERS_BYTES,
   MAX_PATH_LENGTH,
   SECRET_HASH_BYTES,
-} from './limits.ts';
-import { MalformedError } from './malformed-error.ts';
-import { pack, unpackTuple } from './pack.ts';
-import { bytes, exactBytes, flag, integer, integerWithin, signed, text, type ValueOf } from './schema/field.ts';
-import { message, messages } from './schema/messages.ts';
-import { openTuple } from './schema/open-tuple.ts';
+} from '../limits.ts';
+import { MalformedError } from '../malformed-error.ts';
+import { pack, unpackTuple } from '../pack.ts';
+import { bytes, exactBytes, flag, integer, integerWithin, signed, text, type ValueOf } from '../schema/field.ts';
+import { message, messages } from '../schema/messages.ts';
+import { openTuple } from '../schema/open-tuple.ts';
 
 /** No version has a kind of lock with a higher number: a snapshot keeps it in a byte. */
 export const MAX_LOCK_KIND = 255;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { MalformedError, pack, unpackTuple } from '../src/index.ts';
-import { stat } from '../src/stat.ts';
-import { stat as anyStat } from './support/arbitraries.ts';
+import { MalformedError, pack, unpackTuple } from '../../src/index.ts';
+import { stat } from '../../src/messages/stat.ts';
+import { stat as anyStat } from '../support/arbitraries.ts';
 
 const ONE_TO_ELEVEN = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 

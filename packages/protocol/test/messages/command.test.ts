@@ -18,9 +18,9 @@ import {
   pack,
   type CommandName,
   type Packable,
-} from '../src/index.ts';
-import { command } from './support/arbitraries.ts';
-import { hostileValues, rawString, rawTuple, withExtraField } from './support/raw.ts';
+} from '../../src/index.ts';
+import { command } from '../support/arbitraries.ts';
+import { hostileValues, rawString, rawTuple, withExtraField } from '../support/raw.ts';
 
 /** Of clients and of the leader: a new command gets the first that is free, so these stay unknown for long. */
 const LAST_NUMBERS = [62, 63, 126, 127];

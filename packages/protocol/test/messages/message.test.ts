@@ -11,8 +11,8 @@ import {
   encodeServerFrame,
   pack,
   type Packable,
-} from '../src/index.ts';
-import { clientMessage, serverMessage } from './support/arbitraries.ts';
+} from '../../src/index.ts';
+import { clientMessage, serverMessage } from '../support/arbitraries.ts';
 
 /** Byte strings compare by their bytes, whatever class they have. */
 function plain(value: unknown): unknown {

@@ -1,7 +1,7 @@
 /** The members of the ensemble as operators see and change them. Which change may be made is for the leader to say. */
 
-import { choiceOr, flag, integer, record, text, type ValueOf } from './schema/field.ts';
-import { message, messages } from './schema/messages.ts';
+import { choiceOr, flag, integer, record, text, type ValueOf } from '../schema/field.ts';
+import { message, messages } from '../schema/messages.ts';
 
 export const MAX_MEMBER_ADDRESS_LENGTH = 300;
 export const MAX_JOIN_SECRET_LENGTH = 100;

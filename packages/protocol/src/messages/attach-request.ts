@@ -3,9 +3,9 @@
  * log in the secret's place, so that neither the log nor a snapshot lets anybody attach.
  */
 
-import { MAX_LABEL_LENGTH, MAX_SESSION_TIMEOUT_MS, MIN_SESSION_TIMEOUT_MS, SECRET_BYTES } from './limits.ts';
-import { pack, unpackTuple } from './pack.ts';
-import { exactBytes, flag, integer, integerWithin, optional, record, text, type ValueOf } from './schema/field.ts';
+import { MAX_LABEL_LENGTH, MAX_SESSION_TIMEOUT_MS, MIN_SESSION_TIMEOUT_MS, SECRET_BYTES } from '../limits.ts';
+import { pack, unpackTuple } from '../pack.ts';
+import { exactBytes, flag, integer, integerWithin, optional, record, text, type ValueOf } from '../schema/field.ts';
 
 /** Both tuples have it, the client's and that of the command. */
 export const attachWish = {

@@ -7,12 +7,23 @@ import {
   MAX_LOCK_PARAMETERS_BYTES,
   MAX_PAGE_ENTRIES,
   MAX_PATH_LENGTH,
-} from './limits.ts';
+} from '../limits.ts';
 import { LockKind } from './lock-kind.ts';
 import { error, holderFields } from './reply.ts';
-import { bytes, clamped, flag, integer, list, optional, record, text, trailing, type ValueOf } from './schema/field.ts';
-import { message, messages } from './schema/messages.ts';
-import { openTuple } from './schema/open-tuple.ts';
+import {
+  bytes,
+  clamped,
+  flag,
+  integer,
+  list,
+  optional,
+  record,
+  text,
+  trailing,
+  type ValueOf,
+} from '../schema/field.ts';
+import { message, messages } from '../schema/messages.ts';
+import { openTuple } from '../schema/open-tuple.ts';
 import { stat } from './stat.ts';
 
 /**

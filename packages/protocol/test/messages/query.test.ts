@@ -10,9 +10,9 @@ import {
   type Answer,
   type Packable,
   type Query,
-} from '../src/index.ts';
-import { answers, queries } from '../src/query.ts';
-import { answer, query } from './support/arbitraries.ts';
+} from '../../src/index.ts';
+import { answers, queries } from '../../src/messages/query.ts';
+import { answer, query } from '../support/arbitraries.ts';
 
 function decodeQuery(tuple: Packable): Query {
   return queries.readTuple(unpackTuple(pack(tuple), 'query'));

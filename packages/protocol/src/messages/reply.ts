@@ -1,8 +1,8 @@
 /** Answers to commands. The state machine makes them, remembers them until they are acknowledged, and makes the same again for a retry. */
 
-import { MAX_LABEL_LENGTH, MAX_LOCK_NAME_LENGTH, MAX_MESSAGE_LENGTH, MAX_PATH_LENGTH } from './limits.ts';
-import { cutText, errorCode, integer, list, record, text, type ValueOf } from './schema/field.ts';
-import { message, messages } from './schema/messages.ts';
+import { MAX_LABEL_LENGTH, MAX_LOCK_NAME_LENGTH, MAX_MESSAGE_LENGTH, MAX_PATH_LENGTH } from '../limits.ts';
+import { cutText, errorCode, integer, list, record, text, type ValueOf } from '../schema/field.ts';
+import { message, messages } from '../schema/messages.ts';
 import { stat } from './stat.ts';
 
 /** Digits of a sequential node's number, and more. */

@@ -13,7 +13,7 @@
  */
 
 import { adminAnswers, adminOperations, type AdminAnswer } from './admin.ts';
-import { NO_FEATURES } from './features.ts';
+import { NO_FEATURES } from '../features.ts';
 import {
   MAX_CREDENTIAL_BYTES,
   MAX_PROGRAM_LENGTH,
@@ -21,9 +21,9 @@ import {
   MAX_FRAME_MESSAGES,
   MAX_LOCK_NAME_LENGTH,
   MAX_MESSAGE_LENGTH,
-} from './limits.ts';
-import { MalformedError } from './malformed-error.ts';
-import { pack, unpackTuple, type TupleReader } from './pack.ts';
+} from '../limits.ts';
+import { MalformedError } from '../malformed-error.ts';
+import { pack, unpackTuple, type TupleReader } from '../pack.ts';
 import { CONSISTENCIES, answers, queries, type Answer } from './query.ts';
 import { replies, type Reply } from './reply.ts';
 import {
@@ -41,8 +41,8 @@ import {
   text,
   trailingOptional,
   type ValueOf,
-} from './schema/field.ts';
-import { message, messages, tolerant } from './schema/messages.ts';
+} from '../schema/field.ts';
+import { message, messages, tolerant } from '../schema/messages.ts';
 
 const MAX_ADDRESS_LENGTH = 300;
 const MAX_CLUSTER_ID_LENGTH = 100;

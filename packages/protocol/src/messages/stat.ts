@@ -1,6 +1,6 @@
 /** What is known of a node beside its data: ZooKeeper's fields, with the log index as zxid. */
 
-import { integer, record, type ValueOf } from './schema/field.ts';
+import { integer, record, type ValueOf } from '../schema/field.ts';
 
 export const stat = record({
   /** Log index of the entry that created the node. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { MAX_MESSAGE_LENGTH, MalformedError, pack, unpackTuple, type Packable, type Reply } from '../src/index.ts';
-import { replies } from '../src/reply.ts';
-import { reply } from './support/arbitraries.ts';
+import { MAX_MESSAGE_LENGTH, MalformedError, pack, unpackTuple, type Packable, type Reply } from '../../src/index.ts';
+import { replies } from '../../src/messages/reply.ts';
+import { reply } from '../support/arbitraries.ts';
 
 function decode(tuple: Packable): Reply {
   return replies.readTuple(unpackTuple(pack(tuple), 'reply'));

@@ -2,8 +2,8 @@
 
 import { membershipChanges, memberSummary } from './members.ts';
 import { error } from './reply.ts';
-import { flag, integer, later, list, trailingUnless, type ValueOf } from './schema/field.ts';
-import { message, messages } from './schema/messages.ts';
+import { flag, integer, later, list, trailingUnless, type ValueOf } from '../schema/field.ts';
+import { message, messages } from '../schema/messages.ts';
 
 /** Asking again for what has come to be is answered like the first time. */
 export const adminOperations = messages('admin operation', {

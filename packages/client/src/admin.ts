@@ -1,6 +1,6 @@
 /** What operators ask of the whole ensemble: every lock, every session. Listings are read page by page and are not one moment's picture. */
 
-import { MAX_PAGE_ENTRIES, lockNameProblem } from '@holdfast/protocol';
+import { LockKind, MAX_PAGE_ENTRIES, lockNameProblem } from '@holdfast/protocol';
 import type {
   Answer,
   Consistency,
@@ -22,6 +22,8 @@ import type { Session } from './session/session.ts';
 
 export interface LockDetails {
   readonly lock: string;
+  /** The number of its kind, 0 for a mutex and where nobody holds it; servers of a later version may have others. */
+  readonly kind: number;
   readonly holders: readonly QueueEntry[];
   /** In the order in which they will be granted. */
   readonly waiters: readonly QueueEntry[];
@@ -69,6 +71,7 @@ export class Admin {
     if (answer.type !== 'lock') throw unexpected(answer.type);
     return {
       lock: name,
+      kind: answer.kind ?? LockKind.mutex,
       holders: answer.queue.filter((entry) => entry.token !== 0),
       waiters: answer.queue.filter((entry) => entry.token === 0),
       truncated: answer.truncated,

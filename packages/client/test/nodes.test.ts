@@ -92,6 +92,14 @@ describe('the operator’s reads', () => {
     expect(await world.settled(client.admin.lock('free'))).toMatchObject({ holders: [], waiters: [] });
   });
 
+  it("tell the number of a lock's kind, of a later version, too", async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    expect(await world.settled(client.admin.lock('a'))).toMatchObject({ kind: 0 });
+    ensemble.lockKind = 200;
+    expect(await world.settled(client.admin.lock('a'))).toMatchObject({ kind: 200 });
+  });
+
   it('refuse what is no session, and say when there is none of that id', async () => {
     const { world, connect } = await scenario();
     const client = await connect();

@@ -37,6 +37,8 @@ export interface ReadOptions {
 }
 
 interface LockQueue {
+  /** Its number; a server of a later version may have one that is not known here. */
+  readonly kind: number;
   readonly holders: readonly QueueEntry[];
   /** In the order in which they will be granted. */
   readonly waiters: readonly QueueEntry[];

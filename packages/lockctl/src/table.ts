@@ -2,10 +2,18 @@
 
 import { printable } from './text.ts';
 
-/** The table as text, header first; columns as wide as their widest cell. */
-export function renderTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [header, ...rows.map((row) => row.map(printable))];
-  const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
+/**
+ * The table as text, header first; columns as wide as their widest cell. `optional`: headers of columns that are left out where they have
+ * nothing to show.
+ */
+export function renderTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  optional: readonly string[] = [],
+): string {
+  const shown = header.map((name, column) => !optional.includes(name) || rows.some((row) => row[column] !== ''));
+  const all = [header, ...rows.map((row) => row.map(printable))].map((row) => row.filter((_, column) => shown[column]));
+  const widths = (all[0] ?? []).map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
   return all
     .map(
       (row) =>

@@ -73,6 +73,8 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
   /** What servers say of the time over which clients should spread. */
   spreadMs = 0;
   index = 100;
+  /** What servers say of the kind of every lock. */
+  lockKind = 0;
   #places: Place[] = [];
 
   constructor(world: FakeWorld<Host>) {
@@ -252,7 +254,7 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
           since: 1,
           grantedAt: place.token === 0 ? 0 : 2,
         }));
-        return { type: 'lock', queue, truncated: false };
+        return { type: 'lock', queue, truncated: false, kind: this.lockKind };
       }
       case 'sessions': {
         const rest = [...this.sessions.values()].filter((session) => session.id > query.after);

@@ -4,6 +4,7 @@ import type { AnswerSources } from '../answer-sources.ts';
 import type { OperatorClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { writeJson } from '../json.ts';
+import { isMutex, kindText, parametersText } from '../lock-kind-text.ts';
 import { formatAge, renderTable } from '../table.ts';
 import { printable } from '../text.ts';
 
@@ -23,9 +24,12 @@ export async function listLocks(
     return;
   }
   const now = outside.nowMs();
-  const rows = locks.flatMap(({ lock, holders, waiters }) =>
+  const onlyMutexes = locks.every(({ kind }) => isMutex(kind));
+  const rows = locks.flatMap(({ lock, kind, holders, waiters }) =>
     holders.map((holder, position) => [
       position === 0 ? lock : '',
+      position === 0 && !onlyMutexes ? kindText(kind) : '',
+      parametersText(kind, holder.parameters),
       String(holder.token),
       String(holder.session),
       holder.label,
@@ -33,7 +37,8 @@ export async function listLocks(
       position === 0 ? String(waiters) : '',
     ]),
   );
-  outside.writeOut(renderTable(['LOCK', 'TOKEN', 'SESSION', 'HOLDER', 'HELD', 'WAITERS'], rows));
+  const header = ['LOCK', 'KIND', 'ASKED FOR', 'TOKEN', 'SESSION', 'HOLDER', 'HELD', 'WAITERS'];
+  outside.writeOut(renderTable(header, rows, ['KIND', 'ASKED FOR']));
 }
 
 export async function showLock(
@@ -43,8 +48,8 @@ export async function showLock(
   sources: AnswerSources,
   outside: Environment,
 ): Promise<void> {
-  const { holders, waiters, truncated } = await client.admin.lock(name, sources.options);
-  if (json) return writeJson(outside, { lock: name, holders, waiters, truncated, ...sources.reported });
+  const { kind, holders, waiters, truncated } = await client.admin.lock(name, sources.options);
+  if (json) return writeJson(outside, { lock: name, kind, holders, waiters, truncated, ...sources.reported });
   const queue = [...holders, ...waiters];
   if (queue.length === 0) {
     outside.writeOut(`Nobody holds lock "${printable(name)}" or waits for it.\n`);
@@ -54,6 +59,7 @@ export async function showLock(
   const rows = queue.map((entry, position) => [
     String(position + 1),
     entry.token === 0 ? 'waits' : 'holds',
+    parametersText(kind, entry.parameters),
     entry.token === 0 ? '-' : String(entry.token),
     String(entry.session),
     entry.label,
@@ -61,6 +67,8 @@ export async function showLock(
     entry.token === 0 ? '-' : formatAge(entry.grantedAt, now),
     String(entry.acquireIndex),
   ]);
-  outside.writeOut(renderTable(['#', 'STATE', 'TOKEN', 'SESSION', 'LABEL', 'QUEUED', 'HELD', 'ACQUIRE'], rows));
+  const header = ['#', 'STATE', 'ASKED FOR', 'TOKEN', 'SESSION', 'LABEL', 'QUEUED', 'HELD', 'ACQUIRE'];
+  if (!isMutex(kind)) outside.writeOut(`Kind: ${kindText(kind)}\n`);
+  outside.writeOut(renderTable(header, rows, ['ASKED FOR']));
   if (truncated) outside.writeOut('The queue is longer than what is shown.\n');
 }

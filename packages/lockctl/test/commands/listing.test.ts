@@ -33,6 +33,20 @@ describe('locks', () => {
     ]);
   });
 
+  it('shows the kinds where one is no mutex, and what its holder asked for', async () => {
+    const shared = { ...holder, label: 'x', parameters: [1, 'blue sky', new Uint8Array([0xab]), [true]] };
+    client.summaries = [
+      { lock: 'a', holders: [holder], waiters: 0, kind: 0 },
+      { lock: 'b', holders: [shared], waiters: 2, kind: 200 },
+    ];
+    await run('locks');
+    expect(cells()).toEqual([
+      ['LOCK', 'KIND', 'ASKED FOR', 'TOKEN', 'SESSION', 'HOLDER', 'HELD', 'WAITERS'],
+      ['a', 'mutex', '41', '5', 'worker 1', '20s', '0'],
+      ['b', '200 (of a later version)', '1, "blue sky", 0xab, [true]', '41', '5', 'x', '20s', '2'],
+    ]);
+  });
+
   it('says so when there is none', async () => {
     await run('locks');
     expect(outside.output).toBe('No lock is held.\n');
@@ -58,6 +72,29 @@ describe('show', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  it('says which kind it is where that is no mutex, and what each asked for', async () => {
+    client.kind = 200;
+    client.holders = [{ ...holder, label: 'x', parameters: ['\u{202e}read'] }];
+    client.waiters = [waiter];
+    await run('show', 'b');
+    expect(outside.output).toBe(
+      [
+        'Kind: 200 (of a later version)',
+        '#  STATE  ASKED FOR     TOKEN  SESSION  LABEL  QUEUED  HELD  ACQUIRE',
+        String.raw`1  holds  "\u202eread"  41     5        x      30s     20s   41`,
+        '2  waits                -      6               5s      -     44',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('names the kind by its number for scripts', async () => {
+    client.kind = 200;
+    client.holders = [holder];
+    await run('show', 'b', '--json');
+    expect(JSON.parse(outside.output)).toMatchObject({ lock: 'b', kind: 200, holders: [holder] });
   });
 
   it('says so when nobody holds it', async () => {

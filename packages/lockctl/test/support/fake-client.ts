@@ -70,6 +70,7 @@ export class FakeClient implements EnsembleClient, OperatorClient {
   /** What the lock answers; by default it is held at once. */
   attempt: (signal: AbortSignal) => Promise<LockAttempt>;
   summaries: LockSummary[] = [];
+  kind = 0;
   holders: QueueEntry[] = [];
   waiters: QueueEntry[] = [];
   sessionSummaries: SessionSummary[] = [];
@@ -117,8 +118,8 @@ export class FakeClient implements EnsembleClient, OperatorClient {
       return iterate(this.summaries);
     },
     lock: (name, options) => {
-      const { holders, waiters } = this;
-      return this.#read(options, ['show', name], { holders, waiters, truncated: false });
+      const { kind, holders, waiters } = this;
+      return this.#read(options, ['show', name], { kind, holders, waiters, truncated: false });
     },
     sessions: (options) => {
       options.onAnswer?.(this.source);

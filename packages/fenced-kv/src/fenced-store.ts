@@ -5,8 +5,8 @@
  * Refusals are {@link RefusedError}s.
  */
 
-import type { Engine, Reader } from './engine.ts';
-import { EngineError } from './engine-error.ts';
+import type { Engine, Reader } from './engines/engine.ts';
+import { EngineError } from './engines/engine-error.ts';
 import { judgeInstall, judgeRead, judgeWrite, NEW_FENCE } from './fence.ts';
 import type { FenceRules } from './fence.ts';
 import {

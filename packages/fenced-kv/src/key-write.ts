@@ -3,7 +3,7 @@
  * token it needs, and that a batch is one step, is the store's business.
  */
 
-import type { Transaction } from './engine.ts';
+import type { Transaction } from './engines/engine.ts';
 import { encodeKeyRecord, loadKey, recordKey, valueKey } from './keyspace.ts';
 import type { BucketRecord } from './keyspace.ts';
 import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_VALUE_BYTES } from './limits.ts';

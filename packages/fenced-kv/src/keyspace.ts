@@ -3,8 +3,8 @@
  * and size, `04 bucket 00 key` its value. Sizes lie apart from values, so that lists and sums never read values.
  */
 
-import type { Reader } from './engine.ts';
-import { EngineError } from './engine-error.ts';
+import type { Reader } from './engines/engine.ts';
+import { EngineError } from './engines/engine-error.ts';
 import type { Fence } from './fence.ts';
 
 export const FORMAT_KEY: Uint8Array = Uint8Array.of(1);

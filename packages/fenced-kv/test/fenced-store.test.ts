@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { EngineError } from '../src/engine-error.ts';
+import { EngineError } from '../src/engines/engine-error.ts';
 import { FencedStore } from '../src/fenced-store.ts';
 import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_KEY_BYTES, MAX_TOKEN_JUMP, MAX_VALUE_BYTES } from '../src/limits.ts';
-import { SortedMap } from '../src/sorted-map.ts';
+import { SortedMap } from '../src/engines/sorted-map.ts';
 import { memoryEngine } from './support/memory-engine.ts';
 import { refusalOf } from './support/refusal-of.ts';
 

@@ -11,7 +11,7 @@ export const fencedKvMutants: readonly Mutant[] = [
     patches: [
       {
         module: STORE,
-        file: 'journal-engine.js',
+        file: 'engines/journal-engine.js',
         edits: [
           {
             find: 'for (const write of record.writes) map.apply(write);',
@@ -44,7 +44,7 @@ export const fencedKvMutants: readonly Mutant[] = [
     patches: [
       {
         module: STORE,
-        file: 'journal-engine.js',
+        file: 'engines/journal-engine.js',
         edits: [
           {
             find: 'await this.#file.append(this.#end, [record]);',

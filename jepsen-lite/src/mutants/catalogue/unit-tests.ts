@@ -101,7 +101,7 @@ export const unitTestMutants: readonly UnitTestMutant[] = [
     patches: [
       {
         module: '@holdfast/fenced-kv',
-        file: 'lmdb-engine.js',
+        file: 'engines/lmdb-engine.js',
         edits: [
           {
             find: 'await this.#database.childTransaction(() => {',
@@ -111,7 +111,7 @@ export const unitTestMutants: readonly UnitTestMutant[] = [
       },
     ],
     test: {
-      file: 'packages/fenced-kv/test/lmdb-engine.test.ts',
+      file: 'packages/fenced-kv/test/engines/lmdb-engine.test.ts',
       title: 'has nothing of a group of which one write fails, neither at once nor after a restart',
     },
   },

@@ -5,7 +5,7 @@
 
 import { offAbort, onAbort } from '@holdfast/runtime';
 
-import { describeError } from '../engine-error.ts';
+import { describeError } from '../engines/engine-error.ts';
 import {
   FencedKvError,
   PreconditionFailedError,

@@ -6,11 +6,11 @@
 import { DiskError } from '@holdfast/runtime';
 import type { DirectoryLock, Disk, Logger } from '@holdfast/runtime';
 
-import type { Engine, EngineOptions } from '../engine.ts';
-import { EngineError } from '../engine-error.ts';
+import type { Engine, EngineOptions } from '../engines/engine.ts';
+import { EngineError } from '../engines/engine-error.ts';
 import type { FenceRules } from '../fence.ts';
 import { FencedStore } from '../fenced-store.ts';
-import { LMDB_FILE_NAME, openLmdbEngine } from '../lmdb-engine.ts';
+import { LMDB_FILE_NAME, openLmdbEngine } from '../engines/lmdb-engine.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 
 export interface DataDirectory {

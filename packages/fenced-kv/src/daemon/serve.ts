@@ -7,11 +7,11 @@ import { RefusalLog } from '@holdfast/runtime';
 import type { Clock, Disk, Logger } from '@holdfast/runtime';
 import { connectionRoom } from '@holdfast/runtime/node';
 
-import { describeError } from '../engine-error.ts';
-import { createHttpHandler } from '../http.ts';
-import { hostPolicy, isLoopback } from '../http-guard.ts';
-import { listen, parseAddress } from '../http-server.ts';
-import type { HttpServer } from '../http-server.ts';
+import { describeError } from '../engines/engine-error.ts';
+import { createHttpHandler } from '../http/handler.ts';
+import { hostPolicy, isLoopback } from '../http/guard.ts';
+import { listen, parseAddress } from '../http/server.ts';
+import type { HttpServer } from '../http/server.ts';
 import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, MIN_CONNECTIONS, RESERVED_DESCRIPTORS } from '../limits.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';

@@ -15,10 +15,10 @@ import {
 } from '../../src/client/index.ts';
 import type { Fetch } from '../../src/client/index.ts';
 import { FencedStore } from '../../src/fenced-store.ts';
-import { createHttpHandler } from '../../src/http.ts';
-import { hostPolicy } from '../../src/http-guard.ts';
-import { listen } from '../../src/http-server.ts';
-import type { HttpServer } from '../../src/http-server.ts';
+import { createHttpHandler } from '../../src/http/handler.ts';
+import { hostPolicy } from '../../src/http/guard.ts';
+import { listen } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/server.ts';
 import { memoryEngine } from '../support/memory-engine.ts';
 import type { MemoryEngine } from '../support/memory-engine.ts';
 

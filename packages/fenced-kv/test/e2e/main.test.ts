@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { FencedKv, StaleTokenError } from '../../src/client/index.ts';
 import { RESERVED_DESCRIPTORS } from '../../src/limits.ts';
-import { LMDB_FILE_NAME } from '../../src/lmdb-engine.ts';
+import { LMDB_FILE_NAME } from '../../src/engines/lmdb-engine.ts';
 import { run, serve, stopAll } from './daemon.ts';
 
 let directory: string;

@@ -1,8 +1,8 @@
 /** An engine without a disk, for tests of what lies above engines. It may be told to fail. */
 
-import type { Engine } from '../../src/engine.ts';
-import { GroupCommit } from '../../src/group-commit.ts';
-import { SortedMap } from '../../src/sorted-map.ts';
+import type { Engine } from '../../src/engines/engine.ts';
+import { GroupCommit } from '../../src/engines/group-commit.ts';
+import { SortedMap } from '../../src/engines/sorted-map.ts';
 
 export interface MemoryEngine extends Engine {
   /** Makes the next commit fail as a disk does. */

@@ -1,10 +1,10 @@
 /** The JSON bodies of requests. Unknown fields are refused: a misspelt condition must not be a write without one. */
 
-import type { KeyWrite } from './key-write.ts';
-import { assertToken, parseToken } from './name.ts';
-import type { Precondition } from './precondition.ts';
-import { invalidArgument } from './refusal.ts';
-import type { TokenPolicy } from './refusal.ts';
+import type { KeyWrite } from '../key-write.ts';
+import { assertToken, parseToken } from '../name.ts';
+import type { Precondition } from '../precondition.ts';
+import { invalidArgument } from '../refusal.ts';
+import type { TokenPolicy } from '../refusal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -15,7 +15,7 @@ import {
   MAX_WAITING_REQUESTS,
   MAX_WAITING_REQUESTS_OF_CONNECTION,
   UNREAD_TIMEOUT_MS,
-} from './limits.ts';
+} from '../limits.ts';
 
 export interface TurnLimits {
   readonly maxWaitingOfConnection: number;

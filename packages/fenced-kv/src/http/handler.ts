@@ -1,7 +1,7 @@
 /**
  * The HTTP interface as a fetch-style handler, so that it runs with and without sockets. It promises that a success is
  * durable, that a refusal wrote nothing, and that an answer of 5xx says whether the write may have happened. It leaves
- * listening to http-server.ts and what a request means to the store.
+ * listening to server.ts and what a request means to the store.
  */
 
 import { Hono } from 'hono';
@@ -9,12 +9,12 @@ import type { Context } from 'hono';
 import { isForeignSite } from '@holdfast/runtime';
 import type { Logger } from '@holdfast/runtime';
 
-import { describeError, EngineError } from './engine-error.ts';
-import type { EngineErrorCode } from './engine-error.ts';
-import type { FencedStore } from './fenced-store.ts';
-import { parseBatchBody, parseBucketBody, parseFenceBody } from './http-body.ts';
-import { hostAllowed } from './http-guard.ts';
-import type { HostPolicy } from './http-guard.ts';
+import { describeError, EngineError } from '../engines/engine-error.ts';
+import type { EngineErrorCode } from '../engines/engine-error.ts';
+import type { FencedStore } from '../fenced-store.ts';
+import { parseBatchBody, parseBucketBody, parseFenceBody } from './body.ts';
+import { hostAllowed } from './guard.ts';
+import type { HostPolicy } from './guard.ts';
 import {
   assertMediaType,
   assertNoBody,
@@ -24,11 +24,11 @@ import {
   parseLimit,
   parsePath,
   parseTokenHeader,
-} from './http-request.ts';
-import { MAX_BATCH_BODY_BYTES, MAX_JSON_BODY_BYTES, MAX_VALUE_BYTES } from './limits.ts';
-import { holds } from './precondition.ts';
-import { RefusedError } from './refusal.ts';
-import type { RefusalCode } from './refusal.ts';
+} from './request.ts';
+import { MAX_BATCH_BODY_BYTES, MAX_JSON_BODY_BYTES, MAX_VALUE_BYTES } from '../limits.ts';
+import { holds } from '../precondition.ts';
+import { RefusedError } from '../refusal.ts';
+import type { RefusalCode } from '../refusal.ts';
 
 export interface HttpOptions {
   readonly store: FencedStore;

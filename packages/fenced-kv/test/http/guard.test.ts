@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { hostAllowed, hostPolicy, isLoopback } from '../src/http-guard.ts';
-import { parseAddress } from '../src/http-server.ts';
+import { hostAllowed, hostPolicy, isLoopback } from '../../src/http/guard.ts';
+import { parseAddress } from '../../src/http/server.ts';
 
 describe('a server on loopback', () => {
   const policy = hostPolicy('127.0.0.1');

@@ -5,14 +5,14 @@ import type { Socket } from 'node:net';
 import { silentLogger } from '@holdfast/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { FencedStore } from '../src/fenced-store.ts';
-import { createHttpHandler } from '../src/http.ts';
-import { hostPolicy } from '../src/http-guard.ts';
-import { listen } from '../src/http-server.ts';
-import type { HttpServer, ServerOptions } from '../src/http-server.ts';
-import { MAX_LIST_KEY_BYTES } from '../src/limits.ts';
-import { memoryEngine } from './support/memory-engine.ts';
-import { refusalOf } from './support/refusal-of.ts';
+import { FencedStore } from '../../src/fenced-store.ts';
+import { createHttpHandler } from '../../src/http/handler.ts';
+import { hostPolicy } from '../../src/http/guard.ts';
+import { listen } from '../../src/http/server.ts';
+import type { HttpServer, ServerOptions } from '../../src/http/server.ts';
+import { MAX_LIST_KEY_BYTES } from '../../src/limits.ts';
+import { memoryEngine } from '../support/memory-engine.ts';
+import { refusalOf } from '../support/refusal-of.ts';
 
 let store: FencedStore;
 let server: HttpServer;

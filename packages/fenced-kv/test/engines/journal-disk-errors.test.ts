@@ -2,8 +2,8 @@ import type { DiskErrorCode } from '@holdfast/runtime';
 import { SimWorld, type DiskOperation } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 
-import { FencedStore } from '../src/fenced-store.ts';
-import { openJournalEngine } from '../src/journal-engine.ts';
+import { FencedStore } from '../../src/fenced-store.ts';
+import { openJournalEngine } from '../../src/engines/journal-engine.ts';
 
 const DATA = '/data/fenced-kv';
 const WRITES = 60;

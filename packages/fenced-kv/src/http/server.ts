@@ -1,5 +1,5 @@
 /**
- * A listening HTTP server around a fetch-style handler: how many connections it takes, in which turns it answers (http-turns.ts), and its
+ * A listening HTTP server around a fetch-style handler: how many connections it takes, in which turns it answers (turns.ts), and its
  * end, which is no new connections, then the requests under way, then the rest.
  */
 
@@ -11,11 +11,11 @@ import { getRequestListener } from '@hono/node-server';
 import { PacedTurns, SECURITY_HEADERS } from '@holdfast/runtime';
 import { HttpStream, SocketLimits, nodeClock } from '@holdfast/runtime/node';
 
-import type { HttpHandler } from './http.ts';
-import { pathProblem } from './http-path.ts';
-import { RequestTurns } from './http-turns.ts';
-import type { TurnLimits } from './http-turns.ts';
-import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS } from './limits.ts';
+import type { HttpHandler } from './handler.ts';
+import { pathProblem } from './path.ts';
+import { RequestTurns } from './turns.ts';
+import type { TurnLimits } from './turns.ts';
+import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS } from '../limits.ts';
 
 /** A request whose head takes longer to arrive is cut off: they must not pile up. */
 const HEAD_TIMEOUT_MS = 10_000;

@@ -7,9 +7,9 @@ import type { Disk, DiskFile } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import type { Engine } from '../src/engine.ts';
-import { JOURNAL_NAME, openJournalEngine } from '../src/journal-engine.ts';
-import type { JournalEngineOptions } from '../src/journal-engine.ts';
+import type { Engine } from '../../src/engines/engine.ts';
+import { JOURNAL_NAME, openJournalEngine } from '../../src/engines/journal-engine.ts';
+import type { JournalEngineOptions } from '../../src/engines/journal-engine.ts';
 import { describeEngine } from './engine-conformance.ts';
 
 const { disk } = nodeRuntime();

@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 
-import type { Engine, Reader } from '../src/engine.ts';
-import { FencedStore } from '../src/fenced-store.ts';
-import { refusalOf } from './support/refusal-of.ts';
+import type { Engine, Reader } from '../../src/engines/engine.ts';
+import { FencedStore } from '../../src/fenced-store.ts';
+import { refusalOf } from '../support/refusal-of.ts';
 
 /**
  * Runs a test in a world of its own (a simulated disk needs its clock driven). `open` opens the engine on that world's data:

@@ -1,10 +1,10 @@
 /** Reading HTTP requests: path, token, conditions and bodies into what the store takes, or a refusal that says why not. */
 
-import { MAX_HELD_BODY_BYTES } from './limits.ts';
-import { EngineError } from './engine-error.ts';
-import { parseToken } from './name.ts';
-import type { Precondition } from './precondition.ts';
-import { invalidArgument, limitExceeded } from './refusal.ts';
+import { MAX_HELD_BODY_BYTES } from '../limits.ts';
+import { EngineError } from '../engines/engine-error.ts';
+import { parseToken } from '../name.ts';
+import type { Precondition } from '../precondition.ts';
+import { invalidArgument, limitExceeded } from '../refusal.ts';
 
 const TOKEN_HEADER = 'fencing-token';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { pathProblem } from '../src/http-path.ts';
+import { pathProblem } from '../../src/http/path.ts';
 
 const KEYS = '/v1/buckets/aa/keys';
 

@@ -2,11 +2,11 @@ import type { Disk, DiskFile } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 
-import { FencedStore } from '../src/fenced-store.ts';
-import { JOURNAL_NAME, openJournalEngine } from '../src/journal-engine.ts';
-import { RefusedError } from '../src/refusal.ts';
+import { FencedStore } from '../../src/fenced-store.ts';
+import { JOURNAL_NAME, openJournalEngine } from '../../src/engines/journal-engine.ts';
+import { RefusedError } from '../../src/refusal.ts';
 import { describeEngine } from './engine-conformance.ts';
-import { refusalOf } from './support/refusal-of.ts';
+import { refusalOf } from '../support/refusal-of.ts';
 
 const DATA = '/data/fenced-kv';
 const WRITERS = 5;

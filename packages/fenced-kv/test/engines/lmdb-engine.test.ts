@@ -6,8 +6,8 @@ import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import type { Engine } from '../src/engine.ts';
-import { LMDB_FILE_NAME, openLmdbEngine } from '../src/lmdb-engine.ts';
+import type { Engine } from '../../src/engines/engine.ts';
+import { LMDB_FILE_NAME, openLmdbEngine } from '../../src/engines/lmdb-engine.ts';
 import { describeEngine } from './engine-conformance.ts';
 
 const { disk } = nodeRuntime({ logger: silentLogger });

@@ -1,13 +1,13 @@
 import { silentLogger } from '@holdfast/runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { FencedStore } from '../src/fenced-store.ts';
-import { createHttpHandler } from '../src/http.ts';
-import type { HttpHandler } from '../src/http.ts';
-import { hostPolicy } from '../src/http-guard.ts';
-import { MAX_JSON_BODY_BYTES, MAX_KEY_BYTES, MAX_TOKEN_JUMP, MAX_VALUE_BYTES } from '../src/limits.ts';
-import { memoryEngine } from './support/memory-engine.ts';
-import type { MemoryEngine } from './support/memory-engine.ts';
+import { FencedStore } from '../../src/fenced-store.ts';
+import { createHttpHandler } from '../../src/http/handler.ts';
+import type { HttpHandler } from '../../src/http/handler.ts';
+import { hostPolicy } from '../../src/http/guard.ts';
+import { MAX_JSON_BODY_BYTES, MAX_KEY_BYTES, MAX_TOKEN_JUMP, MAX_VALUE_BYTES } from '../../src/limits.ts';
+import { memoryEngine } from '../support/memory-engine.ts';
+import type { MemoryEngine } from '../support/memory-engine.ts';
 
 const OCTETS = { 'content-type': 'application/octet-stream' };
 const JSON_TYPE = { 'content-type': 'application/json' };

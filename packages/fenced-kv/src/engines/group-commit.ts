@@ -6,7 +6,7 @@
 
 import type { Transaction } from './engine.ts';
 import { describeError, EngineError } from './engine-error.ts';
-import { MAX_GROUP_COMMITS, MAX_WAITING_COMMITS } from './limits.ts';
+import { MAX_GROUP_COMMITS, MAX_WAITING_COMMITS } from '../limits.ts';
 
 export interface Write {
   readonly key: Uint8Array;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import type { EngineError } from '../src/engine-error.ts';
-import { GroupCommit } from '../src/group-commit.ts';
-import { MAX_WAITING_COMMITS } from '../src/limits.ts';
-import { memoryEngine } from './support/memory-engine.ts';
+import type { EngineError } from '../../src/engines/engine-error.ts';
+import { GroupCommit } from '../../src/engines/group-commit.ts';
+import { MAX_WAITING_COMMITS } from '../../src/limits.ts';
+import { memoryEngine } from '../support/memory-engine.ts';
 
 const key = Uint8Array.of(7);
 

@@ -36,7 +36,7 @@ import { StateRestore } from './snapshot/state-restore.ts';
 import { StateSnapshot } from './snapshot/state-snapshot.ts';
 import { State, type StateCounts, type StateOptions } from './state.ts';
 import { ChangeFeed, type NodeListener } from './tree/change-feed.ts';
-import type { HashKey } from './tree/keyed-hash.ts';
+import type { HashKey } from './tree/storage/keyed-hash.ts';
 import type { NodeSlot } from './tree/node-slot.ts';
 import { UnsupportedEntryError } from './unsupported-entry-error.ts';
 import { VERSIONS, type Versions } from './versions.ts';

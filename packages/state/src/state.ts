@@ -13,7 +13,7 @@ import { FIRST_STATE_VERSION } from './state-version.ts';
 import { rulesAt, type Rules, type Versions } from './versions.ts';
 import type { Session } from './sessions/session.ts';
 import { SessionTable } from './sessions/session-table.ts';
-import type { HashKey } from './tree/keyed-hash.ts';
+import type { HashKey } from './tree/storage/keyed-hash.ts';
 import { RowNodeStore } from './tree/row-node-store.ts';
 import type { NodeStore } from './tree/node-store.ts';
 

@@ -99,7 +99,7 @@ export const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
     because: 'the sessions of a set are different ones, so that none is as old as another',
   },
   {
-    file: 'tree/stored-name.js',
+    file: 'tree/storage/stored-name.js',
     rule: 'comparison',
     line: 'for (let at = from; at < to; at += 1)',
     behind: 'export function isWide({ text, from, to }) {',

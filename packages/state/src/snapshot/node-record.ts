@@ -2,7 +2,7 @@
 
 import { MAX_DATA_BYTES, MAX_UTF8_BYTES_PER_UNIT, readText } from '@holdfast/protocol';
 
-import { NODE_NUMBERS } from '../tree/node-rows.ts';
+import { NODE_NUMBERS } from '../tree/storage/node-rows.ts';
 import type { NodeImage, NodeSlot, NodeStore } from '../tree/node-store.ts';
 import type { ByteQueue } from './byte-queue.ts';
 import {

@@ -1,6 +1,6 @@
 /** Reading a snapshot of one format: a header, then records, each of which becomes one call of the sink. */
 
-import type { NodeExtra } from '../tree/node-extras.ts';
+import type { NodeExtra } from '../tree/storage/node-extras.ts';
 import type { NodeImage, NodeSlot } from '../tree/node-store.ts';
 import type { SnapshotFeature } from './features.ts';
 import type { SnapshotHeader } from './format.ts';

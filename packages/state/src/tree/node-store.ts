@@ -7,8 +7,8 @@
 import type { Stat } from '@holdfast/protocol';
 
 import type { ChangeFeed } from './change-feed.ts';
-import type { NodeExtra } from './node-extras.ts';
-import { NODE_NUMBERS } from './node-rows.ts';
+import type { NodeExtra } from './storage/node-extras.ts';
+import { NODE_NUMBERS } from './storage/node-rows.ts';
 import type { NodeSlot } from './node-slot.ts';
 import type { TreeView } from './tree-view.ts';
 

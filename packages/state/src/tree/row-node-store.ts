@@ -11,15 +11,15 @@ import { invariant } from '../invariant.ts';
 import type { Capture } from '../snapshot/capture.ts';
 import { malformed, wellFormed } from '../snapshot-error.ts';
 import { ChangeFeed } from './change-feed.ts';
-import { NO_ROW } from './child-table.ts';
-import { Children } from './children.ts';
-import type { HashKey } from './keyed-hash.ts';
-import { NodeCells } from './node-cells.ts';
+import { NO_ROW } from './storage/child-table.ts';
+import { Children } from './storage/children.ts';
+import type { HashKey } from './storage/keyed-hash.ts';
+import { NodeCells } from './storage/node-cells.ts';
 import { isNodeName } from './node-name.ts';
-import { MAX_NODE_EXTRAS_BYTES, type NodeExtra } from './node-extras.ts';
-import { NODE_NUMBERS, NODE_WORDS, NodeRows, NumberField, WordField, WORDS_AT } from './node-rows.ts';
+import { MAX_NODE_EXTRAS_BYTES, type NodeExtra } from './storage/node-extras.ts';
+import { NODE_NUMBERS, NODE_WORDS, NodeRows, NumberField, WordField, WORDS_AT } from './storage/node-rows.ts';
 import type { NewNode, NodeImage, NodeSlot, NodeStore } from './node-store.ts';
-import { whole, type NamePart } from './stored-name.ts';
+import { whole, type NamePart } from './storage/stored-name.ts';
 
 const ROOT = 0 as NodeSlot;
 /** As a parent: the row has no node. */

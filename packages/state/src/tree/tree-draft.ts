@@ -5,7 +5,7 @@
 
 import { invariant } from '../invariant.ts';
 import type { NodeSlot } from './node-slot.ts';
-import { storedNameBytes } from './stored-name.ts';
+import { storedNameBytes } from './storage/stored-name.ts';
 import type { TreeView } from './tree-view.ts';
 
 export interface DraftedNode {

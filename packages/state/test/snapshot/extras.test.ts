@@ -9,7 +9,7 @@ import type { SnapshotFeature } from '../../src/snapshot/features.ts';
 import { StateRestore } from '../../src/snapshot/state-restore.ts';
 import { StateSnapshot } from '../../src/snapshot/state-snapshot.ts';
 import { State } from '../../src/state.ts';
-import { MAX_NODE_EXTRAS_BYTES } from '../../src/tree/node-extras.ts';
+import { MAX_NODE_EXTRAS_BYTES } from '../../src/tree/storage/node-extras.ts';
 import { RowNodeStore } from '../../src/tree/row-node-store.ts';
 import type { NodeSlot } from '../../src/tree/node-store.ts';
 import { VERSIONS } from '../../src/versions.ts';

@@ -26,7 +26,7 @@ import {
 import type { Session } from '../../sessions/session.ts';
 import { sequenceSuffix } from '../../tree/node-name.ts';
 import type { NodeSlot } from '../../tree/node-slot.ts';
-import { storedNameBytes } from '../../tree/stored-name.ts';
+import { storedNameBytes } from '../../tree/storage/stored-name.ts';
 import type { TreeView } from '../../tree/tree-view.ts';
 import type { Rules } from '../../versions.ts';
 import { treeLimitReply } from '../tree-limits.ts';

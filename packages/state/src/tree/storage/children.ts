@@ -3,7 +3,7 @@
  * are sorted, and how long a search takes depends on a key that clients do not know.
  */
 
-import { invariant } from '../invariant.ts';
+import { invariant } from '../../invariant.ts';
 import { ChildTable, NO_PLACE, NO_ROW } from './child-table.ts';
 import { hashOfChild, type HashKey } from './keyed-hash.ts';
 import type { NodeCells } from './node-cells.ts';

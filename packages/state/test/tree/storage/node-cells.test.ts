@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 
-import { Fold } from '../../src/fold.ts';
-import { Capture } from '../../src/snapshot/capture.ts';
-import { ByteSlab } from '../../src/tree/byte-slab.ts';
-import { NodeCells } from '../../src/tree/node-cells.ts';
-import { NodeRows } from '../../src/tree/node-rows.ts';
-import type { NodeSlot } from '../../src/tree/node-store.ts';
-import { RowNodeStore } from '../../src/tree/row-node-store.ts';
-import { arrayBytesInUse } from '../support/in-use.ts';
-import { bytes } from '../support/solo.ts';
+import { Fold } from '../../../src/fold.ts';
+import { Capture } from '../../../src/snapshot/capture.ts';
+import { ByteSlab } from '../../../src/tree/storage/byte-slab.ts';
+import { NodeCells } from '../../../src/tree/storage/node-cells.ts';
+import { NodeRows } from '../../../src/tree/storage/node-rows.ts';
+import type { NodeSlot } from '../../../src/tree/node-store.ts';
+import { RowNodeStore } from '../../../src/tree/row-node-store.ts';
+import { arrayBytesInUse } from '../../support/in-use.ts';
+import { bytes } from '../../support/solo.ts';
 
 const MIB = 1024 * 1024;
 

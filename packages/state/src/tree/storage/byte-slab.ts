@@ -8,7 +8,7 @@
  * who knows where the references are, moves a few at a time, and then the old chunks go.
  */
 
-import { invariant } from '../invariant.ts';
+import { invariant } from '../../invariant.ts';
 
 const UNIT_BYTES = 16;
 /** 64 KiB. */

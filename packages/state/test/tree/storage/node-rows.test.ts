@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { NODE_NUMBERS, NODE_WORDS, NodeRows, NumberField, WordField } from '../../src/tree/node-rows.ts';
+import { NODE_NUMBERS, NODE_WORDS, NodeRows, NumberField, WordField } from '../../../src/tree/storage/node-rows.ts';
 
 /** More than a page. */
 const ROWS = 600;

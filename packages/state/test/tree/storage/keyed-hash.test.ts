@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { Fold } from '../../src/fold.ts';
-import { Capture } from '../../src/snapshot/capture.ts';
-import { hashOfChild, type HashKey } from '../../src/tree/keyed-hash.ts';
-import { RowNodeStore } from '../../src/tree/row-node-store.ts';
-import { whole } from '../../src/tree/stored-name.ts';
+import { Fold } from '../../../src/fold.ts';
+import { Capture } from '../../../src/snapshot/capture.ts';
+import { hashOfChild, type HashKey } from '../../../src/tree/storage/keyed-hash.ts';
+import { RowNodeStore } from '../../../src/tree/row-node-store.ts';
+import { whole } from '../../../src/tree/storage/stored-name.ts';
 
 const KNOWN: HashKey = { low: 0, high: 0 };
 const OTHERS: readonly HashKey[] = [

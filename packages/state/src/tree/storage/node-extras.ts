@@ -4,7 +4,7 @@
  * the byte slab, in order of their tags; a node without any has the word 0 and nothing else.
  */
 
-import { invariant } from '../invariant.ts';
+import { invariant } from '../../invariant.ts';
 import { NO_CELL, type ByteSlab, type CellReference } from './byte-slab.ts';
 import { WordField, type NodeRows } from './node-rows.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ByteSlab, type CellReference } from '../../src/tree/byte-slab.ts';
+import { ByteSlab, type CellReference } from '../../../src/tree/storage/byte-slab.ts';
 
 interface Kept {
   readonly cell: CellReference;

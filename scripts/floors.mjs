@@ -1,5 +1,5 @@
-// Checks that every package imports only from lower floors, that its files import nothing in a circle, and that the pure folders stay
-// pure. Exits 1 with one line a problem.
+// Checks that every package imports only from lower floors, that its files import nothing in a circle, that no folder holds too many of
+// them, and that the pure folders stay pure. Exits 1 with one line a problem.
 // Usage: node scripts/floors.mjs [ROOT]
 
 import { resolve } from 'node:path';

@@ -4,6 +4,7 @@ import { builtinModules } from 'node:module';
 import { posix } from 'node:path';
 
 import { circleProblems } from './circles.mjs';
+import { crowdProblems } from './crowds.mjs';
 import { importsOf } from './imports.mjs';
 import { FOLDER_FLOORS, HIGHEST_SERVING_FLOOR, PACKAGES, PRIVATE_FOLDERS, PURE_FOLDERS, SIMULATION } from './table.mjs';
 import { readWorkspace } from './workspace.mjs';
@@ -22,7 +23,7 @@ export function checkFloors(root) {
       return [`${member.folder}/package.json: ${member.name} has no floor; give it one in scripts/floors/table.mjs`];
     }
     const ofFiles = member.files.flatMap((file) => fileProblems(member, file, byName));
-    return [...manifestProblems(member), ...ofFiles, ...circleProblems(member)];
+    return [...manifestProblems(member), ...ofFiles, ...crowdProblems(member), ...circleProblems(member)];
   });
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { fixturesIn, runOnFixture } from './scratch-workspace.ts';
+import { fixturesIn, runOnEmptyFiles, runOnFixture } from './scratch-workspace.ts';
 
 const floors = (fixture: string) => runOnFixture(`floors/${fixture}`, ['scripts/floors.mjs', '.']);
 
@@ -52,5 +52,24 @@ describe('the floors of the house', () => {
 
   it('have an expectation for every fixture', () => {
     expect(fixturesIn('floors')).toEqual([...Object.keys(refused), 'allowed'].toSorted());
+  });
+});
+
+describe.each(['src/crowd', 'test'])('a folder %s of a package', (folder) => {
+  const withFiles = (count: number) =>
+    runOnEmptyFiles(
+      Array.from({ length: count }, (_, at) => `packages/client/${folder}/file-${at}.ts`),
+      ['scripts/floors.mjs', '.'],
+    );
+
+  it('may hold 15 files', () => {
+    expect(withFiles(15)).toEqual({ status: 0, output: '' });
+  });
+
+  it('may not hold 16', () => {
+    const { status, output } = withFiles(16);
+    expect(output).toContain(`packages/client/${folder}: has 16 files, at most 15; give each of its concepts a folder`);
+    expect(output).toContain('floors: 1 problem(s)');
+    expect(status).toBe(1);
   });
 });

@@ -2,7 +2,7 @@
 // the real rules judge the fixture's files and nothing else.
 
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,11 +17,24 @@ export interface Outcome {
 
 /** Runs the command (a program of this repository and its arguments) in a scratch workspace under the fixture. */
 export function runOnFixture(fixture: string, command: readonly string[]): Outcome {
+  return runInScratch(command, (directory) => cpSync(join(fixtures, fixture), directory, { recursive: true }));
+}
+
+/** The same with empty files at these paths. */
+export function runOnEmptyFiles(paths: readonly string[], command: readonly string[]): Outcome {
+  return runInScratch(command, (directory) => {
+    for (const path of paths) {
+      mkdirSync(dirname(join(directory, path)), { recursive: true });
+      writeFileSync(join(directory, path), '');
+    }
+  });
+}
+
+function runInScratch([program = '', ...args]: readonly string[], addFiles: (directory: string) => void): Outcome {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-fixture-'));
   try {
     layOut(directory);
-    cpSync(join(fixtures, fixture), directory, { recursive: true });
-    const [program = '', ...args] = command;
+    addFiles(directory);
     const result = spawnSync(process.execPath, [join(root, program), ...args], { cwd: directory, encoding: 'utf8' });
     return { status: result.status, output: result.stdout + result.stderr };
   } finally {

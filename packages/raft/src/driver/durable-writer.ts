@@ -81,7 +81,6 @@ export class DurableWriter {
         this.#onPersisted(seq);
       },
       (error: unknown) => {
-        this.#writing = undefined;
         this.#failed = true;
         this.#onError(error);
       },

@@ -35,12 +35,14 @@ class ManualStore implements LogStore {
     configurations: [],
   };
   readonly state = fresh();
+  readonly batches: WriteBatch[] = [];
   writes = 0;
   end: ((error?: Error) => void) | undefined;
 
   write(batch: WriteBatch): Promise<void> {
     if (this.end !== undefined) return Promise.reject(new Error('two writes are under way'));
     this.writes += 1;
+    this.batches.push(batch);
     return new Promise((resolve, reject) => {
       this.end = (error) => {
         this.end = undefined;
@@ -178,6 +180,21 @@ describe('group commit', () => {
     store.end?.();
     await settled();
     expect(told).toEqual([3]);
+  });
+
+  it('leaves out what a snapshot makes void: cuts and entries that were gathered before it', async () => {
+    const store = new ManualStore();
+    const writer = new DurableWriter(
+      store,
+      () => undefined,
+      () => undefined,
+    );
+    const snapshot = { index: logIndex(7), term: term(2) };
+    writer.persist({ ...persist(4), truncateFrom: logIndex(4) });
+    writer.persist({ ...persist(5), snapshot, entries: [] });
+    writer.persist({ ...persist(6), entries: [entry(8, 2)] });
+    writer.begin();
+    expect(store.batches).toEqual([{ snapshot, entries: [entry(8, 2)] }]);
   });
 
   it('does not change the effects that it was given', async () => {

@@ -381,4 +381,17 @@ describe('a snapshot that is being restored', () => {
     await stopped;
     expect([scene.received, scene.refused, scene.errors]).toEqual([[], 0, []]);
   });
+
+  it('is not taken for one that the machine refuses when the server stops in the midst of it', async () => {
+    const scene = new Scene();
+    let fail = (_error: Error): void => {};
+    scene.restore = () => new Promise((_resolve, reject) => (fail = reject));
+    const line = await scene.bring(20);
+    const stopped = scene.receiver.stop();
+    fail(new Error('it is cut off'));
+    await stopped;
+    expect([scene.refused, scene.logged, scene.errors]).toEqual([0, [], []]);
+    expect(line.heard).not.toContainEqual(expect.objectContaining({ reason: expect.stringContaining('cut off') }));
+    expect(scene.store.snapshot).toBeUndefined();
+  });
 });

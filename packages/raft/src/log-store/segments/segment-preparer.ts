@@ -70,7 +70,6 @@ export class SegmentPreparer {
     const path = join(this.#directory, segmentFileName(name));
     await this.#disk.rename(join(this.#directory, PREPARED_SEGMENT_NAME), path);
     await this.#disk.syncDirectory(this.#directory);
-    this.#filling = undefined;
     this.#filledBytes = 0;
     this.#targetBytes = 0;
     this.#pausedUntilBytes = 0;

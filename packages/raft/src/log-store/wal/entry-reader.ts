@@ -48,10 +48,9 @@ export class EntryReader {
 
   /** As {@link LogStore.read}. */
   async read(from: LogIndex, to: LogIndex, maxBytes: number): Promise<Entry[]> {
-    const { image, spans, segments, checkOpen } = this.#log;
+    const { spans, segments, checkOpen } = this.#log;
     for (;;) {
       checkOpen();
-      if (from <= image.base.index) return [];
       const { truncations } = spans;
       const first = segments.first.number;
       try {

@@ -92,6 +92,22 @@ describe('reads of a write-ahead log, one after another', () => {
       expect(await store.read(logIndex(10), logIndex(12), 10_000)).toEqual(entryRange(10, 12, 1, 1_000));
     }));
 
+  it('have nothing of what is compacted, and do not skip it', () =>
+    onMachine(async (machine) => {
+      const store = await openLog(machine);
+      await fillSegments(store);
+      const configuration = new Uint8Array(0);
+      const meta = { index: logIndex(9), term: term(1), origin: 'taken', configuration } as const;
+      await (await store.createSnapshot(meta)).finish();
+      await store.compact(logIndex(9));
+      const { firstIndex } = store;
+      expect(firstIndex).toBeGreaterThan(1);
+      for (let index = 1; index < firstIndex; index += 1) {
+        expect(await store.read(logIndex(index), logIndex(12), 10_000)).toEqual([]);
+      }
+      expect(await store.read(firstIndex, firstIndex, 10_000)).toHaveLength(1);
+    }));
+
   it('leave nothing open of a log that is closed, though one is under way', () =>
     onMachine(async (machine) => {
       const segments = new OpenSegments();

@@ -27,7 +27,9 @@ describe('a state that goes on as that of a new cluster', () => {
     // Two containers, five queue nodes and the ephemeral one.
     expect(solo.machine.counts.nodes).toBe(containers - 8);
     expect(codeOf(solo.machine.query({ type: 'get', path: '/plain/child' }))).toBe('NOT_FOUND');
-    expect(text(solo.ask({ type: 'get', path: '/plain' }).data)).toBe('kept');
+    const plain = solo.ask({ type: 'get', path: '/plain' });
+    expect(text(plain.data)).toBe('kept');
+    expect(plain.stat.pzxid).toBe(NEW_LIFE);
     expect(solo.machine.appliedIndex).toBe(NEW_LIFE);
   });
 

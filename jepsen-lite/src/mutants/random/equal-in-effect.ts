@@ -111,6 +111,18 @@ export const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
     line: "wellFormed(end - at >= LOCK_BYTES, () => 'ends within a lock');",
     because: 'a record that ends there has no node behind its lock, and is refused for that',
   },
+  {
+    file: 'tree/byte-slab.js',
+    rule: 'comparison',
+    line: 'if (!this.moving && idleUnits > this.#usedUnits / 2 + this.#spareUnits)',
+    because: 'at the bound itself a move may as well begin as wait for the next chunk',
+  },
+  {
+    file: 'commands/end-session.js',
+    rule: 'dropped-guard',
+    line: 'if (czxid > newest)',
+    because: 'what it leaves out would be sorted behind those that are kept: it saves time alone',
+  },
 ];
 
 /** Why nobody can notice it; undefined when that is not known. `lines` are those of the built file. */

@@ -86,6 +86,15 @@ describe('a log that forgets segments', () => {
       expect(await contentOf(found)).toEqual(upTo(40).slice(found.firstIndex - 1));
     }));
 
+  it('keeps one for the program that opens it next', () =>
+    onMachine(async (machine) => {
+      await filled(machine);
+      await stepsOf(machine, (store) => compactTo(store, 17));
+      expect(machine.bytes(SPARE)).toHaveLength(SEGMENT_BYTES);
+      const steps = await stepsOf(machine, (store) => writeTo(machine, store, 21, 30));
+      expect(steps).toContain(`rename ${SPARE} to ${PREPARED}`);
+    }));
+
   it('fills them with zeros before they are log again', () =>
     onMachine(async (machine) => {
       await filled(machine);

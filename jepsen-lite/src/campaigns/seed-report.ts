@@ -7,7 +7,6 @@ import type { MarkCounts } from '../targets/sim/marks/mark.ts';
 import type { SeedResult } from '../targets/sim/run.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import type { BatchCounts } from '../targets/sim/server-host.ts';
-import type { StrangerCounts } from '../targets/sim/strangers/strangers.ts';
 
 export interface SeedReport {
   readonly seed: number;
@@ -25,7 +24,6 @@ export interface SeedReport {
   readonly leadership: LeadershipCounts;
   readonly batches: BatchCounts;
   readonly members: MemberCounts;
-  readonly strangers: StrangerCounts;
   readonly marks: MarkCounts;
   readonly entries: number;
   readonly repeatedAnswers: number;
@@ -60,7 +58,6 @@ export function reportOf(result: SeedResult): SeedReport {
     leadership: result.leadership,
     batches: result.batches,
     members: result.members,
-    strangers: result.strangers,
     marks: result.marks,
     entries,
     repeatedAnswers,

@@ -1,7 +1,6 @@
 /** Makes a failing scenario smaller while the same promise stays broken: fewer faults, fewer clients and workers, less time. */
 
 import { runScenario } from '../targets/sim/run.ts';
-import type { MemberStep, StrangerStep } from '../plan/steps.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { shrink, smallerNumbers, withoutParts, withSmaller, type Shrunk } from './shrink.ts';
 
@@ -15,20 +14,8 @@ export async function shrinkScenario(
   return await shrink(failing, candidates, stillFails, options);
 }
 
-function* withFewerSteps(scenario: Scenario, steps: readonly MemberStep[]): Iterable<Scenario> {
-  const { members: _, ...others } = scenario;
-  for (const members of withoutParts(steps)) yield members.length > 0 ? { ...scenario, members } : others;
-}
-
-function* withFewerStrangers(scenario: Scenario, steps: readonly StrangerStep[]): Iterable<Scenario> {
-  const { strangers: _, ...others } = scenario;
-  for (const strangers of withoutParts(steps)) yield strangers.length > 0 ? { ...scenario, strangers } : others;
-}
-
 function* candidates(scenario: Scenario): Iterable<Scenario> {
   for (const faults of withoutParts(scenario.faults)) yield { ...scenario, faults };
-  if (scenario.members !== undefined) yield* withFewerSteps(scenario, scenario.members);
-  if (scenario.strangers !== undefined) yield* withFewerStrangers(scenario, scenario.strangers);
   for (const clients of withoutParts(scenario.clients)) if (clients.length > 0) yield { ...scenario, clients };
   yield* withSmaller(scenario, 'durationMs', (value) => smallerNumbers(value, 1_000));
   yield* withSmaller(scenario, 'locks', (value) => smallerNumbers(value, 1));

@@ -7,6 +7,10 @@ import { diskError } from './disks/disk-error.ts';
 import { fullDisk } from './disks/full-disk.ts';
 import { hungDisk } from './disks/hung-disk.ts';
 import { slowDisk } from './disks/slow-disk.ts';
+import { addMember } from './members/add-member.ts';
+import { loseDisk } from './members/lose-disk.ts';
+import { promoteMember } from './members/promote-member.ts';
+import { removeMember } from './members/remove-member.ts';
 import type { FaultOf, Nemesis } from './nemesis.ts';
 import { breakConnections } from './network/break.ts';
 import { clog } from './network/clog.ts';
@@ -19,6 +23,10 @@ import { crash } from './processes/crash.ts';
 import { kill } from './processes/kill.ts';
 import { pause } from './processes/pause.ts';
 import { stop } from './processes/stop.ts';
+import { intrude } from './strangers/intrude.ts';
+import { replay } from './strangers/replay.ts';
+import { usurp } from './strangers/usurp.ts';
+import type { CapabilityName } from './target.ts';
 
 /** Their order decides what a seed draws: a new one, with a stream of its own, goes to the end. */
 const LIST = [
@@ -40,10 +48,23 @@ const LIST = [
   bitFlip,
   wallJump,
   clockRate,
+  addMember,
+  promoteMember,
+  removeMember,
+  loseDisk,
+  intrude,
+  usurp,
+  replay,
 ] as const;
 
-export type Fault = FaultOf<(typeof LIST)[number]>;
+type Listed = (typeof LIST)[number];
+type FaultNeeding<C extends CapabilityName> = FaultOf<Extract<Listed, { readonly needs: readonly C[] }>>;
+
+export type Fault = FaultOf<Listed>;
 export type FaultKind = Fault['kind'];
+/** What operators do about the members, and what strangers do at the ports of servers. */
+export type MemberFault = FaultNeeding<'members'>;
+export type StrangerFault = FaultNeeding<'strangers'>;
 
 export const NEMESES: readonly Nemesis[] = LIST;
 
@@ -51,4 +72,9 @@ const BY_KIND = new Map(NEMESES.map((each) => [each.kind, each]));
 
 export function nemesisOf(kind: string): Nemesis | undefined {
   return BY_KIND.get(kind);
+}
+
+/** Whether any of these faults asks that of its target. */
+export function anyNeeds(faults: readonly Fault[], capability: CapabilityName): boolean {
+  return faults.some(({ kind }) => nemesisOf(kind)?.needs.includes(capability));
 }

@@ -34,33 +34,35 @@ export class Inflictor {
     return this.#leftOut;
   }
 
-  /** Times count from now. @throws TypeError when there is no such nemesis */
+  /** Times count from now; at 0 a fault begins at once. @throws TypeError when there is no such nemesis */
   schedule(faults: readonly Fault[]): void {
     for (const fault of faults) {
       const nemesis = nemesisOf(fault.kind);
       if (nemesis === undefined) throw new TypeError(`there is no nemesis "${fault.kind}"`);
       const missing = lacking(this.#target, nemesis.needs);
       if (missing.length > 0) this.#leftOut.set(nemesis.kind, missing);
+      else if (fault.atMs === 0) this.#inflict(nemesis, fault);
       else this.#target.after(fault.atMs, () => this.#inflict(nemesis, fault));
     }
   }
 
-  /** Ends whatever is left, and begins nothing that was drawn for later. */
+  /** Ends whatever is left, and begins nothing that was drawn for later, but what operators do on a healed cluster, too. */
   heal(): Done {
     this.#healed = true;
     return this.#target.heal();
   }
 
   #inflict(nemesis: Nemesis, planned: AnyFault): void {
-    if (this.#healed) return;
+    if (this.#healed && nemesis.goesOnWhenHealed !== true) return;
     const fault = this.#withHosts(nemesis, planned);
     if (fault === undefined || nemesis.possible?.(fault) === false) return;
     // It has all that this one needs: that was asked when it was scheduled.
     const target = this.#target as TargetWith<CapabilityName>;
     this.#begun.set(fault.kind, (this.#begun.get(fault.kind) ?? 0) + 1);
-    target.faultBegins(fault.kind);
+    const { excuses = true } = nemesis;
+    target.faultBegins(fault.kind, excuses);
     const end = (): void => {
-      this.#then(nemesis.end?.(fault, target), () => target.faultEnded(fault.kind));
+      this.#then(nemesis.end?.(fault, target), () => target.faultEnded(fault.kind, excuses));
     };
     this.#then(nemesis.begin(fault, target), () => {
       if (fault.forMs === undefined) end();

@@ -63,19 +63,25 @@ export interface Nemesis<
   /** In a scenario, beside `kind`, `atMs` and, if it lasts, `forMs`. */
   readonly fields: F;
   readonly needs: readonly N[];
-  /** It is in the mixture of one scenario in so many. */
-  readonly oneIn: number;
+  /** It is in the mixture of one scenario in so many. @default in none: `scenario/draw` draws it together with what it belongs to */
+  readonly oneIn?: number;
   /**
    * It is drawn after the mixture, from a stream of its own: added to the list, it shifts no draw of another. The first ones share a
    * stream, so that their seeds stay what they are.
    */
   readonly ownStream?: true;
+  /** False: nothing is wrong for it. A promise that holds only while nothing is wrong holds beside it, too. @default true */
+  readonly excuses?: false;
+  /** Its times count from before the servers start: at 0 it strikes a server that has not started yet. @default from when they start */
+  readonly beforeServers?: true;
+  /** It belongs to no outage: when everything heals, what was drawn for later still begins. @default nothing begins any more */
+  readonly goesOnWhenHealed?: true;
   /** By which it is known that it struck: none of them may be missing in a campaign. */
   readonly strikes: readonly Effect[];
   /** So rare that a campaign may miss them. */
   readonly strikesSeldom?: readonly Effect[];
-  /** None, when it has no place in what was drawn so far. */
-  draw(draw: FaultDraw): readonly (FaultWith<K, F, L> | Companion)[];
+  /** With `oneIn` only. None, when it has no place in what was drawn so far. */
+  draw?(draw: FaultDraw): readonly (FaultWith<K, F, L> | Companion)[];
   /** Whether it can strike, now that the hosts are known that its names stand for. @default always */
   possible?(fault: FaultWith<K, F, L>): boolean;
   begin(fault: FaultWith<K, F, L>, target: TargetWith<N>): Done;

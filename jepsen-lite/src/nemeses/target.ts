@@ -6,12 +6,36 @@
 
 import type { StruckFault } from '@holdfast/runtime/sim';
 import type { Delay } from '../plan/fields.ts';
+import type { LEADER } from '../plan/plan.ts';
 
 /** A promise where it takes time; nothing where it is done. */
 export type Done = void | Promise<void>;
 
+/** What shows at an ensemble, where the machines and links that it is on have nothing to show. */
+export const ENSEMBLE_EFFECTS = [
+  /** An operator was told so. */
+  'member-added',
+  'member-promoted',
+  'member-removed',
+  /** A server began again on an empty disk; it was told that it has no place. */
+  'disk-lost',
+  'lost-disk-refused',
+  /** Connections that strangers opened, and those of them that servers closed unheard. */
+  'stranger-connected',
+  'stranger-refused',
+  /** Ports of servers that did not run. */
+  'port-taken',
+  /** Servers that dialled there and were told that they are no members. */
+  'server-misled',
+  /** News of an expulsion that was heard, since the ensemble did not know the server yet at whose address it is. */
+  'expulsion-forged',
+  /** Requests that clients sent again unasked, or without a number, and clients that lost their connection by the latter. */
+  'request-replayed',
+  'replayer-dropped',
+] as const;
+
 /** What takes effect on a program and is counted there: a cut that held nothing up has not struck. */
-export type Effect = StruckFault;
+export type Effect = StruckFault | (typeof ENSEMBLE_EFFECTS)[number];
 
 /** Everything takes the name of a host; what cannot strike then (one that is down is killed) does nothing. */
 export interface Capabilities {
@@ -68,6 +92,23 @@ export interface Capabilities {
     /** 1: as fast as time. */
     setRate(host: string, clock: ClockKind, rate: number): Done;
   };
+  /** What operators do: done when it was made, or refused for good. Servers are meant by their numbers. */
+  readonly members: {
+    /** The server starts so much later than it is asked for. */
+    add(server: number, how: { readonly observer: boolean; readonly startAfterMs: number }): Done;
+    promote(server: number): Done;
+    remove(server: number | typeof LEADER): Done;
+    /** As soon as it can be refused, and a majority keeps its own. */
+    loseDisk(server: number): Done;
+  };
+  /** Processes that belong to nobody, at the ports of servers, which are meant by their numbers. */
+  readonly strangers: {
+    intrude(intrusion: Intrusion): Done;
+    /** Whenever the server does not run, until as many `leavePort` have come; then the server starts. */
+    takePort(server: number): Done;
+    leavePort(server: number): Done;
+    replay(server: number): Done;
+  };
 }
 
 export type CapabilityName = keyof Capabilities;
@@ -79,15 +120,24 @@ export const DISK_OPERATIONS = ['append', 'sync', 'read'] as const;
 type DiskOperation = (typeof DISK_OPERATIONS)[number];
 export const CLOCK_KINDS = ['monotonic', 'wall'] as const;
 type ClockKind = (typeof CLOCK_KINDS)[number];
+export const INTRUDER_PURPOSES = ['log', 'snapshot', 'expulsion'] as const;
+
+export interface Intrusion {
+  readonly server: number;
+  readonly as: number;
+  readonly purpose: (typeof INTRUDER_PURPOSES)[number];
+  /** It speaks before it was welcomed. */
+  readonly hasty: boolean;
+}
 
 export interface Target extends Partial<Capabilities> {
   /** Who a name stands for, as far as is known now: a host, `leader`, `holder:LOCK`. Undefined: nobody. */
   hostOf(name: string): string | undefined;
   /** In the target's time, from now. */
   after(ms: number, action: () => void): void;
-  /** A fault begins, or has ended: the target writes it down, and knows for how long nothing was wrong. */
-  faultBegins(kind: string): void;
-  faultEnded(kind: string): void;
+  /** A fault begins, or has ended: the target writes it down, and, if it excuses anything, knows for how long nothing was wrong. */
+  faultBegins(kind: string, excuses: boolean): void;
+  faultEnded(kind: string, excuses: boolean): void;
   /** What faults still hold is as without them, and every process that can start is started. */
   heal(): Done;
   /** A fault could not be begun or ended: the run's failure. */

@@ -1,7 +1,6 @@
-/** A run as data, but for its faults: who takes part, on which machines and links, what operators and strangers do. */
+/** A run as data, but for its faults: who takes part, on which machines and links. */
 
 import type { Delay } from './fields.ts';
-import type { MemberStep, StrangerStep } from './steps.ts';
 
 export interface ClientPlan {
   /** Its host: c1, c2, … */
@@ -56,12 +55,10 @@ export interface Plan {
   readonly disk: Delay;
   /** Faults strike from the beginning of the load until here; then everything heals. */
   readonly durationMs: number;
-  /** @default none: the members stay */
-  readonly members?: readonly MemberStep[];
-  /** @default none */
-  readonly strangers?: readonly StrangerStep[];
 }
 
+/** Whoever leads when a fault begins. */
+export const LEADER = 'leader';
 /** From the beginning of the run. */
 export const BURST_EVERY_MS = 5_000;
 export const STORE_HOST = 'kv';
@@ -86,12 +83,6 @@ export function lockOfHolder(name: string): string | undefined {
 
 export function serverHost(id: number): string {
   return `s${id}`;
-}
-
-/** Servers that are added in the course of the run. */
-export function joiningIds({ servers, members = [] }: Pick<Plan, 'servers' | 'members'>): number[] {
-  const added = members.filter(({ kind, server }) => kind === 'add' && Number(server) > servers);
-  return [...new Set(added.map(({ server }) => Number(server)))].toSorted((a, b) => a - b);
 }
 
 /** Servers that the cluster begins with. */

@@ -17,14 +17,12 @@ import {
   record,
   ScenarioFormatError,
   text,
-  type Field,
   type Fields,
   type FieldsOf,
 } from '../plan/fields.ts';
 import type { ClientPlan, Plan, ReplicationTuning, SnapshotTuning, Tuning } from '../plan/plan.ts';
 import type { Scenario } from './scenario.ts';
 import { WORKLOADS } from '../workloads/index.ts';
-import { MEMBER_STEPS, STRANGER_STEPS, type MemberStep, type StrangerStep } from '../plan/steps.ts';
 
 const FORMAT = 'holdfast-scenario';
 const VERSION = 1;
@@ -98,23 +96,7 @@ const PLAN: FieldsOf<Plan> = {
   durationMs: positive,
   snapshots: optional(objectOf(SNAPSHOTS)),
   replication: optional(objectOf(REPLICATION)),
-  members: optional(stepsOf<MemberStep>(MEMBER_STEPS)),
-  strangers: optional(stepsOf<StrangerStep>(STRANGER_STEPS)),
 };
-
-function stepsOf<S>(kinds: Readonly<Record<string, Fields>>): Field<readonly S[]> {
-  return {
-    check: (value, what) =>
-      list(value, what).map((each, place) => {
-        const step = record(each, what);
-        const kind = text.check(step['kind'], `${what}: "kind"`);
-        const where = `${what}: step ${place + 1}`;
-        const fields = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
-        if (fields === undefined) throw new ScenarioFormatError(`${where} is of the unknown kind "${kind}"`);
-        return checkFields(step, `${where} (${kind})`, { kind: text, atMs: number, ...fields }) as S;
-      }),
-  };
-}
 
 function checkFault(value: unknown, what: string): Fault {
   const fault = record(value, what);

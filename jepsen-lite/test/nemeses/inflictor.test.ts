@@ -3,11 +3,12 @@ import type { Fault } from '../../src/nemeses/index.ts';
 import { Inflictor } from '../../src/nemeses/inflictor.ts';
 import type { Capabilities, Target } from '../../src/nemeses/target.ts';
 
-/** Has links only, as a target of real processes without root might; time passes when it is told to. */
+/** Has links and members only, as a target of real processes without root might; time passes when it is told to. */
 class FakeTarget implements Target {
   readonly log: string[] = [];
   readonly #timers: { atMs: number; action: () => void }[] = [];
   readonly links: Capabilities['links'];
+  readonly members: Capabilities['members'];
   leader: string | undefined = 's2';
   #nowMs = 0;
 
@@ -17,6 +18,12 @@ class FakeTarget implements Target {
       return takes(what);
     };
     this.links = { cut: (from, to) => act(`cut ${from}>${to}`), mend: (from, to) => act(`mend ${from}>${to}`) };
+    this.members = {
+      add: (server) => act(`add ${server}`),
+      promote: (server) => act(`promote ${server}`),
+      remove: (server) => act(`remove ${server}`),
+      loseDisk: (server) => act(`lose the disk of ${server}`),
+    };
   }
 
   hostOf(name: string): string | undefined {
@@ -27,8 +34,8 @@ class FakeTarget implements Target {
     this.#timers.push({ atMs: this.#nowMs + ms, action });
   }
 
-  faultBegins(kind: string): void {
-    this.log.push(`${kind} begins`);
+  faultBegins(kind: string, excuses: boolean): void {
+    this.log.push(`${kind} begins${excuses ? '' : ', and excuses nothing'}`);
   }
 
   faultEnded(kind: string): void {
@@ -124,5 +131,37 @@ describe('a fault', () => {
     await inflictor.heal();
     await target.pass(500);
     expect(target.log).toEqual(['healed']);
+  });
+
+  it('at time 0 begins at once, before anything that is done next', () => {
+    const target = new FakeTarget(atOnce);
+    new Inflictor(target).schedule([cut(0, 's1', 's2')]);
+    expect(target.log).toEqual(['cut begins', 'cut s1>s2']);
+  });
+});
+
+describe('a change of the members', () => {
+  const remove: Fault = { kind: 'remove-member', atMs: 10, server: 3 };
+
+  it('excuses nothing, and lasts until the operator has an answer', async () => {
+    let answered = (): void => {};
+    const target = new FakeTarget(() => new Promise((resolve) => (answered = resolve)));
+    new Inflictor(target).schedule([remove]);
+    await target.pass(500);
+    expect(target.log).toEqual(['remove-member begins, and excuses nothing', 'remove 3']);
+    answered();
+    await target.pass(501);
+    await target.pass(502);
+    expect(target.log.slice(2)).toEqual(['remove-member ended']);
+  });
+
+  it('that was planned for later is still asked for when everything has healed', async () => {
+    const target = new FakeTarget(atOnce);
+    const inflictor = new Inflictor(target);
+    inflictor.schedule([remove]);
+    await inflictor.heal();
+    await target.pass(500);
+    expect(target.log).toContain('remove 3');
+    expect(inflictor.begun.get('remove-member')).toBe(1);
   });
 });

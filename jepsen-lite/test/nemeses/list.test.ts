@@ -1,5 +1,6 @@
 import { STRUCK_FAULTS } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
+import { ENSEMBLE_EFFECTS } from '../../src/nemeses/target.ts';
 import { NEMESES } from '../../src/nemeses/index.ts';
 import { nemesis } from '../../src/nemeses/nemesis.ts';
 import { drawScenario } from '../../src/scenario/draw/draw.ts';
@@ -13,13 +14,21 @@ describe('the list of nemeses', () => {
     expect(new Set(NEMESES.map(({ kind }) => kind)).size).toBe(NEMESES.length);
   });
 
-  it('claims every effect that the simulation counts, so that none can be missing unnoticed', () => {
+  it('claims every effect that is counted, so that none can be missing unnoticed', () => {
     const claimed = new Set(NEMESES.flatMap(({ strikes, strikesSeldom = [] }) => [...strikes, ...strikesSeldom]));
-    expect(STRUCK_FAULTS.filter((effect) => !claimed.has(effect))).toEqual([]);
+    expect([...STRUCK_FAULTS, ...ENSEMBLE_EFFECTS].filter((effect) => !claimed.has(effect))).toEqual([]);
   });
 
   it('says of each by what it is known to have struck, but for what strikes everything', () => {
     expect(NEMESES.flatMap(({ kind, strikes }) => (strikes.length === 0 ? kind : []))).toEqual(['slow-network']);
+  });
+
+  it('draws each into some scenario, by itself or with what it belongs to', () => {
+    const drawn = new Set(
+      Array.from({ length: 300 }, (_, n) => drawScenario(n + 1).faults.map(({ kind }) => kind)).flat(),
+    );
+    expect(NEMESES.flatMap(({ kind }) => ((drawn as Set<string>).has(kind) ? [] : kind))).toEqual([]);
+    expect(NEMESES.filter((each) => (each.draw === undefined) !== (each.oneIn === undefined))).toEqual([]);
   });
 });
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NEMESES } from '../../src/nemeses/index.ts';
 import { drawScenario } from '../../src/scenario/draw/draw.ts';
-import type { Fault, FaultKind } from '../../src/nemeses/index.ts';
-import type { MemberStep } from '../../src/plan/steps.ts';
+import type { Fault, FaultKind, MemberFault } from '../../src/nemeses/index.ts';
 import { decodeScenario, encodeScenario } from '../../src/scenario/scenario-file.ts';
 import { ScenarioFormatError } from '../../src/plan/fields.ts';
 
@@ -21,14 +20,14 @@ describe('a scenario on disk', () => {
   });
 
   it('comes back with what operators do about the members, too', () => {
-    const members: readonly MemberStep[] = [
-      { kind: 'add', atMs: 1, server: 4, observer: true, startAfterMs: 0 },
-      { kind: 'promote', atMs: 2, server: 4 },
-      { kind: 'remove', atMs: 3, server: 'leader' },
-      { kind: 'remove', atMs: 4, server: 2 },
+    const members: readonly MemberFault[] = [
+      { kind: 'add-member', atMs: 1, server: 4, observer: true, startAfterMs: 0 },
+      { kind: 'promote-member', atMs: 2, server: 4 },
+      { kind: 'remove-member', atMs: 3, server: 'leader' },
+      { kind: 'remove-member', atMs: 4, server: 2 },
       { kind: 'lose-disk', atMs: 5, server: 3 },
     ];
-    const saved = { scenario: { ...drawScenario(1), members }, failure, traceHash };
+    const saved = { scenario: { ...drawScenario(1), faults: members }, failure, traceHash };
     expect(decodeScenario(encodeScenario(saved))).toEqual(saved);
   });
 
@@ -61,14 +60,14 @@ describe('a scenario on disk', () => {
     ],
     ['four servers', broken({ scenario: { ...rest(), servers: 4 } }), /"servers" is 4, and must be one of 3, 5/],
     [
-      'an unknown step',
-      broken({ scenario: { ...rest(), members: [{ kind: 'clone', atMs: 1 }] } }),
-      /step 1 is of the unknown kind "clone"/,
+      'a change of the members apart from the faults',
+      broken({ scenario: { ...rest(), members: [{ kind: 'remove-member', atMs: 1, server: 1 }] } }),
+      /scenario has the unknown field "members"/,
     ],
     [
-      'a step without its server',
-      broken({ scenario: { ...rest(), members: [{ kind: 'remove', atMs: 1, server: 'nobody' }] } }),
-      /step 1 \(remove\): "server" is "nobody", not a whole number/,
+      'a change of the members without its server',
+      broken({ faults: [{ kind: 'remove-member', atMs: 1, server: 'nobody' }] }),
+      /fault 1 \(remove-member\): "server" is "nobody", not a whole number/,
     ],
     ['no clients', broken({ scenario: { ...rest(), clients: undefined } }), /"clients" is missing, not a list/],
   ])('is refused, and says why, when it is %s', (_what, text, message) => {

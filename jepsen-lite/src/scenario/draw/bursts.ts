@@ -5,8 +5,7 @@
  */
 
 import type { Random } from '@holdfast/runtime';
-import { BURST_EVERY_MS, serverHost, serverIds, type ClientPlan } from '../../plan/plan.ts';
-import { LEADER } from '../../plan/steps.ts';
+import { LEADER, BURST_EVERY_MS, serverHost, serverIds, type ClientPlan } from '../../plan/plan.ts';
 import type { Fault } from '../../nemeses/index.ts';
 import type { Scenario } from '../scenario.ts';
 

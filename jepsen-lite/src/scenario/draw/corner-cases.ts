@@ -5,10 +5,9 @@
 
 import type { Random } from '@holdfast/runtime';
 import { oneOf } from '../../plan/choices.ts';
-import { LEADER } from '../../plan/steps.ts';
-import { serverHost, serverIds } from '../../plan/plan.ts';
+import { LEADER, serverHost, serverIds } from '../../plan/plan.ts';
 import type { Fault } from '../../nemeses/index.ts';
-import type { Scenario } from '../scenario.ts';
+import type { Draft } from './draft.ts';
 
 /** Of so many scenarios one has the first of these, one the second, and so on. */
 const ONE_IN = 12;
@@ -19,7 +18,7 @@ const GAP_MS = 5_000;
 const LAST_MS = 8_000;
 
 /** Most scenarios stay as they are. */
-export function withCornerCases(scenario: Scenario, random: Random): Scenario {
+export function withCornerCases(scenario: Draft, random: Random): Draft {
   switch (random.integer(ONE_IN)) {
     case 0:
       return withNarrowReplication(scenario, random);
@@ -36,7 +35,7 @@ export function withCornerCases(scenario: Scenario, random: Random): Scenario {
 }
 
 /** A leader has little under way to a follower, and a log takes several appends, as in production under load. */
-function withNarrowReplication(scenario: Scenario, random: Random): Scenario {
+function withNarrowReplication(scenario: Draft, random: Random): Draft {
   const maxInflightMessages = 1 + random.integer(2);
   // One entry alone, whatever its size; or a few.
   const maxAppendBytes = oneOf(random, [1, 500, 2_000]);
@@ -44,7 +43,7 @@ function withNarrowReplication(scenario: Scenario, random: Random): Scenario {
 }
 
 /** Power failures of a server whose disk has become slow, so that what gathers meanwhile is one large write, and is under way. */
-function withTornWrites(scenario: Scenario, random: Random): Scenario {
+function withTornWrites(scenario: Draft, random: Random): Draft {
   return withFaults(scenario, random, (atMs, host) => {
     const slowMs = 50 + random.integer(400);
     return [
@@ -55,7 +54,7 @@ function withTornWrites(scenario: Scenario, random: Random): Scenario {
 }
 
 /** A server falls behind, is sent a snapshot slower than the log grows, and loses the leader that sends it. */
-function withSlowSnapshots(scenario: Scenario, random: Random): Scenario {
+function withSlowSnapshots(scenario: Draft, random: Random): Draft {
   const snapshots = {
     logBytes: 4_000,
     trailingBytes: 0,
@@ -76,7 +75,7 @@ function withSlowSnapshots(scenario: Scenario, random: Random): Scenario {
  * A server that is cut off has a write of entries under way, which takes longer than all that comes after it: until then the others
  * have forgotten what it needs, and it gets a snapshot.
  */
-function withWritesOvertaken(scenario: Scenario, random: Random): Scenario {
+function withWritesOvertaken(scenario: Draft, random: Random): Draft {
   const snapshots = {
     logBytes: 4_000,
     trailingBytes: 0,
@@ -91,7 +90,7 @@ function withWritesOvertaken(scenario: Scenario, random: Random): Scenario {
   ]);
 }
 
-function withFaults(scenario: Scenario, random: Random, draw: (atMs: number, host: string) => Fault[]): Scenario {
+function withFaults(scenario: Draft, random: Random, draw: (atMs: number, host: string) => Fault[]): Draft {
   const servers = serverIds(scenario).map(serverHost);
   const faults = [...scenario.faults];
   for (let atMs = FIRST_FAULT_MS; atMs < scenario.durationMs - LAST_MS; atMs += GAP_MS + random.integer(GAP_MS)) {

@@ -8,6 +8,7 @@ import type { Random } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { between, oneOf } from '../../plan/choices.ts';
 import { drawLateAnswersScenario, drawLeaseScenario } from './leases.ts';
+import { scenarioOf, type Draft } from './draft.ts';
 import { withBursts } from './bursts.ts';
 import { withCornerCases } from './corner-cases.ts';
 import { withMembers } from './members.ts';
@@ -33,10 +34,10 @@ export function drawScenario(seed: number, options: DrawOptions = {}): Scenario 
   const run = withMembers({ ...drawRun(seed, world, options), snapshots }, world.random('scenario of members'));
   const strange = withStrangers(run, world.random('scenario of strangers'));
   const corner = withCornerCases(strange, world.random('scenario of corner cases'));
-  return withWorkloads(corner, (name) => world.random(name));
+  return withWorkloads(scenarioOf(corner), (name) => world.random(name));
 }
 
-function drawRun(seed: number, world: SimWorld, options: DrawOptions): Scenario {
+function drawRun(seed: number, world: SimWorld, options: DrawOptions): Draft {
   const late = world.random('scenario of late answers');
   if (late.integer(12) === 0) {
     return drawLateAnswersScenario(seed, late, options.durationMs ?? between(late, 20_000, MAX_DURATION_MS));

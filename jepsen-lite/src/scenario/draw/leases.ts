@@ -7,8 +7,7 @@
 import type { Random } from '@holdfast/runtime';
 
 import { between } from '../../plan/choices.ts';
-import { holderOf, serverHost, serverIds, STORE_HOST } from '../../plan/plan.ts';
-import { LEADER } from '../../plan/steps.ts';
+import { LEADER, holderOf, serverHost, serverIds, STORE_HOST } from '../../plan/plan.ts';
 import type { Fault } from '../../nemeses/index.ts';
 import type { Scenario } from '../scenario.ts';
 

@@ -5,10 +5,9 @@
 
 import type { Random } from '@holdfast/runtime';
 import { between } from '../../plan/choices.ts';
-import { LEADER, type MemberStep } from '../../plan/steps.ts';
-import { serverHost, serverIds } from '../../plan/plan.ts';
-import type { Fault } from '../../nemeses/index.ts';
-import type { Scenario } from '../scenario.ts';
+import { LEADER, serverHost, serverIds } from '../../plan/plan.ts';
+import type { Fault, MemberFault } from '../../nemeses/index.ts';
+import type { Draft } from './draft.ts';
 
 /** One run in so many: each server more costs time. */
 const ONE_IN = 10;
@@ -22,8 +21,8 @@ const MAX_START_MS = 3_000;
 /** A fault begins so much before a step, or after it, at most. */
 const NEAR_MS = 1_200;
 
-/** The scenario with changes of the members in it; most are drawn none, and stay as they are. */
-export function withMembers(scenario: Scenario, random: Random): Scenario {
+/** With changes of the members in it; most are drawn none, and stay as they are. */
+export function withMembers(scenario: Draft, random: Random): Draft {
   if (random.integer(ONE_IN) > 0) return scenario;
   const draw = new MembersDraw(random, scenario);
   const members = draw.steps();
@@ -35,7 +34,7 @@ export function withMembers(scenario: Scenario, random: Random): Scenario {
 
 class MembersDraw {
   readonly #random: Random;
-  readonly #scenario: Scenario;
+  readonly #scenario: Draft;
   /** As planned; leaders that are removed are counted, whoever they will be. */
   #voters: number[];
   #observers: number[] = [];
@@ -44,29 +43,29 @@ class MembersDraw {
   #lostDisk = false;
   #atMs = FIRST_STEP_MS;
 
-  constructor(random: Random, scenario: Scenario) {
+  constructor(random: Random, scenario: Draft) {
     this.#random = random;
     this.#scenario = scenario;
     this.#voters = serverIds(scenario);
     this.#next = scenario.servers + 1;
   }
 
-  steps(): MemberStep[] {
+  steps(): MemberFault[] {
     const random = this.#random;
     const gapMs = between(random, 200, 4_000);
-    const steps: MemberStep[] = random.integer(4) === 0 ? this.#thereAndBack(gapMs) : [];
+    const steps: MemberFault[] = random.integer(4) === 0 ? this.#thereAndBack(gapMs) : [];
     while (this.#atMs < this.#scenario.durationMs && steps.length < MAX_STEPS) steps.push(...this.#draw(gapMs));
     return steps;
   }
 
   /** One or two more voters, then as many fewer. */
-  #thereAndBack(gapMs: number): MemberStep[] {
+  #thereAndBack(gapMs: number): MemberFault[] {
     const count = between(this.#random, 1, 2);
     const steps = Array.from({ length: count }, () => this.#add(false, gapMs));
     return [...steps, ...Array.from({ length: count }, () => this.#remove(gapMs))];
   }
 
-  #draw(gapMs: number): MemberStep[] {
+  #draw(gapMs: number): MemberFault[] {
     const random = this.#random;
     switch (random.integer(8)) {
       case 0:
@@ -88,42 +87,42 @@ class MembersDraw {
     }
   }
 
-  #add(observer: boolean, gapMs: number): MemberStep {
+  #add(observer: boolean, gapMs: number): MemberFault {
     const server = this.#next;
     this.#next += 1;
     (observer ? this.#observers : this.#voters).push(server);
     return this.#addAs(server, observer, gapMs);
   }
 
-  #addAs(server: number, observer: boolean, gapMs: number): MemberStep {
+  #addAs(server: number, observer: boolean, gapMs: number): MemberFault {
     const startAfterMs = this.#random.integer(3) > 0 ? 0 : this.#random.integer(MAX_START_MS);
-    return { kind: 'add', atMs: this.#time(gapMs), server, observer, startAfterMs };
+    return { kind: 'add-member', atMs: this.#time(gapMs), server, observer, startAfterMs };
   }
 
-  #promote(gapMs: number): MemberStep {
+  #promote(gapMs: number): MemberFault {
     const server = takeOne(this.#random, this.#observers) ?? this.#next - 1;
     this.#voters.push(server);
-    return { kind: 'promote', atMs: this.#time(gapMs), server };
+    return { kind: 'promote-member', atMs: this.#time(gapMs), server };
   }
 
-  #remove(gapMs: number): MemberStep {
+  #remove(gapMs: number): MemberFault {
     const random = this.#random;
     const atMs = this.#time(gapMs);
     const server = takeOne(random, this.#voters) ?? 1;
-    if (random.integer(3) === 0) return { kind: 'remove', atMs, server: LEADER };
+    if (random.integer(3) === 0) return { kind: 'remove-member', atMs, server: LEADER };
     this.#used.push(server);
-    return { kind: 'remove', atMs, server };
+    return { kind: 'remove-member', atMs, server };
   }
 
   /** A machine gets an empty disk; most are replaced in the end, by a new server under a new number. */
-  #loseDisk(gapMs: number): MemberStep[] {
+  #loseDisk(gapMs: number): MemberFault[] {
     this.#lostDisk = true;
     const server = this.#random.integer(this.#scenario.servers) + 1;
-    const lose: MemberStep = { kind: 'lose-disk', atMs: this.#time(gapMs), server };
+    const lose: MemberFault = { kind: 'lose-disk', atMs: this.#time(gapMs), server };
     if (this.#random.integer(4) === 0) return [lose];
     this.#voters = this.#voters.filter((voter) => voter !== server);
     this.#used.push(server);
-    return [lose, { kind: 'remove', atMs: this.#time(gapMs), server }, this.#add(false, gapMs)];
+    return [lose, { kind: 'remove-member', atMs: this.#time(gapMs), server }, this.#add(false, gapMs)];
   }
 
   #time(gapMs: number): number {
@@ -132,11 +131,11 @@ class MembersDraw {
     return atMs;
   }
 
-  faults(steps: readonly MemberStep[]): Fault[] {
+  faults(steps: readonly MemberFault[]): Fault[] {
     return steps.flatMap((step) => (this.#random.integer(2) === 0 ? [] : this.#faultNear(step)));
   }
 
-  #faultNear({ atMs: stepMs, server }: MemberStep): Fault[] {
+  #faultNear({ atMs: stepMs, server }: MemberFault): Fault[] {
     const random = this.#random;
     const atMs = Math.max(FIRST_STEP_MS, stepMs - NEAR_MS / 2 + random.integer(NEAR_MS));
     const forMs = between(random, 100, 4_000);

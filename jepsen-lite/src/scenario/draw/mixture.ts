@@ -6,9 +6,8 @@
 import type { Random } from '@holdfast/runtime';
 import { NEMESES, nemesisOf, type Fault, type FaultKind } from '../../nemeses/index.ts';
 import type { FaultBase, FaultDraw, Nemesis } from '../../nemeses/nemesis.ts';
-import { holderOf, lockName, serverHost, serverIds, type Plan } from '../../plan/plan.ts';
+import { LEADER, holderOf, lockName, serverHost, serverIds, type Plan } from '../../plan/plan.ts';
 import type { Scenario } from '../scenario.ts';
-import { LEADER } from '../../plan/steps.ts';
 import { between, oneOf } from '../../plan/choices.ts';
 
 /** Faults begin when the first leader has had time to be elected. */
@@ -34,15 +33,15 @@ export function drawMixture(random: Random, plan: Plan, quarrel: boolean): Fault
 }
 
 /** With the nemeses of `all` in it that draw from streams of their own, and were drawn. */
-export function withOwnStreams(
-  scenario: Scenario,
+export function withOwnStreams<S extends Scenario>(
+  scenario: S,
   streamOf: (name: string) => Random,
   all: readonly Nemesis[] = NEMESES,
-): Scenario {
+): S {
   const faults = [...scenario.faults];
   for (const nemesis of all.filter(({ ownStream }) => ownStream === true)) {
     const random = streamOf(`nemesis ${nemesis.kind}`);
-    if (random.integer(nemesis.oneIn) > 0) continue;
+    if (nemesis.oneIn === undefined || random.integer(nemesis.oneIn) > 0) continue;
     const gapMs = between(random, MIN_GAP_MS, MAX_GAP_MS);
     faults.push(...drawFaults(random, scenario, [nemesis], { gapMs, drawLongestMs: longestMs }));
   }
@@ -50,8 +49,8 @@ export function withOwnStreams(
 }
 
 function drawKinds(random: Random): readonly Nemesis[] {
-  const mixture = NEMESES.filter(({ ownStream }) => ownStream !== true);
-  const kinds = mixture.filter(({ oneIn }) => random.integer(oneIn) === 0);
+  const mixture = NEMESES.filter(({ oneIn, ownStream }) => oneIn !== undefined && ownStream !== true);
+  const kinds = mixture.filter(({ oneIn }) => random.integer(oneIn ?? Infinity) === 0);
   return kinds.length > 0 ? kinds : mixture.slice(0, 1);
 }
 
@@ -85,7 +84,7 @@ function drawFaults(random: Random, plan: Plan, kinds: readonly Nemesis[], { gap
     const host = oneOf(random, [server, anyClient()]);
     const whom = { servers, clients, server, host, anyServer, anyClient, anyLink };
     const draw: FaultDraw = { random, plan, lasting, drawn: faults, ...whom };
-    faults.push(...nemesis.draw(draw));
+    faults.push(...(nemesis.draw?.(draw) ?? []));
   }
   // Each nemesis draws its own faults, and those are what a scenario may hold.
   return faults as Fault[];

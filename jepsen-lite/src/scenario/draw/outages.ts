@@ -4,10 +4,9 @@
  */
 
 import type { Random } from '@holdfast/runtime';
-import { LEADER } from '../../plan/steps.ts';
-import { serverHost, serverIds } from '../../plan/plan.ts';
+import { LEADER, serverHost, serverIds } from '../../plan/plan.ts';
 import type { Fault } from '../../nemeses/index.ts';
-import type { Scenario } from '../scenario.ts';
+import type { Draft } from './draft.ts';
 
 /** One run in so many, of those that are not about leases. */
 const ONE_IN = 8;
@@ -15,7 +14,7 @@ const MIN_OUTAGE_MS = 4_000;
 const MAX_OUTAGE_MS = 30_000;
 
 /** The scenario with an outage in it; most are drawn none, and stay as they are. */
-export function withOutage(scenario: Scenario, random: Random): Scenario {
+export function withOutage(scenario: Draft, random: Random): Draft {
   if (random.integer(ONE_IN) > 0) return scenario;
   const forMs = Math.min(MIN_OUTAGE_MS + random.integer(MAX_OUTAGE_MS - MIN_OUTAGE_MS), scenario.durationMs / 2);
   const atMs = Math.floor(scenario.durationMs - forMs);
@@ -26,7 +25,7 @@ export function withOutage(scenario: Scenario, random: Random): Scenario {
 type Outage = { readonly kind: 'partition'; readonly groups: string[][] } | { kind: 'cut'; from: string; to: string };
 
 /** Everybody alone, one server alone, or one that nobody hears, or that hears nobody. */
-function drawOutage(random: Random, scenario: Scenario): Outage[] {
+function drawOutage(random: Random, scenario: Draft): Outage[] {
   const servers = serverIds(scenario).map(serverHost);
   const shape = random.integer(4);
   if (shape === 0) return [{ kind: 'partition', groups: servers.map((server) => [server]) }];

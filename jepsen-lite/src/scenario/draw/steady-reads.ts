@@ -7,10 +7,9 @@
 
 import type { Random } from '@holdfast/runtime';
 import { between } from '../../plan/choices.ts';
-import { BURST_EVERY_MS, serverHost, type ClientPlan } from '../../plan/plan.ts';
-import { LEADER } from '../../plan/steps.ts';
+import { LEADER, BURST_EVERY_MS, serverHost, type ClientPlan } from '../../plan/plan.ts';
 import type { Fault } from '../../nemeses/index.ts';
-import type { Scenario } from '../scenario.ts';
+import type { Draft } from './draft.ts';
 
 /** One run in so many, of those that are not about leases. */
 const ONE_IN = 8;
@@ -28,10 +27,10 @@ const BEFORE_MS = 200;
 const WITHIN_MS = 60;
 
 /** The scenario with steady reads in it; most are drawn none, and stay as they are. */
-export function withSteadyReads(drawn: Scenario, random: Random): Scenario {
+export function withSteadyReads(drawn: Draft, random: Random): Draft {
   if (random.integer(ONE_IN) > 0) return drawn;
   const electionTimeoutMs = between(random, 500, 1_000);
-  const scenario: Scenario = {
+  const scenario: Draft = {
     ...drawn,
     clients: drawn.clients.slice(0, MAX_CLIENTS).map((client): ClientPlan => {
       const readEveryMs = between(random, MIN_READ_EVERY_MS, MAX_READ_EVERY_MS);
@@ -47,7 +46,7 @@ export function withSteadyReads(drawn: Scenario, random: Random): Scenario {
 }
 
 /** Three servers, of which one has no clients and another one's disk hangs: a leader may wait for one that answers, or for one that does not. */
-function withoutClientsAtOne(scenario: Scenario, random: Random): Scenario {
+function withoutClientsAtOne(scenario: Draft, random: Random): Draft {
   const { durationMs, clients } = scenario;
   const [idle, hung] = random.integer(2) === 0 ? [1, 2] : [2, 3];
   const groups = [clients.map(({ name }) => name), [serverHost(idle)]];
@@ -56,7 +55,7 @@ function withoutClientsAtOne(scenario: Scenario, random: Random): Scenario {
 }
 
 /** At every burst; mostly a disk, for so long that its server must be found out. */
-function drawHangs(random: Random, { durationMs, tuning }: Scenario, server: string): Fault[] {
+function drawHangs(random: Random, { durationMs, tuning }: Draft, server: string): Fault[] {
   const faults: Fault[] = [];
   for (let burstMs = BURST_EVERY_MS; burstMs < durationMs; burstMs += BURST_EVERY_MS) {
     const atMs = burstMs - BEFORE_MS + random.integer(BEFORE_MS + WITHIN_MS);
@@ -68,7 +67,7 @@ function drawHangs(random: Random, { durationMs, tuning }: Scenario, server: str
 }
 
 /** As many voters as may stop for some timeouts, and when they have been silent for more than two another one is to be removed. */
-function withRemoval(scenario: Scenario, random: Random): Scenario {
+function withRemoval(scenario: Draft, random: Random): Draft {
   const { servers, tuning, durationMs } = scenario;
   // A majority without one of those that answer needs one of those that do not.
   const first = between(random, 1, servers);
@@ -83,6 +82,6 @@ function withRemoval(scenario: Scenario, random: Random): Scenario {
   return {
     ...scenario,
     faults: [...stops, ...hangs].toSorted((a, b) => a.atMs - b.atMs),
-    members: [{ kind: 'remove', atMs: removeAtMs, server: removed }],
+    members: [{ kind: 'remove-member', atMs: removeAtMs, server: removed }],
   };
 }

@@ -7,9 +7,8 @@
 import type { Random } from '@holdfast/runtime';
 import { between, oneOf } from '../../plan/choices.ts';
 import { serverHost, serverIds } from '../../plan/plan.ts';
-import type { Fault } from '../../nemeses/index.ts';
-import type { Scenario } from '../scenario.ts';
-import type { StrangerStep } from '../../plan/steps.ts';
+import type { Fault, StrangerFault } from '../../nemeses/index.ts';
+import type { Draft } from './draft.ts';
 
 /** One run in so many, of those that are not about leases; and of those in which the members change. */
 const ONE_IN = 4;
@@ -21,14 +20,14 @@ const MAX_LATE_MS = 8_000;
 const MAX_OUTAGE_MS = 5_000;
 const UNKNOWN_SERVER = 99;
 
-/** The scenario with strangers in it; most are drawn none, and stay as they are. */
-export function withStrangers(scenario: Scenario, random: Random): Scenario {
+/** With strangers in it; most are drawn none, and stay as they are. */
+export function withStrangers(scenario: Draft, random: Random): Draft {
   const aboutLeases = scenario.clients.some(({ longSteps }) => longSteps !== undefined);
   const { durationMs, members } = scenario;
   if (aboutLeases || random.integer(members === undefined ? ONE_IN : ONE_IN_WITH_CHANGES) > 0) return scenario;
   const ids = serverIds(scenario);
   const server = oneOf(random, ids);
-  const strangers: StrangerStep[] = [];
+  const strangers: StrangerFault[] = [];
   const faults: Fault[] = [...scenario.faults];
   if (random.integer(3) > 0 && members === undefined) {
     strangers.push({ kind: 'usurp', atMs: 0, forMs: between(random, 1_000, MAX_LATE_MS), server });

@@ -19,8 +19,10 @@ import { ReplayInvariants } from './invariants/replays.ts';
 import { SecretInvariants } from './invariants/secrets.ts';
 import type { Violation } from '../../checkers/violation.ts';
 import { Marks } from './marks/marks.ts';
-import { STORE_HOST, joiningIds, serverHost, serverIds } from '../../plan/plan.ts';
-import type { Scenario } from '../../scenario/scenario.ts';
+import { STORE_HOST, serverHost, serverIds } from '../../plan/plan.ts';
+import { joiningIds, type Scenario } from '../../scenario/scenario.ts';
+import type { Effect } from '../../nemeses/target.ts';
+import { EffectCounts } from '../effects.ts';
 import { addBatches, clientAddress, NO_BATCHES, ServerHost, type BatchCounts } from './server-host.ts';
 import { starter } from './starter.ts';
 import { StoreClient, StoreHost } from './store-host.ts';
@@ -44,6 +46,8 @@ export class Cluster {
   readonly servers: ReadonlyMap<string, ServerHost>;
   readonly applications: ReadonlyMap<string, Application>;
   readonly store: StoreHost;
+  /** Beyond those that the world counts. */
+  readonly effects = new EffectCounts();
   readonly strangers = new Strangers(this);
   #violation: Violation | undefined;
   #running = true;
@@ -130,6 +134,12 @@ export class Cluster {
     const { configuration, voters } = this.consensus.configuration;
     const ids = new Set<number>(configuration?.members.map(({ id }) => id) ?? voters.flat());
     return [...this.servers.values()].filter(({ id, diskLost }) => ids.has(id) && !diskLost);
+  }
+
+  /** Each effect has its count, 0 for those that nothing had. */
+  get struck(): ReadonlyMap<Effect, number> {
+    const refused = [...this.servers.values()].filter(({ expelled, diskLost }) => expelled && diskLost);
+    return new Map([...this.world.struck, ...this.effects.counts, ['lost-disk-refused', refused.length]]);
   }
 
   /** Of all servers, in all their lives. */

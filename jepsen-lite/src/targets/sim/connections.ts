@@ -19,7 +19,7 @@ const LOOK_MS = 20;
  * and for a second at least.
  */
 function connectLimitMs({ scenario }: Cluster): number {
-  const usurped = scenario.strangers?.some(({ kind }) => kind === 'usurp') === true;
+  const usurped = scenario.faults.some(({ kind }) => kind === 'usurp');
   const connectMs = Math.max(1_000, 2 * scenario.tuning.electionTimeoutMs) + SLACK_MS;
   return usurped ? REFUSED_REDIAL_MS + connectMs : connectMs;
 }

@@ -4,21 +4,21 @@
  * same scenario gives the same run.
  */
 
-import type { StruckFault } from '@holdfast/runtime/sim';
 import type { StateMachine } from '@holdfast/state';
 import { Cluster, RESTART_AFTER_MS } from './cluster.ts';
 import { expectNoSilence, reconnect, silencesLater } from './connections.ts';
 import { drawScenario, type DrawOptions } from '../../scenario/draw/draw.ts';
 import { SimTarget } from './sim-target.ts';
+import { nemesisOf, type Fault } from '../../nemeses/index.ts';
 import { Inflictor } from '../../nemeses/inflictor.ts';
-import { MemberChanges, NO_MEMBER_CHANGES, type MemberCounts } from './members/member-changes.ts';
+import type { Effect } from '../../nemeses/target.ts';
+import type { MemberChanges, MemberCounts } from './members/member-changes.ts';
 import type { LeadershipCounts } from './invariants/leadership.ts';
 import type { Violation } from '../../checkers/violation.ts';
 import type { MarkCounts } from './marks/mark.ts';
 import { serverHost } from '../../plan/plan.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
 import type { BatchCounts } from './server-host.ts';
-import type { StrangerCounts } from './strangers/strangers.ts';
 import { checkHistory } from '../../checkers/check.ts';
 import { checkersOf } from '../../workloads/index.ts';
 import type { Verdict } from '../../checkers/verdict.ts';
@@ -49,9 +49,8 @@ export interface SeedResult {
   readonly leadership: LeadershipCounts;
   readonly batches: BatchCounts;
   readonly members: MemberCounts;
-  readonly strangers: StrangerCounts;
   readonly marks: MarkCounts;
-  readonly struck: ReadonlyMap<StruckFault, number>;
+  readonly struck: ReadonlyMap<Effect, number>;
   /** Faults that were begun, by kind. */
   readonly begun: ReadonlyMap<string, number>;
   readonly entries: number;
@@ -66,10 +65,10 @@ export async function runSeed(seed: number, options: DrawOptions = {}): Promise<
 
 export async function runScenario(scenario: Scenario): Promise<SeedResult> {
   const cluster = new Cluster(scenario);
-  const members = scenario.members === undefined ? undefined : new MemberChanges(cluster);
-  const inflictor = new Inflictor(new SimTarget(cluster));
+  const target = new SimTarget(cluster);
+  const inflictor = new Inflictor(target);
   try {
-    await live(cluster, members, inflictor);
+    await live(cluster, target.members, inflictor);
   } catch (error) {
     // A callback of the system threw, or a promise of it was rejected and nobody handled it.
     cluster.fail('no-unexpected-error', error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -92,10 +91,9 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     handOvers: handOvers.handOvers,
     leadership: cluster.leadership.counts,
     batches: cluster.batches,
-    members: members?.counts ?? NO_MEMBER_CHANGES,
-    strangers: cluster.strangers.counts,
+    members: target.members.counts,
     marks: cluster.marks.counts,
-    struck: world.struck,
+    struck: cluster.struck,
     begun: inflictor.begun,
     entries: locks.appliedEntries,
     history: recorder.events,
@@ -103,26 +101,23 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
   };
 }
 
-async function live(cluster: Cluster, members: MemberChanges | undefined, inflictor: Inflictor): Promise<void> {
+async function live(cluster: Cluster, members: MemberChanges, inflictor: Inflictor): Promise<void> {
   const { scenario } = cluster;
-  // Before the servers start: some come late.
-  cluster.strangers.schedule(scenario.strangers ?? []);
+  const isEarly = ({ kind }: Fault): boolean => nemesisOf(kind)?.beforeServers === true;
+  inflictor.schedule(scenario.faults.filter(isEarly));
   cluster.start();
   cluster.note({ type: 'phase', phase: 'faults' });
-  inflictor.schedule(scenario.faults);
-  members?.schedule(scenario.members ?? []);
+  inflictor.schedule(scenario.faults.filter((fault) => !isEarly(fault)));
   await cluster.runUntil(() => false, scenario.durationMs);
   if (cluster.violation !== undefined) return;
-  cluster.strangers.heal();
   await inflictor.heal();
-  members?.heal();
   cluster.note({ type: 'phase', phase: 'healed' });
   await reconnect(cluster);
   if (cluster.violation !== undefined) return;
   const silent = silencesLater(cluster);
   await recover(cluster);
   if (cluster.violation !== undefined) return;
-  if (members !== undefined) await settle(cluster, members);
+  if (members.used) await settle(cluster, members);
   if (cluster.violation !== undefined) return;
   await stopLeader(cluster);
   if (cluster.violation !== undefined) return;

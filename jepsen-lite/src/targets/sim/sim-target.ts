@@ -1,12 +1,12 @@
 /** The simulated cluster as a target: everything that a nemesis may ask for is there, and is done at once. */
 
 import type { SimHost } from '@holdfast/runtime/sim';
-import { lockOfHolder, serverHost, STORE_HOST } from '../../plan/plan.ts';
-import { LEADER } from '../../plan/steps.ts';
+import { LEADER, lockOfHolder, serverHost, STORE_HOST } from '../../plan/plan.ts';
 import { Holds } from '../holds.ts';
 import type { Capabilities, TargetWith, CapabilityName } from '../../nemeses/target.ts';
 import type { Cluster } from './cluster.ts';
 import { flipAcknowledgedBit } from './log-damage.ts';
+import { MemberChanges } from './members/member-changes.ts';
 
 const PLENTY_OF_BYTES = 2 ** 45;
 /** After the last fault, in election timeouts: by then a leader is elected, and knows who follows. */
@@ -15,12 +15,16 @@ const CALM_ELECTION_TIMEOUTS = 3;
 export class SimTarget implements TargetWith<CapabilityName> {
   readonly #cluster: Cluster;
   readonly #holds = new Holds();
+  readonly members: MemberChanges;
+  readonly strangers: Capabilities['strangers'];
   #underWay = 0;
   #lastEndMs = 0;
   #healed = false;
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
+    this.members = new MemberChanges(cluster);
+    this.strangers = cluster.strangers;
   }
 
   readonly processes: Capabilities['processes'] = {
@@ -104,21 +108,24 @@ export class SimTarget implements TargetWith<CapabilityName> {
     this.#cluster.world.after(ms, action);
   }
 
-  faultBegins(kind: string): void {
+  faultBegins(kind: string, excuses: boolean): void {
     this.#cluster.note({ type: 'fault', fault: kind, phase: 'begin' });
+    if (!excuses) return;
     this.#cluster.handOvers.disturbed();
     this.#underWay += 1;
   }
 
-  faultEnded(kind: string): void {
+  faultEnded(kind: string, excuses: boolean): void {
+    this.#cluster.note({ type: 'fault', fault: kind, phase: 'end' });
+    if (!excuses) return;
     this.#underWay -= 1;
     this.#lastEndMs = this.#cluster.world.nowMs;
-    this.#cluster.note({ type: 'fault', fault: kind, phase: 'end' });
   }
 
   heal(): void {
-    const { scenario, servers, applications } = this.#cluster;
+    const { scenario, servers, applications, strangers } = this.#cluster;
     this.#healed = true;
+    strangers.heal();
     this.#holds.letGoOfAll();
     this.#network.heal();
     this.#network.setLatency(scenario.network);
@@ -131,6 +138,7 @@ export class SimTarget implements TargetWith<CapabilityName> {
       host.setWallRate(1);
       this.#start(name);
     }
+    this.members.heal();
   }
 
   failed(error: unknown): void {

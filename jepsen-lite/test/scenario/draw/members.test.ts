@@ -2,20 +2,20 @@ import { SimWorld } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 import { drawScenario } from '../../../src/scenario/draw/draw.ts';
 import { withMembers } from '../../../src/scenario/draw/members.ts';
-import { joiningIds } from '../../../src/plan/plan.ts';
-import type { MemberStep } from '../../../src/plan/steps.ts';
-import type { Scenario } from '../../../src/scenario/scenario.ts';
+import { anyNeeds, nemesisOf, type Fault } from '../../../src/nemeses/index.ts';
+import { joiningIds, type Scenario } from '../../../src/scenario/scenario.ts';
 
 const seeds = Array.from({ length: 300 }, (_, n) => n + 1);
 const drawn = seeds.map((seed) => drawScenario(seed));
-const changing = drawn.filter(({ members }) => members !== undefined);
-const stepsOf = ({ members = [] }: Scenario): readonly MemberStep[] => members;
+const changing = drawn.filter(({ faults }) => anyNeeds(faults, 'members'));
+const changesMembers = ({ kind }: Fault): boolean => nemesisOf(kind)?.needs.includes('members') === true;
+const stepsOf = ({ faults }: Scenario): readonly Fault[] => faults.filter(changesMembers);
 
 describe('changes of the members that are drawn', () => {
   it('are in some scenarios, and leave the others as they are', () => {
     expect(changing.length).toBeGreaterThan(20);
     expect(changing.length).toBeLessThan(80);
-    const { members: _, ...plain } = drawScenario(1);
+    const plain = drawScenario(1);
     for (const seed of seeds) {
       const result = withMembers(plain, new SimWorld({ seed }).random('scenario of members'));
       if (result.members === undefined) expect(result).toBe(plain);
@@ -24,10 +24,10 @@ describe('changes of the members that are drawn', () => {
 
   it('are of every kind, and of several in a row', () => {
     const kinds = changing.flatMap((scenario) => stepsOf(scenario).map(({ kind }) => kind));
-    expect(new Set(kinds)).toEqual(new Set(['add', 'promote', 'remove', 'lose-disk']));
+    expect(new Set(kinds)).toEqual(new Set(['add-member', 'promote-member', 'remove-member', 'lose-disk']));
     const steps = changing.flatMap(stepsOf);
-    expect(steps.some((step) => step.kind === 'remove' && step.server === 'leader')).toBe(true);
-    expect(steps.some((step) => step.kind === 'add' && step.observer)).toBe(true);
+    expect(steps.some((step) => step.kind === 'remove-member' && step.server === 'leader')).toBe(true);
+    expect(steps.some((step) => step.kind === 'add-member' && step.observer)).toBe(true);
     expect(changing.some((scenario) => stepsOf(scenario).length >= 5)).toBe(true);
   });
 

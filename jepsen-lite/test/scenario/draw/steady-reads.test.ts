@@ -24,7 +24,7 @@ describe('a scenario of steady reads', () => {
       for (const { readEveryMs } of clients) expect(readEveryMs).toBeLessThan(tuning.heartbeatMs);
       expect(faults.some(({ kind }) => kind === 'hung-disk' || kind === 'pause')).toBe(true);
     }
-    expect(found.filter(({ members }) => members?.some(({ kind }) => kind === 'remove')).length).toBeGreaterThan(5);
+    expect(found.filter(({ faults }) => faults.some(({ kind }) => kind === 'remove-member')).length).toBeGreaterThan(5);
   });
 
   it('makes leaders give up, and followers be waited for now and then', { timeout: 60_000 }, async () => {

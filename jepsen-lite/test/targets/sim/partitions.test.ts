@@ -5,7 +5,7 @@ import { drawScenario } from '../../../src/scenario/draw/draw.ts';
 import { serverHost } from '../../../src/plan/plan.ts';
 import type { Scenario } from '../../../src/scenario/scenario.ts';
 
-const { members: _, strangers: __, bursts: ___, ...calm } = { bursts: undefined, ...drawScenario(1) };
+const calm = drawScenario(1);
 const SCENARIO: Scenario = {
   ...calm,
   servers: 3,

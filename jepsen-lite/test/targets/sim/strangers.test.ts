@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { drawScenario } from '../../../src/scenario/draw/draw.ts';
 import { runScenario } from '../../../src/targets/sim/run.ts';
+import type { Effect } from '../../../src/nemeses/target.ts';
 import type { Scenario } from '../../../src/scenario/scenario.ts';
-import type { StrangerStep } from '../../../src/plan/steps.ts';
+import { anyNeeds, nemesisOf, type Fault } from '../../../src/nemeses/index.ts';
 import { decodeScenario, encodeScenario } from '../../../src/scenario/scenario-file.ts';
 
 const drawn = Array.from({ length: 300 }, (_, n) => drawScenario(n + 1));
-const struck = drawn.filter(({ strangers }) => strangers !== undefined);
-const stepsOf = ({ strangers = [] }: Scenario): readonly StrangerStep[] => strangers;
+const struck = drawn.filter(({ faults }) => anyNeeds(faults, 'strangers'));
+const ofStrangers = ({ kind }: Fault): boolean => nemesisOf(kind)?.needs.includes('strangers') === true;
+const stepsOf = ({ faults }: Scenario): readonly Fault[] => faults.filter(ofStrangers);
 const comesLate = (scenario: Scenario): boolean => stepsOf(scenario).some(({ atMs }) => atMs === 0);
 
 describe('strangers that are drawn', () => {
@@ -26,11 +28,11 @@ describe('strangers that are drawn', () => {
 
   it('keep some founders away, in runs in which the members stay', () => {
     expect(struck.filter(comesLate).length).toBeGreaterThan(10);
-    expect(struck.filter(({ members }) => members !== undefined).filter(comesLate)).toEqual([]);
+    expect(struck.filter(({ faults }) => anyNeeds(faults, 'members')).filter(comesLate)).toEqual([]);
   });
 
   it('are in several of the scenarios in which the members change', () => {
-    expect(struck.filter(({ members }) => members !== undefined).length).toBeGreaterThan(5);
+    expect(struck.filter(({ faults }) => anyNeeds(faults, 'members')).length).toBeGreaterThan(5);
   });
 
   it('come back from a file as they were', () => {
@@ -45,14 +47,19 @@ describe('a simulated ensemble with strangers at its ports', () => {
   it('hears none of them, and loses no member by their word', { timeout: 60_000 }, async () => {
     const scenario = struck.find((each) => each.servers === 3 && comesLate(each));
     if (scenario === undefined) throw new Error('no scenario has them');
-    const { failure, strangers } = await runScenario({ ...scenario, faults: [], durationMs: 10_000 });
+    const { failure, struck: effects } = await runScenario({
+      ...scenario,
+      faults: [...stepsOf(scenario)],
+      durationMs: 10_000,
+    });
     expect(failure).toBeUndefined();
-    expect(strangers.strangersConnected).toBeGreaterThan(0);
-    expect(strangers.strangersRefused).toBe(strangers.strangersConnected);
-    expect(strangers.portsTaken).toBe(1);
-    expect(strangers.serversMisled).toBeGreaterThan(0);
-    expect(strangers.expulsionsForged).toBeGreaterThan(0);
-    expect(strangers.requestsReplayed).toBeGreaterThan(strangers.replayersDropped);
-    expect(strangers.replayersDropped).toBeGreaterThan(0);
+    const count = (effect: Effect): number => effects.get(effect) ?? 0;
+    expect(count('stranger-connected')).toBeGreaterThan(0);
+    expect(count('stranger-refused')).toBe(count('stranger-connected'));
+    expect(count('port-taken')).toBe(1);
+    expect(count('server-misled')).toBeGreaterThan(0);
+    expect(count('expulsion-forged')).toBeGreaterThan(0);
+    expect(count('request-replayed')).toBeGreaterThan(count('replayer-dropped'));
+    expect(count('replayer-dropped')).toBeGreaterThan(0);
   });
 });

@@ -7,8 +7,8 @@
 import type { Client, Members } from '@holdfast/client';
 import type { Cluster } from '../cluster.ts';
 import { isMajority } from '../invariants/configurations.ts';
-import { LEADER, type MemberStep } from '../../../plan/steps.ts';
-import { OPERATOR_HOST, serverHost } from '../../../plan/plan.ts';
+import { LEADER, OPERATOR_HOST, serverHost } from '../../../plan/plan.ts';
+import type { Effect } from '../../../nemeses/target.ts';
 import { peerAddress, type ServerHost } from '../server-host.ts';
 import { COMMAND_TIMEOUT_MS, Operator } from './operator.ts';
 
@@ -22,18 +22,13 @@ export interface MemberCounts {
   /** Of these, servers that the ensemble took in, and servers that ended because it goes on without them. */
   readonly serversJoined: number;
   readonly serversRemoved: number;
-  /** Servers that came back on an empty disk, and were refused. */
-  readonly lostDisksRefused: number;
 }
 
-export const NO_MEMBER_CHANGES: MemberCounts = {
-  changesBegun: 0,
-  changesMade: 0,
-  changesRefused: 0,
-  serversJoined: 0,
-  serversRemoved: 0,
-  lostDisksRefused: 0,
-};
+/** As the target is asked. */
+interface AddOptions {
+  readonly observer: boolean;
+  readonly startAfterMs: number;
+}
 
 /** What the operator was told of a server. */
 type Told = 'voter' | 'observer' | 'gone';
@@ -47,6 +42,7 @@ export class MemberChanges {
   /** Removals, and disks that are lost, come one after another: each looks at what the one before has left. */
   #removals: Promise<void> = Promise.resolve();
   #underWay = 0;
+  #used = false;
   #healed = false;
   readonly #asked = new Set<string>();
   #begun = 0;
@@ -65,18 +61,33 @@ export class MemberChanges {
     for (const { id, begun } of cluster.servers.values()) if (begun) this.#told.set(id, 'voter');
   }
 
-  /** Times count from now. */
-  schedule(steps: readonly MemberStep[]): void {
-    for (const step of steps) {
-      this.#cluster.world.after(step.atMs, () => this.#follow(this.#carryOut(step)));
-    }
+  /** Something was asked of the operator. */
+  get used(): boolean {
+    return this.#used;
+  }
+
+  add(server: number, how: AddOptions): Promise<void> {
+    return this.#follow(this.#add(server, how));
+  }
+
+  promote(server: number): Promise<void> {
+    return this.#follow(this.#promote(server));
+  }
+
+  remove(server: number | typeof LEADER): Promise<void> {
+    return this.#follow(this.#inTurn(() => this.#remove(server)));
+  }
+
+  loseDisk(server: number): Promise<void> {
+    return this.#follow(this.#inTurn(() => this.#loseDisk(server)));
   }
 
   /** Everything can be reached: joined servers start, disks are lost no more, and learners that fell behind are promoted. */
   heal(): void {
     this.#healed = true;
+    if (!this.#used) return;
     for (const id of this.#told.keys()) this.#server(id)?.begin();
-    this.#follow(this.#promoteLearners());
+    void this.#follow(this.#promoteLearners());
   }
 
   /** Every command has ended, all learners vote, and the processes that run are those of the members. */
@@ -100,7 +111,6 @@ export class MemberChanges {
       changesRefused: this.#refused,
       serversJoined: configuration?.members.filter(({ id }) => id > this.#cluster.scenario.servers).length ?? 0,
       serversRemoved: servers.filter(({ expelled, diskLost }) => expelled && !diskLost).length,
-      lostDisksRefused: servers.filter(({ expelled, diskLost }) => expelled && diskLost).length,
     };
   }
 
@@ -120,10 +130,11 @@ export class MemberChanges {
   }
 
   /** Runs to its end, whatever it is; the world's events drive it. */
-  #follow(work: Promise<void>): void {
+  #follow(work: Promise<void>): Promise<void> {
+    this.#used = true;
     this.#underWay += 1;
     this.#cluster.handOvers.unsettled(1);
-    work
+    return work
       .catch((error: unknown) => this.#cluster.fail('no-unexpected-error', `the operator: ${String(error)}`))
       .finally(() => {
         this.#underWay -= 1;
@@ -131,34 +142,17 @@ export class MemberChanges {
       });
   }
 
-  async #carryOut(step: MemberStep): Promise<void> {
-    switch (step.kind) {
-      case 'add':
-        await this.#add(step);
-        return;
-      case 'promote':
-        await this.#promote(step.server);
-        return;
-      case 'remove':
-        await this.#inTurn(() => this.#remove(step.server));
-        return;
-      case 'lose-disk':
-        await this.#inTurn(() => this.#loseDisk(step.server));
-        return;
-    }
-  }
-
   #inTurn(work: () => Promise<void>): Promise<void> {
     this.#removals = this.#removals.then(work);
     return this.#removals;
   }
 
-  async #add({ server, observer, startAfterMs }: Extract<MemberStep, { kind: 'add' }>): Promise<void> {
+  async #add(server: number, { observer, startAfterMs }: AddOptions): Promise<void> {
     const host = this.#server(server);
     if (startAfterMs === 0) host?.begin();
     else this.#cluster.world.after(startAfterMs, () => host?.begin());
     const joinSecret = await this.#joinSecretOf(host);
-    const made = await this.#ask('add', server, (client) =>
+    const made = await this.#ask('add', 'member-added', server, (client) =>
       client.admin.addMember(server, peerAddress(server), { observer, joinSecret, timeoutMs: COMMAND_TIMEOUT_MS }),
     );
     // Answers may overtake each other: who was promoted meanwhile, or removed, has been added before.
@@ -176,7 +170,7 @@ export class MemberChanges {
   }
 
   async #promote(server: number): Promise<void> {
-    const made = await this.#ask('promote', server, (client) =>
+    const made = await this.#ask('promote', 'member-promoted', server, (client) =>
       client.admin.promoteMember(server, { timeoutMs: COMMAND_TIMEOUT_MS }),
     );
     if (made && this.#told.get(server) !== 'gone') this.#told.set(server, 'voter');
@@ -187,6 +181,7 @@ export class MemberChanges {
     if (server === undefined) return;
     const made = await this.#ask(
       'remove',
+      'member-removed',
       server,
       (client) => client.admin.removeMember(server, { timeoutMs: COMMAND_TIMEOUT_MS }),
       () => this.#mayGoOnWithout(server),
@@ -200,6 +195,7 @@ export class MemberChanges {
       if (host !== undefined && this.#mayLoseDisk(host)) {
         this.#cluster.consensus.lostDisk(server);
         host.loseDisk();
+        this.#cluster.effects.count('disk-lost');
         return;
       }
       await this.#operator.pause(LOOK_AGAIN_MS);
@@ -217,6 +213,7 @@ export class MemberChanges {
 
   async #ask(
     what: string,
+    effect: Effect,
     server: number,
     command: (client: Client) => Promise<Members>,
     mayAsk = () => true,
@@ -225,8 +222,10 @@ export class MemberChanges {
     this.#asked.add(`${what} ${server}`);
     const { made, uncertain } = await this.#operator.carryOut(command, mayAsk);
     this.#asked.delete(`${what} ${server}`);
-    if (made) this.#made += 1;
-    else this.#refused += 1;
+    if (made) {
+      this.#made += 1;
+      this.#cluster.effects.count(effect);
+    } else this.#refused += 1;
     if (uncertain) this.#uncertain.add(server);
     return made;
   }

@@ -2,20 +2,16 @@
 
 import { MalformedError } from '@holdfast/protocol';
 import { DialledGreeting, NONCE_BYTES, PEER_FEATURES, PEER_PROTOCOL_VERSION, serverId } from '@holdfast/raft';
-import type { PeerHello } from '@holdfast/raft';
 import type { Connection, Runtime } from '@holdfast/runtime';
+import type { Intrusion } from '../../../nemeses/target.ts';
 import { CLUSTER_ID, peerAddress } from '../server-host.ts';
 import { forgeries } from './forgeries.ts';
 
 const DIAL_TIMEOUT_MS = 1_000;
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
-export interface Intrusion {
-  readonly server: number;
-  readonly as: number;
-  readonly purpose: NonNullable<PeerHello['purpose']>;
-  /** It speaks before it was welcomed. */
-  readonly hasty: boolean;
+/** What it says besides. */
+interface Heard {
   /** Purpose `expulsion`: the nonce of a hello of that server, if the stranger has heard one. */
   readonly echo?: Uint8Array;
 }
@@ -26,7 +22,7 @@ export interface IntruderEvents {
   refused(): void;
 }
 
-export function intrude(runtime: Runtime, intrusion: Intrusion, events: IntruderEvents): void {
+export function intrude(runtime: Runtime, intrusion: Intrusion & Heard, events: IntruderEvents): void {
   runtime.network
     .dial({ address: peerAddress(intrusion.server), timeoutMs: DIAL_TIMEOUT_MS, maxFrameBytes: MAX_FRAME_BYTES })
     .then(
@@ -35,7 +31,12 @@ export function intrude(runtime: Runtime, intrusion: Intrusion, events: Intruder
     );
 }
 
-function converse(connection: Connection, { random }: Runtime, intrusion: Intrusion, events: IntruderEvents): void {
+function converse(
+  connection: Connection,
+  { random }: Runtime,
+  intrusion: Intrusion & Heard,
+  events: IntruderEvents,
+): void {
   const { server, as, purpose, hasty, echo } = intrusion;
   const madeUp = Buffer.from(random.bytes(16)).toString('hex');
   const greeting = new DialledGreeting({

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { MalformedError, pack, unpackTuple, type Packable, type TupleReader } from '../src/index.ts';
-import { text } from './support/arbitraries.ts';
+import { text } from './support/arbitrary-of.ts';
 import { float64, hostileValues, joined, rawString, rawTuple, withExtraField } from './support/raw.ts';
 
 const one = Uint8Array.of(1);

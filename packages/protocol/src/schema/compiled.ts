@@ -10,9 +10,10 @@ import type { Packable, TupleReader } from '../pack.ts';
 interface Coded {
   write(value: unknown): Packable;
   /** @throws MalformedError */
-  read(reader: TupleReader, name: string): unknown;
+  read(reader: TupleReader, name: string, earlier?: unknown): unknown;
   size(value: unknown): number;
   readonly fixedSize?: number;
+  readonly dependsOn?: string;
 }
 
 export interface NamedField {
@@ -46,7 +47,14 @@ export function compiled(parts: readonly NamedField[], head: TupleHead | undefin
     (at) => `const f${at} = fields[${at}], r${at} = f${at}.read, w${at} = f${at}.write, s${at} = f${at}.size;`,
   );
   const type = head === undefined ? [] : [`type: ${JSON.stringify(head.type)}`];
-  const read = [...type, ...places.map((at) => `${names[at]}: r${at}(reader, ${names[at]})`)];
+  // What a later field depends on is kept aside while the literal is built.
+  const earlier = parts.map(({ field: { dependsOn } }) => parts.findIndex(({ name }) => name === dependsOn));
+  const kept = places.filter((at) => earlier.includes(at));
+  const reads = places.map((at) => {
+    const from = earlier[at] === -1 ? '' : `, v${earlier[at]}`;
+    return `${names[at]}: ${kept.includes(at) ? `v${at} = ` : ''}r${at}(reader, ${names[at]}${from})`;
+  });
+  const read = [...type, ...reads];
   const write = places.map((at) => `w${at}(value[${names[at]}])`);
   // Of most fields the value need not be looked at.
   const fixed = parts.reduce((sum, { field }) => sum + (field.fixedSize ?? 0), 0);
@@ -57,7 +65,7 @@ export function compiled(parts: readonly NamedField[], head: TupleHead | undefin
   const text = `'use strict';
     ${functions.join('\n    ')}
     return {
-      read: (reader) => ({ ${read.join(', ')} }),
+      read: (reader) => { ${kept.map((at) => `let v${at};`).join(' ')} return { ${read.join(', ')} }; },
       write: (value) => [${withHead.join(', ')}],
       writeFields: (value) => [${write.join(', ')}],
       size: (value) => ${[fixed, ...sizes].join(' + ')},

@@ -16,8 +16,8 @@ import type { Shape, Shapes } from './shape.ts';
 
 export interface Field<T> {
   write(value: T): Packable;
-  /** @throws MalformedError */
-  read(reader: TupleReader, name: string): T;
+  /** `earlier`: the value of the field that `dependsOn` names. @throws MalformedError */
+  read(reader: TupleReader, name: string, earlier?: unknown): T;
   /** Bytes that the value takes at most. */
   size(value: T): number;
   /** The same, where it is one for all values. */
@@ -25,6 +25,8 @@ export interface Field<T> {
   readonly shape: Shape;
   /** For some values it is not written, and the tuple ends before it. */
   readonly mayEndTuple?: true;
+  /** An earlier field of the same tuple, whose value says how this one is read. */
+  readonly dependsOn?: string;
 }
 
 /** A field that is a tuple of its own. */
@@ -270,6 +272,9 @@ export class TupleOf {
       : undefined;
     this.#compiled = compile ? compiled(this.#parts, head) : undefined;
     this.#mayEnd = this.#parts.some(({ field }) => field.mayEndTuple === true);
+    for (const [at, { name, field }] of this.#parts.entries())
+      if (field.dependsOn !== undefined && !this.#parts.slice(0, at).some((part) => part.name === field.dependsOn))
+        throw new TypeError(`${name} depends on ${field.dependsOn}, which is no field before it`);
   }
 
   write(value: object): Packable[] {
@@ -303,8 +308,9 @@ export class TupleOf {
     const value = new this.#Value();
     if (this.#type !== undefined) value['type'] = this.#type;
     for (let at = 0; at < this.#parts.length; at += 1) {
-      const part = this.#parts[at] as NamedField;
-      value[part.name] = part.field.read(reader, part.name);
+      const { name, field } = this.#parts[at] as NamedField;
+      const earlier = field.dependsOn === undefined ? undefined : value[field.dependsOn];
+      value[name] = field.read(reader, name, earlier);
     }
     return value;
   }

@@ -5,9 +5,12 @@ export type Shape =
   | { readonly kind: 'boolean' }
   /** `maxLength` in UTF-16 units. */
   | { readonly kind: 'text'; readonly maxLength: number }
-  | { readonly kind: 'bytes'; readonly minLength: number; readonly maxLength: number }
+  /** `orNone`: or there are none. */
+  | { readonly kind: 'bytes'; readonly minLength: number; readonly maxLength: number; readonly orNone?: true }
+  /** Bytes in a format of their own, named `of`, which the field encodes and decodes. */
+  | { readonly kind: 'block'; readonly of: string; readonly maxBytes: number }
   | { readonly kind: 'choice'; readonly of: readonly (string | number)[] }
-  | { readonly kind: 'list'; readonly of: Shape }
+  | { readonly kind: 'list'; readonly of: Shape; readonly maxLength?: number }
   | { readonly kind: 'record'; readonly fields: Shapes }
   | { readonly kind: 'union'; readonly of: Readonly<Record<string, MessageShape>> }
   /** Of whatever; `maxBytes` as it is encoded. */

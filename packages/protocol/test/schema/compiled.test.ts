@@ -20,6 +20,7 @@ import {
   text,
   trailing,
   TupleOf,
+  type Field,
   type Fields,
 } from '../../src/schema/field.ts';
 
@@ -30,12 +31,22 @@ const common = {
   place: choice(['first', 'second']),
   pairs: list(record({ left: integer(), right: flag() })),
 };
+/** Written as the difference to that field, which is read before. */
+function above(dependsOn: string): Field<number> {
+  return {
+    ...integer(),
+    dependsOn,
+    read: (reader, name, earlier) => (earlier as number) + reader.integer(name),
+  };
+}
+
 const head = { number: 7, type: 'seventh' };
 const declarations: Readonly<Record<string, Fields>> = {
   'no field': {},
   'every kind of field': common,
   'fields of later versions': { ...common, since: later(integer(), 5), perhaps: optional(flag(), false) },
   'a field that ends the tuple': { ...common, end: trailing(integer()) },
+  'a field that depends on an earlier one': { ...common, since: above('number'), perhaps: later(flag(), true) },
 };
 
 const value = fc.record({
@@ -87,6 +98,21 @@ describe.for(Object.keys(declarations))('a tuple with %s', (name) => {
       expect(of(compiled)).toEqual(of(looped));
     });
     fc.assert(property);
+  });
+});
+
+describe('a field that depends on another', () => {
+  it('is given the value of that, however tuples are read', () => {
+    const tuple = pack([5, 'between', 7]);
+    const fields = { first: integer(), between: text(10), second: above('first') };
+    const expected = { type: head.type, first: 5, between: 'between', second: 12 };
+    expect(new TupleOf(fields, head).read(unpackTuple(tuple, 'tuple'))).toEqual(expected);
+    expect(new TupleOf(fields, head, false).read(unpackTuple(tuple, 'tuple'))).toEqual(expected);
+  });
+
+  it('cannot be declared before that, or without it', () => {
+    expect(() => new TupleOf({ second: above('first'), first: integer() })).toThrow('depends on first');
+    expect(() => new TupleOf({ second: above('second') })).toThrow('depends on second');
   });
 });
 

@@ -1,4 +1,4 @@
-/** What clients, servers and the log say in declared messages. */
+/** What clients, servers and the log say to each other, each message as it is declared. */
 
 import { join } from 'node:path';
 
@@ -12,7 +12,15 @@ import { clientMessages, serverMessages } from '../../packages/protocol/dist/mes
 import { answers, queries } from '../../packages/protocol/dist/messages/query.js';
 import { replies } from '../../packages/protocol/dist/messages/reply.js';
 import { stat } from '../../packages/protocol/dist/messages/stat.js';
+import {
+  expulsionNotice,
+  peerChallenge,
+  peerHello,
+  peerProof,
+  peerWelcome,
+} from '../../packages/raft/dist/peers/greeting-codec.js';
 import { PeerFeature } from '../../packages/raft/dist/peers/peer-features.js';
+import { snapshotMessages } from '../../packages/raft/dist/snapshots/snapshot-codec.js';
 import { VERSIONS } from '../../packages/state/dist/versions.js';
 import { code, page, table } from './markdown.mjs';
 import { messagesTable, recordTable } from './messages.mjs';
@@ -35,11 +43,17 @@ const FAMILIES = [
   { title: 'Admin answers', name: 'admin answer', declared: adminAnswers },
   { title: 'Changes of the members', name: 'change of the members', declared: membershipChanges },
   { title: 'Messages between servers', name: 'peer message', declared: peerMessages },
+  { title: 'Messages of a snapshot connection', name: 'snapshot message', declared: snapshotMessages },
 ];
 const RECORDS = [
   { title: 'Attach request', name: 'attach request', declared: attachRequest },
   { title: 'Stat', name: 'stat', declared: stat },
   { title: 'Member', name: 'member', declared: memberSummary },
+  { title: 'Hello between servers', name: 'peer hello', declared: peerHello },
+  { title: 'Challenge between servers', name: 'peer challenge', declared: peerChallenge },
+  { title: 'Proof between servers', name: 'peer proof', declared: peerProof },
+  { title: 'Welcome between servers', name: 'peer welcome', declared: peerWelcome },
+  { title: 'Expulsion between servers', name: 'expulsion', declared: expulsionNotice },
 ];
 
 export const formatsPage = {

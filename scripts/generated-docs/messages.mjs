@@ -63,6 +63,8 @@ function typeOf(shape, named) {
       return isErrorCode(shape) ? '[error code](error-codes.md)' : 'choice';
     case 'tuple':
       return 'tuple of any fields';
+    case 'block':
+      return `[${shape.of}](../formats.md#frames)`;
     case 'list':
       return `list of ${typeOf(shape.of, named)}`;
     default:
@@ -76,8 +78,9 @@ function boundOf(shape) {
       return `at most ${bytesOrUnits(shape.maxLength)} units`;
     case 'bytes':
       return shape.minLength === shape.maxLength
-        ? `${shape.maxLength} bytes`
+        ? `${shape.maxLength} bytes${shape.orNone === true ? ', or none' : ''}`
         : `at most ${bytesOrUnits(shape.maxLength)} bytes`;
+    case 'block':
     case 'tuple':
       return `at most ${bytesOrUnits(shape.maxBytes)} bytes`;
     case 'integer':
@@ -85,7 +88,9 @@ function boundOf(shape) {
     case 'choice':
       return isErrorCode(shape) ? '' : shape.of.map((value, place) => `${place} ${value}`).join(', ');
     case 'list':
-      return boundOf(shape.of);
+      return [shape.maxLength === undefined ? '' : `at most ${shape.maxLength}`, boundOf(shape.of)]
+        .filter((bound) => bound !== '')
+        .join(', each ');
     default:
       return '';
   }

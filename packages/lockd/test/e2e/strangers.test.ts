@@ -99,6 +99,7 @@ async function intrude(to: number, fields: Partial<PeerHello>, frames: readonly 
       from: serverId(99),
       to: serverId(to),
       clientAddress: trap.address,
+      purpose: 'log',
       required: 0,
       peerAddress: trap.address,
       ...fields,

@@ -1,17 +1,32 @@
 /**
- * How two servers greet each other on a new connection, before anything else is said: hello, challenge, proof, welcome. Who proves what
- * is in greeting.ts and peer-listener.ts; docs/formats.md has the tables.
+ * How two servers greet each other on a new connection, before anything else is said: hello, challenge, proof, welcome; and the news of an
+ * expulsion, which may follow. Each frame is one tuple, whose place in the conversation says which. Who proves what is in greeting.ts and
+ * peer-listener.ts.
  */
 
-import { MalformedError, NO_FEATURES, pack, unpackTuple, type FeatureSet, type TupleReader } from '@holdfast/protocol';
-import { serverId, type ServerId } from '../core/index.ts';
+import { NO_FEATURES, pack, unpackTuple, type FeatureSet } from '@holdfast/protocol';
+import {
+  choice,
+  exactBytes,
+  exactBytesOrNone,
+  flag,
+  integer,
+  record,
+  shortList,
+  text,
+  trailingUnless,
+  type Field,
+  type ValueOf,
+} from '@holdfast/protocol/schema';
+
 import type { Expulsion } from './expelled-error.ts';
+import { serverField } from './raft-fields.ts';
 
 export const PEER_PROTOCOL_VERSION = 2;
 /** What a connection may send in all before it is admitted. */
 export const MAX_GREETING_BYTES = 4_096;
 export const NONCE_BYTES = 32;
-export const PROOF_BYTES = 32;
+const PROOF_BYTES = 32;
 
 const MAX_TEXT_LENGTH = 300;
 /** A server has few secrets: its incarnation, and its join secrets while it joins. */
@@ -20,185 +35,130 @@ const MAX_PROOFS = 8;
 const MAX_SETS = 2;
 const MAX_VOTERS = 31;
 
-/** What the side that dialled says first. Nothing of it is secret: it may be said to a stranger who has the peer's address. */
-export interface PeerHello {
-  readonly version: number;
-  /** Offered. */
-  readonly features: FeatureSet;
-  readonly clusterId: string;
-  readonly from: ServerId;
-  readonly to: ServerId;
-  readonly clientAddress: string;
-  /** What the connection is for. @default log */
-  readonly purpose?: PeerPurpose;
-  /** The receiver must know them. */
-  readonly required: FeatureSet;
-  /** Where the sender is reached, by those who do not know it yet and to whom it proves that it belongs to them. */
-  readonly peerAddress: string;
-  /** Fresh. The receiver's proofs are for this one. */
-  readonly nonce: Uint8Array;
-  /** Purpose `expulsion`: the nonce of the hello that the sender has refused. */
-  readonly echo: Uint8Array;
-}
+/**
+ * What a connection is for.
+ *   log         Raft's messages and the machine's; only the side that dialled speaks
+ *   snapshot    one snapshot for the side that was dialled
+ *   expulsion   to notify the side that was dialled that the ensemble goes on without it
+ */
+const PURPOSES = ['log', 'snapshot', 'expulsion'] as const;
+export type PeerPurpose = (typeof PURPOSES)[number];
 
-export type PeerPurpose =
-  /** Raft's messages and the machine's; only the side that dialed speaks. */
-  | 'log'
-  /** One snapshot for the side that was dialed. */
-  | 'snapshot'
-  /** To tell the side that was dialed that the ensemble goes on without it. */
-  | 'expulsion';
+const EXPULSIONS = ['MEMBER_REMOVED', 'WRONG_INCARNATION'] as const satisfies readonly Expulsion[];
+
+const nonce = copied(exactBytes(NONCE_BYTES));
+const proof = copied(exactBytes(PROOF_BYTES));
+const proofs = shortList(MAX_PROOFS, proof, 'proof');
+/** By the receiver's secret, as the sender knows it; empty when it knows none. */
+const yourProof = copied(exactBytesOrNone(PROOF_BYTES));
+
+/** What the side that dialled says first. Nothing of it is secret: it may be said to a stranger who has the peer's address. */
+export const peerHello = record({
+  /** In every version the first field. */
+  version: integer(),
+  /** Offered. */
+  features: integer(),
+  clusterId: text(MAX_TEXT_LENGTH),
+  from: serverField,
+  to: serverField,
+  clientAddress: text(MAX_TEXT_LENGTH),
+  purpose: choice(PURPOSES),
+  /** The receiver must know them. */
+  required: integer(),
+  /** Where the sender is reached, by those who do not know it yet and to whom it proves that it belongs to them. */
+  peerAddress: text(MAX_TEXT_LENGTH),
+  /** Fresh. The receiver's proofs are for this one. */
+  nonce,
+  /** Purpose `expulsion`: the nonce of the hello that the sender has refused. */
+  echo: copied(exactBytesOrNone(NONCE_BYTES)),
+});
+export type PeerHello = ValueOf<typeof peerHello>;
 
 /** What the side that was dialled answers to every hello. */
-export interface PeerChallenge {
+export const peerChallenge = record({
   /** Fresh. The proofs of both sides are for this one. */
-  readonly nonce: Uint8Array;
+  nonce,
   /** One for each of the sender's secrets. */
-  readonly ownProofs: readonly Uint8Array[];
-  /** By the secret of whom the hello names, as the sender knows it; empty when it knows none. */
-  readonly yourProof: Uint8Array;
+  ownProofs: proofs,
+  yourProof,
   /** The sender does not know the incarnation of whom the hello names. */
-  readonly wantsIncarnation: boolean;
-}
+  wantsIncarnation: flag(),
+});
+export type PeerChallenge = ValueOf<typeof peerChallenge>;
 
-export interface PeerProof {
-  /** Told to whom it may be told and who wants it; empty otherwise. */
-  readonly incarnation: string;
-  readonly ownProofs: readonly Uint8Array[];
-  readonly yourProof: Uint8Array;
-}
+/** What the side that dialled answers to the challenge. */
+export const peerProof = record({
+  /** Named to whom it may be named and who wants it; empty otherwise. */
+  incarnation: text(MAX_TEXT_LENGTH),
+  ownProofs: proofs,
+  yourProof,
+});
+export type PeerProof = ValueOf<typeof peerProof>;
+
+/** The proof was accepted: now the side that dialled may speak. */
+export const peerWelcome = record({
+  /** What both offer. */
+  features: trailingUnless(NO_FEATURES, integer()),
+});
 
 /** Why the ensemble goes on without the receiver, and whose majorities decide so. */
-export interface ExpulsionNotice {
-  readonly expulsion: Expulsion;
-  readonly voterSets: readonly (readonly ServerId[])[];
-}
-
-const PURPOSES: readonly PeerPurpose[] = ['log', 'snapshot', 'expulsion'];
-const EXPULSION_CODES: readonly Expulsion[] = ['MEMBER_REMOVED', 'WRONG_INCARNATION'];
+export const expulsionNotice = record({
+  expulsion: choice(EXPULSIONS),
+  voterSets: shortList(MAX_SETS, shortList(MAX_VOTERS, serverField, 'voter'), 'set'),
+});
+export type ExpulsionNotice = ValueOf<typeof expulsionNotice>;
 
 export function encodeHello(hello: PeerHello): Uint8Array {
-  return pack([
-    hello.version,
-    hello.features,
-    hello.clusterId,
-    hello.from,
-    hello.to,
-    hello.clientAddress,
-    PURPOSES.indexOf(hello.purpose ?? 'log'),
-    hello.required,
-    hello.peerAddress,
-    hello.nonce,
-    hello.echo,
-  ]);
+  return pack(peerHello.writeTuple(hello));
 }
 
-/** In every version the first field. @throws MalformedError */
+/** Of a hello of any version. @throws MalformedError */
 export function helloVersion(frame: Uint8Array): number {
   return unpackTuple(frame, 'hello').integer('version');
 }
 
 /** @throws MalformedError */
 export function decodeHello(frame: Uint8Array): PeerHello {
-  const reader = unpackTuple(frame, 'hello');
-  return {
-    version: reader.integer('version'),
-    features: reader.integer('features'),
-    clusterId: reader.string('clusterId', MAX_TEXT_LENGTH),
-    from: serverId(reader.integer('from')),
-    to: serverId(reader.integer('to')),
-    clientAddress: reader.string('clientAddress', MAX_TEXT_LENGTH),
-    purpose: readPurpose(reader),
-    required: reader.remaining > 0 ? reader.integer('required') : NO_FEATURES,
-    peerAddress: reader.string('peerAddress', MAX_TEXT_LENGTH),
-    nonce: exactly(reader, 'nonce', NONCE_BYTES),
-    echo: orNone(reader, 'echo', NONCE_BYTES),
-  };
+  return peerHello.readTuple(unpackTuple(frame, 'hello'));
 }
 
-export function encodeChallenge({ nonce, ownProofs, yourProof, wantsIncarnation }: PeerChallenge): Uint8Array {
-  return pack([nonce, ownProofs, yourProof, wantsIncarnation]);
+export function encodeChallenge(challenge: PeerChallenge): Uint8Array {
+  return pack(peerChallenge.writeTuple(challenge));
 }
 
 /** @throws MalformedError */
 export function decodeChallenge(frame: Uint8Array): PeerChallenge {
-  const reader = unpackTuple(frame, 'challenge');
-  return {
-    nonce: exactly(reader, 'nonce', NONCE_BYTES),
-    ownProofs: readProofs(reader),
-    yourProof: orNone(reader, 'yourProof', PROOF_BYTES),
-    wantsIncarnation: reader.boolean('wantsIncarnation'),
-  };
+  return peerChallenge.readTuple(unpackTuple(frame, 'challenge'));
 }
 
-export function encodeProof({ incarnation, ownProofs, yourProof }: PeerProof): Uint8Array {
-  return pack([incarnation, ownProofs, yourProof]);
+export function encodeProof(shown: PeerProof): Uint8Array {
+  return pack(peerProof.writeTuple(shown));
 }
 
 /** @throws MalformedError */
 export function decodeProof(frame: Uint8Array): PeerProof {
-  const reader = unpackTuple(frame, 'proof');
-  return {
-    incarnation: reader.string('incarnation', MAX_TEXT_LENGTH),
-    ownProofs: readProofs(reader),
-    yourProof: orNone(reader, 'yourProof', PROOF_BYTES),
-  };
+  return peerProof.readTuple(unpackTuple(frame, 'proof'));
 }
 
-/** The proof was accepted: now the side that dialled may speak. `features`: what both offer. */
 export function encodeWelcome(features: FeatureSet): Uint8Array {
-  return pack(features === NO_FEATURES ? [] : [features]);
+  return pack(peerWelcome.writeTuple({ features }));
 }
 
 /** @throws MalformedError */
 export function decodeWelcome(frame: Uint8Array): FeatureSet {
-  const reader = unpackTuple(frame, 'welcome');
-  return reader.remaining > 0 ? reader.integer('features') : NO_FEATURES;
+  return peerWelcome.readTuple(unpackTuple(frame, 'welcome')).features;
 }
 
-export function encodeExpulsion({ expulsion, voterSets }: ExpulsionNotice): Uint8Array {
-  return pack([EXPULSION_CODES.indexOf(expulsion), voterSets]);
+export function encodeExpulsion(notice: ExpulsionNotice): Uint8Array {
+  return pack(expulsionNotice.writeTuple(notice));
 }
 
 /** @throws MalformedError */
 export function decodeExpulsion(frame: Uint8Array): ExpulsionNotice {
-  const reader = unpackTuple(frame, 'expulsion');
-  const expulsion = EXPULSION_CODES[reader.integer('reason')];
-  if (expulsion === undefined) throw new MalformedError('an expulsion has an unknown reason');
-  const voterSets = reader.list('voterSets', readVoters);
-  if (voterSets.length > MAX_SETS) throw new MalformedError(`an expulsion has ${voterSets.length} sets of voters`);
-  return { expulsion, voterSets };
+  return expulsionNotice.readTuple(unpackTuple(frame, 'expulsion'));
 }
 
-function readVoters(reader: TupleReader): readonly ServerId[] {
-  if (reader.remaining > MAX_VOTERS) throw new MalformedError(`an expulsion has ${reader.remaining} voters`);
-  const voters: ServerId[] = [];
-  while (reader.remaining > 0) voters.push(serverId(reader.integer('voter')));
-  return voters;
-}
-
-function readPurpose(reader: TupleReader): PeerPurpose {
-  const purpose = PURPOSES[reader.integer('purpose')];
-  if (purpose === undefined) throw new MalformedError('a hello has an unknown purpose');
-  return purpose;
-}
-
-function readProofs(reader: TupleReader): readonly Uint8Array[] {
-  const proofs = reader.fields('ownProofs', (each) => exactly(each, 'proof', PROOF_BYTES));
-  if (proofs.length > MAX_PROOFS) throw new MalformedError(`${proofs.length} proofs are more than ${MAX_PROOFS}`);
-  return proofs;
-}
-
-/** A copy: the frame is not kept for it. */
-function exactly(reader: TupleReader, name: string, length: number): Uint8Array {
-  const bytes = reader.bytes(name, length);
-  if (bytes.length !== length) throw new MalformedError(`${name} has ${bytes.length} bytes, not ${length}`);
-  return Uint8Array.from(bytes);
-}
-
-function orNone(reader: TupleReader, name: string, length: number): Uint8Array {
-  const bytes = reader.bytes(name, length);
-  if (bytes.length !== length && bytes.length > 0)
-    throw new MalformedError(`${name} has ${bytes.length} bytes, not ${length}`);
-  return Uint8Array.from(bytes);
+/** Not a view: the frame is not kept for it. */
+function copied(of: Field<Uint8Array>): Field<Uint8Array> {
+  return { ...of, read: (reader, name) => Uint8Array.from(of.read(reader, name)) };
 }

@@ -4,18 +4,9 @@
  */
 
 import { MalformedError, unpackTuple, type Packable, type TupleReader } from '@holdfast/protocol';
-import {
-  EntryType,
-  MalformedConfigurationError,
-  decodeConfiguration,
-  logIndex,
-  nextIndex,
-  serverId,
-  term,
-  type Message,
-  type ServerId,
-} from '../core/index.ts';
+import { EntryType, logIndex, nextIndex, serverId, term, type Message, type ServerId } from '../core/index.ts';
 import { decodeEntries, encodeEntries } from '../log-store/format/entry-block.ts';
+import { checkedConfiguration } from './raft-fields.ts';
 
 /** One frame between servers: appends to the bound of one message, and the items beside them. */
 export const MAX_PEER_FRAME_BYTES = 16 * 1024 * 1024;
@@ -105,17 +96,6 @@ export function decodePeerFrame(frame: Uint8Array): PeerItem[] {
     else items.push({ type: 'raft', message: readMessage(type, reader) });
   }
   return items;
-}
-
-/** The bytes as they came: the core takes for granted that it can read them. @throws MalformedError */
-export function checkedConfiguration(data: Uint8Array): Uint8Array {
-  try {
-    decodeConfiguration(data);
-    return data;
-  } catch (error) {
-    if (error instanceof MalformedConfigurationError) throw new MalformedError(error.message);
-    throw error;
-  }
 }
 
 function readMessage(type: number, reader: TupleReader): Message {

@@ -323,7 +323,7 @@ export class PeerListener {
 
   #admit(heard: Heard, standing: 'member' | 'non-member'): ConnectionHandler {
     const { connection, hello, candidate } = heard;
-    switch (hello.purpose ?? 'log') {
+    switch (hello.purpose) {
       case 'snapshot':
         return this.#events.snapshot(hello.from, connection);
       case 'expulsion':

@@ -1,10 +1,9 @@
 import { MalformedError, pack } from '@holdfast/protocol';
+import { valuesOf } from '@holdfast/protocol/test/arbitrary-of';
 import fc, { type Arbitrary } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EntryType, logIndex, serverId, term, type Entry, type Message } from '../../src/core/index.ts';
 import {
-  NONCE_BYTES,
-  PROOF_BYTES,
   decodeChallenge,
   decodeExpulsion,
   decodeHello,
@@ -13,7 +12,10 @@ import {
   encodeExpulsion,
   encodeHello,
   encodeProof,
-  type PeerHello,
+  expulsionNotice,
+  peerChallenge,
+  peerHello,
+  peerProof,
 } from '../../src/peers/greeting-codec.ts';
 import { decodePeerFrame, knockItem, machineItem, raftItem } from '../../src/peers/peer-codec.ts';
 
@@ -67,33 +69,10 @@ const message: Arbitrary<Message> = fc.oneof(
   of('timeout-now', { term: aTerm }),
 );
 
-const hello: Arbitrary<PeerHello> = fc.record({
-  version: integer,
-  features: integer,
-  clusterId: fc.string({ maxLength: 300 }),
-  from: integer.map(serverId),
-  to: integer.map(serverId),
-  clientAddress: fc.string({ maxLength: 300 }),
-  purpose: fc.constantFrom('log', 'snapshot', 'expulsion'),
-  required: integer,
-  peerAddress: fc.string({ maxLength: 300 }),
-  nonce: bytesOf(NONCE_BYTES),
-  echo: fc.oneof(bytesOf(0), bytesOf(NONCE_BYTES)),
-});
-
-const proof = bytesOf(PROOF_BYTES);
-const ownProofs = fc.array(proof, { maxLength: 4 });
-const yourProof = fc.oneof(bytesOf(0), proof);
-const challenge = fc.record({ nonce: bytesOf(NONCE_BYTES), ownProofs, yourProof, wantsIncarnation: flag });
-const proofFrame = fc.record({ incarnation: fc.string({ maxLength: 300 }), ownProofs, yourProof });
-const notice = fc.record({
-  expulsion: fc.constantFrom('MEMBER_REMOVED' as const, 'WRONG_INCARNATION' as const),
-  voterSets: fc.array(fc.array(fc.nat({ max: 99 }).map(serverId), { maxLength: 31 }), { maxLength: 2 }),
-});
-
-function bytesOf(length: number): Arbitrary<Uint8Array> {
-  return fc.uint8Array({ minLength: length, maxLength: length });
-}
+const hello = valuesOf(peerHello);
+const challenge = valuesOf(peerChallenge);
+const proof = valuesOf(peerProof);
+const notice = valuesOf(expulsionNotice);
 
 const frame = fc
   .array(fc.oneof(message.map(raftItem), fc.uint8Array({ maxLength: 30 }).map(machineItem)), { maxLength: 4 })
@@ -102,7 +81,7 @@ const frame = fc
 const greetings = fc.oneof(
   hello.map(encodeHello),
   challenge.map(encodeChallenge),
-  proofFrame.map(encodeProof),
+  proof.map(encodeProof),
   notice.map(encodeExpulsion),
 );
 
@@ -132,7 +111,7 @@ describe('what servers say to each other', () => {
       }),
     );
     fc.assert(
-      fc.property(challenge, proofFrame, notice, fc.nat().map(serverId), (asked, shown, expelled, server) => {
+      fc.property(challenge, proof, notice, fc.nat().map(serverId), (asked, shown, expelled, server) => {
         expect(decodeChallenge(encodeChallenge(asked))).toEqual(asked);
         expect(decodeProof(encodeProof(shown))).toEqual(shown);
         expect(decodeExpulsion(encodeExpulsion(expelled))).toEqual(expelled);
@@ -162,6 +141,29 @@ describe('what servers say to each other', () => {
       }),
       { numRuns: 3_000 },
     );
+  });
+
+  it('stays within the byte bound of its greeting', () => {
+    fc.assert(
+      fc.property(hello, challenge, proof, notice, (said, asked, shown, expelled) => {
+        expect(encodeHello(said).length).toBeLessThanOrEqual(peerHello.size(said));
+        expect(encodeChallenge(asked).length).toBeLessThanOrEqual(peerChallenge.size(asked));
+        expect(encodeProof(shown).length).toBeLessThanOrEqual(peerProof.size(shown));
+        expect(encodeExpulsion(expelled).length).toBeLessThanOrEqual(expulsionNotice.size(expelled));
+      }),
+    );
+  });
+
+  it.each([
+    ['nine proofs', decodeProof, ['', Array.from({ length: 9 }, () => new Uint8Array(32)), new Uint8Array(0)]],
+    ['a proof of 31 bytes', decodeProof, ['', [new Uint8Array(31)], new Uint8Array(0)]],
+    ['a proof of one byte for the receiver', decodeProof, ['', [], new Uint8Array(1)]],
+    ['a nonce of 31 bytes', decodeChallenge, [new Uint8Array(31), [], new Uint8Array(0), true]],
+    ['three sets of voters', decodeExpulsion, [0, [[1], [2], [3]]]],
+    ['32 voters in a set', decodeExpulsion, [0, [Array.from({ length: 32 }, (_, n) => n)]]],
+    ['an unknown reason', decodeExpulsion, [2, []]],
+  ])('is refused when it has %s', (_, decode, tuple) => {
+    expect(() => decode(pack(tuple))).toThrow(MalformedError);
   });
 
   it('is refused when it appends entries behind the last index that there can be', () => {

@@ -128,6 +128,7 @@ class Scene {
               from: serverId(1),
               to: serverId(2),
               clientAddress: '',
+              purpose: 'log',
               required: 0,
               peerAddress: 'own:1',
             },

@@ -157,6 +157,7 @@ const HELLO: OwnHello = {
   from: serverId(2),
   to: serverId(1),
   clientAddress: 'c:1',
+  purpose: 'log',
   required: 0,
   peerAddress: 'p:2',
 };

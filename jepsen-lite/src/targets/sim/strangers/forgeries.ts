@@ -18,7 +18,7 @@ import {
 import type { Random } from '@holdfast/runtime';
 import { peerAddress } from '../server-host.ts';
 
-type Purpose = NonNullable<PeerHello['purpose']>;
+type Purpose = PeerHello['purpose'];
 
 /** A server of a term from here on has believed a stranger. */
 export const FORGED_TERM = 2 ** 40;

@@ -191,6 +191,7 @@ export class PeerConversations {
       from: serverId(member),
       to: serverId(server),
       clientAddress: this.#bytes.pick(['', '127.0.0.1:1']),
+      purpose: 'log',
       required: 0,
       peerAddress: this.#bytes.pick(['', '127.0.0.1:1']),
       nonce: this.#bytes.random.bytes(NONCE_BYTES),

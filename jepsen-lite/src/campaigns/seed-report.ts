@@ -30,6 +30,8 @@ export interface SeedReport {
   readonly struck: Readonly<Record<string, number>>;
   /** Faults that were begun, by kind. */
   readonly begun: Readonly<Record<string, number>>;
+  /** Kinds that were scheduled and did nothing. */
+  readonly idle: readonly string[];
   /** What checkers counted, as `checker.count`. */
   readonly checked: Readonly<Record<string, number>>;
   /** Checkers that found nothing to judge. */
@@ -63,6 +65,7 @@ export function reportOf(result: SeedResult): SeedReport {
     repeatedAnswers,
     struck: Object.fromEntries(result.struck),
     begun: Object.fromEntries(result.begun),
+    idle: result.idle,
     checked: Object.fromEntries(counts),
     unknown: verdicts.filter(({ valid }) => valid === 'unknown').map(({ checker }) => checker),
   };

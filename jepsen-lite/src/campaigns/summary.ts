@@ -48,6 +48,7 @@ export class CampaignSummary {
   readonly #struck = new Map<string, number>();
   readonly #checked = new Map<string, number>();
   readonly #unknown = new Map<string, number>();
+  readonly #idle = new Map<string, number>();
   readonly #marks = new Map<MarkName, { count: number; seeds: number }>();
   readonly failures: SeedReport[] = [];
 
@@ -75,6 +76,7 @@ export class CampaignSummary {
     for (const [name, count] of Object.entries(report.checked)) increase(this.#checked, name, count);
     for (const name of MARK_NAMES) this.#addMark(name, report.marks[name] ?? 0);
     for (const name of report.unknown) increase(this.#unknown, name, 1);
+    for (const kind of report.idle) increase(this.#idle, kind, 1);
     if (report.failure !== undefined) this.failures.push(report);
   }
 
@@ -141,6 +143,7 @@ export class CampaignSummary {
       'marks that were hit: how often, and in how many seeds:',
       ...this.#markLines(),
     ];
+    if (this.#idle.size > 0) lines.push('runs in which a nemesis was scheduled and did nothing:', ...table(this.#idle));
     if (this.#unknown.size > 0) lines.push('runs in which a checker had nothing to judge:', ...table(this.#unknown));
     return lines.join('\n');
   }

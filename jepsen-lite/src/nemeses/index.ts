@@ -26,7 +26,7 @@ import { stop } from './processes/stop.ts';
 import { intrude } from './strangers/intrude.ts';
 import { replay } from './strangers/replay.ts';
 import { usurp } from './strangers/usurp.ts';
-import type { CapabilityName } from './target.ts';
+import type { CapabilityName, Effect } from './target.ts';
 
 /** Their order decides what a seed draws: a new one, with a stream of its own, goes to the end. */
 const LIST = [
@@ -77,4 +77,21 @@ export function nemesisOf(kind: string): Nemesis | undefined {
 /** Whether any of these faults asks that of its target. */
 export function anyNeeds(faults: readonly Fault[], capability: CapabilityName): boolean {
   return faults.some(({ kind }) => nemesisOf(kind)?.needs.includes(capability));
+}
+
+/**
+ * By which a nemesis is known to have struck: those of its effects that no other has (a server that starts again may have been killed or
+ * stopped); all of them, when it has none for itself.
+ */
+export function effectsOf(kind: string): readonly Effect[] {
+  const nemesis = nemesisOf(kind);
+  if (nemesis === undefined) return [];
+  const own = allOf(nemesis).filter((effect) =>
+    NEMESES.every((other) => other === nemesis || !allOf(other).includes(effect)),
+  );
+  return own.length > 0 ? own : nemesis.strikes;
+}
+
+function allOf({ strikes, strikesSeldom = [] }: Nemesis): readonly Effect[] {
+  return [...strikes, ...strikesSeldom];
 }

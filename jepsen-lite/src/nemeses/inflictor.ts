@@ -1,12 +1,12 @@
 /**
  * Inflicts a scenario's faults on a target: each begins and ends at its time, whatever others do meanwhile. A name that stands for
  * somebody (the leader, a holder) is looked up when the fault begins; one that stands for nobody then has nothing to strike. A fault for
- * which the target lacks a capability is left out, and counted as such.
+ * which the target lacks a capability is left out, and counted as such; of the others it is known which did nothing.
  */
 
 import { resolveHosts } from '../plan/fields.ts';
-import { lacking, type CapabilityName, type Done, type Target, type TargetWith } from './target.ts';
-import { nemesisOf, type Fault } from './index.ts';
+import { lacking, type CapabilityName, type Done, type Effect, type Target, type TargetWith } from './target.ts';
+import { effectsOf, nemesisOf, type Fault } from './index.ts';
 import type { FaultBase, Nemesis } from './nemesis.ts';
 
 /** A name that stands for nobody at the moment. */
@@ -18,6 +18,8 @@ export class Inflictor {
   readonly #target: Target;
   readonly #begun = new Map<string, number>();
   readonly #leftOut = new Map<string, readonly CapabilityName[]>();
+  /** Of each kind that was scheduled; as far as effects were counted when it first began. */
+  readonly #before = new Map<string, ReadonlyMap<Effect, number>>();
   #healed = false;
 
   constructor(target: Target) {
@@ -34,12 +36,25 @@ export class Inflictor {
     return this.#leftOut;
   }
 
+  /**
+   * The kinds that were scheduled and have done nothing so far: none began, or nothing by which they are known to have struck was seen
+   * since. An effect that several kinds have counts for each of them.
+   */
+  get idle(): string[] {
+    const { struck } = this.#target;
+    return [...this.#before].flatMap(([kind, before]) => {
+      const rose = (effect: Effect): boolean => (struck.get(effect) ?? 0) > (before.get(effect) ?? 0);
+      return this.#begun.has(kind) && effectsOf(kind).some(rose) ? [] : kind;
+    });
+  }
+
   /** Times count from now; at 0 a fault begins at once. @throws TypeError when there is no such nemesis */
   schedule(faults: readonly Fault[]): void {
     for (const fault of faults) {
       const nemesis = nemesisOf(fault.kind);
       if (nemesis === undefined) throw new TypeError(`there is no nemesis "${fault.kind}"`);
       const missing = lacking(this.#target, nemesis.needs);
+      if (missing.length === 0) this.#before.set(nemesis.kind, new Map());
       if (missing.length > 0) this.#leftOut.set(nemesis.kind, missing);
       else if (fault.atMs === 0) this.#inflict(nemesis, fault);
       else this.#target.after(fault.atMs, () => this.#inflict(nemesis, fault));
@@ -58,6 +73,7 @@ export class Inflictor {
     if (fault === undefined || nemesis.possible?.(fault) === false) return;
     // It has all that this one needs: that was asked when it was scheduled.
     const target = this.#target as TargetWith<CapabilityName>;
+    if (!this.#begun.has(fault.kind)) this.#before.set(fault.kind, new Map(target.struck));
     this.#begun.set(fault.kind, (this.#begun.get(fault.kind) ?? 0) + 1);
     const { excuses = true } = nemesis;
     target.faultBegins(fault.kind, excuses);

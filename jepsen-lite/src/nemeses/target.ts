@@ -13,6 +13,8 @@ export type Done = void | Promise<void>;
 
 /** What shows at an ensemble, where the machines and links that it is on have nothing to show. */
 export const ENSEMBLE_EFFECTS = [
+  /** A server that ran was told to stop. */
+  'terminated',
   /** An operator was told so. */
   'member-added',
   'member-promoted',
@@ -69,12 +71,12 @@ export interface Capabilities {
   readonly delays: {
     /** What is sent one way waits for so long; connections live. */
     clog(from: string, to: string, forMs: number): Done;
-    /** Of all links. Undefined: as without faults. */
-    setLatency(latency: Delay | undefined): Done;
+    /** What is sent on any link takes so long. Undefined: as without faults. */
+    slow(latency: Delay | undefined): Done;
   };
   readonly disks: {
-    /** Of what makes something durable. Undefined: as without faults. */
-    setLatency(host: string, latency: Delay | undefined): Done;
+    /** What makes something durable takes so long. Undefined: as without faults. */
+    slow(host: string, latency: Delay | undefined): Done;
     /** No operation ends before the time is over. */
     hang(host: string, forMs: number): Done;
     /** The next operation of that kind fails. */
@@ -131,6 +133,8 @@ export interface Intrusion {
 }
 
 export interface Target extends Partial<Capabilities> {
+  /** How often each effect was seen since the run began; none for one that this target cannot see. */
+  readonly struck: ReadonlyMap<Effect, number>;
   /** Who a name stands for, as far as is known now: a host, `leader`, `holder:LOCK`. Undefined: nobody. */
   hostOf(name: string): string | undefined;
   /** In the target's time, from now. */

@@ -24,6 +24,20 @@ describe('the summary of a campaign', () => {
     expect(text).toMatch(new RegExp(`partition +${2 * (report.begun['partition'] ?? 0)}\\n`));
   });
 
+  it('says in how many runs a nemesis was scheduled and did nothing', async () => {
+    const result = await runScenario({
+      ...drawScenario(6),
+      faults: [{ kind: 'pause', atMs: 1, forMs: 10, host: 'holder:no-lock' }],
+      durationMs: 3_000,
+    });
+    const report = reportOf(result);
+    expect(report.idle).toEqual(['pause']);
+    const summary = new CampaignSummary();
+    summary.add(report);
+    summary.add({ ...report, idle: [] });
+    expect(summary.text({ wallMs: 1, threads: 1 })).toMatch(/did nothing:\n +pause +1(\n|$)/);
+  });
+
   it('says what a long campaign has not met, so that a run without faults cannot pass', async () => {
     const calm = reportOf(await runScenario({ ...drawScenario(6), faults: [], durationMs: 3_000 }));
     expect(missedAfter(calm, 299)).toEqual([]);

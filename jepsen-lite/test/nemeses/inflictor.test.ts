@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../src/nemeses/index.ts';
 import { Inflictor } from '../../src/nemeses/inflictor.ts';
-import type { Capabilities, Target } from '../../src/nemeses/target.ts';
+import type { Capabilities, Effect, Target } from '../../src/nemeses/target.ts';
 
 /** Has links and members only, as a target of real processes without root might; time passes when it is told to. */
 class FakeTarget implements Target {
   readonly log: string[] = [];
+  readonly struck = new Map<Effect, number>();
   readonly #timers: { atMs: number; action: () => void }[] = [];
   readonly links: Capabilities['links'];
   readonly members: Capabilities['members'];

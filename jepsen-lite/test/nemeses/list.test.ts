@@ -1,7 +1,7 @@
 import { STRUCK_FAULTS } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 import { ENSEMBLE_EFFECTS } from '../../src/nemeses/target.ts';
-import { NEMESES } from '../../src/nemeses/index.ts';
+import { effectsOf, NEMESES } from '../../src/nemeses/index.ts';
 import { nemesis } from '../../src/nemeses/nemesis.ts';
 import { drawScenario } from '../../src/scenario/draw/draw.ts';
 import { withOwnStreams } from '../../src/scenario/draw/mixture.ts';
@@ -19,8 +19,10 @@ describe('the list of nemeses', () => {
     expect([...STRUCK_FAULTS, ...ENSEMBLE_EFFECTS].filter((effect) => !claimed.has(effect))).toEqual([]);
   });
 
-  it('says of each by what it is known to have struck, but for what strikes everything', () => {
-    expect(NEMESES.flatMap(({ kind, strikes }) => (strikes.length === 0 ? kind : []))).toEqual(['slow-network']);
+  it('says of each by what it is known to have struck', () => {
+    expect(NEMESES.flatMap(({ kind, strikes }) => (strikes.length === 0 ? kind : []))).toEqual([]);
+    expect(effectsOf('stop')).toEqual(['terminated']);
+    expect(effectsOf('cut')).toEqual(['frame-held-by-cut', 'retransmission-lost']);
   });
 
   it('draws each into some scenario, by itself or with what it belongs to', () => {

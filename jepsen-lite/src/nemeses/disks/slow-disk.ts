@@ -15,6 +15,6 @@ export const slowDisk = nemesis({
   draw: ({ random, lasting, server }) => [
     { kind: 'slow-disk', ...lasting, host: server, latency: { minMs: 1, maxMs: between(random, 50, 1_500) } },
   ],
-  begin: (fault, { disks }) => disks.setLatency(fault.host, fault.latency),
-  end: (fault, { disks }) => disks.setLatency(fault.host, undefined),
+  begin: (fault, { disks }) => disks.slow(fault.host, fault.latency),
+  end: (fault, { disks }) => disks.slow(fault.host, undefined),
 });

@@ -9,7 +9,7 @@ export const stop = nemesis({
   fields: { host },
   needs: ['processes'],
   oneIn: 4,
-  strikes: ['restart'],
+  strikes: ['terminated', 'restart'],
   draw: ({ lasting, server }) => [{ kind: 'stop', ...lasting, host: server }],
   begin: (fault, { processes }) => processes.terminate(fault.host),
   end: (fault, { processes }) => processes.start(fault.host),

@@ -53,6 +53,8 @@ export interface SeedResult {
   readonly struck: ReadonlyMap<Effect, number>;
   /** Faults that were begun, by kind. */
   readonly begun: ReadonlyMap<string, number>;
+  /** Kinds of faults that were scheduled and did nothing. */
+  readonly idle: readonly string[];
   readonly entries: number;
   readonly history: readonly HistoryEvent[];
   /** Empty when an invariant was broken before. */
@@ -95,6 +97,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     marks: cluster.marks.counts,
     struck: cluster.struck,
     begun: inflictor.begun,
+    idle: inflictor.idle,
     entries: locks.appliedEntries,
     history: recorder.events,
     verdicts,

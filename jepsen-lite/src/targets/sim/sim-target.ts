@@ -3,7 +3,7 @@
 import type { SimHost } from '@holdfast/runtime/sim';
 import { LEADER, lockOfHolder, serverHost, STORE_HOST } from '../../plan/plan.ts';
 import { Holds } from '../holds.ts';
-import type { Capabilities, TargetWith, CapabilityName } from '../../nemeses/target.ts';
+import type { Capabilities, CapabilityName, Effect, TargetWith } from '../../nemeses/target.ts';
 import type { Cluster } from './cluster.ts';
 import { flipAcknowledgedBit } from './log-damage.ts';
 import { MemberChanges } from './members/member-changes.ts';
@@ -62,12 +62,11 @@ export class SimTarget implements TargetWith<CapabilityName> {
 
   readonly delays: Capabilities['delays'] = {
     clog: (from, to, forMs) => this.#network.clog(from, to, forMs),
-    setLatency: (latency) => this.#network.setLatency(latency ?? this.#cluster.scenario.network),
+    slow: (latency) => this.#network.slow(latency),
   };
 
   readonly disks: Capabilities['disks'] = {
-    setLatency: (name, latency) =>
-      this.#host(name).disk.setLatency({ durable: latency ?? this.#cluster.scenario.disk }),
+    slow: (name, latency) => this.#host(name).disk.slow(latency === undefined ? undefined : { durable: latency }),
     hang: (name, forMs) => this.#host(name).disk.stall(forMs),
     failNext: (name, operation) => {
       this.#expectDiskTrouble(name);
@@ -96,6 +95,10 @@ export class SimTarget implements TargetWith<CapabilityName> {
     },
   };
 
+  get struck(): ReadonlyMap<Effect, number> {
+    return this.#cluster.struck;
+  }
+
   hostOf(name: string): string | undefined {
     const { consensus, locks } = this.#cluster;
     const lock = lockOfHolder(name);
@@ -123,16 +126,16 @@ export class SimTarget implements TargetWith<CapabilityName> {
   }
 
   heal(): void {
-    const { scenario, servers, applications, strangers } = this.#cluster;
+    const { servers, applications, strangers } = this.#cluster;
     this.#healed = true;
     strangers.heal();
     this.#holds.letGoOfAll();
     this.#network.heal();
-    this.#network.setLatency(scenario.network);
+    this.#network.slow(undefined);
     for (const name of [...servers.keys(), ...applications.keys(), STORE_HOST]) {
       const host = this.#host(name);
       host.disk.heal();
-      host.disk.setLatency({ durable: scenario.disk });
+      host.disk.slow(undefined);
       if (host.state === 'paused') host.resume();
       host.setClockRate(1);
       host.setWallRate(1);
@@ -147,9 +150,10 @@ export class SimTarget implements TargetWith<CapabilityName> {
 
   /** Nothing else disturbs it when the last fault is over for so long that its consequences are, too: then who it asks must lead next. */
   #terminate(name: string): void {
-    const { servers, scenario, handOvers, world } = this.#cluster;
+    const { servers, scenario, handOvers, world, effects } = this.#cluster;
     const server = servers.get(name);
     if (server === undefined) return;
+    if (server.serves) effects.count('terminated');
     const calmMs = CALM_ELECTION_TIMEOUTS * scenario.tuning.electionTimeoutMs;
     const alone = this.#underWay <= 1;
     if (alone && world.nowMs - this.#lastEndMs >= calmMs && server.serves) handOvers.stopping(server.id);

@@ -7,6 +7,8 @@ export const STRUCK_FAULTS = [
   /** Frames, openings and closings of connections that a cut dropped, or that waited behind those. */
   'frame-held-by-cut',
   'frame-held-by-clog',
+  /** By `slow`: took longer than it can on the same link otherwise. */
+  'frame-slowed',
   /** What was sent again, or what acknowledges it, was dropped as well: the next pause is twice as long. */
   'retransmission-lost',
   /** Lost with the connection that carried it, because that broke or its sender died. */
@@ -24,7 +26,7 @@ export const STRUCK_FAULTS = [
   /** Of any other operation. */
   'disk-operation-failed',
   'no-space',
-  /** Took longer than a disk without faults ever does. */
+  /** By `slow`: took longer than it can on the same disk otherwise. */
   'sync-slowed',
   'disk-operation-slowed',
   'sync-stalled',

@@ -41,7 +41,8 @@ describe('what really struck', () => {
     client.disk.failNext('append', 'IO');
     client.disk.stall(100);
     client.disk.setFreeBytes(0);
-    client.disk.setLatency({ durable: { minMs: 100, maxMs: 200 } });
+    client.disk.slow({ durable: { minMs: 100, maxMs: 200 } });
+    world.network.slow({ minMs: 100, maxMs: 200 });
     client.jumpWall(1_000);
     client.setClockRate(2);
     client.setWallRate(0.5);
@@ -67,6 +68,32 @@ describe('what really struck', () => {
     await world.run({ forMs: 500 });
     expect(heard).toHaveLength(4);
     expect(nonZero(world)).toEqual({ 'frame-held-by-cut': 4, 'retransmission-lost': 1 });
+  });
+
+  it('counts frames that took longer than their link lets them otherwise, while all links are slow', async () => {
+    const { world, heard, dial } = await twoHosts();
+    world.network.setLatency({ minMs: 40, maxMs: 50 });
+    const near = await world.complete(dial());
+    near.send(Uint8Array.of(1));
+    await world.run({ forMs: 100 });
+    expect(nonZero(world)).toEqual({});
+    world.network.slow({ minMs: 45, maxMs: 50 });
+    near.send(Uint8Array.of(2));
+    await world.run({ forMs: 100 });
+    expect(nonZero(world)).toEqual({});
+    world.network.slow({ minMs: 60, maxMs: 60 });
+    for (const n of [3, 4]) near.send(Uint8Array.of(n));
+    await world.run({ forMs: 55 });
+    expect(heard).toEqual(['1', '2']);
+    await world.run({ forMs: 10 });
+    expect(heard).toEqual(['1', '2', '3', '4']);
+    expect(nonZero(world)).toEqual({ 'frame-slowed': 2 });
+    world.network.slow(undefined);
+    near.send(Uint8Array.of(5));
+    await world.run({ forMs: 55 });
+    expect(heard).toHaveLength(5);
+    expect(nonZero(world)).toEqual({ 'frame-slowed': 2 });
+    expect(() => world.network.slow({ minMs: 2, maxMs: 1 })).toThrow('minMs <= meanMs <= maxMs');
   });
 
   it('counts frames that died with their sender', async () => {
@@ -105,9 +132,13 @@ describe('what really struck', () => {
     await fails(file.append(4, [bytes]));
     disk.stall(100);
     await world.complete(file.sync());
-    disk.setLatency({ durable: { minMs: 100, maxMs: 200 }, cached: { minMs: 1, maxMs: 1 } });
+    disk.setLatency({ durable: { minMs: 10, maxMs: 10 } });
+    await world.complete(file.sync());
+    disk.slow({ durable: { minMs: 100, maxMs: 200 }, cached: { minMs: 1, maxMs: 1 } });
     await world.complete(file.sync());
     await world.complete(file.size());
+    disk.slow(undefined);
+    await world.complete(file.sync());
     expect(nonZero(world)).toEqual({
       'write-failed': 1,
       'write-partly-done': 1,

@@ -31,11 +31,6 @@ const DEFAULT_LATENCY: DiskLatency = {
   cached: { minMs: 0.02, maxMs: 0.1 },
 };
 
-const DEFAULT_MAX_TICKS = {
-  durable: toTicks(DEFAULT_LATENCY.durable.maxMs),
-  cached: toTicks(DEFAULT_LATENCY.cached.maxMs),
-} as const;
-
 /** More than any test writes, and still an exact integer. */
 const DEFAULT_CAPACITY_BYTES = 2 ** 45;
 
@@ -82,6 +77,7 @@ export class SimDisk {
   readonly #locks = new Map<DirectoryNode, SimProcess>();
   #faults: Fault[] = [];
   #latency = DEFAULT_LATENCY;
+  #slowness: Partial<DiskLatency> = {};
   #stalledUntilTicks = 0;
   #noDescriptorsUntilTicks = 0;
   /** Operations that would be done, had the disk not hung. */
@@ -119,6 +115,12 @@ export class SimDisk {
     this.#latency = { ...this.#latency, ...latency };
   }
 
+  /** Operations take so long instead of their latency. Undefined: their latency again. */
+  slow(slowness: Partial<DiskLatency> | undefined): void {
+    for (const each of [slowness?.durable, slowness?.cached]) if (each !== undefined) checkLatency(each);
+    this.#slowness = slowness ?? {};
+  }
+
   /** The disk hangs: no operation, those under way included, finishes within this time. */
   stall(forMs: number): void {
     if (!(forMs >= 0 && forMs < Infinity)) throw new RangeError(`a disk cannot stall for ${forMs} ms`);
@@ -126,7 +128,7 @@ export class SimDisk {
     this.#scheduler.schedule(toTicks(forMs), this.#kinds.of('disk-goes-on'), { run: () => this.#goOn() });
   }
 
-  /** Ends every fault of the disk: failures that have not yet struck, a hang, a lack of space. Latencies and flipped bits stay. */
+  /** Ends every fault of the disk: failures that have not yet struck, a hang, a lack of space. Latencies, slowness and flipped bits stay. */
   heal(): void {
     this.#faults = [];
     this.#stalledUntilTicks = 0;
@@ -219,8 +221,10 @@ export class SimDisk {
     const { struck } = begun;
     const faults = struck === undefined ? [] : [struck];
     const latencies = latencyClass(operation);
-    const delayTicks = drawTicks(this.#latency[latencies], this.#latencyRandom);
-    if (delayTicks > DEFAULT_MAX_TICKS[latencies]) faults.push(slowed(operation));
+    const usual = this.#latency[latencies];
+    const slow = this.#slowness[latencies];
+    const delayTicks = drawTicks(slow ?? usual, this.#latencyRandom);
+    if (slow !== undefined && delayTicks > toTicks(usual.maxMs)) faults.push(slowed(operation));
     const kind = eventKind(operation);
     const powerCycle = this.#powerCycles;
     return new Promise<T>((resolve, reject) => {

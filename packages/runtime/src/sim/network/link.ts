@@ -34,6 +34,8 @@ export interface LinkServices {
 /** What may be set for all links at once. */
 export interface LinkSettings {
   latency: Latency;
+  /** Takes the place of its latency while it lasts. */
+  slowness: Latency | undefined;
   /** With this chance a frame breaks its connection. */
   lossChance: number;
   dials: DialMode;
@@ -45,6 +47,7 @@ export class Link implements LinkSettings {
   readonly struck: Struck;
   readonly kinds: EventKinds;
   latency: Latency;
+  slowness: Latency | undefined;
   lossChance: number;
   dials: DialMode;
   readonly #latencyRandom: Random;
@@ -59,6 +62,7 @@ export class Link implements LinkSettings {
     this.struck = struck;
     this.kinds = new EventKinds(name);
     this.latency = settings.latency;
+    this.slowness = settings.slowness;
     this.lossChance = settings.lossChance;
     this.dials = settings.dials;
     this.#latencyRandom = randomFor(`network/${name}`);
@@ -92,7 +96,7 @@ export class Link implements LinkSettings {
     this.scheduler.schedule(delayTicks, this.kinds.of('unclog'), { run: () => this.#release() });
   }
 
-  /** Ends every fault; the latency stays. */
+  /** Ends every fault but a slowness; the latency stays. */
   heal(): void {
     this.#cloggedUntilTicks = 0;
     this.lossChance = 0;
@@ -112,7 +116,9 @@ export class Link implements LinkSettings {
 
   /** When something sent now arrives. */
   arrivalTicks(): number {
-    const ticks = this.scheduler.nowTicks + drawTicks(this.latency, this.#latencyRandom);
+    const delayTicks = drawTicks(this.slowness ?? this.latency, this.#latencyRandom);
+    if (this.slowness !== undefined && delayTicks > toTicks(this.latency.maxMs)) this.struck.count('frame-slowed');
+    const ticks = this.scheduler.nowTicks + delayTicks;
     return Math.ceil(ticks / ARRIVAL_STEP_TICKS) * ARRIVAL_STEP_TICKS;
   }
 

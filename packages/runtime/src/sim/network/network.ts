@@ -17,7 +17,12 @@ import { toTicks } from '../scheduler.ts';
 import { EventKinds } from '../trace.ts';
 
 const DEFAULT_LATENCY: Latency = { minMs: 0.2, maxMs: 2 };
-const LOOPBACK_SETTINGS: LinkSettings = { latency: { minMs: 0.03, maxMs: 0.1 }, lossChance: 0, dials: 'normal' };
+const LOOPBACK_SETTINGS: LinkSettings = {
+  latency: { minMs: 0.03, maxMs: 0.1 },
+  slowness: undefined,
+  lossChance: 0,
+  dials: 'normal',
+};
 
 const SWIZZLE = new EventKinds('network').of('swizzle');
 
@@ -54,7 +59,12 @@ export class SimNetwork {
   /** The open connections between two hosts, by `pairOf`; each as its dialling end. */
   readonly #connections = new Map<string, Set<SimConnection>>();
   /** Of links between hosts that are made from now on. */
-  readonly #settings: LinkSettings = { latency: DEFAULT_LATENCY, lossChance: 0, dials: 'normal' };
+  readonly #settings: LinkSettings = {
+    latency: DEFAULT_LATENCY,
+    slowness: undefined,
+    lossChance: 0,
+    dials: 'normal',
+  };
 
   /** Where streams of bytes are cut. */
   readonly cuts: Random;
@@ -80,7 +90,7 @@ export class SimNetwork {
     this.link(from, to).cut();
   }
 
-  /** Heals a cut, one way; without arguments every fault of every link: cuts, clogs, losses and dials, but not latencies. */
+  /** Heals a cut, one way; without arguments every fault of every link: cuts, clogs, losses and dials, but neither latencies nor slowness. */
   heal(from?: string, to?: string): void {
     const link = this.#linkOf(from, to);
     if (link !== undefined) return link.healCut();
@@ -164,6 +174,12 @@ export class SimNetwork {
   setLatency(latency: Latency, from?: string, to?: string): void {
     checkLatency(latency);
     this.#set({ latency }, from, to);
+  }
+
+  /** Every link between hosts, now and later, takes so long instead of its latency. Undefined: its latency again. */
+  slow(slowness: Latency | undefined): void {
+    if (slowness !== undefined) checkLatency(slowness);
+    this.#set({ slowness }, undefined, undefined);
   }
 
   link(from: string, to: string): Link {

@@ -25,7 +25,7 @@ const ENCODERS = {
   commands: encodeCommand,
   client: (message) => encodeClientFrame([message]),
   server: (message) => encodeServerFrame([message]),
-  raft: (message) => pack([raft.raftItem(message)]),
+  raft: (message) => pack([raft.peerItem(message)]),
   peer: (message) => encodePeerMessages([message]),
 };
 

@@ -19,6 +19,7 @@ import {
   peerProof,
   peerWelcome,
 } from '../../packages/raft/dist/peers/greeting-codec.js';
+import { peerItems } from '../../packages/raft/dist/peers/peer-codec.js';
 import { PeerFeature } from '../../packages/raft/dist/peers/peer-features.js';
 import { snapshotMessages } from '../../packages/raft/dist/snapshots/snapshot-codec.js';
 import { VERSIONS } from '../../packages/state/dist/versions.js';
@@ -42,6 +43,7 @@ const FAMILIES = [
   { title: 'Admin operations', name: 'admin operation', declared: adminOperations },
   { title: 'Admin answers', name: 'admin answer', declared: adminAnswers },
   { title: 'Changes of the members', name: 'change of the members', declared: membershipChanges },
+  { title: 'Items between servers', name: 'item', declared: peerItems },
   { title: 'Messages between servers', name: 'peer message', declared: peerMessages },
   { title: 'Messages of a snapshot connection', name: 'snapshot message', declared: snapshotMessages },
 ];

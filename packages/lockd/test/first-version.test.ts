@@ -28,7 +28,7 @@ import {
   openDataDirectory,
   openWriteAheadLog,
   PEER_PROTOCOL_VERSION,
-  raftItem,
+  peerItem,
   serverId,
 } from '@holdfast/raft';
 import { silentLogger } from '@holdfast/runtime';
@@ -80,11 +80,8 @@ const CODECS: Readonly<Record<Exclude<Group, 'peerHello'>, Codec>> = {
   client: { decode: (bytes) => decodeClientFrame(bytes)[0], encode: (message) => encodeClientFrame([message]) },
   server: { decode: (bytes) => decodeServerFrame(bytes)[0], encode: (message) => encodeServerFrame([message]) },
   raft: {
-    decode: (bytes) => {
-      const [item] = decodePeerFrame(bytes);
-      return item?.type === 'raft' ? item.message : item;
-    },
-    encode: (message) => pack([raftItem(message)]),
+    decode: (bytes) => decodePeerFrame(bytes)[0],
+    encode: (message) => pack([peerItem(message)]),
   },
   peer: { decode: (bytes) => decodePeerMessages(bytes)[0], encode: (message) => encodePeerMessages([message]) },
 };

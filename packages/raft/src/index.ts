@@ -5,7 +5,7 @@ export * from './log-store/index.ts';
 export { ExpelledError } from './peers/expelled-error.ts';
 export * from './machine.ts';
 export type { ReplicaObserver } from './observer.ts';
-export { decodePeerFrame, raftItem } from './peers/peer-codec.ts';
+export { decodePeerFrame, peerItem } from './peers/peer-codec.ts';
 export type { PeerItem } from './peers/peer-codec.ts';
 export {
   NONCE_BYTES,

@@ -9,7 +9,7 @@ import {
   NONCE_BYTES,
   PEER_PROTOCOL_VERSION,
   logIndex,
-  raftItem,
+  peerItem,
   serverId,
   term,
   type PeerHello,
@@ -145,12 +145,12 @@ const machine = (message: PeerMessage): Uint8Array => pack([[0, encodePeerMessag
 describe('a stranger at the peer port', () => {
   const far = { prevTerm: term(1), term: term(90), commit: logIndex(1_000_000) };
   const entry = { index: logIndex(2), term: term(90), type: EntryType.command, data: new Uint8Array([99, 0, 0, 0]) };
-  const append = pack([raftItem({ type: 'append', ...far, prevIndex: logIndex(1), entries: [entry] })]);
+  const append = pack([peerItem({ type: 'append', ...far, prevIndex: logIndex(1), entries: [entry] })]);
   const heartbeats = [50, 60, 70].map((n) =>
-    pack([raftItem({ type: 'heartbeat', term: term(n), commit: logIndex(1), round: 1 })]),
+    pack([peerItem({ type: 'heartbeat', term: term(n), commit: logIndex(1), round: 1 })]),
   );
   const votes = pack([
-    raftItem({ type: 'vote', term: term(90), lastIndex: logIndex(1_000_000), lastTerm: term(90), transfer: true }),
+    peerItem({ type: 'vote', term: term(90), lastIndex: logIndex(1_000_000), lastTerm: term(90), transfer: true }),
   ]);
   const speech = [append, ...heartbeats, votes, machine({ type: 'halted', index: 1 })];
 

@@ -5,7 +5,7 @@
 
 import { MalformedError } from '@holdfast/protocol';
 import { RefusalLog, type Clock, type Connection, type Logger } from '@holdfast/runtime';
-import type { ServerId } from '../core/index.ts';
+import type { Message, ServerId } from '../core/index.ts';
 import type { ReplicaMachine } from '../machine.ts';
 import { decodePeerFrame, type PeerItem } from '../peers/peer-codec.ts';
 import type { TurnInbox } from './turn-inbox.ts';
@@ -48,8 +48,8 @@ export class InboundMessages {
       const items = decodePeerFrame(frame);
       this.#frames.push({ from, connection, items });
       const [only] = items;
-      if (items.length === 1 && only?.type === 'raft')
-        this.#parts.inbox.wakeUnlessCanWait({ type: 'message', from, message: only.message });
+      if (items.length === 1 && only !== undefined && isRaft(only))
+        this.#parts.inbox.wakeUnlessCanWait({ type: 'message', from, message: only });
       else this.#parts.wake();
     } catch (error) {
       this.#malformed(from, connection, error);
@@ -86,7 +86,7 @@ export class InboundMessages {
     for (const { from, connection, items } of frames) {
       try {
         for (const item of items) {
-          if (item.type === 'raft') inbox.add({ type: 'message', from, message: item.message });
+          if (isRaft(item)) inbox.add({ type: 'message', from, message: item });
           else if (item.type === 'machine') machine.peerMessage(from, item.payload);
           else this.#parts.knocked(item.server);
         }
@@ -101,4 +101,8 @@ export class InboundMessages {
     this.#refusals.refused('malformed frame', connection.remoteAddress, error.message, { peer: from });
     connection.destroy();
   }
+}
+
+function isRaft(item: PeerItem): item is Message {
+  return item.type !== 'machine' && item.type !== 'knock';
 }

@@ -43,7 +43,7 @@ import {
   type OwnSecrets,
   type Verdict,
 } from './peer-admission.ts';
-import { knockItem, machineItem, raftItem } from './peer-codec.ts';
+import { peerItem } from './peer-codec.ts';
 import { PEER_FEATURES, PeerFeature } from './peer-features.ts';
 import { PeerLink } from './peer-link.ts';
 import { PeerListener } from './peer-listener.ts';
@@ -258,7 +258,7 @@ export class PeerMesh {
 
   /** False when there is no connection, or it is full. */
   sendPayload(to: ServerId, payload: Uint8Array): boolean {
-    return this.#links.get(to)?.queue(machineItem(payload)) ?? false;
+    return this.#links.get(to)?.queue(peerItem({ type: 'machine', payload })) ?? false;
   }
 
   flush(): void {
@@ -273,9 +273,9 @@ export class PeerMesh {
 
   /** The core gives peers that are equally far the same array of entries: encoded once. */
   #item(message: Message): Packable {
-    if (message.type !== 'append' || message.entries.length === 0) return raftItem(message);
+    if (message.type !== 'append' || message.entries.length === 0) return peerItem(message);
     if (this.#lastAppend?.entries !== message.entries) {
-      this.#lastAppend = { entries: message.entries, item: raftItem(message) };
+      this.#lastAppend = { entries: message.entries, item: peerItem(message) };
     }
     return this.#lastAppend.item;
   }
@@ -312,7 +312,8 @@ export class PeerMesh {
   #onExpel({ from, nonce }: PeerHello, { expulsion, proved = false }: Extract<Verdict, { type: 'refused' }>): void {
     if (expulsion === 'MEMBER_REMOVED') {
       this.#tellRemoved(from, nonce);
-      if (proved) for (const link of this.#links.values()) link.queue(knockItem(from));
+      const knock = { type: 'knock', server: from } as const;
+      if (proved) for (const link of this.#links.values()) link.queue(peerItem(knock));
       this.flush();
       return;
     }

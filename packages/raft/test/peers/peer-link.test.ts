@@ -1,4 +1,4 @@
-import { pack } from '@holdfast/protocol';
+import { pack, type Packable } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 import type { Connection, ConnectionHandler, Logger, Network, Timer } from '@holdfast/runtime';
 import { DialError, RefusalLog, silentLogger } from '@holdfast/runtime';
@@ -14,9 +14,13 @@ import { DialledGreeting, NO_BYTES } from '../../src/peers/greeting.ts';
 import { linkTiming } from '../../src/peers/link-watch.ts';
 import { NOT_ADMITTED } from '../../src/peers/peer-admission.ts';
 import { PeerLink, REFUSED_RETRY_MAX_MS } from '../../src/peers/peer-link.ts';
-import { MAX_PEER_FRAME_BYTES, decodePeerFrame, machineItem } from '../../src/peers/peer-codec.ts';
+import { MAX_PEER_FRAME_BYTES, decodePeerFrame, peerItem } from '../../src/peers/peer-codec.ts';
 import { PEER_FEATURES, PeerFeature } from '../../src/peers/peer-features.ts';
 import { proofOf } from '../../src/peers/peer-proof.ts';
+
+function machineItem(payload: Uint8Array): Packable {
+  return peerItem({ type: 'machine', payload });
+}
 
 class FakeConnection implements Connection {
   readonly remoteAddress = 'peer:1';

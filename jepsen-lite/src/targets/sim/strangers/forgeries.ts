@@ -9,7 +9,7 @@ import {
   encodeSnapshotMessage,
   initialConfiguration,
   logIndex,
-  raftItem,
+  peerItem,
   serverId,
   term,
   type Message,
@@ -22,8 +22,7 @@ type Purpose = PeerHello['purpose'];
 
 /** A server of a term from here on has believed a stranger. */
 export const FORGED_TERM = 2 ** 40;
-/** docs/formats.md: an item of the machine, and two of its messages. */
-const MACHINE_ITEM = 0;
+/** docs/formats.md: two messages of lockd's machine. */
 const HALTED = 9;
 const FORWARD = 1;
 
@@ -31,7 +30,7 @@ const FORWARD = 1;
 export function forgeries(purpose: Purpose, as: number, random: Random): readonly Uint8Array[] {
   switch (purpose) {
     case 'log':
-      return [pack(messages(random).map(raftItem)), pack([machineItem()])];
+      return [pack(messages(random).map(peerItem)), pack([machineItem()])];
     case 'snapshot':
       return snapshot(as, random);
     case 'expulsion':
@@ -59,13 +58,11 @@ function messages(random: Random): Message[] {
 }
 
 function machineItem(): Packable {
-  return [
-    MACHINE_ITEM,
-    pack([
-      [HALTED, 1],
-      [FORWARD, 1, [new Uint8Array(8)]],
-    ]),
-  ];
+  const payload = pack([
+    [HALTED, 1],
+    [FORWARD, 1, [new Uint8Array(8)]],
+  ]);
+  return peerItem({ type: 'machine', payload });
 }
 
 function snapshot(as: number, random: Random): readonly Uint8Array[] {

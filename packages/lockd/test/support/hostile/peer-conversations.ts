@@ -18,7 +18,7 @@ import {
   encodeSnapshotMessage,
   initialConfiguration,
   logIndex,
-  raftItem,
+  peerItem,
   serverId,
   term,
   type Message,
@@ -233,7 +233,7 @@ export class PeerConversations {
       { type: 'heartbeat', ...common, round: this.#bytes.index() },
       { type: 'vote', ...common, lastIndex: logIndex(7), lastTerm: term(1), transfer: true },
     ];
-    return pack(messages.slice(random.integer(3)).map(raftItem));
+    return pack(messages.slice(random.integer(3)).map(peerItem));
   }
 }
 

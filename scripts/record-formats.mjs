@@ -21,11 +21,21 @@ import { StateMachine } from '../packages/state/dist/index.js';
 import { encodePeerMessages } from '../packages/lockd/dist/peers/peer-message.js';
 import { recordedEntries } from './record-formats/entries.mjs';
 
+const GREETINGS = {
+  hello: raft.encodeHello,
+  challenge: raft.encodeChallenge,
+  proof: raft.encodeProof,
+  welcome: ({ features }) => raft.encodeWelcome(features),
+  expulsion: raft.encodeExpulsion,
+};
+
 const ENCODERS = {
   commands: encodeCommand,
   client: (message) => encodeClientFrame([message]),
   server: (message) => encodeServerFrame([message]),
+  greetings: (greeting) => GREETINGS[greeting.type](greeting),
   raft: (message) => pack([raft.peerItem(message)]),
+  snapshot: raft.encodeSnapshotMessage,
   peer: (message) => encodePeerMessages([message]),
 };
 

@@ -21,7 +21,19 @@ import {
   type CommandName,
 } from '@holdfast/protocol';
 import {
+  decodeChallenge,
+  decodeExpulsion,
+  decodeHello,
   decodePeerFrame,
+  decodeProof,
+  decodeSnapshotMessage,
+  decodeWelcome,
+  encodeChallenge,
+  encodeExpulsion,
+  encodeHello,
+  encodeProof,
+  encodeSnapshotMessage,
+  encodeWelcome,
   EntryType,
   helloVersion,
   logIndex,
@@ -46,7 +58,7 @@ interface Recorded {
   readonly bytes: string;
 }
 
-type Group = 'commands' | 'client' | 'server' | 'peerHello' | 'raft' | 'peer';
+type Group = 'commands' | 'client' | 'server' | 'peerHello' | 'greetings' | 'raft' | 'snapshot' | 'peer';
 
 function readJson(name: string): unknown {
   return JSON.parse(readFileSync(join(RECORDED, name), 'utf8'), (_, value: unknown) => {
@@ -72,6 +84,19 @@ interface Codec {
 
 const commandOf = ({ value }: Recorded): CommandName => commandName(CommandType[value.type as CommandName]) ?? 'attach';
 
+const GREETINGS = {
+  hello: { decode: decodeHello, encode: encodeHello },
+  challenge: { decode: decodeChallenge, encode: encodeChallenge },
+  proof: { decode: decodeProof, encode: encodeProof },
+  welcome: {
+    decode: (bytes: Uint8Array) => ({ features: decodeWelcome(bytes) }),
+    encode: ({ features }: { readonly features: number }) => encodeWelcome(features),
+  },
+  expulsion: { decode: decodeExpulsion, encode: encodeExpulsion },
+};
+
+const greetingOf = ({ value }: Recorded): Codec => GREETINGS[value.type as keyof typeof GREETINGS];
+
 const CODECS: Readonly<Record<Exclude<Group, 'peerHello'>, Codec>> = {
   commands: {
     decode: (bytes, recorded) => decodeCommand(commandOf(recorded), bytes),
@@ -79,10 +104,18 @@ const CODECS: Readonly<Record<Exclude<Group, 'peerHello'>, Codec>> = {
   },
   client: { decode: (bytes) => decodeClientFrame(bytes)[0], encode: (message) => encodeClientFrame([message]) },
   server: { decode: (bytes) => decodeServerFrame(bytes)[0], encode: (message) => encodeServerFrame([message]) },
+  greetings: {
+    decode: (bytes, recorded) => ({
+      type: recorded.value.type,
+      ...(greetingOf(recorded).decode(bytes, recorded) as object),
+    }),
+    encode: (greeting, recorded) => greetingOf(recorded).encode(greeting, recorded),
+  },
   raft: {
     decode: (bytes) => decodePeerFrame(bytes)[0],
     encode: (message) => pack([peerItem(message)]),
   },
+  snapshot: { decode: decodeSnapshotMessage, encode: encodeSnapshotMessage },
   peer: { decode: (bytes) => decodePeerMessages(bytes)[0], encode: (message) => encodePeerMessages([message]) },
 };
 

@@ -11,11 +11,15 @@ export {
   NONCE_BYTES,
   PEER_PROTOCOL_VERSION,
   decodeChallenge,
+  decodeExpulsion,
   decodeHello,
+  decodeProof,
+  decodeWelcome,
   encodeChallenge,
   encodeExpulsion,
   encodeHello,
   encodeProof,
+  encodeWelcome,
   helloVersion,
 } from './peers/greeting-codec.ts';
 export type { PeerHello, PeerProof } from './peers/greeting-codec.ts';

@@ -155,7 +155,6 @@ export class Cluster {
   /** Applications end what they are at and begin nothing new. */
   stopApplications(): void {
     this.#running = false;
-    this.#record('harness', { type: 'phase', phase: 'quiet' });
   }
 
   fail(name: string, message: string): void {

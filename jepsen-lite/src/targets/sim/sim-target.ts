@@ -1,10 +1,14 @@
-/** The simulated cluster as a target: everything that a nemesis may ask for is there, and is done at once. */
+/** The simulated cluster as a target: everything that a nemesis may ask for is there, and is done at once; time is the world's. */
 
 import type { SimHost } from '@holdfast/runtime/sim';
 import { LEADER, lockOfHolder, serverHost, STORE_HOST } from '../../plan/plan.ts';
 import { Holds } from '../holds.ts';
+import type { RunningClient, RunTarget } from '../phases.ts';
+import type { Violation } from '../../checkers/violation.ts';
+import type { HistoryEvent, HistoryEventBody } from '../../history/history.ts';
 import type { Capabilities, CapabilityName, Effect, TargetWith } from '../../nemeses/target.ts';
 import type { Cluster } from './cluster.ts';
+import { describe, Inspections } from './inspections.ts';
 import { flipAcknowledgedBit } from './log-damage.ts';
 import { MemberChanges } from './members/member-changes.ts';
 
@@ -12,11 +16,12 @@ const PLENTY_OF_BYTES = 2 ** 45;
 /** After the last fault, in election timeouts: by then a leader is elected, and knows who follows. */
 const CALM_ELECTION_TIMEOUTS = 3;
 
-export class SimTarget implements TargetWith<CapabilityName> {
+export class SimTarget implements RunTarget, TargetWith<CapabilityName> {
   readonly #cluster: Cluster;
   readonly #holds = new Holds();
   readonly members: MemberChanges;
   readonly strangers: Capabilities['strangers'];
+  readonly #inspections: Inspections;
   #underWay = 0;
   #lastEndMs = 0;
   #healed = false;
@@ -25,6 +30,7 @@ export class SimTarget implements TargetWith<CapabilityName> {
     this.#cluster = cluster;
     this.members = new MemberChanges(cluster);
     this.strangers = cluster.strangers;
+    this.#inspections = new Inspections(cluster, this.members);
   }
 
   readonly processes: Capabilities['processes'] = {
@@ -94,6 +100,54 @@ export class SimTarget implements TargetWith<CapabilityName> {
       else this.#host(name).setClockRate(rate);
     },
   };
+
+  get clients(): readonly RunningClient[] {
+    return [...this.#cluster.applications.values()];
+  }
+
+  get violation(): Violation | undefined {
+    return this.#cluster.violation;
+  }
+
+  get history(): readonly HistoryEvent[] {
+    return this.#cluster.recorder.events;
+  }
+
+  note(event: HistoryEventBody): void {
+    this.#cluster.note(event);
+  }
+
+  fail(name: string, message: string): void {
+    this.#cluster.fail(name, message);
+  }
+
+  start(): void {
+    this.#cluster.start();
+  }
+
+  runUntil(condition: () => boolean, maxMs: number): Promise<boolean> {
+    return this.#cluster.runUntil(condition, maxMs);
+  }
+
+  stopClients(): void {
+    this.#cluster.stopApplications();
+  }
+
+  canary(): Promise<void> {
+    return this.#inspections.canary();
+  }
+
+  afterRecovery(): Promise<void> {
+    return this.#inspections.afterRecovery();
+  }
+
+  afterQuiet(): Promise<void> {
+    return this.#inspections.afterQuiet();
+  }
+
+  describe(): string {
+    return describe(this.#cluster);
+  }
 
   get struck(): ReadonlyMap<Effect, number> {
     return this.#cluster.struck;

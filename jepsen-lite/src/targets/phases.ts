@@ -1,0 +1,144 @@
+/**
+ * A run of a scenario, phase by phase: servers and clients start, faults strike under load, everything heals, clients must work again
+ * within a bound, everybody stops, and the recorded history is judged. The first thing that is wrong ends it. It speaks only to its
+ * target, and knows neither whose time passes nor what the servers are.
+ */
+
+import { checkHistory } from '../checkers/check.ts';
+import type { Verdict } from '../checkers/verdict.ts';
+import type { Violation } from '../checkers/violation.ts';
+import type { HistoryEvent, HistoryEventBody } from '../history/history.ts';
+import { nemesisOf, type Fault } from '../nemeses/index.ts';
+import { Inflictor } from '../nemeses/inflictor.ts';
+import type { CapabilityName, Done, Target } from '../nemeses/target.ts';
+import type { Scenario } from '../scenario/scenario.ts';
+import { checkersOf } from '../workloads/index.ts';
+
+/** After everything has healed, until every client has had what it comes for again: sessions that were cut off have to expire first. */
+export const RECOVERY_MS = 60_000;
+/** After the clients were asked to stop, for each thing that must come to an end. */
+export const QUIET_MS = 60_000;
+/** Of each client on the healed system, which prove that it works again. */
+const ROUNDS_AFTER_HEALING = 2;
+
+/** A client as its run sees it. */
+export interface RunningClient {
+  /** Tasks that had what they came for; undefined when what it does has no such thing. */
+  readonly rounds: number | undefined;
+  /** It has ended, and none of its calls is open. */
+  readonly idle: boolean;
+}
+
+/** A whole system under test. What it finds wrong at any time it reports by its `violation`. */
+export interface RunTarget extends Target {
+  readonly clients: readonly RunningClient[];
+  /** The first thing that is wrong. */
+  readonly violation: Violation | undefined;
+  readonly history: readonly HistoryEvent[];
+  note(event: HistoryEventBody): void;
+  /** Something is wrong; only the first counts. */
+  fail(name: string, message: string): void;
+  /** Servers, store and clients, but for what a fault keeps from starting. */
+  start(): Done;
+  /** Lets the target's time pass until the condition, or something is wrong. False when the time is over first. */
+  runUntil(condition: () => boolean, maxMs: number): Promise<boolean>;
+  /** Clients end what they are at and begin nothing new. */
+  stopClients(): void;
+  /** Right after everything has healed: a canary on every link. Fails the run when one does not carry. */
+  canary(): Promise<void>;
+  /** Clients work again and go on: what must have come to rest by now, and what must be survived under load. @default nothing */
+  afterRecovery?(): Promise<void>;
+  /** Clients have ended: what may be left, and what must be. @default nothing */
+  afterQuiet?(): Promise<void>;
+  /** How servers and clients are, for whoever reads a failure. */
+  describe(): string;
+}
+
+interface Outcome {
+  /** How many faults of each kind were begun. */
+  readonly begun: ReadonlyMap<string, number>;
+  /** Kinds that the target could not be made to suffer, with the capabilities that it lacks. */
+  readonly leftOut: ReadonlyMap<string, readonly CapabilityName[]>;
+  /** Kinds of faults that were scheduled and did nothing. */
+  readonly idle: readonly string[];
+  /** Empty when something was wrong before: a run that was cut short has calls without an end. */
+  readonly verdicts: readonly Verdict[];
+}
+
+/** What is wrong is the target's `violation` afterwards, whatever was thrown. */
+export async function runOn(target: RunTarget, scenario: Scenario): Promise<Outcome> {
+  const inflictor = new Inflictor(target);
+  try {
+    for (const phase of phases(target, scenario, inflictor)) {
+      await phase();
+      if (target.violation !== undefined) break;
+    }
+  } catch (error) {
+    // A callback of the system threw, or a promise of it was rejected and nobody handled it.
+    target.fail('no-unexpected-error', error instanceof Error ? (error.stack ?? error.message) : String(error));
+  }
+  const verdicts = target.violation === undefined ? judge(target, scenario) : [];
+  const { begun, leftOut, idle } = inflictor;
+  return { begun, leftOut, idle, verdicts };
+}
+
+function phases(target: RunTarget, scenario: Scenario, inflictor: Inflictor): (() => Promise<void> | undefined)[] {
+  return [
+    () => load(target, scenario, inflictor),
+    () => heal(target, inflictor),
+    () => target.canary(),
+    () => recover(target),
+    () => target.afterRecovery?.(),
+    () => fallQuiet(target),
+    () => target.afterQuiet?.(),
+  ];
+}
+
+async function load(target: RunTarget, { faults, durationMs }: Scenario, inflictor: Inflictor): Promise<void> {
+  const isEarly = ({ kind }: Fault): boolean => nemesisOf(kind)?.beforeServers === true;
+  inflictor.schedule(faults.filter(isEarly));
+  const started = target.start();
+  // Nothing may happen in between where nothing takes time.
+  if (started !== undefined) await started;
+  target.note({ type: 'phase', phase: 'faults' });
+  inflictor.schedule(faults.filter((fault) => !isEarly(fault)));
+  await target.runUntil(() => false, durationMs);
+}
+
+async function heal(target: RunTarget, inflictor: Inflictor): Promise<void> {
+  await inflictor.heal();
+  target.note({ type: 'phase', phase: 'healed' });
+}
+
+async function recover(target: RunTarget): Promise<void> {
+  const { clients } = target;
+  const enough = clients.map(({ rounds = 0 }) => rounds + ROUNDS_AFTER_HEALING);
+  // One that does nothing that has rounds cannot be asked for them.
+  const works = (): boolean => clients.every(({ rounds = Infinity }, n) => rounds >= (enough[n] ?? Infinity));
+  if (await target.runUntil(works, RECOVERY_MS)) return;
+  target.fail(
+    'the-healed-cluster-works',
+    `${RECOVERY_MS} ms after the last fault some applications have not had their locks again: ${target.describe()}`,
+  );
+}
+
+async function fallQuiet(target: RunTarget): Promise<void> {
+  target.stopClients();
+  target.note({ type: 'phase', phase: 'quiet' });
+  const { clients } = target;
+  if (await target.runUntil(() => clients.every(({ idle }) => idle), QUIET_MS)) return;
+  target.fail('every-call-ends', `calls are open ${QUIET_MS} ms after everybody was to stop: ${target.describe()}`);
+}
+
+/** What only the whole history shows. A verdict of 'unknown' had nothing to judge: the sums over many runs tell whether that is rare. */
+function judge(target: RunTarget, { clients }: Scenario): readonly Verdict[] {
+  const { history } = target;
+  const verdicts = checkHistory(history, { checkers: checkersOf(clients) });
+  const wrong = verdicts.find((verdict) => verdict.valid === false);
+  const [first] = wrong?.broken ?? [];
+  if (wrong !== undefined) {
+    const witness = first?.events.map((seq) => JSON.stringify(history[seq - 1])) ?? [];
+    target.fail(`history: ${wrong.checker}`, [first?.message, ...witness].join('\n  '));
+  }
+  return verdicts;
+}

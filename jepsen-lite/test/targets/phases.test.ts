@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import type { Violation } from '../../src/checkers/violation.ts';
+import type { HistoryEvent, HistoryEventBody } from '../../src/history/history.ts';
+import { HistoryRecorder } from '../../src/history/recorder.ts';
+import type { Capabilities, Effect } from '../../src/nemeses/target.ts';
+import { drawScenario } from '../../src/scenario/draw/draw.ts';
+import type { Scenario } from '../../src/scenario/scenario.ts';
+import { QUIET_MS, RECOVERY_MS, runOn, type RunningClient, type RunTarget } from '../../src/targets/phases.ts';
+
+/** Knows links only. Its clock goes when it is waited for; what it does takes time, as with real processes. */
+class FakeTarget implements RunTarget {
+  readonly log: string[] = [];
+  readonly struck = new Map<Effect, number>();
+  readonly recorder = new HistoryRecorder();
+  readonly links: Capabilities['links'];
+  readonly clients: readonly RunningClient[] = [this];
+  /** Rounds that its client completes in a second. */
+  speed = 1;
+  stopping = false;
+  violation: Violation | undefined;
+  #rounds = 0;
+  #nowMs = 0;
+  readonly #timers: { atMs: number; action: () => void }[] = [];
+
+  constructor() {
+    this.links = {
+      cut: (from, to) => this.#take(`cut ${from}>${to}`),
+      mend: (from, to) => this.#take(`mend ${from}>${to}`),
+    };
+  }
+
+  /** It is its own client. */
+  get rounds(): number {
+    return Math.floor(this.#rounds);
+  }
+
+  get idle(): boolean {
+    return this.stopping && this.speed > 0;
+  }
+
+  get history(): readonly HistoryEvent[] {
+    return this.recorder.events;
+  }
+
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  async start(): Promise<void> {
+    await this.#take('start');
+  }
+
+  async heal(): Promise<void> {
+    await this.#take('heal');
+  }
+
+  async canary(): Promise<void> {
+    await this.#take('canary');
+  }
+
+  async afterRecovery(): Promise<void> {
+    await this.#take('after recovery');
+  }
+
+  async afterQuiet(): Promise<void> {
+    await this.#take('after quiet');
+  }
+
+  stopClients(): void {
+    this.stopping = true;
+    this.log.push('clients stop');
+  }
+
+  note(event: HistoryEventBody): void {
+    this.recorder.record('harness', this.#nowMs, event);
+    if (event.type === 'phase') this.log.push(`phase ${event.phase}`);
+  }
+
+  fail(name: string, message: string): void {
+    this.violation ??= { name, message };
+  }
+
+  describe(): string {
+    return 'all as it should be';
+  }
+
+  hostOf(name: string): string {
+    return name;
+  }
+
+  after(ms: number, action: () => void): void {
+    this.#timers.push({ atMs: this.#nowMs + ms, action });
+  }
+
+  faultBegins(kind: string): void {
+    this.log.push(`${kind} begins`);
+  }
+
+  faultEnded(kind: string): void {
+    this.log.push(`${kind} ended`);
+  }
+
+  failed(error: unknown): void {
+    this.fail('a-fault', String(error));
+  }
+
+  async runUntil(condition: () => boolean, maxMs: number): Promise<boolean> {
+    const endMs = this.#nowMs + maxMs;
+    while (this.#nowMs < endMs && !condition() && this.violation === undefined) {
+      this.#nowMs += 100;
+      this.#rounds += this.speed / 10;
+      for (const timer of this.#timers.filter(({ atMs }) => atMs <= this.#nowMs)) {
+        this.#timers.splice(this.#timers.indexOf(timer), 1);
+        timer.action();
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return this.violation === undefined && condition();
+  }
+
+  async #take(what: string): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    this.log.push(what);
+  }
+}
+
+const { faults: _, ...plan } = drawScenario(1);
+const SCENARIO: Scenario = {
+  ...plan,
+  durationMs: 2_000,
+  faults: [{ kind: 'cut', atMs: 500, forMs: 300, from: 's1', to: 's2' }],
+};
+
+describe('a run on a target whose deeds take time', () => {
+  it('goes through its phases, and each waits for the one before', async () => {
+    const target = new FakeTarget();
+    const { begun, verdicts } = await runOn(target, SCENARIO);
+    expect(target.violation).toBeUndefined();
+    expect(target.log).toEqual([
+      'start',
+      'phase faults',
+      'cut begins',
+      'cut s1>s2',
+      'mend s1>s2',
+      'cut ended',
+      'heal',
+      'phase healed',
+      'canary',
+      'after recovery',
+      'clients stop',
+      'phase quiet',
+      'after quiet',
+    ]);
+    expect(begun.get('cut')).toBe(1);
+    expect(verdicts.map(({ checker }) => checker)).toContain('liveness');
+  });
+
+  it('leaves out what the target cannot suffer, by name, and says what did nothing', async () => {
+    const target = new FakeTarget();
+    const wallJump = { kind: 'wall-jump', atMs: 1, host: 's1', byMs: 5 } as const;
+    const { leftOut, idle } = await runOn(target, { ...SCENARIO, faults: [...SCENARIO.faults, wallJump] });
+    expect([...leftOut]).toEqual([['wall-jump', ['clocks']]]);
+    expect(idle).toEqual(['cut']);
+  });
+
+  it('fails when a client has not worked again in time, and does not go on', async () => {
+    const target = new FakeTarget();
+    target.speed = 1.9 / (RECOVERY_MS / 1_000);
+    await runOn(target, SCENARIO);
+    expect(target.violation?.name).toBe('the-healed-cluster-works');
+    expect(target.violation?.message).toContain('all as it should be');
+    expect(target.log.at(-1)).toBe('canary');
+    expect(target.nowMs).toBe(2_000 + RECOVERY_MS);
+  });
+
+  it('fails when a client does not end, and is not judged by its history then', async () => {
+    const target = new FakeTarget();
+    target.stopClients = () => (target.speed = 0);
+    const { verdicts } = await runOn(target, SCENARIO);
+    expect(target.violation?.name).toBe('every-call-ends');
+    expect(target.nowMs).toBeGreaterThanOrEqual(2_000 + QUIET_MS);
+    expect(target.log).not.toContain('after quiet');
+    expect(verdicts).toEqual([]);
+  });
+
+  it.each(['start', 'heal', 'canary', 'afterRecovery', 'afterQuiet'] as const)(
+    'ends at once when something is wrong (%s)',
+    async (phase) => {
+      const target = new FakeTarget();
+      target[phase] = () => Promise.resolve(target.fail('what-is-wrong', phase));
+      await runOn(target, SCENARIO);
+      expect(target.violation).toEqual({ name: 'what-is-wrong', message: phase });
+      expect(target.log.filter((line) => line.startsWith('after')).length).toBe(phase === 'afterQuiet' ? 1 : 0);
+    },
+  );
+
+  it('fails when a phase throws', async () => {
+    const target = new FakeTarget();
+    target.canary = () => Promise.reject(new Error('no route to s2'));
+    await runOn(target, SCENARIO);
+    expect(target.violation?.name).toBe('no-unexpected-error');
+    expect(target.violation?.message).toContain('no route to s2');
+  });
+
+  it('fails by what its history shows, with the events that show it', async () => {
+    const target = new FakeTarget();
+    const read = { f: 'read', path: '/n', consistency: 'linearizable' } as const;
+    target.afterQuiet = async () => {
+      for (const call of [1, 1]) target.recorder.record('c1', 5, { type: 'invoke', call, ...read });
+    };
+    const { verdicts } = await runOn(target, SCENARIO);
+    expect(target.violation?.name).toMatch(/^history: /);
+    expect(target.violation?.message).toContain('"f":"read"');
+    expect(verdicts.some(({ valid }) => valid === false)).toBe(true);
+  });
+});

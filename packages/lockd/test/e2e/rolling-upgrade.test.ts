@@ -1,58 +1,28 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, type Client } from '@holdfast/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lockctl } from './support/lockctl.ts';
 import { LockdProcess, until } from './support/lockd-process.ts';
 import { answers, argumentsFor, dataOf, places, status, type Place } from './support/places.ts';
 import { previousBuild } from './support/previous-build.ts';
+import { Clients } from './support/upgrade/clients.ts';
+import { RunningLockctl } from './support/upgrade/lockctl-work.ts';
+import { Counting, HoldingAllTheWhile, Reattaching, WaitingInOrder } from './support/upgrade/locks.ts';
+import { ChangingNodes, Reading } from './support/upgrade/nodes.ts';
+import { Operating, Revoking } from './support/upgrade/operators.ts';
+import { ClosedByOperator, ClosedSessions, ExpiringSessions } from './support/upgrade/sessions.ts';
+import { UpgradeLoad } from './support/upgrade/work.ts';
 
-const WORKERS = 4;
 const SERVERS = [1, 2, 3];
 
 const previous = previousBuild();
 
-/** Waits for a lock that the others want too, and counts under it. */
-class Worker {
-  error: unknown;
-  cycles = 0;
-  readonly #done: Promise<void>;
-  #running = true;
-
-  constructor(client: Client, path: string, tokens: number[]) {
-    this.#done = this.#work(client, path, tokens).catch((error: unknown) => {
-      this.error = error;
-    });
-  }
-
-  async progress(): Promise<void> {
-    const before = this.cycles;
-    await until(() => this.error !== undefined || this.cycles > before + 1);
-    if (this.error !== undefined) throw this.error;
-  }
-
-  stop(): Promise<void> {
-    this.#running = false;
-    return this.#done;
-  }
-
-  async #work(client: Client, path: string, tokens: number[]): Promise<void> {
-    const lock = client.lock('shared');
-    while (this.#running) {
-      await lock.withLock(async (held) => {
-        tokens.push(held.token);
-        const { data, stat } = await client.nodes.get(path);
-        await client.nodes.set(path, String(Number(Buffer.from(data).toString()) + 1), { version: stat.version });
-      });
-      this.cycles += 1;
-    }
-  }
-}
-
 describe('an ensemble of the version before, under load', () => {
   let directory: string;
   let trio: Place[];
-  let clients: Client[];
+  let clients: Clients;
+  let load: UpgradeLoad;
   const processes = new Map<number, LockdProcess>();
 
   beforeAll(async () => {
@@ -60,13 +30,26 @@ describe('an ensemble of the version before, under load', () => {
     trio = await places(SERVERS.length);
     for (const id of SERVERS) start(id, 'previous');
     for (const id of SERVERS) await ready(id);
-    const servers = trio.map(({ client }) => `127.0.0.1:${client}`);
-    clients = await Promise.all(Array.from({ length: WORKERS }, () => connect({ servers })));
-    await clients[0]?.nodes.create('/count', '0');
+    clients = new Clients(SERVERS.map((id) => `127.0.0.1:${port(id)}`));
+    const works = [
+      new Counting(),
+      new WaitingInOrder(),
+      new Reattaching(),
+      new HoldingAllTheWhile(),
+      new ChangingNodes(),
+      new Reading(),
+      new ClosedSessions(),
+      new ExpiringSessions(),
+      new ClosedByOperator(),
+      new Revoking(),
+      new Operating(),
+    ];
+    load = await UpgradeLoad.on(clients, works, [new RunningLockctl(SERVERS.map(port))]);
   });
 
   afterAll(async () => {
-    await Promise.all(clients?.map((client) => client.close()) ?? []);
+    await clients?.closeAll();
+    await load?.stop();
     for (const lockd of processes.values()) lockd.kill('SIGKILL');
     await Promise.all([...processes.values()].map((lockd) => lockd.ended()));
     for (const each of [directory, previous.directory]) rmSync(each, { recursive: true, force: true });
@@ -79,7 +62,9 @@ describe('an ensemble of the version before, under load', () => {
     return lockd;
   }
 
-  const port = (id: number): number => trio[id - 1]?.client ?? 0;
+  function port(id: number): number {
+    return trio[id - 1]?.client ?? 0;
+  }
 
   async function ready(id: number): Promise<void> {
     const lockd = processes.get(id);
@@ -97,38 +82,43 @@ describe('an ensemble of the version before, under load', () => {
     // It serves, and has what the others have.
     const { appliedIndex } = await status(port(SERVERS.find((other) => other !== id) ?? 0));
     await until(async () => (await status(port(id))).appliedIndex >= appliedIndex);
+    clients.breakAll();
+  }
+
+  /** Everything gets on while that server leads, and all of them have sessions to serve. */
+  async function worksUnder(leader: number): Promise<void> {
+    await until(async () => {
+      const { code, stdout } = await lockctl(SERVERS.map(port), 'transfer', `${leader}`);
+      return code === 0 && stdout === `Server ${leader} leads.\n`;
+    });
+    await until(async () => {
+      const reports = await Promise.all(SERVERS.map((id) => status(port(id))));
+      return reports.every(({ boundSessions }) => boundSessions > 0);
+    });
+    await load.progress();
   }
 
   it('goes over to this one server by server, back where nothing new is used, and loses nothing', async () => {
-    const tokens: number[] = [];
-    const workers = clients.map((client) => new Worker(client, '/count', tokens));
-    const progress = async (): Promise<void> => {
-      await Promise.all(workers.map((worker) => worker.progress()));
-    };
-    await progress();
+    await Promise.all([worksUnder(1), load.dearRound()]);
     await replace(1, 'present');
-    await progress();
+    await worksUnder(1);
+    await worksUnder(2);
+    await load.dearRound();
     // Taken back: what this version wrote among servers of the version before is theirs, too.
     await replace(1, 'previous');
-    await progress();
+    await worksUnder(1);
     for (const id of SERVERS) {
       expect((await status(port(SERVERS.at(-1) ?? 0))).stateVersion ?? 1).toBe(1);
       await replace(id, 'present');
-      await progress();
+      await worksUnder(id);
     }
     await until(async () => {
       const versions = await Promise.all(SERVERS.map(async (id) => (await status(port(id))).stateVersion));
       return versions.every((version) => version === 2);
     });
-    await progress();
-    await Promise.all(workers.map((worker) => worker.stop()));
-    expect(workers.map(({ error }) => error)).toEqual(workers.map(() => undefined));
-    const counted = await clients[0]?.nodes.get('/count');
-    expect(Number(Buffer.from(counted?.data ?? []).toString())).toBe(
-      workers.reduce((sum, worker) => sum + worker.cycles, 0),
-    );
-    expect(tokens).toEqual([...new Set(tokens)].toSorted((a, b) => a - b));
-  }, 90_000);
+    await Promise.all([load.progress(), load.dearRound()]);
+    await load.finish();
+  }, 120_000);
 
   it('does not take a server back once something new is used: it says so, and leaves its data as they are', async () => {
     const present = processes.get(2);

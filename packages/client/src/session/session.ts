@@ -317,8 +317,9 @@ export class Session implements LinkOwner, Asker {
   }
 
   #ended(reason: LossReason): void {
-    const closing = this.#refusing !== undefined && reason === 'closed';
-    this.#finish(closing ? 'closed' : 'expired', `the session has ended: ${ENDED_TEXT[reason]}`, reason);
+    // Whoever comes back after its close hears that there is no such session, and not that it was this close that ended it.
+    if (this.#refusing !== undefined) this.#finish('closed', this.#refusing, 'closed');
+    else this.#finish('expired', `the session has ended: ${ENDED_TEXT[reason]}`, reason);
   }
 
   #finish(state: 'expired' | 'closed', reason: string, loss: LossReason): void {

@@ -364,6 +364,21 @@ describe('close', () => {
     expect(expiries).toEqual([]);
   });
 
+  it('is no expiry when its answer is lost with the connection, and the session with it', async () => {
+    const { world, ensemble, connect } = await scenario();
+    const client = await connect();
+    const states: string[] = [];
+    for (const type of ['expired', 'closed'] as const) client.events.on(type, (event) => states.push(event.type));
+    ensemble.server(1).hook = (message) => (isCommand(message, 'closeSession') ? 'apply' : 'handle');
+    const closed = client.close();
+    await world.until(() => ensemble.sessions.size === 0);
+    ensemble.server(1).disconnectAll();
+    await world.settled(closed);
+    expect(client.state).toBe('closed');
+    expect(states).toEqual(['closed']);
+    expect(await world.rejection(client.nodes.get('/x'))).toBeInstanceOf(ClientClosedError);
+  });
+
   it('gives up after its own limit when no server answers', async () => {
     const { world, ensemble, host, connect } = await scenario();
     const client = await connect({ closeTimeoutMs: 2_000 });

@@ -5,9 +5,9 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { buildWith, previousBuild, type Edit } from './support/previous-build.ts';
+import { buildWith, previousBuild, type Edit } from '../support/previous-build.ts';
 
-const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 const RUNS = '30';
 const directories: string[] = [];
 

@@ -2,17 +2,17 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { lockctl } from './support/lockctl.ts';
-import { LockdProcess, until } from './support/lockd-process.ts';
-import { answers, argumentsFor, dataOf, places, status, type Place } from './support/places.ts';
-import { previousBuild } from './support/previous-build.ts';
-import { Clients } from './support/upgrade/clients.ts';
-import { RunningLockctl } from './support/upgrade/lockctl-work.ts';
-import { Counting, HoldingAllTheWhile, Reattaching, WaitingInOrder } from './support/upgrade/locks.ts';
-import { ChangingNodes, Reading } from './support/upgrade/nodes.ts';
-import { Operating, Revoking } from './support/upgrade/operators.ts';
-import { ClosedByOperator, ClosedSessions, ExpiringSessions } from './support/upgrade/sessions.ts';
-import { UpgradeLoad } from './support/upgrade/work.ts';
+import { lockctl } from '../support/lockctl.ts';
+import { LockdProcess, until } from '../support/lockd-process.ts';
+import { answers, argumentsFor, dataOf, places, status, type Place } from '../support/places.ts';
+import { previousBuild } from '../support/previous-build.ts';
+import { Clients } from '../support/upgrade/clients.ts';
+import { RunningLockctl } from '../support/upgrade/lockctl-work.ts';
+import { Counting, HoldingAllTheWhile, Reattaching, WaitingInOrder } from '../support/upgrade/locks.ts';
+import { ChangingNodes, Reading } from '../support/upgrade/nodes.ts';
+import { Operating, Revoking } from '../support/upgrade/operators.ts';
+import { ClosedByOperator, ClosedSessions, ExpiringSessions } from '../support/upgrade/sessions.ts';
+import { UpgradeLoad } from '../support/upgrade/work.ts';
 
 const SERVERS = [1, 2, 3];
 

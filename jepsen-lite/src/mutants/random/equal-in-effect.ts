@@ -112,7 +112,7 @@ export const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
     because: 'a record that ends there has no node behind its lock, and is refused for that',
   },
   {
-    file: 'tree/byte-slab.js',
+    file: 'tree/storage/byte-slab.js',
     rule: 'comparison',
     line: 'if (!this.moving && idleUnits > this.#usedUnits / 2 + this.#spareUnits)',
     because: 'at the bound itself a move may as well begin as wait for the next chunk',

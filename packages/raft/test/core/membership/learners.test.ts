@@ -24,7 +24,7 @@ import {
   configurationEntry,
   appendOf,
 } from '../support/membership.ts';
-import { ScriptedCore, heartbeat, heartbeatResponse, sent, vote } from '../support/scripted-core.ts';
+import { ScriptedCore, heartbeat, heartbeatResponse, ofType, sent, vote } from '../support/scripted-core.ts';
 
 describe('a learner', () => {
   it('gets the log, and neither its vote nor its acknowledgement counts', () => {
@@ -113,6 +113,13 @@ describe('a learner', () => {
     core.receive(1, heartbeat(1));
     expect(core.elapse(20_000).filter(({ type }) => type === 'send')).toEqual([]);
     expect(core.status).toMatchObject({ role: 'follower', term: 1, leader: NO_SERVER });
+  });
+
+  it('does not stand when its leader asks it to either', () => {
+    const core = new ScriptedCore({ id: 4 });
+    core.receive(1, heartbeat(1));
+    expect(ofType(core.receive(1, { type: 'timeout-now', term: term(1) }), 'send')).toEqual([]);
+    expect(core.status).toMatchObject({ role: 'follower', term: 1, leader: 1 });
   });
 
   it('is not asked for votes, and one that has the longest log does not block an election [learner-most-up-to-date-blocks-election]', () => {

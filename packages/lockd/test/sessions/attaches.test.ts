@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { CommandType } from '@holdfast/protocol';
 import { decodeEntryHeader } from '@holdfast/state';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ATTACH_RETRY_MS } from '../../src/limits.ts';
+import { AddressSessions } from '../../src/sessions/address-sessions.ts';
 import { LoopbackEnsemble } from '../support/loopback.ts';
 
 function trio(leader = 1): LoopbackEnsemble {
@@ -25,6 +26,18 @@ describe('an attach', () => {
     const [leader, follower] = [ensemble.server(1), ensemble.server(2)];
     for (const id of [1, 2]) follower.connect().attach(id);
     expect([leader, follower].map(({ machine }) => machine.counters.attaches)).toEqual([0, 2]);
+  });
+
+  it('counts the sessions that an address makes, and none that it attaches again', () => {
+    const created = vi.spyOn(AddressSessions.prototype, 'created');
+    const ensemble = trio();
+    const first = ensemble.server(2).connect();
+    const { session } = first.attach(7);
+    expect(created.mock.calls).toEqual([[session, 'client:1']]);
+    first.drop();
+    ensemble.server(2).connect().attach(7, { session });
+    expect(created).toHaveBeenCalledTimes(1);
+    created.mockRestore();
   });
 
   it('lets requests through under the session and its generation', () => {

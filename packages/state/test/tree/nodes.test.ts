@@ -105,6 +105,11 @@ describe('create', () => {
     expect(codeOf(solo.query({ type: 'exists', path }))).toBe('no error but exists');
   });
 
+  it('says what is wrong with a path, and with which', () => {
+    const reply = asReply(new Solo().open().create('/..'), 'error');
+    expect(reply.message).toMatch(/^invalid path: .+: "\/\.\."$/);
+  });
+
   it('explains itself in messages that a reader takes, whatever the path', () => {
     const solo = new Solo();
     const reply = asReply(solo.open().create(`/${'\u0001'.repeat(MAX_PATH_LENGTH - 1)}`), 'error');

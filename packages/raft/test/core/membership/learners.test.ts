@@ -89,6 +89,21 @@ describe('a learner', () => {
     expect(configurations(change(core, promote(4)))).toHaveLength(1);
   });
 
+  it('is promoted after a slow round when the next one is quick: each has the time of an election', () => {
+    const core = withLearner();
+    const target = core.status.lastIndex;
+    core.propose('more');
+    core.durable();
+    for (let part = 0; part < 3; part += 1) {
+      for (const peer of [2, 3]) core.receive(peer, heartbeatResponse(core.status.term, 0));
+      core.elapse(800);
+    }
+    expect(configurations(core.acknowledge(4, target))).toEqual([]);
+    core.propose('and more');
+    core.durable();
+    expect(configurations(core.acknowledge(4, core.status.lastIndex))).toHaveLength(1);
+  });
+
   it('that never catches up ends the promotion that was asked for', () => {
     const core = withLearner(true);
     expect(outcomes(change(core, promote(4)))).toEqual([]);

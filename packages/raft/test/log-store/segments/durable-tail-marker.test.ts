@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DamagedLogError } from '../../../src/log-store/errors/damaged-log-error.ts';
 import { inspectWriteAheadLog } from '../../../src/log-store/recovery/inspect.ts';
+import type { LogStore } from '../../../src/log-store/contract/log-store.ts';
+import { CrashPoints } from '../support/crash-points.ts';
 import { contentOf, entry, entryRange, vote } from '../support/log-model.ts';
 import { onMachine, type Machine } from '../support/machine.ts';
 import { LOG_OPTIONS, openLog, SEGMENT_BYTES, segmentPaths } from '../support/wal-fixture.ts';
@@ -109,4 +111,25 @@ describe('the mark of the last segment', () => {
         expect((await openLog(machine)).durable.lastIndex).toBeGreaterThanOrEqual(acknowledged);
       }, 100 + moment),
   );
+});
+
+describe('the mark of how far a log has got', () => {
+  it('is written at a start only when the log has gone on since', () =>
+    onMachine(async (machine) => {
+      await writeSegments(machine, 2);
+      const marksOf = async (use: (store: LogStore) => Promise<void> = async () => {}): Promise<number> => {
+        const points = new CrashPoints(machine);
+        const store = await openLog(machine, {}, points.on);
+        const marks = points.steps.filter(({ what }) => what.includes(MARK)).length;
+        await use(store);
+        await store.close();
+        return marks;
+      };
+      await marksOf();
+      expect(await marksOf()).toBe(0);
+      expect(await marksOf((store) => store.write({ hardState: vote(9), entries: [] }))).toBe(0);
+      machine.kill();
+      await marksOf();
+      expect(await marksOf()).toBe(0);
+    }));
 });

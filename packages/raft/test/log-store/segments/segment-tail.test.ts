@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { scanTail, type SegmentTail } from '../../../src/log-store/segments/segment-tail.ts';
 import { LOG_OPTIONS, nextPosition, SEGMENT_BYTES } from '../support/wal-fixture.ts';
+import { onMachine } from '../support/machine.ts';
 import { onLog } from '../support/written-log.ts';
 
 const BATCHES = 4;
@@ -31,6 +32,20 @@ describe('what lies behind the last batch of a segment', () => {
     const { tail, positions } = await tailBehind(BATCHES);
     expect(tail).toEqual({ usedTo: positions.at(-1), validAt: undefined });
   });
+
+  it('is nothing when the zeros go on for pieces of the file', () =>
+    onMachine(async (machine) => {
+      const sizeBytes = 3 * 1024 * 1024;
+      const bytes = new Uint8Array(sizeBytes);
+      bytes[4_000] = 1;
+      await machine.disk.makeDirectory('/data');
+      await machine.createFile('/data/segment', bytes);
+      const file = await machine.disk.open('/data/segment', 'existing');
+      const of = { ...LOG_OPTIONS, segment: 1, sizeBytes };
+      expect(await scanTail(file, { ...of, from: 0 })).toEqual({ usedTo: 4_001, validAt: undefined });
+      expect(await scanTail(file, { ...of, from: 4_001 })).toEqual({ usedTo: 4_001, validAt: undefined });
+      await file.close();
+    }));
 
   it('is a torn write when no batch in it is valid', async () => {
     const { tail, positions } = await tailBehind(BATCHES - 1, (bytes, ends) => {

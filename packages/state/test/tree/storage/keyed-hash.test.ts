@@ -78,7 +78,46 @@ describe('names that were chosen to collide under one key', () => {
   });
 });
 
+/** HalfSipHash with one round a word and three at the end, by the book: Aumasson and Bernstein, with 32-bit words. */
+function halfSipHash({ low, high }: HashKey, words: readonly number[]): number {
+  const rotated = (word: number, bits: number): number => ((word << bits) | (word >>> (32 - bits))) >>> 0;
+  const sum = (left: number, right: number): number => (left + right) >>> 0;
+  let [a, b, c, d] = [low >>> 0, high >>> 0, (0x6c796765 ^ low) >>> 0, (0x74656462 ^ high) >>> 0];
+  const round = (): void => {
+    a = sum(a, b);
+    b = (rotated(b, 5) ^ a) >>> 0;
+    a = rotated(a, 16);
+    c = sum(c, d);
+    d = (rotated(d, 8) ^ c) >>> 0;
+    a = sum(a, d);
+    d = (rotated(d, 7) ^ a) >>> 0;
+    c = sum(c, b);
+    b = (rotated(b, 13) ^ c) >>> 0;
+    c = rotated(c, 16);
+  };
+  for (const word of words) {
+    d = (d ^ word) >>> 0;
+    round();
+    a = (a ^ word) >>> 0;
+  }
+  c = (c ^ 0xff) >>> 0;
+  for (let at = 0; at < 3; at += 1) round();
+  return (b ^ d) >>> 0;
+}
+
 describe('the hash of a child', () => {
+  it('is HalfSipHash over the parent, the length and the units of the name, two in a word', () => {
+    for (const key of [KNOWN, ...OTHERS]) {
+      for (const name of ['', 'a', 'ab', 'abc', 'lock-0000000042', '\u6100\u0061\ud83d\ude00']) {
+        for (const parent of [0, 1, 0x7fff_ffff]) {
+          const units = Array.from({ length: name.length }, (_, at) => name.charCodeAt(at));
+          const pairs = units.flatMap((unit, at) => (at % 2 === 0 ? [unit | ((units[at + 1] ?? 0) << 16)] : []));
+          expect(hash(key, name, parent)).toBe(halfSipHash(key, [parent, units.length, ...pairs]));
+        }
+      }
+    }
+  });
+
   it('is of the parent and of every unit of the name, and of nothing else of the path', () => {
     const [key = KNOWN] = OTHERS;
     const names = ['', 'a', 'ab', 'ba', 'a\u0000', '\u0000a', 'a\u0000\u0000', '\u6100', '\u0061\u0100', 'abc', 'abd'];

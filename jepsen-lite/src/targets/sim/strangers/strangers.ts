@@ -3,8 +3,8 @@
  * That no member ends by their word is judged where servers end, and that no replay is in the log where entries are applied.
  */
 
-import type { Effect, Intrusion } from '../../../nemeses/target.ts';
 import type { SimWorld } from '@holdfast/runtime/sim';
+import type { Effect, Intrusion } from '../../../nemeses/target.ts';
 import type { HandOverInvariants } from '../invariants/hand-over.ts';
 import type { ReplayInvariants } from '../invariants/replays.ts';
 import { serverHost, STRANGER_HOST } from '../../../plan/plan.ts';
@@ -26,7 +26,7 @@ export interface Victims {
 
 export class Strangers {
   readonly #cluster: Victims;
-  /** How many steps want the port of each server. */
+  /** How many faults want the port of each server. */
   readonly #wanted = new Map<number, number>();
   #healed = false;
 
@@ -63,24 +63,6 @@ export class Strangers {
     this.#server(id)?.boot();
   }
 
-  #take(id: number): void {
-    const runtime = this.#wanted.has(id) ? this.#server(id)?.lend() : undefined;
-    if (runtime === undefined) return;
-    this.#count('port-taken');
-    usurp(runtime, id, {
-      misled: ({ from, nonce }) => {
-        this.#count('server-misled');
-        const intrusion = { server: from, as: id, purpose: 'expulsion', hasty: false, echo: nonce } as const;
-        intrude(runtime, intrusion, {
-          connected: () => {},
-          // So that one who never met the server hears who is at its address.
-          welcomed: () => this.#count('expulsion-forged'),
-          refused: () => {},
-        });
-      },
-    });
-  }
-
   intrude(intrusion: Intrusion): void {
     // No use where another stranger is.
     if (this.#server(intrusion.server)?.lent === true) return;
@@ -100,6 +82,24 @@ export class Strangers {
       sending: (session, number) => replays.sending(session, number),
       replayed: (requests) => this.#count('request-replayed', requests),
       dropped: () => this.#count('replayer-dropped'),
+    });
+  }
+
+  #take(id: number): void {
+    const runtime = this.#wanted.has(id) ? this.#server(id)?.lend() : undefined;
+    if (runtime === undefined) return;
+    this.#count('port-taken');
+    usurp(runtime, id, {
+      misled: ({ from, nonce }) => {
+        this.#count('server-misled');
+        const intrusion = { server: from, as: id, purpose: 'expulsion', hasty: false, echo: nonce } as const;
+        intrude(runtime, intrusion, {
+          connected: () => {},
+          // So that one who never met the server hears who is at its address.
+          welcomed: () => this.#count('expulsion-forged'),
+          refused: () => {},
+        });
+      },
     });
   }
 

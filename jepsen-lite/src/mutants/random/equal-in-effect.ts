@@ -123,6 +123,18 @@ export const EQUAL_IN_EFFECT: readonly EqualInEffect[] = [
     line: 'if (czxid > newest)',
     because: 'what it leaves out would be sorted behind those that are kept: it saves time alone',
   },
+  {
+    file: 'driver/catch-up-reader.js',
+    rule: 'dropped-guard',
+    line: 'if (request === undefined)',
+    because: 'the only caller has seen that one waits',
+  },
+  {
+    file: 'log-store/wal/write-ahead-log.js',
+    rule: 'min-max',
+    line: 'term: maxTerm(image.hardState.term, mark?.term ?? image.hardState.term),',
+    because: 'a log that ends before its mark is refused, and one that does not has a term at least as high',
+  },
 ];
 
 /** Why nobody can notice it; undefined when that is not known. `lines` are those of the built file. */

@@ -172,6 +172,21 @@ describe('a snapshot with extras', () => {
     expect(again.nodes.extras(child)).toEqual([{ tag: OPTIONAL.number, bytes: bytes('x') }]);
   });
 
+  it('is refused when it has an extra of a slot that has no node', () => {
+    const state = stateWith(OPTIONAL);
+    const node = add(state, 'a');
+    state.nodes.setExtra(node, OPTIONAL.number, bytes('other'));
+    const from = snapshotOf(state);
+    const view = new DataView(from.buffer, from.byteOffset);
+    // An extra's record: its slot, its tag, its bytes.
+    const at = Buffer.from(from).indexOf('other') - 6;
+    expect([view.getUint32(at, true), view.getUint16(at + 4, true)]).toEqual([node, OPTIONAL.number]);
+    view.setUint32(at, node + 1, true);
+    expect(refusal(() => restored(from, [OPTIONAL])).message).toContain(
+      `has an extra of slot ${node + 1}, which has no node`,
+    );
+  });
+
   it('is refused by the name of what it requires and the program does not know', () => {
     const state = stateWith(REQUIRED, OPTIONAL);
     state.nodes.setExtra(add(state, 'a'), REQUIRED.number, bytes('60 s'));

@@ -1,11 +1,12 @@
+import type { Clock } from '@holdfast/runtime';
 import { SimWorld, type SimHost } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
-import { serverId } from '../../../src/core/index.ts';
+import { EntryType, logIndex, serverId, term, type RaftCore, type WriteSeq } from '../../../src/core/index.ts';
 import { MemoryLogStore } from '../../../src/log-store/contract/memory-log-store.ts';
 import type { WriteBatch } from '../../../src/log-store/contract/log-store.ts';
 import type { ReplicaMachine } from '../../../src/machine.ts';
 import { Replica } from '../../../src/driver/replica.ts';
-import { STAGE_SAMPLE_MS, type StageTimes } from '../../../src/driver/stages/stage-clock.ts';
+import { STAGE_SAMPLE_MS, StageClock, type StageTimes } from '../../../src/driver/stages/stage-clock.ts';
 
 const COMMAND = new Uint8Array([1, 2, 3]);
 
@@ -211,5 +212,29 @@ describe('the stages of a batch', () => {
     await ensemble.run(() => leader.replica.status.appliedIndex === next.replica.status.lastIndex);
     expect(leader.times).toEqual([]);
     expect(next.times).toHaveLength(1);
+  });
+});
+
+describe('a batch that a quorum of others has before the leader', () => {
+  it('ends when the leader has it, too', () => {
+    let nowMs = 100;
+    const timed: StageTimes[] = [];
+    const core = {
+      status: { role: 'leader', term: term(1), commitIndex: logIndex(0) },
+      replicatedIndex: () => logIndex(7),
+    };
+    const clock = { monotonicMs: () => nowMs } as Clock;
+    const stages = new StageClock(core as unknown as RaftCore, clock, (times) => void timed.push(times));
+    const entries = [{ index: logIndex(7), term: term(1), type: EntryType.command, data: COMMAND }];
+    const write = { type: 'persist', seq: 3 as WriteSeq, hardState: undefined, snapshot: undefined } as const;
+    stages.proposed();
+    core.status.commitIndex = logIndex(7);
+    stages.stepped([{ ...write, truncateFrom: undefined, entries }], nowMs);
+    nowMs += 2;
+    stages.applied(logIndex(7));
+    expect(timed).toEqual([]);
+    nowMs += 5;
+    stages.persisted(3 as WriteSeq);
+    expect(timed).toEqual([{ index: 7, persistedMs: 7, replicatedMs: 0, committedMs: 0, appliedMs: 2 }]);
   });
 });

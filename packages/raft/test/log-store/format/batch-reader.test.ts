@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BatchReader } from '../../../src/log-store/format/batch-reader.ts';
-import { batchSeed, encodeBatch, logSeed } from '../../../src/log-store/format/frame.ts';
+import { FRAME_HEADER_BYTES, batchSeed, encodeBatch, logSeed } from '../../../src/log-store/format/frame.ts';
 import { entry } from '../support/log-model.ts';
 import { onMachine } from '../support/machine.ts';
 
@@ -49,5 +49,24 @@ describe('a reader of batches', () => {
         expect(longest).toBeLessThanOrEqual(Math.max(pieceBytes, 3_100));
         await file.close();
       }
+    }));
+
+  it('takes the end of the file for an end only where nothing begins', () =>
+    onMachine(async (machine) => {
+      await machine.disk.makeDirectory('/data');
+      const batch = encodeBatch({ entries: [entry(1, 1, 10)] }, batchSeed(logSeed(INCARNATION), SEGMENT, 0));
+      const ofBytes = async (bytes: Uint8Array): Promise<string> => {
+        await machine.createFile(`/data/${bytes.length}`, bytes);
+        const file = await machine.disk.open(`/data/${bytes.length}`, 'existing');
+        const options = { incarnation: INCARNATION, segment: SEGMENT, sizeBytes: bytes.length, pieceBytes: 100 };
+        const { kind } = await new BatchReader(file, options).readAt(0);
+        await file.close();
+        return kind;
+      };
+      expect(await ofBytes(batch)).toBe('batch');
+      expect(await ofBytes(batch.subarray(0, -8))).toBe('invalid');
+      expect(await ofBytes(batch.subarray(0, FRAME_HEADER_BYTES))).toBe('invalid');
+      expect(await ofBytes(batch.subarray(0, FRAME_HEADER_BYTES - 1))).toBe('end');
+      expect(await ofBytes(new Uint8Array(FRAME_HEADER_BYTES + 8))).toBe('end');
     }));
 });

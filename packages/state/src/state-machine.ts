@@ -4,11 +4,7 @@
  */
 
 import {
-  commandName,
-  decodeCommand,
   errorCodeToWire,
-  isClientCommand,
-  MalformedError,
   MAX_INDEX,
   type Acquire,
   type Answer,
@@ -23,22 +19,23 @@ import { attach } from './commands/attach.ts';
 import { applyClientCommand } from './commands/client-command.ts';
 import { continueEnd, endEverySession, expireSession } from './commands/end-session.ts';
 import { presentReply } from './commands/locks.ts';
-import { decodeEntryHeader, payloadStart, headerProblem, type StampedHeader } from './entry.ts';
+import { commandOrError, decodeEntry, type DecodedEntry } from './entries/decoded-entry.ts';
+import type { StampedHeader } from './entries/entry.ts';
 import { invariant } from './invariant.ts';
 import type { StateLimits } from './limits.ts';
 import type { Output, RefusalCode } from './output.ts';
 import { answerQuery, prepareQuery } from './queries/query.ts';
 import type { CachedReply } from './sessions/answer-cost.ts';
+import { sessionInfo, type SessionInfo } from './sessions/session-info.ts';
 import { hashKey } from './sessions/session-table.ts';
 import type { Session } from './sessions/session.ts';
-import { errorReply, unsupportedReply, type ErrorReply } from './replies.ts';
+import { unsupportedReply, type ErrorReply } from './replies.ts';
 import { StateRestore } from './snapshot/state-restore.ts';
 import { StateSnapshot } from './snapshot/state-snapshot.ts';
 import { State, type StateCounts, type StateOptions } from './state.ts';
 import { ChangeFeed, type NodeListener } from './tree/change-feed.ts';
 import type { HashKey } from './tree/storage/keyed-hash.ts';
 import type { NodeSlot } from './tree/node-slot.ts';
-import { UnsupportedEntryError } from './unsupported-entry-error.ts';
 import { VERSIONS, type Versions } from './versions.ts';
 
 /** What the fold takes for an entry's result: 0 for success, an error's wire code, this for a refusal plus its wire code. */
@@ -60,29 +57,6 @@ export interface StateMachineOptions {
 }
 
 const KNOWN_KEY: HashKey = { low: 0, high: 0 };
-
-export interface SessionInfo {
-  readonly id: number;
-  readonly timeoutMs: number;
-  readonly generation: number;
-  readonly label: string;
-  readonly lastApplied: number;
-  /** At which it is attached. */
-  readonly server: number;
-  /** What the answers take that it has not acknowledged. */
-  readonly replyBytes: number;
-  /** It is over, and nodes of it are left. */
-  readonly ending: boolean;
-}
-
-interface DecodedEntry {
-  readonly header: StampedHeader;
-  /** Undefined for a client's command that this program does not know. */
-  readonly name: CommandName | undefined;
-  readonly bytes: Uint8Array;
-  /** Where in them the payload begins. */
-  readonly start: number;
-}
 
 export class StateMachine {
   #state: State;
@@ -132,7 +106,7 @@ export class StateMachine {
    */
   apply(index: number, entry: Uint8Array): readonly Output[] {
     this.#checkNext(index);
-    const decoded = decode(index, entry, this.#options.versions.latest);
+    const decoded = decodeEntry(index, entry, this.#options.versions.latest);
     const { header, name } = decoded;
     const state = this.#state;
     state.begin(index, header.stamp);
@@ -333,50 +307,7 @@ export class StateMachine {
   }
 }
 
-function decode(index: number, entry: Uint8Array, latest: number): DecodedEntry {
-  let header: StampedHeader;
-  let start: number;
-  try {
-    header = decodeEntryHeader(entry);
-    start = payloadStart(entry);
-  } catch (cause) {
-    throw new UnsupportedEntryError(index, `is malformed (${(cause as Error).message})`, { cause });
-  }
-  const problem = headerProblem(header);
-  if (problem !== undefined) throw new UnsupportedEntryError(index, problem);
-  const name = commandName(header.command);
-  if (name === undefined && !isClientCommand(header.command))
-    throw new UnsupportedEntryError(index, `has the unknown command number ${header.command}`);
-  const decoded = { header, name, bytes: entry, start };
-  if (name === 'raiseStateVersion') requireKnownVersion(index, decoded, latest);
-  return decoded;
-}
-
-function requireKnownVersion(index: number, decoded: DecodedEntry, latest: number): void {
-  const command = commandOrError('raiseStateVersion', decoded);
-  if (command.type !== 'raiseStateVersion' || command.version <= latest) return;
-  const known = `this program knows state versions up to ${latest}`;
-  throw new UnsupportedEntryError(index, `raises the state version to ${command.version}, and ${known}`);
-}
-
-/** A payload that is not what its command's must be is answered like any other bad argument. */
-function commandOrError(name: CommandName, { bytes, start }: DecodedEntry): Command | ErrorReply {
-  try {
-    return decodeCommand(name, bytes, start);
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error;
-    return errorReply('INVALID_ARGUMENT', error.message);
-  }
-}
-
 /** Read anew: applying a command may have changed it. */
 function isEnding({ ending }: Session): boolean {
   return ending !== undefined;
-}
-
-function sessionInfo(session: Session): SessionInfo {
-  const { id, timeoutMs, generation, label, server } = session;
-  const ending = session.ending !== undefined;
-  const { lastApplied, bytes: replyBytes } = session.cache;
-  return { id, timeoutMs, generation, label, server, lastApplied, replyBytes, ending };
 }

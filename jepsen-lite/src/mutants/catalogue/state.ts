@@ -133,7 +133,7 @@ export const stateMutants: readonly Mutant[] = [
     patches: [
       {
         module: STATE,
-        file: 'state-machine.js',
+        file: 'entries/decoded-entry.js',
         edits: [
           {
             find: 'if (name === undefined && !isClientCommand(header.command))',

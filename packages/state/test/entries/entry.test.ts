@@ -8,7 +8,7 @@ import {
   entryPayload,
   stampEntry,
   type EntryHeader,
-} from '../src/entry.ts';
+} from '../../src/entries/entry.ts';
 
 const LARGEST: EntryHeader = {
   command: 255,

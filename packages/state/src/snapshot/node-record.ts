@@ -3,7 +3,8 @@
 import { MAX_DATA_BYTES, MAX_UTF8_BYTES_PER_UNIT, readText } from '@holdfast/protocol';
 
 import { NODE_NUMBERS } from '../tree/storage/node-rows.ts';
-import type { NodeImage, NodeSlot, NodeStore } from '../tree/node-store.ts';
+import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
+import type { NodeImage } from '../tree/tree-restore.ts';
 import type { ByteQueue } from './byte-queue.ts';
 import {
   isIndex,

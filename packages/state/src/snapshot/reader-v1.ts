@@ -4,7 +4,8 @@ import { readText } from '@holdfast/protocol';
 
 import { malformed, SnapshotError, wellFormed } from '../snapshot-error.ts';
 import { FIRST_STATE_VERSION } from '../state-version.ts';
-import { emptyImage, type NodeSlot } from '../tree/node-store.ts';
+import type { NodeSlot } from '../tree/node-slot.ts';
+import { emptyImage } from '../tree/tree-restore.ts';
 import {
   FEATURE_BYTES,
   HEADER_BYTES,

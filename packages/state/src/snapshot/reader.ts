@@ -1,7 +1,8 @@
 /** Reading a snapshot of one format: a header, then records, each of which becomes one call of the sink. */
 
 import type { NodeExtra } from '../tree/storage/node-extras.ts';
-import type { NodeImage, NodeSlot } from '../tree/node-store.ts';
+import type { NodeSlot } from '../tree/node-slot.ts';
+import type { NodeImage } from '../tree/tree-restore.ts';
 import type { SnapshotFeature } from './features.ts';
 import type { SnapshotHeader } from './format.ts';
 import type { NodeRole } from './node-record.ts';

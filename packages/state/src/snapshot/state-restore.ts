@@ -12,7 +12,8 @@ import type { Session } from '../sessions/session.ts';
 import { State, type StateOptions } from '../state.ts';
 import { NumberField } from '../tree/storage/node-rows.ts';
 import type { NodeExtra } from '../tree/storage/node-extras.ts';
-import type { NodeImage, NodeSlot } from '../tree/node-store.ts';
+import type { NodeSlot } from '../tree/node-slot.ts';
+import type { NodeImage, TreeRestore } from '../tree/tree-restore.ts';
 import { ByteQueue } from './byte-queue.ts';
 import type { SnapshotFeature } from './features.ts';
 import {
@@ -60,6 +61,8 @@ export class StateRestore {
   };
   #header: SnapshotHeader | undefined;
   #reader: SnapshotReader | undefined;
+  /** Without a slot until the header has come. */
+  #tree: TreeRestore;
   /** What it has named. */
   readonly #features = new Set<number>();
   /** Nodes whose parents have not come yet: they were about to change while the snapshot was taken. */
@@ -80,6 +83,7 @@ export class StateRestore {
     this.#index = index;
     this.#restored = restored;
     this.#state = new State(options);
+    this.#tree = this.#state.nodes.beginRestore(0);
   }
 
   /** The next piece, of any size; its bytes stay the caller's. @throws SnapshotError, after which it must not be used any more */
@@ -95,9 +99,9 @@ export class StateRestore {
     wellFormed(header !== undefined && this.#ended, () => 'ends too early');
     this.#adopt();
     this.#placeOrphanExtras();
+    this.#tree.finish(this.#free);
     this.#linkLocks();
     this.#fillCaches();
-    this.#state.nodes.restoreFree(this.#free);
     this.#check(header);
     wellFormed(
       this.#features.size === header.features,
@@ -144,7 +148,7 @@ export class StateRestore {
       () => 'is of a state that is larger than this version allows',
     );
     this.#bytes.skip(reader.headerBytes);
-    this.#state.nodes.beginRestore(slots);
+    this.#tree = this.#state.nodes.beginRestore(slots);
     this.#header = header;
     this.#reader = reader;
     return true;
@@ -203,17 +207,17 @@ export class StateRestore {
     if (role.type === 'lock') this.#locks.push({ slot, role });
     else if (role.type === 'queueNode') this.#queueNodes.push({ slot, role });
     else if (numbers[NumberField.ephemeralOwner] !== 0) this.#ephemerals.push(slot);
-    if (!this.#state.nodes.place(slot, image)) this.#orphans.push({ slot, image: copyOf(image) });
+    if (!this.#tree.place(slot, image)) this.#orphans.push({ slot, image: copyOf(image) });
   }
 
   #takeExtra(slot: NodeSlot, { tag, bytes }: NodeExtra): void {
     wellFormed(this.#features.has(tag), () => `has an extra of the tag ${tag}, which it does not name`);
-    if (this.#state.nodes.isUsed(slot)) this.#state.nodes.placeExtra(slot, { tag, bytes });
+    if (this.#tree.isUsed(slot)) this.#tree.placeExtra(slot, { tag, bytes });
     else this.#orphanExtras.push({ slot, extra: { tag, bytes: bytes.slice() } });
   }
 
   #takeFree(slot: NodeSlot): void {
-    wellFormed(this.#free.length < this.#state.nodes.slots, () => 'has more free slots than slots');
+    wellFormed(this.#free.length < this.#tree.slots, () => 'has more free slots than slots');
     this.#free.push(slot);
   }
 
@@ -223,10 +227,9 @@ export class StateRestore {
   }
 
   #placeOrphanExtras(): void {
-    const { nodes } = this.#state;
     for (const { slot, extra } of this.#orphanExtras) {
-      wellFormed(nodes.isUsed(slot), () => `has an extra of slot ${slot}, which has no node`);
-      nodes.placeExtra(slot, extra);
+      wellFormed(this.#tree.isUsed(slot), () => `has an extra of slot ${slot}, which has no node`);
+      this.#tree.placeExtra(slot, extra);
     }
   }
 
@@ -235,7 +238,7 @@ export class StateRestore {
     let before = Infinity;
     while (this.#orphans.length > 0 && this.#orphans.length < before) {
       before = this.#orphans.length;
-      this.#orphans = this.#orphans.filter(({ slot, image }) => !this.#state.nodes.place(slot, image));
+      this.#orphans = this.#orphans.filter(({ slot, image }) => !this.#tree.place(slot, image));
     }
     wellFormed(this.#orphans.length === 0, () => `has ${this.#orphans.length} nodes without a parent`);
   }

@@ -8,8 +8,8 @@ import type { Stat } from '@holdfast/protocol';
 
 import type { ChangeFeed } from './change-feed.ts';
 import type { NodeExtra } from './storage/node-extras.ts';
-import { NODE_NUMBERS } from './storage/node-rows.ts';
 import type { NodeSlot } from './node-slot.ts';
+import type { TreeRestore } from './tree-restore.ts';
 import type { TreeView } from './tree-view.ts';
 
 export type { NodeSlot } from './node-slot.ts';
@@ -24,20 +24,6 @@ export interface NewNode {
   readonly ephemeralOwner: number;
   readonly index: number;
   readonly stamp: number;
-}
-
-/** All of a node but its children, who name it as their parent. One object for many nodes, since a restart reads a million. */
-export interface NodeImage {
-  name: string;
-  /** The root is its own. */
-  parent: NodeSlot;
-  data: Uint8Array;
-  /** By {@link NumberField}. */
-  readonly numbers: Float64Array;
-}
-
-export function emptyImage(): NodeImage {
-  return { name: '', parent: 0 as NodeSlot, data: new Uint8Array(0), numbers: new Float64Array(NODE_NUMBERS) };
 }
 
 export interface NodeStore extends TreeView {
@@ -84,12 +70,6 @@ export interface NodeStore extends TreeView {
   copyData(node: NodeSlot, into: Uint8Array, at: number): void;
   /** A copy, in the order in which they were left: the last is used first. */
   freeSlots(): NodeSlot[];
-  /** Begins anew with that many empty slots, into which nodes are then placed, parents first, and which end by being freed. */
-  beginRestore(slots: number): void;
-  /** Copies. False, without effect, while its parent is missing. @throws SnapshotError for a node that cannot be there */
-  place(slot: NodeSlot, node: NodeImage): boolean;
-  /** Copies. Of a node that was placed; those of one node in order of their tags. @throws SnapshotError for one that cannot be there */
-  placeExtra(slot: NodeSlot, extra: NodeExtra): void;
-  /** Every slot in which no node was placed. @throws SnapshotError when it is anything else */
-  restoreFree(slots: readonly NodeSlot[]): void;
+  /** Another tree, with that many empty slots, which takes the place of this one when it is finished. */
+  beginRestore(slots: number): TreeRestore;
 }

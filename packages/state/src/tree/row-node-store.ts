@@ -1,7 +1,7 @@
 /**
  * The NodeStore as rows of numbers: a million nodes are some arrays, and nothing for the garbage collector to visit one by one. Keeps
  * stat fields, counters and free rows, and mixes the nodes that a change touches into the fold; names and data are in cells
- * (node-cells.ts), and who is whose child is in children.ts.
+ * (storage/node-cells.ts), who is whose child is in storage/children.ts, and what a snapshot brings comes by row-tree-restore.ts.
  */
 
 import type { Stat } from '@holdfast/protocol';
@@ -9,24 +9,21 @@ import type { Stat } from '@holdfast/protocol';
 import type { Fold } from '../fold.ts';
 import { invariant } from '../invariant.ts';
 import type { Capture } from '../snapshot/capture.ts';
-import { malformed, wellFormed } from '../snapshot-error.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { NO_ROW } from './storage/child-table.ts';
 import { Children } from './storage/children.ts';
 import type { HashKey } from './storage/keyed-hash.ts';
 import { NodeCells } from './storage/node-cells.ts';
-import { isNodeName } from './node-name.ts';
-import { MAX_NODE_EXTRAS_BYTES, type NodeExtra } from './storage/node-extras.ts';
-import { NODE_NUMBERS, NODE_WORDS, NodeRows, NumberField, WordField, WORDS_AT } from './storage/node-rows.ts';
-import type { NewNode, NodeImage, NodeSlot, NodeStore } from './node-store.ts';
+import type { NodeExtra } from './storage/node-extras.ts';
+import { NODE_NUMBERS, NodeRows, NumberField, WordField } from './storage/node-rows.ts';
+import { fillRow, isRowUsed, leaveRow } from './storage/row-use.ts';
+import { ROOT, type NodeSlot } from './node-slot.ts';
+import type { NewNode, NodeStore } from './node-store.ts';
+import { RowTreeRestore } from './row-tree-restore.ts';
+import type { TreeRestore } from './tree-restore.ts';
 import { whole, type NamePart } from './storage/stored-name.ts';
 
-const ROOT = 0 as NodeSlot;
-/** As a parent: the row has no node. */
-const NO_NODE = 0xffff_ffff;
 const NO_DATA = new Uint8Array(0);
-/** What an extra takes beside its bytes. */
-const EXTRA_ROOM_BYTES = 4;
 
 export class RowNodeStore implements NodeStore {
   readonly root = ROOT;
@@ -45,14 +42,14 @@ export class RowNodeStore implements NodeStore {
   #nameBytes = 0;
   /** What the next row is filled with. */
   readonly #numbers = new Float64Array(NODE_NUMBERS);
-  readonly #words = new Uint32Array(NODE_WORDS);
 
   constructor(fold: Fold, capture: Capture, key: HashKey) {
     this.#fold = fold;
     this.#capture = capture;
     this.#key = key;
     this.#children = new Children(this.#rows, this.#cells, key);
-    this.#fill(this.#takeRow(), { parent: ROOT, name: '', data: NO_DATA, numbers: this.#numbers });
+    fillRow(this.#rows, this.#takeRow(), ROOT, this.#numbers);
+    this.#cells.create(ROOT, '', NO_DATA);
   }
 
   get size(): number {
@@ -177,7 +174,8 @@ export class RowNodeStore implements NodeStore {
 
     this.#capture.node(parent);
     const slot = this.#takeRow();
-    this.#fill(slot, { parent, name: node.name, data: node.data, numbers: this.#numbersOf(node) });
+    fillRow(this.#rows, slot, parent, this.#numbersOf(node));
+    this.#cells.create(slot, node.name, node.data);
     this.#children.add(slot, hash);
     const rows = this.#rows;
     rows.setNumber(parent, NumberField.creations, rows.number(parent, NumberField.creations) + 1);
@@ -251,7 +249,8 @@ export class RowNodeStore implements NodeStore {
     this.#nameBytes -= this.#cells.nameBytes(node);
     this.#dataBytes -= this.#cells.extras.clear(node);
     this.#cells.free(node);
-    this.#leave(node);
+    leaveRow(rows, node, this.#free);
+    this.#free = node;
     this.#size -= 1;
     this.#fold.mix(rows.number(node, NumberField.czxid));
     this.#fold.mix(rows.number(parent, NumberField.czxid));
@@ -263,7 +262,7 @@ export class RowNodeStore implements NodeStore {
   }
 
   isUsed(slot: NodeSlot): boolean {
-    return slot < this.#rows.size && this.#rows.word(slot, WordField.parent) !== NO_NODE;
+    return isRowUsed(this.#rows, slot);
   }
 
   copyNumbers(node: NodeSlot, into: Float64Array): void {
@@ -291,72 +290,16 @@ export class RowNodeStore implements NodeStore {
     return slots.reverse();
   }
 
-  beginRestore(slots: number): void {
-    this.#rows = new NodeRows();
-    this.#cells = new NodeCells(this.#rows);
-    this.#children = new Children(this.#rows, this.#cells, this.#key, slots);
-    for (let row = 0; row < slots; row += 1) this.#rows.setWord(this.#rows.add(), WordField.parent, NO_NODE);
-    this.#free = NO_ROW;
-    this.#size = 0;
-    this.#dataBytes = 0;
-    this.#nameBytes = 0;
-  }
-
-  place(slot: NodeSlot, node: NodeImage): boolean {
-    const { parent } = node;
-    if (slot >= this.#rows.size) throw malformed(`has a node in slot ${slot} of ${this.#rows.size}`);
-    if (this.isUsed(slot)) throw malformed(`has two nodes in slot ${slot}`);
-    let hash = 0;
-    if (slot === ROOT) {
-      const sound = parent === ROOT && node.name === '' && node.numbers[NumberField.ephemeralOwner] === 0;
-      if (!sound) throw malformed('has a root that cannot be');
-    } else {
-      if (!this.isUsed(parent)) return false;
-      hash = this.#hashOfPlaced(parent, node.name);
-    }
-    this.#fill(slot, node);
-    if (slot !== ROOT) this.#children.add(slot, hash);
-    this.#size += 1;
-    this.#dataBytes += node.data.length;
-    this.#nameBytes += this.#cells.nameBytes(slot);
-    return true;
-  }
-
-  placeExtra(slot: NodeSlot, { tag, bytes }: NodeExtra): void {
-    const { extras } = this.#cells;
-    const present = extras.list(slot);
-    const known = present.reduce((sum, each) => sum + each.bytes.length + EXTRA_ROOM_BYTES, EXTRA_ROOM_BYTES);
-    if ((present.at(-1)?.tag ?? 0) >= tag || known + bytes.length + EXTRA_ROOM_BYTES > MAX_NODE_EXTRAS_BYTES)
-      throw malformed(`has an extra ${tag} of the node in slot ${slot} that cannot be`);
-    this.#dataBytes += extras.set(slot, tag, bytes);
-  }
-
-  /** @throws SnapshotError when there can be no such child */
-  #hashOfPlaced(parent: NodeSlot, name: string): number {
-    if (this.ephemeralOwner(parent) !== 0) throw malformed('has an ephemeral node with children');
-    if (!isNodeName(name)) throw malformed(`has a node "${name}"`);
-    const part = whole(name);
-    const hash = this.#children.hash(parent, part);
-    if (this.#children.find(parent, part, hash) !== NO_ROW) throw malformed(`has two nodes "${name}" under one parent`);
-    return hash;
-  }
-
-  restoreFree(slots: readonly NodeSlot[]): void {
-    wellFormed(this.isUsed(ROOT), () => 'has no root');
-    const wrong = (): string => 'has free slots that are not those without a node';
-    wellFormed(slots.length === this.#rows.size - this.#size && new Set(slots).size === slots.length, wrong);
-    wellFormed(
-      slots.every((slot) => slot < this.#rows.size && !this.isUsed(slot)),
-      wrong,
-    );
-    for (const slot of slots) this.#leave(slot);
-  }
-
-  /** The row is the next that is taken. */
-  #leave(slot: NodeSlot): void {
-    this.#rows.setWord(slot, WordField.parent, NO_NODE);
-    this.#rows.setWord(slot, WordField.next, this.#free);
-    this.#free = slot;
+  beginRestore(slots: number): TreeRestore {
+    return new RowTreeRestore(this.#key, slots, (restored) => {
+      this.#rows = restored.rows;
+      this.#cells = restored.cells;
+      this.#children = restored.children;
+      this.#free = restored.free;
+      this.#size = restored.size;
+      this.#dataBytes = restored.dataBytes;
+      this.#nameBytes = restored.nameBytes;
+    });
   }
 
   #takeRow(): NodeSlot {
@@ -379,17 +322,6 @@ export class RowNodeStore implements NodeStore {
     numbers[NumberField.creations] = 0;
     numbers[NumberField.ephemeralOwner] = ephemeralOwner;
     return numbers;
-  }
-
-  /** Every field of the row but its place among its siblings. */
-  #fill(slot: NodeSlot, { parent, name, data, numbers }: NodeImage): void {
-    const words = this.#words;
-    words.fill(0);
-    words[WordField.parent - WORDS_AT] = parent;
-    words[WordField.firstChild - WORDS_AT] = NO_ROW;
-    this.#rows.setNumbers(slot, numbers);
-    this.#rows.setWords(slot, words);
-    this.#cells.create(slot, name, data);
   }
 
   #childrenChanged(parent: NodeSlot, index: number): void {

@@ -140,6 +140,19 @@ describe('a leader', () => {
     expect(ofType(follower.receive(1, heartbeat(1, beat?.commit)), 'apply')).toMatchObject([{ upTo: 2 }]);
   });
 
+  it('tells the news of a commit again on a new connection: on the one before it may have been lost', () => {
+    const core = new ScriptedCore();
+    core.leadInSync();
+    core.acknowledge(2, 1, true);
+    core.propose('x');
+    core.durable();
+    expect(sent(core.acknowledge(2, 2, true), 'commit')).toMatchObject([{ to: 2, commit: 2 }]);
+    expect(sent(core.acknowledge(2, 2, true), 'commit')).toEqual([]);
+    core.step({ type: 'peer-disconnected', peer: serverId(2) });
+    const connected = core.step({ type: 'peer-connected', peer: serverId(2) });
+    expect(sent(connected, 'commit')).toMatchObject([{ to: 2, commit: 2 }]);
+  });
+
   it('sends no news of a commit that an append of the same group tells', () => {
     const core = new ScriptedCore();
     core.leadInSync();

@@ -43,3 +43,17 @@ describe('snapshots that are not needed any more', () => {
       expect(await left(machine)).toEqual([7]);
     }));
 });
+
+describe('a snapshot that was given up', () => {
+  it('leaves nothing, is given up once, and cannot be finished', () =>
+    onMachine(async (machine) => {
+      const files = await withSnapshots(machine);
+      const configuration = new Uint8Array(0);
+      const sink = await files.create({ index: logIndex(3), term: term(1), origin: 'taken', configuration });
+      await sink.write(new Uint8Array(1_000));
+      await sink.abort();
+      await sink.abort();
+      await expect(sink.finish()).rejects.toThrow('a-snapshot-that-is-over-is-not-written');
+      expect(machine.files()).toEqual([]);
+    }));
+});

@@ -47,12 +47,13 @@ export const FOLDER_FLOORS = [
     // A workload, a nemesis and a checker know nothing of the system that they are used on.
     folder: 'jepsen-lite/src',
     floors: [
-      ['history', 'models', 'plan', 'cores'],
+      ['history', 'plan', 'cores'],
+      ['models'],
       ['checkers', 'properties'],
       ['nemeses', 'workloads'],
       ['scenario'],
       ['targets'],
-      ['campaigns', 'mutants'],
+      ['campaigns', 'check', 'mutants'],
       ['explore'],
     ],
   },

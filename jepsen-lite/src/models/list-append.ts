@@ -1,0 +1,103 @@
+/**
+ * A list: `append` adds a value at its end, `read` returns all. Transactions of Jepsen's list-append workload count when they have one
+ * operation: `txn` with `[["append", key, value]]` or `[["r", key, list]]`.
+ */
+
+import { HistoryFormatError } from '../history/json-lines.ts';
+import { keyOfValue, type Operation, type Value } from '../history/operations/operation.ts';
+import type { Action, Model } from './model.ts';
+import { isOk, shown, unknownOperation, wrongValue } from './operations.ts';
+
+/** A list is its last value and the list before it; equal lists are the same object. */
+export interface List {
+  readonly id: number;
+  readonly last: string;
+  readonly length: number;
+  readonly longer: Map<string, List>;
+  readonly before: List | undefined;
+}
+
+const DESCRIBED = 5;
+
+export function listAppend(): Model<List> {
+  let lists = 0;
+  const empty = list(undefined, '');
+
+  function list(before: List | undefined, last: string): List {
+    lists += 1;
+    return { id: lists, last, length: (before?.length ?? -1) + 1, longer: new Map(), before };
+  }
+
+  function longer(before: List, last: string): List {
+    const known = before.longer.get(last);
+    if (known !== undefined) return known;
+    const made = list(before, last);
+    before.longer.set(last, made);
+    return made;
+  }
+
+  function append(value: Value): Action<List> {
+    const last = keyOfValue(value);
+    return {
+      text: `appended ${shown(value)}`,
+      observes: false,
+      same: `append ${last}`,
+      step: (state) => longer(state, last),
+    };
+  }
+
+  function read(operation: Operation, output: Value): Action<List> {
+    if (!isOk(operation)) return { text: 'asked to read', observes: true, same: 'read', step: (state) => state };
+    if (output !== null && !Array.isArray(output)) throw wrongValue(operation, output, 'a list');
+    const values = (output ?? []) as readonly Value[];
+    let found = empty;
+    for (const value of values) found = longer(found, keyOfValue(value));
+    return {
+      text: values.length > DESCRIBED ? `read ${describe(found)}` : `read ${shown(values)}`,
+      observes: true,
+      same: `read ${found.id}`,
+      step: (state) => (state === found ? state : undefined),
+    };
+  }
+
+  return {
+    name: 'list-append',
+    initial: empty,
+    keyOf: ({ id }) => id,
+    describe,
+    actionOf(operation) {
+      const { f, value } = stepOf(operation);
+      if (f === 'append') return append(value);
+      if (f === 'read' || f === 'r') return read(operation, value);
+      throw unknownOperation('list-append', operation, ['append', 'read', 'txn']);
+    },
+  };
+}
+
+/** The key of a transaction's only operation. */
+export function keyOfTransaction({ f, input, line }: Operation): string | undefined {
+  return f === 'txn' ? keyOfValue(onlyStep(input, line)[1] ?? null) : undefined;
+}
+
+function stepOf({ f, input, output, line, returnedAt }: Operation): { readonly f: string; readonly value: Value } {
+  if (f !== 'txn') return { f, value: f === 'append' ? input : output };
+  const [name = null, , value = null] = onlyStep(returnedAt === Number.POSITIVE_INFINITY ? input : output, line);
+  return { f: typeof name === 'string' ? name : keyOfValue(name), value };
+}
+
+function onlyStep(value: Value, line: number): readonly Value[] {
+  const steps = Array.isArray(value) ? (value as readonly Value[]) : [];
+  const [step] = steps;
+  if (steps.length !== 1 || !Array.isArray(step)) {
+    throw new HistoryFormatError(line, `a transaction must have one operation here, and this one has ${steps.length}`);
+  }
+  return step as readonly Value[];
+}
+
+function describe(state: List): string {
+  const values: string[] = [];
+  for (let at: List | undefined = state; at?.before !== undefined && values.length < DESCRIBED; at = at.before) {
+    values.unshift(at.last);
+  }
+  return state.length > values.length ? `[… ${values.join(',')}] of ${state.length} values` : `[${values.join(',')}]`;
+}

@@ -1,0 +1,39 @@
+/**
+ * A sequential object that a history of operations is compared with: what each operation does to it, and in which states it can have been
+ * answered as it was. Models are deterministic: where an answer is not known, the state after it is the one that allows the most.
+ */
+
+import type { Operation, Value } from '../history/operations/operation.ts';
+
+export interface Model<State> {
+  readonly name: string;
+  readonly initial: State;
+  /** Equal for equal states, and for no others. */
+  keyOf(state: State): string | number;
+  /** For people, after "the state was". */
+  describe(state: State): string;
+  /** What an operation of the history means. @throws HistoryFormatError where it means nothing to this model */
+  actionOf(operation: Operation): Action<State>;
+}
+
+/** One operation, with what it was answered. */
+export interface Action<State> {
+  /** For people, after "process 3": `read 4`. */
+  readonly text: string;
+  /** It leaves every state as it is. */
+  readonly observes: boolean;
+  /** Operations whose actions have the same name do the same: either may stand for the other. */
+  readonly same: string;
+  /** The state after it; undefined where it cannot have been answered as it was. */
+  step(state: State): State | undefined;
+}
+
+/** What the command's flags say of the object. */
+export interface ModelOptions {
+  /** Of registers. @default null */
+  readonly initial?: Value;
+  /** Of a semaphore. */
+  readonly permits?: number;
+  /** How often an owner may hold a reentrant mutex at once. @default without limit */
+  readonly limit?: number;
+}

@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from 'commander';
 
+import { CHECK_USAGE_EXIT_CODE, checkCommand } from './check/command.ts';
 import { exploreCommand } from './explore/command.ts';
 import { mutantsCommand } from './mutants/command.ts';
 import { replayCommand, simCommand } from './campaigns/command.ts';
@@ -9,7 +10,7 @@ import { replayCommand, simCommand } from './campaigns/command.ts';
 const USAGE_EXIT_CODE = 2;
 
 const program = new Command('jepsen').description('runs Holdfast under faults and judges what it did').exitOverride();
-for (const command of [simCommand(), replayCommand(), mutantsCommand(), exploreCommand()]) {
+for (const command of [simCommand(), replayCommand(), mutantsCommand(), exploreCommand(), checkCommand()]) {
   program.addCommand(command.copyInheritedSettings(program));
 }
 
@@ -18,5 +19,6 @@ try {
 } catch (error) {
   // Commander has said what is wrong; help and version end with 0.
   if (!(error instanceof CommanderError)) throw error;
-  process.exitCode = error.exitCode === 0 ? 0 : USAGE_EXIT_CODE;
+  const usage = process.argv[2] === 'check' ? CHECK_USAGE_EXIT_CODE : USAGE_EXIT_CODE;
+  process.exitCode = error.exitCode === 0 ? 0 : usage;
 }

@@ -13,10 +13,42 @@ describe('the jepsen command', () => {
     [['explore', '--bounds', 'nope'], 2, /there is none of that name; there are elections, /],
     [['explore', '--planted', 'nope'], 2, /there is none of that name; there are quorum-off-by-one, /],
     [['explore', '--states', '0'], 2, /must be an integer from 1/],
+    [['check', '--model', 'register', '/nowhere.jsonl'], 3, /\/nowhere\.jsonl/],
+    [['check', '--model', 'nope', 'x'], 3, /Allowed choices are register, cas-register, mutex, /],
+    [['check', '--model', 'semaphore', 'x'], 3, /a semaphore needs --permits/],
     [['--help'], 0, /^$/],
   ])('answers %j with exit code %i', (args, code, message) => {
     const { status, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' });
     expect(stderr).toMatch(message);
     expect(status).toBe(code);
+  });
+});
+
+describe('jepsen check', () => {
+  const write = '{"process":0,"type":"invoke","f":"write","value":1}\n{"process":0,"type":"ok","f":"write"}\n';
+  const read = (value: number): string =>
+    `{"process":1,"type":"invoke","f":"read"}\n{"process":1,"type":"ok","f":"read","value":${value}}\n`;
+
+  it.each([
+    ['valid', write + read(1), 0],
+    ['invalid', write + read(2), 1],
+    ['unknown', '', 2],
+  ])('says that a history is %s, and ends with that exit code', (verdict, input, code) => {
+    const result = spawnSync(process.execPath, [program, 'check', '--model', 'register', '-'], {
+      input,
+      encoding: 'utf8',
+    });
+    expect(result.stdout.split('\n')[0]).toBe(verdict);
+    expect(result.status).toBe(code);
+  });
+
+  it('tells the line of what it cannot read', () => {
+    const input = `${write}{"process":1,"type":"invoke","f":"lock"}`;
+    const result = spawnSync(process.execPath, [program, 'check', '--model', 'register', '-'], {
+      input,
+      encoding: 'utf8',
+    });
+    expect(result.stderr).toBe('-: history, line 3: the model register has no operation "lock"; it has read, write\n');
+    expect(result.status).toBe(3);
   });
 });

@@ -38,7 +38,7 @@ describe('the commands of the documents', () => {
     const node = (script: string): string => `exec '${process.execPath}' '${entryOf(script)}' "$@"`;
     for (const name of PROGRAMS) program(name, node(name));
     // What is built need not be built again, nor pnpm be fetched.
-    const cases = [...PROGRAMS, 'demo'].map((name) => `${name}) ${node(name)} ;;`);
+    const cases = [...PROGRAMS, 'demo', 'jepsen'].map((name) => `${name}) ${node(name)} ;;`);
     program('npx', `shift 2\nscript=$1\nshift\ncase $script in\n${cases.join('\n')}\nesac\nexit 127`);
     const running = await startScratchEnsemble();
     stop = running.stop;

@@ -201,6 +201,14 @@ describe('a receiver of snapshots', () => {
     expect(scene.received).toEqual([]);
   });
 
+  it('wants none whose last entry is of a later term than its sender', async () => {
+    const scene = new Scene();
+    const line = scene.connect();
+    await line.say(offer(20, { term: term(4), leaderTerm: term(3) }));
+    expect(line.heard).toEqual([{ type: 'refused', reason: "its last entry is of a term above the sender's" }]);
+    expect(scene.received).toEqual([]);
+  });
+
   it('keeps nothing of bytes that are not those of the offer', async () => {
     const scene = new Scene();
     const line = scene.connect();

@@ -34,7 +34,7 @@ describe.each(implementations)('a node store of %s', (_, open) => {
     const a = add(store, store.root, 'a', 1);
     const b = add(store, a, 'b', 2);
     expect([store.find('/a'), store.find('/a/b'), store.child(a, 'b')]).toEqual([a, b, b]);
-    for (const path of ['', 'a', '//', '/a/', '/a//b', '/b', '/a/b/c', 'a/b', '//a']) {
+    for (const path of ['', 'a', '//', '/a/', '/a//b', '/b', '/a/b/c', 'a/b', '//a', 'xa', 'xa/b']) {
       expect(store.find(path), path).toBeUndefined();
     }
     expect([store.name(b), store.parent(b), store.czxid(b), store.ctime(b)]).toEqual(['b', a, 2, 20]);

@@ -86,6 +86,16 @@ describe('a log that forgets segments', () => {
       expect(await contentOf(found)).toEqual(upTo(40).slice(found.firstIndex - 1));
     }));
 
+  it('uses one that was read before, too', () =>
+    onMachine(async (machine) => {
+      await filled(machine);
+      const steps = await stepsOf(machine, async (store) => {
+        await store.read(logIndex(1), logIndex(20), 1_000_000);
+        await compactTo(store, 17);
+      });
+      expect(steps.filter((what) => what.endsWith(`to ${SPARE}`))).toHaveLength(1);
+    }));
+
   it('keeps one for the program that opens it next', () =>
     onMachine(async (machine) => {
       await filled(machine);

@@ -7,6 +7,8 @@ import { explained, modelOf, randomHistories } from '../../support/random-operat
 
 const NAMES = Object.keys(MODELS) as ModelName[];
 const RUNS = 1_500;
+/** Fixed, since so many of each verdict are demanded. */
+const SEED = 1;
 
 describe.each(NAMES)('the checker, with the model %s,', (name) => {
   it('says of small histories what trying every order says', () => {
@@ -19,7 +21,7 @@ describe.each(NAMES)('the checker, with the model %s,', (name) => {
         if (lies === 0) expect(isPossible).toBe(true);
         expect(type).toBe(operations.some(isAnswer) ? (isPossible ? 'valid' : 'invalid') : 'unknown');
       }),
-      { numRuns: RUNS },
+      { numRuns: RUNS, seed: SEED },
     );
     expect(Math.min(seen.valid, seen.invalid)).toBeGreaterThan(RUNS / 100);
   });
@@ -52,7 +54,7 @@ describe.each(NAMES)('the checker, with the model %s,', (name) => {
         }
         for (const { operation } of concurrent) expect(inPrefix.has(operation)).toBe(false);
       }),
-      { numRuns: RUNS / 2 },
+      { numRuns: RUNS / 2, seed: SEED },
     );
     expect(invalid).toBeGreaterThan(RUNS / 200);
   });

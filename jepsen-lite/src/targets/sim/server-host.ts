@@ -125,6 +125,11 @@ export class ServerHost {
     return this.#joins && !this.#expelled && (this.#server === undefined || this.#server.joinSecret !== undefined);
   }
 
+  /** Another number once its process has ended, however it did. */
+  get life(): number {
+    return this.#boots;
+  }
+
   /** It runs, and was not told to stop. */
   get serves(): boolean {
     return this.#server !== undefined && this.#host.state === 'up' && this.#stoppingBoot !== this.#boots;

@@ -97,7 +97,7 @@ function compare(seed, builds) {
       return `entry ${index}: ${JSON.stringify(outputs[0])} and ${JSON.stringify(outputs[1])}`;
     }
     const [old, fresh] = machines;
-    if (old.fold !== fresh.fold) return `entry ${index}: digests ${old.fold} and ${fresh.fold}`;
+    if (old.digest !== fresh.digest) return `entry ${index}: digests ${old.digest} and ${fresh.digest}`;
     for (const { type, reply } of outputs[1]) {
       seen.add(type);
       if (type === 'attached' && reply.type === 'attached') {

@@ -11,10 +11,20 @@ import { COMMAND } from './generated-docs/markdown.mjs';
 import { metricsPage } from './generated-docs/metrics.mjs';
 import { plantedBugsPage } from './generated-docs/planted-bugs.mjs';
 import { settingsPage } from './generated-docs/settings.mjs';
+import { sizesPage } from './generated-docs/sizes.mjs';
 
 const root = join(import.meta.dirname, '..');
 const FOLDER = 'docs/generated';
-const PAGES = [errorCodesPage, exitCodesPage, formatsPage, limitsPage, metricsPage, plantedBugsPage, settingsPage];
+const PAGES = [
+  errorCodesPage,
+  exitCodesPage,
+  formatsPage,
+  limitsPage,
+  metricsPage,
+  plantedBugsPage,
+  settingsPage,
+  sizesPage,
+];
 
 const [option, ...more] = process.argv.slice(2);
 if (more.length > 0 || (option !== undefined && option !== '--check')) {

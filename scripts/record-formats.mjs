@@ -85,9 +85,9 @@ function recordState(path, entries) {
   const snapshot = machine.beginSnapshot();
   for (let piece = snapshot.next(4_096); piece !== undefined; piece = snapshot.next(4_096)) pieces.push(piece);
   writeFileSync(join(path, 'snapshot.bin'), Buffer.concat(pieces));
-  const { appliedIndex: index, version, fold, counts } = machine;
+  const { appliedIndex: index, version, digest, counts } = machine;
   const { queue } = machine.query({ type: 'lock', lock: 'held' });
-  const expected = { index, version, fold, counts, held: queue[0].token };
+  const expected = { index, version, digest, counts, held: queue[0].token };
   writeFileSync(join(path, 'expected.json'), `${JSON.stringify(expected, null, 2)}\n`);
 }
 

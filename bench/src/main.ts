@@ -9,6 +9,7 @@ import { describeMachine } from './machine/description.ts';
 import { parseOptions, type BenchOptions } from './options.ts';
 import { reportCrowd, reportFailOver, reportJoin, reportQuiet } from './own/reports.ts';
 import { writeCharts } from './report/charts.ts';
+import { reportOutages } from './outages/report.ts';
 import { markdownReport } from './report/markdown.ts';
 import { Results } from './report/results.ts';
 import { installPeer } from './systems/debian.ts';
@@ -68,6 +69,7 @@ async function measure(chosen: BenchOptions): Promise<void> {
   if (wanted.has('quiet')) await reportQuiet(chosen.quick ? 1 : chosen.minutes);
   if (wanted.has('join')) await reportJoin(chosen.quick ? Math.min(64, chosen.stateMib) : chosen.stateMib, say);
   if (wanted.has('crowd')) await reportCrowd(chosen, say);
+  if (wanted.has('outages')) await reportOutages(chosen, directory, say);
 }
 
 function report(run: BenchRun, chosen: BenchOptions): void {

@@ -22,6 +22,9 @@ export interface BenchOptions {
   readonly sessions: number;
   readonly sessionTimeoutMs: number;
   readonly processes: number;
+  readonly rounds: number;
+  readonly clients: number;
+  readonly outages: string | undefined;
 }
 
 export async function parseOptions(argv: readonly string[]): Promise<BenchOptions> {
@@ -52,7 +55,10 @@ export async function parseOptions(argv: readonly string[]): Promise<BenchOption
     .option('--state-mib <n>', 'how large the state is that join sends; 64 with --quick', parseCount, 1_024)
     .option('--sessions <n>', 'sessions of crowd; 300 with --quick', parseCount, 2_000)
     .option('--session-timeout-ms <n>', 'of the sessions of crowd', parseCount, 10_000)
-    .option('--processes <n>', 'client processes of crowd', parseCount, 2);
+    .option('--processes <n>', 'client processes of crowd', parseCount, 2)
+    .option('--rounds <n>', 'rounds of outages; 1 with --quick', parseCount, 5)
+    .option('--clients <n>', 'clients of each system in outages', parseCount, 50)
+    .option('--outages <file>', 'write the longest time without service of every client in outages');
   // pnpm hands a "--" on.
   await program.parseAsync(argv.filter((argument) => argument !== '--'));
   const flags = program.opts<Omit<BenchOptions, 'only'> & { readonly only?: readonly WorkName[] }>();

@@ -7,3 +7,9 @@ export function median(values: readonly number[]): number {
   if (Number.isInteger(middle)) return ((sorted[middle - 1] ?? NaN) + (sorted[middle] ?? NaN)) / 2;
   return sorted[Math.floor(middle)] ?? NaN;
 }
+
+/** The smallest value that is at least as great as that share of all, such as 0.99; NaN for no values. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;
+}

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { ERROR_CODES } from '../../packages/protocol/dist/error-code.js';
 import { code, page, table } from './markdown.mjs';
-import { shortened, propertiesOf } from './source.mjs';
+import { firstSentence, propertiesOf } from './source.mjs';
 
 const INTRO = `A name never changes its meaning or its number. A client reads a code that it does not know as \`UNSUPPORTED\`.
 
@@ -18,7 +18,7 @@ export const errorCodesPage = {
     const rows = Object.entries(ERROR_CODES).map(([name, { wire, retryable, indeterminate }]) => {
       const { doc } = docs.find((each) => each.name === name);
       if (doc === '') throw new Error(`the error code ${name} has no doc comment`);
-      return [String(wire), code(name), retryable ? 'yes' : '', indeterminate ? 'yes' : '', shortened(doc)];
+      return [String(wire), code(name), retryable ? 'yes' : '', indeterminate ? 'yes' : '', firstSentence(doc)];
     });
     return page('Error codes', INTRO, table(['number', 'code', 'retryable', 'indeterminate', 'meaning'], rows));
   },

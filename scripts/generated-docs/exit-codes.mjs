@@ -19,7 +19,7 @@ export const exitCodesPage = {
     const { constants } = parseSource(join(root, 'packages/lockctl/src/exit-code.ts'));
     return page(
       'Exit codes',
-      'What to do is told in full by [operations.md](../operations.md).',
+      'What to do is described in full by [operations.md](../operations.md).',
       '## lockd',
       table(
         HEADINGS,

@@ -25,7 +25,7 @@ import { snapshotMessages } from '../../packages/raft/dist/snapshots/snapshot-co
 import { VERSIONS } from '../../packages/state/dist/versions.js';
 import { code, page, table } from './markdown.mjs';
 import { messagesTable, recordTable } from './messages.mjs';
-import { shortened, propertiesOf } from './source.mjs';
+import { firstSentence, propertiesOf } from './source.mjs';
 
 const INTRO = `A message is a msgpack array: its number, then its fields in this order. [formats.md](../formats.md) has the rules.
 
@@ -93,7 +93,11 @@ export const formatsPage = {
 /** @param {Readonly<Record<string, number>>} bits */
 function features(bits, path, name) {
   const docs = propertiesOf(path, name);
-  const rows = docs.map(({ name: feature, doc }) => [String(Math.log2(bits[feature])), code(feature), shortened(doc)]);
+  const rows = docs.map(({ name: feature, doc }) => [
+    String(Math.log2(bits[feature])),
+    code(feature),
+    firstSentence(doc),
+  ]);
   return table(['bit', 'feature', 'meaning'], rows);
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { code, page, table } from './markdown.mjs';
-import { numberOf, parseSource, propertiesOf, shortened } from './source.mjs';
+import { numberOf, parseSource, propertiesOf, firstSentence } from './source.mjs';
 
 const FILE = 'limits.md';
 const PACKAGES = ['protocol', 'state', 'raft', 'lockd', 'client', 'lockctl', 'fenced-kv', 'runtime'];
@@ -68,7 +68,7 @@ async function rowsOf(directory, file) {
     const value = await valueOf(directory, file, constant, constants);
     if (typeof value !== 'number' || (!all && isPlace(constant.name, value))) continue;
     if (constant.doc === '') throw new Error(`${path}: ${constant.name} has no doc comment, and is a limit`);
-    rows.push([code(constant.name), written(constant.name, value), shortened(constant.doc)]);
+    rows.push([code(constant.name), written(constant.name, value), firstSentence(constant.doc)]);
   }
   return rows;
 }
@@ -89,12 +89,13 @@ async function stateLimits(directory, path) {
   let shared = '';
   return propertiesOf(path, 'StateLimits').map(({ name, doc }) => {
     shared = doc === '' ? shared : doc;
-    return [code(name), written(name, STATE_LIMITS[name]), shortened(shared)];
+    return [code(name), written(name, STATE_LIMITS[name]), firstSentence(shared)];
   });
 }
 
 /** The unit is in the name. */
 function written(name, value) {
+  if (name.endsWith('_BYTES_PER_MS')) return `${written('_BYTES', value)} a millisecond`;
   if (/(_MS|Ms)$/.test(name)) return value >= 1_000 && value % 100 === 0 ? `${value / 1_000} s` : `${spaced(value)} ms`;
   if (name.endsWith('_SECONDS')) return `${spaced(value)} s`;
   if (!/bytes/i.test(name)) return spaced(value);

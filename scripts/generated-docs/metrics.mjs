@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { createMetrics } from '../../packages/lockd/dist/http/metrics.js';
 import { code, page, table } from './markdown.mjs';
-import { shortened } from './source.mjs';
+import { firstSentence } from './source.mjs';
 
 const INTRO = `Every sample has the label \`server\`. Beside these there are those of the process (\`process_*\`, \`nodejs_*\`), made by prom-client.`;
 
@@ -24,7 +24,7 @@ export const metricsPage = {
       code(metric.name),
       typeOf(metric),
       (metric.labelNames ?? []).map(code).join(', '),
-      shortened(metric.help),
+      firstSentence(metric.help),
     ]);
     return page('Metrics of lockd', INTRO, table(['metric', 'type', 'labels', 'meaning'], rows));
   },

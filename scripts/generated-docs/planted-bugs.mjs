@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { MUTANTS, NAMED_CASE_MUTANTS, UNIT_TEST_MUTANTS } from '../../jepsen-lite/dist/mutants/catalogue/index.js';
+import { LIVE_MUTANTS } from '../../jepsen-lite/dist/mutants/live/catalogue.js';
 import { code, page, table } from './markdown.mjs';
 
 const INTRO = `What they are for, and how they are run: [testing.md](../testing.md#planted-bugs). Each breaks one promise in one process of its own.`;
@@ -12,12 +13,17 @@ const MEASURED = 'docs/benchmarks/planted-bugs.json';
 const ATTEMPTS = `Measured with \`npx -y pnpm@12 jepsen mutants\`, at several times ([figures](../benchmarks/planted-bugs.json)).
 Three figures are those of three ranges of seeds: from 1, from 100,001, from 200,001. A single one is of the first range.
 One seed in twelve was given to late answers after most rows were measured.`;
+/** What `jepsen mutants --live --whole --json` has printed. */
+const MEASURED_LIVE = 'docs/benchmarks/planted-bugs-live.json';
+const LIVE = `Measured with \`npx -y pnpm@12 jepsen mutants --live --whole --ranges 10\` ([figures](../benchmarks/planted-bugs-live.json)), on two
+processors on which other programs ran. What they are: [live-faults.md](../live-faults.md#by-whole-runs).`;
 const HEADINGS = ['planted bug', 'promise that it breaks', 'noticed by'];
 
 export const plantedBugsPage = {
   file: 'planted-bugs.md',
   render(root) {
     const measured = JSON.parse(readFileSync(join(root, MEASURED), 'utf8'));
+    const liveMeasured = JSON.parse(readFileSync(join(root, MEASURED_LIVE), 'utf8'));
     const sample = MUTANTS.filter(({ sample }) => sample === true).length;
     return page(
       'Planted bugs',
@@ -35,6 +41,16 @@ export const plantedBugsPage = {
       '## After how many attempts',
       ATTEMPTS,
       table(['planted bug', 'detector', 'attempts', 'noticed as'], attempts(measured)),
+      '## Shown by whole live runs',
+      LIVE,
+      table(['planted bug', 'run', 'shown', 'as', 'seconds'], wholeRuns(liveMeasured)),
+      'The product itself under the same runs:',
+      table(['run', 'valid', 'seconds'], controls(liveMeasured)),
+      'Those that only a detector of their own notices:',
+      table(
+        ['planted bug', 'why no whole run shows it'],
+        LIVE_MUTANTS.flatMap(({ name, whole }) => ('hidden' in whole ? [[code(name), whole.hidden]] : [])),
+      ),
       '## Noticed by the test of a named case',
       `${NAMED_CASE_MUTANTS.length}. [named-cases.md](../named-cases.md) has the tests.`,
       promises(NAMED_CASE_MUTANTS),
@@ -51,6 +67,24 @@ function attempts(measured) {
     if (!names.has(name)) throw new Error(`${MEASURED} has "${name}", which is no planted bug`);
     return Object.entries(detectors).map(([detector, found]) => [code(name), detector, found.needed, found.as]);
   });
+}
+
+function wholeRuns({ bugs }) {
+  return LIVE_MUTANTS.flatMap(({ name, whole }) => {
+    if ('hidden' in whole) return [];
+    const found = bugs[name];
+    if (found === undefined) return [[code(name), whole.run, 'not measured', '', '']];
+    const { expected, runs, as, medianSeconds } = found;
+    return [[code(name), whole.run, `${expected} of ${runs}`, as.join(' / '), `${medianSeconds}`]];
+  });
+}
+
+function controls({ controls: measured }) {
+  return Object.entries(measured).map(([run, { expected, runs, medianSeconds }]) => [
+    run,
+    `${expected} of ${runs}`,
+    `${medianSeconds}`,
+  ]);
 }
 
 function promises(mutants) {

@@ -3,8 +3,6 @@
 import { readFileSync } from 'node:fs';
 import { parseSync } from 'oxc-parser';
 
-const MAX_MEANING_LENGTH = 120;
-
 /**
  * @typedef {{ name: string, doc: string, exported: boolean, init: object | null }} Constant
  * @typedef {{ constants: Constant[], doc: (node: { start: number }) => string, program: object }} Source
@@ -63,16 +61,9 @@ export function numberOf(init, constants) {
   }
 }
 
-/** For a cell of a table: the first sentence, or as many of its clauses as there is room for. */
-export function shortened(doc) {
-  const sentence = firstSentence(doc);
-  if (sentence.length <= MAX_MEANING_LENGTH) return sentence;
-  const clauses = /^.{10,117}(?=[:;,] )/.exec(sentence);
-  return `${clauses?.[0] ?? sentence.slice(0, MAX_MEANING_LENGTH - 2)} …`;
-}
-
+/** For a cell of a table, which refuses one that is too long. */
 export function firstSentence(doc) {
-  return /^.*?[.!?](?= [A-Z`{]|$)/.exec(doc)?.[0] ?? doc;
+  return /^.*?[.!?](?= [A-Z`{@]|$)/.exec(doc)?.[0] ?? doc;
 }
 
 function calculated(operator, left, right) {

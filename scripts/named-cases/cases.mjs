@@ -19,7 +19,7 @@ export const CASE_GROUPS = [
       {
         name: 'candidate-sends-before-own-vote-durable',
         source: 'sofa-jraft#1245',
-        mutant: 'vote-told-before-durable',
+        mutant: 'vote-sent-before-durable',
       },
       { name: 'same-term-stepdown-clears-vote', source: 'CCF#5891', mutant: 'vote-forgotten-at-a-step-down' },
       { name: 'prevote-resets-vote', source: 'canonical/raft#196', mutant: 'pre-vote-raises-the-term', others: true },
@@ -108,7 +108,7 @@ export const CASE_GROUPS = [
       {
         name: 'transfer-to-nonvoter',
         source: 'hashicorp/raft#398, consul#7031; NuRaft#436',
-        mutant: 'hand-over-to-whoever-is-followed',
+        mutant: 'transfer-to-whoever-is-followed',
       },
       {
         name: 'zero-priority-becomes-leader',
@@ -218,7 +218,7 @@ export const CASE_GROUPS = [
       {
         name: 'lost-empty-append-leaves-commit-behind',
         source: 'etcd#3111; etcd-io/raft#171',
-        mutant: 'commit-told-once',
+        mutant: 'commit-sent-once',
       },
       {
         name: 'probe-stuck-after-unreachable',
@@ -234,7 +234,7 @@ export const CASE_GROUPS = [
         name: 'match-lt-next',
         source: 'etcd-io/raft#149',
         impossible:
-          "Invariant `match-is-below-next` (`core/replication/progress.ts`), checked at every change of a peer's progress.",
+          'Invariant `match-is-below-next` (`core/replication/progress.ts`), looked at with every change of progress.',
       },
       {
         name: 'conflict-search-on-compacted-index-panics',
@@ -423,8 +423,8 @@ export const CASE_GROUPS = [
         source: 'sofa-jraft#34, #25; tikv#964; consul#54',
         mutant: 'lease-known-by-its-timer-alone',
       },
-      { name: 'read-during-transfer', source: 'openraft#1747', mutant: 'reads-refused-during-a-hand-over' },
-      { name: 'write-during-transfer', source: 'hashicorp/raft#581', mutant: 'log-grows-during-a-hand-over' },
+      { name: 'read-during-transfer', source: 'openraft#1747', mutant: 'reads-refused-during-a-transfer' },
+      { name: 'write-during-transfer', source: 'hashicorp/raft#581', mutant: 'log-grows-during-a-transfer' },
       {
         name: 'transfer-reverts-on-heartbeat-with-prevote',
         source: 'canonical/raft#203',
@@ -433,7 +433,7 @@ export const CASE_GROUPS = [
       {
         name: 'transfer-target-log-not-flushed',
         source: 'openraft#1805',
-        mutant: 'target-told-before-it-has-everything',
+        mutant: 'target-asked-before-it-has-everything',
       },
       { name: 'disk-stalled-leader-never-steps-down', source: 'etcd#13527, #15247', mutant: 'stalled-leader-leads-on' },
       { name: 'lost-proposal-hangs-client', source: 'etcd#8975, #5214', mutant: 'lost-requests-not-asked-for' },

@@ -65,7 +65,7 @@ export function renderPage(tests, transcripts) {
   const impossible = CASES.filter((each) => each.impossible !== undefined).length;
   const planted = CASES.filter(({ mutant }) => mutant !== undefined);
   const alone = planted.filter(({ others }) => others === undefined).length;
-  const count = `${CASES.length} cases: ${CASES.length - impossible} with a test, ${impossible} that cannot arise; ${transcripts.size} with a transcript; ${planted.length} with a planted bug, ${alone} of which fail that test alone.\n`;
+  const count = `${CASES.length} cases: ${CASES.length - impossible} with a test, ${impossible} that cannot arise. ${transcripts.size} have a transcript, ${planted.length} a planted bug, ${alone} of which fail that test alone.\n`;
   const readable = [...transcripts].map(([name, file]) => `- [${name}](../${file})`);
   return [HEAD, count, ...groups, `## Transcripts\n\n${readable.join('\n')}\n`].join('\n');
 }

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { table } from '../generated-docs/markdown.mjs';
 import { messagesTable } from '../generated-docs/messages.mjs';
-import { numberOf, parseSource, propertiesOf, shortened } from '../generated-docs/source.mjs';
+import { functionsOf } from '../generated-docs/sizes.mjs';
+import { firstSentence, numberOf, parseSource, propertiesOf } from '../generated-docs/source.mjs';
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-generated-docs-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -60,11 +61,36 @@ export interface Limits { /** Nodes. */ readonly maxNodes: number; readonly othe
   });
 });
 
+describe('the functions of a source file', () => {
+  it('are found with their names and lines, those within others too', () => {
+    const text = `export function outer(): void {
+  const inner = () => {
+    call(() => 1);
+  };
+}
+class Both {
+  method() {
+    return { key: function () {} };
+  }
+  field = () => 2;
+}
+declare function nothing(): void;`;
+    expect(functionsOf('source.ts', text).map(({ name, lines }) => [name, lines])).toEqual([
+      ['outer', 5],
+      ['inner', 3],
+      ['anonymous', 1],
+      ['method', 3],
+      ['key', 1],
+      ['field', 1],
+    ]);
+  });
+});
+
 describe('a cell of a generated table', () => {
-  it('has the first sentence, and of a long one the clauses that fit', () => {
-    expect(shortened('One, i.e. this. Two.')).toBe('One, i.e. this.');
-    const long = `Bytes of one frame: ${'very '.repeat(30)}long.`;
-    expect(shortened(long)).toBe('Bytes of one frame …');
+  it('has the first sentence', () => {
+    expect(firstSentence('One, i.e. this. Two.')).toBe('One, i.e. this.');
+    expect(firstSentence('One `a.b`. @internal Two.')).toBe('One `a.b`.');
+    expect(firstSentence('One and two')).toBe('One and two');
   });
 
   it('is refused when it is too long, and cannot end its cell', () => {

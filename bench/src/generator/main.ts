@@ -7,13 +7,13 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 
 import { ClosedLoops, LOOPED_WORKS, cycle, loopsOf } from './closed-loop.ts';
+import { OutageClients } from './outage-clients.ts';
 import type { LockSession, OpenSession, RawSession } from './raw-session.ts';
 import type { GeneratorOrder } from './order.ts';
 import { awaitNode, createEphemerals, createNodes, killLeader, tellWatchers } from './single-runs.ts';
 import { SYSTEMS, clientOpener, rawOpener } from './systems.ts';
 
 const DATA = new Uint8Array(100).fill(0x61);
-const SESSION_TIMEOUT_MS = 30_000;
 
 const { values: flags } = parseArgs({
   options: {
@@ -24,16 +24,19 @@ const { values: flags } = parseArgs({
     outstanding: { type: 'string' },
     servers: { type: 'string' },
     prefix: { type: 'string' },
+    'session-timeout-ms': { type: 'string' },
   },
 });
 const system = oneOf('system', SYSTEMS, flags.system);
 const servers = (flags.servers ?? '').split(',');
 const prefix = flags.prefix ?? 'bench';
 const sessionCount = Number(flags.sessions ?? 1);
+const sessionTimeoutMs = Number(flags['session-timeout-ms'] ?? 30_000);
 
 void run().catch(fail);
 
 async function run(): Promise<void> {
+  if (flags.work === 'outages') return await outages();
   if (flags.route === 'client') return await loops(clientOpener(system), prepareLocks);
   const open = rawOpener(system);
   if (LOOPED_WORKS.some((work) => work === flags.work)) return await loops(open, prepareRaw);
@@ -44,7 +47,7 @@ async function run(): Promise<void> {
     writer.destroy();
     await serve(async (order) => {
       if (order.type !== 'kill') throw new Error(`leader-kill cannot ${order.type}`);
-      const options = { node: nodeOf(0), data: DATA, sessionTimeoutMs: SESSION_TIMEOUT_MS, pid: order.pid };
+      const options = { node: nodeOf(0), data: DATA, sessionTimeoutMs, pid: order.pid };
       return { ms: await killLeader(open, servers.slice(1), options) };
     });
     return;
@@ -52,7 +55,7 @@ async function run(): Promise<void> {
   if (flags.work === 'restart') {
     await serve(async (order) => {
       if (order.type !== 'await-node') throw new Error(`restart cannot ${order.type}`);
-      await awaitNode(open, servers[0] ?? '', order.node, SESSION_TIMEOUT_MS);
+      await awaitNode(open, servers[0] ?? '', order.node, sessionTimeoutMs);
       return {};
     });
     return;
@@ -60,6 +63,18 @@ async function run(): Promise<void> {
   const sessions = await openAll(open, placements());
   await serve((order) => singleRun(sessions, order));
   await closeAll(sessions);
+}
+
+async function outages(): Promise<void> {
+  if (system !== 'holdfast') throw new Error(`the outage clients of ${system} are native`);
+  const clients = await OutageClients.start({ servers, sessions: sessionCount, sessionTimeoutMs, prefix });
+  await serve((order) => {
+    if (order.type === 'mark') clients.mark();
+    else if (order.type === 'renew') clients.renew();
+    else if (order.type !== 'outages') throw new Error(`outage clients cannot ${order.type}`);
+    return Promise.resolve(clients.report());
+  });
+  await clients.stop();
 }
 
 async function loops<Session extends LockSession>(
@@ -115,6 +130,9 @@ async function singleRun(sessions: readonly RawSession[], order: GeneratorOrder)
     case 'window':
     case 'kill':
     case 'await-node':
+    case 'mark':
+    case 'renew':
+    case 'outages':
       throw new Error(`this generator cannot ${order.type}`);
   }
 }
@@ -147,10 +165,7 @@ async function openAll<Session extends LockSession>(
     const opening = addresses
       .slice(at, at + atOnce)
       .map(
-        (address) =>
-          new Promise<Session>((resolve) =>
-            open({ address, sessionTimeoutMs: SESSION_TIMEOUT_MS, onFailure: fail }, resolve),
-          ),
+        (address) => new Promise<Session>((resolve) => open({ address, sessionTimeoutMs, onFailure: fail }, resolve)),
       );
     sessions.push(...(await Promise.all(opening)));
   }

@@ -65,7 +65,7 @@ async function strike(ensemble: LocalEnsemble, fault: Fault, watch: Watch): Prom
   if (fault === 'kill') await ensemble.restart(leader);
   else ensemble.resume(leader);
   await ensemble.waitUntilReady();
-  // The next leader shall be one that has settled, as in a running system.
+  // The next leader shall be one that leads in a steady state, as in a running system.
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   return gapMs;
 }

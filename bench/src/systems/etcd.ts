@@ -4,7 +4,8 @@ import { join } from 'node:path';
 
 import { askHttp, highest, metricOf, sum } from './ask.ts';
 import { freePorts } from './free-ports.ts';
-import { PeerEnsemble } from './peer-ensemble.ts';
+import { LOOPBACK } from './hosts.ts';
+import { ServerEnsemble } from './server-ensemble.ts';
 import { ServerProcess } from './server-process.ts';
 import type { Progress, RunningSystem, SystemUnderTest } from './system.ts';
 
@@ -14,13 +15,13 @@ export function etcd(version: string): SystemUnderTest {
   return { name: 'etcd', version, settings: 'defaults (heartbeat 100 ms, election 1,000 ms, fsync on)', start };
 }
 
-async function start(directory: string): Promise<RunningSystem> {
+async function start(directory: string, hosts = LOOPBACK): Promise<RunningSystem> {
   const ports = await freePorts(2 * SERVERS);
   const [clientPorts, peerPorts] = [ports.slice(0, 3), ports.slice(3, 6)];
-  const cluster = peerPorts.map((port, n) => `member-${n + 1}=http://127.0.0.1:${port}`).join(',');
+  const cluster = peerPorts.map((port, n) => `member-${n + 1}=http://${hosts.address(n)}:${port}`).join(',');
   const processes = clientPorts.map((port, n) => {
-    const client = `http://127.0.0.1:${port}`;
-    const peer = `http://127.0.0.1:${peerPorts[n]}`;
+    const client = `http://${hosts.address(n)}:${port}`;
+    const peer = `http://${hosts.address(n)}:${peerPorts[n]}`;
     const flags = {
       name: `member-${n + 1}`,
       'data-dir': join(directory, `server-${n + 1}`),
@@ -35,13 +36,14 @@ async function start(directory: string): Promise<RunningSystem> {
       name: `etcd ${n + 1}`,
       command: 'etcd',
       args: Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]),
+      inside: hosts.inside(n),
       directory,
       logFile: join(directory, `server-${n + 1}.log`),
     });
   });
-  return await PeerEnsemble.start({
+  return await ServerEnsemble.start({
     name: 'etcd',
-    addresses: clientPorts.map((port) => `127.0.0.1:${port}`),
+    addresses: clientPorts.map((port, n) => `${hosts.address(n)}:${port}`),
     processes,
     serves: async (address) => /"health":\s*"true"/.test((await askHttp(`http://${address}/health`)) ?? ''),
     leads: async (address) => metricOf(await askHttp(`http://${address}/metrics`), 'etcd_server_is_leader') === 1,

@@ -23,6 +23,8 @@ export interface GeneratorOptions {
   readonly servers: readonly string[];
   /** Of every lock and node, so that generators do not meet. */
   readonly prefix: string;
+  /** @default 30,000 */
+  readonly sessionTimeoutMs?: number;
 }
 
 const STOP_TIMEOUT_MS = 15_000;
@@ -116,24 +118,35 @@ export class GeneratorProcess {
 }
 
 function argumentsOf(options: GeneratorOptions): string[] {
-  const { system, route, work, sessions, outstanding, servers, prefix } = options;
-  const values = { work, sessions, outstanding: outstanding ?? sessions, servers: servers.join(','), prefix };
+  const { system, route, work, sessions, outstanding, servers, prefix, sessionTimeoutMs } = options;
+  const timeout = sessionTimeoutMs === undefined ? {} : { 'session-timeout-ms': sessionTimeoutMs };
+  const values = {
+    work,
+    sessions,
+    outstanding: outstanding ?? sessions,
+    servers: servers.join(','),
+    prefix,
+    ...timeout,
+  };
   const common = Object.entries(values).flatMap(([name, value]) => [`--${name}`, `${value}`]);
   return route === 'native' ? common : ['--system', system, '--route', route, ...common];
 }
 
-function commandOf({ system, route }: GeneratorOptions): string[] {
+function commandOf({ system, route, work }: GeneratorOptions): string[] {
   if (route !== 'native') return [process.execPath, fileURLToPath(new URL('../generator/main.js', import.meta.url))];
   const built = join(nativeSources, 'built');
   if (system === 'zookeeper') {
-    const source = join(nativeSources, 'zookeeper', 'NativeLoad.java');
-    build(source, join(built, 'NativeLoad.class'), ['javac', '-cp', ZOOKEEPER_CLASS_PATH, '-d', built, source]);
+    const program = work === 'outages' ? 'OutageClients' : 'NativeLoad';
+    const source = join(nativeSources, 'zookeeper', `${program}.java`);
+    build(source, join(built, `${program}.class`), ['javac', '-cp', ZOOKEEPER_CLASS_PATH, '-d', built, source]);
     const quiet = `-Dlog4j.configuration=file:${join(nativeSources, 'zookeeper', 'log4j.properties')}`;
-    return ['java', quiet, '-cp', `${built}:${ZOOKEEPER_CLASS_PATH}`, 'NativeLoad'];
+    // With SASL, which nothing here uses, each dial asks the DNS for the name of the server's address, and waits while it is slow.
+    return ['java', quiet, '-Dzookeeper.sasl.client=false', '-cp', `${built}:${ZOOKEEPER_CLASS_PATH}`, program];
   }
   if (system === 'etcd') {
-    const source = join(nativeSources, 'etcd', 'native-load.go');
-    const program = join(built, 'etcd-native-load');
+    const name = work === 'outages' ? 'outage-clients' : 'native-load';
+    const source = join(nativeSources, 'etcd', `${name}.go`);
+    const program = join(built, `etcd-${name}`);
     build(source, program, ['go', 'build', '-o', program, source], { GOPATH: '/usr/share/gocode', GO111MODULE: 'off' });
     return [program];
   }

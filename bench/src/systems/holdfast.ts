@@ -1,11 +1,17 @@
-/** Our own servers, as `start` runs them. */
+/** Our own servers with their default settings. */
 
 import { readFileSync } from 'node:fs';
 
-import { LocalEnsemble, findFreeBasePort } from '@holdfast/ensemble';
+import { join } from 'node:path';
+
+import { fetchStatus, programEntry } from '@holdfast/ensemble';
 
 import { askHttp, highest, metricOf, sum } from './ask.ts';
-import type { RunningSystem, SystemUnderTest } from './system.ts';
+import { freePorts } from './free-ports.ts';
+import { LOOPBACK } from './hosts.ts';
+import { ServerEnsemble } from './server-ensemble.ts';
+import { ServerProcess } from './server-process.ts';
+import type { Progress, RunningSystem, SystemUnderTest } from './system.ts';
 
 const SERVERS = 3;
 
@@ -21,35 +27,48 @@ export function holdfast(): SystemUnderTest {
   };
 }
 
-async function start(directory: string): Promise<RunningSystem> {
-  const ensemble = await LocalEnsemble.start({
-    dataDirectory: directory,
-    servers: SERVERS,
-    fencedKv: false,
-    basePort: await findFreeBasePort(SERVERS),
+async function start(directory: string, hosts = LOOPBACK): Promise<RunningSystem> {
+  const ports = await freePorts(2 * SERVERS);
+  const addresses = ports.slice(0, SERVERS).map((port, n) => `${hosts.address(n)}:${port}`);
+  const peers = ports.slice(SERVERS).map((port, n) => `${hosts.address(n)}:${port}`);
+  const cluster = peers.map((peer, n) => `${n + 1}=${peer}`).join(',');
+  const processes = addresses.map((client, n) => {
+    const flags = {
+      id: `${n + 1}`,
+      'cluster-id': 'bench',
+      client,
+      peer: peers[n] ?? '',
+      data: join(directory, `server-${n + 1}`),
+      cluster,
+    };
+    return new ServerProcess({
+      name: `lockd ${n + 1}`,
+      command: process.execPath,
+      args: [
+        programEntry('lockd'),
+        ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]),
+        // Only this machine reaches the other addresses.
+        ...(hosts === LOOPBACK ? [] : ['--insecure']),
+      ],
+      inside: hosts.inside(n),
+      directory,
+      logFile: join(directory, `server-${n + 1}.log`),
+    });
   });
-  const addresses = ensemble.clientAddresses;
-  const leader = async (): Promise<number> => (await ensemble.waitForLeader()) - 1;
-  const pid = (server: number): number => ensemble.pid(server + 1) ?? 0;
-  return {
+  return await ServerEnsemble.start({
     name: 'holdfast',
     addresses,
-    pids: () => addresses.map((_, server) => pid(server)).filter((id) => id !== 0),
-    leader,
-    pid,
-    async progress() {
-      const reports = await Promise.all(addresses.map((address) => askHttp(`http://${address}/metrics`)));
-      return {
-        commitIndex: highest(reports.map((report) => metricOf(report, 'holdfast_commit_index'))),
-        durableWrites: sum(reports.map((report) => metricOf(report, 'holdfast_log_writes_total'))),
-      };
-    },
-    async stopServer(server) {
-      await ensemble.stopServer(server + 1);
-    },
-    launchServer: (server) => ensemble.launch(server + 1),
-    serves: async (server) => (await askHttp(`http://${addresses[server]}/ready`)) !== undefined,
-    noteKilled: (server) => ensemble.kill(server + 1),
-    stop: () => ensemble.stop(),
+    processes,
+    serves: async (address) => (await askHttp(`http://${address}/ready`)) !== undefined,
+    leads: async (address) => (await fetchStatus(address))?.role === 'leader',
+    progress,
+  });
+}
+
+async function progress(addresses: readonly string[]): Promise<Progress> {
+  const reports = await Promise.all(addresses.map((address) => askHttp(`http://${address}/metrics`)));
+  return {
+    commitIndex: highest(reports.map((report) => metricOf(report, 'holdfast_commit_index'))),
+    durableWrites: sum(reports.map((report) => metricOf(report, 'holdfast_log_writes_total'))),
   };
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { askTcp } from './ask.ts';
 import { freePorts } from './free-ports.ts';
-import { PeerEnsemble } from './peer-ensemble.ts';
+import { ServerEnsemble } from './server-ensemble.ts';
 import { ServerProcess } from './server-process.ts';
 import type { RunningSystem, SystemUnderTest } from './system.ts';
 
@@ -25,7 +25,7 @@ async function start(directory: string): Promise<RunningSystem> {
     directory,
     logFile: join(directory, 'server-1.log'),
   });
-  return await PeerEnsemble.start({
+  return await ServerEnsemble.start({
     name: 'redis',
     addresses: [`127.0.0.1:${port}`],
     processes: [process],

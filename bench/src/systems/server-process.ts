@@ -1,5 +1,5 @@
 /**
- * A peer's server as a child process with a log file of its own. It dies with this process: the kernel kills it when its parent
+ * A server as a child process with a log file of its own. It dies with this process: the kernel kills it when its parent
  * goes (`setpriv --pdeathsig`), since a server that stays behind would disturb every later measurement.
  */
 
@@ -14,6 +14,8 @@ export interface ServerCommand {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** What goes before the command, and becomes it by exec. @default nothing */
+  readonly inside?: readonly string[];
   readonly directory: string;
   readonly logFile: string;
 }
@@ -36,9 +38,9 @@ export class ServerProcess {
   }
 
   launch(): void {
-    const { command, args, directory, logFile } = this.#command;
+    const { command, args, inside = [], directory, logFile } = this.#command;
     const log = openSync(logFile, 'a');
-    this.#child = spawn('setpriv', ['--pdeathsig', 'KILL', command, ...args], {
+    this.#child = spawn('setpriv', ['--pdeathsig', 'KILL', ...inside, command, ...args], {
       cwd: directory,
       stdio: ['ignore', log, log],
       // A signal of the terminal goes to this process, which then stops its servers in order.

@@ -1,6 +1,7 @@
-/** What the works need of a system under test: three servers (Redis: one) on loopback ports and data directories of their own. */
+/** What the works need of a system under test: three servers (Redis: one) on ports and data directories of their own. */
 
 import type { SystemName } from '../generator/systems.ts';
+import type { Hosts } from './hosts.ts';
 
 /** What a system says of its own progress; null where it does not say. */
 export interface Progress {
@@ -35,5 +36,6 @@ export interface SystemUnderTest {
   readonly version: string;
   /** What differs from the system's defaults, and why. */
   readonly settings: string;
-  start(directory: string): Promise<RunningSystem>;
+  /** @param hosts where its servers run. @default all on the loopback */
+  start(directory: string, hosts?: Hosts): Promise<RunningSystem>;
 }

@@ -28,11 +28,11 @@ export interface Effort {
   readonly freshServers: boolean;
   readonly killTrials: number;
   readonly watchRounds: number;
-  /** Without data. `settleMs`: how long runtimes get to give memory back before it is looked at `looks` times. */
+  /** Without data. `collectMs`: how long runtimes get to give memory back before it is looked at `looks` times. */
   readonly ephemerals: {
     readonly count: number;
     readonly sessions: number;
-    readonly settleMs: number;
+    readonly collectMs: number;
     readonly looks: number;
     readonly lookEveryMs: number;
   };
@@ -50,7 +50,7 @@ export const FULL: Effort = {
   freshServers: true,
   killTrials: 10,
   watchRounds: 50,
-  ephemerals: { count: 100_000, sessions: 1_000, settleMs: 15_000, looks: 5, lookEveryMs: 1_000 },
+  ephemerals: { count: 100_000, sessions: 1_000, collectMs: 15_000, looks: 5, lookEveryMs: 1_000 },
   nodes: 1_000_000,
   restartTrials: 5,
 };
@@ -65,7 +65,7 @@ export const QUICK: Effort = {
   freshServers: false,
   killTrials: 2,
   watchRounds: 20,
-  ephemerals: { count: 10_000, sessions: 100, settleMs: 1_000, looks: 2, lookEveryMs: 100 },
+  ephemerals: { count: 10_000, sessions: 100, collectMs: 1_000, looks: 2, lookEveryMs: 100 },
   nodes: 20_000,
   restartTrials: 1,
 };

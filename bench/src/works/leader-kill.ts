@@ -9,8 +9,8 @@ import { Stage } from './stage.ts';
 import { LEADER_KILL_ROW } from './table.ts';
 
 const REJOIN_TIMEOUT_MS = 60_000;
-/** The next leader shall be one that has settled, as in a running system. */
-const SETTLE_MS = 1_500;
+/** The next leader shall be one that leads in a steady state, as in a running system. */
+const STEADY_MS = 1_500;
 
 export async function measureLeaderKill(run: BenchRun): Promise<void> {
   const { work, unit, target } = LEADER_KILL_ROW;
@@ -53,7 +53,7 @@ async function strike(system: RunningSystem): Promise<{ readonly window: RawWind
     await system.noteKilled(leader);
     system.launchServer(leader);
     await rejoined(system, leader);
-    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+    await new Promise((resolve) => setTimeout(resolve, STEADY_MS));
     return { window };
   } finally {
     await generator.stop();

@@ -50,7 +50,7 @@ export async function measureLoads(run: BenchRun, rows: readonly LoadRow[]): Pro
 /** The second table: through the best client library of each system. */
 export async function measureClients(run: BenchRun): Promise<void> {
   const nameOf = (sessions: number): string =>
-    `uncontended acquire+release through Node clients, ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`;
+    `acquire+release through Node clients, ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`;
   await onStages(run, { stage: 'clients', rows: CLIENT_SESSIONS, nameOf }, async (sessions, stage) => {
     const work = nameOf(sessions);
     const unit = 'cycles/s';

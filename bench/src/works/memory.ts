@@ -10,7 +10,7 @@ import { Stage } from './stage.ts';
 import { memoryRow } from './table.ts';
 
 export async function measureMemory(run: BenchRun): Promise<void> {
-  const { count, sessions, settleMs, looks, lookEveryMs } = run.effort.ephemerals;
+  const { count, sessions, collectMs, looks, lookEveryMs } = run.effort.ephemerals;
   const { work, unit, target } = memoryRow(count, sessions);
   for (const candidate of run.systems) {
     if (candidate.name === 'redis') continue;
@@ -30,7 +30,7 @@ export async function measureMemory(run: BenchRun): Promise<void> {
       try {
         const before = await system.progress();
         await generator.order({ type: 'ephemerals', count });
-        await pause(settleMs);
+        await pause(collectMs);
         const windows: RawWindow[] = [];
         for (let look = 0; look < looks; look += 1) {
           const { window } = await singleWindow(system, generator, async () => {

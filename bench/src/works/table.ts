@@ -17,11 +17,12 @@ export const WORKS = [
   'quiet',
   'join',
   'crowd',
+  'outages',
 ] as const;
 export type WorkName = (typeof WORKS)[number];
 
-/** Of our own servers alone, and long: they run when they are named. */
-export const WORKS_ON_REQUEST: readonly WorkName[] = ['fail-over', 'quiet', 'join', 'crowd'];
+/** Of our own servers alone, or long: they run when they are named. */
+export const WORKS_ON_REQUEST: readonly WorkName[] = ['fail-over', 'quiet', 'join', 'crowd', 'outages'];
 
 export interface Target {
   /** Of the better peer's figure; at least that for rates, at most that for times and sizes. */
@@ -49,7 +50,7 @@ export interface LoadRow {
 function cycles(sessions: number, must: number, goal: number): LoadRow {
   return {
     group: 'cycles',
-    work: `uncontended acquire+release, ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`,
+    work: `acquire+release, ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`,
     load: 'cycles',
     sessions,
     outstanding: sessions,

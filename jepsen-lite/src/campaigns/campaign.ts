@@ -10,6 +10,8 @@ export interface CampaignOptions {
   readonly jobs: number;
   /** So many seeds, the first ones, are run twice. */
   readonly twice: number;
+  /** What every client does, and nothing else. @default drawn */
+  readonly workloads?: readonly string[];
   readonly onReport: (report: SeedReport) => void;
 }
 
@@ -17,7 +19,7 @@ export interface CampaignOptions {
 const YOUNG_GENERATION_MB = 64;
 
 /** Rejects when a thread dies. */
-export async function runCampaign({ from, to, jobs, twice, onReport }: CampaignOptions): Promise<void> {
+export async function runCampaign({ from, to, jobs, twice, onReport, ...options }: CampaignOptions): Promise<void> {
   let next = from;
   const work = async (): Promise<void> => {
     const worker = new Worker(new URL('./worker.js', import.meta.url), {
@@ -25,7 +27,7 @@ export async function runCampaign({ from, to, jobs, twice, onReport }: CampaignO
     });
     try {
       while (next <= to) {
-        const request: SeedRequest = { seed: next, twice: next < from + twice };
+        const request: SeedRequest = { seed: next, twice: next < from + twice, ...options };
         next += 1;
         onReport(await ask(worker, request));
       }

@@ -1,16 +1,17 @@
 /** `jepsen sim` and `jepsen replay`. */
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { runCampaign } from './campaign.ts';
-import type { SeedReport } from './seed-report.ts';
+import { keepFailure } from './keep-failure.ts';
 import { CampaignSummary } from './summary.ts';
 import { runScenario } from '../targets/sim/run.ts';
-import { decodeScenario, encodeScenario } from '../scenario/scenario-file.ts';
 import { ScenarioFormatError } from '../plan/fields.ts';
-import { shrinkScenario } from './shrink-scenario.ts';
+import { execute, TARGETS, type TargetName } from './live/execute.ts';
+import { EXIT_CODES } from './live/result.ts';
+import { LIVE_TRACE, readScenario } from './live/run-directory.ts';
+import { formatResult } from './live/format-result.ts';
+import { workloadNames } from './names.ts';
 
 interface SeedRange {
   readonly from: number;
@@ -19,6 +20,7 @@ interface SeedRange {
 
 interface SimFlags {
   readonly seeds: SeedRange;
+  readonly workload?: readonly string[];
   readonly jobs: number;
   readonly twice: number;
   readonly shrinkTries: number;
@@ -33,6 +35,7 @@ export function simCommand(): Command {
   return new Command('sim')
     .description('runs the whole system in simulated worlds, one for each seed, under the faults that the seed draws')
     .option('--seeds <A..B>', 'these seeds, both included', seedRange, { from: 1, to: 100 })
+    .option('--workload <names>', 'what all clients do, separated by commas (default: as drawn)', workloadNames)
     .option('--jobs <count>', 'threads', wholeNumber(1), availableParallelism())
     .option('--twice <count>', 'runs the first so many seeds twice, which must take the same path', wholeNumber(0), 0)
     .option(
@@ -47,31 +50,38 @@ export function simCommand(): Command {
 
 export function replayCommand(): Command {
   return new Command('replay')
-    .description('runs a saved scenario again: the same faults at the same times, the same path')
-    .argument('<file>', 'what a failing run has kept')
+    .description('runs a saved scenario again: the same faults at the same times; in a simulated world, the same path')
+    .argument('<file or directory>', 'what a failing run has kept')
+    .addOption(new Option('--target <name>', 'where to run it (default: where it ran)').choices(TARGETS))
+    .option('--out <directory>', 'where a live run is kept', '.holdfast/jepsen/replay')
     .action(replay);
 }
 
-async function sim({ seeds, jobs, twice, shrinkTries, out }: SimFlags): Promise<void> {
-  const summary = new CampaignSummary();
+async function sim({ seeds, workload: workloads, jobs, twice, shrinkTries, out }: SimFlags): Promise<void> {
+  const summary = new CampaignSummary(workloads);
   const startedAt = performance.now();
-  let toldAt = startedAt;
+  let printedAt = startedAt;
   let done = 0;
   await runCampaign({
     ...seeds,
+    ...(workloads === undefined ? {} : { workloads }),
     jobs,
     twice,
     onReport(report) {
       summary.add(report);
       done += 1;
-      if (report.failure !== undefined) tell(`seed ${report.seed}: ${report.failure.name}: ${report.failure.message}`);
-      if (performance.now() - toldAt < PROGRESS_EVERY_MS) return;
-      toldAt = performance.now();
-      tell(`${done} of ${seeds.to - seeds.from + 1} seeds, ${summary.simulatedHours.toFixed(2)} simulated hours`);
+      if (report.failure !== undefined) print(`seed ${report.seed}: ${report.failure.name}: ${report.failure.message}`);
+      if (performance.now() - printedAt < PROGRESS_EVERY_MS) return;
+      printedAt = performance.now();
+      print(`${done} of ${seeds.to - seeds.from + 1} seeds, ${summary.simulatedHours.toFixed(2)} simulated hours`);
     },
   });
   const wallMs = performance.now() - startedAt;
-  for (const failure of summary.failures.slice(0, MAX_SHRUNK)) await keep(failure, shrinkTries, out);
+  for (const failed of summary.failures.slice(0, MAX_SHRUNK)) {
+    print(`seed ${failed.seed}: looking for a smaller scenario that breaks "${failed.failure?.name}" …`);
+    const kept = await keepFailure(failed, { shrinkTries, out });
+    if (kept !== undefined) print(kept);
+  }
   process.stdout.write(`${summary.text({ wallMs, threads: jobs })}\n`);
   if (summary.missed.length > 0) {
     process.stdout.write(`FAILED: in all these seeds there was not one of: ${summary.missed.join(', ')}\n`);
@@ -84,33 +94,34 @@ async function sim({ seeds, jobs, twice, shrinkTries, out }: SimFlags): Promise<
   }
 }
 
-/** Shrinks the scenario, writes it down, and says how to see the failure again. */
-async function keep({ seed, failure, scenario }: SeedReport, maxTries: number, out: string): Promise<void> {
-  if (failure === undefined || scenario === undefined) return;
-  tell(`seed ${seed}: looking for a smaller scenario that breaks "${failure.name}" …`);
-  const { smallest, tries } = await shrinkScenario(scenario, failure.name, { maxTries });
-  const { traceHash, failure: found } = await runScenario(smallest);
-  mkdirSync(out, { recursive: true });
-  const file = join(out, `seed-${seed}.json`);
-  writeFileSync(file, encodeScenario({ scenario: smallest, failure: found ?? failure, traceHash }));
-  tell(
-    `seed ${seed}: ${scenario.faults.length} faults shrunk to ${smallest.faults.length} in ${tries} runs. See it again:\n` +
-      `  npx -y pnpm@12 jepsen replay ${file}`,
-  );
+interface ReplayFlags {
+  readonly target?: TargetName;
+  readonly out: string;
 }
 
-async function replay(file: string): Promise<void> {
+async function replay(path: string, { target, out }: ReplayFlags): Promise<void> {
   let saved;
   try {
-    saved = decodeScenario(readFileSync(file, 'utf8'));
+    saved = readScenario(path);
   } catch (error) {
     if (!(error instanceof ScenarioFormatError) && !(error instanceof Error && 'code' in error)) throw error;
-    tell(`${file}: ${error.message}`);
+    print(`${path}: ${error.message}`);
     process.exitCode = 2;
     return;
   }
+  const ranLive = saved.traceHash === LIVE_TRACE;
+  if ((target ?? (ranLive ? 'live' : 'sim')) === 'live') {
+    const result = await execute(saved.scenario, { target: 'live', directory: out });
+    process.stdout.write(`${formatResult(result, out)}\n`);
+    process.exitCode = EXIT_CODES[result.verdict];
+    return;
+  }
   const { failure, traceHash, simulatedMs } = await runScenario(saved.scenario);
-  const same = traceHash === saved.traceHash ? 'the path that was saved' : `another path than was saved (${traceHash})`;
+  const same = ranLive
+    ? 'saved by a live run'
+    : traceHash === saved.traceHash
+      ? 'the path that was saved'
+      : `another path than was saved (${traceHash})`;
   process.stdout.write(`${(simulatedMs / 1_000).toFixed(1)} simulated seconds, ${same}\n`);
   if (failure === undefined) {
     process.stdout.write(`passed${saved.failure === undefined ? '' : `; it was saved with "${saved.failure.name}"`}\n`);
@@ -120,7 +131,7 @@ async function replay(file: string): Promise<void> {
   process.exitCode = 1;
 }
 
-function tell(line: string): void {
+function print(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 

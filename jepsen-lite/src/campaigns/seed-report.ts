@@ -2,7 +2,7 @@
 
 import type { LeadershipCounts } from '../targets/sim/invariants/leadership.ts';
 import type { Violation } from '../checkers/violation.ts';
-import type { MemberCounts } from '../targets/sim/members/member-changes.ts';
+import type { MemberCounts } from '../targets/members/member-changes.ts';
 import type { MarkCounts } from '../targets/sim/marks/mark.ts';
 import type { SeedResult } from '../targets/sim/run.ts';
 import type { Scenario } from '../scenario/scenario.ts';
@@ -20,7 +20,7 @@ export interface SeedReport {
   readonly elections: number;
   readonly snapshotsTaken: number;
   readonly snapshotsInstalled: number;
-  readonly handOvers: number;
+  readonly transfers: number;
   readonly leadership: LeadershipCounts;
   readonly batches: BatchCounts;
   readonly members: MemberCounts;
@@ -56,7 +56,7 @@ export function reportOf(result: SeedResult): SeedReport {
     elections,
     snapshotsTaken: result.snapshotsTaken,
     snapshotsInstalled: result.snapshotsInstalled,
-    handOvers: result.handOvers,
+    transfers: result.transfers,
     leadership: result.leadership,
     batches: result.batches,
     members: result.members,

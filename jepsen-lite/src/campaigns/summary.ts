@@ -3,6 +3,7 @@
 import { NEMESES } from '../nemeses/index.ts';
 import type { Effect } from '../nemeses/target.ts';
 import { FREQUENT_MARKS, MARKS, type MarkName } from '../targets/sim/marks/mark.ts';
+import { checkersOf } from '../workloads/index.ts';
 import type { SeedReport } from './seed-report.ts';
 
 const MS_PER_HOUR = 3_600_000;
@@ -12,24 +13,31 @@ const SEEDS_TO_MEET_ALL = 300;
 const SEEDS_TO_HIT_ALL_MARKS = 2_000;
 const MARK_NAMES = Object.keys(MARKS) as readonly MarkName[];
 
+/** What a simulated world can suffer: none of its programs has a twin. */
+const SIMULATED = NEMESES.filter(({ needs }) => !needs.includes('twins'));
 /** By which each nemesis is known to have struck. */
-const EFFECTS: readonly string[] = [...new Set(NEMESES.flatMap(({ strikes }) => strikes))];
+const EFFECTS: readonly string[] = [...new Set(SIMULATED.flatMap(({ strikes }) => strikes))];
 
 /** That the fence had something to refuse, that the control without a fence went wrong, that sessions ended and queues moved on. */
 const MUST_BE_COUNTED = [
   'fence.stale',
   'unfenced.staleWrites',
+  'unfenced.lostUpdates',
   'owners.endedSessions',
   'order.grantsWithWaiters',
   'exclusion.beliefOverlaps',
   'ghosts.failed',
   'registers.operations',
+  'linearizable-locks.heldStatuses',
+  'list-append.readToTheEnd',
+  'exactly-once.listedToTheEnd',
+  'waits.served',
 ];
 
 const MUST_HAPPEN = [
   'snapshotsTaken',
   'snapshotsInstalled',
-  'handOvers',
+  'transfers',
   'quorumsLost',
   'disksHung',
   'batchesComplete',
@@ -44,18 +52,26 @@ export class CampaignSummary {
   #seeds = 0;
   #simulatedMs = 0;
   readonly #sums = new Map<string, number>();
-  readonly #begun = new Map<string, number>(NEMESES.map(({ kind }) => [kind, 0]));
+  readonly #begun = new Map<string, number>(SIMULATED.map(({ kind }) => [kind, 0]));
   readonly #struck = new Map<string, number>();
   readonly #checked = new Map<string, number>();
   readonly #unknown = new Map<string, number>();
   readonly #idle = new Map<string, number>();
   readonly #marks = new Map<MarkName, { count: number; seeds: number }>();
+  readonly #mustBeCounted: readonly string[];
   readonly failures: SeedReport[] = [];
+
+  /** `workloads`: what all clients do. @default as drawn */
+  constructor(workloads?: readonly string[]) {
+    const checkers = workloads === undefined ? undefined : checkersOf([{ workloads }]);
+    const isJudged = (count: string): boolean => checkers?.some((name) => count.startsWith(`${name}.`)) ?? true;
+    this.#mustBeCounted = MUST_BE_COUNTED.filter(isJudged);
+  }
 
   add(report: SeedReport): void {
     this.#seeds += 1;
     this.#simulatedMs += report.simulatedMs;
-    const { commands, elections, entries, repeatedAnswers, snapshotsTaken, snapshotsInstalled, handOvers } = report;
+    const { commands, elections, entries, repeatedAnswers, snapshotsTaken, snapshotsInstalled, transfers } = report;
     const snapshots = { snapshotsTaken, snapshotsInstalled };
     const sums = {
       commands,
@@ -63,7 +79,7 @@ export class CampaignSummary {
       entries,
       repeatedAnswers,
       ...snapshots,
-      handOvers,
+      transfers,
       ...report.leadership,
       ...report.batches,
       ...report.members,
@@ -87,9 +103,9 @@ export class CampaignSummary {
   /** What a campaign of this length must have met, and has not: then its verdict tells less than it seems to. */
   get missed(): string[] {
     if (this.#seeds < SEEDS_TO_MEET_ALL) return [];
-    const begun = NEMESES.flatMap(({ kind }) => (this.#begun.get(kind) === 0 ? `the nemesis ${kind}` : []));
+    const begun = SIMULATED.flatMap(({ kind }) => (this.#begun.get(kind) === 0 ? `the nemesis ${kind}` : []));
     const effects = EFFECTS.filter((effect) => (this.#struck.get(effect) ?? 0) === 0);
-    const counts = MUST_BE_COUNTED.filter((name) => (this.#checked.get(name) ?? 0) === 0);
+    const counts = this.#mustBeCounted.filter((name) => (this.#checked.get(name) ?? 0) === 0);
     const sums = MUST_HAPPEN.filter((name) => (this.#sums.get(name) ?? 0) === 0);
     const expected: readonly MarkName[] = this.#seeds < SEEDS_TO_HIT_ALL_MARKS ? FREQUENT_MARKS : MARK_NAMES;
     const marks = expected.filter((name) => !this.#marks.has(name));
@@ -125,7 +141,7 @@ export class CampaignSummary {
       `${of('snapshotsTaken')} snapshots taken, ${of('snapshotsInstalled')} installed`,
       `${of('quorumsLost')} leaders stepped down since they heard no quorum, ${of('disksHung')} since their disk hung; ` +
         `${of('deferredCommits')} commits were made by followers from whom they had been kept`,
-      `${of('handOvers')} leaders stopped while nothing else was wrong, each followed by whom it asked`,
+      `${of('transfers')} leaders stopped while nothing else was wrong, each followed by whom it asked`,
       `${of('proposalsBatched')} proposals waited for clients that had just been answered: ` +
         `${of('batchesComplete')} times until all had come, ${of('batchesLate')} times until it was too late`,
       `${of('changesBegun')} changes of the members asked for, ${of('changesMade')} made, ${of('changesRefused')} refused; ` +

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 
 import { checkLinearizable, DEFAULT_LIMITS } from '../checkers/linearizability/linearizable.ts';
-import { HistoryFormatError } from '../history/json-lines.ts';
+import { HistoryFormatError } from '../history/json-line.ts';
 import type { Value } from '../history/operations/operation.ts';
 import { FORMATS, readOperations, type FormatName } from '../history/operations/read.ts';
 import { MODELS, type ModelName } from '../models/index.ts';
@@ -51,7 +51,7 @@ function check(file: string, flags: Flags, command: Command): void {
   const limits = { ms: seconds * 1_000, configurations, bytes: memory * MEBIBYTE };
   const model = MODELS[name](rest);
   try {
-    const { operations } = readOperations(readFileSync(file === '-' ? 0 : file, 'utf8'), rest);
+    const operations = readOperations(readFileSync(file === '-' ? 0 : file, 'utf8'), { ...rest, model: name });
     const result = checkLinearizable(operations, model, { limits });
     process.stdout.write(renderResult(result, model, limits));
     process.exitCode = EXIT_CODES[result.type];

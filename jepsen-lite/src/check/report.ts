@@ -48,7 +48,7 @@ function renderImpossible(found: Impossible<unknown>, key: string | undefined, m
 function describe({ operation, action }: Step<unknown>): string {
   const { process, client, line, returnedAt } = operation;
   const who = client === process ? `process ${process}` : `${client} (process ${process})`;
-  const open = returnedAt === Number.POSITIVE_INFINITY ? ', of which nobody was told' : '';
+  const open = returnedAt === Number.POSITIVE_INFINITY ? ', of which nobody was notified' : '';
   return `line ${line}: ${who} ${action.text}${open}`;
 }
 

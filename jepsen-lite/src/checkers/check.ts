@@ -9,6 +9,9 @@ import { checkFence } from './store/fence.ts';
 import { checkGhosts } from './locks/ghosts.ts';
 import { checkGrantedTokens } from './store/granted-tokens.ts';
 import { checkGrants } from './locks/grants.ts';
+import { checkLinearizableLocks } from './locks/linearizable.ts';
+import { checkExactlyOnce } from './registers/exactly-once.ts';
+import { checkListAppend } from './registers/list-append.ts';
 import { checkLiveness } from './liveness.ts';
 import { checkLostUpdates } from './store/lost-updates.ts';
 import { checkOrder } from './locks/order.ts';
@@ -17,6 +20,7 @@ import { checkRegisters } from './registers/registers.ts';
 import { checkReleases } from './locks/releases.ts';
 import { checkTokens } from './locks/tokens.ts';
 import { checkUnfenced } from './store/unfenced.ts';
+import { checkWaits } from './locks/waits.ts';
 import type { Checker, CheckOptions, Verdict } from './verdict.ts';
 
 export const CHECKERS = {
@@ -25,6 +29,7 @@ export const CHECKERS = {
   owners: checkOwners,
   tokens: checkTokens,
   order: checkOrder,
+  waits: checkWaits,
   exclusion: checkExclusion,
   belief: checkBelief,
   releases: checkReleases,
@@ -33,7 +38,10 @@ export const CHECKERS = {
   fence: checkFence,
   'granted-tokens': checkGrantedTokens,
   'lost-updates': checkLostUpdates,
+  'linearizable-locks': checkLinearizableLocks,
   registers: checkRegisters,
+  'list-append': checkListAppend,
+  'exactly-once': checkExactlyOnce,
   liveness: checkLiveness,
   unfenced: checkUnfenced,
 } as const satisfies Readonly<Record<string, Checker>>;

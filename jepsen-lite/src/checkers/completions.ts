@@ -68,7 +68,7 @@ function cancel(event: EventOf<'cancelled'>, seen: Seen | undefined, findings: F
     findings.broken(`call ${event.call} was cancelled and is no acquire`, seen?.invoke, event);
   } else if (completion === undefined || completion.type === 'ok') {
     findings.broken(
-      `acquire ${event.call} was cancelled before its caller was told that it failed`,
+      `acquire ${event.call} was cancelled before its caller was notified that it failed`,
       seen.invoke,
       completion,
       event,

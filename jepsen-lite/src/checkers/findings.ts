@@ -1,6 +1,6 @@
 /** Collects what one checker finds, and makes its verdict. */
 
-import type { Broken, Verdict } from './verdict.ts';
+import type { Broken, PartialLinearization, Verdict } from './verdict.ts';
 
 /** Of one checker, for one history: the first ones are the ones to look at. */
 const MAX_BROKEN = 20;
@@ -26,11 +26,22 @@ export class Findings<Count extends string> {
 
   /** `events` are what shows it, in any order. */
   broken(message: string, ...events: readonly ({ readonly seq: number } | undefined)[]): void {
+    this.#add({ message, events: numbersOf(events) });
+  }
+
+  /** No order explains it: `events` are what shows it, `linearization` how far one came. */
+  stuck(
+    message: string,
+    linearization: PartialLinearization,
+    ...events: readonly ({ readonly seq: number } | undefined)[]
+  ): void {
+    this.#add({ message, events: numbersOf(events), linearization });
+  }
+
+  #add(broken: Broken): void {
     this.#brokenTotal += 1;
     if (this.#broken.length >= MAX_BROKEN) return;
-    const seqs = new Set<number>();
-    for (const event of events) if (event !== undefined) seqs.add(event.seq);
-    this.#broken.push({ message, events: [...seqs].sort((left, right) => left - right) });
+    this.#broken.push(broken);
   }
 
   /** `complete` is false when there was nothing to check, or not all of it could be. */
@@ -43,4 +54,10 @@ export class Findings<Count extends string> {
       counts: { ...this.#counts, broken: this.#brokenTotal },
     };
   }
+}
+
+/** Rising, each once. */
+function numbersOf(events: readonly ({ readonly seq: number } | undefined)[]): number[] {
+  const seqs = new Set(events.flatMap((event) => event?.seq ?? []));
+  return [...seqs].sort((left, right) => left - right);
 }

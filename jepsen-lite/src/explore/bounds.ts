@@ -31,7 +31,7 @@ export interface Bounds extends ServerRules {
    * Worlds that differ only in who is who are not one: a leader that is removed asks the best of the others to stand, and of those that
    * are equally good the one with the lowest id. An exploration ends with an error where this is needed and not said.
    */
-  readonly unfolded?: true;
+  readonly asymmetric?: true;
   /** Explored within seconds, all of it: for every commit. */
   readonly sample?: true;
 }
@@ -67,7 +67,7 @@ export const BOUNDS: readonly Bounds[] = [
     sample: true,
   },
   { ...THREE, name: 'lifted-bans', messages: 2, most: { stands: 3, damages: 1 } },
-  { ...THREE, name: 'departures', unfolded: true, messages: 2, most: { stands: 2, departures: 1 }, sample: true },
+  { ...THREE, name: 'departures', asymmetric: true, messages: 2, most: { stands: 2, departures: 1 }, sample: true },
   { ...THREE, name: 'snapshots', messages: 2, most: { stands: 2, proposals: 1, snapshots: 1 } },
   { ...THREE, name: 'reconnections', messages: 2, most: { stands: 2, proposals: 1, reconnects: 1 } },
   { ...THREE, name: 'heartbeats', messages: 2, most: { stands: 2, beats: 2 } },
@@ -75,8 +75,15 @@ export const BOUNDS: readonly Bounds[] = [
   { ...THREE, name: 'three-leaders', messages: 3, most: { stands: 3, proposals: 1 } },
   { ...THREE, name: 'slow-disks', slowDisk: true, messages: 3, most: { stands: 2, proposals: 1, crashes: 1 } },
   { ...THREE, name: 'stale-reads', messages: 3, most: { stands: 3, reads: 2 } },
-  { ...THREE, name: 'changes', spares: 1, unfolded: true, messages: 2, most: { stands: 2, removals: 1, additions: 1 } },
-  { ...FOUR, name: 'removals-of-four', unfolded: true, messages: 3, most: { stands: 2, removals: 2 } },
+  {
+    ...THREE,
+    name: 'changes',
+    spares: 1,
+    asymmetric: true,
+    messages: 2,
+    most: { stands: 2, removals: 1, additions: 1 },
+  },
+  { ...FOUR, name: 'removals-of-four', asymmetric: true, messages: 3, most: { stands: 2, removals: 2 } },
   { ...THREE, name: 'five-servers', voters: 5, messages: 3, most: { stands: 2 } },
 ];
 

@@ -62,7 +62,7 @@ export const PLANTED: readonly Planted[] = [
   { mutant: 'truncation-on-any-append', bounds: 'repeats', sample: true },
   { mutant: 'pre-votes-counted-as-votes', bounds: 'pre-votes', sample: true },
   { mutant: 'vote-not-persisted', bounds: 'crashes', sample: true },
-  { mutant: 'vote-told-before-durable', bounds: 'crashes', sample: true },
+  { mutant: 'vote-sent-before-durable', bounds: 'crashes', sample: true },
   { mutant: 'acknowledgement-before-durable-write', bounds: 'crashes', sample: true },
   { mutant: 'leader-counts-itself-before-durable-write', bounds: 'crashes', sample: true },
   { mutant: 'read-without-a-quorum-round', bounds: 'reads', sample: true },

@@ -1,4 +1,4 @@
-/** A path of the search as what happened to servers that keep their names, whatever places they had in the worlds that were folded. */
+/** A path of the search as what happened to servers that keep their names, whatever places they had in the canonical worlds. */
 
 import { composed, inverse, placed, renamedAction } from './world/permutations.ts';
 import type { Broken, ServerTable, TakenStep } from './server/server-table.ts';

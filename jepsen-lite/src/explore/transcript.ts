@@ -59,7 +59,7 @@ function deed(table: ServerTable, { position, action, message, kept }: TraceStep
     case 'snapshot':
       return `${who} takes a snapshot and forgets the log before it`;
     case 'transfer':
-      return `${who} is asked to hand over to ${action.target}`;
+      return `${who} is asked to transfer leadership to ${action.target}`;
     case 'reconnect':
       return `${who} has a new connection to ${action.peer}`;
   }

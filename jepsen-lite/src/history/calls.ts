@@ -43,7 +43,7 @@ export function callsOf<F extends OperationName>(history: History, ...names: rea
   return names.length === 0 ? calls : calls.filter(({ invoke }) => names.includes(invoke.f as F));
 }
 
-/** Those that had their effect, as the application was told. */
+/** Those that had their effect, as the application was answered. */
 export function okCallsOf<F extends OperationName>(history: History, ...names: readonly F[]): OkCall<F>[] {
   const done: OkCall<F>[] = [];
   for (const { invoke, completion } of callsOf(history, ...names)) {

@@ -1,5 +1,5 @@
 /**
- * One recorded run, as data: what applications called and were told, what happened to them, and what the servers did, in one order.
+ * One recorded run, as data: what applications called and were answered, what happened to them, and what the servers did, in one order.
  * Simulated and real ensembles record the same format, and the same checkers judge it. The types here are the whole of the format;
  * json-lines.ts keeps it on disk, and says where a file is damaged.
  */
@@ -48,13 +48,19 @@ export type Operation =
       readonly session?: number;
     }
   | { readonly f: 'delete'; readonly path: string; readonly version?: number; readonly session?: number }
-  | { readonly f: 'read'; readonly path: string; readonly consistency: Consistency; readonly session?: number };
+  | { readonly f: 'read'; readonly path: string; readonly consistency: Consistency; readonly session?: number }
+  /** `path` is what the ensemble appends a number to. */
+  | { readonly f: 'create-sequential'; readonly path: string; readonly value: string; readonly session?: number }
+  /** The children of a node, linearizably. */
+  | { readonly f: 'list'; readonly path: string; readonly session?: number }
+  /** Who holds a lock, linearizably. */
+  | { readonly f: 'status'; readonly lock: string; readonly session?: number };
 
 export type OperationName = Operation['f'];
 
 type OperationOf<F extends OperationName> = Extract<Operation, { readonly f: F }>;
 
-/** An operation that had its effect, with what the application was told. */
+/** An operation that had its effect, with what the application was answered. */
 export type Outcome =
   /** `hold` is the acquire index, which names the hold at the ensemble. */
   | (OperationOf<'acquire'> & { readonly token: number; readonly hold: number })
@@ -68,7 +74,13 @@ export type Outcome =
   | (OperationOf<'set'> & { readonly newVersion?: number })
   | OperationOf<'delete'>
   /** null: there is no such node. */
-  | (OperationOf<'read'> & { readonly value: string | null; readonly version?: number });
+  | (OperationOf<'read'> & { readonly value: string | null; readonly version?: number })
+  /** `created` is the node's path. */
+  | (OperationOf<'create-sequential'> & { readonly created: string })
+  /** null: there is no such node. */
+  | (OperationOf<'list'> & { readonly names: readonly string[] | null })
+  /** `holder` is a session; null, with the token 0: nobody holds it. */
+  | (OperationOf<'status'> & { readonly holder: number | null; readonly token: number });
 
 /** `invoke`, and later at most one of `ok`, `fail` and `info` with the same `call`. */
 export type InvokeEvent = { readonly type: 'invoke'; readonly call: number } & Operation;
@@ -82,7 +94,7 @@ export type FailedEvent = {
   readonly call: number;
   /** Of the error: TIMEOUT, ABORTED, LOCK_HELD, SESSION_EXPIRED, STALE_TOKEN and so on. */
   readonly code: string;
-  /** What the fenced store told, with STALE_TOKEN. */
+  /** What the fenced store answered, with STALE_TOKEN. */
   readonly highest?: number;
 } & Operation;
 export type CompletionEvent = OkEvent | FailedEvent;
@@ -91,7 +103,8 @@ export type CompletionEvent = OkEvent | FailedEvent;
 export type Happening =
   | {
       readonly type: 'session';
-      readonly event: 'connected' | 'expired' | 'closed';
+      /** `reconnected`: after its connection was lost; crowds alone tell it. */
+      readonly event: 'connected' | 'reconnected' | 'expired' | 'closed';
       readonly session: number;
       readonly timeoutMs?: number;
     }
@@ -105,7 +118,7 @@ export type Happening =
       readonly token: number;
       readonly hold: number;
     }
-  /** The application was told so, or `assertHeld()` threw. */
+  /** The application was notified, or `assertHeld()` threw. */
   | {
       readonly type: 'lost';
       readonly lock: string;
@@ -116,13 +129,14 @@ export type Happening =
     }
   /** The cancel in the background of an acquire that timed out or was aborted has come to its end. */
   | { readonly type: 'cancelled'; readonly call: number }
-  | { readonly type: 'fault'; readonly fault: string; readonly phase: 'begin' | 'end' }
+  /** `hosts`: whom it strikes, joined by commas, where it has names for them; its end repeats them. */
+  | { readonly type: 'fault'; readonly fault: string; readonly phase: 'begin' | 'end'; readonly hosts?: string }
   /** `healed`: no fault is left and none will come. `quiet`: applications start nothing new. */
   | { readonly type: 'phase'; readonly phase: 'faults' | 'healed' | 'quiet' };
 
 /**
- * What the servers did, in log order: recorded once, when the first server applied the index. An application that was told of
- * something was told later. All that an entry did has its index.
+ * What the servers did, in log order: recorded once, when the first server applied the index. An application that was notified of
+ * something was notified later. All that an entry did has its index.
  */
 export type LogEvent =
   /** An acquire entered the queue of its lock; its index is its hold. Also where it was granted at once. */
@@ -154,6 +168,12 @@ export type LogEvent =
 
 export type RemovalReason = 'released' | 'cancelled' | LossReason;
 
+/**
+ * A server leads that term from here on, or has been seen to lead it no longer: by every step of its core where the harness sees those, else
+ * whenever it was asked. Of two that lead at once, only the one with the higher term can commit.
+ */
+export type LeadershipEvent = { readonly type: 'leadership'; readonly phase: 'begin' | 'end'; readonly term: number };
+
 /** What the fenced store did, in its own order, where the harness sees it: a token that it accepted. */
 export type StoreEvent = {
   readonly type: 'accepted';
@@ -162,7 +182,7 @@ export type StoreEvent = {
   readonly token: number;
 };
 
-export type HistoryEventBody = InvokeEvent | CompletionEvent | Happening | LogEvent | StoreEvent;
+export type HistoryEventBody = InvokeEvent | CompletionEvent | Happening | LogEvent | LeadershipEvent | StoreEvent;
 
 export type HistoryEvent = Stamp & HistoryEventBody;
 

@@ -1,23 +1,13 @@
 /**
  * A history as text: a line that names the format, an event a line, and a last line with their number, so that a file that was cut
- * shows. Whatever is read has been checked field by field; what is wrong is told with its line.
+ * shows. Whatever is read has been checked field by field; what is wrong is shown with its line.
  */
 
 import type { History, HistoryEvent, HistoryEventBody, Stamp } from './history.ts';
+import { HistoryFormatError, parseJsonLine, shown, type Fields } from './json-line.ts';
 
-const FORMAT = 'holdfast-history';
+export const FORMAT = 'holdfast-history';
 const VERSION = 1;
-
-export class HistoryFormatError extends Error {
-  /** The first line is 1. */
-  readonly line: number;
-
-  constructor(line: number, problem: string) {
-    super(`history, line ${line}: ${problem}`);
-    this.name = 'HistoryFormatError';
-    this.line = line;
-  }
-}
 
 export function encodeHistory(history: History): string {
   const lines = [{ format: FORMAT, version: VERSION }, ...history, { events: history.length }];
@@ -31,33 +21,18 @@ export function decodeHistory(text: string): HistoryEvent[] {
   if (lines.length === 0 || cut) {
     throw new HistoryFormatError(lines.length + 1, 'the file ends within a line; it was cut: record the run again');
   }
-  checkHeader(parseLine(lines[0] ?? '', 1));
+  checkHeader(parseJsonLine(lines[0] ?? '', 1));
   const events: HistoryEvent[] = [];
   for (let line = 2; line < lines.length; line += 1) {
-    const event = checkEvent(parseLine(lines[line - 1] ?? '', line), line);
+    const event = checkEvent(parseJsonLine(lines[line - 1] ?? '', line), line);
     const before = events.at(-1)?.seq ?? 0;
     if (event.seq <= before) {
       throw new HistoryFormatError(line, `"seq" is ${event.seq} after ${before}; lines were moved or repeated`);
     }
     events.push(event);
   }
-  checkEnd(lines.length === 1 ? {} : parseLine(lines.at(-1) ?? '', lines.length), events.length, lines.length);
+  checkEnd(lines.length === 1 ? {} : parseJsonLine(lines.at(-1) ?? '', lines.length), events.length, lines.length);
   return events;
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function parseLine(text: string, line: number): Fields {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new HistoryFormatError(line, `not JSON (${error instanceof Error ? error.message : String(error)})`);
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new HistoryFormatError(line, `${describe(value)} is not an object`);
-  }
-  return value as Fields;
 }
 
 function checkHeader(header: Fields): void {
@@ -70,7 +45,7 @@ function checkHeader(header: Fields): void {
   if (header['version'] !== VERSION) {
     throw new HistoryFormatError(
       1,
-      `the history has version ${describe(header['version'])}, this program reads ${VERSION}; use the one that recorded it`,
+      `the history has version ${shown(header['version'])}, this program reads ${VERSION}; use the one that recorded it`,
     );
   }
 }
@@ -82,7 +57,7 @@ function checkEnd(end: Fields, events: number, line: number): void {
   if (end['events'] !== events) {
     throw new HistoryFormatError(
       line,
-      `the file has ${events} events, and had ${describe(end['events'])}; lines are missing`,
+      `the file has ${events} events, and had ${shown(end['events'])}; lines are missing`,
     );
   }
 }
@@ -103,6 +78,14 @@ const version = required('a whole number from -1', (value) => Number.isSafeInteg
 const time = required('a number from 0', (value) => Number.isFinite(value) && Number(value) >= 0);
 const text = required('a text', (value) => typeof value === 'string');
 const textOrNull = required('a text or null', (value) => value === null || typeof value === 'string');
+const wholeOrNull = required(
+  'a whole number or null',
+  (value) => value === null || (Number.isSafeInteger(value) && Number(value) >= 0),
+);
+const textsOrNull = required(
+  'a list of texts or null',
+  (value) => value === null || (Array.isArray(value) && value.every((each) => typeof each === 'string')),
+);
 const lossReason = oneOf('expired', 'revoked', 'closed');
 
 function required(expected: string, accepts: (value: unknown) => boolean): Field<false> {
@@ -150,6 +133,8 @@ const read = {
   consistency: oneOf('linearizable', 'session', 'local'),
   session: optional(whole),
 };
+const list = { call: whole, path: text, session: optional(whole) };
+const status = { call: whole, lock: text, session: optional(whole) };
 const failed = { code: text, highest: optional(whole) };
 const hold = { lock: text, session: whole, token: whole, hold: whole };
 
@@ -163,6 +148,9 @@ const FORMS: Forms = {
   'invoke set': set,
   'invoke delete': remove,
   'invoke read': read,
+  'invoke create-sequential': create,
+  'invoke list': list,
+  'invoke status': status,
   'ok acquire': { ...acquire, token: whole, hold: whole },
   'ok release': release,
   'ok fence': fence,
@@ -172,6 +160,9 @@ const FORMS: Forms = {
   'ok set': { ...set, newVersion: optional(whole) },
   'ok delete': remove,
   'ok read': { ...read, value: textOrNull, version: optional(whole) },
+  'ok create-sequential': { ...create, created: text },
+  'ok list': { ...list, names: textsOrNull },
+  'ok status': { ...status, holder: wholeOrNull, token: whole },
   'fail acquire': { ...acquire, ...failed },
   'fail release': { ...release, ...failed },
   'fail fence': { ...fence, ...failed },
@@ -181,6 +172,9 @@ const FORMS: Forms = {
   'fail set': { ...set, ...failed },
   'fail delete': { ...remove, ...failed },
   'fail read': { ...read, ...failed },
+  'fail create-sequential': { ...create, ...failed },
+  'fail list': { ...list, ...failed },
+  'fail status': { ...status, ...failed },
   'info acquire': { ...acquire, ...failed },
   'info release': { ...release, ...failed },
   'info fence': { ...fence, ...failed },
@@ -190,12 +184,15 @@ const FORMS: Forms = {
   'info set': { ...set, ...failed },
   'info delete': { ...remove, ...failed },
   'info read': { ...read, ...failed },
-  session: { event: oneOf('connected', 'expired', 'closed'), session: whole, timeoutMs: optional(time) },
+  'info create-sequential': { ...create, ...failed },
+  'info list': { ...list, ...failed },
+  'info status': { ...status, ...failed },
+  session: { event: oneOf('connected', 'reconnected', 'expired', 'closed'), session: whole, timeoutMs: optional(time) },
   renewed: { session: whole, sentMs: time },
   believe: hold,
   lost: { ...hold, reason: lossReason },
   cancelled: { call: whole },
-  fault: { fault: text, phase: oneOf('begin', 'end') },
+  fault: { fault: text, phase: oneOf('begin', 'end'), hosts: optional(text) },
   phase: { phase: oneOf('faults', 'healed', 'quiet') },
   enqueued: { index: whole, lock: text, session: whole, hold: whole },
   granted: { index: whole, ...hold },
@@ -207,14 +204,15 @@ const FORMS: Forms = {
     reason: oneOf('released', 'cancelled', 'expired', 'revoked', 'closed'),
   },
   'ended-session': { index: whole, session: whole, reason: lossReason },
+  leadership: { phase: oneOf('begin', 'end'), term: whole },
   'accepted fence': { bucket: text, token: whole },
   'accepted put': { bucket: text, token: whole },
 };
 
 function checkEvent(fields: Fields, line: number): HistoryEvent {
   const { type, f } = fields;
-  if (typeof type !== 'string') throw new HistoryFormatError(line, `"type" is ${describe(type)}, not a text`);
-  if (f !== undefined && typeof f !== 'string') throw new HistoryFormatError(line, `"f" is ${describe(f)}, not a text`);
+  if (typeof type !== 'string') throw new HistoryFormatError(line, `"type" is ${shown(type)}, not a text`);
+  if (f !== undefined && typeof f !== 'string') throw new HistoryFormatError(line, `"f" is ${shown(f)}, not a text`);
   const name = f === undefined ? type : `${type} ${f}`;
   const form: Readonly<Record<string, Field>> | undefined = Object.hasOwn(FORMS, name)
     ? FORMS[name as keyof Forms]
@@ -226,7 +224,7 @@ function checkEvent(fields: Fields, line: number): HistoryEvent {
     if (value === undefined && field.optional) continue;
     if (value === undefined) throw new HistoryFormatError(line, `"${name}" lacks "${key}"`);
     if (!field.accepts(value)) {
-      throw new HistoryFormatError(line, `"${key}" of "${name}" is ${describe(value)}, not ${field.expected}`);
+      throw new HistoryFormatError(line, `"${key}" of "${name}" is ${shown(value)}, not ${field.expected}`);
     }
   }
   for (const key of Object.keys(fields)) {
@@ -235,9 +233,4 @@ function checkEvent(fields: Fields, line: number): HistoryEvent {
     }
   }
   return fields as unknown as HistoryEvent;
-}
-
-function describe(value: unknown): string {
-  const shown = JSON.stringify(value) ?? 'missing';
-  return shown.length > 60 ? `${shown.slice(0, 60)}…` : shown;
 }

@@ -1,4 +1,4 @@
-/** Collects a run's events in the order in which they are told, and numbers events and calls. Keeps all of them in memory. */
+/** Collects a run's events in the order in which they are recorded, and numbers events and calls. Keeps all of them in memory. */
 
 import type { HistoryEvent, HistoryEventBody, Stamp } from './history.ts';
 

@@ -30,7 +30,7 @@ function compareAndSet(operation: Operation): Action<string> | undefined {
   const [expected, next] = [keyOfValue(from), keyOfValue(to)];
   if (isOk(operation) && output === false) {
     return {
-      text: `was told that the value is not ${shown(from)}, to set ${shown(to)}`,
+      text: `was answered that the value is not ${shown(from)}, to set ${shown(to)}`,
       observes: true,
       same: `cas refused ${expected}`,
       step: (state) => (state === expected ? undefined : state),

@@ -1,6 +1,7 @@
 /**
  * A mutex whose every grant carries a fencing token, higher than all before it. `acquire` is answered with the token, or with a record that
- * has it as `token` or `fence`; none, or 0, is a token that nobody knows. `release` may name the token of the hold that it ends.
+ * has it as `token` or `fence`; none, or 0, is a token that nobody knows. `release` may name the token of the hold that it ends. `status`
+ * is answered with the holder as `client` and its token, or with null where nobody holds it.
  */
 
 import type { Operation } from '../history/operations/operation.ts';
@@ -28,10 +29,12 @@ export function fencedMutex(): Model<FencedState> {
           return acquire(operation);
         case 'release':
           return release(operation);
+        case 'status':
+          return status(operation);
         case EXPIRE:
           return expireAction(operation, (state, expired) => (state.owner === expired ? freed(state) : state));
         default:
-          throw unknownOperation('fenced-mutex', operation, ['acquire', 'release', EXPIRE]);
+          throw unknownOperation('fenced-mutex', operation, ['acquire', 'release', 'status', EXPIRE]);
       }
     },
   };
@@ -76,6 +79,31 @@ function release(operation: Operation): Action<FencedState> {
       if (token === 0 || token === state.token) return freed(state);
       // The grant's own answer got lost: this is its token, and `highest` was the least that it could be.
       return state.token === 0 && token >= state.highest ? freed({ ...state, highest: token }) : undefined;
+    },
+  };
+}
+
+function status(operation: Operation): Action<FencedState> {
+  if (!isOk(operation)) return { text: 'asked who holds it', observes: true, same: 'status', step: (state) => state };
+  if (operation.output === null) {
+    return {
+      text: 'saw that nobody holds it',
+      observes: true,
+      same: 'status free',
+      step: (state) => (state.owner === null ? state : undefined),
+    };
+  }
+  const holder = ownerOf({ ...operation, input: null });
+  const token = tokenOf(operation, 'output');
+  return {
+    text: `saw that ${holder} holds it with token ${token}`,
+    // It may tell what the token of the hold is.
+    observes: false,
+    same: `status ${token} ${holder}`,
+    step: (state) => {
+      if (state.owner !== holder) return undefined;
+      if (token === 0 || state.token === token) return state;
+      return state.token === 0 && token >= state.highest ? { owner: holder, token, highest: token } : undefined;
     },
   };
 }

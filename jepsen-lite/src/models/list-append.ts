@@ -3,7 +3,7 @@
  * operation: `txn` with `[["append", key, value]]` or `[["r", key, list]]`.
  */
 
-import { HistoryFormatError } from '../history/json-lines.ts';
+import { HistoryFormatError } from '../history/json-line.ts';
 import { keyOfValue, type Operation, type Value } from '../history/operations/operation.ts';
 import type { Action, Model } from './model.ts';
 import { isOk, shown, unknownOperation, wrongValue } from './operations.ts';

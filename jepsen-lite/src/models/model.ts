@@ -5,13 +5,16 @@
 
 import type { Operation, Value } from '../history/operations/operation.ts';
 
-export interface Model<State> {
-  readonly name: string;
+export interface States<State> {
   readonly initial: State;
   /** Equal for equal states, and for no others. */
   keyOf(state: State): string | number;
   /** For people, after "the state was". */
   describe(state: State): string;
+}
+
+export interface Model<State> extends States<State> {
+  readonly name: string;
   /** What an operation of the history means. @throws HistoryFormatError where it means nothing to this model */
   actionOf(operation: Operation): Action<State>;
 }

@@ -1,6 +1,6 @@
-/** What models share in reading operations: which there are, what their values must look like, and how both are told to people. */
+/** What models share in reading operations: which there are, what their values must look like, and how both are shown to people. */
 
-import { HistoryFormatError } from '../history/json-lines.ts';
+import { HistoryFormatError } from '../history/json-line.ts';
 import { keyOfValue, type Operation, type Value } from '../history/operations/operation.ts';
 
 export function isOk({ returnedAt }: Operation): boolean {

@@ -56,7 +56,7 @@ function acquire(operation: Operation, limit: number): Action<ReentrantState> {
 function again(state: ReentrantState, token: number): ReentrantState | undefined {
   const count = state.count + 1;
   if (token === 0 || token === state.token) return { ...state, count };
-  // The hold's token was not told with its first acquire: this is it, and `highest` was the least that it could be.
+  // The hold's token was not reported with its first acquire: this is it, and `highest` was the least that it could be.
   if (state.token === 0 && token >= state.highest) return { ...state, token, highest: token, count };
   return undefined;
 }

@@ -3,6 +3,10 @@
 import { Command, InvalidArgumentError } from 'commander';
 
 import { MUTANTS } from './catalogue/index.ts';
+import { renderLiveReport, renderLiveResult } from './live/report.ts';
+import { liveMutantsProblem, runLiveMutants } from './live/run-live-mutants.ts';
+import { renderWholeReport, renderWholeResult, wholeAsData } from './live/whole/report.ts';
+import { runWhole } from './live/whole/run-whole.ts';
 import { describeMutant, renderRandomReport, runRandomMutants } from './random/run-random.ts';
 import { renderReport, reportAsData } from './report.ts';
 import { runMutants, type MutantResult } from './run-mutants.ts';
@@ -10,6 +14,8 @@ import { runMutants, type MutantResult } from './run-mutants.ts';
 interface Flags {
   readonly only?: readonly string[];
   readonly sample?: true;
+  readonly live?: true;
+  readonly whole?: true;
   readonly json?: true;
   readonly seeds: number;
   readonly ranges: number;
@@ -29,10 +35,15 @@ const RANGE_DISTANCE = 100_000;
 export function mutantsCommand(): Command {
   return new Command('mutants')
     .description(
-      'plants known bugs in the built product, one at a time, and tells what notices each; fails when one survives',
+      'plants known bugs in the built product, one at a time, and prints what notices each; fails when one survives',
     )
     .option('--only <name...>', 'these mutants')
     .option('--sample', 'the mutants that are caught within seconds, over one range of seeds')
+    .option(
+      '--live',
+      'the bugs that only real processes, disks and kernels show; on Linux as root, --ranges times each',
+    )
+    .option('--whole', 'with --live: by whole runs of servers, clients and store, instead of one detector each')
     .option('--seeds <count>', 'attempts in each range of seeds', count, 500)
     .option('--ranges <count>', 'ranges of seeds', count, 3)
     .option('--random <count>', 'so many changes drawn at random instead of the known bugs; in a checkout only', count)
@@ -54,6 +65,10 @@ async function mutants(flags: Flags): Promise<void> {
     await randomMutants(flags, flags.random);
     return;
   }
+  if (flags.live === true) {
+    await liveMutants(flags);
+    return;
+  }
   const sampled = MUTANTS.filter((mutant) => mutant.sample === true).map(({ name }) => name);
   const names = flags.only ?? (flags.sample === true ? sampled : undefined);
   const ranges = flags.sample === true ? 1 : flags.ranges;
@@ -67,6 +82,33 @@ async function mutants(flags: Flags): Promise<void> {
   const text = flags.json === true ? JSON.stringify(reportAsData(report), undefined, 2) : `\n${renderReport(report)}`;
   process.stdout.write(`${text}\n`);
   if (!report.ok) process.exitCode = 1;
+}
+
+async function liveMutants(flags: Flags): Promise<void> {
+  const problem = await liveMutantsProblem();
+  if (problem !== undefined) throw new Error(`live mutants cannot be hunted here: ${problem}`);
+  await (flags.whole === true ? wholeRuns(flags) : liveDetectors(flags));
+}
+
+async function wholeRuns({ only, ranges, json }: Flags): Promise<void> {
+  const results = await runWhole({
+    ...(only === undefined ? {} : { names: only }),
+    attempts: ranges,
+    onResult: (result) => process.stderr.write(`${renderWholeResult(result)}\n`),
+  });
+  const text = json === true ? JSON.stringify(wholeAsData(results), undefined, 2) : `\n${renderWholeReport(results)}`;
+  process.stdout.write(`${text}\n`);
+  if (results.some(({ passed }) => !passed)) process.exitCode = 1;
+}
+
+async function liveDetectors({ only, ranges }: Flags): Promise<void> {
+  const results = await runLiveMutants({
+    ...(only === undefined ? {} : { names: only }),
+    attempts: ranges,
+    onResult: (result) => process.stderr.write(`${renderLiveResult(result)}\n`),
+  });
+  process.stdout.write(`\n${renderLiveReport(results)}\n`);
+  if (results.some(({ passed }) => !passed)) process.exitCode = 1;
 }
 
 async function randomMutants({ seed, jobs, areas, from, to }: Flags, drawn: number): Promise<void> {

@@ -16,6 +16,6 @@ export function builtFile(module: string, file: string): URL {
 /** Edits by the URL of the file that they change: what the load hooks work by. */
 export type EditsByUrl = Readonly<Record<string, readonly Edit[]>>;
 
-export function editsByUrl(mutant: Mutant): EditsByUrl {
+export function editsByUrl(mutant: Pick<Mutant, 'patches'>): EditsByUrl {
   return Object.fromEntries(mutant.patches.map(({ module, file, edits }) => [builtFile(module, file).href, edits]));
 }

@@ -11,17 +11,21 @@ import { addMember } from './members/add-member.ts';
 import { loseDisk } from './members/lose-disk.ts';
 import { promoteMember } from './members/promote-member.ts';
 import { removeMember } from './members/remove-member.ts';
+import { transferLeadership } from './members/transfer-leadership.ts';
 import type { FaultOf, Nemesis } from './nemesis.ts';
 import { breakConnections } from './network/break.ts';
 import { clog } from './network/clog.ts';
 import { cut } from './network/cut.ts';
 import { dials } from './network/dials.ts';
 import { loss } from './network/loss.ts';
+import { packetLoss } from './network/packet-loss.ts';
 import { partition } from './network/partition.ts';
 import { slowNetwork } from './network/slow-network.ts';
 import { crash } from './processes/crash.ts';
+import { fallBehind } from './processes/fall-behind.ts';
 import { kill } from './processes/kill.ts';
 import { pause } from './processes/pause.ts';
+import { secondStart } from './processes/second-start.ts';
 import { stop } from './processes/stop.ts';
 import { intrude } from './strangers/intrude.ts';
 import { replay } from './strangers/replay.ts';
@@ -55,6 +59,10 @@ const LIST = [
   intrude,
   usurp,
   replay,
+  fallBehind,
+  packetLoss,
+  transferLeadership,
+  secondStart,
 ] as const;
 
 type Listed = (typeof LIST)[number];

@@ -4,13 +4,16 @@
  * which the target lacks a capability is left out, and counted as such; of the others it is known which did nothing.
  */
 
-import { resolveHosts } from '../plan/fields.ts';
+import { hostsIn, resolveHosts } from '../plan/fields.ts';
 import { lacking, type CapabilityName, type Done, type Effect, type Target, type TargetWith } from './target.ts';
 import { effectsOf, nemesisOf, type Fault } from './index.ts';
 import type { FaultBase, Nemesis } from './nemesis.ts';
 
 /** A name that stands for nobody at the moment. */
 class NobodyError extends Error {}
+
+/** For whom a name stands that stood for nobody. */
+const LOOK_AGAIN_MS = 25;
 
 type AnyFault = FaultBase & Readonly<Record<string, unknown>>;
 
@@ -67,18 +70,23 @@ export class Inflictor {
     return this.#target.heal();
   }
 
-  #inflict(nemesis: Nemesis, planned: AnyFault): void {
+  #inflict(nemesis: Nemesis, planned: AnyFault, waitedMs = 0): void {
     if (this.#healed && nemesis.goesOnWhenHealed !== true) return;
     const fault = this.#withHosts(nemesis, planned);
+    if (fault === undefined && waitedMs < (this.#target.patienceMs ?? 0)) {
+      this.#target.after(LOOK_AGAIN_MS, () => this.#inflict(nemesis, planned, waitedMs + LOOK_AGAIN_MS));
+      return;
+    }
     if (fault === undefined || nemesis.possible?.(fault) === false) return;
     // It has all that this one needs: that was asked when it was scheduled.
     const target = this.#target as TargetWith<CapabilityName>;
     if (!this.#begun.has(fault.kind)) this.#before.set(fault.kind, new Map(target.struck));
     this.#begun.set(fault.kind, (this.#begun.get(fault.kind) ?? 0) + 1);
     const { excuses = true } = nemesis;
-    target.faultBegins(fault.kind, excuses);
+    const hosts = hostsIn(fault, nemesis.fields);
+    target.faultBegins(fault.kind, excuses, hosts);
     const end = (): void => {
-      this.#then(nemesis.end?.(fault, target), () => target.faultEnded(fault.kind, excuses));
+      this.#then(nemesis.end?.(fault, target), () => target.faultEnded(fault.kind, excuses, hosts));
     };
     this.#then(nemesis.begin(fault, target), () => {
       if (fault.forMs === undefined) end();

@@ -13,7 +13,7 @@ export type Done = void | Promise<void>;
 
 /** What shows at an ensemble, where the machines and links that it is on have nothing to show. */
 export const ENSEMBLE_EFFECTS = [
-  /** A server that ran was told to stop. */
+  /** A server that ran was asked to stop. */
   'terminated',
   /** An operator was told so. */
   'member-added',
@@ -22,6 +22,7 @@ export const ENSEMBLE_EFFECTS = [
   /** A server began again on an empty disk; it was told that it has no place. */
   'disk-lost',
   'lost-disk-refused',
+  'leadership-transferred',
   /** Connections that strangers opened, and those of them that servers closed unheard. */
   'stranger-connected',
   'stranger-refused',
@@ -34,6 +35,10 @@ export const ENSEMBLE_EFFECTS = [
   /** Requests that clients sent again unasked, or without a number, and clients that lost their connection by the latter. */
   'request-replayed',
   'replayer-dropped',
+  /** A server lacked log that the others had forgotten, and was sent a snapshot. */
+  'snapshot-installed',
+  /** A second process of a server that lived: its directory refused it. */
+  'second-start-refused',
 ] as const;
 
 /** What takes effect on a program and is counted there: a cut that held nothing up has not struck. */
@@ -44,7 +49,7 @@ export interface Capabilities {
   readonly processes: {
     /** SIGKILL: what the system has cached of the disk survives. */
     kill(host: string): Done;
-    /** SIGTERM: servers hand over and close. */
+    /** SIGTERM: servers transfer leadership and close. */
     terminate(host: string): Done;
     /** SIGSTOP, until as many `resume` have come: two faults may pause one process. */
     pause(host: string): Done;
@@ -60,6 +65,8 @@ export interface Capabilities {
     /** Everything from one host to another is dropped, until as many `mend` have come. */
     cut(from: string, to: string): Done;
     mend(from: string, to: string): Done;
+    /** Of what is sent on any link this share is dropped, and has to be sent again after a pause. 0: nothing is. */
+    setPacketLoss(share: number): Done;
   };
   readonly connections: {
     /** Resets those between two hosts. */
@@ -102,6 +109,13 @@ export interface Capabilities {
     remove(server: number | typeof LEADER): Done;
     /** As soon as it can be refused, and a majority keeps its own. */
     loseDisk(server: number): Done;
+    /** Asked for once: done when it was transferred, or refused. 0: to the best follower. */
+    transfer(server: number): Done;
+  };
+  /** Processes beside those of servers, on the same directories. */
+  readonly twins: {
+    /** Done when it has ended. Nothing where the server's process does not live. */
+    start(host: string): Done;
   };
   /** Processes that belong to nobody, at the ports of servers, which are meant by their numbers. */
   readonly strangers: {
@@ -137,11 +151,16 @@ export interface Target extends Partial<Capabilities> {
   readonly struck: ReadonlyMap<Effect, number>;
   /** Who a name stands for, as far as is known now: a host, `leader`, `holder:LOCK`. Undefined: nobody. */
   hostOf(name: string): string | undefined;
+  /** For so long a fault waits for a name that stands for nobody when it is to begin. @default 0: it strikes nobody */
+  readonly patienceMs?: number;
   /** In the target's time, from now. */
   after(ms: number, action: () => void): void;
-  /** A fault begins, or has ended: the target writes it down, and, if it excuses anything, knows for how long nothing was wrong. */
-  faultBegins(kind: string, excuses: boolean): void;
-  faultEnded(kind: string, excuses: boolean): void;
+  /**
+   * A fault begins, or has ended: the target writes it down, and, if it excuses anything, knows for how long nothing was wrong. `hosts`
+   * are those that its names stand for.
+   */
+  faultBegins(kind: string, excuses: boolean, hosts: readonly string[]): void;
+  faultEnded(kind: string, excuses: boolean, hosts: readonly string[]): void;
   /** What faults still hold is as without them, and every process that can start is started. */
   heal(): Done;
   /** A fault could not be begun or ended: the run's failure. */

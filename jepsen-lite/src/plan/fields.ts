@@ -156,6 +156,16 @@ export function resolveHosts<V extends Values>(values: V, fields: Fields, hostOf
   return found as V;
 }
 
+/** The names of hosts in these fields, each once, in the order in which they stand there. */
+export function hostsIn(values: Values, fields: Fields): readonly string[] {
+  const names = new Set<string>();
+  resolveHosts(values, fields, (name) => {
+    names.add(name);
+    return name;
+  });
+  return [...names];
+}
+
 export function record(value: unknown, what: string): Values {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ScenarioFormatError(`${what} is ${quote(value)}, not an object`);

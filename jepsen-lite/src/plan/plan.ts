@@ -6,16 +6,31 @@ export interface ClientPlan {
   /** Its host: c1, c2, … */
   readonly name: string;
   readonly sessionTimeoutMs: number;
+  /** Applications in its process, each with a session and workers of its own. @default 1 */
+  readonly sessions?: number;
   /** Tasks that share its session. */
   readonly workers: number;
+  /** A worker pauses for less than so many milliseconds between two steps. @default 1,150 */
+  readonly maxPauseMs?: number;
   /** What it does, by name. @default what the clients of every scenario do */
   readonly workloads?: readonly string[];
   /** One critical section in three has so many short tasks, at most; undefined: none has more than a few. */
   readonly longSteps?: number;
+  /** It takes its time before it writes, and trusts its lock meanwhile. @default one section in five does */
+  readonly careless?: true;
   /** Every BURST_EVERY_MS of the world's time, as others do at the same moment, its workers send requests each at once after an answer. */
   readonly bursts?: true;
   /** Beside its workers it reads linearizably, once in so many milliseconds; nobody looks at what. */
   readonly readEveryMs?: number;
+  /** Beside its workers it writes so much to a node of its own; nobody looks at what. @default nothing */
+  readonly bulkBytesPerSecond?: number;
+  /** Beside its workers it has so many sessions that nobody uses, with the workload `crowd`. @default none */
+  readonly crowd?: number;
+}
+
+/** Of the applications of a client, as the history has them: the first one is called as its host. */
+export function applicationNames({ name, sessions = 1 }: Pick<ClientPlan, 'name' | 'sessions'>): string[] {
+  return Array.from({ length: sessions }, (_, n) => (n === 0 ? name : `${name}.${n + 1}`));
 }
 
 export interface Tuning {

@@ -7,8 +7,8 @@ import type { Step } from './observation/step.ts';
 import type { Input } from './observation/input.ts';
 
 export function describeStep({ index, input, outputs }: Pick<Step, 'index' | 'input' | 'outputs'>): string {
-  const told = outputs.length === 0 ? 'nothing to tell' : outputs.map(describeOutput).join('; ');
-  return `${index}: ${describeInput(input)} -> ${told}`;
+  const reported = outputs.length === 0 ? 'no outputs' : outputs.map(describeOutput).join('; ');
+  return `${index}: ${describeInput(input)} -> ${reported}`;
 }
 
 export function describeInput(input: Input): string {

@@ -1,10 +1,10 @@
 /** Every promise, those first whose breach says most: a failure names the first that broke. */
 
 import { answersLiveUntilAcknowledged } from './promises/sessions/answers-live-until-acknowledged.ts';
-import { attachTellsEverything } from './promises/sessions/attach-tells-everything.ts';
+import { attachReportsEverything } from './promises/sessions/attach-reports-everything.ts';
 import { effectsHappenOnce } from './promises/requests/effects-happen-once.ts';
 import { endedSessionsLeaveNothing } from './promises/sessions/ended-sessions-leave-nothing.ts';
-import { feedTellsTheTree } from './promises/feed-tells-the-tree.ts';
+import { feedReportsTheTree } from './promises/feed-reports-the-tree.ts';
 import { grantsGoToTheLiving } from './promises/locks/grants-go-to-the-living.ts';
 import { idleLocksLeaveNothing } from './promises/locks/idle-locks-leave-nothing.ts';
 import { limitsAreKept } from './promises/limits-are-kept.ts';
@@ -12,8 +12,8 @@ import { malformedCommandsAreAnswered } from './promises/requests/malformed-comm
 import { nodesFollowCommands } from './promises/nodes-follow-commands.ts';
 import { oneHolder } from './promises/locks/one-holder.ts';
 import { onlyOwnersGiveUp } from './promises/locks/only-owners-give-up.ts';
-import { queriesTellTheQueues } from './promises/locks/queries-tell-the-queues.ts';
-import { queriesTellTheSessions } from './promises/sessions/queries-tell-the-sessions.ts';
+import { queriesShowTheQueues } from './promises/locks/queries-show-the-queues.ts';
+import { queriesShowTheSessions } from './promises/sessions/queries-show-the-sessions.ts';
 import { queueNodesShowTheQueue } from './promises/locks/queue-nodes-show-the-queue.ts';
 import { queueOrder } from './promises/locks/queue-order.ts';
 import { refusalsAreAnswered } from './promises/requests/refusals-are-answered.ts';
@@ -38,15 +38,15 @@ export const PROMISES: readonly (() => StatePromise)[] = [
   answersLiveUntilAcknowledged,
   retriesGetTheSameAnswer,
   effectsHappenOnce,
-  attachTellsEverything,
+  attachReportsEverything,
   sessionsEndForAReason,
   endedSessionsLeaveNothing,
   idleLocksLeaveNothing,
   queueNodesShowTheQueue,
   nodesFollowCommands,
-  feedTellsTheTree,
-  queriesTellTheQueues,
-  queriesTellTheSessions,
+  feedReportsTheTree,
+  queriesShowTheQueues,
+  queriesShowTheSessions,
   malformedCommandsAreAnswered,
   requestsAreAnswered,
   refusalsAreAnswered,

@@ -9,7 +9,7 @@ import { describeInput, describeStep } from './describe.ts';
 import { lockChanges } from './observation/lock-changes.ts';
 import { feed, type Machine, type MakeMachine } from './observation/machine.ts';
 import { Snapshots } from './observation/snapshots.ts';
-import type { Step, ToldChange } from './observation/step.ts';
+import type { Step, ReportedChange } from './observation/step.ts';
 import { viewOf, type View } from './observation/view.ts';
 import { REQUESTS_ARE_ANSWERED } from './promises/requests/requests-are-answered.ts';
 import { restoredMachinesGoOn } from './promises/restored-machines-go-on.ts';
@@ -43,7 +43,7 @@ const VERSIONED = 'an entry of another version is refused before anything has ch
 const START_MS = 1_000_000;
 const STEP_MS = 10;
 const BACK_MS = 35;
-/** The twin's whole state is compared at each so many-th entry and at the last one; its outputs and fold at every one. */
+/** The twin's whole state is compared at each so many-th entry and at the last one; its outputs and digest at every one. */
 const COMPARED_EACH = 8;
 /** Where an entry lies for the second machine: not at the beginning of its buffer. */
 const OFFSET = 5;
@@ -73,7 +73,7 @@ class Run {
   readonly #promises: readonly StatePromise[];
   readonly #clients = new Clients();
   #view: View;
-  #nodeChanges: ToldChange[] = [];
+  #nodeChanges: ReportedChange[] = [];
   /** The entry that the machine did not survive. */
   fatal: string | undefined;
 
@@ -131,9 +131,9 @@ class Run {
     const twin = attempt(sameOnEveryMachine().name, () => this.#feedTwin(before.index + 1, entry, compared));
     if ('kind' in twin) return { ...twin, kind: 'promise', name: sameOnEveryMachine().name };
     const { input } = entry;
-    const { fold } = this.#machine;
+    const { digest } = this.#machine;
     const restored = attempt(restoredMachinesGoOn().name, () =>
-      this.#snapshots.applied({ index, entry, outputs, fold }, after, move),
+      this.#snapshots.applied({ index, entry, outputs, digest }, after, move),
     );
     if (restored !== undefined && restored.kind !== 'promise') return restored;
     const query: Step['query'] = (question) => this.#machine.query(question);
@@ -146,7 +146,7 @@ class Run {
       nodeChanges: this.#nodeChanges,
       before,
       after,
-      fold,
+      digest,
       query,
       twin,
       restoredDifference: restored?.message,
@@ -159,7 +159,7 @@ class Run {
     const bytes = entry.bytes === undefined ? undefined : frame.subarray(OFFSET);
     const outputs = withReversedCollections(() => feed(this.#twin, index, { ...entry, bytes }));
     frame.fill(0xff);
-    return { outputs, fold: this.#twin.fold, view: compared ? viewOf(this.#twin) : undefined };
+    return { outputs, digest: this.#twin.digest, view: compared ? viewOf(this.#twin) : undefined };
   }
 }
 

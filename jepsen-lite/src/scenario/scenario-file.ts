@@ -66,10 +66,15 @@ const CLIENT: FieldsOf<ClientPlan> = {
   name: text,
   sessionTimeoutMs: positive,
   workers: positive,
+  maxPauseMs: optional(positive),
   workloads: optional(listOf(choice(WORKLOADS.map(({ name }) => name)))),
   longSteps: optional(positive),
+  careless: optional(choice([true])),
   bursts: optional(choice([true])),
   readEveryMs: optional(positive),
+  bulkBytesPerSecond: optional(positive),
+  sessions: optional(positive),
+  crowd: optional(positive),
 };
 
 const TUNING: FieldsOf<Tuning> = { electionTimeoutMs: positive, heartbeatMs: positive, segmentBytes: positive };

@@ -18,6 +18,7 @@ import { checkersOf } from '../workloads/index.ts';
 export const RECOVERY_MS = 60_000;
 /** After the clients were asked to stop, for each thing that must come to an end. */
 export const QUIET_MS = 60_000;
+const DEFAULT_BOUNDS = { recoveryMs: RECOVERY_MS, quietMs: QUIET_MS };
 /** Of each client on the healed system, which prove that it works again. */
 const ROUNDS_AFTER_HEALING = 2;
 
@@ -29,12 +30,22 @@ export interface RunningClient {
   readonly idle: boolean;
 }
 
+/** What the target's own time makes of the bounds. */
+export interface RunBounds {
+  /** {@link RECOVERY_MS} */
+  readonly recoveryMs: number;
+  /** {@link QUIET_MS} */
+  readonly quietMs: number;
+}
+
 /** A whole system under test. What it finds wrong at any time it reports by its `violation`. */
 export interface RunTarget extends Target {
   readonly clients: readonly RunningClient[];
   /** The first thing that is wrong. */
   readonly violation: Violation | undefined;
   readonly history: readonly HistoryEvent[];
+  /** @default those of the simulation */
+  readonly bounds?: RunBounds;
   note(event: HistoryEventBody): void;
   /** Something is wrong; only the first counts. */
   fail(name: string, message: string): void;
@@ -115,10 +126,11 @@ async function recover(target: RunTarget): Promise<void> {
   const enough = clients.map(({ rounds = 0 }) => rounds + ROUNDS_AFTER_HEALING);
   // One that does nothing that has rounds cannot be asked for them.
   const works = (): boolean => clients.every(({ rounds = Infinity }, n) => rounds >= (enough[n] ?? Infinity));
-  if (await target.runUntil(works, RECOVERY_MS)) return;
+  const { recoveryMs } = target.bounds ?? DEFAULT_BOUNDS;
+  if (await target.runUntil(works, recoveryMs)) return;
   target.fail(
     'the-healed-cluster-works',
-    `${RECOVERY_MS} ms after the last fault some applications have not had their locks again: ${target.describe()}`,
+    `${recoveryMs} ms after the last fault some applications have not had their locks again: ${target.describe()}`,
   );
 }
 
@@ -126,8 +138,9 @@ async function fallQuiet(target: RunTarget): Promise<void> {
   target.stopClients();
   target.note({ type: 'phase', phase: 'quiet' });
   const { clients } = target;
-  if (await target.runUntil(() => clients.every(({ idle }) => idle), QUIET_MS)) return;
-  target.fail('every-call-ends', `calls are open ${QUIET_MS} ms after everybody was to stop: ${target.describe()}`);
+  const { quietMs } = target.bounds ?? DEFAULT_BOUNDS;
+  if (await target.runUntil(() => clients.every(({ idle }) => idle), quietMs)) return;
+  target.fail('every-call-ends', `calls are open ${quietMs} ms after everybody was to stop: ${target.describe()}`);
 }
 
 /** What only the whole history shows. A verdict of 'unknown' had nothing to judge: the sums over many runs tell whether that is rare. */

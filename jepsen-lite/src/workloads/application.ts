@@ -8,7 +8,7 @@ import type { Random, Runtime } from '@holdfast/runtime';
 import type { ClientPlan } from '../plan/plan.ts';
 import { Calls } from './calls.ts';
 import { workloadsOf } from './index.ts';
-import { MAX_PAUSE_MS, type ApplicationWorld, type ClientSession, type Workload } from './workload.ts';
+import { maxPauseOf, type ApplicationWorld, type ClientSession, type Workload } from './workload.ts';
 
 /** Long enough for the worst fail-over; shorter would end calls that a healed ensemble answers. */
 const CONNECT_TIMEOUT_MS = 300_000;
@@ -83,7 +83,8 @@ export class Application {
   }
 
   async #live(runtime: Runtime): Promise<void> {
-    while (this.#world.running()) {
+    let isRead = this.#workloads.every((workload) => workload.lastReading === undefined);
+    while (this.#world.running() || !isRead) {
       const client = await connect(
         {
           servers: this.#world.servers(),
@@ -100,6 +101,11 @@ export class Application {
       for (const workload of this.#workloads) if (workload.setup !== undefined) await workload.setup(use);
       const workers = Array.from({ length: this.plan.workers }, () => this.#work(use));
       await Promise.all([...workers, ...this.#workloads.map((workload) => workload.beside?.(use))]);
+      if (!isRead && !this.#world.running()) {
+        for (const workload of this.#workloads) await workload.lastReading?.(use);
+        // What a session that ended meanwhile has read may be a part.
+        isRead = client.state !== 'expired';
+      }
       await client.close();
       this.#calls.record({ type: 'session', event: client.state === 'expired' ? 'expired' : 'closed', session });
     }
@@ -125,7 +131,7 @@ export class Application {
   async #work(session: ClientSession): Promise<void> {
     while (session.goesOn()) {
       const due = this.#due(session);
-      await session.sleep(due?.inMs ?? this.#random.integer(MAX_PAUSE_MS));
+      await session.sleep(due?.inMs ?? this.#random.integer(maxPauseOf(this.plan)));
       const step = due?.step ?? this.#drawStep();
       await step?.(session);
     }

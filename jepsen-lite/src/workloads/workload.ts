@@ -5,13 +5,23 @@
 
 import type { Client } from '@holdfast/client';
 import type { Random, Runtime } from '@holdfast/runtime';
-import type { CheckerName } from '../checkers/check.ts';
+import type { CheckerName, Expectations } from '../checkers/check.ts';
 import type { ClientPlan } from '../plan/plan.ts';
 import type { Calls, Recorder } from './calls.ts';
 import type { Store } from './store.ts';
 
-/** A worker pauses for so long at most between two steps. */
-export const MAX_PAUSE_MS = 1_150;
+const MAX_PAUSE_MS = 1_150;
+
+/** A worker of this client pauses for less than so long between two steps. */
+export function maxPauseOf({ maxPauseMs = MAX_PAUSE_MS }: Pick<ClientPlan, 'maxPauseMs'>): number {
+  return maxPauseMs;
+}
+
+/** What workloads count on in the schedule of a run. */
+export interface ScheduleFacts {
+  /** Pauses of holders, each longer than any session lives without them. */
+  readonly longPausesOfHolders: number;
+}
 
 export interface Workload {
   readonly name: string;
@@ -24,6 +34,12 @@ export interface Workload {
    * scenario. @default the clients of every scenario do it, unless their plan names what they do
    */
   readonly oneIn?: number;
+  /** Only clients do it whose plan names it. @default false */
+  readonly onRequest?: true;
+  /** Somebody holds a lock now and then, whom a fault can strike. @default false */
+  readonly takesLocks?: true;
+  /** What it demands is met only where clients do nothing else beside it. @default false */
+  readonly alone?: true;
   /** A step that had what it came for says so by `round`; on a healed cluster every client must complete some. @default false */
   readonly hasRounds?: true;
   /** Once in each session, before its workers begin. */
@@ -34,6 +50,10 @@ export interface Workload {
   readonly dueInMs?: (session: ClientSession) => number | undefined;
   /** Runs beside the workers, until `goesOn` says no. */
   beside?(session: ClientSession): Promise<void>;
+  /** What a run of it must have counted, or it has shown nothing and is `unknown`. */
+  demands?(schedule: ScheduleFacts): Expectations;
+  /** Once for each client, when everything has healed and nothing new is begun: what is left of all that was done. */
+  lastReading?(session: ClientSession): Promise<void>;
 }
 
 /** The world around a client: real or simulated. */
@@ -48,8 +68,8 @@ export interface ApplicationWorld extends Recorder {
   drawn(who: string, bytes: Uint8Array): void;
   /** Nothing new is begun when this is false. */
   running(): boolean;
-  /** Somebody would ask the leader to hand over; not when this says no. */
-  mayHandOver(): boolean;
+  /** Somebody would ask the leader to transfer leadership; not when this says no. */
+  mayTransfer(): boolean;
   believed(who: string, lock: string, token: number, hold: number): void;
   unexpected(who: string, error: unknown): void;
 }

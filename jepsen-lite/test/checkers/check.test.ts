@@ -24,6 +24,7 @@ describe('all checkers together', () => {
   it('pass their options on', () => {
     const story = new Story();
     story.ask({ f: 'put', bucket: 'b', key: 'k', value: 'v', token: 1 }).ok();
+    story.ask({ f: 'put', bucket: 'b', key: 'k', value: 'w', token: 1 }).ok();
     expect(checkHistory(story.history, { checkers: ['registers'], searchBudget: 0 })[0]?.valid).toBe('unknown');
     expect(checkHistory(story.history, { checkers: ['registers'] })[0]?.valid).toBe(true);
   });
@@ -39,7 +40,7 @@ describe('all checkers together', () => {
 describe('a verdict', () => {
   it('shows the first things that are broken, and counts all', () => {
     const story = new Story();
-    for (let n = 0; n < 50; n += 1) story.tell({ type: 'cancelled', call: n });
+    for (let n = 0; n < 50; n += 1) story.record({ type: 'cancelled', call: n });
     const { broken, counts } = CHECKERS.completions(story.history);
     expect(broken).toHaveLength(20);
     expect(counts['broken']).toBe(50);
@@ -47,26 +48,26 @@ describe('a verdict', () => {
 });
 
 describe('expectations', () => {
-  const verdicts = [verdict(true, 'tokens', { told: 12 }), verdict(true, 'unfenced', { staleWrites: 0 })];
+  const verdicts = [verdict(true, 'tokens', { reported: 12 }), verdict(true, 'unfenced', { staleWrites: 0 })];
 
   it('are met where enough was seen', () => {
-    expect(checkExpectations(verdicts, { tokens: { told: 12 } })).toEqual({
+    expect(checkExpectations(verdicts, { tokens: { reported: 12 } })).toEqual({
       checker: 'expectations',
       valid: true,
       broken: [],
-      counts: { 'tokens.told': 12 },
+      counts: { 'tokens.reported': 12 },
     });
   });
 
   it('make the run one that did not try what it was meant to, where too little was seen', () => {
     const missed = checkExpectations(verdicts, {
-      tokens: { told: 13 },
+      tokens: { reported: 13 },
       unfenced: { staleWrites: 1 },
       fence: { stale: 1 },
     });
     expect(missed.valid).toBe('unknown');
     expect(missed.broken.map(({ message }) => message)).toEqual([
-      'tokens: "told" was 12, at least 13 was expected',
+      'tokens: "reported" was 12, at least 13 was expected',
       'unfenced: "staleWrites" was 0, at least 1 was expected',
       'fence: "stale" was not counted, at least 1 was expected',
     ]);

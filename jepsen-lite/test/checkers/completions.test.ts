@@ -13,7 +13,7 @@ describe('completions', () => {
     story.release(story.acquire('a', 1));
     const failed = story.ask(ACQUIRE);
     failed.fail('TIMEOUT');
-    story.tell({ type: 'cancelled', call: failed.call });
+    story.record({ type: 'cancelled', call: failed.call });
     story.ask({ f: 'read', path: '/x', consistency: 'local' }).ok({ value: 'v', version: 3 });
     story.ask(ACQUIRE);
     expectValid(checkCompletions(story.history));
@@ -39,14 +39,14 @@ describe('completions', () => {
 
   it('are broken by one without a call', () => {
     const story = new Story();
-    const event = story.tell({ type: 'ok', call: 9, f: 'fence', bucket: 'b', token: 1 });
+    const event = story.record({ type: 'ok', call: 9, f: 'fence', bucket: 'b', token: 1 });
     expectBroken(checkCompletions(story.history), /^call 9 was completed \(ok\) and never invoked$/, event);
   });
 
   it('are broken by a call that is invoked twice', () => {
     const story = new Story();
     const { call, invoke } = story.ask(ACQUIRE);
-    const again = story.tell({ type: 'invoke', call, ...ACQUIRE });
+    const again = story.record({ type: 'invoke', call, ...ACQUIRE });
     expectBroken(checkCompletions(story.history), /^call 1 was invoked twice$/, invoke, again);
   });
 
@@ -57,7 +57,7 @@ describe('completions', () => {
   ])('are broken by an answer for %s', (_, outcome, process, field) => {
     const story = new Story();
     const { call, invoke } = story.ask(ACQUIRE);
-    const answer = story.tell({ type: 'ok', call, ...outcome } as HistoryEventBody, process);
+    const answer = story.record({ type: 'ok', call, ...outcome } as HistoryEventBody, process);
     expectBroken(checkCompletions(story.history), new RegExp(`answered with another "${field}"`), invoke, answer);
   });
 
@@ -65,22 +65,28 @@ describe('completions', () => {
     const story = new Story();
     const asked = story.ask(ACQUIRE);
     const ok = asked.ok({ token: 3, hold: 3 });
-    const cancelled = story.tell({ type: 'cancelled', call: asked.call });
-    expectBroken(checkCompletions(story.history), /cancelled before its caller was told/, asked.invoke, ok, cancelled);
+    const cancelled = story.record({ type: 'cancelled', call: asked.call });
+    expectBroken(
+      checkCompletions(story.history),
+      /cancelled before its caller was notified/,
+      asked.invoke,
+      ok,
+      cancelled,
+    );
   });
 
   it('are broken by a cancel that ends twice', () => {
     const story = new Story();
     const asked = story.ask(ACQUIRE);
     asked.fail('ABORTED');
-    const first = story.tell({ type: 'cancelled', call: asked.call });
-    const second = story.tell({ type: 'cancelled', call: asked.call });
+    const first = story.record({ type: 'cancelled', call: asked.call });
+    const second = story.record({ type: 'cancelled', call: asked.call });
     expectBroken(checkCompletions(story.history), /came to its end twice/, first, second);
   });
 
   it('are broken by a cancel of what is no acquire', () => {
     const story = new Story();
-    const cancelled = story.tell({ type: 'cancelled', call: 5 });
+    const cancelled = story.record({ type: 'cancelled', call: 5 });
     expectBroken(checkCompletions(story.history), /is no acquire/, cancelled);
   });
 });

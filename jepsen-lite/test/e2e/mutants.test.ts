@@ -102,7 +102,7 @@ describe('jepsen mutants', () => {
     });
   });
 
-  it('refuses the name of a mutant that is not there, and tells which are', async () => {
+  it('refuses the name of a mutant that is not there, and prints which are', async () => {
     const failure: unknown = await run(process.execPath, [main, 'mutants', '--only', 'nothing']).catch(
       (error: unknown) => error,
     );

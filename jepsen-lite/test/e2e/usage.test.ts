@@ -10,12 +10,19 @@ describe('the jepsen command', () => {
     [['sim', '--nope'], 2, /unknown option '--nope'/],
     [['nope'], 2, /unknown command 'nope'/],
     [['replay', '/nowhere.json'], 2, /\/nowhere\.json/],
+    [['report', '/nowhere'], 2, /\/nowhere/],
     [['explore', '--bounds', 'nope'], 2, /there is none of that name; there are elections, /],
     [['explore', '--planted', 'nope'], 2, /there is none of that name; there are quorum-off-by-one, /],
     [['explore', '--states', '0'], 2, /must be an integer from 1/],
     [['check', '--model', 'register', '/nowhere.jsonl'], 3, /\/nowhere\.jsonl/],
     [['check', '--model', 'nope', 'x'], 3, /Allowed choices are register, cas-register, mutex, /],
     [['check', '--model', 'semaphore', 'x'], 3, /a semaphore needs --permits/],
+    [['run', '--workload', 'poker'], 3, /there is no workload "poker"; there are registers, critical-sections, /],
+    [['run', '--nemesis', 'kill,luck'], 3, /there is no nemesis "luck"; there are crash, kill, /],
+    [['run', '--servers', '4'], 3, /give 3 or 5/],
+    [['run', '--time', '15', '--nemesis', 'kill,stop,pause,cut,break,loss,dials,crash,clog,partition'], 3, /too short/],
+    [['run', '--out', fileURLToPath(new URL('.', import.meta.url))], 3, /holds other files than those of a run/],
+    [['list'], 0, /^$/],
     [['--help'], 0, /^$/],
   ])('answers %j with exit code %i', (args, code, message) => {
     const { status, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' });
@@ -42,7 +49,7 @@ describe('jepsen check', () => {
     expect(result.status).toBe(code);
   });
 
-  it('tells the line of what it cannot read', () => {
+  it('prints the line of what it cannot read', () => {
     const input = `${write}{"process":1,"type":"invoke","f":"lock"}`;
     const result = spawnSync(process.execPath, [program, 'check', '--model', 'register', '-'], {
       input,

@@ -50,7 +50,7 @@ describe('an exploration of a planted bug', () => {
     ['commit-by-one-too-few', 'elections', 'state-machine-safety', 6],
     ['acknowledgement-before-durable-write', 'crashes', 'committed-is-durable-on-a-majority', 8],
     ['vote-ban-ignored', 'damages', 'leader-completeness', 9],
-    ['vote-told-before-durable', 'crashes', 'leaders-are-elected-by-majorities', 4],
+    ['vote-sent-before-durable', 'crashes', 'leaders-are-elected-by-majorities', 4],
   ])('finds %s within %s as %s, %i steps from the beginning', async (name, bounds, law, depth) => {
     const found = await explore(boundsOf(bounds), { states: 50_000, mutant: mutantOf(name) });
     expect(found).toMatchObject({ complete: false, depth, broken: { law } });

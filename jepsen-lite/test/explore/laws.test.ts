@@ -8,7 +8,7 @@ import type { Known, Step } from '../../src/explore/server/server-table.ts';
 const NOTHING: History = { leaders: [], committed: [], committedIn: [], reads: [] };
 const VOTERS = [{ index: 0, voterSets: [[0, 1, 2]], members: [0, 1, 2] }];
 
-interface Told extends Partial<Omit<Known, 'log' | 'durable'>> {
+interface Given extends Partial<Omit<Known, 'log' | 'durable'>> {
   /** Terms of the entries. */
   readonly log?: readonly number[];
   readonly durable?: readonly number[];
@@ -22,19 +22,19 @@ class Scene {
   readonly #laws: Laws;
   readonly #servers: number[];
 
-  constructor(...servers: readonly Told[]) {
+  constructor(...servers: readonly Given[]) {
     const facts: Facts = {
       known: (server) => this.#known[server] as Known,
       log: (number) => this.#logs[number] as number[],
       entry: (number) => this.#entries[number] as Entry,
     };
     this.#laws = new Laws(facts, { durable: true });
-    this.#servers = servers.map((told, position) => this.#add(told, position));
+    this.#servers = servers.map((given, position) => this.#add(given, position));
   }
 
   /** The law that is broken when the first server becomes another. */
-  judge(told: Told, history: Partial<History> = {}, step: Partial<Step> = {}, ticket?: number): string | undefined {
-    const next = this.#add(told, 0);
+  judge(given: Given, history: Partial<History> = {}, step: Partial<Step> = {}, ticket?: number): string | undefined {
+    const next = this.#add(given, 0);
     const judged = {
       servers: this.#servers,
       position: 0,
@@ -53,7 +53,7 @@ class Scene {
     return this.#entries.length - 1;
   }
 
-  #add({ log = [], durable = log, ...told }: Told, position: number): number {
+  #add({ log = [], durable = log, ...given }: Given, position: number): number {
     this.#known.push({
       position,
       id: serverId(position + 1),
@@ -70,7 +70,7 @@ class Scene {
       voteBan: undefined,
       entriesOnDisk: 0,
       maySnapshot: false,
-      ...told,
+      ...given,
       log: this.#log(log),
       durable: this.#log(durable),
     });
@@ -151,7 +151,7 @@ describe('the law that', () => {
     const law = 'committed-is-durable-on-a-majority';
     const electorates = [...VOTERS, { index: 2, voterSets: [[0], [0, 1]], members: [0, 1] }, { index: 3, voterSets: [[0]], members: [0] }]; // prettier-ignore
     const leader = { ...LEADS, log: [1, 1, 1, 1], electorates };
-    const judge = (commit: number, ...others: readonly Told[]): string | undefined =>
+    const judge = (commit: number, ...others: readonly Given[]): string | undefined =>
       new Scene({ ...leader, commit: logIndex(commit - 1) }, ...others).judge(
         { ...leader, commit: logIndex(commit) },
         LED,

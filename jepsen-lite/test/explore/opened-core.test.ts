@@ -81,13 +81,13 @@ function createOpened(module = opened): product.RaftCore {
 }
 
 /** The state after each step. */
-function* tell(core: product.RaftCore): Generator<readonly product.Effect[]> {
+function* play(core: product.RaftCore): Generator<readonly product.Effect[]> {
   for (const [at, events] of STORY.entries()) yield core.step(events, at * 100 + 3_000);
 }
 
 describe('the opened core', () => {
   it('does what the product does', () => {
-    const [ours, theirs] = [[...tell(create(opened))], [...tell(create(product))]];
+    const [ours, theirs] = [[...play(create(opened))], [...play(create(product))]];
     expect(ours).toEqual(theirs);
     expect(ours.flat().map(({ type }) => type)).toEqual(
       expect.arrayContaining(['persist', 'send', 'apply', 'read-rejected', 'membership-ended']),
@@ -110,7 +110,7 @@ describe('the opened core', () => {
   it('has another text when any one of its fields has another value', () => {
     const core = createOpened();
     let leaves = 0;
-    for (const _ of tell(core)) {
+    for (const _ of play(core)) {
       for (const path of leavesOf(core)) {
         const copy = copyOf(core, CONSTANTS);
         alter(copy, path);

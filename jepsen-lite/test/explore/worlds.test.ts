@@ -30,15 +30,15 @@ describe('worlds that differ only in who is who', () => {
     ['two servers and one that is added', { ...boundsOf('additions'), messages: 1 }],
   ])('are one, and none is left out by that: %s', (_, bounds) => {
     const each = worldsOf(new Worlds(core, bounds, false)).size;
-    const folded = new Worlds(core, bounds, true);
-    let unfolded = 0;
-    for (const text of worldsOf(folded)) {
+    const symmetric = new Worlds(core, bounds, true);
+    let inAllOrders = 0;
+    for (const text of worldsOf(symmetric)) {
       const world = text.split(',').map(Number);
-      const orbit = folded.permutations.map((_order, number) => sorted(folded, folded.renamed(world, number)));
-      unfolded += new Set(orbit).size;
+      const orbit = symmetric.permutations.map((_order, number) => sorted(symmetric, symmetric.renamed(world, number)));
+      inAllOrders += new Set(orbit).size;
     }
-    expect(unfolded).toBe(each);
-    expect(worldsOf(folded).size).toBeLessThan(each);
+    expect(inAllOrders).toBe(each);
+    expect(worldsOf(symmetric).size).toBeLessThan(each);
   });
 
   it('are found as often by the search', () => {
@@ -48,8 +48,8 @@ describe('worlds that differ only in who is who', () => {
     expect(states).toBe(worldsOf(worlds).size);
   });
 
-  it('are told apart when servers that begin alike do not act alike', () => {
-    const departures: Bounds = { ...SMALL, unfolded: true, messages: 2, most: { stands: 1, departures: 1 } };
+  it('are distinguished when servers that begin alike do not act alike', () => {
+    const departures: Bounds = { ...SMALL, asymmetric: true, messages: 2, most: { stands: 1, departures: 1 } };
     expect(() => search(new Worlds(core, departures, true), { states: Infinity })).toThrow(
       'servers that begin alike do not act alike',
     );
@@ -67,7 +67,7 @@ describe('messages under way', () => {
 });
 
 describe('a search', () => {
-  it('ends where it is told to, and says that it is not complete', () => {
+  it('ends where it is asked to, and says that it is not complete', () => {
     const { complete, states } = search(new Worlds(core, SMALL), { states: 100 });
     expect(complete).toBe(false);
     expect(states).toBeGreaterThanOrEqual(100);

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { decodeHistory, encodeHistory, HistoryFormatError } from '../../src/history/json-lines.ts';
+import { HistoryFormatError } from '../../src/history/json-line.ts';
+import { decodeHistory, encodeHistory } from '../../src/history/json-lines.ts';
 import { RandomWorld } from '../support/random-world.ts';
 import { Story } from '../support/story.ts';
 
@@ -44,8 +45,10 @@ describe('a history on disk', () => {
 
   it('keeps happenings that the random world does not have', () => {
     const story = sample();
-    story.tell({ type: 'fault', fault: 'cut s1 from s2', phase: 'begin' }, 'nemesis');
-    story.tell({ type: 'session', event: 'closed', session: 7 });
+    story.record({ type: 'fault', fault: 'cut s1 from s2', phase: 'begin' }, 'nemesis');
+    story.record({ type: 'fault', fault: 'pause', phase: 'begin', hosts: 's1' }, 'harness');
+    story.record({ type: 'leadership', phase: 'begin', term: 3 }, 's2');
+    story.record({ type: 'session', event: 'closed', session: 7 });
     expect(decodeHistory(encodeHistory(story.history))).toEqual(story.history);
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { HistoryRecorder } from '../../src/history/recorder.ts';
 
 describe('a recorder', () => {
-  it('numbers events in the order in which they are told, whatever their time', () => {
+  it('numbers events in the order in which they are recorded, whatever their time', () => {
     const recorder = new HistoryRecorder();
     recorder.record('nemesis', 7, { type: 'phase', phase: 'faults' });
     recorder.record('s1', 5, { type: 'granted', index: 9, lock: 'a', session: 4, hold: 9, token: 9 });
@@ -23,7 +23,7 @@ describe('a recorder', () => {
     const call = recorder.nextCall();
     const operation = { f: 'acquire', lock: 'a', session: 4 } as const;
     recorder.record('c1', 1, { type: 'invoke', call, ...operation });
-    const told = recorder.record('c1', 1, { type: 'ok', call, ...operation, token: 9, hold: 8 });
-    expect(told).toBe(recorder.events[1]);
+    const recorded = recorder.record('c1', 1, { type: 'ok', call, ...operation, token: 9, hold: 8 });
+    expect(recorded).toBe(recorder.events[1]);
   });
 });

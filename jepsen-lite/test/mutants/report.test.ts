@@ -55,7 +55,7 @@ describe('the report', () => {
     );
   });
 
-  it('tells of attempts that ended unexpectedly', () => {
+  it('prints attempts that ended unexpectedly', () => {
     const accident = { kind: 'unexpected', name: 'TypeError', message: 'x', seed: 9 } as const;
     const text = renderReport({
       results: [result('rough', 'caught', { ...nothing, caught, unexpected: [accident] })],

@@ -6,11 +6,13 @@ import type { Capabilities, Effect, Target } from '../../src/nemeses/target.ts';
 /** Has links and members only, as a target of real processes without root might; time passes when it is told to. */
 class FakeTarget implements Target {
   readonly log: string[] = [];
+  readonly hosts: string[] = [];
   readonly struck = new Map<Effect, number>();
   readonly #timers: { atMs: number; action: () => void }[] = [];
   readonly links: Capabilities['links'];
   readonly members: Capabilities['members'];
   leader: string | undefined = 's2';
+  patienceMs = 0;
   #nowMs = 0;
 
   constructor(takes: (what: string) => Promise<void> | undefined) {
@@ -18,12 +20,17 @@ class FakeTarget implements Target {
       this.log.push(what);
       return takes(what);
     };
-    this.links = { cut: (from, to) => act(`cut ${from}>${to}`), mend: (from, to) => act(`mend ${from}>${to}`) };
+    this.links = {
+      cut: (from, to) => act(`cut ${from}>${to}`),
+      mend: (from, to) => act(`mend ${from}>${to}`),
+      setPacketLoss: (share) => act(`drop ${share}`),
+    };
     this.members = {
       add: (server) => act(`add ${server}`),
       promote: (server) => act(`promote ${server}`),
       remove: (server) => act(`remove ${server}`),
       loseDisk: (server) => act(`lose the disk of ${server}`),
+      transfer: (server) => act(`transfer to ${server}`),
     };
   }
 
@@ -35,11 +42,13 @@ class FakeTarget implements Target {
     this.#timers.push({ atMs: this.#nowMs + ms, action });
   }
 
-  faultBegins(kind: string, excuses: boolean): void {
+  faultBegins(kind: string, excuses: boolean, hosts: readonly string[]): void {
+    this.hosts.push(`${hosts.join(', ')} begins`);
     this.log.push(`${kind} begins${excuses ? '' : ', and excuses nothing'}`);
   }
 
-  faultEnded(kind: string): void {
+  faultEnded(kind: string, _excuses: boolean, hosts: readonly string[]): void {
+    this.hosts.push(`${hosts.join(', ')} ended`);
     this.log.push(`${kind} ended`);
   }
 
@@ -79,6 +88,24 @@ describe('a fault', () => {
     target.leader = 's1';
     await target.pass(200);
     expect(target.log).toEqual(['cut begins', 'cut s3>s1', 'mend s3>s1', 'cut ended']);
+    expect(target.hosts).toEqual(['s3, s1 begins', 's3, s1 ended']);
+    expect(inflictor.begun.get('cut')).toBe(1);
+  });
+
+  it('waits for whom its name stands for, where the target says for how long', async () => {
+    const target = new FakeTarget(atOnce);
+    target.patienceMs = 100;
+    const inflictor = new Inflictor(target);
+    target.leader = undefined;
+    inflictor.schedule([cut(10, 'leader', 's1'), cut(500, 'leader', 's1')]);
+    await target.pass(60);
+    target.leader = 's3';
+    await target.pass(300);
+    expect(target.log).toEqual(['cut begins', 'cut s3>s1', 'mend s3>s1', 'cut ended']);
+    target.leader = undefined;
+    await target.pass(650);
+    target.leader = 's3';
+    await target.pass(900);
     expect(inflictor.begun.get('cut')).toBe(1);
   });
 

@@ -25,7 +25,7 @@ describe('the difference of two values', () => {
       'keys 0: 1 is not 2',
     ],
     ['a type', { a: null }, { a: {} }, ' a: null is not {}'],
-  ])('tells %s', (_what, left, right, expected) => {
+  ])('shows %s', (_what, left, right, expected) => {
     expect(difference(left, right)).toBe(expected);
   });
 });

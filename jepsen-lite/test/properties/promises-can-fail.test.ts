@@ -61,7 +61,7 @@ const LIES: Readonly<Record<string, MakeLie>> = {
   'each request takes effect once, and what is refused takes none': () => ({
     counts: (counts, index) => ({ ...counts, nodes: index % 7 === 0 ? 1 : counts.nodes }),
   }),
-  'attaching tells the last request, every wait and every hold': () => ({
+  'attaching reports the last request, every wait and every hold': () => ({
     outputs: (outputs) =>
       outputs.map((output) =>
         output.type === 'attached' && output.reply.type === 'attached'
@@ -69,7 +69,7 @@ const LIES: Readonly<Record<string, MakeLie>> = {
           : output,
       ),
   }),
-  'a session ends only when it is closed or expired, and its losses are told': () => ({
+  'a session ends only when it is closed or expired, and its losses are reported': () => ({
     outputs: (outputs) => outputs.filter(({ type }) => type !== 'lost'),
   }),
   'an ended session leaves nothing and never comes back': () => {
@@ -94,10 +94,10 @@ const LIES: Readonly<Record<string, MakeLie>> = {
     answer: (answer) =>
       answer.type === 'get' && answer.stat.version === 2 ? { ...answer, stat: { ...answer.stat, version: 3 } } : answer,
   }),
-  'the change feed tells every change of a node, in order': () => ({
-    tells: (kind) => kind !== 'granted',
+  'the change feed notifies of every change of a node, in order': () => ({
+    notifies: (kind) => kind !== 'granted',
   }),
-  'queries about locks show what was told': () => ({
+  'queries about locks show what was reported': () => ({
     answer: (answer) => (answer.type === 'verify' ? { ...answer, token: 0 } : answer),
   }),
   'the listing of sessions shows each as it was created': () => ({
@@ -127,12 +127,12 @@ const LIES: Readonly<Record<string, MakeLie>> = {
       reply.type === 'error' && reply.code === 'LIMIT_EXCEEDED' ? errorReplyOf('OVERLOADED') : reply,
     ),
   }),
-  'the same entries make the same outputs, fold and state on every machine': (() => {
+  'the same entries make the same outputs, digest and state on every machine': (() => {
     let machines = 0;
     return () => {
       machines += 1;
       const first = machines % 2 === 1;
-      return { fold: (fold) => (first ? fold : fold + 1) };
+      return { digest: (digest) => (first ? digest : digest + 1) };
     };
   })(),
   'a machine restored from a snapshot goes on as one that never was': () => ({
@@ -146,7 +146,7 @@ const COMMANDS = 100;
 describe.each(PROMISES.map((promise) => ({ promise, name: promise().name })))(
   'the promise "$name"',
   ({ promise, name }) => {
-    it('is broken by a machine that breaks it, in few commands that are told', () => {
+    it('is broken by a machine that breaks it, in few commands that are shown', () => {
       const makeLie = LIES[name];
       if (makeLie === undefined) throw new Error(`no machine breaks "${name}": add one to LIES`);
       const makeMachine = (): LyingMachine => new LyingMachine(makeLie());

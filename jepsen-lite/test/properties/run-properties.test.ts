@@ -28,7 +28,7 @@ describe('a run of the properties', () => {
   it('reports the promise that broke, with the shortest script that breaks it', () => {
     const { failure } = lying(TWO_HOLDERS);
     expect(failure).toMatchObject({ kind: 'promise', name: 'a lock has no holders that may not hold it together' });
-    expect(failure?.also).toContain('queries about locks show what was told');
+    expect(failure?.also).toContain('queries about locks show what was reported');
     expect(failure?.commands).toHaveLength(3);
     expect(failure?.commands[1]).toContain('request 1, acknowledging 0: acquire lock');
   });
@@ -52,7 +52,7 @@ describe('a run of the properties', () => {
     );
   });
 
-  it('tells what was not foreseen from a broken promise', () => {
+  it('distinguishes what was not foreseen from a broken promise', () => {
     const { failure } = lying({
       outputs: () => {
         throw new TypeError('undefined is not a function');

@@ -2,6 +2,7 @@
 
 import type { CheckerName } from '../../src/checkers/check.ts';
 import type { EventOf } from '../../src/history/calls.ts';
+import { elementsOf, isListPath } from '../../src/history/list-nodes.ts';
 import type { History, HistoryEvent } from '../../src/history/history.ts';
 
 export interface Corruption {
@@ -15,6 +16,51 @@ export interface Corruption {
 type Pick = <T>(candidates: readonly T[]) => T | undefined;
 
 export const CORRUPTIONS: readonly Corruption[] = [
+  {
+    what: 'a sequential create that is done twice',
+    caughtBy: 'exactly-once',
+    corrupt: (history, pick) => {
+      const last = history.findLast((event) => event.type === 'ok' && event.f === 'list');
+      if (last?.type !== 'ok' || last.f !== 'list' || last.names === null) return undefined;
+      const { names } = last;
+      const twin = pick(names)?.replace(/\d{10}$/, String(names.length).padStart(10, '0'));
+      return twin === undefined ? undefined : change(history, last, (event) => ({ ...event, names: [...names, twin] }));
+    },
+  },
+  {
+    what: 'a wait that is taken out of its queue',
+    caughtBy: 'waits',
+    corrupt: (history, pick) => {
+      const grants = ofType(history, 'granted').filter(({ hold, index }) => hold < index);
+      const grant = pick(grants);
+      if (grant === undefined) return undefined;
+      const { token: _, ...named } = grant;
+      const failed = history.some(
+        (event) => event.type === 'fail' && event.f === 'acquire' && event.session === grant.session,
+      );
+      return failed
+        ? undefined
+        : change(history, grant, () => ({ ...named, type: 'removed', reason: 'cancelled' }) as never);
+    },
+  },
+  {
+    what: 'a list whose last elements are gone at last',
+    caughtBy: 'list-append',
+    corrupt: (history, pick) => {
+      const reads = history.filter((event) => event.type === 'ok' && event.f === 'read' && isListPath(event.path));
+      const last = reads.at(-1);
+      if (last?.type !== 'ok' || last.f !== 'read' || last.value === null || last.value === '') return undefined;
+      const elements = elementsOf(last.value);
+      const acknowledged = history.flatMap((event) =>
+        event.type === 'ok' && event.f === 'set' && isListPath(event.path) ? elementsOf(event.value).length : [],
+      );
+      const least = Math.max(0, ...acknowledged);
+      const kept = pick(Array.from({ length: least }, (_, n) => n));
+      return kept === undefined
+        ? undefined
+        : change(history, last, (event) => ({ ...event, value: elements.slice(0, kept).join(' ') }));
+    },
+  },
   {
     what: 'a completion that comes twice',
     caughtBy: 'completions',
@@ -34,22 +80,12 @@ export const CORRUPTIONS: readonly Corruption[] = [
   {
     what: 'two tokens that are swapped',
     caughtBy: 'tokens',
-    corrupt: (history, pick) => {
-      const told = okAcquires(history);
-      const pairs = told.flatMap((first, n) => {
-        const second = told.find(
-          (other, m) => m > n && other.lock === first.lock && invokedAt(history, other) > first.seq,
-        );
-        return second === undefined ? [] : [[first, second] as const];
-      });
-      const pair = pick(pairs);
-      if (pair === undefined) return undefined;
-      const [first, second] = pair;
-      return history.map((event) => {
-        if (event === first) return { ...first, token: second.token };
-        return event === second ? { ...second, token: first.token } : event;
-      });
-    },
+    corrupt: swapTokens,
+  },
+  {
+    what: 'two tokens that are swapped',
+    caughtBy: 'linearizable-locks',
+    corrupt: swapTokens,
   },
   {
     what: 'a token that is not the index of its entry',
@@ -61,8 +97,8 @@ export const CORRUPTIONS: readonly Corruption[] = [
     what: 'a hold that was never granted',
     caughtBy: 'grants',
     corrupt: (history, pick) => {
-      const told = pick(okAcquires(history));
-      const grant = ofType(history, 'granted').find(({ hold }) => hold === told?.hold);
+      const known = pick(okAcquires(history));
+      const grant = ofType(history, 'granted').find(({ hold }) => hold === known?.hold);
       return grant && without(history, grant);
     },
   },
@@ -70,8 +106,8 @@ export const CORRUPTIONS: readonly Corruption[] = [
     what: 'a grant to somebody else',
     caughtBy: 'grants',
     corrupt: (history, pick) => {
-      const told = pick(okAcquires(history));
-      const grant = ofType(history, 'granted').find(({ hold }) => hold === told?.hold);
+      const known = pick(okAcquires(history));
+      const grant = ofType(history, 'granted').find(({ hold }) => hold === known?.hold);
       return change(history, grant, (event) => ({ ...event, session: event.session + 1_000_000 }));
     },
   },
@@ -111,7 +147,7 @@ export const CORRUPTIONS: readonly Corruption[] = [
     },
   },
   {
-    what: 'a holder that believes after another was told',
+    what: 'a holder that believes after another was notified',
     caughtBy: 'exclusion',
     corrupt: believeAfterNext,
   },
@@ -217,15 +253,32 @@ export const CORRUPTIONS: readonly Corruption[] = [
   },
 ];
 
-/** Somebody keeps believing, though the lock went on to another who was told so; not after a revocation, which allows it. */
+/** Somebody keeps believing, though the lock went on to another who was known so; not after a revocation, which allows it. */
+function swapTokens(history: History, pick: Pick): History | undefined {
+  const known = okAcquires(history);
+  const pairs = known.flatMap((first, n) => {
+    const second = known.find(
+      (other, m) => m > n && other.lock === first.lock && invokedAt(history, other) > first.seq,
+    );
+    return second === undefined ? [] : [[first, second] as const];
+  });
+  const pair = pick(pairs);
+  if (pair === undefined) return undefined;
+  const [first, second] = pair;
+  return history.map((event) => {
+    if (event === first) return { ...first, token: second.token };
+    return event === second ? { ...second, token: first.token } : event;
+  });
+}
+
 function believeAfterNext(history: History, pick: Pick): History | undefined {
-  const told = okAcquires(history);
+  const known = okAcquires(history);
   const revoked = new Set(
     ofType(history, 'removed').flatMap(({ hold, reason }) => (reason === 'revoked' ? [hold] : [])),
   );
-  const pairs = told.flatMap((first) => {
+  const pairs = known.flatMap((first) => {
     if (revoked.has(first.hold)) return [];
-    const next = told.find((other) => other.lock === first.lock && other.token > first.token);
+    const next = known.find((other) => other.lock === first.lock && other.token > first.token);
     return next === undefined || revoked.has(next.hold) ? [] : [[first, next] as const];
   });
   const pair = pick(pairs);

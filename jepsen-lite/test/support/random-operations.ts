@@ -17,7 +17,7 @@ interface Drawn {
   readonly input: number;
   readonly before: number;
   readonly after: number;
-  /** `lost`: it has its effect and nobody is told; `never`: nor has it its effect. */
+  /** `lost`: it has its effect and nobody is answered; `never`: nor has it its effect. */
   readonly fate: 'ok' | 'lost' | 'never';
 }
 
@@ -52,7 +52,7 @@ export function randomHistories(name: ModelName, calls = 9): fc.Arbitrary<Random
   const kind = REFERENCES[name];
   return fc
     .record({ calls: fc.array(drawn, { maxLength: calls, size: 'max' }), lies: fc.array(lie, { maxLength: 3 }) })
-    .map(({ calls: made, lies }) => ({ operations: tell(executed(kind, made), kind, lies), lies: lies.length }));
+    .map(({ calls: made, lies }) => ({ operations: withLies(executed(kind, made), kind, lies), lies: lies.length }));
 }
 
 /** The n-th takes effect at moment 10 n. */
@@ -83,14 +83,14 @@ function executed(kind: Kind, calls: readonly Drawn[]): Operation[] {
   });
 }
 
-function tell(operations: Operation[], kind: Kind, lies: readonly Lie[]): Operation[] {
-  const told = [...operations];
+function withLies(operations: Operation[], kind: Kind, lies: readonly Lie[]): Operation[] {
+  const answered = [...operations];
   for (const { which, how, what } of lies) {
-    const place = which % Math.max(1, told.length);
-    const operation = told[place];
-    if (operation !== undefined) told[place] = { ...operation, ...altered(operation, kind, how, what) };
+    const place = which % Math.max(1, answered.length);
+    const operation = answered[place];
+    if (operation !== undefined) answered[place] = { ...operation, ...altered(operation, kind, how, what) };
   }
-  return told;
+  return answered;
 }
 
 function altered(operation: Operation, kind: Kind, how: Lie['how'], what: number): Partial<Operation> {

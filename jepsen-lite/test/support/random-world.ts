@@ -5,6 +5,7 @@
  */
 
 import type { History, HistoryEventBody, Operation } from '../../src/history/history.ts';
+import { withElement } from '../../src/history/list-nodes.ts';
 import { HistoryRecorder } from '../../src/history/recorder.ts';
 import { NodeTable } from './node-table.ts';
 import { TwoStores, UNFENCED } from './two-stores.ts';
@@ -12,6 +13,8 @@ import { TwoStores, UNFENCED } from './two-stores.ts';
 const TIMEOUT_MS = 1_000;
 const LOCKS = ['a', 'b'];
 const PATHS = ['/x', '/y'];
+const LIST = '/list-0-0';
+const PARENT = '/once-0-0';
 const SESSIONS = 5;
 
 interface Waiter {
@@ -62,12 +65,13 @@ export class RandomWorld {
   }
 
   run(): History {
-    this.#tell('nemesis', { type: 'phase', phase: 'faults' });
+    this.#record('nemesis', { type: 'phase', phase: 'faults' });
     for (let n = 0; n < SESSIONS; n += 1) this.#connect();
     for (let step = 0; step < this.#steps; step += 1) this.#step();
-    this.#tell('nemesis', { type: 'phase', phase: 'healed' });
+    this.#record('nemesis', { type: 'phase', phase: 'healed' });
     this.#finish();
-    this.#tell('nemesis', { type: 'phase', phase: 'quiet' });
+    this.#readAll();
+    this.#record('nemesis', { type: 'phase', phase: 'quiet' });
     return this.#recorder.events;
   }
 
@@ -97,7 +101,8 @@ export class RandomWorld {
       case 16:
         return this.#work(session);
       case 9:
-        return this.#node(session);
+        if (this.#choose(5) === 0) return this.#sequential(session);
+        return this.#choose(3) === 0 ? this.#list(session) : this.#node(session);
       case 10:
         return this.#expireSomebody();
       default:
@@ -122,7 +127,7 @@ export class RandomWorld {
     return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * count);
   }
 
-  #tell(process: string, body: HistoryEventBody): void {
+  #record(process: string, body: HistoryEventBody): void {
     this.#recorder.record(process, this.#nowMs, { ...body });
   }
 
@@ -147,19 +152,19 @@ export class RandomWorld {
       held: undefined,
     };
     this.#sessions.push(session);
-    this.#tell(session.process, { type: 'session', event: 'connected', session: session.id, timeoutMs: TIMEOUT_MS });
+    this.#record(session.process, { type: 'session', event: 'connected', session: session.id, timeoutMs: TIMEOUT_MS });
   }
 
   #invoke(session: Session, operation: Operation): number {
     session.busy = true;
     const call = this.#recorder.nextCall();
-    this.#tell(session.process, { type: 'invoke', call, ...operation });
+    this.#record(session.process, { type: 'invoke', call, ...operation });
     return call;
   }
 
   #complete(session: Session, body: HistoryEventBody): void {
     session.busy = false;
-    this.#tell(session.process, body);
+    this.#record(session.process, body);
   }
 
   #acquire(session: Session): void {
@@ -174,9 +179,9 @@ export class RandomWorld {
       this.#index += 1;
       session.lastSignMs = this.#nowMs;
       const waiter: Waiter = { session, lock, hold: this.#index, call, token: 0 };
-      this.#tell('s1', { type: 'enqueued', index: this.#index, lock, session: session.id, hold: waiter.hold });
+      this.#record('s1', { type: 'enqueued', index: this.#index, lock, session: session.id, hold: waiter.hold });
       this.#queue(lock).push(waiter);
-      this.#settle(lock);
+      this.#grantNext(lock);
       this.#later(() => this.#wait(waiter, operation, fail));
     });
   }
@@ -193,7 +198,7 @@ export class RandomWorld {
       this.#later(() => {
         session.busy = false;
         if (this.#queue(lock).includes(waiter)) this.#remove(waiter, 'cancelled');
-        this.#later(() => this.#tell(session.process, { type: 'cancelled', call }));
+        this.#later(() => this.#record(session.process, { type: 'cancelled', call }));
       });
       return;
     }
@@ -206,20 +211,20 @@ export class RandomWorld {
     return this.#queues.get(lock) ?? [];
   }
 
-  #settle(lock: string): void {
+  #grantNext(lock: string): void {
     const first = this.#queue(lock)[0];
     if (first === undefined || first.token !== 0) return;
     first.token = this.#index;
     const { session, hold, token } = first;
-    this.#tell('s1', { type: 'granted', index: this.#index, lock, session: session.id, hold, token });
+    this.#record('s1', { type: 'granted', index: this.#index, lock, session: session.id, hold, token });
   }
 
   #remove(waiter: Waiter, reason: 'released' | 'cancelled' | 'revoked'): void {
     this.#index += 1;
     const { session, lock, hold } = waiter;
     this.#queue(lock).splice(this.#queue(lock).indexOf(waiter), 1);
-    this.#tell('s2', { type: 'removed', index: this.#index, lock, session: session.id, hold, reason });
-    this.#settle(lock);
+    this.#record('s2', { type: 'removed', index: this.#index, lock, session: session.id, hold, reason });
+    this.#grantNext(lock);
   }
 
   #leaseRuns(session: Session): boolean {
@@ -231,7 +236,7 @@ export class RandomWorld {
     if (held === undefined) return;
     const { lock, token, hold } = held.waiter;
     if (this.#leaseRuns(session)) {
-      this.#tell(session.process, { type: 'believe', lock, session: session.id, token, hold });
+      this.#record(session.process, { type: 'believe', lock, session: session.id, token, hold });
     } else {
       this.#lose(session, 'expired');
     }
@@ -241,7 +246,7 @@ export class RandomWorld {
     if (session.held === undefined) return;
     const { lock, token, hold } = session.held.waiter;
     session.held = undefined;
-    this.#tell(session.process, { type: 'lost', lock, session: session.id, token, hold, reason });
+    this.#record(session.process, { type: 'lost', lock, session: session.id, token, hold, reason });
   }
 
   #renew(session: Session): void {
@@ -253,7 +258,7 @@ export class RandomWorld {
       this.#later(() => {
         if (session.over) return;
         session.renewedMs = Math.max(session.renewedMs, sentMs);
-        this.#tell(session.process, { type: 'renewed', session: session.id, sentMs });
+        this.#record(session.process, { type: 'renewed', session: session.id, sentMs });
       });
     });
   }
@@ -272,20 +277,20 @@ export class RandomWorld {
         queue.splice(queue.indexOf(waiter), 1);
         touched.add(lock);
         const { hold } = waiter;
-        this.#tell('s3', { type: 'removed', index: this.#index, lock, session: session.id, hold, reason: 'expired' });
+        this.#record('s3', { type: 'removed', index: this.#index, lock, session: session.id, hold, reason: 'expired' });
       }
     }
-    for (const lock of touched) this.#settle(lock);
-    this.#tell('s3', { type: 'ended-session', index: this.#index, session: session.id, reason: 'expired' });
-    this.#later(() => this.#tellOfEnd(session));
+    for (const lock of touched) this.#grantNext(lock);
+    this.#record('s3', { type: 'ended-session', index: this.#index, session: session.id, reason: 'expired' });
+    this.#later(() => this.#reportEnd(session));
   }
 
   /** It may take long until the application hears of it: it may be paused. */
-  #tellOfEnd(session: Session): void {
-    if (this.#choose(4) !== 0) return this.#later(() => this.#tellOfEnd(session));
+  #reportEnd(session: Session): void {
+    if (this.#choose(4) !== 0) return this.#later(() => this.#reportEnd(session));
     this.#lose(session, 'expired');
     session.over = true;
-    this.#tell(session.process, { type: 'session', event: 'expired', session: session.id });
+    this.#record(session.process, { type: 'session', event: 'expired', session: session.id });
     this.#connect();
   }
 
@@ -352,7 +357,7 @@ export class RandomWorld {
     const { bucket, token = 0 } = operation;
     this.#later(() => {
       const { passes, highest, value } = this.#store.apply(operation);
-      if (passes && operation.f !== 'get') this.#tell('store', { type: 'accepted', f: operation.f, bucket, token });
+      if (passes && operation.f !== 'get') this.#record('store', { type: 'accepted', f: operation.f, bucket, token });
       this.#later(() => {
         if (operation.f !== 'get' && this.#choose(8) === 0) {
           // Whoever does not know what became of a write stops writing under that token.
@@ -386,9 +391,45 @@ export class RandomWorld {
       { f: 'read', path, consistency: 'linearizable' },
       { f: 'read', path, consistency: 'local' },
     ] as const;
-    const operation = operations[this.#choose(operations.length)] ?? operations[3];
+    this.#atNode(session, operations[this.#choose(operations.length)] ?? operations[3]);
+  }
+
+  /** Creates, reads or appends to it. */
+  #list(session: Session): void {
+    if (session.busy || session.over) return;
+    const version = this.#nodes.version(LIST);
+    if (version === undefined) return this.#atNode(session, { f: 'create', path: LIST, value: '' });
+    if (this.#choose(3) === 0) return this.#atNode(session, { f: 'read', path: LIST, consistency: 'linearizable' });
+    this.#values += 1;
+    const value = withElement(this.#nodes.value(LIST), `v${this.#values}`);
+    this.#atNode(session, { f: 'set', path: LIST, value, version });
+  }
+
+  /** Creates a child, or lists all. */
+  #sequential(session: Session): void {
+    if (session.busy || session.over) return;
+    if (this.#choose(6) === 0) return this.#atNode(session, { f: 'list', path: PARENT });
+    this.#values += 1;
+    const path = `${PARENT}/n${this.#values}-`;
+    this.#atNode(session, { f: 'create-sequential', path, value: path });
+  }
+
+  /** When nobody appends or creates any more. */
+  #readAll(): void {
+    const session = this.#sessions.find(({ over, busy }) => !over && !busy);
+    if (session === undefined) return;
+    const readings = [
+      { f: 'read', path: LIST, consistency: 'linearizable' },
+      { f: 'list', path: PARENT },
+    ] as const;
+    for (const operation of readings) {
+      this.#complete(session, this.#nodes.apply(operation, this.#invoke(session, operation)));
+    }
+  }
+
+  #atNode(session: Session, operation: Extract<Operation, { readonly path: string }>): void {
     const call = this.#invoke(session, operation);
-    const lost = operation.f !== 'read' && this.#choose(6) === 0;
+    const lost = operation.f !== 'read' && operation.f !== 'list' && this.#choose(6) === 0;
     if (lost) {
       this.#complete(session, { type: 'info', call, ...operation, code: 'TIMEOUT' });
       if (this.#choose(2) === 0) this.#later(() => void this.#nodes.apply(operation, call));

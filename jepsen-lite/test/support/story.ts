@@ -16,7 +16,7 @@ export interface Asked {
 }
 
 /** A hold that somebody was told of. */
-export interface ToldHold {
+export interface ReportedHold {
   readonly lock: string;
   readonly session: number;
   readonly hold: number;
@@ -40,14 +40,14 @@ export class Story {
     this.#nowMs += ms;
   }
 
-  tell<B extends HistoryEventBody>(body: B, process = 'c1'): EventOf<B['type']> {
+  record<B extends HistoryEventBody>(body: B, process = 'c1'): EventOf<B['type']> {
     return this.#recorder.record(process, this.#nowMs, { ...body }) as EventOf<B['type']>;
   }
 
   ask(operation: Operation, process = 'session' in operation ? `c${operation.session}` : 'c1'): Asked {
     const call = this.#recorder.nextCall();
     const complete = (body: object): HistoryEvent =>
-      this.tell({ call, ...operation, ...body } as HistoryEventBody, process);
+      this.record({ call, ...operation, ...body } as HistoryEventBody, process);
     return {
       call,
       invoke: complete({ type: 'invoke' }),
@@ -65,11 +65,11 @@ export class Story {
   }
 
   enqueue(lock: string, session: number, index = this.nextIndex()): EventOf<'enqueued'> {
-    return this.tell({ type: 'enqueued', index, lock, session, hold: index }, 's1');
+    return this.record({ type: 'enqueued', index, lock, session, hold: index }, 's1');
   }
 
   grant(lock: string, session: number, hold: number, index = hold): EventOf<'granted'> {
-    return this.tell({ type: 'granted', index, lock, session, hold, token: index }, 's1');
+    return this.record({ type: 'granted', index, lock, session, hold, token: index }, 's1');
   }
 
   remove(
@@ -77,17 +77,17 @@ export class Story {
     reason: RemovalReason,
     index = this.nextIndex(),
   ): EventOf<'removed'> {
-    return this.tell({ type: 'removed', index, lock, session, hold, reason }, 's1');
+    return this.record({ type: 'removed', index, lock, session, hold, reason }, 's1');
   }
 
   end(session: number, reason: LossReason, index = this.nextIndex()): EventOf<'ended-session'> {
-    return this.tell({ type: 'ended-session', index, session, reason }, 's1');
+    return this.record({ type: 'ended-session', index, session, reason }, 's1');
   }
 
   // What applications see
 
   /** The whole of an acquire of a lock that is free. */
-  acquire(lock: string, session: number): ToldHold {
+  acquire(lock: string, session: number): ReportedHold {
     const asked = this.ask({ f: 'acquire', lock, session });
     const enqueued = this.enqueue(lock, session);
     const { hold } = enqueued;
@@ -96,23 +96,23 @@ export class Story {
     return { lock, session, hold, token: granted.token, enqueued, granted, invoke: asked.invoke, ok };
   }
 
-  believe({ lock, session, token, hold }: Pick<ToldHold, 'lock' | 'session' | 'token' | 'hold'>): HistoryEvent {
-    return this.tell({ type: 'believe', lock, session, token, hold }, `c${session}`);
+  believe({ lock, session, token, hold }: Pick<ReportedHold, 'lock' | 'session' | 'token' | 'hold'>): HistoryEvent {
+    return this.record({ type: 'believe', lock, session, token, hold }, `c${session}`);
   }
 
-  lose({ lock, session, token, hold }: ToldHold, reason: LossReason): HistoryEvent {
-    return this.tell({ type: 'lost', lock, session, token, hold, reason }, `c${session}`);
+  lose({ lock, session, token, hold }: ReportedHold, reason: LossReason): HistoryEvent {
+    return this.record({ type: 'lost', lock, session, token, hold, reason }, `c${session}`);
   }
 
   /** The whole of a release. */
-  release({ lock, session, token, hold }: ToldHold): { readonly invoke: HistoryEvent; readonly ok: HistoryEvent } {
+  release({ lock, session, token, hold }: ReportedHold): { readonly invoke: HistoryEvent; readonly ok: HistoryEvent } {
     const asked = this.ask({ f: 'release', lock, session, token, hold });
     this.remove({ lock, session, hold }, 'released');
     return { invoke: asked.invoke, ok: asked.ok() };
   }
 
   quiet(): HistoryEvent {
-    return this.tell({ type: 'phase', phase: 'quiet' }, 'harness');
+    return this.record({ type: 'phase', phase: 'quiet' }, 'harness');
   }
 }
 

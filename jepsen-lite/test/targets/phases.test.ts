@@ -26,6 +26,7 @@ class FakeTarget implements RunTarget {
     this.links = {
       cut: (from, to) => this.#take(`cut ${from}>${to}`),
       mend: (from, to) => this.#take(`mend ${from}>${to}`),
+      setPacketLoss: (share) => this.#take(`drop ${share}`),
     };
   }
 

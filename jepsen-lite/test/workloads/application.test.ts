@@ -4,6 +4,7 @@ import { Cluster } from '../../src/targets/sim/cluster.ts';
 import { starter } from '../../src/targets/sim/starter.ts';
 import { StoreClient } from '../../src/targets/sim/store-host.ts';
 import { Application } from '../../src/workloads/application.ts';
+import { readNode } from '../../src/workloads/nodes/use-node.ts';
 import type { ApplicationWorld, Workload } from '../../src/workloads/workload.ts';
 
 describe('an application', () => {
@@ -33,7 +34,7 @@ describe('an application', () => {
       random: (name) => world.random(name),
       drawn: () => undefined,
       running: () => running,
-      mayHandOver: () => false,
+      mayTransfer: () => false,
       believed: () => undefined,
       unexpected: (_who, error) => {
         unexpected = error;
@@ -104,6 +105,31 @@ describe('an application', () => {
     expect(application.rounds).toBe(0);
     await cluster.runUntil(() => (application.rounds ?? 0) >= 3, 30_000);
     expect(application.rounds).toBeGreaterThanOrEqual(3);
+  });
+
+  it('reads once more what is left when nothing new may begin, in a session that lives', async () => {
+    const readings: number[] = [];
+    const read: Workload = {
+      ...step('some'),
+      lastReading: async (session) => {
+        expect(session.goesOn()).toBe(false);
+        if ((await readNode(session, '/list')) !== undefined) readings.push(session.client.sessionId);
+      },
+    };
+    const application = run(read);
+    await cluster.runUntil(() => did.length > 3, 30_000);
+    // It has expired when it goes on: the reading needs another one.
+    const host = cluster.world.host(plan.name);
+    host.pause();
+    running = false;
+    await cluster.runUntil(() => cluster.locks.livingSessions === 0, 30_000);
+    host.resume();
+    await cluster.runUntil(() => application.idle, 30_000);
+    expect(unexpected).toBeUndefined();
+    expect(application.idle).toBe(true);
+    const sessions = cluster.recorder.events.filter((event) => event.type === 'session');
+    expect(sessions.map(({ event }) => event)).toEqual(['connected', 'expired', 'connected', 'closed']);
+    expect(readings).toEqual([sessions.at(-1)?.session]);
   });
 
   it('fails the run by an error that the SDK does not promise', async () => {

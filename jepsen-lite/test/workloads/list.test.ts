@@ -5,7 +5,7 @@ import { drawScenario } from '../../src/scenario/draw/draw.ts';
 import { withWorkloads } from '../../src/scenario/draw/workloads.ts';
 import { decodeScenario, encodeScenario } from '../../src/scenario/scenario-file.ts';
 import { runScenario } from '../../src/targets/sim/run.ts';
-import { checkersOf, USUAL_NAMES, WORKLOADS, workloadsOf } from '../../src/workloads/index.ts';
+import { checkersOf, demandsOf, USUAL_NAMES, WORKLOADS, workloadsOf } from '../../src/workloads/index.ts';
 
 describe('the list of workloads', () => {
   it('has no two of one name', () => {
@@ -16,8 +16,16 @@ describe('the list of workloads', () => {
     expect(checkersOf([{ workloads: WORKLOADS.map(({ name }) => name) }])).toEqual(Object.keys(CHECKERS));
   });
 
+  it('demands a lost update of the control where enough holders are paused for long, and of no other run', () => {
+    const clients = [{ workloads: ['unfenced-control', 'fair-queue'] }];
+    const queue = { order: { grantsWithWaiters: 10 }, waits: { served: 10 } };
+    expect(demandsOf(clients, { longPausesOfHolders: 0 })).toEqual(queue);
+    expect(demandsOf(clients, { longPausesOfHolders: 3 })).toEqual({ ...queue, unfenced: { lostUpdates: 1 } });
+    expect(demandsOf([{}], { longPausesOfHolders: 9 })).toEqual({});
+  });
+
   it('gives clients that name none what they always did', () => {
-    expect(USUAL_NAMES).toEqual(['registers', 'critical-sections', 'bursts', 'steady-reads']);
+    expect(USUAL_NAMES).toEqual(['registers', 'critical-sections', 'bursts', 'steady-reads', 'bulk-writes']);
     expect(workloadsOf({}).map(({ name }) => name)).toEqual(USUAL_NAMES);
   });
 });

@@ -105,7 +105,7 @@ export class Admin {
   }
 
   /**
-   * Hands leadership to a server, or to the best follower if none is named; resolves with the server that leads then. Requests that
+   * Transfers leadership to a server, or to the best follower if none is named; resolves with the server that leads then. Requests that
    * arrive meanwhile wait and are answered afterwards. Rejects with TRANSFER_REFUSED when the server can't take over now or did not
    * in time (the old leader goes on then), and with NotFoundError for a server that is no member.
    */

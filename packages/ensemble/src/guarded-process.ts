@@ -16,6 +16,8 @@ export interface GuardedProcessOptions {
   /** Standard output and error are appended to it. */
   readonly logFile: string;
   readonly env?: NodeJS.ProcessEnv;
+  /** What goes before the command, as `ip netns exec NAME`: it must become the program, by exec. @default nothing */
+  readonly inside?: readonly string[];
 }
 
 export interface ProcessExit {
@@ -47,8 +49,9 @@ export class GuardedProcess {
   static start(options: GuardedProcessOptions): GuardedProcess {
     const log = openSync(options.logFile, 'a', 0o600);
     try {
-      const args = ['--enable-source-maps', programEntry('guard'), options.entry, ...options.args];
-      const child = spawn(process.execPath, args, {
+      const node = [process.execPath, '--enable-source-maps', programEntry('guard')];
+      const [command = '', ...args] = [...(options.inside ?? []), ...node, options.entry, ...options.args];
+      const child = spawn(command, args, {
         stdio: ['pipe', log, log],
         detached: true,
         ...(options.env === undefined ? {} : { env: options.env }),
@@ -88,11 +91,16 @@ export class GuardedProcess {
     this.#endPauseWatch();
   }
 
+  /** SIGTERM, without waiting for what comes of it. */
+  terminate(): void {
+    this.#child.kill('SIGTERM');
+  }
+
   /** SIGTERM, and SIGKILL when that has not ended it within `timeoutMs`. */
   async stop(timeoutMs: number): Promise<ProcessExit> {
     if (this.#exit !== undefined) return this.#exit;
     this.resume();
-    this.#child.kill('SIGTERM');
+    this.terminate();
     const timer = setTimeout(() => this.kill(), timeoutMs);
     try {
       return await this.exited;

@@ -3,8 +3,9 @@
 export * from './addresses.ts';
 export * from './ensemble-error.ts';
 export * from './free-ports.ts';
-export { GuardedProcess, type GuardedProcessOptions, type ProcessExit } from './guarded-process.ts';
+export { describeExit, GuardedProcess, type GuardedProcessOptions, type ProcessExit } from './guarded-process.ts';
 export { LocalEnsemble, type ExitReport, type LocalEnsembleOptions } from './local-ensemble.ts';
+export { watchPaused } from './pause-watch.ts';
 export { programEntry } from './programs.ts';
-export type { ServerStatus } from './server-status.ts';
+export { answersOk, fetchStatus, type ServerStatus } from './server-status.ts';
 export { waitUntil } from './wait-until.ts';

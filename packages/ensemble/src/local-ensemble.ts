@@ -35,7 +35,7 @@ export interface LocalEnsembleOptions {
   readonly stopTimeoutMs?: number;
   /** Aborting it while the ensemble starts stops whatever has been started, and rejects with its reason. */
   readonly signal?: AbortSignal;
-  /** Called for a process that ended without being told to. */
+  /** Called for a process that ended without being asked to. */
   onUnexpectedExit?(report: ExitReport): void;
   /** Called with the paths that `fresh` deleted. */
   onCleared?(paths: readonly string[]): void;
@@ -184,7 +184,7 @@ export class LocalEnsemble {
   }
 
   /**
-   * Stops every process and gives up the directory. The leader comes last, when nobody is left to whom it would hand over. Safe to
+   * Stops every process and gives up the directory. The leader comes last, when nobody is left who could lead instead. Safe to
    * call twice.
    */
   async stop(): Promise<void> {

@@ -9,6 +9,8 @@ export interface ServerStatus {
   readonly leader: number;
   readonly commitIndex: number;
   readonly appliedIndex: number;
+  readonly sessions: number;
+  readonly locks: number;
 }
 
 const REQUEST_TIMEOUT_MS = 1_000;

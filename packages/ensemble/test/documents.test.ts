@@ -16,9 +16,9 @@ import {
 } from './support/documents.ts';
 
 const run = promisify(execFile);
-const LANGUAGES = ['sh', 'js', 'ts', 'yaml', 'json', 'text'];
+const LANGUAGES = ['sh', 'js', 'ts', 'yaml', 'json', 'sql', 'text'];
 /** A block more that nobody runs has to be counted here. */
-const NOT_RUN = 11;
+const NOT_RUN = 13;
 
 const blocks = codeBlocks();
 const settings = readFileSync(join(ROOT, 'docs/generated/settings.md'), 'utf8');
@@ -69,6 +69,7 @@ describe('the code blocks of the documents', () => {
       typeRoots: [join(ROOT, 'node_modules/@types')],
       paths: {
         '@holdfast/client': [join(packages, 'client/src/index.ts')],
+        pg: [join(ROOT, 'jepsen-lite/node_modules/@types/pg/index.d.ts')],
         '@holdfast/fenced-kv/client': [join(packages, 'fenced-kv/src/client/index.ts')],
       },
     };

@@ -34,9 +34,9 @@ export const MAX_GROUP_COMMITS = 1_024;
 export const MAX_HELD_BODY_BYTES = 256 * 1024 * 1024;
 /** Connections of a server, counted from accept; one more is closed. Fewer where the system allows fewer open files. */
 export const MAX_CONNECTIONS = 4_096;
-/** … of one address, unless it is a loopback one. */
+/** Connections of one address, unless it is a loopback one. */
 export const MAX_CONNECTIONS_PER_ADDRESS = 256;
-/** A server that may have fewer does not start, unless it was told to have no more. */
+/** A server that may have fewer does not start, unless it was set to have no more. */
 export const MIN_CONNECTIONS = 32;
 /** Open files that connections cannot take: those of the data, the streams, and what Node needs. */
 export const RESERVED_DESCRIPTORS = 64;

@@ -21,7 +21,7 @@ export class AnswerSources {
   get note(): string | undefined {
     if (!this.#stale || this.#oldest === undefined) return undefined;
     const { server, address, index } = this.#oldest;
-    return `this may be out of date: server ${server} (${address}) told what it has applied, up to index ${index}`;
+    return `this may be out of date: server ${server} (${address}) answered with what it has applied, up to index ${index}`;
   }
 
   /** A long listing is several answers, perhaps of several servers: the one that reaches least far counts. */

@@ -103,7 +103,7 @@ function addSessionClose(program: Command, run: CommandRun, outside: Environment
 function addTransfer(program: Command, run: CommandRun, outside: Environment): void {
   program
     .command('transfer')
-    .description('hands leadership over; requests that come meanwhile wait and are answered afterwards')
+    .description('transfers leadership; requests that come meanwhile wait and are answered afterwards')
     .argument('[server]', 'who is to lead (default: the best of the other servers)', parseServerId)
     .action(async (server: number | undefined) => {
       const globals = program.opts<GlobalOptions>();

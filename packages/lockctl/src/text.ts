@@ -1,5 +1,5 @@
 /**
- * Text of others, made safe to show. What servers tell is written by whoever reaches them, and a terminal obeys some characters, hides
+ * Text of others, made safe to show. What servers send is written by whoever reaches them, and a terminal obeys some characters, hides
  * some and reorders the line for some: each is shown as an escape, so that no output acts, and no name looks like another's.
  */
 

@@ -28,7 +28,6 @@ export class ServerCounters {
   heartbeatsReceived = 0;
   heartbeatsAcknowledged = 0;
   sessionsExpired = 0;
-  foldComparisons = 0;
   diskRefusals = 0;
   readonly goodbyes = new Map<ErrorCode, number>();
 

@@ -14,30 +14,30 @@ export const MAX_CONNECTIONS = 20_000;
 export const MIN_CONNECTIONS = 32;
 /** Open files and sockets that clients cannot take: the log and snapshots, and the connections of the other servers. */
 export const RESERVED_DESCRIPTORS = 128;
-/** Of {@link MAX_CONNECTIONS}, from one address, unless told otherwise; from this machine itself there may be any number. */
+/** Of {@link MAX_CONNECTIONS}, from one address, unless set otherwise; from this machine itself there may be any number. */
 export const MAX_CONNECTIONS_PER_ADDRESS = 256;
 /**
- * Clients that lose a server all at once spread their first dials over so long for each session of the ensemble: two thousand a second,
- * which the servers that are left greet and attach beside everything else.
+ * Clients that lose a server all at once spread their first dials over so long for each session of the ensemble. That is two thousand
+ * a second, which the servers that are left greet and attach beside everything else.
  */
 export const SPREAD_PER_SESSION_MS = 0.5;
 /** But over no more than this; a client takes at most a sixth of its session's timeout. */
 export const MAX_SPREAD_MS = 20_000;
 /**
  * Clients that were welcomed and whose attach is not answered yet. With more, or more than were attached within the last second, others
- * are told when to come again.
+ * are sent away with a time to come again.
  */
 export const MIN_ADMITTED = 200;
 /** As many attaches a second are assumed until they have been measured. */
 export const ASSUMED_ATTACHES_PER_S = 500;
 /** A client that has not asked to be attached by then is not waited for. */
 export const ADMISSION_IDLE_MS = 1_000;
-/** No client is told to come again later than this. */
+/** No client is asked to come again later than this. */
 export const MAX_COME_AGAIN_MS = 10_000;
 /** Requests of one connection that are not answered; SDKs stay at half of it. More closes the connection. */
 export const MAX_UNANSWERED_REQUESTS = 2 * MAX_REQUESTS_IN_FLIGHT;
 /**
- * Bytes of unanswered requests at all servers together, shared evenly among them: less than a leader may have uncommitted (64 MiB). At a
+ * Bytes of unanswered requests at all servers together, shared evenly among them. Less than a leader may have uncommitted (64 MiB). At a
  * server a connection may have twice as many as are left.
  */
 export const MAX_UNANSWERED_REQUEST_BYTES = 60 * 1024 * 1024;
@@ -95,7 +95,7 @@ export const READ_TURN_MS = 2;
 export const SESSION_READ_WAIT_MS = 1_000;
 /** When a read is asked again that the leader refused; sooner when the leader changes. */
 export const READ_RETRY_MS = 50;
-/** Living sessions that clients at one address have made at this server; those of its own machine are not counted unless a setting says so. */
+/** Living sessions that clients at one address have made at this server. Those of its own machine are not counted unless a setting says so. */
 export const MAX_SESSIONS_PER_ADDRESS = 10_000;
 /** How often an attach that could not be proposed is tried again while a leader is known. */
 export const ATTACH_RETRY_MS = 100;
@@ -103,16 +103,16 @@ export const ATTACH_RETRY_MS = 100;
 export const LEASE_TICK_MS = 50;
 /** By so much a deadline moves on while a crowd of sessions is on its way back. */
 export const LEASE_EXTENSION_MS = 250;
-/** Of the timeout: a session that nobody renews has ended by then, however the leader stalled and whoever else was coming back. */
+/** Of the timeout: a session that nobody renews has ended by then. So it is however the leader stalled and whoever came back. */
 export const MAX_LEASE_FACTOR = 2;
 /** So many attaches within a second, in the whole ensemble, are a crowd on its way back. */
 export const CROWD_ATTACHES = 100;
 /** When the removal of what is left of a session is proposed again that could not be. */
 export const END_RETRY_MS = 50;
-/** Folds are compared at every multiple of this index. */
-export const FOLD_INTERVAL = 1_024;
+/** State digests are compared at every multiple of this index. */
+export const STATE_DIGEST_INTERVAL = 1_024;
 /** Multiples that are kept for the comparison. */
-export const FOLD_HISTORY = 8;
+export const STATE_DIGEST_HISTORY = 8;
 /** A transfer of leadership is answered within this time; it takes one election timeout, or a moment. */
 export const TRANSFER_ANSWER_MS = 10_000;
 /** Requests of operators for a leader that are not answered; more are refused with OVERLOADED. */
@@ -125,11 +125,11 @@ export const JOIN_SECRET_PERIOD_MS = 30 * 60 * 1_000;
 export const ADMIN_WAIT_MS = 5_000;
 /** When an admin request is tried again that could not be forwarded to a leader, or was blocked there. */
 export const ADMIN_RETRY_MS = 50;
-/** How long a server that stops goes on serving clients that it has told to leave. */
+/** How long a server that stops goes on serving clients that it has asked to leave. */
 export const LEAVE_WAIT_MS = 2_000;
 /**
- * So far behind everything that a recovered directory knows does the new cluster begin: more than the old one can have given out since,
- * a hundred thousand tokens a second for a month. A fenced store takes three of these gaps at once (its MAX_TOKEN_JUMP is 2^40).
+ * So far behind everything that a recovered directory knows does the new cluster begin. That is more than the old one can have given
+ * out since: a hundred thousand tokens a second for a month. A fenced store takes three of these gaps at once (its MAX_TOKEN_JUMP is 2^40).
  */
 export const RECOVERY_INDEX_GAP = 2 ** 38;
 /** No new cluster begins behind it: half of all indexes are left to it. */
@@ -141,8 +141,8 @@ export const STATE_UPGRADE_CHECKS = 10;
 /** How often the free space of the disk is asked. */
 export const DISK_CHECK_INTERVAL_MS = 1_000;
 /**
- * What must be free beyond the log's present segment before new writes are taken: the log that may be proposed and not committed,
- * what arrives until the next check, and room for the next segment. See {@link diskReserveBytes}.
+ * What must be free beyond the log's present segment before new writes are taken. It is for the log that may be proposed and not
+ * committed, what arrives until the next check, and room for the next segment. See {@link diskReserveBytes}.
  */
 const DISK_RESERVE_BASE_BYTES = 128 * 1024 * 1024;
 /** The resume mark, as a multiple of the reserve. */
@@ -151,8 +151,8 @@ export const DISK_RESUME_FACTOR = 1.25;
 export const MAX_DISK_REFUSALS = 256;
 /** Sessions that are to give something back and that a server lets in between two checks, while a disk is almost full. */
 export const MAX_DISK_SESSIONS = 32;
-/** A leader whose disk is low tries to hand over once in this time. */
-export const DISK_HAND_OVER_PAUSE_MS = 10_000;
+/** A leader whose disk is low tries to transfer leadership once in this time. */
+export const DISK_TRANSFER_PAUSE_MS = 10_000;
 
 export function diskReserveBytes(segmentBytes: number): number {
   return DISK_RESERVE_BASE_BYTES + segmentBytes;

@@ -100,7 +100,7 @@ async function serve(config: ServerConfig): Promise<void> {
   const onSignal = (signal: 'SIGTERM' | 'SIGINT'): void => {
     if (signalled) process.exit(128 + constants.signals[signal]);
     signalled = true;
-    // Before it serves there is nothing to hand over, and an interrupted start is like a crash.
+    // Before it serves there is nothing to transfer, and an interrupted start is like a crash.
     if (server === undefined) process.exit(ExitCode.clean);
     logger.info({ signal }, 'stopping; a second signal exits at once');
     server.stop().then(() => process.exit(ExitCode.clean), exitOn);

@@ -13,7 +13,7 @@ const RAFT_TRACE_VERSION = 1;
 export const RAFT_TRACE_FILE_BYTES = 64 * 1024 * 1024;
 /** What a killed process loses of its trace at most. */
 export const RAFT_TRACE_FLUSH_MS = 100;
-/** Of the events of a step, and of its effects; the number of the others is told. */
+/** Of the events of a step, and of its effects; the number of the others is shown. */
 export const MAX_TRACED_ITEMS = 256;
 
 /** Where lines go; `flush` makes what was written visible to others. Both may throw. */

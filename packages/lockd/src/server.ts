@@ -188,7 +188,7 @@ export class LockServer {
     return statusReport(this.#options, this.#parts.machine);
   }
 
-  /** Hands leadership over if it has it, moves the clients to other servers and closes everything. Idempotent. */
+  /** Transfers leadership if it has it, moves the clients to other servers and closes everything. Idempotent. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;

@@ -9,6 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
+  adminAnswers,
+  adminOperations,
+  answers,
+  clientMessages,
   commandName,
   CommandType,
   decodeClientFrame,
@@ -17,7 +21,12 @@ import {
   encodeClientFrame,
   encodeCommand,
   encodeServerFrame,
+  lockKinds,
+  membershipChanges,
   pack,
+  queries,
+  replies,
+  serverMessages,
   type CommandName,
 } from '@holdfast/protocol';
 import {
@@ -41,13 +50,15 @@ import {
   openWriteAheadLog,
   PEER_PROTOCOL_VERSION,
   peerItem,
+  peerItems,
   serverId,
+  snapshotMessages,
 } from '@holdfast/raft';
 import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { StateMachine } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
-import { decodePeerMessages, encodePeerMessages } from '../src/peers/peer-message.ts';
+import { decodePeerMessages, encodePeerMessages, peerMessages } from '../src/peers/peer-message.ts';
 
 const RECORDED = fileURLToPath(new URL('fixtures/first-version', import.meta.url));
 
@@ -130,6 +141,50 @@ describe.each(Object.entries(CODECS))('the first version’s %s', (group, { deco
   );
 });
 
+/** Of each family of messages, where in the recorded values those of the family are. */
+const FAMILIES: Readonly<Record<string, Family>> = {
+  'messages of clients': { declared: clientMessages, group: 'client', at: [] },
+  queries: { declared: queries, group: 'client', at: ['query'] },
+  'admin operations': { declared: adminOperations, group: 'client', at: ['operation'] },
+  'changes of the members': { declared: membershipChanges, group: 'client', at: ['operation', 'change'] },
+  'messages of servers': { declared: serverMessages, group: 'server', at: [] },
+  replies: { declared: replies, group: 'server', at: ['reply'] },
+  'answers and admin answers': {
+    declared: { numbers: { ...answers.numbers, ...adminAnswers.numbers } },
+    group: 'server',
+    at: ['answer'],
+  },
+  'items between servers': { declared: peerItems, group: 'raft', at: [] },
+  'messages between servers': { declared: peerMessages, group: 'peer', at: [] },
+  'messages of snapshots': { declared: snapshotMessages, group: 'snapshot', at: [] },
+  greetings: { declared: { numbers: GREETINGS }, group: 'greetings', at: [] },
+  commands: { declared: { numbers: CommandType }, group: 'commands', at: [] },
+};
+
+interface Family {
+  readonly declared: { readonly numbers: Readonly<Record<string, unknown>> };
+  readonly group: Group;
+  readonly at: readonly string[];
+}
+
+function inside(value: unknown, fields: readonly string[]): unknown {
+  return fields.reduce((inner, field) => (inner as Readonly<Record<string, unknown>> | undefined)?.[field], value);
+}
+
+describe('what the first version says', () => {
+  it.each(Object.entries(FAMILIES))('has every one of its %s recorded', (_, { declared, group, at }) => {
+    const recorded = new Set(
+      frames[group].map(({ value }) => (inside(value, at) as Recorded['value'] | undefined)?.type),
+    );
+    expect(Object.keys(declared.numbers).filter((name) => !recorded.has(name))).toEqual([]);
+  });
+
+  it('has every kind of lock recorded', () => {
+    const kinds = new Set(frames.commands.map(({ value }) => (value as { readonly kind?: number }).kind));
+    expect(Object.values(lockKinds.numbers).filter((number) => !kinds.has(number))).toEqual([]);
+  });
+});
+
 describe('the first version’s hello between servers', () => {
   it('is known by its version, since servers of that time prove nothing', () => {
     const [recorded] = frames.peerHello;
@@ -182,8 +237,8 @@ describe('the first version’s snapshot', () => {
 
 function expectRecordedState(machine: StateMachine): void {
   const { held, ...expected } = readJson('expected.json') as Record<string, unknown>;
-  const { appliedIndex: index, version, fold, counts } = machine;
-  expect({ index, version, fold, counts }).toEqual(expected);
+  const { appliedIndex: index, version, digest, counts } = machine;
+  expect({ index, version, digest, counts }).toEqual(expected);
   expect(machine.query({ type: 'lock', lock: 'held' })).toMatchObject({ queue: [{ token: held }, { token: 0 }] });
 }
 

@@ -182,17 +182,17 @@ describe('a server that skips entries', () => {
     at.other.take();
     expect(at.client.take()).toMatchObject([{ type: 'granted', lock: 'lock' }]);
     const [first, second] = [at.leader.machine.state, at.behind.machine.state];
-    expect([second.appliedIndex, second.fold]).toEqual([first.appliedIndex, first.fold]);
+    expect([second.appliedIndex, second.digest]).toEqual([first.appliedIndex, first.digest]);
   });
 
   it('keeps what it has when the snapshot is not sound', async () => {
     const at = scene();
-    const { appliedIndex, fold } = at.behind.machine.state;
+    const { appliedIndex, digest } = at.behind.machine.state;
     async function* rubbish(): AsyncGenerator<Uint8Array> {
       yield new Uint8Array(200);
     }
     await expect(at.behind.machine.restore(logIndex(9), rubbish())).rejects.toThrow(SnapshotError);
-    expect(at.behind.machine.state).toMatchObject({ appliedIndex, fold });
+    expect(at.behind.machine.state).toMatchObject({ appliedIndex, digest });
     expect(at.client.take()).toEqual([]);
   });
 });

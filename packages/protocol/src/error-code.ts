@@ -64,7 +64,7 @@ export const ERROR_CODES = {
   UNSUPPORTED: definite(23),
   /** A server's disk is almost full: what would need more of it is refused without effect, what gives something back is not. */
   DISK_FULL: later(24),
-  /** Leadership was not handed over as asked; the message says why. */
+  /** Leadership was not transferred as asked; the message says why. */
   TRANSFER_REFUSED: later(25),
   /** The members were not changed as asked; the message says why. */
   MEMBERSHIP_REFUSED: later(26),

@@ -14,15 +14,14 @@ const HALF = 2 ** 26;
 
 /** Between client and server. A bit never changes its meaning. */
 export const ClientFeature = {
-  /** The client moves to another server when it is told to `leave`. */
+  /** The client moves to another server when it is asked to `leave`. */
   leave: 2 ** 0,
   /** The server takes `admin` messages, at least the operation `transfer`. */
   admin: 2 ** 1,
   /** The server takes the admin operations `members` and `change-membership`. */
   members: 2 ** 2,
   /**
-   * The server takes a `hello` whose client needs no leader, an `attach` that gives something back, and the operation `members` for what
-   * it knows itself.
+   * The server takes a `hello` that needs no leader, an `attach` that gives back, and `members` for what it knows itself.
    */
   outage: 2 ** 3,
 } as const;

@@ -1,7 +1,7 @@
 /**
  * The part of msgpack that Holdfast reads: integers, floats, booleans, nil, strings, byte strings and arrays. Decoded here and
  * not by a library, because the bytes of a command are decoded by every server, years later perhaps, and must mean the same on
- * each. msgpackr, which writes them, reads far more than msgpack (records, references, sets, regular expressions, errors); it
+ * each. msgpackr, for example, reads far more than msgpack (records, references, sets, regular expressions, errors); it
  * drops a leading U+FEFF or keeps it, and replaces malformed UTF-8 in one way or another, depending on whether its native add-on
  * is there; how deep it reads depends on the stack that is left; and it formats what it has read when bytes follow. No DataView: to
  * make one for each message costs more than to put its numbers together.

@@ -3,7 +3,6 @@
  * field, since what arrives may be hostile, and decode a field when it is asked for: what nobody reads costs no memory.
  */
 
-import { Packr } from 'msgpackr';
 import { MalformedError } from './malformed-error.ts';
 import {
   NotMsgpackError,
@@ -15,17 +14,10 @@ import {
   skipValue,
   stringStart,
 } from './msgpack.ts';
+import type { Packable } from './msgpack-writer.ts';
 import { MAX_UTF8_BYTES_PER_UNIT, readText } from './text.ts';
 
-// Plain msgpack without msgpackr's record extension: no state to share between the two ends, or with a log replayed years later.
-const packr = new Packr({ useRecords: false, moreTypes: false });
-
-export type Packable = number | string | boolean | Uint8Array | readonly Packable[];
-
-/** Half a surrogate pair, as a cut text may have at its end, becomes U+FFFD, since readers refuse malformed UTF-8. */
-export function pack(value: Packable): Uint8Array {
-  return packr.pack(isWellFormed(value) ? value : toWellFormed(value));
-}
+export { pack, type Packable } from './msgpack-writer.ts';
 
 /** @throws MalformedError unless the bytes from `start` on are one whole tuple. */
 export function unpackTuple(bytes: Uint8Array, what: string, start = 0): TupleReader {
@@ -193,21 +185,4 @@ export class TupleReader {
 /** A float can be −0, which counts as a safe integer. */
 function withoutNegativeZero(value: number): number {
   return value + 0;
-}
-
-const LONE_SURROGATE = /\p{Surrogate}/u;
-const LONE_SURROGATES = new RegExp(LONE_SURROGATE, 'gu');
-
-function isWellFormed(value: Packable): boolean {
-  if (typeof value === 'string') return !LONE_SURROGATE.test(value);
-  return !isTuple(value) || value.every(isWellFormed);
-}
-
-function toWellFormed(value: Packable): Packable {
-  if (typeof value === 'string') return value.replace(LONE_SURROGATES, '\ufffd');
-  return isTuple(value) ? value.map(toWellFormed) : value;
-}
-
-function isTuple(value: Packable): value is readonly Packable[] {
-  return Array.isArray(value);
 }

@@ -196,7 +196,7 @@ describe('a number', () => {
     refusal(() => fieldOf(float64(value)).signed('field'));
   });
 
-  it('is never −0, which would differ from 0 in a map or a fold', () => {
+  it('is never −0, which would differ from 0 in a map or a digest', () => {
     expect(Object.is(integerOf(float64(-0)), 0)).toBe(true);
     expect(Object.is(fieldOf(float64(-0)).signed('field'), 0)).toBe(true);
   });

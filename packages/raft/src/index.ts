@@ -5,7 +5,7 @@ export * from './log-store/index.ts';
 export { ExpelledError } from './peers/expelled-error.ts';
 export * from './machine.ts';
 export type { ReplicaObserver } from './observer.ts';
-export { decodePeerFrame, peerItem } from './peers/peer-codec.ts';
+export { decodePeerFrame, peerItem, peerItems } from './peers/peer-codec.ts';
 export type { PeerItem } from './peers/peer-codec.ts';
 export {
   NONCE_BYTES,
@@ -29,7 +29,7 @@ export { Replica } from './driver/replica.ts';
 export type { ReplicaOptions, ReplicaWorld } from './driver/driver-parts.ts';
 export * from './driver/stages/duration-histogram.ts';
 export type { StageHistograms, StageTimes } from './driver/stages/stage-clock.ts';
-export { decodeSnapshotMessage, encodeSnapshotMessage } from './snapshots/snapshot-codec.ts';
+export { decodeSnapshotMessage, encodeSnapshotMessage, snapshotMessages } from './snapshots/snapshot-codec.ts';
 export type { SnapshotMessage } from './snapshots/snapshot-codec.ts';
 export { DEFAULT_SNAPSHOT_OPTIONS } from './snapshots/snapshot-options.ts';
 export type { SnapshotOptions } from './snapshots/snapshot-options.ts';

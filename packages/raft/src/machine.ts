@@ -31,7 +31,7 @@ export interface ReplicaStatus {
   /** As leader: an entry of the own term has been applied, so that the machine reflects everything that was ever committed. */
   readonly ready: boolean;
   /**
-   * After this server handed leadership over: who has everything that it ever proposed, as long as nobody else can lead the term.
+   * After this server transferred leadership: who has everything that it ever proposed, as long as nobody else can lead the term.
    * When that server then leads, nothing of it is lost. NO_SERVER otherwise.
    */
   readonly successor: ServerId;
@@ -48,7 +48,7 @@ export interface PeerInfo {
   readonly id: ServerId;
   readonly peerAddress: Address;
   readonly clientAddress: Address;
-  /** What the peer and this server both know; as the peer's last hello told. */
+  /** What the peer and this server both know; as the peer's last hello said. */
   readonly features: FeatureSet;
   readonly connected: boolean;
   readonly role: MemberRole;
@@ -117,7 +117,7 @@ export interface ReplicaMachine {
 export interface ReplicaHandle {
   readonly status: ReplicaStatus;
   readonly peers: readonly PeerInfo[];
-  /** Ends in exactly one of: proposalRejected; apply, here and everywhere; or, when leadership is lost, unknown (statusChanged tells). */
+  /** Ends in exactly one of: proposalRejected; apply, here and everywhere; or, when leadership is lost, unknown (statusChanged). */
   propose(data: Uint8Array): void;
   /**
    * Leader only. The callback gets an index once a quorum has confirmed the leadership in a round that began after this call:
@@ -128,7 +128,7 @@ export interface ReplicaHandle {
   sendToPeer(peer: ServerId, payload: Uint8Array): boolean;
   /**
    * As leader: hands leadership to `target`, or to the best follower. Proposals that come meanwhile are held back, to be proposed here
-   * after all or to come back as `transferred`. `ended` is called once; a change of status tells who leads then.
+   * after all or to come back as `transferred`. `ended` is called once; a change of status shows who leads then.
    */
   transferLeadership(target?: ServerId, ended?: (result: TransferResult) => void): void;
   /**

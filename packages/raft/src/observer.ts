@@ -1,5 +1,5 @@
 /**
- * Sees what a replica does, for simulations and traces. Nothing that it is told may be changed, and its calls happen in the midst of a
+ * Sees what a replica does, for simulations and traces. Nothing that it is given may be changed, and its calls happen in the midst of a
  * turn: an observer records or checks, and asks nothing of the replica. What an observer leaves out costs the replica nothing.
  */
 
@@ -24,7 +24,7 @@ export interface ReplicaObserver {
   stepped(effects: readonly Effect[], status: CoreStatus): void;
   /** The write of that number and all before it are durable. */
   persisted(seq: WriteSeq): void;
-  /** A snapshot of the state after that entry is durable; the core is about to be told. */
+  /** A snapshot of the state after that entry is durable; the core is about to be notified. */
   snapshotTaken(position: LogPosition): void;
   /** The message goes to the peer's connection now; everything that it had to wait for is over. */
   sending(to: ServerId, message: Message): void;

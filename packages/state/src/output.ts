@@ -1,4 +1,4 @@
-/** What applying one entry tells the servers. Each server sends on what concerns the sessions attached to it. */
+/** What applying one entry reports to the servers. Each server sends on what concerns the sessions attached to it. */
 
 import type { LossReason, Reply } from '@holdfast/protocol';
 

@@ -1,6 +1,6 @@
 /**
  * The replicated state machine: applies committed entries in index order and says what each did. Pure: machines that applied the
- * same entries have the same state, gave the same outputs and have equal folds. Sending, time and leases are the server's.
+ * same entries have the same state, gave the same outputs and have equal digests. Sending, time and leases are the server's.
  */
 
 import {
@@ -38,10 +38,10 @@ import type { HashKey } from './tree/storage/keyed-hash.ts';
 import type { NodeSlot } from './tree/node-slot.ts';
 import { VERSIONS, type Versions } from './versions.ts';
 
-/** What the fold takes for an entry's result: 0 for success, an error's wire code, this for a refusal plus its wire code. */
+/** What the digest takes for an entry's result: 0 for success, an error's wire code, this for a refusal plus its wire code. */
 const REFUSED = 1_000;
 const NOOP = 2_000;
-/** What the fold takes for an answer from the reply cache. */
+/** What the digest takes for an answer from the reply cache. */
 const REPEATED = 3_000;
 
 export interface StateMachineOptions {
@@ -86,8 +86,8 @@ export class StateMachine {
   }
 
   /** A safe integer that is equal on all machines that applied the same entries. */
-  get fold(): number {
-    return this.#state.fold.value;
+  get digest(): number {
+    return this.#state.digest.value;
   }
 
   get counts(): StateCounts {
@@ -120,11 +120,11 @@ export class StateMachine {
     return state.events;
   }
 
-  /** Raft's own entries advance the index and the fold, too. */
+  /** Raft's own entries advance the index and the digest, too. */
   applyNoop(index: number): void {
     this.#checkNext(index);
-    this.#state.fold.mix(index);
-    this.#state.fold.mix(NOOP);
+    this.#state.digest.mix(index);
+    this.#state.digest.mix(NOOP);
     this.#appliedIndex = index;
   }
 
@@ -167,7 +167,7 @@ export class StateMachine {
   }
 
   /**
-   * Tells the listener of every change of a node from now on, until what is returned is called. A snapshot that is restored replaces the
+   * Notifies the listener of every change of a node from now on, until what is returned is called. A snapshot that is restored replaces the
    * tree without a word: the listener goes on with the new one, in which slots stand for other nodes.
    */
   listen(listener: NodeListener): () => void {
@@ -267,20 +267,20 @@ export class StateMachine {
   #repeat(session: Session, header: StampedHeader): void {
     const cached: CachedReply | undefined = session.cache.get(header.number);
     if (cached === undefined) return this.#refuse(header, 'OUT_OF_ORDER', session.cache.lastApplied);
-    this.#state.fold.mix(REPEATED);
+    this.#state.digest.mix(REPEATED);
     this.#reply(header, presentReply(cached));
   }
 
   #expire(decoded: DecodedEntry): void {
     const command = commandOrError('expireSession', decoded);
     if (command.type === 'expireSession') expireSession(this.#state, command);
-    this.#state.fold.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
+    this.#state.digest.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
   }
 
   #continueEnd(decoded: DecodedEntry): void {
     const command = commandOrError('continueEnd', decoded);
     if (command.type === 'continueEnd') continueEnd(this.#state, command);
-    this.#state.fold.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
+    this.#state.digest.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
   }
 
   #raise(decoded: DecodedEntry): void {
@@ -288,7 +288,7 @@ export class StateMachine {
     const state = this.#state;
     // Two leaders may have proposed it.
     if (command.type === 'raiseStateVersion' && command.version > state.version) state.raise(command.version);
-    state.fold.mix(command.type === 'error' ? errorCodeToWire(command.code) : state.version);
+    state.digest.mix(command.type === 'error' ? errorCodeToWire(command.code) : state.version);
   }
 
   #reply(header: StampedHeader, reply: Reply): void {
@@ -298,12 +298,12 @@ export class StateMachine {
 
   #refuse(header: StampedHeader, code: RefusalCode, lastApplied: number): void {
     const { session, generation, number, via } = header;
-    this.#state.fold.mix(REFUSED + errorCodeToWire(code));
+    this.#state.digest.mix(REFUSED + errorCodeToWire(code));
     this.#state.events.push({ type: 'refused', server: via, session, generation, number, code, lastApplied });
   }
 
   #mixResult(reply: Reply): void {
-    this.#state.fold.mix(reply.type === 'error' ? errorCodeToWire(reply.code) : 0);
+    this.#state.digest.mix(reply.type === 'error' ? errorCodeToWire(reply.code) : 0);
   }
 }
 

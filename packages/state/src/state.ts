@@ -2,7 +2,7 @@
 
 import type { LossReason } from '@holdfast/protocol';
 
-import { Fold } from './fold.ts';
+import { StateDigest } from './state-digest.ts';
 import type { StateLimits } from './limits.ts';
 import { LockTable } from './locks/lock-table.ts';
 import type { Output } from './output.ts';
@@ -38,7 +38,7 @@ export interface StateOptions {
 }
 
 export class State {
-  readonly fold = new Fold();
+  readonly digest = new StateDigest();
   readonly capture = new Capture();
   readonly nodes: NodeStore;
   readonly sessions: SessionTable;
@@ -57,7 +57,7 @@ export class State {
   stamp = 0;
   /** What happened, in order, before the reply that may show it. */
   events: Output[] = [];
-  /** The session that this entry ended. Told last, since its own reply goes before. */
+  /** The session that this entry ended. Reported last, since its own reply goes before. */
   ended: { readonly session: number; readonly reason: LossReason } | undefined;
 
   constructor(options: StateOptions) {
@@ -66,7 +66,7 @@ export class State {
     this.#rules = rulesAt(FIRST_STATE_VERSION, options.versions, options.limits);
     this.limits = this.#rules.limits;
     this.sessions = new SessionTable(this.capture, this.limits);
-    this.nodes = new RowNodeStore(this.fold, this.capture, options.hashKey);
+    this.nodes = new RowNodeStore(this.digest, this.capture, options.hashKey);
     this.locks = new LockTable(this.nodes, this.sessions);
     this.lists = new ChildLists(this.nodes);
   }
@@ -111,6 +111,6 @@ export class State {
     if (Number.isSafeInteger(stamp) && stamp > this.stamp) this.stamp = stamp;
     this.events = [];
     this.ended = undefined;
-    this.fold.mix(index);
+    this.digest.mix(index);
   }
 }

@@ -135,7 +135,7 @@ describe('a limit that a later state version changes', () => {
       expect(each.acquire('c').token).toBe(each.solo.index);
       expect(codeOf(each.send(acquireCommand('d')))).toBe('LIMIT_EXCEEDED');
     }
-    expect(restored.machine.fold).toBe(solo.machine.fold);
+    expect(restored.machine.digest).toBe(solo.machine.digest);
   });
 
   it('gives way to one that the machine was made with', () => {

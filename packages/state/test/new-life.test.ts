@@ -56,7 +56,7 @@ describe('a state that goes on as that of a new cluster', () => {
     other.machine.beginNewLife(NEW_LIFE);
     expect(bytesOf(one.machine)).toEqual(bytesOf(other.machine));
     const copy = copyOf(one.machine);
-    expect(copy).toMatchObject({ appliedIndex: NEW_LIFE, fold: one.machine.fold });
+    expect(copy).toMatchObject({ appliedIndex: NEW_LIFE, digest: one.machine.digest });
     expect(copy.counts).toEqual(one.machine.counts);
     expect(bytesOf(copy)).toEqual(bytesOf(one.machine));
   });

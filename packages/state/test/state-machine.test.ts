@@ -38,10 +38,10 @@ describe('entries', () => {
 
   it.each(edits)('%s stop the server before anything has changed', (_, edit, message) => {
     const machine = new StateMachine();
-    const { fold } = machine;
+    const { digest } = machine;
     expect(() => machine.apply(1, edit(attachEntry()))).toThrow(UnsupportedEntryError);
     expect(() => machine.apply(1, edit(attachEntry()))).toThrow(message);
-    expect([machine.appliedIndex, machine.fold, machine.counts.sessions]).toEqual([0, fold, 0]);
+    expect([machine.appliedIndex, machine.digest, machine.counts.sessions]).toEqual([0, digest, 0]);
     machine.apply(1, attachEntry());
     expect(machine.appliedIndex).toBe(1);
   });
@@ -73,13 +73,13 @@ describe('entries', () => {
   });
 });
 
-describe('the fold', () => {
+describe('the digest', () => {
   it('is a safe integer that every entry moves, no-ops included', () => {
     const solo = new Solo();
-    const seen = new Set([solo.machine.fold]);
+    const seen = new Set([solo.machine.digest]);
     const note = (): void => {
-      expect(Number.isSafeInteger(solo.machine.fold)).toBe(true);
-      seen.add(solo.machine.fold);
+      expect(Number.isSafeInteger(solo.machine.digest)).toBe(true);
+      seen.add(solo.machine.digest);
     };
     const session = solo.open();
     note();
@@ -97,19 +97,19 @@ describe('the fold', () => {
     const [a, b] = [left.open(), right.open()];
     a.made('/a');
     b.delete('/a');
-    expect(left.machine.fold).not.toBe(right.machine.fold);
+    expect(left.machine.digest).not.toBe(right.machine.digest);
   });
 
   it('differs when another node was touched, though every reply has the same code', () => {
-    const fold = (path: string): number => {
+    const digest = (path: string): number => {
       const solo = new Solo();
       const session = solo.open();
       session.made('/a');
       session.made('/b');
       session.delete(path);
-      return solo.machine.fold;
+      return solo.machine.digest;
     };
-    expect(fold('/a')).toBe(fold('/a'));
-    expect(fold('/a')).not.toBe(fold('/b'));
+    expect(digest('/a')).toBe(digest('/a'));
+    expect(digest('/a')).not.toBe(digest('/b'));
   });
 });

@@ -37,7 +37,7 @@ describe('the state version', () => {
 
   it('above what the program knows stops the server before anything has changed, and says so', () => {
     const solo = new Solo();
-    const { fold } = solo.machine;
+    const { digest } = solo.machine;
     expect(() => solo.apply(raisingTo(LATEST_STATE_VERSION + 1))).toThrow(UnsupportedEntryError);
     expect(() => solo.apply(raisingTo(2 ** 40))).toThrow(
       new RegExp(
@@ -45,15 +45,15 @@ describe('the state version', () => {
           '.*run the version that the other servers run',
       ),
     );
-    expect([solo.index, solo.machine.version, solo.machine.fold]).toEqual([0, 1, fold]);
+    expect([solo.index, solo.machine.version, solo.machine.digest]).toEqual([0, 1, digest]);
   });
 
-  it('is compared among the servers by their folds', () => {
+  it('is compared among the servers by their digests', () => {
     const raised = new Solo();
     const other = new Solo();
     raised.apply(raisingTo(2));
     other.apply(raisingTo(1));
-    expect(raised.machine.fold).not.toBe(other.machine.fold);
+    expect(raised.machine.digest).not.toBe(other.machine.digest);
   });
 
   it('is in snapshots', () => {

@@ -33,9 +33,9 @@ export interface CrowdRound {
   readonly failures: string;
 }
 
-/** The next leader shall be one that has settled, and clients shall have moved to it, as in a running system. */
-const SETTLE_MS = 5_000;
-const SETTLE_MS_PER_SESSION = 2;
+/** The next leader shall be one that leads in a steady state, and clients shall have moved to it, as in a running system. */
+const STEADY_MS = 5_000;
+const STEADY_MS_PER_SESSION = 2;
 
 export async function measureCrowd(options: CrowdOptions): Promise<CrowdRound[]> {
   return await withScratchEnsemble(async (ensemble) => {
@@ -47,7 +47,7 @@ export async function measureCrowd(options: CrowdOptions): Promise<CrowdRound[]>
       await Promise.all(children.map((child, n) => ask(child, gatherOrder(options, ensemble, n))));
       const rounds: CrowdRound[] = [];
       for (let round = 1; round <= options.rounds; round += 1) {
-        await new Promise((resolve) => setTimeout(resolve, SETTLE_MS + options.sessions * SETTLE_MS_PER_SESSION));
+        await new Promise((resolve) => setTimeout(resolve, STEADY_MS + options.sessions * STEADY_MS_PER_SESSION));
         const result = await strike(ensemble, children, round);
         options.report(result);
         rounds.push(result);

@@ -1,18 +1,18 @@
 /** States, and sets of operations of unknown outcome, as small numbers: equal ones get the same. */
 
-import type { Model } from '../../models/model.ts';
+import type { States } from '../../models/model.ts';
 
 /** About what a map's entry takes beside its text. */
 const BYTES_OF_ENTRY = 120;
 
-export class States<State> {
-  readonly #model: Model<State>;
+export class InternedStates<State> {
+  readonly #space: States<State>;
   readonly #numbers = new Map<string | number, number>();
   readonly #states: State[] = [];
   #bytes = 0;
 
-  constructor(model: Model<State>) {
-    this.#model = model;
+  constructor(space: States<State>) {
+    this.#space = space;
   }
 
   get bytes(): number {
@@ -20,7 +20,7 @@ export class States<State> {
   }
 
   numberOf(state: State): number {
-    const key = this.#model.keyOf(state);
+    const key = this.#space.keyOf(state);
     const known = this.#numbers.get(key);
     if (known !== undefined) return known;
     this.#bytes += BYTES_OF_ENTRY + (typeof key === 'string' ? key.length : 0);

@@ -5,10 +5,10 @@
  * up when its budget is used.
  */
 
-import type { Model } from '../../models/model.ts';
+import type { States } from '../../models/model.ts';
 import type { Budget, Exhausted } from './budget.ts';
 import { Configurations } from './configurations.ts';
-import { OpenSets, States } from './interned.ts';
+import { InternedStates, OpenSets } from './interned.ts';
 import { timelineOf, type Step, type Timeline } from './timeline.ts';
 
 export type Outcome<State> =
@@ -35,23 +35,23 @@ export interface Impossible<State> extends Progress {
 
 const ROOT = -1;
 
-export function search<State>(model: Model<State>, steps: readonly Step<State>[], budget: Budget): Outcome<State> {
-  return new Search(model, timelineOf(steps)).run(budget);
+export function search<State>(states: States<State>, steps: readonly Step<State>[], budget: Budget): Outcome<State> {
+  return new Search(states, timelineOf(steps)).run(budget);
 }
 
 class Search<State> {
   readonly #timeline: Timeline<State>;
   readonly #initial: State;
-  readonly #states: States<State>;
+  readonly #states: InternedStates<State>;
   readonly #open: OpenSets;
   readonly #configurations: Configurations;
   /** Of the configuration in hand: slots of those under way that are linearized. */
   readonly #set: Int32Array;
 
-  constructor(model: Model<State>, timeline: Timeline<State>) {
+  constructor(states: States<State>, timeline: Timeline<State>) {
     this.#timeline = timeline;
-    this.#initial = model.initial;
-    this.#states = new States(model);
+    this.#initial = states.initial;
+    this.#states = new InternedStates(states);
     this.#open = new OpenSets(timeline.open.length);
     this.#configurations = new Configurations(timeline.words);
     this.#set = new Int32Array(timeline.words);

@@ -7,7 +7,7 @@ import type { EventOf } from '../../history/calls.ts';
 import type { History } from '../../history/history.ts';
 import { Findings } from '../findings.ts';
 import { groupBy } from '../group.ts';
-import { nameOf, toldHolds, type ToldHold } from './holds.ts';
+import { nameOf, reportedHolds, type ReportedHold } from './holds.ts';
 import { grantsOf, logInOrder } from './log-order.ts';
 import type { Verdict } from '../verdict.ts';
 
@@ -16,13 +16,13 @@ export function checkBelief(history: History): Verdict {
   const grants = grantsOf(history);
   const next = nextGrants(grants);
   const removals = removalsOf(history);
-  const told = new Map(toldHolds(history).map((hold) => [nameOf(hold.ok), hold]));
+  const reported = new Map(reportedHolds(history).map((hold) => [nameOf(hold.ok), hold]));
   for (const event of history) {
     if (event.type !== 'believe') continue;
     findings.count('believes');
     const name = nameOf(event);
     const removed = removals.get(name);
-    checkLoss(event, told.get(name), findings);
+    checkLoss(event, reported.get(name), findings);
     if (removed?.reason === 'expired' && removed.seq < event.seq) findings.count('afterExpiry');
     const other = next.get(name);
     if (other !== undefined && other.seq < event.seq && removed?.reason !== 'revoked') {
@@ -37,10 +37,10 @@ export function checkBelief(history: History): Verdict {
   return findings.verdict(findings.counted('believes') > 0 && grants.length > 0);
 }
 
-function checkLoss(event: EventOf<'believe'>, hold: ToldHold | undefined, findings: Findings<'believes'>): void {
+function checkLoss(event: EventOf<'believe'>, hold: ReportedHold | undefined, findings: Findings<'believes'>): void {
   const what = `session ${event.session} believes in lock ${event.lock} (token ${event.token})`;
   if (hold === undefined || hold.ok.seq > event.seq || hold.ok.token !== event.token) {
-    findings.broken(`${what}, which it was not told to have`, hold?.ok, event);
+    findings.broken(`${what}, which was not reported to it`, hold?.ok, event);
   } else if (hold.releasing !== undefined && hold.releasing.seq < event.seq) {
     findings.broken(`${what} after it has given it back`, hold.releasing, event);
   } else if (hold.lost !== undefined && hold.lost.seq < event.seq) {

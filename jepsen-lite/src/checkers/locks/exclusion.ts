@@ -1,5 +1,5 @@
 /**
- * Holders that may not hold a lock together never believe in it at the same time, by what applications alone saw: from when a hold was told until the last time
+ * Holders that may not hold a lock together never believe in it at one time, by what applications saw: from when a hold was reported until the last time
  * that `assertHeld()` passed. Without that last question they do overlap: a paused holder knows nothing. Those overlaps are counted,
  * since a run without any has not tried what fencing is for.
  */
@@ -8,15 +8,15 @@ import type { History } from '../../history/history.ts';
 import { inTheWay, mayJoin, type Requester } from '../../models/holders.ts';
 import { Findings } from '../findings.ts';
 import { groupBy } from '../group.ts';
-import { toldHolds, wasRevoked, type ToldHold } from './holds.ts';
+import { reportedHolds, wasRevoked, type ReportedHold } from './holds.ts';
 import { requested } from './requested.ts';
 import type { Verdict } from '../verdict.ts';
 
-type Holder = Requester & { readonly event: ToldHold };
+type Holder = Requester & { readonly event: ReportedHold };
 
 export function checkExclusion(history: History): Verdict {
   const findings = new Findings('exclusion', ['holds', 'beliefs', 'beliefOverlaps']);
-  const holds = toldHolds(history);
+  const holds = reportedHolds(history);
   const ends = sessionEnds(history);
   for (const ofLock of groupBy(holds, (hold) => hold.ok.lock).values()) {
     findings.count('holds', ofLock.length);
@@ -30,7 +30,7 @@ export function checkExclusion(history: History): Verdict {
   return findings.verdict(holds.length > 0);
 }
 
-function checkDefinite(holds: readonly ToldHold[], findings: Findings<'holds'>): void {
+function checkDefinite(holds: readonly ReportedHold[], findings: Findings<'holds'>): void {
   let live: Holder[] = [];
   for (const hold of holds) {
     if (wasRevoked(hold)) continue;
@@ -40,7 +40,7 @@ function checkDefinite(holds: readonly ToldHold[], findings: Findings<'holds'>):
     if (last !== undefined) {
       const { lock, session } = hold.ok;
       findings.broken(
-        `lock ${lock}: session ${last.ok.session} had it (token ${last.ok.token}) before and after session ${session} was told that it has it (token ${hold.ok.token})`,
+        `lock ${lock}: session ${last.ok.session} had it (token ${last.ok.token}) before and after session ${session} was notified that it has it (token ${hold.ok.token})`,
         last.ok,
         hold.ok,
         last.believed,
@@ -51,12 +51,12 @@ function checkDefinite(holds: readonly ToldHold[], findings: Findings<'holds'>):
   }
 }
 
-function definiteEnd(hold: ToldHold): number {
+function definiteEnd(hold: ReportedHold): number {
   return hold.believed?.seq ?? hold.ok.seq;
 }
 
 /** Until when the application acts as the holder, asking nobody. */
-function presumedEnd(hold: ToldHold, ends: ReadonlyMap<number, number>): number {
+function presumedEnd(hold: ReportedHold, ends: ReadonlyMap<number, number>): number {
   return Math.min(
     hold.lost?.seq ?? Number.POSITIVE_INFINITY,
     hold.releasing?.seq ?? Number.POSITIVE_INFINITY,
@@ -64,7 +64,7 @@ function presumedEnd(hold: ToldHold, ends: ReadonlyMap<number, number>): number 
   );
 }
 
-function countOverlaps(holds: readonly ToldHold[], endOf: (hold: ToldHold) => number): number {
+function countOverlaps(holds: readonly ReportedHold[], endOf: (hold: ReportedHold) => number): number {
   let overlaps = 0;
   let live: Holder[] = [];
   for (const hold of holds) {
@@ -80,9 +80,8 @@ function countOverlaps(holds: readonly ToldHold[], endOf: (hold: ToldHold) => nu
 function sessionEnds(history: History): Map<number, number> {
   const ends = new Map<number, number>();
   for (const event of history) {
-    if (event.type === 'session' && event.event !== 'connected' && !ends.has(event.session)) {
-      ends.set(event.session, event.seq);
-    }
+    if (event.type !== 'session' || (event.event !== 'expired' && event.event !== 'closed')) continue;
+    if (!ends.has(event.session)) ends.set(event.session, event.seq);
   }
   return ends;
 }

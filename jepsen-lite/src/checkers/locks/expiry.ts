@@ -90,8 +90,11 @@ function renewedBy(event: EventOf<'ok'> | EventOf<'fail' | 'info'>): number | un
     case 'create':
     case 'set':
     case 'delete':
+    case 'create-sequential':
       return event.session;
     case 'read':
+    case 'list':
+    case 'status':
     case 'fence':
     case 'put':
     case 'get':

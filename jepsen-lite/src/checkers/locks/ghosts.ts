@@ -1,6 +1,6 @@
 /**
  * Nobody waits or holds who is nobody's. A session may have as many waits and holds of a lock as it has acquires that are still to end:
- * open ones, holds that it was told of, and failed ones whose cancel is under way. So a failed acquire whose cancel has come to its end
+ * open ones, holds that it knows of, and failed ones whose cancel is under way. So a failed acquire whose cancel has come to its end
  * has left nothing in the queue, and once all is quiet no failed one has. Where the end of a cancel was not recorded, it follows from
  * what the session did next: its requests take effect in order, so when one write that came after the failure was answered, the acquire
  * had been, and its cancel has gone before the next write.
@@ -26,8 +26,8 @@ interface Cancelling {
 interface Account {
   /** Waits and holds at the servers, by hold. */
   readonly live: Map<number, Entered>;
-  /** Holds that the application was told of. */
-  readonly told: Set<number>;
+  /** Holds that the application knows of. */
+  readonly known: Set<number>;
   readonly open: Set<number>;
   /** Calls that failed and are not known to be cancelled. */
   readonly failed: Map<number, Failure>;
@@ -57,8 +57,8 @@ class Ledger {
         if (event.f === 'acquire') this.#account(event).open.add(event.call);
         return;
       case 'ok':
-        if (event.f === 'acquire') this.#told(event);
-        if (event.f !== 'read' && 'session' in event) this.#wrote(event, event.session ?? 0);
+        if (event.f === 'acquire') this.#acquired(event);
+        if (isWrite(event.f) && 'session' in event) this.#wrote(event, event.session ?? 0);
         return;
       case 'fail':
       case 'info':
@@ -74,15 +74,16 @@ class Ledger {
       case 'fault':
       case 'phase':
       case 'ended-session':
+      case 'leadership':
       case 'accepted':
         return;
     }
   }
 
-  #told(event: Extract<HistoryEvent, { readonly type: 'ok'; readonly f: 'acquire' }>): void {
+  #acquired(event: Extract<HistoryEvent, { readonly type: 'ok'; readonly f: 'acquire' }>): void {
     const account = this.#account(event);
     account.open.delete(event.call);
-    account.told.add(event.hold);
+    account.known.add(event.hold);
   }
 
   #failed(event: Failure): void {
@@ -118,14 +119,14 @@ class Ledger {
     if (!account.failed.delete(failure.call)) return;
     this.findings.count('cancelled');
     this.#cancelling.get(failure.session)?.delete(failure.call);
-    const unowned = [...account.live.values()].filter((entered) => !account.told.has(entered.hold));
+    const unowned = [...account.live.values()].filter((entered) => !account.known.has(entered.hold));
     if (unowned.length > account.open.size + account.failed.size) this.#report(unowned[0], failure, proof);
   }
 
   /** All is quiet: what failed has been cancelled, or went with its session. */
   end(last: HistoryEvent | undefined): void {
-    for (const { live, told, open, failed } of this.#accounts.values()) {
-      const unowned = [...live.values()].filter((entered) => !told.has(entered.hold));
+    for (const { live, known, open, failed } of this.#accounts.values()) {
+      const unowned = [...live.values()].filter((entered) => !known.has(entered.hold));
       if (unowned.length > open.size) this.#report(unowned[0], [...failed.values()].at(-1), last);
     }
   }
@@ -146,11 +147,15 @@ class Ledger {
     const key = `${session} ${lock}`;
     let account = this.#accounts.get(key);
     if (account === undefined) {
-      account = { live: new Map(), told: new Set(), open: new Set(), failed: new Map() };
+      account = { live: new Map(), known: new Set(), open: new Set(), failed: new Map() };
       this.#accounts.set(key, account);
     }
     return account;
   }
+}
+
+function isWrite(f: Done['f']): boolean {
+  return f !== 'read' && f !== 'list' && f !== 'status';
 }
 
 export function checkGhosts(history: History): Verdict {

@@ -1,4 +1,4 @@
-/** What an acquire was told, the servers did: that hold of that lock was granted to that session under that token, before it was told. */
+/** What was reported to an acquire, the servers did: they granted that hold of that lock to that session under that token before. */
 
 import { okCallsOf } from '../../history/calls.ts';
 import type { History } from '../../history/history.ts';
@@ -7,25 +7,40 @@ import { grantsOf } from './log-order.ts';
 import type { Verdict } from '../verdict.ts';
 
 export function checkGrants(history: History): Verdict {
-  const findings = new Findings('grants', ['granted', 'told']);
+  const findings = new Findings('grants', ['granted', 'reported']);
   const grants = grantsOf(history);
   findings.count('granted', grants.length);
   const byHold = new Map(grants.map((grant) => [`${grant.hold} ${grant.lock}`, grant]));
-  const told = okCallsOf(history, 'acquire');
-  findings.count('told', told.length);
+  const reported = okCallsOf(history, 'acquire');
+  findings.count('reported', reported.length);
   if (grants.length === 0) return findings.verdict(false);
-  for (const { ok } of told) {
+  for (const { ok } of reported) {
     const { lock, session, hold, token } = ok;
     const grant = byHold.get(`${hold} ${lock}`);
     if (grant === undefined) {
-      findings.broken(`session ${session} was told that it has ${lock} (hold ${hold}), which was never granted`, ok);
+      findings.broken(
+        `session ${session} was notified that it has ${lock} (hold ${hold}), which was never granted`,
+        ok,
+      );
     } else if (grant.seq > ok.seq) {
-      findings.broken(`session ${session} was told that it has ${lock} before any server had granted it`, ok, grant);
+      findings.broken(
+        `session ${session} was notified that it has ${lock} before any server had granted it`,
+        ok,
+        grant,
+      );
     } else if (grant.session !== session) {
-      findings.broken(`session ${session} was told of a hold of ${lock} that session ${grant.session} has`, grant, ok);
+      findings.broken(
+        `session ${session} was notified of a hold of ${lock} that session ${grant.session} has`,
+        grant,
+        ok,
+      );
     } else if (grant.token !== token) {
-      findings.broken(`session ${session} was told token ${token} of ${lock}, granted was ${grant.token}`, grant, ok);
+      findings.broken(
+        `session ${session} was notified of token ${token} of ${lock}, granted was ${grant.token}`,
+        grant,
+        ok,
+      );
     }
   }
-  return findings.verdict(told.length > 0);
+  return findings.verdict(reported.length > 0);
 }

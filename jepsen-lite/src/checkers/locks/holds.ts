@@ -1,9 +1,9 @@
-/** The holds that applications were told of, each with what they said of it and how it ended, as far as the history tells. */
+/** The holds that applications were notified of, each with what they said of it and how it ended, as far as the history shows. */
 
 import { callsOf, okCallsOf, type EventOf, type InvokeOf, type OkOf } from '../../history/calls.ts';
 import type { History } from '../../history/history.ts';
 
-export interface ToldHold {
+export interface ReportedHold {
   readonly ok: OkOf<'acquire'>;
   /** The last time that `assertHeld()` passed. */
   believed: EventOf<'believe'> | undefined;
@@ -20,9 +20,9 @@ interface Named {
   readonly hold: number;
 }
 
-/** In the order in which they were told. */
-export function toldHolds(history: History): ToldHold[] {
-  const holds = new Map<string, ToldHold>();
+/** In the order in which they were reported. */
+export function reportedHolds(history: History): ReportedHold[] {
+  const holds = new Map<string, ReportedHold>();
   for (const { ok } of okCallsOf(history, 'acquire').sort((left, right) => left.ok.seq - right.ok.seq)) {
     const key = nameOf(ok);
     if (holds.has(key)) continue;
@@ -48,6 +48,6 @@ export function nameOf({ lock, hold }: Named): string {
 }
 
 /** An operator took it: its holder hears of that when the message arrives, and may believe until then. */
-export function wasRevoked(hold: ToldHold): boolean {
+export function wasRevoked(hold: ReportedHold): boolean {
   return hold.removed?.reason === 'revoked' || hold.lost?.reason === 'revoked';
 }

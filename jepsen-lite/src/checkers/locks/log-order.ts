@@ -1,6 +1,6 @@
 /**
  * What the servers did, entry by entry. Within one entry the order is that of the state machine's rule, whatever the order in which the
- * harness told it: what enters a queue, then all that leaves, then the grants, then the ends of sessions.
+ * harness recorded it: what enters a queue, then all that leaves, then the grants, then the ends of sessions.
  */
 
 import type { EventOf } from '../../history/calls.ts';

@@ -1,5 +1,5 @@
 /**
- * A lock is granted in the order of its queue, which is that of the acquires' log indexes; and who was told of a hold before another
+ * A lock is granted in the order of its queue, which is that of the acquires' log indexes; and who was notified of a hold before another
  * asked was before it in the queue.
  */
 
@@ -11,19 +11,19 @@ import { grantsOf, logInOrder, type RecordedLogEvent } from './log-order.ts';
 import type { Verdict } from '../verdict.ts';
 
 export function checkOrder(history: History): Verdict {
-  const findings = new Findings('order', ['grants', 'grantsWithWaiters', 'told']);
+  const findings = new Findings('order', ['grants', 'grantsWithWaiters', 'reported']);
   const log = logInOrder(history);
   for (const ofLock of groupBy(grantsOf(history), (grant) => grant.lock).values()) checkRising(ofLock, findings);
   if (log.some((event) => event.type === 'enqueued')) {
     for (const ofLock of groupBy(log.filter(concernsLock), (event) => event.lock).values())
       checkQueue(ofLock, findings);
   }
-  const told = okCallsOf(history, 'acquire');
-  for (const ofLock of groupBy(told, (call) => call.ok.lock).values()) checkTold(ofLock, findings);
-  return findings.verdict(findings.counted('grants') + findings.counted('told') > 0);
+  const reported = okCallsOf(history, 'acquire');
+  for (const ofLock of groupBy(reported, (call) => call.ok.lock).values()) checkReported(ofLock, findings);
+  return findings.verdict(findings.counted('grants') + findings.counted('reported') > 0);
 }
 
-type Count = 'grants' | 'grantsWithWaiters' | 'told';
+type Count = 'grants' | 'grantsWithWaiters' | 'reported';
 
 function checkRising(grants: readonly EventOf<'granted'>[], findings: Findings<Count>): void {
   for (const [n, grant] of grants.entries()) {
@@ -66,19 +66,19 @@ function checkQueue(events: readonly EventOf<'enqueued' | 'granted' | 'removed'>
   }
 }
 
-function checkTold(calls: readonly OkCall<'acquire'>[], findings: Findings<Count>): void {
+function checkReported(calls: readonly OkCall<'acquire'>[], findings: Findings<Count>): void {
   const ended = [...calls].sort((left, right) => left.ok.seq - right.ok.seq);
   let position = 0;
   let latest: OkCall<'acquire'> | undefined;
   for (const call of calls) {
-    findings.count('told');
+    findings.count('reported');
     for (let next = ended[position]; next !== undefined && next.ok.seq < call.invoke.seq; next = ended[position]) {
       if (latest === undefined || next.ok.hold > latest.ok.hold) latest = next;
       position += 1;
     }
     if (latest !== undefined && call.ok.hold < latest.ok.hold) {
       findings.broken(
-        `lock ${call.ok.lock}: hold ${call.ok.hold} was asked for after hold ${latest.ok.hold} was told, and was before it in the queue`,
+        `lock ${call.ok.lock}: hold ${call.ok.hold} was asked for after hold ${latest.ok.hold} was reported, and was before it in the queue`,
         latest.ok,
         call.invoke,
         call.ok,

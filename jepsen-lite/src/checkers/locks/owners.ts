@@ -110,7 +110,7 @@ export function checkOwners(history: History): Verdict {
   return replay.findings.verdict(log.length > 0);
 }
 
-/** The harness tells each index when it is first applied, so indexes never fall. */
+/** The harness records each index when it is first applied, so indexes never fall. */
 function checkIndexes(history: History, findings: Findings<'grants'>): void {
   let last: RecordedLogEvent | undefined;
   for (const event of history) {

@@ -1,7 +1,7 @@
 /**
  * Tokens of a lock are the log indexes of its grants: each is given once, but to those whom one entry lets hold together, and a later grant
  * has a higher one, in log order and in the
- * order that applications can see (one was told before the other asked).
+ * order that applications can see (one was answered before the other asked).
  */
 
 import { okCallsOf, type EventOf, type OkCall } from '../../history/calls.ts';
@@ -14,7 +14,7 @@ import { requested } from './requested.ts';
 import type { Verdict } from '../verdict.ts';
 
 export function checkTokens(history: History): Verdict {
-  const findings = new Findings('tokens', ['granted', 'told', 'locks']);
+  const findings = new Findings('tokens', ['granted', 'reported', 'locks']);
   const grants = grantsOf(history);
   for (const [lock, ofLock] of groupBy(grants, (grant) => grant.lock)) {
     for (const [n, grant] of ofLock.entries()) {
@@ -28,13 +28,13 @@ export function checkTokens(history: History): Verdict {
       }
     }
   }
-  const told = okCallsOf(history, 'acquire');
-  for (const [lock, ofLock] of groupBy(told, (call) => call.ok.lock)) {
+  const reported = okCallsOf(history, 'acquire');
+  for (const [lock, ofLock] of groupBy(reported, (call) => call.ok.lock)) {
     findings.count('locks');
-    findings.count('told', ofLock.length);
-    checkTold(lock, ofLock, findings);
+    findings.count('reported', ofLock.length);
+    checkReported(lock, ofLock, findings);
   }
-  return findings.verdict(told.length + grants.length > 0);
+  return findings.verdict(reported.length + grants.length > 0);
 }
 
 /** One entry let both hold. */
@@ -43,13 +43,14 @@ function sharesItsToken(before: EventOf<'granted'>, grant: EventOf<'granted'>): 
   return together && grant.token === before.token && grant.index === before.index;
 }
 
-function checkTold(lock: string, calls: readonly OkCall<'acquire'>[], findings: Findings<'told'>): void {
+function checkReported(lock: string, calls: readonly OkCall<'acquire'>[], findings: Findings<'reported'>): void {
   const byToken = new Map<number, OkCall<'acquire'>[]>();
   for (const call of calls) {
     const { token } = call.ok;
     const others = byToken.get(token) ?? [];
     const twin = inTheWay(others.map(requested), requested(call))?.event;
-    if (twin !== undefined) findings.broken(`lock ${lock}: two acquires were told token ${token}`, twin.ok, call.ok);
+    if (twin !== undefined)
+      findings.broken(`lock ${lock}: two acquires were notified of token ${token}`, twin.ok, call.ok);
     byToken.set(token, [...others, call]);
   }
   const ended = [...calls].sort((left, right) => left.ok.seq - right.ok.seq);
@@ -62,7 +63,7 @@ function checkTold(lock: string, calls: readonly OkCall<'acquire'>[], findings: 
     }
     if (highest !== undefined && call.ok.token < highest.ok.token) {
       findings.broken(
-        `lock ${lock}: token ${call.ok.token} went to an acquire that began after token ${highest.ok.token} was told`,
+        `lock ${lock}: token ${call.ok.token} went to an acquire that began after token ${highest.ok.token} was reported`,
         highest.ok,
         call.invoke,
         call.ok,

@@ -1,8 +1,8 @@
 /** What each call says of its register: what it does to it, and in which states it can have been answered as it was. */
 
 import type { Call, CompletionOf, InvokeOf } from '../../history/calls.ts';
-import type { HistoryEvent } from '../../history/history.ts';
-import type { RegisterOperation } from './linearize.ts';
+import type { Action, States } from '../../models/model.ts';
+import type { Step } from '../linearizability/timeline.ts';
 
 export interface RegisterState {
   /** null: there is none. */
@@ -11,33 +11,35 @@ export interface RegisterState {
   readonly version: number;
 }
 
-export interface RegisterCall extends RegisterOperation<RegisterState> {
-  /** What was done and answered, after "no order explains that". */
-  readonly text: string;
-  readonly events: readonly HistoryEvent[];
-}
+export const REGISTER: States<RegisterState> = {
+  initial: { value: null, version: 0 },
+  keyOf: ({ value, version }) => `${version} ${JSON.stringify(value)}`,
+  describe: ({ value, version }) => (value === null ? 'absent' : `${JSON.stringify(value)} (version ${version})`),
+};
 
 type Named = 'create' | 'set' | 'delete' | 'read' | 'put' | 'get';
-type Step = (state: RegisterState) => RegisterState | undefined;
-interface Meaning {
-  readonly observes: boolean;
-  readonly text: string;
-  readonly step: Step;
-}
+type Meaning = Omit<Action<RegisterState>, 'same'>;
 
 const ANY_VERSION = -1;
 
 /** Undefined for a call that says nothing: an unanswered read, a weak one, or one that was refused for other reasons than the state. */
-export function registerOperation({ invoke, completion }: Call<Named>): RegisterCall | undefined {
+export function registerStep({ invoke, completion }: Call<Named>): Step<RegisterState> | undefined {
   const meaning = meaningOf(invoke, completion);
   if (meaning === undefined) return undefined;
   const answered = completion !== undefined && completion.type !== 'info';
-  return {
-    ...meaning,
+  const operation = {
+    line: invoke.seq,
+    process: invoke.process,
+    client: invoke.process,
+    f: invoke.f,
+    key: undefined,
+    input: null,
+    output: null,
     invokedAt: invoke.seq,
     returnedAt: answered ? completion.seq : Number.POSITIVE_INFINITY,
-    events: answered ? [invoke, completion] : [invoke],
   };
+  // Two calls of unknown outcome are hardly ever the same.
+  return { operation, action: { ...meaning, same: String(invoke.call) } };
 }
 
 function meaningOf(invoke: InvokeOf<Named>, completion: CompletionOf<Named> | undefined): Meaning | undefined {
@@ -50,10 +52,10 @@ function meaningOf(invoke: InvokeOf<Named>, completion: CompletionOf<Named> | un
         state.value === null ? { value: invoke.value, version: 0 } : undefined,
       );
     case 'set': {
-      const told = answer?.f === 'set' ? answer.newVersion : undefined;
+      const reported = answer?.f === 'set' ? answer.newVersion : undefined;
       return write(`${who} set it to ${JSON.stringify(invoke.value)}${versionText(invoke.version)}`, (state) => {
         const version = state.version + 1;
-        if (!hasVersion(state, invoke.version) || (told !== undefined && told !== version)) return undefined;
+        if (!hasVersion(state, invoke.version) || (reported !== undefined && reported !== version)) return undefined;
         return { value: invoke.value, version };
       });
     }
@@ -94,7 +96,7 @@ function refusal(invoke: InvokeOf<Named>, code: string): Meaning | undefined {
   }
 }
 
-function write(text: string, step: Step): Meaning {
+function write(text: string, step: Meaning['step']): Meaning {
   return { observes: false, text, step };
 }
 

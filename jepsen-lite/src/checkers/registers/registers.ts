@@ -7,12 +7,16 @@ import { callsOf, type Call } from '../../history/calls.ts';
 import type { History, HistoryEvent } from '../../history/history.ts';
 import { Findings } from '../findings.ts';
 import { groupBy } from '../group.ts';
-import { linearize } from './linearize.ts';
-import { registerOperation, type RegisterCall, type RegisterState } from './register-model.ts';
+import { Budget } from '../linearizability/budget.ts';
+import { eventsOf } from '../linearizability/events-of.ts';
+import { partialLinearization } from '../linearizability/partial.ts';
+import { search } from '../linearizability/search.ts';
+import { REGISTER, registerStep } from './register-model.ts';
 import type { CheckOptions, Verdict } from '../verdict.ts';
 
 const DEFAULT_SEARCH_BUDGET = 200_000;
-const ABSENT: RegisterState = { value: null, version: 0 };
+/** A verdict must not depend on how fast the machine is, and runs are small. */
+const OTHER_LIMITS = { bytes: Number.POSITIVE_INFINITY, ms: Number.POSITIVE_INFINITY };
 
 type Count = 'registers' | 'operations' | 'unknown' | 'weakReads' | 'states' | 'givenUp';
 type Named = 'create' | 'set' | 'delete' | 'read' | 'put' | 'get';
@@ -26,13 +30,15 @@ export function checkRegisters(history: History, options: CheckOptions = {}): Ve
     'states',
     'givenUp',
   ]);
-  let budget = options.searchBudget ?? DEFAULT_SEARCH_BUDGET;
+  const configurations = options.searchBudget ?? DEFAULT_SEARCH_BUDGET;
+  const budget = new Budget({ ...OTHER_LIMITS, configurations }, () => 0);
   const calls = callsOf(history, 'create', 'set', 'delete', 'read', 'put', 'get');
   for (const [name, ofRegister] of groupBy(calls, nameOf)) {
     findings.count('registers');
     checkWeakReads(name, ofRegister, findings);
-    budget -= checkRegister(name, ofRegister, budget, findings);
+    checkRegister(name, ofRegister, budget, findings);
   }
+  findings.count('states', budget.configurations);
   return findings.verdict(findings.counted('operations') > 0 && findings.counted('givenUp') === 0);
 }
 
@@ -40,29 +46,26 @@ function nameOf({ invoke }: Call<Named>): string {
   return 'path' in invoke ? invoke.path : `${invoke.bucket}/${invoke.key}`;
 }
 
-/** Returns how many states it took. */
-function checkRegister(name: string, calls: readonly Call<Named>[], budget: number, findings: Findings<Count>): number {
-  const operations = calls.flatMap((call) => registerOperation(call) ?? []);
-  const unknown = operations.filter((operation) => operation.returnedAt === Number.POSITIVE_INFINITY).length;
-  findings.count('operations', operations.length - unknown);
+function checkRegister(name: string, calls: readonly Call<Named>[], budget: Budget, findings: Findings<Count>): void {
+  const steps = calls.flatMap((call) => registerStep(call) ?? []);
+  const unknown = steps.filter(({ operation }) => operation.returnedAt === Number.POSITIVE_INFINITY).length;
+  findings.count('operations', steps.length - unknown);
   findings.count('unknown', unknown);
-  const outcome = linearize<RegisterState, RegisterCall>(
-    operations,
-    ABSENT,
-    (state) => `${state.version} ${JSON.stringify(state.value)}`,
-    budget,
-  );
-  findings.count('states', outcome.visited);
-  if (outcome.type === 'givenUp') findings.count('givenUp');
+  const outcome = search(REGISTER, steps, budget);
+  if (outcome.type === 'exhausted') findings.count('givenUp');
   if (outcome.type === 'impossible') {
-    const { stuck, state, writer } = outcome;
-    findings.broken(
-      `${name}: no order explains that ${stuck.text}; the register was ${describe(state)} then`,
-      ...(writer?.events ?? []),
-      ...stuck.events,
+    const { stuck, state, prefix } = outcome;
+    const writer = prefix.findLast(({ action }) => !action.observes);
+    findings.stuck(
+      `${name}: no order explains that ${stuck.action.text}; the register was ${REGISTER.describe(state)} then`,
+      partialLinearization(name, outcome, {
+        textOf: ({ action }) => action.text,
+        describe: (each) => REGISTER.describe(each),
+      }),
+      ...eventsOf(writer?.operation),
+      ...eventsOf(stuck.operation),
     );
   }
-  return outcome.visited;
 }
 
 function checkWeakReads(name: string, calls: readonly Call<Named>[], findings: Findings<Count>): void {
@@ -84,8 +87,4 @@ function checkWeakReads(name: string, calls: readonly Call<Named>[], findings: F
 
 function reportUnwritten(name: string, value: string, event: HistoryEvent, findings: Findings<Count>): void {
   findings.broken(`${name}: a read shows ${JSON.stringify(value)}, which nobody has written`, event);
-}
-
-function describe({ value, version }: RegisterState): string {
-  return value === null ? 'absent' : `${JSON.stringify(value)} (version ${version})`;
 }

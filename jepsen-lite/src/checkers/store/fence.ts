@@ -23,7 +23,7 @@ interface Floor {
 const NO_FLOOR: Floor = { token: 0, event: undefined };
 
 class Bucket {
-  /** By what callers were told. */
+  /** By what callers were answered. */
   floor = NO_FLOOR;
   /** By the store's own order, where the harness sees it. */
   accepted = NO_FLOOR;

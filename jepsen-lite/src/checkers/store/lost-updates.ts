@@ -20,7 +20,7 @@ const EMPTY: Known = { number: 0, value: null, event: undefined };
 class RegisterWatch {
   readonly #name: string;
   readonly #findings: Findings<'updates' | 'reads' | 'unknown'>;
-  /** The latest state that somebody was told of. */
+  /** The latest state that somebody was answered. */
   #latest = EMPTY;
   /** What was known when each open call was invoked. */
   readonly #knownAt = new Map<number, Known>();

@@ -89,11 +89,11 @@ export interface Broken {
   readonly message: string;
 }
 
-/** Only what is the same for all orders of the servers may be folded. */
+/** Only what is the same for all orders of the servers may be reduced by symmetry. */
 class AsymmetryError extends Error {
   constructor(action: string) {
     super(
-      `servers that begin alike do not act alike: "${action}" has other effects when the servers change places; such bounds must be unfolded`,
+      `servers that begin alike do not act alike: "${action}" has other effects when the servers change places; such bounds must be asymmetric`,
     );
     this.name = 'AsymmetryError';
   }

@@ -10,7 +10,7 @@ import type { ServerId } from '@holdfast/raft/core';
 
 import type { Bounds, Counted } from '../bounds.ts';
 import { Counters } from '../counters.ts';
-import { Fold } from './fold.ts';
+import { CanonicalWorld } from './canonical-world.ts';
 import { HistoryTable } from '../history.ts';
 import { Laws } from '../laws.ts';
 import type { CoreModule } from '../server/opened-core.ts';
@@ -50,13 +50,13 @@ export class Worlds {
   readonly servers: number;
   readonly #counters: Counters;
   readonly #ids: readonly ServerId[];
-  readonly #fold: Fold;
+  readonly #canonical: CanonicalWorld;
 
-  /** `folded`: of worlds that differ only in who is who one stands for all. */
-  constructor(module: CoreModule, bounds: Bounds, folded = bounds.unfolded !== true) {
+  /** `symmetric`: of worlds that differ only in who is who one stands for all. */
+  constructor(module: CoreModule, bounds: Bounds, symmetric = bounds.asymmetric !== true) {
     this.bounds = bounds;
     this.servers = bounds.voters + bounds.spares;
-    this.permutations = permutationsOf(this.servers, folded ? bounds.voters : 1);
+    this.permutations = permutationsOf(this.servers, symmetric ? bounds.voters : 1);
     const factory = new ServerFactory(module, bounds);
     this.table = new ServerTable(factory, bounds.voters, this.permutations);
     this.histories = new HistoryTable(this.table, this.permutations);
@@ -64,7 +64,7 @@ export class Worlds {
     const durable = (bounds.most.damages ?? 0) === 0;
     this.#laws = new Laws(this.table, { durable });
     this.#counters = new Counters(bounds.most);
-    this.#fold = new Fold(this.table, this.histories, this.permutations);
+    this.#canonical = new CanonicalWorld(this.table, this.histories, this.permutations);
     this.#ids = factory.ids;
   }
 
@@ -86,10 +86,10 @@ export class Worlds {
     return renamed;
   }
 
-  /** @throws RangeError for a permutation by which nothing is folded */
+  /** @throws RangeError for a permutation that is no symmetry */
   numberOf(permutation: Permutation): number {
     const number = this.permutations.findIndex((known) => known.join() === permutation.join());
-    if (number < 0) throw new RangeError(`nothing is folded by ${permutation.join()}`);
+    if (number < 0) throw new RangeError(`${permutation.join()} is no symmetry`);
     return number;
   }
 
@@ -167,8 +167,8 @@ export class Worlds {
     servers[position] = step.next;
     const messages = this.#underWay(world, made);
     for (const some of chosen(messages, this.bounds.messages)) {
-      const permutation = this.#fold.fold(servers, after, used, some);
-      visit(this.#fold.world, transition, some, permutation);
+      const permutation = this.#canonical.find(servers, after, used, some);
+      visit(this.#canonical.world, transition, some, permutation);
     }
   }
 

@@ -3,7 +3,7 @@
  * reads each knows neither lines nor whether brackets match.
  */
 
-import { HistoryFormatError } from '../json-lines.ts';
+import { HistoryFormatError } from '../json-line.ts';
 
 export interface Form {
   readonly line: number;

@@ -2,8 +2,8 @@
 
 import { parseEDNString } from 'edn-data';
 
-import { HistoryFormatError } from '../json-lines.ts';
-import { eventOf, shown } from './fields.ts';
+import { HistoryFormatError, shown } from '../json-line.ts';
+import { eventOf } from './fields.ts';
 import { formsOf } from './edn-forms.ts';
 import type { OperationEvent } from './operation.ts';
 

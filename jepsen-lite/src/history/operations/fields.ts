@@ -1,9 +1,7 @@
 /** The fields of one event, however its file writes them. Both JSON and EDN come here as records of plain values. */
 
-import { HistoryFormatError } from '../json-lines.ts';
+import { HistoryFormatError, shown, type Fields } from '../json-line.ts';
 import type { OperationEvent, Value } from './operation.ts';
-
-export type Fields = Readonly<Record<string, unknown>>;
 
 const TYPES: readonly string[] = ['invoke', 'ok', 'fail', 'info'];
 /** What Jepsen calls the process that makes faults; it is no client. */
@@ -57,14 +55,12 @@ function nameIn(fields: Fields, field: string, line: number): string | undefined
 function valueOf(value: unknown, line: number): Value {
   if (value === undefined) return null;
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    throw new HistoryFormatError(line, `the number ${value} is beyond 2^53, so that it cannot be told from others`);
+    throw new HistoryFormatError(
+      line,
+      `the number ${value} is beyond 2^53, so that it cannot be distinguished from others`,
+    );
   }
   if (Array.isArray(value)) for (const each of value) valueOf(each, line);
   else if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) valueOf(each, line);
   return value as Value;
-}
-
-export function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'missing';
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

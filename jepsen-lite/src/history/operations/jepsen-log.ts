@@ -3,7 +3,7 @@
  * Other lines are left out. A compare-and-set that failed with its pair was refused since the register had another value.
  */
 
-import { HistoryFormatError } from '../json-lines.ts';
+import { HistoryFormatError } from '../json-line.ts';
 import { parseEdn } from './edn.ts';
 import { eventOf } from './fields.ts';
 import type { OperationEvent } from './operation.ts';

@@ -1,7 +1,7 @@
 /** Events as JSON, one a line, in the order in which they happened. Empty lines are left out. */
 
-import { HistoryFormatError } from '../json-lines.ts';
-import { eventOf, shown, type Fields } from './fields.ts';
+import { HistoryFormatError, parseJsonLine } from '../json-line.ts';
+import { eventOf } from './fields.ts';
 import type { OperationEvent } from './operation.ts';
 
 /** @throws HistoryFormatError */
@@ -10,7 +10,7 @@ export function* readJsonLines(text: string, keyed: boolean): Generator<Operatio
   for (const [place, content] of text.split('\n').entries()) {
     if (content.trim() === '') continue;
     const line = place + 1;
-    const fields = parse(content, line);
+    const fields = parseJsonLine(content, line);
     const { index = last } = fields;
     if (typeof index === 'number' && last !== undefined && index < last) {
       throw new HistoryFormatError(line, `"index" is ${index} after ${last}; lines were moved`);
@@ -19,17 +19,4 @@ export function* readJsonLines(text: string, keyed: boolean): Generator<Operatio
     const event = eventOf(fields, line, keyed);
     if (event !== undefined) yield event;
   }
-}
-
-function parse(text: string, line: number): Fields {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new HistoryFormatError(line, `not JSON (${error instanceof Error ? error.message : String(error)})`);
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new HistoryFormatError(line, `${shown(value)} is not an object`);
-  }
-  return value as Fields;
 }

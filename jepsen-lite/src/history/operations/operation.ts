@@ -3,7 +3,7 @@
  * order calls and returns came. Files in several formats become these.
  */
 
-import { HistoryFormatError } from '../json-lines.ts';
+import { HistoryFormatError } from '../json-line.ts';
 
 /** What an operation was given or answered. Keywords of EDN are texts. */
 export type Value = null | boolean | number | string | readonly Value[] | { readonly [name: string]: Value };
@@ -38,18 +38,12 @@ export interface Operation {
   readonly returnedAt: number;
 }
 
-/** What the checker is given of a file. */
-export interface OperationHistory {
-  readonly operations: readonly Operation[];
-  readonly failed: number;
-}
-
 /**
  * Pairs calls and returns. A process does one thing at a time; what it left open, or what ended with `info`, stays open.
  *
  * @throws HistoryFormatError
  */
-export function pairEvents(events: Iterable<OperationEvent>): OperationHistory {
+export function pairEvents(events: Iterable<OperationEvent>): Operation[] {
   const operations: (Operation & { returnedAt: number; output: Value; client: string })[] = [];
   const open = new Map<string, { readonly event: OperationEvent; readonly place: number }>();
   const failed = new Set<number>();
@@ -75,10 +69,10 @@ export function pairEvents(events: Iterable<OperationEvent>): OperationHistory {
       continue;
     }
     if (call === undefined) {
-      throw new HistoryFormatError(line, `process ${process} is told "${type}" of ${f}, which it has not called`);
+      throw new HistoryFormatError(line, `process ${process} is answered "${type}" of ${f}, which it has not called`);
     }
     if (call.event.f !== f) {
-      throw new HistoryFormatError(line, `process ${process} is told "${type}" of ${f}, but ${pending(call)}`);
+      throw new HistoryFormatError(line, `process ${process} is answered "${type}" of ${f}, but ${pending(call)}`);
     }
     open.delete(process);
     const operation = operations[call.place];
@@ -91,7 +85,7 @@ export function pairEvents(events: Iterable<OperationEvent>): OperationHistory {
     operation.output = value;
     operation.client = event.client ?? operation.client;
   }
-  return { operations: operations.filter((_, place) => !failed.has(place)), failed: failed.size };
+  return operations.filter((_, place) => !failed.has(place));
 }
 
 function pending({ event }: { readonly event: OperationEvent }): string {

@@ -4,7 +4,7 @@ import type { Mutant } from '../mutant.ts';
 import { clientMutants } from './client.ts';
 import { consensusMutants } from './raft/consensus.ts';
 import { fencedKvMutants } from './fenced-kv.ts';
-import { handOverMutants } from './raft/hand-over.ts';
+import { transferMutants } from './raft/transfer.ts';
 import { leadershipMutants } from './raft/leadership.ts';
 import { leaseMutants } from './leases.ts';
 import { logStoreMutants } from './raft/log-store.ts';
@@ -20,7 +20,7 @@ import { unitTestMutants } from './unit-tests.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   ...consensusMutants,
-  ...handOverMutants,
+  ...transferMutants,
   ...leadershipMutants,
   ...membershipMutants,
   ...strangerMutants,

@@ -12,7 +12,7 @@ export const serverMutants: readonly Mutant[] = [
       {
         module: LOCKD,
         file: 'sessions/renewals.js',
-        edits: [{ find: 'this.#sent.set(batch, heartbeats);', replace: 'this.#settle(heartbeats, new Set());' }],
+        edits: [{ find: 'this.#sent.set(batch, heartbeats);', replace: 'this.#acknowledge(heartbeats, new Set());' }],
       },
     ],
     caughtBy: ['simulation'],
@@ -70,8 +70,8 @@ export const serverMutants: readonly Mutant[] = [
     caughtBy: ['simulation'],
   },
   {
-    name: 'grant-not-told',
-    breaks: 'a waiter is told when it is granted the lock',
+    name: 'grant-not-sent',
+    breaks: 'a waiter is notified when it is granted the lock',
     patches: [
       {
         module: LOCKD,

@@ -173,7 +173,7 @@ export const stateMutants: readonly Mutant[] = [
           {
             find: 'return this.#repeat(session, header);',
             replace:
-              'return this.#reply(header, presentReply(applyClientCommand(this.#state, session, decodeCommand(name, decoded.bytes, decoded.start))));',
+              'return this.#reply(header, presentReply(applyClientCommand(this.#state, session, commandOrError(name, decoded), header.number)));',
           },
         ],
       },
@@ -275,7 +275,7 @@ export const stateMutants: readonly Mutant[] = [
           {
             find: 'const head = lock.waiters.first;',
             replace:
-              'const head = [...this.#acquires.values()].flatMap((acquires) => acquires.inOrder()).find((acquire) => acquire.list === lock.waiters);',
+              'const head = [...this.#sessions.values()].flatMap((session) => this.acquiresOf(session).inOrder()).find((acquire) => acquire.list === lock.waiters);',
           },
         ],
       },
@@ -283,7 +283,7 @@ export const stateMutants: readonly Mutant[] = [
     caughtBy: ['simulation', 'properties'],
   },
   {
-    name: 'locks-settled-in-set-order',
+    name: 'locks-granted-in-set-order',
     breaks: 'what an entry does never depends on the insertion order of a collection',
     patches: [
       {
@@ -366,12 +366,12 @@ export const stateMutants: readonly Mutant[] = [
   },
   {
     name: 'removal-not-in-the-change-feed',
-    breaks: 'the change feed tells every change of a node, in order',
+    breaks: 'the change feed notifies of every change of a node, in order',
     patches: [
       {
         module: STATE,
         file: 'tree/row-node-store.js',
-        edits: [{ find: "this.#feed.tell('deleted', node, index);", replace: '' }],
+        edits: [{ find: "this.#feed.notify('deleted', node, index);", replace: '' }],
       },
     ],
     caughtBy: ['properties'],

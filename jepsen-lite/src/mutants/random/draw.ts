@@ -68,7 +68,7 @@ function mutantAt({ area, file, text, site }: Place, number: number): RandomMuta
   const before = text.slice(site.start, site.end);
   return {
     name: `${area.module.replace('@holdfast/', '')}/${file}:${line}:${columnOf(text, site.start)} ${site.rule}`,
-    breaks: 'whatever it is that tells it from the product',
+    breaks: 'whatever distinguishes it from the product',
     patches: [{ module: area.module, file, edits: [editAt(text, site)] }],
     caughtBy: [],
     number,

@@ -1,4 +1,4 @@
-/** SIGTERM of a server: it hands over, closes, and starts again at its end. */
+/** SIGTERM of a server: it transfers leadership, closes, and starts again at its end. */
 
 import { host } from '../../plan/fields.ts';
 import { nemesis } from '../nemesis.ts';

@@ -1,9 +1,9 @@
-/** The waits and holds that the outputs tell of, as a list in order of acquire indexes: the model behind several promises. */
+/** The waits and holds that the outputs report, as a list in order of acquire indexes: the model behind several promises. */
 
 import type { LockRequest } from '@holdfast/protocol';
 import type { LockChange } from './lock-change.ts';
 
-export interface ToldAcquire {
+export interface ReportedAcquire {
   readonly session: number;
   readonly lock: string;
   readonly acquireIndex: number;
@@ -13,7 +13,7 @@ export interface ToldAcquire {
 }
 
 /** What is left of `acquires` and what has come to them. */
-export function changed(acquires: readonly ToldAcquire[], change: LockChange): readonly ToldAcquire[] {
+export function changed(acquires: readonly ReportedAcquire[], change: LockChange): readonly ReportedAcquire[] {
   switch (change.type) {
     case 'removed':
       return acquires.filter(({ acquireIndex }) => acquireIndex !== change.acquireIndex);

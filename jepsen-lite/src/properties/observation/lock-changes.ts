@@ -6,9 +6,9 @@ import { appliedCommand, type Step } from './step.ts';
 
 const ORDER = { removed: 0, ended: 0, enqueued: 1, granted: 1 } as const;
 
-export function lockChanges(told: Pick<Step, 'index' | 'input' | 'outputs' | 'before'>): readonly LockChange[] {
+export function lockChanges(reported: Pick<Step, 'index' | 'input' | 'outputs' | 'before'>): readonly LockChange[] {
   const changes: LockChange[] = [];
-  for (const output of told.outputs) {
+  for (const output of reported.outputs) {
     if (output.type === 'granted') changes.push({ ...output });
     else if (output.type === 'sessionEnded') changes.push({ type: 'ended', session: output.session });
     else if (output.type === 'lost') {
@@ -16,14 +16,14 @@ export function lockChanges(told: Pick<Step, 'index' | 'input' | 'outputs' | 'be
       changes.push({ type: 'removed', session, lock, acquireIndex });
     }
   }
-  const own = ownChange(told);
+  const own = ownChange(reported);
   if (own !== undefined) changes.push(own);
   return changes.length < 2 ? changes : changes.sort((left, right) => ORDER[left.type] - ORDER[right.type]);
 }
 
 /** An answer from memory says nothing new. */
-function ownChange(told: Pick<Step, 'index' | 'input' | 'outputs' | 'before'>): LockChange | undefined {
-  const applied = appliedCommand(told);
+function ownChange(reported: Pick<Step, 'index' | 'input' | 'outputs' | 'before'>): LockChange | undefined {
+  const applied = appliedCommand(reported);
   if (applied === undefined) return undefined;
   const { session, command, reply } = applied;
   if (command.type === 'acquire' && reply.type === 'acquire') {

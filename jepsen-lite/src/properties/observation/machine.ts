@@ -9,7 +9,7 @@ export type Machine = Pick<
   StateMachine,
   | 'appliedIndex'
   | 'version'
-  | 'fold'
+  | 'digest'
   | 'counts'
   | 'apply'
   | 'applyNoop'

@@ -22,7 +22,7 @@ interface Applied {
   readonly index: number;
   readonly entry: Entry;
   readonly outputs: readonly Output[];
-  readonly fold: number;
+  readonly digest: number;
 }
 
 interface UnderWay {
@@ -99,11 +99,14 @@ export class Snapshots {
   }
 }
 
-function goOn({ machine, index: from }: Restored, { index, entry, outputs, fold }: Applied): void {
+function goOn({ machine, index: from }: Restored, { index, entry, outputs, digest }: Applied): void {
   const its = withReversedCollections(() => feed(machine, machine.appliedIndex + 1, entry));
   const inOutputs = difference(its, outputs);
   demand(inOutputs === undefined, () => `at index ${index} ${name(from)} has other outputs:${inOutputs}`);
-  demand(machine.fold === fold, () => `at index ${index} ${name(from)} has the fold ${machine.fold}, not ${fold}`);
+  demand(
+    machine.digest === digest,
+    () => `at index ${index} ${name(from)} has the digest ${machine.digest}, not ${digest}`,
+  );
 }
 
 /** In pieces of other sizes than it was handed out in, and in memory that is overwritten afterwards. */

@@ -7,8 +7,8 @@ import type { Input } from './input.ts';
 import type { LockChange } from './lock-change.ts';
 import type { View } from './view.ts';
 
-/** What was told of a node. */
-export interface ToldChange {
+/** What was reported of a node. */
+export interface ReportedChange {
   readonly kind: NodeChangeKind;
   readonly path: string;
   readonly index: number;
@@ -23,16 +23,16 @@ export interface Step {
   /** What the outputs say of the queues. */
   readonly changes: readonly LockChange[];
   /** What the change feed said, in its order. */
-  readonly nodeChanges: readonly ToldChange[];
+  readonly nodeChanges: readonly ReportedChange[];
   readonly before: View;
   readonly after: View;
-  readonly fold: number;
+  readonly digest: number;
   /** Asks the machine, after the entry. */
   readonly query: (query: Query) => Answer;
   /** In what a machine that was restored from a snapshot differs from this one; undefined when it does not. */
   readonly restoredDifference: string | undefined;
   /** Another machine that was fed the same entries; its state is looked at now and then. */
-  readonly twin: { readonly outputs: readonly Output[]; readonly fold: number; readonly view: View | undefined };
+  readonly twin: { readonly outputs: readonly Output[]; readonly digest: number; readonly view: View | undefined };
 }
 
 /** The reply to a request that was applied now, not answered from memory; undefined for every other entry. */

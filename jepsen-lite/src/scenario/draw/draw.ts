@@ -23,6 +23,8 @@ import type { Scenario } from '../scenario.ts';
 export interface DrawOptions {
   /** Of the fault phase. @default drawn, from 10,000 to 60,000 */
   readonly durationMs?: number;
+  /** What every client does, and nothing else. @default drawn */
+  readonly workloads?: readonly string[];
 }
 
 /** A world costs as much to make as half a second in it. */
@@ -34,7 +36,10 @@ export function drawScenario(seed: number, options: DrawOptions = {}): Scenario 
   const run = withMembers({ ...drawRun(seed, world, options), snapshots }, world.random('scenario of members'));
   const strange = withStrangers(run, world.random('scenario of strangers'));
   const corner = withCornerCases(strange, world.random('scenario of corner cases'));
-  return withWorkloads(scenarioOf(corner), (name) => world.random(name));
+  const scenario = scenarioOf(corner);
+  const { workloads } = options;
+  if (workloads === undefined) return withWorkloads(scenario, (name) => world.random(name));
+  return { ...scenario, clients: scenario.clients.map((client) => ({ ...client, workloads })) };
 }
 
 function drawRun(seed: number, world: SimWorld, options: DrawOptions): Draft {

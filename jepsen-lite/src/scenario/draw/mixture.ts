@@ -66,6 +66,22 @@ function longestMs(random: Random): number {
 }
 
 function drawFaults(random: Random, plan: Plan, kinds: readonly Nemesis[], { gapMs, drawLongestMs }: Rate): Fault[] {
+  const drawOf = drawsOf(random, plan);
+  const faults: FaultBase[] = [];
+  for (let atMs = FIRST_FAULT_MS; atMs < plan.durationMs; atMs += 1 + random.integer(2 * gapMs)) {
+    const nemesis = oneOf(random, kinds);
+    const lasting = { atMs: Math.floor(atMs), forMs: 1 + random.integer(drawLongestMs(random)) };
+    faults.push(...(nemesis.draw?.(drawOf(lasting, faults)) ?? []));
+  }
+  // Each nemesis draws its own faults, and those are what a scenario may hold.
+  return faults as Fault[];
+}
+
+/** What faults of these machines and links are drawn from, one after another. */
+export function drawsOf(
+  random: Random,
+  plan: Plan,
+): (lasting: FaultDraw['lasting'], drawn: readonly FaultBase[]) => FaultDraw {
   const servers = serverIds(plan).map(serverHost);
   const clients = plan.clients.map(({ name }) => name);
   const anyServer = (): string => (random.integer(3) === 0 ? LEADER : oneOf(random, servers));
@@ -76,16 +92,9 @@ function drawFaults(random: Random, plan: Plan, kinds: readonly Nemesis[], { gap
     const to = oneOf(random, [...servers.filter((name) => name !== from), anyClient()]);
     return random.integer(2) === 0 ? [from, to] : [to, from];
   };
-  const faults: FaultBase[] = [];
-  for (let atMs = FIRST_FAULT_MS; atMs < plan.durationMs; atMs += 1 + random.integer(2 * gapMs)) {
-    const nemesis = oneOf(random, kinds);
-    const lasting = { atMs: Math.floor(atMs), forMs: 1 + random.integer(drawLongestMs(random)) };
+  return (lasting, drawn) => {
     const server = anyServer();
     const host = oneOf(random, [server, anyClient()]);
-    const whom = { servers, clients, server, host, anyServer, anyClient, anyLink };
-    const draw: FaultDraw = { random, plan, lasting, drawn: faults, ...whom };
-    faults.push(...(nemesis.draw?.(draw) ?? []));
-  }
-  // Each nemesis draws its own faults, and those are what a scenario may hold.
-  return faults as Fault[];
+    return { random, plan, lasting, drawn, servers, clients, server, host, anyServer, anyClient, anyLink };
+  };
 }

@@ -3,7 +3,7 @@
  * with faults of its own to come. Records the history, and ends the run at the first thing that is wrong.
  */
 
-import { DEFAULT_RAFT_LIMITS, ExpelledError } from '@holdfast/raft';
+import { DEFAULT_RAFT_LIMITS, ExpelledError, type Entry } from '@holdfast/raft';
 import type { Runtime } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import type { HistoryEventBody } from '../../history/history.ts';
@@ -12,17 +12,18 @@ import { Application } from '../../workloads/application.ts';
 import { AnswerInvariants } from './invariants/answers.ts';
 import { isVoter } from './invariants/configurations.ts';
 import { ConsensusInvariants } from './invariants/consensus.ts';
-import { HandOverInvariants } from './invariants/hand-over.ts';
+import { TransferInvariants } from './invariants/transfer.ts';
 import { LeadershipInvariants } from './invariants/leadership.ts';
 import { LockInvariants } from './invariants/locks.ts';
 import { ReplayInvariants } from './invariants/replays.ts';
 import { SecretInvariants } from './invariants/secrets.ts';
 import type { Violation } from '../../checkers/violation.ts';
 import { Marks } from './marks/marks.ts';
-import { STORE_HOST, serverHost, serverIds } from '../../plan/plan.ts';
+import { applicationNames, STORE_HOST, serverHost, serverIds } from '../../plan/plan.ts';
 import { joiningIds, type Scenario } from '../../scenario/scenario.ts';
 import type { Effect } from '../../nemeses/target.ts';
 import { EffectCounts } from '../effects.ts';
+import { LeadershipRecord } from '../events.ts';
 import { addBatches, clientAddress, NO_BATCHES, ServerHost, type BatchCounts } from './server-host.ts';
 import { starter } from './starter.ts';
 import { StoreClient, StoreHost } from './store-host.ts';
@@ -39,16 +40,20 @@ export class Cluster {
   readonly #secrets = new SecretInvariants((name, message) => this.fail(name, message));
   readonly replays = new ReplayInvariants((name, message) => this.fail(name, message));
   readonly consensus: ConsensusInvariants;
-  readonly handOvers: HandOverInvariants;
+  readonly transfers: TransferInvariants;
   readonly leadership: LeadershipInvariants;
   readonly marks: Marks;
   readonly locks: LockInvariants;
   readonly servers: ReadonlyMap<string, ServerHost>;
-  readonly applications: ReadonlyMap<string, Application>;
+  /** By the host that they share. */
+  readonly applications: ReadonlyMap<string, readonly Application[]>;
   readonly store: StoreHost;
+  /** What some server has applied, in the order of the log. */
+  readonly committed: Entry[] = [];
   /** Beyond those that the world counts. */
   readonly effects = new EffectCounts();
   readonly strangers = new Strangers(this);
+  readonly #leaders = new LeadershipRecord((server, event) => this.#record(server, event));
   #violation: Violation | undefined;
   #running = true;
 
@@ -72,7 +77,7 @@ export class Cluster {
     const founders = serverIds(scenario);
     const ids = [...founders, ...joiningIds(scenario)];
     this.consensus = new ConsensusInvariants(ids, report, founders);
-    this.handOvers = new HandOverInvariants(
+    this.transfers = new TransferInvariants(
       (id) => this.consensus.logOf(id),
       report,
       (id) => isVoter(this.consensus.configuration, id),
@@ -108,14 +113,16 @@ export class Cluster {
       random: (name: string) => world.random(name),
       drawn: (who: string, bytes: Uint8Array) => this.#secrets.drawn(who, bytes),
       running: () => this.#running,
-      mayHandOver: () => this.#mayHandOver(),
+      mayTransfer: () => this.#mayTransfer(),
       believed: this.locks.believed.bind(this.locks),
       unexpected: (who: string, error: unknown) => this.#unexpected(who, error),
     };
     this.applications = new Map(
-      clients.map(
-        (plan) => [plan.name, new Application(plan, starter(world.host(plan.name)), applicationWorld)] as const,
-      ),
+      clients.map((plan) => {
+        const start = starter(world.host(plan.name));
+        const named = applicationNames(plan).map((name) => ({ ...plan, name }));
+        return [plan.name, named.map((each) => new Application(each, start, applicationWorld))] as const;
+      }),
     );
   }
 
@@ -126,7 +133,7 @@ export class Cluster {
   start(): void {
     for (const server of this.servers.values()) if (server.begun && !server.lent) server.start();
     this.store.boot();
-    for (const application of this.applications.values()) application.boot();
+    for (const application of [...this.applications.values()].flat()) application.boot();
   }
 
   /** The servers that belong to the ensemble now. */
@@ -139,7 +146,12 @@ export class Cluster {
   /** Each effect has its count, 0 for those that nothing had. */
   get struck(): ReadonlyMap<Effect, number> {
     const refused = [...this.servers.values()].filter(({ expelled, diskLost }) => expelled && diskLost);
-    return new Map([...this.world.struck, ...this.effects.counts, ['lost-disk-refused', refused.length]]);
+    return new Map([
+      ...this.world.struck,
+      ...this.effects.counts,
+      ['lost-disk-refused', refused.length],
+      ['snapshot-installed', this.consensus.snapshotsInstalled],
+    ]);
   }
 
   /** Of all servers, in all their lives. */
@@ -176,7 +188,7 @@ export class Cluster {
   }
 
   #watch(id: number): ConstructorParameters<typeof ServerHost>[3] {
-    const { consensus, handOvers, leadership, locks, marks } = this;
+    const { consensus, transfers, leadership, locks, marks } = this;
     return {
       observer: {
         opened: (durable) => {
@@ -192,7 +204,8 @@ export class Cluster {
           consensus.stepped(id, effects, status);
           this.strangers.stepped(id, status.term);
           if (this.#lostDisk(id)) return;
-          handOvers.stepped(id, status);
+          this.#leaders.saw(serverHost(id), status.role === 'leader' ? status.term : undefined);
+          transfers.stepped(id, status);
           leadership.stepped(id, effects, status, consensus.endsOf(id));
         },
         persisted: (seq) => {
@@ -203,11 +216,12 @@ export class Cluster {
         snapshotTaken: (position) => consensus.snapshotTaken(id, position),
         sending: (to, message) => {
           consensus.sending(id, to, message);
-          handOvers.sending(id, message);
+          transfers.sending(id, message);
           leadership.sending(id, to, message);
         },
         applied: (entry, outputs, state) => {
           consensus.applied(id, entry);
+          if (entry.index === this.committed.length + 1) this.committed.push(entry);
           this.#secrets.applied(entry);
           this.replays.applied(entry);
           locks.applied(id, entry, outputs, state);
@@ -220,8 +234,9 @@ export class Cluster {
         },
       },
       down: () => {
+        this.#leaders.saw(serverHost(id), undefined);
         consensus.down(id);
-        handOvers.down(id);
+        transfers.down(id);
         leadership.down(id);
         marks.down(id);
         this.strangers.down(id);
@@ -233,9 +248,9 @@ export class Cluster {
   }
 
   /** Not on the healed cluster: a new leader makes good what an earlier one has forgotten. */
-  #mayHandOver(): boolean {
+  #mayTransfer(): boolean {
     if (this.#healed) return false;
-    this.handOvers.disturbed();
+    this.transfers.disturbed();
     return true;
   }
 

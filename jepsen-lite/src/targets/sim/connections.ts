@@ -50,8 +50,8 @@ export function apart(cluster: Cluster): string[] {
   for (const { id, server } of servers) {
     for (const { id: other } of servers) {
       if (id === other) continue;
-      const told = server?.status.members.find((member) => member.id === other);
-      if (told?.connected === false) found.push(`server ${id} is not connected to server ${other}`);
+      const reported = server?.status.members.find((member) => member.id === other);
+      if (reported?.connected === false) found.push(`server ${id} is not connected to server ${other}`);
       const waiting = cluster.world.network.backingOff(serverHost(id), serverHost(other));
       if (id < other && waiting > 0) found.push(`${waiting} connections of servers ${id} and ${other} wait for TCP`);
     }

@@ -1,6 +1,6 @@
 /**
  * What is judged in a simulated run once everything has healed, by looking into servers and network: that all servers are connected, that
- * changes of the members end, that a leader that is told to stop hands over, and that nothing is left behind.
+ * changes of the members end, that a leader that is told to stop transfers leadership, and that nothing is left behind.
  */
 
 import type { StateMachine } from '@holdfast/state';
@@ -8,7 +8,7 @@ import { serverHost } from '../../plan/plan.ts';
 import { QUIET_MS, RECOVERY_MS } from '../phases.ts';
 import { RESTART_AFTER_MS, type Cluster } from './cluster.ts';
 import { expectNoSilence, reconnect, silencesLater } from './connections.ts';
-import type { MemberChanges } from './members/member-changes.ts';
+import type { MemberChanges } from '../members/member-changes.ts';
 
 export class Inspections {
   readonly #cluster: Cluster;
@@ -37,7 +37,7 @@ export class Inspections {
 }
 
 async function endChanges(cluster: Cluster, members: MemberChanges): Promise<void> {
-  if (!(await cluster.runUntil(() => members.settled, RECOVERY_MS))) {
+  if (!(await cluster.runUntil(() => members.stable, RECOVERY_MS))) {
     cluster.fail(
       'changes-of-the-members-end',
       `${RECOVERY_MS} ms after all worked again ${members.describe()}: ${describe(cluster)}`,
@@ -45,16 +45,16 @@ async function endChanges(cluster: Cluster, members: MemberChanges): Promise<voi
     return;
   }
   const difference = members.difference();
-  if (difference !== undefined) cluster.fail('the-members-are-those-that-the-operator-was-told', difference);
+  if (difference !== undefined) cluster.fail('the-members-are-those-that-the-operator-knows', difference);
 }
 
 /** As in a rolling restart, under load. */
 async function stopLeader(cluster: Cluster): Promise<void> {
-  const { consensus, handOvers, servers, world } = cluster;
+  const { consensus, transfers, servers, world } = cluster;
   const server = consensus.leader === undefined ? undefined : servers.get(serverHost(consensus.leader));
   if (server === undefined || !server.serves) return;
-  handOvers.stopping(server.id);
-  if (!handOvers.judging) return;
+  transfers.stopping(server.id);
+  if (!transfers.judging) return;
   const { life } = server;
   let stopped = false;
   let startedAgain = false;
@@ -67,14 +67,14 @@ async function stopLeader(cluster: Cluster): Promise<void> {
   });
   // A disk error that was drawn long before may strike only now: then it has not stopped, and is judged as whoever ends of one.
   const brokenOff = (): boolean => !stopped && server.life !== life;
-  const followed = (): boolean => !handOvers.judging && startedAgain && server.serves;
+  const followed = (): boolean => !transfers.judging && startedAgain && server.serves;
   if (await cluster.runUntil(() => brokenOff() || followed(), RECOVERY_MS)) {
-    if (brokenOff()) handOvers.disturbed();
+    if (brokenOff()) transfers.disturbed();
     return;
   }
   cluster.fail(
     'a-leader-that-stops-is-followed',
-    `${RECOVERY_MS} ms after server ${server.id}, the leader, was told to stop nobody leads, or it has not started again: ${describe(cluster)}`,
+    `${RECOVERY_MS} ms after server ${server.id}, the leader, was asked to stop nobody leads, or it has not started again: ${describe(cluster)}`,
   );
 }
 
@@ -117,7 +117,7 @@ function contents(state: StateMachine): string {
   const limit = 1_000;
   const locks = state.query({ type: 'locks', prefix: '', after: '', limit });
   const sessions = state.query({ type: 'sessions', after: 0, limit });
-  return JSON.stringify([state.appliedIndex, state.fold, state.counts, locks, sessions, nodes]);
+  return JSON.stringify([state.appliedIndex, state.digest, state.counts, locks, sessions, nodes]);
 }
 
 export function describe(cluster: Cluster): string {
@@ -126,6 +126,6 @@ export function describe(cluster: Cluster): string {
     const what = damaged ? 'damaged' : host.state;
     return `${name} ${what}${status === undefined ? '' : ` ${status.role} of term ${status.term}, applied ${status.appliedIndex}`}`;
   });
-  const applications = [...cluster.applications.values()].map((application) => application.describe());
+  const applications = [...cluster.applications.values()].flat().map((application) => application.describe());
   return [...servers, ...applications].join('; ');
 }

@@ -81,7 +81,7 @@ class LostMajority {
       nowMs: () => world.nowMs,
       random: (name: string) => world.random(name),
       running: () => this.#running,
-      mayHandOver: () => false,
+      mayTransfer: () => false,
       drawn: () => undefined,
       believed: () => {},
       unexpected: (_who: string, error: unknown) => unexpected(error),

@@ -2,6 +2,7 @@
  * Runs one scenario in a simulated world to its end and judges it. The same scenario gives the same run.
  */
 
+import type { Entry } from '@holdfast/raft';
 import { drawScenario, type DrawOptions } from '../../scenario/draw/draw.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
 import type { Violation } from '../../checkers/violation.ts';
@@ -12,7 +13,7 @@ import { runOn } from '../phases.ts';
 import { Cluster } from './cluster.ts';
 import type { LeadershipCounts } from './invariants/leadership.ts';
 import type { MarkCounts } from './marks/mark.ts';
-import type { MemberCounts } from './members/member-changes.ts';
+import type { MemberCounts } from '../members/member-changes.ts';
 import type { BatchCounts } from './server-host.ts';
 import { SimTarget } from './sim-target.ts';
 
@@ -29,8 +30,8 @@ export interface SeedResult {
   readonly elections: number;
   readonly snapshotsTaken: number;
   readonly snapshotsInstalled: number;
-  /** Leaders that were told to stop while nothing was wrong, and handed over. */
-  readonly handOvers: number;
+  /** Leaders that were told to stop while nothing was wrong, and transferred leadership. */
+  readonly transfers: number;
   readonly leadership: LeadershipCounts;
   readonly batches: BatchCounts;
   readonly members: MemberCounts;
@@ -41,6 +42,8 @@ export interface SeedResult {
   /** Kinds of faults that were scheduled and did nothing. */
   readonly idle: readonly string[];
   readonly entries: number;
+  /** What some server has applied, in the order of the log. */
+  readonly committed: readonly Entry[];
   readonly history: readonly HistoryEvent[];
   /** Empty when an invariant was broken before. */
   readonly verdicts: readonly Verdict[];
@@ -54,7 +57,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
   const cluster = new Cluster(scenario);
   const target = new SimTarget(cluster);
   const { begun, idle, verdicts } = await runOn(target, scenario);
-  const { violation, world, locks, consensus, handOvers, recorder } = cluster;
+  const { violation, world, locks, consensus, transfers, recorder } = cluster;
   return {
     seed: scenario.seed,
     passed: violation === undefined,
@@ -67,7 +70,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     elections: consensus.elections,
     snapshotsTaken: consensus.snapshotsTaken,
     snapshotsInstalled: consensus.snapshotsInstalled,
-    handOvers: handOvers.handOvers,
+    transfers: transfers.transfers,
     leadership: cluster.leadership.counts,
     batches: cluster.batches,
     members: target.members.counts,
@@ -76,6 +79,7 @@ export async function runScenario(scenario: Scenario): Promise<SeedResult> {
     begun,
     idle,
     entries: locks.appliedEntries,
+    committed: cluster.committed,
     history: recorder.events,
     verdicts,
   };

@@ -72,7 +72,7 @@ export class ServerHost {
   #server: LockServer | undefined;
   /** Counts the starts, so that what an earlier one says late changes nothing. */
   #boots = 0;
-  /** The start that was told to stop last. */
+  /** The start that was asked to stop last. */
   #stoppingBoot = 0;
   /** A fault has been placed on its disk that may end it. */
   diskFaulted = false;

@@ -2,6 +2,7 @@
 
 import type { SimHost } from '@holdfast/runtime/sim';
 import { LEADER, lockOfHolder, serverHost, STORE_HOST } from '../../plan/plan.ts';
+import { faultEvent } from '../events.ts';
 import { Holds } from '../holds.ts';
 import type { RunningClient, RunTarget } from '../phases.ts';
 import type { Violation } from '../../checkers/violation.ts';
@@ -10,13 +11,14 @@ import type { Capabilities, CapabilityName, Effect, TargetWith } from '../../nem
 import type { Cluster } from './cluster.ts';
 import { describe, Inspections } from './inspections.ts';
 import { flipAcknowledgedBit } from './log-damage.ts';
-import { MemberChanges } from './members/member-changes.ts';
+import { MemberChanges } from '../members/member-changes.ts';
+import { simMembers } from './sim-members.ts';
 
 const PLENTY_OF_BYTES = 2 ** 45;
 /** After the last fault, in election timeouts: by then a leader is elected, and knows who follows. */
 const CALM_ELECTION_TIMEOUTS = 3;
 
-export class SimTarget implements RunTarget, TargetWith<CapabilityName> {
+export class SimTarget implements RunTarget, TargetWith<Exclude<CapabilityName, 'twins'>> {
   readonly #cluster: Cluster;
   readonly #holds = new Holds();
   readonly members: MemberChanges;
@@ -28,7 +30,7 @@ export class SimTarget implements RunTarget, TargetWith<CapabilityName> {
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
-    this.members = new MemberChanges(cluster);
+    this.members = new MemberChanges(simMembers(cluster));
     this.strangers = cluster.strangers;
     this.#inspections = new Inspections(cluster, this.members);
   }
@@ -58,6 +60,7 @@ export class SimTarget implements RunTarget, TargetWith<CapabilityName> {
   readonly links: Capabilities['links'] = {
     cut: (from, to) => this.#holds.hold(`cut ${from}>${to}`, () => this.#network.cut(from, to)),
     mend: (from, to) => this.#holds.letGo(`cut ${from}>${to}`, () => this.#network.heal(from, to)),
+    setPacketLoss: (share) => this.#network.setPacketLoss(share),
   };
 
   readonly connections: Capabilities['connections'] = {
@@ -102,7 +105,7 @@ export class SimTarget implements RunTarget, TargetWith<CapabilityName> {
   };
 
   get clients(): readonly RunningClient[] {
-    return [...this.#cluster.applications.values()];
+    return [...this.#cluster.applications.values()].flat();
   }
 
   get violation(): Violation | undefined {
@@ -165,15 +168,15 @@ export class SimTarget implements RunTarget, TargetWith<CapabilityName> {
     this.#cluster.world.after(ms, action);
   }
 
-  faultBegins(kind: string, excuses: boolean): void {
-    this.#cluster.note({ type: 'fault', fault: kind, phase: 'begin' });
+  faultBegins(kind: string, excuses: boolean, hosts: readonly string[]): void {
+    this.#cluster.note(faultEvent(kind, 'begin', hosts));
     if (!excuses) return;
-    this.#cluster.handOvers.disturbed();
+    this.#cluster.transfers.disturbed();
     this.#underWay += 1;
   }
 
-  faultEnded(kind: string, excuses: boolean): void {
-    this.#cluster.note({ type: 'fault', fault: kind, phase: 'end' });
+  faultEnded(kind: string, excuses: boolean, hosts: readonly string[]): void {
+    this.#cluster.note(faultEvent(kind, 'end', hosts));
     if (!excuses) return;
     this.#underWay -= 1;
     this.#lastEndMs = this.#cluster.world.nowMs;
@@ -204,13 +207,13 @@ export class SimTarget implements RunTarget, TargetWith<CapabilityName> {
 
   /** Nothing else disturbs it when the last fault is over for so long that its consequences are, too: then who it asks must lead next. */
   #terminate(name: string): void {
-    const { servers, scenario, handOvers, world, effects } = this.#cluster;
+    const { servers, scenario, transfers, world, effects } = this.#cluster;
     const server = servers.get(name);
     if (server === undefined) return;
     if (server.serves) effects.count('terminated');
     const calmMs = CALM_ELECTION_TIMEOUTS * scenario.tuning.electionTimeoutMs;
     const alone = this.#underWay <= 1;
-    if (alone && world.nowMs - this.#lastEndMs >= calmMs && server.serves) handOvers.stopping(server.id);
+    if (alone && world.nowMs - this.#lastEndMs >= calmMs && server.serves) transfers.stopping(server.id);
     // One that takes its time to stop would otherwise be down for good.
     server.stop(() => {
       if (this.#healed) server.boot();
@@ -223,7 +226,7 @@ export class SimTarget implements RunTarget, TargetWith<CapabilityName> {
     if (host.state === 'down') return;
     how(host);
     servers.get(name)?.died();
-    applications.get(name)?.died();
+    for (const application of applications.get(name) ?? []) application.died();
   }
 
   #start(name: string): void {
@@ -232,7 +235,7 @@ export class SimTarget implements RunTarget, TargetWith<CapabilityName> {
     servers.get(name)?.boot();
     if (this.#host(name).state !== 'down') return;
     if (name === STORE_HOST) store.boot();
-    applications.get(name)?.boot();
+    for (const application of applications.get(name) ?? []) application.boot();
   }
 
   #expectDiskTrouble(name: string): void {

@@ -25,7 +25,7 @@ function events(lines: readonly string[]): OperationEvent[] {
 }
 
 function check(model: ModelName, lines: readonly string[], options?: LinearizableOptions): Result {
-  return checkLinearizable(pairEvents(events(lines)).operations, modelOf(model), options);
+  return checkLinearizable(pairEvents(events(lines)), modelOf(model), options);
 }
 
 /** A call and its answer, with nothing between them. */
@@ -156,11 +156,11 @@ describe('a known history', () => {
       [...done(1, 'append', '"a"'), ...done(1, 'append', '"b"'), ...done(2, 'get', '', '"ba"')],
       'invalid',
     ],
-  ])('(%s) is judged as it should be', (_, model, lines, type) => {
+  ])('().operations) is judged as it should be', (_, model, lines, type) => {
     expect(check(model, lines).type).toBe(type);
   });
 
-  it('that is invalid is told in words', () => {
+  it('that is invalid is described in words', () => {
     const text = renderResult(check('register', STALE_READ), modelOf('register'));
     expect(text).toContain('cannot be linearized: line 5: process 2 read 1');
     expect(text).toContain('the state was then:   2');
@@ -172,7 +172,7 @@ describe('a history that cannot be judged', () => {
   it.each<[string, string[]]>([
     ['is empty', []],
     ['has nothing that succeeded', ['1 invoke write 1', '1 info write', '2 invoke read', '2 fail read']],
-  ])('is unknown since it %s', (_, lines) => {
+  ])('is unknown since it ).operations', (_, lines) => {
     const result = check('register', lines);
     expect(result).toMatchObject({ type: 'unknown', reason: { type: 'nothing-succeeded' } });
     expect(renderResult(result, modelOf('register'))).toMatch(/^unknown\n {2}nothing in this history succeeded/);
@@ -189,7 +189,7 @@ describe('a history that cannot be judged', () => {
       { limits: { ms: 0 }, nowMs: risingClock() },
       /the time is over \(--seconds 0\): the search explained 0 of 1 returns/,
     ],
-  ])('is unknown when its budget of %s is used', (budget, options, text) => {
+  ])('is unknown when its budget of ).operations is used', (budget, options, text) => {
     const result = check('register', hard, options);
     expect(result).toMatchObject({ type: 'unknown', reason: { type: 'exhausted', budget } });
     expect(renderResult(result, modelOf('register'), options.limits)).toMatch(text);
@@ -201,7 +201,7 @@ describe('a history that cannot be judged', () => {
       ...events(hard).map((event) => ({ ...event, key: 'hard' })),
       ...events(broken).map((event) => ({ ...event, key: 'broken' })),
     ];
-    const result = checkLinearizable(pairEvents(keyed).operations, modelOf('register'), {
+    const result = checkLinearizable(pairEvents(keyed), modelOf('register'), {
       limits: { configurations: 30_000 },
     });
     expect(result).toMatchObject({ type: 'invalid', key: 'broken' });

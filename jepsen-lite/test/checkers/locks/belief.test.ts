@@ -37,7 +37,7 @@ describe('belief in a lock', () => {
     expectUnknown(checkBelief(unlogged.history));
   });
 
-  it('is broken when it outlasts an expiry and the next grant, even one that nobody was told of', () => {
+  it('is broken when it outlasts an expiry and the next grant, even one of which nobody was notified', () => {
     const story = new Story();
     const first = story.acquire('a', 1);
     const removed = story.remove(first, 'expired');
@@ -89,6 +89,6 @@ describe('belief in a lock', () => {
     const story = new Story();
     story.acquire('b', 2);
     const believed = story.believe({ lock: 'a', session: 1, token: 5, hold: 5 });
-    expectBroken(checkBelief(story.history), /which it was not told to have/, believed);
+    expectBroken(checkBelief(story.history), /which was not reported to it/, believed);
   });
 });

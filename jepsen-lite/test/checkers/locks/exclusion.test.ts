@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import { checkExclusion } from '../../../src/checkers/locks/exclusion.ts';
 import { expectBroken, expectUnknown, expectValid } from '../../support/expect-verdict.ts';
-import { Story, type ToldHold } from '../../support/story.ts';
+import { Story, type ReportedHold } from '../../support/story.ts';
 
 /** Nothing is recorded of the servers: only what applications saw. */
-function told(story: Story, session: number, token: number): ToldHold {
+function reportedHold(story: Story, session: number, token: number): ReportedHold {
   const { invoke, ok } = story.ask({ f: 'acquire', lock: 'a', session });
   const hold = token;
   const event = ok({ token, hold });
@@ -15,19 +15,19 @@ function told(story: Story, session: number, token: number): ToldHold {
 describe('holders', () => {
   it('exclude one another as long as they ask whether they still hold', () => {
     const story = new Story();
-    const first = told(story, 1, 10);
+    const first = reportedHold(story, 1, 10);
     story.believe(first);
-    const second = told(story, 2, 20);
+    const second = reportedHold(story, 2, 20);
     story.believe(second);
     expectValid(checkExclusion(story.history));
   });
 
   it('may overlap where they do not ask, which is counted', () => {
     const story = new Story();
-    const first = told(story, 1, 10);
+    const first = reportedHold(story, 1, 10);
     story.believe(first);
-    told(story, 2, 20);
-    told(story, 3, 30);
+    reportedHold(story, 2, 20);
+    reportedHold(story, 3, 30);
     story.lose(first, 'expired');
     expect(checkExclusion(story.history)).toMatchObject({
       valid: true,
@@ -35,22 +35,22 @@ describe('holders', () => {
     });
   });
 
-  it('do not overlap once they have given back, were told, or lost their session', () => {
+  it('do not overlap once they have given back, were notified, or lost their session', () => {
     const story = new Story();
-    const first = told(story, 1, 10);
+    const first = reportedHold(story, 1, 10);
     story.ask({ f: 'release', lock: 'a', session: 1, token: 10, hold: first.hold }).info();
-    const second = told(story, 2, 20);
+    const second = reportedHold(story, 2, 20);
     story.lose(second, 'expired');
-    told(story, 3, 30);
-    story.tell({ type: 'session', event: 'expired', session: 3 }, 'c3');
-    told(story, 4, 40);
+    reportedHold(story, 3, 30);
+    story.record({ type: 'session', event: 'expired', session: 3 }, 'c3');
+    reportedHold(story, 4, 40);
     expect(checkExclusion(story.history).counts['beliefOverlaps']).toBe(0);
   });
 
   it('may overlap when an operator took the lock from the first', () => {
     const story = new Story();
-    const first = told(story, 1, 10);
-    const second = told(story, 2, 20);
+    const first = reportedHold(story, 1, 10);
+    const second = reportedHold(story, 2, 20);
     story.believe(first);
     story.believe(second);
     story.lose(first, 'revoked');
@@ -61,14 +61,14 @@ describe('holders', () => {
     expectUnknown(checkExclusion(new Story().history));
   });
 
-  it('are broken by one who believes before and after another was told', () => {
+  it('are broken by one who believes before and after another was notified', () => {
     const story = new Story();
-    const first = told(story, 1, 10);
-    const second = told(story, 2, 20);
+    const first = reportedHold(story, 1, 10);
+    const second = reportedHold(story, 2, 20);
     const believed = story.believe(first);
     expectBroken(
       checkExclusion(story.history),
-      /^lock a: session 1 had it \(token 10\) before and after session 2 was told that it has it \(token 20\)$/,
+      /^lock a: session 1 had it \(token 10\) before and after session 2 was notified that it has it \(token 20\)$/,
       first.ok,
       second.ok,
       believed,
@@ -77,10 +77,10 @@ describe('holders', () => {
 
   it('are broken by the long belief of one, whatever shorter ones were between', () => {
     const story = new Story();
-    const first = told(story, 1, 10);
-    story.tell({ type: 'believe', lock: 'b', session: 1, token: 10, hold: 10 });
-    const second = told(story, 2, 20);
-    const third = told(story, 3, 30);
+    const first = reportedHold(story, 1, 10);
+    story.record({ type: 'believe', lock: 'b', session: 1, token: 10, hold: 10 });
+    const second = reportedHold(story, 2, 20);
+    const third = reportedHold(story, 3, 30);
     const believed = story.believe(first);
     const { broken, valid } = checkExclusion(story.history);
     expect(valid).toBe(false);

@@ -7,14 +7,14 @@ import { Story } from '../../support/story.ts';
 function connected(): Story {
   const story = new Story();
   story.pass(500);
-  story.tell({ type: 'session', event: 'connected', session: 1, timeoutMs: 1_000 });
+  story.record({ type: 'session', event: 'connected', session: 1, timeoutMs: 1_000 });
   return story;
 }
 
 /** Sent now, acknowledged after so long. */
-function renew(story: Story, afterMs: number, sentMs: number): ReturnType<Story['tell']> {
+function renew(story: Story, afterMs: number, sentMs: number): ReturnType<Story['record']> {
   story.pass(afterMs);
-  return story.tell({ type: 'renewed', session: 1, sentMs });
+  return story.record({ type: 'renewed', session: 1, sentMs });
 }
 
 describe('a session', () => {
@@ -23,7 +23,7 @@ describe('a session', () => {
     renew(story, 900, 500);
     story.pass(100);
     story.end(1, 'expired');
-    story.tell({ type: 'session', event: 'expired', session: 1 });
+    story.record({ type: 'session', event: 'expired', session: 1 });
     expectValid(checkExpiry(story.history));
   });
 
@@ -81,8 +81,12 @@ describe('a session', () => {
   it('is broken when it is said to have expired and has not', () => {
     const story = connected();
     story.end(2, 'expired');
-    const told = story.tell({ type: 'session', event: 'expired', session: 1 });
+    const reported = story.record({ type: 'session', event: 'expired', session: 1 });
     story.end(1, 'expired');
-    expectBroken(checkExpiry(story.history), /^session 1 was said to have expired, and no server had ended it$/, told);
+    expectBroken(
+      checkExpiry(story.history),
+      /^session 1 was said to have expired, and no server had ended it$/,
+      reported,
+    );
   });
 });

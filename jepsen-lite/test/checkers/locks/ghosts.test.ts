@@ -18,7 +18,7 @@ describe('an acquire that failed', () => {
     story.remove(other, 'released', index);
     story.grant('a', 1, wait.hold, index);
     story.remove(wait, 'cancelled');
-    story.tell({ type: 'cancelled', call: asked.call });
+    story.record({ type: 'cancelled', call: asked.call });
     story.quiet();
     expectValid(checkGhosts(story.history));
   });
@@ -30,7 +30,7 @@ describe('an acquire that failed', () => {
     story.enqueue('a', 1);
     const failed = story.ask(ACQUIRE);
     failed.fail('ABORTED');
-    story.tell({ type: 'cancelled', call: failed.call });
+    story.record({ type: 'cancelled', call: failed.call });
     story.believe(held);
     open.info();
     expectValid(checkGhosts(story.history));
@@ -44,7 +44,7 @@ describe('an acquire that failed', () => {
     const unlogged = new Story();
     const failed = unlogged.ask(ACQUIRE);
     failed.fail('TIMEOUT');
-    unlogged.tell({ type: 'cancelled', call: failed.call });
+    unlogged.record({ type: 'cancelled', call: failed.call });
     expectUnknown(checkGhosts(unlogged.history));
   });
 
@@ -54,7 +54,7 @@ describe('an acquire that failed', () => {
     const asked = story.ask(ACQUIRE);
     const wait = story.enqueue('a', 1);
     const failed = asked.fail('TIMEOUT');
-    const cancelled = story.tell({ type: 'cancelled', call: asked.call });
+    const cancelled = story.record({ type: 'cancelled', call: asked.call });
     expectBroken(
       checkGhosts(story.history),
       /^session 1 waits for lock a \(hold 12\) by an acquire that has failed and was to be cancelled$/,

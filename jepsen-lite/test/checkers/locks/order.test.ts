@@ -45,14 +45,14 @@ describe('a queue', () => {
     expectBroken(checkOrder(story.history), /granted to hold 19 after hold 20, which came later/, first, second);
   });
 
-  it('is broken when who was told first is behind who asked after that', () => {
+  it('is broken when who was notified first is behind who asked after that', () => {
     const story = new Story();
     const first = story.ask({ f: 'acquire', lock: 'a', session: 1 }).ok({ token: 20, hold: 20 });
     const later = story.ask({ f: 'acquire', lock: 'a', session: 2 });
     const second = later.ok({ token: 30, hold: 19 });
     expectBroken(
       checkOrder(story.history),
-      /hold 19 was asked for after hold 20 was told/,
+      /hold 19 was asked for after hold 20 was reported/,
       first,
       later.invoke,
       second,

@@ -43,7 +43,7 @@ describe('releases', () => {
     const ok = asked.ok();
     expectBroken(
       checkReleases(story.history),
-      /by session 2 was done, which it was not told to have/,
+      /by session 2 was done, which was not reported to it/,
       held.ok,
       asked.invoke,
       ok,

@@ -36,7 +36,7 @@ describe('tokens', () => {
     const one = story.ask(ACQUIRE);
     const other = story.ask({ ...ACQUIRE, session: 2 });
     const oks = [one.ok({ token: 5, hold: 5 }), other.ok({ token: 5, hold: 4 })];
-    expectBroken(checkTokens(story.history), /^lock a: two acquires were told token 5$/, ...oks);
+    expectBroken(checkTokens(story.history), /^lock a: two acquires were notified of token 5$/, ...oks);
   });
 
   it('are broken by a lower one for who asked later', () => {
@@ -46,7 +46,7 @@ describe('tokens', () => {
     const second = later.ok({ token: 10, hold: 10 });
     expectBroken(
       checkTokens(story.history),
-      /^lock a: token 10 went to an acquire that began after token 20 was told$/,
+      /^lock a: token 10 went to an acquire that began after token 20 was reported$/,
       first,
       later.invoke,
       second,
@@ -55,8 +55,8 @@ describe('tokens', () => {
 
   it('are broken by one that falls in the log', () => {
     const story = new Story();
-    const first = story.tell({ type: 'granted', index: 20, lock: 'a', session: 1, hold: 20, token: 20 });
-    const second = story.tell({ type: 'granted', index: 21, lock: 'a', session: 2, hold: 21, token: 20 });
+    const first = story.record({ type: 'granted', index: 20, lock: 'a', session: 1, hold: 20, token: 20 });
+    const second = story.record({ type: 'granted', index: 21, lock: 'a', session: 2, hold: 21, token: 20 });
     const { broken } = checkTokens(story.history);
     expectBroken(
       { ...checkTokens(story.history), broken: broken.slice(1) },
@@ -69,7 +69,7 @@ describe('tokens', () => {
 
   it('are broken by one that is not the index of its entry', () => {
     const story = new Story();
-    const grant = story.tell({ type: 'granted', index: 21, lock: 'a', session: 2, hold: 21, token: 4 });
+    const grant = story.record({ type: 'granted', index: 21, lock: 'a', session: 2, hold: 21, token: 4 });
     expectBroken(checkTokens(story.history), /^lock a: token 4 was granted by entry 21$/, grant);
   });
 });

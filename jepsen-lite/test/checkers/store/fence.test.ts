@@ -37,8 +37,8 @@ describe('the fence of a bucket', () => {
     const story = new Story();
     story.ask(put(9, 'unfenced')).ok();
     story.ask(put(5, 'unfenced')).ok();
-    story.tell(accepted(9, 'unfenced'));
-    story.tell(accepted(5, 'unfenced'));
+    story.record(accepted(9, 'unfenced'));
+    story.record(accepted(5, 'unfenced'));
     expectUnknown(checkFence(story.history));
   });
 
@@ -49,7 +49,7 @@ describe('the fence of a bucket', () => {
     expectBroken(checkFence(story.history), /^bucket b accepted token 5 \(put\) after it had 9$/, first, second);
   });
 
-  it('is broken by a read under a lower token than the highest that a refusal told of', () => {
+  it('is broken by a read under a lower token than the highest that a refusal named', () => {
     const story = new Story();
     story.ask(put(9)).info();
     const refused = story.ask(put(5)).fail('STALE_TOKEN', { highest: 9 });
@@ -94,19 +94,19 @@ describe('the fence of a bucket', () => {
 
   it("is broken by the store's own order, though callers could not see it", () => {
     const story = new Story();
-    const first = story.tell(accepted(9));
-    story.tell(accepted(4, 'other'));
-    const second = story.tell(accepted(5));
+    const first = story.record(accepted(9));
+    story.record(accepted(4, 'other'));
+    const second = story.record(accepted(5));
     expectBroken(checkFence(story.history), /^bucket b accepted token 5 after 9$/, first, second);
   });
 });
 
 describe('an accepted token', () => {
-  it('was granted before, by the log or as an application was told', () => {
+  it('was granted before, by the log or as an application was notified', () => {
     const story = new Story();
     const held = story.acquire('a', 1);
     story.ask(fence(held.token)).ok();
-    story.tell(accepted(held.token));
+    story.record(accepted(held.token));
     story.ask(put(77, 'unfenced')).ok();
     story.ask(put(99)).fail('STALE_TOKEN', { highest: held.token });
     expectValid(checkGrantedTokens(story.history));
@@ -124,7 +124,7 @@ describe('an accepted token', () => {
     story.acquire('a', 1);
     expectBroken(checkGrantedTokens(story.history), /^bucket b accepted token 11, which was never granted$/, done);
     const unseen = new Story();
-    const event = unseen.tell(accepted(4));
+    const event = unseen.record(accepted(4));
     expectBroken(checkGrantedTokens(unseen.history), /token 4/, event);
   });
 });

@@ -14,7 +14,7 @@ function get(story: Story, bucket = 'b'): Asked {
 }
 
 describe('updates of a fenced register', () => {
-  it('build on one another, whether or not their writers were told', () => {
+  it('build on one another, whether or not their writers were answered', () => {
     const story = new Story();
     get(story).ok({ value: null });
     put(story, '5:1').ok();

@@ -26,11 +26,11 @@ describe('walks of bare cores', () => {
     },
   );
 
-  it('hand leadership over, when asked to, to servers that are then known as successors', () => {
+  it('transfer leadership, when asked to, to servers that are then known as successors', () => {
     const walks = 30;
     let successors = 0;
     for (let seed = 1; seed <= walks; seed += 1)
-      successors += walk(randomStream(seed, 'walk'), 5, 150, { handsOver: true }).laws.successors;
+      successors += walk(randomStream(seed, 'walk'), 5, 150, { transfers: true }).laws.successors;
     expect(successors).toBeGreaterThan(walks / 10);
   });
 

@@ -8,10 +8,10 @@ import type { Lie } from './lying-machine.ts';
 /** Called once a machine. */
 export type MakeLie = () => Lie;
 
-type Told = Extract<Output, { type: 'reply' }> & { readonly index: number };
+type ReportedReply = Extract<Output, { type: 'reply' }> & { readonly index: number };
 
 /** Tells other replies to requests. */
-export function repliesChanged(change: (reply: Reply, told: Told) => Reply): NonNullable<Lie['outputs']> {
+export function repliesChanged(change: (reply: Reply, reported: ReportedReply) => Reply): NonNullable<Lie['outputs']> {
   return (outputs, index) =>
     outputs.map((output) =>
       output.type === 'reply' ? { ...output, reply: change(output.reply, { ...output, index }) } : output,

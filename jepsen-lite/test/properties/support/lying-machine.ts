@@ -24,8 +24,8 @@ export interface Lie {
   readonly counts?: (counts: StateCounts, index: number) => StateCounts;
   readonly sessions?: (sessions: readonly SessionInfo[]) => readonly SessionInfo[];
   /** Whether what the change feed says comes through. */
-  readonly tells?: (...told: Parameters<NodeListener>) => boolean;
-  readonly fold?: (fold: number) => number;
+  readonly notifies?: (...reported: Parameters<NodeListener>) => boolean;
+  readonly digest?: (digest: number) => number;
   /** What comes of an entry that the real machine refuses by throwing. */
   readonly thrown?: (error: unknown) => readonly Output[];
 }
@@ -47,8 +47,8 @@ export class LyingMachine implements Machine {
     return this.#real.version;
   }
 
-  get fold(): number {
-    return this.#lie.fold?.(this.#real.fold) ?? this.#real.fold;
+  get digest(): number {
+    return this.#lie.digest?.(this.#real.digest) ?? this.#real.digest;
   }
 
   get counts(): StateCounts {
@@ -61,8 +61,8 @@ export class LyingMachine implements Machine {
 
   apply(index: number, entry: Uint8Array): readonly Output[] {
     const outputs = this.#applyReal(index, entry);
-    const told = this.#lie.outputs?.(outputs, index, this.#real) ?? outputs;
-    return this.#wasRestored ? (this.#lie.restoredOutputs?.(told, index, this.#real) ?? told) : told;
+    const reported = this.#lie.outputs?.(outputs, index, this.#real) ?? outputs;
+    return this.#wasRestored ? (this.#lie.restoredOutputs?.(reported, index, this.#real) ?? reported) : reported;
   }
 
   applyNoop(index: number): void {
@@ -84,8 +84,8 @@ export class LyingMachine implements Machine {
   }
 
   listen(listener: NodeListener): () => void {
-    return this.#real.listen((...told) => {
-      if (this.#lie.tells?.(...told) ?? true) listener(...told);
+    return this.#real.listen((...reported) => {
+      if (this.#lie.notifies?.(...reported) ?? true) listener(...reported);
     });
   }
 

@@ -2,13 +2,15 @@ import { SimWorld } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 import { drawScenario } from '../../../src/scenario/draw/draw.ts';
 import { withMembers } from '../../../src/scenario/draw/members.ts';
-import { anyNeeds, nemesisOf, type Fault } from '../../../src/nemeses/index.ts';
+import { nemesisOf, type Fault } from '../../../src/nemeses/index.ts';
 import { joiningIds, type Scenario } from '../../../src/scenario/scenario.ts';
 
 const seeds = Array.from({ length: 300 }, (_, n) => n + 1);
 const drawn = seeds.map((seed) => drawScenario(seed));
-const changing = drawn.filter(({ faults }) => anyNeeds(faults, 'members'));
-const changesMembers = ({ kind }: Fault): boolean => nemesisOf(kind)?.needs.includes('members') === true;
+/** Transfers of leadership are drawn elsewhere. */
+const changesMembers = ({ kind }: Fault): boolean =>
+  kind !== 'transfer-leadership' && nemesisOf(kind)?.needs.includes('members') === true;
+const changing = drawn.filter(({ faults }) => faults.some(changesMembers));
 const stepsOf = ({ faults }: Scenario): readonly Fault[] => faults.filter(changesMembers);
 
 describe('changes of the members that are drawn', () => {

@@ -45,7 +45,7 @@ describe('an ensemble that has lost a majority for good', { timeout: 120_000 }, 
       for (const verdict of checkHistory(recorder.events, { checkers: CHECKERS })) {
         expect(verdict.broken, `${where}, ${verdict.checker}`).toEqual([]);
       }
-      expect(new Set(states.map(({ fold }) => fold)).size, where).toBe(1);
+      expect(new Set(states.map(({ digest }) => digest)).size, where).toBe(1);
       seen.behind += recovery.lastIndex < oldIndex ? 1 : 0;
       seen.interrupted += run.interrupted ? 1 : 0;
       seen.ended += recovery.before.sessions;

@@ -8,6 +8,12 @@ import { decodeScenario, encodeScenario } from '../../../src/scenario/scenario-f
 
 const drawn = Array.from({ length: 300 }, (_, n) => drawScenario(n + 1));
 const struck = drawn.filter(({ faults }) => anyNeeds(faults, 'strangers'));
+/** A transfer asks operators, too, and leaves the members as they are. */
+const changesMembers = ({ faults }: Scenario): boolean =>
+  anyNeeds(
+    faults.filter(({ kind }) => kind !== 'transfer-leadership'),
+    'members',
+  );
 const ofStrangers = ({ kind }: Fault): boolean => nemesisOf(kind)?.needs.includes('strangers') === true;
 const stepsOf = ({ faults }: Scenario): readonly Fault[] => faults.filter(ofStrangers);
 const comesLate = (scenario: Scenario): boolean => stepsOf(scenario).some(({ atMs }) => atMs === 0);
@@ -28,11 +34,11 @@ describe('strangers that are drawn', () => {
 
   it('keep some founders away, in runs in which the members stay', () => {
     expect(struck.filter(comesLate).length).toBeGreaterThan(10);
-    expect(struck.filter(({ faults }) => anyNeeds(faults, 'members')).filter(comesLate)).toEqual([]);
+    expect(struck.filter(changesMembers).filter(comesLate)).toEqual([]);
   });
 
   it('are in several of the scenarios in which the members change', () => {
-    expect(struck.filter(({ faults }) => anyNeeds(faults, 'members')).length).toBeGreaterThan(5);
+    expect(struck.filter(changesMembers).length).toBeGreaterThan(5);
   });
 
   it('come back from a file as they were', () => {

@@ -77,8 +77,8 @@ export class Connector {
     return this.#gaveUpFor;
   }
 
-  /** The next attempts begin without delay. */
-  settled(): void {
+  /** The connection was stable: the next attempts begin without delay. */
+  connectedForGood(): void {
     this.#backoff.reset();
     this.#patience.reset();
   }

@@ -11,7 +11,7 @@ import type { ServerList } from './server-list.ts';
 const MIN_DELAY_MS = 20;
 const SPREAD_MS = 400;
 /** Of a crowd: moves begin when all have come back, and may take longer than that, since nobody waits for them. */
-const SETTLE_FACTOR = 3;
+const RETURN_FACTOR = 3;
 const SPREAD_FACTOR = 4;
 
 export interface Movable {
@@ -56,9 +56,9 @@ export class LeaderFollower {
     if (leader === current) this.#triedLeader = 0;
     if (leader === 0 || current === undefined || leader === current || leader === this.#triedLeader) return;
     if (this.#timer !== undefined || this.#moving || this.#servers.leaderAddress() === undefined) return;
-    const settleMs = Math.max(MIN_DELAY_MS, SETTLE_FACTOR * this.#servers.spreadMs);
+    const returnMs = Math.max(MIN_DELAY_MS, RETURN_FACTOR * this.#servers.spreadMs);
     const spreadMs = Math.max(SPREAD_MS, SPREAD_FACTOR * this.#servers.spreadMs);
-    this.#after(settleMs + this.#random.next() * spreadMs, () => {
+    this.#after(returnMs + this.#random.next() * spreadMs, () => {
       this.#move().catch((error: unknown) => this.#logger.error({ error }, 'moving to the leader failed'));
     });
   }

@@ -23,7 +23,7 @@ const MIN_ATTACH_TIMEOUT_MS = 500;
 const MAX_FIRST_ATTACH_TIMEOUT_MS = 3_000;
 /** Of the session's timeout: how long the last of several attaches waits. */
 const MAX_ATTACH_PART = 1 / 3;
-/** Clients that are asked to leave a server do so within this time, not all at once; many take longer, but not than the server serves. */
+/** Clients that are asked to leave a server do so within this time, not all at once. Many take longer, but not than the server serves. */
 const LEAVE_SPREAD_MS = 100;
 const MAX_LEAVE_SPREAD_MS = 1_000;
 /** Of the session's timeout: for no longer than that does a client wait before its first dial, for the others' sake. */
@@ -244,7 +244,7 @@ export class ServerLink {
     }
     const { attachedAtMs } = attachment;
     const stable = attachedAtMs !== undefined && this.#clock.monotonicMs() - attachedAtMs >= STABLE_AFTER_MS;
-    if (stable) this.#connector.settled();
+    if (stable) this.#connector.connectedForGood();
     this.#owner.lost(connection.address, reason);
     if (!this.#stopped && this.#owner.isNeeded()) this.#connect(stable ? this.#crowdDelayMs() : 'backoff');
   }

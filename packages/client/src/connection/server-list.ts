@@ -10,13 +10,13 @@ import type { HoldfastError } from '../errors.ts';
 /** For so long a server that failed is tried only after the others, and is no goal of a move. */
 const FAILURE_MEMORY_MS = 2_000;
 /**
- * For so long a leader whose connection was lost is not taken for the leader, unless it greets again or somebody leads in a newer term:
+ * For so long a leader whose connection was lost is not taken for the leader. It is if it greets again or somebody leads in a newer term. The time is
  * longer than its followers take to notice its death, so that who names it after that has heard from it.
  */
 const LOST_LEADER_MEMORY_MS = 5_000;
 
 /** What `welcome` and `leader` report. */
-export interface ServerTold {
+export interface ServerAnnouncement {
   readonly leader: number;
   readonly term: number;
   readonly spreadMs: number;
@@ -71,7 +71,7 @@ export class ServerList {
     return this.#members;
   }
 
-  learn({ leader, term, spreadMs, members }: ServerTold): void {
+  learn({ leader, term, spreadMs, members }: ServerAnnouncement): void {
     // Who lags behind knows an earlier leader; a server of an earlier version names no term.
     if (term === 0 || term >= this.#term) {
       this.#leader = leader;

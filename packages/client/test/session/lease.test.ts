@@ -211,15 +211,15 @@ describe('a grant', () => {
     const first = await world.settled(owner.lock('a').acquire());
     const second = waiter.lock('a').acquire();
     await world.until(() => ensemble.queue('a').length === 2);
-    let settledAtMs = 0;
-    void second.then(() => (settledAtMs = world.nowMs));
+    let resolvedAtMs = 0;
+    void second.then(() => (resolvedAtMs = world.nowMs));
     // The grant reaches this process while it is busy for longer than its lease.
     ensemble.revoke(first.acquireIndex);
     host.block(LEASE + 100);
     const woke = world.nowMs;
     await world.until(() => waiter.status().waits === 1 && waiter.status().remainingMs === 0);
     const held = await world.settled(second);
-    expect(settledAtMs).toBeGreaterThan(woke);
+    expect(resolvedAtMs).toBeGreaterThan(woke);
     held.assertHeld();
     expect(held.remainingMs()).toBeGreaterThan(LEASE - 100);
   });

@@ -13,7 +13,7 @@ const STEP_TIMEOUT_MS = 20_000;
 const FINISH_TIMEOUT_MS = 5_000;
 
 /** Resolves with the events in the order of their times. */
-export async function tellStory(ensemble: LocalEnsemble, fence: boolean, signal: AbortSignal): Promise<StoryEvent[]> {
+export async function runStory(ensemble: LocalEnsemble, fence: boolean, signal: AbortSignal): Promise<StoryEvent[]> {
   const events: StoryEvent[] = [];
   const note = (fact: StoryFact): void => void events.push({ at: Date.now(), who: 'demo', fact });
   const store = new FencedKv(ensemble.fencedKvUrl);
@@ -35,21 +35,21 @@ export async function tellStory(ensemble: LocalEnsemble, fence: boolean, signal:
   };
   signal.addEventListener('abort', interrupt);
   try {
-    a.tell('acquire');
+    a.send('acquire');
     await a.heard('sessions', STEP_TIMEOUT_MS);
-    a.tell('work');
-    b.tell('acquire');
+    a.send('work');
+    b.send('acquire');
     await b.heard('waiting', STEP_TIMEOUT_MS);
     await a.heard('checked', STEP_TIMEOUT_MS);
     a.pause();
     note({ type: 'stopped' });
 
     await b.heard('sessions', SESSION_TIMEOUT_MS + STEP_TIMEOUT_MS);
-    b.tell('work');
+    b.send('work');
     await b.heard('checked', STEP_TIMEOUT_MS);
 
     // It waits in the pipe: the first thing that A does when it wakes.
-    a.tell('write late');
+    a.send('write late');
     note({ type: 'resumed' });
     a.resume();
     // The unfenced bucket comes second, so both outcomes are in by then.

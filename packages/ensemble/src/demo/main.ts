@@ -11,7 +11,7 @@ import { Command, CommanderError, Option } from 'commander';
 
 import { findFreeBasePort } from '../free-ports.ts';
 import { LocalEnsemble } from '../local-ensemble.ts';
-import { tellStory } from './director.ts';
+import { runStory } from './director.ts';
 import type { StoryEvent } from './event.ts';
 import { renderTimeline } from './timeline.ts';
 import { judge, type Claim } from './verdict.ts';
@@ -46,7 +46,7 @@ async function play(fence: boolean, signal: AbortSignal): Promise<StoryEvent[]> 
     const basePort = await findFreeBasePort(3);
     const ensemble = await LocalEnsemble.start({ dataDirectory, basePort, clusterId: 'demo', signal });
     try {
-      return await tellStory(ensemble, fence, signal);
+      return await runStory(ensemble, fence, signal);
     } finally {
       await ensemble.stop();
     }
@@ -85,7 +85,7 @@ async function run({ json, withoutFence }: DemoOptions): Promise<number> {
       : error instanceof Error
         ? error.message
         : String(error);
-    process.stderr.write(`demo: the story could not be told to its end: ${reason}\n`);
+    process.stderr.write(`demo: the story could not be run to its end: ${reason}\n`);
     return 1;
   }
 }

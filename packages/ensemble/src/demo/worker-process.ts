@@ -1,4 +1,4 @@
-/** A worker of the demo as its director sees it: told by lines, heard by the events that it records, stopped and woken by signals. */
+/** A worker of the demo as its director sees it: commanded by lines, heard by the events that it records, stopped and woken by signals. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -37,7 +37,7 @@ export class WorkerProcess {
     });
   }
 
-  tell(command: WorkerCommand): void {
+  send(command: WorkerCommand): void {
     this.#child.stdin?.write(`${command}\n`);
   }
 
@@ -75,7 +75,7 @@ export class WorkerProcess {
   /** Lets it close its session; ends it when that takes longer than `timeoutMs`. */
   async finish(timeoutMs: number): Promise<void> {
     this.resume();
-    this.tell('finish');
+    this.send('finish');
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), timeoutMs);
     await this.#exited;
     clearTimeout(timer);

@@ -1,6 +1,6 @@
 /**
  * Runs another program so that it never outlives its launcher: `node guard/main.js TARGET ARGS…`. The launcher holds the other end
- * of standard input; when that closes, however the launcher ended, the program is told to stop as by SIGTERM, and is killed when
+ * of standard input; when that closes, however the launcher ended, the program is stopped as by SIGTERM, and is killed when
  * it does not. The program itself needs to know nothing of this.
  */
 
@@ -15,10 +15,10 @@ if (target === undefined) {
 }
 process.argv = [runtime, target, ...args];
 
-let told = false;
+let asked = false;
 function stop(): void {
-  if (told) return;
-  told = true;
+  if (asked) return;
+  asked = true;
   process.kill(process.pid, 'SIGTERM');
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), GRACE_MS).unref();
 }

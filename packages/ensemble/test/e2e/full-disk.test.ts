@@ -67,7 +67,7 @@ describe('servers on a disk that fills up', () => {
     expect(disk.freeBytes).toBeGreaterThan(100 * MIB);
 
     const leader = await ensemble.waitForLeader();
-    // A leader that is low hands over to a server that may not have looked at its disk yet: each looks once a second.
+    // A leader that is low transfers leadership to a server that may not have looked at its disk yet: each looks once a second.
     const told = (path: string): Promise<unknown> => answer(leader, path);
     const low = { status: 503, text: expect.stringContaining('almost full') };
     await expect.poll(() => told('/ready'), NOTICED).toMatchObject(low);

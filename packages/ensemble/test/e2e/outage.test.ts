@@ -80,11 +80,13 @@ describe('an operator of whose servers one of three lives', () => {
     [['stat', '/config'], /version +0/],
   ];
 
-  it.each(reads)('sees %j with --stale, and which server told it', async (args, shown) => {
+  it.each(reads)('sees %j with --stale, and which server answered', async (args, shown) => {
     const { status, stdout, stderr, tookMs } = await lockctl(...args, '--stale');
     expect({ status, stderr }).toEqual({
       status: 0,
-      stderr: expect.stringMatching(/^lockctl: this may be out of date: server \d \(.*\) told .* up to index \d+\n$/),
+      stderr: expect.stringMatching(
+        /^lockctl: this may be out of date: server \d \(.*\) answered with .* up to index \d+\n$/,
+      ),
     });
     expect(stdout).toMatch(shown);
     expect(tookMs).toBeLessThan(IN_GOOD_TIME_MS);
@@ -98,7 +100,7 @@ describe('an operator of whose servers one of three lives', () => {
     expect(document).toMatchObject({ members: [{ server: 1 }, { server: 2 }, { server: 3 }] });
   });
 
-  it.each(reads)('is told soon that nobody leads when %j needs a leader, and of --stale', async (args) => {
+  it.each(reads)('is answered soon that nobody leads when %j needs a leader, and of --stale', async (args) => {
     const { status, stdout, stderr, tookMs } = await lockctl(...args);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toContain('no server that answers knows a leader');
@@ -107,7 +109,7 @@ describe('an operator of whose servers one of three lives', () => {
   });
 
   it.each([[['delete', '/config']], [['session', 'close', '7']], [['transfer']], [['member', 'remove', '1']]])(
-    'is told soon that %j needs a majority',
+    'is answered soon that %j needs a majority',
     async (args) => {
       const { status, stderr, tookMs } = await lockctl(...args);
       expect(status).toBe(1);
@@ -164,7 +166,7 @@ describe('an operator while all disks are almost full', () => {
     expect(await lockctl('get', '/big')).toMatchObject({ status: 0, stdout: '\0'.repeat(100_000) });
   });
 
-  it('may not make more, and is told whose disk it is', async (context) => {
+  it('may not make more, and is shown whose disk it is', async (context) => {
     if (typeof disk === 'string') return context.skip(disk);
     const refused = expect.stringMatching(/the disk of server [123] is almost full/);
     expect(await lockctl('--timeout', '1s', 'create', '/more')).toMatchObject({ status: 1, stderr: refused });
@@ -172,7 +174,7 @@ describe('an operator while all disks are almost full', () => {
     expect(lock).toMatchObject({ status: 75, stderr: refused });
   });
 
-  it('deletes, ends a session, hands leadership over and removes a server', async (context) => {
+  it('deletes, ends a session, transfers leadership and removes a server', async (context) => {
     if (typeof disk === 'string') return context.skip(disk);
     expect(await lockctl('delete', '/big')).toMatchObject({ status: 0, stderr: '' });
     expect(await lockctl('stat', '/big')).toMatchObject({ status: 1, stderr: expect.stringContaining('no node') });

@@ -45,7 +45,7 @@ describe('an ensemble whose servers are restarted one by one under load', () => 
     await Promise.all(applications.map((application) => application.progress()));
     let timeouts = await elections();
     for (let round = 0; round < 2 * ensemble.servers.length; round += 1) {
-      // The leader each other time, so that half of the stops hand over.
+      // The leader each other time, so that half of the stops transfer leadership.
       const leader = await ensemble.waitForLeader();
       const victim = round % 2 === 0 ? leader : 1 + (leader % ensemble.servers.length);
       const status = await ensemble.status(victim);

@@ -156,7 +156,7 @@ describe('the children of start', () => {
       const target = which === 'outer' ? launcher.pid : (processesOn(inner).at(-1) ?? 0);
       process.kill(target, 'SIGTERM');
       await allEnded(place.data);
-      expect(launcher.output).toContain(STOPPED);
+      await launcher.printed(STOPPED);
     },
   );
 

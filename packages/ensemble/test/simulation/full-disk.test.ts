@@ -83,7 +83,7 @@ describe('an ensemble whose disks are almost full', () => {
 });
 
 describe('a server whose disk alone is almost full', () => {
-  it.each([11, 12, 13])('hands leadership over when it leads, and writes go on (seed %i)', async (seed) => {
+  it.each([11, 12, 13])('transfers leadership when it leads, and writes go on (seed %i)', async (seed) => {
     const ensemble = await started(seed);
     const client = await ensemble.connect();
     const before = ensemble.leader;

@@ -22,7 +22,7 @@ export type Persist = (stage: (get: Get) => readonly Write[]) => Promise<void>;
 interface Job {
   /** Adds its writes to `staged`, all or none. */
   run(staged: Map<string, Write>, get: Get): void;
-  settle(): void;
+  complete(): void;
   fail(error: EngineError): void;
 }
 
@@ -74,7 +74,7 @@ export class GroupCommit {
         this.#fail(error, group);
         break;
       }
-      for (const job of group) job.settle();
+      for (const job of group) job.complete();
     }
     this.#draining = undefined;
   }
@@ -112,7 +112,7 @@ function newJob<T>(
   resolve: (value: T) => void,
   reject: (error: unknown) => void,
 ): Job {
-  let settle = (): void => reject(new EngineError('CLOSED', 'the write was never run'));
+  let complete = (): void => reject(new EngineError('CLOSED', 'the write was never run'));
   return {
     run(staged, get) {
       const own = new Map<string, Write>();
@@ -129,12 +129,12 @@ function newJob<T>(
           delete: (key) => stage(key, undefined),
         });
         for (const [key, write] of own) staged.set(key, write);
-        settle = () => resolve(result);
+        complete = () => resolve(result);
       } catch (error) {
-        settle = () => reject(error);
+        complete = () => reject(error);
       }
     },
-    settle: () => settle(),
+    complete: () => complete(),
     fail: reject,
   };
 }

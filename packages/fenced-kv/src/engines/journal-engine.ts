@@ -16,9 +16,9 @@ import { SortedMap } from './sorted-map.ts';
 
 export const JOURNAL_NAME = 'journal';
 const REWRITE_NAME = 'journal.new';
-/** The journal is written anew when it is this many times longer than what a new one would be … */
+/** The journal is written anew when it is this many times longer than what a new one would be. */
 const REWRITE_RATIO = 4;
-/** … and at least so long. @internal Tests lower it. */
+/** The journal is written anew only when it is at least so long. @internal Tests lower it. */
 const DEFAULT_REWRITE_MIN_BYTES = 1024 * 1024;
 
 export interface JournalEngineOptions extends EngineOptions {
@@ -79,12 +79,12 @@ async function replay(file: DiskFile): Promise<Journal> {
   }
   if (end < bytes.length) {
     if (hasRecordAfter(bytes, end, sequence)) throw damaged(file.path, end, 'a valid record follows an invalid one');
-    // The last append was not finished, so nobody was told of it. Its bytes must not pass for a later record's.
+    // The last append was not finished, so nobody was answered. Its bytes must not pass for a later record's.
     await file.truncate(end);
     await file.sync();
   }
   // A killed process, or one that stopped at a failed append, may have left its last record in the page cache alone, where no sync
-  // need write it: it is written again before anybody is told what it says.
+  // need write it: it is written again before anybody is answered with it.
   await file.append(lastRecord, [bytes.subarray(lastRecord, end)]);
   return { file, map, end, sequence };
 }

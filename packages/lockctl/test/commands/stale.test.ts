@@ -38,7 +38,7 @@ describe('a read', () => {
     expect(await run(...args, '--stale')).toBe(0);
     expect(outside.connections).toMatchObject([{ stale: true }]);
     expect(outside.errors).toBe(
-      'lockctl: this may be out of date: server 2 (h:7102) told what it has applied, up to index 90\n',
+      'lockctl: this may be out of date: server 2 (h:7102) answered with what it has applied, up to index 90\n',
     );
   });
 
@@ -58,7 +58,7 @@ describe('a read', () => {
       return (async function* () {})();
     };
     await run('sessions', '--stale');
-    expect(outside.errors).toContain('server 3 (h:3) told what it has applied, up to index 80');
+    expect(outside.errors).toContain('server 3 (h:3) answered with what it has applied, up to index 80');
   });
 
   it('with --stale that finds nothing says that this may be out of date', async () => {

@@ -1,7 +1,7 @@
 /**
  * Refuses writes before a disk is full. Every follower reports its disk to the leader; while the leader's own disk is low, or so many
  * members' that the rest is no quorum, the leader puts a refusal in the place of each request that needs more disk. What gives
- * something back goes on, as do reads and renewals. A single low follower stops nothing, and a low leader first tries to hand over.
+ * something back goes on, as do reads and renewals. A single low follower stops nothing, and a low leader first tries a transfer.
  */
 
 import { CommandType, encodeCommand } from '@holdfast/protocol';
@@ -10,7 +10,7 @@ import type { Clock, Logger } from '@holdfast/runtime';
 import { decodeEntryHeader, encodeEntry, entryCommand } from '@holdfast/state';
 import type { ServerCounters } from '../counters.ts';
 import type { OwnDisk } from './disk-space.ts';
-import { DISK_HAND_OVER_PAUSE_MS, MAX_DISK_REFUSALS, MAX_DISK_SESSIONS } from '../limits.ts';
+import { DISK_TRANSFER_PAUSE_MS, MAX_DISK_REFUSALS, MAX_DISK_SESSIONS } from '../limits.ts';
 import type { PeerHandlers, ServerPart } from '../machine/server-part.ts';
 import type { PeerMessage } from '../peers/peer-message.ts';
 
@@ -41,7 +41,7 @@ export interface DiskGuardDeps {
 
 export class DiskGuard implements ServerPart {
   readonly memberMessages: PeerHandlers = { 'disk-report': (from, { low }) => this.#reported(from, low) };
-  readonly peerMessages: PeerHandlers = { 'disk-shortage': (from, { server }) => this.#told(from, server) };
+  readonly peerMessages: PeerHandlers = { 'disk-shortage': (from, { server }) => this.#leaderReported(from, server) };
   readonly #deps: DiskGuardDeps;
   /** As leader: which followers' disks are low, of those that have reported. */
   readonly #lowPeers = new Map<ServerId, boolean>();
@@ -53,7 +53,7 @@ export class DiskGuard implements ServerPart {
   #refusals = 0;
   /** Sessions that were let in to give something back. */
   #sessions = 0;
-  #handedOverAtMs = -Infinity;
+  #transferredAtMs = -Infinity;
 
   constructor(deps: DiskGuardDeps) {
     this.#deps = deps;
@@ -100,7 +100,7 @@ export class DiskGuard implements ServerPart {
     else if (this.#deps.own.low) this.#report();
   }
 
-  /** A follower tells the leader. */
+  /** A follower reports to the leader. */
   #reported(from: ServerId, low: boolean): void {
     if (!this.#leads) return;
     this.#lowPeers.set(from, low);
@@ -108,8 +108,8 @@ export class DiskGuard implements ServerPart {
     this.#deps.say(from, { type: 'disk-shortage', server: this.#shortOf });
   }
 
-  /** The leader tells a follower. */
-  #told(from: ServerId, server: number): void {
+  /** The leader reports to a follower. */
+  #leaderReported(from: ServerId, server: number): void {
     if (from === this.#leader && !this.#leads) this.#shortOf = server;
   }
 
@@ -151,7 +151,7 @@ export class DiskGuard implements ServerPart {
     const { serverId, own } = this.#deps;
     const peers = this.#voters();
     const quorum = Math.floor(peers.length / 2) + 1;
-    if (own.low) return this.#handsOver(quorum) ? NOBODY : serverId;
+    if (own.low) return this.#transfers(quorum) ? NOBODY : serverId;
     const low = peers.filter(({ id }) => this.#lowPeers.get(id) === true);
     const writable = peers.filter(({ id, connected }) => connected && this.#lowPeers.get(id) !== true);
     return writable.length >= quorum ? NOBODY : (low[0]?.id ?? NOBODY);
@@ -162,12 +162,12 @@ export class DiskGuard implements ServerPart {
   }
 
   /** Whether a quorum without this server is known to have room, and is being asked to take over; not again and again. */
-  #handsOver(quorum: number): boolean {
+  #transfers(quorum: number): boolean {
     const { clock, logger } = this.#deps;
     const roomy = this.#voters().filter(({ id, connected }) => connected && this.#lowPeers.get(id) === false);
-    if (roomy.length < quorum || clock.monotonicMs() - this.#handedOverAtMs < DISK_HAND_OVER_PAUSE_MS) return false;
-    this.#handedOverAtMs = clock.monotonicMs();
-    logger.warn({ freeBytes: this.#deps.own.freeBytes }, 'the disk is almost full; handing leadership over');
+    if (roomy.length < quorum || clock.monotonicMs() - this.#transferredAtMs < DISK_TRANSFER_PAUSE_MS) return false;
+    this.#transferredAtMs = clock.monotonicMs();
+    logger.warn({ freeBytes: this.#deps.own.freeBytes }, 'the disk is almost full; transferring leadership');
     this.#deps.handle().transferLeadership();
     return true;
   }

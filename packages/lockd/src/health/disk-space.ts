@@ -44,7 +44,7 @@ export class DiskSpace implements OwnDisk {
     this.reserveBytes = options.reserveBytes;
   }
 
-  /** Asks once, and from then on at each interval; `checked` is told after each but the first. */
+  /** Asks once, and from then on at each interval; `checked` is called after each but the first. */
   async start(checked: () => void): Promise<void> {
     await this.#check();
     this.#arm(checked);

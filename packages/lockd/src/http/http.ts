@@ -21,7 +21,7 @@ export function createHttpHandler(
     }
     const [path = ''] = request.target.split('?', 1);
     switch (path) {
-      // Whoever restarts a server for another's fault, or for a lost majority, makes it worse: this tells of the process alone.
+      // Whoever restarts a server for another's fault, or for a lost majority, makes it worse: this shows the process alone.
       case '/live':
         return json(200, { status: 'alive' });
       case '/health':

@@ -19,7 +19,7 @@ export interface MetricsOptions {
   readonly ofProcess: boolean;
   /** How often the page of these has been rendered. */
   readonly renderings: () => number;
-  /** Of the clients' port. @default nothing is told of it */
+  /** Of the clients' port. @default nothing is shown of it */
   readonly load?: () => ListenerLoad | undefined;
 }
 
@@ -142,11 +142,11 @@ export function createMetrics(
       for (const [code, count] of counters.goodbyes) this.inc({ code }, count);
     },
   });
-  counter('holdfast_resends_total', 'Times that a client was told to send again', () => counters.resends);
+  counter('holdfast_resends_total', 'Times that a client was asked to send again', () => counters.resends);
   counter('holdfast_attaches_total', 'Attaches asked for at this server', () => counters.attaches);
   counter(
     'holdfast_clients_sent_away_total',
-    'Clients that were told when to come again, since many came at once',
+    'Clients that were sent away with a time to come again, since many came at once',
     () => machine.crowd.sentAway,
   );
   counter(

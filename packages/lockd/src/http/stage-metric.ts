@@ -20,7 +20,7 @@ export class StageMetric extends Histogram<Label> {
   constructor(read: () => StageHistograms | undefined) {
     const about = {
       name: NAME,
-      help: 'As leader: time from the proposal of a batch until it is durable here, durable at enough followers for a quorum, committed, applied; of a sample of the batches',
+      help: 'Seconds from the proposal of a batch to each stage, as leader. Of a sample of the batches',
       labelNames: ['stage'] as const,
       registers: [],
     };

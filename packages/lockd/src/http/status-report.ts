@@ -1,4 +1,4 @@
-/** What `GET /status` tells: one server's view of itself and its ensemble. Fields are only ever added. */
+/** What `GET /status` shows: one server's view of itself and its ensemble. Fields are only ever added. */
 
 import type { MemberRole } from '@holdfast/raft';
 import type { LockMachine } from '../machine/lock-machine.ts';

@@ -1,6 +1,6 @@
 /**
  * What a replica replicates here: applies committed entries to the locks' state, answers this server's clients, and leads the
- * sessions while this server leads. Tells the parts (machine-parts.ts) what happens in the replica's turn; each rule is in the part's own
+ * sessions while this server leads. Notifies the parts (machine-parts.ts) of what is in the replica's turn; each rule is in the part's own
  * file.
  */
 
@@ -102,13 +102,13 @@ export class LockMachine implements ReplicaMachine {
     return this.#parts.reads.ready;
   }
 
-  /** Clients that were welcomed and are not attached yet, how many others were told to come again, and deadlines moved on for them. */
+  /** Clients that were welcomed and are not attached yet, how many others were sent away, and deadlines moved on for them. */
   get crowd(): { readonly underWay: number; readonly sentAway: number; readonly extensions: number } {
     const { admission, leases } = this.#parts;
     return { underWay: admission.underWay, sentAway: admission.sentAway, extensions: leases.extensions };
   }
 
-  /** What clients are told of the time over which they should spread. */
+  /** What clients are sent of the time over which they should spread. */
   get spreadMs(): number {
     return this.#parts.crowdSpread.ms;
   }
@@ -130,7 +130,7 @@ export class LockMachine implements ReplicaMachine {
   async moveClients(): Promise<void> {
     const { leader } = this.status;
     if (leader === this.#options.serverId) return;
-    // Nobody tells a removed server who leads the others.
+    // Nobody notifies a removed server of who leads the others.
     if (leader === 0 && !this.#removed) return;
     if (this.connections.askToLeave()) await this.connections.drained(LEAVE_WAIT_MS, this.#deps.clock);
   }

@@ -91,7 +91,7 @@ export interface MachineParts {
 }
 
 /**
- * Each part is given what it needs of those above it; what it has to tell the others it tells the hooks. A new part is a file, and a line in
+ * Each part is given what it needs of those above it; what it has for the others goes to the hooks. A new part is a file, and a line in
  * the list at the end.
  */
 export function createMachineParts(
@@ -154,7 +154,7 @@ export function createMachineParts(
     wake,
     acceptsWrites: () => halt.acceptsWrites,
     admit: (entry) => diskGuard.admit(entry),
-    renew: (session) => leases.renew(session),
+    renew: (session, nowMs) => leases.renew(session, nowMs),
     lost: (code) => hooks.submissionsLost(code),
     refused: (entry, code) => hooks.entryRefused(entry, code),
   });
@@ -209,6 +209,7 @@ export function createMachineParts(
     { serverId, clock, correlations, peers, handle, understands: (peer) => offers(peer, PeerFeature.admin) },
   );
   const port = new SessionService({
+    clock,
     ensemble: ensembleView(options, { state, proposals, crowdSpread, handle }),
     counters,
     clients,
@@ -227,7 +228,7 @@ export function createMachineParts(
   const parts: readonly ServerPart[] = [
     // The time of a commit is that of the entry alone.
     batcher,
-    // What an entry does is told before anybody proposes what follows from it.
+    // What an entry does is reported before anybody proposes what follows from it.
     routing,
     // A new leader's deadlines run before anything is proposed: each proposal renews.
     new SessionExpiry({ logger, state, leases, propose }),
@@ -248,7 +249,7 @@ export function createMachineParts(
       propose,
     }),
     new SessionEnds({ clock, state, propose }),
-    // ...and clients are sent away only after they were told what is lost.
+    // ...and clients are sent away only after they were notified of what is lost.
     halt,
     availability,
     admission,
@@ -257,7 +258,7 @@ export function createMachineParts(
     new DivergenceCheck({
       serverId,
       logger,
-      fold: () => state.fold,
+      digest: () => state.digest,
       members: () => members().map(({ id }) => id),
       reaches: (peer) => members().some(({ id, connected }) => id === peer && connected),
       send: (peer, message) => peers.send(peer, message),

@@ -1,5 +1,5 @@
 /**
- * Tells the parts what happens, in their order. Who has something to tell is given this object before the parts exist; once they are
+ * Notifies the parts of what happens, in their order. Who reports something is given this object before the parts exist; once they are
  * installed, every hook is a list of those that want to hear it, made once: what nobody listens to costs an empty loop.
  */
 
@@ -52,39 +52,39 @@ export class PartHooks {
   }
 
   statusChanged(status: ReplicaStatus): void {
-    for (const tell of this.#statusChanged) tell(status);
+    for (const notify of this.#statusChanged) notify(status);
   }
 
   membersChanged(): void {
-    for (const tell of this.#membersChanged) tell();
+    for (const notify of this.#membersChanged) notify();
   }
 
   connectionLost(peer: ServerId, loss: ConnectionLoss): void {
-    for (const tell of this.#connectionLost) tell(peer, loss);
+    for (const notify of this.#connectionLost) notify(peer, loss);
   }
 
   contactLost(): void {
-    for (const tell of this.#contactLost) tell();
+    for (const notify of this.#contactLost) notify();
   }
 
   halted(): void {
-    for (const tell of this.#halted) tell();
+    for (const notify of this.#halted) notify();
   }
 
   applied(entry: Entry, outputs: readonly Output[]): void {
-    for (const tell of this.#applied) tell(entry, outputs);
+    for (const notify of this.#applied) notify(entry, outputs);
   }
 
   restoring(): void {
-    for (const tell of this.#restoring) tell();
+    for (const notify of this.#restoring) notify();
   }
 
   restored(index: LogIndex): void {
-    for (const tell of this.#restored) tell(index);
+    for (const notify of this.#restored) notify(index);
   }
 
   submissionsLost(code: ErrorCode): void {
-    for (const tell of this.#submissionsLost) tell(code);
+    for (const notify of this.#submissionsLost) notify(code);
   }
 
   entryRefused(entry: Uint8Array, code: ErrorCode): void {
@@ -93,15 +93,15 @@ export class PartHooks {
   }
 
   sessionsChanged(): void {
-    for (const tell of this.#sessionsChanged) tell();
+    for (const notify of this.#sessionsChanged) notify();
   }
 
   clientBound(client: SessionClient): void {
-    for (const tell of this.#clientBound) tell(client);
+    for (const notify of this.#clientBound) notify(client);
   }
 
   clientClosed(client: SessionClient): void {
-    for (const tell of this.#clientClosed) tell(client);
+    for (const notify of this.#clientClosed) notify(client);
   }
 
   endOfTurn(): void {
@@ -110,7 +110,7 @@ export class PartHooks {
   }
 
   fail(): void {
-    for (const tell of this.#fail) tell();
+    for (const notify of this.#fail) notify();
   }
 
   stop(): void {

@@ -33,7 +33,7 @@ const MEMBERSHIP: Readonly<Record<MembershipRefusal, Row>> = {
   transferring: {
     code: 'MEMBERSHIP_REFUSED',
     isPassing: true,
-    text: () => 'leadership is being handed over; ask again',
+    text: () => 'leadership is being transferred; ask again',
   },
   'quorum-at-risk': {
     code: 'MEMBERSHIP_REFUSED',
@@ -95,7 +95,7 @@ const TRANSFER: Readonly<Record<TransferRefusal, Row>> = {
     text: (server) => `server ${server} is far behind the leader; wait until it has caught up`,
   },
   'no-target': { code: 'TRANSFER_REFUSED', text: () => 'no other server is connected and up to date' },
-  'in-progress': { code: 'TRANSFER_REFUSED', text: () => 'a hand-over to another server is under way' },
+  'in-progress': { code: 'TRANSFER_REFUSED', text: () => 'a transfer to another server is under way' },
 };
 
 export function membershipRefusal(

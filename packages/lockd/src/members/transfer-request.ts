@@ -1,4 +1,4 @@
-/** An operator wants another server to lead: the leader hands over, and answers once the new leader is known. Asked once. */
+/** An operator wants another server to lead: the leader transfers leadership, and answers once the new leader is known. Asked once. */
 
 import type { AdminOperation } from '@holdfast/protocol';
 import { serverId, type ReplicaHandle, type ServerId, type TransferResult } from '@holdfast/raft';

@@ -37,7 +37,7 @@ function refusal(server: number, ban: Term, { index, term }: LogPosition): strin
     `server ${server} has lost log that it had acknowledged, and may not vote since term ${ban}.`,
     `What is left ends at index ${index} of term ${term}; acknowledged commands may have come behind it.`,
     'With its vote servers may elect a leader without them: then they are lost, and their tokens are given out a second time,',
-    'so that resources can no longer tell the old holder from the new one.',
+    'so that resources can no longer distinguish the old holder from the new one.',
     'Start the other servers first: a majority of them ends the ban by itself, and nothing is lost.',
     'Where too few are left, lockd recover begins a new cluster, whose tokens are higher than all old ones.',
     `To lift the ban all the same, add ${ACCEPT_LOSS}; nothing was changed`,

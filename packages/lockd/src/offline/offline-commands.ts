@@ -1,6 +1,6 @@
 /**
  * The commands of lockd for a data directory whose server is not running, as they are typed. What may lose acknowledged commands has to
- * be allowed by a flag that says so; without it such a command only tells what it would do.
+ * be allowed by a flag that says so; without it such a command only prints what it would do.
  */
 
 import type { Command } from 'commander';
@@ -50,7 +50,7 @@ interface Flags {
 export function addOfflineCommands(program: Command, found: (command: OfflineCommand) => void): void {
   program
     .command('inspect')
-    .description('tell what a data directory holds, without changing it; the server must not be running')
+    .description('print what a data directory holds, without changing it; the server must not be running')
     .option('--data <directory>', 'the data directory')
     .option('--json', 'print JSON')
     .action((_options: unknown, command: Command) => {

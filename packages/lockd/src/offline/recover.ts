@@ -122,7 +122,7 @@ async function readState(
 function checkStop(stopBefore: number, lastIndex: LogIndex, snapshotIndex: number): void {
   if (stopBefore <= snapshotIndex) {
     throw new UsageError(
-      `${STOP_BEFORE} ${stopBefore}: the snapshot of index ${snapshotIndex} in this directory holds that entry already, and cannot be had without it: take a server whose snapshot is older (lockd inspect tells)`,
+      `${STOP_BEFORE} ${stopBefore}: the snapshot of index ${snapshotIndex} in this directory holds that entry already, and cannot be had without it: take a server whose snapshot is older (lockd inspect prints)`,
     );
   }
   if (stopBefore === Infinity || stopBefore <= lastIndex) return;

@@ -5,7 +5,7 @@
  *   forward → forward-refused      entries for the leader to propose; silence means that they were proposed
  *   keep-alive → keep-alive-ack    sessions renewed; answered once a quorum has confirmed the leader
  *   read-index → read-index-answer where a linearizable read must have been applied
- *   fold                           the state's fold at an index, for the leader to compare
+ *   state-digest                   the state digest at an index, for the leader to compare
  *   diverged, halted               what the comparison has shown
  *   disk-report → disk-shortage    whether the sender's disk is almost full; for whose disk the leader refuses writes
  *   admin → admin-answer           what an operator asks for, for the leader. Only to a peer that offers the feature
@@ -31,10 +31,10 @@ export const peerMessages = messages('peer message', {
   'read-index': message(5, { batch: integer() }),
   /** `index` 0: refused. */
   'read-index-answer': message(6, { batch: integer(), index: integer() }),
-  fold: message(7, { index: integer(), fold: integer() }),
-  /** The majority has another fold than the receiver at that index: the receiver stops. */
-  diverged: message(8, { index: integer(), fold: integer() }),
-  /** No majority has the same fold at that index: everyone refuses writes. */
+  'state-digest': message(7, { index: integer(), digest: integer() }),
+  /** The majority has another digest than the receiver at that index: the receiver stops. */
+  diverged: message(8, { index: integer(), digest: integer() }),
+  /** No majority has the same digest at that index: everyone refuses writes. */
   halted: message(9, { index: integer() }),
   lost: message(10, {}),
   'disk-report': message(11, { low: flag() }),

@@ -1,6 +1,6 @@
 /**
  * How many clients may be between their welcome and their attach. Who is let in is served before newer ones come, so that no work is done
- * for somebody who has given up meanwhile; the others are told when to come again: one after another, as fast as attaches are answered.
+ * for somebody who has given up meanwhile; the others get a time to come again: one after another, as fast as attaches are answered.
  */
 
 import type { Clock } from '@holdfast/runtime';
@@ -19,15 +19,15 @@ interface Admitted {
 
 export class Admission implements ServerPart {
   readonly #clock: Clock;
-  /** In the order in which they were welcomed; some of them are settled. */
+  /** In the order in which they were welcomed; some of them are awaited no more. */
   #admitted: Admitted[] = [];
   #underWay = 0;
   #perSecond = ASSUMED_ATTACHES_PER_S;
   #measuredFromMs = 0;
   #attached = 0;
-  /** When the next client comes that is told to come again. */
+  /** When the next client comes that is sent away. */
   #nextTurnMs = 0;
-  /** How many were told to. */
+  /** How many were sent away. */
   sentAway = 0;
 
   constructor(clock: Clock) {
@@ -90,14 +90,14 @@ export class Admission implements ServerPart {
   /** Who has asked for nothing stands in nobody's way: a tool that reads, or somebody who means no good. */
   #forgetIdle(): void {
     const idleBeforeMs = this.#clock.monotonicMs() - ADMISSION_IDLE_MS;
-    let settled = 0;
+    let passed = 0;
     for (const { client, atMs } of this.#admitted) {
       if (client.awaited) {
         if (atMs > idleBeforeMs || client.attachId !== undefined) break;
         this.clientClosed(client);
       }
-      settled += 1;
+      passed += 1;
     }
-    if (settled > 0) this.#admitted = this.#admitted.slice(settled);
+    if (passed > 0) this.#admitted = this.#admitted.slice(passed);
   }
 }

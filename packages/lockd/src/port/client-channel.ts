@@ -3,7 +3,7 @@
 import type { ErrorCode, ServerMessage } from '@holdfast/protocol';
 
 /**
- * What clients are told of their sessions, requests, reads and locks. Events of an index come before the reply that shows its state, and
+ * What clients are sent of their sessions, requests, reads and locks. Events of an index come before the reply that shows its state, and
  * the end of a session last.
  */
 export type SessionOutput = Extract<
@@ -19,6 +19,6 @@ export interface ClientChannel {
   readonly isBehind: boolean;
   /** Leaves at the end of the turn, in order; on a closed channel it does nothing. */
   send(output: SessionOutput): void;
-  /** Tells why, and closes; the port hears of that as of every end. */
+  /** Says why, and closes; the port hears of that as of every end. */
   goodbye(code: ErrorCode, message: string): void;
 }

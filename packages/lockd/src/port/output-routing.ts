@@ -1,6 +1,6 @@
 /**
- * Brings what applying an entry tells the servers to the clients of this server, in the order in which the state machine
- * tells it: events of an index before the reply that shows its state, and the end of a session last.
+ * Brings what applying an entry reports to the servers to the clients of this server, in the order in which the state machine
+ * reports it: events of an index before the reply that shows its state, and the end of a session last.
  */
 
 import type { ErrorCode } from '@holdfast/protocol';
@@ -124,7 +124,7 @@ export class OutputRouting implements ServerPart {
   }
 
   #resend(client: SessionClient, number: number, code: ErrorCode, nextToApply?: number): void {
-    // Not covered: a copy from before an earlier resend, of which the client has been told.
+    // Not covered: a copy from before an earlier resend, of which the client has been notified.
     if (client.window.covers(number)) client.resend(code, nextToApply);
   }
 

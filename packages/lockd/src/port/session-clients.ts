@@ -104,7 +104,7 @@ export class SessionClients implements ServerPart {
   /** Takes every entry that no part before it has submitted. */
   entryRefused(_entry: Uint8Array, { session, number }: EntryHeader, code: ErrorCode): boolean {
     const client = this.#bySession.get(session);
-    // Not covered: the client has been told already.
+    // Not covered: the client has been notified already.
     if (client !== undefined && client.window.covers(number)) client.resend(code);
     return true;
   }

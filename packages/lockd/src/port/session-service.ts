@@ -2,6 +2,7 @@
 
 import { CommandType, isClientCommand, type AdminAnswer, type AdminOperation } from '@holdfast/protocol';
 import { invariant } from '@holdfast/raft';
+import type { Clock } from '@holdfast/runtime';
 import { encodeEntry } from '@holdfast/state';
 import type { ServerCounters } from '../counters.ts';
 import type { WritesHalt } from '../health/writes-halt.ts';
@@ -22,6 +23,7 @@ import type { EnsembleView, SessionPort, SessionRead, SessionRequest } from './s
 const FIRST_NUMBER = 1;
 
 export interface SessionServiceDeps {
+  readonly clock: Clock;
   readonly ensemble: EnsembleView;
   readonly counters: ServerCounters;
   readonly clients: SessionClients;
@@ -96,11 +98,12 @@ export class SessionService implements SessionPort {
       client.goodbye('OVERLOADED', 'too many requests are unanswered; wait for answers');
       return;
     }
-    this.#deps.batcher.returned(client.thinkTime);
+    const nowMs = this.#deps.clock.monotonicMs();
+    this.#deps.batcher.returned(client.thinkTime, nowMs);
     const { session, generation, window } = client;
     invariant(window.covers(number), 'what-is-submitted-waits-for-its-answer');
     const entry = encodeEntry({ command, session, generation, number, ackedUpTo }, payload);
-    if (!this.#deps.proposals.submit(entry, session, window.size)) client.refuse(window.takeBack(number));
+    if (!this.#deps.proposals.submit(entry, session, window.size, nowMs)) client.refuse(window.takeBack(number));
   }
 
   read(client: SessionClient, read: SessionRead): void {

@@ -1,7 +1,7 @@
 /**
- * A restored snapshot skips entries whose outputs nobody here has seen. Tells this server's clients what those entries did to them, as
- * far as two states can tell it: sessions that ended or moved, waits that were granted, holds that are gone; answers are asked for
- * again. Who cannot be told for certain is sent away, and learns it from the answer to its next attach.
+ * A restored snapshot skips entries whose outputs nobody here has seen. Notifies this server's clients of what these did to them, as
+ * far as two states can show it: sessions that ended or moved, waits that were granted, holds that are gone; answers are asked for
+ * again. Who cannot be notified for certain is sent away, and learns it from the answer to its next attach.
  */
 
 import type { Acquire } from '@holdfast/protocol';
@@ -20,7 +20,7 @@ export interface SkippedEntriesDeps {
   readonly attaches: Pick<Attaches, 'submissionsLost'>;
 }
 
-/** By connection: the waits and holds of its session, all of which the client has been told. */
+/** By connection: the waits and holds of its session, all of which the client has been sent. */
 type Known = ReadonlyMap<SessionClient, readonly Acquire[]>;
 
 export class SkippedEntries implements ServerPart {
@@ -39,7 +39,7 @@ export class SkippedEntries implements ServerPart {
   }
 
   restored(): void {
-    for (const [client, acquires] of this.#known) this.#tellOne(client, acquires);
+    for (const [client, acquires] of this.#known) this.#notify(client, acquires);
     this.#known = new Map();
     const { state, serverId, addresses } = this.#deps;
     addresses.keep((session) => state.session(session)?.server === serverId);
@@ -47,7 +47,7 @@ export class SkippedEntries implements ServerPart {
     this.#deps.attaches.submissionsLost();
   }
 
-  #tellOne(client: SessionClient, known: readonly Acquire[]): void {
+  #notify(client: SessionClient, known: readonly Acquire[]): void {
     const { state, clients } = this.#deps;
     const index = state.appliedIndex;
     const session = state.session(client.session);

@@ -28,7 +28,7 @@ export interface ProposalsDeps {
   /** As leader: what to propose for the entry; undefined when it must be asked for again, for lack of disk. */
   admit(entry: Uint8Array): Uint8Array | undefined;
   /** A proposal of the session was received by the leader. */
-  renew(session: number): void;
+  renew(session: number, nowMs: number): void;
   /** What was submitted and is not answered may never be: `code` says why. */
   lost(code: ErrorCode): void;
   /** One entry that was submitted here is not in the log. */
@@ -85,11 +85,11 @@ export class Proposals implements ServerPart {
 
   /**
    * False when no leader is known and there is no more room to park it: less than its connection has unanswered already, `own`, so that
-   * one that floods is refused alone.
+   * one that floods is refused alone. `nowMs`: for whoever has asked the time already.
    */
-  submit(entry: Uint8Array, session: number, own = 0): boolean {
+  submit(entry: Uint8Array, session: number, own = 0, nowMs = this.#deps.clock.monotonicMs()): boolean {
     if (this.isLeader) {
-      this.#propose(entry, session, this.#deps.serverId);
+      this.#propose(entry, session, this.#deps.serverId, nowMs);
     } else if (this.#leader !== NOBODY) {
       this.#forwards.push(entry);
       if (this.#forwards.length === 1) this.#deps.wake();
@@ -115,14 +115,14 @@ export class Proposals implements ServerPart {
   }
 
   /**
-   * After a hand-over: when the successor leads, it has all that was proposed, and gets what was held back behind that. When somebody
+   * After a transfer: when the successor leads, it has all that was proposed, and gets what was held back behind that. When somebody
    * else does, the clients send everything again, in order, and what is parked would only be in the way.
    */
   #awaitSuccessor({ leader, successor }: ReplicaStatus): void {
     if (successor === this.#awaited && leader === NOBODY) return;
-    const handedOver = successor === this.#awaited;
+    const succeeded = successor === this.#awaited;
     this.#awaited = NOBODY;
-    if (handedOver) return;
+    if (succeeded) return;
     this.#dropParked();
     this.#reset('LEADER_CHANGED');
   }
@@ -153,7 +153,8 @@ export class Proposals implements ServerPart {
     const first = copies[0];
     if (first !== undefined) this.#origins.set(first.buffer, { from, epoch, refused: false });
     const refused = new Set<number>();
-    for (const entry of copies) this.#proposeForwarded(from, entry, refused);
+    const nowMs = this.#deps.clock.monotonicMs();
+    for (const entry of copies) this.#proposeForwarded(from, entry, refused, nowMs);
   }
 
   /** The replica refused a proposal; it is not in the log. */
@@ -197,20 +198,22 @@ export class Proposals implements ServerPart {
   }
 
   /** `via`: the server whose client asked, whatever the entry says. False when it was refused instead. */
-  #propose(entry: Uint8Array, session: number, via: ServerId): boolean {
-    const admitted = this.#deps.admit(entry);
+  #propose(entry: Uint8Array, session: number, via: ServerId, nowMs: number): boolean {
+    let admitted = this.#deps.admit(entry);
     if (admitted === undefined) {
       this.#refuse(entry, 'DISK_FULL');
       return false;
     }
-    if (admitted !== entry) {
-      const origin = this.#origins.get(entry.buffer);
-      if (origin !== undefined) this.#origins.set(admitted.buffer, origin);
+    const origin = admitted === entry ? undefined : this.#origins.get(entry.buffer);
+    if (origin !== undefined) {
+      // Its buffer may have entries of this server's clients, too.
+      admitted = admitted.slice();
+      this.#origins.set(admitted.buffer, origin);
     }
     stampEntry(admitted, this.#deps.clock.wallMs(), via);
-    if (session !== 0) this.#deps.renew(session);
+    if (session !== 0) this.#deps.renew(session, nowMs);
     this.#deps.counters.entriesProposed += 1;
-    this.#deps.batcher.propose(admitted);
+    this.#deps.batcher.propose(admitted, nowMs);
     return true;
   }
 
@@ -227,7 +230,7 @@ export class Proposals implements ServerPart {
   }
 
   /** `refused`: sessions of which an entry of the same message was refused, so that later ones would leave a gap. */
-  #proposeForwarded(from: ServerId, entry: Uint8Array, refused: Set<number>): void {
+  #proposeForwarded(from: ServerId, entry: Uint8Array, refused: Set<number>, nowMs: number): void {
     const problem = entryProblem(entry);
     const header = problem === undefined ? decodeEntryHeader(entry) : undefined;
     if (header === undefined || !isClientCommand(header.command)) {
@@ -241,10 +244,10 @@ export class Proposals implements ServerPart {
       return;
     }
     const session = header.command === CommandType.attach ? 0 : header.session;
-    if (!refused.has(session) && !this.#propose(entry, session, from)) refused.add(session);
+    if (!refused.has(session) && !this.#propose(entry, session, from, nowMs)) refused.add(session);
   }
 
-  /** What was held back during a hand-over comes on top of the limits: the replica has its own for that. */
+  /** What was held back during a transfer comes on top of the limits: the replica has its own for that. */
   #park(entry: Uint8Array): void {
     this.#parked.push(entry);
     this.#parkedBytes += entry.length;

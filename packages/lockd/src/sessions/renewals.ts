@@ -77,7 +77,7 @@ export class Renewals implements ServerPart {
     const heartbeats = this.#sent.get(batch);
     if (heartbeats === undefined) return;
     this.#sent.delete(batch);
-    this.#settle(heartbeats, new Set(except));
+    this.#acknowledge(heartbeats, new Set(except));
   }
 
   statusChanged(status: ReplicaStatus): void {
@@ -140,7 +140,7 @@ export class Renewals implements ServerPart {
         this.#drop(heartbeats);
         return;
       }
-      this.#settle(heartbeats, refused);
+      this.#acknowledge(heartbeats, refused);
       for (const { from, batch, sessions } of keepAlives) {
         const except = sessions.filter((session) => refused.has(session));
         this.#deps.peers.send(from, { type: 'keep-alive-ack', batch, except });
@@ -148,7 +148,7 @@ export class Renewals implements ServerPart {
     });
   }
 
-  #settle(heartbeats: readonly Heartbeat[], except: ReadonlySet<number>): void {
+  #acknowledge(heartbeats: readonly Heartbeat[], except: ReadonlySet<number>): void {
     this.#drop(heartbeats);
     for (const { client, session, id } of heartbeats) {
       if (except.has(session) || client.session !== session) continue;

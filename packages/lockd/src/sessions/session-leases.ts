@@ -30,7 +30,7 @@ export interface LeasedSession {
   readonly timeoutMs: number;
 }
 
-/** A leader that stands still for so long is deposed where there is another server: what is bounded are the stalls of one that is not. */
+/** A leader that stands still for so long is deposed where there is another server. What is bounded are the stalls of one that is not. */
 const LONG_STALL_MS = 1_000;
 /** Stalls that add up to this much are worth a look at every lease. */
 const STALL_SCAN_MS = 500;
@@ -111,11 +111,10 @@ export class SessionLeases {
     this.#insert(lease);
   }
 
-  /** Counts the timeout from now. False, without effect, for an unknown session and for one whose expiry is proposed. */
-  renew(session: number): boolean {
+  /** Counts the timeout from `nowMs`, which is now. False, without effect, for an unknown session and for one whose expiry is proposed. */
+  renew(session: number, nowMs = this.#clock.monotonicMs()): boolean {
     const lease = this.#leases.get(session);
     if (lease === undefined || lease.expiring) return false;
-    const nowMs = this.#clock.monotonicMs();
     lease.renewedAtMs = nowMs - this.#longStallsMs;
     lease.deadlineMs = nowMs - this.#stalledMs + lease.timeoutMs;
     return true;

@@ -68,7 +68,7 @@ const SETTINGS: readonly Setting[] = [
   {
     name: 'max-sessions-per-address',
     value: '<number>',
-    help: `sessions that clients of one address make at this server, this machine's own included (default: ${MAX_SESSIONS_PER_ADDRESS}, and any number from this machine)`,
+    help: `sessions that clients of one address make here, this machine's own included (default: ${MAX_SESSIONS_PER_ADDRESS}, and any number from this machine)`,
   },
   {
     name: 'trace-raft',

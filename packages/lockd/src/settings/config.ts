@@ -235,7 +235,7 @@ function noMembers(settings: Settings, peer: string): ServerConfig['members'] {
   const join = calledBy(settings, 'join');
   if (settings.has('cluster')) {
     throw new UsageError(
-      `${join} and ${calledBy(settings, 'cluster')} contradict each other: a server that joins a cluster that runs is told its ` +
+      `${join} and ${calledBy(settings, 'cluster')} contradict each other: a server that joins a cluster that runs is sent its ` +
         `members by them, one that begins a new cluster names them; leave out one of the two`,
     );
   }

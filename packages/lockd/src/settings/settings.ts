@@ -20,7 +20,7 @@ export type Settings = ReadonlyMap<string, Given>;
 
 export function required(settings: Settings, name: string): string {
   const text = settings.get(name)?.text;
-  if (text === undefined || text === '') throw new UsageError(`--${name} is missing; lockd --help tells what it is`);
+  if (text === undefined || text === '') throw new UsageError(`--${name} is missing; lockd --help prints what it is`);
   return text;
 }
 

@@ -47,7 +47,7 @@ describe('a lockd that is told to stop', () => {
     }
   });
 
-  it('hands leadership over before it goes', async () => {
+  it('transfers leadership before it goes', async () => {
     const trio = await places(3);
     const servers = trio.map((_, n) => start(argumentsFor(n + 1, trio, directory)));
     for (const server of servers) await server.serves();
@@ -104,7 +104,7 @@ describe('the exit code of a lockd that cannot serve', () => {
   it('is 2 for wrong arguments, with the reason on standard error', async () => {
     const lockd = start(['--id', '1']);
     expect(await lockd.ended()).toBe(2);
-    expect(lockd.stderr).toBe('lockd: --cluster-id is missing; lockd --help tells what it is\n');
+    expect(lockd.stderr).toBe('lockd: --cluster-id is missing; lockd --help prints what it is\n');
     expect(lockd.stdout).toBe('');
   });
 

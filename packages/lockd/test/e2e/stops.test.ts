@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { connect } from '@holdfast/client';
 import { CreateMode, type Command } from '@holdfast/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FOLD_INTERVAL } from '../../src/limits.ts';
+import { STATE_DIGEST_INTERVAL } from '../../src/limits.ts';
 import { LockdProcess, until } from './support/lockd-process.ts';
 import { answers, argumentsFor, onePlace, places } from './support/places.ts';
 import { entryOf, writeLog } from './support/written-log.ts';
@@ -74,8 +74,12 @@ describe('a server that finds an entry of a later version in its log', () => {
 describe('a server whose state is not what the others made of the same log', () => {
   it('ends with 69, each time, and the majority goes on', async () => {
     const trio = await places(3);
-    // The last index before the folds are compared.
-    const common = [undefined, attached, ...Array.from({ length: FOLD_INTERVAL - 3 }, (_, n) => created(n + 1))];
+    // The last index before the digests are compared.
+    const common = [
+      undefined,
+      attached,
+      ...Array.from({ length: STATE_DIGEST_INTERVAL - 3 }, (_, n) => created(n + 1)),
+    ];
     const other = common.with(500, created(499, '/nowhere/n-'));
     for (const id of [1, 2]) await writeLog(id, trio, directory, common);
     await writeLog(3, trio, directory, other);

@@ -12,16 +12,16 @@ interface Scene {
   readonly ensemble: SimEnsemble;
   readonly snapshots: readonly string[];
   /** Of the state behind each entry, of all lives of the server. */
-  readonly folds: Map<number, Set<number>>;
+  readonly digests: Map<number, Set<number>>;
 }
 
 /** One server that has taken snapshots, stopped in order; its log reaches so many bytes behind each. */
 async function stopped(snapshotTrailingBytes: number): Promise<Scene> {
   const snapshots = { snapshotLogBytes: 4_096, snapshotTrailingBytes };
   const options = { snapshots, snapshotChunkBytes: 1_024, segmentBytes: 4_096 };
-  const folds: Scene['folds'] = new Map();
-  const applied = (_: number, { index }: Entry, fold: number): void => {
-    folds.set(index, (folds.get(index) ?? new Set()).add(fold));
+  const digests: Scene['digests'] = new Map();
+  const applied = (_: number, { index }: Entry, digest: number): void => {
+    digests.set(index, (digests.get(index) ?? new Set()).add(digest));
   };
   const ensemble = new SimEnsemble(1, 1, applied, options);
   await ensemble.start();
@@ -36,7 +36,7 @@ async function stopped(snapshotTrailingBytes: number): Promise<Scene> {
   const found = diskOf(ensemble)
     .files()
     .filter((path) => path.endsWith('.snapshot'));
-  return { ensemble, snapshots: found, folds };
+  return { ensemble, snapshots: found, digests };
 }
 
 function diskOf(ensemble: SimEnsemble): ReturnType<SimEnsemble['world']['host']>['disk'] {
@@ -52,14 +52,14 @@ function damage({ ensemble }: Scene, path: string, share: number): void {
 describe('a server whose newest snapshot is damaged', () => {
   it.each([0, 0.3, 0.6, 0.9])('starts from an older one and the log behind it (damage at %d)', async (share) => {
     const scene = await stopped(8_192);
-    const { ensemble, snapshots, folds } = scene;
+    const { ensemble, snapshots, digests } = scene;
     expect(snapshots.length).toBeGreaterThan(1);
     damage(scene, snapshots.at(-1) ?? '', share);
-    const known = folds.size;
+    const known = digests.size;
     await ensemble.startServer(1);
-    await ensemble.until(() => folds.size > known);
+    await ensemble.until(() => digests.size > known);
     // Entries were applied again, and made the state that they had made before.
-    expect([...folds.values()].filter((found) => found.size !== 1)).toEqual([]);
+    expect([...digests.values()].filter((found) => found.size !== 1)).toEqual([]);
     expect(ensemble.server(1).state.counts.nodes).toBe(NODES + 3);
     expect(diskOf(ensemble).files()).not.toContain(snapshots.at(-1));
     expect(ensemble.failures).toEqual([]);

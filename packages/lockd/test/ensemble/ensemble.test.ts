@@ -46,7 +46,7 @@ describe('an ensemble', () => {
     expect(await run()).toBe(await run());
   });
 
-  it('stops server by server, each handing over what it leads', async () => {
+  it('stops server by server, each transferring what it leads', async () => {
     const ensemble = await started(4);
     const leader = ensemble.server(ensemble.leader);
     await ensemble.complete(leader.stop());

@@ -10,29 +10,29 @@ import { SimEnsemble } from './sim-ensemble.ts';
 const CONVERSATIONS = 400;
 const LOCK = 'well-behaved';
 
-/** Folds by index and server, which must be equal wherever two servers have one. */
-class Folds {
+/** State digests by index and server, which must be equal wherever two servers have one. */
+class StateDigests {
   readonly #byIndex = new Map<number, number>();
   readonly applied = new Map<number, number>();
 
-  observe(server: number, { index }: Entry, fold: number): void {
+  observe(server: number, { index }: Entry, digest: number): void {
     const known = this.#byIndex.get(index);
-    expect(fold, `the fold of server ${server} at ${index}`).toBe(known ?? fold);
-    this.#byIndex.set(index, fold);
+    expect(digest, `the digest of server ${server} at ${index}`).toBe(known ?? digest);
+    this.#byIndex.set(index, digest);
     this.applied.set(server, index);
   }
 }
 
 class Scene {
   readonly ensemble: SimEnsemble;
-  readonly folds = new Folds();
+  readonly digests = new StateDigests();
   readonly #clients: ClientConversations;
   readonly #seed: number;
   #hosts = 0;
 
   constructor(seed: number) {
     this.#seed = seed;
-    this.ensemble = new SimEnsemble(seed, 3, (id, entry, fold) => this.folds.observe(id, entry, fold));
+    this.ensemble = new SimEnsemble(seed, 3, (id, entry, digest) => this.digests.observe(id, entry, digest));
     this.#clients = new ClientConversations({ clusterId: 'sim', lock: LOCK }, this.ensemble.world.random('hostile'));
   }
 
@@ -118,7 +118,7 @@ class Scene {
 describe('hostile input to every port of an ensemble', () => {
   it.each([31, 32])('changes no state on one server alone, and holds up no client (seed %i)', async (seed) => {
     const scene = new Scene(seed);
-    const { ensemble, folds } = scene;
+    const { ensemble, digests } = scene;
     await ensemble.start();
     const { term } = ensemble.server(ensemble.leader).status;
     const client = ensemble.client();
@@ -153,7 +153,7 @@ describe('hostile input to every port of an ensemble', () => {
 
     // The sessions of hostile clients are over, and everyone has applied the same.
     await ensemble.until(() => ensemble.ids.every((id) => ensemble.server(id).status.sessions === 1));
-    await ensemble.until(() => new Set(folds.applied.values()).size === 1);
+    await ensemble.until(() => new Set(digests.applied.values()).size === 1);
     for (const id of ensemble.ids) {
       const { members, term: now } = ensemble.server(id).status;
       expect(members.map(({ connected }) => connected)).toEqual([true, true, true]);

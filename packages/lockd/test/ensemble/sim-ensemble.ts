@@ -13,17 +13,17 @@ export class SimEnsemble {
   readonly ids: readonly number[];
   readonly failures: unknown[] = [];
   readonly #servers = new Map<number, LockServer>();
-  readonly #applied: (id: number, entry: Entry, fold: number) => void;
+  readonly #applied: (id: number, entry: Entry, digest: number) => void;
   readonly #options: Partial<LockServerOptions>;
   #clients = 0;
   /** Sees a server from its next start on. */
   readonly observers = new Map<number, Partial<ServerObserver>>();
 
-  /** `applied` hears of every entry that a server applies, and the fold of its state then. */
+  /** `applied` hears of every entry that a server applies, and the digest of its state then. */
   constructor(
     seed: number,
     count = 3,
-    applied: (id: number, entry: Entry, fold: number) => void = () => {},
+    applied: (id: number, entry: Entry, digest: number) => void = () => {},
     options: Partial<LockServerOptions> = {},
   ) {
     this.#applied = applied;
@@ -70,7 +70,7 @@ export class SimEnsemble {
     return {
       stepping: (events, nowMs) => also?.stepping?.(events, nowMs),
       stepped: (effects, status) => also?.stepped?.(effects, status),
-      applied: (entry, _outputs, state) => this.#applied(id, entry, state.fold),
+      applied: (entry, _outputs, state) => this.#applied(id, entry, state.digest),
     };
   }
 

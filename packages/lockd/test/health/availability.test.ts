@@ -6,7 +6,7 @@ import { createHttpHandler } from '../../src/http/http.ts';
 import { encodePeerMessages } from '../../src/peers/peer-message.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { MetricsPage } from '../../src/http/metrics-page.ts';
-import { FOLD_INTERVAL } from '../../src/limits.ts';
+import { STATE_DIGEST_INTERVAL } from '../../src/limits.ts';
 import { CLUSTER_ID, ELECTION_TIMEOUT_MS, LoopbackEnsemble, type LoopbackServer } from '../support/loopback.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
@@ -166,7 +166,7 @@ describe('servers that compare their states', () => {
       { command: CommandType.cancel, session: 5, generation: 1, number: 1, ackedUpTo: 0 },
       new Uint8Array(),
     );
-    while (ensemble.log.length < FOLD_INTERVAL) ensemble.append(EntryType.command, entry);
+    while (ensemble.log.length < STATE_DIGEST_INTERVAL) ensemble.append(EntryType.command, entry);
     ensemble.clock.runChecks();
   }
 
@@ -185,7 +185,7 @@ describe('servers that compare their states', () => {
     const ensemble = new LoopbackEnsemble(3);
     ensemble.elect(1);
     fill(ensemble);
-    const told = encodePeerMessages([{ type: 'diverged', index: FOLD_INTERVAL, fold: 1 }]);
+    const told = encodePeerMessages([{ type: 'diverged', index: STATE_DIGEST_INTERVAL, digest: 1 }]);
     ensemble.server(2).receive(ensemble.server(1).id, told);
     ensemble.clock.runChecks();
     expect(ensemble.server(2).failures).toMatchObject([{ name: 'DivergenceError' }]);
@@ -197,7 +197,7 @@ describe('servers that compare their states', () => {
     ensemble.elect(1);
     const client = ensemble.server(2).connect();
     client.attach();
-    const halted = encodePeerMessages([{ type: 'halted', index: FOLD_INTERVAL }]);
+    const halted = encodePeerMessages([{ type: 'halted', index: STATE_DIGEST_INTERVAL }]);
     for (const server of ensemble.servers) server.receive(ensemble.server(3).id, halted);
     ensemble.clock.runChecks();
     expect(client.take()).toMatchObject([{ type: 'goodbye', code: 'NO_LEADER' }]);

@@ -2,7 +2,7 @@ import { CommandType, CreateMode, type ServerMessage } from '@holdfast/protocol'
 import { decodeEntryHeader } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 import { createHttpHandler } from '../../src/http/http.ts';
-import { DISK_HAND_OVER_PAUSE_MS, MAX_DISK_REFUSALS, MAX_DISK_SESSIONS } from '../../src/limits.ts';
+import { DISK_TRANSFER_PAUSE_MS, MAX_DISK_REFUSALS, MAX_DISK_SESSIONS } from '../../src/limits.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { MetricsPage } from '../../src/http/metrics-page.ts';
 import { CLUSTER_ID, LoopbackEnsemble } from '../support/loopback.ts';
@@ -125,6 +125,20 @@ describe('a leader that refuses for lack of disk', () => {
     expect(outcomes(holder.take())).toEqual(['2 done']);
   });
 
+  it('tells each its own when neither a refusal for another server nor what its own client gives back gets into the log', () => {
+    const ensemble = trio();
+    const [near, far] = [attached(ensemble, 1), attached(ensemble, 2, 2)];
+    near.acquire(1, 'a');
+    near.take();
+    const acquireIndex = ensemble.log.length;
+    lowAre(ensemble, 1, 2, 3);
+    ensemble.rejectWith = 'overloaded';
+    far.acquire(1, 'b');
+    expect(far.take()).toMatchObject([{ type: 'resend', from: 1, code: 'OVERLOADED' }]);
+    near.request(2, { type: 'release', lock: 'a', acquireIndex });
+    expect(near.take()).toMatchObject([{ type: 'resend', from: 2, code: 'OVERLOADED' }]);
+  });
+
   it('takes no new session and says why, and takes back one that exists', async () => {
     const ensemble = trio();
     const client = attached(ensemble, 2);
@@ -203,7 +217,7 @@ describe('writes', () => {
 });
 
 describe('a leader whose disk alone is low', () => {
-  it('hands leadership over, refuses while that does not happen, and tries again later', () => {
+  it('transfers leadership, refuses while that does not happen, and tries again later', () => {
     const ensemble = trio();
     lowAre(ensemble);
     const leader = ensemble.server(1);
@@ -216,7 +230,7 @@ describe('a leader whose disk alone is low', () => {
     expect([leader.transfers, leader.machine.diskGuard.shortOf]).toEqual([1, 0]);
     check();
     expect([leader.transfers, leader.machine.diskGuard.shortOf]).toEqual([1, 1]);
-    ensemble.clock.advance(DISK_HAND_OVER_PAUSE_MS);
+    ensemble.clock.advance(DISK_TRANSFER_PAUSE_MS);
     check();
     expect(leader.transfers).toBe(2);
     ensemble.elect(2);

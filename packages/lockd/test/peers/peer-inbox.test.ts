@@ -8,7 +8,7 @@ import { LoopbackEnsemble } from '../support/loopback.ts';
 describe('what changes the mind of a server about the ensemble', () => {
   it.each<[string, PeerMessage]>([
     ['that the servers disagree', { type: 'halted', index: 1 }],
-    ['that this server has another state', { type: 'diverged', index: 1, fold: 7 }],
+    ['that this server has another state', { type: 'diverged', index: 1, digest: 7 }],
     ['that a disk is almost full', { type: 'disk-report', low: true }],
   ])('counts from members only: a guest may say %s', (_, message) => {
     const ensemble = new LoopbackEnsemble(3);
@@ -40,7 +40,7 @@ describe('the messages of peers', () => {
   });
 
   it('have no second one', () => {
-    const twice = [{ peerMessages: all() }, { memberMessages: { fold() {} } }];
-    expect(() => inbox().install(twice)).toThrow(/each-peer-message-has-one-handler.*fold/);
+    const twice = [{ peerMessages: all() }, { memberMessages: { 'state-digest'() {} } }];
+    expect(() => inbox().install(twice)).toThrow(/each-peer-message-has-one-handler.*state-digest/);
   });
 });

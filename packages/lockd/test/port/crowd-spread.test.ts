@@ -14,20 +14,20 @@ describe('the time over which clients should spread', () => {
     expect(spread.ms).toBe(MAX_SPREAD_MS);
   });
 
-  it('is told again when it has doubled or become a quarter, and not for a few sessions', () => {
+  it('is sent again when it has doubled or become a quarter, and not for a few sessions', () => {
     let sessions = 0;
     const spread = new CrowdSpread(() => sessions);
-    const told: number[] = [];
+    const sent: number[] = [];
     const step = (next: number): void => {
       sessions = next;
-      if (spread.outdated) told.push(spread.tell());
+      if (spread.outdated) sent.push(spread.announce());
     };
     for (let next = 0; next <= 2_000; next += 1) step(next);
-    expect(told).toEqual([100, 200, 400, 800]);
+    expect(sent).toEqual([100, 200, 400, 800]);
     for (let next = 2_000; next >= 0; next -= 1) step(next);
-    expect(told.slice(4)).toEqual([200, 50]);
+    expect(sent.slice(4)).toEqual([200, 50]);
     for (let next = 0; next <= 100; next += 1) step(next);
-    expect(told).toHaveLength(6);
+    expect(sent).toHaveLength(6);
   });
 
   it('reaches clients that were welcomed when there were few', () => {
@@ -35,8 +35,8 @@ describe('the time over which clients should spread', () => {
     ensemble.elect(1);
     const early = ensemble.server(2).connect();
     for (let secret = 1; secret <= 250; secret += 1) ensemble.server(1).connect().attach(secret);
-    const told = early.take().filter((message) => message.type === 'leader');
-    expect(told.at(-1)).toMatchObject({ leader: 1, term: 1, spreadMs: 100 });
+    const sent = early.take().filter((message) => message.type === 'leader');
+    expect(sent.at(-1)).toMatchObject({ leader: 1, term: 1, spreadMs: 100 });
     const late = ensemble.server(2).dial();
     late.hello();
     expect(late.take()).toMatchObject([{ type: 'welcome', term: 1, spreadMs: 125 }]);

@@ -334,9 +334,9 @@ describe('requests that the leader refuses', () => {
   });
 });
 
-describe('requests at a leader that hands over', () => {
+describe('requests at a leader that transfers leadership', () => {
   /** Server 3 has proposed request 1 and was given back requests 2 and 3. */
-  function handingOver(): { readonly ensemble: LoopbackEnsemble; readonly client: TestClient } {
+  function transferring(): { readonly ensemble: LoopbackEnsemble; readonly client: TestClient } {
     const ensemble = trio(3);
     const client = attached(ensemble, 3);
     client.acquire(1, 'a');
@@ -351,7 +351,7 @@ describe('requests at a leader that hands over', () => {
   }
 
   it('go to the successor in order, those that were held back first, and the client hears of nothing but the answers', () => {
-    const { ensemble, client } = handingOver();
+    const { ensemble, client } = transferring();
     ensemble.depose();
     client.acquire(4, 'c');
     expect(client.take()).toMatchObject([{ type: 'leader', leader: 0 }]);
@@ -362,7 +362,7 @@ describe('requests at a leader that hands over', () => {
   });
 
   it('are asked for again, each once, when another server leads in the end', () => {
-    const { ensemble, client } = handingOver();
+    const { ensemble, client } = transferring();
     ensemble.depose();
     client.acquire(4, 'c');
     client.take();

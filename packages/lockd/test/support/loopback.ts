@@ -309,8 +309,8 @@ export class LoopbackServer implements ReplicaHandle {
       payload.fill(0xee);
     }
     this.#refreshStatus();
-    this.#settleProposals();
-    this.#settleReads();
+    this.#decideProposals();
+    this.#answerReads();
     while (!this.lagging && this.#applied < this.#ensemble.log.length) {
       const entry = this.#ensemble.log[this.#applied];
       if (entry === undefined) break;
@@ -321,7 +321,7 @@ export class LoopbackServer implements ReplicaHandle {
     this.machine.flush();
   }
 
-  #settleProposals(): void {
+  #decideProposals(): void {
     const { leader, holdCommits, rejectWith } = this.#ensemble;
     if (leader === this.id && holdCommits) return;
     for (const data of this.#proposals.splice(0)) {
@@ -331,10 +331,10 @@ export class LoopbackServer implements ReplicaHandle {
     }
   }
 
-  #settleReads(): void {
+  #answerReads(): void {
     const { leader, holdReads } = this.#ensemble;
     if (leader === this.id && holdReads) return;
-    for (const settle of this.#reads.splice(0)) settle(leader === this.id);
+    for (const answer of this.#reads.splice(0)) answer(leader === this.id);
   }
 
   #readStatus(): ReplicaStatus {

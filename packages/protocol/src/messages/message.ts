@@ -70,9 +70,9 @@ const LATER: ErrorAnswer = {
   code: 'UNSUPPORTED',
   message: 'the server answered as only a later version of the client understands: upgrade the client',
 };
-const toldReply = tolerant<Reply>(replies, LATER);
-const toldAnswer = tolerant<Answer>(answers, LATER);
-const toldAdminAnswer = tolerant<AdminAnswer>(adminAnswers, LATER);
+const tolerantReply = tolerant<Reply>(replies, LATER);
+const tolerantAnswer = tolerant<Answer>(answers, LATER);
+const tolerantAdminAnswer = tolerant<AdminAnswer>(adminAnswers, LATER);
 /** Absent in the first release. */
 const required = later(integer(), NO_FEATURES);
 
@@ -131,10 +131,10 @@ export const serverMessages = messages('message', {
     spreadMs: later(integer(), 0),
   }),
   /** The outcome of attach. */
-  attached: message(2, { id: integer(), index: integer(), reply: toldReply }),
+  attached: message(2, { id: integer(), index: integer(), reply: tolerantReply }),
   /** `index` is that of the entry that answered, which for a retry is a later one than that which took effect. */
-  reply: message(3, { number: integer(), index: integer(), reply: toldReply }),
-  answer: message(4, { id: integer(), index: integer(), answer: toldAnswer }),
+  reply: message(3, { number: integer(), index: integer(), reply: tolerantReply }),
+  answer: message(4, { id: integer(), index: integer(), answer: tolerantAnswer }),
   renewed: message(5, { id: integer() }),
   pong: message(6, { id: integer() }),
   /** A wait has become a hold. */
@@ -163,7 +163,7 @@ export const serverMessages = messages('message', {
   }),
   /** The server is about to stop and serves until then: move to another. Only to clients that offer the feature. */
   leave: message(13, {}),
-  'admin-answer': message(14, { id: integer(), answer: toldAdminAnswer }),
+  'admin-answer': message(14, { id: integer(), answer: tolerantAdminAnswer }),
 });
 
 export type ServerMessage = ValueOf<typeof serverMessages>;
@@ -218,7 +218,7 @@ export function encodeServerFrame(list: readonly ServerMessage[]): Uint8Array {
 
 /** Messages of types that this version does not know are left out. @throws MalformedError */
 export function decodeServerFrame(frame: Uint8Array): ServerMessage[] {
-  return readFrame(frame, serverMessages.readKnown).filter((each) => each !== undefined);
+  return readFrame(frame, serverMessages.readKnown);
 }
 
 function openFrame(frame: Uint8Array, maxMessages: number): TupleReader {
@@ -230,9 +230,12 @@ function openFrame(frame: Uint8Array, maxMessages: number): TupleReader {
   return list;
 }
 
-function readFrame<T>(frame: Uint8Array, read: (reader: TupleReader) => T, maxMessages = Infinity): T[] {
+function readFrame<T>(frame: Uint8Array, read: (reader: TupleReader) => T | undefined, maxMessages = Infinity): T[] {
   const found: T[] = [];
   const list = openFrame(frame, maxMessages);
-  while (list.remaining > 0) found.push(read(list.tuple('message')));
+  while (list.remaining > 0) {
+    const message = read(list.tuple('message'));
+    if (message !== undefined) found.push(message);
+  }
   return found;
 }

@@ -59,9 +59,9 @@ export const DEFAULT_RAFT_LIMITS = {
   replicatedTailBytes: 128 * 1024,
 } as const satisfies Partial<RaftConfig>;
 
-/** Time after which a follower whose leader's process is gone stands, uniform from 0; short, since nothing can be waited for. */
+/** Time after which a follower whose leader's process is gone stands, uniform from 0. Short, since nothing can be waited for. */
 export const REFUSED_ELECTION_DELAY_MS = 30;
-/** How long such a candidate waits for votes before it asks again; its peers may learn a moment later that the leader is gone. */
+/** How long such a candidate waits for votes before it asks again. Its peers may learn a moment later that the leader is gone. */
 export const REFUSED_ELECTION_ROUND_MS = 100;
 /** Rounds of that kind before the ordinary timeouts apply again. */
 export const REFUSED_ELECTION_ROUNDS = 10;

@@ -96,14 +96,14 @@ export class Replica implements ReplicaHandle {
     schedule.start();
   }
 
-  /** Hands leadership over when it has it, and waits until another leader is known; not for long. Goes on as a follower. */
+  /** Transfers leadership when it has it, and waits until another leader is known; not for long. Goes on as a follower. */
   async transferBeforeStop(): Promise<void> {
     const { schedule, core, mesh, shutdownTransfer } = this.#parts;
     if (!schedule.running || core.status.role !== 'leader' || mesh.empty) return;
     await shutdownTransfer.run((ended) => this.transferLeadership(undefined, ended));
   }
 
-  /** Hands leadership over when it has it, waits for the write under way, and closes everything, the log store included. */
+  /** Transfers leadership when it has it, waits for the write under way, and closes everything, the log store included. */
   async stop(): Promise<void> {
     await this.transferBeforeStop();
     this.#halt();

@@ -52,8 +52,8 @@ interface CommitNews {
 export class Turn {
   readonly #parts: TurnParts;
   readonly #held = new HeldSends((to, message) => this.#send(to, message));
-  /** The applied index that the core was told. */
-  #toldApplied = 0;
+  /** The applied index that was reported to the core. */
+  #reportedApplied = 0;
 
   constructor(parts: TurnParts) {
     this.#parts = parts;
@@ -98,8 +98,8 @@ export class Turn {
     inbound.deliver();
     inbox.addProposals();
     // It only lets memory go, so it can wait for the next step.
-    if (applies.applied > this.#toldApplied) {
-      this.#toldApplied = applies.applied;
+    if (applies.applied > this.#reportedApplied) {
+      this.#reportedApplied = applies.applied;
       // First: a snapshot of it may have become durable meanwhile.
       inbox.addFirst({ type: 'applied', index: applies.applied });
     }

@@ -3,6 +3,8 @@
 export * from './errors/damaged-log-error.ts';
 export * from './errors/damaged-snapshot-error.ts';
 export * from './directory/data-directory.ts';
+export { BatchReader } from './format/batch-reader.ts';
+export type { BatchRead, BatchReaderOptions } from './format/batch-reader.ts';
 export * from './format/entry-block.ts';
 export * from './errors/identity-mismatch-error.ts';
 export * from './recovery/inspect.ts';
@@ -12,6 +14,8 @@ export * from './contract/memory-log-store.ts';
 export * from './recovery/recovered-index.ts';
 export * from './directory/seeded-directory.ts';
 export * from './contract/snapshot.ts';
+export { parseSegmentFileName } from './segments/segment-name.ts';
+export type { SegmentName } from './segments/segment-name.ts';
 export { createWriteAheadLog, DEFAULT_SEGMENT_BYTES, openWriteAheadLog } from './wal/write-ahead-log.ts';
 export type { WriteAheadLogOptions, WriteAheadLogWorld } from './wal/write-ahead-log.ts';
 export type { LogIdentity } from './format/frame.ts';

@@ -1,5 +1,5 @@
 /**
- * Tells servers that were removed, or whose disk is lost, that the ensemble goes on without them: by a connection to where the
+ * Notifies servers that were removed, or whose disk is lost, that the ensemble goes on without them: by a connection to where the
  * configuration has them, since on a connection that they dialled anybody might say so. Seldom, and never to where a stranger wants it.
  */
 
@@ -45,7 +45,7 @@ export interface ExpulsionNoticesWorld {
 export class ExpulsionNotices {
   readonly #parts: ExpulsionNoticesParts;
   readonly #world: ExpulsionNoticesWorld;
-  readonly #toldAtMs = new Map<ServerId, number>();
+  readonly #notifiedAtMs = new Map<ServerId, number>();
   readonly #underWay = new Set<Connection | undefined>();
   #dialling = 0;
   #stopped = false;
@@ -55,11 +55,11 @@ export class ExpulsionNotices {
     this.#world = world;
   }
 
-  tell(expelled: Expelled): void {
+  notify(expelled: Expelled): void {
     const now = this.#world.clock.monotonicMs();
-    const due = (this.#toldAtMs.get(expelled.id) ?? -Infinity) + NOTICE_INTERVAL_MS;
+    const due = (this.#notifiedAtMs.get(expelled.id) ?? -Infinity) + NOTICE_INTERVAL_MS;
     if (this.#stopped || now < due || this.#dialling + this.#underWay.size >= MAX_NOTICES) return;
-    this.#toldAtMs.set(expelled.id, now);
+    this.#notifiedAtMs.set(expelled.id, now);
     this.#dialling += 1;
     const { address } = expelled;
     this.#world.network.dial({ address, timeoutMs: DIAL_TIMEOUT_MS, maxFrameBytes: MAX_GREETING_BYTES }).then(
@@ -82,7 +82,7 @@ export class ExpulsionNotices {
     const greeting = new DialledGreeting({
       hello: { ...this.#parts.hello(id), purpose: 'expulsion', echo },
       nonce: random.bytes(NONCE_BYTES),
-      // Never told.
+      // Never notified.
       incarnation: '',
       secrets: this.#parts.secrets(),
       peer: { secret: incarnation, member: false },
@@ -93,7 +93,7 @@ export class ExpulsionNotices {
       if (greeting.challenged) {
         connection.send(encodeExpulsion({ expulsion, voterSets: this.#parts.voterSets() }));
         connection.close();
-        logger.warn({ peer: id, expulsion }, 'told a server that the ensemble goes on without it');
+        logger.warn({ peer: id, expulsion }, 'notified a server that the ensemble goes on without it');
         return;
       }
       greeting.challengedBy(frame);

@@ -1,5 +1,5 @@
 /**
- * What members have told this server of its own expulsion, each on a connection that it dialled and on which it proved who it is. It
+ * What members have notified this server of its own expulsion, each on a connection that it dialled and on which it proved who it is. It
  * counts when a majority of the voters has said so: of a configuration that this server has, or of one that a speaker who knows this
  * server's secret has named. When the own log holds the removal already, though perhaps not that it is committed, one voice is enough.
  */

@@ -1,6 +1,6 @@
 /**
  * The side of a greeting that dialled: says hello, looks at what the other side proves, proves itself in turn, and waits for its welcome.
- * It tells its incarnation, which is a secret, only to a side that has proved that it belongs to the ensemble; or that is a member of
+ * It reveals its incarnation, which is a secret, only to a side that has proved that it belongs to the ensemble; or that is a member of
  * which the configuration knows no directory yet, as when an ensemble begins.
  */
 
@@ -91,11 +91,11 @@ export class DialledGreeting {
     if (this.#challenge === undefined) throw new TypeError('nothing was challenged');
     const { peer, secrets, incarnation } = this.#terms;
     const { said, greeting } = this.#challenge;
-    const told = said.wantsIncarnation && this.satisfied ? incarnation : '';
+    const revealed = said.wantsIncarnation && this.satisfied ? incarnation : '';
     return encodeProof({
-      incarnation: told,
-      ownProofs: secrets.provenBy.map((secret) => proofOf(secret, 'dialer', greeting, told)),
-      yourProof: peer.secret === '' ? NO_BYTES : proofOf(peer.secret, 'dialer', greeting, told),
+      incarnation: revealed,
+      ownProofs: secrets.provenBy.map((secret) => proofOf(secret, 'dialer', greeting, revealed)),
+      yourProof: peer.secret === '' ? NO_BYTES : proofOf(peer.secret, 'dialer', greeting, revealed),
     });
   }
 }

@@ -3,7 +3,7 @@
  * directory that the ensemble knows it by. Or **whoever proves that it knows a secret of this server**, its incarnation or its join secret,
  * which only the configuration of the ensemble that took it in holds: that is how a server that lags, or waits to be added, lets in
  * members that it does not know. Everybody else is a stranger, is believed nothing, and learns nothing. A removed server and one whose disk
- * was lost are strangers whom somebody will tell so. Decision record 0011 says why so.
+ * was lost are strangers whom somebody will notify. Decision record 0011 says why so.
  */
 
 import { MAX_MEMBERS, memberOf, type Configuration, type ConfigurationAt, type ServerId } from '../core/index.ts';
@@ -22,7 +22,7 @@ export interface MembershipView {
 /** Who wants to speak, and what it has proved. */
 export interface Candidate {
   readonly hello: Pick<PeerHello, 'from' | 'purpose' | 'echo'>;
-  /** As it told; empty when it did not, because this server knows it. */
+  /** As it named it; empty when it did not, because this server knows it. */
   readonly incarnation: string;
   /** It knows a secret of this server. */
   readonly knowsUs: boolean;
@@ -47,17 +47,17 @@ export type Verdict =
   | { readonly type: 'waits' }
   | {
       readonly type: 'refused';
-      /** Told to it. */
+      /** Sent to it. */
       readonly reason: string;
       /** For this server's own log. */
       readonly problem: string;
-      /** It is told by a connection to where the configuration has it, so that it may believe it. */
+      /** It is notified by a connection to where the configuration has it, so that it may believe it. */
       readonly expulsion?: Expulsion;
       /** It is the removed server itself. */
       readonly proved?: boolean;
     };
 
-/** All that a stranger is told. The reason of a close is cut to 123 bytes. */
+/** All that a stranger is sent. The reason of a close is cut to 123 bytes. */
 export const NOT_ADMITTED = 'NOT_ADMITTED: not known here as a member of the ensemble; "lockctl members" shows who is';
 const REMOVED = 'MEMBER_REMOVED: this server was removed from the ensemble, for good';
 
@@ -128,7 +128,7 @@ function memberVerdict(context: AdmissionContext, candidate: Candidate): Verdict
   // A member since the ensemble began, of which no directory is known yet: it is who answers at its address.
   if (purpose === 'expulsion' && context.echoes(from, echo))
     return { type: 'admitted', standing: 'member', incarnation: '' };
-  if (incarnation === '' || !candidate.proves(incarnation)) return stranger(`it tells no data directory`);
+  if (incarnation === '' || !candidate.proves(incarnation)) return stranger(`it names no data directory`);
   if (candidate.knowsUs) return { type: 'admitted', standing: 'member', incarnation };
   const confirmed = context.confirms(from, incarnation);
   if (confirmed === undefined) return { type: 'waits' };

@@ -1,7 +1,7 @@
 /**
  * Accepts connections of peers, greets whoever dials, and hands on what an admitted peer says. A newer connection of the same
  * peer replaces the older one; one from another data directory under its number does not, as long as the peer is connected. Who is not
- * admitted may say little, for a short time, and is told nothing of this server.
+ * admitted may say little, for a short time, and is sent nothing of this server.
  */
 
 import {
@@ -49,7 +49,7 @@ import { proofOf, proves, type Greeting } from './peer-proof.ts';
 const GREETING_TIMEOUT_MS = 5_000;
 /** Connections that are not admitted yet; one more ends the oldest, since a peer needs a moment only. */
 export const MAX_UNGREETED_PEERS = 64;
-/** Sockets from one address, loopback excepted; a peer needs one, and one each for a snapshot, a notice, and one that is about to close. */
+/** Sockets from one address, loopback excepted. A peer needs one, and one each for a snapshot, a notice, and one that is about to close. */
 const MAX_SOCKETS_PER_PEER_ADDRESS = 32;
 
 type Refusal = Extract<Verdict, { type: 'refused' }>;
@@ -150,7 +150,7 @@ export class PeerListener {
     return this.#heard.get(peer)?.incarnation ?? '';
   }
 
-  /** After a change of who is admitted: those who are not any more lose their connection, and are told why if they have proved who they are. */
+  /** After a change of who is admitted: those who are no longer lose their connection, and learn why once they have proved themselves. */
   admitAgain(): void {
     for (const { connection, hello, candidate } of this.#heard.values()) {
       const verdict = this.#own.admission(candidate);
@@ -240,7 +240,7 @@ export class PeerListener {
     const hello = decodeHello(frame);
     const mistake = this.#mistake(hello);
     if (mistake !== undefined) {
-      this.#turnAway(state.connection, mistake.reason, mistake.told, mistake.told, hello.from);
+      this.#turnAway(state.connection, mistake.reason, mistake.answer, mistake.answer, hello.from);
       return;
     }
     const greeting = { hello: Uint8Array.from(frame), nonce: this.#random.bytes(NONCE_BYTES) };
@@ -256,18 +256,18 @@ export class PeerListener {
     );
   }
 
-  /** What is told is nothing of this server. */
-  #mistake(hello: PeerHello): { readonly reason: string; readonly told: string } | undefined {
+  /** What is answered says nothing of this server. */
+  #mistake(hello: PeerHello): { readonly reason: string; readonly answer: string } | undefined {
     const unknown = missingFeatures(hello.required, PEER_FEATURES);
     if (unknown !== NO_FEATURES) {
       const which = describeFeatures(unknown);
-      const told = `it demands features that this server does not know (${which}): upgrade this server`;
-      return { reason: 'unknown features', told };
+      const answer = `it demands features that this server does not know (${which}): upgrade this server`;
+      return { reason: 'unknown features', answer };
     }
     if (hello.clusterId !== this.#own.clusterId)
-      return { reason: 'another cluster', told: 'this server is of another cluster: check --cluster-id' };
+      return { reason: 'another cluster', answer: 'this server is of another cluster: check --cluster-id' };
     if (hello.to !== this.#own.id)
-      return { reason: 'another server was meant', told: 'another server was meant: check --cluster' };
+      return { reason: 'another server was meant', answer: 'another server was meant: check --cluster' };
     return undefined;
   }
 
@@ -372,9 +372,9 @@ export class PeerListener {
     if (refusal.expulsion !== undefined && hello.purpose !== 'expulsion') this.#events.expel(hello, refusal);
   }
 
-  /** `reason`: one of few, for the log; `told`: to the other side. */
-  #turnAway(connection: Connection, reason: string, told: string, problem = told, from?: ServerId): void {
+  /** `reason`: one of few, for the log; `answer`: to the other side. */
+  #turnAway(connection: Connection, reason: string, answer: string, problem = answer, from?: ServerId): void {
     this.#refusals.refused(reason, connection.remoteAddress, problem, from === undefined ? {} : { peer: from });
-    connection.close(told);
+    connection.close(answer);
   }
 }

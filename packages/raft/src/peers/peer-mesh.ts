@@ -290,9 +290,9 @@ export class PeerMesh {
     return member && { address: member.peerAddress, peer, greeting: () => this.#greeting(peer, 'snapshot') };
   }
 
-  /** A removed server knocks at another member's door, which has asked this one to tell it, too. */
+  /** A removed server knocks at another member's door, which has asked this one to notify it, too. */
   knocked(server: ServerId): void {
-    if (this.#view.committed.retired.includes(server)) this.#tellRemoved(server);
+    if (this.#view.committed.retired.includes(server)) this.#notifyRemoved(server);
   }
 
   #secrets(): OwnSecrets {
@@ -311,7 +311,7 @@ export class PeerMesh {
 
   #onExpel({ from, nonce }: PeerHello, { expulsion, proved = false }: Extract<Verdict, { type: 'refused' }>): void {
     if (expulsion === 'MEMBER_REMOVED') {
-      this.#tellRemoved(from, nonce);
+      this.#notifyRemoved(from, nonce);
       const knock = { type: 'knock', server: from } as const;
       if (proved) for (const link of this.#links.values()) link.queue(peerItem(knock));
       this.flush();
@@ -320,7 +320,7 @@ export class PeerMesh {
     const member = memberOf(this.#view.latest.configuration, from) ?? memberOf(this.#view.committed, from);
     if (member === undefined) return;
     const incarnation = incarnationOf(this.#view, from);
-    this.#notices.tell({
+    this.#notices.notify({
       id: from,
       address: member.peerAddress,
       incarnation,
@@ -329,12 +329,12 @@ export class PeerMesh {
     });
   }
 
-  #tellRemoved(server: ServerId, echo?: Uint8Array): void {
+  #notifyRemoved(server: ServerId, echo?: Uint8Array): void {
     const former = this.#view.committed.former.find(({ id }) => id === server);
     if (former === undefined) return;
     const { peerAddress: address, incarnation } = former;
     const notice = { id: server, address, incarnation, expulsion: 'MEMBER_REMOVED' } as const;
-    this.#notices.tell(echo === undefined ? notice : { ...notice, echo });
+    this.#notices.notify(echo === undefined ? notice : { ...notice, echo });
   }
 
   #factsOf(id: ServerId): MemberFacts {

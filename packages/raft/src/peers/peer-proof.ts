@@ -1,5 +1,5 @@
 /**
- * Proofs that a server knows a secret, which do not tell it: an HMAC by the secret over what both sides have said so far. Good for one
+ * Proofs that a server knows a secret, which do not reveal it: an HMAC by the secret over what both sides have said so far. Good for one
  * connection, in one direction, between the two servers that the hello names.
  */
 
@@ -15,9 +15,9 @@ export interface Greeting {
   readonly nonce: Uint8Array;
 }
 
-/** `told`: what the side says of itself with the proof. */
-export function proofOf(secret: string, side: Side, { hello, nonce }: Greeting, told = ''): Uint8Array {
-  const hmac = createHmac('sha256', secret).update(`holdfast peer ${side} ${told.length}:${told} `);
+/** `revealed`: what the side reveals of itself with the proof. */
+export function proofOf(secret: string, side: Side, { hello, nonce }: Greeting, revealed = ''): Uint8Array {
+  const hmac = createHmac('sha256', secret).update(`holdfast peer ${side} ${revealed.length}:${revealed} `);
   return new Uint8Array(hmac.update(nonce).update(hello).digest());
 }
 
@@ -27,9 +27,9 @@ export function proves(
   secret: string,
   side: Side,
   greeting: Greeting,
-  told = '',
+  revealed = '',
 ): boolean {
   if (secret === '') return false;
-  const expected = proofOf(secret, side, greeting, told);
+  const expected = proofOf(secret, side, greeting, revealed);
   return proofs.some((proof) => proof.length === expected.length && timingSafeEqual(proof, expected));
 }

@@ -1,6 +1,6 @@
 /**
  * A replica's snapshots, all of them: when one is taken and what may then be forgotten, the restore at a start and of what a leader
- * sent, and their transfer to peers and from them. The replica tells it the core's effects and the end of every turn.
+ * sent, and their transfer to peers and from them. The replica reports to it the core's effects and the end of every turn.
  */
 
 import {
@@ -87,7 +87,7 @@ export class ReplicaSnapshots {
   /** As the gauge had it when the last snapshot was begun, or was tried in vain. */
   #lastBegunBytes = 0;
   #restoring = false;
-  /** The snapshot that the core has been told of and has not looked at yet, and its state. */
+  /** The snapshot that was reported to the core and has not looked at yet, and its state. */
   #offered: { readonly index: LogIndex; readonly state: RestoredState } | undefined;
   #stopped = false;
 

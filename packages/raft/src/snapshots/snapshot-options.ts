@@ -19,14 +19,14 @@ export const DEFAULT_SNAPSHOT_OPTIONS: SnapshotOptions = {
 };
 
 /**
- * What a server writes of its own snapshot in a millisecond on average, beyond the first {@link UNTHROTTLED_BYTES}: servers with one disk take
- * theirs at the same entry.
+ * What a server writes of its own snapshot in a millisecond on average, beyond the first {@link UNTHROTTLED_BYTES}. Servers with one disk
+ * take theirs at the same entry.
  */
 export const TAKEN_BYTES_PER_MS = 16 * 1024;
 /** After a slice the machine's event loop is left alone for so many times as long as the slice took. */
 export const SLICE_REST_FACTOR = 4;
 /**
- * Of each snapshot that a server takes, the first bytes go as fast as the disk takes them: a state that is hardly larger than the log
+ * Of each snapshot that a server takes, the first bytes go as fast as the disk takes them. A state that is hardly larger than the log
  * that asks for its snapshot should be safe soon, since a server that stops before replays all of that log at each start.
  */
 export const UNTHROTTLED_BYTES = 128 * 1024 * 1024;
@@ -49,10 +49,10 @@ export const TRANSFER_RETRY_MAX_MS = 2_000;
 export const RETRY_AFTER_SHARE = 0.25;
 /** As long as a peer is being sent a snapshot, what follows it stays in the log, up to so many times `snapshotLogBytes`. */
 export const HELD_LOG_FACTOR = 4;
-/** After a snapshot that the state machine refused, nothing is taken from its sender: for so long, doubling, to at most that long. */
+/** Nothing is taken from the sender of a snapshot that the state machine refused, for so long, doubling up to the maximum. */
 export const REFUSED_SNAPSHOT_PAUSE_MIN_MS = 5_000;
 export const REFUSED_SNAPSHOT_PAUSE_MAX_MS = 60_000;
 /** Senders for whom that is remembered. */
 export const MAX_REFUSED_SENDERS = 32;
-/** How often the sender of a snapshot that is being restored is told that it was not forgotten. */
+/** How often the sender of a snapshot that is being restored is notified that it was not forgotten. */
 export const RESTORING_NEWS_MS = TRANSFER_STALL_MS / 4;

@@ -266,7 +266,7 @@ export class SnapshotReceiver {
 
   async #install(whole: PartialSnapshot): Promise<SnapshotMessage> {
     const { offer, sink, from } = whole;
-    this.#tellGoingOn(whole);
+    this.#reportRestoring(whole);
     const state = await this.#restore(whole);
     if (typeof state === 'string') {
       await sink.abort();
@@ -310,10 +310,10 @@ export class SnapshotReceiver {
   }
 
   /** A large state takes longer to restore than a sender waits for an answer. */
-  #tellGoingOn(whole: PartialSnapshot): void {
+  #reportRestoring(whole: PartialSnapshot): void {
     this.#timer = this.#parts.clock.setTimer(RESTORING_NEWS_MS, () => {
       if (whole.connection !== undefined) say(whole.connection, { type: 'written', offset: whole.offer.bytes });
-      this.#tellGoingOn(whole);
+      this.#reportRestoring(whole);
     });
   }
 

@@ -56,7 +56,7 @@ export class SnapshotSender {
   #connection: Connection | undefined;
   #stopped = false;
   #attempts = 0;
-  /** Why the peer refused the last offer: one that does so again and again is told of once. */
+  /** Why the peer refused the last offer: one that does so again and again is logged once. */
   #refusal = '';
   #timer: Timer | undefined;
   /** Until the next attempt. */

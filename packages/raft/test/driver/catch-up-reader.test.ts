@@ -58,7 +58,7 @@ class Scene {
     return this.#timers.length;
   }
 
-  async settle(): Promise<string[]> {
+  async takeFed(): Promise<string[]> {
     await new Promise((resolve) => setImmediate(resolve));
     expect(this.failures).toEqual(this.diskError === undefined ? [] : [this.diskError]);
     return this.fed.splice(0);
@@ -69,7 +69,7 @@ class Scene {
     const due = this.#timers.filter(({ atMs }) => atMs <= this.nowMs);
     this.#timers = this.#timers.filter(({ atMs }) => atMs > this.nowMs);
     for (const { run } of due) run();
-    return this.settle();
+    return this.takeFed();
   }
 }
 
@@ -77,16 +77,16 @@ describe('what lagging peers are fed', () => {
   it('comes from memory as far as it is there, else from disk', async () => {
     const scene = new Scene();
     scene.catchUp.wanted(wish(2, 7));
-    expect(await scene.settle()).toEqual(['2:7']);
+    expect(await scene.takeFed()).toEqual(['2:7']);
     scene.catchUp.endTurn(0);
     scene.catchUp.wanted(wish(2, 60));
-    expect(await scene.settle()).toEqual(['2:60,61']);
+    expect(await scene.takeFed()).toEqual(['2:60,61']);
   });
 
   it('waits after each piece for longer than the turn took that sent it', async () => {
     const scene = new Scene();
     scene.catchUp.wanted(wish(2, 1));
-    expect(await scene.settle()).toEqual(['2:1']);
+    expect(await scene.takeFed()).toEqual(['2:1']);
     scene.catchUp.wanted(wish(2, 2));
     scene.nowMs += 3;
     scene.catchUp.endTurn(3);
@@ -97,7 +97,7 @@ describe('what lagging peers are fed', () => {
   it('is waited for with one timer, however many ask meanwhile', async () => {
     const scene = new Scene();
     scene.catchUp.wanted(wish(2, 1));
-    await scene.settle();
+    await scene.takeFed();
     scene.catchUp.endTurn(1_000);
     for (const peer of [2, 3, 4]) scene.catchUp.wanted(wish(peer, 2));
     expect(scene.timers).toBe(1);
@@ -108,23 +108,23 @@ describe('what lagging peers are fed', () => {
   it('comes first and without rests when nothing can be committed without it', async () => {
     const scene = new Scene();
     scene.catchUp.wanted(wish(2, 1));
-    expect(await scene.settle()).toEqual(['2:1']);
+    expect(await scene.takeFed()).toEqual(['2:1']);
     scene.catchUp.endTurn(1_000);
     scene.catchUp.wanted(wish(2, 2));
-    expect(await scene.settle()).toEqual([]);
+    expect(await scene.takeFed()).toEqual([]);
     for (const from of [3, 4, 5]) {
       scene.catchUp.wanted(wish(3, from, true));
-      expect(await scene.settle()).toEqual([`3:${from}`]);
+      expect(await scene.takeFed()).toEqual([`3:${from}`]);
       scene.catchUp.endTurn(1_000);
     }
-    expect(await scene.settle()).toEqual([]);
+    expect(await scene.takeFed()).toEqual([]);
     expect(await scene.pass(MAX_CATCH_UP_REST_MS)).toEqual(['2:2']);
   });
 
   it('does not wait for long because a turn was long for other reasons', async () => {
     const scene = new Scene();
     scene.catchUp.wanted(wish(2, 1));
-    await scene.settle();
+    await scene.takeFed();
     scene.catchUp.wanted(wish(2, 2));
     scene.catchUp.endTurn(1_000);
     expect(await scene.pass(MAX_CATCH_UP_REST_MS)).toEqual(['2:2']);
@@ -133,13 +133,13 @@ describe('what lagging peers are fed', () => {
   it('is one piece a turn for all peers together, in the order in which they asked', async () => {
     const scene = new Scene();
     for (const peer of [2, 3, 4]) scene.catchUp.wanted(wish(peer, peer));
-    expect(await scene.settle()).toEqual(['2:2']);
+    expect(await scene.takeFed()).toEqual(['2:2']);
     // A turn that ends with nothing of it sent yet changes nothing.
     expect(await scene.pass(1_000)).toEqual([]);
     scene.catchUp.endTurn(0);
-    expect(await scene.settle()).toEqual(['3:3']);
+    expect(await scene.takeFed()).toEqual(['3:3']);
     scene.catchUp.endTurn(0);
-    expect(await scene.settle()).toEqual(['4:4']);
+    expect(await scene.takeFed()).toEqual(['4:4']);
   });
 
   it('is never something else than what was asked for: a disk that fails to read stops the server [read-error-sends-prev-none-with-entries]', async () => {
@@ -147,7 +147,7 @@ describe('what lagging peers are fed', () => {
     scene.diskError = new Error('a sector is gone');
     scene.catchUp.wanted(wish(2, 7));
     scene.catchUp.wanted(wish(3, 60));
-    expect(await scene.settle()).toEqual([]);
+    expect(await scene.takeFed()).toEqual([]);
     scene.catchUp.endTurn(0);
     expect(await scene.pass(1_000)).toEqual([]);
   });

@@ -117,6 +117,8 @@ class Scene {
   readonly lines: DialledLine[] = [];
   readonly sent: number[] = [];
   readonly errors: unknown[] = [];
+  /** The peer takes so long to answer a dial. */
+  answered: Promise<void> = Promise.resolve();
 
   constructor(state = STATE, bytesPerSecond = BYTES_PER_SECOND) {
     this.#state = state;
@@ -130,6 +132,7 @@ class Scene {
     await sink.write(this.#state);
     await sink.finish();
     const dial = async (): Promise<DialledLine> => {
+      await this.answered;
       const line = new DialledLine();
       this.lines.push(line);
       return line;
@@ -222,6 +225,19 @@ describe('a sender of a snapshot', () => {
     await again?.welcome({ type: 'resume', offset: PIECE_BYTES });
     await scene.clock.pass(100);
     expect(again?.pieces).toBe(MAX_CHUNKS_IN_FLIGHT);
+  });
+
+  it('that is stopped while it dials leaves no connection open', async () => {
+    const scene = new Scene();
+    let answer = (): void => {};
+    scene.answered = new Promise((resolve) => (answer = resolve));
+    const sender = await scene.send();
+    sender.stop();
+    answer();
+    await settled();
+    expect(scene.lines.map(({ open }) => open)).toEqual([false]);
+    expect(sender.connected).toBe(false);
+    expect(scene.errors).toEqual([]);
   });
 
   it('stays with a peer that is slow, and leaves one that says nothing any more', async () => {

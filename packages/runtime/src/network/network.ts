@@ -76,7 +76,7 @@ export const LISTENER_REFUSALS = [
   'host',
   'web-page',
   'http-too-many',
-  /** Told when to come again, since more come than can be accepted. */
+  /** Asked to come again later, since more come than can be accepted. */
   'sent-away',
 ] as const;
 export type ListenerRefusal = (typeof LISTENER_REFUSALS)[number];

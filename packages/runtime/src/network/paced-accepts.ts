@@ -1,7 +1,7 @@
 /**
  * At what pace a listener takes connections that come faster than it can shake hands: a few in each turn of the event loop, in the order
  * in which they came, fewer when turns take long, so that whoever is connected already is served in between. Who would wait longer than
- * a moment is told when to come again instead, one after another at that pace: no work is done for somebody who has given up.
+ * a moment is asked to come again instead, one after another at that pace: no work is done for somebody who has given up.
  */
 
 import type { Clock } from '../clock.ts';
@@ -11,14 +11,14 @@ export const MAX_ACCEPTS_PER_TURN = 16;
 const FIRST_ACCEPTS_PER_TURN = 4;
 /** A turn that takes longer has half as many in the next one. */
 const LONG_TURN_MS = 10;
-/** Nobody waits for longer, which is less than any client's patience; and no queue shorter than this is worth sending anybody away. */
+/** Nobody waits for longer, which is less than any client's patience. No queue shorter than this is worth sending anybody away. */
 export const MAX_ACCEPT_WAIT_MS = 500;
 const MIN_ACCEPTS_WAITING = 64;
 /** A second, until it has been measured. */
 export const ASSUMED_ACCEPTS_PER_S = 500;
 /** The pace is measured anew after this time of a queue that is never empty. */
 const MEASURED_MS = 100;
-/** Nobody is told to come again later than this. */
+/** Nobody is asked to come again later than this. */
 export const MAX_ACCEPT_AGAIN_MS = 10_000;
 
 export class PacedAccepts {
@@ -91,7 +91,7 @@ export class PacedAccepts {
     else this.#perTurn = Math.min(MAX_ACCEPTS_PER_TURN, this.#perTurn + 1);
     this.#acceptedThisTurn = 0;
     if (this.waiting === 0) {
-      // Whoever was told a later time comes then; nobody else has to wait for that.
+      // Whoever was given a later time comes then; nobody else has to wait for that.
       this.#nextSlotMs = 0;
       return;
     }

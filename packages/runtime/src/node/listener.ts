@@ -36,7 +36,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** A plain connection on which so long nothing has moved, because its answer is not read say, is closed. */
 const IDLE_TIMEOUT_MS = 10_000;
 
-/** Who was told to come again has this long to read it. */
+/** Who was asked to come again has this long to read it. */
 const SENT_AWAY_GRACE_MS = 1_000;
 
 const SERVER_OPTIONS = {
@@ -94,7 +94,7 @@ export async function listen(options: ListenOptions, logger: Logger): Promise<Li
     if (againInMs === undefined) {
       if (accepts.waiting > 0) waiting.add(socket);
     } else {
-      const problem = 'more connections come than can be accepted; it was told when to come again';
+      const problem = 'more connections come than can be accepted; it was asked to come again later';
       refused('sent-away', addressOf(socket), problem);
       sendAway(socket, againInMs);
     }

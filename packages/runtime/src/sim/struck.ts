@@ -11,6 +11,8 @@ export const STRUCK_FAULTS = [
   'frame-slowed',
   /** What was sent again, or what acknowledges it, was dropped as well: the next pause is twice as long. */
   'retransmission-lost',
+  /** By `setPacketLoss`: something that travelled, or was sent again. */
+  'packet-dropped',
   /** Lost with the connection that carried it, because that broke or its sender died. */
   'frame-lost',
   /** By `breakConnections` or `setConnectionLoss`. */

@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as ws from 'ws';
-import type { Writable } from 'node:stream';
+import type { Socket } from 'node:net';
+import { Duplex, type Writable } from 'node:stream';
 import { silentLogger } from '../../src/index.ts';
 import type { Connection } from '../../src/index.ts';
-import { FrameReader } from '../../src/node/websocket/frame-reader.ts';
+import { FrameReader, readFramesPastWs } from '../../src/node/websocket/frame-reader.ts';
 import { nodeNetwork } from '../../src/node/index.ts';
 import { until } from './fixture.ts';
 
@@ -207,6 +208,65 @@ describe('a connection', () => {
     expect(heard.toSorted()).toEqual(['client enough', 'client 3', 'server 1,2', 'server enough'].toSorted());
     expect(writes).toHaveBeenCalled();
     await listener.close();
+  });
+});
+
+describe('a socket whose frames are read past ws', () => {
+  function heard(): { readonly socket: Duplex; readonly frames: string[]; readonly toWs: string[] } {
+    const socket = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() });
+    const frames: string[] = [];
+    const toWs: string[] = [];
+    socket.on('data', (chunk: Buffer) => void toWs.push(chunk.toString('hex')));
+    readFramesPastWs(
+      socket as Socket,
+      { frame: (payload) => void frames.push(payload.join()), unfinished: () => {}, tooMuch: () => {} },
+      { masked: false, maxFrameBytes: MAX_FRAME_BYTES },
+    );
+    return { socket, frames, toWs };
+  }
+  const frameOf = (byte: number): Buffer => Buffer.from([FIN | BINARY, 1, byte]);
+
+  it('hands them over at once, and not through the stream', () => {
+    const { socket, frames } = heard();
+    const events = vi.spyOn(socket, 'emit');
+    socket.resume();
+    expect(socket.push(frameOf(1))).toBe(true);
+    expect(frames).toEqual(['1']);
+    expect(events).not.toHaveBeenCalledWith('data', expect.anything());
+  });
+
+  it('keeps what comes while it is paused, and hears it in order when it goes on', async () => {
+    const { socket, frames } = heard();
+    socket.resume();
+    socket.push(frameOf(1));
+    socket.pause();
+    socket.push(frameOf(2));
+    await nextTurn();
+    expect(frames).toEqual(['1']);
+    socket.resume();
+    // The stream has not handed over yet what it keeps.
+    socket.push(frameOf(3));
+    await nextTurn();
+    socket.push(frameOf(4));
+    expect(frames).toEqual(['1', '2', '3', '4']);
+  });
+
+  it('hears its end behind them, and nothing of ws once it is closed', async () => {
+    const { socket, frames, toWs } = heard();
+    let ended = false;
+    let closed = false;
+    socket.on('end', () => (ended = true)).on('close', () => (closed = true));
+    socket.resume();
+    socket.push(frameOf(1));
+    socket.push(null);
+    await until(() => ended);
+    socket.destroy();
+    await until(() => closed);
+    expect({ frames, toWs, listeners: socket.listenerCount('data') }).toEqual({
+      frames: ['1'],
+      toWs: [],
+      listeners: 0,
+    });
   });
 });
 

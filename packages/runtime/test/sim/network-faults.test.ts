@@ -69,6 +69,27 @@ describe('a clogged link', () => {
   });
 });
 
+describe('a link that loses packets', () => {
+  it('delivers everything late, once and in order, dials included', async () => {
+    const { world, accepted, heard, dial, struck } = await twoHosts();
+    world.network.setPacketLoss(0.5);
+    const near = await world.complete(dial({ timeoutMs: 60_000 }));
+    const nearHeard = listenTo(near);
+    for (let n = 0; n < 30; n += 1) {
+      near.send(Uint8Array.of(n));
+      accepted[0]?.send(Uint8Array.of(n));
+      await world.run({ forMs: 100 });
+    }
+    world.network.heal();
+    await world.run({ forMs: 120_000 });
+    expect(heard).toEqual(numbers(30));
+    expect(nearHeard).toEqual(numbers(30));
+    expect(near.open).toBe(true);
+    expect(struck('packet-dropped')).toBeGreaterThan(5);
+    expect(() => world.network.setPacketLoss(2)).toThrow('from 0 to 1');
+  });
+});
+
 describe('hosts that are swizzled', () => {
   it('are clogged one by one, freed one by one, and lose nothing', async () => {
     const { world, heard, dial, struck } = await twoHosts();

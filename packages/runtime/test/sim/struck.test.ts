@@ -35,6 +35,7 @@ describe('what really struck', () => {
     world.network.cut('client', 'server');
     world.network.clog('server', 'client', 100);
     world.network.setConnectionLoss(1);
+    world.network.setPacketLoss(1);
     world.network.setDials('refused');
     world.host('nobody');
     world.network.breakConnections('client', 'nobody');
@@ -94,6 +95,36 @@ describe('what really struck', () => {
     expect(heard).toHaveLength(5);
     expect(nonZero(world)).toEqual({ 'frame-slowed': 2 });
     expect(() => world.network.slow({ minMs: 2, maxMs: 1 })).toThrow('minMs <= meanMs <= maxMs');
+  });
+
+  it('counts what a lossy link drops, each time, and not as held by a cut', async () => {
+    const { world, heard, dial } = await twoHosts();
+    const near = await world.complete(dial());
+    world.network.setPacketLoss(1, 'client', 'server');
+    near.send(Uint8Array.of(1));
+    await world.run({ forMs: 50 });
+    near.send(Uint8Array.of(2));
+    // Sent again after 200 and 400 ms.
+    await world.run({ forMs: 650 });
+    expect(nonZero(world)).toEqual({ 'packet-dropped': 3 });
+    world.network.setPacketLoss(0, 'client', 'server');
+    await world.run({ forMs: 700 });
+    expect(heard).toEqual([]);
+    await world.run({ forMs: 200 });
+    expect(heard).toEqual(['1', '2']);
+    expect(nonZero(world)).toEqual({ 'packet-dropped': 3 });
+  });
+
+  it('counts what waits for a repeat as held by a cut as soon as a cut drops that', async () => {
+    const { world, dial } = await twoHosts();
+    const near = await world.complete(dial());
+    world.network.setPacketLoss(1, 'client', 'server');
+    near.send(Uint8Array.of(1));
+    await world.run({ forMs: 50 });
+    world.network.setPacketLoss(0, 'client', 'server');
+    world.network.cut('client', 'server');
+    await world.run({ forMs: 200 });
+    expect(nonZero(world)).toEqual({ 'packet-dropped': 1, 'frame-held-by-cut': 1, 'retransmission-lost': 1 });
   });
 
   it('counts frames that died with their sender', async () => {

@@ -48,8 +48,8 @@ export function attach(state: State, command: Extract<Command, { type: 'attach' 
     server: via,
   });
   state.events.push({ type: 'sessionCreated', session: session.id, timeoutMs: session.timeoutMs });
-  state.fold.mix(session.id);
-  state.fold.mix(via);
+  state.digest.mix(session.id);
+  state.digest.mix(via);
   return attachedReply(state, session);
 }
 
@@ -60,9 +60,9 @@ function attachAgain(state: State, session: Session, via: number): Reply {
   state.sessions.changing(session);
   session.generation += 1;
   session.server = via;
-  state.fold.mix(session.id);
-  state.fold.mix(session.generation);
-  state.fold.mix(via);
+  state.digest.mix(session.id);
+  state.digest.mix(session.generation);
+  state.digest.mix(via);
   return attachedReply(state, session);
 }
 

@@ -2,7 +2,7 @@
  * closeSession, expireSession and continueEnd: a session ends with all its ephemeral nodes, waits and holds. Waits and holds go in the
  * entry that ends it, in order of their indexes; then the locks that it touched are granted on, in order of their names. Its nodes go
  * with them, the oldest first, or, where they are too many for one entry, over the entries that the leader proposes next. Until the last is gone the session
- * is over and not ended: it can be used for nothing, and nobody is told that it has ended, since something of it is left.
+ * is over and not ended: it can be used for nothing, and nobody is notified that it has ended, since something of it is left.
  */
 
 import type { Command, LossReason, Reply } from '@holdfast/protocol';
@@ -52,7 +52,7 @@ export function continueEnd(state: State, command: Extract<Command, { type: 'con
   if (session?.ending === undefined) return;
   const { reason, number } = session.ending;
   removeNodes(state, session, state.limits.maxNodesPerEnd);
-  state.fold.mix(session.id);
+  state.digest.mix(session.id);
   if (session.ephemerals.size > 0) return;
   const { id, generation } = session;
   if (number !== 0) state.events.push({ type: 'reply', session: id, generation, number, reply: DONE });
@@ -67,7 +67,7 @@ export function endEverySession(state: State): void {
     removeNodes(state, session, session.ephemerals.size);
     for (const lock of removeAcquires(state, session)) touched.add(lock);
     forget(state, session);
-    state.fold.mix(session.id);
+    state.digest.mix(session.id);
   }
   grantPending(state, touched);
 }
@@ -76,7 +76,7 @@ function endSession(state: State, session: Session, reason: LossReason, number: 
   const { maxNodesPerEnd } = state.limits;
   const whole = session.ephemerals.size <= maxNodesPerEnd;
   removeNodes(state, session, maxNodesPerEnd);
-  if (!whole) tellLosses(state, session, reason);
+  if (!whole) reportLosses(state, session, reason);
   const touched = removeAcquires(state, session);
   if (whole) {
     forget(state, session);
@@ -85,12 +85,12 @@ function endSession(state: State, session: Session, reason: LossReason, number: 
     state.sessions.beginEnd(session, { reason, number });
     state.events.push({ type: 'sessionEnding', session: session.id });
   }
-  state.fold.mix(session.id);
+  state.digest.mix(session.id);
   grantPending(state, touched);
 }
 
-/** The end itself is told when nothing is left, which for its waits and holds would be late. */
-function tellLosses(state: State, session: Session, reason: LossReason): void {
+/** The end itself is reported when nothing is left, which for its waits and holds would be late. */
+function reportLosses(state: State, session: Session, reason: LossReason): void {
   for (const { lock, acquireIndex } of state.locks.acquiresOf(session).inOrder()) {
     state.events.push({ type: 'lost', session: session.id, lock: lock.name, acquireIndex, reason });
   }

@@ -15,13 +15,16 @@ export interface Counted {
 }
 
 export class SessionAcquires<T extends Counted> {
-  readonly #byIndex = new Map<number, T>();
+  /** Most sessions have one at a time: a table would be made anew for each. */
+  #single: T | undefined;
+  /** All the others. */
+  #others: Map<number, T> | undefined;
   #listBytes = 0;
   /** How many of them are holds. */
   holds = 0;
 
   get size(): number {
-    return this.#byIndex.size;
+    return (this.#single === undefined ? 0 : 1) + (this.#others?.size ?? 0);
   }
 
   /** Their size as the attach reply lists them. */
@@ -30,23 +33,30 @@ export class SessionAcquires<T extends Counted> {
   }
 
   get(acquireIndex: number): T | undefined {
-    return this.#byIndex.get(acquireIndex);
+    if (this.#single?.acquireIndex === acquireIndex) return this.#single;
+    return this.#others?.get(acquireIndex);
   }
 
   add(acquire: T): void {
-    this.#byIndex.set(acquire.acquireIndex, acquire);
+    if (this.#single === undefined) this.#single = acquire;
+    else (this.#others ??= new Map()).set(acquire.acquireIndex, acquire);
     this.#listBytes += acquire.lock.acquireBytes;
   }
 
   remove(acquire: T): void {
-    const removed = this.#byIndex.delete(acquire.acquireIndex);
+    const { acquireIndex } = acquire;
+    let removed = true;
+    if (this.#single?.acquireIndex === acquireIndex) this.#single = undefined;
+    else removed = this.#others?.delete(acquireIndex) ?? false;
     invariant(removed, 'an acquire belongs to its session');
     if (acquire.token !== 0) this.holds -= 1;
     this.#listBytes -= acquire.lock.acquireBytes;
   }
 
   inOrder(): T[] {
-    return [...this.#byIndex.values()].sort((left, right) => left.acquireIndex - right.acquireIndex);
+    const all = [...(this.#others?.values() ?? [])];
+    if (this.#single !== undefined) all.push(this.#single);
+    return all.sort((left, right) => left.acquireIndex - right.acquireIndex);
   }
 }
 

@@ -45,7 +45,7 @@ export class ListingIndex<K extends string | number> {
     this.#table = table;
   }
 
-  /** To be told of every key that comes into the table. */
+  /** To be notified of every key that comes into the table. */
   added(key: K): void {
     if (this.#runs === undefined) return;
     // Reading the table will come by it.
@@ -53,7 +53,7 @@ export class ListingIndex<K extends string | number> {
     this.#changed();
   }
 
-  /** To be told of every key that goes. */
+  /** To be notified of every key that goes. */
   removed(): void {
     if (this.#runs === undefined) return;
     this.#gone += 1;

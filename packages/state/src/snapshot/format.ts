@@ -53,7 +53,7 @@ export interface SnapshotHeader {
   readonly features: number;
   readonly index: number;
   readonly stamp: number;
-  readonly fold: { readonly low: number; readonly high: number };
+  readonly digest: { readonly low: number; readonly high: number };
   readonly counts: StateCounts;
   /** Slots of nodes, free ones included. */
   readonly slots: number;
@@ -67,8 +67,8 @@ export function writeHeader(header: SnapshotHeader, view: DataView, at: number):
   view.setUint32(at + 12, header.version, true);
   view.setFloat64(at + 16, header.index, true);
   view.setFloat64(at + 24, header.stamp, true);
-  view.setInt32(at + 32, header.fold.low, true);
-  view.setInt32(at + 36, header.fold.high, true);
+  view.setInt32(at + 32, header.digest.low, true);
+  view.setInt32(at + 36, header.digest.high, true);
   view.setFloat64(at + 40, counts.sessions, true);
   view.setFloat64(at + 48, counts.nodes, true);
   view.setFloat64(at + 56, counts.dataBytes, true);

@@ -91,7 +91,7 @@ function readHeader(view: DataView, at: number, latest: number): SnapshotHeader 
     features: view.getUint32(at + 8, true),
     index: readIndex(view, at + 16, 'index'),
     stamp: readIndex(view, at + 24, 'stamp'),
-    fold: { low: view.getInt32(at + 32, true), high: view.getInt32(at + 36, true) },
+    digest: { low: view.getInt32(at + 32, true), high: view.getInt32(at + 36, true) },
     counts: {
       sessions: readIndex(view, at + 40, 'number of sessions'),
       nodes: readIndex(view, at + 48, 'number of nodes'),

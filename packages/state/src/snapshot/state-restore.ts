@@ -109,7 +109,7 @@ export class StateRestore {
     );
     this.#state.index = header.index;
     this.#state.stamp = header.stamp;
-    this.#state.fold.restore(header.fold);
+    this.#state.digest.restore(header.digest);
     this.#complete = true;
   }
 

@@ -59,7 +59,7 @@ export class StateSnapshot implements Capturing {
       features: features.length,
       index,
       stamp: state.stamp,
-      fold: state.fold.lanes,
+      digest: state.digest.lanes,
       counts: state.counts,
       slots: nodes.slots,
     };

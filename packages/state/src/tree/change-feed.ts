@@ -1,5 +1,5 @@
 /**
- * Every change of a node, told as it is made to whoever listens on this server: watches, wire protocols and dashboards rest on it. It comes
+ * Every change of a node, sent as it is made to whoever listens on this server: watches, wire protocols and dashboards rest on it. It comes
  * out of the store, the one place where nodes change. Without a listener it costs a comparison a change. Nothing that is replicated
  * depends on it: entries do the same, and their outputs are the same, whoever listens.
  */
@@ -13,9 +13,9 @@ export type NodeChangeKind =
   | 'data'
   /** It is a queue node whose wait became a hold: its mzxid is the token. */
   | 'granted'
-  /** It is about to go: told while its path can still be asked for. */
+  /** It is about to go: notified while its path can still be asked for. */
   | 'deleted'
-  /** A child of it came or went, of which was told just before. */
+  /** A child of it came or went, of which was notified just before. */
   | 'children';
 
 /**
@@ -26,21 +26,21 @@ export type NodeListener = (kind: NodeChangeKind, node: NodeSlot, index: number)
 
 export class ChangeFeed {
   /** In the order in which they came; another array for each change of it. */
-  #listeners: readonly { readonly told: NodeListener }[] = [];
+  #listeners: readonly { readonly notify: NodeListener }[] = [];
 
   /** Returns what ends it. */
   listen(listener: NodeListener): () => void {
     // Who listens twice ends each by itself.
-    const own = { told: listener };
+    const own = { notify: listener };
     this.#listeners = [...this.#listeners, own];
     return () => {
       this.#listeners = this.#listeners.filter((other) => other !== own);
     };
   }
 
-  tell(kind: NodeChangeKind, node: NodeSlot, index: number): void {
+  notify(kind: NodeChangeKind, node: NodeSlot, index: number): void {
     const listeners = this.#listeners;
     if (listeners.length === 0) return;
-    for (const { told } of listeners) told(kind, node, index);
+    for (const listener of listeners) listener.notify(kind, node, index);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The nodes of the tree and their bookkeeping: what each change does to stat fields, counters and the fold. Commands decide whether
+ * The nodes of the tree and their bookkeeping: what each change does to stat fields, counters and the digest. Commands decide whether
  * a change is allowed; only this store makes it. Nodes are named by slots, which mean nothing outside one replica and never reach
  * a result, so that records, numeric columns or a mix can lie behind them.
  */
@@ -41,7 +41,7 @@ export interface NodeStore extends TreeView {
   czxid(node: NodeSlot): number;
   ctime(node: NodeSlot): number;
 
-  /** Where changes are told from now on. */
+  /** Where changes are notified from now on. */
   reportTo(feed: ChangeFeed): void;
   create(node: NewNode): NodeSlot;
   /** Copies. */

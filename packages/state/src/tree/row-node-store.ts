@@ -1,12 +1,12 @@
 /**
  * The NodeStore as rows of numbers: a million nodes are some arrays, and nothing for the garbage collector to visit one by one. Keeps
- * stat fields, counters and free rows, and mixes the nodes that a change touches into the fold; names and data are in cells
+ * stat fields, counters and free rows, and mixes the nodes that a change touches into the digest; names and data are in cells
  * (storage/node-cells.ts), who is whose child is in storage/children.ts, and what a snapshot brings comes by row-tree-restore.ts.
  */
 
 import type { Stat } from '@holdfast/protocol';
 
-import type { Fold } from '../fold.ts';
+import type { StateDigest } from '../state-digest.ts';
 import { invariant } from '../invariant.ts';
 import type { Capture } from '../snapshot/capture.ts';
 import { ChangeFeed } from './change-feed.ts';
@@ -27,7 +27,7 @@ const NO_DATA = new Uint8Array(0);
 
 export class RowNodeStore implements NodeStore {
   readonly root = ROOT;
-  readonly #fold: Fold;
+  readonly #digest: StateDigest;
   readonly #capture: Capture;
   readonly #key: HashKey;
   /** Nobody's, until it is said whose. */
@@ -43,8 +43,8 @@ export class RowNodeStore implements NodeStore {
   /** What the next row is filled with. */
   readonly #numbers = new Float64Array(NODE_NUMBERS);
 
-  constructor(fold: Fold, capture: Capture, key: HashKey) {
-    this.#fold = fold;
+  constructor(digest: StateDigest, capture: Capture, key: HashKey) {
+    this.#digest = digest;
     this.#capture = capture;
     this.#key = key;
     this.#children = new Children(this.#rows, this.#cells, key);
@@ -182,10 +182,10 @@ export class RowNodeStore implements NodeStore {
     this.#childrenChanged(parent, index);
     this.#dataBytes += node.data.length;
     this.#nameBytes += this.#cells.nameBytes(slot);
-    this.#fold.mix(index);
-    this.#fold.mix(rows.number(parent, NumberField.czxid));
-    this.#feed.tell('created', slot, index);
-    this.#feed.tell('children', parent, index);
+    this.#digest.mix(index);
+    this.#digest.mix(rows.number(parent, NumberField.czxid));
+    this.#feed.notify('created', slot, index);
+    this.#feed.notify('children', parent, index);
     return slot;
   }
 
@@ -198,18 +198,18 @@ export class RowNodeStore implements NodeStore {
     rows.setNumber(node, NumberField.mzxid, index);
     rows.setNumber(node, NumberField.mtime, stamp);
     rows.setNumber(node, NumberField.version, version);
-    this.#fold.mix(rows.number(node, NumberField.czxid));
-    this.#fold.mix(version);
-    this.#feed.tell('data', node, index);
+    this.#digest.mix(rows.number(node, NumberField.czxid));
+    this.#digest.mix(version);
+    this.#feed.notify('data', node, index);
   }
 
   markGranted(node: NodeSlot, token: number): void {
     this.#check(node);
     this.#capture.node(node);
     this.#rows.setNumber(node, NumberField.mzxid, token);
-    this.#fold.mix(this.#rows.number(node, NumberField.czxid));
-    this.#fold.mix(token);
-    this.#feed.tell('granted', node, token);
+    this.#digest.mix(this.#rows.number(node, NumberField.czxid));
+    this.#digest.mix(token);
+    this.#feed.notify('granted', node, token);
   }
 
   extraBytes(node: NodeSlot): number {
@@ -228,11 +228,11 @@ export class RowNodeStore implements NodeStore {
 
   setExtra(node: NodeSlot, tag: number, bytes: Uint8Array | undefined): void {
     this.#capture.node(node);
-    this.#fold.mix(this.czxid(node));
+    this.#digest.mix(this.czxid(node));
     this.#dataBytes += this.#cells.extras.set(node, tag, bytes);
-    this.#fold.mix(tag);
-    this.#fold.mix(bytes === undefined ? -1 : bytes.length);
-    for (const byte of bytes ?? NO_DATA) this.#fold.mix(byte);
+    this.#digest.mix(tag);
+    this.#digest.mix(bytes === undefined ? -1 : bytes.length);
+    for (const byte of bytes ?? NO_DATA) this.#digest.mix(byte);
   }
 
   remove(node: NodeSlot, index: number): void {
@@ -240,7 +240,7 @@ export class RowNodeStore implements NodeStore {
     invariant(this.childCount(node) === 0, 'a node that is removed has no children');
     const rows = this.#rows;
     const parent = this.parent(node);
-    this.#feed.tell('deleted', node, index);
+    this.#feed.notify('deleted', node, index);
     this.#capture.node(node);
     this.#capture.node(parent);
     this.#children.remove(node);
@@ -252,9 +252,9 @@ export class RowNodeStore implements NodeStore {
     leaveRow(rows, node, this.#free);
     this.#free = node;
     this.#size -= 1;
-    this.#fold.mix(rows.number(node, NumberField.czxid));
-    this.#fold.mix(rows.number(parent, NumberField.czxid));
-    this.#feed.tell('children', parent, index);
+    this.#digest.mix(rows.number(node, NumberField.czxid));
+    this.#digest.mix(rows.number(parent, NumberField.czxid));
+    this.#feed.notify('children', parent, index);
   }
 
   changing(node: NodeSlot): void {

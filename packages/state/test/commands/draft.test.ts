@@ -128,7 +128,7 @@ describe('commands that are planned over a draft', () => {
           const expected = oneByOne({ state: one.state, session }, all);
           expect(asDraft(other, all)).toEqual(expected);
           expect(other.state.events).toEqual(one.state.events);
-          expect(other.state.fold.value).toBe(one.state.fold.value);
+          expect(other.state.digest.value).toBe(one.state.digest.value);
           expect(Buffer.compare(other.bytes, one.bytes)).toBe(0);
           for (const reply of expected) {
             const result = reply.type === 'error' ? reply.code : reply.type;
@@ -171,7 +171,7 @@ describe('commands that are planned over a draft', () => {
   it('change nothing when the draft is left alone', () => {
     const prepared = new Prepared([]);
     const before = prepared.bytes;
-    const { value } = prepared.state.fold;
+    const { value } = prepared.state.digest;
     const draft = new Draft(prepared.state);
     for (const path of ['/a', '/a/b']) {
       const create = { type: 'create', path, data: new Uint8Array(2), mode: CreateMode.persistent } as const;
@@ -180,6 +180,6 @@ describe('commands that are planned over a draft', () => {
       draft.add(change);
     }
     expect(prepared.bytes).toEqual(before);
-    expect([prepared.state.fold.value, prepared.state.events]).toEqual([value, []]);
+    expect([prepared.state.digest.value, prepared.state.events]).toEqual([value, []]);
   });
 });

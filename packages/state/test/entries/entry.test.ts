@@ -58,7 +58,7 @@ describe('an entry', () => {
       SMALL,
       Uint8Array.from({ length: 1_000 }, (_, n) => n % 256),
     );
-    new DataView(entry.buffer).setUint32(40, 0x1_02, true);
+    new DataView(entry.buffer, entry.byteOffset).setUint32(40, 0x1_02, true);
     expect(entryPayload(entry)).toEqual(entry.subarray(ENTRY_HEADER_BYTES + 0x1_02));
   });
 
@@ -66,7 +66,7 @@ describe('an entry', () => {
     const entry = encodeEntry(SMALL, Uint8Array.of(1));
     expect(() => decodeEntryHeader(entry.subarray(0, ENTRY_HEADER_BYTES - 1))).toThrow(MalformedError);
     for (const length of [2, 0x1_00_00, 0x7f_ff_ff_ff, 0x80_00_00_00, 0xff_ff_ff_ff]) {
-      new DataView(entry.buffer).setUint32(40, length, true);
+      new DataView(entry.buffer, entry.byteOffset).setUint32(40, length, true);
       expect(() => entryPayload(entry)).toThrow('ends within its identities');
     }
   });

@@ -89,7 +89,7 @@ describe('a lock whose kind lets several hold it', () => {
       return session.solo.outputs;
     });
     expect(outputs[0]).toEqual(outputs[1]);
-    expect(restored.machine.fold).toBe(solo.machine.fold);
+    expect(restored.machine.digest).toBe(solo.machine.digest);
   });
 
   it('is refused by name where a snapshot with it is restored by a program that reads no parameters', () => {
@@ -144,7 +144,7 @@ describe('parameters of a request for a lock', () => {
         'INVALID_ARGUMENT',
       );
     }
-    expect(newer?.solo.machine.fold).toBe(older?.solo.machine.fold);
+    expect(newer?.solo.machine.digest).toBe(older?.solo.machine.digest);
   });
 
   it('count as data of the tree', () => {

@@ -67,7 +67,7 @@ describe('requests of a session', () => {
     session.attachAgain();
     expect(only(solo.apply(late), 'refused')).toMatchObject({ code: 'SESSION_MOVED', generation: 1, lastApplied: 1 });
     const fromTheFuture = session.entry(create('/late'), 2);
-    new DataView(fromTheFuture.buffer).setUint32(4, 3, true);
+    new DataView(fromTheFuture.buffer, fromTheFuture.byteOffset).setUint32(4, 3, true);
     expect(only(solo.apply(fromTheFuture), 'refused').code).toBe('SESSION_MOVED');
     expect(session.create('/next')).toMatchObject({ type: 'created' });
   });

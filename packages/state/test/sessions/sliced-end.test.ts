@@ -117,7 +117,7 @@ describe('a session with more nodes than one entry removes', () => {
       const entry = encodeEntry(header, encodeCommand({ type: 'continueEnd', session: session.id }));
       stampEntry(entry, solo.wallMs, SERVER);
       expect(copy.apply(copy.appliedIndex + 1, entry)).toEqual(continueEnd(solo, session.id));
-      expect(copy.fold).toBe(solo.machine.fold);
+      expect(copy.digest).toBe(solo.machine.digest);
     }
     expect(copy.counts.sessions).toBe(0);
   });

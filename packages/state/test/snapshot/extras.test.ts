@@ -3,7 +3,7 @@
 import { SnapshotError, StateMachine, type StateMachineOptions } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 
-import { Fold } from '../../src/fold.ts';
+import { StateDigest } from '../../src/state-digest.ts';
 import { Capture } from '../../src/snapshot/capture.ts';
 import type { SnapshotFeature } from '../../src/snapshot/features.ts';
 import { StateRestore } from '../../src/snapshot/state-restore.ts';
@@ -55,7 +55,7 @@ function refusal(run: () => unknown): SnapshotError {
 }
 
 describe('an extra of a node', () => {
-  const store = (fold = new Fold()): RowNodeStore => new RowNodeStore(fold, new Capture(), HASH_KEY);
+  const store = (digest = new StateDigest()): RowNodeStore => new RowNodeStore(digest, new Capture(), HASH_KEY);
   const create = (nodes: RowNodeStore, name: string): NodeSlot =>
     nodes.create({ parent: nodes.root, name, data: bytes('data'), ephemeralOwner: 0, index: 1, stamp: 0 });
 
@@ -117,14 +117,14 @@ describe('an extra of a node', () => {
     ['its bytes', (nodes: RowNodeStore, node: NodeSlot) => nodes.setExtra(node, 7, bytes('y'))],
     ['its absence', (nodes: RowNodeStore, node: NodeSlot) => nodes.setExtra(node, 7, undefined)],
   ])('is part of the state digest by %s', (_, change) => {
-    const folds = [new Fold(), new Fold()];
-    for (const [at, fold] of folds.entries()) {
-      const nodes = store(fold);
+    const digests = [new StateDigest(), new StateDigest()];
+    for (const [at, digest] of digests.entries()) {
+      const nodes = store(digest);
       const node = create(nodes, 'a');
       if (at === 0) nodes.setExtra(node, 7, bytes('x'));
       else change(nodes, node);
     }
-    expect(folds[0]?.value).not.toBe(folds[1]?.value);
+    expect(digests[0]?.value).not.toBe(digests[1]?.value);
   });
 
   it('is bounded with the others of its node', () => {

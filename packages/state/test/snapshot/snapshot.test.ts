@@ -33,11 +33,15 @@ function nodeData(machine: StateMachine, path: string): string | undefined {
 }
 
 describe('a snapshot', () => {
-  it('restores everything that queries show, counts and the fold', () => {
+  it('restores everything that queries show, counts and the digest', () => {
     const { solo } = lively();
     const { machine } = solo;
     const copy = copyOf(machine);
-    expect([copy.appliedIndex, copy.fold, copy.counts]).toEqual([machine.appliedIndex, machine.fold, machine.counts]);
+    expect([copy.appliedIndex, copy.digest, copy.counts]).toEqual([
+      machine.appliedIndex,
+      machine.digest,
+      machine.counts,
+    ]);
     expect(copy.sessions()).toEqual(machine.sessions());
     for (const lock of ['lock', 'other/lock']) {
       expect(copy.query({ type: 'lock', lock })).toEqual(machine.query({ type: 'lock', lock }));
@@ -78,7 +82,7 @@ describe('a snapshot', () => {
     solo.open('born later');
     pieces.push(rest(snapshot));
     const restored = restore(joined(pieces), index);
-    expect([restored.appliedIndex, restored.fold]).toEqual([index, before.fold]);
+    expect([restored.appliedIndex, restored.digest]).toEqual([index, before.digest]);
     expect(nodeData(restored, '/a')).toBe('first');
     expect(nodeData(restored, '/c')).toBeUndefined();
     expect(bytesOf(restored)).toEqual(bytesOf(before));
@@ -130,7 +134,7 @@ describe('a snapshot', () => {
     const other = lively({ hashKey: { low: 3, high: 4 } }).solo;
     const bytes = bytesOf(one.machine);
     expect(bytesOf(other.machine)).toEqual(bytes);
-    expect(other.machine.fold).toBe(one.machine.fold);
+    expect(other.machine.digest).toBe(one.machine.digest);
     const copy = restore(bytes, one.index, new StateMachine({ hashKey: { low: 5, high: 6 } }));
     expect(bytesOf(copy)).toEqual(bytes);
     expect(nodeData(copy, '/a')).toBe('first');

@@ -3,15 +3,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { Fold } from '../../src/fold.ts';
+import { StateDigest } from '../../src/state-digest.ts';
 import { InvariantError } from '../../src/invariant.ts';
 import { RowNodeStore } from '../../src/tree/row-node-store.ts';
 import type { NodeSlot, NodeStore } from '../../src/tree/node-store.ts';
 import { Capture } from '../../src/snapshot/capture.ts';
 import { bytes } from '../support/solo.ts';
 
-const implementations: [string, (fold: Fold) => NodeStore][] = [
-  ['rows', (fold) => new RowNodeStore(fold, new Capture(), { low: 1, high: 2 })],
+const implementations: [string, (digest: StateDigest) => NodeStore][] = [
+  ['rows', (digest) => new RowNodeStore(digest, new Capture(), { low: 1, high: 2 })],
 ];
 
 function add(store: NodeStore, parent: NodeSlot, name: string, index: number, data = '', ephemeralOwner = 0): NodeSlot {
@@ -20,7 +20,7 @@ function add(store: NodeStore, parent: NodeSlot, name: string, index: number, da
 
 describe.each(implementations)('a node store of %s', (_, open) => {
   it('begins with the root alone', () => {
-    const store = open(new Fold());
+    const store = open(new StateDigest());
     expect([store.size, store.dataBytes, store.find('/'), store.childNames(store.root)]).toEqual([
       1,
       0,
@@ -30,7 +30,7 @@ describe.each(implementations)('a node store of %s', (_, open) => {
   });
 
   it('finds nodes by path and by parent and name, and nothing at what is no path', () => {
-    const store = open(new Fold());
+    const store = open(new StateDigest());
     const a = add(store, store.root, 'a', 1);
     const b = add(store, a, 'b', 2);
     expect([store.find('/a'), store.find('/a/b'), store.child(a, 'b')]).toEqual([a, b, b]);
@@ -41,7 +41,7 @@ describe.each(implementations)('a node store of %s', (_, open) => {
   });
 
   it('gives a slot that was free to the next node, without anything of the old one', () => {
-    const store = open(new Fold());
+    const store = open(new StateDigest());
     const old = add(store, store.root, 'old', 1, 'data', 9);
     store.setData(old, bytes('more data'), 2, 20);
     store.remove(old, 3);
@@ -51,7 +51,7 @@ describe.each(implementations)('a node store of %s', (_, open) => {
   });
 
   it('refuses what would break the tree', () => {
-    const store = open(new Fold());
+    const store = open(new StateDigest());
     const a = add(store, store.root, 'a', 1);
     const e = add(store, a, 'e', 2, '', 7);
     expect(() => add(store, e, 'child', 3)).toThrow(InvariantError);
@@ -62,23 +62,23 @@ describe.each(implementations)('a node store of %s', (_, open) => {
     expect(() => store.data(e)).toThrow(InvariantError);
   });
 
-  it('mixes every change into the fold', () => {
-    const fold = new Fold();
-    const store = open(fold);
-    const seen = [fold.value];
+  it('mixes every change into the digest', () => {
+    const digest = new StateDigest();
+    const store = open(digest);
+    const seen = [digest.value];
     const a = add(store, store.root, 'a', 1);
-    seen.push(fold.value);
+    seen.push(digest.value);
     store.setData(a, bytes('x'), 2, 20);
-    seen.push(fold.value);
+    seen.push(digest.value);
     store.markGranted(a, 3);
-    seen.push(fold.value);
+    seen.push(digest.value);
     store.remove(a, 4);
-    seen.push(fold.value);
+    seen.push(digest.value);
     expect(new Set(seen).size).toBe(5);
   });
 
   it('gives data that later changes leave alone', () => {
-    const store = open(new Fold());
+    const store = open(new StateDigest());
     const a = add(store, store.root, 'a', 1, 'first');
     const given = store.data(a);
     store.setData(a, bytes('other'), 2, 20);
@@ -91,7 +91,7 @@ describe.each(implementations)('a node store of %s', (_, open) => {
   });
 
   it('keeps data of every length, and the name beside it', () => {
-    const store = open(new Fold());
+    const store = open(new StateDigest());
     const a = add(store, store.root, 'a', 1);
     const b = add(store, store.root, 'b', 2, 'b');
     for (const [at, length] of [0, 1, 15, 16, 17, 1_000, 1_023, 1_024, 1_025, 100_000, 3, 0].entries()) {
@@ -103,7 +103,7 @@ describe.each(implementations)('a node store of %s', (_, open) => {
   });
 
   it('keeps names as they are: of any character, any length, and those that differ in little apart', () => {
-    const store = open(new Fold());
+    const store = open(new StateDigest());
     const names = [
       'é',
       'ÿ',
@@ -130,7 +130,7 @@ describe.each(implementations)('a node store of %s', (_, open) => {
   });
 
   it('finds each of many, while they come and when every other one has gone', () => {
-    const store = open(new Fold());
+    const store = open(new StateDigest());
     const parents = ['a', 'b', 'c'].map((name, at) => add(store, store.root, name, at + 1));
     const slots = Array.from({ length: 3_000 }, (_, n) => {
       const slot = add(store, parents[n % 3] ?? store.root, `n${Math.floor(n / 3)}`, n + 4);
@@ -150,7 +150,7 @@ describe.each(implementations)('a node store of %s', (_, open) => {
     const change = fc.record({ kind: fc.constantFrom('create', 'create', 'set', 'remove'), path, data: fc.string() });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 60 }), (changes) => {
-        const store = open(new Fold());
+        const store = open(new StateDigest());
         const model = new Map<string, string>([['/', '']]);
         for (const [position, { kind, path: components, data }] of changes.entries()) {
           const index = position + 1;

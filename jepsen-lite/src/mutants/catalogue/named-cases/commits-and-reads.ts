@@ -18,8 +18,8 @@ export const commitAndReadCases: readonly CaseMutant[] = [
     edits: [{ find: 'this.commit = begin.index; this.applied', replace: 'this.commit = boot.lastIndex; this.applied' }],
   },
   {
-    name: 'commit-told-once',
-    breaks: 'every heartbeat tells what is committed',
+    name: 'commit-sent-once',
+    breaks: 'every heartbeat carries what is committed',
     file: 'core/reads/reads.js',
     edits: [
       {
@@ -47,8 +47,8 @@ export const commitAndReadCases: readonly CaseMutant[] = [
     edits: [{ find: 'rejectReads(core, leader);', replace: '' }],
   },
   {
-    name: 'reads-refused-during-a-hand-over',
-    breaks: 'reads go on while leadership is handed over',
+    name: 'reads-refused-during-a-transfer',
+    breaks: 'reads go on while leadership is transferred',
     file: 'core/reads/reads.js',
     edits: [
       {
@@ -70,7 +70,7 @@ export const commitAndReadCases: readonly CaseMutant[] = [
   },
   {
     name: 'skipped-answers-not-asked-for',
-    breaks: 'whoever waits for the answer of an entry that a snapshot skipped is told to ask again',
+    breaks: 'whoever waits for the answer of an entry that a snapshot skipped is asked to send again',
     module: '@holdfast/lockd',
     file: 'port/skipped-entries.js',
     edits: [{ find: "client.resend('NOT_CAUGHT_UP');", replace: '' }],

@@ -41,7 +41,7 @@ export const electionCases: readonly CaseMutant[] = [
   },
   {
     name: 'refused-pre-vote-without-the-own-term',
-    breaks: 'a refused pre-vote tells the higher term',
+    breaks: 'a refused pre-vote carries the higher term',
     file: 'core/election/election.js',
     edits: [{ find: 'term: granted ? message.term : core.term, askedTerm', replace: 'term: message.term, askedTerm' }],
   },
@@ -193,8 +193,8 @@ export const electionCases: readonly CaseMutant[] = [
     ],
   },
   {
-    name: 'hand-over-to-whoever-is-followed',
-    breaks: 'leadership is handed over to voters only',
+    name: 'transfer-to-whoever-is-followed',
+    breaks: 'leadership is transferred to voters only',
     file: 'core/transfer/transfer.js',
     edits: [{ find: 'if (!mayLeadNext(core, target))', replace: 'if (!leader.progress.has(target))' }],
   },

@@ -32,7 +32,7 @@ export const consensusMutants: readonly Mutant[] = [
     sample: true,
   },
   {
-    name: 'vote-told-before-durable',
+    name: 'vote-sent-before-durable',
     breaks: 'a vote, and the term that it was given in, are on disk before anybody hears of them',
     patches: [
       {
@@ -273,7 +273,7 @@ export const consensusMutants: readonly Mutant[] = [
   {
     name: 'any-next-leader-taken-for-the-successor',
     breaks:
-      'after a hand-over only the server that was asked to stand is taken to have everything, and only in the very next term',
+      'after a transfer only the server that was asked to stand is taken to have everything, and only in the very next term',
     patches: [
       {
         module: RAFT,

@@ -55,8 +55,7 @@ export const leadershipMutants: readonly Mutant[] = [
   },
   {
     name: 'hung-follower-with-clients-relied-upon',
-    breaks:
-      'a commit does not wait for a follower that is told later while a majority that is told at once could make it',
+    breaks: 'a commit does not wait for a deferred follower while an eager quorum could make it',
     patches: [
       {
         module: RAFT,

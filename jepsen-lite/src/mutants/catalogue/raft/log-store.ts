@@ -99,7 +99,7 @@ export const logStoreMutants: readonly Mutant[] = [
   },
   {
     name: 'mark-without-the-term',
-    breaks: 'a new term is marked before it is told: a log that was damaged later bans the vote above it',
+    breaks: 'a new term is marked before it is sent: a log that was damaged later bans the vote above it',
     patches: [
       {
         module: RAFT,

@@ -115,7 +115,7 @@ export const membershipMutants: readonly Mutant[] = [
   },
   {
     name: 'removed-server-not-called-back',
-    breaks: 'a removed server that comes back is told so by its former peers, on connections that they dial, and ends',
+    breaks: 'a removed server that comes back is notified by its former peers, on connections that they dial, and ends',
     patches: [
       {
         module: RAFT,

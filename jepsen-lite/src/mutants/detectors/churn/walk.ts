@@ -16,7 +16,7 @@ import { Laws } from './laws.ts';
 const PATIENCE_BEATS = 21;
 const ELECTION_ROUNDS = 6;
 const DUEL_CHANCE = 0.2;
-const HAND_OVER_CHANCE = 0.2;
+const TRANSFER_CHANCE = 0.2;
 const SNAPSHOT_CHANCE = 0.3;
 const DELIVERY_CHANCE = 0.5;
 const BURST_CHANCE = 0.1;
@@ -30,8 +30,8 @@ const SPARED_ENTRIES = 2;
 
 /** What happens in a walk beyond elections, appends and crashes. */
 export interface WalkOptions {
-  /** Leaders are asked to hand over. @default false */
-  readonly handsOver?: boolean;
+  /** Leaders are asked to transfer leadership. @default false */
+  readonly transfers?: boolean;
   /** Servers take snapshots, forget what these hold, and install those of others. @default false */
   readonly snapshots?: boolean;
 }
@@ -50,11 +50,11 @@ export function walk(
   random: Random,
   servers: number,
   steps: number,
-  { handsOver = false, snapshots = false }: WalkOptions = {},
+  { transfers = false, snapshots = false }: WalkOptions = {},
 ): WalkResult {
   const ensemble = new Ensemble(random, servers);
   for (let step = 0; step < steps; step += 1) {
-    if (handsOver && random.next() < HAND_OVER_CHANCE) ensemble.handOver(step);
+    if (transfers && random.next() < TRANSFER_CHANCE) ensemble.transferLeadership(step);
     if (snapshots && random.next() < SNAPSHOT_CHANCE) ensemble.takeSnapshot();
     if (snapshots && random.next() < BURST_CHANCE) ensemble.proposeMany(step);
     if (random.next() < STRAY_CHANCE) ensemble.sendStray();
@@ -146,7 +146,7 @@ class Ensemble {
   }
 
   /** A leader looks for a follower that has everything. Now and then all hear each other until somebody leads; else the walk decides. */
-  handOver(ticket: number): void {
+  transferLeadership(ticket: number): void {
     for (const leader of this.#servers.filter(leads)) leader.step({ type: 'transfer', ticket, target: undefined });
     if (this.#random.next() < 0.5) return;
     for (let round = 0; round < ELECTION_ROUNDS; round += 1) {

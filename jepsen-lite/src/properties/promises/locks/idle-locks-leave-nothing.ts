@@ -2,13 +2,13 @@
 
 import { encodeLockName, LOCKS_PATH } from '@holdfast/protocol';
 
-import { changed, type ToldAcquire } from '../../observation/acquires.ts';
+import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
 import { difference } from '../../observation/difference.ts';
 import type { StatePromise } from '../../state-promise.ts';
 import { demand } from '../../demand.ts';
 
 export function idleLocksLeaveNothing(): StatePromise {
-  let acquires: readonly ToldAcquire[] = [];
+  let acquires: readonly ReportedAcquire[] = [];
   return {
     name: 'an idle lock leaves nothing',
     observe({ changes, after }) {

@@ -1,15 +1,15 @@
-/** Those who hold a lock may hold it together, of what was told and of what is shown; of a mutex there is one. */
+/** Those who hold a lock may hold it together, of what was reported and of what is shown; of a mutex there is one. */
 
 import { MUTEX } from '@holdfast/protocol';
 import { inTheWay, mayHoldTogether, requestOf } from '../../../models/holders.ts';
-import { changed, type ToldAcquire } from '../../observation/acquires.ts';
+import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
 import type { StatePromise } from '../../state-promise.ts';
 import { demand } from '../../demand.ts';
 
-type Holder = Omit<ToldAcquire, 'token'>;
+type Holder = Omit<ReportedAcquire, 'token'>;
 
 export function oneHolder(): StatePromise {
-  let acquires: readonly ToldAcquire[] = [];
+  let acquires: readonly ReportedAcquire[] = [];
   const holders = new Map<number, Holder>();
   return {
     name: 'a lock has no holders that may not hold it together',

@@ -32,10 +32,10 @@ export function onlyOwnersGiveUp(): StatePromise {
         .get(command.lock)
         ?.find((entry) => entry.acquireIndex === command.acquireIndex && entry.session === session);
       const ends = own !== undefined && (command.type === 'cancel' || own.token !== 0);
-      const told =
+      const shown =
         command.type === 'release' ? reply.type === 'done' : reply.type === 'cancelled' && reply.token === own?.token;
       demand(
-        ends ? told && gone.length === 1 : errorCode(reply) === 'NOT_HELD',
+        ends ? shown && gone.length === 1 : errorCode(reply) === 'NOT_HELD',
         () =>
           `${command.type} by session ${session} of acquire ${command.acquireIndex} (${own === undefined ? 'not its own' : `token ${own.token}`}) was answered ${JSON.stringify(reply)}`,
       );

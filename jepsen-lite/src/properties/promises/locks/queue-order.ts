@@ -1,11 +1,11 @@
 /** First come, first served: in order of the indexes of the acquires. */
 
-import { changed, type ToldAcquire } from '../../observation/acquires.ts';
+import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
 import type { StatePromise } from '../../state-promise.ts';
 import { demand } from '../../demand.ts';
 
 export function queueOrder(): StatePromise {
-  let acquires: readonly ToldAcquire[] = [];
+  let acquires: readonly ReportedAcquire[] = [];
   return {
     name: 'grants follow the order of the acquires',
     observe({ changes, after }) {

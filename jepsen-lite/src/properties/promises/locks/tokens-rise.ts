@@ -4,13 +4,13 @@
  */
 
 import { mayHoldTogether } from '../../../models/holders.ts';
-import { changed, type ToldAcquire } from '../../observation/acquires.ts';
+import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
 import type { StatePromise } from '../../state-promise.ts';
 import { demand } from '../../demand.ts';
 
 export function tokensRise(): StatePromise {
   const highest = new Map<string, number>();
-  let acquires: readonly ToldAcquire[] = [];
+  let acquires: readonly ReportedAcquire[] = [];
   return {
     name: 'a token is the index of its grant and above all earlier ones of its lock',
     observe({ index, changes, after }) {
@@ -29,14 +29,17 @@ export function tokensRise(): StatePromise {
       for (const [lock, queue] of after.queues) {
         for (const { acquireIndex, token } of queue) {
           if (token === 0) continue;
-          const told = acquires.find((acquire) => acquire.acquireIndex === acquireIndex)?.token;
-          demand(token === told, () => `lock ${lock} is shown under token ${token}, and was granted under ${told}`);
+          const granted = acquires.find((acquire) => acquire.acquireIndex === acquireIndex)?.token;
+          demand(
+            token === granted,
+            () => `lock ${lock} is shown under token ${token}, and was granted under ${granted}`,
+          );
         }
       }
     },
   };
 }
 
-function isShared(holders: readonly ToldAcquire[]): boolean {
+function isShared(holders: readonly ReportedAcquire[]): boolean {
   return holders.length > 1 && mayHoldTogether(holders);
 }

@@ -11,12 +11,12 @@ export function refusalsAreAnswered(): StatePromise {
       const applied = appliedCommand(step);
       if (applied === undefined) return;
       const { command, reply } = applied;
-      const told = reply.type === 'error' && reply.code === 'DISK_FULL';
+      const shown = reply.type === 'error' && reply.code === 'DISK_FULL';
       demand(
-        told === (command.type === 'refuse'),
+        shown === (command.type === 'refuse'),
         () => `${JSON.stringify(command)} was answered ${JSON.stringify(reply)}`,
       );
-      const names = command.type !== 'refuse' || (told && reply.message.includes(`${command.server}`));
+      const names = command.type !== 'refuse' || (shown && reply.message.includes(`${command.server}`));
       demand(names, () => `the answer does not name the server whose disk is full: ${JSON.stringify(reply)}`);
     },
   };

@@ -21,8 +21,8 @@ export function requestsAreAnswered(): StatePromise {
       const answers = [...outputsOf(step.outputs, 'reply'), ...outputsOf(step.outputs, 'refused')];
       demand(answers.length === 1, () => `a command that no version has led to ${answers.length} answers`);
       const reply = freshReply(step);
-      const told = reply === undefined || errorCode(reply) === 'UNSUPPORTED';
-      demand(told, () => `a command that no version has was answered ${JSON.stringify(reply)}`);
+      const shown = reply === undefined || errorCode(reply) === 'UNSUPPORTED';
+      demand(shown, () => `a command that no version has was answered ${JSON.stringify(reply)}`);
       const last = step.after.sessions.get(input.session)?.lastApplied;
       const used = reply === undefined || last === input.number;
       demand(used, () => `request ${input.number} was answered, and the last applied is ${last}`);

@@ -1,5 +1,5 @@
 /**
- * A session ends by its own close, an operator's, or an expiry that names its generation: told once, last, and with the reason. One with
+ * A session ends by its own close, an operator's, or an expiry that names its generation: reported once, last, and with the reason. One with
  * more nodes than an entry removes ends with the entry that removes the last of them, and until then is over.
  */
 
@@ -20,7 +20,7 @@ interface End {
 export function sessionsEndForAReason(): StatePromise {
   const ending = new Map<number, string>();
   return {
-    name: 'a session ends only when it is closed or expired, and its losses are told',
+    name: 'a session ends only when it is closed or expired, and its losses are reported',
     observe(step) {
       const { outputs, before, after } = step;
       const closed = expectedEnd(step, ending);
@@ -30,18 +30,18 @@ export function sessionsEndForAReason(): StatePromise {
         outputsOf(outputs, 'sessionEnding').map(({ session }) => session),
         over === undefined ? [] : [over.session],
       );
-      demand(begun === undefined, () => `of sessions that are over was told${begun}`);
+      demand(begun === undefined, () => `of sessions that are over was reported${begun}`);
       const survived = difference(
         outputsOf(outputs, 'sessionSurvived').map(({ session }) => session),
         outlived(step, ending),
       );
-      demand(survived === undefined, () => `of sessions that survive their expiry was told${survived}`);
-      const told = outputsOf(outputs, 'sessionEnded').map(({ session, reason }) => ({ session, reason }));
-      const wrong = difference(told, ends === undefined ? [] : [ends]);
-      demand(wrong === undefined, () => `of sessions that end was told${wrong}`);
+      demand(survived === undefined, () => `of sessions that survive their expiry was reported${survived}`);
+      const reported = outputsOf(outputs, 'sessionEnded').map(({ session, reason }) => ({ session, reason }));
+      const wrong = difference(reported, ends === undefined ? [] : [ends]);
+      demand(wrong === undefined, () => `of sessions that end was reported${wrong}`);
       demand(
         ends === undefined || outputs.at(-1)?.type === 'sessionEnded',
-        () => 'the end of a session was not told last',
+        () => 'the end of a session was not reported last',
       );
       for (const id of before.sessions.keys()) {
         demand(
@@ -50,7 +50,7 @@ export function sessionsEndForAReason(): StatePromise {
         );
       }
       const losses = difference(outputsOf(outputs, 'lost'), over === undefined ? revoked(step) : lossesOf(step, over));
-      demand(losses === undefined, () => `of losses was told${losses}`);
+      demand(losses === undefined, () => `of losses was reported${losses}`);
       if (over !== undefined) ending.set(over.session, over.reason);
       if (ends !== undefined) ending.delete(ends.session);
     },
@@ -100,7 +100,7 @@ function expectedEnd(step: Step, ending: ReadonlyMap<number, string>): End | und
   return { session, reason: session === applied.session ? 'closed' : 'revoked' };
 }
 
-/** Of a session that is over, and whose end is told later: everything that it waited for and held. */
+/** Of a session that is over, and whose end is reported later: everything that it waited for and held. */
 function lossesOf({ before }: Step, { session, reason }: End): readonly unknown[] {
   return allAcquires(before)
     .filter((acquire) => acquire.session === session)
@@ -108,7 +108,7 @@ function lossesOf({ before }: Step, { session, reason }: End): readonly unknown[
     .map(({ lock, acquireIndex }) => ({ type: 'lost', session, lock, acquireIndex, reason }));
 }
 
-/** An operator's deletion of a queue node is told to the session that loses by it. */
+/** An operator's deletion of a queue node is reported to the session that loses by it. */
 function revoked(step: Step): readonly unknown[] {
   const applied = appliedCommand(step);
   if (applied?.command.type !== 'delete' || applied.reply.type !== 'done') return [];

@@ -1,6 +1,6 @@
 /**
  * What must happen to a leader, and what it must not wait for: one that hears no quorum, or whose disk hangs, leads no longer; a voter
- * that it does not hear does not count for the removal of another; no run of commits waits for a follower that is told later than the
+ * that it does not hear does not count for the removal of another; no run of commits waits for a follower that is deferred longer than the
  * others while these answer. Each bound is twice what the product promises. Time is counted as there, in steps of a heartbeat interval
  * at most: a process that stands still notices nothing.
  */
@@ -250,7 +250,7 @@ export class LeadershipInvariants {
     if (server.deferredCommits <= MAX_DEFERRED_COMMITS) return;
     this.#report(
       'commits-do-not-wait-for-a-deferred-follower',
-      `server ${id}, leader of term ${server.term}, made ${server.deferredCommits} commits in a row when a follower answered that it had told later, the last of entry ${commitIndex} by ${committers.map(({ from }) => from).join(', ')}`,
+      `server ${id}, leader of term ${server.term}, made ${server.deferredCommits} commits in a row when a follower answered that it had deferred, the last of entry ${commitIndex} by ${committers.map(({ from }) => from).join(', ')}`,
     );
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What must hold of sessions and locks at every applied index, judged from what the state answers to queries, not from how it works: one
  * owner at most, grants in queue order and with the index of their entry as the token, tokens that rise, nothing left of an ended session,
- * the same answer to the same request, equal folds on all servers. Also tells, in log order, what happened to each wait and hold.
+ * the same answer to the same request, equal digests on all servers. Also records, in log order, what happened to each wait and hold.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -32,8 +32,8 @@ const NOTHING: DecodedCommand = { name: 'noop', locks: [], ends: 'other' };
 
 export class LockInvariants {
   readonly #report: Report;
-  readonly #tell: (event: LogEvent) => void;
-  readonly #folds: number[] = [];
+  readonly #record: (event: LogEvent) => void;
+  readonly #digests: number[] = [];
   readonly #queues = new Map<string, readonly Place[]>();
   readonly #highestTokens = new Map<string, number>();
   /** Holds that ended with an expired session. */
@@ -45,25 +45,25 @@ export class LockInvariants {
   readonly commands = new Map<string, number>();
   repeatedAnswers = 0;
 
-  constructor(report: Report, tell: (event: LogEvent) => void) {
+  constructor(report: Report, record: (event: LogEvent) => void) {
     this.#report = report;
-    this.#tell = tell;
+    this.#record = record;
   }
 
   /** Entries that some server has applied. */
   get appliedEntries(): number {
-    return this.#folds.length;
+    return this.#digests.length;
   }
 
   applied(server: number, { index, type, data }: Entry, outputs: readonly Output[], state: StateMachine): void {
-    const fold = this.#folds[index - 1];
-    if (fold !== undefined) {
-      if (fold !== state.fold) {
-        this.#report('equal-folds', `server ${server} differs from another in what entry ${index} did`);
+    const digest = this.#digests[index - 1];
+    if (digest !== undefined) {
+      if (digest !== state.digest) {
+        this.#report('equal-state-digests', `server ${server} differs from another in what entry ${index} did`);
       }
       return;
     }
-    this.#folds.push(state.fold);
+    this.#digests.push(state.digest);
     const command = type === COMMAND ? decode(data) : NOTHING;
     for (const output of outputs) this.#heed(index, command, output);
     this.#look(index, command, outputs, state);
@@ -71,12 +71,12 @@ export class LockInvariants {
 
   /** A server has a state from a snapshot; it must be what the entries make of it. */
   restored(server: number, index: number, state: StateMachine): void {
-    const fold = this.#folds[index - 1];
-    if (fold !== state.fold) {
-      const problem = `server ${server} restored a snapshot of index ${index} with the fold ${state.fold}, not ${fold}`;
+    const digest = this.#digests[index - 1];
+    if (digest !== state.digest) {
+      const problem = `server ${server} restored a snapshot of index ${index} with the digest ${state.digest}, not ${digest}`;
       this.#report('snapshots-hold-the-state', problem);
     }
-    if (index !== this.#folds.length) return;
+    if (index !== this.#digests.length) return;
     for (const [lock, queue] of this.#queues) {
       const restored = queueOf(state, lock);
       if (isDeepStrictEqual(restored, queue)) continue;
@@ -127,7 +127,7 @@ export class LockInvariants {
           this.#report('a-session-lives-once', `session ${output.session} ends by entry ${index} and does not live`);
         }
         this.#ended.add(output.session);
-        this.#tell({ type: 'ended-session', index, session: output.session, reason: output.reason });
+        this.#record({ type: 'ended-session', index, session: output.session, reason: output.reason });
         return;
       case 'reply':
         if (this.#isFirstReply(index, output)) {
@@ -204,7 +204,7 @@ export class LockInvariants {
       if (after === undefined) {
         const reason = reasonOf(place);
         if (reason === 'expired') this.#expiredHolds.add(hold);
-        this.#tell({ type: 'removed', index, lock, session, hold, reason });
+        this.#record({ type: 'removed', index, lock, session, hold, reason });
       } else if (after.session !== session || (token !== 0 && after.token !== token)) {
         this.#report(
           'a-hold-stays-as-it-is',
@@ -217,7 +217,7 @@ export class LockInvariants {
       if (known.has(hold)) continue;
       if (hold !== index)
         this.#report('acquires-are-named-by-their-entry', `entry ${index} enqueues ${hold} at lock ${lock}`);
-      this.#tell({ type: 'enqueued', index, lock, session, hold });
+      this.#record({ type: 'enqueued', index, lock, session, hold });
     }
     this.#checkQueue(index, lock, now);
     for (const place of now) if (place.token !== 0 && !isHold(before, place)) this.#granted(index, lock, place, now);
@@ -266,7 +266,7 @@ export class LockInvariants {
       this.#report('tokens-rise', `entry ${index} grants lock ${lock} under token ${token} after ${highest}`);
     }
     this.#highestTokens.set(lock, token);
-    this.#tell({ type: 'granted', index, lock, session, hold, token });
+    this.#record({ type: 'granted', index, lock, session, hold, token });
   }
 
   #checkSums(index: number, state: StateMachine): void {

@@ -1,8 +1,8 @@
-/** One server as the invariants have seen it: what its core told last, and what its log is, in memory and on disk. */
+/** One server as the invariants have seen it: what its core reported last, and what its log is, in memory and on disk. */
 
 import { ServerLog } from './server-log.ts';
 
-/** What `stepped` tells of a core. */
+/** What `stepped` reports of a core. */
 export interface CoreView {
   readonly role: string;
   readonly term: number;

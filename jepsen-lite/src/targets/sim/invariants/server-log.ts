@@ -7,7 +7,7 @@ import type { DurableState, Effect, LogIndex, Term, WriteSeq } from '@holdfast/r
 
 export type Persist = Extract<Effect, { type: 'persist' }>;
 
-/** Of an entry that a start does not tell, since a snapshot holds it. */
+/** Of an entry that a start does not report, since a snapshot holds it. */
 const UNKNOWN_TERM = -1;
 
 /** Term and vote, and the term of every entry; place 0 stands for before the log. */
@@ -37,7 +37,7 @@ export class LogImage {
     for (const term of committed.slice(0, index + 1)) this.terms.push(term);
   }
 
-  /** Takes from `terms` those of the entries that a compacted log does not tell. */
+  /** Takes from `terms` those of the entries that a compacted log does not have. */
   completeFrom(terms: readonly number[]): void {
     for (let index = 0; index < this.terms.length && this.terms[index] === UNKNOWN_TERM; index += 1) {
       this.terms[index] = terms[index] ?? UNKNOWN_TERM;

@@ -16,7 +16,7 @@ export function beginBan(server: ObservedServer, committedEntries: number, had: 
 export function checkBanTerm(id: number, banTerm: number, lastTerm: number, report: Report): void {
   if (banTerm > lastTerm) return;
   report(
-    'a-ban-begins-above-every-term-that-was-told',
+    'a-ban-begins-above-every-term-that-was-sent',
     `server ${id}, which was in term ${lastTerm}, begins anew in term ${banTerm}`,
   );
 }

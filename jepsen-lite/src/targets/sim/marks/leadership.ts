@@ -1,4 +1,4 @@
-/** Marks of leaders that leave, or try to: hand-overs that nobody takes up, and what waits when one steps down. */
+/** Marks of leaders that leave, or try to: transfers that nobody takes up, and what waits when one steps down. */
 
 import type { Hit, Recogniser, Step } from './mark.ts';
 

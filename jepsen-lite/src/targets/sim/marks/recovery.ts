@@ -1,4 +1,4 @@
-/** Marks of starts and of snapshots: what a start repairs, and logs that are replaced. Two of them the servers tell in their logs alone. */
+/** Marks of starts and of snapshots: what a start repairs, and logs that are replaced. Two of them are in the logs of servers alone. */
 
 import type { WriteSeq } from '@holdfast/raft';
 import type { Hit, MarkName, Recogniser, Step } from './mark.ts';

@@ -5,7 +5,7 @@
 
 import type { SimWorld } from '@holdfast/runtime/sim';
 import type { Effect, Intrusion } from '../../../nemeses/target.ts';
-import type { HandOverInvariants } from '../invariants/hand-over.ts';
+import type { TransferInvariants } from '../invariants/transfer.ts';
 import type { ReplayInvariants } from '../invariants/replays.ts';
 import { serverHost, STRANGER_HOST } from '../../../plan/plan.ts';
 import type { ServerHost } from '../server-host.ts';
@@ -18,7 +18,7 @@ import { usurp } from './usurper.ts';
 export interface Victims {
   readonly world: SimWorld;
   readonly servers: ReadonlyMap<string, ServerHost>;
-  readonly handOvers: Pick<HandOverInvariants, 'unsettled'>;
+  readonly transfers: Pick<TransferInvariants, 'changing'>;
   readonly replays: Pick<ReplayInvariants, 'sending'>;
   readonly effects: { count(effect: Effect, times?: number): void };
   fail(name: string, message: string): void;
@@ -49,13 +49,13 @@ export class Strangers {
   }
 
   takePort(id: number): void {
-    this.#cluster.handOvers.unsettled(1);
+    this.#cluster.transfers.changing(1);
     this.#wanted.set(id, (this.#wanted.get(id) ?? 0) + 1);
     this.#take(id);
   }
 
   leavePort(id: number): void {
-    this.#cluster.handOvers.unsettled(-1);
+    this.#cluster.transfers.changing(-1);
     if (this.#healed) return;
     const left = (this.#wanted.get(id) ?? 1) - 1;
     if (left > 0) this.#wanted.set(id, left);

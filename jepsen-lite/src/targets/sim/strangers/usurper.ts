@@ -1,5 +1,5 @@
 /**
- * A stranger on the machine of a server that does not run, at its peer address: tells whoever dials that it was removed, and dials it in
+ * A stranger on the machine of a server that does not run, at its peer address: notifies whoever dials that it was removed, and dials it in
  * turn with that news, in the name of the server whose port it has, with what it has just heard from it.
  */
 
@@ -17,7 +17,7 @@ const GOODBYES = [
 ] as const;
 
 export interface UsurperEvents {
-  /** Whoever said that hello was told that it is no member. */
+  /** Whoever said that hello was notified that it is no member. */
   misled(hello: PeerHello): void;
 }
 

@@ -154,7 +154,7 @@ describe('a leader', () => {
     expect(removal(2)).toHaveLength(1);
   });
 
-  it('may wait for a follower that it has told later for a few commits in a row, not for dozens', () => {
+  it('may wait for a follower that it has deferred for a few commits in a row, not for dozens', () => {
     const commits = (count: number, later: (n: number) => boolean): string[] => {
       const scene = new Scene();
       scene.step();
@@ -175,7 +175,7 @@ describe('a leader', () => {
     expect(scene.broken).toEqual([]);
   });
 
-  it('may tell a follower later as long as the window of that one is full', () => {
+  it('may defer a follower as long as the window of that one is full', () => {
     const commits = (sendAtOnce: boolean): string[] => {
       const scene = new Scene();
       scene.step();

@@ -17,8 +17,8 @@ import { Configurations } from '../../../../src/targets/sim/invariants/configura
 import { MembershipInvariants, type LogView } from '../../../../src/targets/sim/invariants/membership.ts';
 
 const three = initialConfiguration([1, 2, 3].map((id) => ({ id: serverId(id), peerAddress: `s${id}:1` })));
-const told = { clientAddress: '', incarnation: 'disk-4', joinSecret: '' };
-const fourth = { id: serverId(4), peerAddress: 's4:1', ...told, outgoing: false };
+const facts = { clientAddress: '', incarnation: 'disk-4', joinSecret: '' };
+const fourth = { id: serverId(4), peerAddress: 's4:1', ...facts, outgoing: false };
 const learner = withMember(three, { ...fourth, role: 'learner' });
 const promoted = jointPromotion(learner, serverId(4));
 const fewer = jointRemoval(three, serverId(3));

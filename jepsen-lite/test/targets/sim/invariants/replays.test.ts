@@ -47,7 +47,7 @@ describe('a request of a client that repeats what it sends', () => {
     expect(log.reports).toHaveLength(1);
   });
 
-  it('is told from requests of other clients, and from what servers say of its session', () => {
+  it('is distinguished from requests of other clients, and from what servers say of its session', () => {
     const log = new Log();
     log.invariants.sending(SESSION, 1);
     log.append(1, { session: 8 });

@@ -184,7 +184,7 @@ describe('the marks of a leader that leaves', () => {
   };
   const dropped: Effect = { type: 'read-rejected', tickets: [7], reason: 'not-leader' };
 
-  it('are hit by a hand-over that nobody takes up, and not by one that somebody does', () => {
+  it('are hit by a transfer that nobody takes up, and not by one that somebody does', () => {
     history.step(1, { role: 'leader' }, [], [ended('transferred')]);
     expect(history.hits).toEqual({});
     history.step(1, {}, [], [ended('timed-out')]);
@@ -206,8 +206,8 @@ describe('the marks of a leader that leaves', () => {
 
 describe('the marks of changes of the members', () => {
   const three = initialConfiguration([1, 2, 3].map((id) => ({ id: serverId(id), peerAddress: `s${id}:1` })));
-  const told = { clientAddress: '', incarnation: 'disk-4', joinSecret: '', outgoing: false };
-  const learner = withMember(three, { id: serverId(4), peerAddress: 's4:1', role: 'learner', ...told });
+  const facts = { clientAddress: '', incarnation: 'disk-4', joinSecret: '', outgoing: false };
+  const learner = withMember(three, { id: serverId(4), peerAddress: 's4:1', role: 'learner', ...facts });
   const begun = (index: number, configuration: Configuration): readonly Effect[] => [
     persist(index, { entries: [entry(index, 2, EntryType.configuration, encodeConfiguration(configuration))] }),
   ];

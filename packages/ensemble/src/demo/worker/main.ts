@@ -65,7 +65,7 @@ class Worker {
   /** acquire → install → read → write. */
   async #work(): Promise<void> {
     const held = this.#held;
-    if (held === undefined) throw new Error('told to work before it holds the lock');
+    if (held === undefined) throw new Error('asked to work before it holds the lock');
     if (fence) {
       // Only the token, without the handle: the client would refuse a late write by itself, and the store's refusal is what is shown.
       this.#buckets = { ...this.#buckets, fenced: await this.#buckets.fenced.fencedBy({ token: held.token }) };
@@ -99,7 +99,7 @@ async function main(): Promise<void> {
   record({ type: 'connected' });
   const worker = new Worker(client);
   for await (const line of createInterface({ input: process.stdin })) await worker.obey(line as WorkerCommand);
-  // Whoever told us what to do is gone.
+  // Whoever sent us commands is gone.
   process.exit(1);
 }
 

@@ -1,5 +1,5 @@
 /**
- * One client's connection: decodes its frames, gathers what it is told in a turn into one frame, and closes it with a reason
+ * One client's connection: decodes its frames, gathers what it is sent in a turn into one frame, and closes it with a reason
  * when it breaks a rule. What its messages mean is in client-messages.ts; which session it serves, the port knows.
  */
 
@@ -38,7 +38,7 @@ export interface MessageReceiver {
 export interface ConnectionOwner {
   /** Something waits to be flushed; called once until the next flush. */
   dirty(connection: ClientConnection): void;
-  /** It was told goodbye. */
+  /** It was sent goodbye. */
   dismissed(connection: ClientConnection, code: ErrorCode, message: string): void;
   /** What was sent has not all been read. */
   unread(connection: ClientConnection): void;
@@ -167,7 +167,7 @@ export class ClientConnection implements ClientChannel, OutputDebtor, MessageSou
     this.#connection.destroy();
   }
 
-  /** Tells why, and closes. `againInMs`: when this client is welcome. */
+  /** Says why, and closes. `againInMs`: when this client is welcome. */
   goodbye(code: ErrorCode, message: string, againInMs?: number): void {
     if (this.phase === 'closed') return;
     const messages = this.#outbox;

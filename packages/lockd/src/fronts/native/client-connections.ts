@@ -1,5 +1,5 @@
 /**
- * The client connections of this front: which have something to be flushed, which are of no use to anybody, and how all of them are told
+ * The client connections of this front: which have something to be flushed, which are of no use to anybody, and goodbyes to all
  * to leave.
  */
 
@@ -40,7 +40,7 @@ export interface ConnectionsDeps {
 export class ClientConnections implements ConnectionOwner, ServerPart {
   readonly #deps: ConnectionsDeps;
   readonly #all = new Set<ClientConnection>();
-  /** Those which have been told goodbye and may not have read it yet are in here too. */
+  /** Those which have been sent goodbye and may not have read it yet are in here too. */
   readonly #notGone = new Set<ClientConnection>();
   readonly #refusals: RefusalLog;
   readonly #output: OutputBudget;

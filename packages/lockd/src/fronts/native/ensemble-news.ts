@@ -1,4 +1,4 @@
-/** Tells every client who leads and who else there is, when that changes, and over what time to spread when that has changed much. */
+/** Notifies every client who leads and who else there is, when that changes, and over what time to spread when that has changed much. */
 
 import type { ReplicaStatus } from '@holdfast/raft';
 import type { ServerPart } from '../../machine/server-part.ts';
@@ -23,21 +23,21 @@ export class EnsembleNews implements ServerPart {
   statusChanged({ leader }: ReplicaStatus): void {
     if (leader === this.#leader) return;
     this.#leader = leader;
-    this.#tell();
+    this.#broadcast();
   }
 
   membersChanged(): void {
-    this.#tell();
+    this.#broadcast();
   }
 
   sessionsChanged(): void {
-    if (this.#deps.crowdSpread.outdated) this.#tell();
+    if (this.#deps.crowdSpread.outdated) this.#broadcast();
   }
 
-  #tell(): void {
+  #broadcast(): void {
     const { connections, crowdSpread, ensemble } = this.#deps;
     if (connections.size === 0) return;
     const { leader, members, term } = ensemble;
-    connections.broadcast({ type: 'leader', leader, members, term, spreadMs: crowdSpread.tell() });
+    connections.broadcast({ type: 'leader', leader, members, term, spreadMs: crowdSpread.announce() });
   }
 }

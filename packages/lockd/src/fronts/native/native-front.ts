@@ -23,7 +23,7 @@ export interface NativeFrontDeps {
 
 export interface NativeFront {
   readonly connections: ClientConnections;
-  /** In their order: what is told leaves with the flush of the connections. */
+  /** In their order: what is sent leaves with the flush of the connections. */
   readonly parts: readonly ServerPart[];
 }
 

@@ -1,6 +1,6 @@
 /**
  * The memory of what clients were sent and have not read, of all of them together. Who reads nothing for a while is cut off, and when the
- * budget is used up, whoever has most of it. Connections that have been told goodbye count until they are gone.
+ * budget is used up, whoever has most of it. Connections that have been sent goodbye count until they are gone.
  */
 
 import type { Clock, Timer } from '@holdfast/runtime';

@@ -32,6 +32,8 @@ export class CommitBatcher implements ServerPart {
   /** How many clients the present batch waits for. */
   #expected = 0;
   #answeredAtMs = -Infinity;
+  /** When the first client of this turn was answered: all answers of a turn leave together. */
+  #answeringSinceMs: number | undefined;
   #held: Uint8Array[] = [];
   #heldBytes = 0;
   #timer: Timer | undefined;
@@ -58,15 +60,15 @@ export class CommitBatcher implements ServerPart {
     for (const entry of this.standDown()) this.#deps.propose(entry);
   }
 
-  propose(entry: Uint8Array): void {
-    if (this.#expected > 0 && this.#waits()) this.#hold(entry);
-    else this.#pass(entry);
+  propose(entry: Uint8Array, nowMs = this.#deps.clock.monotonicMs()): void {
+    if (this.#expected > 0 && this.#waits(nowMs)) this.#hold(entry);
+    else this.#pass(entry, nowMs);
   }
 
   /** A client was answered, and has nothing else to wait for. */
   answered(thinkTime: ClientThinkTime): void {
     if (!this.#leads) return;
-    const now = this.#deps.clock.monotonicMs();
+    const now = (this.#answeringSinceMs ??= this.#deps.clock.monotonicMs());
     this.#answeredAtMs = now;
     thinkTime.answered(now);
     if (!thinkTime.isPrompt || thinkTime.expectedIn === this.#batch || !this.#backoff.allows(now)) return;
@@ -74,10 +76,14 @@ export class CommitBatcher implements ServerPart {
     this.#expected += 1;
   }
 
+  endOfTurn(): void {
+    this.#answeringSinceMs = undefined;
+  }
+
   /** A client has sent a request, which is about to be proposed. */
-  returned(thinkTime: ClientThinkTime): void {
+  returned(thinkTime: ClientThinkTime, nowMs = this.#deps.clock.monotonicMs()): void {
     if (!this.#leads) return;
-    thinkTime.returned(this.#deps.clock.monotonicMs(), this.#batchWaitMs);
+    thinkTime.returned(nowMs, this.#batchWaitMs);
     this.gone(thinkTime);
   }
 
@@ -106,9 +112,9 @@ export class CommitBatcher implements ServerPart {
   }
 
   /** Whether those who are expected may still come in time. */
-  #waits(): boolean {
+  #waits(nowMs: number): boolean {
     if (this.#held.length > 0) return true;
-    if (this.#deps.clock.monotonicMs() - this.#answeredAtMs < this.#batchWaitMs) return true;
+    if (nowMs - this.#answeredAtMs < this.#batchWaitMs) return true;
     this.#release();
     return false;
   }
@@ -133,7 +139,10 @@ export class CommitBatcher implements ServerPart {
 
   /** Nobody is waited for any longer, and what is held goes. */
   #release(): void {
-    for (const entry of this.#endBatch()) this.#pass(entry);
+    const batch = this.#endBatch();
+    if (batch.length === 0) return;
+    const now = this.#deps.clock.monotonicMs();
+    for (const entry of batch) this.#pass(entry, now);
   }
 
   #endBatch(): readonly Uint8Array[] {
@@ -147,11 +156,8 @@ export class CommitBatcher implements ServerPart {
     return held;
   }
 
-  #pass(entry: Uint8Array): void {
-    if (this.#leads) {
-      const now = this.#deps.clock.monotonicMs();
-      if (this.#commitLatency.wantsNext(now)) this.#commitLatency.proposed(entry, now);
-    }
+  #pass(entry: Uint8Array, nowMs: number): void {
+    if (this.#leads && this.#commitLatency.wantsNext(nowMs)) this.#commitLatency.proposed(entry, nowMs);
     this.#deps.propose(entry);
   }
 }

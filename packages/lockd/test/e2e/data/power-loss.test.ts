@@ -34,7 +34,7 @@ beforeEach(() => {
 afterEach(async () => {
   await endServers();
   await client?.close();
-  for (const disk of disks) await disk.unmount();
+  for (const disk of disks) await disk.remove();
   rmSync(directory, { recursive: true, force: true });
 });
 

@@ -14,7 +14,7 @@ const run = promisify(execFile);
 /** Room for a log with its next segment, and for the reserve beside them. Sparse: what is not used takes no room. */
 const IMAGE_BYTES = 1024 * 1024 * 1024;
 const PROBE_BYTES = 16 * 1024 * 1024;
-const TOOLS = ['mkfs.ext4', 'mount', 'umount', 'perl'];
+const TOOLS = ['mkfs.ext4', 'losetup', 'mount', 'umount', 'perl'];
 const MOUNT_LIMIT_MS = 30_000;
 /** EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH: not even the journal is written out. For all of them in one breath. */
 const SHUT_DOWN = [
@@ -26,6 +26,8 @@ export class LoopDisk {
   /** Where it is mounted. */
   readonly path: string;
   readonly #image: string;
+  /** For all its life: one that goes when it is unmounted may be another's by the time it is found again. */
+  #device: string | undefined;
   #mounted = false;
 
   private constructor(image: string, path: string) {
@@ -40,12 +42,13 @@ export class LoopDisk {
     writeFileSync(disk.#image, '');
     truncateSync(disk.#image, bytes);
     await run('mkfs.ext4', ['-q', '-F', disk.#image]);
+    disk.#device = (await run('losetup', ['--find', '--show', disk.#image])).stdout.trim();
     await disk.mount();
     return disk;
   }
 
   async mount(): Promise<void> {
-    await run('mount', ['-t', 'ext4', '-o', 'loop', this.#image, this.path], { timeout: MOUNT_LIMIT_MS });
+    await run('mount', ['-t', 'ext4', this.#device ?? '', this.path], { timeout: MOUNT_LIMIT_MS });
     this.#mounted = true;
   }
 
@@ -54,6 +57,13 @@ export class LoopDisk {
     if (!this.#mounted) return;
     await run('umount', [this.path], { timeout: MOUNT_LIMIT_MS });
     this.#mounted = false;
+  }
+
+  /** Unmounted, and its device given back; the image stays. */
+  async remove(): Promise<void> {
+    await this.unmount();
+    if (this.#device !== undefined) await run('losetup', ['--detach', this.#device]);
+    this.#device = undefined;
   }
 }
 
@@ -78,7 +88,7 @@ export async function powerProblem(): Promise<string | undefined> {
     const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n').slice(-2);
     return `needs ext4 on loop devices that can be shut down: ${reason}`;
   } finally {
-    await disk?.unmount();
+    await disk?.remove();
     rmSync(directory, { recursive: true, force: true });
   }
 }

@@ -108,7 +108,7 @@ describe('requests that are held for others', () => {
     expect(requestsInLog(ensemble)).toBe(before + 1);
   });
 
-  it('go to the successor after a hand-over, without the client hearing of it', () => {
+  it('go to the successor after a transfer, without the client hearing of it', () => {
     const ensemble = new LoopbackEnsemble(3);
     ensemble.elect(3);
     const { clients, next } = promptClients(ensemble, 3, 3);

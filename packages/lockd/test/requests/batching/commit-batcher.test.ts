@@ -47,7 +47,7 @@ class GateWorld {
     this.commit();
     for (let round = 0; round < 4; round += 1) {
       for (const client of clients) {
-        this.batcher.answered(client);
+        this.answerAll([client]);
         this.clock.advance(returnMs);
         this.request(client);
       }
@@ -57,8 +57,10 @@ class GateWorld {
     return clients;
   }
 
+  /** In one turn. */
   answerAll(clients: readonly ClientThinkTime[]): void {
     for (const client of clients) this.batcher.answered(client);
+    this.batcher.endOfTurn();
   }
 }
 
@@ -141,7 +143,7 @@ describe('proposals of clients that come back at once', () => {
     world.batcher.gone(two);
     expect(world.take()).toHaveLength(1);
     world.batcher.gone(two);
-    world.batcher.answered(one);
+    world.answerAll([one]);
     world.request(one);
     expect(world.take()).toHaveLength(1);
   });
@@ -181,7 +183,7 @@ describe('nobody waits', () => {
     const [only] = world.clients(1);
     if (only === undefined) throw new Error('no client');
     for (let round = 0; round < 10; round += 1) {
-      world.batcher.answered(only);
+      world.answerAll([only]);
       world.request(only);
       expect(world.take()).toHaveLength(1);
     }
@@ -215,10 +217,10 @@ describe('nobody waits', () => {
     const world = new GateWorld();
     const client = new ClientThinkTime();
     for (let round = 0; round < 10; round += 1) {
-      world.batcher.answered(client);
+      world.answerAll([client]);
       world.request(client);
     }
-    world.batcher.answered(client);
+    world.answerAll([client]);
     world.request(new ClientThinkTime());
     expect(world.take()).toHaveLength(11);
   });

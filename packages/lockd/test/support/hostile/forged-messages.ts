@@ -1,5 +1,5 @@
 /**
- * What lockds say to each other, forged: entries of other clients' sessions that are forwarded, renewals and folds that never were, answers to
+ * What lockds say to each other, forged: entries of other clients' sessions that are forwarded, renewals and digests that never were, answers to
  * reads, the end of writing. From whoever cannot prove that it is a member, none of it is even read.
  */
 
@@ -30,9 +30,9 @@ function forgedMessage(bytes: HostileBytes, lock: string): PeerMessage {
     case 1:
       return { type: 'halted', index };
     case 2:
-      return { type: 'fold', index, fold: bytes.index() };
+      return { type: 'state-digest', index, digest: bytes.index() };
     case 3:
-      return { type: 'diverged', index, fold: bytes.index() };
+      return { type: 'diverged', index, digest: bytes.index() };
     case 4:
       return { type: 'read-index-answer', batch: random.integer(10), index };
     default: {

@@ -52,19 +52,19 @@ export class DriverHooks implements PeerMeshEvents {
   }
 
   connected(peer: ServerId): void {
-    for (const tell of this.#connected) tell(peer);
+    for (const notify of this.#connected) notify(peer);
   }
 
   disconnected(peer: ServerId): void {
-    for (const tell of this.#disconnected) tell(peer);
+    for (const notify of this.#disconnected) notify(peer);
   }
 
   unreachable(peer: ServerId): void {
-    for (const tell of this.#unreachable) tell(peer);
+    for (const notify of this.#unreachable) notify(peer);
   }
 
   frame(from: ServerId, connection: Connection, frame: Uint8Array): void {
-    for (const tell of this.#frame) tell(from, connection, frame);
+    for (const notify of this.#frame) notify(from, connection, frame);
   }
 
   snapshot(from: ServerId, connection: Connection): ConnectionHandler {
@@ -73,23 +73,23 @@ export class DriverHooks implements PeerMeshEvents {
   }
 
   inboundClosed(peer: ServerId): void {
-    for (const tell of this.#inboundClosed) tell(peer);
+    for (const notify of this.#inboundClosed) notify(peer);
   }
 
   handshakeDone(): void {
-    for (const tell of this.#handshakeDone) tell();
+    for (const notify of this.#handshakeDone) notify();
   }
 
   expelled(voice: ExpulsionVoice): void {
-    for (const tell of this.#expelled) tell(voice);
+    for (const notify of this.#expelled) notify(voice);
   }
 
   notAdmitted(peer: ServerId, reason: string): void {
-    for (const tell of this.#notAdmitted) tell(peer, reason);
+    for (const notify of this.#notAdmitted) notify(peer, reason);
   }
 
   knocked(server: ServerId): void {
-    for (const tell of this.#knocked) tell(server);
+    for (const notify of this.#knocked) notify(server);
   }
 
   turn(): void {
@@ -102,11 +102,11 @@ export class DriverHooks implements PeerMeshEvents {
   }
 
   persisted(seq: WriteSeq): void {
-    for (const tell of this.#persisted) tell(seq);
+    for (const notify of this.#persisted) notify(seq);
   }
 
   applying(entry: Entry): void {
-    for (const tell of this.#applying) tell(entry);
+    for (const notify of this.#applying) notify(entry);
   }
 
   endTurn(beganAtMs: number): void {

@@ -43,13 +43,13 @@ export interface BatchReaderOptions {
 const SHRUNK = 'the file became shorter while it was read';
 
 export class BatchReader {
-  readonly #file: DiskFile;
+  readonly #file: Pick<DiskFile, 'read'>;
   readonly #options: BatchReaderOptions;
   readonly #seed: number;
   #piece: Uint8Array = new Uint8Array(0);
   #pieceAt = 0;
 
-  constructor(file: DiskFile, options: BatchReaderOptions) {
+  constructor(file: Pick<DiskFile, 'read'>, options: BatchReaderOptions) {
     this.#file = file;
     this.#options = options;
     this.#seed = logSeed(options.incarnation);

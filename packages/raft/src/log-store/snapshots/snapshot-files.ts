@@ -39,7 +39,7 @@ import {
 } from '../contract/snapshot.ts';
 
 const DEFAULT_SNAPSHOT_CHUNK_BYTES = 256 * 1024;
-/** So much is on its way to the disk at most before it is synced: a burst at the end would hold up the log's own writes. */
+/** So much is on its way to the disk at most before it is synced. A burst at the end would hold up the log's own writes. */
 const SYNC_BYTES = 2 * 1024 * 1024;
 const SUFFIX = '.snapshot';
 const TEMPORARY_SUFFIX = '.snapshot.tmp';

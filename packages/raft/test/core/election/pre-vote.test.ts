@@ -95,7 +95,7 @@ describe('a pre-vote', () => {
         [2, two],
         [3, three],
       ] as const)
-        exchange.settle(id, server.receive(1, heartbeat(1)));
+        exchange.deliverAll(id, server.receive(1, heartbeat(1)));
       expect([two.status.leader, three.status.leader]).toEqual([1, 1]);
       // Neither hears 1 any more, nor that its connection closed.
       for (let round = 0; round < 60 && two.status.role !== 'leader' && three.status.role !== 'leader'; round += 1)

@@ -20,7 +20,7 @@ import {
   remove,
   outcomes,
   configurations,
-  settle,
+  makeDurable,
   leader,
   withLearner,
   configurationEntry,
@@ -104,7 +104,7 @@ describe('a joint configuration', () => {
     core.durable();
     for (const peer of [1, 3, 4]) core.receive(peer, { type: 'vote-response', term: term(2), granted: true });
     expect(core.status.role).toBe('leader');
-    const [final] = configurations(settle(core, 1, 3, 4));
+    const [final] = configurations(makeDurable(core, 1, 3, 4));
     expect(final?.members.map(({ id, role, outgoing }) => [id, role, outgoing])).toEqual([
       [1, 'voter', false],
       [2, 'voter', false],
@@ -161,7 +161,7 @@ describe('a leader that is removed', () => {
   it('leads until the configuration without it is committed, does not count itself for that, and transfers leadership [removed-leader-keeps-leading]', () => {
     const core = leader();
     change(core, remove(1));
-    settle(core, 2, 3);
+    makeDurable(core, 2, 3);
     expect(core.status.role).toBe('leader');
     expect(core.core.configuration.configuration.members.map(({ id }) => id)).toEqual([2, 3]);
     const { lastIndex } = core.status;
@@ -179,7 +179,7 @@ describe('a leader that is removed', () => {
   it('may stand again while that is not committed: it may be the only one that can win [leader-steps-down-before-removal-commits]', () => {
     const core = leader();
     change(core, remove(1));
-    settle(core, 2, 3);
+    makeDurable(core, 2, 3);
     core.durable();
     core.receive(2, heartbeatResponse(9, 0));
     const asked = core.elapse(5_000, () => core.status.role === 'pre-candidate');
@@ -204,7 +204,7 @@ describe('a removed server', () => {
   it('is told that its removal is committed before nobody speaks to it any more', () => {
     const core = leader();
     change(core, remove(3));
-    settle(core, 2, 3);
+    makeDurable(core, 2, 3);
     core.durable();
     core.acknowledge(3, core.status.lastIndex);
     expect(core.core.replicationTargets.map(({ id }) => id)).toEqual([1, 2, 3]);

@@ -19,7 +19,7 @@ import {
   promote,
   outcomes,
   configurations,
-  settle,
+  makeDurable,
   withLearner,
   configurationEntry,
   appendOf,
@@ -46,7 +46,7 @@ describe('a learner', () => {
       [3, 'voter', true],
       [4, 'voter', false],
     ]);
-    const [final] = configurations(settle(core, 2, 3, 4));
+    const [final] = configurations(makeDurable(core, 2, 3, 4));
     expect(final?.members.every(({ role, outgoing }) => role === 'voter' && !outgoing)).toBe(true);
   });
 
@@ -85,7 +85,7 @@ describe('a learner', () => {
     expect(appended).toEqual([]);
     appended.push(...configurations(core.acknowledge(4, core.status.lastIndex)));
     expect(appended).toEqual([]);
-    settle(core, 2);
+    makeDurable(core, 2);
     expect(configurations(change(core, promote(4)))).toHaveLength(1);
   });
 
@@ -156,7 +156,7 @@ describe('an observer', () => {
   it('is not promoted while it is silent, though it has the whole log: a voter more could be one too many for a quorum', () => {
     const core = withLearner(true);
     core.acknowledge(4, core.status.lastIndex);
-    settle(core, 2, 3);
+    makeDurable(core, 2, 3);
     const passHeard = (ms: number, ...voices: readonly number[]): Effect[] => {
       const effects: Effect[] = [];
       for (let passed = 0; passed < ms; passed += 100) {

@@ -7,7 +7,7 @@ import {
   promote,
   outcomes,
   configurations,
-  settle,
+  makeDurable,
   leader,
   withLearner,
 } from '../support/membership.ts';
@@ -28,11 +28,11 @@ describe('a change of the members', () => {
     const core = leader();
     change(core, remove(3));
     expect(outcomes(change(core, add(4)))).toEqual([{ type: 'refused', reason: 'change-under-way' }]);
-    settle(core, 2, 3);
+    makeDurable(core, 2, 3);
     // The joint one is committed, the last one is not.
     expect(core.core.configuration.configuration.members.map(({ id }) => id)).toEqual([1, 2]);
     expect(outcomes(change(core, add(4)))).toEqual([{ type: 'refused', reason: 'change-under-way' }]);
-    settle(core, 2);
+    makeDurable(core, 2);
     expect(configurations(change(core, add(4)))).toHaveLength(1);
   });
 
@@ -113,7 +113,7 @@ describe('a change of the members', () => {
     expect(core.status.commitIndex).toBe(1);
     core.step({ type: 'peer-connected', peer: serverId(2) });
     core.acknowledge(2, core.status.lastIndex);
-    settle(core);
+    makeDurable(core);
     expect(core.core.committedConfiguration.configuration.members.map(({ id }) => id)).toEqual([1]);
     core.propose('alone');
     core.durable();
@@ -150,7 +150,7 @@ describe('a change of the members', () => {
   it('never uses an id twice, not even one whose server was only a learner [same-id-readded]', () => {
     const core = withLearner(true);
     change(core, remove(4));
-    settle(core, 2);
+    makeDurable(core, 2);
     expect(core.core.configuration.configuration.retired).toEqual([4]);
     expect(outcomes(change(core, add(4)))).toEqual([{ type: 'refused', reason: 'id-used' }]);
     expect(outcomes(change(core, remove(4)))).toEqual([{ type: 'refused', reason: 'already-removed' }]);
@@ -168,7 +168,7 @@ describe('what members tell of themselves', () => {
       ['bb', 'client:2'],
       ['', ''],
     ]);
-    settle(core, 2, 3);
+    makeDurable(core, 2, 3);
     expect(configurations(core.step({ type: 'member-facts', facts: [fact(1, 'aa'), fact(2, 'other')] }))).toEqual([]);
   });
 
@@ -183,7 +183,7 @@ describe('what members tell of themselves', () => {
     } as const;
     const [added] = configurations(change(core, wanted));
     expect(added?.members.at(-1)).toMatchObject({ id: 4, joinSecret: 'printed', incarnation: '' });
-    settle(core, 2, 3);
+    makeDurable(core, 2, 3);
     const [told] = configurations(core.step({ type: 'member-facts', facts: [fact(4, 'dd')] }));
     expect(told?.members.at(-1)).toMatchObject({ id: 4, joinSecret: 'printed', incarnation: 'dd' });
   });
@@ -206,7 +206,7 @@ describe('a server that is added with another join secret', () => {
   function withAdded(): ScriptedCore {
     const core = leader();
     change(core, adding('mistyped'));
-    settle(core, 2, 3);
+    makeDurable(core, 2, 3);
     return core;
   }
 
@@ -226,7 +226,7 @@ describe('a server that is added with another join secret', () => {
     const core = withAdded();
     if (heard) {
       core.step({ type: 'member-facts', facts: [{ id: serverId(4), incarnation: 'dd', clientAddress: 'client:4' }] });
-      settle(core, 2, 3);
+      makeDurable(core, 2, 3);
     }
     expect(outcomes(change(core, adding(joinSecret, port)))).toEqual([{ type: 'refused', reason: 'id-used' }]);
   });
@@ -234,7 +234,7 @@ describe('a server that is added with another join secret', () => {
   it('is refused as a member when it was added without one', () => {
     const core = leader();
     change(core, add(4));
-    settle(core, 2, 3);
+    makeDurable(core, 2, 3);
     expect(outcomes(change(core, adding('printed')))).toEqual([{ type: 'refused', reason: 'id-used' }]);
   });
 });

@@ -50,7 +50,7 @@ describe.each([10, 50, 90])('a leader that is asked for a read every %i ms', (ev
     expect(ended).toMatchObject([{ ticket: 1, outcome: { type: 'refused', reason: 'quorum-at-risk' } }]);
   });
 
-  it('refuses to hand over to a server that is silent, and holds nothing back for it', () => {
+  it('refuses to transfer leadership to a server that is silent, and holds nothing back for it', () => {
     const core = leader();
     readFor(core, 1.2 * ELECTION_TIMEOUT_MS, everyMs, [2]);
     const ended = ofType(core.step({ type: 'transfer', ticket: 1, target: serverId(3) }), 'transfer-ended');

@@ -279,9 +279,8 @@ describe('the checks of this suite', () => {
             id === node.id ? Infinity : (answered.get(`${life(node)}/${term}/${id}`) ?? 0),
           );
           for (const read of reads.splice(0)) {
-            if (read.term !== term || role !== 'leader') cluster.settleRead(node, read.ticket, 'not-leader');
-            else if (quorumValue(rounds, (round) => round) > read.round)
-              cluster.settleRead(node, read.ticket, read.index);
+            if (read.term !== term || role !== 'leader') cluster.endRead(node, read.ticket, 'not-leader');
+            else if (quorumValue(rounds, (round) => round) > read.round) cluster.endRead(node, read.ticket, read.index);
             else reads.push(read);
           }
           return [event];

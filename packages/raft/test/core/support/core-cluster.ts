@@ -380,7 +380,7 @@ export class CoreCluster {
     this.steps += 1;
   }
 
-  settleRead(node: Node, ticket: number, outcome: LogIndex | string): void {
+  endRead(node: Node, ticket: number, outcome: LogIndex | string): void {
     this.#outcomes.endRead(node, ticket, outcome);
   }
 
@@ -406,10 +406,10 @@ export class CoreCluster {
         this.#apply(node, effect.upTo);
         return;
       case 'read-ready':
-        for (const ticket of effect.tickets) this.settleRead(node, ticket, effect.index);
+        for (const ticket of effect.tickets) this.endRead(node, ticket, effect.index);
         return;
       case 'read-rejected':
-        for (const ticket of effect.tickets) this.settleRead(node, ticket, effect.reason);
+        for (const ticket of effect.tickets) this.endRead(node, ticket, effect.reason);
         return;
       case 'proposals-rejected':
         for (const command of effect.commands) this.#outcomes.reject(command, effect.reason);

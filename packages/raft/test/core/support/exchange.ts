@@ -16,7 +16,7 @@ export class Exchange {
   }
 
   /** Delivers what these effects of a server send, and all that follows, until nothing is under way. */
-  settle(from: number, effects: readonly Effect[]): void {
+  deliverAll(from: number, effects: readonly Effect[]): void {
     this.#gather(from, effects);
     for (let count = 0; count < MAX_MESSAGES; count += 1) {
       const next = this.#queue.shift();
@@ -29,7 +29,7 @@ export class Exchange {
 
   /** Lets all their timers run, one server after the other. */
   elapse(ms: number): void {
-    for (const [id, server] of this.#servers) this.settle(id, server.elapse(ms));
+    for (const [id, server] of this.#servers) this.deliverAll(id, server.elapse(ms));
   }
 
   #gather(from: number, effects: readonly Effect[]): void {

@@ -56,7 +56,7 @@ export function configurations(effects: readonly Effect[]): Configuration[] {
 }
 
 /** Everything so far is durable at this leader and at those peers. */
-export function settle(core: ScriptedCore, ...peers: number[]): Effect[] {
+export function makeDurable(core: ScriptedCore, ...peers: number[]): Effect[] {
   const effects = [...core.durable()];
   for (const peer of peers) effects.push(...core.acknowledge(peer, core.status.lastIndex));
   return effects;
@@ -72,7 +72,7 @@ export function leader(): ScriptedCore {
 export function withLearner(observer = false): ScriptedCore {
   const core = leader();
   change(core, add(4, observer));
-  settle(core, 2);
+  makeDurable(core, 2);
   core.step({ type: 'peer-connected', peer: serverId(4) });
   return core;
 }

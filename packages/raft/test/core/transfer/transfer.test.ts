@@ -29,16 +29,16 @@ function elapseHeard(core: ScriptedCore, ms: number, voices: readonly number[] =
 
 const outcomes = (effects: readonly Effect[]) => ofType(effects, 'transfer-ended').map(({ outcome }) => outcome);
 
-describe('handing leadership over', () => {
+describe('transferring leadership', () => {
   it('tells the follower with the longest acknowledged log to stand, which wins at once', () => {
     const servers = { 1: new ScriptedCore(), 2: new ScriptedCore({ id: 2 }), 3: new ScriptedCore({ id: 3 }) };
     const exchange = new Exchange(servers);
     for (let round = 0; round < 50 && servers[1].status.role !== 'leader'; round += 1)
-      exchange.settle(1, servers[1].elapse(100));
+      exchange.deliverAll(1, servers[1].elapse(100));
     expect(servers[1].status.role).toBe('leader');
-    exchange.settle(1, servers[1].propose('x'));
+    exchange.deliverAll(1, servers[1].propose('x'));
     const before = servers[1].status.term;
-    exchange.settle(1, servers[1].step(transfer));
+    exchange.deliverAll(1, servers[1].step(transfer));
     expect(servers[2].status).toMatchObject({ role: 'leader', term: before + 1 });
     expect(servers[1].status).toMatchObject({ role: 'follower', term: before + 1 });
     expect(exchange.log.filter(({ message }) => message.type === 'timeout-now')).toHaveLength(1);

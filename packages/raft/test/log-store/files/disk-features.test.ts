@@ -299,6 +299,16 @@ describe('the header of a segment', () => {
       });
       expect(machine.bytes(path)).toEqual(before);
     }));
+
+  it('has its demands said by the directory again, though nothing else in the log shows them', () =>
+    onMachine(async (machine) => {
+      await (await openLog(machine)).close();
+      const path = machine.files().find((name) => name.endsWith('.wal')) ?? '';
+      await machine.overwrite(path, 0, batch(DiskFeature.compacted));
+      const features = new RecordedFeatures(0, async () => {});
+      await (await openLog(machine, { features })).close();
+      expect(features.required).toBe(DiskFeature.compacted);
+    }));
 });
 
 describe('entries', () => {

@@ -32,7 +32,7 @@ describe('a log that a start has found', () => {
       machine.failNext('sync', 'IO');
       // The next segment is prepared when half of this one is used; its sync fails, and the log goes on.
       await store.write({ hardState: vote(1), entries: entryRange(1, 3, 1, 1_000) });
-      await machine.settle();
+      await machine.quiesce();
       expect(machine.files()).toContain(`${LOG_OPTIONS.directory}/next.prepared`);
       machine.kill();
       const next = await openLog(machine);

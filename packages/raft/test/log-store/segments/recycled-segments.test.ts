@@ -36,7 +36,7 @@ async function writeTo(machine: Machine, store: LogStore, from: number, last: nu
   for (let index = from; index <= last; index += BATCH) {
     const entries = entryRange(index, index + BATCH - 1, 1, ENTRY_BYTES);
     await store.write({ ...(index === 1 ? { hardState: vote(1) } : {}), entries });
-    await machine.settle();
+    await machine.quiesce();
   }
 }
 
@@ -210,11 +210,11 @@ interface Progress {
 
 /** Forgets before the first write and between others, so that segments are made of what went at once, later, and again. */
 async function play(machine: Machine, store: LogStore, progress: Progress): Promise<void> {
-  const write = async (entries: Entry[], settles: boolean) => {
+  const write = async (entries: Entry[], quiesces: boolean) => {
     progress.submitted = entries.at(-1)?.index ?? 0;
     await store.write({ entries });
     progress.acknowledged = progress.submitted;
-    if (settles) await machine.settle();
+    if (quiesces) await machine.quiesce();
   };
   const compact = async (index: number) => {
     progress.snapshots.push(index);

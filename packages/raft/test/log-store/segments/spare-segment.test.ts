@@ -90,7 +90,7 @@ describe('a spare segment', () => {
       const spare = spareOn(machine);
       await spare.offer(OLD);
       spare.allow(false);
-      await machine.settle();
+      await machine.quiesce();
       expect(machine.files()).toEqual([]);
       await withSegment(machine);
       expect(await spare.offer(OLD)).toBe(false);
@@ -119,13 +119,13 @@ describe('a spare segment', () => {
         { disk: machine.disk, logger },
       );
       spare.allow(false);
-      await machine.settle();
+      await machine.quiesce();
       expect(said).toEqual([]);
       spare.allow(true);
       await spare.offer(OLD);
       spare.allow(false);
       spare.allow(false);
-      await machine.settle();
+      await machine.quiesce();
       expect(said).toEqual(['gave up the spare log segment: the disk is short of room']);
     }));
 
@@ -147,7 +147,7 @@ describe('a spare segment', () => {
       await spare.offer(OLD);
       machine.failNext('remove', 'IO');
       spare.allow(false);
-      await machine.settle();
+      await machine.quiesce();
       expect(await spare.take(NEXT)).toBeUndefined();
       await withSegment(machine);
       spare.allow(true);

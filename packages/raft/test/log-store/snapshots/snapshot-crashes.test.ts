@@ -135,7 +135,7 @@ describe('a crash at every operation of the disk', () => {
             await struck.compact(logIndex(45));
             return 'over';
           };
-          await Promise.race([work(), machine.settle()]);
+          await Promise.race([work(), machine.quiesce()]);
           machine.kill();
           const found = await openLog(machine, SMALL);
           const { snapshot, base, lastIndex } = found.durable;
@@ -170,7 +170,7 @@ describe('a crash at every operation of the disk', () => {
             await write(struck, 100, 3, 'received');
             await struck.write({ hardState: vote(4), snapshot: position, entries: entryRange(101, 102, 4) });
           };
-          await Promise.race([work(), machine.settle()]);
+          await Promise.race([work(), machine.quiesce()]);
           machine.kill();
           const again = await openLog(machine, SMALL);
           if (again.durable.snapshot === undefined) {

@@ -54,7 +54,7 @@ export class Machine {
   }
 
   /** Lets virtual time pass: longer than anything that goes on in the background takes. */
-  settle(): Promise<void> {
+  quiesce(): Promise<void> {
     return new Promise((resolve) => {
       this.#world.after(1_000, resolve);
     });

@@ -15,7 +15,7 @@ const PREPARED = '/data/group-0/next.prepared';
 async function fill(machine: Machine, store: LogStore, from: number, upTo: number): Promise<void> {
   for (let index = from; index <= upTo; index += 1) {
     await store.write({ ...(index === 1 ? { hardState: vote(1) } : {}), entries: [entry(index, 1, ENTRY_BYTES)] });
-    await machine.settle();
+    await machine.quiesce();
   }
 }
 

@@ -61,10 +61,10 @@ describe('the segments of a write-ahead log', () => {
       };
       expect(await prepared()).toBe(0);
       await fill(0.2);
-      await machine.settle();
+      await machine.quiesce();
       expect(await prepared()).toBe(0.5);
       await fill(0.6);
-      await machine.settle();
+      await machine.quiesce();
       expect(await prepared()).toBe(1);
       await store.close();
     }));

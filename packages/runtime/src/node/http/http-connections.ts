@@ -1,7 +1,7 @@
 /**
  * The connections of a listener on which plain HTTP has come, and their requests: one of a connection is under way at a time, until its
  * answer has left; what is to be done waits for a turn of the event loop. Of too many connections the one goes that has been idle
- * longest, so that a health check always finds a place; while all of them are busy a new one is told to come again.
+ * longest, so that a health check always finds a place; while all of them are busy a new one is asked to come again.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -16,7 +16,7 @@ import { respond } from './http-response.ts';
 import type { HttpStream } from './http-stream.ts';
 
 export const MAX_HTTP_CONNECTIONS = 32;
-/** Answers under way that are made piece by piece, for as long as anybody listens; more are refused, so that others find a place. */
+/** Answers under way that are made piece by piece, for as long as anybody listens. More are refused, so that others find a place. */
 export const MAX_HTTP_STREAMS = 16;
 
 export interface HttpConnectionsDeps {

@@ -1,5 +1,5 @@
 /**
- * Dials a listener, and tells "nothing listens there" from "no answer" and from "accepted, and nothing more". A process that dials one
+ * Dials a listener, and separates "nothing listens there" from "no answer" and from "accepted, and nothing more". A process that dials one
  * address very often does so a few at a time, first come first served: a handshake costs both sides, and none is begun that would only
  * wait behind the others.
  */
@@ -15,7 +15,7 @@ import { securityProblem } from '../../network/transport-security.ts';
 import { NodeConnection } from './connection.ts';
 import { wsOptions } from './ws-options.ts';
 
-/** What is told of the reason that a server gives for not taking the connection. */
+/** What is shown of the reason that a server gives for not taking the connection. */
 const MAX_REASON_LENGTH = 300;
 
 /** Dials of this process to one address that are under way; more wait for these. */
@@ -135,10 +135,10 @@ function dialNow({ address, timeoutMs, acceptedTimeoutMs, maxFrameBytes }: DialO
 /** Calls `heard` once, with the first line of a plain text; what else may be there, a proxy's page say, would help nobody. */
 function hearReason(response: IncomingMessage, heard: (reason: string) => void): void {
   let text = '';
-  let told = false;
-  const tell = (): void => {
-    if (told) return;
-    told = true;
+  let reported = false;
+  const report = (): void => {
+    if (reported) return;
+    reported = true;
     const isPlain = response.headers['content-type']?.startsWith('text/plain') === true;
     const [line = ''] = isPlain ? text.slice(0, MAX_REASON_LENGTH).split('\n', 1) : [];
     heard(line.trim());
@@ -146,9 +146,9 @@ function hearReason(response: IncomingMessage, heard: (reason: string) => void):
   response.setEncoding('utf8');
   response.on('data', (chunk: string) => {
     text += chunk;
-    if (text.length >= MAX_REASON_LENGTH) tell();
+    if (text.length >= MAX_REASON_LENGTH) report();
   });
-  response.on('end', tell).on('error', tell).on('close', tell);
+  response.on('end', report).on('error', report).on('close', report);
 }
 
 export function failureOf(error: NodeJS.ErrnoException): DialFailure {

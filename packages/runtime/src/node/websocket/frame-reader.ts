@@ -212,9 +212,29 @@ export function readFramesPastWs(
     unfinished(unfinishedBytes, reader.frame);
   };
   socket.off('data', toWs).on('data', read);
+  const heardAtOnce = hearAtOnce(socket, read);
   // First, since ws then reads for itself what is left, which tells the other listeners, too.
-  socket.prependListener('close', () => socket.off('data', read));
+  socket.prependListener('close', () => {
+    heardAtOnce.end();
+    socket.off('data', read);
+  });
   return reader;
+}
+
+/**
+ * Hands over what comes from the system before the stream has it, which for each chunk would look for listeners, and read again in a
+ * task of its own. Only while the stream would hand it over at once and unchanged: what comes while it is paused, or behind what it
+ * keeps, goes its way. Should a Node.js not call `push`, the listener hears everything.
+ */
+function hearAtOnce(socket: Socket, read: (chunk: Buffer) => void): { end(): void } {
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
+    if (socket.readableFlowing !== true || socket.readableLength > 0 || !(chunk instanceof Buffer))
+      return push(chunk, encoding);
+    read(chunk);
+    return true;
+  };
+  return { end: () => void (socket.push = push) };
 }
 
 /** `start` is behind the mask. */

@@ -146,13 +146,13 @@ export class DiskContent {
 
   makeDurable(changes: readonly PendingChange[]): void {
     for (const change of changes) if (!change.forgotten) change.durable = true;
-    let folded = 0;
+    let applied = 0;
     for (const change of this.#pending) {
       if (!change.durable) break;
       applyWhole(this.#durable, change);
-      folded += 1;
+      applied += 1;
     }
-    this.#pending.splice(0, folded);
+    this.#pending.splice(0, applied);
   }
 
   /** The changes that a sync that is issued now covers. */

@@ -38,6 +38,8 @@ export interface LinkSettings {
   slowness: Latency | undefined;
   /** With this chance a frame breaks its connection. */
   lossChance: number;
+  /** With this chance what arrives is dropped, and has to be sent again. */
+  packetLoss: number;
   dials: DialMode;
 }
 
@@ -49,9 +51,11 @@ export class Link implements LinkSettings {
   latency: Latency;
   slowness: Latency | undefined;
   lossChance: number;
+  packetLoss: number;
   dials: DialMode;
   readonly #latencyRandom: Random;
   readonly #lossRandom: Random;
+  readonly #dropRandom: Random;
   #cut = false;
   #cloggedUntilTicks = 0;
   readonly #stalled = new Set<Stalled>();
@@ -64,9 +68,11 @@ export class Link implements LinkSettings {
     this.latency = settings.latency;
     this.slowness = settings.slowness;
     this.lossChance = settings.lossChance;
+    this.packetLoss = settings.packetLoss;
     this.dials = settings.dials;
     this.#latencyRandom = randomFor(`network/${name}`);
     this.#lossRandom = randomFor(`network/${name}/loss`);
+    this.#dropRandom = randomFor(`network/${name}/drops`);
   }
 
   get isCut(): boolean {
@@ -100,6 +106,7 @@ export class Link implements LinkSettings {
   heal(): void {
     this.#cloggedUntilTicks = 0;
     this.lossChance = 0;
+    this.packetLoss = 0;
     this.dials = 'normal';
     this.healCut();
     this.#release();
@@ -125,6 +132,13 @@ export class Link implements LinkSettings {
   /** Whether the frame that is sent now is to break its connection. Links without the fault draw nothing. */
   drawLoss(): boolean {
     return this.lossChance > 0 && this.#lossRandom.next() < this.lossChance;
+  }
+
+  /** Whether what arrives now is dropped, which is counted. Links without the fault draw nothing. */
+  drawDrop(): boolean {
+    if (this.packetLoss === 0 || this.#dropRandom.next() >= this.packetLoss) return false;
+    this.struck.count('packet-dropped');
+    return true;
   }
 
   /** How many of so many things that travel still arrive when their connection ends. */

@@ -21,6 +21,7 @@ const LOOPBACK_SETTINGS: LinkSettings = {
   latency: { minMs: 0.03, maxMs: 0.1 },
   slowness: undefined,
   lossChance: 0,
+  packetLoss: 0,
   dials: 'normal',
 };
 
@@ -63,6 +64,7 @@ export class SimNetwork {
     latency: DEFAULT_LATENCY,
     slowness: undefined,
     lossChance: 0,
+    packetLoss: 0,
     dials: 'normal',
   };
 
@@ -95,6 +97,7 @@ export class SimNetwork {
     const link = this.#linkOf(from, to);
     if (link !== undefined) return link.healCut();
     this.#settings.lossChance = 0;
+    this.#settings.packetLoss = 0;
     this.#settings.dials = 'normal';
     for (const each of this.#links.values()) each.heal();
   }
@@ -159,10 +162,17 @@ export class SimNetwork {
    * every link between hosts, now and later.
    */
   setConnectionLoss(chancePerFrame: number, from?: string, to?: string): void {
-    if (!(chancePerFrame >= 0 && chancePerFrame <= 1)) {
-      throw new RangeError(`the chance of a loss must be from 0 to 1, not ${chancePerFrame}`);
-    }
+    checkChance(chancePerFrame);
     this.#set({ lossChance: chancePerFrame }, from, to);
+  }
+
+  /**
+   * From now on what arrives is dropped with this chance, with all that travels behind it on its connection, and is sent again as TCP does
+   * it. Of one link, one way; without ends: of every link between hosts, now and later.
+   */
+  setPacketLoss(chance: number, from?: string, to?: string): void {
+    checkChance(chance);
+    this.#set({ packetLoss: chance }, from, to);
   }
 
   /** Of one link, one way, by who dials whom; without ends: of every link between hosts, now and later. Open connections live on. */
@@ -218,6 +228,10 @@ export class SimNetwork {
   #mustExist(name: string): void {
     if (!this.#hosts.has(name)) throw new TypeError(`there is no host "${name}" in this world`);
   }
+}
+
+function checkChance(chance: number): void {
+  if (!(chance >= 0 && chance <= 1)) throw new RangeError(`the chance of a loss must be from 0 to 1, not ${chance}`);
 }
 
 /** The same for both directions. */

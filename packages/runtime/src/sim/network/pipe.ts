@@ -33,6 +33,8 @@ export class Pipe implements Stalled {
   #stalled = false;
   /** Nothing new is sent until something that is sent again is acknowledged. */
   #backingOff = false;
+  /** It does so since a cut has dropped something, and not by chance. */
+  #heldByCut = true;
   /** A timer of the sender runs for what is not acknowledged. */
   #expectsAck = false;
   #attempts = 0;
@@ -71,7 +73,7 @@ export class Pipe implements Stalled {
     this.#lastArrivalTicks = Math.max(this.#lastArrivalTicks, this.link.arrivalTicks());
     const item = { kind, bytes, deliver, arrivesAtTicks: this.#lastArrivalTicks, held: false };
     this.#travellingBytes += bytes;
-    if (this.#stalled || this.#backingOff) this.#hold(item);
+    if (this.#stalled || (this.#backingOff && this.#heldByCut)) this.#hold(item);
     if (this.#backingOff) {
       this.#unsent.push(item);
       return;
@@ -129,8 +131,9 @@ export class Pipe implements Stalled {
   }
 
   #arrive(): void {
-    if (this.link.isCut) return this.#lost();
+    if (this.link.isCut) return this.#lost({ byCut: true });
     if (this.link.isClogged) return this.#stall();
+    if (this.link.drawDrop()) return this.#lost({ byCut: false });
     const { nowTicks } = this.link.scheduler;
     let first = this.#travelling[0];
     while (first !== undefined && first.arrivesAtTicks <= nowTicks) {
@@ -146,9 +149,10 @@ export class Pipe implements Stalled {
   }
 
   /** All that travels: what comes behind something that was lost waits for that. */
-  #lost(): void {
+  #lost({ byCut }: { readonly byCut: boolean }): void {
     this.#moving = false;
-    for (const item of this.#travelling) this.#hold(item);
+    this.#heldByCut = byCut;
+    if (byCut) for (const item of this.#travelling) this.#hold(item);
     this.#unsent = [...this.#travelling, ...this.#unsent];
     this.#travelling = [];
     this.#backingOff = true;
@@ -169,6 +173,13 @@ export class Pipe implements Stalled {
     this.#attempts += 1;
     if (this.link.isCut || this.#back.isCut) {
       this.link.struck.count('retransmission-lost');
+      this.#heldByCut = true;
+      for (const item of this.#unsent) this.#hold(item);
+      this.#backingOff = true;
+      this.#expectAck();
+      return;
+    }
+    if (this.link.drawDrop()) {
       this.#backingOff = true;
       this.#expectAck();
       return;

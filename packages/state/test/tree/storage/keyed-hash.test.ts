@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { Fold } from '../../../src/fold.ts';
+import { StateDigest } from '../../../src/state-digest.ts';
 import { Capture } from '../../../src/snapshot/capture.ts';
 import { hashOfChild, type HashKey } from '../../../src/tree/storage/keyed-hash.ts';
 import { RowNodeStore } from '../../../src/tree/row-node-store.ts';
@@ -59,10 +59,10 @@ describe('names that were chosen to collide under one key', () => {
     }
   });
 
-  it('are found, listed and folded alike under every key', () => {
+  it('are found, listed and digested alike under every key', () => {
     const seen = [KNOWN, ...OTHERS].map((key) => {
-      const fold = new Fold();
-      const store = new RowNodeStore(fold, new Capture(), key);
+      const digest = new StateDigest();
+      const store = new RowNodeStore(digest, new Capture(), key);
       const add = (name: string, index: number): unknown =>
         store.create({ parent: store.root, name, data: new Uint8Array(), ephemeralOwner: 0, index, stamp: 0 });
       names.forEach((name, at) => add(name, at + 1));
@@ -71,7 +71,7 @@ describe('names that were chosen to collide under one key', () => {
         if (at % 3 === 0 && node !== undefined) store.remove(node, NAMES + at);
       });
       const found = names.map((name) => store.child(store.root, name));
-      return { found, listed: store.childNames(store.root), free: store.freeSlots(), fold: fold.value };
+      return { found, listed: store.childNames(store.root), free: store.freeSlots(), digest: digest.value };
     });
     expect(seen[0]?.listed).toEqual(names.filter((_, at) => at % 3 !== 0).toSorted());
     for (const other of seen) expect(other).toEqual(seen[0]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 
-import { Fold } from '../../../src/fold.ts';
+import { StateDigest } from '../../../src/state-digest.ts';
 import { Capture } from '../../../src/snapshot/capture.ts';
 import { ByteSlab } from '../../../src/tree/storage/byte-slab.ts';
 import { NodeCells } from '../../../src/tree/storage/node-cells.ts';
@@ -86,7 +86,7 @@ describe('nodes whose data grows and shrinks together', () => {
 
   it('never keep much more than there is, however many sizes they have had', { timeout: 60_000 }, () => {
     const before = arrayBytesInUse();
-    const store = new RowNodeStore(new Fold(), new Capture(), { low: 1, high: 2 });
+    const store = new RowNodeStore(new StateDigest(), new Capture(), { low: 1, high: 2 });
     let index = 0;
     const nodes = Array.from({ length: NODES }, (_, n): NodeSlot => {
       index += 1;

@@ -34,9 +34,9 @@ export const COMMANDS: readonly Command[] = [
   },
   { usage: 'drop all: all messages are lost', pattern: /^drop all$/, run: (ensemble) => ensemble.dropAll() },
   {
-    usage: 'settle SERVER...: between them messages arrive and writes end until nothing is under way',
-    pattern: /^settle ((?:\d+ ?)+)$/,
-    run: (ensemble, ids = '') => ensemble.settle(numbers(ids)),
+    usage: 'stabilize SERVER...: between them messages arrive and writes end until nothing is under way',
+    pattern: /^stabilize ((?:\d+ ?)+)$/,
+    run: (ensemble, ids = '') => ensemble.stabilize(numbers(ids)),
   },
   {
     usage: 'elect SERVER by SERVER...: it stands and wins, by the votes of these; no other messages arrive',

@@ -96,7 +96,7 @@ export class TranscriptEnsemble {
   }
 
   /** Between these servers all messages arrive and all writes end, until nothing is under way; whatever others sent or are sent waits. */
-  settle(ids: readonly number[]): void {
+  stabilize(ids: readonly number[]): void {
     this.#bringOn(
       ids,
       () => false,

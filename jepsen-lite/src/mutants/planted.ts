@@ -1,0 +1,34 @@
+/** Starts programs of the product with a planted bug, and knows whether it was loaded. */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { builtFile, type EditsByUrl } from './product.ts';
+
+const PLANT = builtFile('@holdfast/jepsen-lite', 'mutants/plant.js').href;
+
+export class Planted {
+  readonly #request: string | undefined;
+  readonly #loaded: string;
+  readonly #edits: EditsByUrl | undefined;
+
+  /** @param edits undefined: the product as it is */
+  constructor(edits: EditsByUrl | undefined, directory: string) {
+    this.#edits = edits;
+    this.#loaded = join(directory, 'loaded');
+    this.#request = edits === undefined ? undefined : join(directory, 'plant.json');
+    writeFileSync(this.#loaded, '');
+    if (this.#request !== undefined) writeFileSync(this.#request, JSON.stringify({ edits, loaded: this.#loaded }));
+  }
+
+  /** For programs that Node runs, and those that they start. */
+  get environment(): Readonly<Record<string, string>> {
+    return this.#request === undefined ? {} : { NODE_OPTIONS: `--import=${PLANT}`, HOLDFAST_PLANT: this.#request };
+  }
+
+  /** Files that were to be changed, and that no program has loaded. */
+  missing(): string[] {
+    const loaded = new Set(readFileSync(this.#loaded, 'utf8').split('\n'));
+    return Object.keys(this.#edits ?? {}).filter((url) => !loaded.has(url));
+  }
+}

@@ -1,0 +1,145 @@
+/** What happened, in words: each kind of event as a sentence, and a call with what became of it as one. */
+
+import { duration } from '../timeline/ticks.ts';
+import type { Call } from '../../history/calls.ts';
+import type { HistoryEvent, Operation } from '../../history/history.ts';
+import { quoted, visible } from './text.ts';
+
+/** Whose session is meant. */
+export type ClientOf = (session: number) => string | undefined;
+
+/** `acquire lock-0`, `write “5:1” to lock-2/n with token 5`. */
+export function asked(operation: Operation): string {
+  switch (operation.f) {
+    case 'acquire':
+      return `acquire ${visible(operation.lock)}${waiting(operation.waitMs)}`;
+    case 'release':
+      return `release ${visible(operation.lock)} (token ${operation.token})`;
+    case 'fence':
+      return `install token ${operation.token} at ${visible(operation.bucket)}`;
+    case 'put':
+      return `write ${quoted(operation.value)} to ${keyOf(operation)} with token ${operation.token}`;
+    case 'get':
+      return `read ${keyOf(operation)}${operation.token === undefined ? '' : ` with token ${operation.token}`}`;
+    case 'create':
+      return `create ${visible(operation.path)} with ${quoted(operation.value)}`;
+    case 'set':
+      return `set ${visible(operation.path)} to ${quoted(operation.value)}${ifVersion(operation.version)}`;
+    case 'delete':
+      return `delete ${visible(operation.path)}${ifVersion(operation.version)}`;
+    case 'read':
+      return `read ${visible(operation.path)}${operation.consistency === 'linearizable' ? '' : ` (${operation.consistency})`}`;
+    case 'create-sequential':
+      return `create a numbered ${visible(operation.path)} with ${quoted(operation.value)}`;
+    case 'list':
+      return `list the children of ${visible(operation.path)}`;
+    case 'status':
+      return `ask who holds ${visible(operation.lock)}`;
+  }
+}
+
+/** What the application was told; of an open call, that it was told nothing. */
+export function answered({ completion }: Call): string {
+  if (completion === undefined) return 'never answered';
+  if (completion.type === 'ok') {
+    if (completion.f === 'acquire') return `granted, token ${completion.token}`;
+    if (completion.f === 'get') return `saw ${quoted(completion.value)}`;
+    if (completion.f === 'read') {
+      return `saw ${quoted(completion.value)}${completion.version === undefined ? '' : `, version ${completion.version}`}`;
+    }
+    if (completion.f === 'create-sequential') return `done, as ${visible(completion.created)}`;
+    if (completion.f === 'list') return `saw ${quoted(completion.names?.join(' ') ?? null)}`;
+    if (completion.f === 'status') {
+      return completion.holder === null ? 'nobody' : `session ${completion.holder}, token ${completion.token}`;
+    }
+    if (completion.f === 'set' && completion.newVersion !== undefined) return `done, version ${completion.newVersion}`;
+    return 'done';
+  }
+  const code = visible(completion.code);
+  const highest = completion.highest === undefined ? '' : ` (the highest is ${completion.highest})`;
+  return completion.type === 'fail' ? `no effect: ${code}${highest}` : `nobody can tell: ${code}${highest}`;
+}
+
+export function sentenceOfCall(call: Call): string {
+  const { invoke, completion } = call;
+  const who = visible(invoke.process);
+  const session = 'session' in invoke && invoke.session !== undefined ? ` in session ${invoke.session}` : '';
+  const begun = `${who}${session} asks to ${asked(invoke)}`;
+  if (completion === undefined) return `${begun}. It is never answered.`;
+  const after = duration(completion.timeMs - invoke.timeMs);
+  if (completion.type === 'ok') return `${begun}. After ${after}: ${answered(call)}.`;
+  if (completion.type === 'fail') return `${begun}. After ${after} it is told that it had ${answered(call)}.`;
+  return `${begun}. After ${after} it is told that ${answered(call)}; it may still take effect.`;
+}
+
+export function sentenceOf(event: HistoryEvent, clientOf: ClientOf): string {
+  const who = visible(event.process);
+  switch (event.type) {
+    case 'invoke':
+      return `${who} asks to ${asked(event)}.`;
+    case 'ok':
+    case 'fail':
+    case 'info':
+      return `${who}, which asked to ${asked(event)}, is told: ${answered({ invoke: event as never, completion: event } as Call)}.`;
+    case 'session':
+      if (event.event === 'connected') return `${who} begins session ${event.session}${timeout(event.timeoutMs)}.`;
+      if (event.event === 'reconnected') return `${who} has a connection for session ${event.session} again.`;
+      return `${who} is told that session ${event.session} ${event.event === 'expired' ? 'has expired' : 'is closed'}.`;
+    case 'renewed':
+      return `${who} hears that session ${event.session} was renewed.`;
+    case 'believe':
+      return `${who} asks its client whether it still holds ${visible(event.lock)} (token ${event.token}), and it does.`;
+    case 'lost':
+      return `${who} is told that it has lost ${visible(event.lock)} (token ${event.token}): ${event.reason}.`;
+    case 'cancelled':
+      return `The cancel of call ${event.call} of ${who} has come to its end.`;
+    case 'fault':
+      return `The fault “${visible(event.fault)}” ${event.phase === 'begin' ? 'begins' : 'ends'}${onHosts(event.hosts)}.`;
+    case 'phase':
+      return `${PHASES[event.phase]}.`;
+    case 'enqueued':
+      return `Entry ${event.index}: ${session(event.session, clientOf)} enters the queue of ${visible(event.lock)}.`;
+    case 'granted':
+      return `Entry ${event.index}: ${visible(event.lock)} is granted to ${session(event.session, clientOf)} with token ${event.token}.`;
+    case 'removed':
+      return `Entry ${event.index}: ${session(event.session, clientOf)} leaves ${visible(event.lock)} (hold ${event.hold}): ${event.reason}.`;
+    case 'ended-session':
+      return `Entry ${event.index}: ${session(event.session, clientOf)} is ended: ${event.reason}.`;
+    case 'leadership':
+      return `${who} ${event.phase === 'begin' ? 'leads' : 'no longer leads'} term ${event.term}.`;
+    case 'accepted':
+      return `The fenced store accepts token ${event.token} for ${visible(event.bucket)} (${event.f}).`;
+  }
+}
+
+const PHASES = {
+  faults: 'The faults begin',
+  healed: 'Everything has healed',
+  quiet: 'Clients begin nothing new',
+} as const;
+
+function session(number: number, clientOf: ClientOf): string {
+  const client = clientOf(number);
+  return client === undefined ? `session ${number}` : `session ${number} (${visible(client)})`;
+}
+
+function keyOf({ bucket, key }: { readonly bucket: string; readonly key: string }): string {
+  return `${visible(bucket)}/${visible(key)}`;
+}
+
+function waiting(waitMs: number | undefined): string {
+  if (waitMs === undefined) return '';
+  return waitMs === 0 ? ' without waiting' : `, waiting ${duration(waitMs)} at most`;
+}
+
+function ifVersion(version: number | undefined): string {
+  return version === undefined || version === -1 ? '' : ` if it has version ${version}`;
+}
+
+function timeout(ms: number | undefined): string {
+  return ms === undefined ? '' : `, which expires after ${duration(ms)}`;
+}
+
+function onHosts(hosts: string | undefined): string {
+  return hosts === undefined ? '' : ` on ${visible(hosts)}`;
+}

@@ -1,0 +1,72 @@
+/**
+ * An ext4 file system in a sparse file, mounted through a loop device. Needs Linux and root. It has one device for all its life: one that
+ * goes when it is unmounted (`mount -o loop`) may be somebody else's by the time it is found again.
+ */
+
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { reasonOf, run } from '../tools.ts';
+import { VolumeError } from '../volume.ts';
+
+/** A process that was killed may take a moment to let go of its files. */
+const BUSY_LIMIT_MS = 10_000;
+const AGAIN_MS = 20;
+
+export class LoopImage {
+  /** Where it is mounted. */
+  readonly path: string;
+  readonly #image: string;
+  #device: string | undefined;
+  #mounted = false;
+
+  /** @param path of the mount; the image lies beside it */
+  constructor(path: string) {
+    this.path = path;
+    this.#image = `${path}.ext4`;
+  }
+
+  /** @param bytes the size of the disk; what is not used takes no room */
+  async make(bytes: number): Promise<void> {
+    mkdirSync(this.path);
+    writeFileSync(this.#image, '');
+    truncateSync(this.#image, bytes);
+    // No blocks are reserved for root, or root could still write to a disk that is full.
+    await run('mkfs.ext4', ['-q', '-F', '-m', '0', this.#image]);
+    this.#device = (await run('losetup', ['--find', '--show', this.#image])).trim();
+    await this.mount();
+  }
+
+  async mount(): Promise<void> {
+    await untilDone('mount', () => run('mount', ['-t', 'ext4', this.#device ?? '', this.path]));
+    this.#mounted = true;
+  }
+
+  /** No error when it is not mounted. */
+  async unmount(): Promise<void> {
+    if (!this.#mounted) return;
+    await untilDone('unmount', () => run('umount', [this.path]));
+    this.#mounted = false;
+  }
+
+  async remove(): Promise<void> {
+    await this.unmount();
+    if (this.#device !== undefined) await run('losetup', ['--detach', this.#device]);
+    this.#device = undefined;
+    rmSync(this.#image, { force: true });
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+async function untilDone(what: string, work: () => Promise<unknown>): Promise<void> {
+  const end = performance.now() + BUSY_LIMIT_MS;
+  for (;;) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (performance.now() > end) throw new VolumeError(`cannot ${what} a disk: ${reasonOf(error)}`, { cause: error });
+      await delay(AGAIN_MS);
+    }
+  }
+}

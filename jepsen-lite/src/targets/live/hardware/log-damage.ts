@@ -1,0 +1,44 @@
+/** Damage of what a server's log has acknowledged, as a capability. It has struck when the server says that a part of its log is lost. */
+
+import { readFileSync } from 'node:fs';
+import type { Capabilities } from '../../../nemeses/target.ts';
+import type { EffectCounts } from '../../effects.ts';
+import { flipAcknowledgedBit } from '../disks/flip-bit.ts';
+import { ACKNOWLEDGED_LOG_LOST } from '../processes/logs.ts';
+import type { Machine } from '../processes/machine.ts';
+
+const LOOK_MS = 200;
+
+interface LogDamageOptions {
+  readonly machineOn: (host: string) => Machine;
+  /** Of a server. */
+  readonly dataDirectory: (host: string) => string;
+  readonly logFile: (host: string) => string;
+  readonly effects: EffectCounts;
+  readonly after: (ms: number, action: () => void) => void;
+}
+
+export function logDamage(options: LogDamageOptions): Capabilities['damage'] {
+  const { machineOn, dataDirectory, logFile, effects, after } = options;
+  return {
+    flipBit(host, at, bit) {
+      const file = logFile(host);
+      const before = losses(file);
+      machineOn(host).expectDamage();
+      const look = (): void => {
+        if (losses(file) > before) effects.count('flipped-bit-read');
+        else after(LOOK_MS, look);
+      };
+      // A log that has just begun may have too little to damage, and a disk may have lost its power.
+      const flip = (): void => {
+        const flipped = machineOn(host).powerless ? false : flipAcknowledgedBit(dataDirectory(host), at, bit);
+        after(LOOK_MS, flipped ? look : flip);
+      };
+      flip();
+    },
+  };
+}
+
+function losses(file: string): number {
+  return readFileSync(file, 'utf8').split(ACKNOWLEDGED_LOG_LOST).length - 1;
+}

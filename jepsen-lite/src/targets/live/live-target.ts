@@ -1,0 +1,404 @@
+/**
+ * Real processes as a target: built servers, the built store, and clients in processes of their own, each on its host. Time is the
+ * machine's; a fault has begun when the system says so. A capability that this machine has not is left out.
+ */
+
+import { mkdirSync } from 'node:fs';
+import { answersOk } from '@holdfast/ensemble';
+import type { Violation } from '../../checkers/violation.ts';
+import { UNFENCED_BUCKET, type HistoryEvent, type HistoryEventBody } from '../../history/history.ts';
+import { each, type Capabilities, type Effect } from '../../nemeses/target.ts';
+import { LEADER, lockOfHolder, serverHost, STORE_HOST } from '../../plan/plan.ts';
+import type { Scenario } from '../../scenario/scenario.ts';
+import type { EffectCounts } from '../effects.ts';
+import { faultEvent, LeadershipRecord } from '../events.ts';
+import { Holds } from '../holds.ts';
+import type { RunBounds, RunTarget } from '../phases.ts';
+import { ClientHost } from './clients/client-host.ts';
+import { Holders } from './clients/holders.ts';
+import { LiveHistory } from './clients/live-history.ts';
+import { clockCapabilities } from './hardware/clock-faults.ts';
+import { diskCapabilities } from './hardware/disk-faults.ts';
+import type { Hardware } from './hardware/hardware.ts';
+import { logDamage } from './hardware/log-damage.ts';
+import { LiveServers } from './members/live-servers.ts';
+import { Canaries } from './network/canary.ts';
+import { linkCapabilities } from './network/link-faults.ts';
+import type { LiveNetwork } from './network/live-network.ts';
+import type { OracleOptions } from './oracle/oracle.ts';
+import { Machine, type MachineOptions, type Running } from './processes/machine.ts';
+import { dataDirectory, inside, launchStore, launchTwin, logFile, STORE_PORT } from './processes/programs.ts';
+import type { Scraped, Scraper } from './processes/scrape.ts';
+import { twinsOf } from './processes/twins.ts';
+import { usageOf, type Usage } from './processes/usage.ts';
+import { whatIsLeft } from './processes/what-is-left.ts';
+
+/** After healing every client works again within ten seconds. */
+const RECOVERY_MS = 10_000;
+const QUIET_MS = 15_000;
+/** A link carries within it: TCP's pauses have no part, since a canary dials anew. */
+const CANARY_MS = 2_000;
+/** Clients begin when a leader has been elected. */
+const READY_MS = 30_000;
+/** After clients work again, for changes of the members to end. */
+const CHANGES_MS = 30_000;
+/** For what clients leave behind to be let go of: connections, and what they hold. */
+const REST_MS = 1_500;
+const LOOK_MS = 20;
+
+export interface LiveTargetOptions {
+  readonly scenario: Scenario;
+  readonly network: LiveNetwork;
+  readonly directory: string;
+  readonly hardware: Hardware;
+  /** Of its hardware, too. */
+  readonly effects: EffectCounts;
+  /** For servers, store and clients: planted bugs. @default nothing */
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Within which every client must work again on the healed system. @default 10,000 */
+  readonly recoveryMs?: number;
+}
+
+export class LiveTarget implements RunTarget {
+  readonly bounds: RunBounds;
+  /** Locks are free now and then, and leaders are missing. */
+  readonly patienceMs = 3_000;
+  readonly originNs = process.hrtime.bigint();
+  readonly #options: LiveTargetOptions;
+  readonly #history = new LiveHistory(this.originNs);
+  readonly #servers: LiveServers;
+  readonly #store: Machine;
+  readonly #clients: ReadonlyMap<string, { readonly machine: Machine; readonly client: ClientHost }>;
+  readonly #holds = new Holds();
+  readonly #holders = new Holders();
+  readonly #scraper: Scraper;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #usageBefore = new Map<string, Usage>();
+  #canaries: Canaries | undefined;
+  #violation: Violation | undefined;
+  #merged: { readonly size: number; readonly events: readonly HistoryEvent[] } = { size: 0, events: [] };
+  readonly links?: Capabilities['links'];
+  readonly connections?: Capabilities['connections'];
+  readonly delays?: Capabilities['delays'];
+  readonly members: Capabilities['members'];
+  readonly power?: Capabilities['power'];
+  readonly disks?: Capabilities['disks'];
+  readonly damage: Capabilities['damage'];
+  readonly clocks?: Capabilities['clocks'];
+  readonly twins: Capabilities['twins'];
+
+  constructor(options: LiveTargetOptions) {
+    this.#options = options;
+    this.bounds = { recoveryMs: options.recoveryMs ?? RECOVERY_MS, quietMs: QUIET_MS };
+    const { scenario, network, directory, hardware, environment = {} } = options;
+    mkdirSync(directory, { recursive: true });
+    const programs = { plan: scenario, network, directory, hardware, environment };
+    const leadership = new LeadershipRecord((host, event) => this.#history.add(host, process.hrtime.bigint(), event));
+    this.#servers = new LiveServers({
+      scenario,
+      programs,
+      machine: (...how) => this.#machine(...how),
+      leads: (host, term) => leadership.saw(host, term),
+      changed: () => this.#tellServers(),
+      after: (ms, action) => this.after(ms, action),
+      count: (effect) => options.effects.count(effect),
+      fail: (name, message) => this.fail(name, message),
+      failed: (error) => this.failed(error),
+    });
+    this.#scraper = this.#servers.scraper;
+    this.members = this.#servers.members.capability;
+    const storeAddress = network.address(STORE_HOST, STORE_PORT);
+    const storeServes = async (): Promise<boolean> => await answersOk(storeAddress, '/health');
+    this.#store = this.#machine(STORE_HOST, () => launchStore(programs), storeServes);
+    const { seed, locks } = scenario;
+    const order = { seed, locks, store: storeAddress, originNs: `${this.originNs}` };
+    this.#clients = new Map(
+      scenario.clients.map((plan, number) => {
+        const client = new ClientHost({
+          plan,
+          number,
+          order,
+          servers: () => this.#servers.members.clientAddresses,
+          inside: () => inside(programs, plan.name),
+          environment: network.environment(plan.name, { ...process.env, ...environment }),
+          directory,
+          heard: (who, at, event) => this.#heard(plan.name, who, at, event),
+          unexpected: (error) => this.fail('no-unexpected-error', error),
+        });
+        const serves = async (): Promise<boolean> => await Promise.resolve(true);
+        return [plan.name, { client, machine: this.#machine(plan.name, () => client.launch(), serves) }] as const;
+      }),
+    );
+    const machineOn = (host: string): Machine => this.#on(host);
+    this.twins = twinsOf({
+      machineOn,
+      launch: (host) => launchTwin(host, programs),
+      refused: () => options.effects.count('second-start-refused'),
+      failed: (name, message) => this.fail(name, message),
+    });
+    const disks = hardware.volumes.size === 0 ? undefined : diskCapabilities({ ...hardware, machineOn });
+    Object.assign(this, disks);
+    const dataOf = (host: string): string => dataDirectory(options, host);
+    const after = this.after.bind(this);
+    const logOf = (host: string): string => logFile(directory, host);
+    this.damage = logDamage({ machineOn, dataDirectory: dataOf, logFile: logOf, effects: options.effects, after });
+    if (hardware.clocks.size > 0) this.clocks = clockCapabilities(hardware.clocks);
+    Object.assign(this, linkCapabilities(network, this.#holds));
+  }
+
+  readonly processes: Capabilities['processes'] = {
+    kill: (host) => this.#on(host).kill(),
+    terminate: (host) => this.#on(host).terminate(),
+    pause: (host) => {
+      let done: Promise<void> | undefined;
+      this.#holds.hold(`pause ${host}`, () => {
+        done = this.#on(host).pause();
+      });
+      return done;
+    },
+    resume: (host) => {
+      let done: Promise<void> | undefined;
+      this.#holds.letGo(`pause ${host}`, () => {
+        done = this.#on(host).resume();
+      });
+      return done;
+    },
+    start: (host) => this.#on(host).start(),
+  };
+
+  get clients(): readonly ClientHost[] {
+    return [...this.#clients.values()].map(({ client }) => client);
+  }
+
+  get violation(): Violation | undefined {
+    return this.#violation;
+  }
+
+  /** Of a run that goes on, what has been told so far. */
+  get history(): readonly HistoryEvent[] {
+    const { size } = this.#history;
+    if (this.#merged.size !== size) this.#merged = { size, events: this.#history.merged() };
+    return this.#merged.events;
+  }
+
+  /** The highest index that a server has said was committed. */
+  get committedSeen(): number {
+    return this.#scraper.committedSeen;
+  }
+
+  /** What servers have left, and what was copied of their logs before. */
+  get logs(): Pick<OracleOptions, 'directories' | 'archive'> {
+    return { directories: this.#servers.dataDirectories, archive: this.#servers.archive };
+  }
+
+  get scraped(): Scraped {
+    return this.#scraper.counts;
+  }
+
+  get struck(): ReadonlyMap<Effect, number> {
+    const { effects, network } = this.#options;
+    const { snapshotsInstalled } = this.#scraper.counts;
+    return new Map([...effects.counts, ...network.struck(), ['snapshot-installed', snapshotsInstalled] as const]);
+  }
+
+  note(event: HistoryEventBody): void {
+    this.#history.add('harness', process.hrtime.bigint(), event);
+  }
+
+  fail(name: string, message: string): void {
+    this.#violation ??= { name, message };
+  }
+
+  failed(error: unknown): void {
+    this.fail(
+      'no-unexpected-error',
+      `a fault: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
+  }
+
+  async start(): Promise<void> {
+    const { network, scenario } = this.#options;
+    const hosts = [...this.#servers.all.keys(), STORE_HOST, ...scenario.clients.map(({ name }) => name)];
+    if (network.links !== undefined) this.#canaries = await Canaries.start(network, hosts);
+    await Promise.all([...this.#servers.machines, this.#store].map((machine) => machine.start()));
+    this.#scraper.start();
+    this.#servers.archive.start();
+    if (!(await this.runUntil(() => this.#scraper.leader !== undefined, READY_MS))) {
+      this.fail('a-leader-is-elected', `none within ${READY_MS} ms: ${this.describe()}`);
+      return;
+    }
+    await this.#createControl();
+    for (const [host, { machine }] of this.#servers.all) {
+      const usage = usageOf(machine.pid);
+      if (usage !== undefined) this.#usageBefore.set(host, usage);
+    }
+    await Promise.all([...this.#clients.values()].map(({ machine }) => machine.start()));
+  }
+
+  async runUntil(condition: () => boolean, maxMs: number): Promise<boolean> {
+    const deadline = performance.now() + maxMs;
+    while (!condition() && this.#violation === undefined && performance.now() < deadline) await pause(LOOK_MS);
+    return this.#violation === undefined && condition();
+  }
+
+  after(ms: number, action: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      if (this.#violation !== undefined) return;
+      try {
+        action();
+      } catch (error) {
+        this.failed(error);
+      }
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  hostOf(name: string): string | undefined {
+    const lock = lockOfHolder(name);
+    if (lock !== undefined) return this.#holders.of(lock);
+    if (name !== LEADER) return this.#on(this.#servers.standIn(name)).host;
+    const { leader } = this.#scraper;
+    return leader === undefined ? undefined : serverHost(leader);
+  }
+
+  faultBegins(kind: string, _excuses: boolean, hosts: readonly string[]): void {
+    this.note(faultEvent(kind, 'begin', hosts));
+  }
+
+  faultEnded(kind: string, _excuses: boolean, hosts: readonly string[]): void {
+    this.note(faultEvent(kind, 'end', hosts));
+  }
+
+  async heal(): Promise<void> {
+    this.#holds.letGoOfAll();
+    await this.#options.network.heal();
+    await this.#options.hardware.heal();
+    await each(this.#machines(), (machine) => machine.resume());
+    await each(this.#machines(), (machine) => machine.start());
+    for (const { client } of this.#clients.values()) client.send('healed');
+    this.#servers.members.changes.heal();
+  }
+
+  async afterRecovery(): Promise<void> {
+    const { changes } = this.#servers.members;
+    if (!changes.used) return;
+    if (!(await this.runUntil(() => changes.stable && changes.difference() === undefined, CHANGES_MS))) {
+      const problem = changes.difference() ?? changes.describe();
+      this.fail('changes-of-the-members-end', `${CHANGES_MS} ms after all worked again ${problem}: ${this.describe()}`);
+    }
+  }
+
+  stopClients(): void {
+    for (const { client } of this.#clients.values()) client.send('stop');
+  }
+
+  async canary(): Promise<void> {
+    const silent = (await this.#canaries?.silent(CANARY_MS)) ?? [];
+    if (silent.length === 0) return;
+    const links = silent.map(([from, to]) => `${from} to ${to}`).join(', ');
+    this.fail('every-link-carries-again', `${CANARY_MS} ms after everything has healed these links do not: ${links}`);
+  }
+
+  async afterQuiet(): Promise<void> {
+    const { scenario } = this.#options;
+    if (!(await this.runUntil(() => this.#scraper.emptyHanded, this.bounds.quietMs))) {
+      this.fail('nothing-is-left-behind', `sessions or locks are still there: ${this.describe()}`);
+      return;
+    }
+    await pause(REST_MS);
+    if (scenario.snapshots !== undefined && this.#scraper.counts.snapshotsTaken === 0) {
+      this.fail('servers-take-snapshots', 'they were to take some often, and took none');
+    }
+    const left = whatIsLeft([...this.#servers.machines, this.#store], {
+      usageBefore: this.#usageBefore,
+      logFileOf: (host) => logFile(this.#options.directory, host),
+      dataOf: (host) => dataDirectory(this.#options, host),
+      leaves: (host) => this.#servers.all.get(host)?.leaves === true,
+    });
+    for (const { name, message } of left) this.fail(name, message);
+  }
+
+  describe(): string {
+    return [...this.#servers.describe(), ...this.clients.map((client) => client.describe())].join('; ');
+  }
+
+  /** Ends every process; the history may still grow until then. */
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#servers.members.changes.close();
+    this.#scraper.stop();
+    this.#canaries?.close();
+    const clients = [...this.#clients.values()].map(({ machine }) => machine);
+    // Servers have nothing to wait for then.
+    await Promise.all(clients.map((machine) => machine.end()));
+    await Promise.all([...this.#servers.machines, this.#store].map((machine) => machine.end()));
+    await this.#servers.archive.stop();
+  }
+
+  #machines(): Machine[] {
+    return [...this.#servers.machines, this.#store, ...[...this.#clients.values()].map(({ machine }) => machine)];
+  }
+
+  #tellServers(): void {
+    for (const { client } of this.#clients.values()) client.tellServers();
+  }
+
+  #on(host: string): Machine {
+    const found = this.#machines().find((machine) => machine.host === host);
+    if (found === undefined) throw new TypeError(`there is no host ${host}`);
+    return found;
+  }
+
+  #machine(
+    host: string,
+    launch: () => Running,
+    serves: () => Promise<boolean>,
+    rules: Pick<MachineOptions, 'mayStart' | 'leaves'> = {},
+  ): Machine {
+    return new Machine({
+      host,
+      ...rules,
+      launch: () => {
+        const running = launch();
+        this.#fakeClock(host, running);
+        return running;
+      },
+      serves,
+      effect: (effect) => this.#options.effects.count(effect),
+      down: () => {
+        this.#scraper.down(host);
+        this.#holders.died(host);
+      },
+      failed: (name, message) => this.fail(name, message),
+    });
+  }
+
+  /** One that is killed before libfaketime has begun in it needs none. */
+  #fakeClock(host: string, { pid, exited }: Running): void {
+    const clock = this.#options.hardware.clocks.get(host);
+    if (clock === undefined || pid === undefined) return;
+    let ended = false;
+    void exited.then(() => (ended = true));
+    clock.started(pid).catch((error: unknown) => {
+      if (!ended) this.failed(error);
+    });
+  }
+
+  #heard(client: string, who: string, at: bigint, event: HistoryEventBody): void {
+    this.#history.add(who, at, event);
+    this.#holders.heed(client, event);
+  }
+
+  /** The bucket without a fence, which shows that writes would go wrong without one. */
+  async #createControl(): Promise<void> {
+    const url = `http://${this.#options.network.address(STORE_HOST, STORE_PORT)}/v1/buckets/${UNFENCED_BUCKET}`;
+    const headers = { 'content-type': 'application/json' };
+    const { ok, status } = await fetch(url, { method: 'PUT', headers, body: JSON.stringify({ tokens: 'optional' }) });
+    if (!ok) this.fail('the-store-makes-a-bucket', `${url}: ${status}`);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,118 @@
+/**
+ * What operators do about the members of a live ensemble, by the admin requests that `lockctl member` makes. A number whose server was
+ * removed before, as the leader say, stands for another voter, so that every change that is drawn changes something.
+ */
+
+import { silentLogger } from '@holdfast/runtime';
+import { nodeRuntime } from '@holdfast/runtime/node';
+import type { Capabilities, Effect } from '../../../nemeses/target.ts';
+import { LEADER, serverHost } from '../../../plan/plan.ts';
+import { MemberChanges } from '../../members/member-changes.ts';
+import type { MembersWorld } from '../../members/members-world.ts';
+import type { ScrapedStatus } from '../processes/scrape.ts';
+import type { LiveServer } from './live-server.ts';
+
+/** For so long a leader is waited for. */
+const PATIENCE_MS = 10_000;
+const LOOK_MS = 20;
+
+export interface LiveMembersOptions {
+  readonly founders: number;
+  /** By host, those that may join among them. */
+  readonly servers: ReadonlyMap<string, LiveServer>;
+  readonly clientAddress: (host: string) => string;
+  readonly peerAddress: (host: string) => string;
+  /** What servers have said of themselves lately. */
+  readonly scraper: {
+    readonly leader: number | undefined;
+    readonly members: MembersWorld['members'] | undefined;
+    readonly latest: ReadonlyMap<string, ScrapedStatus>;
+  };
+  readonly after: (ms: number, action: () => void) => void;
+  readonly count: (effect: Effect) => void;
+  readonly fail: (name: string, message: string) => void;
+}
+
+export class LiveMembers {
+  readonly changes: MemberChanges;
+  readonly #world: MembersWorld;
+  readonly #added = new Map<number, Promise<void>>();
+
+  constructor(options: LiveMembersOptions) {
+    this.#world = worldOf(options);
+    this.changes = new MemberChanges(this.#world);
+  }
+
+  readonly capability: Capabilities['members'] = {
+    add: (server, how) => {
+      const added = this.changes.add(server, how);
+      this.#added.set(server, added);
+      return added;
+    },
+    // Before it is added it can be neither promoted nor removed, and its process may take a while to start.
+    promote: async (server) => {
+      await this.#added.get(server);
+      await this.changes.promote(server);
+    },
+    remove: async (server) => {
+      if (server === LEADER) await this.#someoneLeads();
+      else await this.#added.get(server);
+      await this.changes.remove(server === LEADER ? LEADER : this.#memberFor(server));
+    },
+    loseDisk: (server) => this.changes.loseDisk(this.#memberFor(server)),
+    transfer: (server) => this.changes.transfer(server === 0 ? 0 : this.#memberFor(server)),
+  };
+
+  /** Where clients find servers now. */
+  get clientAddresses(): readonly string[] {
+    return this.#world.clientAddresses();
+  }
+
+  /** Between two leaders there is nobody to remove. */
+  async #someoneLeads(): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS;
+    while (this.#world.leader === undefined && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  }
+
+  #memberFor(server: number): number {
+    const { members, leader } = this.#world;
+    if (members.some(({ id }) => id === server)) return server;
+    return members.find(({ id, role }) => role === 'voter' && id !== leader)?.id ?? server;
+  }
+}
+
+function worldOf({ servers, scraper, clientAddress, peerAddress, ...rest }: LiveMembersOptions): MembersWorld {
+  const { founders, after, count, fail } = rest;
+  const statusOf = (id: number): ScrapedStatus | undefined => scraper.latest.get(serverHost(id));
+  return {
+    runtime: nodeRuntime({ logger: silentLogger }),
+    founders,
+    founderMustStay: false,
+    servers,
+    get leader() {
+      return scraper.leader;
+    },
+    get members() {
+      return scraper.members ?? Array.from({ length: founders }, (_, n) => ({ id: n + 1, role: 'voter' }));
+    },
+    clientAddresses: () =>
+      [...servers].flatMap(([host, { begun, expelled }]) => (begun && !expelled ? clientAddress(host) : [])),
+    peerAddress: (id) => peerAddress(serverHost(id)),
+    // The configuration has both, or neither.
+    directoryIsKnown: (id, others) =>
+      others.every((other) => {
+        const known = statusOf(other)?.members.find((member) => member.id === id);
+        return known !== undefined && known.clientAddress !== '';
+      }),
+    hasNoLog: (id) => (statusOf(id)?.lastIndex ?? 0) === 0,
+    after,
+    count,
+    changing: () => undefined,
+    transferring: () => undefined,
+    removing: (id) => servers.get(serverHost(id))?.removing(),
+    losingDisk: () => undefined,
+    fail,
+  };
+}

@@ -1,0 +1,20 @@
+/** Commands of the operating system that set the network up: short, and waited for, so that a fault has begun when they have ended. */
+
+import { spawnSync } from 'node:child_process';
+
+/** It could not be run, or has refused. */
+export class CommandError extends Error {
+  constructor(command: string, problem: string) {
+    super(`${command}: ${problem}`);
+    this.name = 'CommandError';
+  }
+}
+
+/** What it printed. @throws CommandError */
+export function run(command: string, args: readonly string[], input?: string): string {
+  const result = spawnSync(command, args, { encoding: 'utf8', ...(input === undefined ? {} : { input }) });
+  const { error, status, stdout, stderr } = result;
+  if (error !== undefined) throw new CommandError(command, error.message);
+  if (status !== 0) throw new CommandError([command, ...args].join(' '), stderr.trim() || `exit code ${status}`);
+  return stdout;
+}

@@ -1,0 +1,147 @@
+/** Asks every server for its status and its metrics throughout a run, as a monitoring system does: who leads is known from it. */
+
+import { fetchStatus, type ServerStatus } from '@holdfast/ensemble';
+
+const EVERY_MS = 250;
+/** Metrics are scraped once in so many rounds. */
+const METRICS_ONE_IN = 8;
+const TIMEOUT_MS = 1_000;
+
+/** Of what `/status` shows. */
+export interface ScrapedStatus extends ServerStatus {
+  readonly lastIndex: number;
+  readonly members: readonly { readonly id: number; readonly role: string; readonly clientAddress: string }[];
+}
+
+export interface Scraped {
+  readonly statuses: number;
+  readonly metrics: number;
+  /** Terms after the first one in which a server was seen to lead. */
+  readonly leaderChanges: number;
+  /** As far as servers told before they ended. */
+  readonly snapshotsTaken: number;
+  readonly snapshotsInstalled: number;
+}
+
+const SNAPSHOTS = ['taken', 'installed'] as const;
+
+export class Scraper {
+  readonly #addresses: ReadonlyMap<string, string>;
+  readonly #latest = new Map<string, ScrapedStatus>();
+  /** Terms in which somebody led. */
+  readonly #leaders = new Set<number>();
+  #committedSeen = 0;
+  #members: { readonly term: number; readonly members: ScrapedStatus['members'] } | undefined;
+  #statuses = 0;
+  #metrics = 0;
+  #rounds = 0;
+  /** By host and kind, of the process that runs; of all processes that ever did, by kind. */
+  readonly #snapshotsOf = new Map<string, number>();
+  readonly #snapshots = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+  readonly #broken: (problem: string) => void;
+  readonly #saw: (host: string, leads: number | undefined) => void;
+
+  /** `addresses`: of the servers' client ports, by host. `saw` is told each time which term a server leads, if any. */
+  constructor(
+    addresses: ReadonlyMap<string, string>,
+    broken: (problem: string) => void,
+    saw: (host: string, leads: number | undefined) => void,
+  ) {
+    this.#addresses = addresses;
+    this.#broken = broken;
+    this.#saw = saw;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#rounds += 1;
+      for (const host of this.#addresses.keys()) void this.#ask(host, this.#rounds % METRICS_ONE_IN === 0);
+    }, EVERY_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Its process has ended: what it said last is over. */
+  down(host: string): void {
+    this.#latest.delete(host);
+    this.#saw(host, undefined);
+  }
+
+  /** The number of the leader of the highest term that was told lately; undefined: nobody leads, as far as is known. */
+  get leader(): number | undefined {
+    const leaders = [...this.#latest.values()].filter(({ role }) => role === 'leader');
+    return leaders.toSorted((a, b) => b.term - a.term)[0]?.id;
+  }
+
+  /** The highest index that any server has said was committed. */
+  get committedSeen(): number {
+    return this.#committedSeen;
+  }
+
+  /** The leader has neither sessions nor locks. */
+  get emptyHanded(): boolean {
+    const status = [...this.#latest.values()].find(({ id }) => id === this.leader);
+    return status?.sessions === 0 && status.locks === 0;
+  }
+
+  get counts(): Scraped {
+    const leaderChanges = Math.max(0, this.#leaders.size - 1);
+    const [snapshotsTaken = 0, snapshotsInstalled = 0] = SNAPSHOTS.map((how) => this.#snapshots.get(how));
+    return { statuses: this.#statuses, metrics: this.#metrics, leaderChanges, snapshotsTaken, snapshotsInstalled };
+  }
+
+  /** As the last leader told that was heard. */
+  get members(): ScrapedStatus['members'] | undefined {
+    return this.#members?.members;
+  }
+
+  get latest(): ReadonlyMap<string, ScrapedStatus> {
+    return this.#latest;
+  }
+
+  async #ask(host: string, metrics: boolean): Promise<void> {
+    const address = this.#addresses.get(host) ?? '';
+    const status = (await fetchStatus(address)) as ScrapedStatus | undefined;
+    if (status === undefined) {
+      this.down(host);
+      return;
+    }
+    this.#statuses += 1;
+    this.#latest.set(host, status);
+    this.#committedSeen = Math.max(this.#committedSeen, status.commitIndex);
+    const leads = status.role === 'leader' ? status.term : undefined;
+    if (leads !== undefined) this.#leaders.add(leads);
+    if (leads !== undefined && leads >= (this.#members?.term ?? 0)) {
+      this.#members = { term: leads, members: status.members };
+    }
+    this.#saw(host, leads);
+    if (metrics) await this.#scrapeMetrics(host, address);
+  }
+
+  async #scrapeMetrics(host: string, address: string): Promise<void> {
+    let text: string;
+    try {
+      const response = await fetch(`http://${address}/metrics`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+      text = await response.text();
+      if (!response.ok) this.#broken(`${host} answers /metrics with ${response.status}: ${text}`);
+    } catch {
+      // It is down, paused, or cut off; who can be reached is not this one's business.
+      return;
+    }
+    this.#metrics += 1;
+    for (const how of SNAPSHOTS) this.#countSnapshots(host, how, text);
+    if (!/^holdfast_\w+/m.test(text)) this.#broken(`${host} has no metric of its own at /metrics`);
+  }
+
+  /** What a process has counted; one that started anew begins at 0. */
+  #countSnapshots(host: string, how: string, page: string): void {
+    const line = new RegExp(`^holdfast_snapshots_total\\{[^}]*how="${how}"[^}]*\\} (\\d+)`, 'm').exec(page);
+    const count = Number(line?.[1] ?? 0);
+    const before = this.#snapshotsOf.get(`${host} ${how}`) ?? 0;
+    this.#snapshotsOf.set(`${host} ${how}`, count);
+    this.#snapshots.set(how, (this.#snapshots.get(how) ?? 0) + (count < before ? count : count - before));
+  }
+}

@@ -1,0 +1,163 @@
+/** Runs one scenario on real processes to its end and judges it. Everything that it started has ended when it resolves. */
+
+import { cpSync, lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Verdict } from '../../checkers/verdict.ts';
+import type { Violation } from '../../checkers/violation.ts';
+import type { HistoryEvent } from '../../history/history.ts';
+import { anyNeeds } from '../../nemeses/index.ts';
+import type { CapabilityName, Effect } from '../../nemeses/target.ts';
+import { serverHost, serverIds, STORE_HOST } from '../../plan/plan.ts';
+import { joiningIds, type Scenario } from '../../scenario/scenario.ts';
+import { checkersOf } from '../../workloads/index.ts';
+import { runOn } from '../phases.ts';
+import { EffectCounts } from '../effects.ts';
+import { openHardware, type Hardware } from './hardware/hardware.ts';
+import { LiveTarget, type LiveTargetOptions } from './live-target.ts';
+import { consultLog, type OracleReport } from './oracle/oracle.ts';
+import { CANARY_PORT } from './network/canary.ts';
+import type { LiveNetwork } from './network/live-network.ts';
+import { loopback } from './network/loopback.ts';
+import { proxied } from './network/proxy/proxied-network.ts';
+import { namespaces, namespacesMissing } from './network/namespaces.ts';
+import { CLIENT_PORT, PEER_PORT, STORE_PORT } from './processes/programs.ts';
+import type { Scraped } from './processes/scrape.ts';
+
+export interface LiveOptions {
+  /** Where logs and data directories go: one that is empty, or new. */
+  readonly directory: string;
+  /** For servers, store and clients. @default nothing */
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Within which every client must work again on the healed system. @default 10,000 */
+  readonly recoveryMs?: number;
+  /** No namespaces, even where this machine has them. @default false */
+  readonly loopback?: boolean;
+}
+
+export interface LiveResult {
+  readonly scenario: Scenario;
+  /** The first thing that was wrong. */
+  readonly failure: Violation | undefined;
+  readonly history: readonly HistoryEvent[];
+  readonly verdicts: readonly Verdict[];
+  readonly begun: ReadonlyMap<string, number>;
+  readonly leftOut: ReadonlyMap<string, readonly CapabilityName[]>;
+  readonly idle: readonly string[];
+  readonly struck: ReadonlyMap<Effect, number>;
+  readonly scraped: Scraped;
+  /** What the servers' logs say of it; undefined: they could not be read, which is the failure if there was none before. */
+  readonly log: OracleReport | undefined;
+  readonly wallMs: number;
+  /** Why its hosts have no namespaces of their own, so that their links are those of proxies; undefined: they have. */
+  readonly onLoopback: string | undefined;
+}
+
+export async function runLive(scenario: Scenario, options: LiveOptions): Promise<LiveResult> {
+  const { directory } = options;
+  const effects = new EffectCounts();
+  const { network, onLoopback } = await makeNetwork(scenario, options);
+  let hardware: Hardware;
+  try {
+    hardware = await openHardware(scenario, directory, effects);
+  } catch (error) {
+    network.close();
+    throw error;
+  }
+  try {
+    return { ...(await runWith(scenario, { ...options, scenario, network, hardware, effects })), onLoopback };
+  } finally {
+    await hardware.close();
+    network.close();
+  }
+}
+
+/** Every process has ended when it resolves. */
+async function runWith(scenario: Scenario, options: LiveTargetOptions): Promise<Omit<LiveResult, 'onLoopback'>> {
+  const startedAt = performance.now();
+  const { directory } = options;
+  const target = new LiveTarget(options);
+  const endOnSignal = (): void => target.fail('the-run-is-not-interrupted', 'it was told to stop');
+  for (const signal of SIGNALS) process.on(signal, endOnSignal);
+  let struck: ReadonlyMap<Effect, number>;
+  let outcome: Awaited<ReturnType<typeof runOn>>;
+  try {
+    outcome = await runOn(target, scenario);
+    struck = target.struck;
+  } finally {
+    await target.close();
+    for (const signal of SIGNALS) process.off(signal, endOnSignal);
+  }
+  const { begun, leftOut, idle } = outcome;
+  if (idle.length > 0) {
+    const kinds = idle.join(', ');
+    const logs = join(directory, 'logs');
+    target.fail('every-nemesis-strikes', `scheduled, and nothing was seen of it: ${kinds} (see ${logs})`);
+  }
+  const log = await consult(target, scenario);
+  if (log?.violation !== undefined) target.fail(log.violation.name, log.violation.message);
+  if (target.violation !== undefined) keepData(options);
+  const { scraped, violation: failure } = target;
+  return {
+    scenario,
+    failure,
+    history: log?.history ?? target.history,
+    verdicts: log?.verdicts ?? outcome.verdicts,
+    begun,
+    leftOut,
+    idle,
+    struck,
+    scraped,
+    log,
+    wallMs: performance.now() - startedAt,
+  };
+}
+
+/** Disks of their own go with the run; what shows a failure is kept. */
+function keepData({ directory, hardware }: LiveTargetOptions): void {
+  for (const [host, { path }] of hardware.volumes) {
+    try {
+      cpSync(join(path, 'data'), join(directory, 'data', host), { recursive: true, filter: (file) => !isSocket(file) });
+    } catch (error) {
+      // Of a disk that its last fault has left unreadable nothing can be kept.
+      process.stderr.write(`the data of ${host} cannot be kept: ${(error as Error).message}\n`);
+    }
+  }
+}
+
+function isSocket(file: string): boolean {
+  return lstatSync(file).isSocket();
+}
+
+/** Undefined when the logs cannot be read: the run's failure, unless something was wrong before. */
+async function consult(target: LiveTarget, scenario: Scenario): Promise<OracleReport | undefined> {
+  const hosts = serverIds(scenario).map(serverHost);
+  try {
+    return await consultLog(target.history, {
+      ...target.logs,
+      founders: hosts,
+      committedSeen: target.committedSeen,
+      checkers: checkersOf(scenario.clients),
+    });
+  } catch (error) {
+    const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    target.fail('log: it can be read', what);
+    return undefined;
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+async function makeNetwork(
+  scenario: Scenario,
+  options: LiveOptions,
+): Promise<{ readonly network: LiveNetwork; readonly onLoopback: string | undefined }> {
+  const servers = [...serverIds(scenario), ...joiningIds(scenario)].map(serverHost);
+  const hosts = [...servers, STORE_HOST, ...scenario.clients.map(({ name }) => name)];
+  const ports = [CLIENT_PORT, PEER_PORT, STORE_PORT, CANARY_PORT];
+  const onLoopback = options.loopback === true ? 'it was asked for' : namespacesMissing();
+  const network = onLoopback === undefined ? namespaces(hosts) : await loopback(hosts, ports);
+  // What a namespace has anyway needs no proxies: they cost every byte that passes them a way through a process.
+  const needed: readonly CapabilityName[] = onLoopback === undefined ? ['delays'] : ['links', 'connections', 'delays'];
+  const isStruck = needed.some((capability) => anyNeeds(scenario.faults, capability));
+  return { network: isStruck ? await proxied(network, hosts, ports) : network, onLoopback };
+}

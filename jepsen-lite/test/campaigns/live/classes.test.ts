@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { pairings } from '../../../src/campaigns/live/classes.ts';
+import { CHECKERS } from '../../../src/checkers/check.ts';
+import { checkersOf, WORKLOADS } from '../../../src/workloads/index.ts';
+
+describe('all runs', () => {
+  const all = pairings(['processes', 'links', 'connections']);
+  const under = (faults: string) => all.filter(({ name }) => name.endsWith(`-under-${faults}`));
+
+  it('are every workload under every class of faults that this machine can inflict', () => {
+    for (const faults of ['processes', 'links', 'connections', 'all-at-once']) {
+      const names = under(faults).flatMap(({ workloads }) => workloads);
+      expect(names.toSorted()).toEqual(WORKLOADS.map(({ name }) => name).toSorted());
+    }
+    expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
+  });
+
+  it('hold only kinds whose every need is met', () => {
+    expect(all.find(({ name }) => name === 'nodes-under-processes')?.nemeses).not.toContain('crash');
+    expect(pairings(['processes']).flatMap(({ nemeses }) => nemeses)).not.toContain('partition');
+  });
+
+  it('end with all faults, several at once', () => {
+    const every = all.find(({ name }) => name === 'nodes-under-all-at-once');
+    expect(every?.nemeses).toEqual(expect.arrayContaining(['kill', 'partition', 'dials', 'majorities-ring']));
+    expect(all.map(({ name, atOnce }) => atOnce > 1 === name.endsWith('-under-all-at-once'))).not.toContain(false);
+  });
+
+  it('have a judge for what every set of workloads is about, and together every judge', () => {
+    const judges = all.map(({ workloads }) => checkersOf([{ workloads: [...workloads] }]));
+    expect(judges.every((names) => names.length > 2)).toBe(true);
+    expect(new Set(judges.flat())).toEqual(new Set(Object.keys(CHECKERS)));
+  });
+
+  it('leave what must be alone alone', () => {
+    const sets = all.filter(({ workloads }) => workloads.includes('unfenced-control'));
+    expect(sets.every(({ workloads }) => workloads.length === 1)).toBe(true);
+  });
+});

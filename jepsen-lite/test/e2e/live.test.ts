@@ -1,0 +1,151 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { execute } from '../../src/campaigns/live/execute.ts';
+import { decodeHistory } from '../../src/history/json-lines.ts';
+import type { Fault } from '../../src/nemeses/index.ts';
+import { drawLiveScenario } from '../../src/scenario/draw/live.ts';
+import { USUAL_NAMES } from '../../src/workloads/index.ts';
+import { Volumes } from '../../src/targets/live/disks/volumes.ts';
+import { namespacesMissing } from '../../src/targets/live/network/namespaces.ts';
+
+/** A machine on which tests run is busy. */
+const RECOVERY_MS = 40_000;
+const LIMIT_MS = 180_000;
+
+let directory: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'holdfast-live-'));
+});
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const scenario = (durationMs: number, faults: readonly Fault[], workloads?: readonly string[]) => ({
+  ...drawLiveScenario({
+    seed: 1,
+    servers: 3,
+    durationMs,
+    nemeses: [],
+    clients: 3,
+    ...(workloads === undefined ? {} : { workloads }),
+  }),
+  faults,
+});
+const killOfLeader: Fault = { kind: 'kill', atMs: 1_500, forMs: 1_000, hosts: ['leader'] };
+/** One way of each link between servers: something is sent there whoever leads, and if nobody does. */
+const linksBetween = [
+  ['s1', 's2'],
+  ['s2', 's3'],
+  ['s3', 's1'],
+] as const;
+const slowNetwork = (atMs: number): Fault => ({
+  kind: 'slow-network',
+  atMs,
+  forMs: 1_500,
+  latency: { minMs: 5, maxMs: 60 },
+});
+const pauseOfHolder: Fault = { kind: 'pause', atMs: 5_000, forMs: 3_500, host: 'holder:lock-0' };
+
+describe('real servers, clients and store', () => {
+  it(
+    'survive a kill of the leader, a pause of a holder and a partition, each of which was seen',
+    async (context) => {
+      const reason = namespacesMissing();
+      if (reason !== undefined) return context.skip(reason);
+      const isolated: Fault = {
+        kind: 'partition',
+        atMs: 9_500,
+        forMs: 3_000,
+        groups: [['leader'], ['s1', 's2', 's3']],
+      };
+      const faults = [killOfLeader, pauseOfHolder, isolated];
+      const { clients, ...plan } = scenario(14_000, faults, [...USUAL_NAMES, 'crowd']);
+      // Two applications in each process, and sessions beside them that reconnect whenever a leader is gone.
+      const crowded = { ...plan, clients: clients.map((client) => ({ ...client, sessions: 2, crowd: 5 })) };
+      const result = await execute(crowded, { target: 'live', directory, recoveryMs: RECOVERY_MS });
+      expect(result).toMatchObject({
+        verdict: 'valid',
+        why: 'nothing was wrong',
+        begun: { kill: 1, pause: 1, partition: 1 },
+      });
+      expect(result.struck).toMatchObject({ kill: 1, restart: 1, 'timer-late-after-pause': 1 });
+      expect(result.struck['frame-held-by-cut']).toBeGreaterThan(0);
+      expect(result.leaderChanges).toBeGreaterThan(0);
+      const history = decodeHistory(readFileSync(join(directory, 'history.jsonl'), 'utf8'));
+      expect(history.filter((event) => event.type === 'ok' && event.f === 'acquire').length).toBeGreaterThan(5);
+      const callers = new Set(history.flatMap((event) => (event.type === 'invoke' ? event.process : [])));
+      expect([...callers].toSorted()).toEqual(['c1', 'c1.2', 'c2', 'c2.2', 'c3', 'c3.2']);
+      expect(result.crowd).toMatchObject({ planned: 30 });
+      expect(result.crowd?.reconnected).toBeGreaterThan(0);
+      expect(result.availability.distributions['kill']?.count).toBe(6);
+      expect(JSON.parse(readFileSync(join(directory, 'result.json'), 'utf8'))).toMatchObject({ verdict: 'valid' });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'lose nothing that was acknowledged when the power of all servers fails',
+    async (context) => {
+      const volumes = await Volumes.open();
+      await volumes.close();
+      const reason = volumes.lacks.get('powerLoss');
+      if (reason !== undefined) return context.skip(reason);
+      const hosts = ['s1', 's2', 's3'];
+      const outage: Fault = { kind: 'crash', atMs: 6_500, forMs: 500, hosts, tear: 'none' };
+      // Bursts write all the time, so that something is always under way.
+      const workloads = ['registers', 'critical-sections', 'bursts'];
+      const result = await execute(scenario(9_000, [outage], workloads), {
+        target: 'live',
+        directory,
+        recoveryMs: RECOVERY_MS,
+      });
+      expect(result).toMatchObject({ verdict: 'valid', why: 'nothing was wrong', begun: { crash: 1 } });
+      // One that hears of its lost disk first ends before it is killed.
+      expect(result.struck).toMatchObject({ crash: 3, restart: 3, 'unsynced-change-lost': 3 });
+      expect(result.log).toMatchObject({ acknowledgedLost: 0 });
+      expect(result.log?.acknowledged).toBeGreaterThan(20);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'survive slow and lossy links and a cut between hosts of their own, where proxies hide no cut',
+    async (context) => {
+      const reason = namespacesMissing();
+      if (reason !== undefined) return context.skip(reason);
+      const cuts = linksBetween.map(([from, to]): Fault => ({ kind: 'cut', atMs: 4_000, forMs: 2_000, from, to }));
+      const lossy: Fault = { kind: 'packet-loss', atMs: 3_000, forMs: 1_000, share: 0.2 };
+      const faults = [slowNetwork(1_500), lossy, ...cuts];
+      const result = await execute(scenario(7_000, faults, ['critical-sections']), {
+        target: 'live',
+        directory,
+        recoveryMs: RECOVERY_MS,
+      });
+      expect(result).toMatchObject({ verdict: 'valid', why: 'nothing was wrong', leftOut: {}, onLoopback: undefined });
+      for (const effect of ['frame-slowed', 'packet-dropped', 'frame-held-by-cut']) {
+        expect(result.struck[effect]).toBeGreaterThan(0);
+      }
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'survive a kill, a partition, slow and clogged links on the loopback, where proxies stand for links',
+    async () => {
+      const apart: Fault = { kind: 'partition', atMs: 4_500, forMs: 2_500, groups: [['s1'], ['s2', 's3']] };
+      const clogs = linksBetween.map(([from, to]): Fault => ({ kind: 'clog', atMs: 9_000, forMs: 1_500, from, to }));
+      const faults = [killOfLeader, apart, slowNetwork(7_500), ...clogs];
+      const options = { target: 'live', directory, recoveryMs: RECOVERY_MS, loopback: true } as const;
+      const result = await execute(scenario(11_000, faults, ['critical-sections']), options);
+      expect(result).toMatchObject({ verdict: 'valid', why: 'nothing was wrong', leftOut: {} });
+      expect(result.begun).toEqual({ kill: 1, partition: 1, 'slow-network': 1, clog: 3 });
+      for (const effect of ['kill', 'frame-held-by-cut', 'frame-slowed', 'frame-held-by-clog']) {
+        expect(result.struck[effect]).toBeGreaterThan(0);
+      }
+      expect(result.onLoopback).toBe('it was asked for');
+    },
+    LIMIT_MS,
+  );
+});

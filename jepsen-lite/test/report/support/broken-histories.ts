@@ -1,0 +1,117 @@
+/** A small history for each checker, in which it finds something broken. */
+
+import type { CheckerName } from '../../../src/checkers/check.ts';
+import type { History } from '../../../src/history/history.ts';
+import { Story } from '../../support/story.ts';
+
+type Telling = (story: Story) => void;
+
+const TELLINGS: Readonly<Record<Exclude<CheckerName, 'unfenced'>, Telling>> = {
+  completions(story) {
+    const asked = story.ask({ f: 'acquire', lock: 'a', session: 1 });
+    asked.fail('TIMEOUT');
+    asked.ok({ token: 11, hold: 11 });
+  },
+  grants(story) {
+    story.acquire('a', 1);
+    story.ask({ f: 'acquire', lock: 'a', session: 2 }).ok({ token: 99, hold: 99 });
+  },
+  owners(story) {
+    story.acquire('a', 1);
+    story.acquire('a', 2);
+  },
+  tokens(story) {
+    story.ask({ f: 'acquire', lock: 'a', session: 1 }).ok({ token: 20, hold: 20 });
+    story.ask({ f: 'acquire', lock: 'a', session: 2 }).ok({ token: 15, hold: 15 });
+  },
+  'linearizable-locks'(story) {
+    story.ask({ f: 'acquire', lock: 'a', session: 1 }).ok({ token: 20, hold: 20 });
+    story.ask({ f: 'acquire', lock: 'a', session: 2 }).ok({ token: 15, hold: 15 });
+  },
+  order(story) {
+    story.ask({ f: 'acquire', lock: 'a', session: 1 });
+    story.enqueue('a', 1);
+    const later = story.enqueue('a', 2);
+    story.grant('a', 2, later.hold, story.nextIndex());
+  },
+  exclusion(story) {
+    const first = story.acquire('a', 1);
+    story.pass(40);
+    story.ask({ f: 'acquire', lock: 'a', session: 2 }).ok({ token: 50, hold: 50 });
+    story.pass(5);
+    story.believe(first);
+  },
+  belief(story) {
+    const held = story.acquire('a', 1);
+    story.release(held);
+    story.believe(held);
+  },
+  releases(story) {
+    const held = story.acquire('a', 1);
+    story.release(held);
+    story.ask({ f: 'release', lock: 'a', session: 1, token: held.token, hold: held.hold }).ok();
+  },
+  ghosts(story) {
+    const asked = story.ask({ f: 'acquire', lock: 'a', session: 1, waitMs: 100 });
+    const waits = story.enqueue('a', 1);
+    asked.fail('TIMEOUT');
+    story.record({ type: 'cancelled', call: asked.call });
+    story.grant('a', 1, waits.hold, story.nextIndex());
+    story.quiet();
+  },
+  expiry(story) {
+    story.record({ type: 'session', event: 'connected', session: 1, timeoutMs: 10_000 });
+    story.pass(100);
+    story.record({ type: 'renewed', session: 1, sentMs: 90 });
+    story.pass(500);
+    story.end(1, 'expired');
+  },
+  fence(story) {
+    story.ask({ f: 'fence', bucket: 'a', token: 9 }).ok();
+    story.pass(10);
+    story.ask({ f: 'put', bucket: 'a', key: 'n', value: '5:1', token: 5 }, 'c2').ok();
+  },
+  'granted-tokens'(story) {
+    story.acquire('a', 1);
+    story.record({ type: 'accepted', f: 'put', bucket: 'a', token: 77 }, 'kv');
+  },
+  'lost-updates'(story) {
+    story.ask({ f: 'put', bucket: 'a', key: 'n', value: '5:1', token: 5 }).ok();
+    story.ask({ f: 'put', bucket: 'a', key: 'n', value: '9:1', token: 9 }).ok();
+    story.ask({ f: 'get', bucket: 'a', key: 'n' }).ok({ value: '9:1' });
+  },
+  registers(story) {
+    story.ask({ f: 'create', path: '/x', value: 'old' }).ok();
+    story.ask({ f: 'set', path: '/x', value: 'new' }).ok({ newVersion: 1 });
+    story.ask({ f: 'read', path: '/x', consistency: 'linearizable' }, 'c2').ok({ value: 'old', version: 0 });
+  },
+  'list-append'(story) {
+    story.ask({ f: 'create', path: '/list-0-0', value: '' }).ok();
+    story.ask({ f: 'set', path: '/list-0-0', value: 'a', version: 0 }).ok({ newVersion: 1 });
+    story.ask({ f: 'read', path: '/list-0-0', consistency: 'linearizable' }, 'c2').ok({ value: '', version: 0 });
+  },
+  'exactly-once'(story) {
+    const created = story.ask({ f: 'create-sequential', path: '/once-0-0/n1-', value: 'x' });
+    created.ok({ created: '/once-0-0/n1-0000000000' });
+    story.ask({ f: 'list', path: '/once-0-0' }, 'c2').ok({ names: ['n1-0000000000', 'n1-0000000001'] });
+  },
+  waits(story) {
+    story.acquire('a', 1);
+    story.ask({ f: 'acquire', lock: 'a', session: 2 });
+    story.remove(story.enqueue('a', 2), 'cancelled');
+  },
+  liveness(story) {
+    story.acquire('a', 1);
+    story.ask({ f: 'acquire', lock: 'a', session: 2 });
+    story.enqueue('a', 2);
+    story.quiet();
+  },
+};
+
+export const BROKEN_CHECKERS = Object.keys(TELLINGS) as readonly (keyof typeof TELLINGS)[];
+
+export function brokenHistory(checker: keyof typeof TELLINGS): History {
+  const story = new Story();
+  TELLINGS[checker](story);
+  return story.history;
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { Fault } from '../../../src/nemeses/index.ts';
+import type { Volume, VolumeFault } from '../../../src/targets/live/disks/volume.ts';
+import { clocksFor } from '../../../src/targets/live/hardware/clock-faults.ts';
+import { diskCapabilities } from '../../../src/targets/live/hardware/disk-faults.ts';
+import type { Machine } from '../../../src/targets/live/processes/machine.ts';
+
+const jump: Fault = { kind: 'wall-jump', atMs: 1, host: 's1', byMs: 5 };
+const rate = (clock: 'wall' | 'monotonic'): Fault => ({
+  kind: 'clock-rate',
+  atMs: 1,
+  forMs: 1,
+  host: 's1',
+  clock,
+  rate: 1.01,
+});
+
+describe('clocks of a run', () => {
+  it('are faked as its faults need them, and else not at all', () => {
+    expect(clocksFor([])).toBeUndefined();
+    expect(clocksFor([{ kind: 'kill', atMs: 1, forMs: 1, hosts: ['s1'] }])).toBeUndefined();
+    expect(clocksFor([rate('wall')])).toBe('wall');
+    expect(clocksFor([rate('wall'), rate('monotonic')])).toBe('both');
+    // None of those that drift together can jump.
+    expect(clocksFor([rate('monotonic'), jump])).toBe('wall');
+  });
+});
+
+describe('disks of a run', () => {
+  const log: string[] = [];
+  const act = (what: string) => async (): Promise<void> => {
+    log.push(what);
+    await Promise.resolve();
+  };
+  const volume = {
+    powerLoss: act('power loss'),
+    remount: act('remount'),
+    hang: act('hang'),
+  } as unknown as Volume;
+  const machine = (pid: number | undefined) =>
+    ({
+      pid,
+      up: pid !== undefined,
+      kill: act('kill'),
+      withoutPower: async (action: () => Promise<void>) => {
+        log.push('dark');
+        await action();
+        log.push('light');
+      },
+    }) as unknown as Machine;
+  const pids: Readonly<Record<string, number | undefined>> = { s1: 7, s2: undefined, c1: 9 };
+  const options = (lacks: readonly VolumeFault[] = []) => ({
+    volumes: new Map([
+      ['s1', volume],
+      ['s2', volume],
+    ]),
+    lacks: new Map(lacks.map((fault) => [fault, 'not here'] as const)),
+    machineOn: (host: string) => machine(pids[host]),
+  });
+  const strike = async (how: () => unknown): Promise<string[]> => {
+    log.length = 0;
+    await how();
+    return [...log];
+  };
+
+  it('lose their power, and are back before the server may start again', async () => {
+    const { power } = diskCapabilities(options()) ?? {};
+    expect(await strike(() => power?.fail('s1', 'none'))).toEqual(['dark', 'power loss', 'kill', 'remount', 'light']);
+  });
+
+  it('do nothing to a server that is down; a client without one is killed', async () => {
+    const { power } = diskCapabilities(options()) ?? {};
+    expect(await strike(() => power?.fail('s2', 'none'))).toEqual([]);
+    expect(await strike(() => power?.fail('c1', 'none'))).toEqual(['kill']);
+  });
+
+  it('leave out what they cannot suffer', () => {
+    expect(Object.keys(diskCapabilities(options()) ?? {})).toEqual(['power', 'disks']);
+    expect(Object.keys(diskCapabilities(options(['failNext'])) ?? {})).toEqual(['power']);
+    expect(diskCapabilities(options(['powerLoss']))).toBeUndefined();
+  });
+});

@@ -1,0 +1,86 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EffectCounts } from '../../../src/targets/effects.ts';
+import { logDamage } from '../../../src/targets/live/hardware/log-damage.ts';
+import type { Machine } from '../../../src/targets/live/processes/machine.ts';
+
+/** The frame that closes a batch; the length of the batch follows: here, of itself alone. */
+const COMMIT_FRAME = Buffer.from([5, 0x48, 0x46, 0x57, 8, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0]);
+const LOST = '{"level":50,"msg":"acknowledged log is lost: the log is cut there"}\n';
+
+let directory: string;
+let wal: string;
+let logFile: string;
+let machine: { powerless: boolean; damageExpected: boolean; expectDamage: () => void };
+let timers: (() => void)[];
+let effects: EffectCounts;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'holdfast-damage-'));
+  wal = join(directory, '1.wal');
+  logFile = join(directory, 's1.log');
+  writeFileSync(logFile, '');
+  timers = [];
+  effects = new EffectCounts();
+  machine = { powerless: false, damageExpected: false, expectDamage: () => (machine.damageExpected = true) };
+});
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+function flip(): void {
+  const damage = logDamage({
+    machineOn: () => machine as unknown as Machine,
+    dataDirectory: () => directory,
+    logFile: () => logFile,
+    effects,
+    after: (_ms, action) => timers.push(action),
+  });
+  void damage.flipBit('s1', 0.5, 3);
+}
+
+function timePasses(): void {
+  for (const action of timers.splice(0)) action();
+}
+
+function writeLog(bytes: number): Buffer {
+  const content = Buffer.concat([Buffer.alloc(bytes, 7), COMMIT_FRAME]);
+  writeFileSync(wal, content);
+  return content;
+}
+
+const seen = (): number => effects.counts.get('flipped-bit-read') ?? 0;
+
+describe('the damage of a live log', () => {
+  it('is one bit of what was acknowledged, and has struck when the server says that a part is lost', () => {
+    appendFileSync(logFile, LOST);
+    const before = writeLog(6_000);
+    flip();
+    const after = readFileSync(wal);
+    const changed = [...after.keys()].filter((at) => after[at] !== before[at]);
+    expect(changed).toEqual([3_000]);
+    expect((after[3_000] ?? 0) ^ (before[3_000] ?? 0)).toBe(1 << 3);
+    expect(machine.damageExpected).toBe(true);
+    timePasses();
+    expect(seen()).toBe(0);
+    appendFileSync(logFile, LOST);
+    timePasses();
+    timePasses();
+    expect(seen()).toBe(1);
+    expect(timers).toEqual([]);
+  });
+
+  it('waits for a log that is long enough, and for a disk that is there', () => {
+    const short = writeLog(100);
+    flip();
+    expect(readFileSync(wal)).toEqual(short);
+    const long = writeLog(6_000);
+    machine.powerless = true;
+    timePasses();
+    expect(readFileSync(wal)).toEqual(long);
+    machine.powerless = false;
+    timePasses();
+    expect(readFileSync(wal)).not.toEqual(long);
+  });
+});

@@ -115,16 +115,21 @@ function expectRecords(volume: Volume, last: number): Buffer {
 
 describe.skipIf(problem !== undefined)(`the disk of a server of its own${unless}`, () => {
   it('loses with its power what was not synced, content and names, and nothing else', async () => {
-    const volume = await makeVolume();
-    const writer = await write(volume);
-    await volume.powerLoss('none', writer.pid);
-    await writer.says(/^write EIO$/);
-    await writer.kill();
-    await volume.remount();
-    expectRecords(volume, lastRecord(writer));
-    expect(Object.fromEntries(struck)).toMatchObject({ crash: 1, 'unsynced-change-lost': 1 });
-    const again = await write(volume);
-    expect(lastRecord(again)).toBeGreaterThan(lastRecord(writer));
+    // A sync of the writer may make durable what the harness left unsynced, just before the power fails.
+    for (let losses = 1; !struck.has('unsynced-change-lost') && losses <= 10; losses += 1) {
+      const volume = await makeVolume();
+      const writer = await write(volume);
+      await volume.powerLoss('none', writer.pid);
+      await writer.says(/^write EIO$/);
+      await writer.kill();
+      await volume.remount();
+      expect(struck.get('crash')).toBe(losses);
+      expectRecords(volume, lastRecord(writer));
+      const again = await write(volume);
+      expect(lastRecord(again)).toBeGreaterThan(lastRecord(writer));
+      await again.kill();
+    }
+    expect(struck.get('unsynced-change-lost')).toBe(1);
   });
 
   it('loses the name of a file, and a rename, that nobody made durable', async () => {

@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import type { StruckFault } from '@holdfast/runtime/sim';
 import { VolumeError } from './volume.ts';
 
+/** What the guard appends to `log`. */
+export const UNSYNCED = ' and unsynced';
+
 /** The guard appends to `log` and renames `old-name` to `new-name` just before it shuts the file system down. */
 export class Canaries {
   readonly directory: string;
@@ -29,12 +32,13 @@ export class Canaries {
     sync(join(this.directory, '..'));
   }
 
-  /** What of them the power failure took. @throws VolumeError when it took something that was durable */
+  /** What of them the power failure took: nothing where a sync of the server came in between. @throws VolumeError when it took something that was durable */
   lost(): StruckFault[] {
     const log = this.#read('log');
     if (log?.startsWith(this.#synced) !== true) throw new VolumeError(`${this.directory} has lost what was synced`);
     const lost: StruckFault[] = [];
-    if (log === this.#synced) lost.push('unsynced-change-lost');
+    // A sync of the server in between may have made the new length durable without the content; the rest is zeros then.
+    if (log !== this.#synced + UNSYNCED) lost.push('unsynced-change-lost');
     if (existsSync(join(this.directory, 'old-name'))) lost.push('unsynced-name-lost');
     return lost;
   }

@@ -3,6 +3,8 @@
  * names. It takes commands as lines and answers each with one. When its input ends, however its parent ended, it thaws and ends too.
  */
 
+import { UNSYNCED } from '../canaries.ts';
+
 /** What survives a shutdown: EXT4_GOING_FLAGS_LOGFLUSH and EXT4_GOING_FLAGS_NOLOGFLUSH of the kernel. */
 export const SHUTDOWN_FLAGS = { journal: 1, nothing: 2 } as const;
 
@@ -38,7 +40,7 @@ sub unsynced {
   my ($directory) = @_;
   # Appended: a file that is cut and written anew is written out when it is closed.
   open(my $file, '>>', "$directory/log") or die "$!\n";
-  print $file " and unsynced";
+  print $file "${UNSYNCED}";
   close($file) or die "$!\n";
   rename("$directory/old-name", "$directory/new-name") or die "$!\n";
 }

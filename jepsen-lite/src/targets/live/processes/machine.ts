@@ -84,6 +84,11 @@ export class Machine {
     return this.#life !== undefined && !this.#life.done.has('stopping');
   }
 
+  /** Its process lives and has answered: whatever it needs for itself it has. */
+  get served(): boolean {
+    return this.up && this.#life?.served === true;
+  }
+
   get paused(): boolean {
     return this.#paused;
   }

@@ -17,14 +17,15 @@ export interface TwinOptions {
 }
 
 /**
- * Nothing happens to a host whose process does not live. A process that ends meanwhile leaves its directory to the second one, which may
- * then begin in its place: it has not struck, and is ended.
+ * Nothing happens to a host whose process does not live, or has not served yet: it may not have its directory, and would find it taken.
+ * A process that ends meanwhile leaves its directory to the second one, which may then begin in its place: it has not struck, and is
+ * ended.
  */
 export function twinsOf({ machineOn, launch, refused, failed }: TwinOptions): NonNullable<Capabilities['twins']> {
   return {
     async start(host) {
       const machine = machineOn(host);
-      if (!machine.up) return;
+      if (!machine.served) return;
       await machine.beside(async () => {
         const exit = await endOf(launch(host), machine.gone());
         if (exit === 'left alone') return;

@@ -5,7 +5,7 @@ import { Machine, type Running } from '../../../../src/targets/live/processes/ma
 import { twinsOf } from '../../../../src/targets/live/processes/twins.ts';
 
 /** A server and its second process, which end when they are told to. */
-function world() {
+function world(serves = async (): Promise<boolean> => await Promise.resolve(true)) {
   const said: string[] = [];
   const program = (name: string): Running & { readonly end: (code: number) => void } => {
     let end: (exit: ProcessExit) => void = () => undefined;
@@ -31,7 +31,7 @@ function world() {
       said.push('server launched');
       return program('server');
     },
-    serves: async () => await Promise.resolve(true),
+    serves,
     effect: () => undefined,
     down: () => undefined,
     failed,
@@ -74,6 +74,20 @@ describe('a second process of a server', () => {
     await machine.kill();
     await Promise.all([struck, machine.start()]);
     expect(said).toEqual(['server launched', 'twin of s1 launched', 'server killed', 'twin killed', 'server launched']);
+  });
+
+  it('is not started before the first one serves, which has not taken its directory yet', async () => {
+    let serving = false;
+    const { machine, twins, said } = world(async () => await Promise.resolve(serving));
+    const started = machine.start();
+    await twins.start('s1');
+    expect(said).toEqual(['server launched']);
+    serving = true;
+    await started;
+    const struck = twins.start('s1');
+    expect(said).toEqual(['server launched', 'twin of s1 launched']);
+    await machine.kill();
+    await struck;
   });
 
   it('is not started where the first one does not live', async () => {

@@ -57,7 +57,7 @@ export class Inflictor {
       const nemesis = nemesisOf(fault.kind);
       if (nemesis === undefined) throw new TypeError(`there is no nemesis "${fault.kind}"`);
       const missing = lacking(this.#target, nemesis.needs);
-      if (missing.length === 0) this.#before.set(nemesis.kind, new Map());
+      if (missing.length === 0 && !this.#before.has(nemesis.kind)) this.#before.set(nemesis.kind, new Map());
       if (missing.length > 0) this.#leftOut.set(nemesis.kind, missing);
       else if (fault.atMs === 0) this.#inflict(nemesis, fault);
       else this.#target.after(fault.atMs, () => this.#inflict(nemesis, fault));

@@ -13,6 +13,7 @@ import { Inflictor } from '../nemeses/inflictor.ts';
 import type { CapabilityName, Done, Target } from '../nemeses/target.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { checkersOf } from '../workloads/index.ts';
+import { MAX_SECOND_TURNS, secondTurns } from './second-turns.ts';
 
 /** After everything has healed, until every client has had what it comes for again: sessions that were cut off have to expire first. */
 export const RECOVERY_MS = 60_000;
@@ -46,6 +47,8 @@ export interface RunTarget extends Target {
   readonly history: readonly HistoryEvent[];
   /** @default those of the simulation */
   readonly bounds?: RunBounds;
+  /** Every kind of the schedule is to strike: one that has done nothing has another turn. @default what has not struck has not */
+  readonly mustStrike?: true;
   note(event: HistoryEventBody): void;
   /** Something is wrong; only the first counts. */
   fail(name: string, message: string): void;
@@ -114,6 +117,18 @@ async function load(target: RunTarget, { faults, durationMs }: Scenario, inflict
   target.note({ type: 'phase', phase: 'faults' });
   inflictor.schedule(faults.filter((fault) => !isEarly(fault)));
   await target.runUntil(() => false, durationMs);
+  if (target.mustStrike === true) await strikeAgain(target, faults, inflictor);
+}
+
+/** The kinds that have done nothing so far. */
+async function strikeAgain(target: RunTarget, faults: readonly Fault[], inflictor: Inflictor): Promise<void> {
+  for (const kind of inflictor.idle.slice(0, MAX_SECOND_TURNS)) {
+    for (const turn of secondTurns(kind, faults)) {
+      if (target.violation !== undefined || !inflictor.idle.includes(kind)) break;
+      inflictor.schedule(turn.faults);
+      await target.runUntil(() => !inflictor.idle.includes(kind), turn.lastsMs);
+    }
+  }
 }
 
 async function heal(target: RunTarget, inflictor: Inflictor): Promise<void> {

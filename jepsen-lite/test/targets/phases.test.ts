@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Violation } from '../../src/checkers/violation.ts';
 import type { HistoryEvent, HistoryEventBody } from '../../src/history/history.ts';
 import { HistoryRecorder } from '../../src/history/recorder.ts';
-import type { Capabilities, Effect } from '../../src/nemeses/target.ts';
+import type { Capabilities, Done, Effect } from '../../src/nemeses/target.ts';
 import { drawScenario } from '../../src/scenario/draw/draw.ts';
 import type { Scenario } from '../../src/scenario/scenario.ts';
 import { QUIET_MS, RECOVERY_MS, runOn, type RunningClient, type RunTarget } from '../../src/targets/phases.ts';
@@ -18,6 +18,7 @@ class FakeTarget implements RunTarget {
   speed = 1;
   stopping = false;
   violation: Violation | undefined;
+  mustStrike?: true;
   #rounds = 0;
   #nowMs = 0;
   readonly #timers: { atMs: number; action: () => void }[] = [];
@@ -162,6 +163,45 @@ describe('a run on a target whose deeds take time', () => {
     const { leftOut, idle } = await runOn(target, { ...SCENARIO, faults: [...SCENARIO.faults, wallJump] });
     expect([...leftOut]).toEqual([['wall-jump', ['clocks']]]);
     expect(idle).toEqual(['cut']);
+  });
+
+  it('has another turn for a kind that has done nothing, where every kind must strike, alone and then with what was around it', async () => {
+    const target = new FakeTarget();
+    target.mustStrike = true;
+    const other = { kind: 'partition', atMs: 400, forMs: 500, groups: [['s1'], ['s2', 's3']] } as const;
+    const far = { kind: 'partition', atMs: 6_000, forMs: 500, groups: [['s2'], ['s1', 's3']] } as const;
+    const scenario = { ...SCENARIO, durationMs: 7_000, faults: [...SCENARIO.faults, other, far] };
+    const { idle } = await runOn(target, scenario);
+    const begun = target.log.filter((line) => line.endsWith('begins'));
+    // As scheduled; then the cut alone and with the partition around it; then the same for the partition.
+    expect(begun.map((line) => line.split(' ')[0])).toEqual([
+      'partition',
+      'cut',
+      'partition',
+      'cut',
+      'partition',
+      'cut',
+      'partition',
+      'partition',
+      'cut',
+    ]);
+    expect(idle).toEqual(['cut', 'partition']);
+  });
+
+  it('has no turn more for a kind as soon as it has struck', async () => {
+    const target = new FakeTarget();
+    target.mustStrike = true;
+    const { links } = target;
+    let cuts = 0;
+    const cut = (from: string, to: string): Done => {
+      cuts += 1;
+      if (cuts === 2) target.struck.set('frame-held-by-cut', 1);
+      return links?.cut(from, to);
+    };
+    Object.assign(target, { links: { ...links, cut } });
+    const { idle } = await runOn(target, SCENARIO);
+    expect(cuts).toBe(2);
+    expect(idle).toEqual([]);
   });
 
   it('fails when a client has not worked again in time, and does not go on', async () => {

@@ -61,6 +61,7 @@ export interface LiveTargetOptions {
 
 export class LiveTarget implements RunTarget {
   readonly bounds: RunBounds;
+  readonly mustStrike = true;
   /** Locks are free now and then, and leaders are missing. */
   readonly patienceMs = 3_000;
   readonly originNs = process.hrtime.bigint();

@@ -37,10 +37,11 @@ describe('disks of a run', () => {
     remount: act('remount'),
     hang: act('hang'),
   } as unknown as Volume;
-  const machine = (pid: number | undefined) =>
+  const machine = (pid: number | undefined, powerless = false) =>
     ({
       pid,
       up: pid !== undefined,
+      powerless,
       kill: act('kill'),
       withoutPower: async (action: () => Promise<void>) => {
         log.push('dark');
@@ -48,6 +49,7 @@ describe('disks of a run', () => {
         log.push('light');
       },
     }) as unknown as Machine;
+  let powerless = false;
   const pids: Readonly<Record<string, number | undefined>> = { s1: 7, s2: undefined, c1: 9 };
   const options = (lacks: readonly VolumeFault[] = []) => ({
     volumes: new Map([
@@ -55,7 +57,7 @@ describe('disks of a run', () => {
       ['s2', volume],
     ]),
     lacks: new Map(lacks.map((fault) => [fault, 'not here'] as const)),
-    machineOn: (host: string) => machine(pids[host]),
+    machineOn: (host: string) => machine(pids[host], powerless),
   });
   const strike = async (how: () => unknown): Promise<string[]> => {
     log.length = 0;
@@ -72,6 +74,14 @@ describe('disks of a run', () => {
     const { power } = diskCapabilities(options()) ?? {};
     expect(await strike(() => power?.fail('s2', 'none'))).toEqual([]);
     expect(await strike(() => power?.fail('c1', 'none'))).toEqual(['kill']);
+  });
+
+  it('lose no power that they have lost already', async () => {
+    const { power } = diskCapabilities(options()) ?? {};
+    powerless = true;
+    expect(await strike(() => power?.fail('s1', 'none'))).toEqual([]);
+    powerless = false;
+    expect(await strike(() => power?.fail('s1', 'none'))).not.toEqual([]);
   });
 
   it('leave out what they cannot suffer', () => {

@@ -77,8 +77,8 @@ class Load {
   async #work(name: string): Promise<void> {
     for (let n = 0; !this.#stopping; n += 1) {
       const path = `/${name}-${n}`;
-      // Over a power failure it is sent again, and is done once all the same.
-      await this.#client.nodes.create(path, new TextEncoder().encode(path), { timeoutMs: 60_000 });
+      // Over a power failure each is sent again, and is done once all the same.
+      await this.#client.nodes.create(path, new TextEncoder().encode(path));
       this.nodes.push(path);
       const lock = `lock-${name}-${n % 2}`;
       const held = await this.#client.lock(lock).acquire();
@@ -119,6 +119,7 @@ describe.skipIf(problem !== undefined)(`the power of all servers fails at once${
       clusterId: CLUSTER_ID,
       sessionTimeoutMs: SESSION_TIMEOUT_MS,
       connectTimeoutMs: 30_000,
+      requestTimeoutMs: 60_000,
       closeTimeoutMs: 1_000,
     });
     const kept = await client.lock('kept').acquire();

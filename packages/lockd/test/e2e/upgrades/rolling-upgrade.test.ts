@@ -118,7 +118,7 @@ describe('an ensemble of the version before, under load', () => {
     });
     await Promise.all([load.progress(), load.dearRound()]);
     await load.finish();
-  }, 120_000);
+  }, 300_000);
 
   it('does not take a server back once something new is used: it says so, and leaves its data as they are', async () => {
     const present = processes.get(2);

@@ -221,6 +221,22 @@ describe.skipIf(problem !== undefined)(`the disk of a server of its own${unless}
     await writer.says(/^\d+$/, from);
   });
 
+  it('is filled, damaged and freed once it goes on, while it hangs, and holds up nobody but those who write', async () => {
+    const volume = await makeVolume();
+    const writer = await write(volume);
+    await volume.hang(1_000, writer.pid);
+    const filled = volume.fill();
+    const freed = volume.free();
+    // There is no log of a server, which takes as long to find out on any disk.
+    expect(await volume.flipBit(0.5, 3)).toBe(false);
+    expect(Object.fromEntries(struck)).toEqual({});
+    await Promise.all([filled, freed]);
+    expect(Object.fromEntries(struck)).toMatchObject({ 'no-space': 1 });
+    const from = writer.lines.length;
+    await writer.says(/^\d+$/, from);
+    expect(existsSync(join(volume.path, '..', 'ballast'))).toBe(false);
+  });
+
   it('is thawed when its harness dies, and cleared away by the next one', async () => {
     const left = mkdtempSync(join(tmpdir(), 'live-disks-left-'));
     const entry = builtFile('@holdfast/jepsen-lite', 'targets/live/disks/volumes.js').href;
@@ -301,7 +317,7 @@ describe.skipIf(problem !== undefined)(`a real server on a disk of its own${unle
     const paths: string[] = [];
     while (paths.length < 20) await create(paths);
     await servers.killAll();
-    expect(volume.flipBit(0.5, 3)).toBe(true);
+    expect(await volume.flipBit(0.5, 3)).toBe(true);
     await expect(servers.start(1)).rejects.toThrow(/\.wal is damaged at byte \d+/);
   });
 });

@@ -142,7 +142,14 @@ export class LiveTarget implements RunTarget {
     const dataOf = (host: string): string => dataDirectory(options, host);
     const after = this.after.bind(this);
     const logOf = (host: string): string => logFile(directory, host);
-    this.damage = logDamage({ machineOn, dataDirectory: dataOf, logFile: logOf, effects: options.effects, after });
+    this.damage = logDamage({
+      machineOn,
+      dataDirectory: dataOf,
+      logFile: logOf,
+      effects: options.effects,
+      after,
+      failed: (error) => this.failed(error),
+    });
     if (hardware.clocks.size > 0) this.clocks = clockCapabilities(hardware.clocks);
     Object.assign(this, linkCapabilities(network, this.#holds));
   }

@@ -1,7 +1,7 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EffectCounts } from '../../../src/targets/effects.ts';
 import { logDamage } from '../../../src/targets/live/hardware/log-damage.ts';
 import type { Machine } from '../../../src/targets/live/processes/machine.ts';
@@ -11,37 +11,49 @@ const COMMIT_FRAME = Buffer.from([5, 0x48, 0x46, 0x57, 8, 0, 0, 0, 16, 0, 0, 0, 
 const LOST = '{"level":50,"msg":"acknowledged log is lost: the log is cut there"}\n';
 
 let directory: string;
+let dataDirectory: string;
 let wal: string;
 let logFile: string;
 let machine: { powerless: boolean; damageExpected: boolean; expectDamage: () => void };
 let timers: (() => void)[];
 let effects: EffectCounts;
+let failures: unknown[];
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'holdfast-damage-'));
+  dataDirectory = directory;
   wal = join(directory, '1.wal');
   logFile = join(directory, 's1.log');
   writeFileSync(logFile, '');
   timers = [];
+  failures = [];
   effects = new EffectCounts();
   machine = { powerless: false, damageExpected: false, expectDamage: () => (machine.damageExpected = true) };
 });
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-function flip(): void {
+async function flip(): Promise<void> {
   const damage = logDamage({
     machineOn: () => machine as unknown as Machine,
-    dataDirectory: () => directory,
+    dataDirectory: () => dataDirectory,
     logFile: () => logFile,
     effects,
     after: (_ms, action) => timers.push(action),
+    failed: (error) => failures.push(error),
   });
   void damage.flipBit('s1', 0.5, 3);
+  await looked();
 }
 
-function timePasses(): void {
+async function timePasses(): Promise<void> {
   for (const action of timers.splice(0)) action();
+  if (seen() === 0) await looked();
+}
+
+/** What it does takes its time, and ends with a timer. */
+async function looked(): Promise<void> {
+  await vi.waitFor(() => expect(timers.length + failures.length).toBeGreaterThan(0));
 }
 
 function writeLog(bytes: number): Buffer {
@@ -53,34 +65,52 @@ function writeLog(bytes: number): Buffer {
 const seen = (): number => effects.counts.get('flipped-bit-read') ?? 0;
 
 describe('the damage of a live log', () => {
-  it('is one bit of what was acknowledged, and has struck when the server says that a part is lost', () => {
+  it('is one bit of what was acknowledged, and has struck when the server says that a part is lost', async () => {
     appendFileSync(logFile, LOST);
     const before = writeLog(6_000);
-    flip();
+    await flip();
     const after = readFileSync(wal);
     const changed = [...after.keys()].filter((at) => after[at] !== before[at]);
     expect(changed).toEqual([3_000]);
     expect((after[3_000] ?? 0) ^ (before[3_000] ?? 0)).toBe(1 << 3);
     expect(machine.damageExpected).toBe(true);
-    timePasses();
+    await timePasses();
     expect(seen()).toBe(0);
     appendFileSync(logFile, LOST);
-    timePasses();
-    timePasses();
+    await timePasses();
     expect(seen()).toBe(1);
     expect(timers).toEqual([]);
   });
 
-  it('waits for a log that is long enough, and for a disk that is there', () => {
+  it('waits for a log that is long enough, and for a disk that is there', async () => {
     const short = writeLog(100);
-    flip();
+    await flip();
     expect(readFileSync(wal)).toEqual(short);
     const long = writeLog(6_000);
     machine.powerless = true;
-    timePasses();
+    await timePasses();
     expect(readFileSync(wal)).toEqual(long);
     machine.powerless = false;
-    timePasses();
+    await timePasses();
     expect(readFileSync(wal)).not.toEqual(long);
+    expect(failures).toEqual([]);
+  });
+
+  it('waits for the log where it is not there', async () => {
+    dataDirectory = join(directory, 'data');
+    await flip();
+    mkdirSync(dataDirectory);
+    wal = join(dataDirectory, '1.wal');
+    const log = writeLog(6_000);
+    await timePasses();
+    expect(readFileSync(wal)).not.toEqual(log);
+    expect(failures).toEqual([]);
+  });
+
+  it('is the failure of the run when it cannot be done', async () => {
+    dataDirectory = wal;
+    writeLog(6_000);
+    await flip();
+    expect(failures).toMatchObject([{ code: 'ENOTDIR' }]);
   });
 });

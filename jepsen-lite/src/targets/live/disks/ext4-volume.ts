@@ -48,6 +48,7 @@ export class Ext4Volume implements Volume {
   /** What goes on until it is told to end. */
   #trouble: { readonly end: AbortController; readonly ended: Promise<void> } | undefined;
   #failing: FailingCall | undefined;
+  #filling: Promise<void> = Promise.resolve();
 
   private constructor({ name, directory, lacks, struck, random }: Ext4VolumeOptions) {
     this.name = name;
@@ -123,18 +124,19 @@ export class Ext4Volume implements Volume {
     this.#failing = await FailingCall.arm(operation, pid, () => this.#struck(FAILED_EFFECTS[operation], 1));
   }
 
-  async fill(): Promise<void> {
-    if (this.#powerless) return;
-    await this.free();
-    if (!(await takeAllRoom(this.#ballast))) throw new VolumeError(`${this.#mount} was filled, and can be written to`);
-    this.#struck('no-space', 1);
+  fill(): Promise<void> {
+    const filled = this.#filling.then(() => this.#fill());
+    this.#filling = filled.catch(() => undefined);
+    return filled;
   }
 
   async free(): Promise<void> {
-    if (!this.#powerless) giveRoomBack(this.#ballast);
+    // A disk that hangs is full only when it goes on.
+    await this.#filling;
+    if (!this.#powerless) await giveRoomBack(this.#ballast);
   }
 
-  flipBit(at: number, bit: number): boolean {
+  flipBit(at: number, bit: number): Promise<boolean> {
     return flipAcknowledgedBit(this.path, at, bit);
   }
 
@@ -150,6 +152,13 @@ export class Ext4Volume implements Volume {
     await this.#failing?.disarm();
     await this.#guard.close();
     await this.#image.remove();
+  }
+
+  async #fill(): Promise<void> {
+    if (this.#powerless) return;
+    await giveRoomBack(this.#ballast);
+    if (!(await takeAllRoom(this.#ballast))) throw new VolumeError(`${this.#mount} was filled, and can be written to`);
+    this.#struck('no-space', 1);
   }
 
   /** Whether the kernel refuses writes from then on. */

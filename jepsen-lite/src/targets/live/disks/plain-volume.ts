@@ -57,7 +57,7 @@ export class PlainVolume implements Volume {
     this.#failing = await FailingCall.arm(operation, pid, () => this.#struck(FAILED_EFFECTS[operation], 1));
   }
 
-  flipBit(at: number, bit: number): boolean {
+  flipBit(at: number, bit: number): Promise<boolean> {
     return flipAcknowledgedBit(this.path, at, bit);
   }
 

@@ -62,7 +62,7 @@ export interface Volume {
    * the end of the process. Strikes: `write-failed`, `sync-failed`, `read-failed`.
    */
   failNext(operation: DiskOperation, pid: number): Promise<void>;
-  /** Not a byte is free until `free`. Strikes: `no-space`, by a write of the harness's own that the kernel refused. */
+  /** Not a byte is free until `free`. Waits while the disk hangs. Strikes: `no-space`, by a write of the harness's own that the kernel refused. */
   fill(): Promise<void>;
   free(): Promise<void>;
   /**
@@ -70,7 +70,7 @@ export interface Volume {
    * @param at how far into the log, from 0 to 1
    * @returns whether there was enough of it
    */
-  flipBit(at: number, bit: number): boolean;
+  flipBit(at: number, bit: number): Promise<boolean>;
   /** As without faults: thawed, fast, with room, nothing armed. Not mounted again after a power loss. */
   heal(): Promise<void>;
   /** Healed, unmounted and deleted. No process may have a file open there any more. */

@@ -16,10 +16,11 @@ interface LogDamageOptions {
   readonly logFile: (host: string) => string;
   readonly effects: EffectCounts;
   readonly after: (ms: number, action: () => void) => void;
+  readonly failed: (error: unknown) => void;
 }
 
 export function logDamage(options: LogDamageOptions): Capabilities['damage'] {
-  const { machineOn, dataDirectory, logFile, effects, after } = options;
+  const { machineOn, dataDirectory, logFile, effects, after, failed } = options;
   return {
     flipBit(host, at, bit) {
       const file = logFile(host);
@@ -30,11 +31,12 @@ export function logDamage(options: LogDamageOptions): Capabilities['damage'] {
         else after(LOOK_MS, look);
       };
       // A log that has just begun may have too little to damage, and a disk may have lost its power.
-      const flip = (): void => {
-        const flipped = machineOn(host).powerless ? false : flipAcknowledgedBit(dataDirectory(host), at, bit);
-        after(LOOK_MS, flipped ? look : flip);
+      const flip = async (): Promise<void> => {
+        const flipped = !machineOn(host).powerless && (await flipAcknowledgedBit(dataDirectory(host), at, bit));
+        after(LOOK_MS, flipped ? look : again);
       };
-      flip();
+      const again = (): void => void flip().catch(failed);
+      again();
     },
   };
 }

@@ -3,7 +3,8 @@
  * that was removed is started once more and must end again; one that has lost its disk must be refused.
  */
 
-import { readFileSync, renameSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
 import type { ProcessExit } from '@holdfast/ensemble';
 import { ExitCode } from '@holdfast/lockd';
 import type { ChangingServer } from '../../members/members-world.ts';
@@ -94,7 +95,8 @@ export class LiveServer implements ChangingServer {
     this.#diskLost = true;
     await this.machine.withoutPower(async () => {
       await this.machine.kill();
-      renameSync(dataDirectory, `${dataDirectory}-lost`);
+      // Its disk may hang until this process thaws it.
+      await rename(dataDirectory, `${dataDirectory}-lost`);
     });
     this.#start();
   }

@@ -47,7 +47,7 @@ export const FOLDER_FLOORS = [
     // A workload, a nemesis and a checker know nothing of the system that they are used on.
     folder: 'jepsen-lite/src',
     floors: [
-      ['history', 'plan', 'cores'],
+      ['history', 'plan', 'cores', 'patches'],
       ['models'],
       ['checkers', 'properties'],
       ['nemeses', 'workloads'],

@@ -6,8 +6,8 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { startVitest } from 'vitest/node';
 import { MUTANTS, NAMED_CASE_MUTANTS, UNIT_TEST_MUTANTS } from '../../jepsen-lite/dist/mutants/catalogue/index.js';
-import { applyEdits } from '../../jepsen-lite/dist/mutants/patch.js';
-import { builtFile } from '../../jepsen-lite/dist/mutants/product.js';
+import { applyEdits } from '../../jepsen-lite/dist/patches/patch.js';
+import { builtFile } from '../../jepsen-lite/dist/patches/product.js';
 import { CASES } from './page.mjs';
 import { TRANSCRIPT, taggedTests, transcripts } from './titles.mjs';
 

@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import type { Failure } from './attempt.ts';
-import { builtFile } from './product.ts';
+import { builtFile } from '../patches/product.ts';
 import type { WorkerReport, WorkerRequest } from './worker-protocol.ts';
 
 const BUILT_WORKER = fileURLToPath(builtFile('@holdfast/jepsen-lite', 'mutants/worker.js'));

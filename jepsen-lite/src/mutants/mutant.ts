@@ -3,18 +3,7 @@
  * to notice. The product's sources know nothing of it; the changes are made while a process of its own loads the built files.
  */
 
-export interface Edit {
-  /** Must occur exactly once in the file; any run of white space stands for any other. */
-  readonly find: string;
-  readonly replace: string;
-}
-
-interface Patch {
-  readonly module: `@holdfast/${string}`;
-  /** Within the module's built files. */
-  readonly file: string;
-  readonly edits: readonly Edit[];
-}
+import type { Patch } from '../patches/patch.ts';
 
 /**
  * - `simulation`: whole ensembles with clients and the fenced store under faults, one seed after another

@@ -7,7 +7,7 @@ import { MUTANTS } from './catalogue/index.ts';
 import { hunt, type Hunt, type HuntOptions } from './hunt.ts';
 import { inParallel } from './in-parallel.ts';
 import type { DetectorName, Mutant } from './mutant.ts';
-import { editsByUrl } from './product.ts';
+import { editsByUrl } from '../patches/product.ts';
 
 export interface RunMutantsOptions extends HuntOptions {
   /** Only these. @default all */

@@ -5,7 +5,7 @@
 
 import type { Failure } from './attempt.ts';
 import type { DetectorName } from './mutant.ts';
-import type { EditsByUrl } from './product.ts';
+import type { EditsByUrl } from '../patches/product.ts';
 
 /** The file descriptor of the worker's reports. */
 export const REPORT_FD = 3;

@@ -9,7 +9,7 @@ import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 
 import { unexpectedFailure, type Detector } from './attempt.ts';
 import type { DetectorName } from './mutant.ts';
-import type { EditsByUrl } from './product.ts';
+import type { EditsByUrl } from '../patches/product.ts';
 import { REPORT_FD, type WorkerReport, type WorkerRequest } from './worker-protocol.ts';
 
 // Before a simulated world forbids real time.
@@ -22,7 +22,7 @@ function report(message: WorkerReport): void {
 /** Returns what names the files that the mutant changes and that were not loaded. */
 function installHooks(edits: EditsByUrl): () => string[] {
   const { port1, port2 } = new MessageChannel();
-  register('./load-hooks.js', import.meta.url, { data: { edits, port: port2 }, transferList: [port2] });
+  register('../patches/load-hooks.js', import.meta.url, { data: { edits, port: port2 }, transferList: [port2] });
   const missing = new Set(Object.keys(edits));
   return () => {
     for (let note = receiveMessageOnPort(port1); note !== undefined; note = receiveMessageOnPort(port1)) {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it, describe } from 'vitest';
-import { builtFile } from '../../src/mutants/product.ts';
+import { builtFile } from '../../src/patches/product.ts';
 import { DETOUR_VARIABLE, type DetourTable } from '../../src/targets/live/network/proxy/protocol.ts';
 import { builtLiveFile } from '../../src/targets/live/processes/built.ts';
 import { LinkProxy } from '../../src/targets/live/network/proxy/link-proxy.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@holdfast/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { builtFile } from '../../src/mutants/product.ts';
+import { builtFile } from '../../src/patches/product.ts';
 import type { Volume } from '../../src/targets/live/disks/volume.ts';
 import { Volumes } from '../../src/targets/live/disks/volumes.ts';
 import { Child } from '../support/live/child.ts';

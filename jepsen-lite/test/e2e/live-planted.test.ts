@@ -7,8 +7,8 @@ import { MUTANTS } from '../../src/mutants/catalogue/index.ts';
 import { LIVE_MUTANTS } from '../../src/mutants/live/catalogue.ts';
 import { liveMutantsProblem } from '../../src/mutants/live/run-live-mutants.ts';
 import { attemptWhole } from '../../src/mutants/live/whole/run-whole.ts';
-import { Planted } from '../../src/mutants/planted.ts';
-import { editsByUrl } from '../../src/mutants/product.ts';
+import { Planted } from '../../src/patches/planted.ts';
+import { editsByUrl } from '../../src/patches/product.ts';
 import { drawLiveScenario } from '../../src/scenario/draw/live.ts';
 
 const LIMIT_MS = 180_000;

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 
 import { MUTANTS, NAMED_CASE_MUTANTS, UNIT_TEST_MUTANTS } from '../../src/mutants/catalogue/index.ts';
 import { LIVE_MUTANTS } from '../../src/mutants/live/catalogue.ts';
-import { applyEdits } from '../../src/mutants/patch.ts';
-import { builtFile } from '../../src/mutants/product.ts';
+import { applyEdits } from '../../src/patches/patch.ts';
+import { builtFile } from '../../src/patches/product.ts';
 import { undeclaredNames } from '../support/undeclared.ts';
 
 const ALL = [...MUTANTS, ...NAMED_CASE_MUTANTS, ...UNIT_TEST_MUTANTS, ...LIVE_MUTANTS];

@@ -10,9 +10,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type * as Core from '@holdfast/raft/core';
 
-import type { Edit, Mutant } from '../../mutants/mutant.ts';
-import { applyEdits } from '../../mutants/patch.ts';
-import { builtFile } from '../../mutants/product.ts';
+import type { Mutant } from '../../mutants/mutant.ts';
+import { applyEdits, type Edit } from '../../patches/patch.ts';
+import { builtFile } from '../../patches/product.ts';
 
 export type CoreModule = typeof Core;
 
@@ -29,7 +29,7 @@ export function openName(name: string): string {
   return `private_${name}`;
 }
 
-/** @throws RottenMutantError when the mutant does not fit the built core, or changes something else */
+/** @throws RottenPatchError when the mutant does not fit the built core, or changes something else */
 export async function openCore(mutant?: PlantedBug): Promise<CoreModule> {
   const edits = editsOf(mutant);
   const source = fileURLToPath(builtFile(RAFT, CORE));

@@ -6,7 +6,7 @@
 import type { Failure } from '../attempt.ts';
 import type { Mutant } from '../mutant.ts';
 import type { Volumes } from '../../targets/live/disks/volumes.ts';
-import type { Planted } from '../planted.ts';
+import type { Planted } from '../../patches/planted.ts';
 import type { WholeRunName } from './whole/scenarios.ts';
 
 /**

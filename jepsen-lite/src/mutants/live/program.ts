@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { builtFile } from '../product.ts';
-import type { Planted } from '../planted.ts';
+import { builtFile } from '../../patches/product.ts';
+import type { Planted } from '../../patches/planted.ts';
 
 /** A program whose files are changed as they are loaded starts slowly on a busy machine. */
 const ANSWER_LIMIT_MS = 60_000;

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { FakeClock } from '../../targets/live/clocks/fake-clock.ts';
 import { Volumes } from '../../targets/live/disks/volumes.ts';
 import { unexpectedFailure, type Failure } from '../attempt.ts';
-import { editsByUrl, type EditsByUrl } from '../product.ts';
+import { editsByUrl, type EditsByUrl } from '../../patches/product.ts';
 import { LIVE_MUTANTS } from './catalogue.ts';
 import { LIVE_DETECTORS } from './detectors/index.ts';
 import type { LiveDetectorName, LiveMutant } from './live-mutant.ts';
-import { Planted } from '../planted.ts';
+import { Planted } from '../../patches/planted.ts';
 
 const MAX_TRIES = 3;
 

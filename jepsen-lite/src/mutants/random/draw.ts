@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { randomStream } from '@holdfast/runtime/sim';
 
 import type { Mutant } from '../mutant.ts';
-import { builtFile } from '../product.ts';
+import { builtFile } from '../../patches/product.ts';
 import type { Area } from './areas.ts';
 import { sitesOf, type Rule, type Site } from './sites.ts';
 

@@ -1,7 +1,7 @@
 /** Hunts random mutants: each by what looks for its area, until something notices it. */
 
 import { hunt } from '../hunt.ts';
-import { editsByUrl } from '../product.ts';
+import { editsByUrl } from '../../patches/product.ts';
 import type { Area, Look } from './areas.ts';
 import { builtFiles, type RandomMutant } from './draw.ts';
 import { nearestTests, runUnitTests } from './unit-tests.ts';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 
 import { inParallel } from '../in-parallel.ts';
-import { builtFile } from '../product.ts';
+import { builtFile } from '../../patches/product.ts';
 import { AREAS } from './areas.ts';
 import { drawMutants, type RandomMutant } from './draw.ts';
 import { equalBecause } from './equal-in-effect.ts';

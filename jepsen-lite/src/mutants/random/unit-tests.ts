@@ -9,9 +9,8 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import type { Edit } from '../mutant.ts';
-import { applyEdits } from '../patch.ts';
-import { builtFile } from '../product.ts';
+import { applyEdits, type Edit } from '../../patches/patch.ts';
+import { builtFile } from '../../patches/product.ts';
 
 /** Read by the vitest configuration: a JSON object, paths of sources to paths of what is loaded in their place. */
 const CHANGED_SOURCES = 'HOLDFAST_CHANGED_SOURCES';

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 
-import { applyEdits } from '../../../src/mutants/patch.ts';
-import { builtFile } from '../../../src/mutants/product.ts';
+import { applyEdits } from '../../../src/patches/patch.ts';
+import { builtFile } from '../../../src/patches/product.ts';
 import { AREAS } from '../../../src/mutants/random/areas.ts';
 import { drawMutants, type RandomMutant } from '../../../src/mutants/random/draw.ts';
 import { RULES } from '../../../src/mutants/random/sites.ts';

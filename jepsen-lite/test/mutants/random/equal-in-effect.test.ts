@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 
 import { describe, expect, it } from 'vitest';
 
-import { builtFile } from '../../../src/mutants/product.ts';
+import { builtFile } from '../../../src/patches/product.ts';
 import { AREAS } from '../../../src/mutants/random/areas.ts';
 import { EQUAL_IN_EFFECT } from '../../../src/mutants/random/equal-in-effect.ts';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { connect, type Client } from '@holdfast/client';
-import { builtFile } from '../../../src/mutants/product.ts';
+import { builtFile } from '../../../src/patches/product.ts';
 import { Child } from './child.ts';
 import { until } from './until.ts';
 

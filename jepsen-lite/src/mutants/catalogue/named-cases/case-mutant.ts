@@ -1,6 +1,7 @@
 /** A planted bug that brings one named case about, shorter than others: most change one file of one module, and no detector is named. */
 
-import type { Edit, Mutant } from '../../mutant.ts';
+import type { Edit } from '../../../patches/patch.ts';
+import type { Mutant } from '../../mutant.ts';
 
 interface PlantedFile {
   /** @default '@holdfast/raft' */

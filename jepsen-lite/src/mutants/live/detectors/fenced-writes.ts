@@ -2,7 +2,7 @@
 
 import type { Failure } from '../../attempt.ts';
 import type { LiveDetector } from '../live-mutant.ts';
-import type { Planted } from '../../planted.ts';
+import type { Planted } from '../../../patches/planted.ts';
 import { Program } from '../program.ts';
 
 const WRITES = 20;

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type Client } from '@holdfast/client';
 import { Program } from '../program.ts';
-import type { Planted } from '../../planted.ts';
+import type { Planted } from '../../../patches/planted.ts';
 
 export const CLUSTER_ID = 'planted';
 

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { execute } from '../../../campaigns/live/execute.ts';
-import { Planted } from '../../planted.ts';
-import { editsByUrl } from '../../product.ts';
+import { Planted } from '../../../patches/planted.ts';
+import { editsByUrl } from '../../../patches/product.ts';
 import { LIVE_MUTANTS } from '../catalogue.ts';
 import type { LiveMutant } from '../live-mutant.ts';
 import { wholeRun, type WholeRunName } from './scenarios.ts';

@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-import type { Edit, Mutant } from './mutant.ts';
+import type { Edit, Patch } from './patch.ts';
 
 const { resolve } = createRequire(import.meta.url);
 
@@ -16,6 +16,6 @@ export function builtFile(module: string, file: string): URL {
 /** Edits by the URL of the file that they change: what the load hooks work by. */
 export type EditsByUrl = Readonly<Record<string, readonly Edit[]>>;
 
-export function editsByUrl(mutant: Pick<Mutant, 'patches'>): EditsByUrl {
-  return Object.fromEntries(mutant.patches.map(({ module, file, edits }) => [builtFile(module, file).href, edits]));
+export function editsByUrl({ patches }: { readonly patches: readonly Patch[] }): EditsByUrl {
+  return Object.fromEntries(patches.map(({ module, file, edits }) => [builtFile(module, file).href, edits]));
 }

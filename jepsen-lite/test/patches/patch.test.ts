@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { applyEdits, RottenMutantError } from '../../src/mutants/patch.ts';
+import { applyEdits, RottenPatchError } from '../../src/patches/patch.ts';
 
 const TEXT = 'if (a)\n    return b;\nreturn c;\n';
 
@@ -28,7 +28,7 @@ describe('an edit', () => {
     ['has become ambiguous', 'return', 'occurs 2 times'],
   ])('whose place %s is refused, and named with its file', (_, find, problem) => {
     const edit = () => applyEdits(TEXT, [{ find, replace: '' }], 'f.js');
-    expect(edit).toThrow(RottenMutantError);
+    expect(edit).toThrow(RottenPatchError);
     expect(edit).toThrow(`"${find}" ${problem} in f.js`);
   });
 

@@ -5,6 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { runCampaign } from './campaign.ts';
 import { keepFailure } from './keep-failure.ts';
 import { CampaignSummary } from './summary.ts';
+import { OlderBuildError } from '../targets/live/versions/older-build.ts';
 import { runScenario } from '../targets/sim/run.ts';
 import { ScenarioFormatError } from '../plan/fields.ts';
 import { execute, TARGETS, type TargetName } from './live/execute.ts';
@@ -111,7 +112,15 @@ async function replay(path: string, { target, out }: ReplayFlags): Promise<void>
   }
   const ranLive = saved.traceHash === LIVE_TRACE;
   if ((target ?? (ranLive ? 'live' : 'sim')) === 'live') {
-    const result = await execute(saved.scenario, { target: 'live', directory: out });
+    let result;
+    try {
+      result = await execute(saved.scenario, { target: 'live', directory: out });
+    } catch (error) {
+      if (!(error instanceof OlderBuildError)) throw error;
+      print(`${path}: ${error.message}`);
+      process.exitCode = 2;
+      return;
+    }
     process.stdout.write(`${formatResult(result, out)}\n`);
     process.exitCode = EXIT_CODES[result.verdict];
     return;

@@ -3,6 +3,7 @@
 import { NEMESES } from '../nemeses/index.ts';
 import type { Effect } from '../nemeses/target.ts';
 import { FREQUENT_MARKS, MARKS, type MarkName } from '../targets/sim/marks/mark.ts';
+import { NOT_SIMULATED } from '../targets/sim/sim-target.ts';
 import { checkersOf } from '../workloads/index.ts';
 import type { SeedReport } from './seed-report.ts';
 
@@ -13,8 +14,8 @@ const SEEDS_TO_MEET_ALL = 300;
 const SEEDS_TO_HIT_ALL_MARKS = 2_000;
 const MARK_NAMES = Object.keys(MARKS) as readonly MarkName[];
 
-/** What a simulated world can suffer: none of its programs has a twin. */
-const SIMULATED = NEMESES.filter(({ needs }) => !needs.includes('twins'));
+/** What a simulated world can suffer. */
+const SIMULATED = NEMESES.filter(({ needs }) => !NOT_SIMULATED.some((name) => needs.includes(name)));
 /** By which each nemesis is known to have struck. */
 const EFFECTS: readonly string[] = [...new Set(SIMULATED.flatMap(({ strikes }) => strikes))];
 

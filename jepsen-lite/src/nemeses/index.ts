@@ -21,6 +21,7 @@ import { loss } from './network/loss.ts';
 import { packetLoss } from './network/packet-loss.ts';
 import { partition } from './network/partition.ts';
 import { slowNetwork } from './network/slow-network.ts';
+import { changeVersion } from './processes/change-version.ts';
 import { crash } from './processes/crash.ts';
 import { fallBehind } from './processes/fall-behind.ts';
 import { kill } from './processes/kill.ts';
@@ -63,6 +64,7 @@ const LIST = [
   packetLoss,
   transferLeadership,
   secondStart,
+  changeVersion,
 ] as const;
 
 type Listed = (typeof LIST)[number];

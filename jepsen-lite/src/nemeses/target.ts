@@ -39,6 +39,8 @@ export const ENSEMBLE_EFFECTS = [
   'snapshot-installed',
   /** A second process of a server that lived: its directory refused it. */
   'second-start-refused',
+  /** A server serves as another version of the program than before. */
+  'version-changed',
 ] as const;
 
 /** What takes effect on a program and is counted there: a cut that held nothing up has not struck. */
@@ -117,6 +119,14 @@ export interface Capabilities {
     /** Done when it has ended. Nothing where the server's process does not live. */
     start(host: string): Done;
   };
+  /** Which of two versions of the program servers run. */
+  readonly versions: {
+    /**
+     * Stops the server and starts it as that version; done when it serves. Nothing where it is down, or of that version; nor where an older
+     * one might meet what only the newer one knows.
+     */
+    change(host: string, version: Version): Done;
+  };
   /** Processes that belong to nobody, at the ports of servers, which are meant by their numbers. */
   readonly strangers: {
     intrude(intrusion: Intrusion): Done;
@@ -126,6 +136,9 @@ export interface Capabilities {
     replay(server: number): Done;
   };
 }
+
+export const VERSIONS = ['older', 'newer'] as const;
+export type Version = (typeof VERSIONS)[number];
 
 export type CapabilityName = keyof Capabilities;
 

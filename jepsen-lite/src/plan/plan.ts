@@ -66,6 +66,11 @@ export interface Plan {
   readonly snapshots?: SnapshotTuning;
   /** @default as in production: more than there is to send */
   readonly replication?: ReplicationTuning;
+  /**
+   * Where a live run changes versions: the built main file of the release that is the older one.
+   * @default this build without its last state version
+   */
+  readonly olderLockd?: string;
   readonly network: Delay;
   readonly disk: Delay;
   /** Faults strike from the beginning of the load until here; then everything heals. */

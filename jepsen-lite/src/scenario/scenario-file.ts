@@ -101,6 +101,7 @@ const PLAN: FieldsOf<Plan> = {
   durationMs: positive,
   snapshots: optional(objectOf(SNAPSHOTS)),
   replication: optional(objectOf(REPLICATION)),
+  olderLockd: optional(text),
 };
 
 function checkFault(value: unknown, what: string): Fault {

@@ -30,8 +30,10 @@ describe('the list of nemeses', () => {
       Array.from({ length: 300 }, (_, n) => drawScenario(n + 1).faults.map(({ kind }) => kind)).flat(),
     );
     const missing = NEMESES.filter(({ kind }) => !(drawn as Set<string>).has(kind));
-    // Only real processes can be started twice.
-    expect(missing.map(({ kind, needs }) => [kind, needs])).toEqual([['second-start', ['twins']]]);
+    expect(missing.map(({ kind, needs }) => [kind, needs])).toEqual([
+      ['second-start', ['twins']],
+      ['change-version', ['versions']],
+    ]);
     expect(NEMESES.filter((each) => (each.draw === undefined) !== (each.oneIn === undefined))).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@ import { NEMESES } from '../../src/nemeses/index.ts';
 import { drawScenario } from '../../src/scenario/draw/draw.ts';
 import type { Fault, FaultKind, MemberFault } from '../../src/nemeses/index.ts';
 import { decodeScenario, encodeScenario } from '../../src/scenario/scenario-file.ts';
+import { NOT_SIMULATED } from '../../src/targets/sim/sim-target.ts';
 import { ScenarioFormatError } from '../../src/plan/fields.ts';
 
 const failure = { name: 'one-owner', message: 'two of them' };
@@ -16,8 +17,9 @@ describe('a scenario on disk', () => {
       expect(decodeScenario(encodeScenario(saved))).toEqual(saved);
       for (const fault of saved.scenario.faults) kinds.add(fault.kind);
     }
-    // Only real processes can be started twice.
-    const drawn = NEMESES.filter(({ needs }) => !needs.includes('twins')).map(({ kind }) => kind);
+    const drawn = NEMESES.filter(({ needs }) => !NOT_SIMULATED.some((name) => needs.includes(name))).map(
+      ({ kind }) => kind,
+    );
     expect([...kinds].toSorted()).toEqual(drawn.toSorted());
   });
 
@@ -31,6 +33,14 @@ describe('a scenario on disk', () => {
     ];
     const saved = { scenario: { ...drawScenario(1), faults: members }, failure, traceHash };
     expect(decodeScenario(encodeScenario(saved))).toEqual(saved);
+  });
+
+  it('comes back with changes of version, and the release that is the older one', () => {
+    const faults: readonly Fault[] = [{ kind: 'change-version', atMs: 1, host: 's1', version: 'newer' }];
+    const saved = { scenario: { ...drawScenario(1), olderLockd: '/releases/1/main.js', faults }, failure, traceHash };
+    expect(decodeScenario(encodeScenario(saved))).toEqual(saved);
+    const wrong = encodeScenario(saved).replace('"newer"', '"newest"');
+    expect(() => decodeScenario(wrong)).toThrow(/"version" is "newest", and must be one of "older", "newer"/);
   });
 
   it('may have no faults, and no failure', () => {

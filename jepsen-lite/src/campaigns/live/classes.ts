@@ -50,15 +50,22 @@ export interface Pairing {
   readonly atOnce: number;
 }
 
+/** Each has its turn beside a step of an upgrade. */
+const BESIDE_VERSIONS = ['kill-leader', 'pause-leader', 'isolate-leader', 'member-churn'];
 /** In the class of all faults. */
 const AT_ONCE = 3;
 
 export function pairings(capabilities: readonly CapabilityName[]): Pairing[] {
-  const classes = faultClasses(capabilities);
-  const all = { name: 'all-at-once', nemeses: [...classes.values()].flat(), atOnce: AT_ONCE };
-  const single = [...classes].map(([name, nemeses]) => ({ name, nemeses, atOnce: 1 }));
+  const { versions, ...others } = Object.fromEntries(faultClasses(capabilities));
+  const everything = Object.values(others).flat();
+  const single = Object.entries(others).map(([name, nemeses]) => ({ name, nemeses, atOnce: 1 }));
+  // Not among all the others: they are to strike servers that are all of the present version.
+  const beside = BESIDE_VERSIONS.filter((name) => everything.includes(name));
+  const steps = beside.flatMap((name) => [...(versions ?? []), name]);
+  const mixed = versions === undefined ? [] : [{ name: 'versions', nemeses: steps, atOnce: 2 }];
+  const all = { name: 'all-at-once', nemeses: everything, atOnce: AT_ONCE };
   return workloadSets().flatMap(({ name: set, workloads }) =>
-    [...single, all].map(({ name, ...faults }) => ({
+    [...single, ...mixed, all].map(({ name, ...faults }) => ({
       name: `${set}-under-${name}`,
       workloads,
       ...faults,

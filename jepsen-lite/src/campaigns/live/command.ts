@@ -1,12 +1,13 @@
 /** `jepsen run` and `jepsen list`. */
 
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { NEMESES } from '../../nemeses/index.ts';
 import { writeIndex, type IndexedRun } from '../../report/write-report.ts';
 import { drawableNemeses, drawLiveScenario, leastDurationMs } from '../../scenario/draw/live.ts';
 import { PATTERNS } from '../../scenario/draw/patterns.ts';
 import { liveCapabilities } from '../../targets/live/capabilities.ts';
+import { OlderBuildError } from '../../targets/live/versions/older-build.ts';
 import { namespacesMissing } from '../../targets/live/network/namespaces.ts';
 import { USUAL_NAMES, WORKLOADS } from '../../workloads/index.ts';
 import { pairings, type Pairing } from './classes.ts';
@@ -28,6 +29,7 @@ interface RunFlags {
   readonly sessionsPerClient: number;
   readonly target: TargetName;
   readonly out?: string;
+  readonly olderLockd?: string;
   readonly loopback?: true;
   readonly recovery: number;
 }
@@ -56,6 +58,11 @@ export function runCommand(): Command {
       wholeNumber(1),
       10,
     )
+    .option(
+      '--older-lockd <main>',
+      'the built main file of a release: the older version, where versions change',
+      absolute,
+    )
     .action(runRuns);
 }
 
@@ -69,22 +76,30 @@ async function runRuns(flags: RunFlags): Promise<void> {
   try {
     process.exitCode = EXIT_CODES[flags.all === true ? await runAll(flags) : await runOne(flags)];
   } catch (error) {
-    if (!(error instanceof RunDirectoryError) && !(error instanceof TooShortError)) throw error;
+    const isUsage = [RunDirectoryError, UsageError, OlderBuildError].some((kind) => error instanceof kind);
+    if (!isUsage || !(error instanceof Error)) throw error;
     process.stderr.write(`jepsen run: ${error.message}\n`);
     process.exitCode = USAGE_EXIT_CODE;
   }
 }
 
-class TooShortError extends Error {}
+class UsageError extends Error {}
 
-/** @throws TooShortError */
+/** @throws UsageError */
 function requireTime({ time }: RunFlags, kinds: number, atOnce: number): void {
   const least = Math.ceil(leastDurationMs(kinds, atOnce) / 1_000);
-  if (time < least) throw new TooShortError(`--time ${time} is too short for each nemesis to strike; give ${least}`);
+  if (time < least) throw new UsageError(`--time ${time} is too short for each nemesis to strike; give ${least}`);
+}
+
+function changesVersions(name: string): boolean {
+  return PATTERNS.some((pattern) => pattern.name === name && pattern.kinds.includes('change-version'));
 }
 
 async function runOne(flags: RunFlags): Promise<RunVerdict> {
   const { workload, nemesis, atOnce } = flags;
+  if (flags.olderLockd !== undefined && !nemesis.some(changesVersions)) {
+    throw new UsageError('--older-lockd is for runs that change versions; give --nemesis rolling-upgrade, too');
+  }
   requireTime(flags, nemesis.length, atOnce);
   const directory = flags.out ?? join(DEFAULT_OUT, `run-${flags.seed}`);
   const result = await run(flags, { workloads: workload, nemeses: nemesis, atOnce }, directory);
@@ -136,7 +151,7 @@ async function run(
   { workloads, nemeses, atOnce }: Omit<Pairing, 'name'>,
   directory: string,
 ): Promise<RunResult> {
-  const { seed, servers, clients, sessionsPerClient, time, target } = flags;
+  const { seed, servers, clients, sessionsPerClient, time, target, olderLockd } = flags;
   const scenario = drawLiveScenario({
     seed,
     servers,
@@ -146,6 +161,7 @@ async function run(
     workloads,
     nemeses,
     atOnce,
+    ...(olderLockd === undefined ? {} : { olderLockd }),
   });
   const loopback = flags.loopback === true;
   return await execute(scenario, { target, directory, loopback, recoveryMs: 1_000 * flags.recovery });
@@ -181,6 +197,11 @@ function nemesisNames(text: string): readonly string[] {
   if (text === 'none') return [];
   const names = [...drawableNemeses(), ...PATTERNS.map(({ name }) => name)];
   return namesOf(text, names, 'nemesis');
+}
+
+/** A run is replayed from any directory. */
+function absolute(path: string): string {
+  return resolve(path);
 }
 
 function serverCount(text: string): 3 | 5 {

@@ -3,6 +3,7 @@
 import { writeReport } from '../../report/write-report.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
 import { runLive } from '../../targets/live/run.ts';
+import { requireOlderBuild } from '../../targets/live/versions/older-build.ts';
 import { runScenario } from '../../targets/sim/run.ts';
 import { pageOf } from './page.ts';
 import { resultOf, type RanScenario, type RunResult } from './result.ts';
@@ -24,9 +25,10 @@ export interface ExecuteOptions {
   readonly page?: boolean;
 }
 
-/** @throws RunDirectoryError */
+/** @throws RunDirectoryError, OlderBuildError */
 export async function execute(scenario: Scenario, options: ExecuteOptions): Promise<RunResult> {
   const { target, directory } = options;
+  if (target === 'live') requireOlderBuild(scenario.olderLockd);
   prepareRunDirectory(directory);
   saveScenario(directory, scenario);
   const ran = target === 'live' ? await live(scenario, options) : await simulated(scenario);

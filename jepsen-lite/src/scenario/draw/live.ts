@@ -6,7 +6,7 @@
 
 import type { Random } from '@holdfast/runtime';
 import { randomStream } from '@holdfast/runtime/sim';
-import { NEMESES, nemesisOf, type Fault } from '../../nemeses/index.ts';
+import { anyNeeds, NEMESES, nemesisOf, type Fault } from '../../nemeses/index.ts';
 import type { FaultBase, FaultDraw } from '../../nemeses/nemesis.ts';
 import { between, oneOf } from '../../plan/choices.ts';
 import { resolveHosts } from '../../plan/fields.ts';
@@ -28,6 +28,8 @@ export interface LiveDraw {
   readonly clients?: number;
   /** So many kinds have their turns at the same time. @default 1 */
   readonly atOnce?: number;
+  /** Where versions change: the main file of the older release. @default {@link Plan.olderLockd} */
+  readonly olderLockd?: string;
   /** Applications in each client's process. @default 1 */
   readonly sessionsPerClient?: number;
 }
@@ -90,10 +92,11 @@ export function drawLiveScenario(options: LiveDraw): Scenario {
     durationMs,
     ...(bulk ? { snapshots: drawSnapshots(randomStream(seed, 'live snapshots')) } : {}),
   };
-  const faults = drawSchedule(randomStream(seed, 'live schedule'), plan, { ...options, nemeses });
-  if (clients.some((client) => workloadsOf(client).some(({ takesLocks }) => takesLocks === true)))
-    return { ...plan, faults };
-  return { ...plan, faults: withoutHolders(randomStream(seed, 'live clients for holders'), plan, faults) };
+  const drawn = drawSchedule(randomStream(seed, 'live schedule'), plan, { ...options, nemeses });
+  const locked = clients.some((client) => workloadsOf(client).some(({ takesLocks }) => takesLocks === true));
+  const faults = locked ? drawn : withoutHolders(randomStream(seed, 'live clients for holders'), plan, drawn);
+  const { olderLockd } = options;
+  return { ...plan, ...(olderLockd !== undefined && anyNeeds(faults, 'versions') ? { olderLockd } : {}), faults };
 }
 
 function withBulkWrites(workloads: readonly string[] = USUAL_NAMES): readonly string[] {

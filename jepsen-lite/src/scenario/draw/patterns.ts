@@ -7,8 +7,9 @@ import type { Random } from '@holdfast/runtime';
 import type { Fault } from '../../nemeses/index.ts';
 import { oneOf } from '../../plan/choices.ts';
 import { holderOf, LEADER, lockName, serverHost, serverIds, type Plan } from '../../plan/plan.ts';
-import { MEMBER_PATTERNS } from './member-patterns.ts';
 import type { FaultPattern, PatternDraw } from './pattern.ts';
+import { MEMBER_PATTERNS } from './patterns/members.ts';
+import { VERSION_PATTERNS } from './patterns/versions.ts';
 
 /** How often a flapping link comes and goes. */
 const FLAPS = 4;
@@ -221,6 +222,7 @@ export const PATTERNS: readonly FaultPattern[] = [
     },
   },
   ...MEMBER_PATTERNS,
+  ...VERSION_PATTERNS,
   {
     name: 'reconnect-all',
     what: 'the connections of all clients break at the same moment',

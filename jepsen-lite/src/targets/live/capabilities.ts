@@ -7,8 +7,9 @@ import { diskCapabilities } from './hardware/disk-faults.ts';
 
 /** Finds out by trying. */
 export async function liveCapabilities(): Promise<readonly CapabilityName[]> {
+  const found: CapabilityName[] = ['processes', 'twins', 'versions', 'damage', 'members'];
   // Proxies need nothing, so that no machine is without links.
-  const found: CapabilityName[] = ['processes', 'twins', 'damage', 'members', 'links', 'connections', 'delays'];
+  found.push('links', 'connections', 'delays');
   const volumes = await Volumes.open();
   const disks = diskCapabilities({ volumes: new Map(), lacks: volumes.lacks, machineOn: nobody });
   found.push(...(Object.keys(disks ?? {}) as CapabilityName[]));

@@ -4,11 +4,13 @@
  */
 
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { answersOk } from '@holdfast/ensemble';
 import type { Violation } from '../../checkers/violation.ts';
 import { UNFENCED_BUCKET, type HistoryEvent, type HistoryEventBody } from '../../history/history.ts';
 import { each, type Capabilities, type Effect } from '../../nemeses/target.ts';
-import { LEADER, lockOfHolder, serverHost, STORE_HOST } from '../../plan/plan.ts';
+import { anyNeeds } from '../../nemeses/index.ts';
+import { LEADER, lockOfHolder, serverHost, serverIds, STORE_HOST } from '../../plan/plan.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
 import type { EffectCounts } from '../effects.ts';
 import { faultEvent, LeadershipRecord } from '../events.ts';
@@ -32,6 +34,9 @@ import type { Scraped, Scraper } from './processes/scrape.ts';
 import { twinsOf } from './processes/twins.ts';
 import { usageOf, type Usage } from './processes/usage.ts';
 import { whatIsLeft } from './processes/what-is-left.ts';
+import { olderBuild } from './versions/older-build.ts';
+import { ServerVersions, type ServerProgram } from './versions/server-versions.ts';
+import { VersionChanges } from './versions/version-changes.ts';
 
 /** After healing every client works again within ten seconds. */
 const RECOVERY_MS = 10_000;
@@ -75,6 +80,7 @@ export class LiveTarget implements RunTarget {
   readonly #scraper: Scraper;
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #usageBefore = new Map<string, Usage>();
+  readonly #upgrade: VersionChanges | undefined;
   #canaries: Canaries | undefined;
   #violation: Violation | undefined;
   #merged: { readonly size: number; readonly events: readonly HistoryEvent[] } = { size: 0, events: [] };
@@ -87,19 +93,27 @@ export class LiveTarget implements RunTarget {
   readonly damage: Capabilities['damage'];
   readonly clocks?: Capabilities['clocks'];
   readonly twins: Capabilities['twins'];
+  readonly versions?: Capabilities['versions'];
 
   constructor(options: LiveTargetOptions) {
     this.#options = options;
     this.bounds = { recoveryMs: options.recoveryMs ?? RECOVERY_MS, quietMs: QUIET_MS };
     const { scenario, network, directory, hardware, environment = {} } = options;
     mkdirSync(directory, { recursive: true });
-    const programs = { plan: scenario, network, directory, hardware, environment };
+    const isMixed = anyNeeds(scenario.faults, 'versions');
+    const older = isMixed ? olderBuild(scenario.olderLockd, join(directory, 'logs', 'older')) : undefined;
+    const versions = new ServerVersions(serverIds(scenario).map(serverHost), older);
+    const programOf = (host: string): ServerProgram => versions.programOf(host);
+    const programs = { plan: scenario, network, directory, hardware, environment, programOf };
     const leadership = new LeadershipRecord((host, event) => this.#history.add(host, process.hrtime.bigint(), event));
     this.#servers = new LiveServers({
       scenario,
       programs,
       machine: (...how) => this.#machine(...how),
-      leads: (host, term) => leadership.saw(host, term),
+      leads: (host, term) => {
+        leadership.saw(host, term);
+        this.#upgrade?.look(host);
+      },
       changed: () => this.#tellServers(),
       after: (ms, action) => this.after(ms, action),
       count: (effect) => options.effects.count(effect),
@@ -108,6 +122,18 @@ export class LiveTarget implements RunTarget {
     });
     this.#scraper = this.#servers.scraper;
     this.members = this.#servers.members.capability;
+    if (older !== undefined) {
+      this.#upgrade = new VersionChanges({
+        versions,
+        older,
+        servers: this.#servers.all,
+        scraper: this.#scraper,
+        runUntil: (condition, maxMs) => this.runUntil(condition, maxMs),
+        changed: () => options.effects.count('version-changed'),
+        fail: (name, message) => this.fail(name, message),
+      });
+      this.versions = this.#upgrade.capability;
+    }
     const storeAddress = network.address(STORE_HOST, STORE_PORT);
     const storeServes = async (): Promise<boolean> => await answersOk(storeAddress, '/health');
     this.#store = this.#machine(STORE_HOST, () => launchStore(programs), storeServes);
@@ -289,6 +315,11 @@ export class LiveTarget implements RunTarget {
   }
 
   async afterRecovery(): Promise<void> {
+    await this.#membersComeToRest();
+    await this.#upgrade?.complete();
+  }
+
+  async #membersComeToRest(): Promise<void> {
     const { changes } = this.#servers.members;
     if (!changes.used) return;
     if (!(await this.runUntil(() => changes.stable && changes.difference() === undefined, CHANGES_MS))) {

@@ -14,11 +14,14 @@ import { flipAcknowledgedBit } from './log-damage.ts';
 import { MemberChanges } from '../members/member-changes.ts';
 import { simMembers } from './sim-members.ts';
 
+/** What only real processes can suffer. */
+export const NOT_SIMULATED = ['twins', 'versions'] as const satisfies readonly CapabilityName[];
+
 const PLENTY_OF_BYTES = 2 ** 45;
 /** After the last fault, in election timeouts: by then a leader is elected, and knows who follows. */
 const CALM_ELECTION_TIMEOUTS = 3;
 
-export class SimTarget implements RunTarget, TargetWith<Exclude<CapabilityName, 'twins'>> {
+export class SimTarget implements RunTarget, TargetWith<Exclude<CapabilityName, (typeof NOT_SIMULATED)[number]>> {
   readonly #cluster: Cluster;
   readonly #holds = new Holds();
   readonly members: MemberChanges;

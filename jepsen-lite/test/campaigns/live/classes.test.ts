@@ -26,6 +26,21 @@ describe('all runs', () => {
     expect(all.map(({ name, atOnce }) => atOnce > 1 === name.endsWith('-under-all-at-once'))).not.toContain(false);
   });
 
+  it('change versions beside what befalls a leader, and leave all other runs to the present version', () => {
+    const changing = pairings(['processes', 'links', 'members', 'versions']).filter(({ nemeses }) =>
+      nemeses.includes('rolling-upgrade'),
+    );
+    const ofOneSet = ['rolling-upgrade', 'kill-leader', 'rolling-upgrade', 'pause-leader'];
+    ofOneSet.push('rolling-upgrade', 'isolate-leader', 'rolling-upgrade', 'member-churn');
+    expect(new Set(changing.map(({ name }) => name.slice(name.indexOf('-under-'))))).toEqual(
+      new Set(['-under-versions']),
+    );
+    expect(changing.map(({ nemeses }) => nemeses)).toEqual(changing.map(() => ofOneSet));
+    expect(pairings(['processes', 'versions']).find(({ name }) => name === 'nodes-under-versions')?.nemeses).toEqual(
+      ofOneSet.slice(0, 4),
+    );
+  });
+
   it('have a judge for what every set of workloads is about, and together every judge', () => {
     const judges = all.map(({ workloads }) => checkersOf([{ workloads: [...workloads] }]));
     expect(judges.every((names) => names.length > 2)).toBe(true);

@@ -23,6 +23,13 @@ describe('a scenario for real processes', () => {
     }
   });
 
+  it('keeps the release that is the older version where versions change, and nowhere else', () => {
+    const olderLockd = '/releases/1/main.js';
+    const mixed = drawLiveScenario({ ...OPTIONS, nemeses: ['kill', 'rolling-upgrade'], olderLockd });
+    expect(mixed.olderLockd).toBe(olderLockd);
+    expect(drawLiveScenario({ ...OPTIONS, olderLockd })).toEqual(drawLiveScenario(OPTIONS));
+  });
+
   it('gives several kinds their turns at once, each of them in the same time', () => {
     const nemeses = ['kill', 'pause', 'partition', 'cut', 'break', 'loss'];
     const durationMs = leastDurationMs(nemeses.length, 3);

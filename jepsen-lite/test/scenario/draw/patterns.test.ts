@@ -117,6 +117,25 @@ describe('a pattern of faults', () => {
     expect(new Set(faults.slice(last + 1).map(({ kind }) => kind))).toEqual(new Set(['transfer-leadership']));
   });
 
+  it('upgrades one server after another when one has gone and come back, and then stops them in turn', () => {
+    for (const servers of [3, 5] as const) {
+      const options = { seed: 5, servers, durationMs: 120_000, nemeses: ['rolling-upgrade'] };
+      const { faults } = drawLiveScenario(options);
+      const changes = faults.filter((fault) => fault.kind === 'change-version');
+      const [first, back, ...upgrades] = changes;
+      expect(changes.map(({ version }) => version)).toEqual(['newer', 'older', ...upgrades.map(() => 'newer')]);
+      expect(first?.host).toBe(back?.host);
+      const hosts = upgrades.map(({ host }) => host);
+      expect(new Set(hosts.slice(0, servers))).toEqual(new Set(Array.from({ length: servers }, (_, n) => `s${n + 1}`)));
+      expect(hosts[0]).toBe(first?.host);
+      // Again, in the same order: whoever was down goes now.
+      expect(hosts.slice(servers)).toEqual(hosts.slice(0, -servers));
+      const stopped = faults.flatMap((fault) => (fault.kind === 'stop' ? fault.host : []));
+      expect(stopped).toEqual(hosts.slice(servers));
+      expect(stopped.length).toBeGreaterThan(servers);
+    }
+  });
+
   it('leaves a simulated ensemble that lost its power all that it had acknowledged', async () => {
     const nemeses = ['power-loss-majority', 'power-loss-all'];
     const { failure, struck } = await runScenario(

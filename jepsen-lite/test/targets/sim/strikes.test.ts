@@ -5,7 +5,7 @@ import type { Effect } from '../../../src/nemeses/target.ts';
 import { drawScenario } from '../../../src/scenario/draw/draw.ts';
 import type { Scenario } from '../../../src/scenario/scenario.ts';
 import { Cluster } from '../../../src/targets/sim/cluster.ts';
-import { SimTarget } from '../../../src/targets/sim/sim-target.ts';
+import { NOT_SIMULATED, SimTarget } from '../../../src/targets/sim/sim-target.ts';
 
 /** Three servers that take snapshots often, and two clients, on links and disks that are quick. */
 const CALM: Scenario = {
@@ -24,9 +24,10 @@ const atMs = 4_000;
 const forMs = 3_000;
 const [one, other] = ['s1', 's2'];
 
-/** Only real processes can be started twice. */
-type SimulatedKind = Exclude<FaultKind, 'second-start'>;
-const SIMULATED = NEMESES.map(({ kind }) => kind as FaultKind).filter((kind) => kind !== 'second-start');
+type SimulatedKind = Exclude<FaultKind, 'second-start' | 'change-version'>;
+const SIMULATED = NEMESES.filter(({ needs }) => !NOT_SIMULATED.some((name) => needs.includes(name))).map(
+  ({ kind }) => kind as SimulatedKind,
+);
 
 /** At least one fault of each kind that a simulation can inflict, placed where it has something to strike while clients are served. */
 const STRIKING: Readonly<Record<SimulatedKind, readonly Fault[]>> = {

@@ -3,9 +3,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { GuardedProcess, programEntry } from '@holdfast/ensemble';
+import { plantedTogether } from '../../../patches/planted.ts';
 import { STORE_HOST, serverHost, serverIds, type Plan } from '../../../plan/plan.ts';
 import type { Hardware } from '../hardware/hardware.ts';
 import type { LiveNetwork } from '../network/live-network.ts';
+import type { ServerProgram } from '../versions/server-versions.ts';
 import type { Running } from './machine.ts';
 
 export const CLIENT_PORT = 7100;
@@ -21,6 +23,8 @@ export interface ProgramOptions {
   readonly hardware: Pick<Hardware, 'volumes' | 'clocks'>;
   /** Of servers and store, beside this process's own: for planted bugs. @default nothing */
   readonly environment?: NodeJS.ProcessEnv;
+  /** What a server runs, when it is started now. */
+  readonly programOf: (host: string) => ServerProgram;
 }
 
 export function logFile(directory: string, host: string): string {
@@ -81,7 +85,9 @@ export function launchServer(id: number, options: ProgramOptions, log = serverHo
     // Hosts of their own have addresses that are not the loopback's; nobody else reaches them.
     ...(network.inside(host).length === 0 ? [] : ['--insecure']),
   ];
-  return launch(programEntry('lockd'), { host, log }, args, options);
+  const program = options.programOf(host);
+  const environment = plantedTogether(options.environment ?? {}, program.environment);
+  return launch(program.entry, { host, log }, args, { ...options, environment });
 }
 
 /** The command of a server that has a process already, with a log of its own. */

@@ -10,6 +10,8 @@ const TIMEOUT_MS = 1_000;
 /** Of what `/status` shows. */
 export interface ScrapedStatus extends ServerStatus {
   readonly lastIndex: number;
+  /** None in a release that has no such thing. */
+  readonly stateVersion?: number;
   readonly members: readonly { readonly id: number; readonly role: string; readonly clientAddress: string }[];
 }
 
@@ -21,6 +23,8 @@ export interface Scraped {
   /** As far as servers told before they ended. */
   readonly snapshotsTaken: number;
   readonly snapshotsInstalled: number;
+  /** The highest by which a server has said to apply entries. */
+  readonly stateVersion: number;
 }
 
 const SNAPSHOTS = ['taken', 'installed'] as const;
@@ -31,6 +35,7 @@ export class Scraper {
   /** Terms in which somebody led. */
   readonly #leaders = new Set<number>();
   #committedSeen = 0;
+  #stateVersion = 0;
   #members: { readonly term: number; readonly members: ScrapedStatus['members'] } | undefined;
   #statuses = 0;
   #metrics = 0;
@@ -90,7 +95,14 @@ export class Scraper {
   get counts(): Scraped {
     const leaderChanges = Math.max(0, this.#leaders.size - 1);
     const [snapshotsTaken = 0, snapshotsInstalled = 0] = SNAPSHOTS.map((how) => this.#snapshots.get(how));
-    return { statuses: this.#statuses, metrics: this.#metrics, leaderChanges, snapshotsTaken, snapshotsInstalled };
+    return {
+      statuses: this.#statuses,
+      metrics: this.#metrics,
+      leaderChanges,
+      snapshotsTaken,
+      snapshotsInstalled,
+      stateVersion: this.#stateVersion,
+    };
   }
 
   /** As the last leader told that was heard. */
@@ -112,6 +124,7 @@ export class Scraper {
     this.#statuses += 1;
     this.#latest.set(host, status);
     this.#committedSeen = Math.max(this.#committedSeen, status.commitIndex);
+    this.#stateVersion = Math.max(this.#stateVersion, status.stateVersion ?? 0);
     const leads = status.role === 'leader' ? status.term : undefined;
     if (leads !== undefined) this.#leaders.add(leads);
     if (leads !== undefined && leads >= (this.#members?.term ?? 0)) {

@@ -1,9 +1,9 @@
 /** Patterns of what operators do about the members: servers come and go, or are replaced, while others strike. */
 
-import { LEADER, serverIds, type Plan } from '../../plan/plan.ts';
-import { joiningIds } from '../scenario.ts';
-import type { Fault } from '../../nemeses/index.ts';
-import type { FaultPattern, PatternDraw } from './pattern.ts';
+import { LEADER, serverIds, type Plan } from '../../../plan/plan.ts';
+import { joiningIds } from '../../scenario.ts';
+import type { Fault } from '../../../nemeses/index.ts';
+import type { FaultPattern, PatternDraw } from '../pattern.ts';
 
 /** Each has a host of its own from the beginning of the run, and its number is used once. */
 const MAX_JOINING = 9;

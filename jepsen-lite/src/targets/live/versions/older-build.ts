@@ -1,0 +1,68 @@
+/**
+ * What a server of the older version runs: an earlier release, where one is given, or this build without its last state version. Before the
+ * first release formats may change between commits without a word, so no earlier commit is a version before.
+ */
+
+import { mkdirSync, statSync } from 'node:fs';
+import { programEntry } from '@holdfast/ensemble';
+import { LATEST_STATE_VERSION } from '@holdfast/state';
+import type { Patch } from '../../../patches/patch.ts';
+import { Planted } from '../../../patches/planted.ts';
+import { editsByUrl } from '../../../patches/product.ts';
+
+/** What only the last state version has, and that servers let themselves be heard. */
+export const OLDER_PATCHES: readonly Patch[] = [
+  {
+    module: '@holdfast/state',
+    file: 'state-version.js',
+    edits: [{ find: 'LATEST_STATE_VERSION = 2;', replace: 'LATEST_STATE_VERSION = 1;' }],
+  },
+  {
+    module: '@holdfast/raft',
+    file: 'peers/peer-features.js',
+    edits: [
+      { find: 'stateVersion2: 2 ** 4,', replace: '' },
+      { find: 'keepAlive: 2 ** 5,', replace: '' },
+    ],
+  },
+];
+
+/** There is no program where a scenario has its older one. */
+export class OlderBuildError extends Error {
+  constructor(main: string) {
+    super(`the older lockd of this run is not there: ${main}; build that release again, or give --older-lockd`);
+    this.name = 'OlderBuildError';
+  }
+}
+
+export interface OlderBuild {
+  readonly entry: string;
+  /** Beside that of other programs. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** The highest that it knows, where that is known. */
+  readonly stateVersion: number | undefined;
+  /** What makes it older, and was never loaded. */
+  missing(): readonly string[];
+}
+
+/** @throws OlderBuildError */
+export function requireOlderBuild(main: string | undefined): void {
+  if (main !== undefined && statSync(main, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new OlderBuildError(main);
+}
+
+/**
+ * @param main the built main file of a release
+ * @param directory takes notes of what was loaded
+ */
+export function olderBuild(main: string | undefined, directory: string): OlderBuild {
+  if (main !== undefined) return { entry: main, environment: {}, stateVersion: undefined, missing: () => [] };
+  mkdirSync(directory, { recursive: true });
+  const planted = new Planted(editsByUrl({ patches: OLDER_PATCHES }), directory);
+  return {
+    entry: programEntry('lockd'),
+    environment: planted.environment,
+    stateVersion: LATEST_STATE_VERSION - 1,
+    missing: () => planted.missing(),
+  };
+}

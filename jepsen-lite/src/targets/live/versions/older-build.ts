@@ -30,7 +30,7 @@ export const OLDER_PATCHES: readonly Patch[] = [
 /** There is no program where a scenario has its older one. */
 export class OlderBuildError extends Error {
   constructor(main: string) {
-    super(`the older lockd of this run is not there: ${main}; build that release again, or give --older-lockd`);
+    super(`there is no older lockd at ${main}: build that release there, its main file is meant`);
     this.name = 'OlderBuildError';
   }
 }

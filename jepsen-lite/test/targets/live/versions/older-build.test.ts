@@ -57,6 +57,6 @@ describe('the older version', () => {
       olderLockd: main,
     } as const;
     const run = execute(drawLiveScenario(options), { target: 'live', directory: join(directory, 'run') });
-    await expect(run).rejects.toThrow(`the older lockd of this run is not there: ${main}`);
+    await expect(run).rejects.toThrow(`there is no older lockd at ${main}: `);
   });
 });

@@ -26,7 +26,10 @@ export class Throttle {
   readonly #restFactor: number;
   readonly #maxRestMs: number;
   readonly #bytesPerMs: number;
-  #freeAtMs = -Infinity;
+  /** Until then the loop rests. */
+  #restedAtMs = -Infinity;
+  /** When the rate lets bytes go that nobody has asked for yet. */
+  #dueAtMs = -Infinity;
 
   constructor(options: ThrottleOptions, clock: Pick<Clock, 'monotonicMs' | 'setTimer'>) {
     this.#clock = clock;
@@ -43,7 +46,7 @@ export class Throttle {
   /** Some work has just ended that took the event loop so long. */
   worked(tookMs: number): void {
     const restMs = Math.min(this.#maxRestMs, this.#restFactor * tookMs);
-    this.#freeAtMs = Math.max(this.#freeAtMs, this.#clock.monotonicMs() + restMs);
+    this.#restedAtMs = Math.max(this.#restedAtMs, this.#clock.monotonicMs() + restMs);
   }
 
   /** Does the work, and counts the time that it takes. */
@@ -53,14 +56,26 @@ export class Throttle {
     this.worked(this.#clock.monotonicMs() - begunMs);
   }
 
-  /** Resolves when `bytes` may go, after those for which it was called before; or soon, once they are urgent. */
+  /**
+   * Resolves when `bytes` may go, after those for which it was called before; or soon, once they are urgent. What goes before its time
+   * takes none of the rate: nobody waits for it afterwards.
+   */
   async take(bytes: number, urgency: Urgency): Promise<void> {
     const begunMs = this.#clock.monotonicMs();
     const atMs = Math.max(begunMs, this.#freeAtMs);
-    this.#freeAtMs = atMs + bytes / this.#bytesPerMs;
-    for (let now = begunMs; now < atMs && !urgency.isUrgent(); now = this.#clock.monotonicMs()) {
+    const tookMs = bytes / this.#bytesPerMs;
+    this.#dueAtMs = atMs + tookMs;
+    for (let now = begunMs; now < atMs; now = this.#clock.monotonicMs()) {
+      if (urgency.isUrgent()) {
+        this.#dueAtMs -= tookMs;
+        return;
+      }
       const waitMs = Math.min(atMs - now, urgency.checkMs);
       await new Promise<void>((resolve) => this.#clock.setTimer(waitMs, resolve));
     }
+  }
+
+  get #freeAtMs(): number {
+    return Math.max(this.#restedAtMs, this.#dueAtMs);
   }
 }

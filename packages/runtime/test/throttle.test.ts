@@ -81,6 +81,25 @@ describe('a throttle', () => {
     expect(gone).toBe(true);
   });
 
+  it('takes nothing of its rate for bytes that were urgent, however many', async () => {
+    const { pass, throttle: it } = throttle({ restFactor: 0, bytesPerSecond: 1_000 });
+    for (let n = 0; n < 100; n += 1) await it.take(1_000, { isUrgent: () => true, checkMs: 50 });
+    let gone = false;
+    void it.take(1, NEVER).then(() => (gone = true));
+    // Of the first ones, which had no need to be urgent.
+    await pass(999);
+    expect(gone).toBe(false);
+    await pass(1);
+    expect(gone).toBe(true);
+  });
+
+  it('shortens no rest for bytes that were urgent', async () => {
+    const { throttle: it } = throttle({ restFactor: 4, bytesPerSecond: 1_000 });
+    it.worked(100);
+    await it.take(300, { isUrgent: () => true, checkMs: 50 });
+    expect(it.waitMs()).toBe(400);
+  });
+
   it('gives bytes no turn before the rest after the ones before them', async () => {
     const { clock, pass, throttle: it } = throttle({ restFactor: 4, bytesPerSecond: 1_000_000 });
     await it.take(10, NEVER);

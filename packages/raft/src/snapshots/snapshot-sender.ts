@@ -64,6 +64,8 @@ export class SnapshotSender {
   /** What had come on the connection when the one for the log was lost; undefined while that is there. */
   #receivedBefore: number | undefined;
   #inFlight = 0;
+  /** The throttle holds the next chunk back. */
+  #waitsForTurn = false;
   /** Ends the wait for an acknowledgement, or for the end of the connection. */
   #heard: (() => void) | undefined;
 
@@ -149,6 +151,7 @@ export class SnapshotSender {
   #begin(connection: Connection, source: SnapshotSource): void {
     this.#connection = connection;
     this.#inFlight = 0;
+    this.#waitsForTurn = false;
     const greeting = this.#parts.greeting();
     let welcome = false;
     connection.setHandler({
@@ -251,11 +254,14 @@ export class SnapshotSender {
       }
       if (this.#connection !== connection) return;
       const data = await source.read(offset, room);
+      if (this.#connection !== connection) return;
+      this.#waitsForTurn = true;
       await this.#parts.throttle.take(data.length, {
         isUrgent: () => this.#parts.urgent(),
         checkMs: URGENCY_CHECK_MS,
       });
       if (this.#connection !== connection) return;
+      this.#waitsForTurn = false;
       this.#inFlight += 1;
       this.#parts.throttle.run(() => this.#say({ type: 'chunk', offset, data }));
       offset += data.length;
@@ -269,7 +275,11 @@ export class SnapshotSender {
 
   #expectAnswer(): void {
     this.#timer?.cancel();
-    this.#timer = this.#world.clock.setTimer(TRANSFER_STALL_MS, () => this.#retryLater('no answer'));
+    this.#timer = this.#world.clock.setTimer(TRANSFER_STALL_MS, () => {
+      // A peer that was sent nothing owes no answer.
+      if (this.#waitsForTurn && this.#inFlight === 0) this.#expectAnswer();
+      else this.#retryLater('no answer');
+    });
   }
 
   #retryLater(reason: string): void {

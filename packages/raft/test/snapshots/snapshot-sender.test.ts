@@ -254,4 +254,23 @@ describe('a sender of a snapshot', () => {
     await scene.clock.pass(TRANSFER_STALL_MS + 10);
     expect(line?.open).toBe(false);
   });
+
+  it('stays with a peer that waits for its turn behind others, for however long', async () => {
+    const scene = new Scene();
+    await scene.throttle.take((3 * TRANSFER_STALL_MS * BYTES_PER_SECOND) / 1_000, {
+      isUrgent: () => false,
+      checkMs: 50,
+    });
+    await scene.send();
+    const [line] = scene.lines;
+    await line?.welcome({ type: 'resume', offset: 0 });
+    await scene.clock.pass(3 * TRANSFER_STALL_MS - 100);
+    expect(line?.pieces).toBe(0);
+    await scene.clock.pass(200);
+    expect(line?.pieces).toBe(1);
+    expect(scene.lines.map(({ open }) => open)).toEqual([true]);
+    // Now something is owed.
+    await scene.clock.pass(2 * TRANSFER_STALL_MS);
+    expect(line?.open).toBe(false);
+  });
 });

@@ -46,6 +46,8 @@ describe('lockd with --trace-raft', () => {
       return server;
     };
     const first = await start();
+    // The first entry of its term, which may take its time; no other comes.
+    await until(async () => (await status(place.client)).commitIndex > 0);
     const { commitIndex } = await status(place.client);
     first.kill('SIGTERM');
     expect(await first.ended()).toBe(0);

@@ -106,6 +106,8 @@ export class SegmentedLog implements LogStore {
   /** Ends what a crash cut short: the replacement of the log by `restartAt`, the removal of what is void. */
   async complete({ chosen, restartsLog, check }: SnapshotChoice): Promise<void> {
     const restartAt = restartsLog ? chosen?.info : undefined;
+    // Before anything else: a restart removes what this log still has, and the oldest segments must be the first to go.
+    await this.#segments.letGoVoid();
     if (restartAt !== undefined) {
       const { hardState } = this.#image;
       // The leader that sent it had its term. A higher term without a vote promises nothing to anybody.
@@ -114,7 +116,6 @@ export class SegmentedLog implements LogStore {
       await this.write({ ...raised, snapshot: restartAt, entries: [] });
       this.#logger.info({ index: restartAt.index }, 'the log goes on behind the snapshot that was being installed');
     }
-    await this.#segments.letGoVoid();
     // An older one may be what is left when the newest turns out to be damaged.
     if (check === 'whole') await this.#snapshots.prune(this.firstIndex);
     this.#durable = { ...this.#image.durableState(this.snapshot), ...this.#voteBan };

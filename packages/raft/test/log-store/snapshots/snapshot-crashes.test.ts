@@ -199,6 +199,41 @@ describe('a crash at every operation of the disk', () => {
   );
 });
 
+describe('a power failure while one installation follows another', () => {
+  it('leaves no gap between segments, whenever it strikes and strikes the start behind it', async () => {
+    const found = new Set<number>();
+    for (let operations = 1; operations < 100; operations += 1) {
+      await onMachine(async (machine) => {
+        const store = await openLog(machine, SMALL);
+        await fill(store);
+        await store.close();
+        const install = async (): Promise<void> => {
+          const struck = await openLog(machine, SMALL, (disk) => stopAfter(disk, machine, operations, 'crash'));
+          await write(struck, 100, 3, 'received');
+          const position = { index: logIndex(100), term: term(3) };
+          const first = struck.write({ hardState: vote(3), snapshot: position, entries: [] });
+          // The next one has its name while the segments before the first are still being removed.
+          await write(struck, 200, 3, 'received');
+          await first;
+          await struck.write({ snapshot: { index: logIndex(200), term: term(3) }, entries: [] });
+        };
+        await Promise.race([install(), machine.quiesce()]);
+        machine.kill();
+        const start = openLog(machine, SMALL, (disk) => stopAfter(disk, machine, 1 + (operations % 13), 'crash'));
+        await Promise.race([start, machine.quiesce()]);
+        machine.kill();
+        const again = await openLog(machine, SMALL);
+        const { base, lastIndex } = again.durable;
+        expect([0, 100, 200]).toContain(base.index);
+        expect(lastIndex).toBe(base.index === 0 ? 60 : base.index);
+        found.add(base.index);
+        await again.close();
+      }, operations);
+    }
+    expect([...found].toSorted((a, b) => a - b)).toEqual([0, 100, 200]);
+  });
+});
+
 describe('a damaged snapshot', () => {
   it('is passed over, and removed, while the log reaches back behind an older one', () =>
     onMachine(async (machine) => {

@@ -309,6 +309,7 @@ export class LiveTarget implements RunTarget {
     await this.#options.network.heal();
     await this.#options.hardware.heal();
     await each(this.#machines(), (machine) => machine.resume());
+    await each(this.#machines(), (machine) => machine.mend());
     await each(this.#machines(), (machine) => machine.start());
     for (const { client } of this.#clients.values()) client.send('healed');
     this.#servers.members.changes.heal();

@@ -14,7 +14,7 @@ let directory: string;
 let dataDirectory: string;
 let wal: string;
 let logFile: string;
-let machine: { powerless: boolean; damageExpected: boolean; expectDamage: () => void };
+let machine: ReturnType<typeof machineThatMayBeDamaged>;
 let timers: (() => void)[];
 let effects: EffectCounts;
 let failures: unknown[];
@@ -28,10 +28,33 @@ beforeEach(() => {
   timers = [];
   failures = [];
   effects = new EffectCounts();
-  machine = { powerless: false, damageExpected: false, expectDamage: () => (machine.damageExpected = true) };
+  machine = machineThatMayBeDamaged();
 });
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+function machineThatMayBeDamaged() {
+  return {
+    powerless: false,
+    mends: false,
+    damageExpected: false,
+    unread: 0,
+    touched: 0,
+    expectDamage() {
+      this.damageExpected = true;
+    },
+    noteDamage() {
+      this.unread += 1;
+    },
+    noteDamageRead() {
+      this.unread -= 1;
+    },
+    async touching<T>(work: () => Promise<T>): Promise<T> {
+      this.touched += 1;
+      return await work();
+    },
+  };
+}
 
 async function flip(): Promise<void> {
   const damage = logDamage({
@@ -75,11 +98,12 @@ describe('the damage of a live log', () => {
     expect((after[3_000] ?? 0) ^ (before[3_000] ?? 0)).toBe(1 << 3);
     expect(machine.damageExpected).toBe(true);
     await timePasses();
-    expect(seen()).toBe(0);
+    expect([seen(), machine.unread]).toEqual([0, 1]);
     appendFileSync(logFile, LOST);
     await timePasses();
-    expect(seen()).toBe(1);
+    expect([seen(), machine.unread]).toEqual([1, 0]);
     expect(timers).toEqual([]);
+    expect(machine.touched).toBe(1);
   });
 
   it('waits for a log that is long enough, and for a disk that is there', async () => {
@@ -94,6 +118,18 @@ describe('the damage of a live log', () => {
     await timePasses();
     expect(readFileSync(wal)).not.toEqual(long);
     expect(failures).toEqual([]);
+  });
+
+  it('is not done any more once everything heals: nobody would read it', async () => {
+    const short = writeLog(100);
+    await flip();
+    machine.mends = true;
+    const long = writeLog(6_000);
+    for (const action of timers.splice(0)) action();
+    await new Promise(setImmediate);
+    expect([timers.length, machine.unread]).toEqual([0, 0]);
+    expect(readFileSync(wal)).toEqual(long);
+    expect(short.length).toBeLessThan(long.length);
   });
 
   it('waits for the log where it is not there', async () => {

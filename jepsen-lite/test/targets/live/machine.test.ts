@@ -134,6 +134,35 @@ describe('the program on a host', () => {
     expect(other.failures).toHaveLength(1);
   });
 
+  it('is killed when everything heals where it has not read what was damaged, so that its next start does', async () => {
+    const { machine, effects, failures } = world();
+    await machine.start();
+    await machine.mend();
+    expect(machine.up).toBe(true);
+    machine.noteDamage();
+    await machine.mend();
+    expect([machine.up, machine.mends]).toEqual([false, true]);
+    machine.noteDamageRead();
+    await machine.start();
+    await machine.mend();
+    expect(machine.up).toBe(true);
+    expect(effects).toEqual(['kill', 'restart']);
+    expect(failures).toEqual([]);
+  });
+
+  it('is untouched when the harness has closed what it had open on its disk', async () => {
+    const { machine } = world();
+    let close: () => void = () => undefined;
+    const touching = machine.touching(() => new Promise<void>((resolve) => (close = resolve)));
+    let untouched = false;
+    const waiting = machine.untouched().then(() => (untouched = true));
+    await new Promise(setImmediate);
+    expect(untouched).toBe(false);
+    close();
+    await Promise.all([touching, waiting]);
+    expect(untouched).toBe(true);
+  });
+
   it('starts only when its power is back', async () => {
     const { machine, effects } = world();
     await machine.start();

@@ -38,6 +38,7 @@ function powerOf({ volumes, machineOn }: DiskFaultsOptions): Capabilities['power
       await machine.withoutPower(async () => {
         await volume.powerLoss(tear, machine.pid);
         await machine.kill();
+        await machine.untouched();
         await volume.remount();
       });
     },

@@ -25,14 +25,21 @@ export function logDamage(options: LogDamageOptions): Capabilities['damage'] {
     flipBit(host, at, bit) {
       const file = logFile(host);
       const before = losses(file);
-      machineOn(host).expectDamage();
+      const machine = machineOn(host);
+      const damage = (): Promise<boolean> => flipAcknowledgedBit(dataDirectory(host), at, bit);
+      machine.expectDamage();
       const look = (): void => {
-        if (losses(file) > before) effects.count('flipped-bit-read');
-        else after(LOOK_MS, look);
+        if (losses(file) === before) after(LOOK_MS, look);
+        else {
+          effects.count('flipped-bit-read');
+          machine.noteDamageRead();
+        }
       };
       // A log that has just begun may have too little to damage, and a disk may have lost its power.
       const flip = async (): Promise<void> => {
-        const flipped = !machineOn(host).powerless && (await flipAcknowledgedBit(dataDirectory(host), at, bit));
+        if (machine.mends) return;
+        const flipped = !machine.powerless && (await machine.touching(damage));
+        if (flipped) machine.noteDamage();
         after(LOOK_MS, flipped ? look : again);
       };
       const again = (): void => void flip().catch(failed);

@@ -59,11 +59,15 @@ export class Machine {
   #diskTrouble = false;
   /** What its log has acknowledged was damaged: it may end where it reads that, and repairs it when it starts. */
   #damaged = false;
+  #unreadDamages = 0;
+  #mends = false;
   /** Its disk is gone, and resolves when it is back. */
   #powerless: Promise<void> | undefined;
   /** A second process is on its directory, and resolves when it is gone. */
   #twin: Promise<void> | undefined;
   #starting: Promise<void> | undefined;
+  /** What the harness itself has open on its disk. */
+  readonly #touching = new Set<Promise<unknown>>();
   /** The run is over: how it ends now is nobody's concern. */
   #over = false;
 
@@ -160,6 +164,27 @@ export class Machine {
     return this.#damaged;
   }
 
+  /** Its log was damaged, and nobody has read that yet. */
+  noteDamage(): void {
+    this.#unreadDamages += 1;
+  }
+
+  noteDamageRead(): void {
+    this.#unreadDamages -= 1;
+  }
+
+  /** No damage is done to it any more. */
+  get mends(): boolean {
+    return this.#mends;
+  }
+
+  /** What is damaged it has to read, and repair, when it is started next: so it is killed where it has not. */
+  async mend(): Promise<void> {
+    this.#mends = true;
+    await this.untouched();
+    if (this.#unreadDamages > 0) await this.kill();
+  }
+
   get diskTrouble(): boolean {
     return this.#diskTrouble;
   }
@@ -182,6 +207,22 @@ export class Machine {
     } finally {
       if (this.#twin === ended) this.#twin = undefined;
     }
+  }
+
+  /** The harness has files of its disk open until `work` has ended; it must not wait for its main thread. */
+  async touching<T>(work: () => Promise<T>): Promise<T> {
+    const done = work();
+    this.#touching.add(done);
+    try {
+      return await done;
+    } finally {
+      this.#touching.delete(done);
+    }
+  }
+
+  /** Resolves when the harness has nothing open on its disk any more, so that it can be unmounted. */
+  async untouched(): Promise<void> {
+    await Promise.allSettled(this.#touching);
   }
 
   /** Its disk is gone at the moment. */

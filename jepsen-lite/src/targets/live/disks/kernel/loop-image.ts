@@ -3,7 +3,7 @@
  * goes when it is unmounted (`mount -o loop`) may be somebody else's by the time it is found again.
  */
 
-import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { reasonOf, run } from '../tools.ts';
@@ -45,7 +45,11 @@ export class LoopImage {
   /** No error when it is not mounted. */
   async unmount(): Promise<void> {
     if (!this.#mounted) return;
-    await untilDone('unmount', () => run('umount', [this.path]));
+    await untilDone(
+      'unmount',
+      () => run('umount', [this.path]),
+      () => usersOf(this.path),
+    );
     this.#mounted = false;
   }
 
@@ -58,15 +62,37 @@ export class LoopImage {
   }
 }
 
-async function untilDone(what: string, work: () => Promise<unknown>): Promise<void> {
+/** @param whose says who is in the way */
+async function untilDone(what: string, work: () => Promise<unknown>, whose = () => ''): Promise<void> {
   const end = performance.now() + BUSY_LIMIT_MS;
   for (;;) {
     try {
       await work();
       return;
     } catch (error) {
-      if (performance.now() > end) throw new VolumeError(`cannot ${what} a disk: ${reasonOf(error)}`, { cause: error });
+      if (performance.now() > end) {
+        throw new VolumeError(`cannot ${what} a disk: ${reasonOf(error)}${whose()}`, { cause: error });
+      }
       await delay(AGAIN_MS);
     }
   }
+}
+
+/** Which processes have a file under the path open, or work in it: each number with its command, and what it has open. */
+function usersOf(path: string): string {
+  const users = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const links = readdirSync(`/proc/${pid}/fd`).map((fd) => `/proc/${pid}/fd/${fd}`);
+        const open = [`/proc/${pid}/cwd`, ...links]
+          .map((link) => readlinkSync(link))
+          .filter((to) => to.startsWith(path));
+        const command = readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+        return open.length === 0 ? [] : [`process ${pid} (${command}) has ${open.join(', ')}`];
+      } catch {
+        return [];
+      }
+    });
+  return users.length === 0 ? '; no process has a file open there' : `; ${users.join('; ')}`;
 }

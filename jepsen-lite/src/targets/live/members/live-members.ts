@@ -37,6 +37,7 @@ export class LiveMembers {
   readonly changes: MemberChanges;
   readonly #world: MembersWorld;
   readonly #added = new Map<number, Promise<void>>();
+  readonly #losing = new Map<number, Promise<void>>();
 
   constructor(options: LiveMembersOptions) {
     this.#world = worldOf(options);
@@ -49,17 +50,22 @@ export class LiveMembers {
       this.#added.set(server, added);
       return added;
     },
-    // Before it is added it can be neither promoted nor removed, and its process may take a while to start.
+    // Before it is added it can be neither promoted nor removed, and its process may take a while to start. Once it is removed it has
+    // no disk to lose.
     promote: async (server) => {
       await this.#added.get(server);
       await this.changes.promote(server);
     },
     remove: async (server) => {
       if (server === LEADER) await this.#someoneLeads();
-      else await this.#added.get(server);
+      else await Promise.all([this.#added.get(server), this.#losing.get(server)]);
       await this.changes.remove(server === LEADER ? LEADER : this.#memberFor(server));
     },
-    loseDisk: (server) => this.changes.loseDisk(this.#memberFor(server)),
+    loseDisk: (server) => {
+      const lost = this.changes.loseDisk(this.#memberFor(server));
+      this.#losing.set(server, lost);
+      return lost;
+    },
     transfer: (server) => this.changes.transfer(server === 0 ? 0 : this.#memberFor(server)),
   };
 

@@ -139,6 +139,15 @@ describe.skipIf(problem !== undefined)(`the disk of a server of its own${unless}
     expect(Object.fromEntries(struck)).toEqual({ 'unsynced-change-lost': 1, 'unsynced-name-lost': 1 });
   });
 
+  it('is removed when its run ends while it comes back from a power failure', async () => {
+    const ending = await Volumes.open({ directory });
+    const volume = await ending.create('ending', () => undefined);
+    await volume.powerLoss('none');
+    await Promise.all([volume.remount(), ending.close()]);
+    expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(volume.path.slice(0, -'/data'.length));
+    expect(existsSync(volume.path)).toBe(false);
+  });
+
   it('keeps everything when the power fails just after it was written out', async () => {
     const volume = await makeVolume();
     const writer = await write(volume);

@@ -87,6 +87,8 @@ export class Ext4Volume implements Volume {
   async remount(): Promise<void> {
     await this.#image.unmount();
     await this.#image.mount();
+    // The run is over, and the disk was removed meanwhile.
+    if (!this.#image.mounted) return;
     this.#powerless = false;
     if (this.#canariesChanged) for (const effect of this.#canaries.lost()) this.#struck(effect, 1);
     this.#canariesChanged = false;

@@ -19,11 +19,17 @@ export class LoopImage {
   readonly #image: string;
   #device: string | undefined;
   #mounted = false;
+  /** One at a time: who removes the disk may find it in the middle of a power loss. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   /** @param path of the mount; the image lies beside it */
   constructor(path: string) {
     this.path = path;
     this.#image = `${path}.ext4`;
+  }
+
+  get mounted(): boolean {
+    return this.#mounted;
   }
 
   /** @param bytes the size of the disk; what is not used takes no room */
@@ -37,13 +43,32 @@ export class LoopImage {
     await this.mount();
   }
 
-  async mount(): Promise<void> {
-    await untilDone('mount', () => run('mount', ['-t', 'ext4', this.#device ?? '', this.path]));
-    this.#mounted = true;
+  mount(): Promise<void> {
+    return this.#inTurn(async () => {
+      const device = this.#device;
+      // It was removed meanwhile.
+      if (device === undefined) return;
+      await untilDone('mount', () => run('mount', ['-t', 'ext4', device, this.path]));
+      this.#mounted = true;
+    });
   }
 
   /** No error when it is not mounted. */
-  async unmount(): Promise<void> {
+  unmount(): Promise<void> {
+    return this.#inTurn(() => this.#unmount());
+  }
+
+  remove(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#unmount();
+      if (this.#device !== undefined) await run('losetup', ['--detach', this.#device]);
+      this.#device = undefined;
+      rmSync(this.#image, { force: true });
+      rmSync(this.path, { recursive: true, force: true });
+    });
+  }
+
+  async #unmount(): Promise<void> {
     if (!this.#mounted) return;
     await untilDone(
       'unmount',
@@ -53,12 +78,10 @@ export class LoopImage {
     this.#mounted = false;
   }
 
-  async remove(): Promise<void> {
-    await this.unmount();
-    if (this.#device !== undefined) await run('losetup', ['--detach', this.#device]);
-    this.#device = undefined;
-    rmSync(this.#image, { force: true });
-    rmSync(this.path, { recursive: true, force: true });
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => undefined);
+    return done;
   }
 }
 

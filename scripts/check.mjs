@@ -4,6 +4,13 @@ import { build, staticSteps } from './runner/static-steps.mjs';
 import { run, runTogether } from './runner/steps.mjs';
 import { runTests, summarise } from './runner/tests.mjs';
 
+if (process.argv.includes('--help')) {
+  console.log(
+    'usage: npx -y pnpm@12 check: lint, format, types, floors, unused code and the fast tests, for every commit',
+  );
+  process.exit();
+}
+
 const startedAt = performance.now();
 const failed = (await run(build)) ? [] : [build.name];
 failed.push(...(await runTogether(staticSteps)));

@@ -5,6 +5,11 @@ import { build, staticSteps } from './runner/static-steps.mjs';
 import { run, runTogether } from './runner/steps.mjs';
 import { runProject, summarise } from './runner/tests.mjs';
 
+if (process.argv.includes('--help')) {
+  console.log('usage: npx -y pnpm@12 test: everything that CI runs');
+  process.exit();
+}
+
 const startedAt = performance.now();
 const failed = (await run(build)) ? [] : [build.name];
 failed.push(...(await runTogether(staticSteps)));

@@ -18,7 +18,7 @@ const MAX_FILES_AGAIN = 3;
  * @param {readonly string[]} [files] only those, one after another
  * @returns {Promise<Result>}
  */
-async function runTests(project, name, files = []) {
+export async function runTests(project, name, files = []) {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-tests-'));
   try {
     const counts = join(directory, 'counts.json');

@@ -23,6 +23,9 @@ export class Inflictor {
   readonly #leftOut = new Map<string, readonly CapabilityName[]>();
   /** Of each kind that was scheduled; as far as effects were counted when it first began. */
   readonly #before = new Map<string, ReadonlyMap<Effect, number>>();
+  /** By a number of each. */
+  readonly #underWay = new Map<number, string>();
+  #asked = 0;
   #healed = false;
 
   constructor(target: Target) {
@@ -49,6 +52,11 @@ export class Inflictor {
       const rose = (effect: Effect): boolean => (struck.get(effect) ?? 0) > (before.get(effect) ?? 0);
       return this.#begun.has(kind) && effectsOf(kind).some(rose) ? [] : kind;
     });
+  }
+
+  /** What was asked of the target for faults and is not done yet, but for what goes on when everything has healed. */
+  get underWay(): readonly string[] {
+    return [...this.#underWay.values()];
   }
 
   /** Times count from now; at 0 a fault begins at once. @throws TypeError when there is no such nemesis */
@@ -85,23 +93,36 @@ export class Inflictor {
     const { excuses = true } = nemesis;
     const hosts = hostsIn(fault, nemesis.fields);
     target.faultBegins(fault.kind, excuses, hosts);
+    const name = nemesis.goesOnWhenHealed === true ? undefined : `${fault.kind} of ${hosts.join(', ') || 'all links'}`;
     const end = (): void => {
-      this.#then(nemesis.end?.(fault, target), () => target.faultEnded(fault.kind, excuses, hosts));
+      const ended = (): void => target.faultEnded(fault.kind, excuses, hosts);
+      this.#then(name && `the end of ${name}`, nemesis.end?.(fault, target), ended);
     };
-    this.#then(nemesis.begin(fault, target), () => {
+    this.#then(name && `the beginning of ${name}`, nemesis.begin(fault, target), () => {
       if (fault.forMs === undefined) end();
       else target.after(fault.forMs, end);
     });
   }
 
   /** At once where nothing takes time. */
-  #then(done: Done, proceed: () => void): void {
-    if (done === undefined) proceed();
-    else
-      done.then(
-        () => proceed(),
-        (error: unknown) => this.#target.failed(error),
-      );
+  #then(what: string | undefined, done: Done, proceed: () => void): void {
+    if (done === undefined) {
+      proceed();
+      return;
+    }
+    // Two of the same name are two.
+    const number = (this.#asked += 1);
+    if (what !== undefined) this.#underWay.set(number, what);
+    done.then(
+      () => {
+        this.#underWay.delete(number);
+        proceed();
+      },
+      (error: unknown) => {
+        this.#underWay.delete(number);
+        this.#target.failed(error);
+      },
+    );
   }
 
   /** With the hosts that the names stand for now; undefined when one stands for nobody. */

@@ -13,13 +13,14 @@ import { Inflictor } from '../nemeses/inflictor.ts';
 import type { CapabilityName, Done, Target } from '../nemeses/target.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { checkersOf } from '../workloads/index.ts';
+import { HangError } from './hang.ts';
 import { MAX_SECOND_TURNS, secondTurns } from './second-turns.ts';
 
 /** After everything has healed, until every client has had what it comes for again: sessions that were cut off have to expire first. */
 export const RECOVERY_MS = 60_000;
 /** After the clients were asked to stop, for each thing that must come to an end. */
 export const QUIET_MS = 60_000;
-const DEFAULT_BOUNDS = { recoveryMs: RECOVERY_MS, quietMs: QUIET_MS };
+const DEFAULT_BOUNDS: RunBounds = { recoveryMs: RECOVERY_MS, quietMs: QUIET_MS };
 /** Of each client on the healed system, which prove that it works again. */
 const ROUNDS_AFTER_HEALING = 2;
 
@@ -37,6 +38,8 @@ export interface RunBounds {
   readonly recoveryMs: number;
   /** {@link QUIET_MS} */
   readonly quietMs: number;
+  /** After everything has healed, for each fault that was begun to have begun and ended. @default nobody asks: it takes no time */
+  readonly faultsEndMs?: number;
 }
 
 /** A whole system under test. What it finds wrong at any time it reports by its `violation`. */
@@ -132,8 +135,22 @@ async function strikeAgain(target: RunTarget, faults: readonly Fault[], inflicto
 }
 
 async function heal(target: RunTarget, inflictor: Inflictor): Promise<void> {
-  await inflictor.heal();
+  try {
+    await inflictor.heal();
+  } catch (error) {
+    if (!(error instanceof HangError)) throw error;
+    const open = inflictor.underWay.join(', ') || 'none';
+    target.fail('healing-ends', `${error.message}; faults that have not ended by themselves: ${open}`);
+    return;
+  }
+  const { faultsEndMs } = target.bounds ?? DEFAULT_BOUNDS;
+  if (faultsEndMs !== undefined) await requireEnds(target, inflictor, faultsEndMs);
   target.note({ type: 'phase', phase: 'healed' });
+}
+
+async function requireEnds(target: RunTarget, inflictor: Inflictor, withinMs: number): Promise<void> {
+  if (await target.runUntil(() => inflictor.underWay.length === 0, withinMs)) return;
+  target.fail('every-fault-ends', `${withinMs} ms after everything has healed: ${inflictor.underWay.join(', ')}`);
 }
 
 async function recover(target: RunTarget): Promise<void> {

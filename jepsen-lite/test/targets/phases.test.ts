@@ -5,6 +5,7 @@ import { HistoryRecorder } from '../../src/history/recorder.ts';
 import type { Capabilities, Done, Effect } from '../../src/nemeses/target.ts';
 import { drawScenario } from '../../src/scenario/draw/draw.ts';
 import type { Scenario } from '../../src/scenario/scenario.ts';
+import { HangError } from '../../src/targets/hang.ts';
 import { QUIET_MS, RECOVERY_MS, runOn, type RunningClient, type RunTarget } from '../../src/targets/phases.ts';
 
 /** Knows links only. Its clock goes when it is waited for; what it does takes time, as with real processes. */
@@ -234,6 +235,33 @@ describe('a run on a target whose deeds take time', () => {
       expect(target.log.filter((line) => line.startsWith('after')).length).toBe(phase === 'afterQuiet' ? 1 : 0);
     },
   );
+
+  it('fails when healing hangs, by the step that hangs and the faults that have not ended', async () => {
+    const target = new FakeTarget();
+    target.heal = () => Promise.reject(new HangError('healing the disk of s2', 90));
+    const { links } = target;
+    Object.assign(target, { links: { ...links, mend: () => new Promise(() => undefined) } });
+    await runOn(target, SCENARIO);
+    expect(target.violation).toEqual({
+      name: 'healing-ends',
+      message:
+        'healing the disk of s2 has not ended within 90 ms; faults that have not ended by themselves: the end of cut of s1, s2',
+    });
+    expect(target.log).not.toContain('phase healed');
+  });
+
+  it('fails when a fault has not ended long after everything has healed, where that takes time', async () => {
+    const target = new FakeTarget();
+    const { links } = target;
+    Object.assign(target, { links: { ...links, cut: () => new Promise(() => undefined) } });
+    Object.assign(target, { bounds: { recoveryMs: 1_000, quietMs: 1_000, faultsEndMs: 500 } });
+    await runOn(target, SCENARIO);
+    expect(target.violation).toEqual({
+      name: 'every-fault-ends',
+      message: '500 ms after everything has healed: the beginning of cut of s1, s2',
+    });
+    expect(target.log).not.toContain('canary');
+  });
 
   it('fails when a phase throws', async () => {
     const target = new FakeTarget();

@@ -8,12 +8,13 @@ import { join } from 'node:path';
 import { answersOk } from '@holdfast/ensemble';
 import type { Violation } from '../../checkers/violation.ts';
 import { UNFENCED_BUCKET, type HistoryEvent, type HistoryEventBody } from '../../history/history.ts';
-import { each, type Capabilities, type Effect } from '../../nemeses/target.ts';
+import { each, type Capabilities, type Done, type Effect } from '../../nemeses/target.ts';
 import { anyNeeds } from '../../nemeses/index.ts';
 import { LEADER, lockOfHolder, serverHost, serverIds, STORE_HOST } from '../../plan/plan.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
 import type { EffectCounts } from '../effects.ts';
 import { faultEvent, LeadershipRecord } from '../events.ts';
+import { withinLimit } from '../hang.ts';
 import { Holds } from '../holds.ts';
 import type { RunBounds, RunTarget } from '../phases.ts';
 import { ClientHost } from './clients/client-host.ts';
@@ -50,6 +51,10 @@ const CHANGES_MS = 30_000;
 /** For what clients leave behind to be let go of: connections, and what they hold. */
 const REST_MS = 1_500;
 const LOOK_MS = 20;
+/** For each step of healing, and after that for what faults have begun. The longest is the start of a server whose disk is mounted again meanwhile. */
+const HEAL_STEP_MS = 90_000;
+/** For all servers of a run, one after another: stopped, started, and up with the others. */
+const UPGRADE_MS = 600_000;
 
 export interface LiveTargetOptions {
   readonly scenario: Scenario;
@@ -62,6 +67,10 @@ export interface LiveTargetOptions {
   readonly environment?: NodeJS.ProcessEnv;
   /** Within which every client must work again on the healed system. @default 10,000 */
   readonly recoveryMs?: number;
+  /** Within which each step of healing must have ended. @default 90,000 */
+  readonly healStepMs?: number;
+  /** Told of each step that may hang, as it begins. @default nobody */
+  readonly entering?: (step: string) => void;
 }
 
 export class LiveTarget implements RunTarget {
@@ -97,8 +106,8 @@ export class LiveTarget implements RunTarget {
 
   constructor(options: LiveTargetOptions) {
     this.#options = options;
-    this.bounds = { recoveryMs: options.recoveryMs ?? RECOVERY_MS, quietMs: QUIET_MS };
-    const { scenario, network, directory, hardware, environment = {} } = options;
+    const { scenario, network, directory, hardware, environment = {}, healStepMs = HEAL_STEP_MS } = options;
+    this.bounds = { recoveryMs: options.recoveryMs ?? RECOVERY_MS, quietMs: QUIET_MS, faultsEndMs: healStepMs };
     mkdirSync(directory, { recursive: true });
     const isMixed = anyNeeds(scenario.faults, 'versions');
     const older = isMixed ? olderBuild(scenario.olderLockd, join(directory, 'logs', 'older')) : undefined;
@@ -304,20 +313,29 @@ export class LiveTarget implements RunTarget {
     this.note(faultEvent(kind, 'end', hosts));
   }
 
+  /** @throws HangError, so that the run ends whatever hangs */
   async heal(): Promise<void> {
+    const { network, hardware, healStepMs = HEAL_STEP_MS } = this.#options;
     this.#holds.letGoOfAll();
-    await this.#options.network.heal();
-    await this.#options.hardware.heal();
-    await each(this.#machines(), (machine) => machine.resume());
-    await each(this.#machines(), (machine) => machine.mend());
-    await each(this.#machines(), (machine) => machine.start());
+    await this.#step('healing the network', healStepMs, () => network.heal());
+    for (const { what, act } of hardware.healing) await this.#step(what, healStepMs, act);
+    const onAll = (what: string, act: (machine: Machine) => Promise<void>): Done =>
+      each(this.#machines(), (machine) => this.#step(`${what} of ${machine.host}`, healStepMs, () => act(machine)));
+    await onAll('the resumption', (machine) => machine.resume());
+    await onAll('the end of damage to the log', (machine) => machine.mend());
+    await onAll('the start', (machine) => machine.start());
     for (const { client } of this.#clients.values()) client.send('healed');
     this.#servers.members.changes.heal();
   }
 
   async afterRecovery(): Promise<void> {
     await this.#membersComeToRest();
-    await this.#upgrade?.complete();
+    await this.#step('the upgrade of all servers', UPGRADE_MS, () => this.#upgrade?.complete());
+  }
+
+  #step<T>(what: string, limitMs: number, act: () => T | Promise<T>): Promise<T> {
+    this.#options.entering?.(what);
+    return withinLimit(what, limitMs, act);
   }
 
   async #membersComeToRest(): Promise<void> {

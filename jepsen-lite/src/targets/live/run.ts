@@ -1,6 +1,7 @@
 /** Runs one scenario on real processes to its end and judges it. Everything that it started has ended when it resolves. */
 
 import { cpSync, lstatSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Verdict } from '../../checkers/verdict.ts';
 import type { Violation } from '../../checkers/violation.ts';
@@ -12,6 +13,7 @@ import { joiningIds, type Scenario } from '../../scenario/scenario.ts';
 import { checkersOf } from '../../workloads/index.ts';
 import { runOn } from '../phases.ts';
 import { EffectCounts } from '../effects.ts';
+import { allOf, withinLimit } from '../hang.ts';
 import { openHardware, type Hardware } from './hardware/hardware.ts';
 import { LiveTarget, type LiveTargetOptions } from './live-target.ts';
 import { consultLog, type OracleReport } from './oracle/oracle.ts';
@@ -22,6 +24,7 @@ import { proxied } from './network/proxy/proxied-network.ts';
 import { namespaces, namespacesMissing } from './network/namespaces.ts';
 import { CLIENT_PORT, PEER_PORT, STORE_PORT } from './processes/programs.ts';
 import type { Scraped } from './processes/scrape.ts';
+import { StillnessWatch } from './stillness/stillness-watch.ts';
 
 export interface LiveOptions {
   /** Where logs and data directories go: one that is empty, or new. */
@@ -30,6 +33,8 @@ export interface LiveOptions {
   readonly environment?: NodeJS.ProcessEnv;
   /** Within which every client must work again on the healed system. @default 10,000 */
   readonly recoveryMs?: number;
+  /** Within which each step of healing must have ended. @default 90,000 */
+  readonly healStepMs?: number;
   /** No namespaces, even where this machine has them. @default false */
   readonly loopback?: boolean;
 }
@@ -63,28 +68,52 @@ export async function runLive(scenario: Scenario, options: LiveOptions): Promise
     network.close();
     throw error;
   }
+  let result: Omit<LiveResult, 'onLoopback'> | undefined;
+  let problem: string | undefined;
   try {
-    return { ...(await runWith(scenario, { ...options, scenario, network, hardware, effects })), onLoopback };
+    result = await runWith(scenario, { ...options, scenario, network, hardware, effects });
   } finally {
-    await hardware.close();
-    network.close();
+    problem = await allOf(
+      [
+        { what: 'the removal of the disks', act: () => hardware.close() },
+        { what: 'the removal of the network', act: () => network.close() },
+      ],
+      CLEARING_MS,
+    );
+    // Of a run that has no result somebody has to hear of it, too.
+    if (problem !== undefined) process.stderr.write(`what the harness made is not gone in order: ${problem}\n`);
   }
+  const failure = result.failure ?? (problem && { name: 'what-was-made-is-removed', message: problem });
+  return { ...result, failure: failure || undefined, onLoopback };
 }
 
 /** Every process has ended when it resolves. */
 async function runWith(scenario: Scenario, options: LiveTargetOptions): Promise<Omit<LiveResult, 'onLoopback'>> {
   const startedAt = performance.now();
   const { directory } = options;
-  const target = new LiveTarget(options);
+  const stood = (seconds: number): void =>
+    target.fail('the-harness-goes-on', `it stood still for ${seconds} s, until its disks were thawed by force`);
+  const watch = new StillnessWatch(tmpdir(), { stood });
+  const target = new LiveTarget({ ...options, entering: (step) => watch.enter(step) });
   const endOnSignal = (): void => target.fail('the-run-is-not-interrupted', 'it was told to stop');
   for (const signal of SIGNALS) process.on(signal, endOnSignal);
   let struck: ReadonlyMap<Effect, number>;
+  let held: string | undefined;
   let outcome: Awaited<ReturnType<typeof runOn>>;
   try {
     outcome = await runOn(target, scenario);
     struck = target.struck;
   } finally {
-    await target.close();
+    // Neither who ends nor who reads what was left may wait for what a fault still holds.
+    const disks = [...options.hardware.volumes.values()];
+    held = await allOf(
+      disks.map((disk) => ({ what: `letting go of the disk ${disk.name}`, act: () => disk.letGo() })),
+      CLEARING_MS,
+    );
+    if (held !== undefined) target.fail('disks-are-let-go-of', held);
+    await withinLimit('the end of all processes', ENDS_MS, () => target.close()).catch((error: unknown) =>
+      target.failed(error),
+    );
     for (const signal of SIGNALS) process.off(signal, endOnSignal);
   }
   const { begun, leftOut, idle } = outcome;
@@ -93,9 +122,11 @@ async function runWith(scenario: Scenario, options: LiveTargetOptions): Promise<
     const logs = join(directory, 'logs');
     target.fail('every-nemesis-strikes', `scheduled, and nothing was seen of it: ${kinds} (see ${logs})`);
   }
-  const log = await consult(target, scenario);
+  watch.enter('reading the logs of the servers');
+  const log = held === undefined ? await consult(target, scenario) : undefined;
   if (log?.violation !== undefined) target.fail(log.violation.name, log.violation.message);
   if (target.violation !== undefined) keepData(options);
+  await watch.close();
   const { scraped, violation: failure } = target;
   return {
     scenario,
@@ -145,6 +176,10 @@ async function consult(target: LiveTarget, scenario: Scenario): Promise<OracleRe
   }
 }
 
+/** Clients first, then servers and store: each is asked, and killed when it does not heed that. */
+const ENDS_MS = 120_000;
+/** For all disks of a run together. */
+const CLEARING_MS = 600_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 async function makeNetwork(

@@ -4,6 +4,7 @@ import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { allOf, withinLimit } from '../../hang.ts';
 import { giveRoomBack, takeAllRoom } from './ballast.ts';
 import { Canaries } from './canaries.ts';
 import { FAILED_EFFECTS, FailingCall } from './failing-calls.ts';
@@ -29,6 +30,10 @@ export interface Ext4VolumeOptions {
 
 /** How long a write is waited for that can be torn. */
 const TEAR_LIMIT_MS = 300;
+/** A thaw takes milliseconds, and what waited for it is written then. */
+const END_TROUBLE_MS = 10_000;
+/** For each step of its end: longer than a tool may take that is then killed. */
+const CLOSE_STEP_MS = 60_000;
 /** Between two hangs of a slow disk: the writes that waited are done in it. */
 const BETWEEN_HANGS_MS = 2;
 
@@ -149,11 +154,24 @@ export class Ext4Volume implements Volume {
     await this.free();
   }
 
+  letGo(): Promise<void> {
+    return this.#inOrder([
+      { what: 'the end of its trouble', act: () => this.#endTrouble() },
+      { what: 'the end of what makes calls fail', act: () => this.#failing?.disarm() },
+      { what: 'the end of its guard', act: () => this.#guard.close() },
+    ]);
+  }
+
   async close(): Promise<void> {
-    await this.#endTrouble();
-    await this.#failing?.disarm();
-    await this.#guard.close();
-    await this.#image.remove();
+    await this.#inOrder([
+      { what: 'letting go of it', act: () => this.letGo() },
+      { what: 'its removal', act: () => this.#image.remove() },
+    ]);
+  }
+
+  async #inOrder(steps: Parameters<typeof allOf>[0]): Promise<void> {
+    const problem = await allOf(steps, CLOSE_STEP_MS);
+    if (problem !== undefined) throw new VolumeError(`the volume ${this.name}: ${problem}`);
   }
 
   async #fill(): Promise<void> {
@@ -220,7 +238,7 @@ export class Ext4Volume implements Volume {
     const trouble = this.#trouble;
     this.#trouble = undefined;
     trouble?.end.abort();
-    await trouble?.ended;
+    if (trouble !== undefined) await withinLimit('what strikes it', END_TROUBLE_MS, () => trouble.ended);
   }
 
   async #thawAfter(

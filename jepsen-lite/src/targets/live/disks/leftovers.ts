@@ -20,17 +20,27 @@ export function makeOwnDirectory(parent: string): string {
 /** Unmounts and deletes what dead processes have left below `parent`. Returns the directories. */
 export async function clearLeftovers(parent: string): Promise<string[]> {
   const left = readdirSync(parent).filter((name) => isLeft(name));
-  for (const name of left) {
-    const directory = join(parent, name);
-    for (const mount of mountsBelow(directory)) {
-      // Its guard has thawed it; if that was killed, too, nothing else has.
-      await run('fsfreeze', ['-u', mount]).catch(() => undefined);
-      await run('umount', ['-l', mount]).catch(() => undefined);
-    }
-    for (const device of await devicesOf(directory)) await run('losetup', ['--detach', device]).catch(() => undefined);
-    rmSync(directory, { recursive: true, force: true });
+  const directories = left.map((name) => join(parent, name));
+  for (const directory of directories) await clearAway(directory);
+  return directories;
+}
+
+/** Whatever is mounted there, or hangs. */
+export async function clearAway(directory: string): Promise<void> {
+  for (const mount of mountsBelow(directory)) {
+    // Its guard has thawed it; if that was killed, too, nothing else has.
+    await run('fsfreeze', ['-u', mount]).catch(() => undefined);
+    await run('umount', ['-l', mount]).catch(() => undefined);
   }
-  return left.map((name) => join(parent, name));
+  for (const device of await devicesOf(directory)) await run('losetup', ['--detach', device]).catch(() => undefined);
+  rmSync(directory, { recursive: true, force: true });
+}
+
+/** What a harness that stands still cannot thaw by itself. */
+export async function thawAllOf(pid: number, parent: string): Promise<void> {
+  const own = readdirSync(parent).filter((name) => DIRECTORY.exec(name)?.[1] === `${pid}`);
+  const mounts = own.flatMap((name) => mountsBelow(join(parent, name)));
+  for (const mount of mounts) await run('fsfreeze', ['-u', mount]).catch(() => undefined);
 }
 
 function isLeft(name: string): boolean {

@@ -66,8 +66,12 @@ export class PlainVolume implements Volume {
     this.#failing = undefined;
   }
 
+  letGo(): Promise<void> {
+    return this.heal();
+  }
+
   async close(): Promise<void> {
-    await this.heal();
+    await this.letGo();
     rmSync(this.path, { recursive: true, force: true });
   }
 

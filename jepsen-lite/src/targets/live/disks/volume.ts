@@ -73,7 +73,12 @@ export interface Volume {
   flipBit(at: number, bit: number): Promise<boolean>;
   /** As without faults: thawed, fast, with room, nothing armed. Not mounted again after a power loss. */
   heal(): Promise<void>;
-  /** Healed, unmounted and deleted. No process may have a file open there any more. */
+  /**
+   * Nothing strikes it any more, from now on, and what is on it can be read: what does not end by itself is ended by force.
+   * @throws VolumeError when force was needed
+   */
+  letGo(): Promise<void>;
+  /** Let go of, unmounted and deleted. No process may have a file open there any more. */
   close(): Promise<void>;
 }
 

@@ -4,12 +4,13 @@ import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { allOf } from '../../hang.ts';
 import { Ext4Volume } from './ext4-volume.ts';
 import { failingCallsProblem } from './failing-calls.ts';
-import { clearLeftovers, makeOwnDirectory } from './leftovers.ts';
+import { clearAway, clearLeftovers, makeOwnDirectory } from './leftovers.ts';
 import { PlainVolume } from './plain-volume.ts';
 import { isInstalled, reasonOf } from './tools.ts';
-import { VOLUME_FAULTS, type OnStruck, type Volume, type VolumeFault } from './volume.ts';
+import { VOLUME_FAULTS, VolumeError, type OnStruck, type Volume, type VolumeFault } from './volume.ts';
 
 export interface VolumesOptions {
   /** Where the images and mounts of this run are kept, in a directory of its own. @default the system's directory for temporary files */
@@ -22,6 +23,8 @@ export interface VolumesOptions {
 
 const DEFAULT_BYTES = 2 ** 30;
 const PROBE_BYTES = 16 * 2 ** 20;
+/** For each, whose own steps have limits. */
+const CLOSE_LIMIT_MS = 180_000;
 const TOOLS = ['mkfs.ext4', 'mount', 'umount', 'losetup', 'perl', 'fallocate', 'fsfreeze'];
 
 export class Volumes {
@@ -57,10 +60,18 @@ export class Volumes {
     return volume;
   }
 
-  /** Deletes all of them. No process may have a file open there any more. */
+  /** Deletes all of them. No process may have a file open there any more. Of what hangs nothing stays either. @throws VolumeError */
   async close(): Promise<void> {
-    for (const volume of this.#volumes.splice(0)) await volume.close();
-    rmSync(this.#directory, { recursive: true, force: true });
+    const steps = this.#volumes
+      .splice(0)
+      .map((volume) => ({ what: `closing the disk ${volume.name}`, act: () => volume.close() }));
+    const problem = await allOf(steps, CLOSE_LIMIT_MS);
+    if (problem === undefined) {
+      rmSync(this.#directory, { recursive: true, force: true });
+      return;
+    }
+    await clearAway(this.#directory);
+    throw new VolumeError(problem);
   }
 }
 

@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import { anyNeeds } from '../../../nemeses/index.ts';
 import { STORE_HOST, serverHost, serverIds } from '../../../plan/plan.ts';
+import type { Done } from '../../../nemeses/target.ts';
 import { joiningIds, type Scenario } from '../../../scenario/scenario.ts';
 import type { EffectCounts } from '../../effects.ts';
 import { FakeClock } from '../clocks/fake-clock.ts';
@@ -20,9 +21,16 @@ export interface Hardware {
   readonly lacks: ReadonlyMap<VolumeFault, string>;
   /** By host; empty: nobody's clock can be changed. */
   readonly clocks: ReadonlyMap<string, FakeClock>;
-  heal(): Promise<void>;
-  /** No process may use any of it any more. */
+  /** As without faults: a step for each disk, and one for the clocks. */
+  readonly healing: readonly HealStep[];
+  /** No process may use any of it any more. What hangs is left behind, and the rest is removed. @throws VolumeError */
   close(): Promise<void>;
+}
+
+/** What has to come to an end by itself; anything may hang. */
+export interface HealStep {
+  readonly what: string;
+  readonly act: () => Done;
 }
 
 export async function openHardware(scenario: Scenario, directory: string, effects: EffectCounts): Promise<Hardware> {
@@ -40,10 +48,15 @@ export async function openHardware(scenario: Scenario, directory: string, effect
     volumes,
     lacks: opened?.lacks ?? new Map(),
     clocks,
-    async heal() {
-      for (const volume of volumes.values()) await volume.heal();
-      for (const clock of clocks.values()) clock.reset();
-    },
+    healing: [
+      ...[...volumes].map(([host, volume]) => ({ what: `healing the disk of ${host}`, act: () => volume.heal() })),
+      {
+        what: 'setting the clocks right',
+        act: () => {
+          for (const clock of clocks.values()) clock.reset();
+        },
+      },
+    ],
     async close() {
       for (const clock of clocks.values()) clock.close();
       await opened?.close();

@@ -2,6 +2,9 @@
 
 import { spawnSync } from 'node:child_process';
 
+/** They take milliseconds; nothing else of the harness goes on meanwhile. */
+const COMMAND_LIMIT_MS = 30_000;
+
 /** It could not be run, or has refused. */
 export class CommandError extends Error {
   constructor(command: string, problem: string) {
@@ -12,7 +15,8 @@ export class CommandError extends Error {
 
 /** What it printed. @throws CommandError */
 export function run(command: string, args: readonly string[], input?: string): string {
-  const result = spawnSync(command, args, { encoding: 'utf8', ...(input === undefined ? {} : { input }) });
+  const options = { encoding: 'utf8', timeout: COMMAND_LIMIT_MS, killSignal: 'SIGKILL' } as const;
+  const result = spawnSync(command, args, { ...options, ...(input === undefined ? {} : { input }) });
   const { error, status, stdout, stderr } = result;
   if (error !== undefined) throw new CommandError(command, error.message);
   if (status !== 0) throw new CommandError([command, ...args].join(' '), stderr.trim() || `exit code ${status}`);

@@ -255,7 +255,8 @@ export class Machine {
     life.running.terminate();
     if ((await within(life.running.exited, STOP_LIMIT_MS)) !== undefined) return;
     life.running.kill();
-    await life.running.exited;
+    // One that waits for its disk ends when that is gone.
+    await within(life.running.exited, SIGNAL_LIMIT_MS);
   }
 
   async #launch(): Promise<void> {

@@ -58,9 +58,15 @@ export class LoopImage {
     return this.#inTurn(() => this.#unmount());
   }
 
+  /** Where somebody still has a file open there, it goes with that file. */
   remove(): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#unmount();
+      try {
+        await this.#unmount();
+      } catch {
+        await run('umount', ['-l', this.path]);
+        this.#mounted = false;
+      }
       if (this.#device !== undefined) await run('losetup', ['--detach', this.#device]);
       this.#device = undefined;
       rmSync(this.#image, { force: true });

@@ -5,7 +5,12 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
 import { GUARD_SCRIPT, SHUTDOWN_FLAGS } from './guard-script.ts';
+import { withinLimit } from '../../../hang.ts';
+import { run } from '../tools.ts';
 import { VolumeError } from '../volume.ts';
+
+/** Once its input has ended. */
+const END_LIMIT_MS = 10_000;
 
 export class VolumeGuard {
   readonly #mount: string;
@@ -45,10 +50,16 @@ export class VolumeGuard {
     return answer === 'refused';
   }
 
-  /** Thawed before it ends. */
+  /** Thawed before it ends. Where it does not end it is killed, and somebody else thaws. @throws HangError */
   async close(): Promise<void> {
     this.#child.stdin?.end();
-    await this.#ended;
+    try {
+      await withinLimit(`the guard of ${this.#mount}`, END_LIMIT_MS, () => this.#ended);
+    } catch (error) {
+      this.#child.kill('SIGKILL');
+      await run('fsfreeze', ['-u', this.#mount]).catch(() => undefined);
+      throw error;
+    }
   }
 
   async #ask(command: string): Promise<string> {

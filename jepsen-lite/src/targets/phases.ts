@@ -52,6 +52,8 @@ export interface RunTarget extends Target {
   readonly bounds?: RunBounds;
   /** Every kind of the schedule is to strike: one that has done nothing has another turn. @default what has not struck has not */
   readonly mustStrike?: true;
+  /** Times of what may strike before servers start count from when they have, but for 0. @default from before, all of them */
+  readonly startTakesTime?: true;
   note(event: HistoryEventBody): void;
   /** Something is wrong; only the first counts. */
   fail(name: string, message: string): void;
@@ -112,7 +114,8 @@ function phases(target: RunTarget, scenario: Scenario, inflictor: Inflictor): ((
 }
 
 async function load(target: RunTarget, { faults, durationMs }: Scenario, inflictor: Inflictor): Promise<void> {
-  const isEarly = ({ kind }: Fault): boolean => nemesisOf(kind)?.beforeServers === true;
+  const isEarly = ({ kind, atMs }: Fault): boolean =>
+    nemesisOf(kind)?.beforeServers === true && (target.startTakesTime !== true || atMs === 0);
   inflictor.schedule(faults.filter(isEarly));
   const started = target.start();
   // Nothing may happen in between where nothing takes time.

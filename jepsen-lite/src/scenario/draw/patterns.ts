@@ -9,6 +9,7 @@ import { oneOf } from '../../plan/choices.ts';
 import { holderOf, LEADER, lockName, serverHost, serverIds, type Plan } from '../../plan/plan.ts';
 import type { FaultPattern, PatternDraw } from './pattern.ts';
 import { MEMBER_PATTERNS } from './patterns/members.ts';
+import { STRANGER_PATTERNS } from './patterns/strangers.ts';
 import { VERSION_PATTERNS } from './patterns/versions.ts';
 
 /** How often a flapping link comes and goes. */
@@ -223,6 +224,7 @@ export const PATTERNS: readonly FaultPattern[] = [
   },
   ...MEMBER_PATTERNS,
   ...VERSION_PATTERNS,
+  ...STRANGER_PATTERNS,
   {
     name: 'reconnect-all',
     what: 'the connections of all clients break at the same moment',

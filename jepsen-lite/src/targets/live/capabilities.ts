@@ -7,7 +7,7 @@ import { diskCapabilities } from './hardware/disk-faults.ts';
 
 /** Finds out by trying. */
 export async function liveCapabilities(): Promise<readonly CapabilityName[]> {
-  const found: CapabilityName[] = ['processes', 'twins', 'versions', 'damage', 'members'];
+  const found: CapabilityName[] = ['processes', 'twins', 'versions', 'damage', 'members', 'strangers'];
   // Proxies need nothing, so that no machine is without links.
   found.push('links', 'connections', 'delays');
   const volumes = await Volumes.open();

@@ -11,30 +11,35 @@ import { UNFENCED_BUCKET, type HistoryEvent, type HistoryEventBody } from '../..
 import { each, type Capabilities, type Done, type Effect } from '../../nemeses/target.ts';
 import { anyNeeds } from '../../nemeses/index.ts';
 import { LEADER, lockOfHolder, serverHost, serverIds, STORE_HOST } from '../../plan/plan.ts';
-import type { Scenario } from '../../scenario/scenario.ts';
+import { joiningIds, type Scenario } from '../../scenario/scenario.ts';
 import type { EffectCounts } from '../effects.ts';
 import { faultEvent, LeadershipRecord } from '../events.ts';
 import { withinLimit } from '../hang.ts';
 import { Holds } from '../holds.ts';
 import type { RunBounds, RunTarget } from '../phases.ts';
+import { capabilitiesOf, type Struck } from './capability-list.ts';
 import { ClientHost } from './clients/client-host.ts';
 import { Holders } from './clients/holders.ts';
 import { LiveHistory } from './clients/live-history.ts';
-import { clockCapabilities } from './hardware/clock-faults.ts';
-import { diskCapabilities } from './hardware/disk-faults.ts';
 import type { Hardware } from './hardware/hardware.ts';
-import { logDamage } from './hardware/log-damage.ts';
 import { LiveServers } from './members/live-servers.ts';
 import { Canaries } from './network/canary.ts';
-import { linkCapabilities } from './network/link-faults.ts';
 import type { LiveNetwork } from './network/live-network.ts';
 import type { OracleOptions } from './oracle/oracle.ts';
 import { Machine, type MachineOptions, type Running } from './processes/machine.ts';
-import { dataDirectory, inside, launchStore, launchTwin, logFile, STORE_PORT } from './processes/programs.ts';
+import {
+  CLIENT_PORT,
+  dataDirectory,
+  inside,
+  launchStore,
+  logFile,
+  PEER_PORT,
+  STORE_PORT,
+} from './processes/programs.ts';
 import type { Scraped, Scraper } from './processes/scrape.ts';
-import { twinsOf } from './processes/twins.ts';
 import { usageOf, type Usage } from './processes/usage.ts';
 import { whatIsLeft } from './processes/what-is-left.ts';
+import { LiveStrangers } from './strangers/live-strangers.ts';
 import { olderBuild } from './versions/older-build.ts';
 import { ServerVersions, type ServerProgram } from './versions/server-versions.ts';
 import { VersionChanges } from './versions/version-changes.ts';
@@ -76,6 +81,7 @@ export interface LiveTargetOptions {
 export class LiveTarget implements RunTarget {
   readonly bounds: RunBounds;
   readonly mustStrike = true;
+  readonly startTakesTime = true;
   /** Locks are free now and then, and leaders are missing. */
   readonly patienceMs = 3_000;
   readonly originNs = process.hrtime.bigint();
@@ -90,19 +96,22 @@ export class LiveTarget implements RunTarget {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #usageBefore = new Map<string, Usage>();
   readonly #upgrade: VersionChanges | undefined;
+  readonly #strangers: LiveStrangers;
   #canaries: Canaries | undefined;
   #violation: Violation | undefined;
   #merged: { readonly size: number; readonly events: readonly HistoryEvent[] } = { size: 0, events: [] };
+  readonly processes?: Capabilities['processes'];
   readonly links?: Capabilities['links'];
   readonly connections?: Capabilities['connections'];
   readonly delays?: Capabilities['delays'];
-  readonly members: Capabilities['members'];
+  readonly members?: Capabilities['members'];
   readonly power?: Capabilities['power'];
   readonly disks?: Capabilities['disks'];
-  readonly damage: Capabilities['damage'];
+  readonly damage?: Capabilities['damage'];
   readonly clocks?: Capabilities['clocks'];
-  readonly twins: Capabilities['twins'];
+  readonly twins?: Capabilities['twins'];
   readonly versions?: Capabilities['versions'];
+  readonly strangers?: Capabilities['strangers'];
 
   constructor(options: LiveTargetOptions) {
     this.#options = options;
@@ -122,15 +131,28 @@ export class LiveTarget implements RunTarget {
       leads: (host, term) => {
         leadership.saw(host, term);
         this.#upgrade?.look(host);
+        this.#strangers.sawTerm(host, this.#scraper.latest.get(host)?.term ?? 0);
       },
       changed: () => this.#tellServers(),
+      portTaken: (host) => this.#strangers.hasPort(host),
       after: (ms, action) => this.after(ms, action),
       count: (effect) => options.effects.count(effect),
       fail: (name, message) => this.fail(name, message),
       failed: (error) => this.failed(error),
     });
     this.#scraper = this.#servers.scraper;
-    this.members = this.#servers.members.capability;
+    this.#strangers = new LiveStrangers({
+      ids: [...serverIds(scenario), ...joiningIds(scenario)],
+      clientAddress: (host) => network.address(host, CLIENT_PORT),
+      peerAddress: (host) => network.address(host, PEER_PORT),
+      inside: (host) => network.inside(host),
+      standIn: (host) => this.#servers.standIn(host),
+      machineOn: (host) => this.#on(host),
+      logFile: (host) => logFile(directory, host),
+      count: (effect, times) => options.effects.count(effect, times),
+      after: (ms, action) => this.after(ms, action),
+      fail: (name, message) => this.fail(name, message),
+    });
     if (older !== undefined) {
       this.#upgrade = new VersionChanges({
         versions,
@@ -141,7 +163,6 @@ export class LiveTarget implements RunTarget {
         changed: () => options.effects.count('version-changed'),
         fail: (name, message) => this.fail(name, message),
       });
-      this.versions = this.#upgrade.capability;
     }
     const storeAddress = network.address(STORE_HOST, STORE_PORT);
     const storeServes = async (): Promise<boolean> => await answersOk(storeAddress, '/health');
@@ -165,49 +186,24 @@ export class LiveTarget implements RunTarget {
         return [plan.name, { client, machine: this.#machine(plan.name, () => client.launch(), serves) }] as const;
       }),
     );
-    const machineOn = (host: string): Machine => this.#on(host);
-    this.twins = twinsOf({
-      machineOn,
-      launch: (host) => launchTwin(host, programs),
-      refused: () => options.effects.count('second-start-refused'),
-      failed: (name, message) => this.fail(name, message),
-    });
-    const disks = hardware.volumes.size === 0 ? undefined : diskCapabilities({ ...hardware, machineOn });
-    Object.assign(this, disks);
-    const dataOf = (host: string): string => dataDirectory(options, host);
-    const after = this.after.bind(this);
-    const logOf = (host: string): string => logFile(directory, host);
-    this.damage = logDamage({
-      machineOn,
-      dataDirectory: dataOf,
-      logFile: logOf,
+    const { members } = this.#servers;
+    const struck: Struck = {
+      directory,
+      network,
+      hardware,
+      programs,
+      members,
+      strangers: this.#strangers,
+      upgrade: this.#upgrade,
       effects: options.effects,
-      after,
+      holds: this.#holds,
+      machineOn: (host) => this.#on(host),
+      after: (ms, action) => this.after(ms, action),
+      fail: (name, message) => this.fail(name, message),
       failed: (error) => this.failed(error),
-    });
-    if (hardware.clocks.size > 0) this.clocks = clockCapabilities(hardware.clocks);
-    Object.assign(this, linkCapabilities(network, this.#holds));
+    };
+    Object.assign(this, capabilitiesOf(struck));
   }
-
-  readonly processes: Capabilities['processes'] = {
-    kill: (host) => this.#on(host).kill(),
-    terminate: (host) => this.#on(host).terminate(),
-    pause: (host) => {
-      let done: Promise<void> | undefined;
-      this.#holds.hold(`pause ${host}`, () => {
-        done = this.#on(host).pause();
-      });
-      return done;
-    },
-    resume: (host) => {
-      let done: Promise<void> | undefined;
-      this.#holds.letGo(`pause ${host}`, () => {
-        done = this.#on(host).resume();
-      });
-      return done;
-    },
-    start: (host) => this.#on(host).start(),
-  };
 
   get clients(): readonly ClientHost[] {
     return [...this.#clients.values()].map(({ client }) => client);
@@ -318,6 +314,7 @@ export class LiveTarget implements RunTarget {
     const { network, hardware, healStepMs = HEAL_STEP_MS } = this.#options;
     this.#holds.letGoOfAll();
     await this.#step('healing the network', healStepMs, () => network.heal());
+    await this.#step('taking strangers from the ports', healStepMs, () => this.#strangers.heal());
     for (const { what, act } of hardware.healing) await this.#step(what, healStepMs, act);
     const onAll = (what: string, act: (machine: Machine) => Promise<void>): Done =>
       each(this.#machines(), (machine) => this.#step(`${what} of ${machine.host}`, healStepMs, () => act(machine)));
@@ -386,6 +383,7 @@ export class LiveTarget implements RunTarget {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#servers.members.changes.close();
     this.#scraper.stop();
+    await this.#strangers.close();
     this.#canaries?.close();
     const clients = [...this.#clients.values()].map(({ machine }) => machine);
     // Servers have nothing to wait for then.
@@ -427,6 +425,7 @@ export class LiveTarget implements RunTarget {
       down: () => {
         this.#scraper.down(host);
         this.#holders.died(host);
+        this.#strangers.down(host);
       },
       failed: (name, message) => this.fail(name, message),
     });

@@ -27,7 +27,7 @@ import { LeadershipRecord } from '../events.ts';
 import { addBatches, clientAddress, NO_BATCHES, ServerHost, type BatchCounts } from './server-host.ts';
 import { starter } from './starter.ts';
 import { StoreClient, StoreHost } from './store-host.ts';
-import { Strangers } from './strangers/strangers.ts';
+import { Strangers } from './strangers.ts';
 
 /** What a service manager waits before it starts a failed process again. */
 export const RESTART_AFTER_MS = 500;

@@ -20,6 +20,11 @@ describe('all runs', () => {
     expect(pairings(['processes']).flatMap(({ nemeses }) => nemeses)).not.toContain('partition');
   });
 
+  it('have strangers as a class of their own, with the kill that frees a port', () => {
+    const withStrangers = pairings(['processes', 'strangers']).find(({ name }) => name === 'locks-under-strangers');
+    expect(withStrangers?.nemeses).toEqual(['intruders', 'usurped-port', 'replayed-requests']);
+  });
+
   it('end with all faults, several at once', () => {
     const every = all.find(({ name }) => name === 'nodes-under-all-at-once');
     expect(every?.nemeses).toEqual(expect.arrayContaining(['kill', 'partition', 'dials', 'majorities-ring']));

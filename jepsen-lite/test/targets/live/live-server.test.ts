@@ -45,6 +45,7 @@ function world({ joins }: { readonly joins: boolean }) {
         failed: (name, message) => failures.push(`${name}: ${message}`),
         ...rules,
       }),
+    portTaken: () => false,
     refused: () => undefined,
     changed: () => undefined,
     failed: (error) => failures.push(String(error)),

@@ -21,6 +21,8 @@ export interface LiveServerOptions {
   readonly dataDirectory: string;
   readonly machine: (rules: Required<Pick<MachineOptions, 'mayStart' | 'leaves'>>) => Machine;
   readonly refused: () => void;
+  /** Somebody else has its port. */
+  readonly portTaken: () => boolean;
   /** Clients should know of it, or need not any more. */
   readonly changed: () => void;
   readonly failed: (error: unknown) => void;
@@ -43,7 +45,7 @@ export class LiveServer implements ChangingServer {
     this.id = options.id;
     this.#begun = !options.joins;
     this.machine = options.machine({
-      mayStart: () => this.#begun && !this.#expelled,
+      mayStart: () => this.#begun && !this.#expelled && !options.portTaken(),
       leaves: (exit) => this.#leaves(exit),
     });
   }

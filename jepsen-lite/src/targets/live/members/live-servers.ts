@@ -32,6 +32,8 @@ export interface LiveServersOptions {
   ) => Machine;
   /** Which term a server leads, if any: told again and again. */
   readonly leads: (host: string, term: number | undefined) => void;
+  /** Somebody else has a server's port: it may not start. */
+  readonly portTaken: (host: string) => boolean;
   /** Clients should know of other servers. */
   readonly changed: () => void;
   readonly after: (ms: number, action: () => void) => void;
@@ -71,6 +73,7 @@ export class LiveServers {
           };
           return options.machine(host, launch, async () => await answersOk(addressOf(host), '/live'), rules);
         },
+        portTaken: () => options.portTaken(host),
         refused: () => count('lost-disk-refused'),
         changed: options.changed,
         failed,

@@ -13,7 +13,7 @@ import type { Running } from './machine.ts';
 export const CLIENT_PORT = 7100;
 export const PEER_PORT = 7200;
 export const STORE_PORT = 7400;
-const CLUSTER_ID = 'jepsen';
+export const CLUSTER_ID = 'jepsen';
 
 export interface ProgramOptions {
   readonly plan: Pick<Plan, 'servers' | 'tuning' | 'snapshots'>;

@@ -16,7 +16,7 @@ import {
   type PeerHello,
 } from '@holdfast/raft';
 import type { Random } from '@holdfast/runtime';
-import { peerAddress } from '../server-host.ts';
+import type { Ports } from './ports.ts';
 
 type Purpose = PeerHello['purpose'];
 
@@ -27,12 +27,12 @@ const HALTED = 9;
 const FORWARD = 1;
 
 /** Frames for a connection of that purpose. */
-export function forgeries(purpose: Purpose, as: number, random: Random): readonly Uint8Array[] {
+export function forgeries(purpose: Purpose, as: number, random: Random, ports: Ports): readonly Uint8Array[] {
   switch (purpose) {
     case 'log':
       return [pack(messages(random).map(peerItem)), pack([machineItem()])];
     case 'snapshot':
-      return snapshot(as, random);
+      return snapshot(as, random, ports);
     case 'expulsion':
       return [forgedExpulsion(as, random)];
   }
@@ -65,7 +65,7 @@ function machineItem(): Packable {
   return peerItem({ type: 'machine', payload });
 }
 
-function snapshot(as: number, random: Random): readonly Uint8Array[] {
+function snapshot(as: number, random: Random, { peerAddress }: Ports): readonly Uint8Array[] {
   const state = random.bytes(100);
   const configuration = encodeConfiguration(initialConfiguration([{ id: serverId(as), peerAddress: peerAddress(as) }]));
   const forged = term(FORGED_TERM);

@@ -3,9 +3,9 @@
 import { MalformedError } from '@holdfast/protocol';
 import { DialledGreeting, NONCE_BYTES, PEER_FEATURES, PEER_PROTOCOL_VERSION, serverId } from '@holdfast/raft';
 import type { Connection, Runtime } from '@holdfast/runtime';
-import type { Intrusion } from '../../../nemeses/target.ts';
-import { CLUSTER_ID, peerAddress } from '../server-host.ts';
+import type { Intrusion } from '../../nemeses/target.ts';
 import { forgeries } from './forgeries.ts';
+import type { Ports } from './ports.ts';
 
 const DIAL_TIMEOUT_MS = 1_000;
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
@@ -22,11 +22,11 @@ export interface IntruderEvents {
   refused(): void;
 }
 
-export function intrude(runtime: Runtime, intrusion: Intrusion & Heard, events: IntruderEvents): void {
+export function intrude(runtime: Runtime, ports: Ports, intrusion: Intrusion & Heard, events: IntruderEvents): void {
   runtime.network
-    .dial({ address: peerAddress(intrusion.server), timeoutMs: DIAL_TIMEOUT_MS, maxFrameBytes: MAX_FRAME_BYTES })
+    .dial({ address: ports.peerAddress(intrusion.server), timeoutMs: DIAL_TIMEOUT_MS, maxFrameBytes: MAX_FRAME_BYTES })
     .then(
-      (connection) => converse(connection, runtime, intrusion, events),
+      (connection) => converse(connection, runtime, { ports, ...intrusion }, events),
       () => {},
     );
 }
@@ -34,16 +34,16 @@ export function intrude(runtime: Runtime, intrusion: Intrusion & Heard, events: 
 function converse(
   connection: Connection,
   { random }: Runtime,
-  intrusion: Intrusion & Heard,
+  intrusion: Intrusion & Heard & { readonly ports: Ports },
   events: IntruderEvents,
 ): void {
-  const { server, as, purpose, hasty, echo } = intrusion;
+  const { server, as, purpose, hasty, echo, ports } = intrusion;
   const madeUp = Buffer.from(random.bytes(16)).toString('hex');
   const greeting = new DialledGreeting({
     hello: {
       version: PEER_PROTOCOL_VERSION,
       features: PEER_FEATURES,
-      clusterId: CLUSTER_ID,
+      clusterId: ports.clusterId,
       from: serverId(as),
       to: serverId(server),
       clientAddress: 'stranger:1',
@@ -58,7 +58,7 @@ function converse(
     peer: { secret: '', member: true },
   });
   const forge = (): void => {
-    for (const frame of forgeries(purpose, as, random)) connection.send(frame);
+    for (const frame of forgeries(purpose, as, random, ports)) connection.send(frame);
   };
   let welcome = false;
   connection.setHandler({

@@ -6,7 +6,7 @@
 import { MalformedError } from '@holdfast/protocol';
 import { NONCE_BYTES, decodeHello, encodeChallenge, type PeerHello } from '@holdfast/raft';
 import type { Connection, Runtime } from '@holdfast/runtime';
-import { peerAddress } from '../server-host.ts';
+import type { Ports } from './ports.ts';
 
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 const PROOF_BYTES = 32;
@@ -21,7 +21,8 @@ export interface UsurperEvents {
   misled(hello: PeerHello): void;
 }
 
-export function usurp(runtime: Runtime, server: number, events: UsurperEvents): void {
+/** Whether the port could be taken; somebody may have it. */
+export async function usurp(runtime: Runtime, ports: Ports, server: number, events: UsurperEvents): Promise<boolean> {
   const { network, random } = runtime;
   const sayGoodbye = (connection: Connection, hello: PeerHello): void => {
     connection.close(GOODBYES[random.integer(GOODBYES.length)]);
@@ -57,5 +58,9 @@ export function usurp(runtime: Runtime, server: number, events: UsurperEvents): 
       close: () => {},
     });
   };
-  network.listen({ address: peerAddress(server), maxFrameBytes: MAX_FRAME_BYTES, onConnection: greet }).catch(() => {});
+  const address = ports.peerAddress(server);
+  return await network.listen({ address, maxFrameBytes: MAX_FRAME_BYTES, onConnection: greet }).then(
+    () => true,
+    () => false,
+  );
 }

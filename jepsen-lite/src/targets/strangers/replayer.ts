@@ -14,7 +14,7 @@ import {
   type ServerMessage,
 } from '@holdfast/protocol';
 import type { Connection, Runtime } from '@holdfast/runtime';
-import { CLUSTER_ID, clientAddress } from '../server-host.ts';
+import type { Ports } from './ports.ts';
 
 const DIAL_TIMEOUT_MS = 1_000;
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
@@ -33,17 +33,18 @@ export interface ReplayerEvents {
   dropped(): void;
 }
 
-export function replay(runtime: Runtime, server: number, events: ReplayerEvents): void {
+export function replay(runtime: Runtime, ports: Ports, server: number, events: ReplayerEvents): void {
   runtime.network
-    .dial({ address: clientAddress(server), timeoutMs: DIAL_TIMEOUT_MS, maxFrameBytes: MAX_FRAME_BYTES })
+    .dial({ address: ports.clientAddress(server), timeoutMs: DIAL_TIMEOUT_MS, maxFrameBytes: MAX_FRAME_BYTES })
     .then(
-      (connection) => new Replayer(runtime, connection, events).begin(),
+      (connection) => new Replayer(runtime, ports.clusterId, connection, events).begin(),
       () => {},
     );
 }
 
 class Replayer {
   readonly #random: Runtime['random'];
+  readonly #clusterId: string;
   readonly #connection: Connection;
   readonly #events: ReplayerEvents;
   #session = 0;
@@ -51,8 +52,9 @@ class Replayer {
   #number = 0;
   #over = false;
 
-  constructor({ random }: Runtime, connection: Connection, events: ReplayerEvents) {
+  constructor({ random }: Runtime, clusterId: string, connection: Connection, events: ReplayerEvents) {
     this.#random = random;
+    this.#clusterId = clusterId;
     this.#connection = connection;
     this.#events = events;
   }
@@ -66,7 +68,7 @@ class Replayer {
         if (this.#over) this.#events.dropped();
       },
     });
-    this.#send({ type: 'hello', version: PROTOCOL_VERSION, features: 0, clusterId: CLUSTER_ID, required: 0 });
+    this.#send({ type: 'hello', version: PROTOCOL_VERSION, features: 0, clusterId: this.#clusterId, required: 0 });
   }
 
   #received(message: ServerMessage): void {

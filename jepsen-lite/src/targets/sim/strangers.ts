@@ -4,15 +4,18 @@
  */
 
 import type { SimWorld } from '@holdfast/runtime/sim';
-import type { Effect, Intrusion } from '../../../nemeses/target.ts';
-import type { TransferInvariants } from '../invariants/transfer.ts';
-import type { ReplayInvariants } from '../invariants/replays.ts';
-import { serverHost, STRANGER_HOST } from '../../../plan/plan.ts';
-import type { ServerHost } from '../server-host.ts';
-import { FORGED_TERM } from './forgeries.ts';
-import { intrude } from './intruder.ts';
-import { replay } from './replayer.ts';
-import { usurp } from './usurper.ts';
+import type { Effect, Intrusion } from '../../nemeses/target.ts';
+import type { TransferInvariants } from './invariants/transfer.ts';
+import type { ReplayInvariants } from './invariants/replays.ts';
+import { serverHost, STRANGER_HOST } from '../../plan/plan.ts';
+import { CLUSTER_ID, clientAddress, peerAddress, type ServerHost } from './server-host.ts';
+import { FORGED_TERM } from '../strangers/forgeries.ts';
+import { intrude } from '../strangers/intruder.ts';
+import type { Ports } from '../strangers/ports.ts';
+import { replay } from '../strangers/replayer.ts';
+import { usurp } from '../strangers/usurper.ts';
+
+const PORTS: Ports = { clusterId: CLUSTER_ID, clientAddress, peerAddress };
 
 /** The cluster that they trouble. */
 export interface Victims {
@@ -66,7 +69,7 @@ export class Strangers {
   intrude(intrusion: Intrusion): void {
     // No use where another stranger is.
     if (this.#server(intrusion.server)?.lent === true) return;
-    intrude(this.#cluster.world.host(STRANGER_HOST).runtime, intrusion, {
+    intrude(this.#cluster.world.host(STRANGER_HOST).runtime, PORTS, intrusion, {
       connected: () => this.#count('stranger-connected'),
       welcomed: () => {
         const { server, as, purpose } = intrusion;
@@ -78,7 +81,7 @@ export class Strangers {
 
   replay(server: number): void {
     const { world, replays } = this.#cluster;
-    replay(world.host(STRANGER_HOST).runtime, server, {
+    replay(world.host(STRANGER_HOST).runtime, PORTS, server, {
       sending: (session, number) => replays.sending(session, number),
       replayed: (requests) => this.#count('request-replayed', requests),
       dropped: () => this.#count('replayer-dropped'),
@@ -89,11 +92,11 @@ export class Strangers {
     const runtime = this.#wanted.has(id) ? this.#server(id)?.lend() : undefined;
     if (runtime === undefined) return;
     this.#count('port-taken');
-    usurp(runtime, id, {
+    void usurp(runtime, PORTS, id, {
       misled: ({ from, nonce }) => {
         this.#count('server-misled');
         const intrusion = { server: from, as: id, purpose: 'expulsion', hasty: false, echo: nonce } as const;
-        intrude(runtime, intrusion, {
+        intrude(runtime, PORTS, intrusion, {
           connected: () => {},
           // So that one who never met the server hears who is at its address.
           welcomed: () => this.#count('expulsion-forged'),

@@ -19,6 +19,8 @@ export const ENSEMBLE_EFFECTS = [
   'member-added',
   'member-promoted',
   'member-removed',
+  /** A client that knows an observer only was answered all that it asked. */
+  'observer-served',
   /** A server began again on an empty disk; it was told that it has no place. */
   'disk-lost',
   'lost-disk-refused',

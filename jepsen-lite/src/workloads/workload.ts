@@ -74,12 +74,16 @@ export interface ApplicationWorld extends Recorder {
   unexpected(who: string, error: unknown): void;
 }
 
-/** One session of a client, which its workers share. */
-export interface ClientSession {
-  readonly plan: ClientPlan;
+/** A session, and where its calls are recorded. */
+export interface Caller {
   readonly client: Client;
-  readonly store: Store;
   readonly calls: Calls;
+}
+
+/** One session of a client, which its workers share. */
+export interface ClientSession extends Caller {
+  readonly plan: ClientPlan;
+  readonly store: Store;
   /** Of the client: all its workers draw from it. */
   readonly random: Random;
   readonly runtime: Runtime;

@@ -37,6 +37,8 @@ describe('real servers that come and go', () => {
       // On a busy machine a kind that has not struck yet has another turn.
       expect(Object.keys(result.begun)).toEqual(expect.arrayContaining(faults.map(({ kind }) => kind)));
       expect(result.struck).toMatchObject({ 'member-added': 1, 'member-promoted': 1, 'member-removed': 1 });
+      // It knew the observer only.
+      expect(result.struck['observer-served']).toBeGreaterThan(0);
       expect(result.struck['snapshot-installed']).toBeGreaterThan(0);
       expect(result.log).toMatchObject({ acknowledgedLost: 0 });
       // Of at least the three members in the end.

@@ -106,7 +106,10 @@ export function resultOf(run: RanScenario): RunResult {
   // In a simulated run it is chance whom a fault meets: campaigns of many demand that each kind met somebody.
   const crowd = crowdOf(scenario, history);
   const expected = checkExpectations(verdicts, demandsOf(scenario.clients, factsOf(scenario)));
-  const { verdict, why } = judge({ ...run, expected, idle: target === 'live' ? idle : [], crowd }, operations);
+  const { verdict, why } = judge(
+    { ...run, expected, idle: target === 'live' ? idle : [], crowd, unserved: target === 'live' && unserved(run) },
+    operations,
+  );
   return {
     verdict,
     why,
@@ -132,6 +135,12 @@ export function resultOf(run: RanScenario): RunResult {
     log: run.log,
     logExcerpt: logExcerpt({ history, verdicts, failure, committed: run.committed ?? [] }),
   };
+}
+
+/** An observer was to join, and none was seen to serve. */
+function unserved({ scenario, struck }: Pick<RanScenario, 'scenario' | 'struck'>): boolean {
+  const planned = scenario.faults.some((fault) => fault.kind === 'add-member' && fault.observer);
+  return planned && (struck.get('observer-served') ?? 0) === 0;
 }
 
 function factsOf({ clients, faults }: Scenario): ScheduleFacts {
@@ -174,9 +183,11 @@ export function judge(
     verdicts,
     crowd,
     expected,
-  }: Pick<RanScenario, 'failure' | 'idle' | 'verdicts'> & { readonly expected: Verdict } & Partial<
-      Pick<RunResult, 'crowd'>
-    >,
+    unserved = false,
+  }: Pick<RanScenario, 'failure' | 'idle' | 'verdicts'> & {
+    readonly expected: Verdict;
+    readonly unserved?: boolean;
+  } & Partial<Pick<RunResult, 'crowd'>>,
   operations: Operations,
 ): { readonly verdict: RunVerdict; readonly why: string } {
   if (failure !== undefined) return { verdict: 'invalid', why: `${failure.name}: ${failure.message}` };
@@ -186,6 +197,7 @@ export function judge(
   if (crowd !== undefined && crowd.connected < crowd.planned) {
     return { verdict: 'unknown', why: `only ${crowd.connected} of the crowd's ${crowd.planned} sessions began` };
   }
+  if (unserved) return { verdict: 'unknown', why: 'an observer was to join, and answered no client' };
   const names = Object.entries(operations);
   if (names.length === 0) return { verdict: 'unknown', why: 'no client has called anything' };
   const never = names.flatMap(([name, counts]) => ((counts['ok'] ?? 0) === 0 ? name : []));

@@ -11,5 +11,6 @@ export const addMember = nemesis({
   excuses: false,
   goesOnWhenHealed: true,
   strikes: ['member-added'],
+  strikesSeldom: ['observer-served'],
   begin: ({ server, observer, startAfterMs }, { members }) => members.add(server, { observer, startAfterMs }),
 });

@@ -16,12 +16,13 @@ import type { EffectCounts } from '../effects.ts';
 import { faultEvent, LeadershipRecord } from '../events.ts';
 import { withinLimit } from '../hang.ts';
 import { Holds } from '../holds.ts';
-import type { RunBounds, RunTarget } from '../phases.ts';
+import type { RunBounds, RunningClient, RunTarget } from '../phases.ts';
 import { capabilitiesOf, type Struck } from './capability-list.ts';
 import { ClientHost } from './clients/client-host.ts';
 import { Holders } from './clients/holders.ts';
 import { LiveHistory } from './clients/live-history.ts';
 import type { Hardware } from './hardware/hardware.ts';
+import { VISITOR } from './members/observer-visits.ts';
 import { LiveServers } from './members/live-servers.ts';
 import { Canaries } from './network/canary.ts';
 import type { LiveNetwork } from './network/live-network.ts';
@@ -134,6 +135,7 @@ export class LiveTarget implements RunTarget {
         this.#strangers.sawTerm(host, this.#scraper.latest.get(host)?.term ?? 0);
       },
       changed: () => this.#tellServers(),
+      record: (event) => this.#history.add(VISITOR, process.hrtime.bigint(), event),
       portTaken: (host) => this.#strangers.hasPort(host),
       after: (ms, action) => this.after(ms, action),
       count: (effect) => options.effects.count(effect),
@@ -205,7 +207,11 @@ export class LiveTarget implements RunTarget {
     Object.assign(this, capabilitiesOf(struck));
   }
 
-  get clients(): readonly ClientHost[] {
+  get clients(): readonly RunningClient[] {
+    return [...this.#clientHosts, this.#servers.members.visits];
+  }
+
+  get #clientHosts(): readonly ClientHost[] {
     return [...this.#clients.values()].map(({ client }) => client);
   }
 
@@ -346,6 +352,7 @@ export class LiveTarget implements RunTarget {
 
   stopClients(): void {
     for (const { client } of this.#clients.values()) client.send('stop');
+    this.#servers.members.visits.stop();
   }
 
   async canary(): Promise<void> {
@@ -375,13 +382,14 @@ export class LiveTarget implements RunTarget {
   }
 
   describe(): string {
-    return [...this.#servers.describe(), ...this.clients.map((client) => client.describe())].join('; ');
+    return [...this.#servers.describe(), ...this.#clientHosts.map((client) => client.describe())].join('; ');
   }
 
   /** Ends every process; the history may still grow until then. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#servers.members.changes.close();
+    this.#servers.members.visits.stop();
     this.#scraper.stop();
     await this.#strangers.close();
     this.#canaries?.close();

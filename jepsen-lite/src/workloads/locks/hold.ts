@@ -1,11 +1,11 @@
 /** Acquires without a limit, and releases, as most workloads of locks make them; recorded. */
 
 import type { AcquireOptions, HeldLock } from '@holdfast/client';
-import type { ClientSession } from '../workload.ts';
+import type { Caller } from '../workload.ts';
 
 /** Undefined when it was not granted. @param waitMs @default without limit */
 export async function takeLock(
-  { calls, client }: ClientSession,
+  { calls, client }: Caller,
   name: string,
   { waitMs }: Pick<AcquireOptions, 'waitMs'> = {},
 ): Promise<HeldLock | undefined> {
@@ -18,7 +18,7 @@ export async function takeLock(
   return held;
 }
 
-export async function giveBack({ calls, client }: ClientSession, lock: string, held: HeldLock): Promise<void> {
+export async function giveBack({ calls, client }: Caller, lock: string, held: HeldLock): Promise<void> {
   const { token, acquireIndex: hold } = held;
   await calls.make({ f: 'release', lock, session: client.sessionId, token, hold }, async () => {
     await held.release();

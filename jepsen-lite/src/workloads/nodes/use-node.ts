@@ -1,7 +1,7 @@
 /** Calls of nodes, which are recorded. Each is answered with what was found or made, undefined when it had no effect or nobody can tell. */
 
 import { HoldfastError } from '@holdfast/client';
-import type { ClientSession } from '../workload.ts';
+import type { Caller } from '../workload.ts';
 
 export interface FoundNode {
   /** null: there is none. */
@@ -13,7 +13,7 @@ export interface FoundNode {
 const ABSENT: FoundNode = { value: null, version: -1 };
 
 /** Linearizable. */
-export async function readNode({ calls, client }: ClientSession, path: string): Promise<FoundNode | undefined> {
+export async function readNode({ calls, client }: Caller, path: string): Promise<FoundNode | undefined> {
   const { nodes, sessionId: session } = client;
   let found: FoundNode | undefined;
   await calls.make({ f: 'read', path, consistency: 'linearizable', session }, async () => {
@@ -31,7 +31,7 @@ export async function readNode({ calls, client }: ClientSession, path: string): 
 }
 
 /** True when it was created; not when another has. */
-export async function createNode({ calls, client }: ClientSession, path: string, value: string): Promise<boolean> {
+export async function createNode({ calls, client }: Caller, path: string, value: string): Promise<boolean> {
   const { nodes, sessionId: session } = client;
   const create = async (): Promise<object> => {
     await nodes.create(path, value);
@@ -41,10 +41,7 @@ export async function createNode({ calls, client }: ClientSession, path: string,
 }
 
 /** The path that it got. @param prefix to which the ensemble appends a number */
-export async function createSequentialNode(
-  { calls, client }: ClientSession,
-  prefix: string,
-): Promise<string | undefined> {
+export async function createSequentialNode({ calls, client }: Caller, prefix: string): Promise<string | undefined> {
   const { nodes, sessionId: session } = client;
   let created: string | undefined;
   // The oracle knows a write by its value.
@@ -59,7 +56,7 @@ export async function createSequentialNode(
 }
 
 /** Reads the names of the children. */
-export async function listNodes({ calls, client }: ClientSession, path: string): Promise<void> {
+export async function listNodes({ calls, client }: Caller, path: string): Promise<void> {
   const { nodes, sessionId: session } = client;
   await calls.make({ f: 'list', path, session }, async () => {
     try {
@@ -74,7 +71,7 @@ export async function listNodes({ calls, client }: ClientSession, path: string):
 
 /** True when it was set; not when it has another version than that, or is not there. @param version none: any */
 export async function setNode(
-  { calls, client }: ClientSession,
+  { calls, client }: Caller,
   path: string,
   value: string,
   version?: number,
@@ -89,7 +86,7 @@ export async function setNode(
 }
 
 /** True when it was deleted; not when it has another version than that, or is not there. @param version none: any */
-export async function deleteNode({ calls, client }: ClientSession, path: string, version?: number): Promise<boolean> {
+export async function deleteNode({ calls, client }: Caller, path: string, version?: number): Promise<boolean> {
   const { nodes, sessionId: session } = client;
   const demand = version === undefined ? {} : { version };
   const remove = async (): Promise<object> => {

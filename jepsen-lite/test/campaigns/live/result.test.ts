@@ -36,6 +36,14 @@ describe('the end of a run', () => {
     });
   });
 
+  it('is 2 when an observer was to join and nobody was answered by it', () => {
+    expect(judge({ ...RUN, unserved: true }, OPERATIONS)).toEqual({
+      verdict: 'unknown',
+      why: 'an observer was to join, and answered no client',
+    });
+    expect(exitCode({ unserved: true, verdicts: [verdict('tokens', false)] })).toBe(1);
+  });
+
   it('is 2 when no client called anything, or one of the operations never succeeded', () => {
     expect(exitCode({}, {})).toBe(2);
     expect(exitCode({}, { ...OPERATIONS, put: { invoke: 4, ok: 0, fail: 4, info: 0 } })).toBe(2);

@@ -5,15 +5,19 @@
 
 import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
+import type { HistoryEventBody } from '../../../history/history.ts';
 import type { Capabilities, Effect } from '../../../nemeses/target.ts';
 import { LEADER, serverHost } from '../../../plan/plan.ts';
 import { MemberChanges } from '../../members/member-changes.ts';
 import type { MembersWorld } from '../../members/members-world.ts';
 import type { ScrapedStatus } from '../processes/scrape.ts';
 import type { LiveServer } from './live-server.ts';
+import { ObserverVisits } from './observer-visits.ts';
 
 /** For so long a leader is waited for. */
 const PATIENCE_MS = 10_000;
+/** For an observer to serve somebody, before it is promoted or removed. */
+const SERVES_MS = 10_000;
 const LOOK_MS = 20;
 
 export interface LiveMembersOptions {
@@ -31,6 +35,9 @@ export interface LiveMembersOptions {
   readonly after: (ms: number, action: () => void) => void;
   readonly count: (effect: Effect) => void;
   readonly fail: (name: string, message: string) => void;
+  readonly failed: (error: unknown) => void;
+  /** What the one who visits observers calls and is told. */
+  readonly record: (event: HistoryEventBody) => void;
 }
 
 export class LiveMembers {
@@ -38,9 +45,20 @@ export class LiveMembers {
   readonly #world: MembersWorld;
   readonly #added = new Map<number, Promise<void>>();
   readonly #losing = new Map<number, Promise<void>>();
+  /** Resolves when an observer has served. */
+  readonly #visited = new Map<number, Promise<void>>();
+  readonly #addressOf: (server: number) => string;
+  readonly visits: ObserverVisits;
 
   constructor(options: LiveMembersOptions) {
     this.#world = worldOf(options);
+    this.#addressOf = (server) => options.clientAddress(serverHost(server));
+    this.visits = new ObserverVisits({
+      runtime: this.#world.runtime,
+      record: options.record,
+      served: () => options.count('observer-served'),
+      failed: options.failed,
+    });
     this.changes = new MemberChanges(this.#world);
   }
 
@@ -48,17 +66,22 @@ export class LiveMembers {
     add: (server, how) => {
       const added = this.changes.add(server, how);
       this.#added.set(server, added);
+      if (how.observer) this.#visited.set(server, this.#visit(server, added));
       return added;
     },
     // Before it is added it can be neither promoted nor removed, and its process may take a while to start. Once it is removed it has
     // no disk to lose.
     promote: async (server) => {
       await this.#added.get(server);
+      await this.#serves(server);
       await this.changes.promote(server);
     },
     remove: async (server) => {
       if (server === LEADER) await this.#someoneLeads();
-      else await Promise.all([this.#added.get(server), this.#losing.get(server)]);
+      else {
+        await Promise.all([this.#added.get(server), this.#losing.get(server)]);
+        await this.#serves(server);
+      }
       await this.changes.remove(server === LEADER ? LEADER : this.#memberFor(server));
     },
     loseDisk: (server) => {
@@ -72,6 +95,20 @@ export class LiveMembers {
   /** Where clients find servers now. */
   get clientAddresses(): readonly string[] {
     return this.#world.clientAddresses();
+  }
+
+  async #visit(server: number, added: Promise<void>): Promise<void> {
+    await added;
+    const isObserver = (): boolean => this.#world.members.some(({ id, role }) => id === server && role === 'observer');
+    const deadline = performance.now() + PATIENCE_MS;
+    while (!isObserver() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await this.visits.visit(this.#addressOf(server), isObserver);
+  }
+
+  /** Or does not in time: a run in which none has shows nothing of observers. */
+  async #serves(server: number): Promise<void> {
+    const late = new Promise<void>((resolve) => void setTimeout(resolve, SERVES_MS).unref());
+    await Promise.race([this.#visited.get(server), late]);
   }
 
   /** Between two leaders there is nobody to remove. */

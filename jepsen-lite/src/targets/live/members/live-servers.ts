@@ -18,7 +18,7 @@ import {
   type ProgramOptions,
 } from '../processes/programs.ts';
 import { Scraper } from '../processes/scrape.ts';
-import { LiveMembers } from './live-members.ts';
+import { LiveMembers, type LiveMembersOptions } from './live-members.ts';
 import { LiveServer } from './live-server.ts';
 
 export interface LiveServersOptions {
@@ -38,6 +38,7 @@ export interface LiveServersOptions {
   readonly changed: () => void;
   readonly after: (ms: number, action: () => void) => void;
   readonly count: (effect: Effect) => void;
+  readonly record: LiveMembersOptions['record'];
   readonly fail: (name: string, message: string) => void;
   readonly failed: (error: unknown) => void;
 }
@@ -88,6 +89,8 @@ export class LiveServers {
       after,
       count,
       fail,
+      failed,
+      record: options.record,
     });
   }
 

@@ -2,6 +2,7 @@
 
 import type { History } from '../history/history.ts';
 import { checkBelief } from './locks/belief.ts';
+import { checkBoundedWaiting } from './locks/bounded-waiting.ts';
 import { checkCompletions } from './completions.ts';
 import { checkExclusion } from './locks/exclusion.ts';
 import { checkExpiry } from './locks/expiry.ts';
@@ -30,6 +31,7 @@ export const CHECKERS = {
   tokens: checkTokens,
   order: checkOrder,
   waits: checkWaits,
+  'bounded-waiting': checkBoundedWaiting,
   exclusion: checkExclusion,
   belief: checkBelief,
   releases: checkReleases,

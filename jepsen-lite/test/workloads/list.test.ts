@@ -18,7 +18,7 @@ describe('the list of workloads', () => {
 
   it('demands a lost update of the control where enough holders are paused for long, and of no other run', () => {
     const clients = [{ workloads: ['unfenced-control', 'fair-queue'] }];
-    const queue = { order: { grantsWithWaiters: 10 }, waits: { served: 10 } };
+    const queue = { order: { grantsWithWaiters: 10 }, waits: { served: 10 }, 'bounded-waiting': { behindOthers: 1 } };
     expect(demandsOf(clients, { longPausesOfHolders: 0 })).toEqual(queue);
     expect(demandsOf(clients, { longPausesOfHolders: 3 })).toEqual({ ...queue, unfenced: { lostUpdates: 1 } });
     expect(demandsOf([{}], { longPausesOfHolders: 9 })).toEqual({});

@@ -24,6 +24,7 @@ export const fairQueue: Workload = {
     'tokens',
     'order',
     'waits',
+    'bounded-waiting',
     'exclusion',
     'releases',
     'ghosts',
@@ -33,8 +34,8 @@ export const fairQueue: Workload = {
   oneIn: 24,
   takesLocks: true,
   hasRounds: true,
-  // A queue in which nobody waits shows nothing of its order.
-  demands: () => ({ order: { grantsWithWaiters: 10 }, waits: { served: 10 } }),
+  // A queue in which nobody waits shows nothing of its order, nor of how long one waits on the healed system.
+  demands: () => ({ order: { grantsWithWaiters: 10 }, waits: { served: 10 }, 'bounded-waiting': { behindOthers: 1 } }),
   async step(session) {
     const { random, goesOn, sleep, round } = session;
     for (let turn = random.integer(MAX_TURNS); turn >= 0 && goesOn(); turn -= 1) {

@@ -100,6 +100,16 @@ const TELLINGS: Readonly<Record<Exclude<CheckerName, 'unfenced'>, Telling>> = {
     story.ask({ f: 'acquire', lock: 'a', session: 2 });
     story.remove(story.enqueue('a', 2), 'cancelled');
   },
+  'bounded-waiting'(story) {
+    story.record({ type: 'phase', phase: 'healed' }, 'harness');
+    const held = story.acquire('a', 1);
+    const asked = story.ask({ f: 'acquire', lock: 'a', session: 1 });
+    const wait = story.enqueue('a', 1);
+    story.release(held);
+    story.pass(20_000);
+    const { token } = story.grant('a', 1, wait.hold, story.nextIndex());
+    asked.ok({ token, hold: wait.hold });
+  },
   liveness(story) {
     story.acquire('a', 1);
     story.ask({ f: 'acquire', lock: 'a', session: 2 });

@@ -41,9 +41,10 @@ export const CHECKERS = {
   'granted-tokens': checkGrantedTokens,
   'lost-updates': checkLostUpdates,
   'linearizable-locks': checkLinearizableLocks,
-  registers: checkRegisters,
+  // Direct predicates first; what searches for an order is the second opinion.
   'list-append': checkListAppend,
   'exactly-once': checkExactlyOnce,
+  registers: checkRegisters,
   liveness: checkLiveness,
   unfenced: checkUnfenced,
 } as const satisfies Readonly<Record<string, Checker>>;

@@ -3,6 +3,7 @@
  * to notice. The product's sources know nothing of it; the changes are made while a process of its own loads the built files.
  */
 
+import type { CheckerName } from '../checkers/check.ts';
 import type { Patch } from '../patches/patch.ts';
 
 /**
@@ -13,6 +14,11 @@ import type { Patch } from '../patches/patch.ts';
  */
 export type DetectorName = 'simulation' | 'properties' | 'churn' | 'recovery';
 
+export interface ShownBy {
+  readonly workload: string;
+  readonly checker: CheckerName;
+}
+
 export interface Mutant {
   readonly name: string;
   /** The promise that it breaks. */
@@ -20,6 +26,8 @@ export interface Mutant {
   readonly patches: readonly Patch[];
   /** Each of them must. */
   readonly caughtBy: readonly DetectorName[];
+  /** By `simulation`: all clients do that workload, and nothing counts but what that checker finds. @default whatever is found */
+  readonly shownBy?: ShownBy;
   /** Caught within seconds: in the sample for every commit. */
   readonly sample?: true;
 }

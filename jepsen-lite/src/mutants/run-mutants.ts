@@ -6,7 +6,7 @@
 import { MUTANTS } from './catalogue/index.ts';
 import { hunt, type Hunt, type HuntOptions } from './hunt.ts';
 import { inParallel } from './in-parallel.ts';
-import type { DetectorName, Mutant } from './mutant.ts';
+import type { DetectorName, Mutant, ShownBy } from './mutant.ts';
 import { editsByUrl } from '../patches/product.ts';
 
 export interface RunMutantsOptions extends HuntOptions {
@@ -64,8 +64,8 @@ export async function runMutants(options: RunMutantsOptions = {}): Promise<Mutan
     return result;
   });
   const controls: ControlResult[] = [];
-  for (const [detector, seeds] of catchingSeeds(results)) {
-    const found = await hunt({ detector, edits: undefined, seeds }, options);
+  for (const { detector, shownBy, seeds } of catchingSeeds(results)) {
+    const found = await hunt({ detector, edits: undefined, seeds, ...(shownBy && { shownBy }) }, options);
     const passed = found.caught === undefined && found.broken === undefined && found.unexpected.length === 0;
     controls.push({ detector, seeds: seeds.length, passed, hunt: found });
   }
@@ -97,7 +97,8 @@ async function huntWith(detector: DetectorName, mutant: Mutant, options: RunMuta
   const hunts: Hunt[] = [];
   for (const start of rangeStarts) {
     const seeds = Array.from({ length: attempts }, (_, offset) => start + offset);
-    const found = await hunt({ detector, edits, seeds }, options);
+    const { shownBy } = mutant;
+    const found = await hunt({ detector, edits, seeds, ...(shownBy && { shownBy }) }, options);
     hunts.push(found);
     // Other ranges would only cost time.
     if (found.caught === undefined) break;
@@ -105,12 +106,25 @@ async function huntWith(detector: DetectorName, mutant: Mutant, options: RunMuta
   return hunts;
 }
 
-function catchingSeeds(results: readonly MutantResult[]): Map<DetectorName, number[]> {
-  const seeds = new Map<DetectorName, Set<number>>();
-  for (const { detector, hunts } of results.flatMap(({ findings }) => findings)) {
-    const known = seeds.get(detector) ?? new Set<number>();
-    for (const { caught } of hunts) if (caught !== undefined) known.add(caught.seed);
-    if (known.size > 0) seeds.set(detector, known);
+interface Control {
+  readonly detector: DetectorName;
+  readonly shownBy: ShownBy | undefined;
+  readonly seeds: readonly number[];
+}
+
+/** For each way in which mutants were hunted. */
+function catchingSeeds(results: readonly MutantResult[]): Control[] {
+  const controls = new Map<string, Control & { readonly seeds: number[] }>();
+  for (const { mutant, findings } of results) {
+    for (const { detector, hunts } of findings) {
+      const key = JSON.stringify([detector, mutant.shownBy]);
+      const control = controls.get(key) ?? { detector, shownBy: mutant.shownBy, seeds: [] };
+      for (const { caught } of hunts) if (caught !== undefined) control.seeds.push(caught.seed);
+      if (control.seeds.length > 0) controls.set(key, control);
+    }
   }
-  return new Map([...seeds].map(([detector, known]) => [detector, [...known].toSorted((a, b) => a - b)]));
+  return [...controls.values()].map((control) => ({
+    ...control,
+    seeds: [...new Set(control.seeds)].toSorted((a, b) => a - b),
+  }));
 }

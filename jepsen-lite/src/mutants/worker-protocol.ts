@@ -4,7 +4,7 @@
  */
 
 import type { Failure } from './attempt.ts';
-import type { DetectorName } from './mutant.ts';
+import type { DetectorName, ShownBy } from './mutant.ts';
 import type { EditsByUrl } from '../patches/product.ts';
 
 /** The file descriptor of the worker's reports. */
@@ -14,6 +14,8 @@ export interface WorkerRequest {
   readonly detector: DetectorName;
   /** Undefined: the product as it is. */
   readonly edits: EditsByUrl | undefined;
+  /** What the mutant has to be shown by, where that is not left open. */
+  readonly shownBy?: ShownBy;
   /** One attempt each, in this order, until one finds a broken promise. */
   readonly seeds: readonly number[];
 }

@@ -4,6 +4,7 @@ import type { Mutant } from '../mutant.ts';
 import { clientMutants } from './client.ts';
 import { consensusMutants } from './raft/consensus.ts';
 import { fencedKvMutants } from './fenced-kv.ts';
+import { historyMutants } from './histories.ts';
 import { transferMutants } from './raft/transfer.ts';
 import { leadershipMutants } from './raft/leadership.ts';
 import { leaseMutants } from './leases.ts';
@@ -33,6 +34,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...leaseMutants,
   ...clientMutants,
   ...fencedKvMutants,
+  ...historyMutants,
 ];
 
 /** Those that only the test of a named case is asked to notice. */

@@ -1,7 +1,8 @@
 /** Whole ensembles under faults: one attempt is one seed of `jepsen sim`. */
 
 import { runSeed } from '../../targets/sim/run.ts';
-import type { Attempt, Failure } from '../attempt.ts';
+import type { Detector, Failure } from '../attempt.ts';
+import type { ShownBy } from '../mutant.ts';
 
 /** What the simulation calls an error that it does not expect, whatever it is. */
 const CATCH_ALL = 'no-unexpected-error';
@@ -11,9 +12,18 @@ const DAMAGED_LOG = /^\S+ DamagedLogError: /;
 /** And those that refuse a snapshot which is whole on disk. */
 const UNSOUND_SNAPSHOT = /^\S+ SnapshotError: /;
 
-export async function simulation(seed: number): Promise<Attempt> {
-  const { failure, simulatedMs } = await runSeed(seed);
-  return { failure: failure === undefined ? undefined : classify(failure), simulatedMs };
+export function simulationOf(shownBy: ShownBy | undefined): Detector {
+  return async (seed) => {
+    const options = shownBy === undefined ? {} : { workloads: [shownBy.workload] };
+    const { failure, simulatedMs } = await runSeed(seed, options);
+    return { failure: failure && toBeShown(classify(failure), shownBy), simulatedMs };
+  };
+}
+
+/** What another promise says is not what was asked; an error that nobody foresees is told in any case. */
+function toBeShown(failure: Failure, shownBy: ShownBy | undefined): Failure | undefined {
+  const isOther = shownBy !== undefined && failure.name !== `history: ${shownBy.checker}`;
+  return failure.kind === 'promise' && isOther ? undefined : failure;
 }
 
 /** An unexpected error counts when the product itself has noticed that something is wrong and stopped. */

@@ -9,6 +9,7 @@ import { commands } from '../../packages/protocol/dist/messages/command.js';
 import { ClientFeature } from '../../packages/protocol/dist/features.js';
 import { membershipChanges, memberSummary } from '../../packages/protocol/dist/messages/members.js';
 import { clientMessages, serverMessages } from '../../packages/protocol/dist/messages/message.js';
+import { operations } from '../../packages/protocol/dist/messages/operation.js';
 import { answers, queries } from '../../packages/protocol/dist/messages/query.js';
 import { replies } from '../../packages/protocol/dist/messages/reply.js';
 import { stat } from '../../packages/protocol/dist/messages/stat.js';
@@ -37,6 +38,7 @@ const FAMILIES = [
   { title: 'Messages of the client', name: 'message of the client', declared: clientMessages },
   { title: 'Messages of the server', name: 'message of the server', declared: serverMessages },
   { title: 'Commands', name: 'command', declared: commands },
+  { title: 'Operations of a transaction', name: 'operation', declared: operations },
   { title: 'Replies', name: 'reply', declared: replies },
   { title: 'Queries', name: 'query', declared: queries },
   { title: 'Answers', name: 'answer', declared: answers },

@@ -64,6 +64,8 @@ function describeOutput(output: Output): string {
       return `session ${output.session} lives on`;
     case 'endContinued':
       return `the end of session ${output.session} goes on`;
+    case 'unusedRemoved':
+      return `${output.nodes} unused nodes are removed`;
     case 'sessionEnding':
       return `session ${output.session} is ending`;
     case 'sessionEnded':

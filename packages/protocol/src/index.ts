@@ -3,6 +3,7 @@
 export * from './messages/admin.ts';
 export { decodeAttachRequest, encodeAttachRequest, type AttachRequest } from './messages/attach-request.ts';
 export * from './messages/command.ts';
+export * from './messages/create-mode.ts';
 export * from './error-code.ts';
 export * from './features.ts';
 export * from './limits.ts';
@@ -11,8 +12,9 @@ export * from './malformed-error.ts';
 export * from './messages/members.ts';
 export * from './messages/message.ts';
 export * from './name.ts';
+export type { Operation, UnknownOperation } from './messages/operation.ts';
 export * from './pack.ts';
 export * from './messages/query.ts';
 export { replies, type Acquire, type Holder, type Reply } from './messages/reply.ts';
-export type { Stat } from './messages/stat.ts';
+export type { NodeTraits, Stat } from './messages/stat.ts';
 export * from './text.ts';

@@ -13,7 +13,17 @@ export const MAX_FRAME_MESSAGES = 16_384;
 /** Data of one node. */
 export const MAX_DATA_BYTES = 1024 * 1024;
 /** A whole path, in UTF-16 units. */
-export const MAX_PATH_LENGTH = 1024;
+export const MAX_PATH_LENGTH = 4096;
+/** The same before state version 3. */
+export const MAX_EARLY_PATH_LENGTH = 1024;
+/** The shortest time to live of a node. */
+export const MIN_TTL_MS = 1;
+/** The longest, about 35 years. */
+export const MAX_TTL_MS = 2 ** 40 - 1;
+/** The operations of one transaction, encoded. */
+export const MAX_TRANSACTION_BYTES = 1024 * 1024;
+/** Containers and nodes with a time to live that one entry removes. */
+export const MAX_REMOVALS_PER_ENTRY = 1_000;
 /** A lock's name before encoding, in UTF-16 units. */
 export const MAX_LOCK_NAME_LENGTH = 256;
 /** What a request for a lock carries beside its name, encoded. */

@@ -13,9 +13,9 @@ export const LOCKS_PATH = `${RESERVED_PATH}/locks`;
 const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff]/;
 
 /** Undefined when the path is valid; otherwise what is wrong with it. `sequential`: a last, empty component is allowed. */
-export function pathProblem(path: string, sequential = false): string | undefined {
+export function pathProblem(path: string, sequential = false, maxLength = MAX_PATH_LENGTH): string | undefined {
+  if (path.length > maxLength) return `longer than ${maxLength} characters`;
   if (isPlainPath(path)) return undefined;
-  if (path.length > MAX_PATH_LENGTH) return `longer than ${MAX_PATH_LENGTH} characters`;
   if (!path.startsWith('/')) return 'does not begin with "/"';
   if (path === '/') return undefined;
   if (FORBIDDEN.test(path)) return 'has a character that is not allowed';
@@ -32,7 +32,7 @@ const DOT = 0x2e;
 
 /** Nearly every path: ASCII, no component that is empty or begins with a dot. Every node that is created is looked at. */
 function isPlainPath(path: string): boolean {
-  if (path.length > MAX_PATH_LENGTH || path.charCodeAt(0) !== SLASH) return false;
+  if (path.charCodeAt(0) !== SLASH) return false;
   let previous = SLASH;
   for (let position = 1; position < path.length; position += 1) {
     const code = path.charCodeAt(position);

@@ -5,6 +5,7 @@ import {
   isReservedPath,
   LOCKS_PATH,
   MAX_LOCK_NAME_LENGTH,
+  MAX_EARLY_PATH_LENGTH,
   MAX_PATH_LENGTH,
   baseName,
   decodeLockName,
@@ -49,8 +50,15 @@ describe('a path', () => {
     ['/\uf8ff', 'has a character that is not allowed'],
     ['/\ufff0', 'has a character that is not allowed'],
     ['/\ufffd', 'has a character that is not allowed'],
-    [`/${'x'.repeat(MAX_PATH_LENGTH)}`, 'longer than 1024 characters'],
+    [`/${'x'.repeat(MAX_PATH_LENGTH)}`, 'longer than 4096 characters'],
   ])('may not be %j', (path, problem) => expect(pathProblem(path)).toBe(problem));
+
+  it('may be longer now than it could be, where it is said how long', () => {
+    const path = `/${'x'.repeat(MAX_EARLY_PATH_LENGTH)}`;
+    expect(pathProblem(path)).toBeUndefined();
+    expect(pathProblem(path, false, MAX_EARLY_PATH_LENGTH)).toBe('longer than 1024 characters');
+    expect(pathProblem(path.slice(1), false, MAX_EARLY_PATH_LENGTH)).toBe('does not begin with "/"');
+  });
 
   it('may end in an empty component when a sequence number follows, and only there', () => {
     for (const path of ['/a/', '/a', '/']) expect(pathProblem(path, true)).toBeUndefined();

@@ -12,6 +12,7 @@ export * from './state-machine.ts';
 export { LATEST_STATE_VERSION } from './state-version.ts';
 export type { StateCounts } from './state.ts';
 export type { NodeChangeKind, NodeListener } from './tree/change-feed.ts';
+export type { LimitedNode } from './tree/limited-node.ts';
 export type { HashKey } from './tree/storage/keyed-hash.ts';
 export type { NodeSlot } from './tree/node-slot.ts';
 export * from './entries/unsupported-entry-error.ts';

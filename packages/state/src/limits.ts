@@ -3,7 +3,7 @@
  * one is a change of the state machine's behaviour, like a new command.
  */
 
-import { MAX_ACQUIRES_PER_SESSION, MAX_FRAME_BYTES } from '@holdfast/protocol';
+import { MAX_ACQUIRES_PER_SESSION, MAX_EARLY_PATH_LENGTH, MAX_FRAME_BYTES } from '@holdfast/protocol';
 
 export interface StateLimits {
   /** Living sessions. */
@@ -12,6 +12,8 @@ export interface StateLimits {
   readonly maxSessionsPerLabel: number;
   /** Nodes of the tree, locks' containers and queue nodes included. */
   readonly maxNodes: number;
+  /** A whole path, in UTF-16 units. */
+  readonly maxPathLength: number;
   /** Data of all nodes together. */
   readonly maxTreeDataBytes: number;
   /** Names of all nodes together, as they are kept: a byte for each UTF-16 unit, two in a name with a unit above 255. */
@@ -39,6 +41,7 @@ export const STATE_LIMITS: StateLimits = {
   maxSessions: 100_000,
   maxSessionsPerLabel: 50_000,
   maxNodes: 4_000_000,
+  maxPathLength: MAX_EARLY_PATH_LENGTH,
   maxTreeDataBytes: 512 * 1024 * 1024,
   maxTreeNameBytes: 256 * 1024 * 1024,
   maxEphemeralsPerSession: 200_000,

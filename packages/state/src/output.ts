@@ -57,5 +57,7 @@ export type Output =
   | { readonly type: 'sessionEnding'; readonly session: number }
   /** An entry that removes more of what such a session had was applied, with effect or without: the next can be proposed. */
   | { readonly type: 'endContinued'; readonly session: number }
+  /** An entry that removes unused containers and nodes with a time to live was applied: so many of those that it named were there and unused. */
+  | { readonly type: 'unusedRemoved'; readonly nodes: number }
   /** A session is over, with everything that it had. 'closed': by itself; 'revoked': by an operator; 'expired': by the leader. */
   | { readonly type: 'sessionEnded'; readonly session: number; readonly reason: LossReason };

@@ -33,8 +33,8 @@ export function invalidLockReply(name: string, problem: string): ErrorReply {
 }
 
 /** For a path at which no node was found: it may not even be a path. */
-export function missingNodeReply(path: string): ErrorReply {
-  const problem = pathProblem(path);
+export function missingNodeReply(path: string, maxLength: number): ErrorReply {
+  const problem = pathProblem(path, false, maxLength);
   return problem === undefined
     ? errorReply('NOT_FOUND', `${quoted(path)} does not exist`)
     : invalidPathReply(path, problem);

@@ -18,6 +18,7 @@ import {
 import { attach } from './commands/attach.ts';
 import { applyClientCommand } from './commands/client-command.ts';
 import { continueEnd, endEverySession, expireSession } from './commands/end-session.ts';
+import { removeUnused } from './commands/remove-unused.ts';
 import { presentReply } from './commands/locks.ts';
 import { commandOrError, decodeEntry, type DecodedEntry } from './entries/decoded-entry.ts';
 import type { StampedHeader } from './entries/entry.ts';
@@ -35,6 +36,7 @@ import { StateSnapshot } from './snapshot/state-snapshot.ts';
 import { State, type StateCounts, type StateOptions } from './state.ts';
 import { ChangeFeed, type NodeListener } from './tree/change-feed.ts';
 import type { HashKey } from './tree/storage/keyed-hash.ts';
+import { limitedNode, type LimitedNode } from './tree/limited-node.ts';
 import type { NodeSlot } from './tree/node-slot.ts';
 import { VERSIONS, type Versions } from './versions.ts';
 
@@ -114,6 +116,7 @@ export class StateMachine {
     else if (name === 'expireSession') this.#expire(decoded);
     else if (name === 'raiseStateVersion') this.#raise(decoded);
     else if (name === 'continueEnd') this.#continueEnd(decoded);
+    else if (name === 'removeUnused') this.#removeUnused(decoded);
     else this.#request(decoded);
     if (state.ended !== undefined) state.events.push({ type: 'sessionEnded', ...state.ended });
     this.#appliedIndex = index;
@@ -203,6 +206,21 @@ export class StateMachine {
     return this.#state.sessions.firstEnding;
   }
 
+  /** The highest stamp of an entry so far. */
+  get stamp(): number {
+    return this.#state.stamp;
+  }
+
+  /** What the leader must know of a node that may go by itself; undefined for one that does not. */
+  limitedNode(node: NodeSlot): LimitedNode | undefined {
+    return limitedNode(this.#state.nodes, node);
+  }
+
+  /** The nodes that may go by themselves, in no particular order. */
+  withLifetime(): Iterable<NodeSlot> {
+    return this.#state.nodes.withLifetime();
+  }
+
   /** Living sessions by id, and those that are ending. A copy: entries may be applied while it is read. */
   sessions(): readonly SessionInfo[] {
     return this.#state.sessions.inOrder().map(sessionInfo);
@@ -248,7 +266,9 @@ export class StateMachine {
 
     const command = this.#commandOf(name, decoded);
     const result =
-      command.type === 'error' ? command : applyClientCommand(this.#state, session, command, header.number);
+      command.type === 'error'
+        ? command
+        : applyClientCommand(this.#state, session, command, header.number, decoded.bytes.length - decoded.start);
     if (isEnding(session)) return;
     // A session that this has ended caches nothing, and counts for nothing.
     if (this.#state.ended?.session !== session.id) cache.add(result);
@@ -261,7 +281,7 @@ export class StateMachine {
     const { commands, version } = this.#state.rules;
     const number = decoded.header.command;
     if (name === undefined || commands[number] !== true) return unsupportedReply(`command ${number}`, version);
-    return commandOrError(name, decoded);
+    return commandOrError(name, decoded, this.#state.limits.maxPathLength);
   }
 
   #repeat(session: Session, header: StampedHeader): void {
@@ -280,6 +300,12 @@ export class StateMachine {
   #continueEnd(decoded: DecodedEntry): void {
     const command = commandOrError('continueEnd', decoded);
     if (command.type === 'continueEnd') continueEnd(this.#state, command);
+    this.#state.digest.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
+  }
+
+  #removeUnused(decoded: DecodedEntry): void {
+    const command = commandOrError('removeUnused', decoded);
+    if (command.type === 'removeUnused') removeUnused(this.#state, command);
     this.#state.digest.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
   }
 
@@ -303,7 +329,9 @@ export class StateMachine {
   }
 
   #mixResult(reply: Reply): void {
-    this.#state.digest.mix(reply.type === 'error' ? errorCodeToWire(reply.code) : 0);
+    const failed = reply.type === 'error' || reply.type === 'transactionFailed';
+    this.#state.digest.mix(failed ? errorCodeToWire(reply.code) : 0);
+    if (reply.type === 'transactionFailed') this.#state.digest.mix(reply.operation);
   }
 }
 

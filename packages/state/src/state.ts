@@ -7,6 +7,7 @@ import type { StateLimits } from './limits.ts';
 import { LockTable } from './locks/lock-table.ts';
 import type { Output } from './output.ts';
 import { ChildLists } from './queries/child-lists.ts';
+import { ChildPages } from './queries/child-pages.ts';
 import { Capture } from './snapshot/capture.ts';
 import type { SnapshotFeature } from './snapshot/features.ts';
 import { FIRST_STATE_VERSION } from './state-version.ts';
@@ -44,6 +45,7 @@ export class State {
   readonly sessions: SessionTable;
   readonly locks: LockTable;
   readonly lists: ChildLists;
+  readonly pages: ChildPages;
 
   /** What snapshots of it may have beyond their format: known, or kept for who knows it. */
   readonly features: Map<number, SnapshotFeature>;
@@ -69,6 +71,7 @@ export class State {
     this.nodes = new RowNodeStore(this.digest, this.capture, options.hashKey);
     this.locks = new LockTable(this.nodes, this.sessions);
     this.lists = new ChildLists(this.nodes);
+    this.pages = new ChildPages(this.nodes);
   }
 
   /** By which entries are applied. */

@@ -6,13 +6,26 @@
  * Whoever adds to the state machine says here since when it exists, and raises LATEST_STATE_VERSION.
  */
 
-import { ClientFeature, CommandType, CreateMode, unite, type CommandName, type FeatureSet } from '@holdfast/protocol';
+import {
+  ClientFeature,
+  CommandType,
+  CreateMode,
+  MAX_PATH_LENGTH,
+  unite,
+  type CommandName,
+  type FeatureSet,
+} from '@holdfast/protocol';
 
 import { STATE_LIMITS, type StateLimits } from './limits.ts';
 import type { LockKind } from './locks/kinds/lock-kind.ts';
 import { LOCK_KINDS } from './locks/kinds/lock-kinds.ts';
 import { SNAPSHOT_FEATURES, type SnapshotFeature } from './snapshot/features.ts';
 import { FIRST_STATE_VERSION, LATEST_STATE_VERSION } from './state-version.ts';
+
+interface OrderOfChecks {
+  /** A path with U+0000 is refused before its parent is looked for. */
+  readonly nulIsCheckedFirst: boolean;
+}
 
 export interface Versions {
   /** The highest by which the program can apply entries. */
@@ -23,6 +36,8 @@ export interface Versions {
   readonly lockKinds: readonly LockKind[];
   /** What servers offer to clients. */
   readonly clientFeatures: Readonly<Record<keyof typeof ClientFeature, number>>;
+  /** Of what the order of checks of later versions differs in. */
+  readonly checks: Readonly<Record<keyof OrderOfChecks, number>>;
   /** What snapshots may have beyond their format. */
   readonly snapshotFeatures: readonly SnapshotFeature[];
   /** Limits decide results: a later version may have others. In order of their versions. */
@@ -40,16 +55,23 @@ export const VERSIONS: Versions = {
     acquire: FIRST_STATE_VERSION,
     release: FIRST_STATE_VERSION,
     cancel: FIRST_STATE_VERSION,
+    transaction: 3,
+    createNode: 3,
+    setNode: 3,
     expireSession: FIRST_STATE_VERSION,
     refuse: FIRST_STATE_VERSION,
     raiseStateVersion: FIRST_STATE_VERSION,
     continueEnd: FIRST_STATE_VERSION,
+    removeUnused: 3,
   },
   createModes: {
     persistent: FIRST_STATE_VERSION,
     ephemeral: FIRST_STATE_VERSION,
     persistentSequential: FIRST_STATE_VERSION,
     ephemeralSequential: FIRST_STATE_VERSION,
+    container: 3,
+    persistentTtl: 3,
+    persistentSequentialTtl: 3,
   },
   lockKinds: LOCK_KINDS,
   clientFeatures: {
@@ -57,13 +79,18 @@ export const VERSIONS: Versions = {
     admin: FIRST_STATE_VERSION,
     members: FIRST_STATE_VERSION,
     outage: FIRST_STATE_VERSION,
+    tree: 3,
   },
+  checks: { nulIsCheckedFirst: 3 },
   snapshotFeatures: SNAPSHOT_FEATURES,
-  limits: [{ since: FIRST_STATE_VERSION, limits: STATE_LIMITS }],
+  limits: [
+    { since: FIRST_STATE_VERSION, limits: STATE_LIMITS },
+    { since: 3, limits: { maxPathLength: MAX_PATH_LENGTH } },
+  ],
 };
 
 /** The table at one version, by numbers, since every entry asks it. */
-export interface Rules {
+export interface Rules extends OrderOfChecks {
   readonly version: number;
   /** By a command's number: true for those that exist. */
   readonly commands: readonly (boolean | undefined)[];
@@ -86,6 +113,7 @@ export function rulesAt(version: number, versions: Versions, overrides: Partial<
     createModes: flags(existing(CreateMode, versions.createModes, version)),
     lockKinds,
     clientFeatures: unite(existing(ClientFeature, versions.clientFeatures, version)),
+    nulIsCheckedFirst: versions.checks.nulIsCheckedFirst <= version,
     limits: Object.assign({}, STATE_LIMITS, ...limits, overrides) as StateLimits,
   };
 }

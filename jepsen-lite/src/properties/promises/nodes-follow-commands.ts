@@ -80,6 +80,10 @@ function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome |
     case 'refuse':
     case 'raiseStateVersion':
     case 'continueEnd':
+    case 'transaction':
+    case 'createNode':
+    case 'setNode':
+    case 'removeUnused':
       return undefined;
   }
 }

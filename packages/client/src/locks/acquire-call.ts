@@ -75,6 +75,8 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
       case 'changed':
       case 'cancelled':
       case 'attached':
+      case 'transaction':
+      case 'transactionFailed':
         this.failed(errorFromServer('UNSUPPORTED', `acquire was answered with ${reply.type}`));
     }
   }

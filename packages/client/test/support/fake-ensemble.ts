@@ -15,9 +15,11 @@ import {
   type ClientMessage,
   type Command,
   type LossReason,
+  type Operation,
   type Query,
   type Reply,
   type ServerMessage,
+  type UnknownOperation,
 } from '@holdfast/protocol';
 import type { ClientRuntime } from '../../src/session/session.ts';
 import { FakeServer } from './fake-server.ts';
@@ -58,6 +60,8 @@ export interface Received {
   readonly message: ClientMessage;
 }
 
+const NO_DATA = new Uint8Array(0);
+
 export class FakeEnsemble<Host extends FakeHost = FakeHost> {
   readonly world: FakeWorld<Host>;
   readonly servers: FakeServer<Host>[] = [];
@@ -73,6 +77,10 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
   /** What servers say of the time over which clients should spread. */
   spreadMs = 0;
   index = 100;
+  /** Children that one answer may have. */
+  pageEntries = 1_000;
+  /** What nodes were made with, beside their data. */
+  readonly modes: { readonly path: string; readonly mode: number; readonly ttlMs: number }[] = [];
   /** What servers say of the kind of every lock. */
   lockKind = 0;
   #places: Place[] = [];
@@ -233,11 +241,20 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
         return { type: 'exists', stat: data && statOf(data) };
       }
       case 'children':
+        if (this.nodes.size > this.pageEntries) return { type: 'error', code: 'LIMIT_EXCEEDED', message: 'too many' };
         return {
           type: 'children',
           names: [...this.nodes.keys()].map((path) => path.slice(1)).sort(),
           stat: statOf(new Uint8Array()),
         };
+      case 'childrenPage': {
+        const names = [...this.nodes.keys()].map((path) => path.slice(1)).sort();
+        const rest = names.filter((name) => name > query.after);
+        const page = rest.slice(0, Math.min(query.limit, this.pageEntries));
+        return { type: 'childrenPage', names: page, more: rest.length > page.length, stat: statOf(NO_DATA) };
+      }
+      case 'descendants':
+        return { type: 'descendants', count: this.nodes.size };
       case 'verify':
         return {
           type: 'verify',
@@ -325,13 +342,43 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
         return { type: 'changed', stat: statOf(command.data) };
       case 'delete':
         return this.nodes.delete(command.path) ? { type: 'done' } : notFound(command.path);
+      case 'createNode':
+        this.modes.push({ path: command.path, mode: command.mode, ttlMs: command.ttlMs });
+        return this.#apply(session, { ...command, type: 'create', data: command.data[0] ?? NO_DATA });
+      case 'setNode':
+        return this.#apply(session, { ...command, type: 'set', data: command.data[0] ?? NO_DATA });
+      case 'transaction':
+        return this.#transaction(session, command.operations);
       case 'attach':
       case 'expireSession':
       case 'refuse':
       case 'raiseStateVersion':
       case 'continueEnd':
+      case 'removeUnused':
         throw new Error(`${command.type} came as a request`);
     }
+  }
+
+  #transaction(session: FakeSession, operations: readonly (Operation | UnknownOperation)[]): Reply {
+    const before = new Map(this.nodes);
+    const results: number[] = [];
+    for (const [place, operation] of operations.entries()) {
+      if (operation.type === 'unknown') throw new Error('an operation is unknown');
+      const reply = this.#operation(session, operation);
+      if (reply.type === 'error') {
+        this.nodes.clear();
+        for (const [path, data] of before) this.nodes.set(path, data);
+        return { ...reply, type: 'transactionFailed', operation: place };
+      }
+      results.push(reply.type === 'changed' ? 1 : 0);
+    }
+    return { type: 'transaction', index: this.index, results };
+  }
+
+  #operation(session: FakeSession, operation: Operation): Reply {
+    if (operation.type === 'check') return this.nodes.has(operation.path) ? { type: 'done' } : notFound(operation.path);
+    if (operation.type === 'create') return this.#apply(session, { ...operation, type: 'createNode' });
+    return this.#apply(session, operation.type === 'set' ? { ...operation, type: 'setNode' } : operation);
   }
 
   #remove(place: Place): void {

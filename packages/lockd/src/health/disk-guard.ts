@@ -25,6 +25,7 @@ const GIVES_BACK: ReadonlySet<number> = new Set([
   CommandType.cancel,
   CommandType.expireSession,
   CommandType.continueEnd,
+  CommandType.removeUnused,
   CommandType.refuse,
 ]);
 

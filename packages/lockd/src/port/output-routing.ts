@@ -70,6 +70,7 @@ export class OutputRouting implements ServerPart {
         this.#deps.leases.survived(output.session);
         return;
       case 'endContinued':
+      case 'unusedRemoved':
         return;
       case 'sessionEnding':
         // Nothing can renew it.

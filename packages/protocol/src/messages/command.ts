@@ -5,48 +5,45 @@
  */
 
 import { attachWish } from './attach-request.ts';
+import { MAX_CREATE_MODE } from './create-mode.ts';
+import { creation, dataChange, operationList } from './operation.ts';
 import {
   MAX_DATA_BYTES,
   MAX_LOCK_NAME_LENGTH,
   MAX_LOCK_PARAMETERS_BYTES,
   MAX_PATH_LENGTH,
+  MAX_REMOVALS_PER_ENTRY,
   SECRET_HASH_BYTES,
 } from '../limits.ts';
 import { MalformedError } from '../malformed-error.ts';
 import { pack, unpackTuple } from '../pack.ts';
-import { bytes, exactBytes, flag, integer, integerWithin, signed, text, type ValueOf } from '../schema/field.ts';
+import { shortList } from '../schema/bounded.ts';
+import {
+  bytes,
+  exactBytes,
+  flag,
+  integer,
+  integerWithin,
+  record,
+  signed,
+  text,
+  type ValueOf,
+} from '../schema/field.ts';
 import { message, messages } from '../schema/messages.ts';
 import { openTuple } from '../schema/open-tuple.ts';
 
 /** No version has a kind of lock with a higher number: a snapshot keeps it in a byte. */
 export const MAX_LOCK_KIND = 255;
 
-/** How long a node lives, and whether its parent numbers it. The numbers are ZooKeeper's. */
-export const CreateMode = { persistent: 0, ephemeral: 1, persistentSequential: 2, ephemeralSequential: 3 } as const;
-export type CreateModeNumber = (typeof CreateMode)[keyof typeof CreateMode];
-/** No version will have a higher one. */
-export const MAX_CREATE_MODE = 255;
-
-/** The mode of a node that goes with its session or not, and gets a number behind its name or not. */
-export function createMode(options: { readonly ephemeral?: boolean; readonly sequential?: boolean }): CreateModeNumber {
-  const { ephemeral = false, sequential = false } = options;
-  if (sequential) return ephemeral ? CreateMode.ephemeralSequential : CreateMode.persistentSequential;
-  return ephemeral ? CreateMode.ephemeral : CreateMode.persistent;
-}
-
-/** The node goes with the session that creates it. */
-export function isEphemeral(mode: number): boolean {
-  return mode === CreateMode.ephemeral || mode === CreateMode.ephemeralSequential;
-}
-
-/** Its parent appends a number to its name. */
-export function isSequential(mode: number): boolean {
-  return mode === CreateMode.persistentSequential || mode === CreateMode.ephemeralSequential;
-}
-
 const path = text(MAX_PATH_LENGTH);
 const data = bytes(MAX_DATA_BYTES);
 const lock = text(MAX_LOCK_NAME_LENGTH);
+
+/** `mzxid`: of the change since which it has been too long, for a node with a time to live; 0 for a container. */
+const unusedNode = record({ path, czxid: integer(), mzxid: integer() });
+
+/** A node that the leader found to be unused. */
+export interface UnusedNode extends ValueOf<typeof unusedNode> {}
 
 /** Numbers 1–63 come from clients, 64–127 from the leader alone. */
 export const commands = messages('command', {
@@ -76,6 +73,12 @@ export const commands = messages('command', {
   release: message(7, { lock, acquireIndex: integer() }),
   /** Ends a wait, or the hold that it has become; the reply says which. */
   cancel: message(8, { lock, acquireIndex: integer() }),
+  /** All of its operations or none, in one entry. At most {@link MAX_TRANSACTION_BYTES} as a payload. */
+  transaction: message(9, { operations: operationList }),
+  /** As `create`, of every mode and with or without data. */
+  createNode: message(10, creation),
+  /** As `set`, with or without data. */
+  setNode: message(11, dataChange),
   /** The leader's: the session's time is over. Re-checked by generation, so that a session re-attached meanwhile lives. */
   expireSession: message(64, { session: integer(), generation: integer() }),
   /**
@@ -87,6 +90,8 @@ export const commands = messages('command', {
   raiseStateVersion: message(66, { version: integer() }),
   /** The leader's: a session that is ending, with more nodes than one entry removes, loses some more of them. */
   continueEnd: message(67, { session: integer() }),
+  /** The leader's: containers that are empty again, and nodes whose time to live is over. Each is checked again where it is applied. */
+  removeUnused: message(68, { nodes: shortList(MAX_REMOVALS_PER_ENTRY, unusedNode, 'node') }),
 });
 
 export type Command = ValueOf<typeof commands>;

@@ -24,7 +24,7 @@ import {
 } from '../schema/field.ts';
 import { message, messages } from '../schema/messages.ts';
 import { openTuple } from '../schema/open-tuple.ts';
-import { stat } from './stat.ts';
+import { nodeTraits, PLAIN_NODE, stat } from './stat.ts';
 
 /**
  * `linearizable`: reflects every write that was answered to anybody before the read began; costs a quorum round.
@@ -49,6 +49,10 @@ export const queries = messages('query', {
   lock: message(6, { lock }),
   /** Sessions by id, after `after`, at most `limit`. */
   sessions: message(7, { after: integer(), limit }),
+  /** Names of direct children in order of code units, after `after`, at most `limit`. */
+  childrenPage: message(8, { path, after: path, limit }),
+  /** How many nodes are below that one. */
+  descendants: message(9, { path }),
 });
 
 export type Query = ValueOf<typeof queries>;
@@ -87,7 +91,7 @@ export interface SessionSummary extends ValueOf<typeof sessionSummary> {}
 
 export const answers = messages('answer', {
   error,
-  get: message(1, { data: bytes(MAX_DATA_BYTES), stat }),
+  get: message(1, { data: bytes(MAX_DATA_BYTES), stat, traits: optional(nodeTraits, PLAIN_NODE) }),
   /** Undefined when there is no such node. */
   exists: message(2, { stat: trailing(stat) }),
   children: message(3, { names: list(path, 'name'), stat }),
@@ -98,6 +102,9 @@ export const answers = messages('answer', {
   /** In queue order, holders (token not 0) first; empty for a lock that nobody holds. `truncated`: longer than a page. */
   lock: message(6, { queue: list(queueEntry), truncated: flag(), kind }),
   sessions: message(7, { sessions: list(sessionSummary), more: flag() }),
+  /** `more`: another page follows. */
+  childrenPage: message(8, { names: list(path, 'name'), more: flag(), stat }),
+  descendants: message(9, { count: integer() }),
 });
 
 export type Answer = ValueOf<typeof answers>;

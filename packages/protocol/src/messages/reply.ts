@@ -53,6 +53,13 @@ export const replies = messages('reply', {
     /** Every wait and hold of the session, by acquire index. */
     acquires: list(acquire),
   }),
+  /**
+   * transaction: everything was done by the entry at `index`. For each operation one number: of `create` with a sequential mode the number
+   * behind the name, of `set` the version that the data have now, otherwise 0.
+   */
+  transaction: message(8, { index: integer(), results: list(integer(), 'result') }),
+  /** transaction: nothing was done, because of the operation at that place, the first is 0. */
+  transactionFailed: message(9, { operation: integer(), code: errorCode(), message: cutText(MAX_MESSAGE_LENGTH) }),
 });
 
 export type Reply = ValueOf<typeof replies>;

@@ -1,6 +1,6 @@
 /** What is known of a node beside its data: ZooKeeper's fields, with the log index as zxid. */
 
-import { integer, record, type ValueOf } from '../schema/field.ts';
+import { flag, integer, record, type ValueOf } from '../schema/field.ts';
 
 export const stat = record({
   /** Log index of the entry that created the node. */
@@ -24,3 +24,18 @@ export const stat = record({
 });
 
 export interface Stat extends ValueOf<typeof stat> {}
+
+/** What only few nodes have. */
+export const nodeTraits = record({
+  /** It has no data at all, which is not the same as empty data. */
+  noData: flag(),
+  /** It goes after its last child. */
+  container: flag(),
+  /** It goes when it has had no children and no change for so long; 0 for never. */
+  ttlMs: integer(),
+});
+
+export interface NodeTraits extends ValueOf<typeof nodeTraits> {}
+
+/** Of nearly all nodes. */
+export const PLAIN_NODE: NodeTraits = { noData: false, container: false, ttlMs: 0 };

@@ -68,10 +68,14 @@ describe('a command', () => {
       acquire: 6,
       release: 7,
       cancel: 8,
+      transaction: 9,
+      createNode: 10,
+      setNode: 11,
       expireSession: 64,
       refuse: 65,
       raiseStateVersion: 66,
       continueEnd: 67,
+      removeUnused: 68,
     });
     for (const name of names) expect(commandName(CommandType[name])).toBe(name);
     for (const type of [0, ...LAST_NUMBERS, 255, -1, 1.5]) expect(commandName(type)).toBeUndefined();
@@ -151,6 +155,23 @@ const wrong: readonly (readonly [CommandName, string, Packable])[] = [
   ['refuse', 'server must be', [-1]],
   ['raiseStateVersion', 'version must be', [-1]],
   ['continueEnd', 'session must be', [-1]],
+  ['transaction', 'operations is not a tuple', ['all']],
+  ['transaction', 'operations[] is not a tuple', [[1]]],
+  ['transaction', 'operations[].type must be', [[['check', '/a', 0]]]],
+  ['transaction', 'operations[].path must be at most', [[[1, path, 0]]]],
+  ['transaction', 'operations[].version must be present', [[[1, '/a']]]],
+  ['transaction', 'operations[].fields must be those that are known, not 1 more', [[[4, '/a', -1, 7]]]],
+  ['transaction', 'operations[].data must be at most 1 elements', [[[3, '/a', [secret, secret], 0]]]],
+  ['transaction', 'operations[].ttlMs must be', [[[2, '/a', [], 0, -1]]]],
+  ['createNode', 'data must be at most 1 elements', ['/a', [secret, secret], 0, 0]],
+  ['createNode', 'data.data must be a byte string', ['/a', ['text'], 0, 0]],
+  ['createNode', 'data is not a tuple', ['/a', secret, 0, 0]],
+  ['createNode', 'mode must be from 0 to 255', ['/a', [], 256, 0]],
+  ['createNode', 'ttlMs must be', ['/a', [], 5, 1.5]],
+  ['setNode', 'version must be', ['/a', [], '1']],
+  ['removeUnused', 'nodes is not a tuple', [1]],
+  ['removeUnused', 'nodes must be at most 1000 elements', [Array.from({ length: 1_001 }, () => ['/a', 1, 0])]],
+  ['removeUnused', 'nodes.node.czxid must be', [[['/a', -1, 0]]]],
 ];
 
 describe('what a client says to attach', () => {

@@ -48,8 +48,10 @@ describe('a query', () => {
       [5, 'a', 'ab', 10],
       [6, 'a'],
       [7, 8, 9],
+      [8, '/a', 'b', 9],
+      [9, '/a'],
     ];
-    const types = ['get', 'exists', 'children', 'verify', 'locks', 'lock', 'sessions'];
+    const types = ['get', 'exists', 'children', 'verify', 'locks', 'lock', 'sessions', 'childrenPage', 'descendants'];
     expect(tuples.map((tuple) => decodeQuery(tuple).type)).toEqual(types);
     for (const tuple of tuples) expect(queries.writeTuple(decodeQuery(tuple))).toEqual(tuple);
     expect(CONSISTENCIES).toEqual(['linearizable', 'session', 'local']);
@@ -61,10 +63,10 @@ describe('a query', () => {
   });
 
   it.each<[string, Packable]>([
-    ['type 8 is unknown', [8]],
+    ['type 10 is unknown', [10]],
     ['type 0 is unknown', [0]],
     ['query.path must be', [1, 5]],
-    ['query.path must be at most', [1, 'x'.repeat(1_025)]],
+    ['query.path must be at most', [1, 'x'.repeat(4_097)]],
     ['query.acquireIndex must be present', [4, 'a']],
     ['query.limit must be', [7, 0, -1]],
     ['query.after must be', [7, '', 1]],
@@ -98,15 +100,28 @@ describe('an answer', () => {
     const entry = [1, 'label', 2, 3, 4, 5, [true]];
     const tuples: Packable[] = [
       [0, 15, 'none'],
-      [1, Uint8Array.of(1), stat],
+      [1, Uint8Array.of(1), stat, [false, true, 7]],
       [2, stat],
       [3, ['a', 'b'], stat],
       [4, 9],
       [5, [['a', [entry], 6, 7]], true],
       [6, [entry], false, 0],
       [7, [[1, 'label', 2, 3, 4, 5, 6]], true],
+      [8, ['a', 'b'], true, stat],
+      [9, 12],
     ];
-    const types = ['error', 'get', 'exists', 'children', 'verify', 'locks', 'lock', 'sessions'];
+    const types = [
+      'error',
+      'get',
+      'exists',
+      'children',
+      'verify',
+      'locks',
+      'lock',
+      'sessions',
+      'childrenPage',
+      'descendants',
+    ];
     expect(tuples.map((tuple) => decodeAnswer(tuple).type)).toEqual(types);
     for (const tuple of tuples) expect(pack(answers.writeTuple(decodeAnswer(tuple)))).toEqual(pack(tuple));
   });
@@ -116,7 +131,7 @@ describe('an answer', () => {
   });
 
   it.each<[string, Packable]>([
-    ['type 8 is unknown', [8]],
+    ['type 10 is unknown', [10]],
     ['answer.data must be', [1, 'text', stat]],
     ['answer.stat is not a tuple', [2, 1]],
     ['answer.names.name must be', [3, ['a', 1], stat]],

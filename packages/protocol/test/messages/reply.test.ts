@@ -38,8 +38,12 @@ describe('a reply', () => {
       [5, [1, 'label', 2, 3]],
       [6, 9],
       [7, 1, 2, 3, 4, [['a', 5, 6]]],
+      [8, 1, [0, 2, 3]],
+      [9, 1, 3, 'another version'],
     ];
-    const types = ['error', 'done', 'created', 'changed', 'acquire', 'lockHeld', 'cancelled', 'attached'];
+    const types = 'error done created changed acquire lockHeld cancelled attached transaction transactionFailed'.split(
+      ' ',
+    );
     expect(tuples.map((tuple) => decode(tuple).type)).toEqual(types);
     for (const tuple of tuples) expect(replies.writeTuple(decode(tuple))).toEqual(tuple);
   });
@@ -55,7 +59,9 @@ describe('a reply', () => {
   });
 
   it.each<[string, Packable]>([
-    ['type 8 is unknown', [8]],
+    ['type 10 is unknown', [10]],
+    ['reply.results.result must be', [8, 1, [0, -1]]],
+    ['reply.operation must be', [9, -1, 1, '']],
     ['reply.type must be present', []],
     ['reply.code must be', [0, '1', '']],
     ['reply.message must be', [0, 1, 'x'.repeat(MAX_MESSAGE_LENGTH + 1)]],

@@ -14,6 +14,8 @@ export const PeerFeature = {
   stateVersion2: 2 ** 4,
   /** Says something on connections for the log that it hears, too, and several times in an election timeout on every one. */
   keepAlive: 2 ** 5,
+  /** Applies entries by version 3 of those rules. */
+  stateVersion3: 2 ** 6,
 } as const;
 
 /** What a server of this version offers to its peers. */

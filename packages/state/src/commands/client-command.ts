@@ -10,9 +10,16 @@ import type { State } from '../state.ts';
 import { closeSession } from './end-session.ts';
 import { acquire, cancel, release } from './locks.ts';
 import { applyNodeCommand } from './nodes/apply.ts';
+import { transaction } from './nodes/transaction.ts';
 
-/** `number`: that of the request. */
-export function applyClientCommand(state: State, session: Session, command: Command, number: number): CachedReply {
+/** `number`: that of the request. `payloadBytes`: of the command, as it was encoded. */
+export function applyClientCommand(
+  state: State,
+  session: Session,
+  command: Command,
+  number: number,
+  payloadBytes: number,
+): CachedReply {
   switch (command.type) {
     case 'acquire':
       return acquire(state, session, command);
@@ -23,7 +30,11 @@ export function applyClientCommand(state: State, session: Session, command: Comm
     case 'create':
     case 'set':
     case 'delete':
+    case 'createNode':
+    case 'setNode':
       return applyNodeCommand(state, session, command);
+    case 'transaction':
+      return transaction(state, session, command, payloadBytes);
     case 'closeSession':
       return closeSession(state, session, command, number);
     case 'refuse':
@@ -32,6 +43,7 @@ export function applyClientCommand(state: State, session: Session, command: Comm
     case 'expireSession':
     case 'raiseStateVersion':
     case 'continueEnd':
+    case 'removeUnused':
       throw new InvariantError(`${command.type} is not a command of a session`);
   }
 }

@@ -126,23 +126,21 @@ function removeNodes(state: State, { ephemerals }: Session, count: number): void
 }
 
 /**
- * So many, the oldest first, whatever order they come in: the order of a set is not part of the state. As a rule they come in order of
- * their creation; then all but the first cost one comparison.
+ * So many, the oldest first, whatever order they come in: the order of a set is not part of the state. Those of one transaction, which are
+ * of one age, go in order of their slots, which are the same on every server. As a rule they come in order of their creation; then all but
+ * the first cost one comparison.
  */
 function oldest(nodes: NodeStore, all: Iterable<NodeSlot>, count: number): readonly NodeSlot[] {
-  const inOrder = (left: NodeSlot, right: NodeSlot): number =>
-    nodes.czxid(left) - nodes.czxid(right) || compareText(nodes.name(left), nodes.name(right));
+  const inOrder = (left: NodeSlot, right: NodeSlot): number => nodes.czxid(left) - nodes.czxid(right) || left - right;
   const kept: NodeSlot[] = [];
-  let newest = Infinity;
+  let last: NodeSlot | undefined;
   for (const node of all) {
-    const czxid = nodes.czxid(node);
-    if (czxid > newest) continue;
+    if (last !== undefined && inOrder(node, last) > 0) continue;
     kept.push(node);
     if (kept.length < 2 * count + SLACK) continue;
     kept.sort(inOrder);
     kept.length = count;
-    const last = kept[count - 1];
-    newest = last === undefined ? -Infinity : nodes.czxid(last);
+    last = kept[count - 1];
   }
   kept.sort(inOrder);
   return kept.slice(0, count);

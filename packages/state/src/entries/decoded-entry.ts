@@ -8,6 +8,8 @@ import {
   decodeCommand,
   isClientCommand,
   MalformedError,
+  MAX_PATH_LENGTH,
+  unpackTuple,
   type Command,
   type CommandName,
 } from '@holdfast/protocol';
@@ -52,9 +54,24 @@ function requireKnownVersion(index: number, decoded: DecodedEntry, latest: numbe
   throw new UnsupportedEntryError(index, `raises the state version to ${command.version}, and ${known}`);
 }
 
-/** A payload that is not what its command's must be is answered like any other bad argument. */
-export function commandOrError(name: CommandName, { bytes, start }: DecodedEntry): Command | ErrorReply {
+/** Of the commands that every version has. */
+function beginsWithPath(name: CommandName): boolean {
+  return name === 'create' || name === 'set' || name === 'delete';
+}
+
+/**
+ * A payload that is not what its command's must be is answered like any other bad argument.
+ *
+ * @param maxPathLength where an earlier version has a lower limit: what is over that is answered in that version's words
+ */
+export function commandOrError(
+  name: CommandName,
+  { bytes, start }: DecodedEntry,
+  maxPathLength = MAX_PATH_LENGTH,
+): Command | ErrorReply {
   try {
+    if (maxPathLength < MAX_PATH_LENGTH && bytes.length - start > maxPathLength && beginsWithPath(name))
+      unpackTuple(bytes, name, start).string('path', maxPathLength);
     return decodeCommand(name, bytes, start);
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error;

@@ -45,6 +45,11 @@ export class ListingIndex<K extends string | number> {
     this.#table = table;
   }
 
+  /** Whether the table is being read: what comes meanwhile is expected from there. */
+  get reading(): boolean {
+    return this.#reading !== undefined;
+  }
+
   /** To be notified of every key that comes into the table. */
   added(key: K): void {
     if (this.#runs === undefined) return;

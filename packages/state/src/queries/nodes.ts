@@ -1,27 +1,47 @@
-/** get, exists and children. */
+/** get, exists, children and what is below a node. */
 
-import { pathProblem, type Answer } from '@holdfast/protocol';
+import { pathProblem, type Answer, type NodeTraits, type Query } from '@holdfast/protocol';
 
+import type { NodeSlot } from '../tree/node-slot.ts';
 import { errorReply, missingNodeReply, quoted } from '../replies.ts';
 import type { State } from '../state.ts';
+import { utf8Length } from '../text.ts';
 import { NAME_OVERHEAD_BYTES } from './child-lists.ts';
+import { pageSize } from './page.ts';
+
+/** Nodes that one answer counts: some milliseconds. */
+const MAX_COUNTED_NODES = 250_000;
 
 export function get(state: State, path: string): Answer {
   const node = state.nodes.find(path);
-  if (node === undefined) return missingNodeReply(path);
-  return { type: 'get', data: state.nodes.data(node), stat: state.nodes.stat(node) };
+  if (node === undefined) return missingNodeReply(path, state.limits.maxPathLength);
+  const traits = traitsOf(state, node);
+  const answer = { type: 'get', data: state.nodes.data(node), stat: state.nodes.stat(node) } as const;
+  return traits === undefined ? answer : { ...answer, traits };
+}
+
+/** Undefined for a node that has none. */
+function traitsOf({ nodes }: State, node: NodeSlot): NodeTraits | undefined {
+  const lifetime = nodes.lifetime(node);
+  const noData = !nodes.hasData(node);
+  if (lifetime === undefined && !noData) return undefined;
+  const container = lifetime?.type === 'container';
+  return { noData, container, ttlMs: lifetime?.type === 'ttl' ? lifetime.ttlMs : 0 };
 }
 
 export function exists(state: State, path: string): Answer {
   const node = state.nodes.find(path);
   if (node !== undefined) return { type: 'exists', stat: state.nodes.stat(node) };
-  return pathProblem(path) === undefined ? { type: 'exists', stat: undefined } : missingNodeReply(path);
+  const { maxPathLength } = state.limits;
+  return pathProblem(path, false, maxPathLength) === undefined
+    ? { type: 'exists', stat: undefined }
+    : missingNodeReply(path, maxPathLength);
 }
 
 export function children(state: State, path: string): Answer {
   const { nodes, limits } = state;
   const node = nodes.find(path);
-  if (node === undefined) return missingNodeReply(path);
+  if (node === undefined) return missingNodeReply(path, limits.maxPathLength);
   const count = nodes.childCount(node);
   // Each name takes a byte at least: no need to gather the names of a node with too many.
   if (count * (NAME_OVERHEAD_BYTES + 1) <= limits.maxChildrenBytes) {
@@ -32,4 +52,50 @@ export function children(state: State, path: string): Answer {
     'LIMIT_EXCEEDED',
     `the names of the ${count} children of ${quoted(path)} are too many for one answer`,
   );
+}
+
+/** As many names as the page may have, and one answer can carry. */
+export function childrenPage(state: State, query: Extract<Query, { type: 'childrenPage' }>): Answer {
+  const { nodes, limits } = state;
+  const node = nodes.find(query.path);
+  if (node === undefined) return missingNodeReply(query.path, limits.maxPathLength);
+  const { keys, more } = state.pages.page(node, query.after, pageSize(query.limit));
+  const names: string[] = [];
+  let bytes = 0;
+  for (const name of keys) {
+    bytes += utf8Length(name) + NAME_OVERHEAD_BYTES;
+    if (bytes > limits.maxChildrenBytes) break;
+    names.push(name);
+  }
+  return { type: 'childrenPage', names, more: more || names.length < keys.length, stat: nodes.stat(node) };
+}
+
+export function descendants(state: State, path: string): Answer {
+  const { nodes, limits } = state;
+  const node = nodes.find(path);
+  if (node === undefined) return missingNodeReply(path, limits.maxPathLength);
+  if (node === nodes.root) return { type: 'descendants', count: nodes.size - 1 };
+  const count = countBelow(state, node);
+  if (count <= MAX_COUNTED_NODES) return { type: 'descendants', count };
+  return errorReply(
+    'LIMIT_EXCEEDED',
+    `${quoted(path)} has more than ${MAX_COUNTED_NODES} nodes below it; count those below its children`,
+  );
+}
+
+/** No further than to one more than are counted. */
+function countBelow({ nodes }: State, top: NodeSlot): number {
+  let count = 0;
+  let at = top;
+  while (count <= MAX_COUNTED_NODES) {
+    let next = nodes.firstChild(at);
+    while (next === undefined && at !== top) {
+      next = nodes.nextSibling(at);
+      if (next === undefined) at = nodes.parent(at);
+    }
+    if (next === undefined) return count;
+    count += 1;
+    at = next;
+  }
+  return count;
 }

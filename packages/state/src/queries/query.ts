@@ -4,7 +4,7 @@ import type { Answer, Query } from '@holdfast/protocol';
 
 import type { State } from '../state.ts';
 import { lockQueue, locks, verify } from './locks.ts';
-import { children, exists, get } from './nodes.ts';
+import { children, childrenPage, descendants, exists, get } from './nodes.ts';
 import { sessions } from './sessions.ts';
 
 /**
@@ -14,7 +14,9 @@ import { sessions } from './sessions.ts';
 export function prepareQuery(state: State, query: Query): boolean {
   if (query.type === 'locks') return state.locks.names.prepare();
   if (query.type === 'sessions') return state.sessions.ids.prepare();
-  return true;
+  if (query.type !== 'childrenPage') return true;
+  const node = state.nodes.find(query.path);
+  return node === undefined || state.pages.prepare(node);
 }
 
 export function answerQuery(state: State, query: Query): Answer {
@@ -25,6 +27,10 @@ export function answerQuery(state: State, query: Query): Answer {
       return exists(state, query.path);
     case 'children':
       return children(state, query.path);
+    case 'childrenPage':
+      return childrenPage(state, query);
+    case 'descendants':
+      return descendants(state, query.path);
     case 'verify':
       return verify(state, query.lock, query.acquireIndex);
     case 'locks':

@@ -30,6 +30,13 @@ const ACQUIRE_BYTES = 384;
 const STAT_BYTES = 320;
 const HOLDER_BYTES = 192;
 const SMALL_BYTES = 64;
+/** A number in an array. */
+const RESULT_BYTES = 8;
+
+/** Of one that has done all its operations. */
+export function transactionCost(operations: number): number {
+  return SMALL_BYTES + operations * RESULT_BYTES;
+}
 
 export function answerCost(answer: CachedReply): number {
   if (!isReply(answer)) return ACQUIRE_BYTES + answer.lock.name.length * BYTES_PER_UNIT;
@@ -40,6 +47,10 @@ export function answerCost(answer: CachedReply): number {
       return STAT_BYTES + answer.path.length * BYTES_PER_UNIT;
     case 'changed':
       return STAT_BYTES;
+    case 'transaction':
+      return transactionCost(answer.results.length);
+    case 'transactionFailed':
+      return ERROR_BYTES + answer.message.length * BYTES_PER_UNIT;
     case 'lockHeld':
       return HOLDER_BYTES + answer.holder.label.length * BYTES_PER_UNIT;
     case 'done':

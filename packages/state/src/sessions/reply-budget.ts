@@ -32,6 +32,11 @@ export class ReplyBudget {
     return Math.max(leastReplyBytesPerSession, Math.min(maxReplyBytesPerSession, share));
   }
 
+  /** What a session that keeps so many bytes, and may keep more, may add to them at once. */
+  room(kept: number): number {
+    return Math.max(this.share - kept, this.#limits.leastReplyBytesPerSession);
+  }
+
   /** These hold from now on; what is kept beyond them is kept until it is acknowledged. */
   limit(limits: ReplyLimits): void {
     this.#limits = limits;

@@ -39,6 +39,11 @@ export class ReplyCache {
     return this.#bytes >= this.#budget.share || this.#lastApplied - this.#evictedUpTo >= MAX_REMEMBERED_REPLIES;
   }
 
+  /** What the next answer may take, if it is one of those that can be large. */
+  get room(): number {
+    return this.#budget.room(this.#bytes);
+  }
+
   /** Undefined when it was acknowledged. */
   get(number: number): CachedReply | undefined {
     return number > this.#evictedUpTo ? this.#answers[this.#start + number - this.#evictedUpTo - 1] : undefined;

@@ -2,4 +2,8 @@
 export const ExtraTag = {
   /** Of a queue node: what its request asks for beside the lock, as its kind writes it. */
   requestParameters: 1,
+  /** When the node goes by itself (node-lifetime.ts). */
+  lifetime: 2,
+  /** Without bytes: the node has no data, which is not the same as empty data. */
+  noData: 3,
 } as const;

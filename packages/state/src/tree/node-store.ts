@@ -7,6 +7,7 @@
 import type { Stat } from '@holdfast/protocol';
 
 import type { ChangeFeed } from './change-feed.ts';
+import type { NodeLifetime } from './node-lifetime.ts';
 import type { NodeExtra } from './storage/node-extras.ts';
 import type { NodeSlot } from './node-slot.ts';
 import type { TreeRestore } from './tree-restore.ts';
@@ -22,8 +23,17 @@ export interface NewNode {
   readonly data: Uint8Array;
   /** The session with which the node goes; 0 for a persistent one. */
   readonly ephemeralOwner: number;
+  /** In order of their tags; copied. @default none */
+  readonly extras?: readonly NodeExtra[];
   readonly index: number;
   readonly stamp: number;
+}
+
+/** What is kept of some nodes' children on one server: replicated nowhere. */
+export interface ChildObserver {
+  childAdded(parent: NodeSlot, child: NodeSlot): void;
+  /** It is still there. */
+  childGoing(parent: NodeSlot, child: NodeSlot): void;
 }
 
 export interface NodeStore extends TreeView {
@@ -33,6 +43,9 @@ export interface NodeStore extends TreeView {
   readonly slots: number;
 
   path(node: NodeSlot): string;
+  /** Of a node's children, in an order that means nothing. */
+  firstChild(parent: NodeSlot): NodeSlot | undefined;
+  nextSibling(node: NodeSlot): NodeSlot | undefined;
   /** In order of code units. */
   childNames(parent: NodeSlot): string[];
   /** The caller's: a change of the node does not show in it. */
@@ -40,12 +53,20 @@ export interface NodeStore extends TreeView {
   stat(node: NodeSlot): Stat;
   czxid(node: NodeSlot): number;
   ctime(node: NodeSlot): number;
+  mzxid(node: NodeSlot): number;
+  mtime(node: NodeSlot): number;
+  /** Undefined for a node that somebody deletes, or a session takes with it. */
+  lifetime(node: NodeSlot): NodeLifetime | undefined;
+  /** Nodes that have one, in no particular order: sort before anything depends on it. */
+  withLifetime(): Iterable<NodeSlot>;
 
+  /** Is notified of every child that comes or goes. One at most. */
+  observeChildren(observer: ChildObserver): void;
   /** Where changes are notified from now on. */
   reportTo(feed: ChangeFeed): void;
   create(node: NewNode): NodeSlot;
-  /** Copies. */
-  setData(node: NodeSlot, data: Uint8Array, index: number, stamp: number): void;
+  /** Copies; undefined for none at all. */
+  setData(node: NodeSlot, data: Uint8Array | undefined, index: number, stamp: number): void;
   /** A lock's grant to its queue node: mzxid becomes the token; data, version and mtime stay. */
   markGranted(node: NodeSlot, token: number): void;
   /** In order of their tags; the bytes are the caller's. */

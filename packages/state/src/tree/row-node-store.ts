@@ -10,6 +10,8 @@ import type { StateDigest } from '../state-digest.ts';
 import { invariant } from '../invariant.ts';
 import type { Capture } from '../snapshot/capture.ts';
 import { ChangeFeed } from './change-feed.ts';
+import { ExtraTag } from './extra-tag.ts';
+import { readLifetime, type NodeLifetime } from './node-lifetime.ts';
 import { NO_ROW } from './storage/child-table.ts';
 import { Children } from './storage/children.ts';
 import type { HashKey } from './storage/keyed-hash.ts';
@@ -18,7 +20,7 @@ import type { NodeExtra } from './storage/node-extras.ts';
 import { NODE_NUMBERS, NodeRows, NumberField, WordField } from './storage/node-rows.ts';
 import { fillRow, isRowUsed, leaveRow } from './storage/row-use.ts';
 import { ROOT, type NodeSlot } from './node-slot.ts';
-import type { NewNode, NodeStore } from './node-store.ts';
+import type { ChildObserver, NewNode, NodeStore } from './node-store.ts';
 import { RowTreeRestore } from './row-tree-restore.ts';
 import type { TreeRestore } from './tree-restore.ts';
 import { whole, type NamePart } from './storage/stored-name.ts';
@@ -32,6 +34,7 @@ export class RowNodeStore implements NodeStore {
   readonly #key: HashKey;
   /** Nobody's, until it is said whose. */
   #feed = new ChangeFeed();
+  #observer: ChildObserver | undefined;
   #rows = new NodeRows();
   #cells = new NodeCells(this.#rows);
   #children: Children;
@@ -94,6 +97,18 @@ export class RowNodeStore implements NodeStore {
     return path === '' ? '/' : path;
   }
 
+  firstChild(parent: NodeSlot): NodeSlot | undefined {
+    return this.#link(parent, WordField.firstChild);
+  }
+
+  nextSibling(node: NodeSlot): NodeSlot | undefined {
+    return this.#link(node, WordField.next);
+  }
+
+  observeChildren(observer: ChildObserver): void {
+    this.#observer = observer;
+  }
+
   reportTo(feed: ChangeFeed): void {
     this.#feed = feed;
   }
@@ -121,6 +136,11 @@ export class RowNodeStore implements NodeStore {
     return this.#cells.name(node);
   }
 
+  nameBytesOf(node: NodeSlot): number {
+    this.#check(node);
+    return this.#cells.nameBytes(node);
+  }
+
   data(node: NodeSlot): Uint8Array {
     this.#check(node);
     return this.#cells.data(node);
@@ -137,6 +157,28 @@ export class RowNodeStore implements NodeStore {
 
   ctime(node: NodeSlot): number {
     return this.#number(node, NumberField.ctime);
+  }
+
+  mzxid(node: NodeSlot): number {
+    return this.#number(node, NumberField.mzxid);
+  }
+
+  mtime(node: NodeSlot): number {
+    return this.#number(node, NumberField.mtime);
+  }
+
+  hasData(node: NodeSlot): boolean {
+    return this.dataLength(node) > 0 || this.#cells.extras.find(node, ExtraTag.noData) === undefined;
+  }
+
+  lifetime(node: NodeSlot): NodeLifetime | undefined {
+    this.#check(node);
+    const bytes = this.#cells.extras.find(node, ExtraTag.lifetime);
+    return bytes === undefined ? undefined : readLifetime(bytes);
+  }
+
+  withLifetime(): Iterable<NodeSlot> {
+    return this.#cells.extras.withLifetime as ReadonlySet<NodeSlot>;
   }
 
   version(node: NodeSlot): number {
@@ -179,20 +221,25 @@ export class RowNodeStore implements NodeStore {
     this.#children.add(slot, hash);
     const rows = this.#rows;
     rows.setNumber(parent, NumberField.creations, rows.number(parent, NumberField.creations) + 1);
+    this.#observer?.childAdded(parent, slot);
     this.#childrenChanged(parent, index);
     this.#dataBytes += node.data.length;
     this.#nameBytes += this.#cells.nameBytes(slot);
     this.#digest.mix(index);
     this.#digest.mix(rows.number(parent, NumberField.czxid));
+    if (node.extras !== undefined) for (const { tag, bytes } of node.extras) this.#putExtra(slot, tag, bytes);
     this.#feed.notify('created', slot, index);
     this.#feed.notify('children', parent, index);
     return slot;
   }
 
-  setData(node: NodeSlot, data: Uint8Array, index: number, stamp: number): void {
+  setData(node: NodeSlot, given: Uint8Array | undefined, index: number, stamp: number): void {
     const rows = this.#rows;
     const version = this.version(node) + 1;
+    const data = given ?? NO_DATA;
+    const noData = given === undefined ? NO_DATA : undefined;
     this.#capture.node(node);
+    if (this.hasData(node) !== (given !== undefined)) this.#putExtra(node, ExtraTag.noData, noData);
     this.#dataBytes += data.length - this.dataLength(node);
     this.#cells.setData(node, data);
     rows.setNumber(node, NumberField.mzxid, index);
@@ -229,10 +276,7 @@ export class RowNodeStore implements NodeStore {
   setExtra(node: NodeSlot, tag: number, bytes: Uint8Array | undefined): void {
     this.#capture.node(node);
     this.#digest.mix(this.czxid(node));
-    this.#dataBytes += this.#cells.extras.set(node, tag, bytes);
-    this.#digest.mix(tag);
-    this.#digest.mix(bytes === undefined ? -1 : bytes.length);
-    for (const byte of bytes ?? NO_DATA) this.#digest.mix(byte);
+    this.#putExtra(node, tag, bytes);
   }
 
   remove(node: NodeSlot, index: number): void {
@@ -243,6 +287,7 @@ export class RowNodeStore implements NodeStore {
     this.#feed.notify('deleted', node, index);
     this.#capture.node(node);
     this.#capture.node(parent);
+    this.#observer?.childGoing(parent, node);
     this.#children.remove(node);
     this.#childrenChanged(parent, index);
     this.#dataBytes -= this.dataLength(node);
@@ -302,6 +347,13 @@ export class RowNodeStore implements NodeStore {
     });
   }
 
+  #putExtra(node: NodeSlot, tag: number, bytes: Uint8Array | undefined): void {
+    this.#dataBytes += this.#cells.extras.set(node, tag, bytes);
+    this.#digest.mix(tag);
+    this.#digest.mix(bytes === undefined ? -1 : bytes.length);
+    for (const byte of bytes ?? NO_DATA) this.#digest.mix(byte);
+  }
+
   #takeRow(): NodeSlot {
     this.#size += 1;
     const free = this.#free;
@@ -331,6 +383,11 @@ export class RowNodeStore implements NodeStore {
 
   #child(parent: NodeSlot, name: NamePart): NodeSlot | undefined {
     const row = this.#children.find(parent, name);
+    return row === NO_ROW ? undefined : (row as NodeSlot);
+  }
+
+  #link(node: NodeSlot, field: WordField): NodeSlot | undefined {
+    const row = this.#word(node, field);
     return row === NO_ROW ? undefined : (row as NodeSlot);
   }
 

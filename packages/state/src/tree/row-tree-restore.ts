@@ -4,6 +4,8 @@
  */
 
 import { malformed, wellFormed } from '../snapshot-error.ts';
+import { ExtraTag } from './extra-tag.ts';
+import { readLifetime } from './node-lifetime.ts';
 import { isNodeName } from './node-name.ts';
 import { ROOT, type NodeSlot } from './node-slot.ts';
 import { NO_ROW } from './storage/child-table.ts';
@@ -71,6 +73,8 @@ export class RowTreeRestore implements TreeRestore {
     const known = present.reduce((sum, each) => sum + each.bytes.length + EXTRA_ROOM_BYTES, EXTRA_ROOM_BYTES);
     if ((present.at(-1)?.tag ?? 0) >= tag || known + bytes.length + EXTRA_ROOM_BYTES > MAX_NODE_EXTRAS_BYTES)
       throw malformed(`has an extra ${tag} of the node in slot ${slot} that cannot be`);
+    if (!this.#mayHave(slot, tag, bytes))
+      throw malformed(`has an extra ${tag} of the node in slot ${slot} that cannot be`);
     this.dataBytes += extras.set(slot, tag, bytes);
   }
 
@@ -87,6 +91,15 @@ export class RowTreeRestore implements TreeRestore {
       this.free = slot;
     }
     this.#finished(this);
+  }
+
+  /** What this program knows of the tag. */
+  #mayHave(slot: NodeSlot, tag: number, bytes: Uint8Array): boolean {
+    if (tag === ExtraTag.noData) return bytes.length === 0 && this.rows.word(slot, WordField.dataLength) === 0;
+    if (tag !== ExtraTag.lifetime) return true;
+    return (
+      readLifetime(bytes) !== undefined && this.rows.number(slot, NumberField.ephemeralOwner) === 0 && slot !== ROOT
+    );
   }
 
   /** @throws SnapshotError when there can be no such child */

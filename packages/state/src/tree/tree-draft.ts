@@ -1,6 +1,7 @@
 /**
  * A tree as changes that are not made yet will leave it: what they touch is kept here, everything else is asked of the tree below, which
- * stays as it is. Nodes that do not exist yet have stand-ins for slots, below zero.
+ * stays as it is. Nodes that do not exist yet have stand-ins for slots, below zero. Most of what is drafted are thousands of alike
+ * changes, so that little is kept for each: of a node that goes nothing but that.
  */
 
 import { invariant } from '../invariant.ts';
@@ -13,12 +14,16 @@ export interface DraftedNode {
   readonly name: string;
   readonly ephemeralOwner: number;
   readonly dataLength: number;
+  readonly hasData: boolean;
+  /** Of all its extras, as they are counted among the data. */
+  readonly extraBytes: number;
 }
 
-/** A node that a change touches, as it will be. */
-interface Overlay extends DraftedNode {
+/** Of a node that a change touches: what it will have. */
+interface Overlay {
   dataLength: number;
-  readonly extraBytes: number;
+  hasData: boolean;
+  extraBytes: number;
   version: number;
   children: number;
   creations: number;
@@ -27,9 +32,12 @@ interface Overlay extends DraftedNode {
 export class TreeDraft implements TreeView {
   readonly #below: TreeView;
   readonly #overlays = new Map<NodeSlot, Overlay>();
-  /** By parent: children that will be there, and (undefined) that will not. */
-  readonly #children = new Map<NodeSlot, Map<string, NodeSlot | undefined>>();
-  #standIns = 0;
+  /** Nodes of the tree below that will not be there. */
+  readonly #removed = new Set<NodeSlot>();
+  /** By their stand-ins: −1 is the first. */
+  readonly #drafted: DraftedNode[] = [];
+  /** By parent and name: those of them that will be there. */
+  readonly #children = new Map<NodeSlot, Map<string, NodeSlot>>();
   size: number;
   dataBytes: number;
   nameBytes: number;
@@ -42,9 +50,11 @@ export class TreeDraft implements TreeView {
   }
 
   find(path: string): NodeSlot | undefined {
+    // What goes has no children, so that whoever stays has all nodes above.
+    const below = this.#below.find(path);
+    if (below !== undefined && !this.#removed.has(below)) return below;
+    if (this.#drafted.length === 0 || !path.startsWith('/')) return undefined;
     let node = this.#below.find('/');
-    if (path === '/') return node;
-    if (!path.startsWith('/')) return undefined;
     for (const name of path.slice(1).split('/')) {
       if (node === undefined) return undefined;
       node = this.child(node, name);
@@ -53,9 +63,9 @@ export class TreeDraft implements TreeView {
   }
 
   child(parent: NodeSlot, name: string): NodeSlot | undefined {
-    const drafted = this.#children.get(parent);
-    if (drafted?.has(name) === true) return drafted.get(name);
-    return isStandIn(parent) ? undefined : this.#below.child(parent, name);
+    const below = isStandIn(parent) ? undefined : this.#below.child(parent, name);
+    if (below !== undefined && !this.#removed.has(below)) return below;
+    return this.#children.get(parent)?.get(name);
   }
 
   childCount(node: NodeSlot): number {
@@ -67,11 +77,15 @@ export class TreeDraft implements TreeView {
   }
 
   parent(node: NodeSlot): NodeSlot {
-    return this.#overlays.get(node)?.parent ?? this.#below.parent(node);
+    return isStandIn(node) ? this.#draftedAt(node).parent : this.#below.parent(node);
   }
 
   name(node: NodeSlot): string {
-    return this.#overlays.get(node)?.name ?? this.#below.name(node);
+    return isStandIn(node) ? this.#draftedAt(node).name : this.#below.name(node);
+  }
+
+  nameBytesOf(node: NodeSlot): number {
+    return isStandIn(node) ? storedNameBytes(this.#draftedAt(node).name) : this.#below.nameBytesOf(node);
   }
 
   dataLength(node: NodeSlot): number {
@@ -82,53 +96,63 @@ export class TreeDraft implements TreeView {
     return this.#overlays.get(node)?.extraBytes ?? this.#below.extraBytes(node);
   }
 
+  hasData(node: NodeSlot): boolean {
+    return this.#overlays.get(node)?.hasData ?? this.#below.hasData(node);
+  }
+
   version(node: NodeSlot): number {
     return this.#overlays.get(node)?.version ?? this.#below.version(node);
   }
 
   ephemeralOwner(node: NodeSlot): number {
-    return this.#overlays.get(node)?.ephemeralOwner ?? this.#below.ephemeralOwner(node);
+    return isStandIn(node) ? this.#draftedAt(node).ephemeralOwner : this.#below.ephemeralOwner(node);
   }
 
   /** Returns the stand-in of the new node. */
-  create({ parent, name, ephemeralOwner, dataLength }: DraftedNode): NodeSlot {
+  create(drafted: DraftedNode): NodeSlot {
+    const { parent, name, dataLength, hasData, extraBytes } = drafted;
     invariant(this.child(parent, name) === undefined, 'a new node has a name of its own');
-    this.#standIns += 1;
-    const node = -this.#standIns as NodeSlot;
-    const empty = { extraBytes: 0, version: 0, children: 0, creations: 0 };
-    this.#overlays.set(node, { parent, name, ephemeralOwner, dataLength, ...empty });
+    this.#drafted.push(drafted);
+    const node = -this.#drafted.length as NodeSlot;
+    this.#overlays.set(node, { dataLength, hasData, extraBytes, version: 0, children: 0, creations: 0 });
     const above = this.#overlay(parent);
     above.children += 1;
     above.creations += 1;
-    this.#setChild(parent, name, node);
+    const children = this.#children.get(parent);
+    if (children === undefined) this.#children.set(parent, new Map([[name, node]]));
+    else children.set(name, node);
     this.size += 1;
-    this.dataBytes += dataLength;
+    this.dataBytes += dataLength + extraBytes;
     this.nameBytes += storedNameBytes(name);
     return node;
   }
 
-  setData(node: NodeSlot, dataLength: number): void {
+  /** `extraBytes`: more than before. */
+  setData(node: NodeSlot, dataLength: number, hasData: boolean, extraBytes: number): void {
     const overlay = this.#overlay(node);
-    this.dataBytes += dataLength - overlay.dataLength;
+    this.dataBytes += dataLength - overlay.dataLength + extraBytes;
     overlay.dataLength = dataLength;
+    overlay.hasData = hasData;
+    overlay.extraBytes += extraBytes;
     overlay.version += 1;
   }
 
   remove(node: NodeSlot): void {
-    const { parent, name, dataLength, extraBytes, children } = this.#overlay(node);
-    invariant(children === 0, 'a node that is removed has no children');
-    this.#overlay(parent).children -= 1;
-    this.#setChild(parent, name, undefined);
-    this.#overlays.delete(node);
+    invariant(this.childCount(node) === 0, 'a node that is removed has no children');
+    const parent = this.parent(node);
     this.size -= 1;
-    this.dataBytes -= dataLength + extraBytes;
-    this.nameBytes -= storedNameBytes(name);
+    this.dataBytes -= this.dataLength(node) + this.extraBytes(node);
+    this.nameBytes -= this.nameBytesOf(node);
+    this.#overlay(parent).children -= 1;
+    if (isStandIn(node)) this.#children.get(parent)?.delete(this.name(node));
+    else this.#removed.add(node);
+    this.#overlays.delete(node);
   }
 
-  #setChild(parent: NodeSlot, name: string, child: NodeSlot | undefined): void {
-    let children = this.#children.get(parent);
-    if (children === undefined) this.#children.set(parent, (children = new Map()));
-    children.set(name, child);
+  #draftedAt(standIn: NodeSlot): DraftedNode {
+    const drafted = this.#drafted[placeOfStandIn(standIn)];
+    invariant(drafted !== undefined, 'a stand-in stands for a node');
+    return drafted;
   }
 
   #overlay(node: NodeSlot): Overlay {
@@ -136,10 +160,8 @@ export class TreeDraft implements TreeView {
     if (known !== undefined) return known;
     const below = this.#below;
     const overlay = {
-      parent: below.parent(node),
-      name: below.name(node),
-      ephemeralOwner: below.ephemeralOwner(node),
       dataLength: below.dataLength(node),
+      hasData: below.hasData(node),
       extraBytes: below.extraBytes(node),
       version: below.version(node),
       children: below.childCount(node),
@@ -148,6 +170,11 @@ export class TreeDraft implements TreeView {
     this.#overlays.set(node, overlay);
     return overlay;
   }
+}
+
+/** Which of the creations of a draft it stands for, from 0. */
+export function placeOfStandIn(standIn: NodeSlot): number {
+  return -1 - standIn;
 }
 
 /** Whether the node is still to be made. */

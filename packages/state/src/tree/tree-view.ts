@@ -18,9 +18,13 @@ export interface TreeView {
   creations(node: NodeSlot): number;
   parent(node: NodeSlot): NodeSlot;
   name(node: NodeSlot): string;
+  /** Of its name, as it is kept. */
+  nameBytesOf(node: NodeSlot): number;
   dataLength(node: NodeSlot): number;
   /** Of its extras, as they are counted among the data. */
   extraBytes(node: NodeSlot): number;
+  /** Whether it has data at all; empty data are data. */
+  hasData(node: NodeSlot): boolean;
   version(node: NodeSlot): number;
   /** The session with which the node goes; 0 for a persistent one. */
   ephemeralOwner(node: NodeSlot): number;

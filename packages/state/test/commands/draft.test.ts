@@ -4,8 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { createMode, CreateMode, MUTEX, type Reply } from '@holdfast/protocol';
 
 import { applyNodeCommand } from '../../src/commands/nodes/apply.ts';
+import { commit } from '../../src/commands/nodes/commit.ts';
 import { Draft } from '../../src/commands/nodes/draft.ts';
 import { plan, type NodeCommand } from '../../src/commands/nodes/plan.ts';
+import { LATEST_STATE_VERSION } from '../../src/state-version.ts';
 import { mutex } from '../../src/locks/kinds/mutex.ts';
 import type { Session } from '../../src/sessions/session.ts';
 import { StateSnapshot } from '../../src/snapshot/state-snapshot.ts';
@@ -14,7 +16,7 @@ import { VERSIONS } from '../../src/versions.ts';
 import { rest } from '../support/snapshots.ts';
 
 /** Small, so that random commands meet them. */
-const LIMITS = { maxNodes: 16, maxTreeDataBytes: 16, maxTreeNameBytes: 110, maxEphemeralsPerSession: 2 };
+const LIMITS = { maxNodes: 16, maxTreeDataBytes: 26, maxTreeNameBytes: 110, maxEphemeralsPerSession: 2 };
 const LOCKS = ['l', 'm'];
 
 interface Asked {
@@ -30,6 +32,7 @@ class Prepared {
 
   constructor(before: readonly Asked[]) {
     const { state } = this;
+    state.raise(LATEST_STATE_VERSION);
     const options = { timeoutMs: 10_000, label: '', createdAt: 0, server: 1 };
     this.sessions = ['a', 'b'].map((secretHash) => {
       this.#begin();
@@ -92,7 +95,7 @@ function asDraft(prepared: Prepared, all: readonly Asked[]): Reply[] {
     return change;
   });
   expect(Buffer.compare(prepared.bytes, before)).toBe(0);
-  const replies = draft.commit();
+  const replies = draft.commit(commit);
   return planned.map((change) => (change.type === 'error' ? change : (replies.shift() as Reply)));
 }
 
@@ -108,8 +111,17 @@ const path = fc.oneof(
 );
 const data = fc.uint8Array({ maxLength: 5 });
 const version = fc.constantFrom(-1, -1, 0, 1);
+const dataOrNone = fc.oneof(fc.constant([]), fc.tuple(data));
 const command: fc.Arbitrary<NodeCommand> = fc.oneof(
-  fc.record({ type: fc.constant('create' as const), path, data, mode: fc.constantFrom(0, 0, 0, 1, 2, 3, 4) }),
+  fc.record({
+    type: fc.constant('createNode' as const),
+    path,
+    data: dataOrNone,
+    mode: fc.constantFrom(0, 0, 1, 4, 4, 5, 6),
+    ttlMs: fc.constantFrom(0, 0, 9),
+  }),
+  fc.record({ type: fc.constant('setNode' as const), path, data: dataOrNone, version }),
+  fc.record({ type: fc.constant('create' as const), path, data, mode: fc.constantFrom(0, 0, 0, 1, 2, 3, 4, 7) }),
   fc.record({ type: fc.constant('set' as const), path, data, version }),
   fc.record({ type: fc.constant('delete' as const), path, version }),
 );

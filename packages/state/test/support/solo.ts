@@ -6,16 +6,21 @@
 import {
   CommandType,
   createMode,
+  createModeOf,
   encodeCommand,
   LockKind,
   type Acquire,
   type Answer,
   type Command,
+  type CreateModeOptions,
+  type Operation,
   type Query,
   type Reply,
+  type UnusedNode,
 } from '@holdfast/protocol';
 import {
   encodeEntry,
+  LATEST_STATE_VERSION,
   stampEntry,
   StateMachine,
   type Output,
@@ -51,6 +56,22 @@ export class Solo {
     return this.outputs;
   }
 
+  /** Entries are applied by that version from here on. */
+  raise(version = LATEST_STATE_VERSION): this {
+    this.#propose({ type: 'raiseStateVersion', version });
+    return this;
+  }
+
+  /** What the leader proposes when it has found these unused. */
+  removeUnused(nodes: readonly UnusedNode[]): readonly Output[] {
+    return this.#propose({ type: 'removeUnused', nodes });
+  }
+
+  #propose(command: Command): readonly Output[] {
+    const header = { command: CommandType[command.type], generation: 0, session: 0, number: 0, ackedUpTo: 0 };
+    return this.apply(encodeEntry(header, encodeCommand(command)));
+  }
+
   noop(): void {
     this.machine.applyNoop(this.index + 1);
   }
@@ -80,10 +101,7 @@ export class Solo {
 
   /** What the leader proposes when a session's time is over. */
   expire(session: number, generation = 1): readonly Output[] {
-    const payload = encodeCommand({ type: 'expireSession', session, generation });
-    return this.apply(
-      encodeEntry({ command: CommandType.expireSession, generation: 0, session: 0, number: 0, ackedUpTo: 0 }, payload),
-    );
+    return this.#propose({ type: 'expireSession', session, generation });
   }
 
   query<T extends Exclude<Query['type'], never>>(
@@ -190,6 +208,20 @@ export class SoloSession {
     return asReply(this.create(path, options), 'created').path;
   }
 
+  /** Of any kind; `data` undefined: without any. */
+  createNode(path: string, options: CreateModeOptions & { data?: string; ttlMs?: number } = {}): Reply {
+    return this.send(createNodeCommand(path, options));
+  }
+
+  transaction(operations: readonly Operation[]): Reply {
+    return this.send({ type: 'transaction', operations });
+  }
+
+  /** The results of a transaction that must not fail. */
+  done(operations: readonly Operation[]): readonly number[] {
+    return asReply(this.transaction(operations), 'transaction').results;
+  }
+
   set(path: string, data: string, version = -1): Reply {
     return this.send({ type: 'set', path, data: bytes(data), version });
   }
@@ -203,6 +235,32 @@ export class SoloSession {
     return this.send({ type: 'closeSession', session });
   }
 }
+
+export function createNodeCommand(
+  path: string,
+  options: CreateModeOptions & { data?: string; ttlMs?: number } = {},
+): Extract<Command, { type: 'createNode' }> {
+  const { data, ttlMs = 0 } = options;
+  const mode = createModeOf({ ...options, ttl: ttlMs !== 0 });
+  if (mode === undefined) throw new Error(`no node is of all these kinds: ${JSON.stringify(options)}`);
+  return { type: 'createNode', path, data: data === undefined ? [] : [bytes(data)], mode, ttlMs };
+}
+
+/** The operations of a transaction. */
+export const operation = {
+  check: (path: string, version = -1): Operation => ({ type: 'check', path, version }),
+  create: (path: string, options: CreateModeOptions & { data?: string; ttlMs?: number } = {}): Operation => ({
+    ...createNodeCommand(path, options),
+    type: 'create',
+  }),
+  set: (path: string, data?: string, version = -1): Operation => ({
+    type: 'set',
+    path,
+    data: data === undefined ? [] : [bytes(data)],
+    version,
+  }),
+  delete: (path: string, version = -1): Operation => ({ type: 'delete', path, version }),
+};
 
 export function acquireCommand(lock: string, wait = true): Command {
   return { type: 'acquire', lock, kind: LockKind.mutex, wait };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { CreateMode, MAX_PATH_LENGTH, type Stat } from '@holdfast/protocol';
+import { CreateMode, MAX_EARLY_PATH_LENGTH, MAX_PATH_LENGTH, type Stat } from '@holdfast/protocol';
+import { LATEST_STATE_VERSION } from '@holdfast/state';
 
 import { asReply, bytes, codeOf, Solo, text } from '../support/solo.ts';
 
@@ -97,12 +98,37 @@ describe('create', () => {
   });
 
   it('refuses a sequential path that its number makes too long to be read', () => {
-    const solo = new Solo();
+    const solo = new Solo().raise();
     const session = solo.open();
     const path = `/${'x'.repeat(MAX_PATH_LENGTH - 5)}`;
     expect(codeOf(session.create(path, { sequential: true }))).toBe('INVALID_ARGUMENT');
     expect(session.made(path)).toBe(path);
     expect(codeOf(solo.query({ type: 'exists', path }))).toBe('no error but exists');
+  });
+
+  it.each([2, LATEST_STATE_VERSION])('takes paths of as many characters as state version %i has', (version) => {
+    const solo = new Solo().raise(version);
+    const session = solo.open();
+    const longest = version === 2 ? MAX_EARLY_PATH_LENGTH : MAX_PATH_LENGTH;
+    const path = `/${'x'.repeat(longest - 1)}`;
+    expect(session.made(path)).toBe(path);
+    expect(codeOf(session.set(path, 'x'))).toBe('no error but changed');
+    for (const reply of [session.create(`${path}x`), session.set(`${path}x`, ''), session.delete(`${path}x`)])
+      expect(asReply(reply, 'error')).toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringMatching(`path must be at most ${longest} characters long`) as string,
+      });
+    const get = asReply(solo.query({ type: 'get', path: `/${'y'.repeat(1_024)}` }) as never, 'error');
+    expect(get.code).toBe(version === 2 ? 'INVALID_ARGUMENT' : 'NOT_FOUND');
+    expect(codeOf(session.delete(path))).toBe('no error but done');
+  });
+
+  it('refuses U+0000 before it looks for the parent, as ZooKeeper does, from state version 3 on', () => {
+    const [early, session] = [new Solo().raise(2).open(), new Solo().raise().open()];
+    expect(codeOf(early.create('/no/x\0'))).toBe('NOT_FOUND');
+    expect(codeOf(session.create('/no/x\0'))).toBe('INVALID_ARGUMENT');
+    expect(codeOf(session.create('/no\0/x'))).toBe('INVALID_ARGUMENT');
+    expect(codeOf(session.create('/no/x\u0001'))).toBe('NOT_FOUND');
   });
 
   it('says what is wrong with a path, and with which', () => {
@@ -111,7 +137,7 @@ describe('create', () => {
   });
 
   it('explains itself in messages that a reader takes, whatever the path', () => {
-    const solo = new Solo();
+    const solo = new Solo().raise();
     const reply = asReply(solo.open().create(`/${'\u0001'.repeat(MAX_PATH_LENGTH - 1)}`), 'error');
     expect(reply.code).toBe('INVALID_ARGUMENT');
     expect(reply.message.length).toBeLessThanOrEqual(2_000);

@@ -15,13 +15,13 @@ export const OLDER_PATCHES: readonly Patch[] = [
   {
     module: '@holdfast/state',
     file: 'state-version.js',
-    edits: [{ find: 'LATEST_STATE_VERSION = 2;', replace: 'LATEST_STATE_VERSION = 1;' }],
+    edits: [{ find: 'LATEST_STATE_VERSION = 3;', replace: 'LATEST_STATE_VERSION = 2;' }],
   },
   {
     module: '@holdfast/raft',
     file: 'peers/peer-features.js',
     edits: [
-      { find: 'stateVersion2: 2 ** 4,', replace: '' },
+      { find: 'stateVersion3: 2 ** 6,', replace: '' },
       { find: 'keepAlive: 2 ** 5,', replace: '' },
     ],
   },

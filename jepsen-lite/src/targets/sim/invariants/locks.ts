@@ -139,6 +139,7 @@ export class LockInvariants {
       case 'sessionEnding':
       case 'sessionSurvived':
       case 'endContinued':
+      case 'unusedRemoved':
       case 'granted':
       case 'lost':
         return;
@@ -349,6 +350,10 @@ function decode(data: Uint8Array): DecodedCommand {
       case 'create':
       case 'set':
       case 'delete':
+      case 'transaction':
+      case 'createNode':
+      case 'setNode':
+      case 'removeUnused':
       case 'expireSession':
       case 'refuse':
       case 'raiseStateVersion':

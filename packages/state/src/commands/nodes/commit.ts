@@ -1,4 +1,4 @@
-/** Makes a change that was planned over the present state: nothing is left that could refuse it. */
+/** Makes changes that were planned over the present state: nothing is left that could refuse them. */
 
 import type { Reply } from '@holdfast/protocol';
 
@@ -11,6 +11,8 @@ import type { Creation, PlannedChange } from './change.ts';
 
 export function commit(state: State, change: PlannedChange): Reply {
   switch (change.type) {
+    case 'check':
+      return DONE;
     case 'create':
       return { type: 'created', path: change.path, stat: state.nodes.stat(create(state, change)) };
     case 'set':
@@ -22,6 +24,29 @@ export function commit(state: State, change: PlannedChange): Reply {
     case 'revoke':
       revoke(state, change.acquire);
       return DONE;
+  }
+}
+
+/**
+ * The same without a reply, but for a number: of a creation the one behind the name, of `set` the version that the data have now,
+ * otherwise 0.
+ */
+export function commitForNumber(state: State, change: PlannedChange): number {
+  switch (change.type) {
+    case 'check':
+      return 0;
+    case 'create':
+      create(state, change);
+      return change.sequence;
+    case 'set':
+      state.nodes.setData(change.node, change.data, state.index, state.stamp);
+      return state.nodes.version(change.node);
+    case 'delete':
+      remove(state, change.node);
+      return 0;
+    case 'revoke':
+      revoke(state, change.acquire);
+      return 0;
   }
 }
 

@@ -3,25 +3,18 @@
  * made, in their order, or, by leaving the draft alone, none.
  */
 
-import type { Reply } from '@holdfast/protocol';
-
 import { invariant } from '../../invariant.ts';
 import type { StateLimits } from '../../limits.ts';
 import type { QueuedAcquire } from '../../locks/lock.ts';
 import type { Session } from '../../sessions/session.ts';
 import type { State } from '../../state.ts';
+import { ExtraTag } from '../../tree/extra-tag.ts';
 import type { NodeSlot } from '../../tree/node-slot.ts';
-import { isStandIn, TreeDraft } from '../../tree/tree-draft.ts';
+import { extrasBytes } from '../../tree/storage/node-extras.ts';
+import { isStandIn, placeOfStandIn, TreeDraft } from '../../tree/tree-draft.ts';
 import type { Rules } from '../../versions.ts';
-import type { PlannedChange } from './change.ts';
-import { commit } from './commit.ts';
-import type { PlanView } from './plan.ts';
-
-/** A change, and the stand-in of the node that it makes. */
-interface Drafted {
-  readonly change: PlannedChange;
-  readonly standIn: NodeSlot | undefined;
-}
+import type { Creation, PlannedChange } from './change.ts';
+import { extraBytesOfSet, type PlanView } from './plan-view.ts';
 
 export class Draft implements PlanView {
   readonly nodes: TreeDraft;
@@ -31,7 +24,9 @@ export class Draft implements PlanView {
   readonly index: number;
   readonly stamp: number;
   readonly #state: State;
-  readonly #drafted: Drafted[] = [];
+  readonly #changes: PlannedChange[] = [];
+  /** By the stand-in of what it makes: −1 is the first. */
+  readonly #creations: Creation[] = [];
   /** By session: how many ephemeral nodes it will have more. */
   readonly #moreEphemerals = new Map<number, number>();
 
@@ -53,43 +48,41 @@ export class Draft implements PlanView {
 
   /** What is planned next sees the change. It must have been planned over this draft as it is now. */
   add(change: PlannedChange): void {
-    this.#drafted.push({ change, standIn: this.#overlay(change) });
-  }
-
-  /** Makes all changes. Nothing else may have changed since the draft began. */
-  commit(): Reply[] {
-    invariant(this.#state.index === this.index, 'a draft ends with the entry in which it began');
-    const made = new Map<NodeSlot, NodeSlot>();
-    return this.#drafted.map(({ change, standIn }) => {
-      const placed = inPlace(change, made);
-      const reply = commit(this.#state, placed);
-      if (standIn !== undefined && placed.type === 'create') {
-        const node = this.#state.nodes.child(placed.parent, placed.name);
-        invariant(node !== undefined, 'what was made is there');
-        made.set(standIn, node);
-      }
-      return reply;
-    });
-  }
-
-  #overlay(change: PlannedChange): NodeSlot | undefined {
+    this.#changes.push(change);
     switch (change.type) {
-      case 'create': {
-        const { parent, name, data, ephemeralOwner } = change;
-        this.#countEphemeral(ephemeralOwner, 1);
-        return this.nodes.create({ parent, name, ephemeralOwner, dataLength: data.length });
+      case 'check':
+        return;
+      case 'create':
+        this.#create(change);
+        return;
+      case 'set': {
+        const { node, data } = change;
+        const more = extraBytesOfSet(this.nodes, node, data);
+        this.nodes.setData(node, data?.length ?? 0, data !== undefined, more);
+        return;
       }
-      case 'set':
-        this.nodes.setData(change.node, change.data.length);
-        return undefined;
       case 'delete':
         this.#countEphemeral(this.nodes.ephemeralOwner(change.node), -1);
         this.nodes.remove(change.node);
-        return undefined;
+        return;
       case 'revoke':
         this.#revoke(change.acquire);
-        return undefined;
     }
+  }
+
+  /** Makes all changes, each by `commit`, and returns what that returned. Nothing else may have changed since the draft began. */
+  commit<T>(commit: (state: State, change: PlannedChange) => T): T[] {
+    invariant(this.#state.index === this.index, 'a draft ends with the entry in which it began');
+    return this.#changes.map((change) => commit(this.#state, this.#inPlace(change)));
+  }
+
+  #create(change: Creation): void {
+    const { parent, name, data, ephemeralOwner, extras } = change;
+    this.#countEphemeral(ephemeralOwner, 1);
+    const hasData = extras === undefined || extras.every(({ tag }) => tag !== ExtraTag.noData);
+    const extraBytes = extras === undefined ? 0 : extrasBytes(extras);
+    this.nodes.create({ parent, name, ephemeralOwner, dataLength: data.length, hasData, extraBytes });
+    this.#creations.push(change);
   }
 
   /** An idle lock leaves nothing: its container goes with the last of its queue. */
@@ -101,22 +94,28 @@ export class Draft implements PlanView {
   #countEphemeral(owner: number, more: number): void {
     if (owner !== 0) this.#moreEphemerals.set(owner, (this.#moreEphemerals.get(owner) ?? 0) + more);
   }
-}
 
-/** The change of nodes that exist now, some of them made since it was planned. */
-function inPlace(change: PlannedChange, made: ReadonlyMap<NodeSlot, NodeSlot>): PlannedChange {
-  const placeOf = (node: NodeSlot): NodeSlot => {
-    const place = isStandIn(node) ? made.get(node) : node;
+  /** The change of nodes that exist now, some of them made since it was planned. */
+  #inPlace(change: PlannedChange): PlannedChange {
+    switch (change.type) {
+      case 'create':
+        return isStandIn(change.parent) ? { ...change, parent: this.#placeOf(change.parent) } : change;
+      case 'set':
+      case 'delete':
+        return isStandIn(change.node) ? { ...change, node: this.#placeOf(change.node) } : change;
+      case 'check':
+      case 'revoke':
+        return change;
+    }
+  }
+
+  /** Of a node that was made and is to be changed now: nobody else can have its name. */
+  #placeOf(node: NodeSlot): NodeSlot {
+    if (!isStandIn(node)) return node;
+    const creation = this.#creations[placeOfStandIn(node)];
+    invariant(creation !== undefined, 'a stand-in stands for a creation');
+    const place = this.#state.nodes.child(this.#placeOf(creation.parent), creation.name);
     invariant(place !== undefined, 'a node is made before it is changed');
     return place;
-  };
-  switch (change.type) {
-    case 'create':
-      return { ...change, parent: placeOf(change.parent) };
-    case 'set':
-    case 'delete':
-      return { ...change, node: placeOf(change.node) };
-    case 'revoke':
-      return change;
   }
 }

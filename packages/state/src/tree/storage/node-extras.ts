@@ -5,6 +5,7 @@
  */
 
 import { invariant } from '../../invariant.ts';
+import { ExtraTag } from '../extra-tag.ts';
 import { NO_CELL, type ByteSlab, type CellReference } from './byte-slab.ts';
 import { WordField, type NodeRows } from './node-rows.ts';
 
@@ -29,6 +30,8 @@ export class NodeExtras {
   readonly #slab: ByteSlab;
   /** How many nodes have one of the tag. */
   readonly #counts = new Map<number, number>();
+  /** Rows with a lifetime, in no particular order: few, and there is no other way to find them than to look at all. */
+  readonly #withLifetime = new Set<number>();
 
   constructor(rows: NodeRows, slab: ByteSlab) {
     this.#rows = rows;
@@ -38,6 +41,11 @@ export class NodeExtras {
   /** The tags that any node has, in order. */
   get tags(): readonly number[] {
     return [...this.#counts.keys()].sort((left, right) => left - right);
+  }
+
+  /** Those that have a lifetime: sort before anything depends on their order. */
+  get withLifetime(): ReadonlySet<number> {
+    return this.#withLifetime;
   }
 
   /** Of one node, together. */
@@ -64,6 +72,11 @@ export class NodeExtras {
     return extras;
   }
 
+  /** Undefined when the node has none of that tag. */
+  find(row: number, tag: number): Uint8Array | undefined {
+    return this.#cell(row) === NO_CELL ? undefined : this.list(row).find((extra) => extra.tag === tag)?.bytes;
+  }
+
   /** Undefined takes it away. Returns by how many bytes the node's extras grow. */
   set(row: number, tag: number, bytes: Uint8Array | undefined): number {
     invariant(Number.isInteger(tag) && tag > 0 && tag <= MAX_EXTRA_TAG, 'a tag is a number of two bytes');
@@ -72,7 +85,7 @@ export class NodeExtras {
     const after =
       bytes === undefined ? others : [...others, { tag, bytes }].sort((left, right) => left.tag - right.tag);
     this.#write(row, after);
-    this.#count(tag, after.length - before.length);
+    this.#count(row, tag, after.length - before.length);
     return extrasBytes(after) - extrasBytes(before);
   }
 
@@ -80,7 +93,7 @@ export class NodeExtras {
   clear(row: number): number {
     if (this.#cell(row) === NO_CELL) return 0;
     const extras = this.list(row);
-    for (const { tag } of extras) this.#count(tag, -1);
+    for (const { tag } of extras) this.#count(row, tag, -1);
     this.#write(row, NONE);
     return extrasBytes(extras);
   }
@@ -121,8 +134,12 @@ export class NodeExtras {
     return new DataView(bytes.buffer, bytes.byteOffset).getUint32(this.#slab.offset(cell), true);
   }
 
-  #count(tag: number, more: number): void {
+  #count(row: number, tag: number, more: number): void {
     if (more === 0) return;
+    if (tag === ExtraTag.lifetime) {
+      if (more > 0) this.#withLifetime.add(row);
+      else this.#withLifetime.delete(row);
+    }
     const count = (this.#counts.get(tag) ?? 0) + more;
     if (count === 0) this.#counts.delete(tag);
     else this.#counts.set(tag, count);
@@ -133,6 +150,7 @@ export class NodeExtras {
   }
 }
 
-function extrasBytes(extras: readonly NodeExtra[]): number {
+/** What a node's extras count among the data. */
+export function extrasBytes(extras: readonly NodeExtra[]): number {
   return extras.reduce((sum, { bytes }) => sum + HEAD_BYTES + bytes.length, 0);
 }

@@ -1,0 +1,59 @@
+/**
+ * transaction: its operations are planned one after the other over a draft, in which each sees those before it; then all are made, or none,
+ * if one was refused. What they answer is a number each, so that it takes no more than what was asked.
+ */
+
+import { MAX_TRANSACTION_BYTES, type Command, type Reply } from '@holdfast/protocol';
+
+import { errorReply, unsupportedReply, type ErrorReply } from '../../replies.ts';
+import { transactionCost } from '../../sessions/answer-cost.ts';
+import type { Session } from '../../sessions/session.ts';
+import type { State } from '../../state.ts';
+import { commitForNumber } from './commit.ts';
+import { Draft } from './draft.ts';
+import { planOperation } from './plan.ts';
+
+type Transaction = Extract<Command, { type: 'transaction' }>;
+
+/** `payloadBytes`: of the command, as it was encoded. */
+export function transaction(state: State, session: Session, { operations }: Transaction, payloadBytes: number): Reply {
+  const excess = sizeReply(state, session, operations.length, payloadBytes);
+  if (excess !== undefined) return excess;
+  const draft = new Draft(state);
+  for (const [place, operation] of operations.entries()) {
+    if (operation.type === 'unknown') return failed(place, unsupportedReply('its operation', state.version));
+    const change = planOperation(draft, session, operation);
+    if (change.type === 'error') return failed(place, change);
+    draft.add(change);
+  }
+  return { type: 'transaction', index: state.index, results: draft.commit(commitForNumber) };
+}
+
+/** The answer is kept until it is acknowledged, and may take what the session has left for that. */
+function sizeReply(
+  { limits }: State,
+  { cache }: Session,
+  operations: number,
+  payloadBytes: number,
+): ErrorReply | undefined {
+  if (payloadBytes > MAX_TRANSACTION_BYTES) {
+    return errorReply(
+      'LIMIT_EXCEEDED',
+      `a transaction of ${payloadBytes} bytes is too large, at most ${MAX_TRANSACTION_BYTES}; make several of it`,
+    );
+  }
+  const cost = transactionCost(operations);
+  if (cost > Math.max(limits.maxReplyBytesPerSession, limits.leastReplyBytesPerSession)) {
+    return errorReply('LIMIT_EXCEEDED', `a transaction of ${operations} operations is too large; make several of it`);
+  }
+  if (cost <= cache.room) return undefined;
+  return errorReply(
+    'OVERLOADED',
+    `the answer to ${operations} operations takes ${cost} bytes, and ${cache.room} are left for unacknowledged answers of this session; ` +
+      'wait for other answers, or make several transactions of it',
+  );
+}
+
+function failed(operation: number, { code, message }: ErrorReply): Reply {
+  return { type: 'transactionFailed', operation, code, message };
+}

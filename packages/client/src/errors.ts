@@ -159,6 +159,33 @@ export class NotEmptyError extends HoldfastError {
   }
 }
 
+/**
+ * Nothing of a transaction was done, because of one of its operations. `code` is that operation's, and `cause` the error that the same
+ * operation alone would have ended with.
+ */
+export class TransactionFailedError extends HoldfastError {
+  static {
+    brand(this, 'TransactionFailedError');
+  }
+  /** Its place in the transaction; the first is 0. */
+  readonly operation: number;
+  readonly path: string;
+
+  constructor(
+    message: string,
+    options: {
+      readonly code: HoldfastErrorCode;
+      readonly operation: number;
+      readonly path: string;
+      readonly cause: unknown;
+    },
+  ) {
+    super(message, options);
+    this.operation = options.operation;
+    this.path = options.path;
+  }
+}
+
 /** A documented limit would be exceeded. */
 export class LimitExceededError extends HoldfastError {
   static {

@@ -39,11 +39,29 @@ export type {
 export type { HeldLock } from './locks/held-lock.ts';
 export type { AcquireOptions, Lock, TryAcquireOptions, TryAcquireResult } from './locks/lock.ts';
 export { tokenText } from './locks/token-text.ts';
-export type { CreateOptions, NodeReads, Nodes, ReadOptions, VersionOptions } from './nodes.ts';
+export type {
+  CreateOptions,
+  NodeContent,
+  NodeReads,
+  Nodes,
+  PageOptions,
+  ReadOptions,
+  VersionOptions,
+} from './nodes.ts';
 export type { OperatorClient, OperatorNodes } from './operator/operator-client.ts';
 export type { OperatorOptions } from './operator/operator-options.ts';
 export type { ConnectOptions } from './options.ts';
 export type { AdminOptions } from './session/channels/admin-pipeline.ts';
 export type { AnswerSource } from './session/answer-source.ts';
 export type { CallOptions } from './session/call.ts';
+export type { NodeData, NodeKindOptions, NodeVersionOption } from './tree/node-arguments.ts';
+export {
+  check,
+  create,
+  remove,
+  set,
+  type TransactionOperation,
+  type TransactionOutcome,
+  type TransactionResult,
+} from './tree/transaction.ts';
 export type { ClientRuntime } from './session/session.ts';

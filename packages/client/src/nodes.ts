@@ -1,24 +1,55 @@
 /** The tree of nodes: ZooKeeper's data model, with the log index as zxid. Locks are queues of nodes under `/holdfast`, which is reserved. */
 
-import { createMode, MAX_DATA_BYTES, pathProblem } from '@holdfast/protocol';
-import type { Answer, Consistency, Query, Reply, Stat } from '@holdfast/protocol';
+import { MAX_PAGE_ENTRIES } from '@holdfast/protocol';
+import type { Answer, Command, Consistency, Query, Reply, Stat } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError, LimitExceededError } from './errors.ts';
+import { checkOptionNames } from './option-names.ts';
 import type { Asker } from './session/asker.ts';
 import type { CallOptions } from './session/call.ts';
 import { callQuery, type QueryOptions } from './session/channels/read-pipeline.ts';
 import { callCommand } from './session/channels/request-pipeline.ts';
 import type { Session } from './session/session.ts';
+import {
+  checkPath,
+  dataOf,
+  kindOf,
+  versionOf,
+  type NodeData,
+  type NodeKindOptions,
+  type NodeVersionOption,
+} from './tree/node-arguments.ts';
+import { callTransaction, type TransactionOperation, type TransactionOutcome } from './tree/transaction.ts';
 
-export interface CreateOptions extends CallOptions {
-  /** Goes with this client's session. @default false */
-  readonly ephemeral?: boolean;
-  /** The ensemble appends a ten-digit counter of the parent to the name. @default false */
-  readonly sequential?: boolean;
+export interface CreateOptions extends CallOptions, NodeKindOptions {}
+
+const CREATE_OPTIONS: Record<keyof CreateOptions, true> = {
+  ephemeral: true,
+  sequential: true,
+  container: true,
+  ttlMs: true,
+  timeoutMs: true,
+  signal: true,
+};
+
+export interface VersionOptions extends CallOptions, NodeVersionOption {}
+
+/** What `get` says of a node beside its stat. */
+export interface NodeContent {
+  readonly data: Uint8Array;
+  readonly stat: Stat;
+  /** False for a node that was made or set with `null`; its `data` are empty. */
+  readonly hasData: boolean;
+  /** It goes after its last child. */
+  readonly container: boolean;
+  /** It goes when it has had no children and no change for so long; undefined for never. */
+  readonly ttlMs: number | undefined;
 }
 
-export interface VersionOptions extends CallOptions {
-  /** The version that the node must have; BadVersionError otherwise. @default -1 (any) */
-  readonly version?: number;
+export interface PageOptions extends ReadOptions {
+  /** Names come after this one. @default '' (from the first on) */
+  readonly after?: string;
+  /** At most so many names, from 1 to 1,000. @default 1_000 */
+  readonly limit?: number;
 }
 
 export interface ReadOptions extends QueryOptions {
@@ -41,12 +72,14 @@ export class NodeReads {
   }
 
   /** Rejects with NotFoundError. */
-  async get(path: string, options: ReadOptions = {}): Promise<{ readonly data: Uint8Array; readonly stat: Stat }> {
+  async get(path: string, options: ReadOptions = {}): Promise<NodeContent> {
     checkPath(path);
     const answer = await this.#ask({ type: 'get', path }, `get ${path}`, options);
     if (answer.type !== 'get') throw unexpected('get', answer);
     // A copy: the answer's bytes are a view of the whole frame.
-    return { data: new Uint8Array(answer.data), stat: answer.stat };
+    const { noData, container, ttlMs } = answer.traits ?? PLAIN;
+    const data = new Uint8Array(answer.data);
+    return { data, stat: answer.stat, hasData: !noData, container, ttlMs: ttlMs === 0 ? undefined : ttlMs };
   }
 
   /** Undefined when there is no such node. */
@@ -57,15 +90,69 @@ export class NodeReads {
     return answer.stat;
   }
 
-  /** The names of the direct children, sorted. Rejects with NotFoundError. */
+  /**
+   * The names of the direct children, sorted. Where they are too many for one answer, some 100,000, they are gathered page by page: what is
+   * there throughout is listed, what comes or goes meanwhile may be or not, and `stat` is that of the last page. Rejects with NotFoundError.
+   */
   async children(
     path: string,
     options: ReadOptions = {},
   ): Promise<{ readonly names: readonly string[]; readonly stat: Stat }> {
     checkPath(path);
-    const answer = await this.#ask({ type: 'children', path }, `children ${path}`, options);
+    let answer: Answer;
+    try {
+      answer = await this.#ask({ type: 'children', path }, `children ${path}`, options);
+    } catch (error) {
+      if (error instanceof LimitExceededError) return await this.#childrenByPages(path, options);
+      throw error;
+    }
     if (answer.type !== 'children') throw unexpected('children', answer);
     return { names: answer.names, stat: answer.stat };
+  }
+
+  /** Some of those names; `more`: there are others behind the last one. Rejects with NotFoundError. */
+  async childrenPage(
+    path: string,
+    options: PageOptions = {},
+  ): Promise<{ readonly names: readonly string[]; readonly more: boolean; readonly stat: Stat }> {
+    const { after = '', limit = MAX_PAGE_ENTRIES, ...others } = options;
+    checkPath(path);
+    if (typeof after !== 'string') throw new InvalidArgumentError(`after is ${String(after)}; it must be a name`);
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_PAGE_ENTRIES)
+      throw new InvalidArgumentError(`limit is ${limit}; it must be a whole number from 1 to ${MAX_PAGE_ENTRIES}`);
+    const answer = await this.#ask({ type: 'childrenPage', path, after, limit }, `children ${path}`, others);
+    if (answer.type !== 'childrenPage') throw unexpected('children', answer);
+    return { names: answer.names, more: answer.more, stat: answer.stat };
+  }
+
+  /** How many nodes are below that one. Rejects with NotFoundError, and with LimitExceededError for more than 250,000, but for "/". */
+  async descendants(path: string, options: ReadOptions = {}): Promise<number> {
+    checkPath(path);
+    const answer = await this.#ask({ type: 'descendants', path }, `descendants ${path}`, options);
+    if (answer.type !== 'descendants') throw unexpected('descendants', answer);
+    return answer.count;
+  }
+
+  /**
+   * Waits until this client has seen all that was answered to anybody before the call: reads of consistency `session` show that from
+   * then on. Resolves with the index up to which it is so.
+   */
+  async sync(options: CallOptions = {}): Promise<number> {
+    let index = 0;
+    const onAnswer = (source: { readonly index: number }): void => {
+      index = source.index;
+    };
+    await this.#ask({ type: 'exists', path: '/' }, 'sync', { ...options, consistency: 'linearizable', onAnswer });
+    return index;
+  }
+
+  async #childrenByPages(path: string, options: ReadOptions): Promise<{ names: readonly string[]; stat: Stat }> {
+    const names: string[] = [];
+    for (;;) {
+      const page = await this.childrenPage(path, { ...options, after: names.at(-1) ?? '' });
+      for (const name of page.names) names.push(name);
+      if (!page.more) return { names, stat: page.stat };
+    }
   }
 
   #ask(query: Query, what: string, options: ReadOptions): Promise<Answer> {
@@ -88,21 +175,29 @@ export class Nodes extends NodeReads {
   /** Rejects with NodeExistsError, and with NotFoundError when the parent does not exist. */
   async create(
     path: string,
-    data: Uint8Array | string = '',
+    data: NodeData = '',
     options: CreateOptions = {},
   ): Promise<{ readonly path: string; readonly stat: Stat }> {
-    const { ephemeral = false, sequential = false } = options;
-    checkPath(path, sequential);
-    const command = { type: 'create', path, data: bytesOf(data), mode: createMode({ ephemeral, sequential }) } as const;
+    checkOptionNames('create', options, CREATE_OPTIONS);
+    checkPath(path, options.sequential);
+    const { mode, ttlMs, early } = kindOf(options);
+    const bytes = dataOf(data);
+    const command: Command =
+      early && bytes !== undefined
+        ? { type: 'create', path, data: bytes, mode }
+        : { type: 'createNode', path, data: bytes === undefined ? [] : [bytes], mode, ttlMs };
     const reply = await callCommand(this.#session.commands, command, `create ${path}`, options);
     if (reply.type !== 'created') throw unexpected('create', reply);
     return { path: reply.path, stat: reply.stat };
   }
 
   /** Rejects with NotFoundError and BadVersionError. */
-  async set(path: string, data: Uint8Array | string, options: VersionOptions = {}): Promise<Stat> {
+  async set(path: string, data: NodeData, options: VersionOptions = {}): Promise<Stat> {
     checkPath(path);
-    const command = { type: 'set', path, data: bytesOf(data), version: versionOf(options) } as const;
+    const bytes = dataOf(data);
+    const version = versionOf(options);
+    const command: Command =
+      bytes === undefined ? { type: 'setNode', path, data: [], version } : { type: 'set', path, data: bytes, version };
     const reply = await callCommand(this.#session.commands, command, `set ${path}`, options);
     if (reply.type !== 'changed') throw unexpected('set', reply);
     return reply.stat;
@@ -118,33 +213,23 @@ export class Nodes extends NodeReads {
       options,
     );
   }
-}
 
-const encoder = new TextEncoder();
-
-function bytesOf(data: Uint8Array | string): Uint8Array {
-  if (typeof data !== 'string' && !(data instanceof Uint8Array)) {
-    throw new InvalidArgumentError('data must be text or a Uint8Array');
+  /**
+   * Does all operations at one index, or none: each sees what those before it did, and nobody sees some of it. At most 1 MiB, encoded.
+   * Rejects with TransactionFailedError, which says because of which.
+   *
+   * @example
+   * await nodes.transaction([check('/config', { version: 3 }), set('/config', 'new'), create('/log/', 'changed', { sequential: true })]);
+   */
+  async transaction(
+    operations: readonly TransactionOperation[],
+    options: CallOptions = {},
+  ): Promise<TransactionOutcome> {
+    return await callTransaction(this.#session, operations, options);
   }
-  const bytes = typeof data === 'string' ? encoder.encode(data) : data;
-  if (bytes.length > MAX_DATA_BYTES) {
-    throw new LimitExceededError(`data of ${bytes.length} bytes is over the limit of a node, ${MAX_DATA_BYTES}`);
-  }
-  return bytes;
 }
 
-function versionOf(options: VersionOptions): number {
-  const { version = -1 } = options;
-  if (!Number.isSafeInteger(version) || version < -1) {
-    throw new InvalidArgumentError(`version is ${String(version)}; it must be a whole number, or -1 for any`);
-  }
-  return version;
-}
-
-function checkPath(path: string, sequential = false): void {
-  const problem = typeof path === 'string' ? pathProblem(path, sequential) : 'is not text';
-  if (problem !== undefined) throw new InvalidArgumentError(`path ${JSON.stringify(path)} ${problem}`);
-}
+const PLAIN = { noData: false, container: false, ttlMs: 0 };
 
 function unexpected(what: string, answer: Answer | Reply): HoldfastError {
   return new HoldfastError(`${what} was answered with ${answer.type}; client and server do not match`, {

@@ -24,8 +24,8 @@ export const ClientFeature = {
    * The server takes a `hello` that needs no leader, an `attach` that gives back, and `members` for what it knows itself.
    */
   outage: 2 ** 3,
-  /** The ensemble has what state version 3 brings: transactions, containers, times to live, longer paths. */
-  tree: 2 ** 4,
+  /** The server takes the queries `childrenPage` and `descendants`, and paths of 4,096 units in all of them. */
+  pages: 2 ** 4,
 } as const;
 
 /** What an SDK and a lockd of this version offer to each other. */

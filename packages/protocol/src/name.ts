@@ -91,6 +91,11 @@ export function decodeLockName(component: string): string | undefined {
   return encodeLockName(name) === component ? name : undefined;
 }
 
+/** The number of a sequential node as it is appended to a name. */
+export function sequenceSuffix(sequence: number): string {
+  return String(sequence).padStart(10, '0');
+}
+
 function isWellFormed(text: string): boolean {
   try {
     encodeURIComponent(text);

@@ -79,7 +79,7 @@ export const VERSIONS: Versions = {
     admin: FIRST_STATE_VERSION,
     members: FIRST_STATE_VERSION,
     outage: FIRST_STATE_VERSION,
-    tree: 3,
+    pages: FIRST_STATE_VERSION,
   },
   checks: { nulIsCheckedFirst: 3 },
   snapshotFeatures: SNAPSHOT_FEATURES,

@@ -1,8 +1,6 @@
 /** A lock's name and the container that it gives: the general rules are the protocol's; common names take a short way to the same result. */
 
-import { encodeLockName, lockNameProblem, MAX_LOCK_NAME_LENGTH } from '@holdfast/protocol';
-
-import { sequenceSuffix } from '../tree/node-name.ts';
+import { encodeLockName, lockNameProblem, MAX_LOCK_NAME_LENGTH, sequenceSuffix } from '@holdfast/protocol';
 
 const QUEUE_NODE_PREFIX = 'q-';
 const MAX_SEQUENCE_DIGITS = 16;

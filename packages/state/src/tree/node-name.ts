@@ -1,4 +1,4 @@
-/** Names of nodes: what may be one, a component of a path, and how sequential ones end. */
+/** Names of nodes: what may be one, a component of a path. */
 
 import { MAX_PATH_LENGTH, pathProblem } from '@holdfast/protocol';
 
@@ -9,9 +9,4 @@ const MAX_NAME_LENGTH = MAX_PATH_LENGTH - '/'.length;
 export function isNodeName(name: string): boolean {
   if (PLAIN.test(name)) return name.length <= MAX_NAME_LENGTH && name !== '.' && name !== '..';
   return !name.includes('/') && pathProblem(`/${name}`) === undefined && name !== '';
-}
-
-/** The number of a sequential node as it is appended to a name. */
-export function sequenceSuffix(sequence: number): string {
-  return String(sequence).padStart(10, '0');
 }

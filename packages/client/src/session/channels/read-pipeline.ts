@@ -3,7 +3,15 @@
  * cannot answer for the moment.
  */
 
-import { MAX_REQUESTS_IN_FLIGHT, type Answer, type Consistency, type Query } from '@holdfast/protocol';
+import {
+  ClientFeature,
+  hasFeature,
+  MAX_EARLY_PATH_LENGTH,
+  MAX_REQUESTS_IN_FLIGHT,
+  type Answer,
+  type Consistency,
+  type Query,
+} from '@holdfast/protocol';
 import type { Clock, Random } from '@holdfast/runtime';
 import { Backoff } from '../../backoff.ts';
 import { OverloadedError, type HoldfastError } from '../../errors.ts';
@@ -150,6 +158,12 @@ export class ReadPipeline implements Pipeline {
   #post(sink: Sink, read: ReadCall): void {
     const { number, asked } = read;
     const { consistency, query } = asked;
+    if (needsPages(query) && !hasFeature(sink.features, ClientFeature.pages)) {
+      this.#unanswered.delete(number);
+      const message = 'the server is of an older version that cannot do that; upgrade it';
+      read.answered({ type: 'error', code: 'UNSUPPORTED', message });
+      return;
+    }
     const sentAt = sink.post({ type: 'read', id: number, consistency, minIndex: this.#seenIndex, query });
     read.sentAt ??= sentAt;
   }
@@ -161,6 +175,12 @@ export class ReadPipeline implements Pipeline {
     if (sink === undefined) return;
     for (const read of reads) this.#post(sink, read);
   }
+}
+
+/** Servers that do not know the feature would close the connection. */
+function needsPages(query: Query): boolean {
+  if (query.type === 'childrenPage' || query.type === 'descendants') return true;
+  return 'path' in query && query.path.length > MAX_EARLY_PATH_LENGTH;
 }
 
 function isTemporary(code: string): boolean {

@@ -37,7 +37,17 @@ export function callCommand(
   what: string,
   options: CallOptions = {},
 ): Promise<Reply> {
-  return ask(channel, encoded(command), what, options);
+  return callEncoded(channel, encoded(command), what, options);
+}
+
+/** The same of one that is encoded already. */
+export function callEncoded(
+  channel: Channel<RequestCall>,
+  command: EncodedCommand,
+  what: string,
+  options: CallOptions = {},
+): Promise<Reply> {
+  return ask(channel, command, what, options);
 }
 
 export class RequestPipeline implements Pipeline {

@@ -13,12 +13,12 @@ import {
   MIN_TTL_MS,
   parentPath,
   pathProblem,
+  sequenceSuffix,
 } from '@holdfast/protocol';
 
 import { errorReply, invalidPathReply, quoted, unsupportedReply, type ErrorReply } from '../../replies.ts';
 import type { Session } from '../../sessions/session.ts';
 import { isTtl, lifetimeExtra, type NodeLifetime } from '../../tree/node-lifetime.ts';
-import { sequenceSuffix } from '../../tree/node-name.ts';
 import { extrasBytes, type NodeExtra } from '../../tree/storage/node-extras.ts';
 import { storedNameBytes } from '../../tree/storage/stored-name.ts';
 import { treeLimitReply } from '../tree-limits.ts';

@@ -1,8 +1,9 @@
 /** Reads what users type: durations, server lists, versions. Each refusal says what is accepted. */
 
+import { MAX_TTL_MS, MIN_TTL_MS } from '@holdfast/protocol';
 import { InvalidArgumentError } from 'commander';
 
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** About 24 days, the longest time that a timer holds. */
 const MAX_DURATION_MS = 2_147_483_647;
 
@@ -13,9 +14,25 @@ export function parseDuration(text: string): number {
   if (match === null || unit === undefined) {
     throw new InvalidArgumentError('A duration is a number with a unit: 500ms, 30s, 2m, 1h; or 0.');
   }
-  const durationMs = Math.round(Number(match[1]) * (UNITS_MS[unit] ?? 1));
+  const durationMs = milliseconds(match[1], unit);
   if (durationMs > MAX_DURATION_MS) throw new InvalidArgumentError('It must be at most 24 days.');
   return durationMs;
+}
+
+/** How long a node lives: the same from 1 ms on, and days, since no timer runs for it. */
+export function parseTtl(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text);
+  const ttlMs = milliseconds(match?.[1], match?.[2]);
+  if (match === null || ttlMs < MIN_TTL_MS || ttlMs > MAX_TTL_MS) {
+    throw new InvalidArgumentError(
+      `A time to live is a number with a unit: 500ms, 30s, 2m, 1h, 7d; from 1ms to ${MAX_TTL_MS}ms.`,
+    );
+  }
+  return ttlMs;
+}
+
+function milliseconds(number: string | undefined, unit: string | undefined): number {
+  return Math.round(Number(number) * (UNITS_MS[unit ?? ''] ?? 1));
 }
 
 /** "host:port". */

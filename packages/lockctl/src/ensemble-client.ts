@@ -1,5 +1,6 @@
 /** What lockctl uses of the SDK, as an interface, so that commands are tested without servers. */
 
+import type { NodeContent, TransactionOperation, TransactionOutcome } from '@holdfast/client';
 import type { LockSummary, MemberSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
 
 export interface HeldLock {
@@ -55,8 +56,9 @@ export interface EnsembleClient {
     create(
       path: string,
       data: Uint8Array,
-      options: { readonly sequential: boolean },
+      options: { readonly sequential: boolean; readonly container: boolean; readonly ttlMs?: number },
     ): Promise<{ path: string; stat: Stat }>;
+    transaction(operations: readonly TransactionOperation[]): Promise<TransactionOutcome>;
     set(path: string, data: Uint8Array, options: { readonly version?: number }): Promise<Stat>;
   };
   readonly admin: { lock(name: string, options?: ReadOptions): Promise<LockQueue> };
@@ -66,7 +68,7 @@ export interface EnsembleClient {
 /** It needs no session. */
 export interface OperatorClient {
   readonly nodes: {
-    get(path: string, options: ReadOptions): Promise<{ readonly data: Uint8Array; readonly stat: Stat }>;
+    get(path: string, options: ReadOptions): Promise<NodeContent>;
     exists(path: string, options: ReadOptions): Promise<Stat | undefined>;
     children(path: string, options: ReadOptions): Promise<{ readonly names: readonly string[]; readonly stat: Stat }>;
     delete(path: string, options: { readonly version?: number }): Promise<void>;

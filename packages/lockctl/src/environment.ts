@@ -13,6 +13,8 @@ export interface Environment {
   writeError(text: string): void;
   /** All of standard input. */
   readInput(): Promise<Uint8Array>;
+  /** All of a file. */
+  readFile(path: string): Promise<Uint8Array>;
   nowMs(): number;
   fetch(url: string, options: { readonly signal: AbortSignal }): Promise<Response>;
   connect(request: ConnectRequest): Promise<EnsembleClient>;

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The lockctl program: its command line, run in the real world. */
 
+import { readFile } from 'node:fs/promises';
 import { hostname, userInfo } from 'node:os';
 import { buffer } from 'node:stream/consumers';
 
@@ -21,6 +22,7 @@ const outside: Environment = {
   writeOut: (content) => void process.stdout.write(content),
   writeError: (text) => void process.stderr.write(text),
   readInput: () => buffer(process.stdin),
+  readFile: (path) => readFile(path),
   nowMs: () => Date.now(),
   fetch: (url, options) => fetch(url, options),
   connect: ({ servers, connectTimeoutMs, timeoutMs, sessionTimeoutMs, label }) =>

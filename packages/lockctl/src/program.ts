@@ -2,10 +2,11 @@
 
 import { Command, CommanderError, Option } from 'commander';
 
-import { parseDuration, parseServers, parseVersion } from './arguments.ts';
+import { parseDuration, parseServers, parseTtl, parseVersion } from './arguments.ts';
 import { CommandRun, type GlobalOptions } from './command-run.ts';
 import { runUnderLock, type LockRequest } from './commands/lock.ts';
 import { createNode, setNode } from './commands/nodes.ts';
+import { readTransaction, runTransaction } from './commands/transaction.ts';
 import { showStatus } from './commands/status.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK, EXIT_USAGE } from './exit-code.ts';
@@ -46,6 +47,7 @@ function speakingPlainly(real: Environment): Environment {
     writeOut: (content) => real.writeOut(typeof content === 'string' ? printableLines(content) : content),
     writeError: (text) => real.writeError(printableLines(text)),
     readInput: () => real.readInput(),
+    readFile: (path) => real.readFile(path),
     nowMs: () => real.nowMs(),
     fetch: (url, options) => real.fetch(url, options),
     connect: (request) => real.connect(request),
@@ -172,18 +174,42 @@ function modeProblem(mode: string): string {
     : `--mode ${mode}: there is no such mode; leave --mode out for an exclusive lock`;
 }
 
+interface CreateOptions {
+  readonly sequential: boolean;
+  readonly container: boolean;
+  readonly ttl?: number;
+}
+
+const TXN_HELP = `
+An operation is one of these; what is in brackets may be left out:
+  {"op":"check","path":"/a"[,"version":3]}
+  {"op":"create","path":"/a"[,"data":"text"|null][,"base64":"…"][,"sequential":true][,"container":true][,"ttl":"10s"]}
+  {"op":"set","path":"/a"[,"data":"text"|null][,"base64":"…"][,"version":3]}
+  {"op":"remove","path":"/a"[,"version":3]}`;
+
 function addNodeWrites(program: Command, run: CommandRun, outside: Environment): void {
   program
     .command('create')
-    .description('creates a persistent node and prints its path')
+    .description('creates a node that outlives this program, and prints its path')
     .argument('<path>', 'of the node; its parent must exist')
     .argument('[value]', 'its data; "-" reads standard input; without it the node is empty')
     .option('--sequential', 'append a number that rises with every child', false)
-    .action(async (path: string, value: string | undefined, { sequential }: { readonly sequential: boolean }) => {
+    .option('--container', 'remove it some time after its last child has gone', false)
+    .option('--ttl <duration>', 'remove it when it had no children and no change for so long', parseTtl)
+    .action(async (path: string, value: string | undefined, { ttl, ...kind }: CreateOptions) => {
       const globals = program.opts<GlobalOptions>();
-      await run.withSession(globals, (client) =>
-        createNode(client, { path, value, sequential }, globals.json, outside),
-      );
+      const node = { path, value, ...kind, ...(ttl === undefined ? {} : { ttlMs: ttl }) };
+      await run.withSession(globals, (client) => createNode(client, node, globals.json, outside));
+    });
+  program
+    .command('txn')
+    .description('does all operations of a file on nodes, or none of them')
+    .argument('<file>', 'a JSON array of operations, or one a line; "-" reads standard input')
+    .addHelpText('after', TXN_HELP)
+    .action(async (file: string) => {
+      const globals = program.opts<GlobalOptions>();
+      const operations = await readTransaction(file, outside);
+      await run.withSession(globals, (client) => runTransaction(client, operations, globals.json, outside));
     });
   program
     .command('set')

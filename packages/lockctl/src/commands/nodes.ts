@@ -1,4 +1,4 @@
-/** The node commands: ls, get, stat, create, set, delete. Nodes made here are persistent. */
+/** The node commands: ls, get, stat, create, set, delete. Nodes made here outlive this program. */
 
 import type { Stat } from '@holdfast/protocol';
 
@@ -31,7 +31,7 @@ export async function getNode(
   sources: AnswerSources,
   outside: Environment,
 ): Promise<void> {
-  const { data, stat } = await client.nodes.get(path, sources.options);
+  const { data, stat, hasData, container, ttlMs } = await client.nodes.get(path, sources.options);
   if (!json) {
     outside.writeOut(outside.outputIsTerminal ? printableLines(new TextDecoder().decode(data)) : data);
     return;
@@ -40,6 +40,9 @@ export async function getNode(
     path,
     data: Buffer.from(data).toString('base64'),
     text: asText(data),
+    hasData,
+    container,
+    ttlMs: ttlMs ?? null,
     stat,
     ...sources.reported,
   });
@@ -64,12 +67,18 @@ export async function createNode(
   {
     path,
     value,
-    sequential,
-  }: { readonly path: string; readonly value: string | undefined; readonly sequential: boolean },
+    ...kind
+  }: {
+    readonly path: string;
+    readonly value: string | undefined;
+    readonly sequential: boolean;
+    readonly container: boolean;
+    readonly ttlMs?: number;
+  },
   json: boolean,
   outside: Environment,
 ): Promise<void> {
-  const created = await client.nodes.create(path, await readValue(value ?? '', outside), { sequential });
+  const created = await client.nodes.create(path, await readValue(value ?? '', outside), kind);
   if (json) return writeJson(outside, created);
   outside.writeOut(`${printable(created.path)}\n`);
 }

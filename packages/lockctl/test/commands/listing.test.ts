@@ -125,18 +125,22 @@ describe('the node commands', () => {
     expect(await run('create', '/a', 'text')).toBe(0);
     expect(await run('create', '/b')).toBe(0);
     expect(await run('create', '/c-', '-', '--sequential')).toBe(0);
+    expect(await run('create', '/d', '--container')).toBe(0);
+    expect(await run('create', '/e', '--ttl', '7d')).toBe(0);
     expect(await run('set', '/a', '-', '--version', '3')).toBe(0);
     expect(await run('set', '/a', 'y')).toBe(0);
     expect(await run('delete', '/a', '--version', '4')).toBe(0);
     expect(client.calls).toEqual([
-      ['create', '/a', 'text', { sequential: false }],
-      ['create', '/b', '', { sequential: false }],
-      ['create', '/c-', 'from a pipe\n', { sequential: true }],
+      ['create', '/a', 'text', { sequential: false, container: false }],
+      ['create', '/b', '', { sequential: false, container: false }],
+      ['create', '/c-', 'from a pipe\n', { sequential: true, container: false }],
+      ['create', '/d', '', { sequential: false, container: true }],
+      ['create', '/e', '', { sequential: false, container: false, ttlMs: 604_800_000 }],
       ['set', '/a', 'from a pipe\n', { version: 3 }],
       ['set', '/a', 'y', {}],
       ['delete', '/a', { version: 4 }],
     ]);
-    expect(outside.output).toBe('/a\n/b\n/c-\nversion 2\nversion 2\n');
+    expect(outside.output).toBe('/a\n/b\n/c-\n/d\n/e\nversion 2\nversion 2\n');
   });
 
   it('get writes the bytes as they are', async () => {

@@ -1,5 +1,6 @@
 // A client whose lock the test grants, loses and revokes, and whose other calls answer from what the test put in.
 
+import type { TransactionOutcome } from '@holdfast/client';
 import type { LockSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
 
 import type {
@@ -66,6 +67,8 @@ const STAT: Stat = {
 /** With a session, and without. */
 export class FakeClient implements EnsembleClient, OperatorClient {
   closed = 0;
+  /** With what every call ends, if any. */
+  failure: Error | undefined;
   readonly calls: unknown[][] = [];
   /** What the lock answers; by default it is held at once. */
   attempt: (signal: AbortSignal) => Promise<LockAttempt>;
@@ -76,6 +79,9 @@ export class FakeClient implements EnsembleClient, OperatorClient {
   sessionSummaries: SessionSummary[] = [];
   members: MembersAnswer = { leader: 0, members: [] };
   data = new Uint8Array();
+  traits = { hasData: true, container: false, ttlMs: undefined };
+  /** What a transaction did. */
+  outcome: TransactionOutcome = { index: 12, results: [] };
   stat: Stat | undefined = STAT;
   names: string[] = [];
   /** Where answers come from. */
@@ -102,7 +108,8 @@ export class FakeClient implements EnsembleClient, OperatorClient {
 
   readonly nodes: EnsembleClient['nodes'] & OperatorClient['nodes'] = {
     create: (path, data, options) => this.#answer(['create', path, text(data), options], { path, stat: STAT }),
-    get: (path, options) => this.#read(options, ['get', path], { data: this.data, stat: STAT }),
+    get: (path, options) => this.#read(options, ['get', path], { data: this.data, stat: STAT, ...this.traits }),
+    transaction: (operations) => this.#answer(['transaction', operations], this.outcome),
     exists: (path, options) => this.#read(options, ['exists', path], this.stat),
     set: (path, data, options) => this.#answer(['set', path, text(data), options], STAT),
     delete: (path, options) => this.#answer(['delete', path, options], undefined),
@@ -146,7 +153,7 @@ export class FakeClient implements EnsembleClient, OperatorClient {
 
   #answer<T>(call: unknown[], answer: T): Promise<T> {
     this.calls.push(call);
-    return Promise.resolve(answer);
+    return this.failure === undefined ? Promise.resolve(answer) : Promise.reject(this.failure);
   }
 }
 

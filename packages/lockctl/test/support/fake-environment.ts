@@ -54,8 +54,16 @@ export class FakeEnvironment implements Environment {
     this.errors += text;
   }
 
+  readonly files = new Map<string, string | Uint8Array>();
+
   readInput(): Promise<Uint8Array> {
     return Promise.resolve(new TextEncoder().encode(this.input));
+  }
+
+  readFile(path: string): Promise<Uint8Array> {
+    const content = this.files.get(path);
+    if (content === undefined) return Promise.reject(new Error(`ENOENT: no such file or directory, open '${path}'`));
+    return Promise.resolve(typeof content === 'string' ? new TextEncoder().encode(content) : content);
   }
 
   nowMs(): number {

@@ -28,6 +28,8 @@ export class ServerCounters {
   heartbeatsReceived = 0;
   heartbeatsAcknowledged = 0;
   sessionsExpired = 0;
+  /** Containers and nodes with a time to live whose removal was applied. */
+  unusedNodesRemoved = 0;
   diskRefusals = 0;
   readonly goodbyes = new Map<ErrorCode, number>();
 

@@ -109,6 +109,20 @@ export const MAX_LEASE_FACTOR = 2;
 export const CROWD_ATTACHES = 100;
 /** When the removal of what is left of a session is proposed again that could not be. */
 export const END_RETRY_MS = 50;
+/** How long a container is empty before the leader removes it, unless a setting says otherwise. */
+export const DEFAULT_CONTAINER_CHECK_MS = 60_000;
+/** A setting may say at most a day. */
+export const MAX_CONTAINER_CHECK_MS = 86_400_000;
+/** How late an unused node may be proposed for removal; none is so early. */
+export const UNUSED_TICK_MS = 500;
+/** Between one entry that removes unused nodes and the next, so that others go on in between. */
+export const UNUSED_PAUSE_MS = 50;
+/** Nodes that a new leader looks at in one piece, to learn when they go... */
+export const UNUSED_NODES_AT_ONCE = 5_000;
+/** ...and how long it leaves the event loop to everything else after each. */
+export const UNUSED_LOOK_MS = 10;
+/** UTF-16 units of all paths in one entry that removes unused nodes, or one path. */
+export const MAX_REMOVAL_PATH_UNITS = 128 * 1024;
 /** State digests are compared at every multiple of this index. */
 export const STATE_DIGEST_INTERVAL = 1_024;
 /** Multiples that are kept for the comparison. */

@@ -153,7 +153,7 @@ function startServer(config: ServerConfig, logger: Logger, hooks: LockServerHook
   const { id, clusterId, client, peer, advertiseClient, advertisePeer, allowHosts, data, members, join } = config;
   const { heartbeatMs, electionTimeoutMs } = config;
   const { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond } = config;
-  const { maxConnectionsPerAddress, maxSessionsPerAddress } = config;
+  const { maxConnectionsPerAddress, maxSessionsPerAddress, containerCheckMs } = config;
   const room = connectionRoom(CONNECTION_WISH, descriptorLimit());
   if (room.type === 'no-room') throw new UsageError(room.problem);
   const { maxConnections, warning } = room;
@@ -176,6 +176,7 @@ function startServer(config: ServerConfig, logger: Logger, hooks: LockServerHook
       maxConnections,
       maxConnectionsPerAddress,
       maxSessionsPerAddress,
+      containerCheckMs,
       snapshots: { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond },
     },
     nodeRuntime({ logger }),

@@ -74,6 +74,8 @@ export interface LockServerOptions {
   readonly maxConnectionsPerAddress?: number | undefined;
   /** Made by clients of one address. @default MAX_SESSIONS_PER_ADDRESS, and any number from a loopback address */
   readonly maxSessionsPerAddress?: number | undefined;
+  /** How long a container is empty before it goes, where this server leads. @default 60_000 */
+  readonly containerCheckMs?: number | undefined;
   /** The server has the process to itself: its metrics tell of both. @default false */
   readonly processMetrics?: boolean;
 }
@@ -220,6 +222,7 @@ async function openParts(
   const { heartbeatMs = DEFAULT_HEARTBEAT_MS, electionTimeoutMs = DEFAULT_ELECTION_TIMEOUT_MS } = options;
   const { clock, random, network, logger } = runtime;
   const disk = patientDisk(runtime.disk, { clock, logger, patienceMs: electionTimeoutMs });
+  const { maxSessionsPerAddress, containerCheckMs } = options;
   const identity = { clusterId, serverId: serverId(id) };
   const segments = segmentBytes === undefined ? {} : { segmentBytes };
   const chunks = snapshotChunkBytes === undefined ? {} : { snapshotChunkBytes };
@@ -250,7 +253,7 @@ async function openParts(
   const diskSpace = openDiskSpace(options, runtime);
   closers.push(async () => diskSpace.stop());
   const machine = new LockMachine(
-    { serverId: serverId(id), clusterId, electionTimeoutMs, maxSessionsPerAddress: options.maxSessionsPerAddress },
+    { serverId: serverId(id), clusterId, electionTimeoutMs, maxSessionsPerAddress, containerCheckMs },
     {
       clock,
       random,

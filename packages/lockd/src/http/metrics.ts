@@ -173,6 +173,11 @@ export function createMetrics(
   counter('holdfast_heartbeats_total', 'Heartbeats of sessions received', () => counters.heartbeatsReceived);
   counter('holdfast_renewals_total', 'Heartbeats acknowledged', () => counters.heartbeatsAcknowledged);
   counter('holdfast_sessions_expired_total', 'Sessions whose expiry was applied', () => counters.sessionsExpired);
+  counter(
+    'holdfast_unused_nodes_removed_total',
+    'Empty containers and nodes past their time to live that were removed',
+    () => counters.unusedNodesRemoved,
+  );
   counter('holdfast_client_frames_in_total', 'Frames from clients', () => counters.framesIn);
   counter('holdfast_client_frames_out_total', 'Frames to clients', () => counters.framesOut);
   counter('holdfast_metrics_renderings_total', 'Renderings of this page, one a second at most', renderings);

@@ -24,11 +24,12 @@ import { DiskGuard } from '../health/disk-guard.ts';
 import type { OwnDisk } from '../health/disk-space.ts';
 import { DivergenceCheck } from '../health/divergence.ts';
 import { WritesHalt } from '../health/writes-halt.ts';
-import { CROWD_ATTACHES } from '../limits.ts';
+import { CROWD_ATTACHES, DEFAULT_CONTAINER_CHECK_MS } from '../limits.ts';
 import { AdminRequests } from '../members/admin-requests.ts';
 import { membersRequest, membershipChangeRequest } from '../members/membership-requests.ts';
 import { StateUpgrade } from '../members/state-upgrade.ts';
 import { transferRequest } from '../members/transfer-request.ts';
+import { UnusedNodes } from '../nodes/unused-nodes.ts';
 import { CorrelationIds } from '../peers/correlation-ids.ts';
 import { PeerInbox } from '../peers/peer-inbox.ts';
 import { encodePeerMessages } from '../peers/peer-message.ts';
@@ -53,6 +54,8 @@ export interface LockMachineOptions {
   readonly electionTimeoutMs: number;
   /** Sessions that clients of one address may make here. @default MAX_SESSIONS_PER_ADDRESS, and any number from a loopback address */
   readonly maxSessionsPerAddress?: number | undefined;
+  /** How long a container is empty before it goes, where this server leads. @default DEFAULT_CONTAINER_CHECK_MS */
+  readonly containerCheckMs?: number | undefined;
 }
 
 export interface MachineWorld {
@@ -249,6 +252,12 @@ export function createMachineParts(
       propose,
     }),
     new SessionEnds({ clock, state, propose }),
+    new UnusedNodes({
+      clock,
+      state,
+      propose,
+      containerCheckMs: options.containerCheckMs ?? DEFAULT_CONTAINER_CHECK_MS,
+    }),
     // ...and clients are sent away only after they were notified of what is lost.
     halt,
     availability,

@@ -70,7 +70,9 @@ export class OutputRouting implements ServerPart {
         this.#deps.leases.survived(output.session);
         return;
       case 'endContinued':
+        return;
       case 'unusedRemoved':
+        this.#deps.counters.unusedNodesRemoved += output.nodes;
         return;
       case 'sessionEnding':
         // Nothing can renew it.

@@ -2,7 +2,7 @@
 
 import { DEFAULT_SNAPSHOT_OPTIONS } from '@holdfast/raft';
 import { Command, Option } from 'commander';
-import { MAX_CONNECTIONS_PER_ADDRESS, MAX_SESSIONS_PER_ADDRESS } from '../limits.ts';
+import { DEFAULT_CONTAINER_CHECK_MS, MAX_CONNECTIONS_PER_ADDRESS, MAX_SESSIONS_PER_ADDRESS } from '../limits.ts';
 import { addOfflineCommands, type OfflineCommand } from '../offline/offline-commands.ts';
 import { LOCKD_VERSION } from '../version.ts';
 
@@ -69,6 +69,11 @@ const SETTINGS: readonly Setting[] = [
     name: 'max-sessions-per-address',
     value: '<number>',
     help: `sessions that clients of one address make here, this machine's own included (default: ${MAX_SESSIONS_PER_ADDRESS}, and any number from this machine)`,
+  },
+  {
+    name: 'container-check-ms',
+    value: '<ms>',
+    help: `how long a container is empty before it is removed, where this server leads (default: ${DEFAULT_CONTAINER_CHECK_MS})`,
   },
   {
     name: 'trace-raft',

@@ -9,7 +9,7 @@ import { CommanderError } from 'commander';
 import { parse as parseYaml } from 'yaml';
 import { addressProblem, hostOf, hostProblem, isLoopback, isWildcard } from './address.ts';
 import { MAX_SERVER_ID, clusterIdProblem, memberList } from './cluster-names.ts';
-import { MAX_CONNECTIONS } from '../limits.ts';
+import { DEFAULT_CONTAINER_CHECK_MS, MAX_CONNECTIONS, MAX_CONTAINER_CHECK_MS } from '../limits.ts';
 import type { OfflineCommand } from '../offline/offline-commands.ts';
 import {
   ALLOW_HOST,
@@ -55,6 +55,7 @@ export interface ServerConfig {
   /** Undefined: the default for other machines, and any number for this one. */
   readonly maxConnectionsPerAddress: number | undefined;
   readonly maxSessionsPerAddress: number | undefined;
+  readonly containerCheckMs: number;
   readonly logLevel: LogLevel;
   /** Where every step of consensus is traced. */
   readonly traceRaft: string | undefined;
@@ -225,6 +226,7 @@ function checkConfig(settings: Settings): ServerConfig {
     maxSessionsPerAddress: settings.has('max-sessions-per-address')
       ? integer(settings, 'max-sessions-per-address', 1, STATE_LIMITS.maxSessions)
       : undefined,
+    containerCheckMs: integer(settings, 'container-check-ms', 0, MAX_CONTAINER_CHECK_MS, DEFAULT_CONTAINER_CHECK_MS),
     logLevel: logLevel(settings),
     traceRaft: settings.has('trace-raft') ? required(settings, 'trace-raft') : undefined,
   };

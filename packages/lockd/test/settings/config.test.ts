@@ -56,6 +56,7 @@ describe('the settings of a server', () => {
       snapshotLogBytes: 128 * 1024 * 1024,
       snapshotTrailingBytes: 32 * 1024 * 1024,
       snapshotBytesPerSecond: 32 * 1024 * 1024,
+      containerCheckMs: 60_000,
       maxConnectionsPerAddress: undefined,
       logLevel: 'info',
       traceRaft: undefined,

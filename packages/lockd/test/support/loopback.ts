@@ -58,7 +58,11 @@ export class LoopbackEnsemble {
   readonly #cut = new Set<string>();
   readonly #delayed = new Map<string, (() => void)[]>();
 
-  constructor(count = 1) {
+  /** How long containers are empty before they go. */
+  readonly containerCheckMs: number | undefined;
+
+  constructor(count = 1, containerCheckMs?: number) {
+    this.containerCheckMs = containerCheckMs;
     this.servers = Array.from({ length: count }, (_, n) => new LoopbackServer(this, serverId(n + 1)));
     for (const server of this.servers) server.machine.bind(server);
   }
@@ -289,9 +293,9 @@ export class LoopbackServer implements ReplicaHandle {
   }
 
   #process(): LockMachine {
-    const { clock } = this.#ensemble;
+    const { clock, containerCheckMs } = this.#ensemble;
     return new LockMachine(
-      { serverId: this.id, clusterId: CLUSTER_ID, electionTimeoutMs: ELECTION_TIMEOUT_MS },
+      { serverId: this.id, clusterId: CLUSTER_ID, electionTimeoutMs: ELECTION_TIMEOUT_MS, containerCheckMs },
       {
         clock,
         random: this.#random,

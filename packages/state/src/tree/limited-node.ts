@@ -14,9 +14,9 @@ export interface LimitedNode {
   readonly everUsed: boolean;
 }
 
-/** Undefined for one that does not go by itself. */
+/** Undefined for one that does not go by itself, and where there is none. */
 export function limitedNode(nodes: NodeStore, node: NodeSlot): LimitedNode | undefined {
-  const lifetime = nodes.lifetime(node);
+  const lifetime = nodes.isUsed(node) ? nodes.lifetime(node) : undefined;
   if (lifetime === undefined) return undefined;
   return {
     czxid: nodes.czxid(node),

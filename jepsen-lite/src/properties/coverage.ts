@@ -53,6 +53,8 @@ function outcomeOf(step: Step): string {
       return `expireSession: ${outputsOf(outputs, 'sessionEnded').length > 0 ? 'ended a session' : outputsOf(outputs, 'sessionEnding').length > 0 ? 'began to end one' : 'without effect'}`;
     case 'continue':
       return `continueEnd: ${outputsOf(outputs, 'sessionEnded').length > 0 ? 'ended a session' : 'removed some, or nothing'}`;
+    case 'unused':
+      return `removeUnused: ${outputsOf(outputs, 'unusedRemoved').some(({ nodes }) => nodes > 0) ? 'removed some' : 'removed none'}`;
     case 'raise':
       return `raiseStateVersion: ${input.command === undefined ? 'malformed' : 'applied'}`;
     case 'attach': {
@@ -81,7 +83,7 @@ function requestOutcome(step: Step, input: RequestInput): string {
   const reply = fresh ?? outputsOf(step.outputs, 'reply')[0]?.reply;
   if (reply === undefined) return `${name}: unanswered`;
   const said =
-    reply.type === 'error'
+    reply.type === 'error' || reply.type === 'transactionFailed'
       ? reply.code
       : reply.type === 'acquire'
         ? reply.token === 0

@@ -33,6 +33,8 @@ export function describeInput(input: Input): string {
       return input.command === undefined ? 'expireSession, malformed' : describeCommand(input.command);
     case 'continue':
       return input.command === undefined ? 'continueEnd, malformed' : describeCommand(input.command);
+    case 'unused':
+      return input.command === undefined ? 'removeUnused, malformed' : describeCommand(input.command);
     case 'raise':
       return input.command === undefined ? 'raiseStateVersion, malformed' : describeCommand(input.command);
   }

@@ -7,7 +7,7 @@ export const LIMITS: StateLimits = {
   maxSessions: 5,
   maxAcquiresPerSession: 6,
   maxNodes: 31,
-  maxTreeDataBytes: 24,
+  maxTreeDataBytes: 40,
   maxNodesPerEnd: 1,
   // About two dozen small answers of one session, fewer when others keep some, too.
   leastReplyBytesPerSession: 300,

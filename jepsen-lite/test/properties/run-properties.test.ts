@@ -21,7 +21,7 @@ const TWO_HOLDERS: Lie = {
 };
 
 function lying(lie: Lie, options: Partial<PropertyOptions> = {}): PropertyReport {
-  return runProperties({ runs: 50, commands: 60, seed: 8, makeMachine: () => new LyingMachine(lie), ...options });
+  return runProperties({ runs: 50, commands: 60, seed: 2, makeMachine: () => new LyingMachine(lie), ...options });
 }
 
 describe('a run of the properties', () => {
@@ -48,7 +48,7 @@ describe('a run of the properties', () => {
   it('says how to run a failure again', () => {
     const text = describeFailure(lying(TWO_HOLDERS));
     expect(text).toMatch(
-      /a lock has no holders that may not hold it together\n.*\n(.*\n)* +seed 8, path [\d:]+, 60 commands/,
+      /a lock has no holders that may not hold it together\n.*\n(.*\n)* +seed 2, path [\d:]+, 60 commands/,
     );
   });
 

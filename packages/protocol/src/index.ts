@@ -16,5 +16,5 @@ export type { Operation, UnknownOperation } from './messages/operation.ts';
 export * from './pack.ts';
 export * from './messages/query.ts';
 export { replies, type Acquire, type Holder, type Reply } from './messages/reply.ts';
-export type { NodeTraits, Stat } from './messages/stat.ts';
+export { PLAIN_NODE, type NodeTraits, type Stat } from './messages/stat.ts';
 export * from './text.ts';

@@ -11,6 +11,7 @@ import { leaseMutants } from './leases.ts';
 import { logStoreMutants } from './raft/log-store.ts';
 import { membershipMutants } from './raft/membership.ts';
 import { namedCaseMutants } from './named-cases/index.ts';
+import { nodeMutants } from './nodes.ts';
 import { peerLinkMutants } from './raft/peer-links.ts';
 import { recoveryMutants } from './raft/recovery.ts';
 import { serverMutants } from './server.ts';
@@ -30,6 +31,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...recoveryMutants,
   ...snapshotMutants,
   ...stateMutants,
+  ...nodeMutants,
   ...serverMutants,
   ...leaseMutants,
   ...clientMutants,

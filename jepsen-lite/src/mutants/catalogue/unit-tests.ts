@@ -135,4 +135,66 @@ export const unitTestMutants: readonly UnitTestMutant[] = [
       title: 'is not acknowledged at server 1 before a quorum has confirmed the leader',
     },
   },
+  {
+    name: 'time-to-live-anew-by-an-election',
+    breaks: 'an election does not begin a time to live anew',
+    patches: [
+      {
+        module: '@holdfast/lockd',
+        file: 'nodes/unused-nodes.js',
+        edits: [{ find: 'this.#startMs + mtime + ttlMs - this.#startStamp', replace: 'this.#startMs + ttlMs' }],
+      },
+    ],
+    test: { file: 'packages/lockd/test/nodes/unused-nodes.test.ts', title: 'does not begin anew with an election' },
+  },
+  {
+    name: 'time-to-live-by-the-wall-clock',
+    breaks: 'a wall clock that jumps removes no node',
+    patches: [
+      {
+        module: '@holdfast/lockd',
+        file: 'nodes/unused-nodes.js',
+        edits: [
+          {
+            find: 'this.#wheel.take(nowMs, MAX_REMOVALS_PER_ENTRY)',
+            replace: 'this.#wheel.take(clock.wallMs() - this.#startStamp + this.#startMs, MAX_REMOVALS_PER_ENTRY)',
+          },
+        ],
+      },
+    ],
+    test: {
+      file: 'packages/lockd/test/nodes/unused-nodes.test.ts',
+      title: 'is not removed by a wall clock that jumps, in whichever direction',
+    },
+  },
+  {
+    name: 'refilled-container-proposed',
+    breaks: 'a container that is refilled in time has its whole time when it is empty again',
+    patches: [
+      {
+        module: '@holdfast/lockd',
+        file: 'nodes/unused-nodes.js',
+        edits: [{ find: 'else this.#wheel.delete(node);', replace: '' }],
+      },
+    ],
+    test: {
+      file: 'packages/lockd/test/nodes/unused-nodes.test.ts',
+      title: 'stays when it is refilled in time, and has its whole time when it is empty again',
+    },
+  },
+  {
+    name: 'lost-removal-not-proposed-again',
+    breaks: 'what is due and could not be removed is proposed again',
+    patches: [
+      {
+        module: '@holdfast/lockd',
+        file: 'nodes/unused-nodes.js',
+        edits: [{ find: 'this.#office?.decided(); return true;', replace: 'return true;' }],
+      },
+    ],
+    test: {
+      file: 'packages/lockd/test/nodes/unused-nodes.test.ts',
+      title: 'that cannot be proposed for now is proposed again',
+    },
+  },
 ];

@@ -27,6 +27,7 @@ export type Input =
     }
   | { readonly type: 'expire'; readonly command: Extract<Command, { type: 'expireSession' }> | undefined }
   | { readonly type: 'continue'; readonly command: Extract<Command, { type: 'continueEnd' }> | undefined }
+  | { readonly type: 'unused'; readonly command: Extract<Command, { type: 'removeUnused' }> | undefined }
   | { readonly type: 'raise'; readonly command: Extract<Command, { type: 'raiseStateVersion' }> | undefined };
 
 export type RequestInput = Extract<Input, { type: 'request' }>;

@@ -1,8 +1,10 @@
 /** All that a machine tells of its state at one index: every query's answer, as plain data that later entries do not change. */
 
 import {
+  PLAIN_NODE,
   type Answer,
   type LockSummary,
+  type NodeTraits,
   type Query,
   type QueueEntry,
   type SessionSummary,
@@ -19,6 +21,7 @@ interface NodeView {
   readonly stat: Stat;
   /** One character a byte. */
   readonly data: string;
+  readonly traits: NodeTraits;
   readonly names: readonly string[];
 }
 
@@ -66,9 +69,9 @@ function ask<T extends Query['type']>(
 }
 
 function gather(machine: Machine, path: string, into: Map<string, NodeView>): void {
-  const { data, stat } = ask(machine, { type: 'get', path });
+  const { data, stat, traits = PLAIN_NODE } = ask(machine, { type: 'get', path });
   const names = stat.numChildren === 0 ? [] : ask(machine, { type: 'children', path }).names;
-  into.set(path, { stat, names, data: String.fromCharCode(...data) });
+  into.set(path, { stat, names, traits, data: String.fromCharCode(...data) });
   const prefix = path === '/' ? '/' : `${path}/`;
   for (const name of names) gather(machine, prefix + name, into);
 }

@@ -1,10 +1,10 @@
-/** create, set and delete do what ZooKeeper's would, their answers say so, and the queries show it, every field of a stat included. */
+/** Commands on nodes do what ZooKeeper's would, their answers say so, and the queries show it, every field of a stat included. */
 
 import { isReservedPath, type Command, type Reply } from '@holdfast/protocol';
 import { VERSIONS } from '@holdfast/state';
 
 import { LIMITS } from '../limits.ts';
-import { TreeModel, type Occasion, type Outcome } from '../models/tree-model.ts';
+import { TreeModel, type Occasion, type Outcome, type TransactionOutcome } from '../models/tree-model.ts';
 import { difference } from '../observation/difference.ts';
 import { appliedCommand, errorCode, outputsOf, type Step } from '../observation/step.ts';
 import type { View } from '../observation/view.ts';
@@ -24,14 +24,30 @@ export function nodesFollowCommands(): StatePromise {
       if (applied !== undefined) {
         const nodesLeft = LIMITS.maxNodes - before.counts.nodes;
         const bytesLeft = LIMITS.maxTreeDataBytes - before.counts.dataBytes;
-        const occasion = { index, stamp, session: applied.session, nodesLeft, bytesLeft };
-        const outcome = exists(applied.command, before) ? apply(tree, applied.command, occasion) : UNSUPPORTED;
-        if (outcome !== undefined) answered(tree, applied.command, applied.reply, outcome);
+        const occasion = {
+          index,
+          stamp,
+          session: applied.session,
+          nodesLeft,
+          bytesLeft,
+          version: before.stateVersion,
+        };
+        if (applied.command.type === 'transaction' && exists(applied.command, before)) {
+          const operations = applied.command.operations.filter((operation) => operation.type !== 'unknown');
+          const reserved = (path: string) => before.nodes.get(path)?.stat;
+          transacted(applied.reply, index, tree.transaction(operations, occasion, reserved));
+        } else {
+          const outcome = exists(applied.command, before) ? apply(tree, applied.command, occasion) : UNSUPPORTED;
+          if (outcome !== undefined) answered(tree, applied.command, applied.reply, outcome);
+        }
       }
-      for (const session of losing(step)) tree.endSession(session, index, LIMITS.maxNodesPerEnd);
-      for (const change of changes) if (change.type === 'ended') tree.endSession(change.session, index);
+      const isGone = (path: string): boolean => !after.nodes.has(path);
+      if (input.type === 'unused') tree.removeUnused(input.command?.nodes ?? [], index);
+      for (const session of losing(step)) tree.endSession(session, index, isGone, LIMITS.maxNodesPerEnd);
+      for (const change of changes) if (change.type === 'ended') tree.endSession(change.session, index, isGone);
       // Other promises see to it that what changes nothing shows nothing new.
-      if (applied === undefined && changes.length === 0 && losing(step).length === 0) return;
+      const changed = changes.length > 0 || losing(step).length > 0 || input.type === 'unused';
+      if (applied === undefined && !changed) return;
       shown(tree, after);
       for (const path of PATHS) existing(tree, path, step);
       const own = (session: number): number =>
@@ -66,9 +82,13 @@ function exists({ type }: Command, { stateVersion }: View): boolean {
 function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome | undefined {
   switch (command.type) {
     case 'create':
-      return tree.create(command, occasion);
+      return tree.create({ ...command, ttlMs: 0 }, occasion);
+    case 'createNode':
+      return tree.create({ ...command, data: command.data[0] }, occasion);
     case 'set':
       return tree.set(command, occasion);
+    case 'setNode':
+      return tree.set({ ...command, data: command.data[0] }, occasion);
     case 'delete':
       return isReservedPath(command.path) ? undefined : tree.delete(command, occasion);
     case 'attach':
@@ -81,11 +101,20 @@ function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome |
     case 'raiseStateVersion':
     case 'continueEnd':
     case 'transaction':
-    case 'createNode':
-    case 'setNode':
     case 'removeUnused':
       return undefined;
   }
+}
+
+function transacted(reply: Reply, index: number, outcome: TransactionOutcome): void {
+  const expected =
+    'error' in outcome
+      ? { type: 'transactionFailed', operation: outcome.operation, code: outcome.error }
+      : { type: 'transaction', index, results: outcome.results };
+  const { type } = reply;
+  const said = type === 'transactionFailed' ? { type, operation: reply.operation, code: reply.code } : reply;
+  const wrong = difference(said, expected);
+  demand(wrong === undefined, () => `the answer to a transaction:${wrong}`);
 }
 
 function answered(tree: TreeModel, command: Command, reply: Reply, outcome: Outcome): void {
@@ -99,9 +128,9 @@ function answered(tree: TreeModel, command: Command, reply: Reply, outcome: Outc
   const node = tree.nodes.get(path);
   const stat = node === undefined ? undefined : tree.stat(path, node);
   const expected =
-    command.type === 'create'
+    command.type === 'create' || command.type === 'createNode'
       ? { type: 'created', path, stat }
-      : command.type === 'set'
+      : command.type === 'set' || command.type === 'setNode'
         ? { type: 'changed', stat }
         : { type: 'done' };
   const wrong = difference(reply, expected);
@@ -109,12 +138,15 @@ function answered(tree: TreeModel, command: Command, reply: Reply, outcome: Outc
 }
 
 function shown(tree: TreeModel, view: View): void {
-  let bytes = 0;
+  const { bytes } = tree;
   for (const [path, node] of tree.nodes) {
     const seen = view.nodes.get(path);
-    const wrong = difference(seen?.stat, tree.stat(path, node)) ?? difference(seen?.data, node.data);
+    const { noData, container, ttlMs } = node;
+    const wrong =
+      difference(seen?.stat, tree.stat(path, node)) ??
+      difference(seen?.data, node.data) ??
+      difference(seen?.traits, { noData, container, ttlMs });
     demand(wrong === undefined, () => `${path}:${wrong}`);
-    bytes += node.data.length;
   }
   const others = [...view.nodes.keys()].find((path) => !isReservedPath(path) && !tree.nodes.has(path));
   demand(others === undefined, () => `${others} is there, and nothing has made it`);

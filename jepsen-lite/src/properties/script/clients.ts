@@ -16,6 +16,7 @@ import {
   NOOP,
   payloadOf,
   raiseEntry,
+  unusedEntry,
   requestEntry,
   unsupportedEntry,
   type Entry,
@@ -53,6 +54,7 @@ export class Clients {
     if (kind === 'expire' || kind === 'expireOtherwise') return expire(move, view);
     if (kind === 'raise') return raise(move);
     if (kind === 'continueEnd') return continueEnd(move, view);
+    if (kind === 'removeUnused') return removeUnused(move, view);
     if (kind === 'attachOtherwise') return this.#attachOtherwise(move, client);
     if (kind === 'unsupported') return unsupportedEntry(this.#request(move, client, view), move.flavour);
     if (kind === 'open' || !client.live) return this.#open(move, client);
@@ -197,6 +199,19 @@ function continueEnd(move: Move, view: View): Entry {
   return continueEntry(encodeCommand({ type: 'continueEnd', session }));
 }
 
+/** What the leader found unused; otherwise: before it changed, another node in its place, one that does not go by itself, twice the same. */
+function removeUnused({ what, pick, flavour }: Move, view: View): Entry {
+  if (flavour === 9) return unusedEntry(new Uint8Array([0xc1]));
+  const limited = [...view.nodes].filter(([, { traits }]) => traits.container || traits.ttlMs > 0);
+  const some = flavour === 8 ? [...view.nodes] : limited;
+  const nodes = some.slice(pick % 3, (pick % 3) + 1 + (what % 3)).map(([path, { stat, traits }]) => ({
+    path,
+    czxid: stat.czxid - (flavour === 7 ? 1 : 0),
+    mzxid: traits.ttlMs > 0 || flavour === 8 ? stat.mzxid - (flavour === 6 ? 1 : 0) : 0,
+  }));
+  return unusedEntry(encodeCommand({ type: 'removeUnused', nodes: flavour === 5 ? [...nodes, ...nodes] : nodes }));
+}
+
 /** One that holds several locks, if there is one: its end touches several queues. */
 function victim(move: Move, view: View): number {
   if (move.flavour < 5) return someSession(move, view);
@@ -226,6 +241,7 @@ function acknowledge({ ack, pick }: Move, client: Client): number {
 /** Mostly to a version that the machine knows, be it higher or not. */
 function raise({ pick, flavour }: Move): Entry {
   if (flavour === 9) return raiseEntry(pack([]));
-  const version = flavour < 7 ? pick % (LATEST_STATE_VERSION + 1) : LATEST_STATE_VERSION + 1 + pick;
+  const known = flavour < 4 ? LATEST_STATE_VERSION : pick % (LATEST_STATE_VERSION + 1);
+  const version = flavour < 8 ? known : LATEST_STATE_VERSION + 1 + pick;
   return raiseEntry(encodeCommand({ type: 'raiseStateVersion', version }));
 }

@@ -4,13 +4,17 @@ import {
   CommandType,
   createMode,
   encodeLockName,
+  hasTtl,
   isReservedPath,
+  isSequential,
   LockKind,
   LOCKS_PATH,
   MAX_CREATE_MODE,
   MAX_LOCK_KIND,
+  MAX_TTL_MS,
   pack,
   type Command,
+  type Operation,
 } from '@holdfast/protocol';
 
 import { allAcquires, type View } from '../observation/view.ts';
@@ -28,7 +32,17 @@ const UNKNOWN_MODE_PICK = 59;
 const UNKNOWN_TYPES = [33, 60, 63] as const;
 
 /** What entries carry whose move says nothing of it: commands that would do something, if they were not refused. */
-const ANY = ['acquire', 'release', 'cancel', 'create', 'delete', 'close', 'try', 'set'] as const satisfies MoveKind[];
+const ANY = [
+  'acquire',
+  'release',
+  'cancel',
+  'create',
+  'delete',
+  'close',
+  'try',
+  'set',
+  'transaction',
+] as const satisfies MoveKind[];
 
 export function sentBy(move: Move, client: Client, view: View): Sent {
   switch (move.kind) {
@@ -53,6 +67,12 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
       return payloadOf({ type: 'set', path: somePath(move, view), data: data(move.flavour), version: version(move) });
     case 'delete':
       return payloadOf({ type: 'delete', path: somePath(move, view), version: version(move) });
+    case 'createNode':
+      return payloadOf({ ...kindNode(move, choose(PATHS, move.what)), type: 'createNode' });
+    case 'setNode':
+      return payloadOf({ type: 'setNode', path: somePath(move, view), data: dataOrNone(move), version: version(move) });
+    case 'transaction':
+      return payloadOf({ type: 'transaction', operations: operations(move, view) });
     case 'reserved':
       return payloadOf(reserved(move));
     case 'revoke':
@@ -80,6 +100,7 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
     case 'noop':
     case 'raise':
     case 'continueEnd':
+    case 'removeUnused':
       return sentBy({ ...move, kind: ANY[move.what % ANY.length] ?? 'acquire' }, client, view);
   }
 }
@@ -131,6 +152,55 @@ function create({ pick, flavour }: Move, path: string): Command {
     data: data(pick),
     mode: pick === UNKNOWN_MODE_PICK ? MAX_CREATE_MODE : createMode({ ephemeral: flavour % 2 === 0, sequential }),
   };
+}
+
+type CreateOperation = Extract<Operation, { type: 'create' }>;
+
+/** Mostly of a kind that goes by itself; now and then with a time to live that cannot be, or where none may be. */
+function kindNode({ what, pick, flavour }: Move, path: string): CreateOperation {
+  const mode = choose([4, 4, 5, 5, 6, 0, 1, 2, 3, MAX_CREATE_MODE], pick + what);
+  const ttlMs = hasTtl(mode) ? choose([1, 1_000, MAX_TTL_MS, 60_000, 0, MAX_TTL_MS + 1], pick) : 0;
+  const odd = flavour === 9 && pick % 3 === 0;
+  return {
+    type: 'create',
+    path: isSequential(mode) && pick % 2 === 0 ? `${path}/` : path,
+    data: dataOrNone({ pick, flavour }),
+    mode,
+    ttlMs: odd ? 7 : ttlMs,
+  };
+}
+
+function dataOrNone({ pick, flavour }: Pick<Move, 'pick' | 'flavour'>): readonly Uint8Array[] {
+  return flavour % 3 === 0 ? [] : [data(pick % 3)];
+}
+
+/** Some that belong together, and some by chance; mostly few, so that all succeed now and then. */
+function operations(move: Move, view: View): readonly Operation[] {
+  const { what, pick, flavour } = move;
+  const count = flavour % 5;
+  return Array.from({ length: count }, (_, at): Operation => {
+    const each = { ...move, what: what + at, pick: (pick + 7 * at) % 60, flavour: (flavour + 3 * at) % 9 };
+    const path = somePath(each, view);
+    switch ((pick + at * (1 + (what % 3))) % 6) {
+      case 0:
+        return { type: 'check', path: flavour === 3 ? queueNode(each, view) : path, version: version(each) };
+      case 1:
+        return kindNode(each, choose(PATHS, each.what));
+      case 2:
+        return { type: 'set', path, data: dataOrNone(each), version: version(each) };
+      case 3:
+        return { type: 'delete', path, version: version(each) };
+      default:
+        // Below what the one before may have made, and several ephemerals at once.
+        return {
+          type: 'create',
+          path: choose(PATHS, what + at),
+          data: [data(each.pick % 2)],
+          mode: choose([0, 1, 1, 2, 3, 3], each.pick),
+          ttlMs: 0,
+        };
+    }
+  });
 }
 
 function reserved({ what, pick, flavour }: Move): Command {

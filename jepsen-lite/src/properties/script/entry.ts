@@ -78,6 +78,15 @@ export function continueEntry(payload: Uint8Array): Entry {
   };
 }
 
+export function unusedEntry(payload: Uint8Array): Entry {
+  const command = decoded('removeUnused', payload);
+  const header = { command: CommandType.removeUnused, generation: 0, session: 0, number: 0, ackedUpTo: 0 };
+  return {
+    input: { type: 'unused', command: command?.type === 'removeUnused' ? command : undefined },
+    bytes: encodeEntry(header, payload),
+  };
+}
+
 /** To a version that the machine does not know: what a later version of the program might write. */
 export function raiseEntry(payload: Uint8Array): Entry {
   const decodedCommand = decoded('raiseStateVersion', payload);

@@ -5,7 +5,7 @@ export const LOCKS = ['b', 'a/1', '..'] as const;
 export const PATHS = ['/p', '/q', '/p/x', '/p/y', '/q/x', '/p/x/z'] as const;
 
 export const BAD_LOCKS = ['', '\ufffd', '\ud800'] as const;
-export const BAD_PATHS = ['p', '/p//x', '/p/../q', '/p/', '', '/\u0000'] as const;
+export const BAD_PATHS = ['p', '/p//x', '/p/../q', '/p/', '', '/\u0000', '/none/\u0000'] as const;
 export const RESERVED_PATHS = [
   '/holdfast',
   '/holdfast/new',

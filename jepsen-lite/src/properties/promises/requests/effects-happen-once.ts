@@ -35,12 +35,19 @@ function mayChange(step: Step): boolean {
       return outputsOf(outputs, 'attached')[0]?.reply.type === 'attached';
     case 'expire':
       return outputsOf(outputs, 'sessionEnded').length > 0 || begins;
+    case 'unused':
+      return outputsOf(outputs, 'unusedRemoved').some(({ nodes }) => nodes > 0);
     case 'continue':
       return step.before.sessions.get(input.command?.session ?? 0)?.ending === true;
     case 'request': {
       const reply = freshReply(step);
       if (begins) return true;
-      return reply !== undefined && errorCode(reply) === undefined && reply.type !== 'lockHeld';
+      return (
+        reply !== undefined &&
+        errorCode(reply) === undefined &&
+        reply.type !== 'lockHeld' &&
+        reply.type !== 'transactionFailed'
+      );
     }
   }
 }

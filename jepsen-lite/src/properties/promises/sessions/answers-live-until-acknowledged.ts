@@ -75,7 +75,8 @@ function share(keptByAll: number): number {
 
 /** The least that it takes. */
 function textOf(reply: Reply): number {
-  if (reply.type === 'error') return reply.message.length;
+  if (reply.type === 'error' || reply.type === 'transactionFailed') return reply.message.length;
+  if (reply.type === 'transaction') return reply.results.length;
   return reply.type === 'created' ? reply.path.length : 1;
 }
 

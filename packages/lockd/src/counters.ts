@@ -31,6 +31,14 @@ export class ServerCounters {
   /** Containers and nodes with a time to live whose removal was applied. */
   unusedNodesRemoved = 0;
   diskRefusals = 0;
+  watchEvents = 0;
+  /** Times that recursive watches of a client were told that they have missed something. */
+  watchesMissed = 0;
+  /** Watch messages that went on from an earlier index, by how they were told what had happened since. */
+  watchesFromHistory = 0;
+  watchesBehindHistory = 0;
+  /** Watching clients over whose heads a snapshot has replaced the state. */
+  watchersOverSnapshot = 0;
   readonly goodbyes = new Map<ErrorCode, number>();
 
   goodbye(code: ErrorCode): void {

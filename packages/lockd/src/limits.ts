@@ -168,6 +168,27 @@ export const MAX_DISK_SESSIONS = 32;
 /** A leader whose disk is low tries to transfer leadership once in this time. */
 export const DISK_TRANSFER_PAUSE_MS = 10_000;
 
+/** Watches of all connections; one on a longer path than WATCH_PATH_UNITS counts as several. */
+export const MAX_WATCHES = 4_000_000;
+/** UTF-16 units of all paths of one watch message. */
+export const MAX_WATCHED_PATH_UNITS_A_MESSAGE = 256 * 1024;
+/** Bytes of changes of nodes that a server remembers for clients that come back, unless set otherwise. */
+export const DEFAULT_WATCH_HISTORY_BYTES = 32 * 1024 * 1024;
+/** It is kept in pieces of this size... */
+export const HISTORY_CHUNK_BYTES = 256 * 1024;
+/** ...or, where it is to be small, of this one at least. */
+export const MIN_HISTORY_CHUNK_BYTES = 16 * 1024;
+/** Bytes that wait for one client to read them, beyond which it is told no more of what it watches until it has read. */
+export const MAX_UNREAD_EVENT_BYTES = 4 * 1024 * 1024;
+/** Events of one index for one connection; more closes it. */
+export const MAX_EVENTS_BYTES = 1024 * 1024;
+/** How long a watch message waits until this server has applied what the client was told elsewhere. */
+export const WATCH_WAIT_MS = 1_000;
+/** Bytes of watch messages that wait so, of all connections; more are refused with OVERLOADED. */
+export const MAX_WAITING_WATCH_BYTES = 64 * 1024 * 1024;
+/** Of one connection: all the watches that it may have, with short paths. */
+export const MAX_WAITING_WATCH_BYTES_PER_CONNECTION = 16 * 1024 * 1024;
+
 export function diskReserveBytes(segmentBytes: number): number {
   return DISK_RESERVE_BASE_BYTES + segmentBytes;
 }

@@ -153,7 +153,7 @@ function startServer(config: ServerConfig, logger: Logger, hooks: LockServerHook
   const { id, clusterId, client, peer, advertiseClient, advertisePeer, allowHosts, data, members, join } = config;
   const { heartbeatMs, electionTimeoutMs } = config;
   const { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond } = config;
-  const { maxConnectionsPerAddress, maxSessionsPerAddress, containerCheckMs } = config;
+  const { maxConnectionsPerAddress, maxSessionsPerAddress, containerCheckMs, watchHistoryBytes } = config;
   const room = connectionRoom(CONNECTION_WISH, descriptorLimit());
   if (room.type === 'no-room') throw new UsageError(room.problem);
   const { maxConnections, warning } = room;
@@ -177,6 +177,7 @@ function startServer(config: ServerConfig, logger: Logger, hooks: LockServerHook
       maxConnectionsPerAddress,
       maxSessionsPerAddress,
       containerCheckMs,
+      watchHistoryBytes,
       snapshots: { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond },
     },
     nodeRuntime({ logger }),

@@ -76,6 +76,8 @@ export interface LockServerOptions {
   readonly maxSessionsPerAddress?: number | undefined;
   /** How long a container is empty before it goes, where this server leads. @default 60_000 */
   readonly containerCheckMs?: number | undefined;
+  /** Of the changes that are remembered for watches of clients that come back; 0: none are. @default DEFAULT_WATCH_HISTORY_BYTES */
+  readonly watchHistoryBytes?: number | undefined;
   /** The server has the process to itself: its metrics tell of both. @default false */
   readonly processMetrics?: boolean;
 }
@@ -222,7 +224,7 @@ async function openParts(
   const { heartbeatMs = DEFAULT_HEARTBEAT_MS, electionTimeoutMs = DEFAULT_ELECTION_TIMEOUT_MS } = options;
   const { clock, random, network, logger } = runtime;
   const disk = patientDisk(runtime.disk, { clock, logger, patienceMs: electionTimeoutMs });
-  const { maxSessionsPerAddress, containerCheckMs } = options;
+  const { maxSessionsPerAddress, containerCheckMs, watchHistoryBytes } = options;
   const identity = { clusterId, serverId: serverId(id) };
   const segments = segmentBytes === undefined ? {} : { segmentBytes };
   const chunks = snapshotChunkBytes === undefined ? {} : { snapshotChunkBytes };
@@ -253,7 +255,7 @@ async function openParts(
   const diskSpace = openDiskSpace(options, runtime);
   closers.push(async () => diskSpace.stop());
   const machine = new LockMachine(
-    { serverId: serverId(id), clusterId, electionTimeoutMs, maxSessionsPerAddress, containerCheckMs },
+    { serverId: serverId(id), clusterId, electionTimeoutMs, maxSessionsPerAddress, containerCheckMs, watchHistoryBytes },
     {
       clock,
       random,

@@ -26,6 +26,8 @@ export const ClientFeature = {
   outage: 2 ** 3,
   /** The server takes the queries `childrenPage` and `descendants`, and paths of 4,096 units in all of them. */
   pages: 2 ** 4,
+  /** The server takes `watch` and `unwatch`, and tells what is watched. */
+  watches: 2 ** 5,
 } as const;
 
 /** What an SDK and a lockd of this version offer to each other. */

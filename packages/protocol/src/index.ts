@@ -18,3 +18,12 @@ export * from './messages/query.ts';
 export { replies, type Acquire, type Holder, type Reply } from './messages/reply.ts';
 export { PLAIN_NODE, type NodeTraits, type Stat } from './messages/stat.ts';
 export * from './text.ts';
+export {
+  NODE_EVENT_TYPES,
+  WATCH_KINDS,
+  type NodeEvent,
+  type NodeEventType,
+  type UnwatchedNode,
+  type WatchKind,
+  type WatchedNode,
+} from './messages/watch.ts';

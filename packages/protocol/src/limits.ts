@@ -52,6 +52,12 @@ export const MAX_REMEMBERED_REPLIES = 2_048;
 export const MAX_REQUESTS_IN_FLIGHT = 1_024;
 /** Waits and holds of one session together. */
 export const MAX_ACQUIRES_PER_SESSION = 10_000;
+/** Nodes of one watch message, or unwatch message. */
+export const MAX_WATCHES_A_MESSAGE = 1_024;
+/** Watches of one connection; a longer path than {@link WATCH_PATH_UNITS} counts as several. */
+export const MAX_WATCHES_PER_CONNECTION = 100_000;
+/** Begun so many UTF-16 units of its path, a watch counts once. */
+export const WATCH_PATH_UNITS = 128;
 /** Entries in one page of a listing. */
 export const MAX_PAGE_ENTRIES = 1_000;
 /** The share by which a client's clock may run slower than the leader's; clients shorten their leases by twice that. */

@@ -41,7 +41,7 @@ describe('a set of features', () => {
   });
 
   it('has bits that never change', () => {
-    expect(ClientFeature).toEqual({ leave: 1, admin: 2, members: 4, outage: 8, pages: 16 });
+    expect(ClientFeature).toEqual({ leave: 1, admin: 2, members: 4, outage: 8, pages: 16, watches: 32 });
   });
 });
 

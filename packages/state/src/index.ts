@@ -15,5 +15,6 @@ export type { NodeChangeKind, NodeListener } from './tree/change-feed.ts';
 export type { LimitedNode } from './tree/limited-node.ts';
 export type { HashKey } from './tree/storage/keyed-hash.ts';
 export type { NodeSlot } from './tree/node-slot.ts';
+export type { TreeLookup } from './tree/node-store.ts';
 export * from './entries/unsupported-entry-error.ts';
 export { VERSIONS } from './versions.ts';

@@ -38,6 +38,7 @@ import { ChangeFeed, type NodeListener } from './tree/change-feed.ts';
 import type { HashKey } from './tree/storage/keyed-hash.ts';
 import { limitedNode, type LimitedNode } from './tree/limited-node.ts';
 import type { NodeSlot } from './tree/node-slot.ts';
+import type { TreeLookup } from './tree/node-store.ts';
 import { VERSIONS, type Versions } from './versions.ts';
 
 /** What the digest takes for an entry's result: 0 for success, an error's wire code, this for a refusal plus its wire code. */
@@ -180,6 +181,11 @@ export class StateMachine {
   /** Of a node that exists. */
   pathOf(node: NodeSlot): string {
     return this.#state.nodes.path(node);
+  }
+
+  /** The nodes, to be looked at only. What a snapshot that is restored replaces stays as it was, for who has asked for it before. */
+  get tree(): TreeLookup {
+    return this.#state.nodes;
   }
 
   /** Undefined for one that never was or has ended. */

@@ -80,6 +80,7 @@ export const VERSIONS: Versions = {
     members: FIRST_STATE_VERSION,
     outage: FIRST_STATE_VERSION,
     pages: FIRST_STATE_VERSION,
+    watches: FIRST_STATE_VERSION,
   },
   checks: { nulIsCheckedFirst: 3 },
   snapshotFeatures: SNAPSHOT_FEATURES,

@@ -232,6 +232,11 @@ class HoldfastSession implements RawSession {
         this.#fail(new Error(`the server said ${JSON.stringify(message)}`));
         break;
       case 'renewed':
+      case 'watching':
+      case 'unwatched':
+      case 'watch-refused':
+      case 'events':
+      case 'missed':
       case 'leave':
       case 'admin-answer':
       case 'pong':

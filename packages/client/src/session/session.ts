@@ -265,6 +265,11 @@ export class Session implements LinkOwner, Asker {
       case 'pong':
       case 'welcome':
       case 'leader':
+      case 'watching':
+      case 'unwatched':
+      case 'watch-refused':
+      case 'events':
+      case 'missed':
       case 'leave':
       case 'goodbye':
         return;

@@ -23,6 +23,7 @@ import {
 } from '@holdfast/protocol';
 import type { ClientRuntime } from '../../src/session/session.ts';
 import { FakeServer } from './fake-server.ts';
+import type { FakeChange, Past } from './fake-watches.ts';
 
 /** Where the servers run. */
 export interface FakeWorld<Host extends FakeHost = FakeHost> {
@@ -71,6 +72,7 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
   /** Every command that took effect: its session, its number and what it was. */
   readonly applied: { readonly session: number; readonly number: number; readonly command: Command }[] = [];
   readonly nodes = new Map<string, Uint8Array>();
+  readonly #changes: FakeChange[] = [];
   leader = 1;
   /** Rises when `setLeader` is called. */
   term = 1;
@@ -93,6 +95,11 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
     const ensemble = new FakeEnsemble<Host>(world);
     for (let id = 1; id <= size; id += 1) ensemble.servers.push(await FakeServer.start(ensemble, id));
     return ensemble;
+  }
+
+  /** What has happened to nodes. */
+  get past(): Omit<Past, 'begin'> {
+    return { index: this.index, changes: this.#changes, exists: (path) => path === '/' || this.nodes.has(path) };
   }
 
   get addresses(): string[] {
@@ -334,14 +341,18 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
       case 'create':
         if (this.nodes.has(command.path)) return { type: 'error', code: 'NODE_EXISTS', message: 'there is one' };
         this.nodes.set(command.path, new Uint8Array(command.data));
+        this.#changed('created', command.path);
         return { type: 'created', path: command.path, stat: statOf(command.data) };
       case 'set':
         if (!this.nodes.has(command.path)) return notFound(command.path);
         if (command.version > 0) return { type: 'error', code: 'BAD_VERSION', message: 'another version' };
         this.nodes.set(command.path, new Uint8Array(command.data));
+        this.#changed('changed', command.path);
         return { type: 'changed', stat: statOf(command.data) };
       case 'delete':
-        return this.nodes.delete(command.path) ? { type: 'done' } : notFound(command.path);
+        if (!this.nodes.delete(command.path)) return notFound(command.path);
+        this.#changed('deleted', command.path);
+        return { type: 'done' };
       case 'createNode':
         this.modes.push({ path: command.path, mode: command.mode, ttlMs: command.ttlMs });
         return this.#apply(session, { ...command, type: 'create', data: command.data[0] ?? NO_DATA });
@@ -379,6 +390,13 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
     if (operation.type === 'check') return this.nodes.has(operation.path) ? { type: 'done' } : notFound(operation.path);
     if (operation.type === 'create') return this.#apply(session, { ...operation, type: 'createNode' });
     return this.#apply(session, operation.type === 'set' ? { ...operation, type: 'setNode' } : operation);
+  }
+
+  /** Who watches hears of it before its reply leaves. */
+  #changed(type: FakeChange['type'], path: string): void {
+    const change = { index: this.index, type, path };
+    this.#changes.push(change);
+    for (const server of this.servers) server.tell(change);
   }
 
   #remove(place: Place): void {

@@ -12,12 +12,18 @@ import {
 } from '@holdfast/protocol';
 import type { Connection, Listener } from '@holdfast/runtime';
 import type { FakeEnsemble, FakeHost, FakeSession } from './fake-ensemble.ts';
+import { FakeWatches, type FakeChange } from './fake-watches.ts';
 
 interface ClientLink {
   readonly connection: Connection;
-  send(message: ServerMessage): void;
+  readonly send: (message: ServerMessage) => void;
   session: FakeSession | undefined;
   generation: number;
+  readonly watches: FakeWatches;
+}
+
+function withThrough(renewed: Extract<ServerMessage, { type: 'renewed' }>, through: number | undefined): ServerMessage {
+  return through === undefined ? renewed : { ...renewed, through };
 }
 
 /** What a hook decides: `handle` as usual, `ignore` the message, `apply` it and lose the answer. */
@@ -47,6 +53,8 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
   required = 0;
   version = PROTOCOL_VERSION;
   frames = 0;
+  /** It has forgotten what happened to nodes up to that index. */
+  historyBegin = 0;
 
   private constructor(ensemble: FakeEnsemble<Host>, id: number, host: Host) {
     this.id = id;
@@ -82,6 +90,18 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
     return this.#links.size;
   }
 
+  /** Watches of all connections. */
+  get watches(): number {
+    return [...this.#links].reduce((sum, { watches }) => sum + watches.size, 0);
+  }
+
+  tell(change: FakeChange): void {
+    for (const { watches, send } of this.#links) {
+      const told = watches.hear(change);
+      if (told !== undefined) send(told);
+    }
+  }
+
   broadcast(message: ServerMessage): void {
     for (const link of this.#links) link.send(message);
   }
@@ -101,6 +121,7 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
       connection,
       session: undefined,
       generation: 0,
+      watches: new FakeWatches(),
       send: (message) => {
         if (outbox.length === 0) {
           this.host.runtime.clock.afterPoll(() => connection.send(encodeServerFrame(outbox.splice(0))));
@@ -175,7 +196,12 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
       case 'read':
         return { type: 'answer', id: message.id, index: ensemble.index, answer: ensemble.query(message.query) };
       case 'heartbeat':
-        return { type: 'renewed', id: message.id };
+        return withThrough({ type: 'renewed', id: message.id }, link.watches.through(ensemble.index));
+      case 'watch':
+        for (const told of link.watches.watch(message, { ...ensemble.past, begin: this.historyBegin })) link.send(told);
+        return undefined;
+      case 'unwatch':
+        return link.watches.unwatch(message, ensemble.index);
       case 'ping':
         return { type: 'pong', id: message.id };
       case 'admin':

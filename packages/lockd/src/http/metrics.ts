@@ -178,6 +178,35 @@ export function createMetrics(
     'Empty containers and nodes past their time to live that were removed',
     () => counters.unusedNodesRemoved,
   );
+  gauge('holdfast_watches', 'Watches of clients of this server', () => machine.watches.size);
+  gauge(
+    'holdfast_watchers_slow',
+    'Clients told nothing of what they watch until they read',
+    () => machine.watches.slow,
+  );
+  gauge(
+    'holdfast_watch_history_span',
+    'Indexes whose changes are remembered for watches of clients that come back',
+    () => state.appliedIndex - machine.watches.history.begin,
+  );
+  gauge('holdfast_watch_history_bytes', 'Memory of those changes', () => machine.watches.history.bytes);
+  counter('holdfast_watch_events_total', 'Events told to watches', () => counters.watchEvents);
+  counter(
+    'holdfast_watches_missed_total',
+    'Times that recursive watches of a client were told that they missed events',
+    () => counters.watchesMissed,
+  );
+  new Counter({
+    name: 'holdfast_watches_resumed_total',
+    help: 'Watch messages that went on from an earlier index, by what could be told of it',
+    labelNames: ['from'],
+    registers,
+    collect() {
+      this.reset();
+      this.inc({ from: 'history' }, counters.watchesFromHistory);
+      this.inc({ from: 'traces' }, counters.watchesBehindHistory);
+    },
+  });
   counter('holdfast_client_frames_in_total', 'Frames from clients', () => counters.framesIn);
   counter('holdfast_client_frames_out_total', 'Frames to clients', () => counters.framesOut);
   counter('holdfast_metrics_renderings_total', 'Renderings of this page, one a second at most', renderings);

@@ -31,6 +31,7 @@ import { createMachineParts, type LockMachineOptions, type MachineParts, type Ma
 import type { SessionClients } from '../port/session-clients.ts';
 import type { SessionPort } from '../port/session-port.ts';
 import { encodePeerMessages } from '../peers/peer-message.ts';
+import type { Watches } from '../watches/watches.ts';
 import type { ServerObserver } from './server-observer.ts';
 
 const LOST = encodePeerMessages([{ type: 'lost' }]);
@@ -111,6 +112,10 @@ export class LockMachine implements ReplicaMachine {
   /** What clients are sent of the time over which they should spread. */
   get spreadMs(): number {
     return this.#parts.crowdSpread.ms;
+  }
+
+  get watches(): Pick<Watches, 'size' | 'slow' | 'history'> {
+    return this.#parts.watches;
   }
 
   get parkedBytes(): number {

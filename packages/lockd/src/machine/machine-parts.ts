@@ -14,6 +14,7 @@ import { CrowdSpread } from '../port/crowd-spread.ts';
 import { ensembleView } from '../port/ensemble-view.ts';
 import { OutputRouting } from '../port/output-routing.ts';
 import { SessionClients } from '../port/session-clients.ts';
+import type { SessionClient } from '../port/session-client.ts';
 import type { SessionPort } from '../port/session-port.ts';
 import { SessionService } from '../port/session-service.ts';
 import { RequestBudget } from '../requests/request-budget.ts';
@@ -24,7 +25,7 @@ import { DiskGuard } from '../health/disk-guard.ts';
 import type { OwnDisk } from '../health/disk-space.ts';
 import { DivergenceCheck } from '../health/divergence.ts';
 import { WritesHalt } from '../health/writes-halt.ts';
-import { CROWD_ATTACHES, DEFAULT_CONTAINER_CHECK_MS } from '../limits.ts';
+import { CROWD_ATTACHES, DEFAULT_CONTAINER_CHECK_MS, DEFAULT_WATCH_HISTORY_BYTES } from '../limits.ts';
 import { AdminRequests } from '../members/admin-requests.ts';
 import { membersRequest, membershipChangeRequest } from '../members/membership-requests.ts';
 import { StateUpgrade } from '../members/state-upgrade.ts';
@@ -44,6 +45,7 @@ import { ReturningCrowd } from '../sessions/returning-crowd.ts';
 import { SessionEnds } from '../sessions/session-ends.ts';
 import { SessionExpiry } from '../sessions/session-expiry.ts';
 import { SessionLeases } from '../sessions/session-leases.ts';
+import { Watches } from '../watches/watches.ts';
 import { createKeyedState } from './keyed-state.ts';
 import { PartHooks } from './part-hooks.ts';
 import type { ServerPart } from './server-part.ts';
@@ -56,6 +58,8 @@ export interface LockMachineOptions {
   readonly maxSessionsPerAddress?: number | undefined;
   /** How long a container is empty before it goes, where this server leads. @default DEFAULT_CONTAINER_CHECK_MS */
   readonly containerCheckMs?: number | undefined;
+  /** Of the changes that watches of clients go on from. @default DEFAULT_WATCH_HISTORY_BYTES */
+  readonly watchHistoryBytes?: number | undefined;
 }
 
 export interface MachineWorld {
@@ -91,6 +95,7 @@ export interface MachineParts {
   readonly leases: SessionLeases;
   readonly reads: Reads;
   readonly inbox: PeerInbox;
+  readonly watches: Watches;
 }
 
 /**
@@ -175,7 +180,15 @@ export function createMachineParts(
     appliedIndex,
     wake,
   });
-  const renewals = new Renewals({ serverId, counters, correlations, peers, leases, handle, wake });
+  const watches = new Watches({
+    clock,
+    counters,
+    state,
+    historyBytes: options.watchHistoryBytes ?? DEFAULT_WATCH_HISTORY_BYTES,
+    wake,
+  });
+  const told = (client: SessionClient): number | undefined => watches.told(client);
+  const renewals = new Renewals({ serverId, counters, correlations, peers, leases, told, handle, wake });
   const addresses = new AddressSessions(options.maxSessionsPerAddress);
   const attaches = new Attaches({
     addresses,
@@ -223,6 +236,7 @@ export function createMachineParts(
     attaches,
     renewals,
     reads,
+    watches,
     admin,
   });
   const native = createNativeFront({ clock, logger, counters, port, availability, crowdSpread, wake });
@@ -231,6 +245,8 @@ export function createMachineParts(
   const parts: readonly ServerPart[] = [
     // The time of a commit is that of the entry alone.
     batcher,
+    // Who watches hears what an entry does before anybody hears its reply.
+    watches,
     // What an entry does is reported before anybody proposes what follows from it.
     routing,
     // A new leader's deadlines run before anything is proposed: each proposal renews.
@@ -300,5 +316,6 @@ export function createMachineParts(
     leases,
     reads,
     inbox,
+    watches,
   };
 }

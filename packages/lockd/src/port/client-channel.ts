@@ -3,18 +3,35 @@
 import type { ErrorCode, ServerMessage } from '@holdfast/protocol';
 
 /**
- * What clients are sent of their sessions, requests, reads and locks. Events of an index come before the reply that shows its state, and
+ * What clients are sent of their sessions, requests, reads, locks and watches. Events of an index come before the reply that shows its state, and
  * the end of a session last.
  */
 export type SessionOutput = Extract<
   ServerMessage,
-  { type: 'attached' | 'reply' | 'answer' | 'renewed' | 'granted' | 'lost' | 'ended' | 'resend' }
+  {
+    type:
+      | 'attached'
+      | 'reply'
+      | 'answer'
+      | 'renewed'
+      | 'granted'
+      | 'lost'
+      | 'ended'
+      | 'resend'
+      | 'watching'
+      | 'unwatched'
+      | 'watch-refused'
+      | 'events'
+      | 'missed';
+  }
 >;
 
 export interface ClientChannel {
   readonly remoteAddress: string;
   /** False once nothing more comes or goes. */
   readonly open: boolean;
+  /** Bytes that it was sent and has not read. */
+  readonly unreadBytes: number;
   /** It has so much to read that answers should wait. */
   readonly isBehind: boolean;
   /** Leaves at the end of the turn, in order; on a closed channel it does nothing. */

@@ -44,6 +44,10 @@ export class SessionClient {
     return this.#channel.open;
   }
 
+  get unreadBytes(): number {
+    return this.#channel.unreadBytes;
+  }
+
   get isBehind(): boolean {
     return this.#channel.isBehind;
   }

@@ -13,6 +13,9 @@ import type { SessionClient } from './session-client.ts';
 export type SessionRequest = Omit<Extract<ClientMessage, { type: 'request' }>, 'type'>;
 export type SessionRead = Omit<Extract<ClientMessage, { type: 'read' }>, 'type'>;
 
+export type WatchRequest = Omit<Extract<ClientMessage, { type: 'watch' }>, 'type'>;
+export type UnwatchRequest = Omit<Extract<ClientMessage, { type: 'unwatch' }>, 'type'>;
+
 /** What every client should know of the ensemble. */
 export interface EnsembleView {
   readonly server: ServerId;
@@ -42,6 +45,10 @@ export interface SessionPort {
   read(client: SessionClient, read: SessionRead): void;
   /** Renews the client's session; answered `renewed`, or not at all. */
   renew(client: SessionClient, id: number): void;
+  /** Answered `watching` or `watch-refused`, and from then on `events` and `missed`. */
+  watch(client: SessionClient, request: WatchRequest): void;
+  /** Answered `unwatched` or `watch-refused`. */
+  unwatch(client: SessionClient, request: UnwatchRequest): void;
   /** `answered` is called once, perhaps at once. */
   admin(operation: AdminOperation, answered: (answer: AdminAnswer) => void): void;
 }

@@ -13,11 +13,19 @@ import type { Proposals } from '../requests/proposals.ts';
 import type { Reads } from '../requests/reads.ts';
 import type { Attaches } from '../sessions/attaches.ts';
 import type { Renewals } from '../sessions/renewals.ts';
+import type { Watches } from '../watches/watches.ts';
 import type { Admission } from './admission.ts';
 import type { ClientChannel } from './client-channel.ts';
 import type { SessionClient } from './session-client.ts';
 import type { SessionClients } from './session-clients.ts';
-import type { EnsembleView, SessionPort, SessionRead, SessionRequest } from './session-port.ts';
+import type {
+  EnsembleView,
+  SessionPort,
+  SessionRead,
+  SessionRequest,
+  UnwatchRequest,
+  WatchRequest,
+} from './session-port.ts';
 
 /** Of a session's first request. */
 const FIRST_NUMBER = 1;
@@ -34,6 +42,7 @@ export interface SessionServiceDeps {
   readonly attaches: Attaches;
   readonly renewals: Renewals;
   readonly reads: Reads;
+  readonly watches: Pick<Watches, 'watch' | 'unwatch'>;
   readonly admin: AdminRequests;
 }
 
@@ -112,6 +121,14 @@ export class SessionService implements SessionPort {
 
   renew(client: SessionClient, id: number): void {
     this.#deps.renewals.heartbeat(client, id);
+  }
+
+  watch(client: SessionClient, request: WatchRequest): void {
+    this.#deps.watches.watch(client, request);
+  }
+
+  unwatch(client: SessionClient, request: UnwatchRequest): void {
+    this.#deps.watches.unwatch(client, request);
   }
 
   admin(operation: AdminOperation, answered: (answer: AdminAnswer) => void): void {

@@ -19,6 +19,8 @@ export interface RenewalsDeps {
   readonly correlations: CorrelationIds;
   readonly peers: PeerOutbox;
   readonly leases: SessionLeases;
+  /** Up to where the watches of the client were told; undefined where it has none. */
+  told(client: SessionClient): number | undefined;
   handle(): ReplicaHandle;
   wake(): void;
 }
@@ -153,7 +155,8 @@ export class Renewals implements ServerPart {
     for (const { client, session, id } of heartbeats) {
       if (except.has(session) || client.session !== session) continue;
       this.#deps.counters.heartbeatsAcknowledged += 1;
-      client.send({ type: 'renewed', id });
+      const through = this.#deps.told(client);
+      client.send(through === undefined ? { type: 'renewed', id } : { type: 'renewed', id, through });
     }
   }
 

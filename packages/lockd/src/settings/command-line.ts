@@ -2,7 +2,12 @@
 
 import { DEFAULT_SNAPSHOT_OPTIONS } from '@holdfast/raft';
 import { Command, Option } from 'commander';
-import { DEFAULT_CONTAINER_CHECK_MS, MAX_CONNECTIONS_PER_ADDRESS, MAX_SESSIONS_PER_ADDRESS } from '../limits.ts';
+import {
+  DEFAULT_CONTAINER_CHECK_MS,
+  DEFAULT_WATCH_HISTORY_BYTES,
+  MAX_CONNECTIONS_PER_ADDRESS,
+  MAX_SESSIONS_PER_ADDRESS,
+} from '../limits.ts';
 import { addOfflineCommands, type OfflineCommand } from '../offline/offline-commands.ts';
 import { LOCKD_VERSION } from '../version.ts';
 
@@ -74,6 +79,11 @@ const SETTINGS: readonly Setting[] = [
     name: 'container-check-ms',
     value: '<ms>',
     help: `how long a container is empty before it is removed, where this server leads (default: ${DEFAULT_CONTAINER_CHECK_MS})`,
+  },
+  {
+    name: 'watch-history-bytes',
+    value: '<bytes>',
+    help: `memory for the latest changes of nodes, from which watches of clients that come back go on; 0 for none (default: ${DEFAULT_WATCH_HISTORY_BYTES})`,
   },
   {
     name: 'trace-raft',

@@ -9,7 +9,7 @@ import { CommanderError } from 'commander';
 import { parse as parseYaml } from 'yaml';
 import { addressProblem, hostOf, hostProblem, isLoopback, isWildcard } from './address.ts';
 import { MAX_SERVER_ID, clusterIdProblem, memberList } from './cluster-names.ts';
-import { DEFAULT_CONTAINER_CHECK_MS, MAX_CONNECTIONS, MAX_CONTAINER_CHECK_MS } from '../limits.ts';
+import { DEFAULT_CONTAINER_CHECK_MS, DEFAULT_WATCH_HISTORY_BYTES, MAX_CONNECTIONS, MAX_CONTAINER_CHECK_MS } from '../limits.ts';
 import type { OfflineCommand } from '../offline/offline-commands.ts';
 import {
   ALLOW_HOST,
@@ -56,6 +56,7 @@ export interface ServerConfig {
   readonly maxConnectionsPerAddress: number | undefined;
   readonly maxSessionsPerAddress: number | undefined;
   readonly containerCheckMs: number;
+  readonly watchHistoryBytes: number;
   readonly logLevel: LogLevel;
   /** Where every step of consensus is traced. */
   readonly traceRaft: string | undefined;
@@ -80,6 +81,8 @@ export interface ConfigSources {
 
 const MIB = 1024 * 1024;
 const MAX_SNAPSHOT_BYTES = 2 ** 40;
+/** In memory. */
+const MAX_WATCH_HISTORY_BYTES = 2 ** 36;
 
 /** @throws UsageError */
 export function parseArguments(sources: ConfigSources): ParsedArguments {
@@ -227,6 +230,13 @@ function checkConfig(settings: Settings): ServerConfig {
       ? integer(settings, 'max-sessions-per-address', 1, STATE_LIMITS.maxSessions)
       : undefined,
     containerCheckMs: integer(settings, 'container-check-ms', 0, MAX_CONTAINER_CHECK_MS, DEFAULT_CONTAINER_CHECK_MS),
+    watchHistoryBytes: integer(
+      settings,
+      'watch-history-bytes',
+      0,
+      MAX_WATCH_HISTORY_BYTES,
+      DEFAULT_WATCH_HISTORY_BYTES,
+    ),
     logLevel: logLevel(settings),
     traceRaft: settings.has('trace-raft') ? required(settings, 'trace-raft') : undefined,
   };

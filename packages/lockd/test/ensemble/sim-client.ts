@@ -162,6 +162,11 @@ export class SimClient {
       case 'admin-answer':
       case 'pong':
       case 'lost':
+      case 'watching':
+      case 'unwatched':
+      case 'watch-refused':
+      case 'events':
+      case 'missed':
       case 'leader':
         return;
     }

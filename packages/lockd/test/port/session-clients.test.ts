@@ -12,7 +12,7 @@ function scene() {
     closed() {},
     boundChanged: (any) => void eager.push(any),
   });
-  const channel = { remoteAddress: 'client:1', open: true, isBehind: false, send() {}, goodbye() {} };
+  const channel = { remoteAddress: 'client:1', open: true, unreadBytes: 0, isBehind: false, send() {}, goodbye() {} };
   return { clients, eager, open: () => clients.open(channel) };
 }
 

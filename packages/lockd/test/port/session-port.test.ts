@@ -11,6 +11,7 @@ function frontClient(ensemble: LoopbackEnsemble, server: number) {
   const channel = {
     remoteAddress: 'other-protocol:1',
     open: true,
+    unreadBytes: 0,
     isBehind: false,
     send: (output: SessionOutput) => void heard.push(output),
     goodbye: (code: string) => {

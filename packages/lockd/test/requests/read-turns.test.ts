@@ -47,6 +47,7 @@ class Scene {
     const channel = {
       remoteAddress: 'client:1',
       open: true,
+      unreadBytes: 0,
       isBehind: false,
       send: (output: SessionOutput) => void heard.push(output),
       goodbye() {},

@@ -58,6 +58,7 @@ describe('the settings of a server', () => {
       snapshotBytesPerSecond: 32 * 1024 * 1024,
       containerCheckMs: 60_000,
       maxConnectionsPerAddress: undefined,
+      watchHistoryBytes: 32 * 1024 * 1024,
       logLevel: 'info',
       traceRaft: undefined,
     });
@@ -147,6 +148,11 @@ describe('wrong settings', () => {
       /--snapshot-log-bytes "1000" must be a whole number from 1048576/,
     ],
     ['no connections', `${BASE} --max-connections-per-address 0`, /--max-connections-per-address "0" must be/],
+    [
+      'a negative history',
+      `${BASE} --watch-history-bytes -1`,
+      /--watch-history-bytes "-1" must be a whole number from 0 to/,
+    ],
     ['no pace at all', `${BASE} --snapshot-bytes-per-second 0`, /--snapshot-bytes-per-second "0" must be/],
     ['a cluster without a name', `${BASE} --cluster-id=`, /--cluster-id is missing/],
     ['a long name', `${BASE} --cluster-id ${'x'.repeat(101)}`, /must be up to 100 letters/],

@@ -22,7 +22,7 @@ import {
   type ServerId,
   type TransferResult,
 } from '@holdfast/raft';
-import type { FeatureSet } from '@holdfast/protocol';
+import { ClientFeature, PROTOCOL_VERSION, type FeatureSet } from '@holdfast/protocol';
 import { silentLogger, type Random } from '@holdfast/runtime';
 import { LockMachine } from '../../src/machine/lock-machine.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -145,6 +145,8 @@ export class LoopbackServer implements ReplicaHandle {
   /** It has not heard of any configuration. */
   joins = false;
   readonly failures: unknown[] = [];
+  /** Of each process that is started from now on. */
+  watchHistoryBytes: number | undefined;
   eagerCommit = false;
   /** While true it applies nothing. */
   lagging = false;
@@ -189,6 +191,14 @@ export class LoopbackServer implements ReplicaHandle {
   dial(faults: ConnectionFaults = {}): TestClient {
     const client = new TestClient(this.#ensemble.clock, faults);
     this.machine.accept(client.connection);
+    return client;
+  }
+
+  /** A client that has been welcomed and understands watches. */
+  connectWatcher(faults: ConnectionFaults = {}): TestClient {
+    const client = this.dial(faults);
+    client.hello(CLUSTER_ID, PROTOCOL_VERSION, ClientFeature.watches);
+    client.take();
     return client;
   }
 
@@ -295,7 +305,13 @@ export class LoopbackServer implements ReplicaHandle {
   #process(): LockMachine {
     const { clock, containerCheckMs } = this.#ensemble;
     return new LockMachine(
-      { serverId: this.id, clusterId: CLUSTER_ID, electionTimeoutMs: ELECTION_TIMEOUT_MS, containerCheckMs },
+      {
+        serverId: this.id,
+        clusterId: CLUSTER_ID,
+        electionTimeoutMs: ELECTION_TIMEOUT_MS,
+        containerCheckMs,
+        watchHistoryBytes: this.watchHistoryBytes,
+      },
       {
         clock,
         random: this.#random,

@@ -11,6 +11,7 @@ import {
   type ClientMessage,
   type Command,
   type Consistency,
+  type FeatureSet,
   type Query,
   type Reply,
   type ServerMessage,
@@ -97,8 +98,8 @@ export class TestClient {
     return this.frames.splice(0).flat();
   }
 
-  hello(clusterId = '', version: number = PROTOCOL_VERSION): void {
-    this.send({ type: 'hello', version, features: 0, clusterId, required: 0 });
+  hello(clusterId = '', version: number = PROTOCOL_VERSION, features: FeatureSet = 0): void {
+    this.send({ type: 'hello', version, features, clusterId, required: 0 });
   }
 
   sendAttach(secret = 1, { id = 1, session = 0, timeoutMs = 2_000, givesBack = false } = {}): void {

@@ -9,7 +9,9 @@
  *   heartbeat → renewed                 the session is renewed: acknowledged after a quorum round
  *   ping → pong                         the connection lives; promises nothing about the session
  *   admin → admin-answer                what an operator asks for; allowed without a session
- *   granted, lost, ended, resend, leader, leave, goodbye   pushed by the server
+ *   watch → watching, or watch-refused  nodes are watched from an index on; allowed without a session
+ *   unwatch → unwatched, or watch-refused
+ *   granted, lost, ended, resend, events, missed, leader, leave, goodbye   pushed by the server
  */
 
 import { adminAnswers, adminOperations, type AdminAnswer } from './admin.ts';
@@ -26,6 +28,7 @@ import { MalformedError } from '../malformed-error.ts';
 import { pack, unpackTuple, type TupleReader } from '../pack.ts';
 import { CONSISTENCIES, answers, queries, type Answer } from './query.ts';
 import { replies, type Reply } from './reply.ts';
+import { nodeEvent, unwatchedNode, watchedNode } from './watch.ts';
 import {
   bytes,
   choice,
@@ -109,6 +112,13 @@ export const clientMessages = messages('message', {
   ping: message(6, { id: integer() }),
   /** Only to a server that offers the feature. `id` is of the same series as that of reads. */
   admin: message(7, { id: integer(), operation: adminOperations }),
+  /**
+   * Only to a server that offers the feature, as is unwatch. All of them or none. `from`: they tell what has happened behind that index; 0:
+   * what happens from now on, at a server that has applied `minIndex`. `id` is the client's choice, not 0, and comes back.
+   */
+  watch: message(8, { id: integer(), from: integer(), minIndex: integer(), nodes: list(watchedNode) }),
+  /** All of them or none. */
+  unwatch: message(9, { id: integer(), nodes: list(unwatchedNode) }),
 });
 
 export type ClientMessage = ValueOf<typeof clientMessages>;
@@ -135,7 +145,8 @@ export const serverMessages = messages('message', {
   /** `index` is that of the entry that answered, which for a retry is a later one than that which took effect. */
   reply: message(3, { number: integer(), index: integer(), reply: tolerantReply }),
   answer: message(4, { id: integer(), index: integer(), answer: tolerantAnswer }),
-  renewed: message(5, { id: integer() }),
+  /** `through`: everything up to that index was told to the watches of this connection; absent where there are none. */
+  renewed: message(5, { id: integer(), through: trailingOptional(integer()) }),
   pong: message(6, { id: integer() }),
   /** A wait has become a hold. */
   granted: message(7, { index: integer(), lock, acquireIndex: integer(), token: integer() }),
@@ -164,6 +175,24 @@ export const serverMessages = messages('message', {
   /** The server is about to stop and serves until then: move to another. Only to clients that offer the feature. */
   leave: message(13, {}),
   'admin-answer': message(14, { id: integer(), answer: tolerantAdminAnswer }),
+  /**
+   * They watch, and were told everything up to `index`. `existing`: of each node in its order a bit, the lowest one first, whether it is
+   * there at that index.
+   */
+  watching: message(15, { id: integer(), index: integer(), existing: bytes(MAX_FRAME_BYTES) }),
+  /**
+   * What the entry at index `through` did to what is watched, all of it; everything before it was told. `id` 0: to all watches of the
+   * connection that `watching` has confirmed; otherwise to those which that watch message is about, and nobody else.
+   */
+  events: message(16, { id: integer(), through: integer(), events: list(nodeEvent) }),
+  /**
+   * What happened behind `from` and up to `through` can't be told to recursive watches; they go on from there. To others it was told as
+   * far as the nodes still show it. `id` as in events.
+   */
+  missed: message(17, { id: integer(), from: integer(), through: integer() }),
+  /** Nothing of it was done. */
+  'watch-refused': message(18, { id: integer(), code: errorCode(), message: cutText(MAX_MESSAGE_LENGTH) }),
+  unwatched: message(19, { id: integer(), index: integer() }),
 });
 
 export type ServerMessage = ValueOf<typeof serverMessages>;

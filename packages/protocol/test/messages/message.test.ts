@@ -44,6 +44,8 @@ describe('a frame of a client', () => {
     ['read', [4, 7, 0, 0, [1, '/a']]],
     ['heartbeat', [5, 7]],
     ['ping', [6, 7]],
+    ['watch', [8, 7, 90, 0, [[2, '/a', true]]]],
+    ['unwatch', [9, 7, [[3, '/a']]]],
   ];
 
   it.each(released)('has %s under a number and with fields that never change', (type, tuple) => {
@@ -58,7 +60,7 @@ describe('a frame of a client', () => {
   });
 
   it.each<[string, Packable]>([
-    ['message type 8 is unknown', [[8, 1]]],
+    ['message type 10 is unknown', [[10, 1]]],
     ['admin operation type 9 is unknown', [[7, 1, [9, 1]]]],
     ['change of the members type 9 is unknown', [[7, 1, [3, [9, 1]]]]],
     ['frame.message is not a tuple', [1]],
@@ -70,6 +72,7 @@ describe('a frame of a client', () => {
     ['consistency must be one that this version knows', [[4, 1, 3, 0, [1, '/a']]]],
     ['query type 99 is unknown', [[4, 1, 0, 0, [99]]]],
     ['frame.message.id must be', [[5, true]]],
+    ['kind must be one that this version knows', [[8, 1, 0, 0, [[4, '/a', true]]]]],
     ['frame is not a tuple', 'text'],
   ])('is refused: %s', (problem, frame) => {
     expect(() => decodeClientFrame(pack(frame))).toThrow(MalformedError);
@@ -123,7 +126,7 @@ describe('a frame of a server', () => {
     ['attached', [2, 7, 100, [7, 1, 2, 3, 4, [['a', 5, 6]]]]],
     ['reply', [3, 7, 100, [1]]],
     ['answer', [4, 7, 100, [2, stat]]],
-    ['renewed', [5, 7]],
+    ['renewed', [5, 7, 90]],
     ['pong', [6, 7]],
     ['granted', [7, 100, 'a', 90, 100]],
     ['lost', [8, 100, 'a', 90, 1]],
@@ -133,6 +136,22 @@ describe('a frame of a server', () => {
     ['goodbye', [12, 22, 'stopping', 250]],
     ['leave', [13]],
     ['admin-answer', [14, 7, [1, 2]]],
+    ['watching', [15, 7, 90, Uint8Array.of(1)]],
+    [
+      'events',
+      [
+        16,
+        0,
+        90,
+        [
+          [0, '/a'],
+          [3, '/'],
+        ],
+      ],
+    ],
+    ['missed', [17, 7, 80, 90]],
+    ['watch-refused', [18, 7, 6, 'why']],
+    ['unwatched', [19, 7, 90]],
     ['admin-answer', [14, 7, [2, 1, [[4, 1, 'h:1', '', true]], 90]]],
   ];
 

@@ -20,7 +20,7 @@ export type NodeChangeKind =
 
 /**
  * `node` stands for the node until it is deleted; its path is for the asking (StateMachine.pathOf). `index`: of the entry. Called in
- * the middle of an entry: must not throw, and must ask nothing of the machine but paths.
+ * the middle of an entry: must not throw, and must ask nothing of the machine but of its tree.
  */
 export type NodeListener = (kind: NodeChangeKind, node: NodeSlot, index: number) => void;
 

@@ -35,6 +35,8 @@ export interface ChildObserver {
   /** It is still there. */
   childGoing(parent: NodeSlot, child: NodeSlot): void;
 }
+/** The tree as whoever listens to its changes may look at it, in the middle of an entry as well. */
+export type TreeLookup = Pick<NodeStore, 'root' | 'slots' | 'find' | 'parent' | 'path' | 'copyPath' | 'stat'>;
 
 export interface NodeStore extends TreeView {
   /** "/", which always exists. */
@@ -46,6 +48,8 @@ export interface NodeStore extends TreeView {
   /** Of a node's children, in an order that means nothing. */
   firstChild(parent: NodeSlot): NodeSlot | undefined;
   nextSibling(node: NodeSlot): NodeSlot | undefined;
+  /** Its path as UTF-8, without making text of it, and of the root nothing; returns its end. */
+  copyPath(node: NodeSlot, into: Uint8Array, at: number): number;
   /** In order of code units. */
   childNames(parent: NodeSlot): string[];
   /** The caller's: a change of the node does not show in it. */

@@ -26,6 +26,7 @@ import type { TreeRestore } from './tree-restore.ts';
 import { whole, type NamePart } from './storage/stored-name.ts';
 
 const NO_DATA = new Uint8Array(0);
+const SLASH = 0x2f;
 
 export class RowNodeStore implements NodeStore {
   readonly root = ROOT;
@@ -107,6 +108,13 @@ export class RowNodeStore implements NodeStore {
 
   observeChildren(observer: ChildObserver): void {
     this.#observer = observer;
+  }
+
+  copyPath(node: NodeSlot, into: Uint8Array, at: number): number {
+    if (node === ROOT) return at;
+    const end = this.copyPath(this.parent(node), into, at);
+    into[end] = SLASH;
+    return this.#cells.copyName(node, into, end + 1);
   }
 
   reportTo(feed: ChangeFeed): void {

@@ -4,12 +4,14 @@
  */
 
 import {
+  ClientFeature,
   NO_FEATURES,
   PROTOCOL_VERSIONS,
   commonFeatures,
   commonVersion,
   describeFeatures,
   describeVersions,
+  hasFeature,
   missingFeatures,
   type AdminAnswer,
   type ClientMessage,
@@ -63,10 +65,27 @@ export class ClientMessages implements MessageReceiver {
       case 'ping':
         connection.send({ type: 'pong', id: message.id });
         return;
+      case 'watch':
+        if (this.#watches(connection)) this.#port.watch(connection.client, message);
+        return;
+      case 'unwatch':
+        if (this.#watches(connection)) this.#port.unwatch(connection.client, message);
+        return;
       case 'admin':
         this.#admin(connection, message);
         return;
     }
+  }
+
+  /** What it would be sent, nobody may be sent who has not offered to understand it. */
+  #watches(connection: ClientConnection): boolean {
+    if (hasFeature(connection.features, ClientFeature.watches)) return true;
+    const bit = describeFeatures(ClientFeature.watches);
+    connection.goodbye(
+      'UNSUPPORTED',
+      `the hello of this connection did not offer watches (${bit}); say so there first`,
+    );
+    return false;
   }
 
   #admin(connection: ClientConnection, { id, operation }: Extract<ClientMessage, { type: 'admin' }>): void {

@@ -15,7 +15,9 @@ export type HoldfastErrorCode =
   /** No server could be reached. */
   | 'CONNECTION_FAILED'
   /** `close()` was called. */
-  | 'CLIENT_CLOSED';
+  | 'CLIENT_CLOSED'
+  /** A watch cannot tell all that has happened. */
+  | 'MISSED_EVENTS';
 
 export interface HoldfastErrorOptions {
   readonly code: HoldfastErrorCode;
@@ -222,6 +224,29 @@ export class OverloadedError extends HoldfastError {
 export class UnauthorizedError extends HoldfastError {
   static {
     brand(this, 'UnauthorizedError');
+  }
+}
+
+/**
+ * A watch is over, since events behind the index `from` and up to `to` are lost: the client was away for longer than servers remember
+ * changes, or did not take them. Read anew what matters, and watch from there; or ask for `onMissed: 'resync'`, and the watch goes on.
+ */
+export class MissedEventsError extends HoldfastError {
+  static {
+    brand(this, 'MissedEventsError');
+  }
+  readonly path: string;
+  readonly from: number;
+  readonly to: number;
+
+  constructor(path: string, from: number, to: number) {
+    super(
+      `the watch of ${path} has missed what happened behind index ${from} and up to ${to}; read anew, and watch from there`,
+      { code: 'MISSED_EVENTS', retryable: false, indeterminate: false },
+    );
+    this.path = path;
+    this.from = from;
+    this.to = to;
   }
 }
 

@@ -18,6 +18,7 @@ export type {
   Member,
   MemberRole,
   MemberSummary,
+  NodeEventType,
   QueueEntry,
   SessionSummary,
   Stat,
@@ -64,4 +65,5 @@ export {
   type TransactionOutcome,
   type TransactionResult,
 } from './tree/transaction.ts';
+export type { NodeChangeEvent, NodeWatch, NodeWatchEvent, ResyncEvent, WatchOptions } from './watches/node-watch.ts';
 export type { ClientRuntime } from './session/session.ts';

@@ -4,6 +4,7 @@ import { MAX_PAGE_ENTRIES } from '@holdfast/protocol';
 import type { Answer, Command, Consistency, Query, Reply, Stat } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError, LimitExceededError } from './errors.ts';
 import { checkOptionNames } from './option-names.ts';
+import { checkDuration } from './options.ts';
 import type { Asker } from './session/asker.ts';
 import type { CallOptions } from './session/call.ts';
 import { callQuery, type QueryOptions } from './session/channels/read-pipeline.ts';
@@ -19,6 +20,7 @@ import {
   type NodeVersionOption,
 } from './tree/node-arguments.ts';
 import { callTransaction, type TransactionOperation, type TransactionOutcome } from './tree/transaction.ts';
+import type { NodeWatch, WatchOptions } from './watches/node-watch.ts';
 
 export interface CreateOptions extends CallOptions, NodeKindOptions {}
 
@@ -203,6 +205,20 @@ export class Nodes extends NodeReads {
     return reply.stat;
   }
 
+  /**
+   * Tells what happens at a node, whether it exists or not, and with `recursive` at every node below it: each change once, in the order in
+   * which it was made, and before this client reads it. Watches until the loop over it is left, whichever servers come and go.
+   *
+   * @example
+   * for await (const event of client.nodes.watch('/config', { recursive: true })) console.log(event.type, event.path);
+   * @throws InvalidArgumentError
+   */
+  watch(path: string, options: WatchOptions = {}): NodeWatch {
+    checkPath(path);
+    checkWatchOptions(options);
+    return this.#session.watch(path, options);
+  }
+
   /** Rejects with NotFoundError, BadVersionError and NotEmptyError. */
   async delete(path: string, options: VersionOptions = {}): Promise<void> {
     checkPath(path);
@@ -230,6 +246,26 @@ export class Nodes extends NodeReads {
 }
 
 const PLAIN = { noData: false, container: false, ttlMs: 0 };
+const WATCH_OPTIONS: Record<keyof WatchOptions, true> = {
+  recursive: true,
+  from: true,
+  onMissed: true,
+  signal: true,
+  timeoutMs: true,
+};
+
+function checkWatchOptions(options: WatchOptions): void {
+  checkOptionNames('watch', options, WATCH_OPTIONS);
+  const { from, onMissed } = options;
+  if (from !== undefined && (!Number.isSafeInteger(from) || from < 1)) {
+    throw new InvalidArgumentError(`from is ${String(from)}; it must be an index, such as that of an earlier event`);
+  }
+  if (onMissed !== undefined && onMissed !== 'error' && onMissed !== 'resync') {
+    throw new InvalidArgumentError(`onMissed is ${JSON.stringify(onMissed)}; it must be 'error' or 'resync'`);
+  }
+  checkDuration('timeoutMs', options.timeoutMs);
+}
+
 
 function unexpected(what: string, answer: Answer | Reply): HoldfastError {
   return new HoldfastError(`${what} was answered with ${answer.type}; client and server do not match`, {

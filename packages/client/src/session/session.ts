@@ -18,6 +18,8 @@ import { AdminPipeline, type AdminCall } from './channels/admin-pipeline.ts';
 import type { Pipeline } from './channels/pipeline.ts';
 import { ReadPipeline, type ReadCall } from './channels/read-pipeline.ts';
 import { RequestPipeline, encoded, type RequestCall } from './channels/request-pipeline.ts';
+import type { NodeWatch, WatchOptions } from '../watches/node-watch.ts';
+import { WatchPipeline } from '../watches/watch-pipeline.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { Lease, type Instant } from './lease.ts';
 import { TimeLimits } from './time-limits.ts';
@@ -55,6 +57,7 @@ export class Session implements LinkOwner, Asker {
   readonly #requests: RequestPipeline;
   readonly #reads: ReadPipeline;
   readonly #admin = new AdminPipeline();
+  readonly #watches: WatchPipeline;
   readonly #pipelines: readonly Pipeline[];
   readonly #background: Channel<RequestCall>;
   readonly #heartbeats: Heartbeats;
@@ -80,7 +83,8 @@ export class Session implements LinkOwner, Asker {
     const limits = { maxQueued: options.maxQueuedRequests };
     this.#requests = new RequestPipeline(limits, { clock, random });
     this.#reads = new ReadPipeline(limits, { clock, random });
-    this.#pipelines = [this.#requests, this.#reads, this.#admin];
+    this.#watches = new WatchPipeline({ clock, random, host: this, seenIndex: () => this.#reads.seenIndex });
+    this.#pipelines = [this.#requests, this.#reads, this.#admin, this.#watches];
     this.commands = this.#channel({
       submit: (call) => this.#requests.submit(call),
       withdraw: (call) => this.#withdraw(call),
@@ -181,6 +185,12 @@ export class Session implements LinkOwner, Asker {
     });
   }
 
+  /** The path and the options are good. @throws SessionExpiredError, ClientClosedError */
+  watch(path: string, options: WatchOptions): NodeWatch {
+    this.#assertNotOver();
+    return this.#watches.watch(path, options);
+  }
+
   attachRequest(): AttachRequest {
     const { sessionTimeoutMs, label, purpose } = this.#options;
     const givesBack = purpose === 'give-back';
@@ -250,6 +260,7 @@ export class Session implements LinkOwner, Asker {
         return;
       case 'renewed':
         this.#heartbeats.renewed(message.id);
+        this.#watches.renewed(message.through);
         this.#listener.renewed();
         return;
       case 'ended':
@@ -261,15 +272,27 @@ export class Session implements LinkOwner, Asker {
       case 'admin-answer':
         this.#admin.answer(message.id, message.answer, { server: welcome.server, address });
         return;
+      case 'watching':
+        this.#watches.watching(message);
+        return;
+      case 'unwatched':
+        this.#watches.unwatched();
+        return;
+      case 'watch-refused':
+        this.#watches.refused(message);
+        return;
+      case 'events':
+        this.#reads.saw(message.through);
+        this.#watches.events(message);
+        return;
+      case 'missed':
+        this.#reads.saw(message.through);
+        this.#watches.missed(message);
+        return;
       case 'attached':
       case 'pong':
       case 'welcome':
       case 'leader':
-      case 'watching':
-      case 'unwatched':
-      case 'watch-refused':
-      case 'events':
-      case 'missed':
       case 'leave':
       case 'goodbye':
         return;
@@ -340,6 +363,7 @@ export class Session implements LinkOwner, Asker {
     this.#listener.ended(loss, error);
     this.#requests.end((outcome, indeterminate) => this.#overError(`${reason}; ${outcome}`, { indeterminate }));
     this.#reads.end(error);
+    this.#watches.end(error);
     this.limits.close();
     this.#opening?.reject(error);
     this.#opening = undefined;

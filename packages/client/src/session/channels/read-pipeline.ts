@@ -77,6 +77,10 @@ export class ReadPipeline implements Pipeline {
   }
 
   /** The highest index that any message of the ensemble has shown to this client. */
+  get seenIndex(): number {
+    return this.#seenIndex;
+  }
+
   saw(index: number): void {
     if (index > this.#seenIndex) this.#seenIndex = index;
   }

@@ -39,6 +39,7 @@ export type {
 } from './events.ts';
 export type { HeldLock } from './locks/held-lock.ts';
 export type { AcquireOptions, Lock, TryAcquireOptions, TryAcquireResult } from './locks/lock.ts';
+export type { LockEvent, LockWatchOptions } from './locks/lock-watch.ts';
 export { tokenText } from './locks/token-text.ts';
 export type {
   CreateOptions,

@@ -84,3 +84,14 @@ export function parseSessionId(text: string): number {
   }
   return id;
 }
+
+/** An index of the log, as of an event. */
+export function parseIndex(text: string): number {
+  const index = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(index) || index < 1) {
+    throw new InvalidArgumentError(
+      'That is not an index: a whole number, as "lockctl watch" and "lockctl stat" show it.',
+    );
+  }
+  return index;
+}

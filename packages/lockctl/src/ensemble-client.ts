@@ -46,6 +46,17 @@ interface LockQueue {
   readonly truncated: boolean;
 }
 
+export type NodeWatchEvent =
+  | { readonly type: 'created' | 'changed' | 'deleted' | 'children'; readonly path: string; readonly index: number }
+  | { readonly type: 'resync'; readonly path: string; readonly from: number; readonly index: number };
+
+export interface WatchOptions {
+  readonly recursive: boolean;
+  readonly from?: number;
+  readonly onMissed: 'resync';
+  readonly signal: AbortSignal;
+}
+
 /** It has a session. */
 export interface EnsembleClient {
   lock(name: string): {
@@ -60,6 +71,7 @@ export interface EnsembleClient {
     ): Promise<{ path: string; stat: Stat }>;
     transaction(operations: readonly TransactionOperation[]): Promise<TransactionOutcome>;
     set(path: string, data: Uint8Array, options: { readonly version?: number }): Promise<Stat>;
+    watch(path: string, options: WatchOptions): AsyncIterable<NodeWatchEvent>;
   };
   readonly admin: { lock(name: string, options?: ReadOptions): Promise<LockQueue> };
   close(): Promise<void>;

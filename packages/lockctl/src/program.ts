@@ -2,12 +2,13 @@
 
 import { Command, CommanderError, Option } from 'commander';
 
-import { parseDuration, parseServers, parseTtl, parseVersion } from './arguments.ts';
+import { parseDuration, parseIndex, parseServers, parseTtl, parseVersion } from './arguments.ts';
 import { CommandRun, type GlobalOptions } from './command-run.ts';
 import { runUnderLock, type LockRequest } from './commands/lock.ts';
 import { createNode, setNode } from './commands/nodes.ts';
 import { readTransaction, runTransaction } from './commands/transaction.ts';
 import { showStatus } from './commands/status.ts';
+import { watchNode } from './commands/watch.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK, EXIT_USAGE } from './exit-code.ts';
 import { reportFailure, temporaryFailure, UsageFailure } from './failure.ts';
@@ -82,6 +83,7 @@ export function buildProgram(run: CommandRun, outside: Environment): Command {
   addStatus(program, outside);
   addLock(program, run, outside);
   addNodeWrites(program, run, outside);
+  addWatch(program, run, outside);
   addOperatorCommands(program, run, outside);
   return program;
 }
@@ -186,6 +188,26 @@ An operation is one of these; what is in brackets may be left out:
   {"op":"create","path":"/a"[,"data":"text"|null][,"base64":"…"][,"sequential":true][,"container":true][,"ttl":"10s"]}
   {"op":"set","path":"/a"[,"data":"text"|null][,"base64":"…"][,"version":3]}
   {"op":"remove","path":"/a"[,"version":3]}`;
+
+interface WatchOptions {
+  readonly recursive: boolean;
+  readonly from?: number;
+}
+
+function addWatch(program: Command, run: CommandRun, outside: Environment): void {
+  program
+    .command('watch')
+    .description('prints a line for each change of a node as it happens, until it is interrupted')
+    .argument('<path>', 'of the node, whether it exists or not')
+    .option('-r, --recursive', 'every node below it as well', false)
+    .option('--from <index>', 'what has happened since that index, too', parseIndex)
+    .action(async (path: string, { recursive, from }: WatchOptions) => {
+      const globals = program.opts<GlobalOptions>();
+      await run.withSession(globals, async (client) => {
+        run.exitCode = await watchNode(client, { path, recursive, from }, globals.json, outside);
+      });
+    });
+}
 
 function addNodeWrites(program: Command, run: CommandRun, outside: Environment): void {
   program

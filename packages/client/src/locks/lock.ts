@@ -8,6 +8,7 @@ import type { Session } from '../session/session.ts';
 import type { AcquireOutcome } from './acquire-call.ts';
 import type { Acquires } from './acquires.ts';
 import type { HeldLock } from './held-lock.ts';
+import { watchLock, type LockEvent, type LockWatchOptions } from './lock-watch.ts';
 
 export interface AcquireOptions {
   /**
@@ -24,6 +25,7 @@ export interface TryAcquireOptions extends AcquireOptions {
   readonly waitMs?: number;
 }
 
+const WATCH_OPTIONS: Record<keyof LockWatchOptions, true> = { signal: true };
 const ACQUIRE_OPTIONS: Record<keyof AcquireOptions, true> = { waitMs: true, signal: true };
 
 export type TryAcquireResult =
@@ -120,6 +122,17 @@ export class Lock {
       case 'failed':
         throw outcome.error;
     }
+  }
+
+  /**
+   * Tells who holds the lock and who waits, and each grant, release and change of the queue from then on, until the loop is left.
+   *
+   * @example
+   * for await (const { type, holders, waiters, before } of lock.watch()) console.log(type, holders[0]?.label, waiters, before);
+   */
+  watch(options: LockWatchOptions = {}): AsyncGenerator<LockEvent, void, undefined> {
+    checkOptionNames('watch', options, WATCH_OPTIONS);
+    return watchLock(this.#session, this.name, options);
   }
 
   #acquire(waitMs: number, signal: AbortSignal | undefined): Promise<AcquireOutcome> {

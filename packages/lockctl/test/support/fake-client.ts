@@ -9,8 +9,10 @@ import type {
   HeldLock,
   LockAttempt,
   MembersAnswer,
+  NodeWatchEvent,
   OperatorClient,
   ReadOptions,
+  WatchOptions,
 } from '../../src/ensemble-client.ts';
 
 export class CodedError extends Error {
@@ -84,6 +86,10 @@ export class FakeClient implements EnsembleClient, OperatorClient {
   outcome: TransactionOutcome = { index: 12, results: [] };
   stat: Stat | undefined = STAT;
   names: string[] = [];
+  nodeEvents: NodeWatchEvent[] = [];
+  /** After those it waits, until its signal ends it. */
+  watchForever = false;
+  watchFailure: Error | undefined;
   /** Where answers come from. */
   source: AnswerSource = { server: 2, address: 'h:7102', index: 90 };
 
@@ -111,6 +117,7 @@ export class FakeClient implements EnsembleClient, OperatorClient {
     get: (path, options) => this.#read(options, ['get', path], { data: this.data, stat: STAT, ...this.traits }),
     transaction: (operations) => this.#answer(['transaction', operations], this.outcome),
     exists: (path, options) => this.#read(options, ['exists', path], this.stat),
+    watch: (path, options) => this.#watch(path, options),
     set: (path, data, options) => this.#answer(['set', path, text(data), options], STAT),
     delete: (path, options) => this.#answer(['delete', path, options], undefined),
     children: (path, options) => this.#read(options, ['children', path], { names: this.names, stat: STAT }),
@@ -144,6 +151,15 @@ export class FakeClient implements EnsembleClient, OperatorClient {
   close(): Promise<void> {
     this.closed += 1;
     return Promise.resolve();
+  }
+
+  async *#watch(path: string, { signal, ...options }: WatchOptions): AsyncGenerator<NodeWatchEvent> {
+    this.calls.push(['watch', path, options]);
+    yield* this.nodeEvents;
+    if (this.watchFailure !== undefined) throw this.watchFailure;
+    if (this.watchForever) {
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+    }
   }
 
   #read<T>(options: ReadOptions | undefined, call: unknown[], answer: T): Promise<T> {

@@ -22,6 +22,7 @@ import { checkReleases } from './locks/releases.ts';
 import { checkTokens } from './locks/tokens.ts';
 import { checkUnfenced } from './store/unfenced.ts';
 import { checkWaits } from './locks/waits.ts';
+import { checkWatches } from './watches.ts';
 import type { Checker, CheckOptions, Verdict } from './verdict.ts';
 
 export const CHECKERS = {
@@ -47,6 +48,7 @@ export const CHECKERS = {
   registers: checkRegisters,
   liveness: checkLiveness,
   unfenced: checkUnfenced,
+  watches: checkWatches,
 } as const satisfies Readonly<Record<string, Checker>>;
 
 export type CheckerName = keyof typeof CHECKERS;

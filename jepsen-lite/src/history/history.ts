@@ -127,6 +127,25 @@ export type Happening =
       readonly hold: number;
       readonly reason: LossReason;
     }
+  /**
+   * A watch of everything below a node has told something: `started` with the index behind which it tells, `resync` where what happened
+   * behind `from` and up to the index is missed, `left` when nobody listens any more. `watch` is its number in the run.
+   */
+  | {
+      readonly type: 'watched';
+      readonly watch: number;
+      readonly event: 'started' | 'created' | 'changed' | 'deleted' | 'resync' | 'left';
+      readonly path: string;
+      readonly index: number;
+      readonly from?: number;
+    }
+  /** An answer has shown the application that the node was created or changed last by the entry at that index. */
+  | {
+      readonly type: 'shown';
+      readonly by: 'write' | 'read';
+      readonly path: string;
+      readonly index: number;
+    }
   /** The cancel in the background of an acquire that timed out or was aborted has come to its end. */
   | { readonly type: 'cancelled'; readonly call: number }
   /** `hosts`: whom it strikes, joined by commas, where it has names for them; its end repeats them. */

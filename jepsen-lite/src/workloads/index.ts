@@ -13,6 +13,7 @@ import { listAppend } from './nodes/list-append.ts';
 import { lockStatus } from './locks/lock-status.ts';
 import { registers } from './nodes/registers.ts';
 import { steadyReads } from './nodes/steady-reads.ts';
+import { watches } from './nodes/watches.ts';
 import { unfencedControl } from './locks/unfenced-control.ts';
 import type { ScheduleFacts, Workload } from './workload.ts';
 
@@ -30,6 +31,7 @@ export const WORKLOADS: readonly Workload[] = [
   lockStatus,
   unfencedControl,
   crowd,
+  watches,
 ];
 
 /** They judge every history. */

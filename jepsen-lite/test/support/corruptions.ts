@@ -17,6 +17,22 @@ type Pick = <T>(candidates: readonly T[]) => T | undefined;
 
 export const CORRUPTIONS: readonly Corruption[] = [
   {
+    what: 'an event that a watch does not tell',
+    caughtBy: 'watches',
+    corrupt: (history, pick) => {
+      const lost = pick(toldByWatches(history).filter(({ index }) => index > 101 && index < 105));
+      return lost === undefined ? undefined : history.filter((event) => event !== lost);
+    },
+  },
+  {
+    what: 'an event that a watch tells twice',
+    caughtBy: 'watches',
+    corrupt: (history, pick) => {
+      const twin = pick(toldByWatches(history));
+      return twin === undefined ? undefined : insertAfter(history, twin, twin);
+    },
+  },
+  {
     what: 'a sequential create that is done twice',
     caughtBy: 'exactly-once',
     corrupt: (history, pick) => {
@@ -347,4 +363,8 @@ function insertBefore(history: History, place: HistoryEvent, event: HistoryEvent
 
 function renumber(events: readonly HistoryEvent[]): History {
   return events.map((event, position) => ({ ...event, seq: position + 1 }));
+}
+
+function toldByWatches(history: History): EventOf<'watched'>[] {
+  return ofType(history, 'watched').filter(({ event }) => event === 'changed');
 }

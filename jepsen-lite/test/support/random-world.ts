@@ -70,9 +70,27 @@ export class RandomWorld {
     for (let step = 0; step < this.#steps; step += 1) this.#step();
     this.#record('nemesis', { type: 'phase', phase: 'healed' });
     this.#finish();
+    this.#watch();
     this.#readAll();
     this.#record('nemesis', { type: 'phase', phase: 'quiet' });
     return this.#recorder.events;
+  }
+
+  /** Two clients watch the same nodes; one of them misses a part, and says so. */
+  #watch(): void {
+    const path = '/watched/n0';
+    const record = (watch: number, event: 'started' | 'changed' | 'resync' | 'left', index: number): void => {
+      const gap = event === 'resync' ? { from: index - 10 } : {};
+      this.#record(`w${watch}`, { type: 'watched', watch, event, path, index, ...gap });
+    };
+    for (const watch of [1, 2]) record(watch, 'started', 100);
+    for (let index = 101; index <= 120; index += 1) {
+      record(1, 'changed', index);
+      if (index <= 105 || index > 115) record(2, 'changed', index);
+      if (index === 115) record(2, 'resync', index);
+      this.#record('w1', { type: 'shown', by: 'read', path, index });
+    }
+    for (const watch of [1, 2]) record(watch, 'left', 120);
   }
 
   #step(): void {

@@ -266,7 +266,6 @@ function checkWatchOptions(options: WatchOptions): void {
   checkDuration('timeoutMs', options.timeoutMs);
 }
 
-
 function unexpected(what: string, answer: Answer | Reply): HoldfastError {
   return new HoldfastError(`${what} was answered with ${answer.type}; client and server do not match`, {
     code: 'UNSUPPORTED',

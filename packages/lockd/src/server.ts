@@ -255,7 +255,14 @@ async function openParts(
   const diskSpace = openDiskSpace(options, runtime);
   closers.push(async () => diskSpace.stop());
   const machine = new LockMachine(
-    { serverId: serverId(id), clusterId, electionTimeoutMs, maxSessionsPerAddress, containerCheckMs, watchHistoryBytes },
+    {
+      serverId: serverId(id),
+      clusterId,
+      electionTimeoutMs,
+      maxSessionsPerAddress,
+      containerCheckMs,
+      watchHistoryBytes,
+    },
     {
       clock,
       random,

@@ -71,6 +71,8 @@ class Ledger {
       case 'renewed':
       case 'believe':
       case 'lost':
+      case 'watched':
+      case 'shown':
       case 'fault':
       case 'phase':
       case 'ended-session':

@@ -19,6 +19,7 @@ import { snapshotMutants } from './raft/snapshots.ts';
 import { stateMutants } from './state.ts';
 import { strangerMutants } from './raft/strangers.ts';
 import { unitTestMutants } from './unit-tests.ts';
+import { watchMutants, watchUnitTestMutants } from './watches.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   ...consensusMutants,
@@ -35,6 +36,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...serverMutants,
   ...leaseMutants,
   ...clientMutants,
+  ...watchMutants,
   ...fencedKvMutants,
   ...historyMutants,
 ];
@@ -43,4 +45,4 @@ export const MUTANTS: readonly Mutant[] = [
 export const NAMED_CASE_MUTANTS = namedCaseMutants;
 
 /** Those that only the test of a unit is asked to notice. */
-export const UNIT_TEST_MUTANTS = unitTestMutants;
+export const UNIT_TEST_MUTANTS = [...unitTestMutants, ...watchUnitTestMutants];

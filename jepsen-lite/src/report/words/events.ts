@@ -91,6 +91,14 @@ export function sentenceOf(event: HistoryEvent, clientOf: ClientOf): string {
       return `${who} asks its client whether it still holds ${visible(event.lock)} (token ${event.token}), and it does.`;
     case 'lost':
       return `${who} is told that it has lost ${visible(event.lock)} (token ${event.token}): ${event.reason}.`;
+    case 'watched':
+      if (event.event === 'started') return `${who} watches ${visible(event.path)} from index ${event.index} on.`;
+      if (event.event === 'resync')
+        return `${who} is told that it has missed what happened below ${visible(event.path)} up to index ${event.index}.`;
+      if (event.event === 'left') return `${who} watches ${visible(event.path)} no longer.`;
+      return `${who} is told that ${visible(event.path)} was ${event.event} at index ${event.index}.`;
+    case 'shown':
+      return `${who} is shown by a ${event.by} that ${visible(event.path)} has changed at index ${event.index}.`;
     case 'cancelled':
       return `The cancel of call ${event.call} of ${who} has come to its end.`;
     case 'fault':

@@ -24,6 +24,7 @@ import { joiningIds, type Scenario } from '../../scenario/scenario.ts';
 import type { Effect } from '../../nemeses/target.ts';
 import { EffectCounts } from '../effects.ts';
 import { LeadershipRecord } from '../events.ts';
+import { addResumes, NO_RESUMES } from './watch-resumes.ts';
 import { addBatches, clientAddress, NO_BATCHES, ServerHost, type BatchCounts } from './server-host.ts';
 import { starter } from './starter.ts';
 import { StoreClient, StoreHost } from './store-host.ts';
@@ -67,6 +68,7 @@ export class Cluster {
       termsOf: (id) => this.consensus.logOf(id),
       committed: () => this.consensus.committedEntries,
       votersOf: (id) => this.consensus.endsOf(id).configuration.voters,
+      resumes: () => [...this.servers.values()].map(({ resumes }) => resumes).reduce(addResumes, NO_RESUMES),
       retransmissionsLost: () => this.world.struck.get('retransmission-lost') ?? 0,
       apart: () => this.#apart(),
     });

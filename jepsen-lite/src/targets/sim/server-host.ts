@@ -10,6 +10,7 @@ import type { Runtime } from '@holdfast/runtime';
 import type { SimHost } from '@holdfast/runtime/sim';
 import { serverHost, serverIds, type SnapshotTuning } from '../../plan/plan.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
+import { addResumes, NO_RESUMES, WATCH_HISTORY_BYTES, type WatchResumes } from './watch-resumes.ts';
 
 /** What leaders let gather: proposals that waited, and how often that ended because all had come or because the time was up. */
 export interface BatchCounts {
@@ -91,6 +92,7 @@ export class ServerHost {
   #lent = false;
   /** Of its processes that have ended. */
   #batches = NO_BATCHES;
+  #resumes = NO_RESUMES;
 
   constructor(id: number, host: SimHost, scenario: Scenario, events: ServerHostEvents) {
     this.id = id;
@@ -113,6 +115,10 @@ export class ServerHost {
   /** Of all its processes. */
   get batches(): BatchCounts {
     return this.#server === undefined ? this.#batches : addBatches(this.#batches, this.#server.counters);
+  }
+
+  get resumes(): WatchResumes {
+    return this.#server === undefined ? this.#resumes : addResumes(this.#resumes, this.#server.counters);
   }
 
   /** Undefined unless it runs and waits to be added. */
@@ -202,6 +208,7 @@ export class ServerHost {
       dataDirectory: DATA_DIRECTORY,
       members: this.#joins ? [] : serverIds({ servers }).map((id) => ({ id, peerAddress: peerAddress(id) })),
       join: this.#joins,
+      watchHistoryBytes: WATCH_HISTORY_BYTES,
       ...tuning,
       ...(snapshots === undefined ? {} : snapshotOptions(snapshots)),
       ...(replication === undefined ? {} : { replication }),
@@ -239,6 +246,7 @@ export class ServerHost {
     this.#lent = false;
     this.#boots += 1;
     this.#batches = this.batches;
+    this.#resumes = this.resumes;
     this.#server = undefined;
     this.#events.down();
   }

@@ -28,6 +28,12 @@ const TELLINGS: Readonly<Record<Exclude<CheckerName, 'unfenced'>, Telling>> = {
     story.ask({ f: 'acquire', lock: 'a', session: 1 }).ok({ token: 20, hold: 20 });
     story.ask({ f: 'acquire', lock: 'a', session: 2 }).ok({ token: 15, hold: 15 });
   },
+  watches(story) {
+    const told = { type: 'watched', watch: 1, path: '/watched/n1' } as const;
+    story.record({ ...told, event: 'started', index: 5 });
+    story.record({ ...told, event: 'changed', index: 6 });
+    story.record({ ...told, event: 'changed', index: 6 });
+  },
   order(story) {
     story.ask({ f: 'acquire', lock: 'a', session: 1 });
     story.enqueue('a', 1);

@@ -84,7 +84,8 @@ export class Session implements LinkOwner, Asker {
     this.#requests = new RequestPipeline(limits, { clock, random });
     this.#reads = new ReadPipeline(limits, { clock, random });
     this.#watches = new WatchPipeline({ clock, random, host: this, seenIndex: () => this.#reads.seenIndex });
-    this.#pipelines = [this.#requests, this.#reads, this.#admin, this.#watches];
+    // Watches first: they hear of a change before a call that is sent again shows it.
+    this.#pipelines = [this.#watches, this.#requests, this.#reads, this.#admin];
     this.commands = this.#channel({
       submit: (call) => this.#requests.submit(call),
       withdraw: (call) => this.#withdraw(call),

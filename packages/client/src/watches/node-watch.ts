@@ -5,7 +5,7 @@
 
 import type { NodeEventType } from '@holdfast/protocol';
 import { offAbort, onAbort } from '@holdfast/runtime';
-import { MissedEventsError } from '../errors.ts';
+import { ClientClosedError, MissedEventsError } from '../errors.ts';
 
 /** Something has happened to the node at `path`; several changes of one entry have one index. */
 export interface NodeChangeEvent {
@@ -66,7 +66,7 @@ const DONE: IteratorResult<NodeWatchEvent, undefined> = { done: true, value: und
 
 export class NodeWatch implements AsyncIterableIterator<NodeWatchEvent, undefined>, AsyncDisposable {
   readonly path: string;
-  /** Resolves with an index: every event behind it comes. Rejects with what keeps the watch from starting. */
+  /** Resolves with an index: every event behind it comes. Rejects with what keeps the watch from starting, be it that it is left. */
   readonly started: Promise<number>;
   /** @internal */
   readonly kind: WatchKindUsed;
@@ -184,6 +184,8 @@ export class NodeWatch implements AsyncIterableIterator<NodeWatchEvent, undefine
     if (this.#over) return;
     this.#over = true;
     if (this.#signal !== undefined) offAbort(this.#signal, this.#onAbort);
+    this.#start?.reject(new ClientClosedError(`the watch of ${this.path} was left before it had started`));
+    this.#start = undefined;
     for (const waiter of this.#waiters.splice(0)) waiter.resolve(DONE);
     this.#owner.left(this);
   }

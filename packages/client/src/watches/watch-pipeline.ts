@@ -152,7 +152,9 @@ export class WatchPipeline implements Pipeline, WatchOwner {
     }
     if (isTemporary(code)) {
       this.#lastRefusal = error;
-      this.#retryTimer.ensure(this.#deps.clock.monotonicMs() + this.#backoff.nextMs());
+      // It has waited at the server; meanwhile nothing else may show what the watch has not told.
+      if (code === 'NOT_CAUGHT_UP') this.#register();
+      else this.#retryTimer.ensure(this.#deps.clock.monotonicMs() + this.#backoff.nextMs());
       return;
     }
     for (const { watches } of request.subscriptions) for (const watch of watches) watch.fail(error);

@@ -137,7 +137,10 @@ describe('a watch', () => {
 
   it('that is left before it has started is none at the server', async () => {
     const { world, ensemble, client } = await pair();
-    await client.nodes.watch('/a').return();
+    const left = client.nodes.watch('/a');
+    await left.return();
+    expect(await world.rejection(left.started)).toBeInstanceOf(ClientClosedError);
+    expect((await left.next()).done).toBe(true);
     await world.sleep(50);
     expect(ensemble.server(1).watches).toBe(0);
     const ear = await watching(world, client, '/a');
@@ -205,6 +208,24 @@ describe('a watch over the loss of its server', () => {
     ensemble.serverOf(client.sessionId).disconnectAll();
     await world.until(() => watchMessages(all).length === 2);
     expect(watchMessages(all).at(-1)?.from).toBe(index);
+  });
+
+  it('goes on from where it was told, whatever a connection has shown that did not confirm it', async () => {
+    const all = await pair();
+    const { world, ensemble, client, other } = all;
+    const ear = await watching(world, client, '/a');
+    await world.settled(other.nodes.create('/a'));
+    await world.until(() => ear.heard.length === 1);
+    const told = ensemble.index;
+    for (const server of ensemble.servers) server.hook = ({ type }) => (type === 'watch' ? 'ignore' : 'handle');
+    ensemble.serverOf(client.sessionId).disconnectAll();
+    await world.settled(other.nodes.set('/a', 'x'));
+    await world.until(() => client.state === 'connected');
+    await world.settled(client.nodes.get('/a'));
+    for (const server of ensemble.servers) server.hook = () => 'handle';
+    ensemble.serverOf(client.sessionId).disconnectAll();
+    await world.until(() => ear.heard.length === 2);
+    expect(watchMessages(all).map(({ from }) => from)).toEqual([0, told, told]);
   });
 
   it('asks again at a server that has not come up to where it was told', async () => {

@@ -9,7 +9,12 @@ import { CommanderError } from 'commander';
 import { parse as parseYaml } from 'yaml';
 import { addressProblem, hostOf, hostProblem, isLoopback, isWildcard } from './address.ts';
 import { MAX_SERVER_ID, clusterIdProblem, memberList } from './cluster-names.ts';
-import { DEFAULT_CONTAINER_CHECK_MS, DEFAULT_WATCH_HISTORY_BYTES, MAX_CONNECTIONS, MAX_CONTAINER_CHECK_MS } from '../limits.ts';
+import {
+  DEFAULT_CONTAINER_CHECK_MS,
+  DEFAULT_WATCH_HISTORY_BYTES,
+  MAX_CONNECTIONS,
+  MAX_CONTAINER_CHECK_MS,
+} from '../limits.ts';
 import type { OfflineCommand } from '../offline/offline-commands.ts';
 import {
   ALLOW_HOST,

@@ -5,6 +5,7 @@
 
 import type { CoreStatus, DurableState, Effect, Entry, RaftEvent, WriteSeq } from '@holdfast/raft';
 import type { StateMachine } from '@holdfast/state';
+import type { WatchResumes } from '../watch-resumes.ts';
 
 /** One turn of a server's core. */
 export interface Step {
@@ -31,6 +32,8 @@ export interface MarkView {
   votersOf(id: number): readonly (readonly number[])[];
   /** Of the simulated TCP: what was sent again and dropped again. */
   retransmissionsLost(): number;
+  /** Of the watches of all servers, in all their lives. */
+  resumes(): WatchResumes;
   /** Whether a link between two servers is cut, one way at least. */
   apart(): boolean;
 }
@@ -67,6 +70,9 @@ export const MARKS = {
     "a session's expiry was proposed by one leader and decided under another one: applied, or lost, so that the session went on",
   'retransmission-backoff':
     'what a connection had sent again was dropped as well, so that the next pause was twice as long',
+  'watch-from-history': 'a client came back, and its watches went on from the history of changes',
+  'watch-behind-history': 'a client came back whose watches were told only what the nodes still show',
+  'watch-over-snapshot': 'a snapshot replaced the state of a server whose clients watched',
 } as const;
 
 export type MarkName = keyof typeof MARKS;

@@ -10,6 +10,15 @@ import type { MarkCounts, MarkName, MarkView, Recogniser } from './mark.ts';
 import { MembershipMarks } from './membership.ts';
 import { RecoveryMarks } from './recovery.ts';
 import { ReplicationMarks } from './replication.ts';
+import type { WatchResumes } from '../watch-resumes.ts';
+
+function marksOf({ watchesFromHistory, watchesBehindHistory, watchersOverSnapshot }: WatchResumes): MarkCounts {
+  return {
+    ...(watchesFromHistory > 0 && { 'watch-from-history': watchesFromHistory }),
+    ...(watchesBehindHistory > 0 && { 'watch-behind-history': watchesBehindHistory }),
+    ...(watchersOverSnapshot > 0 && { 'watch-over-snapshot': watchersOverSnapshot }),
+  };
+}
 
 interface Begun {
   readonly events: readonly RaftEvent[];
@@ -48,7 +57,7 @@ export class Marks {
   get counts(): MarkCounts {
     const lost = this.#view.retransmissionsLost();
     const ofNetwork: MarkCounts = lost === 0 ? {} : { 'retransmission-backoff': lost };
-    return { ...Object.fromEntries(this.#counts), ...ofNetwork };
+    return { ...Object.fromEntries(this.#counts), ...ofNetwork, ...marksOf(this.#view.resumes()) };
   }
 
   opened(id: number, durable: DurableState): void {

@@ -14,6 +14,7 @@ import {
   type WriteSeq,
 } from '@holdfast/raft';
 import type { MarkName, MarkView } from '../../../../src/targets/sim/marks/mark.ts';
+import { NO_RESUMES, type WatchResumes } from '../../../../src/targets/sim/watch-resumes.ts';
 import { Marks } from '../../../../src/targets/sim/marks/marks.ts';
 
 export interface World {
@@ -21,10 +22,17 @@ export interface World {
   committed: number;
   apart: boolean;
   retransmissionsLost: number;
+  resumes: WatchResumes;
 }
 
 export class History {
-  readonly world: World = { termsOf: [0, 1, 1], committed: 2, apart: false, retransmissionsLost: 0 };
+  readonly world: World = {
+    termsOf: [0, 1, 1],
+    committed: 2,
+    apart: false,
+    retransmissionsLost: 0,
+    resumes: NO_RESUMES,
+  };
   readonly marks: Marks;
   readonly #status = new Map<number, CoreStatus>();
   #nowMs = 0;
@@ -39,6 +47,7 @@ export class History {
       committed: () => world.committed,
       apart: () => world.apart,
       retransmissionsLost: () => world.retransmissionsLost,
+      resumes: () => world.resumes,
       ...view,
     });
   }

@@ -279,3 +279,12 @@ describe('the mark of a retransmission backoff', () => {
     expect(history.hits).toEqual({ 'retransmission-backoff': 2 });
   });
 });
+
+describe('the marks of watches', () => {
+  it('are hit when clients come back, and when a snapshot comes over their servers', () => {
+    history.world.resumes = { watchesFromHistory: 3, watchesBehindHistory: 1, watchersOverSnapshot: 0 };
+    expect(history.hits).toEqual({ 'watch-from-history': 3, 'watch-behind-history': 1 });
+    history.world.resumes = { ...history.world.resumes, watchersOverSnapshot: 2 };
+    expect(history.hits).toMatchObject({ 'watch-over-snapshot': 2 });
+  });
+});

@@ -1,0 +1,2 @@
+/** The node below which clients watch. */
+export const WATCHED_PARENT = '/watched';

@@ -6,26 +6,9 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { programEntry } from '@holdfast/ensemble';
 import { LATEST_STATE_VERSION } from '@holdfast/state';
-import type { Patch } from '../../../patches/patch.ts';
 import { Planted } from '../../../patches/planted.ts';
 import { editsByUrl } from '../../../patches/product.ts';
-
-/** What only the last state version has, and that servers let themselves be heard. */
-export const OLDER_PATCHES: readonly Patch[] = [
-  {
-    module: '@holdfast/state',
-    file: 'state-version.js',
-    edits: [{ find: 'LATEST_STATE_VERSION = 3;', replace: 'LATEST_STATE_VERSION = 2;' }],
-  },
-  {
-    module: '@holdfast/raft',
-    file: 'peers/peer-features.js',
-    edits: [
-      { find: 'stateVersion3: 2 ** 6,', replace: '' },
-      { find: 'keepAlive: 2 ** 5,', replace: '' },
-    ],
-  },
-];
+import { OLDER_PATCHES } from './older-patches.ts';
 
 /** There is no program where a scenario has its older one. */
 export class OlderBuildError extends Error {

@@ -7,12 +7,8 @@ import { execute } from '../../../../src/campaigns/live/execute.ts';
 import { applyEdits } from '../../../../src/patches/patch.ts';
 import { builtFile } from '../../../../src/patches/product.ts';
 import { drawLiveScenario } from '../../../../src/scenario/draw/live.ts';
-import {
-  OLDER_PATCHES,
-  olderBuild,
-  OlderBuildError,
-  requireOlderBuild,
-} from '../../../../src/targets/live/versions/older-build.ts';
+import { olderBuild, OlderBuildError, requireOlderBuild } from '../../../../src/targets/live/versions/older-build.ts';
+import { OLDER_PATCHES } from '../../../../src/targets/live/versions/older-patches.ts';
 
 let directory: string;
 

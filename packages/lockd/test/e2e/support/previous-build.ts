@@ -1,7 +1,7 @@
 /**
- * A lockd that does not know the last state version: this build, with that version left out of two files. Before the first release
+ * A lockd that does not know the last state version: a copy of this build without what that version brought. Before the first release
  * formats may change between commits without a word, so no earlier commit is a version before; what upgrades rest on is tried all the
- * same. With the first release, build that one here instead.
+ * same.
  */
 
 import {
@@ -28,12 +28,23 @@ export interface Edit {
   readonly to: string;
 }
 
-/** What only the last state version has, and that servers let themselves be heard. */
-const OMITTED: readonly Edit[] = [
-  { file: 'state/dist/state-version.js', from: /LATEST_STATE_VERSION = 2/, to: 'LATEST_STATE_VERSION = 1' },
-  { file: 'raft/dist/peers/peer-features.js', from: /stateVersion2: 2 \*\* 4,/, to: '' },
-  { file: 'raft/dist/peers/peer-features.js', from: /keepAlive: 2 \*\* 5,/, to: '' },
-];
+/** As the harness declares it. It is on a floor above, so that only what was built of it can be read here. */
+interface OlderPatch {
+  readonly module: `@holdfast/${string}`;
+  readonly file: string;
+  readonly edits: readonly { readonly find: string; readonly replace: string }[];
+}
+
+const PATCHES = new URL('../../../../../jepsen-lite/dist/targets/live/versions/older-patches.js', import.meta.url);
+const { OLDER_PATCHES } = (await import(PATCHES.href)) as { readonly OLDER_PATCHES: readonly OlderPatch[] };
+
+const OMITTED: readonly Edit[] = OLDER_PATCHES.flatMap(({ module, file, edits }) =>
+  edits.map(({ find, replace }) => ({
+    file: `${module.replace('@holdfast/', '')}/dist/${file}`,
+    from: new RegExp(find.replaceAll(/[*.]/g, String.raw`\$&`)),
+    to: replace,
+  })),
+);
 
 /** Its main file, in a directory of its own, which the caller removes. */
 export function previousBuild(): { readonly main: string; readonly directory: string } {

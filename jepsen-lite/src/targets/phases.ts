@@ -21,6 +21,8 @@ export const RECOVERY_MS = 60_000;
 /** After the clients were asked to stop, for each thing that must come to an end. */
 export const QUIET_MS = 60_000;
 const DEFAULT_BOUNDS: RunBounds = { recoveryMs: RECOVERY_MS, quietMs: QUIET_MS };
+/** For everybody to serve again before a kind of fault has another turn. */
+const SERVING_MS = 20_000;
 /** Of each client on the healed system, which prove that it works again. */
 const ROUNDS_AFTER_HEALING = 2;
 
@@ -54,6 +56,8 @@ export interface RunTarget extends Target {
   readonly mustStrike?: true;
   /** Times of what may strike before servers start count from when they have, but for 0. @default from before, all of them */
   readonly startTakesTime?: true;
+  /** Whether everybody who is to run serves. @default they do, as far as anybody knows */
+  serving?(): boolean;
   note(event: HistoryEventBody): void;
   /** Something is wrong; only the first counts. */
   fail(name: string, message: string): void;
@@ -130,6 +134,8 @@ async function load(target: RunTarget, { faults, durationMs }: Scenario, inflict
 async function strikeAgain(target: RunTarget, faults: readonly Fault[], inflictor: Inflictor): Promise<void> {
   for (const kind of inflictor.idle.slice(0, MAX_SECOND_TURNS)) {
     for (const turn of secondTurns(kind, faults)) {
+      // Whoever is down can be struck by nothing.
+      await target.runUntil(() => target.serving?.() ?? true, SERVING_MS);
       if (target.violation !== undefined || !inflictor.idle.includes(kind)) break;
       inflictor.schedule(turn.faults);
       await target.runUntil(() => !inflictor.idle.includes(kind), turn.lastsMs);

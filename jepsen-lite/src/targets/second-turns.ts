@@ -9,6 +9,8 @@ import { nemesisOf, type Fault } from '../nemeses/index.ts';
 export const MAX_SECOND_TURNS = 8;
 /** What came so soon after a fault may have been drawn with it. */
 const WITH_IT_MS = 4_000;
+/** For an operator's command that waits for servers which others have struck. */
+const COMMAND_MS = 15_000;
 /** For servers to come back, and for what struck to be seen. */
 const SETTLE_MS = 2_000;
 
@@ -18,8 +20,13 @@ export interface SecondTurn {
   readonly lastsMs: number;
 }
 
-/** In the order in which they are tried. None for what goes on after the healing: it has its turn yet. */
+/**
+ * In the order in which they are tried. Operators' commands are still being given, so that they need only time with nothing beside them.
+ */
 export function secondTurns(kind: string, faults: readonly Fault[]): readonly SecondTurn[] {
+  if (nemesisOf(kind)?.goesOnWhenHealed === true && faults.some((fault) => fault.kind === kind)) {
+    return [{ faults: [], lastsMs: COMMAND_MS }];
+  }
   const schedule = faults.filter((fault) => nemesisOf(fault.kind)?.goesOnWhenHealed !== true);
   const first = schedule.find((fault) => fault.kind === kind);
   if (first === undefined) return [];

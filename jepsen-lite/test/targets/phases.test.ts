@@ -20,6 +20,7 @@ class FakeTarget implements RunTarget {
   stopping = false;
   violation: Violation | undefined;
   mustStrike?: true;
+  serving?: () => boolean;
   #rounds = 0;
   #nowMs = 0;
   readonly #timers: { atMs: number; action: () => void }[] = [];
@@ -187,6 +188,24 @@ describe('a run on a target whose deeds take time', () => {
       'cut',
     ]);
     expect(idle).toEqual(['cut', 'partition']);
+  });
+
+  it('gives nobody another turn before those who are down serve again', async () => {
+    const target = new FakeTarget();
+    target.mustStrike = true;
+    const scenario = { ...SCENARIO, durationMs: 7_000 };
+    let servesAtMs = Infinity;
+    target.serving = () => target.nowMs >= servesAtMs;
+    const turns: number[] = [];
+    const begins = target.faultBegins.bind(target);
+    target.faultBegins = (kind) => {
+      if (target.nowMs > scenario.durationMs) turns.push(target.nowMs);
+      begins(kind);
+    };
+    servesAtMs = scenario.durationMs + 4_000;
+    await runOn(target, scenario);
+    expect(turns[0]).toBeGreaterThanOrEqual(servesAtMs);
+    expect(turns[0]).toBeLessThan(servesAtMs + 1_000);
   });
 
   it('has no turn more for a kind as soon as it has struck', async () => {

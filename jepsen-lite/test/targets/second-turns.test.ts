@@ -34,8 +34,12 @@ describe('the second turn of a kind that has done nothing', () => {
     });
   });
 
-  it('is not for what the schedule lacks, nor for operators, who go on after the healing', () => {
+  it('is time with nothing beside it for an operator, whose command is still given', () => {
+    expect(secondTurns('add-member', schedule)).toEqual([{ faults: [], lastsMs: 15_000 }]);
+  });
+
+  it('is not for what the schedule lacks', () => {
     expect(secondTurns('cut', schedule)).toEqual([]);
-    expect(secondTurns('add-member', schedule)).toEqual([]);
+    expect(secondTurns('remove-member', schedule)).toEqual([]);
   });
 });

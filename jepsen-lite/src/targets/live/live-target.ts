@@ -400,6 +400,10 @@ export class LiveTarget implements RunTarget {
     await this.#servers.archive.stop();
   }
 
+  serving(): boolean {
+    return this.#machines().every(({ atRest }) => atRest);
+  }
+
   #machines(): Machine[] {
     return [...this.#servers.machines, this.#store, ...[...this.#clients.values()].map(({ machine }) => machine)];
   }

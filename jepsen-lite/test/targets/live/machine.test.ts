@@ -150,6 +150,18 @@ describe('the program on a host', () => {
     expect(failures).toEqual([]);
   });
 
+  it('is at rest while it serves, and neither while it is down nor while it is stopped', async () => {
+    const { machine } = world();
+    expect(machine.atRest).toBe(false);
+    await machine.start();
+    expect(machine.atRest).toBe(true);
+    await machine.pause();
+    expect(machine.atRest).toBe(false);
+    await machine.resume();
+    await machine.kill();
+    expect(machine.atRest).toBe(false);
+  });
+
   it('is untouched when the harness has closed what it had open on its disk', async () => {
     const { machine } = world();
     let close: () => void = () => undefined;

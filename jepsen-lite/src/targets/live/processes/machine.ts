@@ -93,6 +93,12 @@ export class Machine {
     return this.up && this.#life?.served === true;
   }
 
+  /** It serves, or is not to run at all. */
+  get atRest(): boolean {
+    const away = this.#life === undefined && this.#options.mayStart?.() === false;
+    return away || (this.served && !this.#paused);
+  }
+
   get paused(): boolean {
     return this.#paused;
   }

@@ -14,12 +14,6 @@ export async function measureWatchers(run: BenchRun): Promise<void> {
   const { work, unit, target } = WATCHERS_ROW;
   for (const candidate of run.systems) {
     if (candidate.name === 'redis') continue;
-    if (candidate.name === 'holdfast') {
-      const note = 'the servers have no watches yet';
-      run.results.put(resultRow({ work, unit, system: 'holdfast', route: 'raw', windows: [], target, note }));
-      run.say(`${work}: holdfast: ${note}`);
-      continue;
-    }
     const stage = await Stage.start(run.stageDirectory('watchers'), [candidate]);
     try {
       const system = stage.systems.get(candidate.name);

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 
 import {
+  ClientFeature,
   CommandType,
   CreateMode,
   decodeServerFrame,
@@ -37,9 +38,28 @@ export function openHoldfastSession(options: OpenOptions, opened: (session: RawS
   const session = new HoldfastSession(options, () => opened(session));
 }
 
+interface Watched {
+  /** Undefined once the server watches. */
+  armed: (() => void)[] | undefined;
+  readonly changed: (() => void)[];
+}
+
 class HoldfastSession implements RawSession {
-  /** The servers have no watches yet. */
-  readonly watch = undefined;
+  /** One watch of the server, for all here that want to know of the node. */
+  readonly watch = (node: string, armed: () => void, changed: () => void): void => {
+    const present = this.#watches.get(node);
+    if (present !== undefined) {
+      present.changed.push(changed);
+      if (present.armed === undefined) armed();
+      else present.armed.push(armed);
+      return;
+    }
+    this.#watches.set(node, { armed: [armed], changed: [changed] });
+    this.#lastWatch += 1;
+    this.#watching.set(this.#lastWatch, node);
+    const nodes = [{ kind: 'data', path: node, existed: true }] as const;
+    this.#post({ type: 'watch', id: this.#lastWatch, from: 0, minIndex: this.#highestIndex, nodes });
+  };
   readonly #options: OpenOptions;
   readonly #socket: WireSocket;
   readonly #mask = randomMask();
@@ -47,6 +67,10 @@ class HoldfastSession implements RawSession {
   readonly #requests = new Map<number, Request>();
   readonly #replies = new Map<number, (reply: Reply) => void>();
   readonly #reads = new Map<number, () => void>();
+  readonly #watches = new Map<string, Watched>();
+  /** Nodes by the ids of the messages that watch them, until these are answered. */
+  readonly #watching = new Map<number, string>();
+  #lastWatch = 0;
   #upgraded = false;
   #outbox: ClientMessage[] = [];
   #lastNumber = 0;
@@ -182,7 +206,13 @@ class HoldfastSession implements RawSession {
       }
       if (at === 0) return 0;
       this.#upgraded = true;
-      this.#post({ type: 'hello', version: PROTOCOL_VERSION, features: 0, clusterId: '', required: 0 });
+      this.#post({
+        type: 'hello',
+        version: PROTOCOL_VERSION,
+        features: ClientFeature.watches,
+        clusterId: '',
+        required: 0,
+      });
     }
     for (let head = frameAt(bytes, at); head !== undefined; head = frameAt(bytes, at)) {
       at = head.end;
@@ -226,23 +256,41 @@ class HoldfastSession implements RawSession {
       case 'resend':
         this.#resend ??= setTimeout(() => this.#sendAgain(), RESEND_DELAY_MS);
         break;
+      case 'watching':
+        this.#armed(message.id);
+        break;
+      case 'events':
+        for (const { path } of message.events) this.#changed(path);
+        break;
+      case 'watch-refused':
+      case 'missed':
       case 'lost':
       case 'ended':
       case 'goodbye':
         this.#fail(new Error(`the server said ${JSON.stringify(message)}`));
         break;
       case 'renewed':
-      case 'watching':
       case 'unwatched':
-      case 'watch-refused':
-      case 'events':
-      case 'missed':
       case 'leave':
       case 'admin-answer':
       case 'pong':
       case 'leader':
         break;
     }
+  }
+
+  #armed(id: number): void {
+    const watched = this.#watches.get(this.#watching.get(id) ?? '');
+    this.#watching.delete(id);
+    const armed = watched?.armed ?? [];
+    if (watched !== undefined) watched.armed = undefined;
+    for (const each of armed) each();
+  }
+
+  #changed(path: string): void {
+    const watched = this.#watches.get(path);
+    this.#watches.delete(path);
+    for (const changed of watched?.changed ?? []) changed();
   }
 
   #attach(): void {

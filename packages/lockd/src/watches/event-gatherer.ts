@@ -35,9 +35,10 @@ export class EventGatherer {
   }
 
   hear(kind: NodeChangeKind, node: NodeSlot, index: number): void {
-    const { history, table } = this.#deps;
+    const { table } = this.#deps;
+    if (kind === 'children' && table.rows === 0) return;
     const type = eventType(kind);
-    if (type !== 'children') history.record(type, node, index, this.#deps.tree());
+    if (type !== 'children') this.#deps.history.record(type, node, index, this.#deps.tree());
     if (table.rows === 0) return;
     this.#change += 1;
     this.#type = type;

@@ -2,8 +2,9 @@
  * The changes of nodes that this server has applied last, whoever watches: what a client that comes back is told that was away. Chunks of
  * bytes, of which the oldest is filled again when there are as many as may be.
  *
- * A record: event (u8), bytes of the path (u16), index behind the first one of its chunk (u32), path. `children` of a parent is not in
- * it: it follows from what is created and deleted.
+ * A record: event (u8; with its highest bit its path follows), index behind the first one of its chunk (u32), where in the chunk its path
+ * is (u32) and how long (u16). What is changed or deleted mostly was created a moment ago: its path is there. `children` of a parent is
+ * not in it: it follows from what is created and deleted.
  */
 
 import { MAX_PATH_LENGTH, MAX_UTF8_BYTES_PER_UNIT, NODE_EVENT_TYPES, type NodeEventType } from '@holdfast/protocol';
@@ -11,7 +12,12 @@ import type { NodeSlot, TreeLookup } from '@holdfast/state';
 import { HISTORY_CHUNK_BYTES, MIN_HISTORY_CHUNK_BYTES } from '../limits.ts';
 import { eventNumber } from './watch-kinds.ts';
 
-const HEAD_BYTES = 7;
+const HEAD_BYTES = 11;
+const PATH_FOLLOWS = 0x80;
+const SLASH = 0x2f;
+/** Nodes whose paths are known to be in the present chunk. */
+const KNOWN_PLACES = 1_024;
+const NOBODY = 0xffff_ffff;
 /** A sequential node's number may come behind the longest path. */
 const MAX_SEQUENCE_LENGTH = 32;
 const MAX_RECORD_BYTES = HEAD_BYTES + MAX_UTF8_BYTES_PER_UNIT * (MAX_PATH_LENGTH + MAX_SEQUENCE_LENGTH);
@@ -27,6 +33,8 @@ export interface HistoryRecord {
   readonly path: string;
 }
 
+type PathSource = Pick<TreeLookup, 'root' | 'parent' | 'copyPath' | 'copyName'>;
+
 interface Chunk {
   readonly bytes: Buffer;
   end: number;
@@ -40,6 +48,10 @@ export class EventHistory {
   #chunks: Chunk[] = [];
   #last: Chunk | undefined;
   #begin = 0;
+  /** By the low bits of their slots: nodes whose paths are in the present chunk, and where. */
+  readonly #known = new Uint32Array(KNOWN_PLACES).fill(NOBODY);
+  readonly #offsets = new Uint32Array(KNOWN_PLACES);
+  readonly #lengths = new Uint16Array(KNOWN_PLACES);
 
   /** @param maxBytes 0: nothing is kept */
   constructor(maxBytes: number) {
@@ -63,10 +75,11 @@ export class EventHistory {
   reset(index: number): void {
     this.#chunks = [];
     this.#last = undefined;
+    this.#known.fill(NOBODY);
     this.#begin = index;
   }
 
-  record(type: RecordedEvent, node: NodeSlot, index: number, tree: Pick<TreeLookup, 'copyPath'>): void {
+  record(type: RecordedEvent, node: NodeSlot, index: number, tree: PathSource): void {
     if (this.#maxChunks === 0) {
       this.#begin = index;
       return;
@@ -79,20 +92,58 @@ export class EventHistory {
     ) {
       chunk = this.#next(index);
     }
-    const { bytes } = chunk;
-    const start = chunk.end;
-    const end = tree.copyPath(node, bytes, start + HEAD_BYTES);
-    const length = end - start - HEAD_BYTES;
+    const { bytes, end: start } = chunk;
+    const place = node & (KNOWN_PLACES - 1);
+    const isKnown = type !== 'created' && this.#known[place] === node;
+    if (isKnown) chunk.end = start + HEAD_BYTES;
+    else chunk.end = this.#writePath(bytes, node, start + HEAD_BYTES, tree);
+    const offset = this.#offsets[place] as number;
+    const length = this.#lengths[place] as number;
     const delta = index - chunk.firstIndex;
-    bytes[start] = eventNumber(type);
-    bytes[start + 1] = length;
-    bytes[start + 2] = length >>> 8;
-    bytes[start + 3] = delta;
-    bytes[start + 4] = delta >>> 8;
-    bytes[start + 5] = delta >>> 16;
-    bytes[start + 6] = delta >>> 24;
-    chunk.end = end;
+    bytes[start] = isKnown ? eventNumber(type) : eventNumber(type) | PATH_FOLLOWS;
+    bytes[start + 1] = delta;
+    bytes[start + 2] = delta >>> 8;
+    bytes[start + 3] = delta >>> 16;
+    bytes[start + 4] = delta >>> 24;
+    bytes[start + 5] = offset;
+    bytes[start + 6] = offset >>> 8;
+    bytes[start + 7] = offset >>> 16;
+    bytes[start + 8] = offset >>> 24;
+    bytes[start + 9] = length;
+    bytes[start + 10] = length >>> 8;
     chunk.lastIndex = index;
+    // Another node may get the slot.
+    if (type === 'deleted') this.#known[place] = NOBODY;
+  }
+
+  /** Returns its end. The node's path is known from then on, and its parent's. */
+  #writePath(bytes: Buffer, node: NodeSlot, at: number, tree: PathSource): number {
+    if (node === tree.root) {
+      this.#know(node, at, 0);
+      return at;
+    }
+    const parent = tree.parent(node);
+    const place = parent & (KNOWN_PLACES - 1);
+    let end: number;
+    if (this.#known[place] === parent) {
+      const from = this.#offsets[place] as number;
+      end = at + (this.#lengths[place] as number);
+      bytes.copyWithin(at, from, from + end - at);
+    } else {
+      end = tree.copyPath(parent, bytes, at);
+      this.#know(parent, at, end - at);
+    }
+    bytes[end] = SLASH;
+    end = tree.copyName(node, bytes, end + 1);
+    this.#know(node, at, end - at);
+    return end;
+  }
+
+  #know(node: NodeSlot, offset: number, length: number): void {
+    const place = node & (KNOWN_PLACES - 1);
+    this.#known[place] = node;
+    this.#offsets[place] = offset;
+    this.#lengths[place] = length;
   }
 
   /** Calls `heard` with every change behind that index, which must not be before {@link begin}, until it returns false. */
@@ -100,12 +151,14 @@ export class EventHistory {
     for (let at = this.#firstBehind(from); at < this.#chunks.length; at += 1) {
       const { bytes, end, firstIndex } = this.#chunks[at] as Chunk;
       for (let start = 0; start < end;) {
-        const length = bytes.readUInt16LE(start + 1);
-        const next = start + HEAD_BYTES + length;
-        const index = firstIndex + bytes.readUInt32LE(start + 3);
+        const event = bytes[start] as number;
+        const index = firstIndex + bytes.readUInt32LE(start + 1);
+        const offset = bytes.readUInt32LE(start + 5);
+        const length = bytes.readUInt16LE(start + 9);
+        const next = start + HEAD_BYTES + (event < PATH_FOLLOWS ? 0 : length);
         if (index > from) {
-          const type = NODE_EVENT_TYPES[bytes[start] as number] as RecordedEvent;
-          const path = length === 0 ? '/' : bytes.toString('utf8', start + HEAD_BYTES, next);
+          const type = NODE_EVENT_TYPES[event & ~PATH_FOLLOWS] as RecordedEvent;
+          const path = length === 0 ? '/' : bytes.toString('utf8', offset, offset + length);
           if (!heard({ index, type, path })) return;
         }
         start = next;
@@ -132,6 +185,7 @@ export class EventHistory {
     const bytes = oldest?.bytes ?? Buffer.allocUnsafeSlow(this.#chunkBytes);
     const chunk: Chunk = { bytes, end: 0, firstIndex: index, lastIndex: index };
     this.#chunks.push(chunk);
+    this.#known.fill(NOBODY);
     this.#last = chunk;
     return chunk;
   }

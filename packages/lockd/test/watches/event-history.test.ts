@@ -4,12 +4,13 @@ import { MIN_HISTORY_CHUNK_BYTES } from '../../src/limits.ts';
 import { EventHistory, type HistoryRecord } from '../../src/watches/event-history.ts';
 
 const ROOT = 0 as NodeSlot;
-/** A tree whose nodes are called by their slots. */
+/** A tree whose nodes are called by their slots, all of them below the root. */
 const tree = {
-  copyPath(node: NodeSlot, into: Uint8Array, at: number): number {
-    if (node === ROOT) return at;
-    return at + Buffer.from(into.buffer, into.byteOffset).write(`/ü${node}`, at);
-  },
+  root: ROOT,
+  parent: () => ROOT,
+  copyName: (node: NodeSlot, into: Uint8Array, at: number) =>
+    at + Buffer.from(into.buffer, into.byteOffset).write(`ü${node}`, at),
+  copyPath: (_: NodeSlot, __: Uint8Array, at: number) => at,
 };
 
 function since(history: EventHistory, from: number): HistoryRecord[] {
@@ -85,6 +86,27 @@ describe('the history of changes', () => {
     const indexes = [1, 2 ** 32 - 1, 2 ** 32, 2 ** 33 + 5, 2 ** 50];
     for (const index of indexes) history.record('changed', ROOT, index, tree);
     expect(since(history, 0).map(({ index }) => index)).toEqual(indexes);
+  });
+
+  it('tells of each node at a slot by its own path, though another was there before', () => {
+    const history = new EventHistory(1 << 20);
+    const names = ['a', 'b'];
+    const renamed = {
+      ...tree,
+      copyName: (_: NodeSlot, into: Uint8Array, at: number) =>
+        at + Buffer.from(into.buffer, into.byteOffset).write(names[0] ?? '', at),
+    };
+    const slot = 9 as NodeSlot;
+    for (const [round, name] of names.entries()) {
+      names[0] = name;
+      for (const [step, type] of (['created', 'changed', 'deleted'] as const).entries()) {
+        history.record(type, slot, 3 * round + step + 1, renamed);
+      }
+    }
+    const told = since(history, 0).map(({ type, path }) => `${type} ${path}`);
+    expect(told).toEqual(
+      ['a', 'b'].flatMap((name) => ['created', 'changed', 'deleted'].map((type) => `${type} /${name}`)),
+    );
   });
 
   it('has the paths that the state machine has', () => {

@@ -53,9 +53,20 @@ describe('a watch', () => {
     changing.set('/a/b');
     changing.delete('/a/b');
     changing.delete('/a');
+    // It has the slot that the deleted one had.
+    changing.create('/z');
     changing.create('/a');
     changing.create('/a/c');
-    const told = ['changed /a', 'children /a', undefined, 'children /a', 'deleted /a', 'created /a', 'children /a'];
+    const told = [
+      'changed /a',
+      'children /a',
+      undefined,
+      'children /a',
+      'deleted /a',
+      undefined,
+      'created /a',
+      'children /a',
+    ];
     expect(client.heard()).toEqual(
       told.flatMap((text, at) => (text === undefined ? [] : [`${text} ${from + at + 1}`])),
     );

@@ -36,7 +36,10 @@ export interface ChildObserver {
   childGoing(parent: NodeSlot, child: NodeSlot): void;
 }
 /** The tree as whoever listens to its changes may look at it, in the middle of an entry as well. */
-export type TreeLookup = Pick<NodeStore, 'root' | 'slots' | 'find' | 'parent' | 'path' | 'copyPath' | 'stat'>;
+export type TreeLookup = Pick<
+  NodeStore,
+  'root' | 'slots' | 'find' | 'parent' | 'path' | 'copyPath' | 'copyName' | 'stat'
+>;
 
 export interface NodeStore extends TreeView {
   /** "/", which always exists. */

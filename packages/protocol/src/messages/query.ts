@@ -20,11 +20,12 @@ import {
   record,
   text,
   trailing,
+  trailingOptional,
   type ValueOf,
 } from '../schema/field.ts';
 import { message, messages } from '../schema/messages.ts';
 import { openTuple } from '../schema/open-tuple.ts';
-import { nodeTraits, PLAIN_NODE, stat } from './stat.ts';
+import { nodeTraits, stat } from './stat.ts';
 
 /**
  * `linearizable`: reflects every write that was answered to anybody before the read began; costs a quorum round.
@@ -91,7 +92,7 @@ export interface SessionSummary extends ValueOf<typeof sessionSummary> {}
 
 export const answers = messages('answer', {
   error,
-  get: message(1, { data: bytes(MAX_DATA_BYTES), stat, traits: optional(nodeTraits, PLAIN_NODE) }),
+  get: message(1, { data: bytes(MAX_DATA_BYTES), stat, traits: trailingOptional(nodeTraits) }),
   /** Undefined when there is no such node. */
   exists: message(2, { stat: trailing(stat) }),
   children: message(3, { names: list(path, 'name'), stat }),

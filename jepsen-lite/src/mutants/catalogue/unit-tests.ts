@@ -156,8 +156,8 @@ export const unitTestMutants: readonly UnitTestMutant[] = [
         file: 'nodes/unused-nodes.js',
         edits: [
           {
-            find: 'this.#wheel.take(nowMs, MAX_REMOVALS_PER_ENTRY)',
-            replace: 'this.#wheel.take(clock.wallMs() - this.#startStamp + this.#startMs, MAX_REMOVALS_PER_ENTRY)',
+            find: 'this.#ends.set(node, nowMs + limited.ttlMs);',
+            replace: 'this.#ends.set(node, this.#startMs + limited.mtime + limited.ttlMs - this.#startStamp);',
           },
         ],
       },
@@ -168,18 +168,18 @@ export const unitTestMutants: readonly UnitTestMutant[] = [
     },
   },
   {
-    name: 'refilled-container-proposed',
-    breaks: 'a container that is refilled in time has its whole time when it is empty again',
+    name: 'container-removed-at-once',
+    breaks: 'a container stays for a while after its last child',
     patches: [
       {
         module: '@holdfast/lockd',
         file: 'nodes/unused-nodes.js',
-        edits: [{ find: 'else this.#wheel.delete(node);', replace: '' }],
+        edits: [{ find: 'this.#deps.clock.monotonicMs() + this.#deps.containerCheckMs', replace: '0' }],
       },
     ],
     test: {
       file: 'packages/lockd/test/nodes/unused-nodes.test.ts',
-      title: 'stays when it is refilled in time, and has its whole time when it is empty again',
+      title: 'goes some time after its last child, and one that was never used stays',
     },
   },
   {

@@ -112,6 +112,9 @@ async function prepareLocks(sessions: readonly LockSession[]): Promise<ClosedLoo
   return new ClosedLoops(sessions.map((session, n) => cycle(session, lockOf(n))));
 }
 
+/** The same for all rounds. */
+let isWatchedNodeMade = false;
+
 async function singleRun(sessions: readonly RawSession[], order: GeneratorOrder): Promise<object> {
   switch (order.type) {
     case 'ephemerals':
@@ -123,7 +126,8 @@ async function singleRun(sessions: readonly RawSession[], order: GeneratorOrder)
     case 'watchers': {
       const [writer, ...watching] = sessions;
       if (writer === undefined || writer.watch === undefined) throw new Error(`${system} has no watches`);
-      await called((done) => writer.createNodes([nodeOf(0)], DATA, done));
+      if (!isWatchedNodeMade) await called((done) => writer.createNodes([nodeOf(0)], DATA, done));
+      isWatchedNodeMade = true;
       const options = { node: nodeOf(0), data: DATA, perSession: order.perSession, rounds: order.rounds };
       return { times: await tellWatchers(watching, writer, options) };
     }

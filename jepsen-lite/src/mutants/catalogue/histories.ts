@@ -37,11 +37,11 @@ export const historyMutants: readonly Mutant[] = [
     patches: [
       {
         module: STATE,
-        file: 'commands/nodes/plan.js',
+        file: 'commands/nodes/plan-create.js',
         edits: [
           {
-            find: 'sequenceSuffix(nodes.creations(parent))',
-            replace: 'sequenceSuffix(nodes.creations(parent) + (nodes.creations(parent) > 5 ? 1 : 0))',
+            find: 'given + sequenceSuffix(sequence)',
+            replace: 'given + sequenceSuffix(sequence + (sequence > 5 ? 1 : 0))',
           },
         ],
       },

@@ -43,6 +43,7 @@ describe('disks of a run', () => {
       up: pid !== undefined,
       powerless,
       kill: act('kill'),
+      untouched: act('untouched'),
       withoutPower: async (action: () => Promise<void>) => {
         log.push('dark');
         await action();
@@ -67,7 +68,14 @@ describe('disks of a run', () => {
 
   it('lose their power, and are back before the server may start again', async () => {
     const { power } = diskCapabilities(options()) ?? {};
-    expect(await strike(() => power?.fail('s1', 'none'))).toEqual(['dark', 'power loss', 'kill', 'remount', 'light']);
+    expect(await strike(() => power?.fail('s1', 'none'))).toEqual([
+      'dark',
+      'power loss',
+      'kill',
+      'untouched',
+      'remount',
+      'light',
+    ]);
   });
 
   it('do nothing to a server that is down; a client without one is killed', async () => {

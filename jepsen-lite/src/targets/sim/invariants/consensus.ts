@@ -35,6 +35,8 @@ export class ConsensusInvariants {
   readonly #membership: MembershipInvariants;
   /** Terms of the committed entries, by index. */
   readonly #committed: number[] = [0];
+  /** In which term each of them was committed first: it may be of an earlier one. */
+  readonly #committedIn: number[] = [0];
   elections = 0;
   snapshotsTaken = 0;
   /** Received from a leader, in place of a log that ended before them. */
@@ -296,6 +298,8 @@ export class ConsensusInvariants {
     const { terms } = server.log.memory;
     for (let index = this.committedEntries; index > 0; index -= 1) {
       if (terms[index] === this.#committed[index]) continue;
+      // Late votes may elect a leader of an earlier term, which owes nothing to what later ones have committed.
+      if ((this.#committedIn[index] ?? 0) >= core.term) continue;
       this.#report(
         'leader-completeness',
         `server ${id} leads term ${core.term} without the committed entry ${index} of term ${this.#committed[index]}`,
@@ -321,6 +325,7 @@ export class ConsensusInvariants {
       if (index > this.committedEntries) {
         this.#checkMajority(id, index, term, [lastIndexBefore, terms.length - 1]);
         this.#committed.push(term);
+        this.#committedIn.push(server.term);
       } else if (this.#committed[index] !== term) {
         this.#report(
           'state-machine-safety',

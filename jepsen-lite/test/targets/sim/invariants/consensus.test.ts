@@ -96,3 +96,37 @@ describe('the majority that an entry needs', () => {
     expect(broken([EMPTY_CONFIGURATION, [1, 2, 3]])).toEqual([COMMIT]);
   });
 });
+
+describe('a leader', () => {
+  /** Server 2 commits an entry of its term 4; then server 1, which has nothing of it, leads the given term. */
+  function elected(inTerm: number): string[] {
+    const found: string[] = [];
+    const consensus = new ConsensusInvariants([1, 2, 3], (name) => found.push(name));
+    for (const id of [1, 2, 3]) consensus.opened(id, EMPTY);
+    const entry: Entry = { index: logIndex(1), term: term(4), type: EntryType.command, data: new Uint8Array([1]) };
+    for (const id of [2, 3]) {
+      const seq = id as number as WriteSeq;
+      const persist = { type: 'persist', seq, entries: [entry], hardState: undefined } as const;
+      const core = {
+        role: id === 2 ? 'leader' : 'follower',
+        term: 4,
+        votedFor: 2,
+        commitIndex: 0,
+        lastIndex: 1,
+      } as const;
+      consensus.stepped(id, [{ ...persist, snapshot: undefined, truncateFrom: undefined }], core);
+      consensus.persisted(id, seq);
+    }
+    consensus.stepped(2, [], { role: 'leader', term: 4, votedFor: 2, commitIndex: 1, lastIndex: 1 });
+    consensus.stepped(1, [], { role: 'leader', term: inTerm, votedFor: 1, commitIndex: 0, lastIndex: 0 });
+    return found.filter((name) => name === 'leader-completeness');
+  }
+
+  it('has all that was committed in earlier terms', () => {
+    expect(elected(5)).toEqual(['leader-completeness']);
+  });
+
+  it('that late votes elect for an earlier term need not have what a later one has committed', () => {
+    expect(elected(3)).toEqual([]);
+  });
+});

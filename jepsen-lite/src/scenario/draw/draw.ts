@@ -18,7 +18,7 @@ import { withStrangers } from './strangers.ts';
 import { withWorkloads } from './workloads.ts';
 import { drawMixture, withOwnStreams } from './mixture.ts';
 import type { ClientPlan, SnapshotTuning, Tuning } from '../../plan/plan.ts';
-import type { Scenario } from '../scenario.ts';
+import { joiningIds, type Scenario } from '../scenario.ts';
 
 export interface DrawOptions {
   /** Of the fault phase. @default drawn, from 10,000 to 60,000 */
@@ -27,6 +27,7 @@ export interface DrawOptions {
   readonly workloads?: readonly string[];
 }
 
+const JOINING_BYTES_PER_SECOND = 100_000;
 /** A world costs as much to make as half a second in it. */
 const MAX_DURATION_MS = 60_000;
 
@@ -36,10 +37,18 @@ export function drawScenario(seed: number, options: DrawOptions = {}): Scenario 
   const run = withMembers({ ...drawRun(seed, world, options), snapshots }, world.random('scenario of members'));
   const strange = withStrangers(run, world.random('scenario of strangers'));
   const corner = withCornerCases(strange, world.random('scenario of corner cases'));
-  const scenario = scenarioOf(corner);
+  const scenario = withTimelyJoins(scenarioOf(corner));
   const { workloads } = options;
   if (workloads === undefined) return withWorkloads(scenario, (name) => world.random(name));
   return { ...scenario, clients: scenario.clients.map((client) => ({ ...client, workloads })) };
+}
+
+/** Servers that join, several at once, get their snapshots faster than the log of those that they join grows. */
+function withTimelyJoins(scenario: Scenario): Scenario {
+  const { snapshots } = scenario;
+  if (snapshots === undefined || joiningIds(scenario).length === 0) return scenario;
+  const bytesPerSecond = Math.max(snapshots.bytesPerSecond, JOINING_BYTES_PER_SECOND);
+  return { ...scenario, snapshots: { ...snapshots, bytesPerSecond } };
 }
 
 function drawRun(seed: number, world: SimWorld, options: DrawOptions): Draft {

@@ -10,6 +10,9 @@ import { RESTART_AFTER_MS, type Cluster } from './cluster.ts';
 import { expectNoSilence, reconnect, silencesLater } from './connections.ts';
 import type { MemberChanges } from '../members/member-changes.ts';
 
+/** At most, with names and data as workloads have them. */
+const SNAPSHOT_BYTES_A_NODE = 400;
+
 export class Inspections {
   readonly #cluster: Cluster;
   readonly #members: MemberChanges;
@@ -90,7 +93,7 @@ async function leaveNothing(cluster: Cluster): Promise<void> {
   const machines = (): StateMachine[] => cluster.members.flatMap(({ server }) => server?.state ?? []);
   const level = (): boolean =>
     machines().length * 2 > cluster.members.length && new Set(machines().map((state) => state.appliedIndex)).size === 1;
-  if (!(await cluster.runUntil(level, QUIET_MS))) {
+  if (!(await cluster.runUntil(level, QUIET_MS + transferMs(cluster)))) {
     cluster.fail('servers-catch-up', `not all servers have applied the same entries: ${describe(cluster)}`);
     return;
   }
@@ -101,6 +104,13 @@ async function leaveNothing(cluster: Cluster): Promise<void> {
       `servers that applied the same entries answer differently: ${[first, ...others].join(' | ')}`,
     );
   }
+}
+
+/** For snapshots to all who lag, at the pace that was drawn: one of them may take longer than everything else. */
+function transferMs({ members, scenario }: Cluster): number {
+  const nodes = Math.max(0, ...members.map(({ server }) => server?.state?.counts.nodes ?? 0));
+  const { bytesPerSecond = Infinity } = scenario.snapshots ?? {};
+  return (1_000 * members.length * nodes * SNAPSHOT_BYTES_A_NODE) / bytesPerSecond;
 }
 
 /** Everything that queries show, as text. */

@@ -62,7 +62,7 @@ function readCounts(file) {
 export function summarise(results) {
   const passed = results.reduce((sum, result) => sum + result.passed, 0);
   const failed = results.flatMap((result) => result.failed);
-  const unsteady = results.flatMap((result) => result.unsteady);
+  const unsteady = results.flatMap((result) => result.unsteady ?? []);
   const skipped = results.flatMap((result) => result.skipped);
   const reasons = [...new Set(skipped.map(({ reason }) => reason))];
   const why = reasons.length === 0 ? '' : ` (${reasons.join('; ')})`;

@@ -43,6 +43,10 @@ describe('a project of tests', () => {
     expect(text).toBe('7 passed, 0 failed, 0 skipped');
   });
 
+  it('is counted as it is where nothing is ever run again', () => {
+    expect(summarise([result()]).text).toBe('7 passed, 0 failed, 0 skipped');
+  });
+
   it('passes with its failed files named when they pass by themselves', async () => {
     const { runs, end, text } = await outcome(true, result(failure('a'), failure('a'), failure('b')), result());
     expect(runs).toEqual([[], ['a', 'b']]);

@@ -1,6 +1,6 @@
 /** The tree of nodes: ZooKeeper's data model, with the log index as zxid. Locks are queues of nodes under `/holdfast`, which is reserved. */
 
-import { MAX_PAGE_ENTRIES } from '@holdfast/protocol';
+import { MAX_PAGE_ENTRIES, PLAIN_NODE } from '@holdfast/protocol';
 import type { Answer, Command, Consistency, Query, Reply, Stat } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError, LimitExceededError } from './errors.ts';
 import { checkOptionNames } from './option-names.ts';
@@ -79,7 +79,7 @@ export class NodeReads {
     const answer = await this.#ask({ type: 'get', path }, `get ${path}`, options);
     if (answer.type !== 'get') throw unexpected('get', answer);
     // A copy: the answer's bytes are a view of the whole frame.
-    const { noData, container, ttlMs } = answer.traits ?? PLAIN;
+    const { noData, container, ttlMs } = answer.traits ?? PLAIN_NODE;
     const data = new Uint8Array(answer.data);
     return { data, stat: answer.stat, hasData: !noData, container, ttlMs: ttlMs === 0 ? undefined : ttlMs };
   }
@@ -245,7 +245,6 @@ export class Nodes extends NodeReads {
   }
 }
 
-const PLAIN = { noData: false, container: false, ttlMs: 0 };
 const WATCH_OPTIONS: Record<keyof WatchOptions, true> = {
   recursive: true,
   from: true,

@@ -28,6 +28,8 @@ export interface ReplicaStatus {
   readonly commitIndex: LogIndex;
   readonly appliedIndex: LogIndex;
   readonly lastIndex: LogIndex;
+  /** The log has lost what it had acknowledged: this server may not vote until a leader has sent all of it again. */
+  readonly voteBanned: boolean;
   /** As leader: an entry of the own term has been applied, so that the machine reflects everything that was ever committed. */
   readonly ready: boolean;
   /**

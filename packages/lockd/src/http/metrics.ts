@@ -70,6 +70,11 @@ export function createMetrics(
   gauge('holdfast_commit_index', 'The highest index known to be committed', () => machine.status.commitIndex);
   gauge('holdfast_applied_index', 'The highest applied index', () => state.appliedIndex);
   gauge('holdfast_last_index', 'The last index of the log', () => machine.status.lastIndex);
+  gauge(
+    'holdfast_vote_banned',
+    '1 while this server may not vote: its log has lost what it had acknowledged, and no leader has sent all of it again',
+    () => Number(machine.status.voteBanned),
+  );
   gauge('holdfast_sessions', 'Sessions of the ensemble', () => state.counts.sessions);
   gauge('holdfast_locks', 'Locks that somebody holds or waits for', () => state.counts.locks);
   gauge('holdfast_nodes', 'Nodes of the tree', () => state.counts.nodes);
@@ -222,7 +227,6 @@ type ReplicaFigures = Pick<
   | 'logWrites'
   | 'stageHistograms'
   | 'diskStalls'
-  | 'voteBanned'
   | 'elections'
   | 'transferCounts'
   | 'snapshotCounters'
@@ -243,14 +247,6 @@ function addReplicaMetrics(registry: Registry, replica: () => ReplicaFigures | u
       this.inc({ how: 'taken' }, replica()?.snapshotCounters.taken ?? 0);
       this.inc({ how: 'installed' }, replica()?.snapshotCounters.installed ?? 0);
       this.inc({ how: 'refused' }, replica()?.snapshotCounters.refused ?? 0);
-    },
-  });
-  new Gauge({
-    name: 'holdfast_vote_banned',
-    help: '1 while this server may not vote: its log has lost what it had acknowledged, and no leader has sent all of it again',
-    registers,
-    collect() {
-      this.set(replica()?.voteBanned === true ? 1 : 0);
     },
   });
   new Gauge({

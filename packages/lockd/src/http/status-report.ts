@@ -17,6 +17,8 @@ export interface StatusReport {
   readonly commitIndex: number;
   readonly appliedIndex: number;
   readonly lastIndex: number;
+  /** Its log has lost what it had acknowledged, and no leader has sent all of it again: it may not vote until then. */
+  readonly voteBanned: boolean;
   /** In the configuration that is in force here. */
   readonly members: readonly {
     readonly id: number;
@@ -59,6 +61,7 @@ export function statusReport(
     commitIndex: status.commitIndex,
     appliedIndex: machine.state.appliedIndex,
     lastIndex: status.lastIndex,
+    voteBanned: status.voteBanned,
     members: machine.peers.map(({ id: member, clientAddress, peerAddress, connected, role }) => ({
       id: member,
       clientAddress,

@@ -21,7 +21,6 @@ function http(server: LoopbackServer) {
   const replica = {
     logWrites: 17,
     diskStalls: false,
-    voteBanned: false,
     snapshotCounters: { taken: 3, installed: 1, refused: 0 },
     refusalsHeard: 5,
     silences: 6,

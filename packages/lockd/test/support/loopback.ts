@@ -366,6 +366,7 @@ export class LoopbackServer implements ReplicaHandle {
       role,
       term: term(currentTerm),
       leader: leader as ServerId,
+      voteBanned: false,
       quorumLost: leader === 0 && this.#ensemble.quorumLost === this.id,
       commitIndex: last,
       appliedIndex: logIndex(this.#applied),

@@ -43,11 +43,6 @@ export class Replica implements ReplicaHandle {
     return this.#parts.status.diskStalls;
   }
 
-  /** Whether the log has lost what was acknowledged, so that this server may not vote until a leader has repaired it. */
-  get voteBanned(): boolean {
-    return this.#parts.core.status.voteBanned;
-  }
-
   get peers(): readonly PeerInfo[] {
     return this.#parts.mesh.peers;
   }

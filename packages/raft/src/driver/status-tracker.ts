@@ -42,6 +42,9 @@ export class StatusTracker {
     const before = this.#status;
     const after = this.#read(status);
     this.#status = after;
+    if (before.voteBanned && !after.voteBanned) {
+      this.#parts.logger.info({}, 'the log has again what it had acknowledged: this server votes');
+    }
     const changed =
       before.role !== after.role ||
       before.term !== after.term ||
@@ -57,10 +60,11 @@ export class StatusTracker {
     if (after.leader !== NO_SERVER && after.role !== 'leader') this.#parts.leaderKnown();
   }
 
-  #read({ role, term, leader, quorumLost, commitIndex, lastIndex, noopIndex, successor }: CoreStatus): ReplicaStatus {
+  #read(core: CoreStatus): ReplicaStatus {
+    const { role, term, leader, quorumLost, commitIndex, lastIndex, voteBanned, noopIndex, successor } = core;
     const appliedIndex = this.#parts.applies.applied;
     const ready = role === 'leader' && appliedIndex >= noopIndex;
-    return { role, term, leader, quorumLost, commitIndex, appliedIndex, lastIndex, ready, successor };
+    return { role, term, leader, quorumLost, commitIndex, appliedIndex, lastIndex, voteBanned, ready, successor };
   }
 
   #noteDiskStall(stalls: boolean): void {

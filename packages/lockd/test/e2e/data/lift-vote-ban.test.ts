@@ -66,6 +66,7 @@ const ACCEPTED = '--accept-lost-commands';
 describe('lockd lift-vote-ban', () => {
   it('lets a server lead that has lost acknowledged log, once the operator accepts the loss', async () => {
     const banned = await serve(1);
+    expect((await status(trio[0]?.client ?? 0)).voteBanned).toBe(true);
     expect(await lift(ACCEPTED)).toMatchObject({ code: 65, stderr: expect.stringContaining('in use by another') });
     banned.kill('SIGTERM');
     await banned.ended();
@@ -91,6 +92,7 @@ describe('lockd lift-vote-ban', () => {
     await serve(1);
     await serve(2);
     await until(async () => (await status(trio[0]?.client ?? 0)).leader !== 0);
+    expect((await status(trio[0]?.client ?? 0)).voteBanned).toBe(false);
   });
 
   it('refuses a log that no start has repaired, and a directory that is none', async () => {

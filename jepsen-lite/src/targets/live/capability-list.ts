@@ -42,9 +42,10 @@ const PARTS: readonly Part[] = [
   ({ network, holds }) => linkCapabilities(network, holds),
   ({ hardware, machineOn }) => (hardware.volumes.size === 0 ? undefined : diskCapabilities({ ...hardware, machineOn })),
   ({ hardware }) => (hardware.clocks.size === 0 ? undefined : { clocks: clockCapabilities(hardware.clocks) }),
-  ({ directory, hardware, ...rest }) => ({
+  ({ directory, hardware, members, ...rest }) => ({
     damage: logDamage({
       ...rest,
+      mayDamage: (host) => members.mayDamage(host),
       dataDirectory: (host) => dataDirectory({ directory, hardware }, host),
       logFile: (host) => logFile(directory, host),
     }),

@@ -40,6 +40,8 @@ export class MemberChanges {
   readonly #uncertain = new Set<number>();
   /** Removals, and disks that are lost, come one after another: each looks at what the one before has left. */
   #removals: Promise<void> = Promise.resolve();
+  /** Of these, those that are under way or wait for their turn. */
+  #leaving = 0;
   #underWay = 0;
   #used = false;
   #healed = false;
@@ -80,6 +82,11 @@ export class MemberChanges {
 
   loseDisk(server: number): Promise<void> {
     return this.#follow(this.#inTurn(() => this.#loseDisk(server)));
+  }
+
+  /** Whether everybody who leaves has left, and a majority decides and has everything without what this server's log has. */
+  mayDamage(server: number): boolean {
+    return this.#leaving === 0 && this.#hasDisk(server) && this.#majorityWithout(server);
   }
 
   /** Asked for once, under whatever goes on. */
@@ -161,7 +168,8 @@ export class MemberChanges {
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
-    this.#removals = this.#removals.then(work);
+    this.#leaving += 1;
+    this.#removals = this.#removals.then(work).finally(() => (this.#leaving -= 1));
     return this.#removals;
   }
 
@@ -267,18 +275,18 @@ export class MemberChanges {
   #mayLoseDisk({ id }: ChangingServer): boolean {
     const others = this.#members().filter((member) => member.id !== id && this.#hasDisk(member.id));
     if (!this.#members().some((member) => member.id === id) || !this.#mayGoOnWithout(id)) return false;
-    const voters = this.#members().filter(({ role }) => role === 'voter');
-    if (
-      !isMajority(
-        voters.map((voter) => voter.id),
-        (voter) => voter !== id && this.#hasDisk(voter),
-      )
-    )
-      return false;
+    if (!this.#majorityWithout(id)) return false;
     return this.#world.directoryIsKnown(
       id,
       others.map((other) => other.id),
     );
+  }
+
+  /** Most of those who vote now have their disks, without it; false for one that is no member. */
+  #majorityWithout(server: number): boolean {
+    const members = this.#members();
+    const voters = members.flatMap(({ id, role }) => (role === 'voter' ? id : []));
+    return members.some(({ id }) => id === server) && isMajority(voters, (id) => id !== server && this.#hasDisk(id));
   }
 
   #hasDisk(id: number): boolean {

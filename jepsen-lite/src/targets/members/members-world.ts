@@ -13,7 +13,7 @@ export interface ChangingServer {
   readonly expelled: boolean;
   /** Its disk was replaced by an empty one. */
   readonly diskLost: boolean;
-  /** Its log has lost what only an operator could make good. */
+  /** Its log has lost what only an operator could make good, or a leader has not sent again yet. */
   readonly damaged: boolean;
   /** Undefined unless it runs and waits to be added. */
   readonly joinSecret: string | undefined;

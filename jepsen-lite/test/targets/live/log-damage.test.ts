@@ -16,6 +16,7 @@ let wal: string;
 let logFile: string;
 let machine: ReturnType<typeof machineThatMayBeDamaged>;
 let timers: (() => void)[];
+let othersDecide: boolean;
 let effects: EffectCounts;
 let failures: unknown[];
 
@@ -26,6 +27,7 @@ beforeEach(() => {
   logFile = join(directory, 's1.log');
   writeFileSync(logFile, '');
   timers = [];
+  othersDecide = true;
   failures = [];
   effects = new EffectCounts();
   machine = machineThatMayBeDamaged();
@@ -40,14 +42,27 @@ function machineThatMayBeDamaged() {
     damageExpected: false,
     unread: 0,
     touched: 0,
+    killed: 0,
+    started: 0,
     expectDamage() {
       this.damageExpected = true;
     },
     noteDamage() {
       this.unread += 1;
     },
+    noteUndamaged() {
+      this.unread -= 1;
+    },
     noteDamageRead() {
       this.unread -= 1;
+    },
+    async kill() {
+      this.killed += 1;
+      await Promise.resolve();
+    },
+    async start() {
+      this.started += 1;
+      await Promise.resolve();
     },
     async touching<T>(work: () => Promise<T>): Promise<T> {
       this.touched += 1;
@@ -61,6 +76,7 @@ async function flip(): Promise<void> {
     machineOn: () => machine as unknown as Machine,
     dataDirectory: () => dataDirectory,
     logFile: () => logFile,
+    mayDamage: () => othersDecide,
     effects,
     after: (_ms, action) => timers.push(action),
     failed: (error) => failures.push(error),
@@ -104,6 +120,35 @@ describe('the damage of a live log', () => {
     expect([seen(), machine.unread]).toEqual([1, 0]);
     expect(timers).toEqual([]);
     expect(machine.touched).toBe(1);
+  });
+
+  it('is read at last by a server that is started anew for it', async () => {
+    writeLog(6_000);
+    await flip();
+    expect([machine.killed, machine.started]).toEqual([0, 0]);
+    await timePasses();
+    await vi.waitFor(() => expect([machine.killed, machine.started]).toEqual([1, 1]));
+  });
+
+  it('leaves alone who has read it in time', async () => {
+    writeLog(6_000);
+    await flip();
+    appendFileSync(logFile, LOST);
+    await timePasses();
+    await new Promise(setImmediate);
+    expect([seen(), machine.killed]).toEqual([1, 0]);
+  });
+
+  it('waits for others who have lost what they acknowledged', async () => {
+    const log = writeLog(6_000);
+    othersDecide = false;
+    await flip();
+    expect([machine.unread, machine.touched]).toEqual([0, 0]);
+    expect(readFileSync(wal)).toEqual(log);
+    othersDecide = true;
+    await timePasses();
+    expect(machine.unread).toBe(1);
+    expect(readFileSync(wal)).not.toEqual(log);
   });
 
   it('waits for a log that is long enough, and for a disk that is there', async () => {

@@ -8,19 +8,23 @@ import { ACKNOWLEDGED_LOG_LOST } from '../processes/logs.ts';
 import type { Machine } from '../processes/machine.ts';
 
 const LOOK_MS = 200;
+/** Who has not read it by then, whatever else has struck meanwhile, is started anew. */
+const READ_MS = 5_000;
 
 interface LogDamageOptions {
   readonly machineOn: (host: string) => Machine;
   /** Of a server. */
   readonly dataDirectory: (host: string) => string;
   readonly logFile: (host: string) => string;
+  /** The others decide without what this server's log has. */
+  readonly mayDamage: (host: string) => boolean;
   readonly effects: EffectCounts;
   readonly after: (ms: number, action: () => void) => void;
   readonly failed: (error: unknown) => void;
 }
 
 export function logDamage(options: LogDamageOptions): Capabilities['damage'] {
-  const { machineOn, dataDirectory, logFile, effects, after, failed } = options;
+  const { machineOn, dataDirectory, logFile, mayDamage, effects, after, failed } = options;
   return {
     flipBit(host, at, bit) {
       const file = logFile(host);
@@ -35,12 +39,26 @@ export function logDamage(options: LogDamageOptions): Capabilities['damage'] {
           machine.noteDamageRead();
         }
       };
-      // A log that has just begun may have too little to damage, and a disk may have lost its power.
+      const startAnew = async (): Promise<void> => {
+        if (machine.mends || losses(file) > before) return;
+        await machine.kill();
+        await machine.start();
+      };
+      // A log that has just begun may have too little to damage, a disk may have lost its power, and others may have lost theirs.
       const flip = async (): Promise<void> => {
         if (machine.mends) return;
-        const flipped = !machine.powerless && (await machine.touching(damage));
-        if (flipped) machine.noteDamage();
-        after(LOOK_MS, flipped ? look : again);
+        if (machine.powerless || !mayDamage(host)) {
+          after(LOOK_MS, again);
+          return;
+        }
+        machine.noteDamage();
+        if (await machine.touching(damage)) {
+          after(LOOK_MS, look);
+          after(READ_MS, () => void startAnew().catch(failed));
+        } else {
+          machine.noteUndamaged();
+          after(LOOK_MS, again);
+        }
       };
       const again = (): void => void flip().catch(failed);
       again();

@@ -47,11 +47,13 @@ export class LiveMembers {
   readonly #losing = new Map<number, Promise<void>>();
   /** Resolves when an observer has served. */
   readonly #visited = new Map<number, Promise<void>>();
+  readonly #servers: LiveMembersOptions['servers'];
   readonly #addressOf: (server: number) => string;
   readonly visits: ObserverVisits;
 
   constructor(options: LiveMembersOptions) {
     this.#world = worldOf(options);
+    this.#servers = options.servers;
     this.#addressOf = (server) => options.clientAddress(serverHost(server));
     this.visits = new ObserverVisits({
       runtime: this.#world.runtime,
@@ -91,6 +93,12 @@ export class LiveMembers {
     },
     transfer: (server) => this.changes.transfer(server === 0 ? 0 : this.#memberFor(server)),
   };
+
+  /** Who has lost what it acknowledged may be needed for every decision of an ensemble that has become smaller. */
+  mayDamage(host: string): boolean {
+    const server = this.#servers.get(host);
+    return server !== undefined && this.changes.mayDamage(server.id);
+  }
 
   /** Where clients find servers now. */
   get clientAddresses(): readonly string[] {

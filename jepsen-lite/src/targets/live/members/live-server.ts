@@ -31,8 +31,6 @@ export interface LiveServerOptions {
 export class LiveServer implements ChangingServer {
   readonly id: number;
   readonly machine: Machine;
-  /** No fault of a live run damages a log for good. */
-  readonly damaged = false;
   readonly #options: LiveServerOptions;
   #begun: boolean;
   #expelled = false;
@@ -64,6 +62,10 @@ export class LiveServer implements ChangingServer {
 
   get diskLost(): boolean {
     return this.#diskLost;
+  }
+
+  get damaged(): boolean {
+    return this.machine.lacksLog;
   }
 
   /** An operator has asked for its removal, or its disk was taken away: it says at level fatal why it ends. */

@@ -60,7 +60,14 @@ export class LiveServers {
     const addressOf = (host: string): string => addresses.get(host) ?? '';
     this.#dataDirectories = new Map(hosts.map((host) => [host, dataDirectory(programs, host)]));
     this.archive = new LogArchive(this.#dataDirectories, failed);
-    this.scraper = new Scraper(addresses, (problem) => fail('servers-can-be-observed', problem), options.leads);
+    this.scraper = new Scraper(
+      addresses,
+      (problem) => fail('servers-can-be-observed', problem),
+      (host, term) => {
+        options.leads(host, term);
+        if (this.scraper.latest.get(host)?.voteBanned === false) this.all.get(host)?.machine.noteVotes();
+      },
+    );
     const serverOf = (id: number, host: string): LiveServer =>
       new LiveServer({
         id,

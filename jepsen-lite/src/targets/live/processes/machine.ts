@@ -60,6 +60,8 @@ export class Machine {
   /** What its log has acknowledged was damaged: it may end where it reads that, and repairs it when it starts. */
   #damaged = false;
   #unreadDamages = 0;
+  /** It has cut its log where that was damaged, and has not got all of it back, as far as is known. */
+  #repairs = false;
   #mends = false;
   /** Its disk is gone, and resolves when it is back. */
   #powerless: Promise<void> | undefined;
@@ -170,13 +172,29 @@ export class Machine {
     return this.#damaged;
   }
 
-  /** Its log was damaged, and nobody has read that yet. */
+  /** Its log is about to be damaged: then it has to read that. */
   noteDamage(): void {
     this.#unreadDamages += 1;
   }
 
+  /** There was nothing to damage. */
+  noteUndamaged(): void {
+    this.#unreadDamages -= 1;
+  }
+
   noteDamageRead(): void {
     this.#unreadDamages -= 1;
+    this.#repairs = true;
+  }
+
+  /** It says that it may vote, as one may not that lacks what it had acknowledged. */
+  noteVotes(): void {
+    this.#repairs = false;
+  }
+
+  /** It lacks what its log had acknowledged, or will as soon as it reads that. */
+  get lacksLog(): boolean {
+    return this.#unreadDamages > 0 || this.#repairs;
   }
 
   /** No damage is done to it any more. */

@@ -10,6 +10,8 @@ const TIMEOUT_MS = 1_000;
 /** Of what `/status` shows. */
 export interface ScrapedStatus extends ServerStatus {
   readonly lastIndex: number;
+  /** None in a release that does not say it. */
+  readonly voteBanned?: boolean;
   /** None in a release that has no such thing. */
   readonly stateVersion?: number;
   readonly members: readonly { readonly id: number; readonly role: string; readonly clientAddress: string }[];

@@ -7,6 +7,7 @@ import { writeIndex, type IndexedRun } from '../../report/write-report.ts';
 import { drawableNemeses, drawLiveScenario, leastDurationMs } from '../../scenario/draw/live.ts';
 import { PATTERNS } from '../../scenario/draw/patterns.ts';
 import { liveCapabilities } from '../../targets/live/capabilities.ts';
+import { INTERRUPTED } from '../../targets/live/end-signals.ts';
 import { OlderBuildError } from '../../targets/live/versions/older-build.ts';
 import { namespacesMissing } from '../../targets/live/network/namespaces.ts';
 import { USUAL_NAMES, WORKLOADS } from '../../workloads/index.ts';
@@ -120,13 +121,15 @@ async function runAll(flags: RunFlags): Promise<RunVerdict> {
     verdicts.push(result.verdict);
     runs.push(indexed(name, workloads, result));
     process.stdout.write(`[${n + 1}/${pairs.length}] ${name}\n${formatResult(result, directory)}\n\n`);
+    if (result.failure?.name === INTERRUPTED.name) break;
   }
   const index = await writeIndex(out, { title: `all workloads, seed ${flags.seed}`, runs });
   const bad = (['invalid', 'unknown'] as const).find((verdict) => verdicts.includes(verdict));
   const counts = (['valid', 'invalid', 'unknown'] as const)
     .map((verdict) => `${verdicts.filter((each) => each === verdict).length} ${verdict}`)
     .join(', ');
-  process.stdout.write(`${verdicts.length} runs: ${counts}; see ${index}\n`);
+  const ended = verdicts.length === pairs.length ? '' : ` of ${pairs.length}`;
+  process.stdout.write(`${verdicts.length}${ended} runs: ${counts}; see ${index}\n`);
   return bad ?? 'valid';
 }
 

@@ -15,6 +15,7 @@ import { runOn } from '../phases.ts';
 import { EffectCounts } from '../effects.ts';
 import { allOf, withinLimit } from '../hang.ts';
 import { openHardware, type Hardware } from './hardware/hardware.ts';
+import { EndSignals, INTERRUPTED } from './end-signals.ts';
 import { LiveTarget, type LiveTargetOptions } from './live-target.ts';
 import { consultLog, type OracleReport } from './oracle/oracle.ts';
 import { CANARY_PORT } from './network/canary.ts';
@@ -58,8 +59,23 @@ export interface LiveResult {
 }
 
 export async function runLive(scenario: Scenario, options: LiveOptions): Promise<LiveResult> {
-  const { directory } = options;
   const effects = new EffectCounts();
+  const signals = new EndSignals();
+  try {
+    return await runOnMachines(scenario, { ...options, effects, signals });
+  } finally {
+    signals.close();
+  }
+}
+
+interface Ordered extends LiveOptions {
+  readonly effects: EffectCounts;
+  readonly signals: EndSignals;
+}
+
+/** What it makes of networks and disks is gone when it resolves. */
+async function runOnMachines(scenario: Scenario, options: Ordered): Promise<LiveResult> {
+  const { directory, effects, signals } = options;
   const { network, onLoopback } = await makeNetwork(scenario, options);
   let hardware: Hardware;
   try {
@@ -71,7 +87,7 @@ export async function runLive(scenario: Scenario, options: LiveOptions): Promise
   let result: Omit<LiveResult, 'onLoopback'> | undefined;
   let problem: string | undefined;
   try {
-    result = await runWith(scenario, { ...options, scenario, network, hardware, effects });
+    result = await runWith(scenario, { ...options, scenario, network, hardware }, signals);
   } finally {
     problem = await allOf(
       [
@@ -83,20 +99,24 @@ export async function runLive(scenario: Scenario, options: LiveOptions): Promise
     // Of a run that has no result somebody has to hear of it, too.
     if (problem !== undefined) process.stderr.write(`what the harness made is not gone in order: ${problem}\n`);
   }
-  const failure = result.failure ?? (problem && { name: 'what-was-made-is-removed', message: problem });
-  return { ...result, failure: failure || undefined, onLoopback };
+  const left = problem === undefined ? undefined : { name: 'what-was-made-is-removed', message: problem };
+  const failure = result.failure ?? left ?? (signals.heard ? INTERRUPTED : undefined);
+  return { ...result, failure, onLoopback };
 }
 
 /** Every process has ended when it resolves. */
-async function runWith(scenario: Scenario, options: LiveTargetOptions): Promise<Omit<LiveResult, 'onLoopback'>> {
+async function runWith(
+  scenario: Scenario,
+  options: LiveTargetOptions,
+  signals: EndSignals,
+): Promise<Omit<LiveResult, 'onLoopback'>> {
   const startedAt = performance.now();
   const { directory } = options;
   const stood = (seconds: number): void =>
     target.fail('the-harness-goes-on', `it stood still for ${seconds} s, until its disks were thawed by force`);
   const watch = new StillnessWatch(tmpdir(), { stood });
   const target = new LiveTarget({ ...options, entering: (step) => watch.enter(step) });
-  const endOnSignal = (): void => target.fail('the-run-is-not-interrupted', 'it was told to stop');
-  for (const signal of SIGNALS) process.on(signal, endOnSignal);
+  signals.tell(() => target.fail(INTERRUPTED.name, INTERRUPTED.message));
   let struck: ReadonlyMap<Effect, number>;
   let held: string | undefined;
   let outcome: Awaited<ReturnType<typeof runOn>>;
@@ -114,7 +134,6 @@ async function runWith(scenario: Scenario, options: LiveTargetOptions): Promise<
     await withinLimit('the end of all processes', ENDS_MS, () => target.close()).catch((error: unknown) =>
       target.failed(error),
     );
-    for (const signal of SIGNALS) process.off(signal, endOnSignal);
   }
   const { begun, leftOut, idle } = outcome;
   if (idle.length > 0) {
@@ -180,7 +199,6 @@ async function consult(target: LiveTarget, scenario: Scenario): Promise<OracleRe
 const ENDS_MS = 120_000;
 /** For all disks of a run together. */
 const CLEARING_MS = 600_000;
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 async function makeNetwork(
   scenario: Scenario,

@@ -25,6 +25,7 @@ export class Inflictor {
   readonly #before = new Map<string, ReadonlyMap<Effect, number>>();
   /** By a number of each. */
   readonly #underWay = new Map<number, string>();
+  #commands = 0;
   #asked = 0;
   #healed = false;
 
@@ -57,6 +58,11 @@ export class Inflictor {
   /** What was asked of the target for faults and is not done yet, but for what goes on when everything has healed. */
   get underWay(): readonly string[] {
     return [...this.#underWay.values()];
+  }
+
+  /** So many commands of operators are being carried out, which go on when everything has healed. */
+  get commandsUnderWay(): number {
+    return this.#commands;
   }
 
   /** Times count from now; at 0 a fault begins at once. @throws TypeError when there is no such nemesis */
@@ -112,14 +118,19 @@ export class Inflictor {
     }
     // Two of the same name are two.
     const number = (this.#asked += 1);
-    if (what !== undefined) this.#underWay.set(number, what);
+    if (what === undefined) this.#commands += 1;
+    else this.#underWay.set(number, what);
+    const over = (): void => {
+      if (what === undefined) this.#commands -= 1;
+      else this.#underWay.delete(number);
+    };
     done.then(
       () => {
-        this.#underWay.delete(number);
+        over();
         proceed();
       },
       (error: unknown) => {
-        this.#underWay.delete(number);
+        over();
         this.#target.failed(error);
       },
     );

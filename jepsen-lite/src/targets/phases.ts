@@ -21,6 +21,8 @@ export const RECOVERY_MS = 60_000;
 /** After the clients were asked to stop, for each thing that must come to an end. */
 export const QUIET_MS = 60_000;
 const DEFAULT_BOUNDS: RunBounds = { recoveryMs: RECOVERY_MS, quietMs: QUIET_MS };
+/** For what operators are at, before kinds of faults have another turn: it was to be disturbed by all of them, and takes its time. */
+const COMMANDS_MS = 60_000;
 /** For everybody to serve again before a kind of fault has another turn. */
 const SERVING_MS = 20_000;
 /** Of each client on the healed system, which prove that it works again. */
@@ -132,6 +134,7 @@ async function load(target: RunTarget, { faults, durationMs }: Scenario, inflict
 
 /** The kinds that have done nothing so far. */
 async function strikeAgain(target: RunTarget, faults: readonly Fault[], inflictor: Inflictor): Promise<void> {
+  if (inflictor.idle.length > 0) await target.runUntil(() => inflictor.commandsUnderWay === 0, COMMANDS_MS);
   for (const kind of inflictor.idle.slice(0, MAX_SECOND_TURNS)) {
     for (const turn of secondTurns(kind, faults)) {
       // Whoever is down can be struck by nothing.

@@ -208,6 +208,33 @@ describe('a run on a target whose deeds take time', () => {
     expect(turns[0]).toBeLessThan(servesAtMs + 1_000);
   });
 
+  it('gives nobody another turn before operators are done, whom others have kept waiting', async () => {
+    const target = new FakeTarget();
+    target.mustStrike = true;
+    const scenario = {
+      ...SCENARIO,
+      durationMs: 7_000,
+      faults: [...SCENARIO.faults, { kind: 'remove-member', atMs: 100, server: 1 } as const],
+    };
+    const doneAtMs = scenario.durationMs + 9_000;
+    const remove = (): Promise<void> =>
+      new Promise((resolve) => {
+        target.after(doneAtMs - target.nowMs, () => {
+          target.struck.set('member-removed', 1);
+          resolve();
+        });
+      });
+    Object.assign(target, { members: { remove } });
+    const turns: number[] = [];
+    const begins = target.faultBegins.bind(target);
+    target.faultBegins = (kind) => {
+      if (target.nowMs > scenario.durationMs) turns.push(target.nowMs);
+      begins(kind);
+    };
+    await runOn(target, scenario);
+    expect(turns[0]).toBeGreaterThanOrEqual(doneAtMs);
+  });
+
   it('has no turn more for a kind as soon as it has struck', async () => {
     const target = new FakeTarget();
     target.mustStrike = true;

@@ -2,9 +2,9 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { EffectCounts } from '../../../src/targets/effects.ts';
-import { logDamage } from '../../../src/targets/live/hardware/log-damage.ts';
-import type { Machine } from '../../../src/targets/live/processes/machine.ts';
+import { EffectCounts } from '../../../../src/targets/effects.ts';
+import { logDamage } from '../../../../src/targets/live/hardware/log-damage.ts';
+import type { Machine } from '../../../../src/targets/live/processes/machine.ts';
 
 /** The frame that closes a batch; the length of the batch follows: here, of itself alone. */
 const COMMIT_FRAME = Buffer.from([5, 0x48, 0x46, 0x57, 8, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0]);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Fault } from '../../../src/nemeses/index.ts';
-import type { Volume, VolumeFault } from '../../../src/targets/live/disks/volume.ts';
-import { clocksFor } from '../../../src/targets/live/hardware/clock-faults.ts';
-import { diskCapabilities } from '../../../src/targets/live/hardware/disk-faults.ts';
-import type { Machine } from '../../../src/targets/live/processes/machine.ts';
+import type { Fault } from '../../../../src/nemeses/index.ts';
+import type { Volume, VolumeFault } from '../../../../src/targets/live/disks/volume.ts';
+import { clocksFor } from '../../../../src/targets/live/hardware/clock-faults.ts';
+import { diskCapabilities } from '../../../../src/targets/live/hardware/disk-faults.ts';
+import type { Machine } from '../../../../src/targets/live/processes/machine.ts';
 
 const jump: Fault = { kind: 'wall-jump', atMs: 1, host: 's1', byMs: 5 };
 const rate = (clock: 'wall' | 'monotonic'): Fault => ({

@@ -46,11 +46,11 @@ export function witnessesOf(history: History, { events, writes }: Replayed): Wit
     became.set(invoke.seq, found.entry);
   }
   for (const event of history) {
-    if (event.type !== 'session' || (event.event !== 'expired' && event.event !== 'closed')) continue;
+    // Who closes a session that no server answers has closed it for itself: the ensemble ends it later.
+    if (event.type !== 'session' || event.event !== 'expired') continue;
     const end = log.endOf(event.session);
     if (end !== undefined) shown.set(event.seq, end);
-    else if (event.event === 'expired')
-      lost.push(`session ${event.session} was said to have expired, and no entry ends it`);
+    else lost.push(`session ${event.session} was said to have expired, and no entry ends it`);
   }
   return { shown, became, acknowledged, lost };
 }

@@ -57,6 +57,22 @@ describe('the log among what clients said', () => {
   });
 });
 
+describe('the end of a session', () => {
+  const ended = (event: 'expired' | 'closed'): HistoryEvent[] =>
+    history({ type: 'session', event, session: 3 }, { type: 'invoke', ...set(1, 'x') }, { type: 'ok', ...set(1, 'x') });
+  const replayed = log([expired], write(11, 'x'));
+
+  it('shows its entry where the client was told that it has expired', () => {
+    const events = ended('expired');
+    expect(merge(events, replayed.events, witnessesOf(events, replayed)).backwards).toHaveLength(1);
+  });
+
+  it('shows nothing where the client has closed it, since the ensemble may end it much later', () => {
+    const events = ended('closed');
+    expect(merge(events, replayed.events, witnessesOf(events, replayed)).backwards).toEqual([]);
+  });
+});
+
 describe('what was acknowledged', () => {
   it('is lost when no entry does it', () => {
     const events = history({ type: 'invoke', ...set(1, 'x') }, { type: 'ok', ...set(1, 'x') });

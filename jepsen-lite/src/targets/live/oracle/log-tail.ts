@@ -3,9 +3,10 @@
  * has no file open between two calls, so that the disk can be unmounted. What it reads may not be durable yet.
  */
 
-import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { BatchReader, logDirectoryOf, parseSegmentFileName, type Entry } from '@holdfast/raft';
+import { incarnationOf } from '../disks/incarnation.ts';
 
 const PIECE_BYTES = 256 * 1024;
 
@@ -80,13 +81,6 @@ export class LogTail {
       this.#place = { number, position: found.end };
     }
   }
-}
-
-function incarnationOf(directory: string): string {
-  const identity = JSON.parse(readFileSync(join(directory, 'identity.json'), 'utf8')) as {
-    readonly incarnation: string;
-  };
-  return identity.incarnation;
 }
 
 function segmentsIn(directory: string): { readonly number: number; readonly path: string }[] {

@@ -1,18 +1,17 @@
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EffectCounts } from '../../../../src/targets/effects.ts';
 import { logDamage } from '../../../../src/targets/live/hardware/log-damage.ts';
 import type { Machine } from '../../../../src/targets/live/processes/machine.ts';
+import { WrittenLog } from '../../../support/written-log.ts';
 
-/** The frame that closes a batch; the length of the batch follows: here, of itself alone. */
-const COMMIT_FRAME = Buffer.from([5, 0x48, 0x46, 0x57, 8, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0]);
 const LOST = '{"level":50,"msg":"acknowledged log is lost: the log is cut there"}\n';
 
 let directory: string;
 let dataDirectory: string;
-let wal: string;
+let log: WrittenLog;
 let logFile: string;
 let machine: ReturnType<typeof machineThatMayBeDamaged>;
 let timers: (() => void)[];
@@ -22,8 +21,8 @@ let failures: unknown[];
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'holdfast-damage-'));
-  dataDirectory = directory;
-  wal = join(directory, '1.wal');
+  dataDirectory = join(directory, 'data');
+  log = new WrittenLog(dataDirectory);
   logFile = join(directory, 's1.log');
   writeFileSync(logFile, '');
   timers = [];
@@ -71,7 +70,7 @@ function machineThatMayBeDamaged() {
   };
 }
 
-async function flip(): Promise<void> {
+async function flip(at = 0.5): Promise<void> {
   const damage = logDamage({
     machineOn: () => machine as unknown as Machine,
     dataDirectory: () => dataDirectory,
@@ -81,7 +80,7 @@ async function flip(): Promise<void> {
     after: (_ms, action) => timers.push(action),
     failed: (error) => failures.push(error),
   });
-  void damage.flipBit('s1', 0.5, 3);
+  void damage.flipBit('s1', at, 3);
   await looked();
 }
 
@@ -95,10 +94,18 @@ async function looked(): Promise<void> {
   await vi.waitFor(() => expect(timers.length + failures.length).toBeGreaterThan(0));
 }
 
-function writeLog(bytes: number): Buffer {
-  const content = Buffer.concat([Buffer.alloc(bytes, 7), COMMIT_FRAME]);
-  writeFileSync(wal, content);
-  return content;
+type Segments = WrittenLog['segments'];
+
+/** Long enough to be damaged. */
+async function writeLog(): Promise<Segments> {
+  await log.write(1, 40);
+  return log.segments;
+}
+
+function changedBits(before: Segments, after: Segments): { readonly segment: string; readonly offset: number }[] {
+  return [...after].flatMap(([segment, bytes]) =>
+    [...bytes.keys()].flatMap((offset) => (bytes[offset] === before.get(segment)?.[offset] ? [] : { segment, offset })),
+  );
 }
 
 const seen = (): number => effects.counts.get('flipped-bit-read') ?? 0;
@@ -106,12 +113,13 @@ const seen = (): number => effects.counts.get('flipped-bit-read') ?? 0;
 describe('the damage of a live log', () => {
   it('is one bit of what was acknowledged, and has struck when the server says that a part is lost', async () => {
     appendFileSync(logFile, LOST);
-    const before = writeLog(6_000);
+    const before = await writeLog();
     await flip();
-    const after = readFileSync(wal);
-    const changed = [...after.keys()].filter((at) => after[at] !== before[at]);
-    expect(changed).toEqual([3_000]);
-    expect((after[3_000] ?? 0) ^ (before[3_000] ?? 0)).toBe(1 << 3);
+    const after = log.segments;
+    const [place, ...others] = changedBits(before, after);
+    expect(others).toEqual([]);
+    const { segment, offset } = place ?? { segment: '', offset: 0 };
+    expect((after.get(segment)?.[offset] ?? 0) ^ (before.get(segment)?.[offset] ?? 0)).toBe(1 << 3);
     expect(machine.damageExpected).toBe(true);
     await timePasses();
     expect([seen(), machine.unread]).toEqual([0, 1]);
@@ -122,8 +130,31 @@ describe('the damage of a live log', () => {
     expect(machine.touched).toBe(1);
   });
 
+  it('is none of what a segment holds behind its last batch, from when it was another', async () => {
+    await writeLog();
+    const [name = ''] = log.segments.keys();
+    // As long again, of a segment with another number.
+    const other = new WrittenLog(join(directory, 'other'));
+    await other.write(1, 200);
+    const used = log.segments.get(name) ?? Buffer.alloc(0);
+    const stale = other.segments.get(name) ?? Buffer.alloc(0);
+    const end = used.findLastIndex((byte) => byte !== 0) + 1;
+    const refilled = Buffer.concat([used.subarray(0, end), stale.subarray(end)]);
+    copyFileSync(join(dataDirectory, 'identity.json'), join(directory, 'identity.json'));
+    writeFileSync(join(dataDirectory, 'group-0', name), refilled);
+    const before = log.segments;
+    for (const at of [0.01, 0.5, 0.99]) {
+      writeFileSync(join(dataDirectory, 'group-0', name), refilled);
+      timers = [];
+      await flip(at);
+      const [changed, ...others] = changedBits(before, log.segments);
+      expect(changed?.offset).toBeLessThan(end);
+      expect(others).toEqual([]);
+    }
+  });
+
   it('is read at last by a server that is started anew for it', async () => {
-    writeLog(6_000);
+    await writeLog();
     await flip();
     expect([machine.killed, machine.started]).toEqual([0, 0]);
     await timePasses();
@@ -131,7 +162,7 @@ describe('the damage of a live log', () => {
   });
 
   it('leaves alone who has read it in time', async () => {
-    writeLog(6_000);
+    await writeLog();
     await flip();
     appendFileSync(logFile, LOST);
     await timePasses();
@@ -140,57 +171,56 @@ describe('the damage of a live log', () => {
   });
 
   it('waits for others who have lost what they acknowledged', async () => {
-    const log = writeLog(6_000);
+    const before = await writeLog();
     othersDecide = false;
     await flip();
     expect([machine.unread, machine.touched]).toEqual([0, 0]);
-    expect(readFileSync(wal)).toEqual(log);
+    expect(changedBits(before, log.segments)).toEqual([]);
     othersDecide = true;
     await timePasses();
     expect(machine.unread).toBe(1);
-    expect(readFileSync(wal)).not.toEqual(log);
+    expect(changedBits(before, log.segments).length).toBe(1);
   });
 
   it('waits for a log that is long enough, and for a disk that is there', async () => {
-    const short = writeLog(100);
+    await log.write(1, 2);
+    const short = log.segments;
     await flip();
-    expect(readFileSync(wal)).toEqual(short);
-    const long = writeLog(6_000);
+    expect(changedBits(short, log.segments)).toEqual([]);
+    await log.write(3, 40);
+    const long = log.segments;
     machine.powerless = true;
     await timePasses();
-    expect(readFileSync(wal)).toEqual(long);
+    expect(changedBits(long, log.segments)).toEqual([]);
     machine.powerless = false;
     await timePasses();
-    expect(readFileSync(wal)).not.toEqual(long);
+    expect(changedBits(long, log.segments).length).toBe(1);
     expect(failures).toEqual([]);
   });
 
   it('is not done any more once everything heals: nobody would read it', async () => {
-    const short = writeLog(100);
+    await log.write(1, 2);
     await flip();
     machine.mends = true;
-    const long = writeLog(6_000);
+    await log.write(3, 40);
+    const long = log.segments;
     for (const action of timers.splice(0)) action();
     await new Promise(setImmediate);
     expect([timers.length, machine.unread]).toEqual([0, 0]);
-    expect(readFileSync(wal)).toEqual(long);
-    expect(short.length).toBeLessThan(long.length);
+    expect(changedBits(long, log.segments)).toEqual([]);
   });
 
   it('waits for the log where it is not there', async () => {
-    dataDirectory = join(directory, 'data');
     await flip();
-    mkdirSync(dataDirectory);
-    wal = join(dataDirectory, '1.wal');
-    const log = writeLog(6_000);
+    const before = await writeLog();
     await timePasses();
-    expect(readFileSync(wal)).not.toEqual(log);
+    expect(changedBits(before, log.segments).length).toBe(1);
     expect(failures).toEqual([]);
   });
 
   it('is the failure of the run when it cannot be done', async () => {
-    dataDirectory = wal;
-    writeLog(6_000);
+    await writeLog();
+    dataDirectory = join(dataDirectory, 'identity.json');
     await flip();
     expect(failures).toMatchObject([{ code: 'ENOTDIR' }]);
   });

@@ -38,6 +38,8 @@ export interface Workload {
   readonly onRequest?: true;
   /** Somebody holds a lock now and then, whom a fault can strike. @default false */
   readonly takesLocks?: true;
+  /** It writes to the fenced store, so that somebody waits for its disk. @default false */
+  readonly usesStore?: true;
   /** What it demands is met only where clients do nothing else beside it. @default false */
   readonly alone?: true;
   /** A step that had what it came for says so by `round`; on a healed cluster every client must complete some. @default false */

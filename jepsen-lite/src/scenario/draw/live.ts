@@ -138,6 +138,7 @@ function drawSchedule(
     throw new TypeError(`${plan.durationMs} ms are too short for ${kinds.length} kinds of faults`);
   }
   const drawOf = drawsOf(random, plan);
+  const storeIsUsed = plan.clients.some((client) => workloadsOf(client).some(({ usesStore }) => usesStore === true));
   const faults: Fault[] = [];
   const rounds = Math.ceil(kinds.length / atOnce);
   const turnMs = Math.min(MAX_GAP_MS + MAX_LASTS_MS, (plan.durationMs - FIRST_FAULT_MS) / rounds);
@@ -152,7 +153,7 @@ function drawSchedule(
     faults.push(
       ...(isPattern(name)
         ? drawPattern(name, random, plan, times, faults)
-        : drawKind(name, faults, () => drawOf(times, faults))),
+        : drawKind(name, { before: faults, storeIsUsed }, () => drawOf(times, faults))),
     );
   }
   return faults;
@@ -173,7 +174,7 @@ function isPattern(name: string): boolean {
 }
 
 /** Whether something must show, whoever leads: a run is too short to draw again and again what may strike nobody. */
-function strikesSurely(fault: Fault): boolean {
+function strikesSurely(fault: Fault, storeIsUsed: boolean): boolean {
   if (fault.kind === 'kill') return fault.hosts.length > 0;
   if (fault.kind === 'partition') return fault.groups.every((group) => group.length > 0);
   if (fault.kind === 'break') return maySpeak(...fault.hosts);
@@ -185,6 +186,7 @@ function strikesSurely(fault: Fault): boolean {
   if (fault.kind === 'clock-rate' || fault.kind === 'wall-jump') return isServing(fault.host);
   if (fault.kind === 'loss') return fault.chance >= LEAST_LOSS;
   if (fault.kind === 'packet-loss') return fault.share >= LEAST_PACKET_LOSS;
+  if (fault.kind === 'hung-disk') return fault.host !== STORE_HOST || storeIsUsed;
   // A log syncs what it writes by the write itself, and reads when it starts.
   if (fault.kind === 'disk-error') return fault.operation === 'append';
   // Servers dial each other; nobody dials a client.
@@ -205,14 +207,19 @@ function isServer(name: string): boolean {
   return /^s\d+$/.test(name);
 }
 
+interface Drawn {
+  readonly before: readonly FaultBase[];
+  readonly storeIsUsed: boolean;
+}
+
 /** None when the last one of its kind still lasts. */
-function drawKind(kind: string, before: readonly FaultBase[], draw: () => FaultDraw): readonly Fault[] {
+function drawKind(kind: string, { before, storeIsUsed }: Drawn, draw: () => FaultDraw): readonly Fault[] {
   const nemesis = nemesisOf(kind);
   if (nemesis?.draw === undefined) throw new TypeError(`no nemesis "${kind}" can be drawn`);
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     // Each nemesis draws its own faults, and those are what a scenario may hold.
     const drawn = nemesis.draw(draw()) as readonly Fault[];
-    const surely = drawn.filter(strikesSurely);
+    const surely = drawn.filter((fault) => strikesSurely(fault, storeIsUsed));
     // Of the links of some hosts one that surely shows suffices.
     if (surely.length > 0 && (kind === 'clog' || surely.length === drawn.length)) return drawn;
   }

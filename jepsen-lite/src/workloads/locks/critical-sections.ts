@@ -40,6 +40,7 @@ export const criticalSections: Workload = {
   ],
   share: 2,
   takesLocks: true,
+  usesStore: true,
   hasRounds: true,
   step: criticalSection,
 };

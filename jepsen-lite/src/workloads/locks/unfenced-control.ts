@@ -20,6 +20,7 @@ export const unfencedControl: Workload = {
   checks: ['grants', 'owners', 'tokens', 'order', 'releases', 'unfenced'],
   oneIn: 24,
   takesLocks: true,
+  usesStore: true,
   alone: true,
   hasRounds: true,
   demands: ({ longPausesOfHolders }) => (longPausesOfHolders >= ENOUGH_PAUSES ? { unfenced: { lostUpdates: 1 } } : {}),

@@ -52,6 +52,16 @@ describe('a scenario for real processes', () => {
     expect(struck(['list-append', 'registers']).length).toBe(struck(['critical-sections']).length);
   });
 
+  it('hangs the disk of the store only where somebody writes to it', () => {
+    const hung = (workloads: readonly string[]): readonly string[] => {
+      const { faults } = drawLiveScenario({ ...OPTIONS, nemeses: ['hung-disk'], workloads });
+      return faults.flatMap((fault) => (fault.kind === 'hung-disk' ? fault.host : []));
+    };
+    expect(hung(['critical-sections'])).toContain('kv');
+    expect(hung(['list-append', 'fair-queue'])).not.toContain('kv');
+    expect(hung(['list-append', 'fair-queue']).length).toBe(hung(['critical-sections']).length);
+  });
+
   it('can hold every kind that is drawn by itself, and goes to a file and back', () => {
     const nemeses = drawableNemeses();
     const durationMs = leastDurationMs(nemeses.length);

@@ -114,11 +114,12 @@ export class LiveServers {
     return new Map([...this.#dataDirectories].filter(([host]) => used(host)));
   }
 
-  /** A host whose server was removed stands for one that has joined: what strikes it would strike nobody. */
+  /** A host whose server leaves stands for one that stays: what strikes it would soon strike nobody. */
   standIn(host: string): string {
     const server = this.all.get(host);
-    if (server?.expelled !== true) return host;
-    const left = [...this.all].filter(([, { begun, expelled }]) => begun && !expelled).map(([each]) => each);
+    if (server === undefined || !(server.leaves || server.expelled)) return host;
+    const stays = ({ begun, leaves, expelled }: LiveServer): boolean => begun && !leaves && !expelled;
+    const left = [...this.all].filter(([, each]) => stays(each)).map(([each]) => each);
     return left[server.id % Math.max(1, left.length)] ?? host;
   }
 

@@ -162,6 +162,19 @@ describe('the program on a host', () => {
     expect(machine.atRest).toBe(false);
   });
 
+  it('is not at rest before it votes again with a log that was damaged', async () => {
+    const { machine } = world();
+    await machine.start();
+    machine.noteDamage();
+    expect([machine.lacksLog, machine.atRest]).toEqual([true, false]);
+    machine.noteVotes();
+    expect(machine.lacksLog).toBe(true);
+    machine.noteDamageRead();
+    expect([machine.lacksLog, machine.atRest]).toEqual([true, false]);
+    machine.noteVotes();
+    expect([machine.lacksLog, machine.atRest]).toEqual([false, true]);
+  });
+
   it('is untouched when the harness has closed what it had open on its disk', async () => {
     const { machine } = world();
     let close: () => void = () => undefined;

@@ -42,9 +42,6 @@ export class StatusTracker {
     const before = this.#status;
     const after = this.#read(status);
     this.#status = after;
-    if (before.voteBanned && !after.voteBanned) {
-      this.#parts.logger.info({}, 'the log has again what it had acknowledged: this server votes');
-    }
     const changed =
       before.role !== after.role ||
       before.term !== after.term ||

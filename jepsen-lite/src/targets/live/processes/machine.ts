@@ -95,10 +95,10 @@ export class Machine {
     return this.up && this.#life?.served === true;
   }
 
-  /** It serves, or is not to run at all. */
+  /** It serves and has all of its log, or is not to run at all. */
   get atRest(): boolean {
     const away = this.#life === undefined && this.#options.mayStart?.() === false;
-    return away || (this.served && !this.#paused);
+    return away || (this.served && !this.#paused && !this.lacksLog);
   }
 
   get paused(): boolean {

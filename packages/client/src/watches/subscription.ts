@@ -15,6 +15,11 @@ export interface WatchRequest {
   through: number;
 }
 
+/** Whether the watch is told by it: not one that has joined the others when they had asked already, and wants to hear of more. */
+export function tells({ from }: Pick<WatchRequest, 'from'>, { explicit, hasStarted, cursor }: NodeWatch): boolean {
+  return from === 0 || hasStarted || !explicit || cursor >= from;
+}
+
 export class Subscription {
   readonly kind: WatchKindUsed;
   readonly path: string;
@@ -41,9 +46,11 @@ export class Subscription {
     return Math.min(...[...this.watches].map(({ cursor, madeAt }) => (cursor === 0 ? madeAt : cursor)));
   }
 
-  /** Everything up to that index was told to its watches. */
-  told(through: number): void {
-    for (const watch of this.watches) watch.cursor = Math.max(watch.cursor, through);
+  /** Everything up to that index was told to its watches; `request`: to those that it tells. */
+  told(through: number, request?: WatchRequest): void {
+    for (const watch of this.watches) {
+      if (request === undefined || tells(request, watch)) watch.cursor = Math.max(watch.cursor, through);
+    }
   }
 
   hears({ type, path }: NodeEvent): boolean {

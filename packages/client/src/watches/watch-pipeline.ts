@@ -14,7 +14,7 @@ import { errorFromServer } from '../server-error.ts';
 import type { CallHost } from '../session/call.ts';
 import type { Pipeline, Sink } from '../session/channels/pipeline.ts';
 import { NodeWatch, type WatchKindUsed, type WatchOptions, type WatchOwner } from './node-watch.ts';
-import { Subscription, inMessages, keyOf, type WatchRequest } from './subscription.ts';
+import { Subscription, inMessages, keyOf, tells, type WatchRequest } from './subscription.ts';
 
 const FIRST_RETRY_DELAY_MS = 20;
 const MAX_RETRY_DELAY_MS = 500;
@@ -88,7 +88,8 @@ export class WatchPipeline implements Pipeline, WatchOwner {
     this.#retryTimer.stop();
     for (const subscription of this.#subscriptions.values()) {
       if (subscription.confirmed) subscription.told(this.#through);
-      else if (subscription.request !== undefined) subscription.told(subscription.request.through);
+      else if (subscription.request !== undefined)
+        subscription.told(subscription.request.through, subscription.request);
       subscription.confirmed = false;
       subscription.request = undefined;
       this.#forgetUnwanted(subscription);
@@ -179,6 +180,7 @@ export class WatchPipeline implements Pipeline, WatchOwner {
     for (const subscription of concerned) {
       if (subscription.kind !== 'recursive') continue;
       for (const watch of subscription.watches) {
+        if (request !== undefined && !tells(request, watch)) continue;
         const begin = Math.max(from, watch.cursor);
         // Nothing was promised to one that has not started, unless it names where it is to begin.
         const counts = watch.hasStarted || watch.explicit;
@@ -196,7 +198,10 @@ export class WatchPipeline implements Pipeline, WatchOwner {
       if (request === undefined ? !subscription.confirmed : subscription.request !== request) return;
       if (!subscription.hears(event)) return;
       subscription.saw(event);
-      for (const watch of subscription.watches) if (index > watch.cursor) watch.tell(told);
+      for (const watch of subscription.watches) {
+        const isTold = request === undefined || tells(request, watch);
+        if (isTold && index > watch.cursor) watch.tell(told);
+      }
     };
     at('persistent', event.path);
     at('recursive', event.path);

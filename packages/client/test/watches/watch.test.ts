@@ -135,6 +135,26 @@ describe('a watch', () => {
     expect(again.heard).toEqual(ear.heard);
   });
 
+  it('from an earlier index than one that is being asked for tells each change once, both in order', async () => {
+    const { world, client, other, at } = await pair();
+    await world.settled(other.nodes.create('/a'));
+    const indexes: number[] = [];
+    for (const data of ['1', '2', '3', '4']) {
+      await world.settled(other.nodes.set('/a', data));
+      indexes.push(at());
+    }
+    const [first = 0, second = 0] = indexes;
+    const later = new Ear(client.nodes.watch('/a', { from: second }));
+    const earlier = new Ear(client.nodes.watch('/a', { from: first - 1 }));
+    expect(await world.settled(later.watch.started)).toBe(second);
+    expect(await world.settled(earlier.watch.started)).toBe(first - 1);
+    await world.settled(other.nodes.set('/a', '5'));
+    indexes.push(at());
+    await world.until(() => later.heard.length >= 3 && earlier.heard.length >= 5);
+    expect(earlier.heard).toEqual(indexes.map((index) => `changed /a ${index}`));
+    expect(later.heard).toEqual(earlier.heard.slice(2));
+  });
+
   it('that is left before it has started is none at the server', async () => {
     const { world, ensemble, client } = await pair();
     const left = client.nodes.watch('/a');

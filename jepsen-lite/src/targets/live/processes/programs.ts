@@ -92,8 +92,9 @@ export function launchServer(id: number, options: ProgramOptions, log = serverHo
 
 /** The command of a server that has a process already, with a log of its own. */
 export function launchTwin(host: string, options: ProgramOptions): Running {
-  const id = serverIds(options.plan).find((each) => serverHost(each) === host);
-  if (id === undefined) throw new TypeError(`${host} is no server`);
+  // One that has joined has a number that the plan does not know.
+  const id = Number(/^s(\d+)$/.exec(host)?.[1]);
+  if (Number.isNaN(id)) throw new TypeError(`${host} is no server`);
   return launchServer(id, options, `${host}-again`);
 }
 

@@ -9,6 +9,8 @@ export const STRUCK_FAULTS = [
   'frame-held-by-clog',
   /** By `slow`: took longer than it can on the same link otherwise. */
   'frame-slowed',
+  /** By `limitBandwidth`: bytes of frames that waited a millisecond or more for their turn on a link. */
+  'bytes-delayed',
   /** What was sent again, or what acknowledges it, was dropped as well: the next pause is twice as long. */
   'retransmission-lost',
   /** By `setPacketLoss`: something that travelled, or was sent again. */

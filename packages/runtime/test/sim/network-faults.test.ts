@@ -4,6 +4,82 @@ import { listenTo, twoHosts } from './support/two-hosts.ts';
 
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, n) => String(n));
 
+describe('a link of limited bandwidth', () => {
+  const frame = (n: number, bytes: number): Uint8Array => Uint8Array.of(n, ...new Uint8Array(bytes - 1));
+
+  it('carries so many bytes a second one way, in order, and counts what it delays', async () => {
+    const { world, accepted, heard, dial, struck } = await twoHosts();
+    const near = await world.complete(dial());
+    const back = listenTo(near);
+    world.network.limitBandwidth('client', 'server', 1_000);
+    for (let n = 0; n < 5; n += 1) near.send(frame(n, 100));
+    accepted[0]?.send(Uint8Array.of(7));
+    await world.run({ forMs: 90 });
+    expect([heard, back]).toEqual([[], ['7']]);
+    expect(near.bufferedBytes).toBe(500);
+    await world.run({ forMs: 20 });
+    expect(heard).toHaveLength(1);
+    await world.run({ forMs: 380 });
+    expect(heard).toHaveLength(4);
+    await world.run({ forMs: 30 });
+    expect(heard.map((each) => each.split(',')[0])).toEqual(numbers(5));
+    expect(struck('bytes-delayed')).toBe(500);
+    expect(near.bufferedBytes).toBe(0);
+  });
+
+  it('has its connections take turns', async () => {
+    const { world, heard, dial } = await twoHosts();
+    const [long, short] = [await world.complete(dial()), await world.complete(dial())];
+    world.network.limitBandwidth('client', 'server', 1_000);
+    for (let n = 0; n < 50; n += 1) long.send(frame(1, 100));
+    short.send(frame(2, 100));
+    await world.run({ forMs: 300 });
+    expect(heard.some((each) => each.startsWith('2'))).toBe(true);
+    expect(heard.length).toBeLessThan(4);
+  });
+
+  it.each(['limitBandwidth', 'heal'] as const)('lets pass at once what waits, when it ends (%s)', async (how) => {
+    const { world, heard, dial, struck } = await twoHosts();
+    const near = await world.complete(dial());
+    world.network.limitBandwidth('client', 'server', 10);
+    for (let n = 0; n < 5; n += 1) near.send(frame(n, 100));
+    await world.run({ forMs: 1_000 });
+    expect(heard).toEqual([]);
+    if (how === 'heal') world.network.heal();
+    else world.network.limitBandwidth('client', 'server', undefined);
+    await world.run({ forMs: 5 });
+    expect(heard).toHaveLength(5);
+    const counted = struck('bytes-delayed');
+    near.send(frame(5, 100));
+    await world.run({ forMs: 5 });
+    expect(heard).toHaveLength(6);
+    expect(struck('bytes-delayed')).toBe(counted);
+  });
+
+  it('drops what waits when it is cut by then, and sends it again', async () => {
+    const { world, heard, dial } = await twoHosts();
+    const near = await world.complete(dial());
+    world.network.limitBandwidth('client', 'server', 1_000);
+    near.send(frame(1, 100));
+    await world.run({ forMs: 50 });
+    world.network.cut('client', 'server');
+    await world.run({ forMs: 100 });
+    world.network.heal('client', 'server');
+    expect(heard).toEqual([]);
+    await world.run({ forMs: 200 });
+    expect(heard).toEqual([]);
+    await world.run({ forMs: 200 });
+    expect(heard).toHaveLength(1);
+  });
+
+  it('takes no bandwidth that nothing could pass with', async () => {
+    const { world } = await twoHosts();
+    for (const wrong of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => world.network.limitBandwidth('client', 'server', wrong)).toThrow('bandwidth');
+    }
+  });
+});
+
 describe('a clogged link', () => {
   it('holds what is sent, dials included, until its time is over, and then delivers in order', async () => {
     const { world, client, accepted, heard, dial, struck } = await twoHosts();

@@ -6,7 +6,7 @@
 import type { Random } from '../../random.ts';
 import { drawTicks } from './latency.ts';
 import type { Latency } from './latency.ts';
-import { toTicks } from '../scheduler.ts';
+import { toMs, toTicks } from '../scheduler.ts';
 import type { Scheduler } from '../scheduler.ts';
 import type { Struck } from '../struck.ts';
 import { EventKinds } from '../trace.ts';
@@ -17,10 +17,15 @@ import { EventKinds } from '../trace.ts';
  */
 const ARRIVAL_STEP_TICKS = 64;
 
-/** What waits for the end of a clog. */
+/** What waits for the end of a clog, or of a limited bandwidth. */
 export interface Stalled {
   resume(): void;
+  /** What waits for its turn on the link need not wait any more. */
+  passAtOnce(): void;
 }
+
+/** What takes a limited link less than this is as if there were no limit. */
+const LEAST_DELAY_MS = 1;
 
 /** What becomes of dials: they pass, are answered "nothing listens here", or get no answer. */
 export type DialMode = 'normal' | 'refused' | 'hanging';
@@ -59,6 +64,10 @@ export class Link implements LinkSettings {
   #cut = false;
   #cloggedUntilTicks = 0;
   readonly #stalled = new Set<Stalled>();
+  #bytesPerMs: number | undefined;
+  /** Until then a limited link is taken by what had its turn. */
+  #takenUntilTicks = 0;
+  readonly #inTurn = new Set<Stalled>();
 
   constructor(name: string, { scheduler, struck, randomFor }: LinkServices, settings: LinkSettings) {
     this.name = name;
@@ -87,6 +96,10 @@ export class Link implements LinkSettings {
     return this.#cut || this.isClogged;
   }
 
+  get isLimited(): boolean {
+    return this.#bytesPerMs !== undefined;
+  }
+
   cut(): void {
     this.#cut = true;
   }
@@ -102,6 +115,28 @@ export class Link implements LinkSettings {
     this.scheduler.schedule(delayTicks, this.kinds.of('unclog'), { run: () => this.#release() });
   }
 
+  /** Undefined: as much as anybody sends. What has its turn when the limit changes passes at once. */
+  limitBandwidth(bytesPerSecond: number | undefined): void {
+    this.#bytesPerMs = bytesPerSecond === undefined ? undefined : bytesPerSecond / 1_000;
+    this.#takenUntilTicks = 0;
+    const inTurn = [...this.#inTurn];
+    this.#inTurn.clear();
+    for (const pipe of inTurn) pipe.passAtOnce();
+  }
+
+  /**
+   * When so many bytes have passed, which all connections over the link wait for in turns. Undefined: now, since the bandwidth has no
+   * limit. Of each connection only the first frame may ask, so that one with much to send does not keep the others waiting.
+   */
+  takeTurn(pipe: Stalled, bytes: number): number | undefined {
+    if (this.#bytesPerMs === undefined || bytes === 0) return undefined;
+    const { nowTicks } = this.scheduler;
+    this.#takenUntilTicks = Math.max(this.#takenUntilTicks, nowTicks) + toTicks(bytes / this.#bytesPerMs);
+    if (toMs(this.#takenUntilTicks - nowTicks) >= LEAST_DELAY_MS) this.struck.count('bytes-delayed', bytes);
+    this.#inTurn.add(pipe);
+    return this.#takenUntilTicks;
+  }
+
   /** Ends every fault but a slowness; the latency stays. */
   heal(): void {
     this.#cloggedUntilTicks = 0;
@@ -110,6 +145,7 @@ export class Link implements LinkSettings {
     this.dials = 'normal';
     this.healCut();
     this.#release();
+    this.limitBandwidth(undefined);
   }
 
   /** A pipe's content has come to the clog and waits for its end. */
@@ -119,6 +155,7 @@ export class Link implements LinkSettings {
 
   forget(pipe: Stalled): void {
     this.#stalled.delete(pipe);
+    this.#inTurn.delete(pipe);
   }
 
   /** When something sent now arrives. */

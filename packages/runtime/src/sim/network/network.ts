@@ -92,7 +92,7 @@ export class SimNetwork {
     this.link(from, to).cut();
   }
 
-  /** Heals a cut, one way; without arguments every fault of every link: cuts, clogs, losses and dials, but neither latencies nor slowness. */
+  /** Heals a cut, one way; without arguments every fault of every link: cuts, clogs, losses, limits and dials, but neither latencies nor slowness. */
   heal(from?: string, to?: string): void {
     const link = this.#linkOf(from, to);
     if (link !== undefined) return link.healCut();
@@ -190,6 +190,17 @@ export class SimNetwork {
   slow(slowness: Latency | undefined): void {
     if (slowness !== undefined) checkLatency(slowness);
     this.#set({ slowness }, undefined, undefined);
+  }
+
+  /**
+   * From now on no more than so many bytes a second get from `from` to `to`, of all connections together, which take turns frame by frame.
+   * What is too much waits. Undefined: no limit.
+   */
+  limitBandwidth(from: string, to: string, bytesPerSecond: number | undefined): void {
+    if (bytesPerSecond !== undefined && !(bytesPerSecond > 0 && bytesPerSecond < Infinity)) {
+      throw new RangeError(`a bandwidth must be above 0 bytes a second and finite, not ${bytesPerSecond}`);
+    }
+    this.link(from, to).limitBandwidth(bytesPerSecond);
   }
 
   link(from: string, to: string): Link {

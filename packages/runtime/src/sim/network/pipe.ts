@@ -4,6 +4,7 @@
  */
 
 import type { Link, Stalled } from './link.ts';
+import type { SimEvent } from '../event-queue.ts';
 import type { SimProcess } from '../process.ts';
 import { retransmissionPauseTicks } from './retransmission.ts';
 
@@ -13,6 +14,8 @@ interface Item {
   arrivesAtTicks: number;
   /** Behind a cut or a clog, and counted as such. */
   held: boolean;
+  /** It had its turn on a link of limited bandwidth: it arrives when it has passed. */
+  hadTurn: boolean;
   deliver(): void;
 }
 
@@ -42,6 +45,7 @@ export class Pipe implements Stalled {
   #broken = false;
   #reading = false;
   #lastArrivalTicks = 0;
+  #nextArrival: SimEvent | undefined;
   readonly #arrival = { run: (): void => this.#arrive() };
   readonly #retransmission = { run: (): void => this.#retransmit() };
   readonly #readable = (): void => this.#read();
@@ -56,10 +60,11 @@ export class Pipe implements Stalled {
     this.#receiver = process;
   }
 
-  /** Bytes that do not move on: behind a cut or a clog, or because the receiver does not read. */
+  /** Bytes that do not move on: behind a cut, a clog or a limited bandwidth, or because the receiver does not read. */
   get stalledBytes(): number {
     const unread = this.#receiver?.paused === true ? this.#arrivedBytes : 0;
-    return unread + (this.link.isBlocked || this.#backingOff ? this.#travellingBytes : 0);
+    const waits = this.link.isBlocked || this.link.isLimited || this.#backingOff;
+    return unread + (waits ? this.#travellingBytes : 0);
   }
 
   /** Something waits for TCP to send it again. */
@@ -71,7 +76,7 @@ export class Pipe implements Stalled {
     if (this.#broken) return this.#lose(kind);
     if (this.#discarded) return;
     this.#lastArrivalTicks = Math.max(this.#lastArrivalTicks, this.link.arrivalTicks());
-    const item = { kind, bytes, deliver, arrivesAtTicks: this.#lastArrivalTicks, held: false };
+    const item = { kind, bytes, deliver, arrivesAtTicks: this.#lastArrivalTicks, held: false, hadTurn: false };
     this.#travellingBytes += bytes;
     if (this.#stalled || (this.#backingOff && this.#heldByCut)) this.#hold(item);
     if (this.#backingOff) {
@@ -121,22 +126,32 @@ export class Pipe implements Stalled {
     this.#move();
   }
 
+  passAtOnce(): void {
+    const first = this.#travelling[0];
+    // Behind a clog its end moves it on; what was dropped is sent again.
+    if (first?.hadTurn !== true || this.#stalled || this.#nextArrival === undefined) return;
+    this.link.scheduler.cancel(this.#nextArrival);
+    first.arrivesAtTicks = this.link.scheduler.nowTicks;
+    this.#move();
+  }
+
   #move(): void {
     const first = this.#travelling[0];
     this.#moving = first !== undefined;
     if (first === undefined) return;
     const { scheduler, kinds } = this.link;
     const delayTicks = Math.max(0, first.arrivesAtTicks - scheduler.nowTicks);
-    scheduler.schedule(delayTicks, kinds.of(first.kind), this.#arrival);
+    this.#nextArrival = scheduler.schedule(delayTicks, kinds.of(first.kind), this.#arrival);
   }
 
   #arrive(): void {
+    this.#nextArrival = undefined;
     if (this.link.isCut) return this.#lost({ byCut: true });
     if (this.link.isClogged) return this.#stall();
     if (this.link.drawDrop()) return this.#lost({ byCut: false });
     const { nowTicks } = this.link.scheduler;
     let first = this.#travelling[0];
-    while (first !== undefined && first.arrivesAtTicks <= nowTicks) {
+    while (first !== undefined && first.arrivesAtTicks <= nowTicks && this.#hasPassed(first)) {
       this.#travelling.shift();
       this.#travellingBytes -= first.bytes;
       this.#arrivedBytes += first.bytes;
@@ -146,6 +161,16 @@ export class Pipe implements Stalled {
     this.#move();
     if (this.#back.isCut) this.#expectAck();
     this.#wakeReceiver();
+  }
+
+  /** Whether a limited bandwidth lets it arrive now; otherwise it comes when it had its turn. */
+  #hasPassed(item: Item): boolean {
+    if (item.hadTurn) return true;
+    const passedAtTicks = this.link.takeTurn(this, item.bytes);
+    if (passedAtTicks === undefined) return true;
+    item.hadTurn = true;
+    item.arrivesAtTicks = passedAtTicks;
+    return false;
   }
 
   /** All that travels: what comes behind something that was lost waits for that. */
@@ -188,7 +213,10 @@ export class Pipe implements Stalled {
     this.#backingOff = false;
     const arrivesAtTicks = Math.max(this.#lastArrivalTicks, this.link.arrivalTicks());
     this.#lastArrivalTicks = arrivesAtTicks;
-    for (const item of this.#unsent) item.arrivesAtTicks = arrivesAtTicks;
+    for (const item of this.#unsent) {
+      item.arrivesAtTicks = arrivesAtTicks;
+      item.hadTurn = false;
+    }
     this.#travelling.push(...this.#unsent);
     this.#unsent = [];
     if (!this.#moving) this.#move();

@@ -13,6 +13,7 @@ import { promoteMember } from './members/promote-member.ts';
 import { removeMember } from './members/remove-member.ts';
 import { transferLeadership } from './members/transfer-leadership.ts';
 import type { FaultOf, Nemesis } from './nemesis.ts';
+import { bandwidth } from './network/bandwidth.ts';
 import { breakConnections } from './network/break.ts';
 import { clog } from './network/clog.ts';
 import { cut } from './network/cut.ts';
@@ -65,6 +66,7 @@ const LIST = [
   transferLeadership,
   secondStart,
   changeVersion,
+  bandwidth,
 ] as const;
 
 type Listed = (typeof LIST)[number];

@@ -84,6 +84,9 @@ export interface Capabilities {
     clog(from: string, to: string, forMs: number): Done;
     /** What is sent on any link takes so long. Undefined: as without faults. */
     slow(latency: Delay | undefined): Done;
+    /** No more than so many bytes a second get from one host to another, until as many `unlimit` have come. */
+    limit(from: string, to: string, bytesPerSecond: number): Done;
+    unlimit(from: string, to: string): Done;
   };
   readonly disks: {
     /** What makes something durable takes so long. Undefined: as without faults. */

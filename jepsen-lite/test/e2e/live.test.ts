@@ -48,6 +48,8 @@ const slowNetwork = (atMs: number): Fault => ({
   forMs: 1_500,
   latency: { minMs: 5, maxMs: 60 },
 });
+const narrow = (atMs: number): Fault[] =>
+  linksBetween.map(([from, to]) => ({ kind: 'bandwidth', atMs, forMs: 1_500, from, to, bytesPerSecond: 5_000 }));
 const pauseOfHolder: Fault = { kind: 'pause', atMs: 5_000, forMs: 3_500, host: 'holder:lock-0' };
 
 describe('real servers, clients and store', () => {
@@ -113,20 +115,20 @@ describe('real servers, clients and store', () => {
   );
 
   it(
-    'survive slow and lossy links and a cut between hosts of their own, where proxies hide no cut',
+    'survive slow, narrow and lossy links and a cut between hosts of their own, where proxies hide no cut',
     async (context) => {
       const reason = namespacesMissing();
       if (reason !== undefined) return context.skip(reason);
       const cuts = linksBetween.map(([from, to]): Fault => ({ kind: 'cut', atMs: 4_000, forMs: 2_000, from, to }));
       const lossy: Fault = { kind: 'packet-loss', atMs: 3_000, forMs: 1_000, share: 0.2 };
-      const faults = [slowNetwork(1_500), lossy, ...cuts];
+      const faults = [slowNetwork(1_500), lossy, ...narrow(2_000), ...cuts];
       const result = await execute(scenario(7_000, faults, ['critical-sections']), {
         target: 'live',
         directory,
         recoveryMs: RECOVERY_MS,
       });
       expect(result).toMatchObject({ verdict: 'valid', why: 'nothing was wrong', leftOut: {}, onLoopback: undefined });
-      for (const effect of ['frame-slowed', 'packet-dropped', 'frame-held-by-cut']) {
+      for (const effect of ['frame-slowed', 'packet-dropped', 'bytes-delayed', 'frame-held-by-cut']) {
         expect(result.struck[effect]).toBeGreaterThan(0);
       }
     },
@@ -134,16 +136,16 @@ describe('real servers, clients and store', () => {
   );
 
   it(
-    'survive a kill, a partition, slow and clogged links on the loopback, where proxies stand for links',
+    'survive a kill, a partition, slow, narrow and clogged links on the loopback, where proxies stand for links',
     async () => {
       const apart: Fault = { kind: 'partition', atMs: 4_500, forMs: 2_500, groups: [['s1'], ['s2', 's3']] };
       const clogs = linksBetween.map(([from, to]): Fault => ({ kind: 'clog', atMs: 9_000, forMs: 1_500, from, to }));
-      const faults = [killOfLeader, apart, slowNetwork(7_500), ...clogs];
+      const faults = [killOfLeader, apart, slowNetwork(7_500), ...narrow(7_500), ...clogs];
       const options = { target: 'live', directory, recoveryMs: RECOVERY_MS, loopback: true } as const;
       const result = await execute(scenario(11_000, faults, ['critical-sections']), options);
       expect(result).toMatchObject({ verdict: 'valid', why: 'nothing was wrong', leftOut: {} });
-      expect(Object.keys(result.begun).toSorted()).toEqual(['clog', 'kill', 'partition', 'slow-network']);
-      for (const effect of ['kill', 'frame-held-by-cut', 'frame-slowed', 'frame-held-by-clog']) {
+      expect(Object.keys(result.begun).toSorted()).toEqual(['bandwidth', 'clog', 'kill', 'partition', 'slow-network']);
+      for (const effect of ['kill', 'frame-held-by-cut', 'frame-slowed', 'bytes-delayed', 'frame-held-by-clog']) {
         expect(result.struck[effect]).toBeGreaterThan(0);
       }
       expect(result.onLoopback).toBe('it was asked for');

@@ -179,6 +179,7 @@ function strikesSurely(fault: Fault, storeIsUsed: boolean): boolean {
   if (fault.kind === 'partition') return fault.groups.every((group) => group.length > 0);
   if (fault.kind === 'break') return maySpeak(...fault.hosts);
   if (fault.kind === 'cut') return maySpeak(fault.from, fault.to);
+  if (fault.kind === 'bandwidth') return isServing(fault.from) && isServer(fault.to);
   // A client speaks with one server at a time.
   if (fault.kind === 'clog') return isServer(fault.from) && isServer(fault.to);
   // Other hosts have no disk that anybody looks at, and no clock that may drift.
@@ -221,7 +222,8 @@ function drawKind(kind: string, { before, storeIsUsed }: Drawn, draw: () => Faul
     const drawn = nemesis.draw(draw()) as readonly Fault[];
     const surely = drawn.filter((fault) => strikesSurely(fault, storeIsUsed));
     // Of the links of some hosts one that surely shows suffices.
-    if (surely.length > 0 && (kind === 'clog' || surely.length === drawn.length)) return drawn;
+    const oneSuffices = kind === 'clog' || kind === 'bandwidth';
+    if (surely.length > 0 && (oneSuffices || surely.length === drawn.length)) return drawn;
   }
   if (before.some((fault) => fault.kind === kind)) return [];
   throw new TypeError(`${MAX_TRIES} draws of "${kind}" had no place in the scenario`);

@@ -75,6 +75,10 @@ export class SimTarget implements RunTarget, TargetWith<Exclude<CapabilityName, 
   readonly delays: Capabilities['delays'] = {
     clog: (from, to, forMs) => this.#network.clog(from, to, forMs),
     slow: (latency) => this.#network.slow(latency),
+    limit: (from, to, bytesPerSecond) =>
+      this.#holds.hold(`limit ${from}>${to}`, () => this.#network.limitBandwidth(from, to, bytesPerSecond)),
+    unlimit: (from, to) =>
+      this.#holds.letGo(`limit ${from}>${to}`, () => this.#network.limitBandwidth(from, to, undefined)),
   };
 
   readonly disks: Capabilities['disks'] = {

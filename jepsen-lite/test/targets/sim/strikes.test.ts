@@ -73,6 +73,7 @@ const STRIKING: Readonly<Record<SimulatedKind, readonly Fault[]>> = {
   'transfer-leadership': [{ kind: 'transfer-leadership', atMs, server: 0 }],
   'fall-behind': [{ kind: 'fall-behind', atMs, forMs: 12_000, hosts: [one] }],
   'packet-loss': [{ kind: 'packet-loss', atMs, forMs, share: 0.05 }],
+  bandwidth: [one, other].map((to) => ({ kind: 'bandwidth', atMs, forMs, from: 'leader', to, bytesPerSecond: 2_000 })),
 };
 
 interface Run {

@@ -1,6 +1,6 @@
 /**
  * A canary on every host: a tiny process that echoes, and that dials the others when it is asked. Once everything has healed, every link
- * must carry again, both ways; a link that does not is the run's failure.
+ * must carry again, both ways; a link that does not is the run's failure. So much is sent that one which is narrow still is noticed, too.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -9,6 +9,8 @@ import type { Readable, Writable } from 'node:stream';
 import type { LiveNetwork } from './live-network.ts';
 
 export const CANARY_PORT = 7001;
+/** Takes the widest link that a fault makes narrow longer than a canary has. */
+const PAYLOAD_BYTES = 64 * 1024;
 
 /** What each canary runs: plain text, so that it starts at once and needs no file. */
 const PROGRAM = `
@@ -21,7 +23,9 @@ const ask = (address, ms) => new Promise((resolve) => {
   const socket = net.connect({ host, port: Number(port) });
   const end = (carries) => { clearTimeout(timer); socket.destroy(); resolve(carries); };
   const timer = setTimeout(() => end(false), ms);
-  socket.on('error', () => end(false)).on('connect', () => socket.write('?')).on('data', () => end(true));
+  let left = ${PAYLOAD_BYTES};
+  socket.on('error', () => end(false)).on('connect', () => socket.write(Buffer.alloc(left)));
+  socket.on('data', (bytes) => (left -= bytes.length) <= 0 && end(true));
 });
 const lines = createInterface({ input: process.stdin });
 lines.on('line', async (line) => {

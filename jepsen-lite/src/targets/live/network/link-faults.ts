@@ -1,8 +1,8 @@
 /** Links of a live network as capabilities: several faults may cut one link, and what is cut together is one change. */
 
-import type { Capabilities } from '../../../nemeses/target.ts';
+import type { Capabilities, Done } from '../../../nemeses/target.ts';
 import type { Holds } from '../../holds.ts';
-import type { LiveNetwork, Pair } from './live-network.ts';
+import type { LinkDelays, LiveNetwork, Pair } from './live-network.ts';
 import { Together } from './together.ts';
 
 export function linkCapabilities(
@@ -11,7 +11,7 @@ export function linkCapabilities(
 ): Partial<Pick<Capabilities, 'links' | 'connections' | 'delays'>> {
   return {
     ...(links === undefined ? {} : { links: linksOf(links, holds), connections: connectionsOf(links) }),
-    ...(delays === undefined ? {} : { delays }),
+    ...(delays === undefined ? {} : { delays: delaysOf(delays, holds) }),
   };
 }
 
@@ -36,6 +36,27 @@ function linksOf(links: Links, holds: Holds): Capabilities['links'] {
       return done;
     },
     setPacketLoss: (share) => links.setPacketLoss(share),
+  };
+}
+
+function delaysOf(delays: LinkDelays, holds: Holds): Capabilities['delays'] {
+  return {
+    clog: (from, to, forMs) => delays.clog(from, to, forMs),
+    slow: (latency) => delays.slow(latency),
+    limit(from, to, bytesPerSecond) {
+      let done: Done = undefined;
+      holds.hold(`limit ${from}>${to}`, () => {
+        done = delays.limit(from, to, bytesPerSecond);
+      });
+      return done;
+    },
+    unlimit(from, to) {
+      let done: Done = undefined;
+      holds.letGo(`limit ${from}>${to}`, () => {
+        done = delays.limit(from, to, undefined);
+      });
+      return done;
+    },
   };
 }
 

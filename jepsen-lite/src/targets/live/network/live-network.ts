@@ -21,6 +21,11 @@ export interface LinkFaults {
   setDials(mode: 'normal' | 'refused' | 'hanging', from: string, to: string): Done;
 }
 
+export interface LinkDelays extends Pick<Capabilities['delays'], 'clog' | 'slow'> {
+  /** So many bytes a second get from one host to another. Undefined: as many as anybody sends. */
+  limit(from: string, to: string, bytesPerSecond: number | undefined): Done;
+}
+
 export interface LiveNetwork {
   /** Where the host's programs listen, and from where they dial. */
   address(host: string, port: number): string;
@@ -31,7 +36,7 @@ export interface LiveNetwork {
   /** Undefined: its links cannot be struck. */
   readonly links: LinkFaults | undefined;
   /** Undefined: its links cannot be slow. */
-  readonly delays: Capabilities['delays'] | undefined;
+  readonly delays: LinkDelays | undefined;
   /** How often each effect of its faults was seen so far: the kernel counts packets, a proxy what it has kept. */
   struck(): ReadonlyMap<Effect, number>;
   /** As without faults. */

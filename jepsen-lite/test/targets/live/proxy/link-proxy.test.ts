@@ -150,6 +150,65 @@ describe('a link that loses packets', () => {
   });
 });
 
+describe('a link of limited bandwidth', () => {
+  const limit = (bytesPerSecond: number | undefined): void =>
+    world.proxy.obey({ act: 'limit', from: 'a', to: 'b', bytesPerSecond });
+
+  it('lets so many bytes pass in a second, in order, counts them, and is as fast as ever the other way', async () => {
+    const { a, b } = await world.connect();
+    const [atA, atB] = [new Heard(a), new Heard(b)];
+    limit(20_000);
+    const startedAt = performance.now();
+    const sent = 'one '.repeat(1_000) + 'last';
+    a.end(sent);
+    b.write('back');
+    await until(() => atA.text === 'back');
+    expect(atB.text.length).toBeLessThan(sent.length);
+    await until(() => atB.ended);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual((1_000 * sent.length) / 20_000 - 1);
+    expect(atB.text).toBe(sent);
+    expect([...world.struck]).toEqual([['bytes-delayed', sent.length]]);
+  });
+
+  it('has its connections take turns, so that a long message does not hold up a short one', async () => {
+    const [long, short] = [await world.connect(), await world.connect()];
+    const [atLong, atShort] = [new Heard(long.b), new Heard(short.b)];
+    limit(20_000);
+    const message = 'x'.repeat(20_000);
+    long.a.write(message);
+    await until(() => atLong.text !== '');
+    short.a.write('short');
+    await until(() => atShort.text === 'short');
+    expect(atLong.text.length).toBeLessThan(message.length / 2);
+  });
+
+  it('lets everything pass at once when the limit is gone, and counts nothing any more', async () => {
+    const { a, b } = await world.connect();
+    const atB = new Heard(b);
+    limit(100);
+    const startedAt = performance.now();
+    a.write('x'.repeat(5_000));
+    await aWhile();
+    limit(undefined);
+    await until(() => atB.text.length === 5_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    const counted = world.count('bytes-delayed');
+    a.write('!');
+    await until(() => atB.text.endsWith('!'));
+    expect(world.count('bytes-delayed')).toBe(counted);
+  });
+
+  it('is healed with everything else', async () => {
+    const { a, b } = await world.connect();
+    const atB = new Heard(b);
+    limit(1);
+    a.write('x'.repeat(5_000));
+    await aWhile();
+    world.proxy.obey({ act: 'heal' });
+    await until(() => atB.text.length === 5_000);
+  });
+});
+
 describe('a link that is held', () => {
   it('delivers after a clog what was sent meanwhile, in order, and the other way at once', async () => {
     const { a, b } = await world.connect();

@@ -32,7 +32,7 @@ export class ProxiedWorld {
   static async open(random: () => number = Math.random): Promise<ProxiedWorld> {
     const struck = new Map<Effect, number>();
     const proxy = await LinkProxy.open({
-      struck: (effect) => struck.set(effect, (struck.get(effect) ?? 0) + 1),
+      struck: (effect, times) => struck.set(effect, (struck.get(effect) ?? 0) + times),
       random,
     });
     const server = createServer({ allowHalfOpen: true });

@@ -16,7 +16,14 @@ interface Item {
   readonly passesAtMs: number;
   readonly slowed: boolean;
   held: boolean;
+  /** Its turn on a link of limited bandwidth. */
+  turn?: { readonly fromMs: number; readonly untilMs: number };
 }
+
+/** As large as packets are: flows of a link that carries little take turns. */
+const PIECE_BYTES = 1_460;
+/** What takes a limited link less than this is as if there were no limit. */
+const LEAST_DELAY_MS = 1;
 
 export interface FlowOptions {
   readonly link: Link;
@@ -97,10 +104,38 @@ export class Flow {
         return;
       }
       if (this.#drains) return;
-      this.#items.shift();
-      if (first.slowed) this.#link.count('frame-slowed');
-      this.#pass(first.what);
+      if (this.#link.isLimited && this.#waitsForItsTurn(nowMs)) return;
+      const item = this.#items.shift() ?? first;
+      if (item.slowed) this.#link.count('frame-slowed');
+      this.#countDelay(item, nowMs);
+      this.#pass(item.what);
     }
+  }
+
+  /** The first item is cut into pieces, of which each waits until it has passed. */
+  #waitsForItsTurn(nowMs: number): boolean {
+    const [first] = this.#items;
+    if (first === undefined || typeof first.what === 'string') return false;
+    let { turn } = first;
+    if (turn === undefined) {
+      const piece = first.what.subarray(0, PIECE_BYTES);
+      const rest = first.what.subarray(PIECE_BYTES);
+      turn = { fromMs: nowMs, untilMs: this.#link.takeTurn(piece.length) };
+      const pieces = [
+        { ...first, what: piece, turn },
+        ...(rest.length > 0 ? [{ ...first, what: rest, slowed: false }] : []),
+      ];
+      this.#items.splice(0, 1, ...pieces);
+    }
+    if (turn.untilMs <= nowMs) return false;
+    this.#timer = setTimeout(this.#look, Math.ceil(turn.untilMs - nowMs));
+    this.#link.whenChanged(this.#look);
+    return true;
+  }
+
+  #countDelay({ what, turn }: Item, nowMs: number): void {
+    if (turn === undefined || typeof what === 'string' || nowMs - turn.fromMs < LEAST_DELAY_MS) return;
+    this.#link.count('bytes-delayed', what.length);
   }
 
   #wait(hold: NonNullable<Link['hold']>): void {

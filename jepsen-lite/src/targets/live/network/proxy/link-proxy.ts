@@ -16,7 +16,7 @@ const NEWLINE = 0x0a;
 const CALM: LinkConditions = { latency: undefined, breakChance: 0, dropShare: 0 };
 
 export interface LinkProxyOptions {
-  readonly struck: (effect: Effect) => void;
+  readonly struck: (effect: Effect, times: number) => void;
   /** From 0 to below 1. @default Math.random */
   readonly random?: () => number;
 }
@@ -77,6 +77,8 @@ export class LinkProxy {
         return;
       case 'clog':
         return this.#link(command.from, command.to).clog(command.forMs);
+      case 'limit':
+        return this.#link(command.from, command.to).limit(command.bytesPerSecond);
       case 'slow':
         this.#conditions.latency = command.latency;
         return;
@@ -108,7 +110,9 @@ export class LinkProxy {
   #link(from: string, to: string): Link {
     const name = `${from}>${to}`;
     const { struck, random = Math.random } = this.#options;
-    const link = this.#links.get(name) ?? new Link({ conditions: this.#conditions, count: struck, random });
+    const link =
+      this.#links.get(name) ??
+      new Link({ conditions: this.#conditions, count: (effect, times = 1) => struck(effect, times), random });
     this.#links.set(name, link);
     return link;
   }

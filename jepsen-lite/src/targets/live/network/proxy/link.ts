@@ -24,7 +24,7 @@ export interface LinkConditions {
 
 export interface LinkServices {
   readonly conditions: LinkConditions;
-  readonly count: (effect: Effect) => void;
+  readonly count: (effect: Effect, times?: number) => void;
   /** From 0 to below 1. */
   readonly random: () => number;
 }
@@ -32,7 +32,7 @@ export interface LinkServices {
 type Hold = Extract<Effect, 'frame-held-by-cut' | 'frame-held-by-clog'>;
 
 export class Link {
-  readonly count: (effect: Effect) => void;
+  readonly count: (effect: Effect, times?: number) => void;
   readonly #conditions: LinkConditions;
   readonly #random: () => number;
   #dials: DialMode = 'normal';
@@ -41,6 +41,9 @@ export class Link {
   readonly #clogs = new Set<NodeJS.Timeout>();
   /** Each is called once, when what held it may be over. */
   readonly #waiting = new Set<() => void>();
+  #bytesPerMs: number | undefined;
+  /** By `performance.now()`: until then it is taken by what had its turn. */
+  #takenUntilMs = 0;
 
   constructor({ conditions, count, random }: LinkServices) {
     this.count = count;
@@ -85,7 +88,25 @@ export class Link {
     for (const timer of this.#clogs) clearTimeout(timer);
     this.#clogs.clear();
     this.#cut = false;
+    this.limit(undefined);
     this.setDials('normal');
+  }
+
+  get isLimited(): boolean {
+    return this.#bytesPerMs !== undefined;
+  }
+
+  /** Undefined: as much as anybody sends; what waits passes at once. */
+  limit(bytesPerSecond: number | undefined): void {
+    this.#bytesPerMs = bytesPerSecond === undefined ? undefined : bytesPerSecond / 1_000;
+    this.#takenUntilMs = 0;
+    this.#wake();
+  }
+
+  /** When so many bytes have passed, behind those of all flows that asked before. */
+  takeTurn(bytes: number): number {
+    this.#takenUntilMs = Math.max(this.#takenUntilMs, performance.now()) + bytes / (this.#bytesPerMs ?? Infinity);
+    return this.#takenUntilMs;
   }
 
   /** How long what is sent now takes, drawn anew: in milliseconds, most draws near the lower end. */

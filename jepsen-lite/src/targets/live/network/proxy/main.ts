@@ -16,8 +16,8 @@ function report(what: ProxyReport): void {
 }
 
 const proxy = await LinkProxy.open({
-  struck(effect) {
-    struck.set(effect, (struck.get(effect) ?? 0) + 1);
+  struck(effect, times) {
+    struck.set(effect, (struck.get(effect) ?? 0) + times);
     timer ??= setTimeout(() => {
       timer = undefined;
       report({ struck: [...struck] });

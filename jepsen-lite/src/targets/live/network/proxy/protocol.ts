@@ -34,6 +34,7 @@ export interface DialAnswer {
 export type ProxyCommand =
   | { readonly act: 'cut' | 'mend'; readonly pairs: readonly Pair[] }
   | { readonly act: 'clog'; readonly from: string; readonly to: string; readonly forMs: number }
+  | { readonly act: 'limit'; readonly from: string; readonly to: string; readonly bytesPerSecond: number | undefined }
   | { readonly act: 'slow'; readonly latency: Delay | undefined }
   | { readonly act: 'break'; readonly chance: number }
   | { readonly act: 'drop'; readonly share: number }

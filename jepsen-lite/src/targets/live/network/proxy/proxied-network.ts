@@ -5,7 +5,7 @@
 
 import { each, type Capabilities, type Done, type Effect } from '../../../../nemeses/target.ts';
 import { builtLiveFile } from '../../processes/built.ts';
-import type { LinkFaults, LiveNetwork, Pair } from '../live-network.ts';
+import type { LinkDelays, LinkFaults, LiveNetwork, Pair } from '../live-network.ts';
 import type { DialMode } from './link.ts';
 import { DETOUR_VARIABLE, type DetourTable, type ProxyCommand } from './protocol.ts';
 import { ProxyProcess } from './proxy-process.ts';
@@ -61,7 +61,7 @@ export async function proxied(
   };
 }
 
-class ProxyFaults implements LinkFaults {
+class ProxyFaults implements LinkFaults, LinkDelays {
   readonly #proxies: readonly ProxyProcess[];
 
   constructor(proxies: readonly ProxyProcess[]) {
@@ -98,6 +98,10 @@ class ProxyFaults implements LinkFaults {
 
   slow(latency: Parameters<Capabilities['delays']['slow']>[0]): Done {
     return this.#tell({ act: 'slow', latency });
+  }
+
+  limit(from: string, to: string, bytesPerSecond: number | undefined): Done {
+    return this.#tell({ act: 'limit', from, to, bytesPerSecond });
   }
 
   heal(): Done {

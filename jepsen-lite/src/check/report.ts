@@ -3,7 +3,7 @@
 import { DEFAULT_LIMITS, type Counts, type Reason, type Result } from '../checkers/linearizability/linearizable.ts';
 import type { Limits } from '../checkers/linearizability/budget.ts';
 import type { Impossible } from '../checkers/linearizability/search.ts';
-import type { Step } from '../checkers/linearizability/timeline.ts';
+import type { Step } from '../checkers/linearizability/step.ts';
 import type { Model } from '../models/model.ts';
 
 /** Of a long prefix its end tells enough. */

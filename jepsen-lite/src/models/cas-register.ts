@@ -33,6 +33,7 @@ function compareAndSet(operation: Operation): Action<string> | undefined {
       text: `was answered that the value is not ${shown(from)}, to set ${shown(to)}`,
       observes: true,
       same: `cas refused ${expected}`,
+      sees: (trace) => trace !== expected,
       step: (state) => (state === expected ? undefined : state),
     };
   }
@@ -40,6 +41,8 @@ function compareAndSet(operation: Operation): Action<string> | undefined {
     text: `set ${shown(to)} where it was ${shown(from)}`,
     observes: expected === next,
     same: `cas ${expected} ${next}`,
+    leaves: next,
+    sees: [expected],
     step: (state) => (state === expected ? next : undefined),
   };
 }

@@ -7,7 +7,7 @@
 import type { Operation } from '../history/operations/operation.ts';
 import type { Action, Model } from './model.ts';
 import { isOk, numberIn, unknownOperation } from './operations.ts';
-import { EXPIRE, expireAction, ownerOf } from './owners.ts';
+import { EXPIRE, expireAction, heldBy, ownerOf } from './owners.ts';
 
 export interface FencedState {
   readonly owner: string | null;
@@ -63,6 +63,8 @@ function acquire(operation: Operation): Action<FencedState> {
     text: token === 0 ? 'acquired it' : `acquired it with token ${token}`,
     observes: false,
     same: `acquire ${token} ${owner}`,
+    leaves: heldBy(owner),
+    sees: [],
     step: (state) => (state.owner === null ? granted(state, owner, token) : undefined),
   };
 }
@@ -74,6 +76,7 @@ function release(operation: Operation): Action<FencedState> {
     text: token === 0 ? 'released it' : `released it, which it held with token ${token}`,
     observes: false,
     same: `release ${token} ${owner}`,
+    sees: [heldBy(owner)],
     step: (state) => {
       if (state.owner !== owner) return undefined;
       if (token === 0 || token === state.token) return freed(state);
@@ -90,6 +93,7 @@ function status(operation: Operation): Action<FencedState> {
       text: 'saw that nobody holds it',
       observes: true,
       same: 'status free',
+      sees: [],
       step: (state) => (state.owner === null ? state : undefined),
     };
   }
@@ -100,6 +104,7 @@ function status(operation: Operation): Action<FencedState> {
     // It may tell what the token of the hold is.
     observes: false,
     same: `status ${token} ${holder}`,
+    sees: [heldBy(holder)],
     step: (state) => {
       if (state.owner !== holder) return undefined;
       if (token === 0 || state.token === token) return state;

@@ -4,6 +4,10 @@ import type { Operation, Value } from '../history/operations/operation.ts';
 import type { Model } from './model.ts';
 import { isOk, shown, unknownOperation, wrongValue } from './operations.ts';
 
+/** What a put and an append leave begins with these. */
+const PUT = '=';
+const APPENDED = '+';
+
 /** The state is the text of the key. */
 export function keyValueStore(): Model<string> {
   return {
@@ -21,12 +25,20 @@ export function keyValueStore(): Model<string> {
             text: known ? `got ${shown(value)}` : 'asked to get',
             observes: true,
             same: `get ${value}`,
+            sees: (trace) => isIn(value, trace),
             step: (state) => (!known || state === value ? state : undefined),
           };
         }
         case 'put': {
           const value = textOf(operation, input);
-          return { text: `put ${shown(value)}`, observes: false, same: `put ${value}`, step: () => value };
+          return {
+            text: `put ${shown(value)}`,
+            observes: false,
+            same: `put ${value}`,
+            leaves: `${PUT}${value}`,
+            sees: [],
+            step: () => value,
+          };
         }
         case 'append': {
           const value = textOf(operation, input);
@@ -34,6 +46,8 @@ export function keyValueStore(): Model<string> {
             text: `appended ${shown(value)}`,
             observes: value === '',
             same: `append ${value}`,
+            leaves: `${APPENDED}${value}`,
+            sees: [],
             step: (state) => state + value,
           };
         }
@@ -42,6 +56,12 @@ export function keyValueStore(): Model<string> {
       }
     },
   };
+}
+
+/** Until the next put a text begins with what was put, and has in it what was appended. */
+function isIn(text: string, trace: string): boolean {
+  const left = trace.slice(1);
+  return trace.startsWith(PUT) ? text.startsWith(left) : text.includes(left);
 }
 
 function textOf(operation: Operation, value: Value): string {

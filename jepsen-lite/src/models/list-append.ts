@@ -42,20 +42,27 @@ export function listAppend(): Model<List> {
       text: `appended ${shown(value)}`,
       observes: false,
       same: `append ${last}`,
+      // Whoever reads after it reads it.
+      leaves: last,
+      sees: [],
       step: (state) => longer(state, last),
     };
   }
 
   function read(operation: Operation, output: Value): Action<List> {
-    if (!isOk(operation)) return { text: 'asked to read', observes: true, same: 'read', step: (state) => state };
+    if (!isOk(operation)) {
+      return { text: 'asked to read', observes: true, same: 'read', sees: [], step: (state) => state };
+    }
     if (output !== null && !Array.isArray(output)) throw wrongValue(operation, output, 'a list');
     const values = (output ?? []) as readonly Value[];
+    const keys = values.map((value) => keyOfValue(value));
     let found = empty;
-    for (const value of values) found = longer(found, keyOfValue(value));
+    for (const key of keys) found = longer(found, key);
     return {
       text: values.length > DESCRIBED ? `read ${describe(found)}` : `read ${shown(values)}`,
       observes: true,
       same: `read ${found.id}`,
+      sees: keys,
       step: (state) => (state === found ? state : undefined),
     };
   }

@@ -29,7 +29,17 @@ export interface Action<State> {
   readonly same: string;
   /** The state after it; undefined where it cannot have been answered as it was. */
   step(state: State): State | undefined;
+  /**
+   * A name for what it leaves, if others can see that only by `sees`: until one does, everything that may follow it may follow in the
+   * same order without it. @default what follows may depend on it in any way
+   */
+  readonly leaves?: string;
+  /** What others leave that it depends on having been left. @default all of it */
+  readonly sees?: Sees;
 }
+
+/** Names of what others leave: the only ones, or whether one is among them. */
+export type Sees = readonly string[] | ((trace: string) => boolean);
 
 /** What the command's flags say of the object. */
 export interface ModelOptions {

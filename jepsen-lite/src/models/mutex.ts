@@ -3,7 +3,7 @@
 import { keyOfValue } from '../history/operations/operation.ts';
 import type { Model } from './model.ts';
 import { unknownOperation } from './operations.ts';
-import { EXPIRE, expireAction, ownerOf } from './owners.ts';
+import { EXPIRE, expireAction, heldBy, ownerOf } from './owners.ts';
 
 /** The state is the holder. */
 export function mutex(): Model<string | null> {
@@ -17,9 +17,22 @@ export function mutex(): Model<string | null> {
       const same = `${operation.f} ${owner}`;
       switch (operation.f) {
         case 'acquire':
-          return { text: 'acquired it', observes: false, same, step: (state) => (state === null ? owner : undefined) };
+          return {
+            text: 'acquired it',
+            observes: false,
+            same,
+            leaves: heldBy(owner),
+            sees: [],
+            step: (state) => (state === null ? owner : undefined),
+          };
         case 'release':
-          return { text: 'released it', observes: false, same, step: (state) => (state === owner ? null : undefined) };
+          return {
+            text: 'released it',
+            observes: false,
+            same,
+            sees: [heldBy(owner)],
+            step: (state) => (state === owner ? null : undefined),
+          };
         case EXPIRE:
           return expireAction(operation, (state, expired) => (state === expired ? null : state));
         default:

@@ -10,6 +10,14 @@ export function ownerOf({ client, input, output }: Operation): string {
   return clientIn(output) ?? clientIn(input) ?? client;
 }
 
+/**
+ * What an acquire leaves: its owner has it. As long as the owner neither releases it nor is seen to have it, that does nothing but keep
+ * others from what they would do: whatever is done beside it can be done without it. An end of the owner's session leaves the same.
+ */
+export function heldBy(owner: string): string {
+  return owner;
+}
+
 /** `expire` names the owner whose session is over, or means that of its own process. */
 export function expireAction<State>(operation: Operation, free: (state: State, owner: string) => State): Action<State> {
   const { input } = operation;
@@ -18,6 +26,7 @@ export function expireAction<State>(operation: Operation, free: (state: State, o
     text: `saw the session of ${owner} expire`,
     observes: false,
     same: `${EXPIRE} ${owner}`,
+    sees: [],
     step: (state) => free(state, owner),
   };
 }

@@ -7,7 +7,7 @@ import type { Operation } from '../history/operations/operation.ts';
 import { describeFenced, granted, tokenOf, type FencedState } from './fenced-mutex.ts';
 import type { Action, Model } from './model.ts';
 import { isOk, unknownOperation } from './operations.ts';
-import { EXPIRE, expireAction, ownerOf } from './owners.ts';
+import { EXPIRE, expireAction, heldBy, ownerOf } from './owners.ts';
 
 export interface ReentrantState extends FencedState {
   readonly count: number;
@@ -41,6 +41,8 @@ function acquire(operation: Operation, limit: number): Action<ReentrantState> {
     text: token === 0 ? 'acquired it' : `acquired it with token ${token}`,
     observes: false,
     same: `acquire ${token} ${owner}`,
+    leaves: heldBy(owner),
+    sees: [],
     step: (state) => {
       if (state.owner !== null && state.owner !== owner) return undefined;
       if (state.count >= limit) return undefined;
@@ -67,6 +69,7 @@ function release(operation: Operation): Action<ReentrantState> {
     text: 'released it',
     observes: false,
     same: `release ${owner}`,
+    sees: [heldBy(owner)],
     step: (state) => {
       if (state.owner !== owner) return undefined;
       return state.count === 1 ? freed(state) : { ...state, count: state.count - 1 };

@@ -6,7 +6,7 @@ import { isOk, shown, unknownOperation } from './operations.ts';
 
 const OPERATIONS = ['read', 'write'];
 
-/** The state is the value as text. */
+/** The state is the value as text, which is also what a write leaves: until the next one every read has to see it. */
 export function register(initial: Value = null): Model<string> {
   return {
     name: 'register',
@@ -30,10 +30,18 @@ export function readOrWrite(operation: Operation): Action<string> | undefined {
       text: known ? `read ${shown(output)}` : 'asked to read',
       observes: true,
       same: `read ${value}`,
+      sees: [value],
       step: (state) => (!known || state === value ? state : undefined),
     };
   }
   if (f !== 'write') return undefined;
   const value = keyOfValue(input);
-  return { text: `wrote ${shown(input)}`, observes: false, same: `write ${value}`, step: () => value };
+  return {
+    text: `wrote ${shown(input)}`,
+    observes: false,
+    same: `write ${value}`,
+    leaves: value,
+    sees: [],
+    step: () => value,
+  };
 }

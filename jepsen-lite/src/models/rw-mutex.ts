@@ -2,7 +2,7 @@
 
 import type { Model } from './model.ts';
 import { unknownOperation } from './operations.ts';
-import { EXPIRE, expireAction, ownerOf } from './owners.ts';
+import { EXPIRE, expireAction, heldBy, ownerOf } from './owners.ts';
 import { changed, describeShares, keyOfShares, NO_SHARES, without, type Shares } from './shares.ts';
 
 export interface ReadWriteState {
@@ -29,6 +29,8 @@ export function readWriteMutex(): Model<ReadWriteState> {
           return {
             ...common,
             text: 'acquired it for reading',
+            leaves: `read ${heldBy(owner)}`,
+            sees: [],
             step: ({ writer, readers }) =>
               writer === null ? { writer, readers: changed(readers, owner, 1) } : undefined,
           };
@@ -36,6 +38,7 @@ export function readWriteMutex(): Model<ReadWriteState> {
           return {
             ...common,
             text: 'released it from reading',
+            sees: [`read ${heldBy(owner)}`],
             step: ({ writer, readers }) =>
               readers.has(owner) ? { writer, readers: changed(readers, owner, -1) } : undefined,
           };
@@ -43,6 +46,8 @@ export function readWriteMutex(): Model<ReadWriteState> {
           return {
             ...common,
             text: 'acquired it for writing',
+            leaves: `write ${heldBy(owner)}`,
+            sees: [],
             step: ({ writer, readers }) =>
               writer === null && readers.size === 0 ? { writer: owner, readers } : undefined,
           };
@@ -50,6 +55,7 @@ export function readWriteMutex(): Model<ReadWriteState> {
           return {
             ...common,
             text: 'released it from writing',
+            sees: [`write ${heldBy(owner)}`],
             step: ({ writer, readers }) => (writer === owner ? { writer: null, readers } : undefined),
           };
         case EXPIRE:

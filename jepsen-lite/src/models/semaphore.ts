@@ -2,7 +2,7 @@
 
 import type { Model } from './model.ts';
 import { numberIn, unknownOperation, wrongValue } from './operations.ts';
-import { EXPIRE, expireAction, ownerOf } from './owners.ts';
+import { EXPIRE, expireAction, heldBy, ownerOf } from './owners.ts';
 import { changed, describeShares, keyOfShares, NO_SHARES, total, without, type Shares } from './shares.ts';
 
 /** The state is who has how many. */
@@ -27,11 +27,14 @@ export function semaphore(permits: number): Model<Shares> {
       return f === 'acquire'
         ? {
             ...common,
+            leaves: heldBy(owner),
+            sees: [],
             text: `acquired ${what}`,
             step: (state) => (total(state) + count <= permits ? changed(state, owner, count) : undefined),
           }
         : {
             ...common,
+            sees: [heldBy(owner)],
             text: `released ${what}`,
             step: (state) => ((state.get(owner) ?? 0) >= count ? changed(state, owner, -count) : undefined),
           };

@@ -27,14 +27,21 @@ interface Lie {
   readonly what: number;
 }
 
-const drawn = fc.record({
-  f: fc.nat(5),
-  owner: fc.nat(2),
-  input: fc.nat(5),
-  before: fc.nat(25),
-  after: fc.nat(25),
-  fate: fc.constantFrom<Drawn['fate'][]>('ok', 'ok', 'ok', 'ok', 'ok', 'lost', 'never'),
-});
+function drawn(openShare: number): fc.Arbitrary<Drawn> {
+  const openOf100 = Math.round(openShare * 50);
+  return fc.record({
+    f: fc.nat(5),
+    owner: fc.nat(2),
+    input: fc.nat(5),
+    before: fc.nat(25),
+    after: fc.nat(25),
+    fate: fc.oneof(
+      { weight: 100 - 2 * openOf100, arbitrary: fc.constant<Drawn['fate']>('ok') },
+      { weight: openOf100, arbitrary: fc.constant<Drawn['fate']>('lost') },
+      { weight: openOf100, arbitrary: fc.constant<Drawn['fate']>('never') },
+    ),
+  });
+}
 
 const lie = fc.record({
   which: fc.nat(20),
@@ -47,11 +54,14 @@ export interface RandomHistory {
   readonly lies: number;
 }
 
-/** Up to `calls` operations; without lies it is valid. */
-export function randomHistories(name: ModelName, calls = 9): fc.Arbitrary<RandomHistory> {
+/** Up to `calls` operations, that share of them of unknown outcome; without lies it is valid. */
+export function randomHistories(name: ModelName, calls = 9, openShare = 2 / 7): fc.Arbitrary<RandomHistory> {
   const kind = REFERENCES[name];
   return fc
-    .record({ calls: fc.array(drawn, { maxLength: calls, size: 'max' }), lies: fc.array(lie, { maxLength: 3 }) })
+    .record({
+      calls: fc.array(drawn(openShare), { maxLength: calls, size: 'max' }),
+      lies: fc.array(lie, { maxLength: 3 }),
+    })
     .map(({ calls: made, lies }) => ({ operations: withLies(executed(kind, made), kind, lies), lies: lies.length }));
 }
 

@@ -9,7 +9,7 @@ import type { Operation } from '../../history/operations/operation.ts';
 import type { Model } from '../../models/model.ts';
 import { Budget, type Exhausted, type Limits } from './budget.ts';
 import { search, type Impossible, type Outcome } from './search.ts';
-import type { Step } from './timeline.ts';
+import type { Step } from './step.ts';
 
 export type Result =
   | ({ readonly type: 'valid' } & Counts)

@@ -2,7 +2,7 @@
 
 import type { OrderedOperation, PartialLinearization } from '../verdict.ts';
 import type { Impossible } from './search.ts';
-import type { Step } from './timeline.ts';
+import type { Step } from './step.ts';
 
 /** Of a long prefix its end tells enough. */
 const MAX_ORDERED = 40;

@@ -9,7 +9,8 @@ import type { States } from '../../models/model.ts';
 import type { Budget, Exhausted } from './budget.ts';
 import { Configurations } from './configurations.ts';
 import { InternedStates, OpenSets } from './interned.ts';
-import { timelineOf, type Step, type Timeline } from './timeline.ts';
+import type { Step } from './step.ts';
+import { timelineOf, type Timeline } from './timeline.ts';
 
 export type Outcome<State> =
   | { readonly type: 'found' }

@@ -3,16 +3,11 @@
  * those under way together each has a slot, so that a set of them is a few bits, however long the history is.
  */
 
-import type { Operation } from '../../history/operations/operation.ts';
-import type { Action } from '../../models/model.ts';
+import type { Step } from './step.ts';
+import { seenOf } from './unseen.ts';
 
 /** Counts of a group are characters. */
 const MAX_GROUP = 0xffff;
-
-export interface Step<State> {
-  readonly operation: Operation;
-  readonly action: Action<State>;
-}
 
 export interface Timeline<State> {
   /** Those that returned, by their number: the order of returns. */
@@ -23,7 +18,7 @@ export interface Timeline<State> {
   /** For each return, those under way that only observe, and the others, the one that returns first. */
   readonly observers: Lists;
   readonly changers: Lists;
-  /** Those of unknown outcome, grouped by what they do; of a group the first to be called stands for all. */
+  /** Those of unknown outcome that may have been seen, grouped by what they do; of a group the first to be called stands for all. */
   readonly open: readonly (readonly Step<State>[])[];
   readonly bytes: number;
 }
@@ -74,19 +69,21 @@ export function timelineOf<State>(steps: readonly Step<State>[]): Timeline<State
     slots,
     words: Math.max(1, Math.ceil(slotsMade / 32)),
     ...lists,
-    open: groupsOfOpen(steps),
+    open: groupsOfOpen(steps, returned),
     bytes: (lists.observers.items.length + lists.changers.items.length + 3 * returned.length) * 4,
   };
 }
 
-/** What observes and was never answered explains nothing. */
-function groupsOfOpen<State>(steps: readonly Step<State>[]): Step<State>[][] {
+/** What observes and was never answered explains nothing, nor does what nobody can have seen. */
+function groupsOfOpen<State>(steps: readonly Step<State>[], returned: readonly Step<State>[]): Step<State>[][] {
   const groups: Step<State>[][] = [];
   const filling = new Map<string, Step<State>[]>();
   const open = steps.filter(
     ({ operation, action }) => operation.returnedAt === Number.POSITIVE_INFINITY && !action.observes,
   );
-  for (const step of open.sort((left, right) => left.operation.invokedAt - right.operation.invokedAt)) {
+  for (const step of [...seenOf(open, returned)].sort(
+    (left, right) => left.operation.invokedAt - right.operation.invokedAt,
+  )) {
     const group = filling.get(step.action.same);
     if (group !== undefined && group.length < MAX_GROUP) {
       group.push(step);

@@ -2,7 +2,7 @@
 
 import type { Call, CompletionOf, InvokeOf } from '../../history/calls.ts';
 import type { Action, States } from '../../models/model.ts';
-import type { Step } from '../linearizability/timeline.ts';
+import type { Step } from '../linearizability/step.ts';
 
 export interface RegisterState {
   /** null: there is none. */
@@ -64,7 +64,12 @@ function meaningOf(invoke: InvokeOf<Named>, completion: CompletionOf<Named> | un
         hasVersion(state, invoke.version) ? { value: null, version: 0 } : undefined,
       );
     case 'put':
-      return write(`${who} put ${JSON.stringify(invoke.value)}`, () => ({ value: invoke.value, version: 0 }));
+      return {
+        ...write(`${who} put ${JSON.stringify(invoke.value)}`, () => ({ value: invoke.value, version: 0 })),
+        // A key of the store has no version, and nothing else is done to it: only who gets it sees what was put.
+        leaves: invoke.value,
+        sees: [],
+      };
     case 'read':
       if (answer?.f !== 'read' || invoke.consistency !== 'linearizable') return undefined;
       return observation(
@@ -74,7 +79,10 @@ function meaningOf(invoke: InvokeOf<Named>, completion: CompletionOf<Named> | un
       );
     case 'get':
       if (answer?.f !== 'get') return undefined;
-      return observation(`${who} read ${JSON.stringify(answer.value)}`, ({ value }) => value === answer.value);
+      return {
+        ...observation(`${who} read ${JSON.stringify(answer.value)}`, ({ value }) => value === answer.value),
+        sees: answer.value === null ? [] : [answer.value],
+      };
   }
 }
 

@@ -126,6 +126,12 @@ describe('a known history', () => {
       'invalid',
     ],
     ['a writer beside a reader', 'rw-mutex', [...done(1, 'acquire-read'), ...done(2, 'acquire-write')], 'invalid'],
+    [
+      'an acquire of unknown outcome that a status alone shows',
+      'fenced-mutex',
+      ['1 invoke acquire', '1 info acquire', ...done(2, 'status', '', '{"client":"1","token":5}')],
+      'valid',
+    ],
     ['two readers', 'rw-mutex', [...done(1, 'acquire-read'), ...done(2, 'acquire-read')], 'valid'],
     ['a permit too many', 'semaphore', [...done(1, 'acquire', '2'), ...done(2, 'acquire', '2')], 'invalid'],
     [
@@ -179,7 +185,8 @@ describe('a history that cannot be judged', () => {
   });
 
   const maybe = Array.from({ length: 14 }, (_, n) => [`${n} invoke write ${n}`, `${n} info write`]).flat();
-  const hard = [...maybe, ...done(99, 'read', '', '77')];
+  // A refusal may have seen any of them.
+  const hard = [...maybe, ...done(98, 'cas', '[98,0]', 'false'), ...done(99, 'read', '', '77')];
 
   it.each([
     ['configurations', { limits: { configurations: 500 } }, /the configurations are used up \(--configurations 500\)/],
@@ -187,12 +194,12 @@ describe('a history that cannot be judged', () => {
     [
       'ms',
       { limits: { ms: 0 }, nowMs: risingClock() },
-      /the time is over \(--seconds 0\): the search explained 0 of 1 returns/,
+      /the time is over \(--seconds 0\): the search explained 1 of 2 returns/,
     ],
   ])('is unknown when its budget of ).operations is used', (budget, options, text) => {
-    const result = check('register', hard, options);
+    const result = check('cas-register', hard, options);
     expect(result).toMatchObject({ type: 'unknown', reason: { type: 'exhausted', budget } });
-    expect(renderResult(result, modelOf('register'), options.limits)).toMatch(text);
+    expect(renderResult(result, modelOf('cas-register'), options.limits)).toMatch(text);
   });
 
   it('does not hide another object that is broken', () => {
@@ -201,7 +208,7 @@ describe('a history that cannot be judged', () => {
       ...events(hard).map((event) => ({ ...event, key: 'hard' })),
       ...events(broken).map((event) => ({ ...event, key: 'broken' })),
     ];
-    const result = checkLinearizable(pairEvents(keyed), modelOf('register'), {
+    const result = checkLinearizable(pairEvents(keyed), modelOf('cas-register'), {
       limits: { configurations: 30_000 },
     });
     expect(result).toMatchObject({ type: 'invalid', key: 'broken' });

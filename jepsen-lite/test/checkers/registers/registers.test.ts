@@ -57,6 +57,15 @@ describe('a node', () => {
     expectValid(checkRegisters(story.history));
   });
 
+  it('may show what a put of unknown outcome has left, whatever else was put and never seen', () => {
+    const story = new Story();
+    for (const value of ['a', 'b', 'c']) story.ask({ f: 'put', bucket: 'b', key: 'k', value, token: 1 }).info();
+    story.ask({ f: 'get', bucket: 'b', key: 'k' }).ok({ value: 'b' });
+    expectValid(checkRegisters(story.history));
+    story.ask({ f: 'get', bucket: 'b', key: 'k' }).ok({ value: 'd' });
+    expect(checkRegisters(story.history)).toMatchObject({ valid: false });
+  });
+
   it('cannot be judged where nothing was answered', () => {
     const story = new Story();
     set(story, 'a').info();

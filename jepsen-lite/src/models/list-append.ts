@@ -21,6 +21,8 @@ const DESCRIBED = 5;
 
 export function listAppend(): Model<List> {
   let lists = 0;
+  /** For each object the longest list that was read, and all that it begins with, by their lengths. */
+  const longestRead = new Map<string | undefined, readonly List[]>();
   const empty = list(undefined, '');
 
   function list(before: List | undefined, last: string): List {
@@ -36,9 +38,15 @@ export function listAppend(): Model<List> {
     return made;
   }
 
-  function append(value: Value): Action<List> {
+  function append(operation: Operation, value: Value): Action<List> {
     const last = keyOfValue(value);
+    const key = keyOfList(operation);
     return {
+      // A list never gets shorter: whoever reads as much or more reads it after this, and it begins with this.
+      isDeadEnd(after) {
+        const known = longestRead.get(key)?.[after.length];
+        return known !== undefined && known !== after;
+      },
       text: `appended ${shown(value)}`,
       observes: false,
       same: `append ${last}`,
@@ -56,8 +64,14 @@ export function listAppend(): Model<List> {
     if (output !== null && !Array.isArray(output)) throw wrongValue(operation, output, 'a list');
     const values = (output ?? []) as readonly Value[];
     const keys = values.map((value) => keyOfValue(value));
+    const beginnings = [empty];
     let found = empty;
-    for (const key of keys) found = longer(found, key);
+    for (const key of keys) {
+      found = longer(found, key);
+      beginnings.push(found);
+    }
+    const list = keyOfList(operation);
+    if (beginnings.length > (longestRead.get(list)?.length ?? 0)) longestRead.set(list, beginnings);
     return {
       text: values.length > DESCRIBED ? `read ${describe(found)}` : `read ${shown(values)}`,
       observes: true,
@@ -74,11 +88,15 @@ export function listAppend(): Model<List> {
     describe,
     actionOf(operation) {
       const { f, value } = stepOf(operation);
-      if (f === 'append') return append(value);
+      if (f === 'append') return append(operation, value);
       if (f === 'read' || f === 'r') return read(operation, value);
       throw unknownOperation('list-append', operation, ['append', 'read', 'txn']);
     },
   };
+}
+
+function keyOfList(operation: Operation): string | undefined {
+  return operation.key ?? keyOfTransaction(operation);
 }
 
 /** The key of a transaction's only operation. */

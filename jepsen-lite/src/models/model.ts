@@ -29,6 +29,8 @@ export interface Action<State> {
   readonly same: string;
   /** The state after it; undefined where it cannot have been answered as it was. */
   step(state: State): State | undefined;
+  /** Whether that state after it rules out an answer that is yet to be explained. The search need not go on there. @default false */
+  isDeadEnd?(after: State): boolean;
   /**
    * A name for what it leaves, if others can see that only by `sees`: until one does, everything that may follow it may follow in the
    * same order without it. @default what follows may depend on it in any way

@@ -115,8 +115,9 @@ class Search<State> {
     this.#configurations.copySet(from, this.#set);
     if (this.#has(number)) return ROOT;
     const state = this.#states.get(this.#configurations.state(from));
-    const after = this.#timeline.returned[number]?.action.step(state);
-    if (after === undefined) return ROOT;
+    const action = this.#timeline.returned[number]?.action;
+    const after = action?.step(state);
+    if (after === undefined || action?.isDeadEnd?.(after) === true) return ROOT;
     this.#toggle(number);
     return this.#reach(from, returns, after, this.#configurations.open(from), number);
   }
@@ -129,7 +130,8 @@ class Search<State> {
     if (step === undefined || step.operation.invokedAt > due) return ROOT;
     const before = this.#configurations.state(from);
     const after = step.action.step(this.#states.get(before));
-    if (after === undefined || this.#states.numberOf(after) === before) return ROOT;
+    if (after === undefined || step.action.isDeadEnd?.(after) === true) return ROOT;
+    if (this.#states.numberOf(after) === before) return ROOT;
     this.#configurations.copySet(from, this.#set);
     return this.#reach(from, returns, after, this.#open.with(set, group), -2 - group);
   }

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { checkLinearizable, DEFAULT_LIMITS } from '../../../src/checkers/linearizability/linearizable.ts';
+import { MODELS, type ModelName } from '../../../src/models/index.ts';
+import { longHistory } from '../../support/long-history.ts';
+import { modelOf } from '../../support/random-operations.ts';
+
+const CALLS = Number(process.env['HOLDFAST_HISTORY_CALLS'] ?? 5_000);
+const NAMES = Object.keys(MODELS) as ModelName[];
+/** The checker looks at its clock now and then, and a machine on which tests run is busy. */
+const SLACK_MS = 30_000;
+/** Texts that are put and appended by 20 clients at once have too many orders between two gets. */
+const HARD: readonly ModelName[] = ['kv'];
+const HARD_CONFIGURATIONS = CALLS > 5_000 ? DEFAULT_LIMITS.configurations : 50_000;
+
+describe.each(NAMES)('a long history of 20 clients, by the model %s,', (model) => {
+  it.each([0, 0.01])(
+    'is judged within a minute, or unknown by then (share of unknown outcome: %d)',
+    (unknown) => {
+      const callsOfObject = model === 'list-append' || model === 'kv' ? 1_000 : Number.POSITIVE_INFINITY;
+      const operations = longHistory({ model, operations: CALLS, processes: 20, unknown, callsOfObject, seed: 1 });
+      const isHard = HARD.includes(model);
+      const limits = isHard ? { configurations: HARD_CONFIGURATIONS } : {};
+      const begunAtMs = performance.now();
+      const result = checkLinearizable(operations, modelOf(model), { limits });
+      const ms = performance.now() - begunAtMs;
+      if (CALLS > 5_000) {
+        const figures = [result.type, `${result.open} open`, `${result.configurations} configurations`, `${ms} ms`];
+        process.stdout.write(`${model}, ${unknown}: ${figures.join(', ')}\n`);
+      }
+      expect(result.type).toMatch(isHard ? /^(valid|unknown)$/ : /^valid$/);
+      expect(ms).toBeLessThan(DEFAULT_LIMITS.ms + SLACK_MS);
+    },
+    2 * (DEFAULT_LIMITS.ms + SLACK_MS),
+  );
+});

@@ -239,7 +239,7 @@ function addReplicaMetrics(registry: Registry, replica: () => ReplicaFigures | u
   const registers = [registry];
   new Counter({
     name: 'holdfast_snapshots_total',
-    help: 'Snapshots of the state since the start: taken here, installed from another server, and refused by the state machine',
+    help: 'Snapshots since the start: taken, installed, refused by the state machine, and overtaken by the log on their way',
     labelNames: ['how'],
     registers,
     collect() {
@@ -247,6 +247,7 @@ function addReplicaMetrics(registry: Registry, replica: () => ReplicaFigures | u
       this.inc({ how: 'taken' }, replica()?.snapshotCounters.taken ?? 0);
       this.inc({ how: 'installed' }, replica()?.snapshotCounters.installed ?? 0);
       this.inc({ how: 'refused' }, replica()?.snapshotCounters.refused ?? 0);
+      this.inc({ how: 'overtaken' }, replica()?.snapshotCounters.overtaken ?? 0);
     },
   });
   new Gauge({

@@ -21,7 +21,7 @@ function http(server: LoopbackServer) {
   const replica = {
     logWrites: 17,
     diskStalls: false,
-    snapshotCounters: { taken: 3, installed: 1, refused: 0 },
+    snapshotCounters: { taken: 3, installed: 1, refused: 0, overtaken: 2 },
     refusalsHeard: 5,
     silences: 6,
     elections: { timeout: 1, refused: 2, transfer: 3 },

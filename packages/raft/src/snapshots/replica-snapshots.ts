@@ -31,6 +31,7 @@ import { bytesOf } from '../log-store/contract/snapshot.ts';
 import type { ReplicaMachine, RestoredState, SnapshotBytes } from '../machine.ts';
 import type { ReplicaObserver } from '../observer.ts';
 import { LogGauge } from './log-gauge.ts';
+import { OvertakenTransfers } from './overtaken-transfers.ts';
 import { HELD_LOG_FACTOR, RETRY_AFTER_SHARE, SLICE_REST_FACTOR, type SnapshotOptions } from './snapshot-options.ts';
 import { SnapshotReceiver } from './snapshot-receiver.ts';
 import { SnapshotSender, type SnapshotSenderParts } from './snapshot-sender.ts';
@@ -63,6 +64,8 @@ export interface SnapshotCounters {
   installed: number;
   /** By the machine, of those that were received. */
   refused: number;
+  /** Those that were still on their way to a peer when the log had forgotten what follows them. */
+  overtaken: number;
 }
 
 interface Sending {
@@ -73,13 +76,14 @@ interface Sending {
 }
 
 export class ReplicaSnapshots {
-  readonly counters: SnapshotCounters = { taken: 0, installed: 0, refused: 0 };
+  readonly counters: SnapshotCounters = { taken: 0, installed: 0, refused: 0, overtaken: 0 };
   readonly #parts: ReplicaSnapshotsParts;
   readonly #world: ReplicaSnapshotsWorld;
   readonly #gauge: LogGauge;
   /** Shared by all senders. */
   readonly #throttle: Throttle;
   readonly #receiver: SnapshotReceiver;
+  readonly #overtaken: OvertakenTransfers;
   /** What the core has asked for. */
   readonly #sending = new Map<ServerId, Sending>();
   #taker: SnapshotTaker | undefined;
@@ -97,6 +101,7 @@ export class ReplicaSnapshots {
     this.#gauge = new LogGauge(parts.options.snapshotTrailingBytes);
     const { snapshotBytesPerSecond: bytesPerSecond } = parts.options;
     this.#throttle = new Throttle({ bytesPerSecond, restFactor: SLICE_REST_FACTOR }, world.clock);
+    this.#overtaken = new OvertakenTransfers(parts.options, world.clock, world.logger);
     this.#receiver = new SnapshotReceiver({
       store: parts.store,
       clock: world.clock,
@@ -288,7 +293,17 @@ export class ReplicaSnapshots {
     let held = minIndex(index, margin);
     for (const { sender } of this.#sending.values()) held = minIndex(held, sender?.index ?? index);
     const longest = this.#gauge.indexBefore(begunBytes, HELD_LOG_FACTOR * snapshotLogBytes);
-    return maxIndex(held, minIndex(index, longest));
+    const compactTo = maxIndex(held, minIndex(index, longest));
+    this.#lookForOvertaken(compactTo);
+    return compactTo;
+  }
+
+  /** Of peers that are being spoken to: one that is away gets another snapshot when it comes back, and there is nothing to tune. */
+  #lookForOvertaken(compactTo: LogIndex): void {
+    for (const [peer, { sender }] of this.#sending) {
+      if (sender?.index === undefined || sender.index >= compactTo || !sender.connected) continue;
+      if (this.#overtaken.add(peer, sender.index)) this.counters.overtaken += 1;
+    }
   }
 
   async #install(index: LogIndex, state: RestoredState): Promise<void> {

@@ -49,6 +49,8 @@ export const TRANSFER_RETRY_MAX_MS = 2_000;
 export const RETRY_AFTER_SHARE = 0.25;
 /** As long as a peer is being sent a snapshot, what follows it stays in the log, up to so many times `snapshotLogBytes`. */
 export const HELD_LOG_FACTOR = 4;
+/** That a peer cannot catch up is logged once in so long, of each peer. */
+export const OVERTAKEN_WARNING_MS = 60_000;
 /** Nothing is taken from the sender of a snapshot that the state machine refused, for so long, doubling up to the maximum. */
 export const REFUSED_SNAPSHOT_PAUSE_MIN_MS = 5_000;
 export const REFUSED_SNAPSHOT_PAUSE_MAX_MS = 60_000;

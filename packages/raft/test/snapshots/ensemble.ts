@@ -1,5 +1,6 @@
 /** Three replicas with logs on simulated disks, whose machine is a list of texts that its snapshots hold. */
 
+import type { Logger } from '@holdfast/runtime';
 import { SimWorld, type SimHost } from '@holdfast/runtime/sim';
 import { EntryType, serverId, type Entry, type LogIndex, type RaftConfig } from '../../src/core/index.ts';
 import type { LogStore } from '../../src/log-store/contract/log-store.ts';
@@ -88,6 +89,8 @@ export interface EnsembleOptions {
   /** @default 4096 */
   readonly segmentBytes?: number;
   readonly tuning?: Partial<Omit<RaftConfig, 'id' | 'initial'>>;
+  /** Of all servers. @default the logger that says nothing */
+  readonly logger?: Logger;
   /** @default nobody */
   observerOf?(id: number): Partial<ReplicaObserver>;
 }
@@ -163,7 +166,7 @@ export class Ensemble {
 
   constructor(seed: number, snapshots: Partial<SnapshotOptions>, more: Omit<EnsembleOptions, 'snapshots'> = {}) {
     const options = { ...more, snapshots };
-    this.world = new SimWorld({ seed });
+    this.world = new SimWorld({ seed, ...(more.logger === undefined ? {} : { logger: more.logger }) });
     this.servers = [1, 2, 3].map((id) => new Server(id, this.world.host(`server-${id}`), options));
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { silentLogger, type Logger } from '@holdfast/runtime';
 import { serverId } from '../../src/core/index.ts';
 import { Ensemble } from './ensemble.ts';
 
@@ -98,6 +99,46 @@ describe('a replica that takes snapshots', () => {
     // What follows the snapshot comes from the log.
     await ensemble.run(5);
     expect(away.running.snapshotCounters.installed).toBe(1);
+    ensemble.checkHealth();
+  });
+
+  it('reports a follower that cannot catch up, since the log grows faster than it gets the snapshot, once a minute', async () => {
+    const warnings: object[] = [];
+    const logger: Logger = {
+      ...silentLogger,
+      warn: (fields, message) => {
+        if (message.startsWith('a server cannot catch up')) warnings.push(fields);
+      },
+      child: () => logger,
+    };
+    const slowly = { ...OFTEN, snapshotTrailingBytes: 0, snapshotBytesPerSecond: 500 };
+    const ensemble = new Ensemble(3, slowly, { logger });
+    const { world } = ensemble;
+    await ensemble.start();
+    const { leader } = ensemble;
+    const [away] = ensemble.others(leader);
+    if (away === undefined) throw new Error('three were started');
+    away.crash();
+    await ensemble.run(200);
+    // Nobody could be helped: it is away.
+    expect([leader.running.snapshotCounters.overtaken, warnings]).toEqual([0, []]);
+    await ensemble.restart(away);
+    const overtaken = (): number => leader.running.snapshotCounters.overtaken;
+    const write = async (): Promise<void> => {
+      leader.running.propose(new TextEncoder().encode('.'.repeat(100)));
+      await world.run({ forMs: 20 });
+    };
+    for (let n = 0; n < 2_000 && overtaken() === 0; n += 1) await write();
+    expect(overtaken()).toBe(1);
+    const { index } = leader.log.snapshot ?? { index: 0 };
+    const reported = { peer: away.id, heldBytes: 4 * OFTEN.snapshotLogBytes, snapshotBytesPerSecond: 500 };
+    expect(warnings).toMatchObject([reported]);
+    // What is known is not counted again, however often the log is compacted.
+    while ((leader.log.snapshot?.index ?? 0) <= index + 100) await write();
+    expect(overtaken()).toBe(1);
+    expect(leader.running.status.role).toBe('leader');
+    // As soon as the writes end it catches up.
+    await ensemble.until(() => away.machine.appliedIndex === leader.machine.appliedIndex, 600_000);
     ensemble.checkHealth();
   });
 

@@ -4,46 +4,21 @@
  */
 
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { answersOk } from '@holdfast/ensemble';
 import type { Violation } from '../../checkers/violation.ts';
 import { UNFENCED_BUCKET, type HistoryEvent, type HistoryEventBody } from '../../history/history.ts';
 import { each, type Capabilities, type Done, type Effect } from '../../nemeses/target.ts';
-import { anyNeeds } from '../../nemeses/index.ts';
-import { LEADER, lockOfHolder, serverHost, serverIds, STORE_HOST } from '../../plan/plan.ts';
-import { joiningIds, type Scenario } from '../../scenario/scenario.ts';
-import type { EffectCounts } from '../effects.ts';
-import { faultEvent, LeadershipRecord } from '../events.ts';
+import { LEADER, lockOfHolder, serverHost, STORE_HOST } from '../../plan/plan.ts';
+import { faultEvent } from '../events.ts';
 import { withinLimit } from '../hang.ts';
-import { Holds } from '../holds.ts';
 import type { RunBounds, RunningClient, RunTarget } from '../phases.ts';
-import { capabilitiesOf, type Struck } from './capability-list.ts';
-import { ClientHost } from './clients/client-host.ts';
-import { Holders } from './clients/holders.ts';
-import { LiveHistory } from './clients/live-history.ts';
-import type { Hardware } from './hardware/hardware.ts';
-import { VISITOR } from './members/observer-visits.ts';
-import { LiveServers } from './members/live-servers.ts';
+import { LiveSystem, type LiveSystemOptions } from './live-system.ts';
 import { Canaries } from './network/canary.ts';
-import type { LiveNetwork } from './network/live-network.ts';
 import type { OracleOptions } from './oracle/oracle.ts';
-import { Machine, type MachineOptions, type Running } from './processes/machine.ts';
-import {
-  CLIENT_PORT,
-  dataDirectory,
-  inside,
-  launchStore,
-  logFile,
-  PEER_PORT,
-  STORE_PORT,
-} from './processes/programs.ts';
-import type { Scraped, Scraper } from './processes/scrape.ts';
+import type { Machine } from './processes/machine.ts';
+import { dataDirectory, logFile, STORE_PORT } from './processes/programs.ts';
+import type { Scraped } from './processes/scrape.ts';
 import { usageOf, type Usage } from './processes/usage.ts';
 import { whatIsLeft } from './processes/what-is-left.ts';
-import { LiveStrangers } from './strangers/live-strangers.ts';
-import { olderBuild } from './versions/older-build.ts';
-import { ServerVersions, type ServerProgram } from './versions/server-versions.ts';
-import { VersionChanges } from './versions/version-changes.ts';
 
 /** After healing every client works again within ten seconds. */
 const RECOVERY_MS = 10_000;
@@ -62,15 +37,7 @@ const HEAL_STEP_MS = 90_000;
 /** For all servers of a run, one after another: stopped, started, and up with the others. */
 const UPGRADE_MS = 600_000;
 
-export interface LiveTargetOptions {
-  readonly scenario: Scenario;
-  readonly network: LiveNetwork;
-  readonly directory: string;
-  readonly hardware: Hardware;
-  /** Of its hardware, too. */
-  readonly effects: EffectCounts;
-  /** For servers, store and clients: planted bugs. @default nothing */
-  readonly environment?: NodeJS.ProcessEnv;
+export interface LiveTargetOptions extends LiveSystemOptions {
   /** Within which every client must work again on the healed system. @default 10,000 */
   readonly recoveryMs?: number;
   /** Within which each step of healing must have ended. @default 90,000 */
@@ -87,17 +54,9 @@ export class LiveTarget implements RunTarget {
   readonly patienceMs = 3_000;
   readonly originNs = process.hrtime.bigint();
   readonly #options: LiveTargetOptions;
-  readonly #history = new LiveHistory(this.originNs);
-  readonly #servers: LiveServers;
-  readonly #store: Machine;
-  readonly #clients: ReadonlyMap<string, { readonly machine: Machine; readonly client: ClientHost }>;
-  readonly #holds = new Holds();
-  readonly #holders = new Holders();
-  readonly #scraper: Scraper;
+  readonly #system: LiveSystem;
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #usageBefore = new Map<string, Usage>();
-  readonly #upgrade: VersionChanges | undefined;
-  readonly #strangers: LiveStrangers;
   #canaries: Canaries | undefined;
   #violation: Violation | undefined;
   #merged: { readonly size: number; readonly events: readonly HistoryEvent[] } = { size: 0, events: [] };
@@ -116,103 +75,21 @@ export class LiveTarget implements RunTarget {
 
   constructor(options: LiveTargetOptions) {
     this.#options = options;
-    const { scenario, network, directory, hardware, environment = {}, healStepMs = HEAL_STEP_MS } = options;
+    const { directory, healStepMs = HEAL_STEP_MS } = options;
     this.bounds = { recoveryMs: options.recoveryMs ?? RECOVERY_MS, quietMs: QUIET_MS, faultsEndMs: healStepMs };
     mkdirSync(directory, { recursive: true });
-    const isMixed = anyNeeds(scenario.faults, 'versions');
-    const older = isMixed ? olderBuild(scenario.olderLockd, join(directory, 'logs', 'older')) : undefined;
-    const versions = new ServerVersions(serverIds(scenario).map(serverHost), older);
-    const programOf = (host: string): ServerProgram => versions.programOf(host);
-    const programs = { plan: scenario, network, directory, hardware, environment, programOf };
-    const leadership = new LeadershipRecord((host, event) => this.#history.add(host, process.hrtime.bigint(), event));
-    this.#servers = new LiveServers({
-      scenario,
-      programs,
-      machine: (...how) => this.#machine(...how),
-      leads: (host, term) => {
-        leadership.saw(host, term);
-        this.#upgrade?.look(host);
-        this.#strangers.sawTerm(host, this.#scraper.latest.get(host)?.term ?? 0);
-      },
-      changed: () => this.#tellServers(),
-      record: (event) => this.#history.add(VISITOR, process.hrtime.bigint(), event),
-      portTaken: (host) => this.#strangers.hasPort(host),
+    this.#system = new LiveSystem(options, {
+      originNs: this.originNs,
       after: (ms, action) => this.after(ms, action),
-      count: (effect) => options.effects.count(effect),
+      runUntil: (condition, maxMs) => this.runUntil(condition, maxMs),
       fail: (name, message) => this.fail(name, message),
       failed: (error) => this.failed(error),
     });
-    this.#scraper = this.#servers.scraper;
-    this.#strangers = new LiveStrangers({
-      ids: [...serverIds(scenario), ...joiningIds(scenario)],
-      clientAddress: (host) => network.address(host, CLIENT_PORT),
-      peerAddress: (host) => network.address(host, PEER_PORT),
-      inside: (host) => network.inside(host),
-      standIn: (host) => this.#servers.standIn(host),
-      machineOn: (host) => this.#on(host),
-      logFile: (host) => logFile(directory, host),
-      count: (effect, times) => options.effects.count(effect, times),
-      after: (ms, action) => this.after(ms, action),
-      fail: (name, message) => this.fail(name, message),
-    });
-    if (older !== undefined) {
-      this.#upgrade = new VersionChanges({
-        versions,
-        older,
-        servers: this.#servers.all,
-        scraper: this.#scraper,
-        runUntil: (condition, maxMs) => this.runUntil(condition, maxMs),
-        changed: () => options.effects.count('version-changed'),
-        fail: (name, message) => this.fail(name, message),
-      });
-    }
-    const storeAddress = network.address(STORE_HOST, STORE_PORT);
-    const storeServes = async (): Promise<boolean> => await answersOk(storeAddress, '/health');
-    this.#store = this.#machine(STORE_HOST, () => launchStore(programs), storeServes);
-    const { seed, locks } = scenario;
-    const order = { seed, locks, store: storeAddress, originNs: `${this.originNs}` };
-    this.#clients = new Map(
-      scenario.clients.map((plan, number) => {
-        const client = new ClientHost({
-          plan,
-          number,
-          order,
-          servers: () => this.#servers.members.clientAddresses,
-          inside: () => inside(programs, plan.name),
-          environment: network.environment(plan.name, { ...process.env, ...environment }),
-          directory,
-          heard: (who, at, event) => this.#heard(plan.name, who, at, event),
-          unexpected: (error) => this.fail('no-unexpected-error', error),
-        });
-        const serves = async (): Promise<boolean> => await Promise.resolve(true);
-        return [plan.name, { client, machine: this.#machine(plan.name, () => client.launch(), serves) }] as const;
-      }),
-    );
-    const { members } = this.#servers;
-    const struck: Struck = {
-      directory,
-      network,
-      hardware,
-      programs,
-      members,
-      strangers: this.#strangers,
-      upgrade: this.#upgrade,
-      effects: options.effects,
-      holds: this.#holds,
-      machineOn: (host) => this.#on(host),
-      after: (ms, action) => this.after(ms, action),
-      fail: (name, message) => this.fail(name, message),
-      failed: (error) => this.failed(error),
-    };
-    Object.assign(this, capabilitiesOf(struck));
+    Object.assign(this, this.#system.capabilities);
   }
 
   get clients(): readonly RunningClient[] {
-    return [...this.#clientHosts, this.#servers.members.visits];
-  }
-
-  get #clientHosts(): readonly ClientHost[] {
-    return [...this.#clients.values()].map(({ client }) => client);
+    return [...this.#system.clientHosts, this.#system.servers.members.visits];
   }
 
   get violation(): Violation | undefined {
@@ -221,33 +98,33 @@ export class LiveTarget implements RunTarget {
 
   /** Of a run that goes on, what has been told so far. */
   get history(): readonly HistoryEvent[] {
-    const { size } = this.#history;
-    if (this.#merged.size !== size) this.#merged = { size, events: this.#history.merged() };
+    const { size } = this.#system.history;
+    if (this.#merged.size !== size) this.#merged = { size, events: this.#system.history.merged() };
     return this.#merged.events;
   }
 
   /** The highest index that a server has said was committed. */
   get committedSeen(): number {
-    return this.#scraper.committedSeen;
+    return this.#system.servers.scraper.committedSeen;
   }
 
   /** What servers have left, and what was copied of their logs before. */
   get logs(): Pick<OracleOptions, 'directories' | 'archive'> {
-    return { directories: this.#servers.dataDirectories, archive: this.#servers.archive };
+    return { directories: this.#system.servers.dataDirectories, archive: this.#system.servers.archive };
   }
 
   get scraped(): Scraped {
-    return this.#scraper.counts;
+    return this.#system.servers.scraper.counts;
   }
 
   get struck(): ReadonlyMap<Effect, number> {
     const { effects, network } = this.#options;
-    const { snapshotsInstalled } = this.#scraper.counts;
+    const { snapshotsInstalled } = this.#system.servers.scraper.counts;
     return new Map([...effects.counts, ...network.struck(), ['snapshot-installed', snapshotsInstalled] as const]);
   }
 
   note(event: HistoryEventBody): void {
-    this.#history.add('harness', process.hrtime.bigint(), event);
+    this.#system.history.add('harness', process.hrtime.bigint(), event);
   }
 
   fail(name: string, message: string): void {
@@ -263,21 +140,21 @@ export class LiveTarget implements RunTarget {
 
   async start(): Promise<void> {
     const { network, scenario } = this.#options;
-    const hosts = [...this.#servers.all.keys(), STORE_HOST, ...scenario.clients.map(({ name }) => name)];
+    const hosts = [...this.#system.servers.all.keys(), STORE_HOST, ...scenario.clients.map(({ name }) => name)];
     if (network.links !== undefined) this.#canaries = await Canaries.start(network, hosts);
-    await Promise.all([...this.#servers.machines, this.#store].map((machine) => machine.start()));
-    this.#scraper.start();
-    this.#servers.archive.start();
-    if (!(await this.runUntil(() => this.#scraper.leader !== undefined, READY_MS))) {
+    await Promise.all([...this.#system.servers.machines, this.#system.store].map((machine) => machine.start()));
+    this.#system.servers.scraper.start();
+    this.#system.servers.archive.start();
+    if (!(await this.runUntil(() => this.#system.servers.scraper.leader !== undefined, READY_MS))) {
       this.fail('a-leader-is-elected', `none within ${READY_MS} ms: ${this.describe()}`);
       return;
     }
     await this.#createControl();
-    for (const [host, { machine }] of this.#servers.all) {
+    for (const [host, { machine }] of this.#system.servers.all) {
       const usage = usageOf(machine.pid);
       if (usage !== undefined) this.#usageBefore.set(host, usage);
     }
-    await Promise.all([...this.#clients.values()].map(({ machine }) => machine.start()));
+    await Promise.all([...this.#system.clients.values()].map(({ machine }) => machine.start()));
   }
 
   async runUntil(condition: () => boolean, maxMs: number): Promise<boolean> {
@@ -301,9 +178,9 @@ export class LiveTarget implements RunTarget {
 
   hostOf(name: string): string | undefined {
     const lock = lockOfHolder(name);
-    if (lock !== undefined) return this.#holders.of(lock);
-    if (name !== LEADER) return this.#on(this.#servers.standIn(name)).host;
-    const { leader } = this.#scraper;
+    if (lock !== undefined) return this.#system.holders.of(lock);
+    if (name !== LEADER) return this.#system.on(this.#system.servers.standIn(name)).host;
+    const { leader } = this.#system.servers.scraper;
     return leader === undefined ? undefined : serverHost(leader);
   }
 
@@ -318,22 +195,24 @@ export class LiveTarget implements RunTarget {
   /** @throws HangError, so that the run ends whatever hangs */
   async heal(): Promise<void> {
     const { network, hardware, healStepMs = HEAL_STEP_MS } = this.#options;
-    this.#holds.letGoOfAll();
+    this.#system.holds.letGoOfAll();
     await this.#step('healing the network', healStepMs, () => network.heal());
-    await this.#step('taking strangers from the ports', healStepMs, () => this.#strangers.heal());
+    await this.#step('taking strangers from the ports', healStepMs, () => this.#system.strangers.heal());
     for (const { what, act } of hardware.healing) await this.#step(what, healStepMs, act);
     const onAll = (what: string, act: (machine: Machine) => Promise<void>): Done =>
-      each(this.#machines(), (machine) => this.#step(`${what} of ${machine.host}`, healStepMs, () => act(machine)));
+      each(this.#system.machines, (machine) =>
+        this.#step(`${what} of ${machine.host}`, healStepMs, () => act(machine)),
+      );
     await onAll('the resumption', (machine) => machine.resume());
     await onAll('the end of damage to the log', (machine) => machine.mend());
     await onAll('the start', (machine) => machine.start());
-    for (const { client } of this.#clients.values()) client.send('healed');
-    this.#servers.members.changes.heal();
+    for (const { client } of this.#system.clients.values()) client.send('healed');
+    this.#system.servers.members.changes.heal();
   }
 
   async afterRecovery(): Promise<void> {
     await this.#membersComeToRest();
-    await this.#step('the upgrade of all servers', UPGRADE_MS, () => this.#upgrade?.complete());
+    await this.#step('the upgrade of all servers', UPGRADE_MS, () => this.#system.upgrade?.complete());
   }
 
   #step<T>(what: string, limitMs: number, act: () => T | Promise<T>): Promise<T> {
@@ -342,7 +221,7 @@ export class LiveTarget implements RunTarget {
   }
 
   async #membersComeToRest(): Promise<void> {
-    const { changes } = this.#servers.members;
+    const { changes } = this.#system.servers.members;
     if (!changes.used) return;
     if (!(await this.runUntil(() => changes.stable && changes.difference() === undefined, CHANGES_MS))) {
       const problem = changes.difference() ?? changes.describe();
@@ -351,8 +230,8 @@ export class LiveTarget implements RunTarget {
   }
 
   stopClients(): void {
-    for (const { client } of this.#clients.values()) client.send('stop');
-    this.#servers.members.visits.stop();
+    for (const { client } of this.#system.clients.values()) client.send('stop');
+    this.#system.servers.members.visits.stop();
   }
 
   async canary(): Promise<void> {
@@ -364,99 +243,46 @@ export class LiveTarget implements RunTarget {
 
   async afterQuiet(): Promise<void> {
     const { scenario } = this.#options;
-    if (!(await this.runUntil(() => this.#scraper.emptyHanded, this.bounds.quietMs))) {
+    if (!(await this.runUntil(() => this.#system.servers.scraper.emptyHanded, this.bounds.quietMs))) {
       this.fail('nothing-is-left-behind', `sessions or locks are still there: ${this.describe()}`);
       return;
     }
     await pause(REST_MS);
-    if (scenario.snapshots !== undefined && this.#scraper.counts.snapshotsTaken === 0) {
+    if (scenario.snapshots !== undefined && this.#system.servers.scraper.counts.snapshotsTaken === 0) {
       this.fail('servers-take-snapshots', 'they were to take some often, and took none');
     }
-    const left = whatIsLeft([...this.#servers.machines, this.#store], {
+    const left = whatIsLeft([...this.#system.servers.machines, this.#system.store], {
       usageBefore: this.#usageBefore,
       logFileOf: (host) => logFile(this.#options.directory, host),
       dataOf: (host) => dataDirectory(this.#options, host),
-      leaves: (host) => this.#servers.all.get(host)?.leaves === true,
+      leaves: (host) => this.#system.servers.all.get(host)?.leaves === true,
     });
     for (const { name, message } of left) this.fail(name, message);
   }
 
   describe(): string {
-    return [...this.#servers.describe(), ...this.#clientHosts.map((client) => client.describe())].join('; ');
+    return [...this.#system.servers.describe(), ...this.#system.clientHosts.map((client) => client.describe())].join(
+      '; ',
+    );
   }
 
   /** Ends every process; the history may still grow until then. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
-    this.#servers.members.changes.close();
-    this.#servers.members.visits.stop();
-    this.#scraper.stop();
-    await this.#strangers.close();
+    this.#system.servers.members.changes.close();
+    this.#system.servers.members.visits.stop();
+    this.#system.servers.scraper.stop();
+    await this.#system.strangers.close();
     this.#canaries?.close();
-    const clients = [...this.#clients.values()].map(({ machine }) => machine);
+    const clients = [...this.#system.clients.values()].map(({ machine }) => machine);
     // Servers have nothing to wait for then.
     await Promise.all(clients.map((machine) => machine.end()));
-    await Promise.all([...this.#servers.machines, this.#store].map((machine) => machine.end()));
-    await this.#servers.archive.stop();
+    await Promise.all([...this.#system.servers.machines, this.#system.store].map((machine) => machine.end()));
+    await this.#system.servers.archive.stop();
   }
 
   serving(): boolean {
-    return this.#machines().every(({ atRest }) => atRest);
-  }
-
-  #machines(): Machine[] {
-    return [...this.#servers.machines, this.#store, ...[...this.#clients.values()].map(({ machine }) => machine)];
-  }
-
-  #tellServers(): void {
-    for (const { client } of this.#clients.values()) client.tellServers();
-  }
-
-  #on(host: string): Machine {
-    const found = this.#machines().find((machine) => machine.host === host);
-    if (found === undefined) throw new TypeError(`there is no host ${host}`);
-    return found;
-  }
-
-  #machine(
-    host: string,
-    launch: () => Running,
-    serves: () => Promise<boolean>,
-    rules: Pick<MachineOptions, 'mayStart' | 'leaves'> = {},
-  ): Machine {
-    return new Machine({
-      host,
-      ...rules,
-      launch: () => {
-        const running = launch();
-        this.#fakeClock(host, running);
-        return running;
-      },
-      serves,
-      effect: (effect) => this.#options.effects.count(effect),
-      down: () => {
-        this.#scraper.down(host);
-        this.#holders.died(host);
-        this.#strangers.down(host);
-      },
-      failed: (name, message) => this.fail(name, message),
-    });
-  }
-
-  /** One that is killed before libfaketime has begun in it needs none. */
-  #fakeClock(host: string, { pid, exited }: Running): void {
-    const clock = this.#options.hardware.clocks.get(host);
-    if (clock === undefined || pid === undefined) return;
-    let ended = false;
-    void exited.then(() => (ended = true));
-    clock.started(pid).catch((error: unknown) => {
-      if (!ended) this.failed(error);
-    });
-  }
-
-  #heard(client: string, who: string, at: bigint, event: HistoryEventBody): void {
-    this.#history.add(who, at, event);
-    this.#holders.heed(client, event);
+    return this.#system.machines.every(({ atRest }) => atRest);
   }
 
   /** The bucket without a fence, which shows that writes would go wrong without one. */

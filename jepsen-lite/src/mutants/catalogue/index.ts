@@ -16,6 +16,7 @@ import { peerLinkMutants } from './raft/peer-links.ts';
 import { recoveryMutants } from './raft/recovery.ts';
 import { serverMutants } from './server.ts';
 import { snapshotMutants } from './raft/snapshots.ts';
+import { stateSnapshotMutants } from './state-snapshots.ts';
 import { stateMutants } from './state.ts';
 import { strangerMutants } from './raft/strangers.ts';
 import { unitTestMutants } from './unit-tests.ts';
@@ -32,6 +33,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...recoveryMutants,
   ...snapshotMutants,
   ...stateMutants,
+  ...stateSnapshotMutants,
   ...nodeMutants,
   ...serverMutants,
   ...leaseMutants,

@@ -20,7 +20,10 @@ import (
 	"go.etcd.io/etcd/clientv3/concurrency"
 )
 
-const latencyCapacity = 1 << 17
+const (
+	latencyCapacity   = 1 << 17
+	nodesATransaction = 10
+)
 
 var (
 	completed int64
@@ -62,10 +65,17 @@ func operations(work, prefix string, n, outstanding int, client *clientv3.Client
 	data := strings.Repeat("a", 100)
 	_, err := client.Put(ctx, node, data)
 	fail(err)
+	var puts []clientv3.Op
+	for at := 0; work == "transactions" && at < nodesATransaction; at++ {
+		puts = append(puts, clientv3.OpPut(fmt.Sprintf("%s-%d", node, at), data))
+	}
 	request := func() error {
 		switch work {
 		case "writes":
 			_, err := client.Put(ctx, node, data)
+			return err
+		case "transactions":
+			_, err := client.Txn(ctx).Then(puts...).Commit()
 			return err
 		case "linearizable-reads":
 			_, err := client.Get(ctx, node)

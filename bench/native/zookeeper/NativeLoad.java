@@ -1,5 +1,6 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -9,6 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.Op;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.ZooKeeper;
@@ -21,6 +23,7 @@ public final class NativeLoad {
   private static final byte[] DATA = new byte[100];
   private static final byte[] EMPTY = new byte[0];
   private static final int LATENCIES = 1 << 17;
+  private static final int NODES_A_TRANSACTION = 10;
 
   /** One operation; `done` is run when it is over. */
   private interface Operation {
@@ -48,6 +51,16 @@ public final class NativeLoad {
         String parent = "/" + prefix + (work.equals("cycles") ? "-lock-" + n : "-lock");
         ensure(client, parent);
         loops[n] = new Cycle(client, parent);
+      } else if (work.equals("transactions")) {
+        List<Op> sets = new ArrayList<>();
+        for (int at = 0; at < NODES_A_TRANSACTION; at++) {
+          String node = "/" + prefix + "-node-" + (n * NODES_A_TRANSACTION + at);
+          ensure(client, node);
+          client.setData(node, DATA, -1);
+          sets.add(Op.setData(node, DATA, -1));
+        }
+        Operation operation = timed(done -> client.multi(sets, (code, path, context, results) -> ok(code, done), null));
+        for (int slot = 0; slot < outstanding; slot++) loops[n * outstanding + slot] = operation;
       } else {
         String node = "/" + prefix + "-node-" + n;
         ensure(client, node);

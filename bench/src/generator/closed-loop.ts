@@ -6,8 +6,26 @@
 import { Latencies } from './latencies.ts';
 import type { LockSession, RawSession } from './raw-session.ts';
 
-export const LOOPED_WORKS = ['cycles', 'hand-overs', 'writes', 'linearizable-reads', 'session-reads'] as const;
+export const LOOPED_WORKS = [
+  'cycles',
+  'hand-overs',
+  'writes',
+  'transactions',
+  'linearizable-reads',
+  'session-reads',
+] as const;
 export type LoopedWork = (typeof LOOPED_WORKS)[number];
+
+/** Nodes that one transaction sets. Native loads have the same number. */
+export const NODES_A_TRANSACTION = 10;
+
+/** What a session's loops work on. `nodes`: as many as the work needs, all its own. */
+export interface LoopTarget {
+  readonly lock: string;
+  readonly nodes: readonly string[];
+  readonly data: Uint8Array;
+  readonly outstanding: number;
+}
 
 export interface WindowResult {
   /** Within the window. */
@@ -70,13 +88,9 @@ export class ClosedLoops {
 }
 
 /** The loops of one session of a work. */
-export function loopsOf(
-  work: LoopedWork,
-  session: RawSession,
-  target: { readonly lock: string; readonly node: string; readonly data: Uint8Array; readonly outstanding: number },
-): Operation[] {
+export function loopsOf(work: LoopedWork, session: RawSession, target: LoopTarget): Operation[] {
   if (work === 'cycles' || work === 'hand-overs') return [cycle(session, target.lock)];
-  const request = requestOf(work, session, target.node, target.data);
+  const request = requestOf(work, session, target);
   const operation: Operation = (timed, done) => {
     const begun = performance.now();
     request(() => {
@@ -99,12 +113,14 @@ export function cycle(session: LockSession, lock: string): Operation {
 }
 
 function requestOf(
-  work: 'writes' | 'linearizable-reads' | 'session-reads',
+  work: Exclude<LoopedWork, 'cycles' | 'hand-overs'>,
   session: RawSession,
-  node: string,
-  data: Uint8Array,
+  { nodes, data }: LoopTarget,
 ): (done: () => void) => void {
+  const [node = ''] = nodes;
   switch (work) {
+    case 'transactions':
+      return (done) => session.transaction(nodes, data, done);
     case 'writes':
       return (done) => session.write(node, data, done);
     case 'linearizable-reads':

@@ -6,7 +6,7 @@
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 
-import { ClosedLoops, LOOPED_WORKS, cycle, loopsOf } from './closed-loop.ts';
+import { ClosedLoops, LOOPED_WORKS, NODES_A_TRANSACTION, cycle, loopsOf } from './closed-loop.ts';
 import { OutageClients } from './outage-clients.ts';
 import type { LockSession, OpenSession, RawSession } from './raw-session.ts';
 import type { GeneratorOrder } from './order.ts';
@@ -90,18 +90,20 @@ async function loops<Session extends LockSession>(
   await closeAll(sessions);
 }
 
-/** Every session has a lock of its own, but for hand-overs; every session has a node of its own. */
+/** Every session has a lock of its own, but for hand-overs; every session has nodes of its own. */
 async function prepareRaw(sessions: readonly RawSession[]): Promise<ClosedLoops> {
   const work = oneOf('work', LOOPED_WORKS, flags.work);
   const outstanding = Math.max(1, Math.round(Number(flags.outstanding ?? sessionCount) / sessionCount));
   const lockOf = (n: number): string => (work === 'hand-overs' ? `${prefix}-lock` : `${prefix}-lock-${n}`);
+  const each = work === 'transactions' ? NODES_A_TRANSACTION : 1;
+  const nodesOf = (n: number): string[] => Array.from({ length: each }, (_, at) => nodeOf(n * each + at));
   for (const [n, session] of sessions.entries()) {
     if (work === 'cycles' || work === 'hand-overs') await called((done) => session.prepareLock(lockOf(n), done));
-    else await called((done) => session.createNodes([nodeOf(n)], DATA, done));
+    else await called((done) => session.createNodes(nodesOf(n), DATA, done));
   }
   return new ClosedLoops(
     sessions.flatMap((session, n) =>
-      loopsOf(work, session, { lock: lockOf(n), node: nodeOf(n), data: DATA, outstanding }),
+      loopsOf(work, session, { lock: lockOf(n), nodes: nodesOf(n), data: DATA, outstanding }),
     ),
   );
 }

@@ -26,6 +26,8 @@ export interface RawSession extends LockSession {
   createEphemeral(node: string, data: Uint8Array, done: () => void): void;
   /** Creates persistent nodes, many at once where the system can. */
   createNodes(nodes: readonly string[], data: Uint8Array, done: () => void): void;
+  /** Sets the data of all of them, or of none. They exist. */
+  transaction(nodes: readonly string[], data: Uint8Array, done: () => void): void;
   /** Tells `changed` once when the node changes next; `armed` when the server watches. Undefined where the system cannot. */
   readonly watch: ((node: string, armed: () => void, changed: () => void) => void) | undefined;
   /** Drops the connection without a word. */

@@ -30,6 +30,7 @@ interface Load {
   readonly sessions: number;
   readonly outstanding: number;
   readonly unit: string;
+  readonly operationsEach?: number;
   readonly systems: readonly SystemName[];
   readonly routes: (system: SystemName) => readonly Route[];
   /** The rows of an actor, as far as it has come. */
@@ -171,7 +172,7 @@ async function takeWindow(
     servers,
     generator: generator.pid,
     bystanders: onStage.filter((pid) => pid !== generator.pid && !servers.includes(pid)),
-    measure: () => generator.window(rampMs, windowMs),
+    measure: async () => counted(await generator.window(rampMs, windowMs), load.operationsEach),
     value: ({ operations, seconds }: WindowResult) => operations / seconds,
   };
   const { window, result } = await run.repeats.quietest(
@@ -189,6 +190,12 @@ async function takeWindow(
       `p50 ${result.p50Ms?.toFixed(2) ?? '–'} ms, generator ${Math.round(100 * window.generatorCores)} % of a core` +
       (window.disturbed ? `, disturbed (${Math.round(100 * window.otherCores)} % by others)` : ''),
   );
+}
+
+/** In operations, of which each that the generator has counted is several. */
+function counted(result: WindowResult, operationsEach = 1): WindowResult {
+  const { operations, allOperations } = result;
+  return { ...result, operations: operationsEach * operations, allOperations: operationsEach * allOperations };
 }
 
 function added(total: number | null, before: Progress, after: Progress): number | null {

@@ -1,11 +1,12 @@
 /** The works and what is asked of us in each: factors of the better peer's figure (`must`), and what we aim at (`goal`). */
 
-import type { LoopedWork } from '../generator/closed-loop.ts';
+import { NODES_A_TRANSACTION, type LoopedWork } from '../generator/closed-loop.ts';
 
 export const WORKS = [
   'cycles',
   'hand-overs',
   'writes',
+  'transactions',
   'linearizable-reads',
   'session-reads',
   'watchers',
@@ -41,6 +42,8 @@ export interface LoadRow {
   /** Requests under way, of all sessions together. */
   readonly outstanding: number;
   readonly unit: string;
+  /** What the unit counts in each answer. @default 1 */
+  readonly operationsEach?: number;
   readonly target: Target;
   /** A second row out of the same windows: the median latency. */
   readonly latency?: { readonly work: string; readonly target: Target };
@@ -97,6 +100,17 @@ export const LOAD_ROWS: readonly LoadRow[] = [
   },
   requests('writes', 'writes of 100 B', 64, { must: 1, goal: 1.5 }),
   requests('writes', 'writes of 100 B', 1_024, { must: 1, goal: 2 }),
+  {
+    group: 'transactions',
+    work: `transactions of ${NODES_A_TRANSACTION} operations, 64 clients`,
+    load: 'transactions',
+    sessions: 64,
+    outstanding: 64,
+    unit: 'operations/s',
+    operationsEach: NODES_A_TRANSACTION,
+    target: { must: 1.5, goal: 3, peer: 'zookeeper' },
+    redis: false,
+  },
   requests('linearizable-reads', 'linearizable reads', 64, { must: 0.8, goal: 1.2 }),
   requests('session-reads', 'session reads', 64, { must: 0.7, goal: 1 }),
   requests('session-reads', 'session reads', 1_024, { must: 0.7, goal: 1.2 }),

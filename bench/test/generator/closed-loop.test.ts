@@ -22,6 +22,10 @@ class FakeSession {
     this.#answer(`write ${node}`, done);
   }
 
+  transaction(nodes: readonly string[], _data: Uint8Array, done: () => void): void {
+    this.#answer(`transaction ${nodes.join(' ')}`, done);
+  }
+
   #answer(call: string, done: () => void): void {
     this.calls.push(call);
     this.underWay += 1;
@@ -38,7 +42,7 @@ const data = new Uint8Array(1);
 describe('closed loops', () => {
   it('keep as many operations under way as told, and none after the window', async () => {
     const session = new FakeSession();
-    const target = { lock: 'a', node: '/n', data, outstanding: 7 };
+    const target = { lock: 'a', nodes: ['/n'], data, outstanding: 7 };
     const loops = new ClosedLoops(loopsOf('writes', session as unknown as RawSession, target));
     const { operations, allOperations, p50Ms } = await loops.window(1, 20);
     expect(session.most).toBe(7);
@@ -47,6 +51,15 @@ describe('closed loops', () => {
     expect(allOperations).toBe(session.calls.length);
     expect(operations).toBeLessThanOrEqual(allOperations);
     expect(p50Ms).toBeGreaterThan(0);
+  });
+
+  it('set all nodes of the session in each transaction, and one of them in each write', async () => {
+    const session = new FakeSession();
+    const target = { lock: '', nodes: ['/n', '/m'], data, outstanding: 1 };
+    for (const work of ['transactions', 'writes'] as const) {
+      await new ClosedLoops(loopsOf(work, session as unknown as RawSession, target)).window(0, 1);
+    }
+    expect(new Set(session.calls)).toEqual(new Set(['transaction /n /m', 'write /n']));
   });
 
   it('run again after a window, and end each cycle with its release', async () => {

@@ -94,6 +94,10 @@ class EtcdSession implements RawSession {
     }
   }
 
+  transaction(nodes: readonly string[], data: Uint8Array, done: () => void): void {
+    this.#connection.unary(etcd.Method.txn, etcd.putAllRequest(nodes, data).finish(), done);
+  }
+
   prepareLock(_lock: string, done: () => void): void {
     done();
   }

@@ -138,6 +138,11 @@ class HoldfastSession implements RawSession {
     });
   }
 
+  transaction(nodes: readonly string[], data: Uint8Array, done: () => void): void {
+    const operations = nodes.map((path) => ({ type: 'set', path, data: [data], version: -1 }) as const);
+    this.#command({ type: 'transaction', operations }, this.#expect('transaction', done));
+  }
+
   prepareLock(_lock: string, done: () => void): void {
     done();
   }

@@ -79,6 +79,10 @@ class RedisSession implements RawSession {
     this.#command(['MSET', ...nodes.flatMap((node) => [node, text])], done);
   }
 
+  transaction(nodes: readonly string[], data: Uint8Array, done: () => void): void {
+    this.createNodes(nodes, data, done);
+  }
+
   prepareLock(_lock: string, done: () => void): void {
     done();
   }

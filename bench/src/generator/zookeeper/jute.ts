@@ -86,6 +86,12 @@ export class JuteReader {
     return value;
   }
 
+  boolean(): boolean {
+    const value = this.#bytes[this.#at] !== 0;
+    this.#at += 1;
+    return value;
+  }
+
   /** A copy. */
   buffer(): Buffer {
     const length = Math.max(0, this.int());

@@ -8,6 +8,7 @@ import { WireSocket } from '../wire-socket.ts';
 import { JuteReader, JuteWriter } from './jute.ts';
 
 const OpCode = {
+  error: -1,
   create: 1,
   delete: 2,
   exists: 3,
@@ -23,6 +24,7 @@ const OpCode = {
 const XID_WATCH = -1;
 const XID_PING = -2;
 const NODE_DELETED = 2;
+const RUNTIME_INCONSISTENCY = -2;
 const NO_NODE = -101;
 const NODE_EXISTS = -110;
 
@@ -107,17 +109,13 @@ class ZooKeeperSession implements RawSession {
   }
 
   createNodes(nodes: readonly string[], data: Uint8Array, done: () => void): void {
-    this.#request(
-      OpCode.multi,
-      (body) => {
-        for (const node of nodes) {
-          body.int(OpCode.create).boolean(false).int(-1);
-          writeCreate(body, node, data, PERSISTENT);
-        }
-        return body.int(-1).boolean(true).int(-1);
-      },
-      this.#ok(done),
-    );
+    const create = (body: JuteWriter, node: string): void => void writeCreate(body, node, data, PERSISTENT);
+    this.#multi(OpCode.create, nodes, create, done);
+  }
+
+  transaction(nodes: readonly string[], data: Uint8Array, done: () => void): void {
+    const set = (body: JuteWriter, node: string): void => void body.string(node).buffer(data).int(ANY_VERSION);
+    this.#multi(OpCode.setData, nodes, set, done);
   }
 
   prepareLock(lock: string, done: () => void): void {
@@ -178,6 +176,24 @@ class ZooKeeperSession implements RawSession {
 
   #create(path: string, data: Uint8Array, flags: number, reply: Reply): void {
     this.#request(OpCode.create, (body) => writeCreate(body, path, data, flags), reply);
+  }
+
+  /** The same operation on each of them. A multi that failed is answered without an error in its header: its results are errors. */
+  #multi(
+    opCode: number,
+    nodes: readonly string[],
+    write: (body: JuteWriter, node: string) => void,
+    done: () => void,
+  ): void {
+    const request = (body: JuteWriter): JuteWriter => {
+      for (const node of nodes) write(body.int(opCode).boolean(false).int(-1), node);
+      return body.int(-1).boolean(true).int(-1);
+    };
+    this.#request(OpCode.multi, request, (error, body) => {
+      if (error !== 0) this.#refused('multi', error);
+      else if (body.int() === OpCode.error) this.#refused('an operation of multi', firstError(body, nodes.length));
+      else done();
+    });
   }
 
   #request(opCode: number, write: (body: JuteWriter) => JuteWriter, reply: Reply): void {
@@ -266,6 +282,19 @@ class ZooKeeperSession implements RawSession {
 
 function writeCreate(body: JuteWriter, path: string, data: Uint8Array, flags: number): JuteWriter {
   return body.string(path).buffer(data).int(1).int(ALL_PERMISSIONS).string('world').string('anyone').int(flags);
+}
+
+/** Of the results of a multi behind the type of the first: those which were not reached, or undone, say nothing of the cause. */
+function firstError(body: JuteReader, results: number): number {
+  let first = 0;
+  for (let left = results; left > 0; left -= 1) {
+    body.boolean();
+    body.int();
+    const error = body.int();
+    if (first === 0 && error !== RUNTIME_INCONSISTENCY) first = error;
+    body.int();
+  }
+  return first;
 }
 
 function lockPath(lock: string): string {

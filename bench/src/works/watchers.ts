@@ -30,10 +30,14 @@ export async function measureWatchers(run: BenchRun): Promise<void> {
         const rounds = run.effort.watchRounds;
         const tell = { type: 'watchers', perSession: WATCHERS_PER_SESSION, rounds } as const;
         await generator.order(tell);
-        const { window, measured } = await singleWindow(system, generator, async () => {
-          const { times } = await generator.order<{ times: number[] }>(tell);
-          return { value: 0, operations: times.length, times };
-        });
+        const { window, measured } = await run.repeats.quietest(
+          () =>
+            singleWindow(system, generator, async () => {
+              const { times } = await generator.order<{ times: number[] }>(tell);
+              return { value: 0, operations: times.length, times };
+            }),
+          (cores) => run.say(`${work}: ${system.name}: repeated, others took ${Math.round(100 * cores)} % of a core`),
+        );
         const seconds = window.seconds / rounds;
         const windows: RawWindow[] = measured.times.map((value) => ({ ...window, value, operations: 1, seconds }));
         run.results.put(resultRow({ work, unit, system: system.name, route: 'raw', windows, target }));

@@ -14,12 +14,17 @@ export function openEtcdSession(options: OpenOptions, opened: (session: RawSessi
 
 interface Watched {
   readonly armed: () => void;
-  readonly changed: () => void;
+  readonly changed: (watchId: number) => void;
 }
 
 class EtcdSession implements RawSession {
   readonly watch = (node: string, armed: () => void, changed: () => void): void => {
-    this.#startWatch(node, 0, armed, changed);
+    // A watch tells on until it is cancelled: here that waits, so that it is not part of what is measured.
+    for (const watchId of this.#over.splice(0)) this.#cancelWatch(watchId);
+    this.#startWatch(node, 0, armed, (watchId) => {
+      this.#over.push(watchId);
+      changed();
+    });
   };
 
   readonly #connection: GrpcConnection;
@@ -31,6 +36,8 @@ class EtcdSession implements RawSession {
   /** Created in the order in which they were asked for. */
   readonly #creating: Watched[] = [];
   readonly #watches = new Map<number, Watched>();
+  /** Watches that have told their change, and are to be cancelled. */
+  readonly #over: number[] = [];
 
   constructor(options: OpenOptions, ready: () => void) {
     this.#options = options;
@@ -121,11 +128,14 @@ class EtcdSession implements RawSession {
       const { revision, first } = etcd.readRange(bytes);
       if (first === undefined) granted();
       else
-        this.#startWatch(first.key, revision, ignore, () => this.#waitForDeletes(prefix, maxCreateRevision, granted));
+        this.#startWatch(first.key, revision, ignore, (watchId) => {
+          this.#cancelWatch(watchId);
+          this.#waitForDeletes(prefix, maxCreateRevision, granted);
+        });
     });
   }
 
-  #startWatch(key: string, revision: number, armed: () => void, changed: () => void): void {
+  #startWatch(key: string, revision: number, armed: () => void, changed: (watchId: number) => void): void {
     this.#sendWatch ??= this.#connection.stream(etcd.Method.watch, {
       message: (bytes) => this.#watchMessage(bytes),
       ended: () => this.#options.onFailure(new Error('etcd ended the watch stream')),
@@ -145,10 +155,11 @@ class EtcdSession implements RawSession {
     const watched = this.#watches.get(watchId);
     if (events === 0 || watched === undefined) return;
     this.#watches.delete(watchId);
-    this.#connection.turn(() => {
-      this.#sendWatch?.(etcd.cancelWatchRequest(watchId).finish());
-      watched.changed();
-    });
+    this.#connection.turn(() => watched.changed(watchId));
+  }
+
+  #cancelWatch(watchId: number): void {
+    this.#sendWatch?.(etcd.cancelWatchRequest(watchId).finish());
   }
 
   #keepLease(intervalMs: number): void {

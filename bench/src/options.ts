@@ -24,6 +24,9 @@ export interface BenchOptions {
   readonly processes: number;
   readonly rounds: number;
   readonly clients: number;
+  readonly watches: number;
+  readonly watchingClients: number;
+  readonly connections: number;
   readonly outages: string | undefined;
 }
 
@@ -54,10 +57,13 @@ export async function parseOptions(argv: readonly string[]): Promise<BenchOption
     .option('--minutes <n>', 'how long quiet watches', parseCount, 10)
     .option('--state-mib <n>', 'how large the state is that join sends; 64 with --quick', parseCount, 1_024)
     .option('--sessions <n>', 'sessions of crowd; 300 with --quick', parseCount, 2_000)
-    .option('--session-timeout-ms <n>', 'of the sessions of crowd', parseCount, 10_000)
-    .option('--processes <n>', 'client processes of crowd', parseCount, 2)
-    .option('--rounds <n>', 'rounds of outages; 1 with --quick', parseCount, 5)
+    .option('--session-timeout-ms <n>', 'of the sessions of crowd and resume', parseCount, 10_000)
+    .option('--processes <n>', 'client processes of crowd and resume', parseCount, 2)
+    .option('--rounds <n>', 'rounds of outages and resume; 1 with --quick', parseCount, 5)
+    .option('--watching-clients <n>', 'clients of resume; 300 with --quick', parseCount, 10_000)
     .option('--clients <n>', 'clients of each system in outages', parseCount, 50)
+    .option('--watches <n>', 'nodes and watches of watches; 20,000 with --quick', parseCount, 1_000_000)
+    .option('--connections <n>', 'among which they are divided', parseCount, 50)
     .option('--outages <file>', 'write the longest time without service of every client in outages');
   // pnpm hands a "--" on.
   await program.parseAsync(argv.filter((argument) => argument !== '--'));

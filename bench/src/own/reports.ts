@@ -8,7 +8,11 @@ import { measureCrowd } from './crowd/crowd.ts';
 import { measureFailOver, type Fault } from './fail-over.ts';
 import { JoinTrial, type JoinStep } from './join.ts';
 import { measureQuiet } from './quiet.ts';
+import { measureResume } from './resume/resume.ts';
+import { RESUME_HEAD, isWhole, resumeRow } from './resume/table.ts';
 import { withScratchEnsemble } from './scratch-ensemble.ts';
+import { toldOnce, watchesTable } from './watches/table.ts';
+import { measureWatches } from './watches/watches.ts';
 
 export async function reportFailOver(trials: number): Promise<void> {
   const faults: readonly (readonly [Fault, string])[] = [
@@ -105,6 +109,49 @@ export async function reportCrowd(chosen: BenchOptions, say: (line: string) => v
   const worst = Math.max(...results.map(({ lastMs }) => lastMs));
   print(`\n**${whole} of ${rounds} rounds with everybody served and nobody expired; the slowest took ${worst} ms**\n`);
   if (whole < rounds) process.exitCode = 1;
+}
+
+const QUICK_RESUME = { clients: 300, rounds: 1 };
+const RESUME_STEADY_MS = 5_000;
+
+export async function reportResume(chosen: BenchOptions, say: (line: string) => void): Promise<void> {
+  const { quick, sessionTimeoutMs, processes } = chosen;
+  const clients = quick ? Math.min(QUICK_RESUME.clients, chosen.watchingClients) : chosen.watchingClients;
+  const rounds = quick ? QUICK_RESUME.rounds : chosen.rounds;
+  print(
+    `\n## kill -9 of the leader under ${clients} clients with recursive watches (timeout ${sessionTimeoutMs / 1_000} s)\n`,
+  );
+  for (const line of RESUME_HEAD) print(line);
+  const results = await measureResume({
+    clients,
+    sessionTimeoutMs,
+    processes,
+    rounds,
+    steadyMs: RESUME_STEADY_MS,
+    say,
+    report: (round) => print(resumeRow(round, loadavg()[0] ?? 0)),
+  });
+  const whole = results.filter((round) => isWhole(clients, round)).length;
+  const worst = Math.max(...results.map(({ lastMs }) => lastMs));
+  print(
+    `\n**${whole} of ${rounds} rounds with every change told once to everybody; the slowest client took ${worst} ms**\n`,
+  );
+  if (whole < rounds) process.exitCode = 1;
+}
+
+const QUICK_WATCHES = 20_000;
+/** How long a server gets to give memory back before it is looked at. */
+const COLLECT_MS = 15_000;
+const QUICK_COLLECT_MS = 1_000;
+
+export async function reportWatches(chosen: BenchOptions, say: (line: string) => void): Promise<void> {
+  const { quick, connections } = chosen;
+  const watches = quick ? Math.min(QUICK_WATCHES, chosen.watches) : chosen.watches;
+  const collectMs = quick ? QUICK_COLLECT_MS : COLLECT_MS;
+  print(`\n## ${watches.toLocaleString('en')} one-shot watches from ${connections} connections\n`);
+  const result = await measureWatches({ watches, connections, collectMs, say });
+  for (const line of watchesTable(watches, result)) print(line);
+  if (!toldOnce(result)) process.exitCode = 1;
 }
 
 function print(line: string): void {

@@ -1,7 +1,6 @@
 /** Resident memory of the leader while many sessions keep many ephemeral nodes. */
 
-import { readFileSync } from 'node:fs';
-
+import { residentMiB } from '../machine/resident-memory.ts';
 import { resultRow, type RawWindow } from '../report/result-row.ts';
 import { GeneratorProcess } from '../systems/generator-process.ts';
 import type { BenchRun } from './bench-run.ts';
@@ -54,9 +53,4 @@ export async function measureMemory(run: BenchRun): Promise<void> {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function residentMiB(pid: number): number {
-  const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kibibytes) / 1_024;
 }

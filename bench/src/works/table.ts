@@ -18,12 +18,22 @@ export const WORKS = [
   'quiet',
   'join',
   'crowd',
+  'watches',
+  'resume',
   'outages',
 ] as const;
 export type WorkName = (typeof WORKS)[number];
 
 /** Of our own servers alone, or long: they run when they are named. */
-export const WORKS_ON_REQUEST: readonly WorkName[] = ['fail-over', 'quiet', 'join', 'crowd', 'outages'];
+export const WORKS_ON_REQUEST: readonly WorkName[] = [
+  'fail-over',
+  'quiet',
+  'join',
+  'crowd',
+  'watches',
+  'resume',
+  'outages',
+];
 
 export interface Target {
   /** Of the better peer's figure; at least that for rates, at most that for times and sizes. */

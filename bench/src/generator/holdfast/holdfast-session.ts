@@ -34,7 +34,7 @@ const RESEND_DELAY_MS = 5;
 type Request = Extract<ClientMessage, { type: 'request' }>;
 type ClientCommand = Exclude<Command, { type: 'attach' | 'expireSession' }>;
 
-export function openHoldfastSession(options: OpenOptions, opened: (session: RawSession) => void): void {
+export function openHoldfastSession(options: OpenOptions, opened: (session: HoldfastSession) => void): void {
   const session = new HoldfastSession(options, () => opened(session));
 }
 
@@ -44,7 +44,9 @@ interface Watched {
   readonly changed: (() => void)[];
 }
 
-class HoldfastSession implements RawSession {
+export class HoldfastSession implements RawSession {
+  /** What watches of {@link watchAll} have told. */
+  eventsHeard = 0;
   /** One watch of the server, for all here that want to know of the node. */
   readonly watch = (node: string, armed: () => void, changed: () => void): void => {
     const present = this.#watches.get(node);
@@ -70,6 +72,7 @@ class HoldfastSession implements RawSession {
   readonly #watches = new Map<string, Watched>();
   /** Nodes by the ids of the messages that watch them, until these are answered. */
   readonly #watching = new Map<number, string>();
+  readonly #watchingAll = new Map<number, () => void>();
   #lastWatch = 0;
   #upgraded = false;
   #outbox: ClientMessage[] = [];
@@ -141,6 +144,14 @@ class HoldfastSession implements RawSession {
   transaction(nodes: readonly string[], data: Uint8Array, done: () => void): void {
     const operations = nodes.map((path) => ({ type: 'set', path, data: [data], version: -1 }) as const);
     this.#command({ type: 'transaction', operations }, this.#expect('transaction', done));
+  }
+
+  /** A one-shot watch on each of them, by one message; at most as many as a message may name. */
+  watchAll(nodes: readonly string[], watching: () => void): void {
+    this.#lastWatch += 1;
+    this.#watchingAll.set(this.#lastWatch, watching);
+    const watched = nodes.map((path) => ({ kind: 'data', path, existed: true }) as const);
+    this.#post({ type: 'watch', id: this.#lastWatch, from: 0, minIndex: this.#highestIndex, nodes: watched });
   }
 
   prepareLock(_lock: string, done: () => void): void {
@@ -285,6 +296,12 @@ class HoldfastSession implements RawSession {
   }
 
   #armed(id: number): void {
+    const watching = this.#watchingAll.get(id);
+    if (watching !== undefined) {
+      this.#watchingAll.delete(id);
+      watching();
+      return;
+    }
     const watched = this.#watches.get(this.#watching.get(id) ?? '');
     this.#watching.delete(id);
     const armed = watched?.armed ?? [];
@@ -294,8 +311,12 @@ class HoldfastSession implements RawSession {
 
   #changed(path: string): void {
     const watched = this.#watches.get(path);
+    if (watched === undefined) {
+      this.eventsHeard += 1;
+      return;
+    }
     this.#watches.delete(path);
-    for (const changed of watched?.changed ?? []) changed();
+    for (const changed of watched.changed) changed();
   }
 
   #attach(): void {

@@ -2,6 +2,7 @@
 
 import { connect, type Client } from '@holdfast/client';
 
+import { obeyOrders } from '../client-process.ts';
 import type { CrowdOrder, CrowdReport, Served } from './orders.ts';
 
 /** Sessions that are made at a time: a crowd that gathers, not one that comes at once. */
@@ -29,7 +30,8 @@ const noted = {
   child: () => noted,
 };
 
-async function gather(order: Extract<CrowdOrder, { type: 'gather' }>): Promise<void> {
+async function gather(order: Extract<CrowdOrder, { type: 'gather' }>): Promise<CrowdReport> {
+  const begun = performance.now();
   const { servers, sessions, sessionTimeoutMs, prefix } = order;
   let next = 0;
   const gatherSome = async (): Promise<void> => {
@@ -49,6 +51,7 @@ async function gather(order: Extract<CrowdOrder, { type: 'gather' }>): Promise<v
     }
   };
   await Promise.all(Array.from({ length: GATHER_AT_ONCE }, gatherSome));
+  return { type: 'gathered', ms: performance.now() - begun };
 }
 
 async function askAll(sinceMs: number): Promise<Served> {
@@ -79,16 +82,4 @@ async function askAll(sinceMs: number): Promise<Served> {
   return served;
 }
 
-function report(message: CrowdReport): void {
-  process.send?.(message);
-}
-
-process.on('message', (order: CrowdOrder) => {
-  if (order.type === 'struck') {
-    void askAll(order.sinceMs).then(report);
-    return;
-  }
-  const begun = performance.now();
-  void gather(order).then(() => report({ type: 'gathered', ms: performance.now() - begun }));
-});
-process.on('disconnect', () => process.exit(0));
+obeyOrders<CrowdOrder>((order) => (order.type === 'struck' ? askAll(order.sinceMs) : gather(order)));

@@ -3,14 +3,13 @@
  * has had an answer again. The killed server comes back before the next round.
  */
 
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-
 import type { LocalEnsemble } from '@holdfast/ensemble';
 
+import { ClientProcess } from '../client-process.ts';
 import { withScratchEnsemble } from '../scratch-ensemble.ts';
 import type { CrowdOrder, CrowdReport, Served } from './orders.ts';
+
+type CrowdProcess = ClientProcess<CrowdOrder, CrowdReport>;
 
 export interface CrowdOptions {
   readonly sessions: number;
@@ -39,12 +38,11 @@ const STEADY_MS_PER_SESSION = 2;
 
 export async function measureCrowd(options: CrowdOptions): Promise<CrowdRound[]> {
   return await withScratchEnsemble(async (ensemble) => {
-    const children = Array.from({ length: options.processes }, () =>
-      fork(fileURLToPath(new URL('clients.js', import.meta.url)), { execArgv: ['--enable-source-maps'] }),
-    );
+    const entry = new URL('clients.js', import.meta.url);
+    const children = Array.from({ length: options.processes }, (): CrowdProcess => new ClientProcess(entry));
     try {
       options.say(`gathering ${options.sessions} sessions in ${options.processes} processes`);
-      await Promise.all(children.map((child, n) => ask(child, gatherOrder(options, ensemble, n))));
+      await Promise.all(children.map((child, n) => child.ask(gatherOrder(options, ensemble, n))));
       const rounds: CrowdRound[] = [];
       for (let round = 1; round <= options.rounds; round += 1) {
         await new Promise((resolve) => setTimeout(resolve, STEADY_MS + options.sessions * STEADY_MS_PER_SESSION));
@@ -54,10 +52,7 @@ export async function measureCrowd(options: CrowdOptions): Promise<CrowdRound[]>
       }
       return rounds;
     } finally {
-      const running = children.filter((child) => child.exitCode === null && child.signalCode === null);
-      const exits = running.map((child) => once(child, 'exit'));
-      for (const child of running) child.disconnect();
-      await Promise.all(exits);
+      await Promise.all(children.map((child) => child.end()));
     }
   });
 }
@@ -68,12 +63,12 @@ function gatherOrder({ sessions, sessionTimeoutMs, processes }: CrowdOptions, en
   return { type: 'gather', servers, sessions: share, sessionTimeoutMs, prefix: `crowd-${n}` } as const;
 }
 
-async function strike(ensemble: LocalEnsemble, children: readonly ChildProcess[], round: number): Promise<CrowdRound> {
+async function strike(ensemble: LocalEnsemble, children: readonly CrowdProcess[], round: number): Promise<CrowdRound> {
   const leader = await ensemble.waitForLeader();
   const termBefore = (await ensemble.status(leader))?.term ?? 0;
   const sinceMs = Date.now();
   await ensemble.kill(leader);
-  const reports = await Promise.all(children.map((child) => ask(child, { type: 'struck', sinceMs })));
+  const reports = await Promise.all(children.map((child) => child.ask({ type: 'struck', sinceMs })));
   const served = reports.filter((report): report is Served => report.type === 'served');
   const next = await ensemble.waitForLeader();
   const termAfter = (await ensemble.status(next))?.term ?? 0;
@@ -97,16 +92,4 @@ function describe(served: readonly Served[]): string {
     for (const [kind, count] of Object.entries(failures)) counts.set(kind, (counts.get(kind) ?? 0) + count);
   }
   return [...counts].map(([kind, count]) => `${count} × ${kind}`).join('; ');
-}
-
-async function ask(child: ChildProcess, order: CrowdOrder): Promise<CrowdReport> {
-  return await new Promise((resolve, reject) => {
-    const ended = (): void => reject(new Error('a process of clients ended; see its output above'));
-    child.once('exit', ended);
-    child.once('message', (message) => {
-      child.off('exit', ended);
-      resolve(message as CrowdReport);
-    });
-    child.send(order);
-  });
 }

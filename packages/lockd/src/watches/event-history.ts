@@ -10,6 +10,7 @@
 import { MAX_PATH_LENGTH, MAX_UTF8_BYTES_PER_UNIT, NODE_EVENT_TYPES, type NodeEventType } from '@holdfast/protocol';
 import type { NodeSlot, TreeLookup } from '@holdfast/state';
 import { HISTORY_CHUNK_BYTES, MIN_HISTORY_CHUNK_BYTES } from '../limits.ts';
+import type { PathFilter } from './paths/path-filter.ts';
 import { eventNumber } from './watch-kinds.ts';
 
 const HEAD_BYTES = 11;
@@ -22,6 +23,8 @@ const NOBODY = 0xffff_ffff;
 const MAX_SEQUENCE_LENGTH = 32;
 const MAX_RECORD_BYTES = HEAD_BYTES + MAX_UTF8_BYTES_PER_UNIT * (MAX_PATH_LENGTH + MAX_SEQUENCE_LENGTH);
 const MAX_DELTA = 2 ** 32 - 1;
+/** So often it is known where in a chunk an index is: who was told almost everything does not look through all of it. */
+const MARK_BYTES = 4 * 1024;
 /** A history of few bytes has several chunks all the same, so that it does not forget everything at once. */
 const LEAST_CHUNKS = 8;
 
@@ -40,6 +43,8 @@ interface Chunk {
   end: number;
   firstIndex: number;
   lastIndex: number;
+  /** Where some of the records begin, and the index of each of these. */
+  readonly marks: { readonly start: number; readonly index: number }[];
 }
 
 export class EventHistory {
@@ -92,7 +97,8 @@ export class EventHistory {
     ) {
       chunk = this.#next(index);
     }
-    const { bytes, end: start } = chunk;
+    const { bytes, end: start, marks } = chunk;
+    if (start >= marks.length * MARK_BYTES) marks.push({ start, index });
     const place = node & (KNOWN_PLACES - 1);
     const isKnown = type !== 'created' && this.#known[place] === node;
     if (isKnown) chunk.end = start + HEAD_BYTES;
@@ -146,20 +152,26 @@ export class EventHistory {
     this.#lengths[place] = length;
   }
 
-  /** Calls `heard` with every change behind that index, which must not be before {@link begin}, until it returns false. */
-  replay(from: number, heard: (record: HistoryRecord) => boolean): void {
+  /**
+   * Calls `heard` with every change behind that index, which must not be before {@link begin}, until it returns false; of those that the
+   * filter knows to concern nobody, with none.
+   */
+  replay(from: number, heard: (record: HistoryRecord) => boolean, filter?: PathFilter): void {
     for (let at = this.#firstBehind(from); at < this.#chunks.length; at += 1) {
-      const { bytes, end, firstIndex } = this.#chunks[at] as Chunk;
-      for (let start = 0; start < end;) {
+      const chunk = this.#chunks[at] as Chunk;
+      const { bytes, end, firstIndex } = chunk;
+      for (let start = startFor(chunk, from); start < end;) {
         const event = bytes[start] as number;
-        const index = firstIndex + bytes.readUInt32LE(start + 1);
-        const offset = bytes.readUInt32LE(start + 5);
-        const length = bytes.readUInt16LE(start + 9);
+        const index = firstIndex + u32(bytes, start + 1);
+        const offset = u32(bytes, start + 5);
+        const length = (bytes[start + 9] as number) | ((bytes[start + 10] as number) << 8);
         const next = start + HEAD_BYTES + (event < PATH_FOLLOWS ? 0 : length);
         if (index > from) {
-          const type = NODE_EVENT_TYPES[event & ~PATH_FOLLOWS] as RecordedEvent;
-          const path = length === 0 ? '/' : bytes.toString('utf8', offset, offset + length);
-          if (!heard({ index, type, path })) return;
+          if (filter === undefined || filter.mayConcern(bytes, offset, offset + length)) {
+            const type = NODE_EVENT_TYPES[event & ~PATH_FOLLOWS] as RecordedEvent;
+            const path = length === 0 ? '/' : bytes.toString('utf8', offset, offset + length);
+            if (!heard({ index, type, path })) return;
+          }
         }
         start = next;
       }
@@ -183,10 +195,28 @@ export class EventHistory {
     // What else the entry did whose change was the last in it may be in the next chunk: only what is behind it is whole.
     if (oldest !== undefined) this.#begin = oldest.lastIndex;
     const bytes = oldest?.bytes ?? Buffer.allocUnsafeSlow(this.#chunkBytes);
-    const chunk: Chunk = { bytes, end: 0, firstIndex: index, lastIndex: index };
+    const chunk: Chunk = { bytes, end: 0, firstIndex: index, lastIndex: index, marks: [] };
     this.#chunks.push(chunk);
     this.#known.fill(NOBODY);
     this.#last = chunk;
     return chunk;
   }
+}
+
+/** Every change of the chunk behind that index is from there on: those before the last mark of no higher index have no higher one. */
+function startFor({ marks }: Chunk, from: number): number {
+  let low = 0;
+  let high = marks.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((marks[middle] as Chunk['marks'][number]).index <= from) low = middle + 1;
+    else high = middle;
+  }
+  return marks[low - 1]?.start ?? 0;
+}
+
+/** As Buffer reads it, without its checks. */
+function u32(bytes: Uint8Array, at: number): number {
+  const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8) | ((bytes[at + 2] as number) << 16);
+  return (low | ((bytes[at + 3] as number) << 24)) >>> 0;
 }

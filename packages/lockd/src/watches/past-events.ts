@@ -7,8 +7,9 @@ import type { NodeEvent, ServerMessage } from '@holdfast/protocol';
 import type { NodeSlot, TreeLookup } from '@holdfast/state';
 import { MAX_EVENTS_BYTES, MAX_UNREAD_EVENT_BYTES } from '../limits.ts';
 import type { WatchRequest } from '../port/session-port.ts';
-import type { EventHistory } from './event-history.ts';
+import type { EventHistory, HistoryRecord } from './event-history.ts';
 import { lastingTraces } from './lasting-traces.ts';
+import { PathFilter } from './paths/path-filter.ts';
 import { ONE_SHOT, bitOf } from './watch-kinds.ts';
 import { toldBytes } from './told-bytes.ts';
 import { WantedNodes } from './wanted-nodes.ts';
@@ -57,14 +58,15 @@ function fromHistory(request: WatchRequest, history: EventHistory): Past | undef
     return ofIndex <= MAX_EVENTS_BYTES && bytes <= MAX_UNREAD_EVENT_BYTES;
   };
   let fits = true;
-  history.replay(from, (record) => {
+  const hear = (record: HistoryRecord): boolean => {
     if (record.index !== through) {
       fits = indexOver();
       through = record.index;
     }
     if (fits) events.push(...wanted.hear(record));
     return fits;
-  });
+  };
+  history.replay(from, hear, new PathFilter(wanted.concerned()));
   return fits && indexOver() ? { messages, wanted, source: 'history' } : undefined;
 }
 

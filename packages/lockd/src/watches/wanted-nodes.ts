@@ -19,6 +19,11 @@ export class WantedNodes {
     return true;
   }
 
+  /** A change concerns none of them that is neither at nor below one of these. */
+  concerned(): Iterable<string> {
+    return this.#kinds.keys();
+  }
+
   /** What is left of them, without one-shot watches that have told their event. */
   [Symbol.iterator](): Iterator<[string, WatchBits]> {
     return this.#kinds.entries();

@@ -10,7 +10,7 @@ import { WATCH_PATH_UNITS } from '@holdfast/protocol';
 import { invariant } from '@holdfast/raft';
 import type { NodeSlot, TreeLookup } from '@holdfast/state';
 import { ListHeads } from './list-heads.ts';
-import { MissingPaths } from './missing-paths.ts';
+import { MissingPaths } from './paths/missing-paths.ts';
 import { KINDS, RECURSIVE, kindsIn, type WatchBits } from './watch-kinds.ts';
 import { NONE, RowField, WatchRows } from './watch-rows.ts';
 import type { Watcher } from './watcher.ts';

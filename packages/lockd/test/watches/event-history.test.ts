@@ -2,6 +2,7 @@ import { StateMachine, type NodeSlot } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
 import { MIN_HISTORY_CHUNK_BYTES } from '../../src/limits.ts';
 import { EventHistory, type HistoryRecord } from '../../src/watches/event-history.ts';
+import { PathFilter } from '../../src/watches/paths/path-filter.ts';
 
 const ROOT = 0 as NodeSlot;
 /** A tree whose nodes are called by their slots, all of them below the root. */
@@ -45,6 +46,34 @@ describe('the history of changes', () => {
     const heard: number[] = [];
     history.replay(0, ({ index }) => heard.push(index) < 3);
     expect(heard).toEqual([1, 2, 3]);
+  });
+
+  it('is the same from any index on, however many changes are before it', () => {
+    const history = new EventHistory(1 << 20);
+    const last = 2_000;
+    for (let index = 1; index <= last; index += 1) {
+      for (let n = 0; n < 3; n += 1) history.record('changed', (index % 50) as NodeSlot, index, tree);
+    }
+    for (let from = 0; from < last; from += 41) {
+      const found = since(history, from);
+      expect(found).toHaveLength(3 * (last - from));
+      expect(found[0]?.index).toBe(from + 1);
+    }
+  });
+
+  it('tells with a filter everything that is at or below its paths, and hardly anything else', () => {
+    const history = new EventHistory(1 << 20);
+    for (let index = 1; index <= 1_000; index += 1) history.record('created', index as NodeSlot, index, tree);
+    history.record('changed', ROOT, 1_001, tree);
+    const told = (paths: readonly string[]): string[] => {
+      const found: string[] = [];
+      history.replay(0, ({ path }) => found.push(path) > 0, new PathFilter(paths));
+      return found;
+    };
+    expect(told(['/ü7', '/ü500'])).toEqual(expect.arrayContaining(['/ü7', '/ü500']));
+    expect(told(['/ü7', '/ü500']).length).toBeLessThan(50);
+    expect(told(['/'])).toHaveLength(1_001);
+    expect(told([])).toEqual([]);
   });
 
   it('forgets whole indexes from the oldest on, says from where on it is whole, and takes no more memory', () => {

@@ -1,6 +1,6 @@
 /** Paths that are watched and have no node, each under a number, with its first row. */
 
-import { NONE } from './watch-rows.ts';
+import { NONE } from '../watch-rows.ts';
 
 export class MissingPaths {
   readonly #numbers = new Map<string, number>();

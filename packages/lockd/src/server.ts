@@ -76,6 +76,11 @@ export interface LockServerOptions {
   readonly maxSessionsPerAddress?: number | undefined;
   /** How long a container is empty before it goes, where this server leads. @default 60_000 */
   readonly containerCheckMs?: number | undefined;
+  /**
+   * How often in a row, a second apart, all members must offer the next state version before this server raises it. A smaller number leaves
+   * less time to take an upgrade back. @default 10
+   */
+  readonly stateUpgradeChecks?: number | undefined;
   /** Of the changes that are remembered for watches of clients that come back; 0: none are. @default DEFAULT_WATCH_HISTORY_BYTES */
   readonly watchHistoryBytes?: number | undefined;
   /** The server has the process to itself: its metrics tell of both. @default false */
@@ -224,7 +229,7 @@ async function openParts(
   const { heartbeatMs = DEFAULT_HEARTBEAT_MS, electionTimeoutMs = DEFAULT_ELECTION_TIMEOUT_MS } = options;
   const { clock, random, network, logger } = runtime;
   const disk = patientDisk(runtime.disk, { clock, logger, patienceMs: electionTimeoutMs });
-  const { maxSessionsPerAddress, containerCheckMs, watchHistoryBytes } = options;
+  const { maxSessionsPerAddress, containerCheckMs, stateUpgradeChecks, watchHistoryBytes } = options;
   const identity = { clusterId, serverId: serverId(id) };
   const segments = segmentBytes === undefined ? {} : { segmentBytes };
   const chunks = snapshotChunkBytes === undefined ? {} : { snapshotChunkBytes };
@@ -261,6 +266,7 @@ async function openParts(
       electionTimeoutMs,
       maxSessionsPerAddress,
       containerCheckMs,
+      stateUpgradeChecks,
       watchHistoryBytes,
     },
     {

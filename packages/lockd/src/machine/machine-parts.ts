@@ -25,7 +25,12 @@ import { DiskGuard } from '../health/disk-guard.ts';
 import type { OwnDisk } from '../health/disk-space.ts';
 import { DivergenceCheck } from '../health/divergence.ts';
 import { WritesHalt } from '../health/writes-halt.ts';
-import { CROWD_ATTACHES, DEFAULT_CONTAINER_CHECK_MS, DEFAULT_WATCH_HISTORY_BYTES } from '../limits.ts';
+import {
+  CROWD_ATTACHES,
+  DEFAULT_CONTAINER_CHECK_MS,
+  DEFAULT_WATCH_HISTORY_BYTES,
+  STATE_UPGRADE_CHECKS,
+} from '../limits.ts';
 import { AdminRequests } from '../members/admin-requests.ts';
 import { membersRequest, membershipChangeRequest } from '../members/membership-requests.ts';
 import { StateUpgrade } from '../members/state-upgrade.ts';
@@ -58,6 +63,8 @@ export interface LockMachineOptions {
   readonly maxSessionsPerAddress?: number | undefined;
   /** How long a container is empty before it goes, where this server leads. @default DEFAULT_CONTAINER_CHECK_MS */
   readonly containerCheckMs?: number | undefined;
+  /** How often in a row all members must offer the next state version before a leader raises it. @default STATE_UPGRADE_CHECKS */
+  readonly stateUpgradeChecks?: number | undefined;
   /** Of the changes that watches of clients go on from. @default DEFAULT_WATCH_HISTORY_BYTES */
   readonly watchHistoryBytes?: number | undefined;
 }
@@ -264,6 +271,7 @@ export function createMachineParts(
       logger,
       state,
       peers: members,
+      checks: options.stateUpgradeChecks ?? STATE_UPGRADE_CHECKS,
       mayPropose: () => halt.acceptsWrites && diskGuard.problem === undefined,
       propose,
     }),

@@ -15,7 +15,7 @@ import {
 } from '@holdfast/raft';
 import type { Clock, Logger, Timer } from '@holdfast/runtime';
 import { LATEST_STATE_VERSION, encodeEntry, type StateMachine } from '@holdfast/state';
-import { STATE_UPGRADE_CHECK_MS, STATE_UPGRADE_CHECKS } from '../limits.ts';
+import { STATE_UPGRADE_CHECK_MS } from '../limits.ts';
 import type { ServerPart } from '../machine/server-part.ts';
 
 /** By the name of each: what a member that applies entries by version N offers is called `stateVersionN`. */
@@ -27,6 +27,8 @@ export interface StateUpgradeDeps {
   readonly logger: Logger;
   readonly state: Pick<StateMachine, 'version'>;
   readonly peers: () => readonly PeerInfo[];
+  /** So often in a row they all must offer it before the leader raises it. */
+  readonly checks: number;
   /** False while the leader takes no new entries. */
   readonly mayPropose: () => boolean;
   readonly propose: (entry: Uint8Array) => void;
@@ -93,10 +95,10 @@ export class StateUpgrade implements ServerPart {
   }
 
   #check(): void {
-    const { state, mayPropose, propose } = this.#deps;
+    const { state, checks, mayPropose, propose } = this.#deps;
     const version = state.version + 1;
     this.#offered = this.#allOffer(version) && mayPropose() ? this.#offered + 1 : 0;
-    if (this.#offered < STATE_UPGRADE_CHECKS) return;
+    if (this.#offered < checks) return;
     // If it is lost, the members are asked again as long before the next.
     this.#offered = 0;
     const header = { command: CommandType.raiseStateVersion, session: 0, generation: 0, number: 0, ackedUpTo: 0 };

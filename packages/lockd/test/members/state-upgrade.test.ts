@@ -41,6 +41,15 @@ describe('the state version of an ensemble', () => {
     expect(raises(ensemble)).toBe(latest - 1);
   });
 
+  it('is raised sooner where its servers are told to', () => {
+    const ensemble = new LoopbackEnsemble(3, { stateUpgradeChecks: 2 });
+    ensemble.elect(1);
+    ensemble.clock.advance(2 * STATE_UPGRADE_CHECK_MS - 1);
+    expect(versions(ensemble)).toEqual([1, 1, 1]);
+    ensemble.clock.advance(1);
+    expect(versions(ensemble)).toEqual([2, 2, 2]);
+  });
+
   it('is raised in an ensemble of one', () => {
     const ensemble = led(1);
     ensemble.clock.advance(WAIT_MS);

@@ -21,7 +21,7 @@ interface Led {
 
 /** Three servers of the latest state version under leader 1, and a client of server 2. */
 function led(): Led {
-  const ensemble = new LoopbackEnsemble(3, CONTAINER_CHECK_MS);
+  const ensemble = new LoopbackEnsemble(3, { containerCheckMs: CONTAINER_CHECK_MS });
   ensemble.elect(1);
   ensemble.clock.advance(LATEST_STATE_VERSION * STATE_UPGRADE_CHECK_MS * STATE_UPGRADE_CHECKS);
   const client = ensemble.server(2).connect();

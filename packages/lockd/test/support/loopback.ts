@@ -37,6 +37,14 @@ export interface PeerPayload {
   readonly payload: Uint8Array;
 }
 
+/** Of all its servers; by default as in production. */
+export interface LoopbackOptions {
+  /** How long containers are empty before they go. */
+  readonly containerCheckMs?: number;
+  /** How often all must offer the next state version before it is raised. */
+  readonly stateUpgradeChecks?: number;
+}
+
 export class LoopbackEnsemble {
   readonly clock = new ManualClock();
   readonly servers: readonly LoopbackServer[];
@@ -58,11 +66,10 @@ export class LoopbackEnsemble {
   readonly #cut = new Set<string>();
   readonly #delayed = new Map<string, (() => void)[]>();
 
-  /** How long containers are empty before they go. */
-  readonly containerCheckMs: number | undefined;
+  readonly options: LoopbackOptions;
 
-  constructor(count = 1, containerCheckMs?: number) {
-    this.containerCheckMs = containerCheckMs;
+  constructor(count = 1, options: LoopbackOptions = {}) {
+    this.options = options;
     this.servers = Array.from({ length: count }, (_, n) => new LoopbackServer(this, serverId(n + 1)));
     for (const server of this.servers) server.machine.bind(server);
   }
@@ -303,13 +310,13 @@ export class LoopbackServer implements ReplicaHandle {
   }
 
   #process(): LockMachine {
-    const { clock, containerCheckMs } = this.#ensemble;
+    const { clock, options } = this.#ensemble;
     return new LockMachine(
       {
         serverId: this.id,
         clusterId: CLUSTER_ID,
         electionTimeoutMs: ELECTION_TIMEOUT_MS,
-        containerCheckMs,
+        ...options,
         watchHistoryBytes: this.watchHistoryBytes,
       },
       {

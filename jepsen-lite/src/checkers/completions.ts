@@ -85,6 +85,8 @@ function differingField(invoke: HistoryEvent, completion: HistoryEvent): string 
   const answered = completion as unknown as Readonly<Record<string, unknown>>;
   for (const field in asked) {
     if (answered[field] === asked[field] || OWN_FIELDS.has(field) || answered[field] === undefined) continue;
+    // A list that was read from a file is equal, and another one.
+    if (typeof asked[field] === 'object' && JSON.stringify(answered[field]) === JSON.stringify(asked[field])) continue;
     return field;
   }
   return undefined;

@@ -38,7 +38,16 @@ export type Operation =
       readonly token: number;
     }
   | { readonly f: 'get'; readonly bucket: string; readonly key: string; readonly token?: number }
-  | { readonly f: 'create'; readonly path: string; readonly value: string; readonly session?: number }
+  | {
+      readonly f: 'create';
+      readonly path: string;
+      readonly value: string;
+      /** It goes when it has had neither children nor a change for so long. */
+      readonly ttlMs?: number;
+      /** It goes some time after its last child. */
+      readonly container?: true;
+      readonly session?: number;
+    }
   | {
       readonly f: 'set';
       readonly path: string;
@@ -51,10 +60,23 @@ export type Operation =
   | { readonly f: 'read'; readonly path: string; readonly consistency: Consistency; readonly session?: number }
   /** `path` is what the ensemble appends a number to. */
   | { readonly f: 'create-sequential'; readonly path: string; readonly value: string; readonly session?: number }
+  /** All of these operations, or none. */
+  | {
+      readonly f: 'transaction';
+      readonly operations: readonly TransactionStep[];
+      readonly session?: number;
+    }
   /** The children of a node, linearizably. */
   | { readonly f: 'list'; readonly path: string; readonly session?: number }
   /** Who holds a lock, linearizably. */
   | { readonly f: 'status'; readonly lock: string; readonly session?: number };
+
+/** An operation of a transaction. */
+export type TransactionStep =
+  | { readonly op: 'check'; readonly path: string; readonly version: number }
+  | { readonly op: 'create'; readonly path: string; readonly value: string; readonly sequential?: true }
+  | { readonly op: 'set'; readonly path: string; readonly value: string; readonly version: number }
+  | { readonly op: 'remove'; readonly path: string; readonly version: number };
 
 export type OperationName = Operation['f'];
 
@@ -77,6 +99,11 @@ export type Outcome =
   | (OperationOf<'read'> & { readonly value: string | null; readonly version?: number })
   /** `created` is the node's path. */
   | (OperationOf<'create-sequential'> & { readonly created: string })
+  /** `results`: of each operation, the path of what it created, the version of what it set, or null. `index`: of the entry. */
+  | (OperationOf<'transaction'> & {
+      readonly index: number;
+      readonly results: readonly (string | number | null)[];
+    })
   /** null: there is no such node. */
   | (OperationOf<'list'> & { readonly names: readonly string[] | null })
   /** `holder` is a session; null, with the token 0: nobody holds it. */
@@ -94,6 +121,8 @@ export type FailedEvent = {
   readonly call: number;
   /** Of the error: TIMEOUT, ABORTED, LOCK_HELD, SESSION_EXPIRED, STALE_TOKEN and so on. */
   readonly code: string;
+  /** The operation because of which a transaction has failed; the first is 0. */
+  readonly place?: number;
   /** What the fenced store answered, with STALE_TOKEN. */
   readonly highest?: number;
 } & Operation;

@@ -5,6 +5,7 @@
 
 import type { History, HistoryEvent, HistoryEventBody, Stamp } from './history.ts';
 import { HistoryFormatError, parseJsonLine, shown, type Fields } from './json-line.ts';
+import { isTransactionStep } from './transaction-step.ts';
 
 export const FORMAT = 'holdfast-history';
 const VERSION = 1;
@@ -86,6 +87,17 @@ const textsOrNull = required(
   'a list of texts or null',
   (value) => value === null || (Array.isArray(value) && value.every((each) => typeof each === 'string')),
 );
+const results = required(
+  'a list of texts, whole numbers and nulls',
+  (value) =>
+    Array.isArray(value) &&
+    value.every((each) => each === null || typeof each === 'string' || (Number.isSafeInteger(each) && each >= 0)),
+);
+const steps = required(
+  'a list of operations of a transaction',
+  (value) => Array.isArray(value) && value.every(isTransactionStep),
+);
+const yes = required('true', (value) => value === true);
 const lossReason = oneOf('expired', 'revoked', 'closed');
 
 function required(expected: string, accepts: (value: unknown) => boolean): Field<false> {
@@ -124,8 +136,10 @@ const release = { call: whole, lock: text, session: whole, token: whole, hold: w
 const fence = { call: whole, bucket: text, token: whole };
 const put = { call: whole, bucket: text, key: text, value: text, token: whole };
 const get = { call: whole, bucket: text, key: text, token: optional(whole) };
-const create = { call: whole, path: text, value: text, session: optional(whole) };
-const set = { ...create, version: optional(version) };
+const createSequential = { call: whole, path: text, value: text, session: optional(whole) };
+const create = { ...createSequential, ttlMs: optional(whole), container: optional(yes) };
+const set = { ...createSequential, version: optional(version) };
+const transaction = { call: whole, operations: steps, session: optional(whole) };
 const remove = { call: whole, path: text, version: optional(version), session: optional(whole) };
 const read = {
   call: whole,
@@ -135,7 +149,7 @@ const read = {
 };
 const list = { call: whole, path: text, session: optional(whole) };
 const status = { call: whole, lock: text, session: optional(whole) };
-const failed = { code: text, highest: optional(whole) };
+const failed = { code: text, place: optional(whole), highest: optional(whole) };
 const hold = { lock: text, session: whole, token: whole, hold: whole };
 
 const FORMS: Forms = {
@@ -148,7 +162,8 @@ const FORMS: Forms = {
   'invoke set': set,
   'invoke delete': remove,
   'invoke read': read,
-  'invoke create-sequential': create,
+  'invoke create-sequential': createSequential,
+  'invoke transaction': transaction,
   'invoke list': list,
   'invoke status': status,
   'ok acquire': { ...acquire, token: whole, hold: whole },
@@ -160,7 +175,8 @@ const FORMS: Forms = {
   'ok set': { ...set, newVersion: optional(whole) },
   'ok delete': remove,
   'ok read': { ...read, value: textOrNull, version: optional(whole) },
-  'ok create-sequential': { ...create, created: text },
+  'ok create-sequential': { ...createSequential, created: text },
+  'ok transaction': { ...transaction, index: whole, results },
   'ok list': { ...list, names: textsOrNull },
   'ok status': { ...status, holder: wholeOrNull, token: whole },
   'fail acquire': { ...acquire, ...failed },
@@ -172,7 +188,8 @@ const FORMS: Forms = {
   'fail set': { ...set, ...failed },
   'fail delete': { ...remove, ...failed },
   'fail read': { ...read, ...failed },
-  'fail create-sequential': { ...create, ...failed },
+  'fail create-sequential': { ...createSequential, ...failed },
+  'fail transaction': { ...transaction, ...failed },
   'fail list': { ...list, ...failed },
   'fail status': { ...status, ...failed },
   'info acquire': { ...acquire, ...failed },
@@ -184,7 +201,8 @@ const FORMS: Forms = {
   'info set': { ...set, ...failed },
   'info delete': { ...remove, ...failed },
   'info read': { ...read, ...failed },
-  'info create-sequential': { ...create, ...failed },
+  'info create-sequential': { ...createSequential, ...failed },
+  'info transaction': { ...transaction, ...failed },
   'info list': { ...list, ...failed },
   'info status': { ...status, ...failed },
   session: { event: oneOf('connected', 'reconnected', 'expired', 'closed'), session: whole, timeoutMs: optional(time) },

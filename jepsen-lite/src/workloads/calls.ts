@@ -1,6 +1,13 @@
 /** The calls of one client: each is recorded when it is made, and when it has ended, with what came of it. */
 
-import { ClientClosedError, HoldfastError, LockLostError, SessionExpiredError, TimeoutError } from '@holdfast/client';
+import {
+  ClientClosedError,
+  HoldfastError,
+  LockLostError,
+  SessionExpiredError,
+  TimeoutError,
+  TransactionFailedError,
+} from '@holdfast/client';
 import type { FailedEvent, HistoryEventBody, Operation, Outcome } from '../history/history.ts';
 import { StoreRefusal, UnansweredError, UnreachableError } from './store.ts';
 
@@ -67,7 +74,7 @@ export class Calls {
 export function failureOf(
   error: unknown,
   refusals: readonly string[] = [],
-): Pick<FailedEvent, 'type' | 'code' | 'highest'> | undefined {
+): Pick<FailedEvent, 'type' | 'code' | 'place' | 'highest'> | undefined {
   if (error instanceof AbortedByApplication) return { type: 'fail', code: 'ABORTED' };
   if (error instanceof UnreachableError) return { type: 'fail', code: 'UNREACHABLE' };
   if (error instanceof UnansweredError) return { type: 'info', code: 'UNANSWERED' };
@@ -76,7 +83,8 @@ export function failureOf(
     return { type: error.indeterminate ? 'info' : 'fail', code: error.code, ...highest };
   }
   if (!(error instanceof HoldfastError) || !isExpected(error, refusals)) return undefined;
-  return { type: error.indeterminate ? 'info' : 'fail', code: error.code };
+  const place = error instanceof TransactionFailedError ? { place: error.operation } : {};
+  return { type: error.indeterminate ? 'info' : 'fail', code: error.code, ...place };
 }
 
 function isExpected(error: HoldfastError, refusals: readonly string[]): boolean {

@@ -97,6 +97,25 @@ describe('a damaged history', () => {
       8,
       /"reason" of "removed" is "dropped", not one of "released"/,
     ],
+    [
+      'an operation of a transaction that is none',
+      withTransaction('"op":"check"', '"op":"peek"'),
+      2,
+      /"operations" of "invoke transaction" is .*, not a list of operations of a transaction/,
+    ],
+    [
+      'an operation with a field too many',
+      withTransaction('"version":0', '"version":0,"value":"x"'),
+      2,
+      /"operations"/,
+    ],
+    ['an operation without its path', withTransaction('"path":"/a",', ''), 2, /"operations"/],
+    [
+      'a result that is none',
+      withTransaction('"results":[null]', '"results":[[]]'),
+      3,
+      /"results" of "ok transaction"/,
+    ],
     ['lines in another order', swapLines(4, 5), 5, /"seq" is 3 after 4; lines were moved or repeated/],
     ['a line that is missing', withoutLine(6), 10, /the file has 8 events, and had 9; lines are missing/],
   ])('with %s is refused, with its line', (_, text, line, message) => {
@@ -149,6 +168,13 @@ describe('a file that is no history', () => {
     );
   });
 });
+
+function withTransaction(find: string, replace: string): string {
+  const story = new Story();
+  const operations = [{ op: 'check', path: '/a', version: 0 }] as const;
+  story.ask({ f: 'transaction', operations }).ok({ index: 5, results: [null] });
+  return encodeHistory(story.history).replace(find, replace);
+}
 
 function swapLines(one: number, other: number): string {
   const lines = encodeHistory(sample().history).split('\n');

@@ -91,6 +91,7 @@ function renewedBy(event: EventOf<'ok'> | EventOf<'fail' | 'info'>): number | un
     case 'set':
     case 'delete':
     case 'create-sequential':
+    case 'transaction':
       return event.session;
     case 'read':
     case 'list':

@@ -2,7 +2,7 @@
 
 import { duration } from '../timeline/ticks.ts';
 import type { Call } from '../../history/calls.ts';
-import type { HistoryEvent, Operation } from '../../history/history.ts';
+import type { HistoryEvent, Operation, TransactionStep } from '../../history/history.ts';
 import { quoted, visible } from './text.ts';
 
 /** Whose session is meant. */
@@ -22,7 +22,7 @@ export function asked(operation: Operation): string {
     case 'get':
       return `read ${keyOf(operation)}${operation.token === undefined ? '' : ` with token ${operation.token}`}`;
     case 'create':
-      return `create ${visible(operation.path)} with ${quoted(operation.value)}`;
+      return `create ${kindOf(operation)}${visible(operation.path)} with ${quoted(operation.value)}`;
     case 'set':
       return `set ${visible(operation.path)} to ${quoted(operation.value)}${ifVersion(operation.version)}`;
     case 'delete':
@@ -31,6 +31,8 @@ export function asked(operation: Operation): string {
       return `read ${visible(operation.path)}${operation.consistency === 'linearizable' ? '' : ` (${operation.consistency})`}`;
     case 'create-sequential':
       return `create a numbered ${visible(operation.path)} with ${quoted(operation.value)}`;
+    case 'transaction':
+      return `do all of this or nothing: ${operation.operations.map(stepOf).join(', ')}`;
     case 'list':
       return `list the children of ${visible(operation.path)}`;
     case 'status':
@@ -48,6 +50,7 @@ export function answered({ completion }: Call): string {
       return `saw ${quoted(completion.value)}${completion.version === undefined ? '' : `, version ${completion.version}`}`;
     }
     if (completion.f === 'create-sequential') return `done, as ${visible(completion.created)}`;
+    if (completion.f === 'transaction') return `done at index ${completion.index}`;
     if (completion.f === 'list') return `saw ${quoted(completion.names?.join(' ') ?? null)}`;
     if (completion.f === 'status') {
       return completion.holder === null ? 'nobody' : `session ${completion.holder}, token ${completion.token}`;
@@ -57,7 +60,27 @@ export function answered({ completion }: Call): string {
   }
   const code = visible(completion.code);
   const highest = completion.highest === undefined ? '' : ` (the highest is ${completion.highest})`;
-  return completion.type === 'fail' ? `no effect: ${code}${highest}` : `nobody can tell: ${code}${highest}`;
+  const place = completion.place === undefined ? '' : ` (operation ${completion.place})`;
+  return `${completion.type === 'fail' ? 'no effect' : 'nobody can tell'}: ${code}${place}${highest}`;
+}
+
+function kindOf({ ttlMs, container }: Extract<Operation, { readonly f: 'create' }>): string {
+  if (ttlMs !== undefined) return `for ${duration(ttlMs)} without use `;
+  return container === true ? 'the container ' : '';
+}
+
+function stepOf(step: TransactionStep): string {
+  const path = visible(step.path);
+  switch (step.op) {
+    case 'check':
+      return `check that ${path} has version ${step.version}`;
+    case 'create':
+      return `create ${step.sequential === true ? 'a numbered ' : ''}${path} with ${quoted(step.value)}`;
+    case 'set':
+      return `set ${path} to ${quoted(step.value)}${ifVersion(step.version)}`;
+    case 'remove':
+      return `delete ${path}${ifVersion(step.version)}`;
+  }
 }
 
 export function sentenceOfCall(call: Call): string {

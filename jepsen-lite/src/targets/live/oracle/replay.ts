@@ -3,7 +3,7 @@
  * happened to every wait and hold, and what became of every write of a node.
  */
 
-import { commandName, decodeCommand, MalformedError } from '@holdfast/protocol';
+import { commandName, decodeCommand, MalformedError, type Command } from '@holdfast/protocol';
 import type { Entry } from '@holdfast/raft';
 import { decodeEntryHeader, entryPayload, StateMachine, type Output } from '@holdfast/state';
 import type { LogEvent } from '../../../history/history.ts';
@@ -13,12 +13,13 @@ import { isCommand, type RestoredSnapshot } from './read-logs.ts';
 /** A write of a node that was applied, whether it took effect or was refused. */
 export interface AppliedWrite {
   readonly index: number;
-  readonly f: 'create' | 'set' | 'delete';
+  readonly f: 'create' | 'set' | 'delete' | 'transaction';
+  /** Empty for a transaction. */
   readonly path: string;
   readonly session: number;
   /** Of the session's requests. */
   readonly number: number;
-  /** Undefined for a delete. */
+  /** Undefined for a delete, and for a transaction. */
   readonly value: string | undefined;
   /** Why it was refused. */
   readonly refused: string | undefined;
@@ -30,6 +31,15 @@ export interface Replayed {
   readonly problems: readonly string[];
   /** Sessions, holds and waits that are left at the end. */
   readonly left: { readonly sessions: number; readonly holds: number; readonly waits: number };
+}
+
+/** Commands that write nodes. */
+const WRITES = ['create', 'set', 'delete', 'createNode', 'setNode', 'transaction'] as const;
+
+type Write = Extract<Command, { readonly type: (typeof WRITES)[number] }>;
+
+function isWrite(command: { readonly type: string }): command is Write {
+  return WRITES.some((name) => name === command.type);
 }
 
 /** None of the log's servers: it only watches. */
@@ -71,17 +81,34 @@ export function replay(
 function writeOf({ index, data }: Entry, outputs: readonly Output[]): AppliedWrite | undefined {
   const { session, number, command: code } = decodeEntryHeader(data);
   const name = commandName(code);
-  if (name !== 'create' && name !== 'set' && name !== 'delete') return undefined;
+  if (name === undefined || !isWrite({ type: name })) return undefined;
   const answer = outputs.find((output) => output.type === 'reply' && output.number === number);
   if (answer?.type !== 'reply') return undefined;
-  const refused = answer.reply.type === 'error' ? answer.reply.code : undefined;
+  const { reply } = answer;
+  const refused = reply.type === 'error' || reply.type === 'transactionFailed' ? reply.code : undefined;
   try {
     const command = decodeCommand(name, entryPayload(data));
-    if (command.type !== 'create' && command.type !== 'set' && command.type !== 'delete') return undefined;
-    const value = command.type === 'delete' ? undefined : new TextDecoder().decode(command.data);
-    return { index, f: name, path: command.path, session, number, value, refused };
+    if (!isWrite(command)) return undefined;
+    const write = { index, session, number, refused };
+    switch (command.type) {
+      case 'create':
+      case 'set':
+        return { ...write, f: command.type, path: command.path, value: textOf(command.data) };
+      case 'createNode':
+        return { ...write, f: 'create', path: command.path, value: textOf(command.data[0]) };
+      case 'setNode':
+        return { ...write, f: 'set', path: command.path, value: textOf(command.data[0]) };
+      case 'delete':
+        return { ...write, f: 'delete', path: command.path, value: undefined };
+      case 'transaction':
+        return { ...write, f: 'transaction', path: '', value: undefined };
+    }
   } catch (error) {
     if (error instanceof MalformedError) return undefined;
     throw error;
   }
+}
+
+function textOf(data: Uint8Array | undefined): string {
+  return data === undefined ? '' : new TextDecoder().decode(data);
 }

@@ -9,7 +9,7 @@ import { placesOfDeletes, type DeleteAnswer } from './deletes.ts';
 import type { AppliedWrite, Replayed } from './replay.ts';
 
 /** Operations that become entries. */
-const LOGGED = ['acquire', 'release', 'create', 'create-sequential', 'set', 'delete'] as const;
+const LOGGED = ['acquire', 'release', 'create', 'create-sequential', 'set', 'delete', 'transaction'] as const;
 type LoggedName = (typeof LOGGED)[number];
 
 export interface Witnesses {
@@ -66,6 +66,8 @@ class LogTable {
   readonly #holds = new Map<string, { grant?: number; release?: number }>();
   readonly #ends = new Map<number, number>();
   readonly #byValue = new Map<string, number>();
+  /** Of transactions that were done: whose each entry is. */
+  readonly #transactions = new Map<number, number>();
   /** Of one session and path, in the order of their requests, which is that of the calls. */
   readonly #deletes: ReadonlyMap<number, number | 'somewhere'>;
 
@@ -75,7 +77,8 @@ class LogTable {
       else if (event.type === 'removed' && event.reason === 'released') this.#hold(event).release = event.index;
       else if (event.type === 'ended-session') this.#ends.set(event.session, event.index);
     }
-    for (const { f, path, value, refused, index } of writes) {
+    for (const { f, path, value, refused, index, session } of writes) {
+      if (refused === undefined && f === 'transaction') this.#transactions.set(index, session);
       if (refused === undefined && value !== undefined) this.#byValue.set(`${f} ${path} ${value}`, index);
     }
     this.#deletes = entriesOfDeletes(calls, writes);
@@ -100,6 +103,11 @@ class LogTable {
         return at(this.#byValue.get(`${invoke.f} ${invoke.path} ${invoke.value}`));
       case 'create-sequential':
         return at(this.#byValue.get(`create ${invoke.path} ${invoke.value}`));
+      case 'transaction': {
+        if (completion?.type !== 'ok' || completion.f !== 'transaction') return undefined;
+        const { index } = completion;
+        return this.#transactions.get(index) === invoke.session ? at(index) : undefined;
+      }
       case 'delete': {
         const found = this.#deletes.get(invoke.call);
         return found === 'somewhere' ? found : at(found);

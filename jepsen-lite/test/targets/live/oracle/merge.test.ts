@@ -74,6 +74,20 @@ describe('the end of a session', () => {
 });
 
 describe('what was acknowledged', () => {
+  it('is a transaction that is at its index, of the same session', () => {
+    const transaction = { call: 1, f: 'transaction', operations: [], session: 3 } as const;
+    const events = history({ type: 'invoke', ...transaction }, { type: 'ok', ...transaction, index: 5, results: [] });
+    const done = { ...write(5, ''), f: 'transaction', path: '', value: undefined } as const;
+    expect(witnessesOf(events, log([], done))).toMatchObject({ acknowledged: 1, lost: [], became: new Map([[1, 5]]) });
+    for (const other of [
+      { ...done, index: 6 },
+      { ...done, session: 4 },
+      { ...done, refused: 'BAD_VERSION' },
+    ]) {
+      expect(witnessesOf(events, log([], other)).lost).toHaveLength(1);
+    }
+  });
+
   it('is lost when no entry does it', () => {
     const events = history({ type: 'invoke', ...set(1, 'x') }, { type: 'ok', ...set(1, 'x') });
     expect(witnessesOf(events, log([], write(4, 'x')))).toMatchObject({ acknowledged: 1, lost: [] });

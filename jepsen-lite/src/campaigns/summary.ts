@@ -33,6 +33,12 @@ const MUST_BE_COUNTED = [
   'list-append.readToTheEnd',
   'exactly-once.listedToTheEnd',
   'waits.served',
+  'transactions.audits',
+  'transactions.entries',
+  'ttl-nodes.overAnElection',
+  'ttl-nodes.seenUnused',
+  'containers.goneUnderAChild',
+  'containers.seenEmpty',
 ];
 
 const MUST_HAPPEN = [

@@ -11,6 +11,9 @@ import { checkGhosts } from './locks/ghosts.ts';
 import { checkGrantedTokens } from './store/granted-tokens.ts';
 import { checkGrants } from './locks/grants.ts';
 import { checkLinearizableLocks } from './locks/linearizable.ts';
+import { checkContainers } from './nodes/containers.ts';
+import { checkTransactions } from './nodes/transactions.ts';
+import { checkTtlNodes } from './nodes/ttl-nodes.ts';
 import { checkExactlyOnce } from './registers/exactly-once.ts';
 import { checkListAppend } from './registers/list-append.ts';
 import { checkLiveness } from './liveness.ts';
@@ -49,6 +52,9 @@ export const CHECKERS = {
   liveness: checkLiveness,
   unfenced: checkUnfenced,
   watches: checkWatches,
+  transactions: checkTransactions,
+  'ttl-nodes': checkTtlNodes,
+  containers: checkContainers,
 } as const satisfies Readonly<Record<string, Checker>>;
 
 export type CheckerName = keyof typeof CHECKERS;

@@ -11,8 +11,11 @@ import { exactlyOnce } from './nodes/exactly-once.ts';
 import { fairQueue } from './locks/fair-queue.ts';
 import { listAppend } from './nodes/list-append.ts';
 import { lockStatus } from './locks/lock-status.ts';
+import { containers } from './nodes/containers.ts';
 import { registers } from './nodes/registers.ts';
 import { steadyReads } from './nodes/steady-reads.ts';
+import { transactions } from './nodes/transactions.ts';
+import { ttlNodes } from './nodes/ttl-nodes.ts';
 import { watches } from './nodes/watches.ts';
 import { unfencedControl } from './locks/unfenced-control.ts';
 import type { ScheduleFacts, Workload } from './workload.ts';
@@ -32,6 +35,9 @@ export const WORKLOADS: readonly Workload[] = [
   unfencedControl,
   crowd,
   watches,
+  transactions,
+  ttlNodes,
+  containers,
 ];
 
 /** They judge every history. */
@@ -45,6 +51,11 @@ export const USUAL_NAMES = USUAL.map(({ name }) => name);
 /** What a client does, in the order of the list. */
 export function workloadsOf({ workloads }: Pick<ClientPlan, 'workloads'>): readonly Workload[] {
   return workloads === undefined ? USUAL : WORKLOADS.filter(({ name }) => workloads.includes(name));
+}
+
+/** Whether one of these clients uses commands of the latest state version. */
+export function usesLatestVersion(clients: readonly Pick<ClientPlan, 'workloads'>[]): boolean {
+  return clients.some((client) => workloadsOf(client).some(({ latestVersion }) => latestVersion === true));
 }
 
 /** Those that judge what these clients do, in the order of all checkers. */

@@ -36,6 +36,8 @@ export interface Workload {
   readonly oneIn?: number;
   /** Only clients do it whose plan names it. @default false */
   readonly onRequest?: true;
+  /** It uses commands of the latest state version, which an ensemble comes to some time after it has begun. @default false */
+  readonly latestVersion?: true;
   /** Somebody holds a lock now and then, whom a fault can strike. @default false */
   readonly takesLocks?: true;
   /** It writes to the fenced store, so that somebody waits for its disk. @default false */

@@ -4,6 +4,7 @@ import type { CheckerName } from '../../src/checkers/check.ts';
 import type { EventOf } from '../../src/history/calls.ts';
 import { elementsOf, isListPath } from '../../src/history/list-nodes.ts';
 import type { History, HistoryEvent } from '../../src/history/history.ts';
+import { isRegisterPath } from '../../src/history/register-paths.ts';
 
 export interface Corruption {
   readonly what: string;
@@ -16,6 +17,49 @@ export interface Corruption {
 type Pick = <T>(candidates: readonly T[]) => T | undefined;
 
 export const CORRUPTIONS: readonly Corruption[] = [
+  {
+    what: 'a transaction that is done in part',
+    caughtBy: 'transactions',
+    corrupt: (history, pick) => {
+      const isOfAccount = (event: HistoryEvent): event is EventOf<'ok'> & { readonly f: 'read' } =>
+        event.type === 'ok' && event.f === 'read' && event.path.startsWith('/bank-') && (event.version ?? 0) > 0;
+      const read = pick(history.filter(isOfAccount));
+      return read && change(history, read, (event) => ({ ...event, value: '100 0', version: 0 }) as never);
+    },
+  },
+  {
+    what: 'a transaction that fails and uses a number',
+    caughtBy: 'transactions',
+    corrupt: (history, pick) => {
+      const listed = history.findLast(
+        (event) => event.type === 'ok' && event.f === 'list' && event.path === '/bank-0/book',
+      );
+      if (listed?.type !== 'ok' || listed.f !== 'list' || listed.names === null) return undefined;
+      const { names } = listed;
+      const lost = pick(names.slice(0, -1));
+      if (lost === undefined) return undefined;
+      return change(history, listed, (event) => ({ ...event, names: names.filter((name) => name !== lost) }) as never);
+    },
+  },
+  {
+    what: 'a node that goes before its time to live is over',
+    caughtBy: 'ttl-nodes',
+    corrupt: (history) => {
+      const made = history.find(
+        (event) => event.type === 'invoke' && event.f === 'create' && event.ttlMs !== undefined,
+      );
+      return made && change(history, made, (event) => ({ ...event, ttlMs: 60_000 }) as never);
+    },
+  },
+  {
+    what: 'a container that goes with a child in it',
+    caughtBy: 'containers',
+    corrupt: (history) => {
+      const isDrop = (event: HistoryEvent): boolean =>
+        'f' in event && event.f === 'delete' && event.path.startsWith('/containers/');
+      return history.some(isDrop) ? history.filter((event) => !isDrop(event)) : undefined;
+    },
+  },
   {
     what: 'an event that a watch does not tell',
     caughtBy: 'watches',
@@ -257,7 +301,9 @@ export const CORRUPTIONS: readonly Corruption[] = [
     what: 'a read of a value that nobody has written',
     caughtBy: 'registers',
     corrupt: (history, pick) => {
-      const reads = history.filter((event) => event.type === 'ok' && (event.f === 'read' || event.f === 'get'));
+      const reads = history.filter(
+        (event) => event.type === 'ok' && ((event.f === 'read' && isRegisterPath(event.path)) || event.f === 'get'),
+      );
       const read = pick(reads);
       return read && history.map((event) => (event === read ? ({ ...read, value: '0:0' } as HistoryEvent) : event));
     },

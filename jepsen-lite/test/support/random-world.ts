@@ -4,7 +4,7 @@
  * It shares no code with what it tests, except the recorder.
  */
 
-import type { History, HistoryEventBody, Operation } from '../../src/history/history.ts';
+import type { History, HistoryEventBody, Operation, TransactionStep } from '../../src/history/history.ts';
 import { withElement } from '../../src/history/list-nodes.ts';
 import { HistoryRecorder } from '../../src/history/recorder.ts';
 import { NodeTable } from './node-table.ts';
@@ -16,6 +16,7 @@ const PATHS = ['/x', '/y'];
 const LIST = '/list-0-0';
 const PARENT = '/once-0-0';
 const SESSIONS = 5;
+const ACCOUNTS = [0, 1, 2, 3];
 
 interface Waiter {
   readonly session: Session;
@@ -71,9 +72,97 @@ export class RandomWorld {
     this.#record('nemesis', { type: 'phase', phase: 'healed' });
     this.#finish();
     this.#watch();
+    this.#moveAmounts();
+    this.#leaveUnused();
     this.#readAll();
     this.#record('nemesis', { type: 'phase', phase: 'quiet' });
     return this.#recorder.events;
+  }
+
+  /** An amount goes from one account to the next, as often as one likes; now and then nobody is told, or a version is wrong. */
+  #moveAmounts(): void {
+    const bank = '/bank-0';
+    const paths = ACCOUNTS.map((account) => `${bank}/account-${account}`);
+    const opened = [bank, ...paths, `${bank}/book`];
+    const values = ACCOUNTS.map(() => '100 0');
+    const versions = ACCOUNTS.map(() => 0);
+    const opening = opened.map(
+      (path) => ({ op: 'create', path, value: path.includes('account') ? '100 0' : '' }) as const,
+    );
+    this.#transact(opening, { results: opened });
+    let entries = 0;
+    const names: string[] = [];
+    for (let call = 1; call <= 12; call += 1) {
+      const from = this.#choose(4);
+      const to = (from + 1 + this.#choose(3)) % 4;
+      const set = (account: number, by: number) => {
+        const value = `${Number.parseInt(values[account] ?? '', 10) + by} ${call}`;
+        return { op: 'set', path: paths[account] ?? '', value, version: versions[account] ?? 0 } as const;
+      };
+      const entry = { op: 'create', path: `${bank}/book/e${call}-`, value: '', sequential: true } as const;
+      const steps = [entry, set(from, -5), set(to, 5)] as const;
+      const fate = this.#choose(5);
+      if (fate === 0) {
+        this.#transact([...steps, { op: 'check', path: bank, version: 9 }], 'BAD_VERSION', 3);
+        continue;
+      }
+      const name = `e${call}-${String(entries).padStart(10, '0')}`;
+      const results = [`${bank}/book/${name}`, steps[1].version + 1, steps[2].version + 1];
+      if (fate === 1) {
+        this.#transact(steps, 'TIMEOUT');
+        if (this.#choose(2) === 0) continue;
+      } else this.#transact(steps, { results });
+      for (const [account, { value }] of [
+        [from, steps[1]],
+        [to, steps[2]],
+      ] as const) {
+        values[account] = value;
+        versions[account] = (versions[account] ?? 0) + 1;
+      }
+      entries += 1;
+      names.push(name);
+    }
+    const checks = paths.map((path, account) => ({ op: 'check', path, version: versions[account] ?? 0 }) as const);
+    this.#transact(checks, { results: [null, null, null, null] });
+    for (const [account, path] of paths.entries()) {
+      const [value, version] = [values[account] ?? '', versions[account] ?? 0];
+      this.#done({ f: 'read', path, consistency: 'linearizable' }, { value, version });
+    }
+    this.#done({ f: 'list', path: `${bank}/book` }, { names });
+  }
+
+  #transact(operations: readonly TransactionStep[], outcome: object | string, place?: number): void {
+    const operation = { f: 'transaction', operations } as const;
+    this.#index += 1;
+    if (typeof outcome === 'object') this.#done(operation, { index: this.#index, ...outcome });
+    else
+      this.#done(operation, { type: outcome === 'TIMEOUT' ? 'info' : 'fail', code: outcome, ...(place && { place }) });
+  }
+
+  /** A node with a time to live and a container, with children and without, until they are gone; and a container that was never used. */
+  #leaveUnused(): void {
+    for (const parent of ['/limited', '/containers']) {
+      const path = `${parent}/n1`;
+      const kind = parent === '/limited' ? { ttlMs: 1_000 } : ({ container: true } as const);
+      this.#done({ f: 'create', path, value: '1', ...kind });
+      this.#done({ f: 'create', path: `${path}/c2`, value: '' });
+      this.#nowMs += 3_000;
+      this.#done({ f: 'read', path, consistency: 'linearizable' }, { value: '1', version: 0 });
+      this.#done({ f: 'delete', path: `${path}/c2` });
+      this.#nowMs += 1_500;
+      this.#done({ f: 'create', path: `${path}/c3`, value: '' }, { type: 'fail', code: 'NOT_FOUND' });
+    }
+    this.#done({ f: 'create', path: '/containers/n2', value: '2', container: true });
+    this.#nowMs += 60_000;
+    this.#done({ f: 'read', path: '/containers/n2', consistency: 'linearizable' }, { value: '2', version: 0 });
+  }
+
+  #done(operation: Operation, result: object = {}): void {
+    const call = this.#recorder.nextCall();
+    for (const body of [{ type: 'invoke' }, { type: 'ok', ...result }]) {
+      this.#nowMs += 1;
+      this.#record('u1', { call, ...operation, ...body } as HistoryEventBody);
+    }
   }
 
   /** Two clients watch the same nodes; one of them misses a part, and says so. */

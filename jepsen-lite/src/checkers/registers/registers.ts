@@ -5,6 +5,7 @@
 
 import { callsOf, type Call } from '../../history/calls.ts';
 import type { History, HistoryEvent } from '../../history/history.ts';
+import { isRegisterPath } from '../../history/register-paths.ts';
 import { Findings } from '../findings.ts';
 import { groupBy } from '../group.ts';
 import { Budget } from '../linearizability/budget.ts';
@@ -32,7 +33,9 @@ export function checkRegisters(history: History, options: CheckOptions = {}): Ve
   ]);
   const configurations = options.searchBudget ?? DEFAULT_SEARCH_BUDGET;
   const budget = new Budget({ ...OTHER_LIMITS, configurations }, () => 0);
-  const calls = callsOf(history, 'create', 'set', 'delete', 'read', 'put', 'get');
+  const calls = callsOf(history, 'create', 'set', 'delete', 'read', 'put', 'get').filter(
+    ({ invoke }) => !('path' in invoke) || isRegisterPath(invoke.path),
+  );
   for (const [name, ofRegister] of groupBy(calls, nameOf)) {
     findings.count('registers');
     checkWeakReads(name, ofRegister, findings);

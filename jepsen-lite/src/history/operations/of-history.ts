@@ -10,6 +10,7 @@
 import { callsOf, type Call } from '../calls.ts';
 import type { History, HistoryEvent } from '../history.ts';
 import { appendedBy, elementsOf, isListPath } from '../list-nodes.ts';
+import { isRegisterPath } from '../register-paths.ts';
 import type { Operation, Value } from './operation.ts';
 
 /** Before the first event, in a file of the history. */
@@ -17,7 +18,7 @@ const HEADER_LINES = 1;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** What a session did: it was alive at some moment after the call. */
-const SIGNS_OF_LIFE = ['acquire', 'release', 'create', 'create-sequential', 'set', 'delete'] as const;
+const SIGNS_OF_LIFE = ['acquire', 'release', 'create', 'create-sequential', 'set', 'delete', 'transaction'] as const;
 
 /** `acquire`, `release`, `status` and `expire` of locks, whose clients are sessions. */
 export function lockOperations(history: History): Operation[] {
@@ -69,11 +70,12 @@ function addStatuses(history: History, operations: Operations): void {
   }
 }
 
-/** `write` and `read` of nodes and of keys of the store; null: there is none. Reads of a weaker consistency say nothing here. */
+/** `write` and `read` of nodes and of keys of the store; null: there is none. Reads of a weaker consistency say nothing here. Nodes that change together, or go by themselves, are no registers. */
 export function registerOperations(history: History): Operation[] {
   const operations = new Operations(history);
   for (const { invoke, completion } of callsOf(history, 'create', 'set', 'delete', 'put', 'read', 'get')) {
     const key = 'path' in invoke ? invoke.path : `${invoke.bucket}/${invoke.key}`;
+    if ('path' in invoke && !isRegisterPath(invoke.path)) continue;
     if (invoke.f === 'read' || invoke.f === 'get') {
       if (invoke.f === 'read' && invoke.consistency !== 'linearizable') continue;
       const read = completion?.type === 'ok' && 'value' in completion ? completion.value : null;

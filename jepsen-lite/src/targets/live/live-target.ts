@@ -4,10 +4,12 @@
  */
 
 import { mkdirSync } from 'node:fs';
+import { LATEST_STATE_VERSION } from '@holdfast/state';
 import type { Violation } from '../../checkers/violation.ts';
 import { UNFENCED_BUCKET, type HistoryEvent, type HistoryEventBody } from '../../history/history.ts';
 import { each, type Capabilities, type Done, type Effect } from '../../nemeses/target.ts';
 import { LEADER, lockOfHolder, serverHost, STORE_HOST } from '../../plan/plan.ts';
+import { usesLatestVersion } from '../../workloads/index.ts';
 import { faultEvent } from '../events.ts';
 import { withinLimit } from '../hang.ts';
 import type { RunBounds, RunningClient, RunTarget } from '../phases.ts';
@@ -22,7 +24,8 @@ import { whatIsLeft } from './processes/what-is-left.ts';
 
 /** After healing every client works again within ten seconds. */
 const RECOVERY_MS = 10_000;
-const QUIET_MS = 15_000;
+/** A time to live that has just begun ends meanwhile, and its client sees that. */
+const QUIET_MS = 25_000;
 /** A link carries within it: TCP's pauses have no part, since a canary dials anew. */
 const CANARY_MS = 2_000;
 /** Clients begin when a leader has been elected. */
@@ -32,6 +35,10 @@ const CHANGES_MS = 30_000;
 /** For what clients leave behind to be let go of: connections, and what they hold. */
 const REST_MS = 1_500;
 const LOOK_MS = 20;
+/** In which a new ensemble comes to the latest state version, unless something is wrong from the beginning. */
+const LATEST_VERSION_MS = 40_000;
+/** Where it comes to it by an upgrade: for clients to use what it brings. */
+const USE_OF_LATEST_MS = 15_000;
 /** For each step of healing, and after that for what faults have begun. The longest is the start of a server whose disk is mounted again meanwhile. */
 const HEAL_STEP_MS = 90_000;
 /** For all servers of a run, one after another: stopped, started, and up with the others. */
@@ -150,6 +157,10 @@ export class LiveTarget implements RunTarget {
       return;
     }
     await this.#createControl();
+    // Where versions change they are used when all servers have the newer one.
+    if (this.#usesLatest && this.#system.upgrade === undefined) {
+      await this.runUntil(() => this.#isLatest, LATEST_VERSION_MS);
+    }
     for (const [host, { machine }] of this.#system.servers.all) {
       const usage = usageOf(machine.pid);
       if (usage !== undefined) this.#usageBefore.set(host, usage);
@@ -213,6 +224,15 @@ export class LiveTarget implements RunTarget {
   async afterRecovery(): Promise<void> {
     await this.#membersComeToRest();
     await this.#step('the upgrade of all servers', UPGRADE_MS, () => this.#system.upgrade?.complete());
+    if (this.#usesLatest && this.#system.upgrade !== undefined) await this.runUntil(() => false, USE_OF_LATEST_MS);
+  }
+
+  get #usesLatest(): boolean {
+    return usesLatestVersion(this.#options.scenario.clients);
+  }
+
+  get #isLatest(): boolean {
+    return this.#system.servers.scraper.counts.stateVersion >= LATEST_STATE_VERSION;
   }
 
   #step<T>(what: string, limitMs: number, act: () => T | Promise<T>): Promise<T> {

@@ -8,8 +8,10 @@ import { ExpelledError, serverId } from '@holdfast/raft';
 import { ExitCode, exitCodeOf, LockServer, type LockServerOptions, type ServerObserver } from '@holdfast/lockd';
 import type { Runtime } from '@holdfast/runtime';
 import type { SimHost } from '@holdfast/runtime/sim';
+import { CONTAINER_CHECK_MS } from '../../history/unused-nodes.ts';
 import { serverHost, serverIds, type SnapshotTuning } from '../../plan/plan.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
+import { usesLatestVersion } from '../../workloads/index.ts';
 import { addResumes, NO_RESUMES, WATCH_HISTORY_BYTES, type WatchResumes } from './watch-resumes.ts';
 
 /** What leaders let gather: proposals that waited, and how often that ended because all had come or because the time was up. */
@@ -44,6 +46,8 @@ export const CLUSTER_ID = 'simulated';
 const CLIENT_PORT = 7100;
 const PEER_PORT = 7200;
 const DATA_DIRECTORY = '/data';
+/** Where clients use commands of the latest state version: faults seldom let all members be connected for as long as in production. */
+const STATE_UPGRADE_CHECKS = 1;
 
 export function clientAddress(id: number): string {
   return `${serverHost(id)}:${CLIENT_PORT}`;
@@ -209,6 +213,8 @@ export class ServerHost {
       members: this.#joins ? [] : serverIds({ servers }).map((id) => ({ id, peerAddress: peerAddress(id) })),
       join: this.#joins,
       watchHistoryBytes: WATCH_HISTORY_BYTES,
+      containerCheckMs: CONTAINER_CHECK_MS,
+      ...(usesLatestVersion(this.#scenario.clients) ? { stateUpgradeChecks: STATE_UPGRADE_CHECKS } : {}),
       ...tuning,
       ...(snapshots === undefined ? {} : snapshotOptions(snapshots)),
       ...(replication === undefined ? {} : { replication }),

@@ -31,13 +31,60 @@ export async function readNode({ calls, client }: Caller, path: string): Promise
 }
 
 /** True when it was created; not when another has. */
-export async function createNode({ calls, client }: Caller, path: string, value: string): Promise<boolean> {
+export async function createNode(caller: Caller, path: string, value: string): Promise<boolean> {
+  return (await tryToCreate(caller, path, value, {}, ['NODE_EXISTS'])) === 'done';
+}
+
+/** As a node that goes by itself. */
+interface Lifetime {
+  readonly ttlMs?: number;
+  readonly container?: true;
+}
+
+/** `refused`: not with NOT_FOUND. Of `failed` nobody can tell, or there is no session any more. */
+type Created = 'done' | 'no-parent' | 'refused' | 'unsupported' | 'failed';
+
+export async function createBelow(
+  caller: Caller,
+  path: string,
+  value: string,
+  lifetime: Lifetime = {},
+): Promise<Created> {
+  return await tryToCreate(caller, path, value, lifetime, ['NODE_EXISTS', 'NOT_FOUND', 'UNSUPPORTED']);
+}
+
+async function tryToCreate(
+  { calls, client }: Caller,
+  path: string,
+  value: string,
+  lifetime: Lifetime,
+  refusals: readonly string[],
+): Promise<Created> {
   const { nodes, sessionId: session } = client;
+  let created: Created = 'failed';
   const create = async (): Promise<object> => {
-    await nodes.create(path, value);
-    return {};
+    try {
+      await nodes.create(path, value, lifetime);
+      created = 'done';
+      return {};
+    } catch (error) {
+      if (error instanceof HoldfastError) created = CREATED.get(error.code) ?? 'failed';
+      throw error;
+    }
   };
-  return await calls.make({ f: 'create', path, value, session }, create, ['NODE_EXISTS']);
+  await calls.make({ f: 'create', path, value, ...lifetime, session }, create, refusals);
+  return created;
+}
+
+const CREATED: ReadonlyMap<string, Created> = new Map([
+  ['NOT_FOUND', 'no-parent'],
+  ['NODE_EXISTS', 'refused'],
+  ['UNSUPPORTED', 'unsupported'],
+]);
+
+/** What it was asked for begins with a state version that the ensemble has not come to. */
+export function isUnsupported(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === 'UNSUPPORTED';
 }
 
 /** The path that it got. @param prefix to which the ensemble appends a number */

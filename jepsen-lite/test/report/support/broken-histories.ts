@@ -28,6 +28,22 @@ const TELLINGS: Readonly<Record<Exclude<CheckerName, 'unfenced'>, Telling>> = {
     story.ask({ f: 'acquire', lock: 'a', session: 1 }).ok({ token: 20, hold: 20 });
     story.ask({ f: 'acquire', lock: 'a', session: 2 }).ok({ token: 15, hold: 15 });
   },
+  transactions(story) {
+    for (const path of ['/bank-0', '/bank-1']) {
+      const operations = [{ op: 'create', path, value: '' }] as const;
+      story.ask({ f: 'transaction', operations }).ok({ index: 5, results: [path] });
+    }
+  },
+  'ttl-nodes'(story) {
+    const path = '/limited/n1';
+    story.ask({ f: 'create', path, value: '', ttlMs: 1_000 }).ok();
+    story.ask({ f: 'read', path, consistency: 'linearizable' }).ok({ value: null });
+  },
+  containers(story) {
+    const path = '/containers/b1';
+    story.ask({ f: 'create', path, value: '', container: true }).ok();
+    story.ask({ f: 'read', path, consistency: 'linearizable' }).ok({ value: null });
+  },
   watches(story) {
     const told = { type: 'watched', watch: 1, path: '/watched/n1' } as const;
     story.record({ ...told, event: 'started', index: 5 });

@@ -3,6 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { GuardedProcess, programEntry } from '@holdfast/ensemble';
+import { CONTAINER_CHECK_MS } from '../../../history/unused-nodes.ts';
 import { plantedTogether } from '../../../patches/planted.ts';
 import { STORE_HOST, serverHost, serverIds, type Plan } from '../../../plan/plan.ts';
 import type { Hardware } from '../hardware/hardware.ts';
@@ -81,6 +82,7 @@ export function launchServer(id: number, options: ProgramOptions, log = serverHo
     joins ? '--join' : `--cluster=${peers.join(',')}`,
     `--heartbeat-ms=${tuning.heartbeatMs}`,
     `--election-timeout-ms=${tuning.electionTimeoutMs}`,
+    `--container-check-ms=${CONTAINER_CHECK_MS}`,
     ...ofSnapshots,
     // Hosts of their own have addresses that are not the loopback's; nobody else reaches them.
     ...(network.inside(host).length === 0 ? [] : ['--insecure']),

@@ -73,6 +73,9 @@ export const MARKS = {
   'watch-from-history': 'a client came back, and its watches went on from the history of changes',
   'watch-behind-history': 'a client came back whose watches were told only what the nodes still show',
   'watch-over-snapshot': 'a snapshot replaced the state of a server whose clients watched',
+  'ttl-due-at-an-election': 'a leader began with a node whose time to live was over by the log, and which is unused',
+  'container-refilled-before-removal':
+    'a container got a child between the proposal of its removal and the entry, which left it',
 } as const;
 
 export type MarkName = keyof typeof MARKS;

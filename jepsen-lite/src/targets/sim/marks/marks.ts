@@ -10,6 +10,7 @@ import type { MarkCounts, MarkName, MarkView, Recogniser } from './mark.ts';
 import { MembershipMarks } from './membership.ts';
 import { RecoveryMarks } from './recovery.ts';
 import { ReplicationMarks } from './replication.ts';
+import { UnusedNodeMarks } from './unused-nodes.ts';
 import type { WatchResumes } from '../watch-resumes.ts';
 
 function marksOf({ watchesFromHistory, watchesBehindHistory, watchersOverSnapshot }: WatchResumes): MarkCounts {
@@ -51,6 +52,7 @@ export class Marks {
       new RecoveryMarks(hit),
       new MembershipMarks(view, hit),
       new ExpiryMarks(hit),
+      new UnusedNodeMarks(hit),
     ];
   }
 

@@ -288,3 +288,41 @@ describe('the marks of watches', () => {
     expect(history.hits).toMatchObject({ 'watch-over-snapshot': 2 });
   });
 });
+
+describe('the mark of a time to live that is over at an election', () => {
+  const state = (unused: { readonly ttlMs?: number; readonly children: number }): StateMachine =>
+    ({ stamp: 1_500, withLifetime: () => [7], limitedNode: () => ({ mtime: 1_000, ...unused }) }) as never;
+  const noop = entry(4, 2, EntryType.noop);
+
+  it('is hit once, when a leader begins with a node that should be gone', () => {
+    history.marks.applied(noop, state({ ttlMs: 500, children: 0 }));
+    history.marks.applied(noop, state({ ttlMs: 500, children: 0 }));
+    expect(history.hits).toEqual({ 'ttl-due-at-an-election': 1 });
+  });
+
+  it('is not hit by a node that has its time, or children, or no time to live', () => {
+    const others = [{ ttlMs: 501, children: 0 }, { ttlMs: 500, children: 1 }, { children: 0 }];
+    for (const [at, unused] of others.entries()) {
+      history.marks.applied({ ...noop, index: logIndex(noop.index + at) }, state(unused));
+    }
+    expect(history.hits).toEqual({});
+  });
+});
+
+describe('the mark of a container that is refilled before its removal', () => {
+  const payload = encodeCommand({ type: 'removeUnused', nodes: [{ path: '/c', czxid: 3, mzxid: 0 }] });
+  const header = { command: CommandType.removeUnused, session: 0, generation: 0, number: 0, ackedUpTo: 0 };
+  const removal = entry(4, 2, EntryType.command, encodeEntry(header, payload));
+  const state = (stat: object | undefined): StateMachine => ({ query: () => ({ type: 'exists', stat }) }) as never;
+
+  it('is hit when it has a child where the entry is applied', () => {
+    history.marks.applied(removal, state({ czxid: 3, numChildren: 1 }));
+    expect(history.hits).toEqual({ 'container-refilled-before-removal': 1 });
+  });
+
+  it('is not hit when it is gone, or is another one', () => {
+    history.marks.applied(removal, state(undefined));
+    history.marks.applied({ ...removal, index: logIndex(5) }, state({ czxid: 4, numChildren: 1 }));
+    expect(history.hits).toEqual({});
+  });
+});

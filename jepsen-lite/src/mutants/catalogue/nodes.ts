@@ -1,17 +1,55 @@
 /** Planted bugs of the tree of nodes: transactions, kinds, orders and counters. */
 
-import type { Edit } from '../../patches/patch.ts';
+import type { Edit, Patch } from '../../patches/patch.ts';
 import type { Mutant } from '../mutant.ts';
 
 const STATE = '@holdfast/state';
+const LOCKD = '@holdfast/lockd';
 
 /** One that the properties notice. */
 function inState(name: string, breaks: string, file: string, ...edits: readonly Edit[]): Mutant {
   return { name, breaks, patches: [{ module: STATE, file, edits }], caughtBy: ['properties'] };
 }
 
+/** One that whole ensembles notice as well: by the checker of that name, where clients do what it judges. */
+function shownInState(
+  by: 'transactions' | 'ttl-nodes' | 'containers',
+  ...[name, breaks, file, ...edits]: Parameters<typeof inState>
+): Mutant {
+  const shownBy = { workload: by, checker: by };
+  return { ...inState(name, breaks, file, ...edits), caughtBy: ['properties', 'simulation'], shownBy };
+}
+
+/** One of the clock by which a leader knows when a time to live is over. */
+function inOffice(name: string, breaks: string, ...edits: readonly Edit[]): Mutant {
+  const patches: readonly Patch[] = [{ module: LOCKD, file: 'nodes/unused-nodes.js', edits }];
+  return { name, breaks, patches, caughtBy: ['simulation'], shownBy: { workload: 'ttl-nodes', checker: 'ttl-nodes' } };
+}
+
 export const nodeMutants: readonly Mutant[] = [
-  inState(
+  inOffice(
+    'time-to-live-restarted-by-an-election',
+    'what was over of a time to live before an election counts after it',
+    {
+      find: 'this.#startMs + mtime + ttlMs - this.#startStamp',
+      replace: 'this.#startMs + ttlMs',
+    },
+  ),
+  inOffice('stamp-of-the-office-not-taken', 'a new leader counts by the stamp that its state has when it begins', {
+    find: 'this.#startStamp = state.stamp;',
+    replace: 'this.#startStamp = 0;',
+  }),
+  inOffice('monotonic-time-of-the-office-not-added', 'a new leader counts on from when it begins', {
+    find: 'this.#startMs + mtime + ttlMs - this.#startStamp',
+    replace: 'mtime + ttlMs - this.#startStamp',
+  }),
+  inOffice('office-by-the-wall-clock', 'a wall clock that jumps removes no node, and keeps none', {
+    find: 'new Office(this.#deps)',
+    replace:
+      'new Office({ ...this.#deps, clock: { monotonicMs: () => this.#deps.clock.wallMs(), setTimer: (ms, act) => this.#deps.clock.setTimer(ms, act) } })',
+  }),
+  shownInState(
+    'ttl-nodes',
     'time-to-live-not-checked-again',
     'a node whose data changed between the proposal of its removal and the entry stays',
     'commands/remove-unused.js',
@@ -43,13 +81,15 @@ export const nodeMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: ['properties'],
+    caughtBy: ['properties', 'simulation'],
+    shownBy: { workload: 'containers', checker: 'containers' },
   },
   inState('never-used-container-removed', 'a container that never had a child stays', 'commands/remove-unused.js', {
     find: 'nodes.creations(node) > 0 && ',
     replace: '',
   }),
-  inState(
+  shownInState(
+    'transactions',
     'sequence-number-of-a-failed-transaction',
     'a transaction that fails uses no sequence number',
     'commands/nodes/transaction.js',
@@ -59,7 +99,8 @@ export const nodeMutants: readonly Mutant[] = [
         "if (change.type === 'error') { draft.commit((of, each) => { if (each.type !== 'create' || !(each.parent >= 0) || each.sequence === 0) return; state.nodes.remove(state.nodes.create(each), state.index); }); return failed(place, change); }",
     },
   ),
-  inState(
+  shownInState(
+    'transactions',
     'transaction-applied-up-to-its-failure',
     'a transaction does all of its operations or none',
     'commands/nodes/transaction.js',
@@ -120,7 +161,8 @@ export const nodeMutants: readonly Mutant[] = [
     'commands/nodes/plan-create.js',
     { find: "nulIsCheckedFirst && path.includes('\\0')", replace: 'false' },
   ),
-  inState(
+  shownInState(
+    'transactions',
     'failed-operation-named-one-too-late',
     'a transaction that fails names the operation because of which it did',
     'commands/nodes/transaction.js',

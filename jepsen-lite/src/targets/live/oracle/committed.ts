@@ -38,7 +38,7 @@ export function committedOf(logs: readonly KeptLog[], { voters, seen }: Committe
   const entries: Entry[] = [];
   let onlyCopied = 0;
   for (let index = 1; ; index += 1) {
-    const entry = mostCommon(logs.flatMap((log) => entryAt(log, index) ?? log.copied[index - 1] ?? []));
+    const entry = chosen(logs.flatMap((log) => entryAt(log, index) ?? log.copied[index - 1] ?? []));
     const found = voting.flatMap((log) => entryAt(log, index) ?? []);
     const count = found.filter((each) => entry !== undefined && isSame(each, entry)).length;
     const held = voting.filter(({ baseIndex }) => baseIndex >= index).length;
@@ -63,10 +63,14 @@ function entryAt({ baseIndex, entries }: KeptLog, index: number): Entry | undefi
   return index > baseIndex ? entries[index - baseIndex - 1] : undefined;
 }
 
-/** Undefined when there is none. */
-function mostCommon(entries: readonly Entry[]): Entry | undefined {
+/**
+ * Of what was ever at one index: no leader after the term of a committed entry has made another one, so that what has a lower term was
+ * overruled. Undefined when there is nothing.
+ */
+function chosen(entries: readonly Entry[]): Entry | undefined {
+  const highest = Math.max(...entries.map(({ term }) => term));
   let best: readonly [Entry | undefined, number] = [undefined, 0];
-  for (const entry of entries) {
+  for (const entry of entries.filter(({ term }) => term === highest)) {
     const count = entries.filter((other) => isSame(entry, other)).length;
     if (count > best[1]) best = [entry, count];
   }

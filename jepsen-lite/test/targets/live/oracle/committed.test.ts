@@ -72,6 +72,17 @@ describe('what a majority has forgotten', () => {
     expect(texts(committedOf(logs, { voters: VOTERS, seen: 3 }).entries)).toEqual(['a', 'b', 'c']);
   });
 
+  it('is of the highest term, where a server that was removed has been overruled before anybody copied more', () => {
+    const overruled = { ...log('s1', []), copied: [entry(1, 'a'), entry(2, 'x'), entry(3, 'y', 2)] };
+    const left = [
+      { ...log('s2', []), baseIndex: 2, entries: [entry(3, 'c', 3)], copied: [entry(1, 'a'), entry(2, 'b', 3)] },
+      { ...log('s3', []), baseIndex: 2, entries: [entry(3, 'c', 3)], copied: [] },
+    ];
+    const { entries, problems } = committedOf([overruled, ...left], { voters: ['s2', 's3'], seen: 3 });
+    expect(texts(entries)).toEqual(['a', 'b', 'c']);
+    expect(problems).toEqual([]);
+  });
+
   it('is unknown when nobody has it and nothing was copied', () => {
     const logs = VOTERS.map((host) => ({ ...log(host, ['b'], ['']), copied: [] }));
     const { entries, problems } = committedOf(logs, { voters: VOTERS, seen: 2 });

@@ -109,12 +109,19 @@ export class TupleReader {
     return this.#tuple(name, `${this.#what}.${name}`);
   }
 
-  /** Reads a list, each element by `read`. */
+  /** Reads a list, each element by `read`, which must not keep the reader. */
   list<T>(name: string, read: (element: TupleReader) => T): T[] {
     const elements = this.tuple(name);
     const what = `${elements.#what}[]`;
     const values: T[] = [];
-    while (elements.#remaining > 0) values.push(read(elements.#tuple('', what)));
+    if (elements.#remaining === 0) return values;
+    const element = elements.#tuple('', what);
+    values.push(read(element));
+    // One reader for all of them: of a list of thousands each would be garbage.
+    while (elements.#remaining > 0) {
+      elements.#moveOn(element);
+      values.push(read(element));
+    }
     return values;
   }
 
@@ -151,6 +158,22 @@ export class TupleReader {
     this.#remaining -= 1;
     this.#inner = inner;
     return inner;
+  }
+
+  /** The next field is a tuple, too: the reader of the one before reads that from here on. */
+  #moveOn(inner: TupleReader): void {
+    const position = this.#start('');
+    inner.#begin(position);
+    this.#remaining -= 1;
+    this.#inner = inner;
+  }
+
+  #begin(position: number): void {
+    const count = arrayCountAt(this.#bytes, position);
+    if (count === undefined) throw new MalformedError(`${this.#what} is not a tuple`);
+    this.#remaining = count;
+    this.#position = arrayStart(this.#bytes, position);
+    this.#inner = undefined;
   }
 
   /** Where the next field begins. */

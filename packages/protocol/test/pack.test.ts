@@ -83,6 +83,21 @@ describe('a tuple reader', () => {
     expect([reader.remaining, nested.remaining, first.remaining, third.remaining]).toEqual([0, 1, 0, 1]);
   });
 
+  it('reads the elements of a list one after the other, however much of each was read', () => {
+    const list = [[1, ['x', 2], 3], [4], [], [5, [[]]], [6, ['y']]];
+    const reader = unpackTuple(pack([list, 'behind']), 'test');
+    const read = reader.list('list', (element) => {
+      if (element.remaining === 0) return 'none';
+      const number = element.integer('number');
+      if (number !== 1 && number !== 6) return `${number}`;
+      return `${number}${element.tuple('inner').string('text', 1)}`;
+    });
+    expect(read).toEqual(['1x', '4', 'none', '5', '6y']);
+    expect(reader.string('text', 10)).toBe('behind');
+    const odd = unpackTuple(pack([[[1], 2]]), 'test');
+    expect(refusal(() => odd.list('list', (element) => element.remaining))).toBe('test.list[] is not a tuple');
+  });
+
   it('ignores fields at the end, of lists and their elements, too', () => {
     const bytes = pack([
       [

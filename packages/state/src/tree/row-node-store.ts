@@ -74,15 +74,18 @@ export class RowNodeStore implements NodeStore {
 
   find(path: string): NodeSlot | undefined {
     if (path === '/') return ROOT;
-    if (!path.startsWith('/')) return undefined;
-    let node: NodeSlot | undefined = ROOT;
-    let from = 1;
-    while (node !== undefined) {
-      const slash = path.indexOf('/', from);
-      const name: NamePart = { text: path, from, to: slash < 0 ? path.length : slash };
+    return path.startsWith('/') ? this.findBelow(ROOT, path, 1) : undefined;
+  }
+
+  findBelow(top: NodeSlot, path: string, from: number): NodeSlot | undefined {
+    this.#check(top);
+    let node: NodeSlot | undefined = top;
+    for (let at = from; node !== undefined;) {
+      const slash = path.indexOf('/', at);
+      const name: NamePart = { text: path, from: at, to: slash < 0 ? path.length : slash };
       node = this.#child(node, name);
       if (slash < 0) return node;
-      from = slash + 1;
+      at = slash + 1;
     }
     return undefined;
   }

@@ -6,6 +6,7 @@
 
 import { invariant } from '../invariant.ts';
 import type { NodeSlot } from './node-slot.ts';
+import { SlotSet } from './slot-set.ts';
 import { storedNameBytes } from './storage/stored-name.ts';
 import type { TreeView } from './tree-view.ts';
 
@@ -33,11 +34,14 @@ export class TreeDraft implements TreeView {
   readonly #below: TreeView;
   readonly #overlays = new Map<NodeSlot, Overlay>();
   /** Nodes of the tree below that will not be there. */
-  readonly #removed = new Set<NodeSlot>();
+  readonly #removed = new SlotSet();
   /** By their stand-ins: −1 is the first. */
   readonly #drafted: DraftedNode[] = [];
   /** By parent and name: those of them that will be there. */
   readonly #children = new Map<NodeSlot, Map<string, NodeSlot>>();
+  /** The directory below that was looked into last, and its path with the slash behind it: most changes come side by side. */
+  #directory: NodeSlot | undefined;
+  #directoryPath = '';
   size: number;
   dataBytes: number;
   nameBytes: number;
@@ -51,11 +55,16 @@ export class TreeDraft implements TreeView {
 
   find(path: string): NodeSlot | undefined {
     // What goes has no children, so that whoever stays has all nodes above.
-    const below = this.#below.find(path);
+    const below = this.#findInTree(path);
     if (below !== undefined && !this.#removed.has(below)) return below;
     if (this.#drafted.length === 0 || !path.startsWith('/')) return undefined;
-    let node = this.#below.find('/');
-    for (const name of path.slice(1).split('/')) {
+    const root = this.#below.find('/');
+    return root === undefined ? undefined : this.findBelow(root, path, 1);
+  }
+
+  findBelow(top: NodeSlot, path: string, from: number): NodeSlot | undefined {
+    let node: NodeSlot | undefined = top;
+    for (const name of path.slice(from).split('/')) {
       if (node === undefined) return undefined;
       node = this.child(node, name);
     }
@@ -138,15 +147,41 @@ export class TreeDraft implements TreeView {
   }
 
   remove(node: NodeSlot): void {
-    invariant(this.childCount(node) === 0, 'a node that is removed has no children');
+    const own = this.#overlays.get(node);
+    const { children, dataLength, extraBytes } = own ?? this.#kept(node);
+    invariant(children === 0, 'a node that is removed has no children');
     const parent = this.parent(node);
     this.size -= 1;
-    this.dataBytes -= this.dataLength(node) + this.extraBytes(node);
+    this.dataBytes -= dataLength + extraBytes;
     this.nameBytes -= this.nameBytesOf(node);
     this.#overlay(parent).children -= 1;
     if (isStandIn(node)) this.#children.get(parent)?.delete(this.name(node));
     else this.#removed.add(node);
-    this.#overlays.delete(node);
+    if (own !== undefined) this.#overlays.delete(node);
+  }
+
+  /** As the tree below has it, whatever is drafted: that stays what it is, so that its directory need not be looked for again. */
+  #findInTree(path: string): NodeSlot | undefined {
+    const below = this.#below;
+    const known = this.#directoryPath;
+    if (known === '' || !path.startsWith(known) || path.includes('/', known.length)) {
+      const slash = path.lastIndexOf('/');
+      // Nothing that is in no directory, and "//" is none.
+      if (slash <= 1) return below.find(path);
+      this.#directoryPath = path.slice(0, slash + 1);
+      this.#directory = below.find(path.slice(0, slash));
+    }
+    const directory = this.#directory;
+    return directory === undefined ? undefined : below.findBelow(directory, path, this.#directoryPath.length);
+  }
+
+  #kept(node: NodeSlot): Pick<Overlay, 'children' | 'dataLength' | 'extraBytes'> {
+    const below = this.#below;
+    return {
+      children: below.childCount(node),
+      dataLength: below.dataLength(node),
+      extraBytes: below.extraBytes(node),
+    };
   }
 
   #draftedAt(standIn: NodeSlot): DraftedNode {

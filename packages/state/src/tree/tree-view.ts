@@ -12,6 +12,8 @@ export interface TreeView {
 
   /** Undefined for what does not exist, malformed paths included. */
   find(path: string): NodeSlot | undefined;
+  /** The node below `top` at what of the path begins at `from`. */
+  findBelow(top: NodeSlot, path: string, from: number): NodeSlot | undefined;
   child(parent: NodeSlot, name: string): NodeSlot | undefined;
   childCount(node: NodeSlot): number;
   /** Children ever created under this node: the number that the next sequential child gets. */

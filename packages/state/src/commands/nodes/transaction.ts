@@ -20,11 +20,13 @@ export function transaction(state: State, session: Session, { operations }: Tran
   const excess = sizeReply(state, session, operations.length, payloadBytes);
   if (excess !== undefined) return excess;
   const draft = new Draft(state);
-  for (const [place, operation] of operations.entries()) {
+  let place = 0;
+  for (const operation of operations) {
     if (operation.type === 'unknown') return failed(place, unsupportedReply('its operation', state.version));
     const change = planOperation(draft, session, operation);
     if (change.type === 'error') return failed(place, change);
     draft.add(change);
+    place += 1;
   }
   return { type: 'transaction', index: state.index, results: draft.commit(commitForNumber) };
 }

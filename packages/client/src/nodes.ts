@@ -127,7 +127,10 @@ export class NodeReads {
     return { names: answer.names, more: answer.more, stat: answer.stat };
   }
 
-  /** How many nodes are below that one. Rejects with NotFoundError, and with LimitExceededError for more than 250,000, but for "/". */
+  /**
+   * How many nodes are below that one, all at one moment. A server counts millions of them in turns, between which it goes on serving.
+   * Rejects with NotFoundError.
+   */
   async descendants(path: string, options: ReadOptions = {}): Promise<number> {
     checkPath(path);
     const answer = await this.#ask({ type: 'descendants', path }, `descendants ${path}`, options);

@@ -8,6 +8,7 @@ import { LockTable } from './locks/lock-table.ts';
 import type { Output } from './output.ts';
 import { ChildLists } from './queries/child-lists.ts';
 import { ChildPages } from './queries/child-pages.ts';
+import { DescendantCounts } from './queries/descendant-counts.ts';
 import { Capture } from './snapshot/capture.ts';
 import type { SnapshotFeature } from './snapshot/features.ts';
 import { FIRST_STATE_VERSION } from './state-version.ts';
@@ -46,6 +47,7 @@ export class State {
   readonly locks: LockTable;
   readonly lists: ChildLists;
   readonly pages: ChildPages;
+  readonly descendants: DescendantCounts;
 
   /** What snapshots of it may have beyond their format: known, or kept for who knows it. */
   readonly features: Map<number, SnapshotFeature>;
@@ -72,6 +74,7 @@ export class State {
     this.locks = new LockTable(this.nodes, this.sessions);
     this.lists = new ChildLists(this.nodes);
     this.pages = new ChildPages(this.nodes);
+    this.descendants = new DescendantCounts(this.nodes);
   }
 
   /** By which entries are applied. */

@@ -9,9 +9,6 @@ import { utf8Length } from '../text.ts';
 import { NAME_OVERHEAD_BYTES } from './child-lists.ts';
 import { pageSize } from './page.ts';
 
-/** Nodes that one answer counts: some milliseconds. */
-const MAX_COUNTED_NODES = 250_000;
-
 export function get(state: State, path: string): Answer {
   const node = state.nodes.find(path);
   if (node === undefined) return missingNodeReply(path, state.limits.maxPathLength);
@@ -74,28 +71,7 @@ export function descendants(state: State, path: string): Answer {
   const { nodes, limits } = state;
   const node = nodes.find(path);
   if (node === undefined) return missingNodeReply(path, limits.maxPathLength);
-  if (node === nodes.root) return { type: 'descendants', count: nodes.size - 1 };
-  const count = countBelow(state, node);
-  if (count <= MAX_COUNTED_NODES) return { type: 'descendants', count };
-  return errorReply(
-    'LIMIT_EXCEEDED',
-    `${quoted(path)} has more than ${MAX_COUNTED_NODES} nodes below it; count those below its children`,
-  );
-}
-
-/** No further than to one more than are counted. */
-function countBelow({ nodes }: State, top: NodeSlot): number {
-  let count = 0;
-  let at = top;
-  while (count <= MAX_COUNTED_NODES) {
-    let next = nodes.firstChild(at);
-    while (next === undefined && at !== top) {
-      next = nodes.nextSibling(at);
-      if (next === undefined) at = nodes.parent(at);
-    }
-    if (next === undefined) return count;
-    count += 1;
-    at = next;
-  }
-  return count;
+  // Of the whole tree it is known.
+  const count = node === nodes.root ? nodes.size - 1 : state.descendants.of(node);
+  return { type: 'descendants', count };
 }

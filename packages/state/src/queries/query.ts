@@ -14,9 +14,11 @@ import { sessions } from './sessions.ts';
 export function prepareQuery(state: State, query: Query): boolean {
   if (query.type === 'locks') return state.locks.names.prepare();
   if (query.type === 'sessions') return state.sessions.ids.prepare();
-  if (query.type !== 'childrenPage') return true;
+  if (query.type !== 'childrenPage' && query.type !== 'descendants') return true;
   const node = state.nodes.find(query.path);
-  return node === undefined || state.pages.prepare(node);
+  if (node === undefined) return true;
+  if (query.type === 'childrenPage') return state.pages.prepare(node);
+  return node === state.nodes.root || state.descendants.prepare(node);
 }
 
 export function answerQuery(state: State, query: Query): Answer {

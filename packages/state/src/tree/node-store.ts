@@ -67,7 +67,7 @@ export interface NodeStore extends TreeView {
   /** Nodes that have one, in no particular order: sort before anything depends on it. */
   withLifetime(): Iterable<NodeSlot>;
 
-  /** Is notified of every child that comes or goes. One at most. */
+  /** Is notified of every child that comes or goes, for good. */
   observeChildren(observer: ChildObserver): void;
   /** Where changes are notified from now on. */
   reportTo(feed: ChangeFeed): void;

@@ -35,7 +35,7 @@ export class RowNodeStore implements NodeStore {
   readonly #key: HashKey;
   /** Nobody's, until it is said whose. */
   #feed = new ChangeFeed();
-  #observer: ChildObserver | undefined;
+  #observers: readonly ChildObserver[] = [];
   #rows = new NodeRows();
   #cells = new NodeCells(this.#rows);
   #children: Children;
@@ -110,7 +110,7 @@ export class RowNodeStore implements NodeStore {
   }
 
   observeChildren(observer: ChildObserver): void {
-    this.#observer = observer;
+    this.#observers = [...this.#observers, observer];
   }
 
   copyPath(node: NodeSlot, into: Uint8Array, at: number): number {
@@ -232,7 +232,7 @@ export class RowNodeStore implements NodeStore {
     this.#children.add(slot, hash);
     const rows = this.#rows;
     rows.setNumber(parent, NumberField.creations, rows.number(parent, NumberField.creations) + 1);
-    this.#observer?.childAdded(parent, slot);
+    for (const observer of this.#observers) observer.childAdded(parent, slot);
     this.#childrenChanged(parent, index);
     this.#dataBytes += node.data.length;
     this.#nameBytes += this.#cells.nameBytes(slot);
@@ -298,7 +298,7 @@ export class RowNodeStore implements NodeStore {
     this.#feed.notify('deleted', node, index);
     this.#capture.node(node);
     this.#capture.node(parent);
-    this.#observer?.childGoing(parent, node);
+    for (const observer of this.#observers) observer.childGoing(parent, node);
     this.#children.remove(node);
     this.#childrenChanged(parent, index);
     this.#dataBytes -= this.dataLength(node);

@@ -29,6 +29,11 @@ export class SlotSet {
     page[wordOf(slot)] = (page[wordOf(slot)] ?? 0) | bitOf(slot);
   }
 
+  delete(slot: NodeSlot): void {
+    const page = this.#pageOf(slot);
+    if (page !== undefined) page[wordOf(slot)] = (page[wordOf(slot)] ?? 0) & ~bitOf(slot);
+  }
+
   #pageOf(slot: NodeSlot): Uint32Array | undefined {
     const number = slot >>> PAGE_BITS;
     if (number !== this.#pageNumber) {

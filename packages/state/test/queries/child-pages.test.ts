@@ -111,12 +111,3 @@ describe('pages of children', () => {
     }
   });
 });
-
-describe('the descendants of a node', () => {
-  it('are all below it', () => {
-    const { solo, session } = directory(30);
-    session.done(['/d/x', '/d/x/y', '/d/x/y/z', '/d/x/w', '/e'].map((path) => create(path)));
-    const count = (path: string): number => solo.ask({ type: 'descendants', path }).count;
-    expect(['/d', '/d/x', '/d/x/y', '/e', '/', '/holdfast'].map(count)).toEqual([34, 3, 1, 0, 38, 1]);
-  });
-});

@@ -41,15 +41,7 @@ export type { HeldLock } from './locks/held-lock.ts';
 export type { AcquireOptions, Lock, TryAcquireOptions, TryAcquireResult } from './locks/lock.ts';
 export type { LockEvent, LockWatchOptions } from './locks/lock-watch.ts';
 export { tokenText } from './locks/token-text.ts';
-export type {
-  CreateOptions,
-  NodeContent,
-  NodeReads,
-  Nodes,
-  PageOptions,
-  ReadOptions,
-  VersionOptions,
-} from './nodes.ts';
+export type { CreateOptions, NodeReads, Nodes, PageOptions, ReadOptions, VersionOptions } from './nodes.ts';
 export type { OperatorClient, OperatorNodes } from './operator/operator-client.ts';
 export type { OperatorOptions } from './operator/operator-options.ts';
 export type { ConnectOptions } from './options.ts';
@@ -66,5 +58,7 @@ export {
   type TransactionOutcome,
   type TransactionResult,
 } from './tree/transaction.ts';
+export type { NodeContent } from './tree/node-content.ts';
+export type { ReadAndWatchOptions } from './watches/read-and-watch.ts';
 export type { NodeChangeEvent, NodeWatch, NodeWatchEvent, ResyncEvent, WatchOptions } from './watches/node-watch.ts';
 export type { ClientRuntime } from './session/session.ts';

@@ -1,10 +1,9 @@
 /** The tree of nodes: ZooKeeper's data model, with the log index as zxid. Locks are queues of nodes under `/holdfast`, which is reserved. */
 
-import { MAX_PAGE_ENTRIES, PLAIN_NODE } from '@holdfast/protocol';
+import { MAX_PAGE_ENTRIES } from '@holdfast/protocol';
 import type { Answer, Command, Consistency, Query, Reply, Stat } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError, LimitExceededError } from './errors.ts';
 import { checkOptionNames } from './option-names.ts';
-import { checkDuration } from './options.ts';
 import type { Asker } from './session/asker.ts';
 import type { CallOptions } from './session/call.ts';
 import { callQuery, type QueryOptions } from './session/channels/read-pipeline.ts';
@@ -19,8 +18,11 @@ import {
   type NodeKindOptions,
   type NodeVersionOption,
 } from './tree/node-arguments.ts';
+import { contentOf, type NodeContent } from './tree/node-content.ts';
 import { callTransaction, type TransactionOperation, type TransactionOutcome } from './tree/transaction.ts';
 import type { NodeWatch, WatchOptions } from './watches/node-watch.ts';
+import { readAndWatch, type ReadAndWatchOptions } from './watches/read-and-watch.ts';
+import { checkReadAndWatchOptions, checkWatchOptions } from './watches/watch-options.ts';
 
 export interface CreateOptions extends CallOptions, NodeKindOptions {}
 
@@ -34,18 +36,6 @@ const CREATE_OPTIONS: Record<keyof CreateOptions, true> = {
 };
 
 export interface VersionOptions extends CallOptions, NodeVersionOption {}
-
-/** What `get` says of a node beside its stat. */
-export interface NodeContent {
-  readonly data: Uint8Array;
-  readonly stat: Stat;
-  /** False for a node that was made or set with `null`; its `data` are empty. */
-  readonly hasData: boolean;
-  /** It goes after its last child. */
-  readonly container: boolean;
-  /** It goes when it has had no children and no change for so long; undefined for never. */
-  readonly ttlMs: number | undefined;
-}
 
 export interface PageOptions extends ReadOptions {
   /** Names come after this one. @default '' (from the first on) */
@@ -78,10 +68,7 @@ export class NodeReads {
     checkPath(path);
     const answer = await this.#ask({ type: 'get', path }, `get ${path}`, options);
     if (answer.type !== 'get') throw unexpected('get', answer);
-    // A copy: the answer's bytes are a view of the whole frame.
-    const { noData, container, ttlMs } = answer.traits ?? PLAIN_NODE;
-    const data = new Uint8Array(answer.data);
-    return { data, stat: answer.stat, hasData: !noData, container, ttlMs: ttlMs === 0 ? undefined : ttlMs };
+    return contentOf(answer);
   }
 
   /** Undefined when there is no such node. */
@@ -105,7 +92,7 @@ export class NodeReads {
     try {
       answer = await this.#ask({ type: 'children', path }, `children ${path}`, options);
     } catch (error) {
-      if (error instanceof LimitExceededError) return await this.#childrenByPages(path, options);
+      if (error instanceof LimitExceededError) return await this.childrenByPages(path, options);
       throw error;
     }
     if (answer.type !== 'children') throw unexpected('children', answer);
@@ -151,7 +138,11 @@ export class NodeReads {
     return index;
   }
 
-  async #childrenByPages(path: string, options: ReadOptions): Promise<{ names: readonly string[]; stat: Stat }> {
+  /** @internal */
+  protected async childrenByPages(
+    path: string,
+    options: ReadOptions,
+  ): Promise<{ readonly names: readonly string[]; readonly stat: Stat }> {
     const names: string[] = [];
     for (;;) {
       const page = await this.childrenPage(path, { ...options, after: names.at(-1) ?? '' });
@@ -222,6 +213,49 @@ export class Nodes extends NodeReads {
     return this.#session.watch(path, options);
   }
 
+  /**
+   * Reads a node and watches it, in one step: `events` tells each change behind `index`, at which the node was as it is given here. `node`
+   * is undefined where there is none. Leave `events` when they are not wanted any more.
+   *
+   * @example
+   * const { node, events } = await client.nodes.getAndWatch('/config');
+   * apply(node?.data);
+   * for await (const event of events) if (event.type !== 'children') apply((await client.nodes.get('/config')).data);
+   */
+  async getAndWatch(
+    path: string,
+    options: ReadAndWatchOptions = {},
+  ): Promise<{ readonly node: NodeContent | undefined; readonly index: number; readonly events: NodeWatch }> {
+    checkPath(path);
+    checkReadAndWatchOptions('getAndWatch', options);
+    const { answer, index, events } = await readAndWatch(this.#session, { type: 'get', path }, options);
+    return { node: answer && contentOf(answer), index, events };
+  }
+
+  /**
+   * The same of the names of the direct children, sorted; `stat` is undefined where there is no such node. Where the names are too many for one
+   * answer, they are gathered page by page, as `children` does, while `events` tells already what changes meanwhile.
+   */
+  async childrenAndWatch(
+    path: string,
+    options: ReadAndWatchOptions = {},
+  ): Promise<{
+    readonly names: readonly string[];
+    readonly stat: Stat | undefined;
+    readonly index: number;
+    readonly events: NodeWatch;
+  }> {
+    checkPath(path);
+    checkReadAndWatchOptions('childrenAndWatch', options);
+    const pages = async (): Promise<Extract<Answer, { type: 'children' }>> => {
+      const { timeoutMs, signal } = options;
+      const limits = { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(signal === undefined ? {} : { signal }) };
+      return { type: 'children', ...(await this.childrenByPages(path, { ...limits, consistency: 'session' })) };
+    };
+    const { answer, index, events } = await readAndWatch(this.#session, { type: 'children', path }, options, pages);
+    return { names: answer?.names ?? [], stat: answer?.stat, index, events };
+  }
+
   /** Rejects with NotFoundError, BadVersionError and NotEmptyError. */
   async delete(path: string, options: VersionOptions = {}): Promise<void> {
     checkPath(path);
@@ -246,26 +280,6 @@ export class Nodes extends NodeReads {
   ): Promise<TransactionOutcome> {
     return await callTransaction(this.#session, operations, options);
   }
-}
-
-const WATCH_OPTIONS: Record<keyof WatchOptions, true> = {
-  recursive: true,
-  from: true,
-  onMissed: true,
-  signal: true,
-  timeoutMs: true,
-};
-
-function checkWatchOptions(options: WatchOptions): void {
-  checkOptionNames('watch', options, WATCH_OPTIONS);
-  const { from, onMissed } = options;
-  if (from !== undefined && (!Number.isSafeInteger(from) || from < 1)) {
-    throw new InvalidArgumentError(`from is ${String(from)}; it must be an index, such as that of an earlier event`);
-  }
-  if (onMissed !== undefined && onMissed !== 'error' && onMissed !== 'resync') {
-    throw new InvalidArgumentError(`onMissed is ${JSON.stringify(onMissed)}; it must be 'error' or 'resync'`);
-  }
-  checkDuration('timeoutMs', options.timeoutMs);
 }
 
 function unexpected(what: string, answer: Answer | Reply): HoldfastError {

@@ -26,7 +26,7 @@ export const ClientFeature = {
   outage: 2 ** 3,
   /** The server takes the queries `childrenPage` and `descendants`, and paths of 4,096 units in all of them. */
   pages: 2 ** 4,
-  /** The server takes `watch` and `unwatch`, and tells what is watched. */
+  /** The server takes `watch`, with a read or without, and `unwatch`, and tells what is watched. */
   watches: 2 ** 5,
 } as const;
 

@@ -18,7 +18,7 @@ import { AdminPipeline, type AdminCall } from './channels/admin-pipeline.ts';
 import type { Pipeline } from './channels/pipeline.ts';
 import { ReadPipeline, type ReadCall } from './channels/read-pipeline.ts';
 import { RequestPipeline, encoded, type RequestCall } from './channels/request-pipeline.ts';
-import type { NodeWatch, WatchOptions } from '../watches/node-watch.ts';
+import type { NodeWatch, WatchOptions, WatchRead } from '../watches/node-watch.ts';
 import { WatchPipeline } from '../watches/watch-pipeline.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { Lease, type Instant } from './lease.ts';
@@ -187,9 +187,9 @@ export class Session implements LinkOwner, Asker {
   }
 
   /** The path and the options are good. @throws SessionExpiredError, ClientClosedError */
-  watch(path: string, options: WatchOptions): NodeWatch {
+  watch(path: string, options: WatchOptions, read?: WatchRead): NodeWatch {
     this.#assertNotOver();
-    return this.#watches.watch(path, options);
+    return this.#watches.watch(path, options, read);
   }
 
   attachRequest(): AttachRequest {

@@ -3,7 +3,7 @@
  * it knows of servers is an index, up to which it was told.
  */
 
-import type { NodeEventType } from '@holdfast/protocol';
+import type { Answer, Consistency, NodeEventType, Query } from '@holdfast/protocol';
 import { offAbort, onAbort } from '@holdfast/runtime';
 import { ClientClosedError, MissedEventsError } from '../errors.ts';
 
@@ -50,6 +50,12 @@ export interface WatchOptions {
 /** Events that the application has not taken; with more they are missed. */
 export const MAX_UNTAKEN_EVENTS = 10_000;
 
+/** What is read of the node in the step in which it is watched. */
+export interface WatchRead {
+  readonly query: Query;
+  readonly consistency: Consistency;
+}
+
 export type WatchKindUsed = 'persistent' | 'recursive';
 
 export interface WatchOwner {
@@ -77,6 +83,10 @@ export class NodeWatch implements AsyncIterableIterator<NodeWatchEvent, undefine
   /** @internal Where it begins was asked for. */
   readonly explicit: boolean;
   /** @internal */
+  readonly read: WatchRead | undefined;
+  /** @internal What was read with its start; undefined where that was not done. */
+  first: { readonly answer: Answer; readonly index: number } | undefined;
+  /** @internal */
   hasStarted = false;
   readonly #owner: WatchOwner;
   readonly #resyncs: boolean;
@@ -89,12 +99,13 @@ export class NodeWatch implements AsyncIterableIterator<NodeWatchEvent, undefine
   #error: { readonly error: unknown } | undefined;
 
   /** @internal Use `nodes.watch`. */
-  constructor(path: string, options: WatchOptions, madeAt: number, owner: WatchOwner) {
+  constructor(path: string, options: WatchOptions, madeAt: number, owner: WatchOwner, read?: WatchRead) {
     this.path = path;
     this.kind = options.recursive === true ? 'recursive' : 'persistent';
     this.explicit = options.from !== undefined;
     this.cursor = options.from ?? 0;
     this.madeAt = madeAt;
+    this.read = read;
     this.#owner = owner;
     this.#resyncs = options.onMissed === 'resync';
     this.#signal = options.signal;
@@ -141,6 +152,12 @@ export class NodeWatch implements AsyncIterableIterator<NodeWatchEvent, undefine
     this.hasStarted = true;
     this.#start?.resolve(index);
     this.#start = undefined;
+  }
+
+  /** @internal What has happened up to that index is not told, or not any more. */
+  skipTo(index: number): void {
+    this.cursor = Math.max(this.cursor, index);
+    this.#untaken = this.#untaken.filter((event) => event.type === 'resync' || event.index > index);
   }
 
   /** @internal Not called for what it was told before. */

@@ -11,6 +11,8 @@ export interface WatchRequest {
   readonly id: number;
   readonly from: number;
   readonly subscriptions: readonly Subscription[];
+  /** Whose read it carries. */
+  readonly reader: NodeWatch | undefined;
   /** Up to where its watches were told before it is answered. */
   through: number;
 }
@@ -46,6 +48,11 @@ export class Subscription {
     return Math.min(...[...this.watches].map(({ cursor, madeAt }) => (cursor === 0 ? madeAt : cursor)));
   }
 
+  /** Whoever wants to read the node in the step in which it is watched. */
+  get reader(): NodeWatch | undefined {
+    return [...this.watches].find(({ read, hasStarted }) => read !== undefined && !hasStarted);
+  }
+
   /** Everything up to that index was told to its watches; `request`: to those that it tells. */
   told(through: number, request?: WatchRequest): void {
     for (const watch of this.watches) {
@@ -66,17 +73,24 @@ export function keyOf(kind: WatchKindUsed, path: string): string {
   return kind === 'recursive' ? `r${path}` : `p${path}`;
 }
 
-/** Those which begin at one index together, in as few messages as there can be. */
+/** Those which begin at one index together, in as few messages as there can be; one whose node is to be read, by itself. */
 export function inMessages(
   subscriptions: Iterable<Subscription>,
-): { readonly from: number; readonly subscriptions: readonly Subscription[] }[] {
+): { readonly from: number; readonly subscriptions: readonly Subscription[]; readonly reader?: NodeWatch }[] {
+  const reading: { from: number; subscriptions: readonly Subscription[]; reader: NodeWatch }[] = [];
   const byFrom = new Map<number, Subscription[]>();
   for (const subscription of subscriptions) {
+    const { reader } = subscription;
+    if (reader !== undefined) {
+      reading.push({ from: subscription.from, subscriptions: [subscription], reader });
+      continue;
+    }
     const same = byFrom.get(subscription.from);
     if (same === undefined) byFrom.set(subscription.from, [subscription]);
     else same.push(subscription);
   }
-  return [...byFrom].flatMap(([from, all]) => pieces(all).map((piece) => ({ from, subscriptions: piece })));
+  const others = [...byFrom].flatMap(([from, all]) => pieces(all).map((piece) => ({ from, subscriptions: piece })));
+  return [...others, ...reading];
 }
 
 function pieces(all: readonly Subscription[]): Subscription[][] {

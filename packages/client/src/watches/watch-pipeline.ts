@@ -13,7 +13,7 @@ import { LazyTimer } from '../lazy-timer.ts';
 import { errorFromServer } from '../server-error.ts';
 import type { CallHost } from '../session/call.ts';
 import type { Pipeline, Sink } from '../session/channels/pipeline.ts';
-import { NodeWatch, type WatchKindUsed, type WatchOptions, type WatchOwner } from './node-watch.ts';
+import { NodeWatch, type WatchKindUsed, type WatchOptions, type WatchOwner, type WatchRead } from './node-watch.ts';
 import { Subscription, inMessages, keyOf, tells, type WatchRequest } from './subscription.ts';
 
 const FIRST_RETRY_DELAY_MS = 20;
@@ -55,9 +55,9 @@ export class WatchPipeline implements Pipeline, WatchOwner {
   }
 
   /** The path and the options are good. */
-  watch(path: string, options: WatchOptions): NodeWatch {
+  watch(path: string, options: WatchOptions, read?: WatchRead): NodeWatch {
     options.signal?.throwIfAborted();
-    const watch = new NodeWatch(path, options, this.#deps.seenIndex(), this);
+    const watch = new NodeWatch(path, options, this.#deps.seenIndex(), this, read);
     const key = keyOf(watch.kind, path);
     const subscription = this.#subscriptions.get(key) ?? new Subscription(watch.kind, path);
     this.#subscriptions.set(key, subscription);
@@ -110,12 +110,17 @@ export class WatchPipeline implements Pipeline, WatchOwner {
     if (through !== undefined) this.#through = Math.max(this.#through, through);
   }
 
-  watching({ id, index, existing }: Message<'watching'>): void {
+  watching({ id, index, existing, answer }: Message<'watching'>): void {
     const request = this.#requests.get(id);
     if (request === undefined) return;
     this.#requests.delete(id);
     this.#backoff.reset();
     this.#through = Math.max(this.#through, index);
+    if (request.reader !== undefined && answer !== undefined) {
+      // Told what happened since it was made, which the answer shows.
+      request.reader.first = { answer, index };
+      request.reader.skipTo(index);
+    }
     for (const [at, subscription] of request.subscriptions.entries()) {
       subscription.existed = ((existing[at >> 3] ?? 0) & (1 << (at & 7))) !== 0;
       subscription.confirmed = true;
@@ -251,9 +256,9 @@ export class WatchPipeline implements Pipeline, WatchOwner {
       return;
     }
     const minIndex = this.#deps.seenIndex();
-    for (const { from, subscriptions } of inMessages(waiting)) {
+    for (const { from, subscriptions, reader } of inMessages(waiting)) {
       this.#lastId += 1;
-      const request: WatchRequest = { id: this.#lastId, from, subscriptions, through: 0 };
+      const request: WatchRequest = { id: this.#lastId, from, subscriptions, reader, through: 0 };
       this.#requests.set(request.id, request);
       for (const subscription of subscriptions) {
         subscription.request = request;
@@ -262,7 +267,8 @@ export class WatchPipeline implements Pipeline, WatchOwner {
         for (const watch of subscription.watches) if (watch.cursor === 0) watch.cursor = watch.madeAt;
       }
       const nodes = subscriptions.map(({ kind, path, existed }) => ({ kind, path, existed }));
-      sink.post({ type: 'watch', id: request.id, from, minIndex: from === 0 ? minIndex : 0, nodes });
+      const read = reader?.read === undefined ? {} : { read: reader.read };
+      sink.post({ type: 'watch', id: request.id, from, minIndex: from === 0 ? minIndex : 0, nodes, ...read });
     }
   }
 
@@ -297,6 +303,15 @@ export class WatchPipeline implements Pipeline, WatchOwner {
   }
 }
 
+/** The last two come of a read that travels with a watch. */
+const TEMPORARY: ReadonlySet<ErrorCode> = new Set([
+  'NOT_CAUGHT_UP',
+  'OVERLOADED',
+  'SHUTTING_DOWN',
+  'NO_LEADER',
+  'LEADER_CHANGED',
+]);
+
 function isTemporary(code: ErrorCode): boolean {
-  return code === 'NOT_CAUGHT_UP' || code === 'OVERLOADED' || code === 'SHUTTING_DOWN';
+  return TEMPORARY.has(code);
 }

@@ -99,7 +99,12 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
 
   /** What has happened to nodes. */
   get past(): Omit<Past, 'begin'> {
-    return { index: this.index, changes: this.#changes, exists: (path) => path === '/' || this.nodes.has(path) };
+    return {
+      index: this.index,
+      changes: this.#changes,
+      exists: (path) => path === '/' || this.nodes.has(path),
+      query: (query) => this.query(query),
+    };
   }
 
   get addresses(): string[] {

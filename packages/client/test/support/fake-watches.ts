@@ -2,7 +2,15 @@
  * The watches of one connection to a fake server. It knows every change there ever was, unless a test says that it has forgotten the oldest.
  */
 
-import { parentPath, type ClientMessage, type NodeEvent, type ServerMessage, type WatchKind } from '@holdfast/protocol';
+import {
+  parentPath,
+  type Answer,
+  type ClientMessage,
+  type NodeEvent,
+  type Query,
+  type ServerMessage,
+  type WatchKind,
+} from '@holdfast/protocol';
 
 export interface FakeChange extends NodeEvent {
   readonly index: number;
@@ -22,6 +30,7 @@ export interface Past {
   /** Every change behind it is known. */
   readonly begin: number;
   exists(path: string): boolean;
+  query(query: Query): Answer;
 }
 
 export class FakeWatches {
@@ -33,7 +42,7 @@ export class FakeWatches {
     return this.#registered ? index : undefined;
   }
 
-  watch({ id, from, nodes }: WatchMessage, past: Past): readonly ServerMessage[] {
+  watch({ id, from, nodes, read }: WatchMessage, past: Past): readonly ServerMessage[] {
     const twice = nodes.find(({ kind, path }) => this.#has({ kind, path }));
     if (twice !== undefined) return [refusal(id, 'INVALID_ARGUMENT', `${twice.path} is watched already`)];
     if (from > past.index) return [refusal(id, 'NOT_CAUGHT_UP', `this server has applied ${past.index}`)];
@@ -55,7 +64,8 @@ export class FakeWatches {
     for (const [at, { path }] of nodes.entries()) {
       if (past.exists(path)) existing[at >> 3] = (existing[at >> 3] ?? 0) | (1 << (at & 7));
     }
-    return [...told, { type: 'watching', id, index: past.index, existing }];
+    const answer = read === undefined ? {} : { answer: past.query(read.query) };
+    return [...told, { type: 'watching', id, index: past.index, existing, ...answer }];
   }
 
   unwatch({ id, nodes }: UnwatchMessage, index: number): ServerMessage {

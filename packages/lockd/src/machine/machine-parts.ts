@@ -191,6 +191,7 @@ export function createMachineParts(
     clock,
     counters,
     state,
+    reads,
     historyBytes: options.watchHistoryBytes ?? DEFAULT_WATCH_HISTORY_BYTES,
     wake,
   });

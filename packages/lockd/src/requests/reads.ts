@@ -40,18 +40,25 @@ export interface ReadsDeps {
   wake(): void;
 }
 
+/** Why a read is not answered. */
+export interface ReadRefusal {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
 interface Read {
   readonly client: SessionClient;
   readonly id: number;
   readonly query: Query;
+  /** Answers it; undefined: the answer is sent. */
+  readonly inTurn: ((refusal: ReadRefusal | undefined) => void) | undefined;
   /** The leader has refused it once. */
   asked: boolean;
   /** The index that it waits for; 0 when it waits for none. */
   waitsFor: number;
   /** For a `session` read: until when it waits, monotonic. */
   untilMs: number;
-  /** Why it is not answered. */
-  refusal: { readonly code: ErrorCode; readonly message: string } | undefined;
+  refusal: ReadRefusal | undefined;
 }
 
 export class Reads implements ServerPart {
@@ -90,14 +97,27 @@ export class Reads implements ServerPart {
     return this.#ready.size;
   }
 
-  read(client: SessionClient, { id, query, consistency, minIndex }: SessionRead): void {
-    const read: Read = { client, id, query, asked: false, waitsFor: 0, untilMs: Infinity, refusal: undefined };
+  read(client: SessionClient, read: SessionRead): void {
+    this.#take(client, read, undefined);
+  }
+
+  /** Calls `inTurn` when a read like that would be answered, in the turn of its client and prepared, or refused. */
+  inTurn(
+    client: SessionClient,
+    read: Omit<SessionRead, 'id'>,
+    inTurn: (refusal: ReadRefusal | undefined) => void,
+  ): void {
+    this.#take(client, { ...read, id: 0 }, inTurn);
+  }
+
+  #take(client: SessionClient, { id, query, consistency, minIndex }: SessionRead, inTurn: Read['inTurn']): void {
+    const read: Read = { client, id, query, inTurn, asked: false, waitsFor: 0, untilMs: Infinity, refusal: undefined };
     client.unansweredReads += 1;
     if (client.unansweredReads > MAX_UNANSWERED_READS) {
       // At once: what is refused is to cost less than what is queued.
       const text = `over ${MAX_UNANSWERED_READS} reads are unanswered; wait for answers`;
       this.#deps.counters.readsRefused += 1;
-      this.#answer(read, { type: 'error', code: 'OVERLOADED', message: text });
+      this.#end(read, { code: 'OVERLOADED', message: text });
       return;
     }
     switch (consistency) {
@@ -310,10 +330,10 @@ export class Reads implements ServerPart {
       this.#behindTimer ??= this.#deps.clock.setTimer(this.#behindLookMs, () => this.#resumeReaders());
     } else if (refusal !== undefined) {
       counters.readsRefused += 1;
-      this.#answer(read, { type: 'error', ...refusal });
+      this.#end(read, refusal);
     } else if (this.#deps.prepare(query)) {
       counters.readsAnswered += 1;
-      this.#answer(read, this.#deps.query(query));
+      this.#end(read, undefined);
     } else {
       this.#ready.putBack(client, read);
     }
@@ -329,8 +349,13 @@ export class Reads implements ServerPart {
     this.#behindTimer = this.#deps.clock.setTimer(this.#behindLookMs, () => this.#resumeReaders());
   }
 
-  #answer({ client, id }: Read, answer: Answer): void {
+  #end({ client, id, query, inTurn }: Read, refusal: ReadRefusal | undefined): void {
     client.readAnswered();
+    if (inTurn !== undefined) {
+      inTurn(refusal);
+      return;
+    }
+    const answer: Answer = refusal === undefined ? this.#deps.query(query) : { type: 'error', ...refusal };
     client.send({ type: 'answer', id, index: this.#deps.appliedIndex(), answer });
   }
 }

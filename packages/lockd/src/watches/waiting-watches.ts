@@ -8,6 +8,7 @@ import type { Clock, Timer } from '@holdfast/runtime';
 import { MAX_WAITING_WATCH_BYTES, MAX_WAITING_WATCH_BYTES_PER_CONNECTION, WATCH_WAIT_MS } from '../limits.ts';
 import type { SessionClient } from '../port/session-client.ts';
 import type { WatchRequest } from '../port/session-port.ts';
+import { readBytes } from '../requests/watch-reads.ts';
 
 /** Of what is kept for each node beside its path. */
 const NODE_BYTES = WATCH_PATH_UNITS;
@@ -45,7 +46,10 @@ export class WaitingWatches {
 
   /** False when too much waits already. */
   add(client: SessionClient, request: WatchRequest, index: number): boolean {
-    const bytes = request.nodes.reduce((sum, { path }) => sum + NODE_BYTES + 2 * path.length, NODE_BYTES);
+    const bytes = request.nodes.reduce(
+      (sum, { path }) => sum + NODE_BYTES + 2 * path.length,
+      NODE_BYTES + readBytes(request),
+    );
     let ofClient = bytes;
     for (const waiting of this.#waiting) if (waiting.client === client) ofClient += waiting.bytes;
     if (ofClient > MAX_WAITING_WATCH_BYTES_PER_CONNECTION || this.#bytes + bytes > MAX_WAITING_WATCH_BYTES)

@@ -13,6 +13,8 @@ import { MAX_EVENTS_BYTES, MAX_WATCHED_PATH_UNITS_A_MESSAGE, MAX_WATCHES } from 
 import type { ServerPart } from '../machine/server-part.ts';
 import type { SessionClient } from '../port/session-client.ts';
 import type { UnwatchRequest, WatchRequest } from '../port/session-port.ts';
+import type { Reads } from '../requests/reads.ts';
+import { inTurn, readProblem } from '../requests/watch-reads.ts';
 import { EventGatherer } from './event-gatherer.ts';
 import { EventHistory } from './event-history.ts';
 import { pastOf, wantedNodes, type Past } from './past-events.ts';
@@ -28,6 +30,7 @@ export interface WatchesDeps {
   readonly clock: Clock;
   readonly counters: ServerCounters;
   readonly state: StateMachine;
+  readonly reads: Pick<Reads, 'inTurn'>;
   /** Of the history of changes; 0: there is none. */
   readonly historyBytes: number;
   wake(): void;
@@ -59,7 +62,7 @@ export class Watches implements ServerPart {
     this.#slow = new SlowWatchers({ ...deps, table: this.#table, tree, appliedIndex: () => state.appliedIndex });
     this.#waiting = new WaitingWatches({
       clock,
-      reached: (client, request) => this.#register(client, request),
+      reached: (client, request) => this.#inTurn(client, request),
       late: (client, { id }, index) => this.#late(client, id, index),
     });
     state.listen((kind, node, index) => this.#gatherer.hear(kind, node, index));
@@ -84,7 +87,7 @@ export class Watches implements ServerPart {
   watch(client: SessionClient, request: WatchRequest): void {
     const { id, from, minIndex, nodes } = request;
     const { appliedIndex } = this.#deps.state;
-    const problem = problemOf(id, nodes);
+    const problem = problemOf(id, nodes) ?? readProblem(request);
     if (problem !== undefined) {
       this.#refuse(client, id, 'INVALID_ARGUMENT', problem);
       return;
@@ -97,7 +100,7 @@ export class Watches implements ServerPart {
     }
     const index = Math.max(from, minIndex);
     if (index <= appliedIndex) {
-      this.#register(client, request);
+      this.#inTurn(client, request);
     } else if (!this.#waiting.add(client, request, index)) {
       this.#refuse(client, id, 'OVERLOADED', 'too many watches wait for what this server has not applied; try again');
     }
@@ -199,9 +202,16 @@ export class Watches implements ServerPart {
     this.#slow.told(watcher, index);
   }
 
+  #inTurn(client: SessionClient, request: WatchRequest): void {
+    inTurn(this.#deps.reads, client, request, (refusal) => {
+      if (refusal === undefined) this.#register(client, request);
+      else this.#refuse(client, request.id, refusal.code, refusal.message);
+    });
+  }
+
   #register(client: SessionClient, request: WatchRequest): void {
     if (!client.open) return;
-    const { id, from, nodes } = request;
+    const { id, from, nodes, read } = request;
     const { state, counters } = this.#deps;
     const { tree, appliedIndex } = state;
     const present = this.#byClient.get(client);
@@ -228,7 +238,8 @@ export class Watches implements ServerPart {
     } else {
       for (const [path, kinds] of past.wanted) this.#table.add(watcher, tree.find(path), path, kinds);
     }
-    client.send({ type: 'watching', id, index: appliedIndex, existing: bitmap(slots) });
+    const answer = read === undefined ? {} : { answer: state.query(read.query) };
+    client.send({ type: 'watching', id, index: appliedIndex, existing: bitmap(slots), ...answer });
   }
 
   #past(request: WatchRequest): Past {

@@ -82,6 +82,9 @@ const required = later(integer(), NO_FEATURES);
 /** A proof of who the client is; the scheme says of which kind. No scheme is known yet: a server refuses what it cannot check. */
 const credential = record({ scheme: text(MAX_PROGRAM_LENGTH), proof: bytes(MAX_CREDENTIAL_BYTES) });
 
+/** Of `get`, `exists`, `children` and `childrenPage`. */
+const watchRead = record({ consistency: choice(CONSISTENCIES), query: queries });
+
 export const clientMessages = messages('message', {
   /**
    * `features`: offered; `required`: the server must know them. `clusterId` empty: any cluster. `withoutLeader`: this client reads what
@@ -114,9 +117,16 @@ export const clientMessages = messages('message', {
   admin: message(7, { id: integer(), operation: adminOperations }),
   /**
    * Only to a server that offers the feature, as is unwatch. All of them or none. `from`: they tell what has happened behind that index; 0:
-   * what happens from now on, at a server that has applied `minIndex`. `id` is the client's choice, not 0, and comes back.
+   * what happens from now on, at a server that has applied `minIndex`. `id` is the client's choice, not 0, and comes back. `read`: of one
+   * of the nodes, answered as it is at the index at which they watch, and as fresh as its consistency demands.
    */
-  watch: message(8, { id: integer(), from: integer(), minIndex: integer(), nodes: list(watchedNode) }),
+  watch: message(8, {
+    id: integer(),
+    from: integer(),
+    minIndex: integer(),
+    nodes: list(watchedNode),
+    read: trailingOptional(watchRead),
+  }),
   /** All of them or none. */
   unwatch: message(9, { id: integer(), nodes: list(unwatchedNode) }),
 });
@@ -177,9 +187,14 @@ export const serverMessages = messages('message', {
   'admin-answer': message(14, { id: integer(), answer: tolerantAdminAnswer }),
   /**
    * They watch, and were told everything up to `index`. `existing`: of each node in its order a bit, the lowest one first, whether it is
-   * there at that index.
+   * there at that index. `answer`: to the read of the watch message, at that index.
    */
-  watching: message(15, { id: integer(), index: integer(), existing: bytes(MAX_FRAME_BYTES) }),
+  watching: message(15, {
+    id: integer(),
+    index: integer(),
+    existing: bytes(MAX_FRAME_BYTES),
+    answer: trailingOptional(tolerantAnswer),
+  }),
   /**
    * What the entry at index `through` did to what is watched, all of it; everything before it was told. `id` 0: to all watches of the
    * connection that `watching` has confirmed; otherwise to those which that watch message is about, and nobody else.

@@ -44,7 +44,7 @@ describe('a frame of a client', () => {
     ['read', [4, 7, 0, 0, [1, '/a']]],
     ['heartbeat', [5, 7]],
     ['ping', [6, 7]],
-    ['watch', [8, 7, 90, 0, [[2, '/a', true]]]],
+    ['watch', [8, 7, 90, 0, [[2, '/a', true]], [1, [2, '/a']]]],
     ['unwatch', [9, 7, [[3, '/a']]]],
   ];
 
@@ -73,10 +73,25 @@ describe('a frame of a client', () => {
     ['query type 99 is unknown', [[4, 1, 0, 0, [99]]]],
     ['frame.message.id must be', [[5, true]]],
     ['kind must be one that this version knows', [[8, 1, 0, 0, [[4, '/a', true]]]]],
+    ['query type 99 is unknown', [[8, 1, 0, 0, [], [0, [99]]]]],
+    ['message.read is not a tuple', [[8, 1, 0, 0, [], '/a']]],
     ['frame is not a tuple', 'text'],
   ])('is refused: %s', (problem, frame) => {
     expect(() => decodeClientFrame(pack(frame))).toThrow(MalformedError);
     expect(() => decodeClientFrame(pack(frame))).toThrow(problem);
+  });
+});
+
+describe('a watch message', () => {
+  it('that reads nothing says nothing of a read, nor does its answer', () => {
+    const watch = [[8, 7, 90, 0, [[2, '/a', true]]]];
+    const [asked] = decodeClientFrame(pack(watch));
+    expect(asked).toMatchObject({ type: 'watch', read: undefined });
+    expect(encodeClientFrame(asked === undefined ? [] : [asked])).toEqual(pack(watch));
+    const watching = [[15, 7, 90, Uint8Array.of(1)]];
+    const [answered] = decodeServerFrame(pack(watching));
+    expect(answered).toMatchObject({ type: 'watching', answer: undefined });
+    expect(encodeServerFrame(answered === undefined ? [] : [answered])).toEqual(pack(watching));
   });
 });
 
@@ -136,7 +151,7 @@ describe('a frame of a server', () => {
     ['goodbye', [12, 22, 'stopping', 250]],
     ['leave', [13]],
     ['admin-answer', [14, 7, [1, 2]]],
-    ['watching', [15, 7, 90, Uint8Array.of(1)]],
+    ['watching', [15, 7, 90, Uint8Array.of(1), [2, stat]]],
     [
       'events',
       [

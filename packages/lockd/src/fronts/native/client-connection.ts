@@ -140,8 +140,9 @@ export class ClientConnection implements ClientChannel, OutputDebtor, MessageSou
     this.#outbox.push(message);
     if (this.#outbox.length === 1) this.#owner.dirty(this);
     // Large answers leave early, so that what a slow reader has not read shows in the connection's buffer.
-    if (message.type === 'answer') {
-      this.#outboxDataBytes += answers.size(message.answer);
+    const answer = message.type === 'answer' || message.type === 'watching' ? message.answer : undefined;
+    if (answer !== undefined) {
+      this.#outboxDataBytes += answers.size(answer);
       if (this.#outboxDataBytes > MAX_FRAME_BYTES / 2) this.flush();
     }
   }

@@ -28,7 +28,8 @@ export function logDamage(options: LogDamageOptions): Capabilities['damage'] {
   return {
     flipBit(host, at, bit) {
       const file = logFile(host);
-      const before = losses(file);
+      // When it was damaged, which another damage may have kept waiting.
+      let before = 0;
       const machine = machineOn(host);
       const damage = (): Promise<boolean> => flipAcknowledgedBit(dataDirectory(host), at, bit);
       machine.expectDamage();
@@ -51,6 +52,7 @@ export function logDamage(options: LogDamageOptions): Capabilities['damage'] {
           after(LOOK_MS, again);
           return;
         }
+        before = losses(file);
         machine.noteDamage();
         if (await machine.touching(damage)) {
           after(LOOK_MS, look);

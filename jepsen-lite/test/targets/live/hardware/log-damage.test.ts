@@ -182,6 +182,21 @@ describe('the damage of a live log', () => {
     expect(changedBits(before, log.segments).length).toBe(1);
   });
 
+  it('has not struck by what was said of another damage, for which it had to wait', async () => {
+    await writeLog();
+    othersDecide = false;
+    await flip();
+    appendFileSync(logFile, LOST);
+    othersDecide = true;
+    await timePasses();
+    expect(machine.unread).toBe(1);
+    await timePasses();
+    expect([seen(), machine.unread]).toEqual([0, 1]);
+    appendFileSync(logFile, LOST);
+    await timePasses();
+    expect([seen(), machine.unread]).toEqual([1, 0]);
+  });
+
   it('waits for a log that is long enough, and for a disk that is there', async () => {
     await log.write(1, 2);
     const short = log.segments;

@@ -9,10 +9,12 @@ import { LockdProcess } from '../support/lockd-process.ts';
 import { argumentsFor, onePlace, type Place } from '../support/places.ts';
 import { Clients } from '../support/upgrade/clients.ts';
 import { expectRising } from '../support/upgrade/expectations.ts';
+import { UsingTheLatestVersion } from '../support/upgrade/latest-version.ts';
 import { RunningLockctl } from '../support/upgrade/lockctl-work.ts';
 import { Counting, HoldingAllTheWhile, Reattaching } from '../support/upgrade/locks.ts';
 import { ChangingNodes, Reading } from '../support/upgrade/nodes.ts';
 import { ClosedByOperator, ClosedSessions, ExpiringSessions } from '../support/upgrade/sessions.ts';
+import { WatchingThroughout } from '../support/upgrade/watches.ts';
 import { UpgradeLoad, type Work } from '../support/upgrade/work.ts';
 
 let directory: string;
@@ -105,6 +107,18 @@ const damages: readonly Damage[] = [
     to: () => new ClosedByOperator(),
     done: () => clients.open('closed-by-operator'),
     seenAs: 'sessions that ended',
+  },
+  {
+    what: 'a change that nobody of the work has made',
+    to: () => new WatchingThroughout(),
+    done: () => vandal.nodes.create('/upgrade-watched/other'),
+    seenAs: 'the changes that the watch has told',
+  },
+  {
+    what: 'half a transaction',
+    to: () => new UsingTheLatestVersion(),
+    done: () => vandal.nodes.set('/upgrade-latest', 'half'),
+    seenAs: 'how many transactions were done',
   },
 ];
 

@@ -8,11 +8,13 @@ import { LockdProcess, until } from '../support/lockd-process.ts';
 import { answers, argumentsFor, dataOf, places, status, type Place } from '../support/places.ts';
 import { previousBuild } from '../support/previous-build.ts';
 import { Clients } from '../support/upgrade/clients.ts';
+import { UsingTheLatestVersion } from '../support/upgrade/latest-version.ts';
 import { RunningLockctl } from '../support/upgrade/lockctl-work.ts';
 import { Counting, HoldingAllTheWhile, Reattaching, WaitingInOrder } from '../support/upgrade/locks.ts';
 import { ChangingNodes, Reading } from '../support/upgrade/nodes.ts';
 import { Operating, Revoking } from '../support/upgrade/operators.ts';
 import { ClosedByOperator, ClosedSessions, ExpiringSessions } from '../support/upgrade/sessions.ts';
+import { WatchingThroughout } from '../support/upgrade/watches.ts';
 import { UpgradeLoad } from '../support/upgrade/work.ts';
 
 const SERVERS = [1, 2, 3];
@@ -24,6 +26,7 @@ describe('an ensemble of the version before, under load', () => {
   let trio: Place[];
   let clients: Clients;
   let load: UpgradeLoad;
+  const latest = new UsingTheLatestVersion();
   const processes = new Map<number, LockdProcess>();
 
   beforeAll(async () => {
@@ -44,6 +47,8 @@ describe('an ensemble of the version before, under load', () => {
       new ClosedByOperator(),
       new Revoking(),
       new Operating(),
+      new WatchingThroughout(),
+      latest,
     ];
     load = await UpgradeLoad.on(clients, works, [new RunningLockctl(SERVERS.map(port))]);
   });
@@ -110,6 +115,7 @@ describe('an ensemble of the version before, under load', () => {
     await worksUnder(1);
     for (const id of SERVERS) {
       expect((await status(port(SERVERS.at(-1) ?? 0))).stateVersion ?? 1).toBeLessThan(LATEST_STATE_VERSION);
+      expect([latest.refused > 0, latest.done], 'refused, and done, before all servers know it').toEqual([true, 0]);
       await replace(id, 'present');
       await worksUnder(id);
     }
@@ -118,6 +124,7 @@ describe('an ensemble of the version before, under load', () => {
       return versions.every((version) => version === LATEST_STATE_VERSION);
     });
     await Promise.all([load.progress(), load.dearRound()]);
+    expect(latest.done, 'done since all servers know it').toBeGreaterThan(0);
     await load.finish();
   }, 300_000);
 

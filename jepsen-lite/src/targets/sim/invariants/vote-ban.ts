@@ -1,6 +1,6 @@
 /**
  * A server whose log was damaged, and was cut: what it had acknowledged may be counted still, so it takes part in no election before it
- * has all that was committed when it lost it.
+ * has again all of that which was committed. What others have committed without it, it need not have.
  */
 
 import type { Message } from '@holdfast/raft';
@@ -9,7 +9,7 @@ import type { Report } from '../../../checkers/violation.ts';
 
 /** `had`: the terms of the entries that were durable before the damage. */
 export function beginBan(server: ObservedServer, committedEntries: number, had: readonly number[]): void {
-  server.owed = committedEntries;
+  server.owed = Math.min(committedEntries, had.length - 1);
   server.lost = [...had, ...server.lost.slice(had.length)];
 }
 

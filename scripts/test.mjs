@@ -2,7 +2,7 @@
 
 import { harnessSteps } from './runner/harness-steps.mjs';
 import { build, staticSteps } from './runner/static-steps.mjs';
-import { run, runInTurn, runTogether } from './runner/steps.mjs';
+import { run, runTogether } from './runner/steps.mjs';
 import { runProject, summarise } from './runner/tests.mjs';
 
 if (process.argv.includes('--help')) {
@@ -15,22 +15,17 @@ const failed = (await run(build)) ? [] : [build.name];
 failed.push(...(await runTogether(staticSteps)));
 
 const results = [];
-async function test(tests) {
+for (const tests of [
+  { project: 'fast', name: 'fast tests', again: false },
+  { project: 'e2e', name: 'end-to-end tests', again: true },
+  { project: 'e2e-alone', name: 'end-to-end tests that need the processors for themselves', again: true },
+]) {
   const result = await runProject(tests);
   results.push(result);
   if (!result.ok) failed.push(tests.name);
 }
 
-await test({ project: 'fast', name: 'fast tests', again: false });
-// End-to-end tests mostly wait: the harness gets the processors meanwhile, and leaves them to whoever else wants them.
-const harness = runInTurn(harnessSteps);
-await test({ project: 'e2e', name: 'end-to-end tests', again: true });
-failed.push(...(await harness));
-await test({
-  project: 'e2e-alone',
-  name: 'end-to-end tests that need the processors for themselves',
-  again: true,
-});
+for (const step of harnessSteps) if (!(await run(step))) failed.push(step.name);
 
 const { failed: failures, unsteady, skipped, text } = summarise(results);
 // Once more at the end, where whoever sees only the end of the output finds them.

@@ -1,4 +1,4 @@
-// The harness's own runs: worlds that are explored and simulated, and planted bugs that must be noticed. They compute and never wait.
+// The harness's own runs, after the tests: worlds that are explored and simulated, and planted bugs that must be noticed.
 
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -8,23 +8,12 @@ import { root } from './tool.mjs';
 const jepsen = (...args) => [process.execPath, join(root, 'jepsen-lite/dist/main.js'), ...args];
 
 export const harnessSteps = [
-  { name: 'exploration of consensus', command: jepsen('explore', '--sample'), output: 'at-end', yields: true },
-  {
-    name: 'exploration of planted bugs',
-    command: jepsen('explore', '--planted', '--sample'),
-    output: 'at-end',
-    yields: true,
-  },
-  {
-    name: 'simulation of 300 seeds',
-    command: jepsen('sim', '--seeds', '1..300', '--twice', '20'),
-    output: 'at-end',
-    yields: true,
-  },
+  { name: 'exploration of consensus', command: jepsen('explore', '--sample'), live: true },
+  { name: 'exploration of planted bugs', command: jepsen('explore', '--planted', '--sample'), live: true },
+  { name: 'simulation of 300 seeds', command: jepsen('sim', '--seeds', '1..300', '--twice', '20'), live: true },
   {
     name: 'sample of planted bugs',
     command: jepsen('mutants', '--sample', '--jobs', String(availableParallelism())),
-    output: 'at-end',
-    yields: true,
+    live: true,
   },
 ];

@@ -1,18 +1,11 @@
-// Runs the steps of a check and says how each went. A step's output is shown when it fails, or as it comes, or at its end, if it asks for that.
+// Runs the steps of a check and says how each went. A step's output is shown when it fails, or as it comes when it asks for that.
 
 import { spawn } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
 
 import { root } from './tool.mjs';
 
 /**
- * @typedef {{
- *   name: string,
- *   command: string[],
- *   output?: 'live' | 'at-end' | 'of-failure',
- *   yields?: boolean,
- *   env?: Record<string, string>,
- * }} Step `yields`: gets what processor time others leave
+ * @typedef {{ name: string, command: string[], live?: boolean, env?: Record<string, string> }} Step
  * @param {Step[]} steps run at once
  * @returns {Promise<string[]>} names of the steps that failed
  */
@@ -21,36 +14,24 @@ export async function runTogether(steps) {
   return failed.flat();
 }
 
-/**
- * @param {Step[]} steps run one after another
- * @returns {Promise<string[]>} names of the steps that failed
- */
-export async function runInTurn(steps) {
-  const failed = [];
-  for (const step of steps) if (!(await run(step))) failed.push(step.name);
-  return failed;
-}
-
 /** @param {Step} step */
 export async function run(step) {
   const startedAt = performance.now();
-  if (step.output === 'live') console.log(`>     ${step.name}`);
+  if (step.live) console.log(`>     ${step.name}`);
   const { code, output } = await execute(step);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(`${code === 0 ? 'ok   ' : 'FAIL '} ${step.name} (${seconds} s)`);
-  if ((code !== 0 || step.output === 'at-end') && output !== '') console.log(indent(output));
+  if (code !== 0 && output !== '') console.log(indent(output));
   return code === 0;
 }
 
-function execute({ command: [program, ...args], output: shown, yields, env }) {
-  const live = shown === 'live';
+function execute({ command: [program, ...args], live, env }) {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
       cwd: root,
       env: { ...process.env, ...env },
       stdio: ['ignore', live ? 'inherit' : 'pipe', live ? 'inherit' : 'pipe'],
     });
-    if (yields && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
     let output = '';
     child.stdout?.setEncoding('utf8').on('data', (text) => (output += text));
     child.stderr?.setEncoding('utf8').on('data', (text) => (output += text));

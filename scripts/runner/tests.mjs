@@ -25,7 +25,7 @@ export async function runTests(project, name, files = []) {
     const command = [...tool('vitest'), 'run', '--project', project, '--reporter', 'default'];
     command.push('--reporter', join(root, 'scripts/runner/counting-reporter.mjs'), '--passWithNoTests');
     if (files.length > 0) command.push('--no-file-parallelism', ...files);
-    const ok = await run({ name, command, output: 'live', env: { HOLDFAST_TEST_COUNTS: counts } });
+    const ok = await run({ name, command, live: true, env: { HOLDFAST_TEST_COUNTS: counts } });
     return { ...readCounts(counts), ok };
   } finally {
     rmSync(directory, { recursive: true, force: true });

@@ -7,7 +7,7 @@ import { bookPath, isAccount } from '../../history/banks.ts';
 import type { Call, CompletionOf, InvokeOf } from '../../history/calls.ts';
 import type { TransactionStep } from '../../history/history.ts';
 import type { Action, States } from '../../models/model.ts';
-import type { Step } from '../linearizability/step.ts';
+import { operationOf, type Step } from '../linearizability/step.ts';
 
 interface Node {
   readonly value: string;
@@ -39,18 +39,7 @@ export function bankStep(call: BankCall, bank: string): Step<BankState> | undefi
       ? meaningOfRead(invoke, completion as CompletionOf<'read'> | undefined)
       : meaningOfTransaction(invoke, completion as CompletionOf<'transaction'> | undefined, bank);
   if (meaning === undefined) return undefined;
-  const answered = completion !== undefined && completion.type !== 'info';
-  const operation = {
-    line: invoke.seq,
-    process: invoke.process,
-    client: invoke.process,
-    f: invoke.f,
-    key: undefined,
-    input: null,
-    output: null,
-    invokedAt: invoke.seq,
-    returnedAt: answered ? completion.seq : Number.POSITIVE_INFINITY,
-  };
+  const operation = operationOf({ invoke, completion });
   const text = `call ${invoke.call} of ${invoke.process} (${invoke.f}) was answered ${answerText(completion)}`;
   return { operation, action: { ...meaning, text, same: String(invoke.call) } };
 }

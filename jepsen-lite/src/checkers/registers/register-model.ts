@@ -2,7 +2,7 @@
 
 import type { Call, CompletionOf, InvokeOf } from '../../history/calls.ts';
 import type { Action, States } from '../../models/model.ts';
-import type { Step } from '../linearizability/step.ts';
+import { operationOf, type Step } from '../linearizability/step.ts';
 
 export interface RegisterState {
   /** null: there is none. */
@@ -26,18 +26,7 @@ const ANY_VERSION = -1;
 export function registerStep({ invoke, completion }: Call<Named>): Step<RegisterState> | undefined {
   const meaning = meaningOf(invoke, completion);
   if (meaning === undefined) return undefined;
-  const answered = completion !== undefined && completion.type !== 'info';
-  const operation = {
-    line: invoke.seq,
-    process: invoke.process,
-    client: invoke.process,
-    f: invoke.f,
-    key: undefined,
-    input: null,
-    output: null,
-    invokedAt: invoke.seq,
-    returnedAt: answered ? completion.seq : Number.POSITIVE_INFINITY,
-  };
+  const operation = operationOf({ invoke, completion });
   // Two calls of unknown outcome are hardly ever the same.
   return { operation, action: { ...meaning, same: String(invoke.call) } };
 }

@@ -30,6 +30,17 @@ describe('a server whose disk was struck', () => {
   });
 });
 
+describe('a server whose disk was slow or hung', () => {
+  it('may say that it hangs, but not that it failed', () => {
+    const struck = { diskTrouble: false, diskWaits: true, damaged: false };
+    const says = (msg: string, faults = struck): boolean => isUnforeseen(JSON.stringify({ level: 50, msg }), faults);
+    const hangs = 'the disk hangs: no write of the log has ended for an election timeout';
+    expect(says(hangs)).toBe(false);
+    expect(says(hangs, { ...struck, diskWaits: false })).toBe(true);
+    expect(says('lockd stops: EIO: i/o error, write')).toBe(true);
+  });
+});
+
 describe('a server whose log was damaged', () => {
   it('may say so, and nothing else', () => {
     const struck = { diskTrouble: false, damaged: true };

@@ -53,8 +53,16 @@ function disksOf({ volumes, machineOn }: DiskFaultsOptions): Capabilities['disks
     if (volume !== undefined && pid !== undefined) await how(volume, pid);
   };
   return {
-    slow: (host, latency) => strike(host, (volume, pid) => volume.slow(latency, pid)),
-    hang: (host, forMs) => strike(host, (volume, pid) => volume.hang(forMs, pid)),
+    slow: (host, latency) =>
+      strike(host, async (volume, pid) => {
+        machineOn(host).expectSlowDisk();
+        await volume.slow(latency, pid);
+      }),
+    hang: (host, forMs) =>
+      strike(host, async (volume, pid) => {
+        machineOn(host).expectSlowDisk();
+        await volume.hang(forMs, pid);
+      }),
     failNext: (host, operation) =>
       strike(host, async (volume, pid) => {
         machineOn(host).expectDiskTrouble();

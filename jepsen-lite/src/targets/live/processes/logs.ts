@@ -9,6 +9,8 @@ const ERROR_LEVEL = 50;
 /** What faults may make a program say. */
 export interface LogFaults {
   readonly diskTrouble: boolean;
+  /** Its disk was slow, or hung. @default false */
+  readonly diskWaits?: boolean;
   /** Its log was damaged. */
   readonly damaged: boolean;
   /** It was removed, or has lost its disk. @default false */
@@ -32,14 +34,21 @@ export function unforeseenLines(file: string, faults: LogFaults): LogLine[] {
   return content.split('\n').flatMap((text, n) => (isUnforeseen(text, faults) ? { line: n + 1, text } : []));
 }
 
-/** What a failed or full disk makes a program say. */
 /** What a server says that has cut its log where it was damaged. */
 export const ACKNOWLEDGED_LOG_LOST = 'acknowledged log is lost';
 
+/** What a slow disk makes a server say. */
+const DISK_HANGS = 'the disk hangs';
+
+/** What a failed or full disk makes a program say. */
 const DISK_TROUBLE = /\b(EIO|ENOSPC|EROFS|IO|NO_SPACE)\b|disk|no room/i;
 
-export function isUnforeseen(text: string, { diskTrouble, damaged, leaves = false }: LogFaults): boolean {
+export function isUnforeseen(
+  text: string,
+  { diskTrouble, diskWaits = false, damaged, leaves = false }: LogFaults,
+): boolean {
   if (diskTrouble && DISK_TROUBLE.test(text)) return false;
+  if (diskWaits && text.includes(DISK_HANGS)) return false;
   if (damaged && (text.includes(ACKNOWLEDGED_LOG_LOST) || /damage/i.test(text))) return false;
   if (!text.startsWith('{')) return /^(Uncaught|node:|\w*Error\b)|^Node\.js v\d/.test(text);
   try {

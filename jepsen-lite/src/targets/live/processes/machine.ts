@@ -57,6 +57,8 @@ export class Machine {
   #paused = false;
   /** A fault has been placed on its disk that may end it. */
   #diskTrouble = false;
+  /** A fault has been placed on its disk that only makes it wait. */
+  #diskWaits = false;
   /** What its log has acknowledged was damaged: it may end where it reads that, and repairs it when it starts. */
   #damaged = false;
   #unreadDamages = 0;
@@ -161,6 +163,15 @@ export class Machine {
   /** Whoever ends of its disk from now on, and says so, is started again, as a service manager would. */
   expectDiskTrouble(): void {
     this.#diskTrouble = true;
+  }
+
+  /** It may say from now on that its disk hangs, and may not end of that. */
+  expectSlowDisk(): void {
+    this.#diskWaits = true;
+  }
+
+  get diskWaits(): boolean {
+    return this.#diskWaits;
   }
 
   /** Whoever ends of its log from now on is started again, and has to serve then. */

@@ -17,15 +17,15 @@ export interface LeftOptions {
 }
 
 export function whatIsLeft(
-  machines: readonly Pick<Machine, 'host' | 'pid' | 'diskTrouble' | 'damaged'>[],
+  machines: readonly Pick<Machine, 'host' | 'pid' | 'diskTrouble' | 'diskWaits' | 'damaged'>[],
   { usageBefore, logFileOf, dataOf, leaves }: LeftOptions,
 ): Violation[] {
-  return machines.flatMap(({ host, pid, diskTrouble, damaged }) => {
+  return machines.flatMap(({ host, pid, diskTrouble, diskWaits, damaged }) => {
     const before = usageBefore.get(host);
     const after = usageOf(pid);
     const problem = before === undefined || after === undefined ? undefined : excess(before, after);
     const file = logFileOf(host);
-    const [first] = unforeseenLines(file, { diskTrouble, damaged, leaves: leaves(host) });
+    const [first] = unforeseenLines(file, { diskTrouble, diskWaits, damaged, leaves: leaves(host) });
     const [open] = openToOthers(dataOf(host));
     return [
       ...(problem === undefined ? [] : [{ name: 'servers-hold-no-more-than-before', message: `${host} ${problem}` }]),

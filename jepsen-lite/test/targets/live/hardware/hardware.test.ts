@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../../../src/nemeses/index.ts';
+import type { Capabilities } from '../../../../src/nemeses/target.ts';
 import type { Volume, VolumeFault } from '../../../../src/targets/live/disks/volume.ts';
 import { clocksFor } from '../../../../src/targets/live/hardware/clock-faults.ts';
 import { diskCapabilities } from '../../../../src/targets/live/hardware/disk-faults.ts';
@@ -36,6 +37,8 @@ describe('disks of a run', () => {
     powerLoss: act('power loss'),
     remount: act('remount'),
     hang: act('hang'),
+    slow: act('slow'),
+    fill: act('fill'),
   } as unknown as Volume;
   const machine = (pid: number | undefined, powerless = false) =>
     ({
@@ -44,6 +47,8 @@ describe('disks of a run', () => {
       powerless,
       kill: act('kill'),
       untouched: act('untouched'),
+      expectSlowDisk: () => log.push('may wait'),
+      expectDiskTrouble: () => log.push('may fail'),
       withoutPower: async (action: () => Promise<void>) => {
         log.push('dark');
         await action();
@@ -90,6 +95,14 @@ describe('disks of a run', () => {
     expect(await strike(() => power?.fail('s1', 'none'))).toEqual([]);
     powerless = false;
     expect(await strike(() => power?.fail('s1', 'none'))).not.toEqual([]);
+  });
+
+  it('say what a server may tell of them: of one that is slow or hangs, that it waits; of a full one, that it fails', async () => {
+    const { disks } = diskCapabilities(options()) as Pick<Capabilities, 'disks'>;
+    expect(await strike(() => disks?.slow('s1', { minMs: 1, maxMs: 2 }))).toEqual(['may wait', 'slow']);
+    expect(await strike(() => disks?.hang('s1', 500))).toEqual(['may wait', 'hang']);
+    expect(await strike(() => disks?.fill('s1'))).toEqual(['may fail', 'fill']);
+    expect(await strike(() => disks?.hang('s2', 500))).toEqual([]);
   });
 
   it('leave out what they cannot suffer', () => {

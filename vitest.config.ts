@@ -2,17 +2,18 @@ import { availableParallelism } from 'node:os';
 
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { changedSources } from './scripts/runner/changed-sources.ts';
+import { LongestFirst } from './scripts/runner/longest-first.ts';
 
 // Tests import the sources of every package, not what was last built; end-to-end tests start the built programs.
 const conditions = ['holdfast-src', 'node', 'import', 'default'];
 const excluded = ['**/dist/**', '**/node_modules/**', '**/fixtures/**'];
 const endToEnd = '{packages/*,jepsen-lite,bench}/test/e2e/**/*.test.ts';
-// What they judge is how a server shares its processor or its memory, or how fast something is, so nothing else runs beside them.
+// What they judge is how a server shares its processor, what it allocates, or how fast something is, so nothing else runs beside them.
 const alone = [
-  'bench/test/e2e/**/*.test.ts',
+  'bench/test/e2e/count.test.ts',
   'jepsen-lite/test/e2e/crowd.test.ts',
   'packages/ensemble/test/e2e/rolling-restart.test.ts',
-  'packages/lockd/test/e2e/{batching,greed,hostile-input,http,remembered-answers}.test.ts',
+  'packages/lockd/test/e2e/{batching,greed,hostile-input,http}.test.ts',
 ];
 const WORKERS = availableParallelism();
 
@@ -22,6 +23,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     allowOnly: false,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,

@@ -1,6 +1,6 @@
 // `pnpm test`: everything that CI runs. With CI=true a test that was skipped because something is missing is a failure.
 
-import { harnessSteps } from './runner/harness-steps.mjs';
+import { explorations, harnessSteps } from './runner/harness-steps.mjs';
 import { build, staticSteps } from './runner/static-steps.mjs';
 import { run, runTogether } from './runner/steps.mjs';
 import { runProject, summarise } from './runner/tests.mjs';
@@ -25,6 +25,7 @@ for (const tests of [
   if (!result.ok) failed.push(tests.name);
 }
 
+failed.push(...(await runTogether(explorations)));
 for (const step of harnessSteps) if (!(await run(step))) failed.push(step.name);
 
 const { failed: failures, unsteady, skipped, text } = summarise(results);

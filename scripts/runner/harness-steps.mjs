@@ -7,9 +7,13 @@ import { root } from './tool.mjs';
 
 const jepsen = (...args) => [process.execPath, join(root, 'jepsen-lite/dist/main.js'), ...args];
 
+/** Each has one thread: they run at once. */
+export const explorations = [
+  { name: 'exploration of consensus', command: jepsen('explore', '--sample') },
+  { name: 'exploration of planted bugs', command: jepsen('explore', '--planted', '--sample') },
+];
+
 export const harnessSteps = [
-  { name: 'exploration of consensus', command: jepsen('explore', '--sample'), live: true },
-  { name: 'exploration of planted bugs', command: jepsen('explore', '--planted', '--sample'), live: true },
   { name: 'simulation of 300 seeds', command: jepsen('sim', '--seeds', '1..300', '--twice', '20'), live: true },
   {
     name: 'sample of planted bugs',

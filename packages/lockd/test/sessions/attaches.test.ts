@@ -173,6 +173,27 @@ describe('an attach that was lost', () => {
     for (const client of clients) expect(client.take()).toMatchObject([{ type: 'attached', reply: { generation: 1 } }]);
   });
 
+  it('is waited for by one timer, however often it is refused, and by none when nobody waits', () => {
+    const ensemble = trio(1);
+    const setTimer = vi.spyOn(ensemble.clock, 'setTimer');
+    const retries = (): number => setTimer.mock.calls.filter(([delayMs]) => delayMs === ATTACH_RETRY_MS).length;
+    ensemble.rejectWith = 'overloaded';
+    const clients = [1, 2, 3].map((id) => ensemble.server(id === 3 ? 2 : id).connect());
+    for (const [n, client] of clients.entries()) client.sendAttach(n + 1);
+    for (const client of clients) client.take();
+    // One at server 1 with one client, and one at server 2 with two.
+    expect(retries()).toBe(2);
+    ensemble.rejectWith = undefined;
+    ensemble.clock.advance(2 * ATTACH_RETRY_MS);
+    for (const client of clients) expect(client.take()).toMatchObject([{ type: 'attached' }]);
+    for (const client of clients) client.drop();
+    setTimer.mockClear();
+    ensemble.depose();
+    ensemble.elect(3);
+    ensemble.clock.advance(5 * ATTACH_RETRY_MS);
+    expect(retries()).toBe(0);
+  });
+
   it('and was not lost after all raises the generation once more, and requests count under the newer one', () => {
     const ensemble = trio(1);
     const client = ensemble.server(2).connect();

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   ENTRY_OVERHEAD_BYTES,
+  logIndex,
   serverId,
   term,
   type Effect,
@@ -306,6 +307,39 @@ describe('appends or answers that get lost while the connection stays', () => {
     expect(appendsTo(core.propose('x'), 2)).toEqual([]);
     const effects = core.step({ type: 'peer-connected', peer: serverId(2) });
     expect(appendsTo(effects, 2)).toMatchObject([{ prevIndex: 4, entries: [{ index: 5 }, { index: 6 }] }]);
+  });
+
+  it('are not asked about where there is no connection, whatever the peer answers on one of its own', () => {
+    const core = leaderInSync();
+    core.propose('lost');
+    core.elapse(100);
+    core.elapse(100);
+    core.step({ type: 'peer-disconnected', peer: serverId(2) });
+    const effects: Effect[] = [];
+    for (let round = 0; round < 5; round += 1)
+      effects.push(...core.elapse(100), ...core.receive(2, heartbeatResponse(1, 0)));
+    expect(appendsTo(effects, 2)).toEqual([]);
+  });
+
+  it('are not asked about where the log before them is gone: the peer is sent a snapshot, once', () => {
+    const core = leaderInSync(0, { maxInflightMessages: 1 });
+    core.propose('lost');
+    for (const command of ['a', 'b', 'c']) core.propose(command);
+    core.durable();
+    core.acknowledge(3, 2);
+    core.acknowledge(3, 5);
+    expect(core.status.commitIndex).toBe(5);
+    core.step({ type: 'applied', index: logIndex(5) });
+    core.elapse(100);
+    core.elapse(100);
+    const taken = core.step({
+      type: 'snapshot-taken',
+      position: { index: logIndex(5), term: term(1) },
+      compactTo: logIndex(5),
+    });
+    const effects = [...taken, ...beat(core, 5)];
+    expect(ofType(effects, 'send-snapshot')).toMatchObject([{ peer: 2 }]);
+    expect(appendsTo(effects, 2)).toEqual([]);
   });
 
   it('begin on a new connection where they began on the first, when nothing was answered there', () => {

@@ -49,6 +49,24 @@ describe('what an operator does about the members', () => {
   });
 });
 
+describe('a disk that is to be lost', () => {
+  it('is that of whoever is meant once it may be, so that nobody waits for the disk of one that was removed', async () => {
+    const lost: number[] = [];
+    const servers = [1, 2, 3, 4].map((id) => serverOf(id, { loseDisk: () => void lost.push(id) }));
+    const { world, failures } = worldOf(servers);
+    const members = world.members.filter(({ id }) => id !== 1);
+    const changes = new MemberChanges({ ...world, members, directoryIsKnown: () => true });
+    let meant = 1;
+    const done = changes.loseDisk(() => meant);
+    expect(changes.mayDamage(2), 'somebody leaves').toBe(false);
+    meant = 3;
+    await done;
+    expect(lost).toEqual([3]);
+    expect(failures).toEqual([]);
+    expect(changes.mayDamage(2)).toBe(true);
+  });
+});
+
 describe('a log may be damaged', () => {
   const mayDamage = (server: number, servers: readonly ChangingServer[]): boolean =>
     new MemberChanges(worldOf(servers).world).mayDamage(server);

@@ -80,8 +80,10 @@ export class MemberChanges {
     return this.#follow(this.#inTurn(() => this.#remove(server)));
   }
 
-  loseDisk(server: number): Promise<void> {
-    return this.#follow(this.#inTurn(() => this.#loseDisk(server)));
+  /** Of whoever that is when it is looked: one that was meant may have been removed while it waited. */
+  loseDisk(server: number | (() => number)): Promise<void> {
+    const whose = typeof server === 'number' ? (): number => server : server;
+    return this.#follow(this.#inTurn(() => this.#loseDisk(whose)));
   }
 
   /** Whether everybody who leaves has left, and a majority decides and has everything without what this server's log has. */
@@ -220,9 +222,10 @@ export class MemberChanges {
     if (made) this.#known.set(server, 'gone');
   }
 
-  async #loseDisk(server: number): Promise<void> {
-    const host = this.#server(server);
+  async #loseDisk(whose: () => number): Promise<void> {
     while (!this.#healed && !this.#over) {
+      const server = whose();
+      const host = this.#server(server);
       if (host !== undefined && this.#mayLoseDisk(host)) {
         this.#world.losingDisk(server);
         const lost = host.loseDisk();

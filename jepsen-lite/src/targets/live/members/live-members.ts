@@ -87,7 +87,7 @@ export class LiveMembers {
       await this.changes.remove(server === LEADER ? LEADER : this.#memberFor(server));
     },
     loseDisk: (server) => {
-      const lost = this.changes.loseDisk(this.#memberFor(server));
+      const lost = this.changes.loseDisk(() => this.#memberFor(server));
       this.#losing.set(server, lost);
       return lost;
     },

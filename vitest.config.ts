@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os';
 
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { changedSources } from './scripts/runner/changed-sources.ts';
-import { LongestFirst } from './scripts/runner/longest-first.ts';
 
 // Tests import the sources of every package, not what was last built; end-to-end tests start the built programs.
 const conditions = ['holdfast-src', 'node', 'import', 'default'];
@@ -23,7 +22,6 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     allowOnly: false,
-    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,

@@ -22,7 +22,6 @@ export const membershipMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: ['simulation'],
-    sample: true,
   },
   {
     name: 'learners-count',

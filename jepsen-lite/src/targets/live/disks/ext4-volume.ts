@@ -36,6 +36,8 @@ const END_TROUBLE_MS = 10_000;
 const CLOSE_STEP_MS = 60_000;
 /** Between two hangs of a slow disk: the writes that waited are done in it. */
 const BETWEEN_HANGS_MS = 2;
+/** Somebody who makes room so often in the moment between two looks is not to be expected. */
+const MAX_FILLS = 5;
 
 export class Ext4Volume implements Volume {
   readonly name: string;
@@ -176,8 +178,12 @@ export class Ext4Volume implements Volume {
 
   async #fill(): Promise<void> {
     if (this.#powerless) return;
-    await giveRoomBack(this.#ballast);
-    if (!(await takeAllRoom(this.#ballast))) throw new VolumeError(`${this.#mount} was filled, and can be written to`);
+    for (let tries = 1; ; tries += 1) {
+      await giveRoomBack(this.#ballast);
+      if (await takeAllRoom(this.#ballast)) break;
+      // A server may have removed a file of its own in between.
+      if (tries === MAX_FILLS) throw new VolumeError(`${this.#mount} was filled, and can be written to`);
+    }
     this.#struck('no-space', 1);
   }
 

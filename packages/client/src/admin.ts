@@ -13,7 +13,7 @@ import type {
 } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError } from './errors.ts';
 import type { ReadOptions } from './nodes.ts';
-import type { Asker } from './session/asker.ts';
+import type { AskingChannels } from './session/asker.ts';
 import type { CallOptions } from './session/call.ts';
 import { callAdmin, type AdminOptions } from './session/channels/admin-pipeline.ts';
 import { callQuery } from './session/channels/read-pipeline.ts';
@@ -39,12 +39,12 @@ export interface Members {
 }
 
 export class Admin {
-  readonly #asker: Asker;
+  readonly #asker: AskingChannels;
   readonly #consistency: Consistency;
   readonly #session: () => Promise<Session>;
 
   /** @internal `session`: by which another is ended. */
-  constructor(asker: Asker, consistency: Consistency, session: () => Promise<Session>) {
+  constructor(asker: AskingChannels, consistency: Consistency, session: () => Promise<Session>) {
     this.#asker = asker;
     this.#consistency = consistency;
     this.#session = session;

@@ -1,14 +1,19 @@
-/** One session of the ensemble and everything that is used through it. Made by `connect`; over after `expired` or `close`. */
+/**
+ * A session of the ensemble and everything that is used through it. Made by `connect`; over after `close`, and after `expired` unless it is
+ * resilient: then another session takes the place of the one that has ended.
+ */
 
 import { MUTEX, type Member } from '@holdfast/protocol';
 import { Admin, checkLockName } from './admin.ts';
 import { ClientClosedError } from './errors.ts';
 import { ClientEvents, type ClientState } from './events.ts';
-import { Acquires } from './locks/acquires.ts';
+import { Incarnation } from './incarnations/incarnation.ts';
+import { reportLoss } from './incarnations/session-lost.ts';
 import { Lock } from './locks/lock.ts';
 import { Nodes } from './nodes.ts';
 import type { ResolvedOptions } from './options.ts';
-import { Session, type ClientRuntime } from './session/session.ts';
+import { askerOf } from './session/asker.ts';
+import type { ClientRuntime, Session } from './session/session.ts';
 
 export interface ClientStatus {
   readonly state: ClientState;
@@ -31,57 +36,46 @@ export class Client implements AsyncDisposable {
   readonly events: ClientEvents;
   readonly nodes: Nodes;
   readonly admin: Admin;
-  readonly #session: Session;
-  readonly #acquires: Acquires;
-  readonly #closeTimeoutMs: number;
+  readonly #options: ResolvedOptions;
+  readonly #runtime: ClientRuntime;
+  #incarnation: Incarnation;
   #closed: Promise<void> | undefined;
 
   /** @internal Use `connect`. */
   constructor(options: ResolvedOptions, runtime: ClientRuntime) {
     this.events = new ClientEvents(options.logger);
-    this.#closeTimeoutMs = options.closeTimeoutMs;
-    this.#session = new Session(
-      options,
-      {
-        granted: (acquireIndex, token) => this.#acquires.grantedByEnsemble(acquireIndex, token),
-        lost: (acquireIndex, reason) => this.#acquires.lostByEnsemble(acquireIndex, reason),
-        reconcile: (acquires) => this.#acquires.reconcile(acquires),
-        renewed: () => this.#acquires.renewed(),
-        ended: (reason, error) => this.#acquires.ended(reason, error),
-        stateChanged: (type, server, reason) => this.events.emit({ type, sessionId: this.#session.id, server, reason }),
-      },
-      runtime,
-    );
-    this.#acquires = new Acquires(this.#session, (lock, token, error) =>
-      this.events.emit({ type: 'release-unconfirmed', sessionId: this.#session.id, lock, token, error }),
-    );
-    this.nodes = new Nodes(this.#session);
-    this.admin = new Admin(this.#session, 'linearizable', () => Promise.resolve(this.#session));
+    this.#options = options;
+    this.#runtime = runtime;
+    this.#incarnation = this.#incarnate();
+    const present = (): Session => this.session;
+    this.nodes = new Nodes(present);
+    this.admin = new Admin(askerOf(present), 'linearizable', () => Promise.resolve(this.session));
   }
 
   /** @internal */
   get session(): Session {
-    return this.#session;
+    return this.#incarnation.session;
   }
 
+  /** A resilient client has another one after `expired`; 0 until that is made. */
   get sessionId(): number {
-    return this.#session.id;
+    return this.session.id;
   }
 
   /** `connected`, `suspended`, `expired` or `closed`. */
   get state(): ClientState {
-    const { state } = this.#session;
+    const { state } = this.session;
     return state === 'connecting' ? 'suspended' : state;
   }
 
   /** The lock of that name; it exists while somebody holds it or waits. @throws InvalidArgumentError for a name that no lock can have */
   lock(name: string): Lock {
     checkLockName(name);
-    return new Lock(name, MUTEX, this.#session, this.#acquires);
+    return new Lock(name, MUTEX, () => this.#incarnation);
   }
 
   status(): ClientStatus {
-    const session = this.#session;
+    const { session, acquires } = this.#incarnation;
     return {
       state: this.state,
       sessionId: session.id,
@@ -89,8 +83,8 @@ export class Client implements AsyncDisposable {
       leader: session.link.leader,
       members: session.link.members,
       remainingMs: session.over ? 0 : Math.max(0, session.lease.remainingMs()),
-      holds: this.#acquires.holds,
-      waits: this.#acquires.waits,
+      holds: acquires.holds,
+      waits: acquires.waits,
       ...session.load,
     };
   }
@@ -108,11 +102,48 @@ export class Client implements AsyncDisposable {
     return this.close();
   }
 
+  #incarnate(): Incarnation {
+    return new Incarnation(this.#options, this.#runtime, {
+      stateChanged: (incarnation, type, server, reason) => {
+        if (type === 'expired') this.#expired(incarnation, server, reason);
+        else this.events.emit({ type, sessionId: incarnation.session.id, server, reason });
+      },
+      releaseUnconfirmed: ({ session }, lock, token, error) =>
+        this.events.emit({ type: 'release-unconfirmed', sessionId: session.id, lock, token, error }),
+    });
+  }
+
+  /** Every call of the session has failed by now; whoever hears of it finds the next session, if there is to be one. */
+  #expired({ session, lost }: Incarnation, server: string | undefined, reason: string): void {
+    const { resilient, onSessionLost, logger } = this.#options;
+    if (resilient) {
+      this.#incarnation = this.#incarnate();
+      this.#reopen(this.session);
+    }
+    this.events.emit({ type: 'expired', sessionId: session.id, server, reason });
+    if (lost !== undefined) reportLoss(onSessionLost, { sessionId: session.id, ...lost }, logger);
+  }
+
+  /** Tries for as long as it takes: calls have limits of their own. */
+  #reopen(session: Session): void {
+    session.open().catch((error: unknown) => {
+      if (this.#closed !== undefined) return;
+      this.#options.logger.error({ error }, 'the ensemble refused a new session: the client is over');
+      const reason = error instanceof Error ? error.message : String(error);
+      this.events.emit({ type: 'closed', sessionId: 0, server: undefined, reason });
+    });
+  }
+
   async #close(): Promise<void> {
-    if (this.#session.over) return;
+    const { session, acquires } = this.#incarnation;
+    if (session.over) return;
     const reason = 'the client was closed';
-    this.#session.refuseCalls(reason);
-    this.#acquires.ended('closed', new ClientClosedError(reason));
-    await this.#session.close(reason, this.#closeTimeoutMs);
+    session.refuseCalls(reason);
+    acquires.ended('closed', new ClientClosedError(reason));
+    if (session.state === 'connecting') {
+      // There is nothing yet that could be given back.
+      session.abandon(new ClientClosedError(reason));
+      this.events.emit({ type: 'closed', sessionId: 0, server: undefined, reason });
+    } else await session.close(reason, this.#options.closeTimeoutMs);
   }
 }

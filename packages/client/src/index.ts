@@ -37,6 +37,7 @@ export type {
   ClientStateEvent,
   ReleaseUnconfirmedEvent,
 } from './events.ts';
+export type { SessionLost } from './incarnations/session-lost.ts';
 export type { HeldLock } from './locks/held-lock.ts';
 export type { AcquireOptions, Lock, TryAcquireOptions, TryAcquireResult } from './locks/lock.ts';
 export type { LockEvent, LockWatchOptions } from './locks/lock-watch.ts';

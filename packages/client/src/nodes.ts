@@ -4,7 +4,7 @@ import { MAX_PAGE_ENTRIES } from '@holdfast/protocol';
 import type { Answer, Command, Consistency, Query, Reply, Stat } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError, LimitExceededError } from './errors.ts';
 import { checkOptionNames } from './option-names.ts';
-import type { Asker } from './session/asker.ts';
+import { askerOf, type AskingChannels } from './session/asker.ts';
 import type { CallOptions } from './session/call.ts';
 import { callQuery, type QueryOptions } from './session/channels/read-pipeline.ts';
 import { callCommand } from './session/channels/request-pipeline.ts';
@@ -54,11 +54,11 @@ export interface ReadOptions extends QueryOptions {
 
 /** What may be asked of nodes without a session. */
 export class NodeReads {
-  readonly #asker: Asker;
+  readonly #asker: Pick<AskingChannels, 'reads'>;
   readonly #consistency: Consistency;
 
   /** @internal */
-  constructor(asker: Asker, consistency: Consistency) {
+  constructor(asker: Pick<AskingChannels, 'reads'>, consistency: Consistency) {
     this.#asker = asker;
     this.#consistency = consistency;
   }
@@ -160,12 +160,16 @@ export class NodeReads {
 }
 
 export class Nodes extends NodeReads {
-  readonly #session: Session;
+  readonly #present: () => Session;
 
-  /** @internal */
-  constructor(session: Session) {
-    super(session, 'linearizable');
-    this.#session = session;
+  /** @internal `present`: the session that counts now. */
+  constructor(present: () => Session) {
+    super(askerOf(present), 'linearizable');
+    this.#present = present;
+  }
+
+  get #session(): Session {
+    return this.#present();
   }
 
   /** Rejects with NodeExistsError, and with NotFoundError when the parent does not exist. */

@@ -8,6 +8,7 @@ import {
 } from '@holdfast/protocol';
 import { silentLogger, type Logger } from '@holdfast/runtime';
 import { InvalidArgumentError } from './errors.ts';
+import type { SessionLost } from './incarnations/session-lost.ts';
 import { checkOptionNames } from './option-names.ts';
 
 export interface ConnectOptions {
@@ -44,6 +45,17 @@ export interface ConnectOptions {
   readonly maxQueuedRequests?: number;
   /** Moves the session to the leader, which saves a hop for every write. @default true */
   readonly preferLeader?: boolean;
+  /**
+   * Makes a new session by itself when the ensemble has ended the present one. What the old session had is lost all the same: its holds,
+   * its places in queues, its ephemeral nodes and its watches; `onSessionLost` says so. Waits for locks ask anew, at the end of the queue,
+   * and calls wait for the new session, each up to its limit. @default false: the client is over with its session
+   */
+  readonly resilient?: boolean;
+  /**
+   * Is called when the ensemble has ended the session, not after `close`: with what was lost, and after the signals of the holds have
+   * aborted. A resilient client takes calls for its next session by then.
+   */
+  readonly onSessionLost?: (lost: SessionLost) => void;
   /** Anything with pino's methods. @default none */
   readonly logger?: Logger;
   /** Gives up connecting, with the signal's reason. Without effect on the connected client. */
@@ -56,8 +68,8 @@ export interface ConnectOptions {
  */
 export type Purpose = 'session' | 'give-back' | 'ask' | 'ask-anyone';
 
-export type ResolvedOptions = Required<Omit<ConnectOptions, 'signal'>> &
-  Pick<ConnectOptions, 'signal'> & { readonly purpose: Purpose };
+export type ResolvedOptions = Required<Omit<ConnectOptions, 'signal' | 'onSessionLost'>> &
+  Pick<ConnectOptions, 'signal' | 'onSessionLost'> & { readonly purpose: Purpose };
 
 const OPTION_NAMES: Record<keyof ConnectOptions, true> = {
   servers: true,
@@ -72,6 +84,8 @@ const OPTION_NAMES: Record<keyof ConnectOptions, true> = {
   pongTimeoutMs: true,
   maxQueuedRequests: true,
   preferLeader: true,
+  resilient: true,
+  onSessionLost: true,
   logger: true,
   signal: true,
 };
@@ -93,9 +107,11 @@ export function resolveOptions(options: ConnectOptions): ResolvedOptions {
     pongTimeoutMs: options.pongTimeoutMs ?? Math.min(1_200, sessionTimeoutMs / 4),
     maxQueuedRequests: options.maxQueuedRequests ?? 100_000,
     preferLeader: options.preferLeader ?? true,
+    resilient: options.resilient ?? false,
     logger: options.logger ?? silentLogger,
     purpose: 'session',
     ...(options.signal !== undefined && { signal: options.signal }),
+    ...(options.onSessionLost !== undefined && { onSessionLost: options.onSessionLost }),
   };
   check(resolved);
   return resolved;
@@ -135,6 +151,13 @@ function check(options: ResolvedOptions): void {
   }
   if (typeof label !== 'string' || label.length > MAX_LABEL_LENGTH) {
     throw new InvalidArgumentError(`label must be text of at most ${MAX_LABEL_LENGTH} characters`);
+  }
+  const { resilient, onSessionLost }: { readonly resilient: unknown; readonly onSessionLost?: unknown } = options;
+  if (typeof resilient !== 'boolean') {
+    throw new InvalidArgumentError(`resilient is ${JSON.stringify(resilient)}; it must be true or false`);
+  }
+  if (onSessionLost !== undefined && typeof onSessionLost !== 'function') {
+    throw new InvalidArgumentError('onSessionLost must be a function, which is called with what was lost');
   }
   checkDuration('connectTimeoutMs', options.connectTimeoutMs);
   checkDuration('requestTimeoutMs', options.requestTimeoutMs);

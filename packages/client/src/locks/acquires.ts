@@ -17,6 +17,14 @@ import { HeldLock, type HoldKeeper } from './held-lock.ts';
 /** The lease is looked at so often while there are holds, since the wall clock may jump or the machine may have slept. */
 const LEASE_CHECK_MS = 1_000;
 
+/** What a session had of locks when it ended, in no order. */
+export interface LostAcquires {
+  /** Also those that were lost when the lease had run out, since the session was not renewed after that. */
+  readonly holds: readonly { readonly lock: string; readonly token: number }[];
+  /** The locks for which it waited, one entry a wait. */
+  readonly waits: readonly string[];
+}
+
 /** A release was not confirmed in time, and goes on in the background. */
 type Unconfirmed = (lock: string, token: number, error: unknown) => void;
 
@@ -26,6 +34,8 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   readonly #held = new Map<number, HeldLock>();
   /** Granted under a lease that had run out here; the next renewal proves that the session lives, and they are handed out. */
   readonly #unconfirmed = new Map<number, AcquireCall>();
+  /** Lost when the lease had run out; the next renewal proves that the session lives, and they are forgotten. */
+  #lapsed: readonly HeldLock[] = [];
   readonly #unconfirmedRelease: Unconfirmed;
   readonly #leaseTimer: LazyTimer;
   /** What waits fail with from now on; they need no cancel, since the end of the session takes them away. */
@@ -79,6 +89,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     this.#leaseTimer.stop();
     const held = [...this.#held.values()];
     this.#held.clear();
+    this.#lapsed = held;
     if (held.length > 0) {
       this.#session.logger.warn(
         { sessionId: this.#session.id, holds: held.length },
@@ -152,6 +163,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   }
 
   renewed(): void {
+    if (this.#lapsed.length > 0) this.#lapsed = [];
     if (this.#unconfirmed.size === 0 || this.remainingMs() <= 0) return;
     const calls = [...this.#unconfirmed.values()];
     this.#unconfirmed.clear();
@@ -159,16 +171,20 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   }
 
   /** The session is over, or about to be: every hold is lost, and every wait fails with `error`, those still to be answered too. */
-  ended(reason: LossReason, error: HoldfastError): void {
+  ended(reason: LossReason, error: HoldfastError): LostAcquires {
     this.#closed ??= error;
     this.#leaseTimer.stop();
     const held = [...this.#held.values()];
+    const lapsed = this.#lapsed;
+    this.#lapsed = [];
     const calls = [...this.#waiting.values(), ...this.#unconfirmed.values()];
     this.#held.clear();
     this.#waiting.clear();
     this.#unconfirmed.clear();
     for (const hold of held) hold.markLost(reason);
     for (const call of calls) call.failed(error);
+    const holds = [...lapsed, ...held].map(({ lock, token }) => ({ lock, token }));
+    return { holds, waits: calls.map(({ lock }) => lock) };
   }
 
   #handOut(call: AcquireCall): void {

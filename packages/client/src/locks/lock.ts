@@ -1,12 +1,11 @@
 /** A lock by name, as applications use it. An owner is one acquire: two acquires of one client exclude each other. */
 
 import type { Holder, LockRequest } from '@holdfast/protocol';
-import { LockLostError, TimeoutError } from '../errors.ts';
+import { LockLostError, SessionExpiredError, TimeoutError } from '../errors.ts';
 import { checkOptionNames } from '../option-names.ts';
 import { checkDuration } from '../options.ts';
-import type { Session } from '../session/session.ts';
+import type { Present } from '../incarnations/incarnation.ts';
 import type { AcquireOutcome } from './acquire-call.ts';
-import type { Acquires } from './acquires.ts';
 import type { HeldLock } from './held-lock.ts';
 import { watchLock, type LockEvent, type LockWatchOptions } from './lock-watch.ts';
 
@@ -40,15 +39,13 @@ export type TryAcquireResult =
 export class Lock {
   readonly name: string;
   readonly #asked: LockRequest;
-  readonly #acquires: Acquires;
-  readonly #session: Session;
+  readonly #present: Present;
 
   /** @internal */
-  constructor(name: string, asked: LockRequest, session: Session, acquires: Acquires) {
+  constructor(name: string, asked: LockRequest, present: Present) {
     this.name = name;
     this.#asked = asked;
-    this.#session = session;
-    this.#acquires = acquires;
+    this.#present = present;
   }
 
   /**
@@ -132,19 +129,25 @@ export class Lock {
    */
   watch(options: LockWatchOptions = {}): AsyncGenerator<LockEvent, void, undefined> {
     checkOptionNames('watch', options, WATCH_OPTIONS);
-    return watchLock(this.#session, this.name, options);
+    return watchLock(this.#present().session, this.name, options);
   }
 
-  #acquire(waitMs: number, signal: AbortSignal | undefined): Promise<AcquireOutcome> {
+  async #acquire(waitMs: number, signal: AbortSignal | undefined): Promise<AcquireOutcome> {
     checkDuration('waitMs', waitMs);
     const wait = waitMs > 0;
-    const expiresAtMs = this.#session.limitAtMs(wait ? waitMs : undefined);
-    return this.#acquires.acquire({ lock: this.name, asked: this.#asked, wait, expiresAtMs, signal });
+    const expiresAtMs = this.#present().session.limitAtMs(wait ? waitMs : undefined);
+    for (;;) {
+      const asked = this.#present();
+      const outcome = await asked.acquires.acquire({ lock: this.name, asked: this.#asked, wait, expiresAtMs, signal });
+      const expired = outcome.type === 'failed' && outcome.error instanceof SessionExpiredError;
+      // Nothing is left of what an expired session has asked for: where there is another, it asks anew.
+      if (!expired || this.#present() === asked) return outcome;
+    }
   }
 
   #timeoutText(waitMs: number | undefined): string {
     const limit = waitMs === undefined || waitMs === 0 ? 'no answer in time' : `not granted within ${waitMs} ms`;
-    return `lock "${this.name}": ${limit} (${this.#session.describe()})`;
+    return `lock "${this.name}": ${limit} (${this.#present().session.describe()})`;
   }
 }
 

@@ -26,7 +26,8 @@ export class OperatorNodes extends NodeReads {
 
   /** Exactly once, through a session that is made for it. Rejects with NotFoundError, BadVersionError and NotEmptyError. */
   async delete(path: string, options: VersionOptions = {}): Promise<void> {
-    await new Nodes(await this.#session()).delete(path, options);
+    const session = await this.#session();
+    await new Nodes(() => session).delete(path, options);
   }
 }
 

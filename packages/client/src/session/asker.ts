@@ -8,3 +8,18 @@ export interface Asker extends CallHost {
   readonly reads: Channel<ReadCall>;
   readonly admin: Channel<AdminCall>;
 }
+
+/** The channels of an asker. */
+export type AskingChannels = Pick<Asker, 'reads' | 'admin'>;
+
+/** Those of whoever is the asker at that moment. */
+export function askerOf(present: () => AskingChannels): AskingChannels {
+  return {
+    get reads() {
+      return present().reads;
+    },
+    get admin() {
+      return present().admin;
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/**
+ * One session and what is bound to it: its waits, its holds, its nodes. A client has one at a time. An ordinary client is over with it; a
+ * resilient one goes on in the next. Whoever remembers what a session has, such as an ephemeral node, remembers the incarnation beside it.
+ */
+
+import type { LossReason } from '@holdfast/protocol';
+import type { ClientState } from '../events.ts';
+import { Acquires, type LostAcquires } from '../locks/acquires.ts';
+import { Nodes } from '../nodes.ts';
+import type { ResolvedOptions } from '../options.ts';
+import { Session, type ClientRuntime } from '../session/session.ts';
+
+/** The incarnation that counts now; ask again after every wait. */
+export type Present = () => Incarnation;
+
+export interface IncarnationOwner {
+  stateChanged(incarnation: Incarnation, state: ClientState, server: string | undefined, reason: string): void;
+  releaseUnconfirmed(incarnation: Incarnation, lock: string, token: number, error: unknown): void;
+}
+
+export class Incarnation {
+  readonly session: Session;
+  readonly acquires: Acquires;
+  /** Of this session alone. */
+  readonly nodes: Nodes;
+  /** What it had of locks when its session ended. */
+  lost: (LostAcquires & { readonly reason: LossReason }) | undefined;
+
+  constructor(options: ResolvedOptions, runtime: ClientRuntime, owner: IncarnationOwner) {
+    this.session = new Session(
+      options,
+      {
+        granted: (acquireIndex, token) => this.acquires.grantedByEnsemble(acquireIndex, token),
+        lost: (acquireIndex, reason) => this.acquires.lostByEnsemble(acquireIndex, reason),
+        reconcile: (acquires) => this.acquires.reconcile(acquires),
+        renewed: () => this.acquires.renewed(),
+        ended: (reason, error) => (this.lost = { ...this.acquires.ended(reason, error), reason }),
+        stateChanged: (state, server, reason) => owner.stateChanged(this, state, server, reason),
+      },
+      runtime,
+    );
+    this.acquires = new Acquires(this.session, (lock, token, error) =>
+      owner.releaseUnconfirmed(this, lock, token, error),
+    );
+    this.nodes = new Nodes(() => this.session);
+  }
+}

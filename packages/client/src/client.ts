@@ -7,11 +7,12 @@ import { MUTEX, type Member } from '@holdfast/protocol';
 import { Admin, checkLockName } from './admin.ts';
 import { ClientClosedError } from './errors.ts';
 import { ClientEvents, type ClientState } from './events.ts';
-import { Incarnation } from './incarnations/incarnation.ts';
+import { Incarnation, type Present } from './incarnations/incarnation.ts';
 import { reportLoss } from './incarnations/session-lost.ts';
 import { Lock } from './locks/lock.ts';
 import { Nodes } from './nodes.ts';
 import type { ResolvedOptions } from './options.ts';
+import { Election } from './recipes/election.ts';
 import { askerOf } from './session/asker.ts';
 import type { ClientRuntime, Session } from './session/session.ts';
 
@@ -39,6 +40,9 @@ export class Client implements AsyncDisposable {
   readonly #options: ResolvedOptions;
   readonly #runtime: ClientRuntime;
   #incarnation: Incarnation;
+  /** In which elections go on when this client's session has expired: resilient, and closed with this one. */
+  #heir: Client | undefined;
+  readonly #present: Present = () => this.#incarnation;
   #closed: Promise<void> | undefined;
 
   /** @internal Use `connect`. */
@@ -71,7 +75,15 @@ export class Client implements AsyncDisposable {
   /** The lock of that name; it exists while somebody holds it or waits. @throws InvalidArgumentError for a name that no lock can have */
   lock(name: string): Lock {
     checkLockName(name);
-    return new Lock(name, MUTEX, () => this.#incarnation);
+    return new Lock(name, MUTEX, this.#present);
+  }
+
+  /**
+   * An election, in which one of those who campaign leads at a time. It goes on when the session expires: in a session of its own, which
+   * ends with `close`, unless this client is resilient. @throws InvalidArgumentError for a name that no election can have
+   */
+  election(name: string): Election {
+    return new Election(name, () => this.#presentOrHeir());
   }
 
   status(): ClientStatus {
@@ -134,7 +146,21 @@ export class Client implements AsyncDisposable {
     });
   }
 
+  #presentOrHeir(): Incarnation {
+    if (this.state !== 'expired' || (this.#closed !== undefined && this.#heir === undefined)) return this.#incarnation;
+    if (this.#heir === undefined) {
+      const { onSessionLost: _told, ...options } = this.#options;
+      this.#heir = new Client({ ...options, resilient: true }, this.#runtime);
+      this.#heir.#reopen(this.#heir.session);
+    }
+    return this.#heir.#incarnation;
+  }
+
   async #close(): Promise<void> {
+    await Promise.all([this.#heir?.close(), this.#closeSession()]);
+  }
+
+  async #closeSession(): Promise<void> {
     const { session, acquires } = this.#incarnation;
     if (session.over) return;
     const reason = 'the client was closed';

@@ -46,6 +46,8 @@ export type { CreateOptions, NodeReads, Nodes, PageOptions, ReadOptions, Version
 export type { OperatorClient, OperatorNodes } from './operator/operator-client.ts';
 export type { OperatorOptions } from './operator/operator-options.ts';
 export type { ConnectOptions } from './options.ts';
+export type { CampaignOptions, Election, Leader, ObserveOptions } from './recipes/election.ts';
+export type { Term } from './recipes/term.ts';
 export type { AdminOptions } from './session/channels/admin-pipeline.ts';
 export type { AnswerSource } from './session/answer-source.ts';
 export type { CallOptions } from './session/call.ts';

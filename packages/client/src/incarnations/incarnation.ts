@@ -4,6 +4,7 @@
  */
 
 import type { LossReason } from '@holdfast/protocol';
+import type { Random } from '@holdfast/runtime';
 import type { ClientState } from '../events.ts';
 import { Acquires, type LostAcquires } from '../locks/acquires.ts';
 import { Nodes } from '../nodes.ts';
@@ -20,13 +21,16 @@ export interface IncarnationOwner {
 
 export class Incarnation {
   readonly session: Session;
+  readonly random: Random;
   readonly acquires: Acquires;
   /** Of this session alone. */
   readonly nodes: Nodes;
+  readonly #ended = new AbortController();
   /** What it had of locks when its session ended. */
   lost: (LostAcquires & { readonly reason: LossReason }) | undefined;
 
   constructor(options: ResolvedOptions, runtime: ClientRuntime, owner: IncarnationOwner) {
+    this.random = runtime.random;
     this.session = new Session(
       options,
       {
@@ -34,7 +38,10 @@ export class Incarnation {
         lost: (acquireIndex, reason) => this.acquires.lostByEnsemble(acquireIndex, reason),
         reconcile: (acquires) => this.acquires.reconcile(acquires),
         renewed: () => this.acquires.renewed(),
-        ended: (reason, error) => (this.lost = { ...this.acquires.ended(reason, error), reason }),
+        ended: (reason, error) => {
+          this.lost = { ...this.acquires.ended(reason, error), reason };
+          this.#ended.abort(error);
+        },
         stateChanged: (state, server, reason) => owner.stateChanged(this, state, server, reason),
       },
       runtime,
@@ -43,5 +50,10 @@ export class Incarnation {
       owner.releaseUnconfirmed(this, lock, token, error),
     );
     this.nodes = new Nodes(() => this.session);
+  }
+
+  /** Aborts when the session is over, with what its calls fail with from then on. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
   }
 }

@@ -10,11 +10,13 @@ const SESSION_TIMEOUT_MS = 2_000;
 export class Applications {
   readonly ensemble: SimulatedEnsemble;
   readonly #hosts = new Map<Client, SimHost>();
+  readonly #nodesBefore: number;
   #timers = 0;
   #operator: Client | undefined;
 
   constructor(ensemble: SimulatedEnsemble) {
     this.ensemble = ensemble;
+    this.#nodesBefore = this.#nodes;
   }
 
   /** Timers of all applications that are armed. */
@@ -74,12 +76,16 @@ export class Applications {
     return this.ensemble.complete(promise);
   }
 
-  /** Closes every client; what is left then, of them and of their sessions. */
-  async close(): Promise<{ readonly timers: number; readonly sessions: number; readonly locks: number }> {
+  /** Closes every client; what is left then, of them, of their sessions and of the tree. */
+  async close(): Promise<typeof NOTHING_LEFT> {
     for (const client of this.#hosts.keys()) await this.complete(client.close());
     await this.pass(2 * SESSION_TIMEOUT_MS);
     const { sessions, locks } = this.ensemble.server(this.ensemble.leader).status;
-    return { timers: this.#timers, sessions, locks };
+    return { timers: this.#timers, sessions, locks, nodes: this.#nodes - this.#nodesBefore };
+  }
+
+  get #nodes(): number {
+    return this.ensemble.server(this.ensemble.leader).state.counts.nodes;
   }
 
   #lives(session: number): boolean {
@@ -127,8 +133,12 @@ export class Applications {
   }
 }
 
-export const NOTHING_LEFT = { timers: 0, sessions: 0, locks: 0 };
+export const NOTHING_LEFT = { timers: 0, sessions: 0, locks: 0, nodes: 0 };
+/** Since that state version there are transactions and containers. */
+const CONTAINERS_SINCE = 3;
 
 export async function applications(seed: number): Promise<Applications> {
-  return new Applications(await started(seed));
+  const ensemble = await started(seed, { stateUpgradeChecks: 1, containerCheckMs: 200 });
+  await ensemble.until(() => ensemble.server(ensemble.leader).state.version >= CONTAINERS_SINCE);
+  return new Applications(ensemble);
 }

@@ -12,7 +12,14 @@ import { reportLoss } from './incarnations/session-lost.ts';
 import { Lock } from './locks/lock.ts';
 import { Nodes } from './nodes.ts';
 import type { ResolvedOptions } from './options.ts';
+import { checkOptionNames } from './option-names.ts';
+import { Barrier } from './recipes/barrier.ts';
+import { Counter } from './recipes/counter.ts';
+import { DoubleBarrier } from './recipes/double-barrier.ts';
 import { Election } from './recipes/election.ts';
+import { Group } from './recipes/group.ts';
+import { Latch } from './recipes/latch.ts';
+import { Queue } from './recipes/queue.ts';
 import { askerOf } from './session/asker.ts';
 import type { ClientRuntime, Session } from './session/session.ts';
 
@@ -84,6 +91,37 @@ export class Client implements AsyncDisposable {
    */
   election(name: string): Election {
     return new Election(name, () => this.#presentOrHeir());
+  }
+
+  /** A barrier that holds back whoever waits at it while it is closed. @throws InvalidArgumentError */
+  barrier(name: string): Barrier {
+    return new Barrier(name, this.#present);
+  }
+
+  /** A barrier at which so many `parties` go in together, and go out together. @throws InvalidArgumentError */
+  doubleBarrier(name: string, options: { readonly parties: number }): DoubleBarrier {
+    checkOptionNames('doubleBarrier', options, { parties: true });
+    return new DoubleBarrier(name, options.parties, this.#present);
+  }
+
+  /** A count that goes down to zero, and can be waited for. @throws InvalidArgumentError */
+  latch(name: string): Latch {
+    return new Latch(name, this.#present);
+  }
+
+  /** A whole number that many raise at once without losing an addition. @throws InvalidArgumentError */
+  counter(name: string): Counter {
+    return new Counter(name, this.#present);
+  }
+
+  /** A queue whose items come again when their consumer dies. @throws InvalidArgumentError */
+  queue(name: string): Queue {
+    return new Queue(name, this.#present);
+  }
+
+  /** Who is there. @throws InvalidArgumentError */
+  group(name: string): Group {
+    return new Group(name, this.#present);
   }
 
   status(): ClientStatus {

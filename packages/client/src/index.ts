@@ -47,7 +47,15 @@ export type { OperatorClient, OperatorNodes } from './operator/operator-client.t
 export type { OperatorOptions } from './operator/operator-options.ts';
 export type { ConnectOptions } from './options.ts';
 export type { CampaignOptions, Election, Leader, ObserveOptions } from './recipes/election.ts';
+export type { Barrier } from './recipes/barrier.ts';
+export type { Counter } from './recipes/counter.ts';
+export type { BarrierEntry, DoubleBarrier } from './recipes/double-barrier.ts';
+export type { Group, GroupWatchOptions, JoinOptions, Membership } from './recipes/group.ts';
+export type { Latch } from './recipes/latch.ts';
+export type { ConsumeOptions, Queue } from './recipes/queue.ts';
+export type { QueueItem } from './recipes/queue-item.ts';
 export type { Term } from './recipes/term.ts';
+export type { WaitOptions } from './recipes/waiting.ts';
 export type { AdminOptions } from './session/channels/admin-pipeline.ts';
 export type { AnswerSource } from './session/answer-source.ts';
 export type { CallOptions } from './session/call.ts';

@@ -4,7 +4,8 @@
  */
 
 import { encodeLockName, lockNameProblem, parentPath } from '@holdfast/protocol';
-import { HoldfastError, InvalidArgumentError, NodeExistsError, NotFoundError } from '../errors.ts';
+import { HoldfastError, InvalidArgumentError, NodeExistsError, NotFoundError, SessionExpiredError } from '../errors.ts';
+import type { Incarnation } from '../incarnations/incarnation.ts';
 import type { CreateOptions, Nodes } from '../nodes.ts';
 import type { NodeData, NodeKindOptions } from '../tree/node-arguments.ts';
 
@@ -38,7 +39,7 @@ export async function createBelow(
 }
 
 /** Without effect where it is. */
-async function createDirectory(
+export async function createDirectory(
   nodes: Nodes,
   path: string,
   { timeoutMs, signal }: Pick<CreateOptions, 'timeoutMs' | 'signal'>,
@@ -59,11 +60,20 @@ async function createDirectory(
 }
 
 /** A node that is there already is as good as one that was created. */
-async function unlessThere(created: Promise<unknown>): Promise<void> {
+export async function unlessThere(created: Promise<unknown>): Promise<void> {
   try {
     await created;
   } catch (error) {
     if (!(error instanceof NodeExistsError)) throw error;
+  }
+}
+
+/** A node that is gone already is as good as one that was deleted. */
+export async function unlessGone(deleted: Promise<unknown>): Promise<void> {
+  try {
+    await deleted;
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
   }
 }
 
@@ -75,4 +85,23 @@ export async function ifThere<T>(read: Promise<T>): Promise<T | undefined> {
     if (error instanceof NotFoundError) return undefined;
     throw error;
   }
+}
+
+/** No node has it. */
+const NO_VERSION = 2 ** 31 - 1;
+
+/**
+ * Whether the session of an incarnation is over by now. A client that comes back after an outage may read what is left of its session before
+ * it hears that this has ended: whoever misses an ephemeral node of its own asks this first. Rejects with the signal's reason.
+ */
+export async function hasEnded({ nodes, session }: Incarnation, signal: AbortSignal): Promise<boolean> {
+  try {
+    // What is asked by the session itself is refused when it is over, and has no effect otherwise.
+    await nodes.delete(ROOT, { version: NO_VERSION, timeoutMs: Number.POSITIVE_INFINITY, signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof SessionExpiredError) return true;
+    if (session.over) throw error;
+  }
+  return false;
 }

@@ -1,6 +1,49 @@
-/** Pauses, and what is undone when nobody waits for it any more. */
+/** The limits of what waits in a recipe, and what is undone when nobody waits for it any more. */
 
 import { offAbort, onAbort, type Clock } from '@holdfast/runtime';
+import { TimeoutError } from '../errors.ts';
+import { checkOptionNames } from '../option-names.ts';
+import { checkDuration } from '../options.ts';
+
+export interface WaitOptions {
+  /** How long to wait; TimeoutError after that. @default no limit */
+  readonly waitMs?: number;
+  /** Gives up, with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+const WAIT_OPTIONS: Record<keyof WaitOptions, true> = { waitMs: true, signal: true };
+
+/** Longer ones make Node's timers fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** @throws InvalidArgumentError */
+export function checkWaitOptions(what: string, options: WaitOptions): void {
+  checkOptionNames(what, options, WAIT_OPTIONS);
+  checkDuration('waitMs', options.waitMs);
+}
+
+/** Runs `body` with a signal that aborts when the time is over, or the caller's does. Leaves neither a timer nor a listener. */
+export async function withinLimits<T>(
+  clock: Clock,
+  what: string,
+  { waitMs = Number.POSITIVE_INFINITY, signal }: WaitOptions,
+  body: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const aborter = new AbortController();
+  const abort = (reason: unknown): void => aborter.abort(reason);
+  if (signal !== undefined) onAbort(signal, abort);
+  const late = (): void =>
+    abort(new TimeoutError(`${what}: it did not come about within ${waitMs} ms`, { indeterminate: false }));
+  const timer = waitMs <= MAX_TIMER_MS ? clock.setTimer(waitMs, late) : undefined;
+  try {
+    return await body(aborter.signal);
+  } finally {
+    timer?.cancel();
+    if (signal !== undefined) offAbort(signal, abort);
+  }
+}
 
 /**
  * What was sent cannot be called back: when the signal aborts before `done` has settled, this rejects at once, and `undo` is called with

@@ -37,6 +37,26 @@ export type {
   ClientStateEvent,
   ReleaseUnconfirmedEvent,
 } from './events.ts';
+export {
+  asyncMutex,
+  E_ALREADY_LOCKED,
+  E_CANCELED,
+  E_TIMEOUT,
+  tryAcquire,
+  withTimeout,
+  type BoundedMutex,
+  type EnsembleMutex,
+  type Releaser,
+} from './facades/async-mutex.ts';
+export { redlock, type Redlock, type RedlockLock, type RedlockSettings } from './facades/redlock.ts';
+export {
+  webLocks,
+  type WebLock,
+  type WebLockInfo,
+  type WebLockOptions,
+  type WebLocks,
+  type WebLocksSnapshot,
+} from './facades/web-locks.ts';
 export type { SessionLost } from './incarnations/session-lost.ts';
 export type { HeldLock } from './locks/held-lock.ts';
 export type { AcquireOptions, Lock, TryAcquireOptions, TryAcquireResult } from './locks/lock.ts';

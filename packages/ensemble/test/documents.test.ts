@@ -69,6 +69,7 @@ describe('the code blocks of the documents', () => {
       typeRoots: [join(ROOT, 'node_modules/@types')],
       paths: {
         '@holdfast/client': [join(packages, 'client/src/index.ts')],
+        '@holdfast/testing': [join(packages, 'testing/src/index.ts')],
         pg: [join(ROOT, 'jepsen-lite/node_modules/@types/pg/index.d.ts')],
         '@holdfast/fenced-kv/client': [join(packages, 'fenced-kv/src/client/index.ts')],
       },

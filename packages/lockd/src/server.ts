@@ -197,6 +197,14 @@ export class LockServer {
     return statusReport(this.#options, this.#parts.machine);
   }
 
+  /**
+   * Proposes that the session ends, as when nobody has renewed it for its timeout: for tests of applications, which then need not wait.
+   * False, without effect, for a server that does not lead and for a session that it does not know.
+   */
+  expireSession(session: number): boolean {
+    return this.#parts.machine.expireSession(session);
+  }
+
   /** Transfers leadership if it has it, moves the clients to other servers and closes everything. Idempotent. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();

@@ -4,7 +4,7 @@
  */
 
 import {
-  DialError,
+  isDialError,
   type Address,
   type Clock,
   type Logger,
@@ -185,11 +185,11 @@ export class Connector {
 }
 
 function againInMsOf(error: unknown): number | undefined {
-  return error instanceof ServerBusyError || error instanceof DialError ? error.againInMs : undefined;
+  return error instanceof ServerBusyError || isDialError(error) ? error.againInMs : undefined;
 }
 
 function isTimeout(error: unknown): boolean {
-  return error instanceof GreetingTimeoutError || (error instanceof DialError && error.failure === 'timeout');
+  return error instanceof GreetingTimeoutError || (isDialError(error) && error.failure === 'timeout');
 }
 
 /** What `connect` rejects with when it gives up: `wanted` is what it has not got. */

@@ -122,6 +122,11 @@ export class LockMachine implements ReplicaMachine {
     return this.#parts.proposals.parkedBytes;
   }
 
+  /** As when nobody renews that session any more. False, without effect, where this server does not lead it. */
+  expireSession(session: number): boolean {
+    return this.#parts.leases.expire(session);
+  }
+
   accept(connection: Connection): void {
     this.connections.accept(connection);
   }

@@ -120,6 +120,15 @@ export class SessionLeases {
     return true;
   }
 
+  /** Its time is over now. False, without effect, for an unknown session and for one whose expiry is proposed. */
+  expire(session: number): boolean {
+    const lease = this.#leases.get(session);
+    if (lease === undefined || lease.expiring) return false;
+    lease.expiring = true;
+    this.#expired(session);
+    return true;
+  }
+
   /** The session has ended. */
   remove(session: number): void {
     const lease = this.#leases.get(session);

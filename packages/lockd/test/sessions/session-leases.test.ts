@@ -45,6 +45,27 @@ describe('a session that nobody renews', () => {
   });
 });
 
+describe('a session that is told to expire', () => {
+  it('does so at once and once, however much time it had', () => {
+    const { clock, expired, leases, startMs } = setup();
+    expect(leases.expire(7)).toBe(true);
+    expect(expired).toEqual([{ session: 7, atMs: startMs }]);
+    expect([leases.expire(7), leases.expire(8), leases.renew(7)]).toEqual([false, false, false]);
+    clock.advance(10_000);
+    expect(expired).toHaveLength(1);
+  });
+
+  it('has its full time again when that came back without effect', () => {
+    const { clock, expired, leases } = setup();
+    leases.expire(7);
+    leases.survived(7);
+    clock.advance(1_900);
+    expect(expired).toHaveLength(1);
+    clock.advance(300);
+    expect(expired).toHaveLength(2);
+  });
+});
+
 describe('a session that is renewed', () => {
   it('lives as long as every renewal comes in time', () => {
     const { clock, expired, leases } = setup();

@@ -132,6 +132,11 @@ export class DialError extends Error {
   }
 }
 
+/** Of any copy of this package that the process has: each bundle may bring its own. */
+export function isDialError(error: unknown): error is DialError {
+  return error instanceof Error && error.name === 'DialError' && 'failure' in error;
+}
+
 export class ListenError extends Error {
   readonly code: 'ADDRESS_IN_USE' | 'ADDRESS_NOT_AVAILABLE' | 'NOT_PERMITTED' | 'FAILED';
 

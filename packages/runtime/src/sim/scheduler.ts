@@ -24,6 +24,9 @@ const DEFAULT_MAX_EVENTS_PER_INSTANT = 100_000;
  */
 const EVENTS_PER_TURN = 30_000;
 
+/** Of an open world: what its application awaits of the real one should not fall far behind, and there is nothing to arm. */
+const OPEN_EVENTS_PER_TURN = 500;
+
 /** @default of `maxMs` */
 const DEFAULT_MAX_MS = 60_000;
 
@@ -60,7 +63,8 @@ export class SimTimeoutError extends Error {
 interface Turn {
   readonly options: RunOptions;
   readonly limitTicks: number;
-  readonly trap: RejectionTrap;
+  /** Undefined in an open world. */
+  readonly trap: RejectionTrap | undefined;
   /** Undefined: promises settle between two turns, and each has one event. */
   readonly drain: (() => void) | undefined;
 }
@@ -68,14 +72,30 @@ interface Turn {
 export class Scheduler {
   readonly #queue = new EventQueue();
   readonly #trace = new Trace();
-  readonly #traps = Traps.ofThread();
+  /** Undefined in an open world. */
+  readonly #traps: Traps | undefined;
+  readonly #scheduled: () => void;
   #nowTicks = 0;
   #sequence = 0;
   #running = false;
   #eventsThisInstant = 0;
 
+  /**
+   * `open`: code of the real world runs among the programs', and may do as it likes. `scheduled` is called when an event is added while
+   * nothing runs.
+   */
+  constructor({ open, scheduled }: { readonly open: boolean; readonly scheduled: () => void }) {
+    this.#traps = open ? undefined : Traps.ofThread();
+    this.#scheduled = scheduled;
+  }
+
   get nowTicks(): number {
     return this.#nowTicks;
+  }
+
+  /** When the next event is due; undefined when nothing is left to happen. */
+  get nextTicks(): number | undefined {
+    return this.#queue.peek()?.timeTicks;
   }
 
   get traceHash(): string {
@@ -88,6 +108,7 @@ export class Scheduler {
     const event = { timeTicks, sequence: this.#sequence, kind, work, cancelled: false };
     if (timeTicks === this.#nowTicks) this.#queue.pushPresent(event);
     else this.#queue.push(event);
+    if (!this.#running) this.#scheduled();
     return event;
   }
 
@@ -103,38 +124,40 @@ export class Scheduler {
   /** Rejects with the first error that a callback throws or a promise leaves unhandled. */
   async run(options: RunOptions): Promise<void> {
     if (this.#running) throw new Error('the world is running already; schedule work in it, do not call run inside run');
-    const turn: Turn = { options, limitTicks: this.#limitOf(options), trap: trapRejections(), drain: promiseDrain() };
+    const trap = this.#traps === undefined ? undefined : trapRejections();
+    const turn: Turn = { options, limitTicks: this.#limitOf(options), trap, drain: promiseDrain() };
     this.#running = true;
     try {
       while (!(await inNextTurn(() => this.#runTurn(turn))));
-      turn.trap.check();
+      turn.trap?.check();
     } catch (error) {
       // What else the failed event has left to settle must not fail whoever runs next.
       await inNextTurn(() => {});
       throw error;
     } finally {
       this.#running = false;
-      turn.trap.release();
+      turn.trap?.release();
     }
   }
 
   /** Events within one turn of the real loop; true when the run is over. */
   #runTurn(turn: Turn): boolean {
-    this.#traps.arm();
+    this.#traps?.arm();
     try {
       return this.#runEvents(turn);
     } catch (error) {
-      this.#traps.check();
+      this.#traps?.check();
       throw error;
     } finally {
-      this.#traps.disarm();
+      this.#traps?.disarm();
     }
   }
 
   #runEvents({ options, limitTicks, trap, drain }: Turn): boolean {
     const maxEventsPerInstant = options.maxEventsPerInstant ?? DEFAULT_MAX_EVENTS_PER_INSTANT;
-    trap.check();
-    for (let left = drain === undefined ? 1 : EVENTS_PER_TURN; left > 0; left -= 1) {
+    const eventsPerTurn = this.#traps === undefined ? OPEN_EVENTS_PER_TURN : EVENTS_PER_TURN;
+    trap?.check();
+    for (let left = drain === undefined ? 1 : eventsPerTurn; left > 0; left -= 1) {
       if (options.until?.() === true) return true;
       const event = this.#queue.peek();
       if (event === undefined || event.timeTicks > limitTicks) {
@@ -144,8 +167,8 @@ export class Scheduler {
       this.#queue.pop();
       this.#step(event, maxEventsPerInstant);
       drain?.();
-      this.#traps.check();
-      trap.check();
+      this.#traps?.check();
+      trap?.check();
     }
     return false;
   }

@@ -25,6 +25,12 @@ export interface SimWorldOptions {
   readonly seed: number | string;
   /** @default the logger that says nothing */
   readonly logger?: Logger;
+  /**
+   * Code of the real world runs among the programs': an application, and its tests. It may use real time, files and sockets, and a
+   * rejection that it leaves unhandled is the process's affair. Other worlds may run at the same time.
+   * @default false
+   */
+  readonly open?: boolean;
 }
 
 export interface HostOptions {
@@ -38,14 +44,16 @@ export interface HostOptions {
 export class SimWorld {
   readonly seed: number | string;
   readonly network: SimNetwork;
-  readonly #scheduler = new Scheduler();
+  readonly #scheduler: Scheduler;
   readonly #struck = new Struck();
   readonly #hosts = new Map<string, SimHost>();
   readonly #logger: Logger;
   readonly #kinds = new EventKinds('world');
+  #scheduled: () => void = () => {};
 
   constructor(options: SimWorldOptions) {
     this.seed = options.seed;
+    this.#scheduler = new Scheduler({ open: options.open ?? false, scheduled: () => this.#scheduled() });
     this.#logger = options.logger ?? silentLogger;
     this.network = new SimNetwork({
       scheduler: this.#scheduler,
@@ -57,6 +65,17 @@ export class SimWorld {
   /** Virtual milliseconds since the beginning. */
   get nowMs(): number {
     return toMs(this.#scheduler.nowTicks);
+  }
+
+  /** When the next thing is to happen, in virtual milliseconds; undefined when nothing is left. */
+  get nextMs(): number | undefined {
+    const { nextTicks } = this.#scheduler;
+    return nextTicks === undefined ? undefined : toMs(nextTicks);
+  }
+
+  /** `scheduled` is called whenever something is to happen that was asked for between two runs. Set once. */
+  onScheduled(scheduled: () => void): void {
+    this.#scheduled = scheduled;
   }
 
   /** A running hash over (time, sequence, kind) of all events and over all bytes sent and written: equal for two runs that took the same path. */

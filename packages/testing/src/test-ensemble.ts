@@ -17,6 +17,8 @@ export interface TestEnsembleOptions {
 
 const OPTION_NAMES: Readonly<Record<keyof TestEnsembleOptions, true>> = { servers: true, seed: true, logger: true };
 const MAX_SERVERS = 7;
+/** In which a client that a server can reach hears that its session has ended; after that it is taken for cut off. */
+const NOTICE_MS = 200;
 const NO_TIME = { minMs: 0, maxMs: 0 } as const;
 /** In virtual time. A client's goodbye has a limit of its own, of at most a few seconds unless its options say otherwise. */
 const MAX_CLOSE_MS = 600_000;
@@ -108,7 +110,12 @@ export class TestEnsemble implements AsyncDisposable {
    */
   async expire(session: Client | number): Promise<void> {
     this.#checkOpen();
-    await this.#servers.expire(typeof session === 'number' ? session : session.sessionId);
+    const id = typeof session === 'number' ? session : session.sessionId;
+    await this.#servers.expire(id);
+    const client = [...this.#machines.keys()].find(({ sessionId }) => sessionId === id);
+    const deadlineMs = this.#world.nowMs + NOTICE_MS;
+    const known = (): boolean => client === undefined || client.state === 'expired';
+    await this.#pace.until(() => known() || this.#world.nowMs >= deadlineMs, 2 * NOTICE_MS);
   }
 
   /** Cuts the client off from every server, both ways; nothing is refused, all is silent. Until `heal`. */

@@ -144,6 +144,15 @@ describe('a session that is made to expire', () => {
     expect((await waiting).token).toBeGreaterThan(held.token);
   });
 
+  it('is known to its client where there is one server, too', async () => {
+    const small = await testEnsemble({ servers: 1 });
+    const client = await small.connect();
+    const held = await client.lock('jobs').acquire();
+    await small.expire(client);
+    expect(held.loss).toMatchObject({ reason: 'expired' });
+    await small.close();
+  });
+
   it('ends by its number as well', async () => {
     const client = await ensemble.connect();
     await ensemble.expire(client.sessionId);

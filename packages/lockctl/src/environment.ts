@@ -9,8 +9,12 @@ export interface Environment {
   readonly label: string;
   /** Standard output is read by a person, not by a program. */
   readonly outputIsTerminal: boolean;
+  /** And so is standard error. */
+  readonly errorsAreOnTerminal: boolean;
   writeOut(content: string | Uint8Array): void;
   writeError(text: string): void;
+  /** Begins the screen anew, where standard output is a terminal. */
+  clearScreen(): void;
   /** All of standard input. */
   readInput(): Promise<Uint8Array>;
   /** All of a file. */
@@ -22,4 +26,6 @@ export interface Environment {
   startCommand(options: ChildCommandOptions): ChildCommand;
   /** Calls `listener` for SIGINT, SIGTERM, SIGHUP and SIGTSTP from now on, until the returned function is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
+  /** Calls `callback` once, after so long, unless the returned function was called. */
+  after(delayMs: number, callback: () => void): () => void;
 }

@@ -1,7 +1,7 @@
 /** Errors as one line on standard error that says what to do next, and an exit code. */
 
-import { EXIT_FAILURE, EXIT_NOT_ACQUIRED, EXIT_USAGE } from './exit-code.ts';
-import { printableLine } from './text.ts';
+import { EXIT_FAILURE, EXIT_LOST, EXIT_NOT_ACQUIRED, EXIT_USAGE } from './exit-code.ts';
+import { printableJson, printableLine } from './text.ts';
 
 /** A command's own failure, worded for the user. */
 export class CommandFailure extends Error {
@@ -54,6 +54,19 @@ export function reportFailure(error: unknown): FailureReport {
   const next = code === undefined ? undefined : advice[code];
   return { message: next === undefined ? message : `${message}; ${next}`, exitCode: EXIT_FAILURE };
 }
+
+/** What `--json` writes on standard error: the same, with a code that scripts can rely on. */
+export function failureJson({ message, exitCode }: FailureReport, error?: unknown): string {
+  const code = codeOf(error) ?? OWN_CODES[exitCode] ?? 'FAILED';
+  return printableJson(JSON.stringify({ error: { code, message, exitCode } }));
+}
+
+/** Of what lockctl itself found, by how it ends. */
+const OWN_CODES: Readonly<Record<number, string>> = {
+  [EXIT_USAGE]: 'USAGE',
+  [EXIT_NOT_ACQUIRED]: 'NOT_ACQUIRED',
+  [EXIT_LOST]: 'LOCK_LOST',
+};
 
 /** What kept a lock from being acquired, if it may pass by itself, as a failure that says so by its exit code; otherwise what it was. */
 export function temporaryFailure(error: unknown): unknown {

@@ -19,8 +19,12 @@ const outside: Environment = {
   variables: process.env,
   label: `lockctl ${userName()}@${hostname()}:${process.pid}`,
   outputIsTerminal: process.stdout.isTTY === true,
+  errorsAreOnTerminal: process.stderr.isTTY === true,
   writeOut: (content) => void process.stdout.write(content),
   writeError: (text) => void process.stderr.write(text),
+  clearScreen() {
+    if (process.stdout.isTTY) process.stdout.write('\u001B[H\u001B[2J');
+  },
   readInput: () => buffer(process.stdin),
   readFile: (path) => readFile(path),
   nowMs: () => Date.now(),
@@ -44,6 +48,10 @@ const outside: Environment = {
       closeTimeoutMs: CLOSE_TIMEOUT_MS,
     }),
   startCommand: startChildCommand,
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
   onSignal(listener) {
     for (const signal of RELAYED_SIGNALS) process.on(signal, listener);
     return () => {

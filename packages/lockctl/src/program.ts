@@ -4,20 +4,26 @@ import { Command, CommanderError, Option } from 'commander';
 
 import { parseDuration, parseIndex, parseServers, parseTtl, parseVersion } from './arguments.ts';
 import { CommandRun, type GlobalOptions } from './command-run.ts';
+import { addCompletion } from './commands/completion.ts';
 import { runUnderLock, type LockRequest } from './commands/lock.ts';
 import { createNode, setNode } from './commands/nodes.ts';
 import { readTransaction, runTransaction } from './commands/transaction.ts';
 import { showStatus } from './commands/status.ts';
+import { runTop } from './commands/top.ts';
 import { watchNode } from './commands/watch.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK, EXIT_USAGE } from './exit-code.ts';
-import { reportFailure, temporaryFailure, UsageFailure } from './failure.ts';
+import { failureJson, reportFailure, temporaryFailure, UsageFailure } from './failure.ts';
 import { addOperatorCommands } from './operator-commands.ts';
-import { printableLines } from './text.ts';
+import { printableLine, printableLines, styled } from './text.ts';
+import { LOCKCTL_VERSION } from './version.ts';
 
 const LOCAL_ENSEMBLE = ['127.0.0.1:7101', '127.0.0.1:7102', '127.0.0.1:7103'];
 /** A status request is local work for a server; longer means that it hangs. */
 const STATUS_TIMEOUT_MS = 2_000;
+
+/** Each screen lists locks: it should not be the ensemble's main work. */
+const MIN_TOP_MS = 500;
 
 /** The least that connecting gets of a short wait for a lock. */
 const MIN_CONNECT_MS = 1_000;
@@ -26,27 +32,45 @@ const MIN_CONNECT_MS = 1_000;
 export async function runLockctl(args: readonly string[], real: Environment): Promise<number> {
   const outside = speakingPlainly(real);
   const run = new CommandRun(outside);
-  const program = buildProgram(run, outside);
+  const given = args[0] === '--' ? args.slice(1) : [...args];
+  // Not an option of the program: it would be taken from commands that have one of that name.
+  if (given[0] === '--version') {
+    outside.writeOut(`${LOCKCTL_VERSION}\n`);
+    return EXIT_OK;
+  }
+  const json = asksForJson(given);
+  const program = buildProgram(run, outside, json);
   try {
-    await program.parseAsync(args[0] === '--' ? args.slice(1) : [...args], { from: 'user' });
+    await program.parseAsync(given, { from: 'user' });
     return run.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
-    const { message, exitCode } = reportFailure(error);
-    outside.writeError(`lockctl: ${message}\n`);
-    return exitCode;
+    const report = reportFailure(error);
+    outside.writeError(json ? `${failureJson(report, error)}\n` : `${styled('alarm', 'lockctl:')} ${report.message}\n`);
+    return report.exitCode;
   }
+}
+
+/** Looked for before anything is parsed, which may fail. What is behind "--" is the command's own. */
+function asksForJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return (end === -1 ? args : args.slice(0, end)).includes('--json');
 }
 
 /** Nothing that is written as text acts on a terminal or hides in it, wherever it came from. Bytes are the reader's own affair. */
 function speakingPlainly(real: Environment): Environment {
-  const { variables, label, outputIsTerminal } = real;
+  const { variables, label, outputIsTerminal, errorsAreOnTerminal } = real;
+  // https://no-color.org, and terminals that say that they know none.
+  const plain = (variables['NO_COLOR'] ?? '') !== '' || variables['TERM'] === 'dumb';
+  const [colours, colourfulErrors] = [outputIsTerminal && !plain, errorsAreOnTerminal && !plain];
   return {
     variables,
     label,
     outputIsTerminal,
-    writeOut: (content) => real.writeOut(typeof content === 'string' ? printableLines(content) : content),
-    writeError: (text) => real.writeError(printableLines(text)),
+    errorsAreOnTerminal,
+    writeOut: (content) => real.writeOut(typeof content === 'string' ? printableLines(content, colours) : content),
+    writeError: (text) => real.writeError(printableLines(text, colourfulErrors)),
+    clearScreen: () => real.clearScreen(),
     readInput: () => real.readInput(),
     readFile: (path) => real.readFile(path),
     nowMs: () => real.nowMs(),
@@ -55,10 +79,11 @@ function speakingPlainly(real: Environment): Environment {
     connectOperator: (request) => real.connectOperator(request),
     startCommand: (options) => real.startCommand(options),
     onSignal: (listener) => real.onSignal(listener),
+    after: (delayMs, callback) => real.after(delayMs, callback),
   };
 }
 
-export function buildProgram(run: CommandRun, outside: Environment): Command {
+export function buildProgram(run: CommandRun, outside: Environment, json = false): Command {
   const program = new Command('lockctl')
     .description('Looks at a Holdfast ensemble, and runs commands under its locks.')
     .addOption(
@@ -72,20 +97,34 @@ export function buildProgram(run: CommandRun, outside: Environment): Command {
         .argParser(parseDuration)
         .default(10_000, '10s'),
     )
-    .showHelpAfterError('(see: lockctl --help)')
+    .addHelpText('after', '\nlockctl --version prints the version. See also: lockctl completion --help')
     .configureOutput({
       writeOut: (text) => outside.writeOut(text),
       writeErr: (text) => outside.writeError(text),
-      outputError: (text, write) => write(text.replace(/^error: /, 'lockctl: ')),
+      outputError: (text, write) => write(usageError(text, json)),
     })
     .exitOverride();
   program.hook('preAction', () => applyServersVariable(program, outside));
   addStatus(program, outside);
+  addTop(program, run, outside);
   addLock(program, run, outside);
   addNodeWrites(program, run, outside);
   addWatch(program, run, outside);
   addOperatorCommands(program, run, outside);
+  addCompletion(program, outside);
   return program;
+}
+
+/** What commander says of a command line, in one line. */
+function usageError(text: string, json: boolean): string {
+  const message = printableLine(
+    text
+      .replace(/^error: /, '')
+      .trim()
+      .replaceAll(/\s*\n\s*/g, ' '),
+  );
+  if (json) return `${failureJson({ message, exitCode: EXIT_USAGE })}\n`;
+  return `${styled('alarm', 'lockctl:')} ${message}\n(see: lockctl --help)\n`;
 }
 
 function applyServersVariable(program: Command, outside: Environment): void {
@@ -105,6 +144,24 @@ function addStatus(program: Command, outside: Environment): void {
     .action(async () => {
       const { servers, json, timeout } = program.opts<GlobalOptions>();
       await showStatus(servers, Math.min(timeout, STATUS_TIMEOUT_MS), json, outside);
+    });
+}
+
+interface TopFlags {
+  readonly interval: number;
+}
+
+function addTop(program: Command, run: CommandRun, outside: Environment): void {
+  program
+    .command('top')
+    .description('servers and the locks for which most wait, on one screen, until it is interrupted')
+    .addOption(
+      new Option('--interval <duration>', 'how long each screen stands').argParser(parseDuration).default(2_000, '2s'),
+    )
+    .action(async ({ interval }: TopFlags) => {
+      const globals = program.opts<GlobalOptions>();
+      const statusTimeoutMs = Math.min(globals.timeout, STATUS_TIMEOUT_MS);
+      await runTop(globals, { intervalMs: Math.max(interval, MIN_TOP_MS), statusTimeoutMs }, run, outside);
     });
 }
 
@@ -136,7 +193,8 @@ function addLock(program: Command, run: CommandRun, outside: Environment): void 
     .action(async (name: string, [command = '', ...args]: string[], options: LockOptions) => {
       if (options.mode !== 'exclusive') throw new UsageFailure(modeProblem(options.mode));
       const globals = program.opts<GlobalOptions>();
-      await lockAndRun(globals, { name, command, args, waitMs: options.wait }, options.sessionTimeout, run, outside);
+      const request = { name, command, args, waitMs: options.wait, quiet: globals.json };
+      await lockAndRun(globals, request, options.sessionTimeout, run, outside);
     });
 }
 

@@ -1,6 +1,6 @@
 /** Columns for people. */
 
-import { printable } from './text.ts';
+import { printable, styled } from './text.ts';
 
 /**
  * The table as text, header first; columns as wide as their widest cell. `optional`: headers of columns that are left out where they have
@@ -14,15 +14,13 @@ export function renderTable(
   const shown = header.map((name, column) => !optional.includes(name) || rows.some((row) => row[column] !== ''));
   const all = [header, ...rows.map((row) => row.map(printable))].map((row) => row.filter((_, column) => shown[column]));
   const widths = (all[0] ?? []).map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
-  return all
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+  const [heading = '', ...lines] = all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return [styled('heading', heading), ...lines].map((line) => `${line}\n`).join('');
 }
 
 /** "3s", "5m", "2h", "4d": how long ago, by this machine's clock. */

@@ -5,9 +5,17 @@
 
 /**
  * Controls (C0, C1), formats (bidi, zero-width, tags), separators and spaces other than the plain one, whatever Unicode says may be left
- * out of what is shown (variation selectors, fillers, soft hyphen), Braille's blank, and halves of characters.
+ * out of what is shown (variation selectors, fillers, soft hyphen), Braille's blank, halves of characters, and what stands for styles
+ * here.
  */
-const UNSAFE = /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+const UNSAFE = /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}\u2800\uFDD0-\uFDD2]/gu;
+/** Characters that no text has (Unicode keeps them free): where a style begins and ends, until the text is written. */
+const MARKS = { heading: '\uFDD0', alarm: '\uFDD1', end: '\uFDD2' } as const;
+const SEQUENCES: Readonly<Record<string, string>> = {
+  [MARKS.heading]: '\u001B[1m',
+  [MARKS.alarm]: '\u001B[1;31m',
+  [MARKS.end]: '\u001B[0m',
+};
 /** What begins like an escape of ours without being one. */
 const LIKE_AN_ESCAPE = /\\(?=u)/g;
 
@@ -21,9 +29,22 @@ export function printableLine(text: string): string {
   return text.replace(UNSAFE, escapeForPeople);
 }
 
-/** Lines; what has been made printable before stays as it is. */
-export function printableLines(text: string): string {
-  return text.replace(UNSAFE, (character) => (character === '\n' ? character : escapeForPeople(character)));
+/**
+ * Lines; what has been made printable before stays as it is. Styles are shown where there are colours. What comes from others is made
+ * printable before it stands beside one, so that it has none.
+ */
+export function printableLines(text: string, colours = false): string {
+  return text.replace(UNSAFE, (character) => {
+    if (character === '\n') return character;
+    const sequence = SEQUENCES[character];
+    if (sequence === undefined) return escapeForPeople(character);
+    return colours ? sequence : '';
+  });
+}
+
+/** Our own words, in a style. */
+export function styled(style: 'heading' | 'alarm', text: string): string {
+  return `${MARKS[style]}${text}${MARKS.end}`;
 }
 
 /** A JSON document in the same way; its values stay what they were. */

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { runLockctl } from '../src/program.ts';
@@ -63,6 +66,17 @@ describe('the command line', () => {
     expect(outside.output).toContain('HOLDFAST_TOKEN');
   });
 
+  it('prints its version', async () => {
+    expect(await run('--version')).toBe(0);
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
+      readonly version: string;
+    };
+    expect(outside.output).toBe(`${version}\n`);
+    // Not that of a node, which `set` takes.
+    expect(await run('set', '/a', 'x', '--version', '3')).toBe(0);
+    expect(client.calls).toEqual([['set', '/a', 'x', { version: 3 }]]);
+  });
+
   it('takes a leading "--", which package runners pass on', async () => {
     expect(await run('--', 'ls', '/')).toBe(0);
   });
@@ -107,5 +121,64 @@ describe('the command line', () => {
     client.stat = undefined;
     expect(await run('stat', '/none')).toBe(1);
     expect(client.closed).toBe(2);
+  });
+});
+
+describe('an error with --json', () => {
+  const error = (): unknown => (JSON.parse(outside.errors) as { readonly error: unknown }).error;
+
+  it.for([
+    [['--json', 'frobnicate'], 'USAGE', 2],
+    [['ls', '--json'], 'USAGE', 2],
+    [['locks', '--json', '--timeout', 'soon'], 'USAGE', 2],
+    [['lock', 'demo', '--json', '--mode', 'odd', '--', 'true'], 'USAGE', 2],
+  ] as const)('of the command line %j is one document on standard error', async ([args, code, exitCode]) => {
+    expect(await run(...args)).toBe(exitCode);
+    expect(error()).toMatchObject({ code, exitCode, message: expect.stringMatching(/^\S.*\S$/) as string });
+    expect(outside.output).toBe('');
+  });
+
+  it('of the ensemble has its code', async () => {
+    client.failure = new CodedError('NOT_FOUND', 'there is no node "/a"');
+    expect(await run('--json', 'get', '/a')).toBe(1);
+    expect(error()).toMatchObject({ code: 'NOT_FOUND', exitCode: 1 });
+  });
+
+  it('is not asked for by the command that a lock is for', async () => {
+    outside.client = new CodedError('CONNECTION_FAILED', 'nobody is there');
+    expect(await run('lock', 'demo', '--', 'ls', '--json')).toBe(1);
+    expect(outside.errors).toMatch(/^lockctl: nobody is there/);
+  });
+});
+
+describe('colours', () => {
+  const ESCAPE = '\u001B';
+
+  beforeEach(() => {
+    outside.outputIsTerminal = true;
+    outside.errorsAreOnTerminal = true;
+    client.sessionSummaries = [
+      { session: 7, label: '\u001B[31m\uFDD1red', timeoutMs: 10_000, server: 1, locks: [], ephemerals: 0 } as never,
+    ];
+  });
+
+  it('are on a terminal, and never in what comes from others', async () => {
+    await run('sessions');
+    expect(outside.output.startsWith(`${ESCAPE}[1mSESSION`)).toBe(true);
+    expect(outside.output.split(ESCAPE)).toHaveLength(3);
+    await run('frobnicate');
+    expect(outside.errors.startsWith(`${ESCAPE}[1;31mlockctl:${ESCAPE}[0m `)).toBe(true);
+  });
+
+  it.each([
+    ['elsewhere', () => Object.assign(outside, { outputIsTerminal: false, errorsAreOnTerminal: false })],
+    ['where NO_COLOR says so', () => Object.assign(outside.variables, { NO_COLOR: '1' })],
+    ['on a terminal without any', () => Object.assign(outside.variables, { TERM: 'dumb' })],
+  ])('are not %s', async (_where, given) => {
+    given();
+    await run('sessions');
+    await run('frobnicate');
+    expect(outside.output).toMatch(/^SESSION/);
+    expect(outside.output + outside.errors).not.toContain(ESCAPE);
   });
 });

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
 import { formatAge, renderTable } from '../src/table.ts';
+import { printableLines } from '../src/text.ts';
 
 describe('a table', () => {
   it('is as wide as its widest cells and has no trailing spaces', () => {
-    expect(renderTable(['A', 'LONG'], [['wide', 'x'], ['y']])).toBe('A     LONG\nwide  x\ny\n');
+    expect(printableLines(renderTable(['A', 'LONG'], [['wide', 'x'], ['y']]))).toBe('A     LONG\nwide  x\ny\n');
   });
 
   it('shows control characters that servers tell as escapes', () => {
-    expect(renderTable(['NAME'], [['a\u001b[2J\nb']])).toBe('NAME\na\\u001b[2J\\u000ab\n');
+    expect(printableLines(renderTable(['NAME'], [['a\u001b[2J\nb']]))).toBe('NAME\na\\u001b[2J\\u000ab\n');
   });
 });
 

@@ -141,6 +141,8 @@ function poisonous(text: string): FakeEnvironment {
     ]),
   );
   outside.onStart = (child) => child.end({ exitCode: 1, startFailure: text });
+  // Its colours are our own affair.
+  outside.variables['NO_COLOR'] = '1';
   return outside;
 }
 

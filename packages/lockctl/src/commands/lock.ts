@@ -18,10 +18,14 @@ export interface LockRequest {
   readonly waitMs: number | undefined;
   /** How much of that has passed already. */
   readonly waitedMs: number;
+  /** Says nothing of the wait. */
+  readonly quiet: boolean;
 }
 
 /** How long it is asked who holds a lock that was not acquired. */
 const HOLDER_TIMEOUT_MS = 1_000;
+/** Who has waited so long is told for whom. */
+const NOTICE_AFTER_MS = 1_000;
 /** How long the command's group has after SIGTERM. */
 export const LOST_GRACE_MS = 5_000;
 
@@ -34,8 +38,10 @@ export async function runUnderLock(
   outside: Environment,
 ): Promise<number> {
   const signals = new SignalRelay(outside);
+  const cancelNotice = request.quiet ? () => {} : noticeLater(client, request.name, outside);
   try {
     const held = await acquire(client, request, signals);
+    cancelNotice();
     if (held === undefined) return signals.exitCode;
     if (signals.interrupted.aborted) {
       await release(held, request.name, outside);
@@ -43,7 +49,34 @@ export async function runUnderLock(
     }
     return await runHolding(held, request, signals, outside);
   } finally {
+    cancelNotice();
     signals.close();
+  }
+}
+
+/** One line, unless the wait is over by then: what returns ends it. */
+function noticeLater(client: EnsembleClient, name: string, outside: Environment): () => void {
+  let over = false;
+  const cancel = outside.after(NOTICE_AFTER_MS, () => {
+    void describeWait(client, name).then((text) => {
+      if (!over) outside.writeError(`lockctl: waiting for lock "${printable(name)}"${text}\n`);
+    });
+  });
+  return () => {
+    over = true;
+    cancel();
+  };
+}
+
+async function describeWait(client: EnsembleClient, name: string): Promise<string> {
+  try {
+    const { holders, waiters } = await client.admin.lock(name, { timeoutMs: HOLDER_TIMEOUT_MS });
+    const [holder] = holders;
+    const others = Math.max(0, waiters.length - 1);
+    const queue = others === 0 ? '' : `; ${others} more ${others === 1 ? 'waits' : 'wait'} for it`;
+    return `${holder === undefined ? '' : heldBy(holder)}${queue}`;
+  } catch (error) {
+    return `, and who holds it could not be asked: ${reportFailure(error).message}`;
   }
 }
 

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { LOST_GRACE_MS } from '../../src/commands/lock.ts';
 import type { LockAttempt } from '../../src/ensemble-client.ts';
@@ -225,5 +225,52 @@ describe('a lock that cannot be had for now', () => {
     client.admin.lock = () => Promise.reject(temporary('TIMEOUT', 'show lock "demo": no answer in time'));
     expect(await lock('--wait', '2s', '--', 'true')).toBe(75);
     expect(outside.errors).toContain('was not acquired within 2 s, and who holds it could not be asked: show lock');
+  });
+});
+
+describe('a wait for a lock', () => {
+  function waitsLong(): { grant: () => void } {
+    const granted = { grant: () => {} };
+    outside.onStart = (child) => child.end({ exitCode: 0 });
+    client.attempt = () =>
+      new Promise((resolve) => {
+        granted.grant = () => resolve({ acquired: true, held });
+      });
+    return granted;
+  }
+
+  async function aSecondPasses(): Promise<void> {
+    await vi.waitFor(() => expect(outside.timers.size).toBe(1));
+    const [[callback, delayMs] = [() => {}, 0]] = outside.timers;
+    expect(delayMs).toBe(1_000);
+    callback();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  it('is told of once a second has passed, with who holds it and how many others wait', async () => {
+    const granted = waitsLong();
+    const entry = { acquireIndex: 8, session: 7, label: 'backup', token: 41, grantedAt: 0 };
+    client.holders = [entry as never];
+    client.waiters = [entry, entry, entry] as never;
+    const running = lock('--', 'true');
+    await aSecondPasses();
+    expect(outside.errors).toBe(
+      'lockctl: waiting for lock "demo", held by session 7 (backup) with token 41; 2 more wait for it\n',
+    );
+    granted.grant();
+    expect(await running).toBe(0);
+  });
+
+  it('is not told of when it was shorter, nor with --json', async () => {
+    outside.onStart = (child) => child.end({ exitCode: 0 });
+    expect(await lock('--', 'true')).toBe(0);
+    expect(outside.timers.size).toBe(0);
+    const granted = waitsLong();
+    const running = lock('--json', '--', 'true');
+    await vi.waitFor(() => expect(client.calls).toHaveLength(2));
+    expect(outside.timers.size).toBe(0);
+    granted.grant();
+    expect(await running).toBe(0);
+    expect(outside.errors).toBe('');
   });
 });

@@ -40,6 +40,7 @@ export class FakeEnvironment implements Environment {
   bytes: Uint8Array[] = [];
   input = '';
   outputIsTerminal = false;
+  errorsAreOnTerminal = false;
   client: (EnsembleClient & OperatorClient) | Error = new Error('this test has no ensemble');
   answers: Readonly<Record<string, Response | Error>> = {};
   onStart: (child: FakeChild) => void = () => undefined;
@@ -52,6 +53,13 @@ export class FakeEnvironment implements Environment {
 
   writeError(text: string): void {
     this.errors += text;
+  }
+
+  screens: string[] = [];
+
+  clearScreen(): void {
+    this.screens.push(this.output);
+    this.output = '';
   }
 
   readonly files = new Map<string, string | Uint8Array>();
@@ -96,6 +104,14 @@ export class FakeEnvironment implements Environment {
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** What is to be called later, with its delay; a test calls it. */
+  readonly timers = new Map<() => void, number>();
+
+  after(delayMs: number, callback: () => void): () => void {
+    this.timers.set(callback, delayMs);
+    return () => this.timers.delete(callback);
   }
 
   get listeners(): number {

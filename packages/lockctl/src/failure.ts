@@ -1,7 +1,7 @@
 /** Errors as one line on standard error that says what to do next, and an exit code. */
 
 import { EXIT_FAILURE, EXIT_LOST, EXIT_NOT_ACQUIRED, EXIT_USAGE } from './exit-code.ts';
-import { printableJson, printableLine } from './text.ts';
+import { printableJson, printableLine } from './output/text.ts';
 
 /** A command's own failure, worded for the user. */
 export class CommandFailure extends Error {

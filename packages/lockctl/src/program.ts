@@ -15,7 +15,7 @@ import type { Environment } from './environment.ts';
 import { EXIT_OK, EXIT_USAGE } from './exit-code.ts';
 import { failureJson, reportFailure, temporaryFailure, UsageFailure } from './failure.ts';
 import { addOperatorCommands } from './operator-commands.ts';
-import { printableLine, printableLines, styled } from './text.ts';
+import { printableLine, printableLines, styled } from './output/text.ts';
 import { LOCKCTL_VERSION } from './version.ts';
 
 const LOCAL_ENSEMBLE = ['127.0.0.1:7101', '127.0.0.1:7102', '127.0.0.1:7103'];

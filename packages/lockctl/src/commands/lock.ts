@@ -8,7 +8,7 @@ import type { EnsembleClient, HeldLock, LockHolder } from '../ensemble-client.ts
 import type { Environment } from '../environment.ts';
 import { EXIT_LOST, EXIT_NOT_ACQUIRED, EXIT_SIGNAL_BASE } from '../exit-code.ts';
 import { codeOf, CommandFailure, reportFailure } from '../failure.ts';
-import { printable } from '../text.ts';
+import { printable } from '../output/text.ts';
 
 export interface LockRequest {
   readonly name: string;

@@ -3,10 +3,10 @@
 import type { AnswerSources } from '../answer-sources.ts';
 import type { OperatorClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
-import { writeJson } from '../json.ts';
-import { isMutex, kindText, parametersText } from '../lock-kind-text.ts';
-import { formatAge, renderTable } from '../table.ts';
-import { printable } from '../text.ts';
+import { writeJson } from '../output/json.ts';
+import { isMutex, kindText, parametersText } from '../output/lock-kind-text.ts';
+import { formatAge, renderTable } from '../output/table.ts';
+import { printable } from '../output/text.ts';
 
 export async function listLocks(
   client: OperatorClient,

@@ -4,8 +4,8 @@ import type { AnswerSources } from '../answer-sources.ts';
 import type { MembersAnswer, OperatorClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { UsageFailure } from '../failure.ts';
-import { writeJson } from '../json.ts';
-import { renderTable } from '../table.ts';
+import { writeJson } from '../output/json.ts';
+import { renderTable } from '../output/table.ts';
 
 export async function listMembers(
   client: OperatorClient,

@@ -6,8 +6,8 @@ import type { AnswerSources } from '../answer-sources.ts';
 import type { EnsembleClient, OperatorClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { CommandFailure } from '../failure.ts';
-import { writeJson } from '../json.ts';
-import { printable, printableLines } from '../text.ts';
+import { writeJson } from '../output/json.ts';
+import { printable, printableLines } from '../output/text.ts';
 
 const STDIN = '-';
 

@@ -3,8 +3,8 @@
 import type { AnswerSources } from '../answer-sources.ts';
 import type { OperatorClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
-import { writeJson } from '../json.ts';
-import { formatAge, renderTable } from '../table.ts';
+import { writeJson } from '../output/json.ts';
+import { formatAge, renderTable } from '../output/table.ts';
 
 export async function listSessions(
   client: OperatorClient,

@@ -2,8 +2,8 @@
 
 import type { Environment } from '../environment.ts';
 import { CommandFailure } from '../failure.ts';
-import { writeJson } from '../json.ts';
-import { renderTable } from '../table.ts';
+import { writeJson } from '../output/json.ts';
+import { renderTable } from '../output/table.ts';
 
 /** What is shown of a server; the fields are those of its `GET /status`. */
 type ServerReport =

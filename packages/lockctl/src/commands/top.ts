@@ -3,7 +3,7 @@
 import type { CommandRun, GlobalOptions } from '../command-run.ts';
 import type { Environment } from '../environment.ts';
 import { UsageFailure, reportFailure } from '../failure.ts';
-import { formatAge, renderTable } from '../table.ts';
+import { formatAge, renderTable } from '../output/table.ts';
 import { showStatus } from './status.ts';
 
 /** A screen has few lines; these are the locks for which most wait. */

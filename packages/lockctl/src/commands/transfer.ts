@@ -2,7 +2,7 @@
 
 import type { OperatorClient } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
-import { writeJson } from '../json.ts';
+import { writeJson } from '../output/json.ts';
 
 /** `server` undefined: the best follower. */
 export async function transferLeadership(

@@ -3,7 +3,7 @@
 import type { EnsembleClient, NodeWatchEvent } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT_OK } from '../exit-code.ts';
-import { printable, printableJson } from '../text.ts';
+import { printable, printableJson } from '../output/text.ts';
 
 export interface WatchRequest {
   readonly path: string;

@@ -1,7 +1,7 @@
 import { choice, integer, later, message, messages } from '@holdfast/protocol/schema';
 import { describe, expect, it } from 'vitest';
 
-import { isMutex, kindText, parametersText } from '../src/lock-kind-text.ts';
+import { isMutex, kindText, parametersText } from '../../src/output/lock-kind-text.ts';
 
 const kinds = messages('kind of lock', {
   mutex: message(0, {}),

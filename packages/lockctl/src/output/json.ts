@@ -1,6 +1,6 @@
 /** JSON for scripts: one document on standard output. */
 
-import type { Environment } from './environment.ts';
+import type { Environment } from '../environment.ts';
 import { printableJson } from './text.ts';
 
 export function writeJson(outside: Environment, value: unknown): void {

@@ -1,13 +1,13 @@
 import { constantFrom, array, assert, asyncProperty, integer, oneof, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { writeJson } from '../src/json.ts';
-import { reportFailure } from '../src/failure.ts';
-import { runLockctl } from '../src/program.ts';
-import { renderTable } from '../src/table.ts';
-import { printable } from '../src/text.ts';
-import { CodedError, FakeClient } from './support/fake-client.ts';
-import { FakeEnvironment } from './support/fake-environment.ts';
+import { writeJson } from '../../src/output/json.ts';
+import { reportFailure } from '../../src/failure.ts';
+import { runLockctl } from '../../src/program.ts';
+import { renderTable } from '../../src/output/table.ts';
+import { printable } from '../../src/output/text.ts';
+import { CodedError, FakeClient } from '../support/fake-client.ts';
+import { FakeEnvironment } from '../support/fake-environment.ts';
 
 /** What a terminal obeys, and what nobody sees; written down once more, and not by the properties that the program asks for. */
 const UNSAFE: readonly (readonly [first: number, last: number])[] = [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { formatAge, renderTable } from '../src/table.ts';
-import { printableLines } from '../src/text.ts';
+import { formatAge, renderTable } from '../../src/output/table.ts';
+import { printableLines } from '../../src/output/text.ts';
 
 describe('a table', () => {
   it('is as wide as its widest cells and has no trailing spaces', () => {

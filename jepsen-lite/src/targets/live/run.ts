@@ -141,7 +141,8 @@ async function runWith(
     const logs = join(directory, 'logs');
     target.fail('every-nemesis-strikes', `scheduled, and nothing was seen of it: ${kinds} (see ${logs})`);
   }
-  watch.enter('reading the logs of the servers');
+  // Nothing is left to thaw. What judges a long run may keep the thread for minutes, which is no hang.
+  if (held === undefined) await watch.close();
   const log = held === undefined ? await consult(target, scenario) : undefined;
   if (log?.violation !== undefined) target.fail(log.violation.name, log.violation.message);
   if (target.violation !== undefined) keepData(options);

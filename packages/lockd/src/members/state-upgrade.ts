@@ -4,7 +4,7 @@
  * taken back.
  */
 
-import { CommandType, NO_FEATURES, encodeCommand, hasFeature, type FeatureSet } from '@holdfast/protocol';
+import { CommandType, encodeCommand, hasFeature, type FeatureSet } from '@holdfast/protocol';
 import {
   PeerFeature,
   type Entry,
@@ -77,6 +77,8 @@ export class StateUpgrade implements ServerPart {
       'the ensemble applies entries by a later state version',
     );
     this.#version = state.version;
+    // What was offered so far was the version that is in force now.
+    this.#offered = 0;
   }
 
   stop(): void {
@@ -97,6 +99,8 @@ export class StateUpgrade implements ServerPart {
   #check(): void {
     const { state, checks, mayPropose, propose } = this.#deps;
     const version = state.version + 1;
+    // It may have been raised since this check was planned, by an entry that took long.
+    if (version > LATEST_STATE_VERSION) return;
     this.#offered = this.#allOffer(version) && mayPropose() ? this.#offered + 1 : 0;
     if (this.#offered < checks) return;
     // If it is lost, the members are asked again as long before the next.
@@ -107,7 +111,8 @@ export class StateUpgrade implements ServerPart {
 
   #allOffer(version: number): boolean {
     const { serverId, peers } = this.#deps;
-    const feature = FEATURES[`stateVersion${version}`] ?? NO_FEATURES;
+    const feature = FEATURES[`stateVersion${version}`];
+    if (feature === undefined) return false;
     return peers().every(
       ({ id, connected, features }) => id === serverId || (connected && hasFeature(features, feature)),
     );

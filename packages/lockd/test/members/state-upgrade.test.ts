@@ -97,6 +97,22 @@ describe('the state version of an ensemble', () => {
     expect(raises(ensemble)).toBe(1);
   });
 
+  it.each([1, 3])('is never raised beyond the latest by %i, however long the entry that raises it takes', (count) => {
+    const ensemble = new LoopbackEnsemble(count, { stateUpgradeChecks: 1 });
+    ensemble.elect(1);
+    ensemble.clock.advance((LATEST_STATE_VERSION - 2) * STATE_UPGRADE_CHECK_MS);
+    expect(versions(ensemble)[0]).toBe(LATEST_STATE_VERSION - 1);
+    ensemble.holdCommits = true;
+    // It is proposed, and the next check is planned while it is not in force.
+    ensemble.clock.advance(STATE_UPGRADE_CHECK_MS);
+    ensemble.holdCommits = false;
+    ensemble.server(1).connect().attach();
+    expect(versions(ensemble)[0]).toBe(LATEST_STATE_VERSION);
+    ensemble.clock.advance(5 * STATE_UPGRADE_CHECK_MS);
+    expect(raises(ensemble)).toBe(LATEST_STATE_VERSION - 1);
+    expect(versions(ensemble)[0]).toBe(LATEST_STATE_VERSION);
+  });
+
   it('stays while writes are refused for lack of disk', () => {
     const ensemble = led();
     for (const server of ensemble.servers) server.disk.low = true;

@@ -70,6 +70,7 @@ export function replay(
     seen.add(`${write.session} ${write.number}`);
     writes.push(write);
   }
+  invariants.checkNodes(entries.length, machine);
   for (const { host, index, state } of snapshots) {
     if (index <= entries.length) invariants.restored(Number(host.slice(1)), index, state);
   }

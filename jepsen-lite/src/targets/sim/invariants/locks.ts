@@ -28,6 +28,8 @@ interface DecodedCommand {
 type OutputOf<T extends Output['type']> = Extract<Output, { type: T }>;
 
 const COMMAND = 1;
+/** Trees of more nodes are not walked at every end of a session, which would take time by the square of a long run. */
+const SMALL_TREE = 1_000;
 const NOTHING: DecodedCommand = { name: 'noop', locks: [], ends: 'other' };
 
 export class LockInvariants {
@@ -41,6 +43,8 @@ export class LockInvariants {
   readonly #living = new Set<number>();
   readonly #ended = new Set<number>();
   readonly #replies = new Map<number, Map<number, Reply>>();
+  /** When the tree was last walked, and how many nodes it had. */
+  #walked = { index: 0, nodes: 0 };
   /** Commands of clients that were applied, by name; answers from memory not counted. */
   readonly commands = new Map<string, number>();
   repeatedAnswers = 0;
@@ -193,7 +197,13 @@ export class LockInvariants {
     };
     for (const lock of touched) this.#compare(index, lock, queueOf(state, lock), reasonOf);
     this.#checkSums(index, state);
-    if (ending.size > 0) this.#checkEnded(index, state);
+    if (ending.size > 0 && this.#isWalkDue(index)) this.checkNodes(index, state);
+  }
+
+  /** What is left of an ended session stays, since nobody is there to remove it: a later walk finds it as well. */
+  #isWalkDue(index: number): boolean {
+    const { index: before, nodes } = this.#walked;
+    return nodes <= SMALL_TREE || index - before >= nodes;
   }
 
   #compare(index: number, lock: string, now: readonly Place[], reasonOf: (place: Place) => RemovalReason): void {
@@ -294,11 +304,13 @@ export class LockInvariants {
     }
   }
 
-  /** Nodes are looked at when a session has ended: none may belong to one that does not live. */
-  #checkEnded(index: number, state: StateMachine): void {
+  /** Nodes are looked at when a session has ended, and at the end of a log: none may belong to one that does not live. */
+  checkNodes(index: number, state: StateMachine): void {
+    let nodes = 0;
     const visit = (path: string): void => {
       const listing = state.query({ type: 'children', path });
       if (listing.type !== 'children') return;
+      nodes += listing.names.length;
       for (const name of listing.names) {
         const child = path === '/' ? `/${name}` : `${path}/${name}`;
         const node = state.query({ type: 'exists', path: child });
@@ -313,6 +325,7 @@ export class LockInvariants {
       }
     };
     visit('/');
+    this.#walked = { index, nodes };
   }
 }
 

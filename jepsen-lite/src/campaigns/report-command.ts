@@ -59,7 +59,7 @@ function readRun(path: string, scenarioFile: string | undefined): { readonly run
   const name = isKept ? file.slice(0, -HISTORY_SUFFIX.length) : join(dirname(file), basename(file, '.jsonl'));
   const beside = isKept ? `${name}.json` : join(dirname(file), SCENARIO_FILE);
   const scenarioPath = scenarioFile ?? (existsSync(beside) ? beside : undefined);
-  const history = decodeHistory(readFileSync(file, 'utf8'));
+  const history = decodeHistory(readFileSync(file));
   const saved: SavedScenario | undefined =
     scenarioPath === undefined ? undefined : decodeScenario(readFileSync(scenarioPath, 'utf8'));
   // Faults, their effects and the servers' logs are known to the run alone, so what it found counts.

@@ -9,15 +9,34 @@ import { isTransactionStep } from './transaction-step.ts';
 
 export const FORMAT = 'holdfast-history';
 const VERSION = 1;
+const NEWLINE = 0x0a;
+
+/** Lines that are handed on together. */
+const CHUNK = 10_000;
 
 export function encodeHistory(history: History): string {
-  const lines = [{ format: FORMAT, version: VERSION }, ...history, { events: history.length }];
-  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  return [...historyChunks(history)].join('');
 }
 
-/** @throws HistoryFormatError */
-export function decodeHistory(text: string): HistoryEvent[] {
-  const lines = text.split('\n');
+/** The text piece by piece: that of an hour is longer than any string can be. */
+export function* historyChunks(history: History): Generator<string> {
+  yield lineOf({ format: FORMAT, version: VERSION });
+  for (let start = 0; start < history.length; start += CHUNK) {
+    yield history
+      .slice(start, start + CHUNK)
+      .map(lineOf)
+      .join('');
+  }
+  yield lineOf({ events: history.length });
+}
+
+function lineOf(value: unknown): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
+/** `text` as bytes where it may be too long for a string. @throws HistoryFormatError */
+export function decodeHistory(text: string | Buffer): HistoryEvent[] {
+  const lines = typeof text === 'string' ? text.split('\n') : linesIn(text);
   const cut = lines.pop() !== '';
   if (lines.length === 0 || cut) {
     throw new HistoryFormatError(lines.length + 1, 'the file ends within a line; it was cut: record the run again');
@@ -34,6 +53,17 @@ export function decodeHistory(text: string): HistoryEvent[] {
   }
   checkEnd(lines.length === 1 ? {} : parseJsonLine(lines.at(-1) ?? '', lines.length), events.length, lines.length);
   return events;
+}
+
+function linesIn(bytes: Buffer): string[] {
+  const lines: string[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+    lines.push(bytes.toString('utf8', start, end));
+    start = end + 1;
+  }
+  lines.push(bytes.toString('utf8', start));
+  return lines;
 }
 
 function checkHeader(header: Fields): void {

@@ -1,6 +1,6 @@
 /**
  * A run of a scenario, phase by phase: servers and clients start, faults strike under load, everything heals, clients must work again
- * within a bound, everybody stops, and the recorded history is judged. The first thing that is wrong ends it. It speaks only to its
+ * within a bound, and everybody stops. Then the recorded history is judged. The first thing that is wrong ends it. It speaks only to its
  * target, and knows neither whose time passes nor what the servers are.
  */
 
@@ -86,8 +86,6 @@ interface Outcome {
   readonly leftOut: ReadonlyMap<string, readonly CapabilityName[]>;
   /** Kinds of faults that were scheduled and did nothing. */
   readonly idle: readonly string[];
-  /** Empty when something was wrong before: a run that was cut short has calls without an end. */
-  readonly verdicts: readonly Verdict[];
 }
 
 /** What is wrong is the target's `violation` afterwards, whatever was thrown. */
@@ -102,9 +100,8 @@ export async function runOn(target: RunTarget, scenario: Scenario): Promise<Outc
     // A callback of the system threw, or a promise of it was rejected and nobody handled it.
     target.fail('no-unexpected-error', error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
-  const verdicts = target.violation === undefined ? judge(target, scenario) : [];
   const { begun, leftOut, idle } = inflictor;
-  return { begun, leftOut, idle, verdicts };
+  return { begun, leftOut, idle };
 }
 
 function phases(target: RunTarget, scenario: Scenario, inflictor: Inflictor): (() => Promise<void> | undefined)[] {
@@ -187,9 +184,16 @@ async function fallQuiet(target: RunTarget): Promise<void> {
   target.fail('every-call-ends', `calls are open ${quietMs} ms after everybody was to stop: ${target.describe()}`);
 }
 
-/** What only the whole history shows. A verdict of 'unknown' had nothing to judge: the sums over many runs tell whether that is rare. */
-function judge(target: RunTarget, { clients }: Scenario): readonly Verdict[] {
+/**
+ * What only the whole history shows, once the run is over. A verdict of 'unknown' had nothing to judge: the sums over many runs tell
+ * whether that is rare. Empty when something was wrong before: a run that was cut short has calls without an end.
+ */
+export function judge(
+  target: Pick<RunTarget, 'history' | 'violation' | 'fail'>,
+  { clients }: Scenario,
+): readonly Verdict[] {
   const { history } = target;
+  if (target.violation !== undefined) return [];
   const verdicts = checkHistory(history, { checkers: checkersOf(clients) });
   const wrong = verdicts.find((verdict) => verdict.valid === false);
   const [first] = wrong?.broken ?? [];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { HistoryFormatError } from '../../src/history/json-line.ts';
-import { decodeHistory, encodeHistory } from '../../src/history/json-lines.ts';
+import { decodeHistory, encodeHistory, historyChunks } from '../../src/history/json-lines.ts';
 import { RandomWorld } from '../support/random-world.ts';
 import { Story } from '../support/story.ts';
 
@@ -50,6 +50,16 @@ describe('a history on disk', () => {
     story.record({ type: 'leadership', phase: 'begin', term: 3 }, 's2');
     story.record({ type: 'session', event: 'closed', session: 7 });
     expect(decodeHistory(encodeHistory(story.history))).toEqual(story.history);
+  });
+
+  it('is read from bytes, and written piece by piece', () => {
+    const history = Array.from({ length: 25_001 }, (_each, n) => {
+      return { seq: n + 1, timeMs: n, process: 'c1', type: 'renewed', session: 7, sentMs: n } as const;
+    });
+    const chunks = [...historyChunks(history)];
+    expect(chunks.length).toBeGreaterThan(3);
+    expect(decodeHistory(Buffer.from(chunks.join('')))).toEqual(history);
+    expect(() => decodeHistory(Buffer.from(chunks.slice(0, -1).join('')))).toThrow('the file was cut');
   });
 
   it('of no events is a history, too', () => {

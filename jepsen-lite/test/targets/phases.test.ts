@@ -6,7 +6,7 @@ import type { Capabilities, Done, Effect } from '../../src/nemeses/target.ts';
 import { drawScenario } from '../../src/scenario/draw/draw.ts';
 import type { Scenario } from '../../src/scenario/scenario.ts';
 import { HangError } from '../../src/targets/hang.ts';
-import { QUIET_MS, RECOVERY_MS, runOn, type RunningClient, type RunTarget } from '../../src/targets/phases.ts';
+import { judge, QUIET_MS, RECOVERY_MS, runOn, type RunningClient, type RunTarget } from '../../src/targets/phases.ts';
 
 /** Knows links only. Its clock goes when it is waited for; what it does takes time, as with real processes. */
 class FakeTarget implements RunTarget {
@@ -138,7 +138,7 @@ const SCENARIO: Scenario = {
 describe('a run on a target whose deeds take time', () => {
   it('goes through its phases, and each waits for the one before', async () => {
     const target = new FakeTarget();
-    const { begun, verdicts } = await runOn(target, SCENARIO);
+    const { begun } = await runOn(target, SCENARIO);
     expect(target.violation).toBeUndefined();
     expect(target.log).toEqual([
       'start',
@@ -156,7 +156,7 @@ describe('a run on a target whose deeds take time', () => {
       'after quiet',
     ]);
     expect(begun.get('cut')).toBe(1);
-    expect(verdicts.map(({ checker }) => checker)).toContain('liveness');
+    expect(judge(target, SCENARIO).map(({ checker }) => checker)).toContain('liveness');
   });
 
   it('leaves out what the target cannot suffer, by name, and says what did nothing', async () => {
@@ -264,7 +264,8 @@ describe('a run on a target whose deeds take time', () => {
   it('fails when a client does not end, and is not judged by its history then', async () => {
     const target = new FakeTarget();
     target.stopClients = () => (target.speed = 0);
-    const { verdicts } = await runOn(target, SCENARIO);
+    await runOn(target, SCENARIO);
+    const verdicts = judge(target, SCENARIO);
     expect(target.violation?.name).toBe('every-call-ends');
     expect(target.nowMs).toBeGreaterThanOrEqual(2_000 + QUIET_MS);
     expect(target.log).not.toContain('after quiet');
@@ -323,7 +324,8 @@ describe('a run on a target whose deeds take time', () => {
     target.afterQuiet = async () => {
       for (const call of [1, 1]) target.recorder.record('c1', 5, { type: 'invoke', call, ...read });
     };
-    const { verdicts } = await runOn(target, SCENARIO);
+    await runOn(target, SCENARIO);
+    const verdicts = judge(target, SCENARIO);
     expect(target.violation?.name).toMatch(/^history: /);
     expect(target.violation?.message).toContain('"f":"read"');
     expect(verdicts.some(({ valid }) => valid === false)).toBe(true);

@@ -7,7 +7,7 @@ import { requireOlderBuild } from '../../targets/live/versions/older-build.ts';
 import { runScenario } from '../../targets/sim/run.ts';
 import { pageOf } from './page.ts';
 import { resultOf, type RanScenario, type RunResult } from './result.ts';
-import { prepareRunDirectory, saveRun, saveScenario } from './run-directory.ts';
+import { prepareRunDirectory, saveHistory, saveRun, saveScenario } from './run-directory.ts';
 
 export const TARGETS = ['live', 'sim'] as const;
 export type TargetName = (typeof TARGETS)[number];
@@ -41,7 +41,16 @@ export async function execute(scenario: Scenario, options: ExecuteOptions): Prom
 
 async function live(scenario: Scenario, options: ExecuteOptions): Promise<RanScenario> {
   const { target: _target, page: _page, ...rest } = options;
-  const { scraped, log: consulted, ...result } = await runLive(scenario, rest);
+  const { directory } = options;
+  const {
+    scraped,
+    log: consulted,
+    ...result
+  } = await runLive(scenario, {
+    ...rest,
+    failed: (violation) => saveScenario(directory, scenario, violation),
+    recorded: (history) => saveHistory(directory, history),
+  });
   const { leaderChanges, ...scrapes } = scraped;
   if (consulted === undefined) return { ...result, target: 'live', committed: undefined, leaderChanges, scrapes };
   const { history: _history, verdicts: _verdicts, violation: _violation, committed, ...log } = consulted;

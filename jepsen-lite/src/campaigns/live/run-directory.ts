@@ -1,9 +1,21 @@
 /** The directory of one run: its scenario, history and result as files, beside the logs and data that its processes left. */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import type { Violation } from '../../checkers/violation.ts';
 import type { History } from '../../history/history.ts';
-import { encodeHistory } from '../../history/json-lines.ts';
+import { historyChunks } from '../../history/json-lines.ts';
 import { decodeScenario, encodeScenario, type SavedScenario } from '../../scenario/scenario-file.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
 import type { RunResult } from './result.ts';
@@ -46,16 +58,24 @@ export function prepareRunDirectory(directory: string): void {
   mkdirSync(directory, { recursive: true });
 }
 
-/** Before the run, so that a run that hangs or is killed can be repeated. */
-export function saveScenario(directory: string, scenario: Scenario): void {
-  const saved = encodeScenario({ scenario, failure: undefined, traceHash: LIVE_TRACE });
-  writeFileSync(join(directory, SCENARIO_FILE), saved);
+/** Before the run, so that one that hangs or is killed can be repeated; and again with what was wrong, as soon as that is known. */
+export function saveScenario(directory: string, scenario: Scenario, failure?: Violation): void {
+  writeFileSync(join(directory, SCENARIO_FILE), encodeScenario({ scenario, failure, traceHash: LIVE_TRACE }));
+}
+
+/** Before it is judged, and again with what the log says among it. */
+export function saveHistory(directory: string, history: History): void {
+  const file = openSync(join(directory, HISTORY_FILE), 'w');
+  try {
+    for (const chunk of historyChunks(history)) appendFileSync(file, chunk);
+  } finally {
+    closeSync(file);
+  }
 }
 
 export function saveRun(directory: string, scenario: Scenario, history: History, result: RunResult): void {
-  const { failure } = result;
-  writeFileSync(join(directory, SCENARIO_FILE), encodeScenario({ scenario, failure, traceHash: LIVE_TRACE }));
-  writeFileSync(join(directory, HISTORY_FILE), encodeHistory(history));
+  saveScenario(directory, scenario, result.failure);
+  saveHistory(directory, history);
   writeFileSync(join(directory, RESULT_FILE), `${JSON.stringify(result, undefined, 2)}\n`);
 }
 

@@ -51,6 +51,8 @@ export interface LiveTargetOptions extends LiveSystemOptions {
   readonly healStepMs?: number;
   /** Told of each step that may hang, as it begins. @default nobody */
   readonly entering?: (step: string) => void;
+  /** Told of the first thing that is wrong, as soon as it is known. @default nobody */
+  readonly failed?: (violation: Violation) => void;
 }
 
 export class LiveTarget implements RunTarget {
@@ -135,7 +137,9 @@ export class LiveTarget implements RunTarget {
   }
 
   fail(name: string, message: string): void {
-    this.#violation ??= { name, message };
+    if (this.#violation !== undefined) return;
+    this.#violation = { name, message };
+    this.#options.failed?.(this.#violation);
   }
 
   failed(error: unknown): void {

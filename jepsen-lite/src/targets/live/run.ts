@@ -11,7 +11,7 @@ import type { CapabilityName, Effect } from '../../nemeses/target.ts';
 import { serverHost, serverIds, STORE_HOST } from '../../plan/plan.ts';
 import { joiningIds, type Scenario } from '../../scenario/scenario.ts';
 import { checkersOf } from '../../workloads/index.ts';
-import { runOn } from '../phases.ts';
+import { judge, runOn } from '../phases.ts';
 import { EffectCounts } from '../effects.ts';
 import { allOf, withinLimit } from '../hang.ts';
 import { openHardware, type Hardware } from './hardware/hardware.ts';
@@ -38,6 +38,10 @@ export interface LiveOptions {
   readonly healStepMs?: number;
   /** No namespaces, even where this machine has them. @default false */
   readonly loopback?: boolean;
+  /** Told of the first thing that is wrong as soon as it is known: a long run may end before anybody asks for its result. */
+  readonly failed?: (violation: Violation) => void;
+  /** Told of what clients did before it is judged, which may take long. */
+  readonly recorded?: (history: readonly HistoryEvent[]) => void;
 }
 
 export interface LiveResult {
@@ -107,7 +111,7 @@ async function runOnMachines(scenario: Scenario, options: Ordered): Promise<Live
 /** Every process has ended when it resolves. */
 async function runWith(
   scenario: Scenario,
-  options: LiveTargetOptions,
+  options: LiveTargetOptions & Pick<LiveOptions, 'recorded'>,
   signals: EndSignals,
 ): Promise<Omit<LiveResult, 'onLoopback'>> {
   const startedAt = performance.now();
@@ -141,8 +145,10 @@ async function runWith(
     const logs = join(directory, 'logs');
     target.fail('every-nemesis-strikes', `scheduled, and nothing was seen of it: ${kinds} (see ${logs})`);
   }
+  options.recorded?.(target.history);
   // Nothing is left to thaw. What judges a long run may keep the thread for minutes, which is no hang.
   if (held === undefined) await watch.close();
+  const verdicts = judge(target, scenario);
   const log = held === undefined ? await consult(target, scenario) : undefined;
   if (log?.violation !== undefined) target.fail(log.violation.name, log.violation.message);
   if (target.violation !== undefined) keepData(options);
@@ -152,7 +158,7 @@ async function runWith(
     scenario,
     failure,
     history: log?.history ?? target.history,
-    verdicts: log?.verdicts ?? outcome.verdicts,
+    verdicts: log?.verdicts ?? verdicts,
     begun,
     leftOut,
     idle,

@@ -9,7 +9,7 @@ import type { Violation } from '../../checkers/violation.ts';
 import type { Verdict } from '../../checkers/verdict.ts';
 import type { HistoryEvent } from '../../history/history.ts';
 import type { Effect } from '../../nemeses/target.ts';
-import { runOn } from '../phases.ts';
+import { judge, runOn } from '../phases.ts';
 import { Cluster } from './cluster.ts';
 import type { LeadershipCounts } from './invariants/leadership.ts';
 import type { MarkCounts } from './marks/mark.ts';
@@ -56,7 +56,8 @@ export async function runSeed(seed: number, options: DrawOptions = {}): Promise<
 export async function runScenario(scenario: Scenario): Promise<SeedResult> {
   const cluster = new Cluster(scenario);
   const target = new SimTarget(cluster);
-  const { begun, idle, verdicts } = await runOn(target, scenario);
+  const { begun, idle } = await runOn(target, scenario);
+  const verdicts = judge(target, scenario);
   const { violation, world, locks, consensus, transfers, recorder } = cluster;
   return {
     seed: scenario.seed,

@@ -64,9 +64,17 @@ describe.skipIf(lack !== undefined)(
       const stop = setInterval(() => {
         for (const pid of guards({ freezing: true })) process.kill(pid, 'SIGSTOP');
       }, 20);
-      const { failure, struck } = await runLive(scenario, { directory, loopback: true, healStepMs: HEAL_STEP_MS });
+      const told: unknown[] = [];
+      const { failure, struck } = await runLive(scenario, {
+        directory,
+        loopback: true,
+        healStepMs: HEAL_STEP_MS,
+        failed: (violation) => told.push(violation),
+        recorded: (history) => told.push(history.length > 0),
+      });
       clearInterval(stop);
       expect(struck.get('sync-stalled')).toBeUndefined();
+      expect(told).toEqual([failure, true]);
       // It may have been stopped before it could say that it has frozen the disk.
       expect(['healing-ends', 'every-fault-ends']).toContain(failure?.name);
       expect(failure?.message).toMatch(/healing the disk of s\d has not ended|the beginning of hung-disk of s\d/);

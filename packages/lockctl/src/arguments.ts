@@ -19,6 +19,17 @@ export function parseDuration(text: string): number {
   return durationMs;
 }
 
+/** A whole number within bounds. */
+export function parseCount(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const count = Number(text);
+    if (!/^\d+$/.test(text) || count < least || count > most) {
+      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+    }
+    return count;
+  };
+}
+
 /** How long a node lives: the same from 1 ms on, and days, since no timer runs for it. */
 export function parseTtl(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text);

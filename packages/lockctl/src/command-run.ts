@@ -4,7 +4,7 @@ import { AnswerSources } from './answer-sources.ts';
 import type { ConnectRequest, EnsembleClient, OperatorClient } from './ensemble-client.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK } from './exit-code.ts';
-import { readFailure } from './failure.ts';
+import { readFailure, type ObjectKind } from './failure.ts';
 
 export interface GlobalOptions {
   readonly servers: readonly string[];
@@ -16,6 +16,8 @@ export type SessionOptions = Partial<Pick<ConnectRequest, 'connectTimeoutMs' | '
 
 export class CommandRun {
   exitCode: number = EXIT_OK;
+  /** What the command is about. */
+  object: ObjectKind | undefined;
   readonly #outside: Environment;
 
   constructor(outside: Environment) {
@@ -31,6 +33,19 @@ export class CommandRun {
     const { label } = this.#outside;
     const request = { servers, connectTimeoutMs: timeout, timeoutMs: timeout, label, ...options };
     await closing(await this.#outside.connect(request), body);
+  }
+
+  /** With so many of them. */
+  async withSessions(
+    globals: GlobalOptions,
+    count: number,
+    body: (clients: readonly EnsembleClient[]) => Promise<void>,
+  ): Promise<void> {
+    const gather = async (clients: readonly EnsembleClient[]): Promise<void> => {
+      if (clients.length === count) await body(clients);
+      else await this.withSession(globals, (client) => gather([...clients, client]));
+    };
+    await gather([]);
   }
 
   /** Without one, which could not be made while the disks are almost full. */

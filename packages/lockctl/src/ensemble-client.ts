@@ -71,6 +71,8 @@ export interface EnsembleClient {
     ): Promise<{ path: string; stat: Stat }>;
     transaction(operations: readonly TransactionOperation[]): Promise<TransactionOutcome>;
     set(path: string, data: Uint8Array, options: { readonly version?: number }): Promise<Stat>;
+    get(path: string, options: ReadOptions): Promise<NodeContent>;
+    delete(path: string, options: { readonly version?: number }): Promise<void>;
     watch(path: string, options: WatchOptions): AsyncIterable<NodeWatchEvent>;
   };
   readonly admin: { lock(name: string, options?: ReadOptions): Promise<LockQueue> };

@@ -20,6 +20,8 @@ export interface Environment {
   /** All of a file. */
   readFile(path: string): Promise<Uint8Array>;
   nowMs(): number;
+  /** By a clock that nobody sets. */
+  elapsedMs(): number;
   fetch(url: string, options: { readonly signal: AbortSignal }): Promise<Response>;
   connect(request: ConnectRequest): Promise<EnsembleClient>;
   connectOperator(request: OperatorRequest): Promise<OperatorClient>;

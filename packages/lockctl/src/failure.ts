@@ -35,7 +35,6 @@ const advice: Readonly<Record<string, string>> = {
   TRANSFER_REFUSED: 'look at "lockctl status"',
   MEMBERSHIP_REFUSED: 'look at "lockctl members"',
   MEMBER_EXISTS: 'look at "lockctl members"',
-  NOT_FOUND: 'see what is there with "lockctl ls", "lockctl locks" or "lockctl sessions"',
   NODE_EXISTS: 'change it with "lockctl set"',
   BAD_VERSION: 'read the present one with "lockctl stat"',
   NOT_EMPTY: 'delete its children first; see them with "lockctl ls"',
@@ -45,13 +44,23 @@ const advice: Readonly<Record<string, string>> = {
   SESSION_EXPIRED: 'run the command again',
 };
 
-/** `error` is whatever a command threw; the errors of the SDK carry a `code`. */
-export function reportFailure(error: unknown): FailureReport {
+export type ObjectKind = 'node' | 'lock' | 'session' | 'member';
+
+/** What is there instead of what was not found. */
+const listedBy: Readonly<Record<ObjectKind, string>> = {
+  node: 'see what is there with "lockctl ls"',
+  lock: 'see what is there with "lockctl locks"',
+  session: 'see what is there with "lockctl sessions"',
+  member: 'see who belongs to the ensemble with "lockctl members"',
+};
+
+/** `error` is whatever a command threw; the errors of the SDK carry a `code`. `object`: what the command is about. */
+export function reportFailure(error: unknown, object?: ObjectKind): FailureReport {
   if (error instanceof CommandFailure) return { message: oneLine(error.message), exitCode: error.exitCode };
   const message = oneLine(error instanceof Error ? error.message : String(error));
   const code = codeOf(error);
   if (code === 'INVALID_ARGUMENT') return { message, exitCode: EXIT_USAGE };
-  const next = code === undefined ? undefined : advice[code];
+  const next = code === 'NOT_FOUND' ? object && listedBy[object] : advice[code ?? ''];
   return { message: next === undefined ? message : `${message}; ${next}`, exitCode: EXIT_FAILURE };
 }
 

@@ -28,6 +28,7 @@ const outside: Environment = {
   readInput: () => buffer(process.stdin),
   readFile: (path) => readFile(path),
   nowMs: () => Date.now(),
+  elapsedMs: () => performance.now(),
   fetch: (url, options) => fetch(url, options),
   connect: ({ servers, connectTimeoutMs, timeoutMs, sessionTimeoutMs, label }) =>
     connect({

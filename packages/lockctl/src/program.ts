@@ -2,8 +2,15 @@
 
 import { Command, CommanderError, Option } from 'commander';
 
-import { parseDuration, parseIndex, parseServers, parseTtl, parseVersion } from './arguments.ts';
+import { parseCount, parseDuration, parseIndex, parseServers, parseTtl, parseVersion } from './arguments.ts';
 import { CommandRun, type GlobalOptions } from './command-run.ts';
+import {
+  DEFAULT_BENCH_CLIENTS,
+  DEFAULT_BENCH_MS,
+  MAX_BENCH_CLIENTS,
+  MAX_BENCH_MS,
+  runBench,
+} from './commands/bench.ts';
 import { addCompletion } from './commands/completion.ts';
 import { runUnderLock, type LockRequest } from './commands/lock.ts';
 import { createNode, setNode } from './commands/nodes.ts';
@@ -13,7 +20,7 @@ import { runTop } from './commands/top.ts';
 import { watchNode } from './commands/watch.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK, EXIT_USAGE } from './exit-code.ts';
-import { failureJson, reportFailure, temporaryFailure, UsageFailure } from './failure.ts';
+import { failureJson, reportFailure, temporaryFailure, UsageFailure, type ObjectKind } from './failure.ts';
 import { addOperatorCommands } from './operator-commands.ts';
 import { printableLine, printableLines, styled } from './output/text.ts';
 import { LOCKCTL_VERSION } from './version.ts';
@@ -45,7 +52,7 @@ export async function runLockctl(args: readonly string[], real: Environment): Pr
     return run.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
-    const report = reportFailure(error);
+    const report = reportFailure(error, run.object);
     outside.writeError(json ? `${failureJson(report, error)}\n` : `${styled('alarm', 'lockctl:')} ${report.message}\n`);
     return report.exitCode;
   }
@@ -74,6 +81,7 @@ function speakingPlainly(real: Environment): Environment {
     readInput: () => real.readInput(),
     readFile: (path) => real.readFile(path),
     nowMs: () => real.nowMs(),
+    elapsedMs: () => real.elapsedMs(),
     fetch: (url, options) => real.fetch(url, options),
     connect: (request) => real.connect(request),
     connectOperator: (request) => real.connectOperator(request),
@@ -104,15 +112,28 @@ export function buildProgram(run: CommandRun, outside: Environment, json = false
       outputError: (text, write) => write(usageError(text, json)),
     })
     .exitOverride();
-  program.hook('preAction', () => applyServersVariable(program, outside));
+  program.hook('preAction', (_program, command) => {
+    run.object = objectOf(command);
+    applyServersVariable(program, outside);
+  });
   addStatus(program, outside);
   addTop(program, run, outside);
   addLock(program, run, outside);
   addNodeWrites(program, run, outside);
   addWatch(program, run, outside);
   addOperatorCommands(program, run, outside);
+  addBench(program, run, outside);
   addCompletion(program, outside);
   return program;
+}
+
+/** What a command is about, so that advice fits. */
+function objectOf(command: Command): ObjectKind | undefined {
+  const names = [command.name(), command.parent?.name() ?? ''];
+  if (names.includes('member') || names.includes('transfer')) return 'member';
+  if (names.includes('session')) return 'session';
+  if (names.includes('lock') || names.includes('show')) return 'lock';
+  return ['ls', 'get', 'stat', 'delete', 'create', 'set', 'txn', 'watch'].includes(command.name()) ? 'node' : undefined;
 }
 
 /** What commander says of a command line, in one line. */
@@ -162,6 +183,35 @@ function addTop(program: Command, run: CommandRun, outside: Environment): void {
       const globals = program.opts<GlobalOptions>();
       const statusTimeoutMs = Math.min(globals.timeout, STATUS_TIMEOUT_MS);
       await runTop(globals, { intervalMs: Math.max(interval, MIN_TOP_MS), statusTimeoutMs }, run, outside);
+    });
+}
+
+interface BenchFlags {
+  readonly clients: number;
+  readonly time: number;
+}
+
+function addBench(program: Command, run: CommandRun, outside: Environment): void {
+  program
+    .command('bench')
+    .description('makes load with locks and a node of its own, and prints how much of it is done in a second')
+    .addOption(
+      new Option('--clients <count>', 'sessions that work at the same time')
+        .argParser(parseCount(1, MAX_BENCH_CLIENTS))
+        .default(DEFAULT_BENCH_CLIENTS),
+    )
+    .addOption(
+      new Option('--time <duration>', 'of each of the four kinds of work')
+        .argParser(parseDuration)
+        .default(DEFAULT_BENCH_MS, '3s'),
+    )
+    .addHelpText('after', '\nWhoever uses the ensemble meanwhile shares it with this load.')
+    .action(async ({ clients, time }: BenchFlags) => {
+      if (time < 1 || time > MAX_BENCH_MS)
+        throw new UsageFailure(`--time must be from 1ms to ${MAX_BENCH_MS / 1_000}s`);
+      const globals = program.opts<GlobalOptions>();
+      const name = `lockctl-bench-${outside.nowMs()}-${Math.floor(Math.random() * 1e6)}`;
+      await run.withSessions(globals, clients, (all) => runBench(all, { forMs: time, name }, globals.json, outside));
     });
 }
 

@@ -11,6 +11,15 @@ describe('a failure', () => {
     });
   });
 
+  it('of what is not there points to what lists such things', () => {
+    const missing = new CodedError('NOT_FOUND', 'there is none');
+    expect(reportFailure(missing, 'member').message).toContain('"lockctl members"');
+    expect(reportFailure(missing, 'session').message).toContain('"lockctl sessions"');
+    expect(reportFailure(missing, 'lock').message).toContain('"lockctl locks"');
+    expect(reportFailure(missing, 'node').message).toContain('"lockctl ls"');
+    expect(reportFailure(missing).message).toBe('there is none');
+  });
+
   it('keeps its own words and exit code when a command made it', () => {
     expect(reportFailure(new CommandFailure('not free', 75))).toEqual({ message: 'not free', exitCode: 75 });
     expect(reportFailure(new UsageFailure('no such mode'))).toEqual({ message: 'no such mode', exitCode: 2 });

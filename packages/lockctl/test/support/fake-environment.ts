@@ -78,6 +78,15 @@ export class FakeEnvironment implements Environment {
     return 1_000_000;
   }
 
+  /** By so much time goes on whenever somebody asks. */
+  tickMs = 0;
+  #elapsedMs = 0;
+
+  elapsedMs(): number {
+    this.#elapsedMs += this.tickMs;
+    return this.#elapsedMs;
+  }
+
   fetch(url: string): Promise<Response> {
     this.requested.push(url);
     const answer = this.answers[new URL(url).host] ?? new Error('unexpected request');

@@ -12,9 +12,10 @@ import type {
   SessionSummary,
 } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError } from './errors.ts';
-import type { ReadOptions } from './nodes.ts';
+import { checkReadOptions, type ReadOptions } from './nodes.ts';
+import { checkOptionNames } from './option-names.ts';
 import type { AskingChannels } from './session/asker.ts';
-import type { CallOptions } from './session/call.ts';
+import { CALL_OPTIONS, type CallOptions } from './session/call.ts';
 import { callAdmin, type AdminOptions } from './session/channels/admin-pipeline.ts';
 import { callQuery } from './session/channels/read-pipeline.ts';
 import { callCommand } from './session/channels/request-pipeline.ts';
@@ -52,6 +53,9 @@ export class Admin {
 
   /** Every lock that somebody holds or waits for, by name, whose name begins with `prefix`. */
   async *locks(prefix = '', options: ReadOptions = {}): AsyncGenerator<LockSummary, void, undefined> {
+    if (typeof prefix !== 'string')
+      throw new InvalidArgumentError('locks takes the beginning of a name as text, and options after it');
+    checkReadOptions('locks', options);
     let after = '';
     for (;;) {
       const query: Query = { type: 'locks', prefix, after, limit: MAX_PAGE_ENTRIES };
@@ -67,6 +71,7 @@ export class Admin {
   /** Holders and queue of one lock; both empty when nobody holds it. */
   async lock(name: string, options: ReadOptions = {}): Promise<LockDetails> {
     checkLockName(name);
+    checkReadOptions('lock', options);
     const answer = await this.#ask({ type: 'lock', lock: name }, `show lock "${name}"`, options);
     if (answer.type !== 'lock') throw unexpected(answer.type);
     return {
@@ -80,6 +85,7 @@ export class Admin {
 
   /** Every session, by id. */
   async *sessions(options: ReadOptions = {}): AsyncGenerator<SessionSummary, void, undefined> {
+    checkReadOptions('sessions', options);
     let after = 0;
     for (;;) {
       const query: Query = { type: 'sessions', after, limit: MAX_PAGE_ENTRIES };
@@ -97,6 +103,7 @@ export class Admin {
    * arrives. Rejects with NotFoundError.
    */
   async closeSession(id: number, options: CallOptions = {}): Promise<void> {
+    checkOptionNames('closeSession', options, CALL_OPTIONS);
     if (!Number.isSafeInteger(id) || id <= 0) {
       throw new InvalidArgumentError(`session ${String(id)} is not a session's id; those are positive whole numbers`);
     }
@@ -110,6 +117,7 @@ export class Admin {
    * in time (the old leader goes on then), and with NotFoundError for a server that is no member.
    */
   async transferLeadership(server = 0, options: CallOptions = {}): Promise<number> {
+    checkOptionNames('transferLeadership', options, CALL_OPTIONS);
     if (!Number.isSafeInteger(server) || server < 0) {
       throw new InvalidArgumentError(`server ${String(server)} is not a server's id; those are positive whole numbers`);
     }
@@ -121,6 +129,7 @@ export class Admin {
 
   /** Who belongs to the ensemble, and in which role: as the leader knows it, for a stale operator's client as any server does. */
   async members(options: AdminOptions = {}): Promise<Members> {
+    checkOptionNames('members', options, { onAnswer: true, ...CALL_OPTIONS });
     const local = this.#consistency === 'local';
     const answer = await callAdmin(this.#asker.admin, { type: 'members', local }, 'list members', options);
     if (answer.type !== 'members') throw unexpected(answer.type);
@@ -134,30 +143,33 @@ export class Admin {
    * member, whether it runs or not. Rejects with MEMBER_EXISTS when the number or the address is taken, and with MEMBERSHIP_REFUSED when it
    * can't be done now.
    */
-  addMember(
+  async addMember(
     server: number,
     peerAddress: string,
     options: CallOptions & { readonly joinSecret: string; readonly observer?: boolean },
   ): Promise<Members> {
+    checkOptionNames('addMember', options, { joinSecret: true, observer: true, ...CALL_OPTIONS });
     const { joinSecret, observer = false } = options;
     const change = { type: 'add', server, peerAddress, observer, joinSecret } as const;
-    return this.#changeMembers(change, `add server ${server}`, options);
+    return await this.#changeMembers(change, `add server ${server}`, options);
   }
 
   /**
    * Gives an observer a vote, or a learner that did not catch up by itself; resolves when it has it. Rejects with MEMBERSHIP_REFUSED when
    * it lags too far behind, and with NotFoundError for a server that is no member.
    */
-  promoteMember(server: number, options: CallOptions = {}): Promise<Members> {
-    return this.#changeMembers({ type: 'promote', server }, `promote server ${server}`, options);
+  async promoteMember(server: number, options: CallOptions = {}): Promise<Members> {
+    checkOptionNames('promoteMember', options, CALL_OPTIONS);
+    return await this.#changeMembers({ type: 'promote', server }, `promote server ${server}`, options);
   }
 
   /**
    * Removes a server for good: its number is never used again, and its process ends by itself. Rejects with MEMBERSHIP_REFUSED when too
    * few of the others can be reached to go on without it, and with NotFoundError for a server that never was a member.
    */
-  removeMember(server: number, options: CallOptions = {}): Promise<Members> {
-    return this.#changeMembers({ type: 'remove', server }, `remove server ${server}`, options);
+  async removeMember(server: number, options: CallOptions = {}): Promise<Members> {
+    checkOptionNames('removeMember', options, CALL_OPTIONS);
+    return await this.#changeMembers({ type: 'remove', server }, `remove server ${server}`, options);
   }
 
   #ask(query: Query, what: string, options: ReadOptions): Promise<Answer> {

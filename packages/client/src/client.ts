@@ -10,6 +10,7 @@ import { ClientEvents, type ClientState } from './events.ts';
 import { Incarnation, type Present } from './incarnations/incarnation.ts';
 import { reportLoss } from './incarnations/session-lost.ts';
 import { Lock } from './locks/lock.ts';
+import { describeWait } from './locks/lock-wait.ts';
 import { Nodes } from './nodes.ts';
 import type { ResolvedOptions } from './options.ts';
 import { checkOptionNames } from './option-names.ts';
@@ -20,6 +21,7 @@ import { Election } from './recipes/election.ts';
 import { Group } from './recipes/group.ts';
 import { Latch } from './recipes/latch.ts';
 import { Queue } from './recipes/queue.ts';
+import { releaseOnExit, type ReleaseOnExitOptions } from './process/release-on-exit.ts';
 import { askerOf } from './session/asker.ts';
 import type { ClientRuntime, Session } from './session/session.ts';
 
@@ -51,6 +53,8 @@ export class Client implements AsyncDisposable {
   #heir: Client | undefined;
   readonly #present: Present = () => this.#incarnation;
   #closed: Promise<void> | undefined;
+  /** What takes back that it closes when the process is told to end. */
+  readonly #onClose = new Set<() => void>();
 
   /** @internal Use `connect`. */
   constructor(options: ResolvedOptions, runtime: ClientRuntime) {
@@ -140,11 +144,32 @@ export class Client implements AsyncDisposable {
   }
 
   /**
+   * Closes this client when the process gets SIGTERM or SIGINT, and then lets it end by that signal: others get its locks at once, instead
+   * of when the session expires. Where the application listens for the signal as well, it decides when the process ends, and awaits
+   * `close` itself before. Returns what takes it back; `close` does so, too. `process.exit()` in the midst of work gives nothing back.
+   *
+   * @example
+   * client.releaseOnExit();
+   * @throws InvalidArgumentError
+   */
+  releaseOnExit(options: ReleaseOnExitOptions = {}): () => void {
+    const takeBack = releaseOnExit(options, { close: () => this.close(), logger: this.#options.logger });
+    const forget = (): void => {
+      takeBack();
+      this.#onClose.delete(forget);
+    };
+    if (this.#closed === undefined) this.#onClose.add(forget);
+    else takeBack();
+    return forget;
+  }
+
+  /**
    * Ends the session: every hold is lost and every wait fails at once, then the ensemble gives all of them up in one step. Takes at
    * most `closeTimeoutMs`: after that the session ends by its timeout. Never rejects; a second call returns the first one's promise.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close();
+    for (const forget of this.#onClose) forget();
     return this.#closed;
   }
 
@@ -152,14 +177,21 @@ export class Client implements AsyncDisposable {
     return this.close();
   }
 
-  #incarnate(): Incarnation {
-    return new Incarnation(this.#options, this.#runtime, {
+  /** `again`: in the place of one that has ended; that is tried for as long as it takes. */
+  #incarnate(again = false): Incarnation {
+    const options = again ? { ...this.#options, failFast: false } : this.#options;
+    return new Incarnation(options, this.#runtime, {
       stateChanged: (incarnation, type, server, reason) => {
         if (type === 'expired') this.#expired(incarnation, server, reason);
         else this.events.emit({ type, sessionId: incarnation.session.id, server, reason });
       },
       releaseUnconfirmed: ({ session }, lock, token, error) =>
         this.events.emit({ type: 'release-unconfirmed', sessionId: session.id, lock, token, error }),
+      longWait: ({ session }, wait) => {
+        const text = `an acquire has waited for lock ${JSON.stringify(wait.lock)} for ${Math.round(wait.waitedMs)} ms: ${describeWait(wait)}`;
+        session.logger.warn({ sessionId: session.id, ...wait }, text);
+        this.events.emit({ type: 'long-wait', sessionId: session.id, wait });
+      },
     });
   }
 
@@ -167,7 +199,7 @@ export class Client implements AsyncDisposable {
   #expired({ session, lost }: Incarnation, server: string | undefined, reason: string): void {
     const { resilient, onSessionLost, logger } = this.#options;
     if (resilient) {
-      this.#incarnation = this.#incarnate();
+      this.#incarnation = this.#incarnate(true);
       this.#reopen(this.session);
     }
     this.events.emit({ type: 'expired', sessionId: session.id, server, reason });
@@ -188,7 +220,7 @@ export class Client implements AsyncDisposable {
     if (this.state !== 'expired' || (this.#closed !== undefined && this.#heir === undefined)) return this.#incarnation;
     if (this.#heir === undefined) {
       const { onSessionLost: _told, ...options } = this.#options;
-      this.#heir = new Client({ ...options, resilient: true }, this.#runtime);
+      this.#heir = new Client({ ...options, resilient: true, failFast: false }, this.#runtime);
       this.#heir.#reopen(this.#heir.session);
     }
     return this.#heir.#incarnation;

@@ -7,18 +7,21 @@ import { openOperator } from './operator/open-operator.ts';
 import type { OperatorClient } from './operator/operator-client.ts';
 import type { OperatorOptions } from './operator/operator-options.ts';
 import type { ConnectOptions } from './options.ts';
+import { warnOfLongWaits } from './process/warn-of-long-waits.ts';
 import type { ClientRuntime } from './session/session.ts';
 
 /**
  * Connects to the ensemble and makes a session.
  *
  * Rejects with InvalidArgumentError for a wrong option, ConnectionError when no server answers within `connectTimeoutMs` or every
- * one refuses, what the ensemble refuses the session with, and the signal's reason.
+ * one refuses (with `failFast` as soon as none can be reached), what the ensemble refuses the session with, and the signal's reason.
  *
  * @param runtime the clocks, the network and the randomness to use; those of Node by default. Advanced: for simulations.
  */
 export async function connect(options: ConnectOptions, runtime?: ClientRuntime): Promise<Client> {
-  return await openClient(options, ({ logger }) => runtime ?? nodeRuntime({ logger }));
+  const client = await openClient(options, ({ logger }) => runtime ?? nodeRuntime({ logger }));
+  if (options.logger === undefined && runtime === undefined) warnOfLongWaits(client.events);
+  return client;
 }
 
 /**

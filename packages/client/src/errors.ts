@@ -4,6 +4,7 @@
  */
 
 import { ERROR_CODES, type ErrorCode, type LossReason } from '@holdfast/protocol';
+import type { LockWait } from './locks/lock-wait.ts';
 
 /** The protocol's codes, and those that only a client can find. */
 export type HoldfastErrorCode =
@@ -105,9 +106,15 @@ export class TimeoutError extends HoldfastError {
   static {
     brand(this, 'TimeoutError');
   }
+  /** Of a wait for a lock: who had it and how many were before. Undefined for other calls, and where the ensemble did not say it in time. */
+  readonly wait: LockWait | undefined;
 
-  constructor(message: string, options: { readonly indeterminate: boolean; readonly cause?: unknown }) {
+  constructor(
+    message: string,
+    options: { readonly indeterminate: boolean; readonly cause?: unknown; readonly wait?: LockWait | undefined },
+  ) {
     super(message, { code: 'TIMEOUT', retryable: true, ...options });
+    this.wait = options.wait;
   }
 }
 

@@ -1,6 +1,7 @@
 /** What the client reports of its session and its locks. Listeners are called synchronously, in the order in which they were added. */
 
 import type { Logger } from '@holdfast/runtime';
+import type { LockWait } from './locks/lock-wait.ts';
 
 /**
  * `connected`: attached to a server, and renewing. `suspended`: no server reached; holds are good until their deadline.
@@ -32,12 +33,23 @@ export interface ReleaseUnconfirmedEvent {
   readonly error: unknown;
 }
 
-export type ClientEvent = ClientStateEvent | ReleaseUnconfirmedEvent;
+/**
+ * An acquire waits for longer than `longWaitMs`; again each time that it has waited twice as long. It goes on waiting. Two who each wait for a
+ * lock of the other find out so.
+ */
+export interface LongWaitEvent {
+  readonly type: 'long-wait';
+  readonly sessionId: number;
+  /** Who holds the lock, since when, and how many are before. */
+  readonly wait: LockWait;
+}
+
+export type ClientEvent = ClientStateEvent | ReleaseUnconfirmedEvent | LongWaitEvent;
 
 /** The event that listeners of a type are given. */
 export type ClientEventOf<T extends ClientEvent['type']> = T extends ClientState
   ? ClientStateEvent
-  : ReleaseUnconfirmedEvent;
+  : Extract<ClientEvent, { readonly type: T }>;
 
 export type ClientEventListener<T extends ClientEvent['type'] = ClientEvent['type']> = (
   event: ClientEventOf<T>,

@@ -23,7 +23,7 @@ export type {
   SessionSummary,
   Stat,
 } from '@holdfast/protocol';
-export type { Logger } from '@holdfast/runtime';
+export type { PlainLogger } from '@holdfast/runtime';
 export type { Admin, LockDetails, Members } from './admin.ts';
 export type { Client, ClientStatus } from './client.ts';
 export { connect, connectOperator } from './connect.ts';
@@ -35,6 +35,7 @@ export type {
   ClientEvents,
   ClientState,
   ClientStateEvent,
+  LongWaitEvent,
   ReleaseUnconfirmedEvent,
 } from './events.ts';
 export {
@@ -60,12 +61,14 @@ export {
 export type { SessionLost } from './incarnations/session-lost.ts';
 export type { HeldLock } from './locks/held-lock.ts';
 export type { AcquireOptions, Lock, TryAcquireOptions, TryAcquireResult } from './locks/lock.ts';
+export type { LockWait } from './locks/lock-wait.ts';
 export type { LockEvent, LockWatchOptions } from './locks/lock-watch.ts';
 export { tokenText } from './locks/token-text.ts';
 export type { CreateOptions, NodeReads, Nodes, PageOptions, ReadOptions, VersionOptions } from './nodes.ts';
 export type { OperatorClient, OperatorNodes } from './operator/operator-client.ts';
 export type { OperatorOptions } from './operator/operator-options.ts';
 export type { ConnectOptions } from './options.ts';
+export type { ReleaseOnExitOptions } from './process/release-on-exit.ts';
 export type { CampaignOptions, Election, Leader, ObserveOptions } from './recipes/election.ts';
 export type { Barrier } from './recipes/barrier.ts';
 export type { Counter } from './recipes/counter.ts';

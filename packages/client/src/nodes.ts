@@ -5,7 +5,7 @@ import type { Answer, Command, Consistency, Query, Reply, Stat } from '@holdfast
 import { HoldfastError, InvalidArgumentError, LimitExceededError } from './errors.ts';
 import { checkOptionNames } from './option-names.ts';
 import { askerOf, type AskingChannels } from './session/asker.ts';
-import type { CallOptions } from './session/call.ts';
+import { CALL_OPTIONS, type CallOptions } from './session/call.ts';
 import { callQuery, type QueryOptions } from './session/channels/read-pipeline.ts';
 import { callCommand } from './session/channels/request-pipeline.ts';
 import type { Session } from './session/session.ts';
@@ -52,6 +52,10 @@ export interface ReadOptions extends QueryOptions {
   readonly consistency?: Consistency;
 }
 
+const VERSION_OPTIONS: Record<keyof VersionOptions, true> = { version: true, ...CALL_OPTIONS };
+const READ_OPTIONS: Record<keyof ReadOptions, true> = { consistency: true, onAnswer: true, ...CALL_OPTIONS };
+const PAGE_OPTIONS: Record<keyof PageOptions, true> = { after: true, limit: true, ...READ_OPTIONS };
+
 /** What may be asked of nodes without a session. */
 export class NodeReads {
   readonly #asker: Pick<AskingChannels, 'reads'>;
@@ -66,6 +70,7 @@ export class NodeReads {
   /** Rejects with NotFoundError. */
   async get(path: string, options: ReadOptions = {}): Promise<NodeContent> {
     checkPath(path);
+    checkReadOptions('get', options);
     const answer = await this.#ask({ type: 'get', path }, `get ${path}`, options);
     if (answer.type !== 'get') throw unexpected('get', answer);
     return contentOf(answer);
@@ -74,6 +79,7 @@ export class NodeReads {
   /** Undefined when there is no such node. */
   async exists(path: string, options: ReadOptions = {}): Promise<Stat | undefined> {
     checkPath(path);
+    checkReadOptions('exists', options);
     const answer = await this.#ask({ type: 'exists', path }, `exists ${path}`, options);
     if (answer.type !== 'exists') throw unexpected('exists', answer);
     return answer.stat;
@@ -88,6 +94,7 @@ export class NodeReads {
     options: ReadOptions = {},
   ): Promise<{ readonly names: readonly string[]; readonly stat: Stat }> {
     checkPath(path);
+    checkReadOptions('children', options);
     let answer: Answer;
     try {
       answer = await this.#ask({ type: 'children', path }, `children ${path}`, options);
@@ -104,6 +111,7 @@ export class NodeReads {
     path: string,
     options: PageOptions = {},
   ): Promise<{ readonly names: readonly string[]; readonly more: boolean; readonly stat: Stat }> {
+    checkReadOptions('childrenPage', options, PAGE_OPTIONS);
     const { after = '', limit = MAX_PAGE_ENTRIES, ...others } = options;
     checkPath(path);
     if (typeof after !== 'string') throw new InvalidArgumentError(`after is ${String(after)}; it must be a name`);
@@ -120,6 +128,7 @@ export class NodeReads {
    */
   async descendants(path: string, options: ReadOptions = {}): Promise<number> {
     checkPath(path);
+    checkReadOptions('descendants', options);
     const answer = await this.#ask({ type: 'descendants', path }, `descendants ${path}`, options);
     if (answer.type !== 'descendants') throw unexpected('descendants', answer);
     return answer.count;
@@ -130,6 +139,7 @@ export class NodeReads {
    * then on. Resolves with the index up to which it is so.
    */
   async sync(options: CallOptions = {}): Promise<number> {
+    checkOptionNames('sync', options, CALL_OPTIONS);
     let index = 0;
     const onAnswer = (source: { readonly index: number }): void => {
       index = source.index;
@@ -193,6 +203,7 @@ export class Nodes extends NodeReads {
 
   /** Rejects with NotFoundError and BadVersionError. */
   async set(path: string, data: NodeData, options: VersionOptions = {}): Promise<Stat> {
+    checkOptionNames('set', options, VERSION_OPTIONS);
     checkPath(path);
     const bytes = dataOf(data);
     const version = versionOf(options);
@@ -262,6 +273,7 @@ export class Nodes extends NodeReads {
 
   /** Rejects with NotFoundError, BadVersionError and NotEmptyError. */
   async delete(path: string, options: VersionOptions = {}): Promise<void> {
+    checkOptionNames('delete', options, VERSION_OPTIONS);
     checkPath(path);
     await callCommand(
       this.#session.commands,
@@ -282,9 +294,26 @@ export class Nodes extends NodeReads {
     operations: readonly TransactionOperation[],
     options: CallOptions = {},
   ): Promise<TransactionOutcome> {
+    checkOptionNames('transaction', options, CALL_OPTIONS);
     return await callTransaction(this.#session, operations, options);
   }
 }
+
+/** @throws InvalidArgumentError */
+export function checkReadOptions(
+  what: string,
+  options: ReadOptions,
+  known: Readonly<Record<string, true>> = READ_OPTIONS,
+): void {
+  checkOptionNames(what, options, known);
+  const { consistency }: { readonly consistency?: unknown } = options;
+  if (consistency === undefined || CONSISTENCIES.includes(consistency)) return;
+  throw new InvalidArgumentError(
+    `consistency is ${JSON.stringify(consistency)}; it must be 'linearizable', 'session' or 'local'`,
+  );
+}
+
+const CONSISTENCIES: readonly unknown[] = ['linearizable', 'session', 'local'] satisfies Consistency[];
 
 function unexpected(what: string, answer: Answer | Reply): HoldfastError {
   return new HoldfastError(`${what} was answered with ${answer.type}; client and server do not match`, {

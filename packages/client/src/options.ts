@@ -6,7 +6,7 @@ import {
   MAX_SESSION_TIMEOUT_MS,
   MIN_SESSION_TIMEOUT_MS,
 } from '@holdfast/protocol';
-import { silentLogger, type Logger } from '@holdfast/runtime';
+import { loggerWithChildren, silentLogger, type Logger, type PlainLogger } from '@holdfast/runtime';
 import { InvalidArgumentError } from './errors.ts';
 import type { SessionLost } from './incarnations/session-lost.ts';
 import { checkOptionNames } from './option-names.ts';
@@ -26,8 +26,24 @@ export interface ConnectOptions {
   readonly clusterId?: string;
   /** How long `connect` tries. A session that was made and not heard of ends by itself. @default 10_000 */
   readonly connectTimeoutMs?: number;
+  /**
+   * Gives up connecting as soon as every server has been dialled and none could be reached, instead of trying until `connectTimeoutMs`:
+   * within a second where all refuse, and after `dialTimeoutMs` for each that hangs. A server that answers is waited for, as ever.
+   * Without effect once connected. @default false
+   */
+  readonly failFast?: boolean;
   /** Limit of every call that names none; never of a wait for a lock. @default 10_000 */
   readonly requestTimeoutMs?: number;
+  /**
+   * Limit of every wait for a lock that names none. With a limit, two who each wait for a lock of the other end with TimeoutError instead
+   * of waiting for ever. Campaigns of elections wait without limit. @default no limit
+   */
+  readonly defaultWaitMs?: number;
+  /**
+   * A wait for a lock that takes longer is logged as a warning and is the event `long-wait`, with who holds the lock and how many are
+   * before; again each time that it has waited twice as long. `Infinity` for never. @default 30_000
+   */
+  readonly longWaitMs?: number;
   /** How long `close` may take to give everything back; after that the session ends by its timeout. @default 5_000 */
   readonly closeTimeoutMs?: number;
   /**
@@ -56,8 +72,8 @@ export interface ConnectOptions {
    * aborted. A resilient client takes calls for its next session by then.
    */
   readonly onSessionLost?: (lost: SessionLost) => void;
-  /** Anything with pino's methods. @default none */
-  readonly logger?: Logger;
+  /** Hears of what an operator should know, as `(fields, message)`: a pino instance, or `console`. @default none */
+  readonly logger?: PlainLogger;
   /** Gives up connecting, with the signal's reason. Without effect on the connected client. */
   readonly signal?: AbortSignal;
 }
@@ -68,8 +84,8 @@ export interface ConnectOptions {
  */
 export type Purpose = 'session' | 'give-back' | 'ask' | 'ask-anyone';
 
-export type ResolvedOptions = Required<Omit<ConnectOptions, 'signal' | 'onSessionLost'>> &
-  Pick<ConnectOptions, 'signal' | 'onSessionLost'> & { readonly purpose: Purpose };
+export type ResolvedOptions = Required<Omit<ConnectOptions, 'signal' | 'onSessionLost' | 'logger'>> &
+  Pick<ConnectOptions, 'signal' | 'onSessionLost'> & { readonly logger: Logger; readonly purpose: Purpose };
 
 const OPTION_NAMES: Record<keyof ConnectOptions, true> = {
   servers: true,
@@ -77,7 +93,10 @@ const OPTION_NAMES: Record<keyof ConnectOptions, true> = {
   label: true,
   clusterId: true,
   connectTimeoutMs: true,
+  failFast: true,
   requestTimeoutMs: true,
+  defaultWaitMs: true,
+  longWaitMs: true,
   closeTimeoutMs: true,
   dialTimeoutMs: true,
   pingAfterMs: true,
@@ -100,7 +119,10 @@ export function resolveOptions(options: ConnectOptions): ResolvedOptions {
     label: options.label ?? '',
     clusterId: options.clusterId ?? '',
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    failFast: options.failFast ?? false,
     requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
+    defaultWaitMs: options.defaultWaitMs ?? Number.POSITIVE_INFINITY,
+    longWaitMs: options.longWaitMs ?? 30_000,
     closeTimeoutMs: options.closeTimeoutMs ?? 5_000,
     dialTimeoutMs: options.dialTimeoutMs ?? 1_000,
     pingAfterMs: options.pingAfterMs ?? Math.min(400, sessionTimeoutMs / 10),
@@ -108,7 +130,7 @@ export function resolveOptions(options: ConnectOptions): ResolvedOptions {
     maxQueuedRequests: options.maxQueuedRequests ?? 100_000,
     preferLeader: options.preferLeader ?? true,
     resilient: options.resilient ?? false,
-    logger: options.logger ?? silentLogger,
+    logger: loggerOf(options.logger),
     purpose: 'session',
     ...(options.signal !== undefined && { signal: options.signal }),
     ...(options.onSessionLost !== undefined && { onSessionLost: options.onSessionLost }),
@@ -117,21 +139,27 @@ export function resolveOptions(options: ConnectOptions): ResolvedOptions {
   return resolved;
 }
 
-const LOGGER_METHODS: readonly (keyof Logger)[] = ['debug', 'info', 'warn', 'error', 'child'];
+const LOGGER_METHODS: readonly (keyof PlainLogger)[] = ['debug', 'info', 'warn', 'error'];
+
+/** @throws InvalidArgumentError */
+function loggerOf(logger: PlainLogger | undefined): Logger {
+  if (logger === undefined) return silentLogger;
+  checkLogger(logger);
+  return loggerWithChildren(logger);
+}
 
 function checkLogger(logger: unknown): void {
   const methods: Partial<Record<string, unknown>> = typeof logger === 'object' && logger !== null ? logger : {};
   const missing = LOGGER_METHODS.filter((name) => typeof methods[name] !== 'function');
   if (missing.length === 0) return;
   throw new InvalidArgumentError(
-    `logger has no method ${missing.join(', ')}; pass a pino instance, or an object with ${LOGGER_METHODS.join(', ')} ` +
-      'that take (fields, message), child returning a logger; leave it out to log nothing',
+    `logger has no method ${missing.join(', ')}; pass a pino instance, console, or an object with ${LOGGER_METHODS.join(', ')} ` +
+      'that take (fields, message); leave it out to log nothing',
   );
 }
 
 function check(options: ResolvedOptions): void {
   const { servers, sessionTimeoutMs, label } = options;
-  checkLogger(options.logger);
   if (!Array.isArray(servers) || servers.length === 0) {
     throw new InvalidArgumentError('servers must name at least one server, as host:port');
   }
@@ -152,15 +180,21 @@ function check(options: ResolvedOptions): void {
   if (typeof label !== 'string' || label.length > MAX_LABEL_LENGTH) {
     throw new InvalidArgumentError(`label must be text of at most ${MAX_LABEL_LENGTH} characters`);
   }
-  const { resilient, onSessionLost }: { readonly resilient: unknown; readonly onSessionLost?: unknown } = options;
-  if (typeof resilient !== 'boolean') {
-    throw new InvalidArgumentError(`resilient is ${JSON.stringify(resilient)}; it must be true or false`);
+  for (const name of ['resilient', 'failFast', 'preferLeader'] as const) {
+    const value: unknown = options[name];
+    if (typeof value === 'boolean') continue;
+    throw new InvalidArgumentError(`${name} is ${JSON.stringify(value)}; it must be true or false`);
   }
+  const { onSessionLost }: { readonly onSessionLost?: unknown } = options;
   if (onSessionLost !== undefined && typeof onSessionLost !== 'function') {
     throw new InvalidArgumentError('onSessionLost must be a function, which is called with what was lost');
   }
   checkDuration('connectTimeoutMs', options.connectTimeoutMs);
   checkDuration('requestTimeoutMs', options.requestTimeoutMs);
+  checkDuration('defaultWaitMs', options.defaultWaitMs);
+  checkDuration('longWaitMs', options.longWaitMs);
+  if (options.longWaitMs === 0)
+    throw new InvalidArgumentError('longWaitMs is 0; it must be more, or Infinity for no reports of long waits');
   checkDuration('closeTimeoutMs', options.closeTimeoutMs);
   checkDuration('dialTimeoutMs', options.dialTimeoutMs);
   checkDuration('pingAfterMs', options.pingAfterMs);

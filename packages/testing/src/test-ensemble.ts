@@ -1,6 +1,7 @@
 /** The ensemble of a test: whole servers on a simulated world, and clients of the SDK, each on a machine of its own. */
 
-import { connect, InvalidArgumentError, type Client, type ConnectOptions, type Logger } from '@holdfast/client';
+import { connect, InvalidArgumentError, type Client, type ConnectOptions, type PlainLogger } from '@holdfast/client';
+import { loggerWithChildren } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { toMilliseconds, type Duration } from './duration.ts';
 import { Pace } from './pace.ts';
@@ -11,8 +12,8 @@ export interface TestEnsembleOptions {
   readonly servers?: number;
   /** What the ensemble's randomness comes from: election timeouts, sessions' secrets. @default 1 */
   readonly seed?: number | string;
-  /** Hears what the servers log. Anything with pino's methods. @default none */
-  readonly logger?: Logger;
+  /** Hears what the servers log: a pino instance, or `console`. @default none */
+  readonly logger?: PlainLogger;
 }
 
 const OPTION_NAMES: Readonly<Record<keyof TestEnsembleOptions, true>> = { servers: true, seed: true, logger: true };
@@ -42,7 +43,7 @@ export async function testEnsemble(options: TestEnsembleOptions = {}): Promise<T
   if (!Number.isInteger(servers) || servers < 1 || servers > MAX_SERVERS) {
     throw new InvalidArgumentError(`servers is ${String(servers)}; it must be a whole number from 1 to ${MAX_SERVERS}`);
   }
-  const world = new SimWorld({ seed, open: true, ...(logger !== undefined && { logger }) });
+  const world = new SimWorld({ seed, open: true, ...(logger !== undefined && { logger: loggerWithChildren(logger) }) });
   world.network.setLatency(NO_TIME);
   const ensemble = new TestEnsemble(world, servers);
   await ensemble.start();

@@ -49,6 +49,8 @@ export interface ConnectAttempt {
   readonly untilRefused: boolean;
   /** Gives up when every server has been tried, and those that answer know no leader. */
   readonly untilLeaderless: boolean;
+  /** Gives up when every server has been tried and none could be reached. */
+  readonly untilUnreachable: boolean;
   readonly preferLeader: boolean;
 }
 
@@ -102,6 +104,7 @@ export class Connector {
       }
       if (options.untilRefused) this.#gaveUpFor = this.#servers.refusal;
       if (options.untilLeaderless) this.#gaveUpFor ??= this.#leaderless(sinceMs);
+      if (options.untilUnreachable) this.#gaveUpFor ??= this.#unreachable(sinceMs);
       if (this.#gaveUpFor !== undefined) return undefined;
       if (this.#servers.busyMs === 0) await this.#wait(this.#backoff.nextMs());
     }
@@ -161,6 +164,14 @@ export class Connector {
     if (!this.#servers.leaderlessSince(sinceMs)) return undefined;
     const text = `no server that answers knows a leader: ${this.#servers.describeFailures()}`;
     return new ConnectionError(text, { code: 'NO_LEADER' });
+  }
+
+  #unreachable(sinceMs: number): HoldfastError | undefined {
+    if (!this.#servers.unreachableSince(sinceMs)) return undefined;
+    const failures = this.#servers.describeFailures();
+    return new ConnectionError(
+      `no server could be reached: ${failures}. Check the addresses and that the servers run, or leave out failFast to wait for them.`,
+    );
   }
 
   /** Longer from the first dial on where many come at once. */

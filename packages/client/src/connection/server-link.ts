@@ -145,10 +145,11 @@ export class ServerLink {
     if (this.#connecting) return;
     this.#connecting = true;
     const left = this.#attachment;
-    const { preferLeader, purpose } = this.#options;
+    const { preferLeader, purpose, failFast } = this.#options;
     const untilRefused = !this.#everAttached;
     const untilLeaderless = purpose === 'ask' || (purpose === 'give-back' && untilRefused);
-    const attempt = { firstDelayMs, untilRefused, untilLeaderless, preferLeader };
+    const untilUnreachable = failFast && untilRefused;
+    const attempt = { firstDelayMs, untilRefused, untilLeaderless, untilUnreachable, preferLeader };
     this.#connector
       .connect(attempt)
       .then((connection) => {

@@ -155,6 +155,14 @@ export class ServerList {
     return answers.every((answer) => answer?.retryable === false) ? answers[0] : undefined;
   }
 
+  /** Every server was dialled since then, and none could be reached. */
+  unreachableSince(sinceMs: number): boolean {
+    return this.#addresses.every((address) => {
+      const failure = this.#failures.get(address);
+      return failure !== undefined && failure.atMs >= sinceMs && failure.answer === undefined;
+    });
+  }
+
   /** Every server has failed since then, and at least one said that it knows no leader. */
   leaderlessSince(sinceMs: number): boolean {
     const failures = this.#addresses.map((address) => this.#failures.get(address));

@@ -7,6 +7,7 @@ import type { LossReason } from '@holdfast/protocol';
 import type { Random } from '@holdfast/runtime';
 import type { ClientState } from '../events.ts';
 import { Acquires, type LostAcquires } from '../locks/acquires.ts';
+import type { LockWait } from '../locks/lock-wait.ts';
 import { Nodes } from '../nodes.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { Session, type ClientRuntime } from '../session/session.ts';
@@ -17,6 +18,7 @@ export type Present = () => Incarnation;
 export interface IncarnationOwner {
   stateChanged(incarnation: Incarnation, state: ClientState, server: string | undefined, reason: string): void;
   releaseUnconfirmed(incarnation: Incarnation, lock: string, token: number, error: unknown): void;
+  longWait(incarnation: Incarnation, wait: LockWait): void;
 }
 
 export class Incarnation {
@@ -25,12 +27,15 @@ export class Incarnation {
   readonly acquires: Acquires;
   /** Of this session alone. */
   readonly nodes: Nodes;
+  /** Of acquires that name none. */
+  readonly defaultWaitMs: number;
   readonly #ended = new AbortController();
   /** What it had of locks when its session ended. */
   lost: (LostAcquires & { readonly reason: LossReason }) | undefined;
 
   constructor(options: ResolvedOptions, runtime: ClientRuntime, owner: IncarnationOwner) {
     this.random = runtime.random;
+    this.defaultWaitMs = options.defaultWaitMs;
     this.session = new Session(
       options,
       {
@@ -46,8 +51,10 @@ export class Incarnation {
       },
       runtime,
     );
-    this.acquires = new Acquires(this.session, (lock, token, error) =>
-      owner.releaseUnconfirmed(this, lock, token, error),
+    this.acquires = new Acquires(
+      this.session,
+      (lock, token, error) => owner.releaseUnconfirmed(this, lock, token, error),
+      { longWaitMs: options.longWaitMs, longWait: (wait) => owner.longWait(this, wait) },
     );
     this.nodes = new Nodes(() => this.session);
   }

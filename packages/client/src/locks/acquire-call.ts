@@ -9,12 +9,16 @@ import { errorFromServer } from '../server-error.ts';
 import { Call, type CallLimits, type Channel, type ErrorAnswer, type Unanswered } from '../session/call.ts';
 import { encoded, type EncodedCommand, type RequestCall } from '../session/channels/request-pipeline.ts';
 import type { HeldLock } from './held-lock.ts';
+import type { LockWait } from './lock-wait.ts';
+import type { WaitLook, WaitLooks } from './wait-looks.ts';
 
 export type AcquireOutcome =
   | { readonly type: 'held'; readonly held: HeldLock }
   /** Somebody holds it, and the acquire was not to wait. */
   | { readonly type: 'lockHeld'; readonly holder: Holder }
-  | Unanswered;
+  /** `wait`: what it waited for; undefined where that was not known in time. */
+  | (Extract<Unanswered, { type: 'timeout' }> & { readonly wait: LockWait | undefined })
+  | Exclude<Unanswered, { type: 'timeout' }>;
 
 /** What an acquire asks of its client's table of waits and holds. */
 export interface AcquireKeeper {
@@ -37,6 +41,7 @@ export interface AcquireRequest extends CallLimits {
 export interface AcquireDeps {
   readonly channel: Channel<RequestCall>;
   readonly keeper: AcquireKeeper;
+  readonly looks: WaitLooks;
   outcome(outcome: AcquireOutcome): void;
 }
 
@@ -47,6 +52,8 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
   /** 0 until it was granted. */
   token = 0;
   readonly #deps: AcquireDeps;
+  /** While it waits at the ensemble. */
+  #look: WaitLook | undefined;
 
   constructor(request: AcquireRequest, deps: AcquireDeps) {
     const { lock, asked, wait } = request;
@@ -61,7 +68,7 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
         this.acquireIndex = reply.acquireIndex;
         this.token = reply.token;
         if (this.settled) this.#deps.keeper.cancel(this);
-        else if (reply.token === 0) this.#deps.keeper.waiting(this);
+        else if (reply.token === 0) this.#wait();
         else this.#deps.keeper.granted(this);
         return;
       case 'lockHeld':
@@ -87,13 +94,24 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
   }
 
   protected unanswered(how: Unanswered): void {
-    this.#deps.outcome(how);
+    this.#deps.outcome(how.type === 'timeout' ? { ...how, wait: this.#look?.last } : how);
+  }
+
+  protected override settle(): boolean {
+    const first = super.settle();
+    if (first) this.#look?.end();
+    return first;
   }
 
   protected override withdraw(): boolean {
     // Sent and not answered: `answered` will cancel it.
     if (this.acquireIndex !== 0) this.#deps.keeper.cancel(this);
     return this.acquireIndex !== 0 || super.withdraw();
+  }
+
+  #wait(): void {
+    this.#deps.keeper.waiting(this);
+    if (!this.settled) this.#look = this.#deps.looks.begin(this);
   }
 
   #settleWith(outcome: AcquireOutcome): boolean {

@@ -13,6 +13,7 @@ import { callCommand } from '../session/channels/request-pipeline.ts';
 import type { Session } from '../session/session.ts';
 import { AcquireCall, type AcquireKeeper, type AcquireOutcome, type AcquireRequest } from './acquire-call.ts';
 import { HeldLock, type HoldKeeper } from './held-lock.ts';
+import { WaitLooks, type WaitLooksOptions } from './wait-looks.ts';
 
 /** The lease is looked at so often while there are holds, since the wall clock may jump or the machine may have slept. */
 const LEASE_CHECK_MS = 1_000;
@@ -37,12 +38,14 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   /** Lost when the lease had run out; the next renewal proves that the session lives, and they are forgotten. */
   #lapsed: readonly HeldLock[] = [];
   readonly #unconfirmedRelease: Unconfirmed;
+  readonly #looks: WaitLooks;
   readonly #leaseTimer: LazyTimer;
   /** What waits fail with from now on; they need no cancel, since the end of the session takes them away. */
   #closed: HoldfastError | undefined;
 
-  constructor(session: Session, unconfirmed: Unconfirmed) {
+  constructor(session: Session, unconfirmed: Unconfirmed, looks: WaitLooksOptions) {
     this.#session = session;
+    this.#looks = new WaitLooks(session, looks);
     this.#unconfirmedRelease = unconfirmed;
     this.#leaseTimer = new LazyTimer(session.clock, () => this.#watchLease());
   }
@@ -59,7 +62,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   acquire(request: AcquireRequest): Promise<AcquireOutcome> {
     const { commands } = this.#session;
     return new Promise((resolve) =>
-      new AcquireCall(request, { channel: commands, keeper: this, outcome: resolve }).start(),
+      new AcquireCall(request, { channel: commands, keeper: this, looks: this.#looks, outcome: resolve }).start(),
     );
   }
 

@@ -5,7 +5,8 @@
 
 import { LockLostError, type LockLossReason } from '../errors.ts';
 import { invariant } from '../invariant.ts';
-import type { CallOptions } from '../session/call.ts';
+import { checkOptionNames } from '../option-names.ts';
+import { CALL_OPTIONS, type CallOptions } from '../session/call.ts';
 import { tokenText } from './token-text.ts';
 
 /** What a hold asks of its client. */
@@ -79,6 +80,7 @@ export class HeldLock implements AsyncDisposable {
 
   /** Asks the ensemble, linearizably. Rejects with LockLostError when it does not know this hold. */
   async verify(options: CallOptions = {}): Promise<void> {
+    checkOptionNames('verify', options, CALL_OPTIONS);
     this.assertHeld();
     await this.#keeper.verify(this, options);
     this.assertHeld();

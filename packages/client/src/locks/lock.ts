@@ -7,12 +7,13 @@ import { checkDuration } from '../options.ts';
 import type { Present } from '../incarnations/incarnation.ts';
 import type { AcquireOutcome } from './acquire-call.ts';
 import type { HeldLock } from './held-lock.ts';
+import { describeWait, type LockWait } from './lock-wait.ts';
 import { watchLock, type LockEvent, type LockWatchOptions } from './lock-watch.ts';
 
 export interface AcquireOptions {
   /**
    * How long to wait for the lock. When that is over the wait is cancelled in the background, and the lock given back if it was
-   * granted at the last moment. 0 never enqueues. @default no limit
+   * granted at the last moment. 0 never enqueues; `Infinity` is no limit. @default the client's `defaultWaitMs`, which is no limit
    */
   readonly waitMs?: number;
   /** Gives up, with the signal's reason; what becomes of the wait is as for `waitMs`. */
@@ -77,21 +78,23 @@ export class Lock {
   }
 
   /**
-   * Waits for the lock. Rejects with TimeoutError after `waitMs`, the signal's reason when it aborts, LockLostError when an operator
+   * Waits for the lock. Rejects with TimeoutError after `waitMs`, which says who holds the lock and how many are before, the signal's reason when it aborts, LockLostError when an operator
    * ended the wait, SessionExpiredError when the session ended, ClientClosedError when the client was closed.
    */
   async acquire(options: AcquireOptions = {}): Promise<HeldLock> {
     checkOptionNames('acquire', options, ACQUIRE_OPTIONS);
-    const outcome = await this.#acquire(options.waitMs ?? Number.POSITIVE_INFINITY, options.signal);
+    const waitMs = options.waitMs ?? this.#present().defaultWaitMs;
+    const outcome = await this.#acquire(waitMs, options.signal);
     switch (outcome.type) {
       case 'held':
         return outcome.held;
       case 'timeout':
-        throw new TimeoutError(this.#timeoutText(options.waitMs), { indeterminate: false });
-      case 'lockHeld':
-        throw new TimeoutError(`lock "${this.name}" is held by session ${outcome.holder.session}, and waitMs is 0`, {
-          indeterminate: false,
-        });
+        throw new TimeoutError(this.#timeoutText(waitMs, outcome.wait), { indeterminate: false, wait: outcome.wait });
+      case 'lockHeld': {
+        const { session, label } = outcome.holder;
+        const who = label === '' ? `session ${session}` : `session ${session} ${JSON.stringify(label)}`;
+        throw new TimeoutError(`lock "${this.name}" is held by ${who}, and waitMs is 0`, { indeterminate: false });
+      }
       case 'aborted':
         throw outcome.reason;
       case 'failed':
@@ -112,7 +115,7 @@ export class Lock {
       case 'lockHeld':
         return { acquired: false, reason: 'held', holder: outcome.holder };
       case 'timeout':
-        if (waitMs === 0) throw new TimeoutError(this.#timeoutText(undefined), { indeterminate: false });
+        if (waitMs === 0) throw new TimeoutError(this.#timeoutText(0), { indeterminate: false });
         return { acquired: false, reason: 'timeout', holder: undefined };
       case 'aborted':
         return { acquired: false, reason: 'cancelled', holder: undefined };
@@ -145,9 +148,10 @@ export class Lock {
     }
   }
 
-  #timeoutText(waitMs: number | undefined): string {
-    const limit = waitMs === undefined || waitMs === 0 ? 'no answer in time' : `not granted within ${waitMs} ms`;
-    return `lock "${this.name}": ${limit} (${this.#present().session.describe()})`;
+  #timeoutText(waitMs: number, wait?: LockWait): string {
+    const limit = waitMs === 0 ? 'no answer in time' : `not granted within ${waitMs} ms`;
+    const text = `lock "${this.name}": ${limit} (${this.#present().session.describe()})`;
+    return wait === undefined ? text : `${text}; ${describeWait(wait)}`;
   }
 }
 

@@ -8,7 +8,7 @@ import type { Clock } from '@holdfast/runtime';
 import type { ServerConnection } from '../connection/server-connection.ts';
 import { ServerLink, type LinkOwner } from '../connection/server-link.ts';
 import { ClientClosedError, type HoldfastError } from '../errors.ts';
-import type { ResolvedOptions } from '../options.ts';
+import { checkDuration, type ResolvedOptions } from '../options.ts';
 import type { Asker } from '../session/asker.ts';
 import type { Channel } from '../session/call.ts';
 import { AdminPipeline, type AdminCall } from '../session/channels/admin-pipeline.ts';
@@ -59,6 +59,7 @@ export class OperatorAsker implements LinkOwner, Asker {
   }
 
   limitAtMs(timeoutMs: number | undefined): number {
+    checkDuration('timeoutMs', timeoutMs);
     return this.#clock.monotonicMs() + (timeoutMs ?? this.#options.requestTimeoutMs);
   }
 

@@ -6,7 +6,15 @@ import { resolveOptions, type ConnectOptions, type ResolvedOptions } from '../op
 
 export interface OperatorOptions extends Pick<
   ConnectOptions,
-  'servers' | 'label' | 'clusterId' | 'connectTimeoutMs' | 'requestTimeoutMs' | 'closeTimeoutMs' | 'logger' | 'signal'
+  | 'servers'
+  | 'label'
+  | 'clusterId'
+  | 'connectTimeoutMs'
+  | 'failFast'
+  | 'requestTimeoutMs'
+  | 'closeTimeoutMs'
+  | 'logger'
+  | 'signal'
 > {
   /**
    * Reads are answered by the first server that can be reached, from what it has applied, whether anybody leads or not: perhaps without
@@ -21,6 +29,7 @@ const OPTION_NAMES: Record<keyof OperatorOptions, true> = {
   label: true,
   clusterId: true,
   connectTimeoutMs: true,
+  failFast: true,
   requestTimeoutMs: true,
   closeTimeoutMs: true,
   logger: true,

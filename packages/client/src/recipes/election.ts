@@ -136,7 +136,8 @@ export class Election {
   }
 
   async #win(value: NodeData, signal: AbortSignal | undefined): Promise<Term> {
-    const held = await this.#lock.acquire(signal === undefined ? {} : { signal });
+    const unlimited = { waitMs: Number.POSITIVE_INFINITY };
+    const held = await this.#lock.acquire(signal === undefined ? unlimited : { ...unlimited, signal });
     // A session that has expired meanwhile has taken the hold with it.
     if (held.loss !== undefined) throw held.loss;
     const term = new Term(held, this.#present(), this.#directory);

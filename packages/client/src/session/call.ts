@@ -138,6 +138,9 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+/** The names of them, for what takes no other options. */
+export const CALL_OPTIONS: Record<keyof CallOptions, true> = { timeoutMs: true, signal: true };
+
 export interface AskOptions extends CallOptions {
   /** Is called with where the answer comes from, before the call resolves. */
   readonly onAnswer?: (source: AnswerSource) => void;

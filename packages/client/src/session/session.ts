@@ -11,7 +11,7 @@ import type { ServerConnection } from '../connection/server-connection.ts';
 import { ServerLink, type AttachedReply, type LinkOwner } from '../connection/server-link.ts';
 import { ClientClosedError, SessionExpiredError, type HoldfastError } from '../errors.ts';
 import type { ClientState } from '../events.ts';
-import type { ResolvedOptions } from '../options.ts';
+import { checkDuration, type ResolvedOptions } from '../options.ts';
 import type { Asker } from './asker.ts';
 import { send, type Channel } from './call.ts';
 import { AdminPipeline, type AdminCall } from './channels/admin-pipeline.ts';
@@ -140,6 +140,7 @@ export class Session implements LinkOwner, Asker {
   }
 
   limitAtMs(timeoutMs: number | undefined): number {
+    checkDuration('timeoutMs', timeoutMs);
     return this.clock.monotonicMs() + (timeoutMs ?? this.#options.requestTimeoutMs);
   }
 

@@ -16,10 +16,11 @@ describe('connect', () => {
       [{ sessionTimeoutMs: 120_001 }, /sessionTimeoutMs/],
       [{ label: 'x'.repeat(257) }, /label/],
       [{ requestTimeoutMs: -1 }, /requestTimeoutMs/],
-      [{ logger: {} }, /logger has no method debug, info, warn, error, child; pass a pino instance/],
+      [{ logger: {} }, /logger has no method debug, info, warn, error; pass a pino instance, console/],
       [{ logger: 'verbose' }, /logger has no method/],
       [{ logger: { ...silentLogger, info: undefined } }, /logger has no method info;/],
-      [{ logger: console }, /logger has no method child;/],
+      [{ logger: { ...silentLogger, warn: 5 } }, /logger has no method warn;/],
+      [{ failFast: 'yes' }, /failFast is "yes"/],
       [{ sessionTimeout: 5_000 }, /no option "sessionTimeout"; did you mean sessionTimeoutMs\?/],
       [{ sesionTimeoutMs: 5_000 }, /did you mean sessionTimeoutMs\?/],
       [{ server: 'localhost:1' }, /did you mean servers\?/],
@@ -50,6 +51,49 @@ describe('connect', () => {
     expect(error).toMatchObject({ retryable: true });
     await world.sleep(1_000);
     expect(host.timers).toBe(0);
+  });
+
+  it('gives up at once with failFast when no server can be reached', async () => {
+    const { world, ensemble, connecting, host } = await scenario();
+    for (const server of ensemble.servers) server.host.crash();
+    const before = world.nowMs;
+    const error = await world.rejection(connecting({ failFast: true }));
+    expect(error).toMatchObject({ code: 'CONNECTION_FAILED', retryable: true });
+    expect((error as Error).message).toMatch(/no server could be reached: .*server-1:7100 refused/);
+    expect(world.dials.map(({ address }) => address).toSorted()).toEqual(ensemble.addresses);
+    expect(world.nowMs - before).toBeLessThan(1_000);
+    await world.sleep(1_000);
+    expect(host.timers).toBe(0);
+  });
+
+  it('waits with failFast for a server that answers, and after a loss for any', async () => {
+    const { world, ensemble, connecting } = await scenario();
+    for (const id of [1, 2]) ensemble.server(id).host.down = true;
+    ensemble.server(3).goodbye = { type: 'goodbye', code: 'NO_LEADER', message: 'no majority here' };
+    const connected = connecting({ failFast: true, preferLeader: false });
+    await world.sleep(3_000);
+    ensemble.server(3).goodbye = undefined;
+    const client = await world.settled(connected);
+    ensemble.server(3).host.crash();
+    await world.sleep(3_000);
+    expect(client.state).toBe('suspended');
+    ensemble.server(1).host.down = false;
+    await world.until(() => client.state === 'connected');
+  });
+
+  it('logs to console, or to what has as much', async () => {
+    const { connect } = await scenario();
+    const said: unknown[] = [];
+    const plain = {
+      debug() {},
+      warn() {},
+      error() {},
+      info: (fields: object, text: string) => void said.push(fields, text),
+    };
+    const client = await connect({ logger: plain });
+    expect(said).toMatchObject([{ sessionId: client.sessionId, state: 'connected' }, 'the session changed its state']);
+    const options: ConnectOptions = { servers: ['127.0.0.1:1'], logger: console };
+    expect(options.logger).toBe(console);
   });
 
   it('finds the one server that lives', async () => {

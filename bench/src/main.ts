@@ -7,7 +7,15 @@ import { join, resolve } from 'node:path';
 import { countCosts, reportCosts } from './count/count.ts';
 import { describeMachine } from './machine/description.ts';
 import { parseOptions, type BenchOptions } from './options.ts';
-import { reportCrowd, reportFailOver, reportJoin, reportQuiet, reportResume, reportWatches } from './own/reports.ts';
+import {
+  reportCrowd,
+  reportFailOver,
+  reportJoin,
+  reportQuiet,
+  reportResume,
+  reportWaiters,
+  reportWatches,
+} from './own/reports.ts';
 import { writeCharts } from './report/charts.ts';
 import { reportOutages } from './outages/report.ts';
 import { markdownReport } from './report/markdown.ts';
@@ -70,6 +78,7 @@ async function measure(chosen: BenchOptions): Promise<void> {
   if (wanted.has('join')) await reportJoin(chosen.quick ? Math.min(64, chosen.stateMib) : chosen.stateMib, say);
   if (wanted.has('crowd')) await reportCrowd(chosen, say);
   if (wanted.has('watches')) await reportWatches(chosen, say);
+  if (wanted.has('waiters')) await reportWaiters(chosen, say);
   if (wanted.has('resume')) await reportResume(chosen, say);
   if (wanted.has('outages')) await reportOutages(chosen, directory, say);
 }

@@ -19,6 +19,7 @@ export const WORKS = [
   'join',
   'crowd',
   'watches',
+  'waiters',
   'resume',
   'outages',
 ] as const;
@@ -31,6 +32,7 @@ export const WORKS_ON_REQUEST: readonly WorkName[] = [
   'join',
   'crowd',
   'watches',
+  'waiters',
   'resume',
   'outages',
 ];

@@ -43,7 +43,7 @@ export function formatResult(result: RunResult, directory: string): string {
 
 function logLine({ entries, entriesForgotten, snapshots, acknowledged, acknowledgedLost }: LogFigures): string {
   const forgotten = entriesForgotten === 0 ? '' : ` (${entriesForgotten} of them in copies of the logs only)`;
-  return `committed entries ${entries}${forgotten}, snapshots compared ${snapshots}, acknowledged calls ${acknowledged}, lost of them ${acknowledgedLost}`;
+  return `committed entries ${entries}${forgotten}, snapshots compared ${snapshots}, acknowledged calls ${acknowledged}, lost of them ${acknowledgedLost ?? 'unknown, since the logs are not whole'}`;
 }
 
 function pairs(counts: Readonly<Record<string, number>>): string {

@@ -51,9 +51,9 @@ export interface LogFigures {
   readonly entriesForgotten: number;
   /** Snapshots of servers that were compared with what the entries make. */
   readonly snapshots: number;
-  /** Calls that were answered with success, and those of them that are in no entry. */
+  /** Calls that were answered with success, and those of them that are in no entry; undefined where the logs end too early to tell. */
   readonly acknowledged: number;
-  readonly acknowledgedLost: number;
+  readonly acknowledgedLost: number | undefined;
   readonly sessionsExpired: number;
 }
 

@@ -20,6 +20,8 @@ export interface Committed {
   readonly problems: readonly string[];
   /** Of the entries, those that no log has any more: only copies show them. */
   readonly onlyCopied: number;
+  /** The next entry was committed, and nobody has it any more but as a part of snapshots: what comes after cannot be judged. */
+  readonly cut: boolean;
 }
 
 export interface CommittedOptions {
@@ -37,6 +39,7 @@ export function committedOf(logs: readonly KeptLog[], { voters, seen }: Committe
   const problems: string[] = [];
   const entries: Entry[] = [];
   let onlyCopied = 0;
+  let cut = false;
   for (let index = 1; ; index += 1) {
     const entry = chosen(logs.flatMap((log) => entryAt(log, index) ?? log.copied[index - 1] ?? []));
     const found = voting.flatMap((log) => entryAt(log, index) ?? []);
@@ -48,6 +51,7 @@ export function committedOf(logs: readonly KeptLog[], { voters, seen }: Committe
     }
     if (entry === undefined) {
       problems.push(`entry ${index} is in snapshots only, and was not copied before`);
+      cut = true;
       break;
     }
     if (index <= sure && count < found.length) {
@@ -56,7 +60,7 @@ export function committedOf(logs: readonly KeptLog[], { voters, seen }: Committe
     if (logs.every((log) => entryAt(log, index) === undefined)) onlyCopied += 1;
     entries.push(entry);
   }
-  return { entries, problems, onlyCopied };
+  return { entries, problems, onlyCopied, cut };
 }
 
 function entryAt({ baseIndex, entries }: KeptLog, index: number): Entry | undefined {

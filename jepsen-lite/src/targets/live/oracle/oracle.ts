@@ -42,7 +42,8 @@ export interface OracleReport {
   /** In the order of the log. */
   readonly committed: readonly Entry[];
   readonly acknowledged: number;
-  readonly acknowledgedLost: number;
+  /** Undefined where the logs end too early to tell. */
+  readonly acknowledgedLost: number | undefined;
   readonly sessionsExpired: number;
 }
 
@@ -76,7 +77,7 @@ export async function consultLog(history: History, options: OracleOptions): Prom
     snapshots: snapshots.length,
     committed: committed.entries,
     acknowledged,
-    acknowledgedLost: lost.length,
+    acknowledgedLost: committed.cut ? undefined : lost.length,
     sessionsExpired: replayed.events.filter((each) => each.type === 'ended-session' && each.reason === 'expired')
       .length,
   };

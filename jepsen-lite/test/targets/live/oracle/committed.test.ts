@@ -85,9 +85,10 @@ describe('what a majority has forgotten', () => {
 
   it('is unknown when nobody has it and nothing was copied', () => {
     const logs = VOTERS.map((host) => ({ ...log(host, ['b'], ['']), copied: [] }));
-    const { entries, problems } = committedOf(logs, { voters: VOTERS, seen: 2 });
+    const { entries, problems, cut } = committedOf(logs, { voters: VOTERS, seen: 2 });
     expect(entries).toEqual([]);
     expect(problems).toEqual(['entry 1 is in snapshots only, and was not copied before']);
+    expect(cut).toBe(true);
   });
 
   it('must be on a majority, though a server called it committed by its snapshot alone', () => {

@@ -14,6 +14,7 @@ export const PACKAGES = {
   '@holdfast/fenced-kv': { floor: 2, only: scope(['runtime']) },
   '@holdfast/ensemble': { floor: 3 },
   '@holdfast/testing': { floor: 3, simulation: true },
+  '@holdfast/opentelemetry': { floor: 4, only: scope(['client']) },
   '@holdfast/jepsen-lite': { floor: 4, simulation: true },
   '@holdfast/bench': { floor: 4 },
   '@holdfast/examples': { floor: 4 },

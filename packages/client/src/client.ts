@@ -5,6 +5,7 @@
 
 import { MUTEX, type Member } from '@holdfast/protocol';
 import { Admin, checkLockName } from './admin.ts';
+import { eventEmitted } from './diagnostics/channels.ts';
 import { ClientClosedError } from './errors.ts';
 import { ClientEvents, type ClientState } from './events.ts';
 import { Incarnation, type Present } from './incarnations/incarnation.ts';
@@ -58,7 +59,7 @@ export class Client implements AsyncDisposable {
 
   /** @internal Use `connect`. */
   constructor(options: ResolvedOptions, runtime: ClientRuntime) {
-    this.events = new ClientEvents(options.logger);
+    this.events = new ClientEvents(options.logger, eventEmitted);
     this.#options = options;
     this.#runtime = runtime;
     this.#incarnation = this.#incarnate();

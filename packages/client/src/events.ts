@@ -57,10 +57,13 @@ export type ClientEventListener<T extends ClientEvent['type'] = ClientEvent['typ
 
 export class ClientEvents {
   readonly #logger: Logger;
+  readonly #publish: (event: ClientEvent) => void;
   readonly #listeners = new Map<ClientEvent['type'], Set<(event: never) => void>>();
 
-  constructor(logger: Logger) {
+  /** @internal `publish` hears of every event before the listeners do. */
+  constructor(logger: Logger, publish: (event: ClientEvent) => void) {
     this.#logger = logger;
+    this.#publish = publish;
   }
 
   /**
@@ -80,6 +83,7 @@ export class ClientEvents {
 
   /** @internal */
   emit(event: ClientEvent): void {
+    this.#publish(event);
     for (const listener of this.#listeners.get(event.type) ?? []) {
       try {
         // Under a type there are listeners of that type only.

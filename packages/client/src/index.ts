@@ -27,6 +27,13 @@ export type { PlainLogger } from '@holdfast/runtime';
 export type { Admin, LockDetails, Members } from './admin.ts';
 export type { Client, ClientStatus } from './client.ts';
 export { connect, connectOperator } from './connect.ts';
+export {
+  DIAGNOSTICS_CHANNELS,
+  type AcquireEnd,
+  type AcquireMessage,
+  type ClientEventMessage,
+  type HoldMessage,
+} from './diagnostics/channels.ts';
 export * from './errors.ts';
 export type {
   ClientEvent,

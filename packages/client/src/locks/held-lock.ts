@@ -3,6 +3,7 @@
  * the question, so a late timer cannot make it lie; what only the fenced resource can know, it does not claim.
  */
 
+import { holdEnded, type HoldMessage } from '../diagnostics/channels.ts';
 import { LockLostError, type LockLossReason } from '../errors.ts';
 import { invariant } from '../invariant.ts';
 import { checkOptionNames } from '../option-names.ts';
@@ -32,6 +33,8 @@ export class HeldLock implements AsyncDisposable {
   #loss: LockLostError | undefined;
   #aborter: AbortController | undefined;
   #release: Promise<void> | undefined;
+  /** Whoever listens hears of its end. */
+  #diagnosed: HoldMessage | undefined;
 
   /** @internal */
   constructor(lock: string, acquireIndex: number, token: number, keeper: HoldKeeper) {
@@ -102,10 +105,17 @@ export class HeldLock implements AsyncDisposable {
     await this.release().catch(() => undefined);
   }
 
+  /** @internal It has been published that it began. */
+  diagnose(message: HoldMessage): void {
+    this.#diagnosed = message;
+    if (this.#lossReason !== undefined) holdEnded(message, this.#lossReason);
+  }
+
   /** @internal */
   markLost(reason: LockLossReason): void {
     if (this.#lossReason !== undefined) return;
     this.#lossReason = reason;
+    if (this.#diagnosed !== undefined) holdEnded(this.#diagnosed, reason);
     this.#aborter?.abort(this.loss);
   }
 

@@ -1,6 +1,7 @@
 /** A lock by name, as applications use it. An owner is one acquire: two acquires of one client exclude each other. */
 
 import type { Holder, LockRequest } from '@holdfast/protocol';
+import { acquireEnded, acquireStarted, holdStarted, type AcquireMessage } from '../diagnostics/channels.ts';
 import { LockLostError, SessionExpiredError, TimeoutError } from '../errors.ts';
 import { checkOptionNames } from '../option-names.ts';
 import { checkDuration } from '../options.ts';
@@ -137,14 +138,47 @@ export class Lock {
 
   async #acquire(waitMs: number, signal: AbortSignal | undefined): Promise<AcquireOutcome> {
     checkDuration('waitMs', waitMs);
+    const diagnosed = acquireStarted(this.name, waitMs, this.#present().session.id);
+    const outcome = await this.#ask(waitMs, signal);
+    if (diagnosed !== undefined) this.#diagnose(diagnosed, outcome);
+    return outcome;
+  }
+
+  async #ask(waitMs: number, signal: AbortSignal | undefined): Promise<AcquireOutcome> {
     const wait = waitMs > 0;
     const expiresAtMs = this.#present().session.limitAtMs(wait ? waitMs : undefined);
     for (;;) {
       const asked = this.#present();
-      const outcome = await asked.acquires.acquire({ lock: this.name, asked: this.#asked, wait, expiresAtMs, signal });
+      const outcome = await asked.acquires.acquire({
+        lock: this.name,
+        asked: this.#asked,
+        wait,
+        expiresAtMs,
+        signal,
+      });
       const expired = outcome.type === 'failed' && outcome.error instanceof SessionExpiredError;
       // Nothing is left of what an expired session has asked for: where there is another, it asks anew.
       if (!expired || this.#present() === asked) return outcome;
+    }
+  }
+
+  #diagnose(message: AcquireMessage, outcome: AcquireOutcome): void {
+    switch (outcome.type) {
+      case 'held': {
+        const { token } = outcome.held;
+        acquireEnded(message, 'held', token, undefined);
+        outcome.held.diagnose(holdStarted(message, token, this.#present().session.id));
+        return;
+      }
+      case 'failed':
+        acquireEnded(message, 'failed', undefined, outcome.error);
+        return;
+      case 'aborted':
+        acquireEnded(message, 'aborted', undefined, outcome.reason);
+        return;
+      case 'lockHeld':
+      case 'timeout':
+        acquireEnded(message, outcome.type, undefined, undefined);
     }
   }
 

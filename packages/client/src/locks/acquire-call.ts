@@ -36,6 +36,8 @@ export interface AcquireRequest extends CallLimits {
   readonly asked: LockRequest;
   /** False: leaves nothing when the lock is not free. */
   readonly wait: boolean;
+  /** Is told what it waits for. */
+  readonly onWait: ((wait: LockWait) => void) | undefined;
 }
 
 export interface AcquireDeps {
@@ -47,6 +49,7 @@ export interface AcquireDeps {
 
 export class AcquireCall extends Call<EncodedCommand, Reply> {
   readonly lock: string;
+  readonly onWait: ((wait: LockWait) => void) | undefined;
   /** 0 until the ensemble has answered. */
   acquireIndex = 0;
   /** 0 until it was granted. */
@@ -59,6 +62,7 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
     const { lock, asked, wait } = request;
     super(deps.channel, encoded(acquireCommand(lock, asked, wait)), request);
     this.lock = lock;
+    this.onWait = request.onWait;
     this.#deps = deps;
   }
 

@@ -2,7 +2,7 @@
 
 import type { Holder, LockRequest } from '@holdfast/protocol';
 import { acquireEnded, acquireStarted, holdStarted, type AcquireMessage } from '../diagnostics/channels.ts';
-import { LockLostError, SessionExpiredError, TimeoutError } from '../errors.ts';
+import { InvalidArgumentError, LockLostError, SessionExpiredError, TimeoutError } from '../errors.ts';
 import { checkOptionNames } from '../option-names.ts';
 import { checkDuration } from '../options.ts';
 import type { Present } from '../incarnations/incarnation.ts';
@@ -19,6 +19,14 @@ export interface AcquireOptions {
   readonly waitMs?: number;
   /** Gives up, with the signal's reason; what becomes of the wait is as for `waitMs`. */
   readonly signal?: AbortSignal;
+  /**
+   * Is told who holds the lock and how many are before, once the acquire waits, and about once a second from then on. All waits of a client
+   * for one lock ask the ensemble together. Never called for a lock that is granted at once. What it throws is logged.
+   *
+   * @example
+   * await lock.acquire({ onWait: ({ before }) => show(`${before} are before you`) });
+   */
+  readonly onWait?: (wait: LockWait) => void;
 }
 
 export interface TryAcquireOptions extends AcquireOptions {
@@ -27,7 +35,7 @@ export interface TryAcquireOptions extends AcquireOptions {
 }
 
 const WATCH_OPTIONS: Record<keyof LockWatchOptions, true> = { signal: true };
-const ACQUIRE_OPTIONS: Record<keyof AcquireOptions, true> = { waitMs: true, signal: true };
+const ACQUIRE_OPTIONS: Record<keyof AcquireOptions, true> = { waitMs: true, signal: true, onWait: true };
 
 export type TryAcquireResult =
   | { readonly acquired: true; readonly held: HeldLock }
@@ -85,7 +93,7 @@ export class Lock {
   async acquire(options: AcquireOptions = {}): Promise<HeldLock> {
     checkOptionNames('acquire', options, ACQUIRE_OPTIONS);
     const waitMs = options.waitMs ?? this.#present().defaultWaitMs;
-    const outcome = await this.#acquire(waitMs, options.signal);
+    const outcome = await this.#acquire(waitMs, options);
     switch (outcome.type) {
       case 'held':
         return outcome.held;
@@ -109,7 +117,7 @@ export class Lock {
   async tryAcquire(options: TryAcquireOptions = {}): Promise<TryAcquireResult> {
     checkOptionNames('tryAcquire', options, ACQUIRE_OPTIONS);
     const waitMs = options.waitMs ?? 0;
-    const outcome = await this.#acquire(waitMs, options.signal);
+    const outcome = await this.#acquire(waitMs, options);
     switch (outcome.type) {
       case 'held':
         return { acquired: true, held: outcome.held };
@@ -136,15 +144,17 @@ export class Lock {
     return watchLock(this.#present().session, this.name, options);
   }
 
-  async #acquire(waitMs: number, signal: AbortSignal | undefined): Promise<AcquireOutcome> {
+  async #acquire(waitMs: number, options: AcquireOptions): Promise<AcquireOutcome> {
     checkDuration('waitMs', waitMs);
+    if (options.onWait !== undefined && typeof options.onWait !== 'function')
+      throw new InvalidArgumentError('onWait must be a function, which is called with what the acquire waits for');
     const diagnosed = acquireStarted(this.name, waitMs, this.#present().session.id);
-    const outcome = await this.#ask(waitMs, signal);
+    const outcome = await this.#ask(waitMs, options);
     if (diagnosed !== undefined) this.#diagnose(diagnosed, outcome);
     return outcome;
   }
 
-  async #ask(waitMs: number, signal: AbortSignal | undefined): Promise<AcquireOutcome> {
+  async #ask(waitMs: number, { signal, onWait }: AcquireOptions): Promise<AcquireOutcome> {
     const wait = waitMs > 0;
     const expiresAtMs = this.#present().session.limitAtMs(wait ? waitMs : undefined);
     for (;;) {
@@ -155,6 +165,7 @@ export class Lock {
         wait,
         expiresAtMs,
         signal,
+        onWait,
       });
       const expired = outcome.type === 'failed' && outcome.error instanceof SessionExpiredError;
       // Nothing is left of what an expired session has asked for: where there is another, it asks anew.

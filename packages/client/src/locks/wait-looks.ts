@@ -1,6 +1,7 @@
 /**
  * Looks at what waits are waiting for, so that a wait that ends without the lock can say why, and one that takes very long says so. Nothing
  * is asked for a wait that ends before that: once shortly before its limit, and when it has lasted for half a minute, a minute, and so on.
+ * A caller that wants to know is told at once, and once a second.
  */
 
 import { MAX_PAGE_ENTRIES, type Answer, type QueueEntry } from '@holdfast/protocol';
@@ -9,8 +10,10 @@ import type { Session } from '../session/session.ts';
 import type { Limited } from '../session/time-limits.ts';
 import type { LockWait } from './lock-wait.ts';
 
-/** So long before its limit a wait is looked at, or after half of it where that is later: the answer has to come in time. */
+/** So long before its limit a wait is looked at, or after half of a short one: the answer has to come in time. */
 const LOOK_BEFORE_LIMIT_MS = 500;
+/** A caller that wants to know is told so often. */
+const TELL_EVERY_MS = 1_000;
 /** A question that is not answered in that time has no use any more. */
 const ANSWER_TIMEOUT_MS = 5_000;
 
@@ -27,6 +30,8 @@ export interface WaitingAcquire {
   readonly acquireIndex: number;
   /** On the monotonic clock. */
   readonly expiresAtMs: number;
+  /** Whether the caller wants to know, and how it is told. */
+  readonly onWait: ((wait: LockWait) => void) | undefined;
 }
 
 interface Queue {
@@ -81,6 +86,8 @@ export class WaitLook implements Limited {
   readonly #sinceMs: number;
   readonly #lastLookAtMs: number;
   #longAfterMs: number;
+  /** When the caller is told next; `Infinity` for one that does not want to know. */
+  #tellAtMs: number;
   #expiresAtMs = 0;
   #ended = false;
   #last: LockWait | undefined;
@@ -91,6 +98,7 @@ export class WaitLook implements Limited {
     this.#looks = looks;
     this.#sinceMs = looks.session.clock.monotonicMs();
     this.#longAfterMs = looks.options.longWaitMs;
+    this.#tellAtMs = wait.onWait === undefined ? Number.POSITIVE_INFINITY : this.#sinceMs;
     const leftMs = wait.expiresAtMs - this.#sinceMs;
     this.#lastLookAtMs = wait.expiresAtMs - Math.min(LOOK_BEFORE_LIMIT_MS, leftMs / 2);
     this.#expiresAtMs = this.#nextMs(this.#sinceMs);
@@ -111,9 +119,11 @@ export class WaitLook implements Limited {
     const nowMs = this.#looks.session.clock.monotonicMs();
     const long = nowMs >= this.#sinceMs + this.#longAfterMs;
     if (long) this.#longAfterMs *= 2;
+    const tell = nowMs >= this.#tellAtMs;
+    if (tell) this.#tellAtMs = nowMs + TELL_EVERY_MS;
     this.#expiresAtMs = this.#nextMs(nowMs);
     this.#looks.session.limits.add(this);
-    void this.#look(long);
+    void this.#look({ long, tell });
   }
 
   end(): void {
@@ -121,12 +131,21 @@ export class WaitLook implements Limited {
     this.#looks.session.limits.delete(this);
   }
 
-  #nextMs(nowMs: number): number {
-    const longAtMs = this.#sinceMs + this.#longAfterMs;
-    return this.#lastLookAtMs > nowMs ? Math.min(longAtMs, this.#lastLookAtMs) : longAtMs;
+  #tell(wait: LockWait): void {
+    try {
+      this.#wait.onWait?.(wait);
+    } catch (error) {
+      this.#looks.session.logger.error({ err: error, lock: wait.lock }, 'onWait threw');
+    }
   }
 
-  async #look(long: boolean): Promise<void> {
+  #nextMs(nowMs: number): number {
+    const longAtMs = this.#sinceMs + this.#longAfterMs;
+    const lastAtMs = this.#lastLookAtMs > nowMs ? this.#lastLookAtMs : Number.POSITIVE_INFINITY;
+    return Math.min(longAtMs, lastAtMs, this.#tellAtMs);
+  }
+
+  async #look({ long, tell }: { readonly long: boolean; readonly tell: boolean }): Promise<void> {
     const queue = await this.#looks.ask(this.#wait.lock);
     if (this.#ended || queue === undefined) return;
     const waiting = queue.entries.filter(({ token }) => token === 0);
@@ -141,5 +160,6 @@ export class WaitLook implements Limited {
       truncated: place < 0,
     };
     if (long) this.#looks.options.longWait(this.#last);
+    if (tell) this.#tell(this.#last);
   }
 }

@@ -129,3 +129,59 @@ describe('a wait that takes long', () => {
     expect(error).toBeInstanceOf(InvalidArgumentError);
   });
 });
+
+describe('a wait whose caller wants to know', () => {
+  it('tells at once and once a second who is before, until it has the lock', async () => {
+    const world = await scenario();
+    const held = await world.world.settled((await world.connect()).lock('a').acquire());
+    const first = await world.world.settled((await world.connect()).lock('b').acquire());
+    const client = await world.connect();
+    const told: number[] = [];
+    const earlier = (await world.connect()).lock('a').acquire();
+    await world.world.until(() => world.ensemble.queue('a').length === 2);
+    const waiting = client.lock('a').acquire({ onWait: ({ before }) => told.push(before) });
+    await world.world.sleep(100);
+    expect(told).toEqual([1]);
+    await world.world.settled(held.release());
+    const next = await world.world.settled(earlier);
+    await world.world.sleep(2_000);
+    expect(told).toEqual([1, 0, 0]);
+    await world.world.settled(next.release());
+    await world.world.settled(waiting);
+    await world.world.sleep(5_000);
+    expect(told).toHaveLength(3);
+    expect(first.loss).toBeUndefined();
+  });
+
+  it('asks the ensemble once a second for all that wait for one lock, and tells each its own place', async () => {
+    const world = await scenario();
+    await world.world.settled((await world.connect()).lock('a').acquire());
+    const client = await world.connect();
+    const told = Array.from({ length: 100 }, (): number[] => []);
+    const waiting = told.map((mine) =>
+      client.lock('a').tryAcquire({ waitMs: 60_000, onWait: ({ before }) => mine.push(before) }),
+    );
+    await world.world.sleep(3_500);
+    expect(told.map((mine) => mine.at(-1))).toEqual(told.map((_, place) => place));
+    expect(looks(world)).toBeLessThanOrEqual(5);
+    const outcomes = Promise.allSettled(waiting);
+    await world.world.settled(client.close());
+    expect((await outcomes).every(({ status }) => status === 'rejected')).toBe(true);
+  });
+
+  it('goes on when the caller throws, and refuses what is no function', async () => {
+    const world = await scenario();
+    await world.world.settled((await world.connect()).lock('a').acquire());
+    const errors: string[] = [];
+    const logger = { debug() {}, info() {}, warn() {}, error: (_: object, text: string) => void errors.push(text) };
+    const client = await world.connect({ logger });
+    const onWait = (): never => {
+      throw new Error('of the application');
+    };
+    const error = await world.world.rejection(client.lock('a').acquire({ waitMs: 2_500, onWait }));
+    expect(error).toBeInstanceOf(TimeoutError);
+    expect(errors).toEqual(['onWait threw', 'onWait threw', 'onWait threw']);
+    const wrong = { onWait: 5 as unknown as () => void };
+    expect(await world.world.rejection(client.lock('a').acquire(wrong))).toBeInstanceOf(InvalidArgumentError);
+  });
+});

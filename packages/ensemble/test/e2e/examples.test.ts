@@ -13,7 +13,7 @@ const MAX_LINES = 80;
 let scratch: Awaited<ReturnType<typeof startScratchEnsemble>>;
 
 beforeAll(async () => {
-  scratch = await startScratchEnsemble();
+  scratch = await startScratchEnsemble({ fencedKv: true });
 });
 afterAll(async () => {
   await scratch?.stop();
@@ -25,10 +25,12 @@ interface Started {
   stop(): Promise<number | null>;
   /** As if its machine had failed. */
   kill(): void;
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void;
 }
 
 function start(program: string, ...args: readonly string[]): Started {
-  const env = { ...process.env, HOLDFAST_SERVERS: scratch.ensemble.clientAddresses.join(',') };
+  const { clientAddresses, fencedKvUrl } = scratch.ensemble;
+  const env = { ...process.env, HOLDFAST_SERVERS: clientAddresses.join(','), HOLDFAST_STORE: fencedKvUrl };
   const child = spawn(process.execPath, [`${EXAMPLES}/dist/${program}.js`, ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -49,7 +51,17 @@ function start(program: string, ...args: readonly string[]): Started {
       return ended;
     },
     kill: () => void child.kill('SIGKILL'),
+    signal: (name) => void child.kill(name),
   };
+}
+
+/** The first line that matches, once it is there. */
+async function line({ lines }: Started, wanted: RegExp): Promise<RegExpExecArray> {
+  const find = (): RegExpExecArray | undefined =>
+    lines.map((each) => wanted.exec(each)).find((match) => match !== null);
+  const found = await waitUntil(() => Promise.resolve(find()), 30_000);
+  if (found === undefined) throw new Error(`it said ${JSON.stringify(lines)}, and nothing like ${String(wanted)}`);
+  return found;
 }
 
 async function said({ lines }: Started, line: string): Promise<void> {
@@ -108,6 +120,77 @@ describe('the example of', () => {
   });
 });
 
+const RUN = /^run (\d+) under token (\d+)$/;
+
+describe('the example of', () => {
+  it('a cron job runs each time on one machine alone, and on another one when that has died', async () => {
+    const first = start('cron', 'nightly', '250');
+    await line(first, RUN);
+    const second = start('cron', 'nightly', '250');
+    await line(second, /^ready$/);
+    const third = start('cron', 'nightly', '250');
+    await line(third, /^ready$/);
+    first.kill();
+    await first.ended;
+    await waitUntil(
+      () => Promise.resolve([...second.lines, ...third.lines].some((each) => RUN.test(each)) || undefined),
+      30_000,
+    );
+    expect(await Promise.all([second, third].map((each) => each.stop()))).toEqual([0, 0]);
+    const runs = [first, second, third].map(({ lines }) => lines.flatMap((each) => RUN.exec(each) ?? []));
+    const slots = runs.flatMap((each) => each.filter((_, at) => at % 3 === 1)).map(Number);
+    expect(new Set(slots).size).toBe(slots.length);
+    const leaders = runs.filter((each) => each.length > 0);
+    expect(leaders.length).toBeGreaterThan(1);
+    const tokens = leaders.map((each) => [...new Set(each.filter((_, at) => at % 3 === 2))].map(Number));
+    expect(Math.min(...(tokens.at(-1) ?? []))).toBeGreaterThan(Math.max(...(tokens[0] ?? [])));
+  });
+
+  it('a booking sells each seat once, and tells every buyer how many are before', async () => {
+    const booking = start('booking', 'hamlet', '10', '500');
+    expect(await booking.ended).toBe(0);
+    expect(booking.lines).toEqual([
+      '500 buyers queue, and know that 0 to 499 are before them',
+      '10 bought a seat, 490 heard that the show is sold out',
+      '10 seats are taken',
+    ]);
+  });
+
+  it('a queue of jobs gives the job of a worker that hangs to another one, and refuses what it writes late', async () => {
+    expect(await start('jobs', 'put', 'one', 'two').ended).toBe(0);
+    const slow = start('jobs', 'work', '1500');
+    const [, id = '', token] = await line(slow, /^begins (\S+) under token (\d+)$/);
+    slow.signal('SIGSTOP');
+    const quick = start('jobs', 'work');
+    const [, later] = await line(quick, new RegExp(`^begins ${id} under token (\\d+)$`));
+    expect(Number(later)).toBeGreaterThan(Number(token));
+    await line(quick, new RegExp(`^has done ${id}: ONE$`));
+    slow.signal('SIGCONT');
+    await line(slow, new RegExp(`^was too late with ${id}: `));
+    expect(quick.lines.filter((each) => each.startsWith('has done'))).toHaveLength(2);
+    expect(await Promise.all([slow, quick].map((each) => each.stop()))).toEqual([0, 0]);
+    expect(slow.lines.some((each) => each.startsWith(`has done ${id}`))).toBe(false);
+  });
+
+  it('a migration runs once, however many start it', async () => {
+    const replicas = [start('migration', 'v2'), start('migration', 'v2'), start('migration', 'v2')];
+    expect(await Promise.all(replicas.map(({ ended }) => ended))).toEqual([0, 0, 0]);
+    const said = replicas.flatMap(({ lines }) => lines);
+    expect(said.filter((each) => each.startsWith('step: '))).toHaveLength(3);
+    expect(said.filter((each) => /^migrated under token \d+$/.test(each))).toHaveLength(1);
+    expect(said.filter((each) => each === 'was migrated before')).toHaveLength(2);
+  });
+
+  it('a file in an object store loses no line of several who write it, and takes no late write', async () => {
+    const writers = start('object-store', '4', '3');
+    expect(await writers.ended).toBe(0);
+    expect(writers.lines).toEqual([
+      expect.stringMatching(/^the file has 12 lines, the last written under token \d+$/),
+      'a late write is refused',
+    ]);
+  });
+});
+
 describe('every example', () => {
   const programs = readdirSync(`${EXAMPLES}/src`);
 
@@ -119,6 +202,11 @@ describe('every example', () => {
     ['counter', ['often'], 'how often is "often"; say a whole number from 1 on'],
     ['barrier', ['b'], 'how many must come: a whole number from 1 on'],
     ['config', ['get'], 'say nothing, to follow the configuration, or "set" and a text'],
+    ['cron', [], 'say a name of letters, digits, "_" and "-"'],
+    ['booking', ['a/b'], 'say a show, of letters, digits, "_" and "-"'],
+    ['jobs', ['get'], 'say "put" and the texts of the jobs, or "work"'],
+    ['migration', [], 'say the name of a migration'],
+    ['object-store', ['many'], 'say how many write, and how many lines each'],
     ['members', ['shop', 'a/b'], 'say a group and a name, each of letters, digits, "_" and "-"'],
   ])('says how it is used when it is used otherwise: %s', async (program, args, advice) => {
     const used = start(program, ...args);

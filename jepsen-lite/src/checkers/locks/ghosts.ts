@@ -2,8 +2,9 @@
  * Nobody waits or holds who is nobody's. A session may have as many waits and holds of a lock as it has acquires that are still to end:
  * open ones, holds that it knows of, and failed ones whose cancel is under way. So a failed acquire whose cancel has come to its end
  * has left nothing in the queue, and once all is quiet no failed one has. Where the end of a cancel was not recorded, it follows from
- * what the session did next: its requests take effect in order, so when one write that came after the failure was answered, the acquire
- * had been, and its cancel has gone before the next write.
+ * three writes that the session did next, one after another. Its requests take effect in order, but an answer may be lost with a connection
+ * whose server has received a snapshot since: that request is sent again after later ones were answered, such as the first write. What
+ * is sent from then on comes behind it. So when the second write was answered, the acquire had been, and its cancel has gone before the third.
  */
 
 import type { EventOf } from '../../history/calls.ts';
@@ -16,10 +17,14 @@ type Entered = EventOf<'enqueued'> | EventOf<'granted'>;
 type Failure = Extract<HistoryEvent, { readonly type: 'fail' | 'info'; readonly f: 'acquire' }>;
 type Done = EventOf<'ok'>;
 
-/** A failed acquire, and the first write that its session has begun and done since. */
+/** After which a cancel has come to its end. */
+const WRITES = 3;
+
+/** A failed acquire, and the last write that its session has begun and done since, each after the one before. */
 interface Cancelling {
   readonly failure: Failure;
-  next: Done | undefined;
+  last: HistoryEvent;
+  writes: number;
 }
 
 /** One session's acquires of one lock. */
@@ -95,18 +100,16 @@ class Ledger {
     account.failed.set(event.call, event);
     this.#failures.set(event.call, event);
     const ofSession = this.#cancelling.get(event.session) ?? new Map<number, Cancelling>();
-    this.#cancelling.set(event.session, ofSession.set(event.call, { failure: event, next: undefined }));
+    this.#cancelling.set(event.session, ofSession.set(event.call, { failure: event, last: event, writes: 0 }));
   }
 
   #wrote(event: Done, session: number): void {
     const invokedAt = this.#invokes.get(event.call) ?? 0;
     for (const cancelling of this.#cancelling.get(session)?.values() ?? []) {
-      const { failure, next } = cancelling;
-      if (next === undefined) {
-        if (invokedAt > failure.seq) cancelling.next = event;
-      } else if (invokedAt > next.seq) {
-        this.#over(failure, event);
-      }
+      if (invokedAt <= cancelling.last.seq) continue;
+      cancelling.last = event;
+      cancelling.writes += 1;
+      if (cancelling.writes === WRITES) this.#over(cancelling.failure, event);
     }
   }
 

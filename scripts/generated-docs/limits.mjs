@@ -8,7 +8,17 @@ import { code, page, table } from './markdown.mjs';
 import { numberOf, parseSource, propertiesOf, firstSentence } from './source.mjs';
 
 const FILE = 'limits.md';
-const PACKAGES = ['protocol', 'state', 'raft', 'lockd', 'client', 'lockctl', 'fenced-kv', 'runtime'];
+const PACKAGES = [
+  'protocol',
+  'state',
+  'raft',
+  'lockd',
+  'client',
+  'lockctl',
+  'fenced-kv',
+  'fenced-kv-client',
+  'runtime',
+];
 /** Of tests and simulation. */
 const LEFT_OUT = /^sim\//;
 const CONSTANT = /^[A-Z][A-Z0-9_]*$/;

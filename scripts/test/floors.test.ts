@@ -9,7 +9,7 @@ const refused: Readonly<Record<string, string>> = {
   'dynamic-import': 'client/src/bad.ts:1: @holdfast/client (floor 1) may not import @holdfast/lockd (floor 2)',
   'lazy-import': 'lockd/src/bad.ts:1: loads "./metrics.ts" while it runs; a server loads everything at its start',
   'upward-dependency': 'client/package.json: @holdfast/client (floor 1) may not import @holdfast/lockd (floor 2)',
-  'undeclared-package': 'imports "@holdfast/fenced-kv", which packages/ensemble/package.json does not declare',
+  'undeclared-package': 'imports "@holdfast/fenced-kv-client", which packages/ensemble/package.json does not declare',
   'undeclared-library': 'imports "msgpackr", which packages/client/package.json does not declare',
   'simulation-in-production': 'production code imports "@holdfast/runtime/sim"; only tests may',
   'test-export-in-production': 'production code imports "@holdfast/state/test/in-use"; only tests may',

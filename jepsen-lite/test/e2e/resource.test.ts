@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FencedKv } from '@holdfast/fenced-kv/client';
+import { FencedKv } from '@holdfast/fenced-kv-client';
 import { jepsenResource, startScratch, type Scratch } from '../resource/support/command.ts';
 import { HttpResource } from '../resource/support/http-resource.ts';
 

@@ -71,7 +71,7 @@ describe('the code blocks of the documents', () => {
         '@holdfast/client': [join(packages, 'client/src/index.ts')],
         '@holdfast/testing': [join(packages, 'testing/src/index.ts')],
         pg: [join(ROOT, 'jepsen-lite/node_modules/@types/pg/index.d.ts')],
-        '@holdfast/fenced-kv/client': [join(packages, 'fenced-kv/src/client/index.ts')],
+        '@holdfast/fenced-kv-client': [join(packages, 'fenced-kv-client/src/index.ts')],
       },
     };
     const config = { extends: join(ROOT, 'tsconfig.base.json'), compilerOptions, files: files.map(({ file }) => file) };

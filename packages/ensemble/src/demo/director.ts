@@ -1,6 +1,6 @@
 /** Directs the story: who acts when. What happened is what the processes record, and is judged elsewhere. */
 
-import { FencedKv } from '@holdfast/fenced-kv/client';
+import { FencedKv } from '@holdfast/fenced-kv-client';
 
 import type { LocalEnsemble } from '../local-ensemble.ts';
 import { BUCKET_NAMES, KEY, type StoryEvent, type StoryFact } from './event.ts';

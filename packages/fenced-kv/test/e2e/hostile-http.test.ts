@@ -7,7 +7,7 @@ import type { Random } from '@holdfast/runtime';
 import { randomStream } from '@holdfast/runtime/sim';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { FencedKv } from '../../src/client/index.ts';
+import { FencedKv } from '@holdfast/fenced-kv-client';
 import { MAX_BATCH_BODY_BYTES, MAX_HELD_BODY_BYTES, MAX_VALUE_BYTES } from '../../src/limits.ts';
 import { serve, stopAll } from './daemon.ts';
 import type { Daemon } from './daemon.ts';

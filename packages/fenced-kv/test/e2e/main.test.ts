@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { FencedKv, StaleTokenError } from '../../src/client/index.ts';
+import { FencedKv, StaleTokenError } from '@holdfast/fenced-kv-client';
 import { RESERVED_DESCRIPTORS } from '../../src/limits.ts';
 import { LMDB_FILE_NAME } from '../../src/engines/lmdb-engine.ts';
 import { run, serve, stopAll } from './daemon.ts';

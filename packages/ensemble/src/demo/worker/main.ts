@@ -6,7 +6,7 @@
 import { createInterface } from 'node:readline';
 
 import { connect, HoldfastError, type Client, type HeldLock } from '@holdfast/client';
-import { FencedKv, FencedKvError, StaleTokenError, type Bucket } from '@holdfast/fenced-kv/client';
+import { FencedKv, FencedKvError, StaleTokenError, type Bucket } from '@holdfast/fenced-kv-client';
 
 import { KEY, type BucketName, type StoryFact, type WorkerCommand, type WorkerInstructions } from '../event.ts';
 

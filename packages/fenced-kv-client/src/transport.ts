@@ -4,8 +4,6 @@
  */
 
 import { offAbort, onAbort } from '@holdfast/runtime';
-
-import { describeError } from '../engines/engine-error.ts';
 import {
   FencedKvError,
   PreconditionFailedError,
@@ -177,4 +175,8 @@ function answerError(answer: Answer, writes: boolean): FencedKvError {
       });
     }
   }
+}
+
+function describeError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -6,7 +6,7 @@ import { changedSources } from './scripts/runner/changed-sources.ts';
 // Tests import the sources of every package, not what was last built; end-to-end tests start the built programs.
 const conditions = ['holdfast-src', 'node', 'import', 'default'];
 const excluded = ['**/dist/**', '**/node_modules/**', '**/fixtures/**'];
-const endToEnd = '{packages/*,jepsen-lite,bench}/test/e2e/**/*.test.ts';
+const endToEnd = '{packages/*,jepsen-lite,bench,scripts}/test/e2e/**/*.test.ts';
 // What they judge is how a server shares its processor, what it allocates, or how fast something is, so nothing else runs beside them.
 const alone = [
   'bench/test/e2e/count.test.ts',

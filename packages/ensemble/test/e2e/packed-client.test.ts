@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,7 +9,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScratchEnsemble } from './scratch-ensemble.ts';
 
 const root = resolve(import.meta.dirname, '../../../..');
-const PACKED = ['runtime', 'protocol', 'client'];
 
 const run = promisify(execFile);
 
@@ -40,16 +39,19 @@ describe('the packed client', () => {
 
   it('installs with npm into an empty project and runs the README example', { timeout: 180_000 }, async () => {
     const tarballs = join(project, 'tarballs');
-    mkdirSync(tarballs);
-    for (const name of PACKED) {
-      const directory = join(root, 'packages', name);
-      await run('npx', ['-y', 'pnpm@12', 'pack', '--pack-destination', tarballs], { cwd: directory });
-    }
-    const files = readdirSync(tarballs).map((file) => join(tarballs, file));
-    expect(files).toHaveLength(PACKED.length);
+    await run(process.execPath, [join(root, 'scripts/pack.mjs'), '--out', tarballs, 'client']);
+    const [tarball = '', ...others] = readdirSync(tarballs).filter((file) => file.endsWith('.tgz'));
+    expect(others).toEqual([]);
 
     writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'empty', private: true }));
-    await run('npm', ['install', '--no-audit', '--no-fund', ...files], { cwd: project });
+    const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', join(tarballs, tarball)];
+    const { stderr } = await run('npm', install, { cwd: project });
+    expect(stderr).toBe('');
+    const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as {
+      readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>;
+    };
+    expect(Object.keys(packages)).toEqual(['', 'node_modules/@holdfast/client', 'node_modules/ws']);
+    expect(Object.values(packages).filter(({ hasInstallScript }) => hasInstallScript)).toEqual([]);
     writeFileSync(join(project, 'example.mjs'), readmeExample(basePort));
 
     const { stdout } = await run(process.execPath, ['example.mjs'], { cwd: project });

@@ -1,5 +1,5 @@
 /**
- * The code blocks of the documents that a reader may want to run: README.md, CONTRIBUTING.md, docs.
+ * The code blocks of the documents that a reader may want to run: README.md, CONTRIBUTING.md, docs, and what packages are published with.
  *
  * A comment in front of a block says what it needs, or that it is not run:
  *
@@ -27,7 +27,9 @@ export interface CodeBlock {
 function documents(): readonly string[] {
   const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
   const written = docs.filter((file) => file.endsWith('.md') && !file.startsWith('generated'));
-  return ['README.md', 'CONTRIBUTING.md', ...written.sort().map((file) => join('docs', file))];
+  const packages = readdirSync(join(ROOT, 'packages')).map((folder) => join('packages', folder, 'npm/README.md'));
+  const published = packages.filter((file) => existsSync(join(ROOT, file)));
+  return ['README.md', 'CONTRIBUTING.md', ...written.sort().map((file) => join('docs', file)), ...published.sort()];
 }
 
 export function codeBlocks(): readonly CodeBlock[] {

@@ -1,0 +1,148 @@
+import { execFile } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '../../..');
+const LIBRARIES = ['client', 'testing', 'fenced-kv-client'];
+const PROGRAMS = ['lockd', 'lockctl', 'fenced-kv'];
+const PACKAGES = [...LIBRARIES, ...PROGRAMS];
+const BUNDLED = /(?:from|require\(|import\()\s*['"]@holdfast\/(?:runtime|protocol|raft|state|lockd)\b/;
+/** What the packages need of others, as the workspace has it. */
+const INSTALLED = { ws: 'runtime', 'prom-client': 'lockd' };
+
+interface Manifest {
+  readonly private?: boolean;
+  readonly types?: string;
+  readonly main?: string;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly scripts?: unknown;
+}
+
+const scratch = mkdtempSync(join(tmpdir(), 'holdfast-packages-'));
+const scope = join(scratch, 'node_modules/@holdfast');
+const packed = (name: string): string => join(scope, name);
+const manifestOf = (name: string): Manifest =>
+  JSON.parse(readFileSync(join(packed(name), 'package.json'), 'utf8')) as Manifest;
+
+function filesOf(directory: string): readonly string[] {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.\w+$/.test(file))
+    .map((file) => join(directory, file));
+}
+
+// By hand what an installation does: it needs a network, and is tried by scripts/check-packages.mjs.
+beforeAll(async () => {
+  const tarballs = join(scratch, 'tarballs');
+  await run(process.execPath, [join(ROOT, 'scripts/pack.mjs'), '--out', tarballs]);
+  for (const name of PACKAGES) {
+    mkdirSync(packed(name), { recursive: true });
+    const [tarball = ''] = readdirSync(tarballs).filter((file) =>
+      new RegExp(`^holdfast-${name}-\\d.*\\.tgz$`).test(file),
+    );
+    await run('tar', ['-xzf', join(tarballs, tarball), '--strip-components=1', '-C', packed(name)]);
+  }
+  for (const [name, user] of Object.entries(INSTALLED)) {
+    symlinkSync(join(ROOT, 'packages', user, 'node_modules', name), join(scratch, 'node_modules', name));
+  }
+  mkdirSync(join(scratch, 'node_modules/@types'));
+  symlinkSync(join(ROOT, 'node_modules/@types/node'), join(scratch, 'node_modules/@types/node'));
+});
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** A project of its own, with the applications of the fixtures in it. */
+function project(name: string, type: 'module' | 'commonjs'): string {
+  const directory = join(scratch, name);
+  cpSync(join(ROOT, 'scripts/test/fixtures/consumers'), directory, { recursive: true });
+  writeFileSync(join(directory, 'package.json'), JSON.stringify({ private: true, type }));
+  return directory;
+}
+
+describe.each(PACKAGES)('the package @holdfast/%s', (name) => {
+  it('has all that it says, and runs nothing when it is installed', () => {
+    const { main, types, bin, private: hidden, scripts } = manifestOf(name);
+    const named = [main, types, ...Object.values(bin ?? {})].filter((file) => file !== undefined);
+    expect(named.length).toBeGreaterThan(0);
+    const wanted = [...named, 'README.md', 'CHANGELOG.md', 'LICENSE'];
+    expect(wanted.filter((file) => !existsSync(join(packed(name), file)))).toEqual([]);
+    expect([hidden, scripts]).toEqual([undefined, undefined]);
+  });
+
+  it('imports no part of the workspace that is not published', () => {
+    const code = filesOf(join(packed(name), 'dist')).filter((file) => !file.endsWith('.map'));
+    expect(code.filter((file) => BUNDLED.test(readFileSync(file, 'utf8')))).toEqual([]);
+  });
+
+  it('has maps that lead to sources which it ships', () => {
+    const maps = filesOf(join(packed(name), 'dist')).filter((file) => file.endsWith('.map'));
+    const sources = maps.flatMap((map) => {
+      const { sources: named } = JSON.parse(readFileSync(map, 'utf8')) as { readonly sources: readonly string[] };
+      return named.map((source) => join(dirname(map), source));
+    });
+    expect(sources.length).toBeGreaterThan(0);
+    expect(sources.filter((source) => !existsSync(source))).toEqual([]);
+  });
+});
+
+describe('the libraries', () => {
+  it('need only what they are known to need', () => {
+    expect(Object.keys(manifestOf('client').dependencies)).toEqual(['ws']);
+    expect(manifestOf('fenced-kv-client').dependencies).toEqual({});
+    expect(Object.keys(manifestOf('testing').dependencies)).toEqual(['prom-client']);
+    expect(Object.keys(manifestOf('testing').peerDependencies ?? {})).toEqual(['@holdfast/client']);
+  });
+
+  it('declare nothing that is internal', () => {
+    const declarations = LIBRARIES.flatMap((name) => filesOf(join(packed(name), 'dist'))).filter((file) =>
+      /\.d\.m?ts$/.test(file),
+    );
+    expect(declarations.length).toBeGreaterThan(LIBRARIES.length);
+    expect(declarations.filter((file) => readFileSync(file, 'utf8').includes('@internal'))).toEqual([]);
+  });
+
+  // The other ways to resolve them, other compilers and runtimes are tried by scripts/check-packages.mjs.
+  it.each(['module', 'commonjs'] as const)('compile strictly and run in a project of type %s', async (type) => {
+    const directory = project(type, type);
+    const compilerOptions = {
+      target: 'ES2022',
+      module: 'node16',
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
+      types: ['node'],
+      outDir: 'out',
+    };
+    writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['main.ts'] }));
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const { stdout } = await run(process.execPath, [tsc, '-p', directory, '--pretty', 'false']).catch(
+      (error: { readonly stdout: string }) => error,
+    );
+    expect(stdout).toBe('');
+    const { stdout: said } = await run(process.execPath, [
+      '--unhandled-rejections=strict',
+      join(directory, 'out/main.js'),
+    ]);
+    expect(said).toBe('holds\n');
+  });
+
+  it('are one copy for a process that both imports and requires them', async () => {
+    const { stdout } = await run(process.execPath, [join(project('both', 'module'), 'both.mjs')]);
+    expect(stdout).toBe('holds\n');
+  });
+});

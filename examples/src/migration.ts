@@ -6,7 +6,7 @@
  */
 
 import { connect } from '@holdfast/client';
-import { FencedKv, type Bucket } from '@holdfast/fenced-kv/client';
+import { FencedKv, type Bucket } from '@holdfast/fenced-kv-client';
 
 const servers = (process.env['HOLDFAST_SERVERS'] ?? '127.0.0.1:7101,127.0.0.1:7102,127.0.0.1:7103').split(',');
 const store = new FencedKv(process.env['HOLDFAST_STORE'] ?? 'http://127.0.0.1:7400');

@@ -16,6 +16,9 @@ export function publishedManifest({ member, description, imports, members, entri
   const { name, version, description: text, license, bin, engines } = member.manifest;
   const { peers = [], keywords, kind } = description;
   const installed = packagesOf(imports);
+  // Packages of the workspace are released together: of another version none of them is tried.
+  const ownPeers = Object.fromEntries(peers.map((each) => [each, members.get(each).manifest.version]));
+  const peerRanges = { ...ownPeers, ...member.manifest.peerDependencies };
   return {
     name,
     version,
@@ -26,11 +29,9 @@ export function publishedManifest({ member, description, imports, members, entri
     type: kind === 'library' ? 'commonjs' : 'module',
     ...(kind === 'library' ? libraryEntries(entries) : programEntries(bin, entries)),
     dependencies: Object.fromEntries(
-      installed.filter((each) => !peers.includes(each)).map((each) => [each, rangeOf(members, each)]),
+      installed.filter((each) => peerRanges[each] === undefined).map((each) => [each, rangeOf(members, each)]),
     ),
-    ...(peers.length > 0 && {
-      peerDependencies: Object.fromEntries(peers.map((each) => [each, members.get(each).manifest.version])),
-    }),
+    ...(Object.keys(peerRanges).length > 0 && { peerDependencies: peerRanges }),
     engines,
     publishConfig: { access: 'public' },
   };

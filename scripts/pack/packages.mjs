@@ -24,6 +24,12 @@ export const PUBLIC_PACKAGES = [
     // A test hands its clients to the code under test, which knows the class and the errors of its own copy.
     peers: ['@holdfast/client'],
   },
+  {
+    folder: 'opentelemetry',
+    kind: 'library',
+    keywords: [...KEYWORDS, 'opentelemetry', 'tracing', 'metrics'],
+    peers: ['@holdfast/client'],
+  },
   { folder: 'fenced-kv-client', kind: 'library', keywords: [...KEYWORDS, 'key-value-store', 'fencing'] },
   { folder: 'lockd', kind: 'program', keywords: [...KEYWORDS, 'raft', 'consensus', 'server', 'coordination'] },
   { folder: 'lockctl', kind: 'program', keywords: [...KEYWORDS, 'cli', 'operations'] },

@@ -17,12 +17,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../../..');
-const LIBRARIES = ['client', 'testing', 'fenced-kv-client'];
+const LIBRARIES = ['client', 'testing', 'opentelemetry', 'fenced-kv-client'];
 const PROGRAMS = ['lockd', 'lockctl', 'fenced-kv'];
 const PACKAGES = [...LIBRARIES, ...PROGRAMS];
 const BUNDLED = /(?:from|require\(|import\()\s*['"]@holdfast\/(?:runtime|protocol|raft|state|lockd)\b/;
 /** What the packages need of others, as the workspace has it. */
-const INSTALLED = { ws: 'runtime', 'prom-client': 'lockd' };
+const INSTALLED = { ws: 'runtime', 'prom-client': 'lockd', '@opentelemetry/api': 'opentelemetry' };
 
 interface Manifest {
   readonly private?: boolean;
@@ -57,6 +57,7 @@ beforeAll(async () => {
     );
     await run('tar', ['-xzf', join(tarballs, tarball), '--strip-components=1', '-C', packed(name)]);
   }
+  mkdirSync(join(scratch, 'node_modules/@opentelemetry'));
   for (const [name, user] of Object.entries(INSTALLED)) {
     symlinkSync(join(ROOT, 'packages', user, 'node_modules', name), join(scratch, 'node_modules', name));
   }
@@ -105,6 +106,11 @@ describe('the libraries', () => {
     expect(manifestOf('fenced-kv-client').dependencies).toEqual({});
     expect(Object.keys(manifestOf('testing').dependencies)).toEqual(['prom-client']);
     expect(Object.keys(manifestOf('testing').peerDependencies ?? {})).toEqual(['@holdfast/client']);
+    expect(manifestOf('opentelemetry').dependencies).toEqual({});
+    expect(Object.keys(manifestOf('opentelemetry').peerDependencies ?? {})).toEqual([
+      '@holdfast/client',
+      '@opentelemetry/api',
+    ]);
   });
 
   it('declare nothing that is internal', () => {

@@ -6,7 +6,8 @@ import { openClient } from './open-client.ts';
 import { openOperator } from './operator/open-operator.ts';
 import type { OperatorClient } from './operator/operator-client.ts';
 import type { OperatorOptions } from './operator/operator-options.ts';
-import type { ConnectOptions } from './options.ts';
+import { threadNetwork } from './heartbeat-thread/thread-network.ts';
+import type { ConnectOptions, ResolvedOptions } from './options.ts';
 import { warnOfLongWaits } from './process/warn-of-long-waits.ts';
 import type { ClientRuntime } from './session/session.ts';
 
@@ -19,9 +20,15 @@ import type { ClientRuntime } from './session/session.ts';
  * @param runtime the clocks, the network and the randomness to use; those of Node by default. Advanced: for simulations.
  */
 export async function connect(options: ConnectOptions, runtime?: ClientRuntime): Promise<Client> {
-  const client = await openClient(options, ({ logger }) => runtime ?? nodeRuntime({ logger }));
+  const client = await openClient(options, (resolved) => runtime ?? ownRuntime(resolved));
   if (options.logger === undefined && runtime === undefined) warnOfLongWaits(client.events);
   return client;
+}
+
+function ownRuntime({ logger, sessionTimeoutMs, maxStallMs }: ResolvedOptions): ClientRuntime {
+  const runtime = nodeRuntime({ logger });
+  if (maxStallMs === 0) return runtime;
+  return { ...runtime, network: threadNetwork(runtime.network, { sessionTimeoutMs, maxStallMs }) };
 }
 
 /**

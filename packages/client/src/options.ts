@@ -20,6 +20,12 @@ export interface ConnectOptions {
    * @default 10_000
    */
   readonly sessionTimeoutMs?: number;
+  /**
+   * For how long the event loop may stand still, in a long computation say, without the session being lost: a thread of its own renews it
+   * meanwhile. When it stands still for longer, that thread stops, so that a process that hangs loses its locks. It costs a thread, and
+   * every message a copy. 0 is no such thread: then the session timeout is what a computation may take. @default 0
+   */
+  readonly maxStallMs?: number;
   /** What operators see beside the session, for example `host:pid`. @default '' */
   readonly label?: string;
   /** Refuses servers of another ensemble. @default '' (any) */
@@ -90,6 +96,7 @@ export type ResolvedOptions = Required<Omit<ConnectOptions, 'signal' | 'onSessio
 const OPTION_NAMES: Record<keyof ConnectOptions, true> = {
   servers: true,
   sessionTimeoutMs: true,
+  maxStallMs: true,
   label: true,
   clusterId: true,
   connectTimeoutMs: true,
@@ -116,6 +123,7 @@ export function resolveOptions(options: ConnectOptions): ResolvedOptions {
   const resolved: ResolvedOptions = {
     servers: options.servers,
     sessionTimeoutMs,
+    maxStallMs: options.maxStallMs ?? 0,
     label: options.label ?? '',
     clusterId: options.clusterId ?? '',
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
@@ -189,6 +197,7 @@ function check(options: ResolvedOptions): void {
   if (onSessionLost !== undefined && typeof onSessionLost !== 'function') {
     throw new InvalidArgumentError('onSessionLost must be a function, which is called with what was lost');
   }
+  checkDuration('maxStallMs', options.maxStallMs);
   checkDuration('connectTimeoutMs', options.connectTimeoutMs);
   checkDuration('requestTimeoutMs', options.requestTimeoutMs);
   checkDuration('defaultWaitMs', options.defaultWaitMs);

@@ -18,6 +18,7 @@ import type { ClientMessage, ErrorCode, FeatureSet, ServerMessage } from '@holdf
 import type { Address, Clock, Connection, Network } from '@holdfast/runtime';
 import { ConnectionError } from '../errors.ts';
 import type { Purpose } from '../options.ts';
+import { isRenewing, type Renewals } from '../heartbeat-thread/renewing-connection.ts';
 import { errorFromServer } from '../server-error.ts';
 import { LazyTimer } from '../lazy-timer.ts';
 import type { Instant } from '../session/lease.ts';
@@ -175,6 +176,11 @@ export class ServerConnection {
       this.#silence.ensure(turn.monotonicMs + this.#pingAfterMs);
     }
     return turn;
+  }
+
+  /** Renews the session that is attached here while this thread stands still, where there is another one that does. */
+  renewEvery(intervalMs: number): Renewals | undefined {
+    return isRenewing(this.#socket) ? this.#socket.renewEvery(intervalMs) : undefined;
   }
 
   /** Sends what this turn has gathered, then closes. */

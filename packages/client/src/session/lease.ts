@@ -23,6 +23,8 @@ export class Lease {
   #durationMs: number;
   #sentAt: Instant;
   #over = false;
+  /** What somebody else has renewed beside this thread. */
+  #others: (() => Instant | undefined) | undefined;
 
   /** Over from the beginning, until the first renewal. */
   constructor(clock: Clock, sessionTimeoutMs: number) {
@@ -33,6 +35,7 @@ export class Lease {
 
   /** When the newest message was sent that the ensemble has acknowledged as a renewal; monotonic. */
   get renewedAtMs(): number {
+    this.#take();
     return this.#sentAt.monotonicMs;
   }
 
@@ -46,6 +49,12 @@ export class Lease {
     if (sentAt.monotonicMs > this.#sentAt.monotonicMs) this.#sentAt = sentAt;
   }
 
+  /** Counts from now on what another thread renews, too; undefined where there is none. What it has renewed by now stays. */
+  follow(others: (() => Instant | undefined) | undefined): void {
+    this.#take();
+    this.#others = others;
+  }
+
   /** The session is over. */
   end(): void {
     this.#over = true;
@@ -56,9 +65,15 @@ export class Lease {
    * machine sleeps, and the wall clock may be set back.
    */
   remainingMs(): number {
+    this.#take();
     const monotonicMs = this.#clock.monotonicMs() - this.#sentAt.monotonicMs;
     invariant(monotonicMs >= 0, 'a-lease-counts-from-the-past');
     return this.#durationMs - Math.max(monotonicMs, this.#clock.wallMs() - this.#sentAt.wallMs);
+  }
+
+  #take(): void {
+    const instant = this.#others?.();
+    if (instant !== undefined && !this.#over && instant.monotonicMs > this.#sentAt.monotonicMs) this.#sentAt = instant;
   }
 }
 

@@ -216,6 +216,7 @@ export class Session implements LinkOwner, Asker {
     this.#id = reply.session;
     this.lease.setSessionTimeout(reply.timeoutMs);
     this.lease.renew(sentAt);
+    this.lease.follow(connection.renewEvery(reply.timeoutMs / 3));
     this.#listener.reconcile(reply.acquires);
     this.#listener.renewed();
     this.#heartbeats.attached(connection, reply.timeoutMs);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LockLostError } from '../../src/errors.ts';
+import { Lease, instantOf, type Instant } from '../../src/session/lease.ts';
 import { isCommand } from '../support/fake-ensemble.ts';
 import { scenario, type Scenario } from '../support/scenario.ts';
 
@@ -264,5 +265,44 @@ describe('a server that answers pings and renews nothing', () => {
     await world.sleep(2 * T);
     held.assertHeld();
     expect(client.status().server?.id).toBe(2);
+  });
+});
+
+describe('a lease that another thread renews as well', () => {
+  it('counts from the latest of both, and keeps what was renewed when that thread is gone', async () => {
+    const { world, host } = await scenario();
+    const { clock } = host.runtime;
+    const lease = new Lease(clock, T);
+    lease.renew(instantOf(clock));
+    let others: Instant | undefined;
+    lease.follow(() => others);
+    await world.sleep(4_000);
+    expect(lease.remainingMs()).toBeCloseTo(LEASE - 4_000, 6);
+    others = instantOf(clock);
+    expect(lease.remainingMs()).toBeCloseTo(LEASE, 6);
+    expect(lease.renewedAtMs).toBe(others.monotonicMs);
+    await world.sleep(1_000);
+    lease.renew(instantOf(clock));
+    expect(lease.remainingMs()).toBeCloseTo(LEASE, 6);
+    await world.sleep(1_000);
+    others = instantOf(clock);
+    lease.follow(undefined);
+    others = undefined;
+    expect(lease.remainingMs()).toBeCloseTo(LEASE, 6);
+  });
+
+  it('is not lengthened once its session is over, nor by a wall clock that was ahead', async () => {
+    const { world, host } = await scenario();
+    const { clock } = host.runtime;
+    const lease = new Lease(clock, T);
+    lease.renew(instantOf(clock));
+    await world.sleep(3_000);
+    const { monotonicMs, wallMs } = instantOf(clock);
+    lease.follow(() => ({ monotonicMs, wallMs: wallMs - 2_000 }));
+    // As if the machine had slept since then: the larger of the two elapsed times counts.
+    expect(lease.remainingMs()).toBeCloseTo(LEASE - 2_000, 6);
+    lease.end();
+    lease.follow(() => instantOf(clock));
+    expect(lease.remainingMs()).toBeCloseTo(LEASE - 2_000, 6);
   });
 });

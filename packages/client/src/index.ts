@@ -75,6 +75,7 @@ export type { CreateOptions, NodeReads, Nodes, PageOptions, ReadOptions, Version
 export type { OperatorClient, OperatorNodes } from './operator/operator-client.ts';
 export type { OperatorOptions } from './operator/operator-options.ts';
 export type { ConnectOptions } from './options.ts';
+export type { ExitSignal } from './process/exit-signals.ts';
 export type { ReleaseOnExitOptions } from './process/release-on-exit.ts';
 export type { CampaignOptions, Election, Leader, ObserveOptions } from './recipes/election.ts';
 export type { Barrier } from './recipes/barrier.ts';

@@ -39,7 +39,7 @@ const ACQUIRE_OPTIONS: Record<keyof AcquireOptions, true> = { waitMs: true, sign
 
 export type TryAcquireResult =
   | { readonly acquired: true; readonly held: HeldLock }
-  /** `holder`: who had it when the ensemble refused; known for `held` only. */
+  /** `holder`: who had it when the ensemble refused, or was asked last; undefined for `cancelled`, and where it did not say it in time. */
   | {
       readonly acquired: false;
       readonly reason: 'held' | 'timeout' | 'cancelled';
@@ -125,7 +125,7 @@ export class Lock {
         return { acquired: false, reason: 'held', holder: outcome.holder };
       case 'timeout':
         if (waitMs === 0) throw new TimeoutError(this.#timeoutText(0), { indeterminate: false });
-        return { acquired: false, reason: 'timeout', holder: undefined };
+        return { acquired: false, reason: 'timeout', holder: outcome.wait?.holders[0] };
       case 'aborted':
         return { acquired: false, reason: 'cancelled', holder: undefined };
       case 'failed':

@@ -3,16 +3,27 @@
  * at once, those of a process that just ends only when its session expires. All clients of a process share one listener a signal.
  */
 
+/** What a process can be told to end by, and hear. */
+export const EXIT_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGBREAK'] as const;
+
+/**
+ * A signal that ends a process.
+ *
+ * @example
+ * client.releaseOnExit({ signals: ['SIGTERM', 'SIGHUP'] });
+ */
+export type ExitSignal = (typeof EXIT_SIGNALS)[number];
+
 /** What is done at a signal; the process ends when all of it is done. */
 interface Exit {
-  readonly signals: readonly NodeJS.Signals[];
+  readonly signals: readonly ExitSignal[];
   /** Never rejects. */
-  readonly run: (signal: NodeJS.Signals) => Promise<void>;
+  readonly run: (signal: ExitSignal) => Promise<void>;
 }
 
 interface Exits {
   readonly exits: Set<Exit>;
-  readonly listeners: Map<NodeJS.Signals, () => void>;
+  readonly listeners: Map<ExitSignal, () => void>;
 }
 
 /** Two copies of this package in one process wait for each other. */
@@ -26,10 +37,7 @@ const { exits, listeners }: Exits = ((globalThis as { [KEY]?: Exits })[KEY] ??= 
  * Runs `run` at the first of these signals. Then the process ends by the signal, as it would have without; where somebody else listens for it,
  * that one decides. A second signal ends it at once. Returns what takes it back.
  */
-export function beforeExit(
-  signals: readonly NodeJS.Signals[],
-  run: (signal: NodeJS.Signals) => Promise<void>,
-): () => void {
+export function beforeExit(signals: readonly ExitSignal[], run: (signal: ExitSignal) => Promise<void>): () => void {
   const exit = { signals, run };
   exits.add(exit);
   for (const signal of signals) listen(signal);
@@ -40,20 +48,20 @@ export function beforeExit(
   };
 }
 
-function listen(signal: NodeJS.Signals): void {
+function listen(signal: ExitSignal): void {
   if (listeners.has(signal)) return;
   const listener = (): void => void end(signal);
   listeners.set(signal, listener);
   process.on(signal, listener);
 }
 
-function ignore(signal: NodeJS.Signals): void {
+function ignore(signal: ExitSignal): void {
   const listener = listeners.get(signal);
   listeners.delete(signal);
   if (listener !== undefined) process.off(signal, listener);
 }
 
-async function end(signal: NodeJS.Signals): Promise<void> {
+async function end(signal: ExitSignal): Promise<void> {
   for (const each of listeners.keys()) ignore(each);
   const othersDecide = process.listenerCount(signal) > 0;
   const due = [...exits].filter(({ signals }) => signals.includes(signal));

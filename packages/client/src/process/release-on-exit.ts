@@ -1,14 +1,13 @@
 /** Gives back what a client has when its process is told to end. */
 
-import { constants } from 'node:os';
 import type { Logger } from '@holdfast/runtime';
 import { InvalidArgumentError } from '../errors.ts';
 import { checkOptionNames } from '../option-names.ts';
-import { beforeExit } from './exit-signals.ts';
+import { beforeExit, EXIT_SIGNALS, type ExitSignal } from './exit-signals.ts';
 
 export interface ReleaseOnExitOptions {
   /** @default ['SIGTERM', 'SIGINT'] */
-  readonly signals?: readonly NodeJS.Signals[];
+  readonly signals?: readonly ExitSignal[];
   /**
    * Runs before the client is closed, with the locks still held: the place to finish what is under way. What it throws is logged. Keep it
    * shorter than what the process is given to end; Kubernetes gives 30 seconds.
@@ -16,7 +15,7 @@ export interface ReleaseOnExitOptions {
    * @example
    * client.releaseOnExit({ before: () => server.close() });
    */
-  readonly before?: (signal: NodeJS.Signals) => unknown;
+  readonly before?: (signal: ExitSignal) => unknown;
 }
 
 const OPTION_NAMES: Record<keyof ReleaseOnExitOptions, true> = { signals: true, before: true };
@@ -48,8 +47,10 @@ function checkSignals(signals: readonly unknown[]): void {
   if (!Array.isArray(signals) || signals.length === 0)
     throw new InvalidArgumentError('signals must name at least one signal, such as "SIGTERM"');
   for (const signal of signals as readonly unknown[]) {
-    const known = typeof signal === 'string' && Object.hasOwn(constants.signals, signal);
-    if (!known || signal === 'SIGKILL' || signal === 'SIGSTOP')
-      throw new InvalidArgumentError(`signals has ${JSON.stringify(signal)}, which no process can listen for`);
+    if ((EXIT_SIGNALS as readonly unknown[]).includes(signal)) continue;
+    const known = EXIT_SIGNALS.join(', ');
+    throw new InvalidArgumentError(
+      `signals has ${JSON.stringify(signal)}; a process is ended, and hears it, by ${known}`,
+    );
   }
 }

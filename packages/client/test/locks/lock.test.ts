@@ -92,9 +92,9 @@ describe('tryAcquire', () => {
   it('says timeout after waitMs, and leaves nothing behind either', async () => {
     const { world, ensemble, connect } = await scenario();
     const client = await connect();
-    await world.settled(client.lock('a').acquire());
+    const held = await world.settled(client.lock('a').acquire());
     const attempt = await world.settled(client.lock('a').tryAcquire({ waitMs: 500 }));
-    expect(attempt).toMatchObject({ acquired: false, reason: 'timeout' });
+    expect(attempt).toMatchObject({ acquired: false, reason: 'timeout', holder: { token: held.token } });
     await world.until(() => ensemble.queue('a').length === 1);
   });
 

@@ -14,6 +14,8 @@ export type StoryFact =
   | { readonly type: 'sessions'; readonly of: readonly string[] }
   /** Its lease was fine a moment before a write. */
   | { readonly type: 'checked' }
+  /** The first half of a write has left; the store waits for the rest. */
+  | { readonly type: 'writing'; readonly bucket: BucketName; readonly value: string }
   /** The store refused a write. */
   | {
       readonly type: 'refused';
@@ -48,7 +50,11 @@ export interface WorkerInstructions {
 }
 
 /** The lines that a worker obeys on its standard input. */
-export type WorkerCommand = 'acquire' | 'work' | 'write late' | 'finish';
+export type WorkerCommand = 'acquire' | 'open' | 'deposit' | 'begin a deposit' | 'go on' | 'finish';
 
-/** The key that both workers write in both buckets. */
+/** The key that both workers write in both buckets: euros. */
 export const KEY = 'balance';
+/** What A opens the account with. */
+export const OPENING = 100;
+export const DEPOSIT_OF_A = 10;
+export const DEPOSIT_OF_B = 50;

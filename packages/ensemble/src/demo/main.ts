@@ -1,6 +1,6 @@
 /**
- * `pnpm demo`: the paused-holder story with real processes. The timeline is made from what they recorded, and the exit code is 0 only
- * if it happened so.
+ * `pnpm demo`: the paused-holder story with real processes, told while it happens. The exit code is 0 only if what they recorded says that
+ * it happened so.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,24 +11,27 @@ import { Command, CommanderError, Option } from 'commander';
 
 import { findFreeBasePort } from '../free-ports.ts';
 import { LocalEnsemble } from '../local-ensemble.ts';
-import { runStory } from './director.ts';
-import type { StoryEvent } from './event.ts';
-import { renderTimeline } from './timeline.ts';
+import { runStory, type Story } from './director.ts';
+import type { BucketName, StoryEvent } from './event.ts';
+import { Screen } from './screen.ts';
 import { judge, type Claim } from './verdict.ts';
 
 interface DemoOptions {
   readonly json: boolean;
+  readonly proof: boolean;
   readonly withoutFence: boolean;
 }
 
-const INTRODUCTION = `A takes a lock, is stopped, and its session expires. B takes the lock and writes. A wakes and writes late.
-The fenced bucket must refuse that write by its token; the unfenced one, the control, takes it.
+const INTRODUCTION = `A and B deposit money into one account, each under the same lock. A is paused in the midst of its write.
+The account is kept twice: in a store that checks the token of the lock, and in one that does not.
 `;
+const DEFAULT_COLUMNS = 100;
 
 function parse(args: readonly string[]): DemoOptions | number {
   const command = new Command('demo')
     .description('The story of a paused lock holder, with real processes on ports and data of its own.')
     .option('--json', 'print one JSON document instead of text', false)
+    .option('--proof', 'print, too, what was judged of the recorded events, and by what', false)
     .addOption(new Option('--without-fence', 'take the fence out, to see the demo fail').default(false).hideHelp())
     .exitOverride();
   try {
@@ -40,13 +43,14 @@ function parse(args: readonly string[]): DemoOptions | number {
   return command.opts<DemoOptions>();
 }
 
-async function play(fence: boolean, signal: AbortSignal): Promise<StoryEvent[]> {
+async function play(story: Story): Promise<StoryEvent[]> {
+  const { signal } = story;
   const dataDirectory = mkdtempSync(join(tmpdir(), 'holdfast-demo-'));
   try {
     const basePort = await findFreeBasePort(3);
     const ensemble = await LocalEnsemble.start({ dataDirectory, basePort, clusterId: 'demo', signal });
     try {
-      return await runStory(ensemble, fence, signal);
+      return await runStory(ensemble, story);
     } finally {
       await ensemble.stop();
     }
@@ -55,30 +59,44 @@ async function play(fence: boolean, signal: AbortSignal): Promise<StoryEvent[]> 
   }
 }
 
-function print(events: readonly StoryEvent[], claims: readonly Claim[], json: boolean): void {
+function print(screen: Screen, events: readonly StoryEvent[], claims: readonly Claim[], proof: boolean): void {
   const happened = claims.every(({ holds }) => holds);
-  if (json) {
-    process.stdout.write(`${JSON.stringify({ happened, claims, events }, null, 2)}\n`);
-    return;
+  if (happened) process.stdout.write(screen.end(foundIn(events, 'fenced'), foundIn(events, 'unfenced')));
+  if (proof || !happened) {
+    process.stdout.write('\n');
+    for (const { claim, holds, evidence } of claims)
+      process.stdout.write(`  ${holds ? 'yes' : 'NO '}  ${claim} (${evidence})\n`);
   }
-  process.stdout.write(`\n${renderTimeline(events)}\n`);
-  for (const { claim, holds, evidence } of claims)
-    process.stdout.write(`  ${holds ? 'yes' : 'NO '}  ${claim} (${evidence})\n`);
-  const verdict = happened
-    ? 'Exclusion of holders cannot be had; exclusion of effects was had, by the token.'
-    : 'It did NOT happen so; the lines that begin with NO say what was otherwise.';
-  process.stdout.write(`\n${verdict}\n`);
+  if (!happened) process.stdout.write('\nIt did NOT happen so; the lines that begin with NO say what was otherwise.\n');
 }
 
-async function run({ json, withoutFence }: DemoOptions): Promise<number> {
+function foundIn(events: readonly StoryEvent[], bucket: BucketName): string | null {
+  for (const { fact } of events) if (fact.type === 'found' && fact.bucket === bucket) return fact.value;
+  return null;
+}
+
+/** Colours are for terminals, and not for those who refuse them (no-color.org). */
+function screenOf({ isTTY, columns }: NodeJS.WriteStream): Screen {
+  const colour = isTTY && (process.env['NO_COLOR'] ?? '') === '';
+  return new Screen({ columns: isTTY ? columns : DEFAULT_COLUMNS, colour });
+}
+
+async function run({ json, proof, withoutFence }: DemoOptions): Promise<number> {
   const controller = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => controller.abort());
-  if (!json) process.stdout.write(INTRODUCTION);
+  const screen = screenOf(process.stdout);
+  const say = (text: string): void => {
+    if (!json) process.stdout.write(text);
+  };
+  say(`${INTRODUCTION}\nThree lock servers and a store start …\n\n${screen.head()}`);
   try {
-    const events = await play(!withoutFence, controller.signal);
+    const { signal } = controller;
+    const events = await play({ fence: !withoutFence, signal, onEvent: (event) => say(screen.lines(event)) });
     const claims = judge(events);
-    print(events, claims, json);
-    return claims.every(({ holds }) => holds) ? 0 : 1;
+    const happened = claims.every(({ holds }) => holds);
+    if (json) process.stdout.write(`${JSON.stringify({ happened, claims, events }, null, 2)}\n`);
+    else print(screen, events, claims, proof);
+    return happened ? 0 : 1;
   } catch (error) {
     const reason = controller.signal.aborted
       ? 'it was interrupted'

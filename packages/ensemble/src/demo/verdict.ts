@@ -27,14 +27,21 @@ export function judge(events: readonly StoryEvent[]): Claim[] {
   const sessionsOfB = story.first('B', 'sessions');
   const stopped = story.first('demo', 'stopped');
   const resumed = story.first('demo', 'resumed');
+  const underWay = story.first('A', 'writing');
   const lastOfB = story.wrote('B', 'unfenced');
   const lateFenced = story.after('A', 'refused', resumed?.at).find(({ fact }) => fact.bucket === 'fenced');
   const lateUnfenced = story.after('A', 'wrote', resumed?.at).find(({ fact }) => fact.bucket === 'unfenced');
   const tokens = `A has token ${grantA?.fact.token ?? 'none'}, B has token ${grantB?.fact.token ?? 'none'}`;
   return [
     {
-      claim: 'A held the lock, wrote, and found its lease in order before it was stopped',
-      holds: inOrder(grantA?.at, story.wrote('A', 'fenced')?.at, story.first('A', 'checked')?.at, stopped?.at),
+      claim: 'A held the lock, found its lease in order, and had a write under way when it was stopped',
+      holds: inOrder(
+        grantA?.at,
+        story.wrote('A', 'fenced')?.at,
+        story.first('A', 'checked')?.at,
+        underWay?.at,
+        stopped?.at,
+      ),
       evidence: tokens,
     },
     {

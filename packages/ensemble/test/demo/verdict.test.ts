@@ -1,27 +1,28 @@
 import { describe, expect, it } from 'vitest';
 
 import type { StoryEvent, StoryFact } from '../../src/demo/event.ts';
-import { renderTimeline } from '../../src/demo/timeline.ts';
+import { Screen } from '../../src/demo/screen.ts';
 import { judge } from '../../src/demo/verdict.ts';
 
 const happened: readonly (readonly [StoryEvent['who'], StoryFact])[] = [
   ['A', { type: 'granted', token: 4 }],
   ['A', { type: 'sessions', of: ['A', 'B'] }],
   ['A', { type: 'installed', token: 4 }],
-  ['A', { type: 'wrote', bucket: 'fenced', value: 'A' }],
-  ['A', { type: 'wrote', bucket: 'unfenced', value: 'A' }],
+  ['A', { type: 'wrote', bucket: 'fenced', value: '100' }],
+  ['A', { type: 'wrote', bucket: 'unfenced', value: '100' }],
   ['A', { type: 'checked' }],
+  ['A', { type: 'writing', bucket: 'fenced', value: '110' }],
   ['demo', { type: 'stopped' }],
   ['B', { type: 'granted', token: 9 }],
   ['B', { type: 'sessions', of: ['B'] }],
   ['B', { type: 'installed', token: 9 }],
-  ['B', { type: 'wrote', bucket: 'fenced', value: 'B' }],
-  ['B', { type: 'wrote', bucket: 'unfenced', value: 'B' }],
+  ['B', { type: 'wrote', bucket: 'fenced', value: '150' }],
+  ['B', { type: 'wrote', bucket: 'unfenced', value: '150' }],
   ['demo', { type: 'resumed' }],
   ['A', { type: 'refused', bucket: 'fenced', code: 'STALE_TOKEN', presented: 4, highest: 9 }],
-  ['A', { type: 'wrote', bucket: 'unfenced', value: 'A, late' }],
-  ['demo', { type: 'found', bucket: 'fenced', value: 'B' }],
-  ['demo', { type: 'found', bucket: 'unfenced', value: 'A, late' }],
+  ['A', { type: 'wrote', bucket: 'unfenced', value: '110' }],
+  ['demo', { type: 'found', bucket: 'fenced', value: '150' }],
+  ['demo', { type: 'found', bucket: 'unfenced', value: '110' }],
 ];
 
 const at = (entries: typeof happened): StoryEvent[] =>
@@ -51,7 +52,7 @@ describe('the verdict on the demo', () => {
   });
 
   it('fails when the late write was accepted by the fenced bucket', () => {
-    const accepted = otherwise('A', 'refused', () => ({ type: 'wrote', bucket: 'fenced', value: 'A, late' }));
+    const accepted = otherwise('A', 'refused', () => ({ type: 'wrote', bucket: 'fenced', value: '110' }));
     expect(broken(accepted)).toEqual(['the fenced bucket refused the late write of A as stale']);
   });
 
@@ -64,7 +65,7 @@ describe('the verdict on the demo', () => {
 
   it('fails when the control did not take the late write', () => {
     const claims = broken(
-      otherwise('A', 'wrote', (fact) => (fact.type === 'wrote' && fact.value === 'A, late' ? undefined : fact)),
+      otherwise('A', 'wrote', (fact) => (fact.type === 'wrote' && fact.value === '110' ? undefined : fact)),
     );
     expect(claims).toContain('the unfenced bucket, the control, accepted the same late write');
   });
@@ -96,13 +97,39 @@ describe('the verdict on the demo', () => {
   });
 });
 
-describe('the timeline', () => {
-  it('has a line for every event, with seconds since the first', () => {
-    const lines = renderTimeline(at(happened)).trimEnd().split('\n');
-    expect(lines).toHaveLength(happened.length);
-    expect(lines[0]).toBe('   0.000 s  A     is granted the lock with token 4');
-    expect(lines[13]).toBe(
-      '   0.130 s  A     writes to the fenced bucket: refused, STALE_TOKEN, presented 4, highest 9',
+describe('the screen', () => {
+  const told = (colour: boolean, columns = 100): string[] => {
+    const screen = new Screen({ columns, colour });
+    return at(happened).map((event) => screen.lines(event));
+  };
+
+  it('has A on the left, B on the right, and across both what happens to them', () => {
+    const lines = told(false);
+    expect(lines[0]).toBe('  0.0 s has the lock, with token 4\n');
+    expect(lines.find((line) => line.includes('token 9'))).toBe(
+      `  0.1 s ${' '.repeat(46)}has the lock, with token 9\n`,
     );
+    expect(lines.find((line) => line.includes('A is stopped'))).toMatch(/^ {2}0\.1 s ─+ A is stopped .* ─+\n$/);
+    expect(lines.find((line) => line.includes('REFUSED'))).toContain('token 4 is below 9');
+    expect(lines.filter((line) => line.includes('OVER IT'))).toEqual([
+      '  0.1 s 110 € written OVER IT in the store without\n          the fence\n',
+    ]);
+  });
+
+  it('is silent of what only the verdict needs', () => {
+    expect(told(false).filter((line) => line === '')).toHaveLength(7);
+  });
+
+  it('has colours only where that is asked for, and fits narrow terminals', () => {
+    expect(told(false).join('')).not.toContain('\u001b');
+    expect(told(true).join('')).toContain('\u001b[36mhas the lock');
+    for (const line of told(false, 80).join('').split('\n'))
+      if (!line.includes('─')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it('ends with what is left, and why', () => {
+    const end = new Screen({ columns: 100, colour: false }).end('150', '110');
+    expect(end).toContain("150 €    B's 50 € are there");
+    expect(end).toContain("110 €    B's 50 € are gone");
   });
 });

@@ -8,7 +8,18 @@ import { createInterface } from 'node:readline';
 import { connect, HoldfastError, type Client, type HeldLock } from '@holdfast/client';
 import { FencedKv, FencedKvError, StaleTokenError, type Bucket } from '@holdfast/fenced-kv-client';
 
-import { KEY, type BucketName, type StoryFact, type WorkerCommand, type WorkerInstructions } from '../event.ts';
+import {
+  BUCKET_NAMES,
+  DEPOSIT_OF_A,
+  DEPOSIT_OF_B,
+  KEY,
+  OPENING,
+  type BucketName,
+  type StoryFact,
+  type WorkerCommand,
+  type WorkerInstructions,
+} from '../event.ts';
+import { SlowWrite } from './slow-write.ts';
 
 const instructions = JSON.parse(process.argv[2] ?? '{}') as WorkerInstructions;
 const { who, servers, fencedKvUrl, sessionTimeoutMs, lock, fence } = instructions;
@@ -22,6 +33,8 @@ function record(fact: StoryFact): void {
 class Worker {
   readonly #client: Client;
   #held: HeldLock | undefined;
+  /** The writes that have begun. */
+  readonly #slow = new Map<BucketName, SlowWrite>();
   #buckets: Readonly<Record<BucketName, Bucket>>;
 
   constructor(client: Client) {
@@ -34,11 +47,22 @@ class Worker {
     switch (command) {
       case 'acquire':
         return await this.#acquire();
-      case 'work':
-        return await this.#work();
-      case 'write late':
+      case 'open':
+        await this.#install();
+        return await this.#write(String(OPENING));
+      case 'deposit':
+        await this.#install();
+        await this.#write(String((await this.#read()) + DEPOSIT_OF_B));
+        this.#check();
+        return;
+      case 'begin a deposit': {
+        const value = String((await this.#read()) + DEPOSIT_OF_A);
+        this.#check();
+        return await this.#begin(value);
+      }
+      case 'go on':
         // The check came before the pause; after it the program simply goes on, as any program does.
-        return await this.#write(`${who}, late`);
+        return await this.#goOn();
       case 'finish':
         await this.#client.close();
         process.exit(0);
@@ -62,22 +86,53 @@ class Worker {
     return names.toSorted();
   }
 
-  /** acquire → install → read → write. */
-  async #work(): Promise<void> {
-    const held = this.#held;
-    if (held === undefined) throw new Error('asked to work before it holds the lock');
-    if (fence) {
-      // Only the token, without the handle: the client would refuse a late write by itself, and the store's refusal is what is shown.
-      this.#buckets = { ...this.#buckets, fenced: await this.#buckets.fenced.fencedBy({ token: held.token }) };
-      record({ type: 'installed', token: held.token });
-    }
-    for (const bucket of ['fenced', 'unfenced'] as const) {
+  /** Of acquire → install → read → write. */
+  async #install(): Promise<void> {
+    if (!fence) return;
+    const { token } = this.#holding();
+    // Only the token, without the handle: the client would refuse a late write by itself, and the store's refusal is what is shown.
+    this.#buckets = { ...this.#buckets, fenced: await this.#buckets.fenced.fencedBy({ token }) };
+    record({ type: 'installed', token });
+  }
+
+  /** Both buckets have the same until the end of the story. */
+  async #read(): Promise<number> {
+    let balance = 0;
+    for (const bucket of BUCKET_NAMES) {
       const found = await this.#buckets[bucket].get(KEY);
-      record({ type: 'read', bucket, value: found === undefined ? null : new TextDecoder().decode(found.value) });
+      const value = found === undefined ? null : new TextDecoder().decode(found.value);
+      record({ type: 'read', bucket, value });
+      balance = Number(value ?? 0);
     }
-    await this.#write(who);
-    held.assertHeld();
+    return balance;
+  }
+
+  #check(): void {
+    this.#holding().assertHeld();
     record({ type: 'checked' });
+  }
+
+  #holding(): HeldLock {
+    if (this.#held === undefined) throw new Error('asked to work before it holds the lock');
+    return this.#held;
+  }
+
+  /** Sends one half of the write to each bucket. */
+  async #begin(value: string): Promise<void> {
+    const { token } = this.#holding();
+    for (const bucket of BUCKET_NAMES) {
+      const url = `${fencedKvUrl}/v1/buckets/${bucket}/keys/${KEY}`;
+      this.#slow.set(bucket, await SlowWrite.begin(url, value, bucket === 'fenced' && fence ? token : undefined));
+      record({ type: 'writing', bucket, value });
+    }
+  }
+
+  async #goOn(): Promise<void> {
+    for (const [bucket, write] of this.#slow) {
+      const { status, body } = await write.end();
+      if (status === 204) record({ type: 'wrote', bucket, value: write.value });
+      else record({ type: 'refused', bucket, ...refusalOf(body) });
+    }
   }
 
   async #write(value: string): Promise<void> {
@@ -92,6 +147,19 @@ class Worker {
       }
     }
   }
+}
+
+function refusalOf(body: string): { readonly code: string; readonly presented: number; readonly highest: number } {
+  const {
+    code,
+    presented = 0,
+    highest = 0,
+  } = JSON.parse(body) as {
+    readonly code: string;
+    readonly presented?: number;
+    readonly highest?: number;
+  };
+  return { code, presented, highest };
 }
 
 async function main(): Promise<void> {

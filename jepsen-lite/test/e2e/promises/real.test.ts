@@ -86,7 +86,7 @@ async function real(): Promise<Subject> {
       const leader = await ensemble.waitForLeader();
       await ensemble.kill(leader);
       await ensemble.waitForLeader(MAX_WAIT_MS);
-      await ensemble.restart(leader);
+      ensemble.launch(leader);
     },
     async agreed() {
       await until(() =>

@@ -49,9 +49,7 @@ export function promisesOf(name: string, start: () => Promise<Subject>): void {
       for (const [place, client] of clients.entries()) {
         held = await subject.complete(waits[place] as Promise<HeldLock>);
         tokens.push(held.token);
-        expect(clients.map(({ status }, at) => status.call(clients[at]).holds)).toEqual(
-          clients.map((each) => (each === client ? 1 : 0)),
-        );
+        expect(clients.map((each) => each.status().holds)).toEqual(clients.map((each) => (each === client ? 1 : 0)));
         await subject.complete(held.verify());
         await subject.complete(held.release());
       }

@@ -36,9 +36,12 @@ export class Barrier {
   async wait(options: WaitOptions = {}): Promise<void> {
     checkWaitOptions('wait', options);
     const { clock } = this.#present().session;
-    await withinLimits(clock, `barrier "${this.name}"`, options, async (signal) => {
+    await withinLimits(clock, `barrier "${this.name}"`, options, async (signal, seen) => {
       const nodes = follow(this.#present, this.#path, (each, how) => each.exists(this.#path, how), signal);
-      for await (const closed of nodes) if (closed === undefined) return;
+      for await (const closed of nodes) {
+        if (closed === undefined) return;
+        seen('it is closed');
+      }
     });
   }
 }

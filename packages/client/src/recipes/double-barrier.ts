@@ -78,17 +78,20 @@ export class DoubleBarrier {
    */
   async enter(options: WaitOptions = {}): Promise<BarrierEntry> {
     checkWaitOptions('enter', options);
-    return await withinLimits(this.#present().session.clock, this.#what, options, (signal) => this.#enter(signal));
+    return await withinLimits(this.#present().session.clock, this.#what, options, (signal, seen) =>
+      this.#enter(signal, seen),
+    );
   }
 
   get #what(): string {
     return `double barrier "${this.name}" of ${this.parties}`;
   }
 
-  async #enter(signal: AbortSignal): Promise<BarrierEntry> {
+  async #enter(signal: AbortSignal, seen: (state: string) => void): Promise<BarrierEntry> {
     let own: Entered | undefined;
     try {
       for await (const round of follow(this.#present, this.#directory, this.#read, signal)) {
+        seen(stateOf(round, own !== undefined));
         if (own !== undefined) await this.#checkThere(own, round, signal);
         else own = await this.#comeIn(round, signal);
         if (own !== undefined && round?.inside !== undefined && isMember(own, round))
@@ -141,14 +144,21 @@ export class DoubleBarrier {
 
   #entry(own: Entered, inside: number): BarrierEntry {
     return new BarrierEntry((options) =>
-      withinLimits(this.#present().session.clock, this.#what, options, (signal) => this.#leave(own, inside, signal)),
+      withinLimits(this.#present().session.clock, this.#what, options, (signal, seen) =>
+        this.#leave(own, inside, { signal, seen }),
+      ),
     );
   }
 
-  async #leave(own: Entered, inside: number, signal: AbortSignal): Promise<void> {
+  async #leave(
+    own: Entered,
+    inside: number,
+    { signal, seen }: { readonly signal: AbortSignal; readonly seen: (state: string) => void },
+  ): Promise<void> {
     await orUndone(signal, this.#goOut(own), () => Promise.resolve());
     for await (const round of follow(this.#present, this.#directory, this.#read, signal)) {
       if (round === undefined || round.inside !== inside) return;
+      seen(`${round.members.length} are still inside`);
       if (round.members.length > 0) continue;
       try {
         await round.incarnation.nodes.set(this.#directory, String(round.parties), { version: round.version, signal });
@@ -187,6 +197,13 @@ export class DoubleBarrier {
 
 function isMember(own: Entered, round: Round): boolean {
   return round.members.includes(own.path.slice(own.path.lastIndexOf('/') + 1));
+}
+
+/** Why whoever wants to enter waits. */
+function stateOf(round: Round | undefined, entered: boolean): string {
+  if (round === undefined || round.parties === 0) return 'nobody has come';
+  if (round.inside !== undefined && !entered) return `another round is inside, ${round.members.length} of it`;
+  return `${round.members.length} of ${round.parties} have come`;
 }
 
 /** Somebody has entered, left or died since the round was read. */

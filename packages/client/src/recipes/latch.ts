@@ -51,9 +51,12 @@ export class Latch {
   async wait(options: WaitOptions = {}): Promise<void> {
     checkWaitOptions('wait', options);
     const { clock } = this.#present().session;
-    await withinLimits(clock, `latch "${this.name}"`, options, async (signal) => {
+    await withinLimits(clock, `latch "${this.name}"`, options, async (signal, seen) => {
       const counts = follow(this.#present, this.#path, (nodes, how) => readCell(nodes, this.#path, how), signal);
-      for await (const count of counts) if (count === '0') return;
+      for await (const count of counts) {
+        if (count === '0') return;
+        seen(count === undefined ? 'nobody has set it' : `its count is ${count}`);
+      }
     });
   }
 

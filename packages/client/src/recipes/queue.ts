@@ -55,7 +55,7 @@ export class Queue {
   async take(options: WaitOptions = {}): Promise<QueueItem> {
     checkWaitOptions('take', options);
     const { clock } = this.#present().session;
-    return await withinLimits(clock, `queue "${this.name}"`, options, (signal) => this.#take(signal));
+    return await withinLimits(clock, `queue "${this.name}"`, options, (signal, seen) => this.#take(signal, seen));
   }
 
   /**
@@ -88,7 +88,7 @@ export class Queue {
     return `${this.#directory}/claims`;
   }
 
-  async #take(signal: AbortSignal): Promise<QueueItem> {
+  async #take(signal: AbortSignal, seen: (state: string) => void): Promise<QueueItem> {
     const looks = follow(
       this.#present,
       this.#directory,
@@ -96,6 +96,7 @@ export class Queue {
       signal,
     );
     for await (const { incarnation, free } of looks) {
+      seen(free.length === 0 ? 'it has no item that nobody else has' : 'others were quicker');
       for (const id of free) {
         const item = await this.#claim(incarnation, id, signal);
         if (item !== undefined) return item;

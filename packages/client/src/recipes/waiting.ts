@@ -23,22 +23,28 @@ export function checkWaitOptions(what: string, options: WaitOptions): void {
   checkDuration('waitMs', options.waitMs);
 }
 
-/** Runs `body` with a signal that aborts when the time is over, or the caller's does. Leaves neither a timer nor a listener. */
+/**
+ * Runs `body` with a signal that aborts when the time is over, or the caller's does. What it has `seen` last is why it still waits, and stands in
+ * the TimeoutError. Leaves neither a timer nor a listener.
+ */
 export async function withinLimits<T>(
   clock: Clock,
   what: string,
   { waitMs = Number.POSITIVE_INFINITY, signal }: WaitOptions,
-  body: (signal: AbortSignal) => Promise<T>,
+  body: (signal: AbortSignal, seen: (state: string) => void) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
   const aborter = new AbortController();
   const abort = (reason: unknown): void => aborter.abort(reason);
+  let state = 'the ensemble has not answered';
   if (signal !== undefined) onAbort(signal, abort);
   const late = (): void =>
-    abort(new TimeoutError(`${what}: it did not come about within ${waitMs} ms`, { indeterminate: false }));
+    abort(new TimeoutError(`${what}: it did not come about within ${waitMs} ms; ${state}`, { indeterminate: false }));
   const timer = waitMs <= MAX_TIMER_MS ? clock.setTimer(waitMs, late) : undefined;
   try {
-    return await body(aborter.signal);
+    return await body(aborter.signal, (seen) => {
+      state = seen;
+    });
   } finally {
     timer?.cancel();
     if (signal !== undefined) offAbort(signal, abort);

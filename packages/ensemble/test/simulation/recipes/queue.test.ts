@@ -82,7 +82,10 @@ describe('a queue', () => {
     const world = await applications(4);
     const client = await world.connect();
     const queue = client.queue('q');
-    expect(await world.complete(errorOf(queue.take({ waitMs: 200 })))).toMatchObject({ code: 'TIMEOUT' });
+    expect(await world.complete(errorOf(queue.take({ waitMs: 200 })))).toMatchObject({
+      code: 'TIMEOUT',
+      message: expect.stringMatching(/^queue "q": .* within 200 ms; it has no item that nobody else has$/),
+    });
     const aborter = new AbortController();
     const waiting = errorOf(queue.take({ signal: aborter.signal }));
     await world.pass(50);

@@ -5,10 +5,9 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { decodeServerFrame, encodeClientFrame } from '@holdfast/protocol';
-import { isDialError, type Connection } from '@holdfast/runtime';
+import { decodeServerFrame, encodeClientFrame, type ServerMessage } from '@holdfast/protocol';
+import { isDialError, silentLogger, type Connection } from '@holdfast/runtime';
 import { nodeNetwork } from '@holdfast/runtime/node';
-import { silentLogger } from '@holdfast/runtime';
 import { nowUs, type FromThread, type ThreadOptions, type ToThread } from './messages.ts';
 
 /** Far beyond those of the application's thread, which counts from 1: each ignores the answers to the other's. */
@@ -43,7 +42,7 @@ class Renewer {
   /** The lease counts from when the heartbeat was sent. */
   heard(frame: Uint8Array): void {
     if (this.#sent.size === 0) return;
-    for (const message of decodeServerFrame(frame)) {
+    for (const message of messagesOf(frame)) {
       const sent = message.type === 'renewed' ? this.#sent.get(message.id) : undefined;
       if (sent === undefined || message.type !== 'renewed') continue;
       // The wall clock last: who reads in between takes the lease for shorter than it is.
@@ -62,6 +61,15 @@ class Renewer {
     this.#lastId += 1;
     this.#sent.set(this.#lastId, { us, wallMs: Date.now() });
     this.#connection.send(encodeClientFrame([{ type: 'heartbeat', id: this.#lastId }]));
+  }
+}
+
+/** None of a malformed frame, which the application's thread refuses. */
+function messagesOf(frame: Uint8Array): readonly ServerMessage[] {
+  try {
+    return decodeServerFrame(frame);
+  } catch {
+    return [];
   }
 }
 

@@ -5,6 +5,7 @@
 
 import type { History, HistoryEvent, HistoryEventBody, Stamp } from './history.ts';
 import { HistoryFormatError, parseJsonLine, shown, type Fields } from './json-line.ts';
+import { isLockRequest } from './lock-request.ts';
 import { isTransactionStep } from './transaction-step.ts';
 
 export const FORMAT = 'holdfast-history';
@@ -128,6 +129,7 @@ const steps = required(
   (value) => Array.isArray(value) && value.every(isTransactionStep),
 );
 const yes = required('true', (value) => value === true);
+const lockRequest = required('a request for a lock', isLockRequest);
 const lossReason = oneOf('expired', 'revoked', 'closed');
 
 function required(expected: string, accepts: (value: unknown) => boolean): Field<false> {
@@ -161,8 +163,11 @@ type Forms = { readonly [E in HistoryEventBody as FormName<E>]: FormOf<E> };
 const STAMP = { seq: whole, timeMs: time, process: text } satisfies FormOf<Record<never, never>> &
   Readonly<Record<keyof Stamp, Field>>;
 
-const acquire = { call: whole, lock: text, session: whole, waitMs: optional(time) };
+const acquire = { call: whole, lock: text, session: whole, waitMs: optional(time), asked: optional(lockRequest) };
 const release = { call: whole, lock: text, session: whole, token: whole, hold: whole };
+const convert = { ...release, asked: lockRequest };
+const reenter = { call: whole, lock: text, session: whole, owner: whole };
+const leave = { ...release, owner: whole };
 const fence = { call: whole, bucket: text, token: whole };
 const put = { call: whole, bucket: text, key: text, value: text, token: whole };
 const get = { call: whole, bucket: text, key: text, token: optional(whole) };
@@ -185,6 +190,9 @@ const hold = { lock: text, session: whole, token: whole, hold: whole };
 const FORMS: Forms = {
   'invoke acquire': acquire,
   'invoke release': release,
+  'invoke convert': convert,
+  'invoke reenter': reenter,
+  'invoke leave': leave,
   'invoke fence': fence,
   'invoke put': put,
   'invoke get': get,
@@ -198,6 +206,9 @@ const FORMS: Forms = {
   'invoke status': status,
   'ok acquire': { ...acquire, token: whole, hold: whole },
   'ok release': release,
+  'ok convert': convert,
+  'ok reenter': { ...reenter, token: whole, hold: whole },
+  'ok leave': leave,
   'ok fence': fence,
   'ok put': put,
   'ok get': { ...get, value: textOrNull },
@@ -211,6 +222,9 @@ const FORMS: Forms = {
   'ok status': { ...status, holder: wholeOrNull, token: whole },
   'fail acquire': { ...acquire, ...failed },
   'fail release': { ...release, ...failed },
+  'fail convert': { ...convert, ...failed },
+  'fail reenter': { ...reenter, ...failed },
+  'fail leave': { ...leave, ...failed },
   'fail fence': { ...fence, ...failed },
   'fail put': { ...put, ...failed },
   'fail get': { ...get, ...failed },
@@ -224,6 +238,9 @@ const FORMS: Forms = {
   'fail status': { ...status, ...failed },
   'info acquire': { ...acquire, ...failed },
   'info release': { ...release, ...failed },
+  'info convert': { ...convert, ...failed },
+  'info reenter': { ...reenter, ...failed },
+  'info leave': { ...leave, ...failed },
   'info fence': { ...fence, ...failed },
   'info put': { ...put, ...failed },
   'info get': { ...get, ...failed },
@@ -250,8 +267,9 @@ const FORMS: Forms = {
   cancelled: { call: whole },
   fault: { fault: text, phase: oneOf('begin', 'end'), hosts: optional(text) },
   phase: { phase: oneOf('faults', 'healed', 'quiet') },
-  enqueued: { index: whole, lock: text, session: whole, hold: whole },
-  granted: { index: whole, ...hold },
+  enqueued: { index: whole, lock: text, session: whole, hold: whole, asked: optional(lockRequest) },
+  granted: { index: whole, ...hold, asked: optional(lockRequest) },
+  converted: { index: whole, lock: text, session: whole, hold: whole, asked: lockRequest },
   removed: {
     index: whole,
     lock: text,

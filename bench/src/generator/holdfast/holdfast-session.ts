@@ -263,7 +263,8 @@ export class HoldfastSession implements RawSession {
         done?.();
         break;
       }
-      case 'granted': {
+      case 'granted':
+      case 'shared-hold': {
         const granted = this.#granted;
         this.#granted = undefined;
         granted?.();

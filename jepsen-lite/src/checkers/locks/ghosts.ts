@@ -81,6 +81,7 @@ class Ledger {
       case 'fault':
       case 'phase':
       case 'ended-session':
+      case 'converted':
       case 'leadership':
       case 'accepted':
         return;

@@ -255,10 +255,7 @@ export const stateMutants: readonly Mutant[] = [
       {
         module: STATE,
         file: 'locks/lock-table.js',
-        edits: [
-          { find: 'acquire.token = index;', replace: 'acquire.token = lock.grants = (lock.grants ?? 0) + 1;' },
-          { find: 'token: index,', replace: 'token: head.token,' },
-        ],
+        edits: [{ find: 'acquire.token = index;', replace: 'acquire.token = lock.grants = (lock.grants ?? 0) + 1;' }],
       },
     ],
     caughtBy: ['simulation', 'properties'],
@@ -289,7 +286,7 @@ export const stateMutants: readonly Mutant[] = [
       {
         module: STATE,
         file: 'commands/end-session.js',
-        edits: [{ find: '[...touched].sort((left, right) => compareText(left.name, right.name))', replace: 'touched' }],
+        edits: [{ find: '[...locks].sort((left, right) => compareText(left.name, right.name))', replace: 'locks' }],
       },
     ],
     caughtBy: ['properties'],

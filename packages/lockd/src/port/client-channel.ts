@@ -15,6 +15,7 @@ export type SessionOutput = Extract<
       | 'answer'
       | 'renewed'
       | 'granted'
+      | 'shared-hold'
       | 'lost'
       | 'ended'
       | 'resend'

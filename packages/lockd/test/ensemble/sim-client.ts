@@ -140,6 +140,7 @@ export class SimClient {
         return;
       }
       case 'granted':
+      case 'shared-hold':
         this.tokens.set(message.acquireIndex, message.token);
         return;
       case 'resend': {

@@ -26,7 +26,9 @@ export function verify(state: State, name: string, acquireIndex: number): Answer
   const problem = lockProblem(name);
   if (problem !== undefined) return invalidLockReply(name, problem);
   for (const holder of state.locks.get(name)?.holders ?? []) {
-    if (holder.acquireIndex === acquireIndex) return { type: 'verify', token: holder.token };
+    if (holder.acquireIndex !== acquireIndex) continue;
+    const { token, lock } = holder;
+    return lock.floor === undefined ? { type: 'verify', token } : { type: 'verify', token, floor: lock.floor };
   }
   return { type: 'verify', token: 0 };
 }
@@ -66,7 +68,7 @@ function summary(state: State, lock: Lock): LockSummary {
 
 function queueEntry(state: State, acquire: QueuedAcquire): QueueEntry {
   const { session, token, acquireIndex, node, grantedAt, lock, request } = acquire;
-  return {
+  const entry = {
     session: session.id,
     label: session.label,
     token,
@@ -75,4 +77,5 @@ function queueEntry(state: State, acquire: QueuedAcquire): QueueEntry {
     grantedAt,
     parameters: request === lock.kind.plain ? NO_PARAMETERS : lock.kind.write(request),
   };
+  return lock.kind.maxEntries === undefined ? entry : { ...entry, entries: state.locks.entriesOf(acquire) };
 }

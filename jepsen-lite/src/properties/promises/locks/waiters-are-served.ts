@@ -24,7 +24,7 @@ export function waitersAreServed(): StatePromise {
             () =>
               `an acquire (wait ${wait}) of lock ${lock} was notified of the holder ${acquireIndex}, where ${holders.map((each) => each.acquireIndex).join(', ') || 'none'} holds`,
           );
-        } else if (reply.type === 'acquire') {
+        } else if (reply.type === 'acquire' || reply.type === 'sharedAcquire') {
           demand(wait || reply.token !== 0, () => `a try of lock ${lock} was put in the queue`);
         }
       }

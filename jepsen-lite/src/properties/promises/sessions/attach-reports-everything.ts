@@ -2,7 +2,7 @@
 
 import type { Reply } from '@holdfast/protocol';
 
-import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
+import { changed, floorOf, type ReportedAcquire } from '../../observation/acquires.ts';
 import { difference } from '../../observation/difference.ts';
 import { freshReply, outputsOf, type Step } from '../../observation/step.ts';
 import type { StatePromise } from '../../state-promise.ts';
@@ -71,7 +71,10 @@ function attached(
     generation,
     timeoutMs,
     lastApplied,
-    acquires: own.map(({ lock, acquireIndex, token }) => ({ lock, acquireIndex, token })),
+    acquires: own.map(({ lock, acquireIndex, token }) => {
+      const floor = token === 0 ? undefined : floorOf(acquires, lock);
+      return floor === undefined ? { lock, acquireIndex, token } : { lock, acquireIndex, token, floor };
+    }),
   };
   const wrong = difference(reply, expected) ?? difference(created, known === undefined ? [id] : []);
   demand(wrong === undefined, () => `the answer to attach of session ${id}:${wrong}`);

@@ -4,6 +4,7 @@ import type { TransactionOutcome } from '@holdfast/client';
 import type { LockSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
 
 import type {
+  AcquirableLock,
   AnswerSource,
   EnsembleClient,
   HeldLock,
@@ -26,6 +27,7 @@ export class CodedError extends Error {
 
 export class FakeHeld implements HeldLock {
   readonly token: number;
+  floor?: number;
   released = 0;
   releaseFailure: Error | undefined;
   readonly #lost = new AbortController();
@@ -97,16 +99,28 @@ export class FakeClient implements EnsembleClient, OperatorClient {
     this.attempt = () => Promise.resolve({ acquired: true, held });
   }
 
-  lock(name: string): ReturnType<EnsembleClient['lock']> {
+  lock(name: string): AcquirableLock {
+    return this.#lock(name);
+  }
+
+  readWriteLock(name: string): ReturnType<EnsembleClient['readWriteLock']> {
+    return { read: () => this.#lock(name, 'read'), write: () => this.#lock(name, 'write') };
+  }
+
+  semaphore(name: string, { permits }: { readonly permits: number }): AcquirableLock {
+    return this.#lock(name, 'semaphore', permits);
+  }
+
+  #lock(name: string, ...mode: readonly unknown[]): AcquirableLock {
     return {
       acquire: async ({ signal }) => {
-        this.calls.push(['acquire', name]);
+        this.calls.push(['acquire', name, ...mode]);
         const attempt = await this.attempt(signal);
         if (attempt.acquired) return attempt.held;
         throw new CodedError('TIMEOUT', 'not acquired');
       },
       tryAcquire: ({ waitMs, signal }) => {
-        this.calls.push(['tryAcquire', name, waitMs]);
+        this.calls.push(['tryAcquire', name, waitMs, ...mode]);
         return this.attempt(signal);
       },
     };
@@ -139,6 +153,7 @@ export class FakeClient implements EnsembleClient, OperatorClient {
       options.onAnswer?.(this.source);
       return iterate(this.sessionSummaries);
     },
+    revoke: (lock, hold) => this.#answer(['revoke', lock, hold], 4_711),
     closeSession: (session) => this.#answer(['closeSession', session], undefined),
     transferLeadership: (server) => this.#answer(['transferLeadership', server], server ?? 3),
     members: (options) => this.#read(options, ['members'], this.members),

@@ -1,6 +1,7 @@
 /** No lost wake-up: the entry that frees a lock grants it, and an acquire is answered at once how it stands. */
 
-import { mayJoin } from '../../../models/holders.ts';
+import type { LockRequest } from '@holdfast/protocol';
+import { mayJoin, requestOf } from '../../../models/holders.ts';
 import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
 import { appliedCommand } from '../../observation/step.ts';
 import type { StatePromise } from '../../state-promise.ts';
@@ -26,6 +27,13 @@ export function waitersAreServed(): StatePromise {
           );
         } else if (reply.type === 'acquire' || reply.type === 'sharedAcquire') {
           demand(wait || reply.token !== 0, () => `a try of lock ${lock} was put in the queue`);
+          const entered = acquires.find(({ acquireIndex }) => acquireIndex === reply.acquireIndex);
+          demand(
+            entered === undefined ||
+              isItsOwn(entered, applied.session, requestOf(applied.command.kind, applied.command.parameters)),
+            () =>
+              `session ${applied.session} has entered acquire ${reply.acquireIndex} of lock ${lock}, which is another owner's`,
+          );
         }
       }
       for (const change of step.changes) acquires = changed(acquires, change);
@@ -41,4 +49,11 @@ export function waitersAreServed(): StatePromise {
       }
     },
   };
+}
+
+function isItsOwn(entered: ReportedAcquire, session: number, asked: LockRequest): boolean {
+  const { request } = entered;
+  return (
+    entered.session === session && request.type === 'reentrant' && 'owner' in asked && asked.owner === request.owner
+  );
 }

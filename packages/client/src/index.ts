@@ -57,6 +57,7 @@ export {
   type EnsembleMutex,
   type Releaser,
 } from './facades/async-mutex.ts';
+export { fencedLock, INVALID_FENCE, NotOwnerError, type FencedLock } from './facades/fenced-lock.ts';
 export { redlock, type Redlock, type RedlockLock, type RedlockSettings } from './facades/redlock.ts';
 export {
   webLocks,

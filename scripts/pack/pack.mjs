@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 
 import { bundle, entryOf, writeBundle, writeEsmWrapper } from './bundle.mjs';
 import { writeDeclarations } from './declarations.mjs';
@@ -24,7 +24,7 @@ export async function pack(root, out, names) {
 }
 
 async function stage({ root, out, members, description }) {
-  const { folder, kind, peers = [] } = description;
+  const { folder, kind, peers = [], threads = [] } = description;
   const member = members.get(`@holdfast/${folder}`);
   const directory = join(out, folder);
   rmSync(directory, { recursive: true, force: true });
@@ -34,6 +34,7 @@ async function stage({ root, out, members, description }) {
     member,
     directory,
     peers,
+    threads,
     shippedAt: (source) => join(directory, 'src', shippedPath(root, source)),
   };
   const { imports, sources, entries } = kind === 'library' ? await stageLibrary(place) : await stageProgram(place);
@@ -47,13 +48,20 @@ async function stage({ root, out, members, description }) {
   return { name: manifest.name, directory, tarball };
 }
 
-async function stageLibrary({ members, member, directory, peers, shippedAt }) {
+async function stageLibrary({ members, member, directory, peers, threads, shippedAt }) {
   const main = join(directory, 'dist/index.js');
   const module = join(directory, 'dist/index.mjs');
   const moduleTypes = join(directory, 'dist/index.d.mts');
   const built = await bundle({ members, entry: entryOf(member, 'library'), file: main, format: 'cjs', peers });
   writeBundle(main, built, shippedAt);
   writeEsmWrapper(module, main, built.exports);
+  const beside = [];
+  for (const thread of threads) {
+    const file = join(directory, 'dist', basename(thread).replace(/\.ts$/, '.js'));
+    const ran = await bundle({ members, entry: join(member.directory, thread), file, format: 'cjs', peers });
+    writeBundle(file, ran, shippedAt);
+    beside.push(ran);
+  }
   const types = writeDeclarations({
     members,
     entry: exportOf(members, member.name, 'types'),
@@ -69,8 +77,8 @@ async function stageLibrary({ members, member, directory, peers, shippedAt }) {
       .replace(/\.d\.ts$/, '.js')}';\n`,
   );
   return {
-    imports: [...built.imports, ...types.imports],
-    sources: [...built.sources, ...types.sources],
+    imports: [...built.imports, ...beside.flatMap(({ imports }) => imports), ...types.imports],
+    sources: [...built.sources, ...beside.flatMap(({ sources }) => sources), ...types.sources],
     entries: { main: from(main), module: from(module), types: from(types.entry), moduleTypes: from(moduleTypes) },
   };
 }

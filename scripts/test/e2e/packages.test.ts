@@ -147,6 +147,18 @@ describe('the libraries', () => {
     expect(said).toBe('holds\n');
   });
 
+  it.each([
+    ['an ES module', 'thread.mjs', "import { connect } from '@holdfast/client';"],
+    ['CommonJS', 'thread.cjs', "const { connect } = require('@holdfast/client');"],
+  ])('find the thread of heartbeats beside them, as %s', async (_, file, load) => {
+    const program = join(project(file, 'module'), file);
+    const options = "{ servers: ['127.0.0.1:1'], failFast: true, maxStallMs: 5000 }";
+    writeFileSync(program, `${load}\nconnect(${options}).catch(({ message }) => console.log(message));\n`);
+    const { stdout } = await run(process.execPath, ['--unhandled-rejections=strict', program]);
+    // Of the port, and not of the thread.
+    expect(stdout).toMatch(/^no server could be reached: 127\.0\.0\.1:1 \((?!the heartbeat thread)/);
+  });
+
   it('are one copy for a process that both imports and requires them', async () => {
     const { stdout } = await run(process.execPath, [join(project('both', 'module'), 'both.mjs')]);
     expect(stdout).toBe('holds\n');

@@ -50,6 +50,7 @@ async function real(): Promise<Subject> {
     dataDirectory,
     basePort: await findFreeBasePort(3),
     fencedKv: false,
+    readyTimeoutMs: 100_000,
   });
   const cables = new Map<Client, Cable>();
   const servers = ensemble.clientAddresses;
@@ -67,7 +68,7 @@ async function real(): Promise<Subject> {
       const runtime = nodeRuntime();
       const cable = new Cable(runtime.network);
       const client = await connect(
-        { servers, sessionTimeoutMs: SESSION_TIMEOUT_MS, ...options },
+        { servers, sessionTimeoutMs: SESSION_TIMEOUT_MS, requestTimeoutMs: MAX_WAIT_MS, ...options },
         { ...runtime, network: cable.network },
       );
       cables.set(client, cable);
@@ -83,7 +84,9 @@ async function real(): Promise<Subject> {
       await until(() => client.state === 'expired' || client.sessionId !== sessionId);
     },
     async changeLeader() {
-      const leader = await ensemble.waitForLeader();
+      // One that was launched before may still be on its way: without it there would be no majority.
+      await ensemble.waitUntilReady();
+      const leader = await ensemble.waitForLeader(MAX_WAIT_MS);
       await ensemble.kill(leader);
       await ensemble.waitForLeader(MAX_WAIT_MS);
       ensemble.launch(leader);

@@ -65,7 +65,10 @@ class HeartbeatThread {
     sign();
     this.#signs = setInterval(sign, Math.min(MAX_SIGN_MS, sessionTimeoutMs / SIGNS_PER_TIMEOUT)).unref();
     const workerData: ThreadOptions = { alive: this.#alive.buffer as SharedArrayBuffer, maxStallMs };
-    const worker = new Worker(new URL('./main.js', import.meta.url), { name: 'holdfast-heartbeats', workerData });
+    const worker = new Worker(new URL('./heartbeat-thread.js', import.meta.url), {
+      name: 'holdfast-heartbeats',
+      workerData,
+    });
     worker.unref();
     worker.on('message', (message: FromThread) => this.#hear(message));
     worker.on('error', (error) => this.#failed(worker, error.message));

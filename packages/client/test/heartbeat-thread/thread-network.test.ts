@@ -14,7 +14,7 @@ describe('a heartbeat thread that cannot be started', () => {
         .dial({ address: '127.0.0.1:1', timeoutMs: 5_000, maxFrameBytes: 1_000 })
         .catch((error: unknown) => error);
     expect(await dial()).toMatchObject({ name: 'DialError', failure: 'failed' });
-    expect(String(await dial())).toMatch(/the heartbeat thread has failed: .*main\.js/);
+    expect(String(await dial())).toMatch(/the heartbeat thread has failed: .*heartbeat-thread\.js/);
   });
 
   it('is why there is no connection', async () => {

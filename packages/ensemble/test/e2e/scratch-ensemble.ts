@@ -6,6 +6,9 @@ import { join } from 'node:path';
 
 import { LocalEnsemble, findFreeBasePort } from '@holdfast/ensemble';
 
+/** Less than a hook may take: a machine that is busy with other tests starts servers slowly. */
+const READY_TIMEOUT_MS = 100_000;
+
 export async function startScratchEnsemble(options: { readonly fencedKv?: boolean } = {}): Promise<{
   readonly ensemble: LocalEnsemble;
   readonly basePort: number;
@@ -13,7 +16,8 @@ export async function startScratchEnsemble(options: { readonly fencedKv?: boolea
 }> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'holdfast-e2e-'));
   const basePort = await findFreeBasePort(3);
-  const ensemble = await LocalEnsemble.start({ dataDirectory, basePort, fencedKv: options.fencedKv ?? false });
+  const fencedKv = options.fencedKv ?? false;
+  const ensemble = await LocalEnsemble.start({ dataDirectory, basePort, fencedKv, readyTimeoutMs: READY_TIMEOUT_MS });
   return {
     ensemble,
     basePort,

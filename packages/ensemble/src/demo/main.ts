@@ -26,6 +26,8 @@ const INTRODUCTION = `A and B deposit money into one account, each under the sam
 The account is kept twice: in a store that checks the token of the lock, and in one that does not.
 `;
 const DEFAULT_COLUMNS = 100;
+/** Servers take seconds to start; on a machine that has much else to do longer. */
+const READY_TIMEOUT_MS = 60_000;
 
 function parse(args: readonly string[]): DemoOptions | number {
   const command = new Command('demo')
@@ -48,7 +50,13 @@ async function play(story: Story): Promise<StoryEvent[]> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'holdfast-demo-'));
   try {
     const basePort = await findFreeBasePort(3);
-    const ensemble = await LocalEnsemble.start({ dataDirectory, basePort, clusterId: 'demo', signal });
+    const ensemble = await LocalEnsemble.start({
+      dataDirectory,
+      basePort,
+      clusterId: 'demo',
+      readyTimeoutMs: READY_TIMEOUT_MS,
+      signal,
+    });
     try {
       return await runStory(ensemble, story);
     } finally {

@@ -15,9 +15,9 @@ export const leaseMutants: readonly Mutant[] = [
         file: 'session/session.js',
         edits: [
           {
-            find: 'this.lease.renew(sentAt); this.#listener.reconcile(reply.acquires);',
+            find: 'this.lease.renew(sentAt); this.lease.follow(',
             replace:
-              'void sentAt; this.lease.renew({ monotonicMs: this.clock.monotonicMs(), wallMs: this.clock.wallMs() }); this.#listener.reconcile(reply.acquires);',
+              'void sentAt; this.lease.renew({ monotonicMs: this.clock.monotonicMs(), wallMs: this.clock.wallMs() }); this.lease.follow(',
           },
         ],
       },

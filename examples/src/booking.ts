@@ -11,10 +11,8 @@ import { connect, NodeExistsError, type HeldLock } from '@holdfast/client';
 const servers = (process.env['HOLDFAST_SERVERS'] ?? '127.0.0.1:7101,127.0.0.1:7102,127.0.0.1:7103').split(',');
 const [show = '', ...numbers] = process.argv.slice(2);
 const [seats = 10, buyers = 500] = numbers.map(Number);
-if (!/^[\w-]+$/.test(show) || !Number.isSafeInteger(seats) || !Number.isSafeInteger(buyers)) {
-  console.error(
-    'say a show, of letters, digits, "_" and "-", and perhaps how many seats there are and how many buyers come',
-  );
+if (!/^[\w-]+$/.test(show) || !(Number.isSafeInteger(seats) && Number.isSafeInteger(buyers) && buyers > 0)) {
+  console.error('say a show, of letters, digits, "_" and "-", and perhaps how many seats there are, and buyers');
   process.exit(64);
 }
 
@@ -32,8 +30,9 @@ try {
   const closed = await client.lock(`show/${show}`).acquire();
   const buying = Promise.all(Array.from({ length: buyers }, (_, buyer) => buy(buyer)));
   await once(allQueue.signal, 'abort');
+  const places = [...before.values()];
   console.log(
-    `${before.size} buyers queue, and know that ${Math.min(...before.values())} to ${Math.max(...before.values())} are before them`,
+    `${before.size} buyers queue, and know that ${Math.min(...places)} to ${Math.max(...places)} are before them`,
   );
   await closed.release();
   const outcomes = await buying;

@@ -111,7 +111,6 @@ export class Progress {
     this.mode = 'probe';
     this.probing = false;
     this.next = maxIndex(next, nextIndex(this.match));
-    this.intervalsWithoutAck = 0;
     this.#inflight = [];
     this.#inflightBytes = 0;
   }

@@ -23,10 +23,8 @@ export const QUIET_MS = 60_000;
 const DEFAULT_BOUNDS: RunBounds = { recoveryMs: RECOVERY_MS, quietMs: QUIET_MS };
 /** For what operators are at, before kinds of faults have another turn: it was to be disturbed by all of them, and takes its time. */
 const COMMANDS_MS = 60_000;
-/** For faults to end and everybody to serve again before a kind of fault has another turn. */
-const SERVING_MS = 45_000;
-/** After a turn, for what it began: a busy machine takes long to start the process that a server's directory refuses. */
-const STRIKING_MS = 35_000;
+/** For everybody to serve again before a kind of fault has another turn. */
+const SERVING_MS = 20_000;
 /** Of each client on the healed system, which prove that it works again. */
 const ROUNDS_AFTER_HEALING = 2;
 
@@ -135,14 +133,12 @@ async function load(target: RunTarget, { faults, durationMs }: Scenario, inflict
 async function strikeAgain(target: RunTarget, faults: readonly Fault[], inflictor: Inflictor): Promise<void> {
   if (inflictor.idle.length > 0) await target.runUntil(() => inflictor.commandsUnderWay === 0, COMMANDS_MS);
   for (const kind of inflictor.idle.slice(0, MAX_SECOND_TURNS)) {
-    const struck = (): boolean => !inflictor.idle.includes(kind);
     for (const turn of secondTurns(kind, faults)) {
       // Whoever is down can be struck by nothing.
-      await target.runUntil(() => inflictor.lasting === 0 && (target.serving?.() ?? true), SERVING_MS);
-      if (target.violation !== undefined || struck()) break;
+      await target.runUntil(() => target.serving?.() ?? true, SERVING_MS);
+      if (target.violation !== undefined || !inflictor.idle.includes(kind)) break;
       inflictor.schedule(turn.faults);
-      await target.runUntil(struck, turn.lastsMs);
-      await target.runUntil(() => struck() || inflictor.lasting === 0, STRIKING_MS);
+      await target.runUntil(() => !inflictor.idle.includes(kind), turn.lastsMs);
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a kind of fault that has found nobody is given before everything heals: its turn once more, alone, with what was drawn around it,
- * and alone again. Where many kinds strike at once, whoever it was for may have been down, and one that belongs to others may need them.
+ * What a kind of fault that has found nobody is given before everything heals: its turn once more, alone at first. Where many kinds
+ * strike at once, whoever it was for may have been down, and one that belongs to others may need them.
  */
 
 import { nemesisOf, type Fault } from '../nemeses/index.ts';
@@ -32,7 +32,7 @@ export function secondTurns(kind: string, faults: readonly Fault[]): readonly Se
   if (first === undefined) return [];
   const endMs = first.atMs + Math.max(WITH_IT_MS, lastsOf(first));
   const around = schedule.filter((fault) => fault.atMs < endMs && fault.atMs + lastsOf(fault) >= first.atMs);
-  return [turnOf([first]), turnOf(around), turnOf([first])];
+  return [turnOf([first]), turnOf(around)];
 }
 
 function turnOf(faults: readonly Fault[]): SecondTurn {

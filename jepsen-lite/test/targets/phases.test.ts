@@ -175,7 +175,7 @@ describe('a run on a target whose deeds take time', () => {
     const scenario = { ...SCENARIO, durationMs: 7_000, faults: [...SCENARIO.faults, other, far] };
     const { idle } = await runOn(target, scenario);
     const begun = target.log.filter((line) => line.endsWith('begins'));
-    // As scheduled; then the cut alone, with the partition around it, and alone again; then the same for the partition.
+    // As scheduled; then the cut alone and with the partition around it; then the same for the partition.
     expect(begun.map((line) => line.split(' ')[0])).toEqual([
       'partition',
       'cut',
@@ -183,11 +183,9 @@ describe('a run on a target whose deeds take time', () => {
       'cut',
       'partition',
       'cut',
-      'cut',
       'partition',
       'partition',
       'cut',
-      'partition',
     ]);
     expect(idle).toEqual(['cut', 'partition']);
   });
@@ -235,29 +233,6 @@ describe('a run on a target whose deeds take time', () => {
     };
     await runOn(target, scenario);
     expect(turns[0]).toBeGreaterThanOrEqual(doneAtMs);
-  });
-
-  it('lets what a turn has begun go on before it has another one', async () => {
-    const target = new FakeTarget();
-    target.mustStrike = true;
-    const { links } = target;
-    const cuts: number[] = [];
-    const cut = (): Promise<void> => {
-      cuts.push(target.nowMs);
-      // Seen long after it was asked for, as on a busy machine.
-      return new Promise((resolve) => {
-        target.after(6_000, () => {
-          if (cuts.length === 2) target.struck.set('frame-held-by-cut', 1);
-          resolve();
-        });
-      });
-    };
-    Object.assign(target, { links: { ...links, cut } });
-    const { idle } = await runOn(target, SCENARIO);
-    expect(idle).toEqual([]);
-    expect(cuts.length).toBe(2);
-    // The one that was scheduled had ended by then.
-    expect(cuts[1]).toBeGreaterThanOrEqual((cuts[0] ?? 0) + 6_000);
   });
 
   it('has no turn more for a kind as soon as it has struck', async () => {

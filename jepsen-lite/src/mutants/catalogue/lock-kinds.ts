@@ -18,7 +18,7 @@ export const lockKindMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: ['simulation', 'properties'],
-    shownBy: { workload: 'read-write', checker: 'owners' },
+    shownBy: { workload: 'read-write' },
     sample: true,
   },
   {
@@ -32,7 +32,7 @@ export const lockKindMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: ['simulation', 'properties'],
-    shownBy: { workload: 'read-write', checker: 'order' },
+    shownBy: { workload: 'read-write' },
   },
   {
     name: 'reader-is-upgraded',
@@ -74,7 +74,7 @@ export const lockKindMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: ['simulation', 'properties'],
-    shownBy: { workload: 'semaphore', checker: 'owners' },
+    shownBy: { workload: 'semaphore' },
   },
   {
     name: 'permits-given-back-stay-taken',
@@ -123,7 +123,7 @@ export const lockKindMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: ['simulation', 'properties'],
-    shownBy: { workload: 'reentrant', checker: 'releases' },
+    shownBy: { workload: 'reentrant' },
   },
   {
     name: 'entries-without-a-limit',

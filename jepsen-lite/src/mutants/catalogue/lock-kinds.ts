@@ -19,7 +19,6 @@ export const lockKindMutants: readonly Mutant[] = [
     ],
     caughtBy: ['simulation', 'properties'],
     shownBy: { workload: 'read-write' },
-    sample: true,
   },
   {
     name: 'reader-overtakes-a-writer',

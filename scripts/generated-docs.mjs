@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { apiPages } from './generated-docs/api.mjs';
 import { errorCodesPage } from './generated-docs/error-codes.mjs';
 import { exitCodesPage } from './generated-docs/exit-codes.mjs';
 import { formatsPage } from './generated-docs/formats.mjs';
@@ -16,6 +17,7 @@ import { sizesPage } from './generated-docs/sizes.mjs';
 const root = join(import.meta.dirname, '..');
 const FOLDER = 'docs/generated';
 const PAGES = [
+  ...apiPages,
   errorCodesPage,
   exitCodesPage,
   formatsPage,

@@ -12,8 +12,8 @@ const TARGET = 'node20.19';
 /**
  * @param {{ members: Map, entry: string, file: string, format: 'cjs' | 'es', peers: readonly string[] }} options
  * `entry`: a source file; `peers`: packages of the workspace that are not bundled
- * @returns {Promise<{ exports: string[], imports: string[], sources: string[] }>} `imports`: what is left to be installed; `sources`:
- * the files that the source map names, as absolute paths
+ * @returns {Promise<{ code: string, map: object, exports: string[], imports: string[], sources: string[], threads: string[] }>} `imports`:
+ * what is left to be installed; `sources`: the files that the source map names, as absolute paths; `threads`: files beside it that it starts
  */
 export async function bundle({ members, entry, file, format, peers }) {
   const isPeer = (specifier) => peers.includes(specifier);
@@ -41,8 +41,9 @@ export async function bundle({ members, entry, file, format, peers }) {
   const { map, code } = chunk;
   // Not what the bundler says: that has what was left out since nothing uses it.
   const imports = importsOf(file, code).map(({ specifier }) => specifier);
+  const threads = [...code.matchAll(/new URL\("([^"]+)", (?:import\.meta|require\()/g)].map(([, beside]) => beside);
   const sources = map.sources.map((source) => resolve(dirname(file), source));
-  return { code, map, exports: chunk.exports.toSorted(), imports, sources };
+  return { code, map, exports: chunk.exports.toSorted(), imports, sources, threads };
 }
 
 /**

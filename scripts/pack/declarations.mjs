@@ -119,6 +119,12 @@ function statements(keyword, kind, specifiers, namesOf, { source }, find) {
   return [...byFile].map(([from, names]) => `${keyword} { ${names.join(', ')} } from ${quoted(from)};`).join(' ');
 }
 
+/** A declaration file without what is internal; lines stay where they were. */
+export function withoutInternals(file, text) {
+  const { program, comments } = parseSync(file, text);
+  return edited(text, internalParts(program, comments, text));
+}
+
 /** Declarations and members whose doc comment says @internal; a class keeps a constructor that only its heirs can call. */
 function internalParts(program, comments, text) {
   const parts = [];

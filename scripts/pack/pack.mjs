@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
 import { bundle, entryOf, writeBundle, writeEsmWrapper } from './bundle.mjs';
 import { writeDeclarations } from './declarations.mjs';
@@ -24,7 +24,7 @@ export async function pack(root, out, names) {
 }
 
 async function stage({ root, out, members, description }) {
-  const { folder, kind, peers = [], threads = [] } = description;
+  const { folder, kind, peers = [], threads = {} } = description;
   const member = members.get(`@holdfast/${folder}`);
   const directory = join(out, folder);
   rmSync(directory, { recursive: true, force: true });
@@ -55,13 +55,7 @@ async function stageLibrary({ members, member, directory, peers, threads, shippe
   const built = await bundle({ members, entry: entryOf(member, 'library'), file: main, format: 'cjs', peers });
   writeBundle(main, built, shippedAt);
   writeEsmWrapper(module, main, built.exports);
-  const beside = [];
-  for (const thread of threads) {
-    const file = join(directory, 'dist', basename(thread).replace(/\.ts$/, '.js'));
-    const ran = await bundle({ members, entry: join(member.directory, thread), file, format: 'cjs', peers });
-    writeBundle(file, ran, shippedAt);
-    beside.push(ran);
-  }
+  const started = await stageThreads({ members, member, peers, threads, shippedAt }, main, built.threads);
   const types = writeDeclarations({
     members,
     entry: exportOf(members, member.name, 'types'),
@@ -77,10 +71,27 @@ async function stageLibrary({ members, member, directory, peers, threads, shippe
       .replace(/\.d\.ts$/, '.js')}';\n`,
   );
   return {
-    imports: [...built.imports, ...beside.flatMap(({ imports }) => imports), ...types.imports],
-    sources: [...built.sources, ...beside.flatMap(({ sources }) => sources), ...types.sources],
+    imports: [built, started, types].flatMap(({ imports }) => imports),
+    sources: [built, started, types].flatMap(({ sources }) => sources),
     entries: { main: from(main), module: from(module), types: from(types.entry), moduleTypes: from(moduleTypes) },
   };
+}
+
+/** What the main file starts in threads, each a file of its own beside it. */
+async function stageThreads({ members, member, peers, threads, shippedAt }, main, started) {
+  const all = { imports: [], sources: [] };
+  for (const beside of started) {
+    const source = threads[beside];
+    if (source === undefined)
+      throw new Error(`${main} starts ${beside}, of which scripts/pack/packages.mjs knows no source`);
+    const file = join(dirname(main), beside);
+    const entry = join(member.directory, source);
+    const built = await bundle({ members, entry, file, format: 'cjs', peers });
+    writeBundle(file, built, shippedAt);
+    all.imports.push(...built.imports);
+    all.sources.push(...built.sources);
+  }
+  return all;
 }
 
 async function stageProgram({ members, member, directory, peers, shippedAt }) {

@@ -5,7 +5,7 @@
  * @property {string} folder below `packages`
  * @property {'library' | 'program'} kind a library is CommonJS with an ES module over it, a program one ES module
  * @property {readonly string[]} keywords
- * @property {readonly string[]} [threads] sources of the package that run in a thread of their own: files of their own beside the bundle
+ * @property {Readonly<Record<string, string>>} [threads] what the code starts beside itself, and the source that it is made of
  * @property {readonly string[]} [peers] packages of the workspace that stay packages, since both sides must use one copy of them
  */
 
@@ -16,7 +16,7 @@ export const PUBLIC_PACKAGES = [
   {
     folder: 'client',
     kind: 'library',
-    threads: ['src/heartbeat-thread/heartbeat-thread.ts'],
+    threads: { './main.js': 'src/heartbeat-thread/main.ts' },
     keywords: [...KEYWORDS, 'mutex', 'lease', 'leader-election', 'coordination', 'zookeeper', 'redlock'],
   },
   {

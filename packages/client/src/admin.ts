@@ -21,6 +21,13 @@ import { callQuery } from './session/channels/read-pipeline.ts';
 import { callCommand } from './session/channels/request-pipeline.ts';
 import type { Session } from './session/session.ts';
 
+/**
+ * Holders and queue of one lock.
+ *
+ * @example
+ * const { holders, waiters } = await client.admin.lock('jobs');
+ * console.log(holders.length, waiters.length);
+ */
 export interface LockDetails {
   readonly lock: string;
   /** The number of its kind, 0 for a mutex and where nobody holds it; servers of a later version may have others. */
@@ -32,6 +39,13 @@ export interface LockDetails {
   readonly truncated: boolean;
 }
 
+/**
+ * Who belongs to the ensemble, and who leads.
+ *
+ * @example
+ * const { leader, members } = await client.admin.members();
+ * console.log(leader, members.length);
+ */
 export interface Members {
   /** The server that leads; 0 where a server that knows none was asked. */
   readonly leader: number;
@@ -39,6 +53,12 @@ export interface Members {
   readonly members: readonly MemberSummary[];
 }
 
+/**
+ * What operators ask of the whole ensemble: locks, sessions, members. Listings are read page by page and are not one moment's picture.
+ *
+ * @example
+ * for await (const { lock } of client.admin.locks('accounts/')) console.log(lock);
+ */
 export class Admin {
   readonly #asker: AskingChannels;
   readonly #consistency: Consistency;

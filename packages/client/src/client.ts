@@ -29,6 +29,13 @@ import { releaseOnExit, type ReleaseOnExitOptions } from './process/release-on-e
 import { askerOf } from './session/asker.ts';
 import type { ClientRuntime, Session } from './session/session.ts';
 
+/**
+ * How a lock is used that `client.lock` gives.
+ *
+ * @example
+ * const options: LockOptions = { reentrant: true, limit: 10 };
+ * show(client.lock('accounts/42', options).name);
+ */
 export interface LockOptions {
   /** The lock object may enter again while it holds; each entry is released by itself. @default false */
   readonly reentrant?: boolean;
@@ -38,7 +45,15 @@ export interface LockOptions {
 
 const LOCK_OPTIONS: Record<keyof LockOptions, true> = { reentrant: true, limit: true };
 
+/**
+ * What a client knows of itself, at the moment of `client.status()`.
+ *
+ * @example
+ * const { state, remainingMs, holds } = client.status();
+ * console.log(`${state}, good for ${remainingMs} ms, ${holds} holds`);
+ */
 export interface ClientStatus {
+  /** As `client.state`. */
   readonly state: ClientState;
   readonly sessionId: number;
   /** The server to which the session is attached. */
@@ -48,16 +63,31 @@ export interface ClientStatus {
   readonly members: readonly Member[];
   /** For how long the session is certain to live without another renewal; 0 when that is over. */
   readonly remainingMs: number;
+  /** Locks that are held. */
   readonly holds: number;
+  /** Acquires that wait for their lock. */
   readonly waits: number;
   /** Requests that were sent and not yet answered, and those that wait to be sent. */
   readonly unanswered: number;
   readonly queued: number;
 }
 
+/**
+ * A session of the ensemble and everything that is used through it. Made by `connect`; over after `close`, and after `expired` unless it
+ * is resilient: then another session takes the place of the one that has ended.
+ *
+ * @example
+ * const client = await connect({ servers: ['127.0.0.1:7101'] });
+ * const held = await client.lock('accounts/42').acquire();
+ * await held.release();
+ * await client.close();
+ */
 export class Client implements AsyncDisposable {
+  /** What happens to the session and its locks. */
   readonly events: ClientEvents;
+  /** The tree of nodes. */
   readonly nodes: Nodes;
+  /** What operators ask of the ensemble. */
   readonly admin: Admin;
   readonly #options: ResolvedOptions;
   readonly #runtime: ClientRuntime;
@@ -171,6 +201,7 @@ export class Client implements AsyncDisposable {
     return new Group(name, this.#present);
   }
 
+  /** What this client knows of itself at this moment; asks nobody. */
   status(): ClientStatus {
     const { session, acquires } = this.#incarnation;
     return {
@@ -216,6 +247,7 @@ export class Client implements AsyncDisposable {
     return this.#closed;
   }
 
+  /** Does what `close` does, at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -18,6 +18,9 @@ import type { ClientRuntime } from './session/session.ts';
  * one refuses (with `failFast` as soon as none can be reached), what the ensemble refuses the session with, and the signal's reason.
  *
  * @param runtime the clocks, the network and the randomness to use; those of Node by default. Advanced: for simulations.
+ *
+ * @example
+ * const client = await connect({ servers: ['127.0.0.1:7101', '127.0.0.1:7102', '127.0.0.1:7103'] });
  */
 export async function connect(options: ConnectOptions, runtime?: ClientRuntime): Promise<Client> {
   const client = await openClient(options, (resolved) => runtime ?? ownRuntime(resolved));
@@ -40,6 +43,11 @@ function ownRuntime({ logger, sessionTimeoutMs, maxStallMs }: ResolvedOptions): 
  * `stale`); and the signal's reason.
  *
  * @param runtime as for `connect`
+ *
+ * @example
+ * const operator = await connectOperator({ servers: ['127.0.0.1:7101'], stale: true });
+ * console.log(await operator.admin.members());
+ * await operator.close();
  */
 export async function connectOperator(options: OperatorOptions, runtime?: ClientRuntime): Promise<OperatorClient> {
   return await openOperator(options, ({ logger }) => runtime ?? nodeRuntime({ logger }));

@@ -6,7 +6,12 @@
 import { ERROR_CODES, type ErrorCode, type LossReason } from '@holdfast/protocol';
 import type { LockWait } from './locks/lock-wait.ts';
 
-/** The protocol's codes, and those that only a client can find. */
+/**
+ * The protocol's codes, and those that only a client can find.
+ *
+ * @example
+ * const code: HoldfastErrorCode = 'LOCK_LOST';
+ */
 export type HoldfastErrorCode =
   | ErrorCode
   /** The hold is over, or may be. */
@@ -20,17 +25,39 @@ export type HoldfastErrorCode =
   /** A watch cannot tell all that has happened. */
   | 'MISSED_EVENTS';
 
+/**
+ * What an error says of itself.
+ *
+ * @example
+ * throw new HoldfastError('the lock is gone', { code: 'LOCK_LOST', retryable: false });
+ */
 export interface HoldfastErrorOptions {
+  /** What it is, for programs. */
   readonly code: HoldfastErrorCode;
+  /** @default what is known of the code */
   readonly retryable?: boolean;
+  /** @default what is known of the code */
   readonly indeterminate?: boolean;
+  /** What it comes from. */
   readonly cause?: unknown;
 }
 
+/**
+ * What every error of the SDK is. `instanceof` works across two copies of the package in one process.
+ *
+ * @example
+ * try {
+ *   await client.nodes.get('/config');
+ * } catch (error) {
+ *   if (error instanceof HoldfastError && error.retryable) console.warn(error.code);
+ *   else throw error;
+ * }
+ */
 export class HoldfastError extends Error {
   static {
     brand(this, 'HoldfastError');
   }
+  /** Stable: what it is, for programs. */
   readonly code: HoldfastErrorCode;
   /** The same call may succeed later, without anybody changing it. */
   readonly retryable: boolean;
@@ -49,10 +76,22 @@ export class HoldfastError extends Error {
 /**
  * Why a hold is over. `expired`: the session was not renewed in time, so another may be granted the lock. `revoked`: an operator took
  * it. `closed`: this client was closed. `released`: the handle was given back.
+ *
+ * @example
+ * if (held.loss?.reason === 'revoked') console.warn('an operator took the lock');
  */
 export type LockLossReason = LossReason | 'released';
 
-/** The lock is not held any more, or cannot be known to be. Writes under its token are what the resource must refuse. */
+/**
+ * The lock is not held any more, or cannot be known to be. Writes under its token are what the resource must refuse.
+ *
+ * @example
+ * try {
+ *   held.assertHeld();
+ * } catch (error) {
+ *   if (error instanceof LockLostError) console.warn(error.reason); // stop: another may hold it
+ * }
+ */
 export class LockLostError extends HoldfastError {
   static {
     brand(this, 'LockLostError');
@@ -79,7 +118,12 @@ const LOSS_TEXT: Readonly<Record<LockLossReason, string>> = {
   released: 'it was released',
 };
 
-/** The ensemble has ended the session, and with it this client: `connect` makes a new one. */
+/**
+ * The ensemble has ended the session, and with it this client: `connect` makes a new one.
+ *
+ * @example
+ * if (error instanceof SessionExpiredError) await connect({ servers }); // or connect with `resilient`
+ */
 export class SessionExpiredError extends HoldfastError {
   static {
     brand(this, 'SessionExpiredError');
@@ -90,7 +134,12 @@ export class SessionExpiredError extends HoldfastError {
   }
 }
 
-/** `close()` was called, before the call or while it was under way. The session had not expired: the client gave it up. */
+/**
+ * `close()` was called, before the call or while it was under way. The session had not expired: the client gave it up.
+ *
+ * @example
+ * if (error instanceof ClientClosedError) return; // this process is about to end
+ */
 export class ClientClosedError extends HoldfastError {
   static {
     brand(this, 'ClientClosedError');
@@ -101,7 +150,16 @@ export class ClientClosedError extends HoldfastError {
   }
 }
 
-/** The caller's limit (`waitMs`, `timeoutMs`) passed. `indeterminate` when a write had left and its answer was still to come. */
+/**
+ * The caller's limit (`waitMs`, `timeoutMs`) passed. `indeterminate` when a write had left and its answer was still to come.
+ *
+ * @example
+ * try {
+ *   await client.lock('jobs').acquire({ waitMs: 1_000 });
+ * } catch (error) {
+ *   if (error instanceof TimeoutError) console.warn(error.wait?.before); // how many are before
+ * }
+ */
 export class TimeoutError extends HoldfastError {
   static {
     brand(this, 'TimeoutError');
@@ -118,7 +176,16 @@ export class TimeoutError extends HoldfastError {
   }
 }
 
-/** No server could be reached, or every one refused this client. */
+/**
+ * No server could be reached, or every one refused this client.
+ *
+ * @example
+ * try {
+ *   await connect({ servers, failFast: true });
+ * } catch (error) {
+ *   if (error instanceof ConnectionError) console.error(error.message); // each server, and why it could not be used
+ * }
+ */
 export class ConnectionError extends HoldfastError {
   static {
     brand(this, 'ConnectionError');
@@ -129,7 +196,16 @@ export class ConnectionError extends HoldfastError {
   }
 }
 
-/** An argument is malformed; nothing was sent, or the server refused it without effect. */
+/**
+ * An argument is malformed; nothing was sent, or the server refused it without effect.
+ *
+ * @example
+ * try {
+ *   client.lock('');
+ * } catch (error) {
+ *   if (error instanceof InvalidArgumentError) console.error(error.message); // what is wrong, and with what
+ * }
+ */
 export class InvalidArgumentError extends HoldfastError {
   static {
     brand(this, 'InvalidArgumentError');
@@ -140,28 +216,60 @@ export class InvalidArgumentError extends HoldfastError {
   }
 }
 
-/** The node, session or lock does not exist. */
+/**
+ * The node, session or lock does not exist.
+ *
+ * @example
+ * try {
+ *   await client.nodes.get('/config');
+ * } catch (error) {
+ *   if (!(error instanceof NotFoundError)) throw error;
+ * }
+ */
 export class NotFoundError extends HoldfastError {
   static {
     brand(this, 'NotFoundError');
   }
 }
 
-/** A node exists at that path. */
+/**
+ * A node exists at that path.
+ *
+ * @example
+ * try {
+ *   await client.nodes.create('/config');
+ * } catch (error) {
+ *   if (!(error instanceof NodeExistsError)) throw error;
+ * }
+ */
 export class NodeExistsError extends HoldfastError {
   static {
     brand(this, 'NodeExistsError');
   }
 }
 
-/** The node's version is not the one demanded. */
+/**
+ * The node's version is not the one demanded.
+ *
+ * @example
+ * try {
+ *   await client.nodes.set('/config', 'new', { version: 3 });
+ * } catch (error) {
+ *   if (!(error instanceof BadVersionError)) throw error; // somebody was faster: read it again
+ * }
+ */
 export class BadVersionError extends HoldfastError {
   static {
     brand(this, 'BadVersionError');
   }
 }
 
-/** The node has children. */
+/**
+ * The node has children.
+ *
+ * @example
+ * if (error instanceof NotEmptyError) console.error('delete what is below it first');
+ */
 export class NotEmptyError extends HoldfastError {
   static {
     brand(this, 'NotEmptyError');
@@ -171,6 +279,9 @@ export class NotEmptyError extends HoldfastError {
 /**
  * Nothing of a transaction was done, because of one of its operations. `code` is that operation's, and `cause` the error that the same
  * operation alone would have ended with.
+ *
+ * @example
+ * if (error instanceof TransactionFailedError) console.error(error.path); // the operation that could not be done
  */
 export class TransactionFailedError extends HoldfastError {
   static {
@@ -195,7 +306,12 @@ export class TransactionFailedError extends HoldfastError {
   }
 }
 
-/** A documented limit would be exceeded. */
+/**
+ * A documented limit would be exceeded.
+ *
+ * @example
+ * if (error instanceof LimitExceededError) console.error(error.message); // which limit, and by how much
+ */
 export class LimitExceededError extends HoldfastError {
   static {
     brand(this, 'LimitExceededError');
@@ -206,7 +322,12 @@ export class LimitExceededError extends HoldfastError {
   }
 }
 
-/** This session waits for and holds as many locks as one may. */
+/**
+ * This session waits for and holds as many locks as one may.
+ *
+ * @example
+ * if (error instanceof AcquireLimitError) await pauseBeforeTheNext();
+ */
 export class AcquireLimitError extends LimitExceededError {
   static {
     brand(this, 'AcquireLimitError');
@@ -216,6 +337,9 @@ export class AcquireLimitError extends LimitExceededError {
 /**
  * Nothing was done, for lack of room. `code` OVERLOADED: a queue is full, here or at the server; slow down and try again.
  * DISK_FULL: a server's disk is almost full; until somebody frees space there, only what gives something back is taken.
+ *
+ * @example
+ * if (error instanceof OverloadedError) await pauseBeforeTheNext();
  */
 export class OverloadedError extends HoldfastError {
   static {
@@ -227,7 +351,12 @@ export class OverloadedError extends HoldfastError {
   }
 }
 
-/** The caller may not do that. */
+/**
+ * The caller may not do that.
+ *
+ * @example
+ * if (error instanceof UnauthorizedError) console.error(error.message);
+ */
 export class UnauthorizedError extends HoldfastError {
   static {
     brand(this, 'UnauthorizedError');
@@ -237,6 +366,9 @@ export class UnauthorizedError extends HoldfastError {
 /**
  * A watch is over, since events behind the index `from` and up to `to` are lost: the client was away for longer than servers remember
  * changes, or did not take them. Read anew what matters, and watch from there; or ask for `onMissed: 'resync'`, and the watch goes on.
+ *
+ * @example
+ * if (error instanceof MissedEventsError) console.warn(`read ${error.path} again`);
  */
 export class MissedEventsError extends HoldfastError {
   static {

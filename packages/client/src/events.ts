@@ -6,10 +6,18 @@ import type { LockWait } from './locks/lock-wait.ts';
 /**
  * `connected`: attached to a server, and renewing. `suspended`: no server reached; holds are good until their deadline.
  * `expired`: the ensemble has ended the session; this client is over. `closed`: `close()` was called.
+ *
+ * @example
+ * if (client.state === 'suspended') console.warn('no server is reached');
  */
 export type ClientState = 'connected' | 'suspended' | 'expired' | 'closed';
 
-/** The client has changed its state. */
+/**
+ * The client has changed its state.
+ *
+ * @example
+ * client.events.on('suspended', ({ server, reason }) => console.warn(server, reason));
+ */
 export interface ClientStateEvent {
   readonly type: ClientState;
   readonly sessionId: number;
@@ -22,6 +30,9 @@ export interface ClientStateEvent {
 /**
  * A lock was released and the ensemble did not say so in time. The release goes on in the background; until it arrives, or the session
  * ends, others wait for the lock. `release` rejects with `error` as well; the end of `withLock` or of an `await using` block does not.
+ *
+ * @example
+ * client.events.on('release-unconfirmed', ({ lock, token }) => console.warn(lock, token));
  */
 export interface ReleaseUnconfirmedEvent {
   readonly type: 'release-unconfirmed';
@@ -36,6 +47,9 @@ export interface ReleaseUnconfirmedEvent {
 /**
  * An acquire waits for longer than `longWaitMs`; again each time that it has waited twice as long. It goes on waiting. Two who each wait for a
  * lock of the other find out so.
+ *
+ * @example
+ * client.events.on('long-wait', ({ wait }) => console.warn(wait.lock, wait.before));
  */
 export interface LongWaitEvent {
   readonly type: 'long-wait';
@@ -44,17 +58,43 @@ export interface LongWaitEvent {
   readonly wait: LockWait;
 }
 
+/**
+ * What a client reports of its session and its locks: see `client.events`.
+ *
+ * @example
+ * const log = (event: ClientEvent): void => console.log(event.type);
+ */
 export type ClientEvent = ClientStateEvent | ReleaseUnconfirmedEvent | LongWaitEvent;
 
-/** The event that listeners of a type are given. */
+/**
+ * The event that listeners of a type are given.
+ *
+ * @example
+ * const warn = (event: ClientEventOf<'long-wait'>): void => console.warn(event.wait.before);
+ * client.events.on('long-wait', warn);
+ */
 export type ClientEventOf<T extends ClientEvent['type']> = T extends ClientState
   ? ClientStateEvent
   : Extract<ClientEvent, { readonly type: T }>;
 
+/**
+ * What `client.events.on` calls, synchronously.
+ *
+ * @example
+ * const listener: ClientEventListener<'suspended'> = ({ reason }) => console.warn(reason);
+ * client.events.on('suspended', listener);
+ */
 export type ClientEventListener<T extends ClientEvent['type'] = ClientEvent['type']> = (
   event: ClientEventOf<T>,
 ) => void;
 
+/**
+ * What a client reports. Listeners are called synchronously, in the order in which they were added.
+ *
+ * @example
+ * const remove = client.events.on('expired', ({ reason }) => console.error(reason));
+ * remove();
+ */
 export class ClientEvents {
   readonly #logger: Logger;
   readonly #publish: (event: ClientEvent) => void;

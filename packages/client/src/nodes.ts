@@ -24,6 +24,12 @@ import type { NodeWatch, WatchOptions } from './watches/node-watch.ts';
 import { readAndWatch, type ReadAndWatchOptions } from './watches/read-and-watch.ts';
 import { checkReadAndWatchOptions, checkWatchOptions } from './watches/watch-options.ts';
 
+/**
+ * Which kind of node is created, and the limits of the call.
+ *
+ * @example
+ * await client.nodes.create('/workers/', 'host-1', { ephemeral: true, sequential: true });
+ */
 export interface CreateOptions extends CallOptions, NodeKindOptions {}
 
 const CREATE_OPTIONS: Record<keyof CreateOptions, true> = {
@@ -35,8 +41,20 @@ const CREATE_OPTIONS: Record<keyof CreateOptions, true> = {
   signal: true,
 };
 
+/**
+ * Which version the node must have, and the limits of the call.
+ *
+ * @example
+ * await client.nodes.delete('/config', { version: 3, timeoutMs: 2_000 });
+ */
 export interface VersionOptions extends CallOptions, NodeVersionOption {}
 
+/**
+ * Which names of a node's children are listed.
+ *
+ * @example
+ * const { names, more } = await client.nodes.childrenPage('/jobs', { after: 'job-17', limit: 100 });
+ */
 export interface PageOptions extends ReadOptions {
   /** Names come after this one. @default '' (from the first on) */
   readonly after?: string;
@@ -44,6 +62,12 @@ export interface PageOptions extends ReadOptions {
   readonly limit?: number;
 }
 
+/**
+ * How fresh a read is, and its limits.
+ *
+ * @example
+ * await client.nodes.get('/config', { consistency: 'local', timeoutMs: 2_000 });
+ */
 export interface ReadOptions extends QueryOptions {
   /**
    * `linearizable` costs a quorum round; `session` shows all that this client has seen; `local` whatever the server has.
@@ -56,7 +80,12 @@ const VERSION_OPTIONS: Record<keyof VersionOptions, true> = { version: true, ...
 const READ_OPTIONS: Record<keyof ReadOptions, true> = { consistency: true, onAnswer: true, ...CALL_OPTIONS };
 const PAGE_OPTIONS: Record<keyof PageOptions, true> = { after: true, limit: true, ...READ_OPTIONS };
 
-/** What may be asked of nodes without a session. */
+/**
+ * What may be asked of nodes without a session.
+ *
+ * @example
+ * const stat = await client.nodes.exists('/config');
+ */
 export class NodeReads {
   readonly #asker: Pick<AskingChannels, 'reads'>;
   readonly #consistency: Consistency;
@@ -169,6 +198,13 @@ export class NodeReads {
   }
 }
 
+/**
+ * The tree of nodes: ZooKeeper's data model, with the log index as zxid. `/holdfast` is reserved. It is `client.nodes`.
+ *
+ * @example
+ * await client.nodes.create('/config', 'first');
+ * const { data } = await client.nodes.get('/config');
+ */
 export class Nodes extends NodeReads {
   readonly #present: () => Session;
 

@@ -11,6 +11,12 @@ import { InvalidArgumentError } from './errors.ts';
 import type { SessionLost } from './incarnations/session-lost.ts';
 import { checkOptionNames } from './option-names.ts';
 
+/**
+ * What `connect` takes.
+ *
+ * @example
+ * const client = await connect({ servers: ['127.0.0.1:7101'], sessionTimeoutMs: 5_000, label: 'worker-1' });
+ */
 export interface ConnectOptions {
   /** `host:port` of any servers of the ensemble, better of all; the client learns of the others from those it reaches. */
   readonly servers: readonly string[];

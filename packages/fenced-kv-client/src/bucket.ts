@@ -7,7 +7,12 @@ import { FencedKvError } from './errors.ts';
 import { parseJson, send } from './transport.ts';
 import type { Answer, Call, TransportOptions } from './transport.ts';
 
-/** What a bucket needs of a held lock; the lock client's handles are such. */
+/**
+ * What a bucket needs of a held lock; the lock client's handles are such.
+ *
+ * @example
+ * await bucket.fencedBy({ token: 57 }); // or a HeldLock of @holdfast/client
+ */
 export interface Held {
   readonly token: number;
   /** Aborts when the lock is lost; calls under way end with it. */
@@ -16,16 +21,34 @@ export interface Held {
   assertHeld?(): void;
 }
 
+/**
+ * What ends the wait for an answer.
+ *
+ * @example
+ * await bucket.get('42', { signal: AbortSignal.timeout(1_000) });
+ */
 export interface CallOptions {
   /** Ends the wait for an answer; a write that was sent may still happen (the error's `indeterminate`). */
   readonly signal?: AbortSignal;
 }
 
+/**
+ * The revision that a key must have, and what ends the wait for an answer.
+ *
+ * @example
+ * await bucket.put('42', 'value', { ifRevision: 17 });
+ */
 export interface WriteOptions extends CallOptions {
   /** The revision that the key must have, or null where it must be absent; else {@link PreconditionFailedError}. */
   readonly ifRevision?: number | null;
 }
 
+/**
+ * One write of a batch.
+ *
+ * @example
+ * await bucket.batch([{ op: 'put', key: 'a', value: 'text' }, { op: 'delete', key: 'b' }]);
+ */
 export type BatchWrite =
   | {
       readonly op: 'put';
@@ -35,35 +58,70 @@ export type BatchWrite =
     }
   | { readonly op: 'delete'; readonly key: string; readonly ifRevision?: number | null };
 
+/**
+ * The value of a key, and the revision at which it was written.
+ *
+ * @example
+ * const found = await bucket.get('42');
+ * console.log(found?.revision);
+ */
 export interface KeyValue {
   readonly value: Uint8Array;
   readonly revision: number;
 }
 
+/**
+ * Which keys are listed.
+ *
+ * @example
+ * const page = await bucket.list({ prefix: 'user/', limit: 1_000 });
+ */
 export interface ListOptions extends CallOptions {
+  /** Only keys that begin with it. @default '' */
   readonly prefix?: string;
+  /** Only keys behind that one: `next` of the page before. @default the first */
   readonly after?: string;
   /** Keys of one page, up to 1,000. @default 100 */
   readonly limit?: number;
 }
 
+/**
+ * Some keys of a bucket, in the order of their bytes.
+ *
+ * @example
+ * const { keys, next } = await bucket.list();
+ * if (next !== null) await bucket.list({ after: next });
+ */
 export interface ListPage {
   readonly keys: readonly { readonly key: string; readonly revision: number; readonly bytes: number }[];
   /** What to pass as `after` for the next page; null at the end. */
   readonly next: string | null;
 }
 
+/**
+ * What the store knows of a bucket.
+ *
+ * @example
+ * console.log((await bucket.info())?.highest);
+ */
 export interface BucketInfo {
   readonly bucket: string;
+  /** Whether a write needs a token. */
   readonly tokens: 'required' | 'optional';
-  /** 0 while no token was installed. */
+  /** The highest token that it has seen; 0 while no token was installed. */
   readonly highest: number;
   readonly revision: number;
   readonly keys: number;
   readonly bytes: number;
 }
 
-/** A bucket whose calls carry the token of `held`, or none. */
+/**
+ * A bucket whose calls carry the token of `held`, or none.
+ *
+ * @example
+ * const accounts = await new FencedKv('http://127.0.0.1:7400').bucket('accounts').fencedBy(held);
+ * await accounts.put('42', 'value');
+ */
 export class Bucket {
   readonly name: string;
   readonly #transport: TransportOptions;

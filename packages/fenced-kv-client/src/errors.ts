@@ -1,5 +1,11 @@
 /** What the client rejects with: one class for each answer that a caller treats differently, and a base for the rest. */
 
+/**
+ * What an error says of itself.
+ *
+ * @example
+ * throw new FencedKvError('TIMEOUT', 'no answer', { retryable: true, indeterminate: true });
+ */
 export interface FencedKvErrorOptions extends ErrorOptions {
   /** The same request may succeed later without anybody changing it. */
   readonly retryable?: boolean;
@@ -7,6 +13,16 @@ export interface FencedKvErrorOptions extends ErrorOptions {
   readonly indeterminate?: boolean;
 }
 
+/**
+ * What every call rejects with.
+ *
+ * @example
+ * try {
+ *   await bucket.put('42', 'value');
+ * } catch (error) {
+ *   if (error instanceof FencedKvError && error.indeterminate) console.warn('it may have been written');
+ * }
+ */
 export class FencedKvError extends Error {
   /** Stable: a code of the HTTP interface, or CONNECTION, TIMEOUT, ABORTED, PROTOCOL of the client's own. */
   readonly code: string;
@@ -22,7 +38,16 @@ export class FencedKvError extends Error {
   }
 }
 
-/** A newer holder has been at the bucket. The lock is lost: stop writing, acquire again. */
+/**
+ * A newer holder has been at the bucket. The lock is lost: stop writing, acquire again.
+ *
+ * @example
+ * try {
+ *   await bucket.put('42', 'value');
+ * } catch (error) {
+ *   if (error instanceof StaleTokenError) console.warn(error.presented, error.highest); // the lock is lost
+ * }
+ */
 export class StaleTokenError extends FencedKvError {
   readonly presented: number;
   readonly highest: number;
@@ -35,7 +60,12 @@ export class StaleTokenError extends FencedKvError {
   }
 }
 
-/** The bucket takes no writes without a token: use `fencedBy`. */
+/**
+ * The bucket takes no writes without a token: use `fencedBy`.
+ *
+ * @example
+ * if (error instanceof TokenRequiredError) await bucket.fencedBy(held);
+ */
 export class TokenRequiredError extends FencedKvError {
   constructor(message: string) {
     super('TOKEN_REQUIRED', message);
@@ -43,7 +73,12 @@ export class TokenRequiredError extends FencedKvError {
   }
 }
 
-/** A read carried a token that nobody installed, or whose installation an operator has reset. */
+/**
+ * A read carried a token that nobody installed, or whose installation an operator has reset.
+ *
+ * @example
+ * if (error instanceof TokenNotInstalledError) await bucket.fencedBy(held);
+ */
 export class TokenNotInstalledError extends FencedKvError {
   readonly presented: number;
   readonly highest: number;
@@ -56,7 +91,16 @@ export class TokenNotInstalledError extends FencedKvError {
   }
 }
 
-/** The key is not at the revision that the write demanded. Nothing changed. */
+/**
+ * The key is not at the revision that the write demanded. Nothing changed.
+ *
+ * @example
+ * try {
+ *   await bucket.put('42', 'value', { ifRevision: null });
+ * } catch (error) {
+ *   if (error instanceof PreconditionFailedError) console.log(error.revision); // somebody was faster
+ * }
+ */
 export class PreconditionFailedError extends FencedKvError {
   readonly key: string;
   /** The present revision; null where the key is absent. */

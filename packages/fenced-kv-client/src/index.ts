@@ -8,6 +8,12 @@ export * from './bucket.ts';
 export * from './errors.ts';
 export type { Fetch } from './transport.ts';
 
+/**
+ * How the store is reached.
+ *
+ * @example
+ * const kv = new FencedKv('http://127.0.0.1:7400', { timeoutMs: 2_000 });
+ */
 export interface FencedKvOptions {
   /** @default the global `fetch` */
   readonly fetch?: Fetch;
@@ -20,6 +26,12 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 /** Looked up at each call, so that what replaces the global `fetch` later counts. */
 const globalFetch: Fetch = async (input, init) => await globalThis.fetch(input, init);
 
+/**
+ * The client of a fenced-kvd. It holds no connection of its own and needs no closing.
+ *
+ * @example
+ * const bucket = new FencedKv('http://127.0.0.1:7400').bucket('accounts');
+ */
 export class FencedKv {
   readonly #transport: TransportOptions;
 

@@ -12,6 +12,13 @@ import {
   TokenRequiredError,
 } from './errors.ts';
 
+/**
+ * What requests are made with: the global `fetch`, or one with its shape.
+ *
+ * @example
+ * const counted: Fetch = async (input, init) => await fetch(input, init);
+ * const kv = new FencedKv('http://127.0.0.1:7400', { fetch: counted });
+ */
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 
 export interface Call {

@@ -3,6 +3,7 @@
 
 import { readFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
+import { isatty } from 'node:tty';
 import { ExpelledError, serverId } from '@holdfast/raft';
 import { silentLogger, type Runtime } from '@holdfast/runtime';
 import { BoundedFile, connectionRoom, descriptorLimit, nodeClock, nodeRuntime } from '@holdfast/runtime/node';
@@ -89,7 +90,10 @@ async function serve(config: ServerConfig): Promise<void> {
   const exitOn = (error: unknown): void => {
     const code = exitCodeOf(error);
     const reason = error instanceof Error ? error.message : String(error);
-    logger.fatal({ err: error, exitCode: code }, `lockd stops: ${reason}${exitAdvice(error, config.data)}`);
+    const why = `${reason}${exitAdvice(error, config.data)}`;
+    logger.fatal({ err: error, exitCode: code }, `lockd stops: ${why}`);
+    // Who reads a terminal need not look for the reason in the line above, which has the stack.
+    if (isatty(STDERR)) writeSync(STDERR, `lockd: ${why}\n`);
     process.exit(code);
   };
   process.on('uncaughtException', exitOn);

@@ -9,6 +9,12 @@ import { LockSpans } from './lock-spans.ts';
 const NAME = '@holdfast/opentelemetry';
 const VERSION = '0.1.0';
 
+/**
+ * Where spans and metrics go.
+ *
+ * @example
+ * const instrumentation = instrumentHoldfast({ tracerProvider });
+ */
 export interface InstrumentationOptions {
   /** Where spans go. @default the global one of @opentelemetry/api */
   readonly tracerProvider?: TracerProvider;

@@ -1,6 +1,11 @@
 /** The logger that components are given. pino's instances satisfy it; so does {@link silentLogger}. */
 
-/** What an application has to give: pino's instances satisfy it, and so does `console`. */
+/**
+ * What an application has to give: pino's instances satisfy it, and so does `console`.
+ *
+ * @example
+ * const client = await connect({ servers, logger: console });
+ */
 export interface PlainLogger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -2,7 +2,12 @@
 
 import { InvalidArgumentError } from '@holdfast/client';
 
-/** Milliseconds, or text such as `'250ms'`, `'10s'`, `'2m'`, `'1.5h'`. */
+/**
+ * Milliseconds, or text such as `'250ms'`, `'10s'`, `'2m'`, `'1.5h'`.
+ *
+ * @example
+ * await ensemble.advance('1.5h');
+ */
 export type Duration = number | `${number}${Unit}`;
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;

@@ -7,6 +7,12 @@ import { toMilliseconds, type Duration } from './duration.ts';
 import { Pace } from './pace.ts';
 import { Servers } from './servers.ts';
 
+/**
+ * What `testEnsemble` takes.
+ *
+ * @example
+ * const ensemble = await testEnsemble({ servers: 5, seed: 7 });
+ */
 export interface TestEnsembleOptions {
   /** From 1 to 7. One is enough where no server is to fail; it starts sooner. @default 3 */
   readonly servers?: number;
@@ -50,7 +56,15 @@ export async function testEnsemble(options: TestEnsembleOptions = {}): Promise<T
   return ensemble;
 }
 
-/** Made by {@link testEnsemble}. */
+/**
+ * Made by {@link testEnsemble}.
+ *
+ * @example
+ * const ensemble = await testEnsemble();
+ * const client = await ensemble.connect();
+ * await ensemble.expire(client);
+ * await ensemble.close();
+ */
 export class TestEnsemble implements AsyncDisposable {
   readonly #world: SimWorld;
   readonly #pace: Pace;

@@ -7,10 +7,23 @@ import { channel, type Channel } from 'node:diagnostics_channel';
 import type { ClientEvent } from '../events.ts';
 import type { LockLossReason } from '../errors.ts';
 
-/** How an acquire ended: as the `type` of its outcome, `held` for success. `lockHeld`: somebody else had it, and it was not to wait. */
+/**
+ * How an acquire ended: as the `type` of its outcome, `held` for success. `lockHeld`: somebody else had it, and it was not to wait.
+ *
+ * @example
+ * if (message.outcome === 'timeout') waitsGivenUp.add(1);
+ */
 export type AcquireEnd = 'held' | 'lockHeld' | 'timeout' | 'aborted' | 'failed';
 
-/** An acquire. One object is published at its start and at its end, where `outcome` is set. */
+/**
+ * An acquire. One object is published at its start and at its end, where `outcome` is set.
+ *
+ * @example
+ * subscribe(DIAGNOSTICS_CHANNELS.acquireEnd, (message) => {
+ *   const { lock, outcome } = message as AcquireMessage;
+ *   console.log(lock, outcome);
+ * });
+ */
 export interface AcquireMessage {
   /** The lock's name. */
   readonly lock: string;
@@ -25,7 +38,12 @@ export interface AcquireMessage {
   error: unknown;
 }
 
-/** A hold. One object is published at its start and at its end, where `reason` is set. */
+/**
+ * A hold. One object is published at its start and at its end, where `reason` is set.
+ *
+ * @example
+ * subscribe(DIAGNOSTICS_CHANNELS.holdStart, (message) => console.log((message as HoldMessage).token));
+ */
 export interface HoldMessage {
   /** The lock's name. */
   readonly lock: string;
@@ -37,7 +55,12 @@ export interface HoldMessage {
   reason: LockLossReason | undefined;
 }
 
-/** An event of a client, such as `suspended` or `long-wait`. */
+/**
+ * An event of a client, such as `suspended` or `long-wait`.
+ *
+ * @example
+ * subscribe(DIAGNOSTICS_CHANNELS.event, (message) => console.log((message as ClientEventMessage).event.type));
+ */
 export interface ClientEventMessage {
   readonly event: ClientEvent;
 }

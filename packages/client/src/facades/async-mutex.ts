@@ -7,12 +7,47 @@ import type { Client } from '../client.ts';
 import { TimeoutError } from '../errors.ts';
 import type { HeldLock } from '../locks/held-lock.ts';
 
-/** Thrown by waits that `cancel` has ended. One object, as users compare it. */
+/**
+ * Thrown by waits that `cancel` has ended. One object, as users compare it.
+ *
+ * @example
+ * try {
+ *   await asyncMutex(client, 'jobs').acquire();
+ * } catch (error) {
+ *   if (error !== E_CANCELED) throw error; // mutex.cancel() was called
+ * }
+ */
 export const E_CANCELED: Error = new Error('request for lock canceled');
+/**
+ * What a mutex of `withTimeout` rejects with when its limit has passed, as in async-mutex.
+ *
+ * @example
+ * try {
+ *   await withTimeout(asyncMutex(client, 'jobs'), 1_000).acquire();
+ * } catch (error) {
+ *   if (error !== E_TIMEOUT) throw error;
+ * }
+ */
 export const E_TIMEOUT: Error = new Error('timeout while waiting for mutex to become available');
+/**
+ * What `tryAcquire` rejects with when the mutex is held, as in async-mutex.
+ *
+ * @example
+ * try {
+ *   await tryAcquire(asyncMutex(client, 'jobs')).acquire();
+ * } catch (error) {
+ *   if (error !== E_ALREADY_LOCKED) throw error;
+ * }
+ */
 export const E_ALREADY_LOCKED: Error = new Error('mutex already locked');
 
-/** Gives the lock back; a second call does nothing. */
+/**
+ * Gives the lock back; a second call does nothing.
+ *
+ * @example
+ * const release: Releaser = await asyncMutex(client, 'jobs').acquire();
+ * release();
+ */
 export type Releaser = () => void;
 
 interface Limit {
@@ -21,9 +56,22 @@ interface Limit {
   readonly late?: Error;
 }
 
-/** What `withTimeout` and `tryAcquire` give. */
+/**
+ * What `withTimeout` and `tryAcquire` give.
+ *
+ * @example
+ * const bounded: BoundedMutex = withTimeout(asyncMutex(client, 'jobs'), 1_000);
+ * await bounded.runExclusive(() => work());
+ */
 export type BoundedMutex = Pick<EnsembleMutex, 'acquire' | 'runExclusive'>;
 
+/**
+ * A mutex with the shape of async-mutex's, over a lock of the ensemble. Made by `asyncMutex`.
+ *
+ * @example
+ * const release = await asyncMutex(client, 'jobs').acquire();
+ * release();
+ */
 export class EnsembleMutex {
   readonly name: string;
   readonly #client: Client;
@@ -107,6 +155,8 @@ export class EnsembleMutex {
 }
 
 /**
+ * The lock of that name with the shape of async-mutex's Mutex.
+ *
  * @example
  * await asyncMutex(client, 'accounts/42').runExclusive(async ({ token }) => await store.put('42', value, { token }));
  * @throws InvalidArgumentError for a name that no lock can have
@@ -115,12 +165,22 @@ export function asyncMutex(client: Client, name: string): EnsembleMutex {
   return new EnsembleMutex(client, name);
 }
 
-/** Waits so long at most. */
+/**
+ * Waits so long at most.
+ *
+ * @example
+ * await withTimeout(asyncMutex(client, 'jobs'), 1_000).runExclusive(() => work());
+ */
 export function withTimeout(mutex: EnsembleMutex, waitMs: number, error: Error = E_TIMEOUT): BoundedMutex {
   return bounded(mutex, { waitMs, late: error });
 }
 
-/** Does not wait. */
+/**
+ * Does not wait.
+ *
+ * @example
+ * const release = await tryAcquire(asyncMutex(client, 'jobs')).acquire(); // rejects with E_ALREADY_LOCKED
+ */
 export function tryAcquire(mutex: EnsembleMutex, error: Error = E_ALREADY_LOCKED): BoundedMutex {
   return bounded(mutex, { waitMs: 0, late: error });
 }

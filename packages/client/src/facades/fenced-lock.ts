@@ -11,10 +11,25 @@ import type { ReentrantLock } from '../locks/kinds/reentrant-lock.ts';
 import type { AcquireOptions } from '../locks/lock.ts';
 import { checkOptionNames } from '../option-names.ts';
 
-/** What `tryLockAndGetFence` gives when the lock was not acquired: below every fence. */
+/**
+ * What `tryLockAndGetFence` gives when the lock was not acquired: below every fence.
+ *
+ * @example
+ * const fence = await fencedLock(client, 'accounts/42').tryLockAndGetFence();
+ * if (fence === INVALID_FENCE) show('somebody else has it');
+ */
 export const INVALID_FENCE = 0n;
 
-/** The lock is not this owner's, and it never was or was given back. */
+/**
+ * The lock is not this owner's, and it never was or was given back.
+ *
+ * @example
+ * await fencedLock(client, 'accounts/42')
+ *   .unlock()
+ *   .catch((thrown: unknown) => {
+ *     if (!(thrown instanceof NotOwnerError)) throw thrown;
+ *   });
+ */
 export class NotOwnerError extends HoldfastError {
   constructor(lock: string) {
     super(`fenced lock "${lock}" is not held by this owner: lock it first, and unlock it as often as it was locked`, {
@@ -28,6 +43,15 @@ type WaitOptions = Pick<AcquireOptions, 'waitMs' | 'signal'>;
 
 const OPTIONS: Record<keyof WaitOptions, true> = { waitMs: true, signal: true };
 
+/**
+ * A reentrant lock by the names of Hazelcast's FencedLock. Made by `fencedLock`; one object is one owner.
+ *
+ * @example
+ * const owner = fencedLock(client, 'accounts/42');
+ * const fence = await owner.lockAndGetFence();
+ * await store.put('42', value, { token: Number(fence) });
+ * await owner.unlock();
+ */
 export class FencedLock {
   readonly #lock: ReentrantLock;
   /** Its entries, the latest last. */
@@ -129,6 +153,8 @@ export class FencedLock {
 }
 
 /**
+ * A lock by Hazelcast's names, over the reentrant lock of that name. Each call makes an owner of its own.
+ *
  * @example
  * const lock = fencedLock(client, 'accounts/42');
  * const fence = await lock.lockAndGetFence();

@@ -10,6 +10,12 @@ import { InvalidArgumentError, LockLostError, TimeoutError } from '../errors.ts'
 import type { HeldLock } from '../locks/held-lock.ts';
 import { checkOptionNames } from '../option-names.ts';
 
+/**
+ * How often and how long it is tried.
+ *
+ * @example
+ * const locks = redlock(client, { retryCount: 3 });
+ */
 export interface RedlockSettings {
   /** How often redlock would try again; here the factor of the longest wait. -1: no limit. @default 10 */
   readonly retryCount?: number;
@@ -26,7 +32,13 @@ const SETTINGS: Record<keyof RedlockSettings, true> = {
 };
 const LONGEST_DURATION_MS = 2 ** 31 - 1;
 
-/** The locks of several resources under one handle. */
+/**
+ * The locks of several resources under one handle.
+ *
+ * @example
+ * const lock = await redlock(client).acquire(['accounts/42'], 10_000);
+ * await lock.release();
+ */
 export class RedlockLock {
   readonly resources: readonly string[];
   /** In the order of `resources`. */
@@ -103,6 +115,13 @@ export class RedlockLock {
   }
 }
 
+/**
+ * The shape of redlock, over locks of the ensemble. Made by `redlock`.
+ *
+ * @example
+ * const lock = await redlock(client).acquire(['accounts/42'], 10_000);
+ * await lock.release();
+ */
 export class Redlock {
   readonly #client: Client;
   readonly #settings: Required<RedlockSettings>;
@@ -187,6 +206,8 @@ export class Redlock {
 }
 
 /**
+ * Locks of the ensemble with the shape of redlock.
+ *
  * @example
  * await redlock(client).using(['accounts/42'], 5_000, async (signal, { tokens: [token] }) => await store.put('42', value, { token }));
  */

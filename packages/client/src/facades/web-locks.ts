@@ -9,6 +9,12 @@ import { LockLostError } from '../errors.ts';
 import type { HeldLock } from '../locks/held-lock.ts';
 import { checkOptionNames } from '../option-names.ts';
 
+/**
+ * How a request waits.
+ *
+ * @example
+ * await webLocks(client).request('jobs', { ifAvailable: true }, async (lock) => console.log(lock !== null));
+ */
 export interface WebLockOptions {
   /** @default 'exclusive' */
   readonly mode?: 'exclusive' | 'shared';
@@ -20,6 +26,12 @@ export interface WebLockOptions {
   readonly signal?: AbortSignal;
 }
 
+/**
+ * A lock as the callback of `request` is given it.
+ *
+ * @example
+ * await webLocks(client).request('jobs', async (lock) => console.log(lock?.name));
+ */
 export interface WebLock {
   readonly name: string;
   readonly mode: 'exclusive';
@@ -29,6 +41,12 @@ export interface WebLock {
   readonly signal: AbortSignal;
 }
 
+/**
+ * A lock in the snapshot of `query`.
+ *
+ * @example
+ * for (const { name } of (await webLocks(client).query()).held) console.log(name);
+ */
 export interface WebLockInfo {
   readonly name: string;
   readonly mode: 'exclusive';
@@ -36,6 +54,12 @@ export interface WebLockInfo {
   readonly clientId: string;
 }
 
+/**
+ * Who holds and who waits, of this client.
+ *
+ * @example
+ * const { held, pending } = await webLocks(client).query();
+ */
 export interface WebLocksSnapshot {
   readonly held: readonly WebLockInfo[];
   readonly pending: readonly WebLockInfo[];
@@ -46,6 +70,12 @@ type GrantedOrNull<T> = (lock: WebLock | null) => T | PromiseLike<T>;
 
 const OPTION_NAMES: Record<keyof WebLockOptions, true> = { mode: true, ifAvailable: true, steal: true, signal: true };
 
+/**
+ * The shape of the Web Locks API, over locks of the ensemble. Made by `webLocks`.
+ *
+ * @example
+ * await webLocks(client).request('jobs', async () => work());
+ */
 export class WebLocks {
   readonly #client: Client;
 
@@ -97,6 +127,8 @@ export class WebLocks {
 }
 
 /**
+ * Locks of the ensemble with the shape of the Web Locks API.
+ *
  * @example
  * const locks = webLocks(client);
  * await locks.request('accounts/42', async (lock) => await store.put('42', value, { token: lock.token }));

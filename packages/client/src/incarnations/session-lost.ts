@@ -3,6 +3,12 @@
 import type { LossReason } from '@holdfast/protocol';
 import type { Logger } from '@holdfast/runtime';
 
+/**
+ * What was lost with a session that the ensemble has ended.
+ *
+ * @example
+ * await connect({ servers, resilient: true, onSessionLost: (lost) => console.warn(lost) });
+ */
 export interface SessionLost {
   /** Of the session that has ended. */
   readonly sessionId: number;

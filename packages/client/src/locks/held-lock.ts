@@ -34,6 +34,16 @@ export interface Granted {
   readonly request: LockRequest;
 }
 
+/**
+ * A hold: its token, and whether it still holds. Once lost it stays lost. That it is held is computed from the lease at the moment of the
+ * question, so that no late timer can make it lie. What only the fenced resource can know, it does not claim.
+ *
+ * @example
+ * const held = await client.lock('accounts/42').acquire();
+ * held.assertHeld(); // throws when the lock may be lost
+ * await store.put('42', 'value', { token: held.token });
+ * await held.release();
+ */
 export class HeldLock implements AsyncDisposable {
   /** The lock's name. */
   readonly lock: string;

@@ -6,7 +6,12 @@ import { callQuery } from '../session/channels/read-pipeline.ts';
 import type { Session } from '../session/session.ts';
 import { LockQueue } from './lock-queue.ts';
 
-/** `state`: how it is at the beginning, and again after changes that were missed. */
+/**
+ * `state`: how it is at the beginning, and again after changes that were missed.
+ *
+ * @example
+ * for await (const event of client.lock('jobs').watch()) console.log(event.type);
+ */
 export interface LockEvent {
   readonly type: 'state' | 'granted' | 'released' | 'waiting' | 'left';
   /** Of the entry that has done it. */
@@ -24,6 +29,12 @@ export interface LockEvent {
   readonly before: number | undefined;
 }
 
+/**
+ * What ends a watch of a lock.
+ *
+ * @example
+ * for await (const event of client.lock('jobs').watch({ signal: stop.signal })) console.log(event.type);
+ */
 export interface LockWatchOptions {
   /** Ends the watch; the iterator throws the signal's reason. */
   readonly signal?: AbortSignal;

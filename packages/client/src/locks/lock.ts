@@ -11,6 +11,12 @@ import type { HeldLock } from './held-lock.ts';
 import { describeWait, type LockWait } from './lock-wait.ts';
 import { watchLock, type LockEvent, type LockWatchOptions } from './lock-watch.ts';
 
+/**
+ * How long an acquire waits, and who is told meanwhile.
+ *
+ * @example
+ * await client.lock('jobs').acquire({ waitMs: 5_000, signal: AbortSignal.timeout(10_000) });
+ */
 export interface AcquireOptions {
   /**
    * How long to wait for the lock. When that is over the wait is cancelled in the background, and the lock given back if it was
@@ -29,6 +35,12 @@ export interface AcquireOptions {
   readonly onWait?: (wait: LockWait) => void;
 }
 
+/**
+ * How long an attempt waits: not at all, unless told.
+ *
+ * @example
+ * await client.lock('jobs').tryAcquire({ waitMs: 500 });
+ */
 export interface TryAcquireOptions extends AcquireOptions {
   /** @default 0 */
   readonly waitMs?: number;
@@ -37,6 +49,14 @@ export interface TryAcquireOptions extends AcquireOptions {
 const WATCH_OPTIONS: Record<keyof LockWatchOptions, true> = { signal: true };
 const ACQUIRE_OPTIONS: Record<keyof AcquireOptions, true> = { waitMs: true, signal: true, onWait: true };
 
+/**
+ * The hold, or why there is none.
+ *
+ * @example
+ * const attempt = await client.lock('jobs').tryAcquire();
+ * if (attempt.acquired) await attempt.held.release();
+ * else console.log(attempt.reason);
+ */
 export type TryAcquireResult<H extends HeldLock = HeldLock> =
   | { readonly acquired: true; readonly held: H }
   /** `holder`: who had it when the ensemble refused, or was asked last; undefined for `cancelled`, and where it did not say it in time. */
@@ -46,7 +66,16 @@ export type TryAcquireResult<H extends HeldLock = HeldLock> =
       readonly holder: Holder | undefined;
     };
 
+/**
+ * A lock by name. An owner is one acquire: two acquires of one client exclude each other. Made by `client.lock`.
+ *
+ * @example
+ * await client.lock('accounts/42').withLock(async (held) => {
+ *   await store.put('42', 'value', { token: held.token });
+ * });
+ */
 export class Lock<H extends HeldLock = HeldLock> {
+  /** As `client.lock` was given it. */
   readonly name: string;
   readonly #asked: LockRequest;
   /** @internal */

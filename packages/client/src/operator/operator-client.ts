@@ -15,6 +15,12 @@ import type { Asker } from '../session/asker.ts';
 import type { ClientRuntime, Session } from '../session/session.ts';
 import { OperatorAsker } from './operator-asker.ts';
 
+/**
+ * Nodes as an operator may read and give them back.
+ *
+ * @example
+ * console.log((await operator.nodes.children('/')).names);
+ */
 export class OperatorNodes extends NodeReads {
   readonly #session: () => Promise<Session>;
 
@@ -31,6 +37,14 @@ export class OperatorNodes extends NodeReads {
   }
 }
 
+/**
+ * What operators ask, without a session. Made by `connectOperator`.
+ *
+ * @example
+ * const operator = await connectOperator({ servers });
+ * console.log((await operator.admin.members()).leader);
+ * await operator.close();
+ */
 export class OperatorClient implements AsyncDisposable {
   readonly nodes: OperatorNodes;
   readonly admin: Admin;

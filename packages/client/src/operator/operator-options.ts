@@ -4,6 +4,12 @@ import { InvalidArgumentError } from '../errors.ts';
 import { checkOptionNames } from '../option-names.ts';
 import { resolveOptions, type ConnectOptions, type ResolvedOptions } from '../options.ts';
 
+/**
+ * What `connectOperator` takes.
+ *
+ * @example
+ * const operator = await connectOperator({ servers, stale: true }); // from whichever server answers
+ */
 export interface OperatorOptions extends Pick<
   ConnectOptions,
   | 'servers'

@@ -5,6 +5,12 @@ import { InvalidArgumentError } from '../errors.ts';
 import { checkOptionNames } from '../option-names.ts';
 import { beforeExit, EXIT_SIGNALS, type ExitSignal } from './exit-signals.ts';
 
+/**
+ * What `client.releaseOnExit` waits for.
+ *
+ * @example
+ * client.releaseOnExit({ signals: ['SIGTERM'] });
+ */
 export interface ReleaseOnExitOptions {
   /** @default ['SIGTERM', 'SIGINT'] */
   readonly signals?: readonly ExitSignal[];

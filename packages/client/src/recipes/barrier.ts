@@ -6,6 +6,13 @@ import { follow } from './follow.ts';
 import { createBelow, recipePath, unlessGone, unlessThere } from './recipe-tree.ts';
 import { checkWaitOptions, withinLimits, type WaitOptions } from './waiting.ts';
 
+/**
+ * A barrier that holds back whoever waits at it while it is closed. Made by `client.barrier`.
+ *
+ * @example
+ * const barrier = client.barrier('maintenance');
+ * await barrier.wait(); // at once while it is open
+ */
 export class Barrier {
   readonly name: string;
   readonly #present: Present;

@@ -6,6 +6,13 @@ import type { CallOptions } from '../session/call.ts';
 import { changeCell, readCell } from './cell.ts';
 import { recipePath, unlessGone } from './recipe-tree.ts';
 
+/**
+ * A whole number that many raise at once without losing an addition. Made by `client.counter`.
+ *
+ * @example
+ * const tickets = client.counter('tickets');
+ * console.log(await tickets.add(2));
+ */
 export class Counter {
   readonly name: string;
   readonly #present: Present;

@@ -39,7 +39,13 @@ interface Entered {
   readonly incarnation: Incarnation;
 }
 
-/** One's own place inside a double barrier. */
+/**
+ * One's own place inside a double barrier.
+ *
+ * @example
+ * const entry = await client.doubleBarrier('round', { parties: 3 }).enter();
+ * await entry.leave(); // when all three are done
+ */
 export class BarrierEntry {
   readonly #leave: (options: WaitOptions) => Promise<void>;
 
@@ -55,6 +61,13 @@ export class BarrierEntry {
   }
 }
 
+/**
+ * A barrier at which so many parties go in together, and go out together. Made by `client.doubleBarrier`.
+ *
+ * @example
+ * const entry = await client.doubleBarrier('round', { parties: 3 }).enter(); // when three are there
+ * await entry.leave();
+ */
 export class DoubleBarrier {
   readonly name: string;
   readonly parties: number;

@@ -18,6 +18,12 @@ import { Term } from './term.ts';
 import { orUndone, pause } from './waiting.ts';
 import { offAbort, onAbort } from '@holdfast/runtime';
 
+/**
+ * What a campaign says of its candidate, and what ends it.
+ *
+ * @example
+ * for await (const term of client.election('cron').campaign({ value: 'host-1', signal: stop.signal })) await lead(term);
+ */
 export interface CampaignOptions {
   /** What those who observe the election are told while this one leads. @default '' */
   readonly value?: NodeData;
@@ -25,11 +31,23 @@ export interface CampaignOptions {
   readonly signal?: AbortSignal;
 }
 
+/**
+ * What ends an observation of an election.
+ *
+ * @example
+ * for await (const leader of client.election('cron').observe({ signal: stop.signal })) console.log(leader?.value);
+ */
 export interface ObserveOptions {
   /** The iterator throws its reason. */
   readonly signal?: AbortSignal;
 }
 
+/**
+ * Who leads, as `election.observe` tells it.
+ *
+ * @example
+ * for await (const leader of client.election('cron').observe()) console.log(leader?.value);
+ */
 export interface Leader {
   /** Of its term. */
   readonly token: number;
@@ -43,6 +61,12 @@ const OBSERVE_OPTIONS: Record<keyof ObserveOptions, true> = { signal: true };
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 5_000;
 
+/**
+ * An election, in which one of those who campaign leads at a time. Made by `client.election`.
+ *
+ * @example
+ * for await (const term of client.election('cron').campaign({ value: 'host-1' })) await lead(term);
+ */
 export class Election {
   readonly name: string;
   readonly #present: Present;

@@ -10,11 +10,23 @@ import type { NodeContent } from '../tree/node-content.ts';
 import { follow } from './follow.ts';
 import { createBelow, hasEnded, ifThere, recipePath, unlessGone } from './recipe-tree.ts';
 
+/**
+ * What a member says of itself, and the limits of the call.
+ *
+ * @example
+ * await client.group('workers').join('host-1', { value: 'blue' });
+ */
 export interface JoinOptions extends CallOptions {
   /** What the others can read of the member. @default '' */
   readonly value?: NodeData;
 }
 
+/**
+ * What ends a watch of a group.
+ *
+ * @example
+ * for await (const members of client.group('workers').watch({ signal: stop.signal })) console.log(members.length);
+ */
 export interface GroupWatchOptions {
   /** The iterator throws its reason. */
   readonly signal?: AbortSignal;
@@ -23,6 +35,13 @@ export interface GroupWatchOptions {
 const JOIN_OPTIONS: Record<keyof JoinOptions, true> = { value: true, timeoutMs: true, signal: true };
 const WATCH_OPTIONS: Record<keyof GroupWatchOptions, true> = { signal: true };
 
+/**
+ * Who is there: members that end with their session. Made by `client.group`.
+ *
+ * @example
+ * const membership = await client.group('workers').join('host-1');
+ * await membership.leave();
+ */
 export class Group {
   readonly name: string;
   readonly #present: Present;
@@ -86,6 +105,13 @@ export class Group {
   }
 }
 
+/**
+ * One's own place in a group, until it is left or the session ends.
+ *
+ * @example
+ * const membership = await client.group('workers').join('host-1');
+ * await membership.leave();
+ */
 export class Membership implements AsyncDisposable {
   readonly member: string;
   readonly #path: string;

@@ -9,6 +9,13 @@ import { follow } from './follow.ts';
 import { recipePath, unlessGone } from './recipe-tree.ts';
 import { checkWaitOptions, withinLimits, type WaitOptions } from './waiting.ts';
 
+/**
+ * A count that goes down to zero, and can be waited for. Made by `client.latch`.
+ *
+ * @example
+ * const ready = client.latch('ready');
+ * await ready.wait();
+ */
 export class Latch {
   readonly name: string;
   readonly #present: Present;

@@ -10,6 +10,15 @@ export interface ItemContent {
   readonly token: number;
 }
 
+/**
+ * An item that this consumer has, until it is done, given back, or its session ends.
+ *
+ * @example
+ * for await (const item of client.queue('mails').consume()) {
+ *   await store.put('mail', item.data, { token: item.token });
+ *   await item.done();
+ * }
+ */
 export class QueueItem implements AsyncDisposable {
   readonly id: string;
   readonly data: Uint8Array;

@@ -15,6 +15,12 @@ import { createBelow, createDirectory, ifThere, recipePath, unlessGone } from '.
 import { QueueItem } from './queue-item.ts';
 import { checkWaitOptions, orUndone, withinLimits, type WaitOptions } from './waiting.ts';
 
+/**
+ * What a consumer of a queue takes at a time, and what ends it.
+ *
+ * @example
+ * for await (const item of client.queue('mails').consume({ signal: stop.signal })) await item.done();
+ */
 export interface ConsumeOptions {
   /** The iterator throws its reason; an item that is under way is not given back by it. */
   readonly signal?: AbortSignal;
@@ -25,6 +31,13 @@ const CONSUME_OPTIONS: Record<keyof ConsumeOptions, true> = { signal: true };
 const PAGE_ITEMS = 100;
 const UNLIMITED = { timeoutMs: Number.POSITIVE_INFINITY };
 
+/**
+ * A queue whose items come again when their consumer dies. Made by `client.queue`.
+ *
+ * @example
+ * await client.queue('mails').put('one');
+ * for await (const item of client.queue('mails').consume()) await item.done();
+ */
 export class Queue {
   readonly name: string;
   readonly #present: Present;

@@ -8,6 +8,14 @@ import type { CallOptions } from '../session/call.ts';
 import type { NodeData } from '../tree/node-arguments.ts';
 import { createBelow } from './recipe-tree.ts';
 
+/**
+ * The time for which one leads, from the win to the loss or `resign`.
+ *
+ * @example
+ * for await (const term of client.election('cron').campaign()) {
+ *   await store.put('leader', 'host-1', { token: term.token });
+ * }
+ */
 export class Term {
   /** The hold of the election's lock: what is given to a fenced resource. */
   readonly held: HeldLock;

@@ -5,6 +5,12 @@ import { TimeoutError } from '../errors.ts';
 import { checkOptionNames } from '../option-names.ts';
 import { checkDuration } from '../options.ts';
 
+/**
+ * How long is waited, and what gives up.
+ *
+ * @example
+ * await client.barrier('maintenance').wait({ waitMs: 5_000 });
+ */
 export interface WaitOptions {
   /** How long to wait; TimeoutError after that. @default no limit */
   readonly waitMs?: number;

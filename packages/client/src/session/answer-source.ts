@@ -1,4 +1,9 @@
-/** Where an answer comes from. */
+/**
+ * Where an answer comes from.
+ *
+ * @example
+ * await operator.nodes.get('/config', { onAnswer: ({ address }) => console.log(`told by ${address}`) });
+ */
 export interface AnswerSource {
   /** The server that answered. */
   readonly server: number;

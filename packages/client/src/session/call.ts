@@ -128,6 +128,12 @@ export abstract class Call<Asked, Answer> implements Limited {
   }
 }
 
+/**
+ * Limits of one call's answer.
+ *
+ * @example
+ * await client.nodes.get('/config', { timeoutMs: 2_000 });
+ */
 export interface CallOptions {
   /**
    * How long to wait for the answer. A write that was sent by then may still take effect, and the TimeoutError is `indeterminate`.

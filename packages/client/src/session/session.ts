@@ -24,7 +24,12 @@ import { Heartbeats } from './heartbeats.ts';
 import { Lease, type Instant } from './lease.ts';
 import { TimeLimits } from './time-limits.ts';
 
-/** All that a client needs of the outside world. */
+/**
+ * All that a client needs of the outside world.
+ *
+ * @example
+ * const client = await connect({ servers }, runtime); // the clocks and the network of a simulation
+ */
 export type ClientRuntime = Pick<Runtime, 'clock' | 'network' | 'random'>;
 
 /** What a session reports to the layer above. */

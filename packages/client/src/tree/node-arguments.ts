@@ -11,9 +11,20 @@ import {
 } from '@holdfast/protocol';
 import { InvalidArgumentError, LimitExceededError } from '../errors.ts';
 
-/** Text is encoded as UTF-8; `null` is no data at all, which is not the same as empty data. */
+/**
+ * Text is encoded as UTF-8; `null` is no data at all, which is not the same as empty data.
+ *
+ * @example
+ * await client.nodes.set('/config', new TextEncoder().encode('new'));
+ */
 export type NodeData = Uint8Array | string | null;
 
+/**
+ * Which kind of node is created; a plain one without any of them.
+ *
+ * @example
+ * await client.nodes.create('/cache', 'value', { ttlMs: 60_000 });
+ */
 export interface NodeKindOptions {
   /** Goes with this client's session, and has no children. @default false */
   readonly ephemeral?: boolean;
@@ -31,6 +42,12 @@ export interface NodeKindOptions {
   readonly ttlMs?: number;
 }
 
+/**
+ * Which version the node must have.
+ *
+ * @example
+ * await client.nodes.set('/config', 'new', { version: 3 });
+ */
 export interface NodeVersionOption {
   /** The version that the node must have; BadVersionError otherwise. @default -1 (any) */
   readonly version?: number;

@@ -2,7 +2,13 @@
 
 import { PLAIN_NODE, type Answer, type Stat } from '@holdfast/protocol';
 
-/** What `get` says of a node beside its stat. */
+/**
+ * What `get` says of a node beside its stat.
+ *
+ * @example
+ * const { data, stat } = await client.nodes.get('/config');
+ * console.log(data?.length, stat.version);
+ */
 export interface NodeContent {
   readonly data: Uint8Array;
   readonly stat: Stat;

@@ -17,7 +17,13 @@ import {
   type NodeVersionOption,
 } from './node-arguments.ts';
 
-/** One operation of a transaction. Made by {@link check}, {@link create}, {@link set} and {@link remove}, which check their arguments. */
+/**
+ * One operation of a transaction. Made by {@link check}, {@link create}, {@link set} and {@link remove}, which check their arguments.
+ *
+ * @example
+ * const operations: TransactionOperation[] = [check('/config'), set('/config', 'new')];
+ * await client.nodes.transaction(operations);
+ */
 export class TransactionOperation {
   /** @internal */
   readonly operation: Operation;
@@ -39,6 +45,9 @@ const KIND_OPTIONS: Record<keyof NodeKindOptions, true> = {
 /**
  * Changes nothing: the transaction fails unless the node exists, and has that version. Also for what is reserved: a lock's queue node
  * exists for as long as its session holds the lock, or waits for it.
+ *
+ * @example
+ * await client.nodes.transaction([check('/config', { version: 3 }), set('/config', 'new')]);
  */
 export function check(path: string, options: NodeVersionOption = {}): TransactionOperation {
   checkOptionNames('check', options, VERSION_OPTION);
@@ -46,7 +55,12 @@ export function check(path: string, options: NodeVersionOption = {}): Transactio
   return new TransactionOperation({ type: 'check', path, version: versionOf(options) });
 }
 
-/** As `nodes.create`. */
+/**
+ * As `nodes.create`.
+ *
+ * @example
+ * await client.nodes.transaction([create('/log/', 'changed', { sequential: true })]);
+ */
 export function create(path: string, data: NodeData = '', options: NodeKindOptions = {}): TransactionOperation {
   checkOptionNames('create', options, KIND_OPTIONS);
   checkPath(path, options.sequential);
@@ -54,21 +68,37 @@ export function create(path: string, data: NodeData = '', options: NodeKindOptio
   return new TransactionOperation({ type: 'create', path, data: listOf(data), mode, ttlMs });
 }
 
-/** As `nodes.set`. */
+/**
+ * As `nodes.set`.
+ *
+ * @example
+ * await client.nodes.transaction([set('/config', 'new', { version: 3 })]);
+ */
 export function set(path: string, data: NodeData, options: NodeVersionOption = {}): TransactionOperation {
   checkOptionNames('set', options, VERSION_OPTION);
   checkPath(path);
   return new TransactionOperation({ type: 'set', path, data: listOf(data), version: versionOf(options) });
 }
 
-/** As `nodes.delete`, whose name is a reserved word where this is imported. */
+/**
+ * As `nodes.delete`, whose name is a reserved word where this is imported.
+ *
+ * @example
+ * await client.nodes.transaction([check('/config', { version: 3 }), remove('/config')]);
+ */
 export function remove(path: string, options: NodeVersionOption = {}): TransactionOperation {
   checkOptionNames('remove', options, VERSION_OPTION);
   checkPath(path);
   return new TransactionOperation({ type: 'delete', path, version: versionOf(options) });
 }
 
-/** What an operation did; in the order of the operations. */
+/**
+ * What an operation did; in the order of the operations.
+ *
+ * @example
+ * const { results } = await client.nodes.transaction([set('/config', 'new')]);
+ * console.log(results[0]?.type);
+ */
 export type TransactionResult =
   | { readonly type: 'check'; readonly path: string }
   /** `path`: of the new node, a sequence number included. */
@@ -77,6 +107,12 @@ export type TransactionResult =
   | { readonly type: 'set'; readonly path: string; readonly version: number }
   | { readonly type: 'remove'; readonly path: string };
 
+/**
+ * What a transaction has done.
+ *
+ * @example
+ * const { results } = await client.nodes.transaction([set('/config', 'new')]);
+ */
 export interface TransactionOutcome {
   /** Of the log entry that did it all: czxid of what was created, mzxid of what was created or set. */
   readonly index: number;

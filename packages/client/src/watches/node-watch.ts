@@ -7,7 +7,12 @@ import type { Answer, Consistency, NodeEventType, Query } from '@holdfast/protoc
 import { offAbort, onAbort } from '@holdfast/runtime';
 import { ClientClosedError, MissedEventsError } from '../errors.ts';
 
-/** Something has happened to the node at `path`; several changes of one entry have one index. */
+/**
+ * Something has happened to the node at `path`; several changes of one entry have one index.
+ *
+ * @example
+ * for await (const event of client.nodes.watch('/config')) if (event.type !== 'resync') console.log(event.path, event.index);
+ */
 export interface NodeChangeEvent {
   /** `children`: one of its children came or went. */
   readonly type: NodeEventType;
@@ -16,7 +21,12 @@ export interface NodeChangeEvent {
   readonly index: number;
 }
 
-/** What happened up to `index` cannot be told: read anew what matters, and go on with the next event. */
+/**
+ * What happened up to `index` cannot be told: read anew what matters, and go on with the next event.
+ *
+ * @example
+ * for await (const event of client.nodes.watch('/config')) if (event.type === 'resync') console.log('read it again');
+ */
 export interface ResyncEvent {
   readonly type: 'resync';
   /** That is watched. */
@@ -26,8 +36,20 @@ export interface ResyncEvent {
   readonly index: number;
 }
 
+/**
+ * What a watch tells: a change, or that changes may be missing.
+ *
+ * @example
+ * const log = (event: NodeWatchEvent): void => console.log(event.type, event.index);
+ */
 export type NodeWatchEvent = NodeChangeEvent | ResyncEvent;
 
+/**
+ * What is watched, and what ends it.
+ *
+ * @example
+ * for await (const event of client.nodes.watch('/config', { recursive: true, signal: stop.signal })) console.log(event.path);
+ */
 export interface WatchOptions {
   /** Every node below it as well, each at its own path, and without `children`. @default false */
   readonly recursive?: boolean;
@@ -70,6 +92,12 @@ type Waiter = {
 
 const DONE: IteratorResult<NodeWatchEvent, undefined> = { done: true, value: undefined };
 
+/**
+ * What happens at a node, from when it was made until the loop over it is left. Made by `nodes.watch`.
+ *
+ * @example
+ * for await (const event of client.nodes.watch('/config', { recursive: true })) console.log(event.type);
+ */
 export class NodeWatch implements AsyncIterableIterator<NodeWatchEvent, undefined>, AsyncDisposable {
   readonly path: string;
   /** Resolves with an index: every event behind it comes. Rejects with what keeps the watch from starting, be it that it is left. */

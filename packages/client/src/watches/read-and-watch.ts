@@ -11,6 +11,12 @@ import { callQuery } from '../session/channels/read-pipeline.ts';
 import type { Session } from '../session/session.ts';
 import type { NodeWatch, WatchOptions } from './node-watch.ts';
 
+/**
+ * How a node is read and watched in one step.
+ *
+ * @example
+ * const { node, events } = await client.nodes.getAndWatch('/config', { signal: stop.signal });
+ */
 export interface ReadAndWatchOptions extends Omit<WatchOptions, 'from'> {
   /**
    * `session` shows all that this client has seen, and saves a quorum round.

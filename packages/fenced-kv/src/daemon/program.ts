@@ -4,6 +4,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 
 import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS } from '../limits.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
+import { FENCED_KV_VERSION } from './version.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { ResetFenceOptions } from './reset-fence.ts';
 import type { ServeOptions } from './serve.ts';
@@ -44,6 +45,7 @@ export async function runProgram(args: readonly string[], actions: Actions): Pro
 export function buildProgram(actions: Actions): Command {
   const program = new Command('fenced-kvd')
     .description('A key-value store that refuses writes with a stale fencing token.')
+    .version(FENCED_KV_VERSION, '--version', 'prints the version')
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ writeErr: (text) => actions.printError(text.trimEnd()) })

@@ -65,3 +65,9 @@ describe('a wrong command line', () => {
     expect(errors).toContain(reason);
   });
 });
+
+describe('a command line that only asks', () => {
+  it('for the version is answered, and serves nothing', async () => {
+    expect(await run('--version')).toEqual({ exitCode: 0, errors: '' });
+  });
+});

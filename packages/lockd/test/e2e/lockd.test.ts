@@ -1,15 +1,19 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { decodeServerFrame, encodeClientFrame } from '@holdfast/protocol';
 import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { LockdProcess, until } from './support/lockd-process.ts';
 import { answers, argumentsFor, onePlace, places, status } from './support/places.ts';
+
+const LOCKD = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 let directory: string;
 let processes: LockdProcess[];
@@ -130,6 +134,21 @@ describe('the exit code of a lockd that cannot serve', () => {
       expect(await start(argumentsFor(1, [mine], join(directory, `${mine.client}`))).ended()).toBe(64);
     }
     other.close();
+  });
+
+  it('is told on a terminal in one plain line, the last', async (context) => {
+    const script = spawnSync('script', ['--version'], { encoding: 'utf8' });
+    context.skip(!script.stdout?.includes('util-linux'), 'needs script of util-linux');
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    onTestFinished(() => void other.close());
+    const taken = (other.address() as AddressInfo).port;
+    const place = { ...(await onePlace()), client: taken };
+    const command = [process.execPath, LOCKD, ...argumentsFor(1, [place], join(directory, 'terminal'))].join(' ');
+    const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], { encoding: 'utf8' });
+    const [last = '', before = ''] = stdout.trimEnd().split(/\r?\n/).toReversed();
+    expect(last).toMatch(/^lockd: --client: cannot listen on \S+: the port is in use; /);
+    expect(JSON.parse(before)).toMatchObject({ exitCode: 64 });
   });
 
   it('is 65 when its data directory is taken, 66 when that is another server’s, 67 when it is damaged', async () => {

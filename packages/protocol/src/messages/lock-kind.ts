@@ -9,6 +9,12 @@ import { choice, integer, integerWithin, type ValueOf } from '../schema/field.ts
 import { message, messages } from '../schema/messages.ts';
 
 const LOCK_MODES = ['read', 'write'] as const;
+/**
+ * How a read-write lock is held.
+ *
+ * @example
+ * const mode: LockMode = 'read';
+ */
 export type LockMode = (typeof LOCK_MODES)[number];
 
 export const lockKinds = messages('kind of lock', {

@@ -27,7 +27,13 @@ export type MembershipChange = ValueOf<typeof membershipChanges>;
 
 /** `leaving`: a voter whose removal is under way. */
 export const MEMBER_ROLES = ['voter', 'learner', 'observer', 'leaving'] as const;
-/** `unknown`: one of a later version. */
+/**
+ * `unknown`: one of a later version.
+ *
+ * @example
+ * const { members } = await client.admin.members();
+ * const voters = members.filter(({ role }) => role === 'voter');
+ */
 export type MemberRole = (typeof MEMBER_ROLES)[number] | 'unknown';
 
 export const memberSummary = record({
@@ -40,4 +46,10 @@ export const memberSummary = record({
   connected: flag(),
 });
 
+/**
+ * A server of the ensemble, as an operator sees it.
+ *
+ * @example
+ * for (const { server, role } of (await client.admin.members()).members) console.log(server, role);
+ */
 export interface MemberSummary extends ValueOf<typeof memberSummary> {}

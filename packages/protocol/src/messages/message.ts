@@ -56,6 +56,12 @@ const member = record({
   clientAddress: text(MAX_ADDRESS_LENGTH),
 });
 
+/**
+ * A server of the ensemble, as servers tell their clients.
+ *
+ * @example
+ * for (const { server, clientAddress } of client.status().members) console.log(server, clientAddress);
+ */
 export interface Member extends ValueOf<typeof member> {}
 
 const LOSS_REASONS = ['expired', 'revoked', 'closed'] as const;

@@ -30,6 +30,9 @@ import { nodeTraits, stat } from './stat.ts';
 /**
  * `linearizable`: reflects every write that was answered to anybody before the read began; costs a quorum round.
  * `session`: reflects everything that this client has seen. `local`: whatever the server has applied.
+ *
+ * @example
+ * await client.nodes.get('/config', { consistency: 'session' });
  */
 export type Consistency = 'linearizable' | 'session' | 'local';
 export const CONSISTENCIES = ['linearizable', 'session', 'local'] as const satisfies readonly Consistency[];
@@ -71,6 +74,12 @@ const queueEntry = record({
   entries: trailingOptional(integer()),
 });
 
+/**
+ * Who holds a lock or waits for it.
+ *
+ * @example
+ * for (const { label, token } of (await client.admin.lock('jobs')).holders) console.log(label, token);
+ */
 export interface QueueEntry extends ValueOf<typeof queueEntry> {}
 
 /** A lock's. */
@@ -78,6 +87,12 @@ const kind = optional<number>(integer(), LockKind.mutex);
 
 const lockSummary = record({ lock, holders: list(queueEntry), waiters: integer(), kind });
 
+/**
+ * One line of the list of locks.
+ *
+ * @example
+ * for await (const { lock, waiters } of client.admin.locks()) console.log(lock, waiters);
+ */
 export interface LockSummary extends ValueOf<typeof lockSummary> {}
 
 const sessionSummary = record({
@@ -90,6 +105,12 @@ const sessionSummary = record({
   ephemerals: integer(),
 });
 
+/**
+ * One line of the list of sessions.
+ *
+ * @example
+ * for await (const { session, label } of client.admin.sessions()) console.log(session, label);
+ */
 export interface SessionSummary extends ValueOf<typeof sessionSummary> {}
 
 export const answers = messages('answer', {

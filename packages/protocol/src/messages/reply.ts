@@ -20,6 +20,13 @@ export const holderFields = {
 
 const holder = record(holderFields);
 
+/**
+ * Who holds a lock, as the ensemble knows it.
+ *
+ * @example
+ * const attempt = await client.lock('jobs').tryAcquire();
+ * if (!attempt.acquired) console.log(attempt.holder?.label);
+ */
 export interface Holder extends ValueOf<typeof holder> {}
 
 /** One acquire of a session that waits or holds. */

@@ -23,6 +23,13 @@ export const stat = record({
   numChildren: integer(),
 });
 
+/**
+ * What the ensemble knows of a node beside its data.
+ *
+ * @example
+ * const { stat } = await client.nodes.get('/config');
+ * await client.nodes.set('/config', 'new', { version: stat.version });
+ */
 export interface Stat extends ValueOf<typeof stat> {}
 
 /** What only few nodes have. */

@@ -16,6 +16,12 @@ export type WatchKind = (typeof WATCH_KINDS)[number];
 
 /** `changed`: its data were set, or it is a queue node whose wait became a hold. `children`: one of them came or went. */
 export const NODE_EVENT_TYPES = ['created', 'changed', 'deleted', 'children'] as const;
+/**
+ * What has happened to a node.
+ *
+ * @example
+ * for await (const { type } of client.nodes.watch('/config')) if (type === 'deleted') break;
+ */
 export type NodeEventType = (typeof NODE_EVENT_TYPES)[number];
 
 /** Digits of a sequential node's number, and more. */

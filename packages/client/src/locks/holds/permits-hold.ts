@@ -4,6 +4,13 @@ import { InvalidArgumentError } from '../../errors.ts';
 import type { Granted, HoldKeeper } from '../held-lock.ts';
 import { SharedHold } from './shared-hold.ts';
 
+/**
+ * Permits of a semaphore, held together.
+ *
+ * @example
+ * const permits: PermitsHold = await client.semaphore('printers', { permits: 10 }).acquire({ permits: 3 });
+ * await permits.release();
+ */
 export class PermitsHold extends SharedHold {
   /** That the semaphore has. */
   readonly #of: number;

@@ -4,6 +4,13 @@ import type { LockMode } from '@holdfast/protocol';
 import type { Granted, HoldKeeper } from '../held-lock.ts';
 import { SharedHold } from './shared-hold.ts';
 
+/**
+ * A hold of a read-write lock, to read or to write.
+ *
+ * @example
+ * const writing: ReadWriteHold = await client.readWriteLock('report').write().acquire();
+ * await writing.release();
+ */
 export class ReadWriteHold extends SharedHold {
   #mode: LockMode;
 

@@ -2,6 +2,13 @@
 
 import { HeldLock, type Granted, type HoldKeeper } from '../held-lock.ts';
 
+/**
+ * One entry into a reentrant lock.
+ *
+ * @example
+ * const entry: ReentrantHold = await client.lock('accounts/42', { reentrant: true }).acquire();
+ * await entry.release();
+ */
 export class ReentrantHold extends HeldLock {
   readonly #entries: Set<ReentrantHold>;
 

@@ -7,6 +7,13 @@ import { HeldLock, type Granted, type HoldKeeper } from '../held-lock.ts';
 
 type FloorListener = (floor: number, token: number) => void;
 
+/**
+ * A hold that others may have beside it: what comes with a token below its floor is of nobody who holds the lock.
+ *
+ * @example
+ * const reading: SharedHold = await client.readWriteLock('report').read().acquire();
+ * show(`refuse what is below ${reading.floor}`);
+ */
 export class SharedHold extends HeldLock {
   #floor: number;
   #listeners: Set<FloorListener> | undefined;

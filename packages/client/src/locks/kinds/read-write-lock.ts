@@ -7,6 +7,14 @@ import type { Present } from '../../incarnations/incarnation.ts';
 import type { ReadWriteHold } from '../holds/read-write-hold.ts';
 import { Lock } from '../lock.ts';
 
+/**
+ * Any number of readers, or one writer, in the order in which they came. Made by `client.readWriteLock`.
+ *
+ * @example
+ * const report = client.readWriteLock('report');
+ * await report.read().withLock(() => work());
+ * await report.write().withLock((writing) => store.put('report', value, { token: writing.token }));
+ */
 export class ReadWriteLock {
   readonly name: string;
   readonly #read: Lock<ReadWriteHold>;

@@ -17,7 +17,13 @@ import { Lock } from '../lock.ts';
 type ReentrantRequest = Extract<LockRequest, { readonly type: 'reentrant' }>;
 type Asking = Omit<AcquireRequest, 'lock' | 'asked'>;
 
-/** How a reentrant lock is at one moment, linearizably. */
+/**
+ * How a reentrant lock is at one moment, linearizably.
+ *
+ * @example
+ * const count: LockCount = await client.lock('accounts/42', { reentrant: true }).count();
+ * show(`${count.entries} entries, ${count.mine ? 'mine' : 'of others'}`);
+ */
 export interface LockCount {
   /** How often its owner has entered and not left; 0 where nobody holds it. */
   readonly entries: number;
@@ -27,6 +33,13 @@ export interface LockCount {
   readonly mine: boolean;
 }
 
+/**
+ * A lock whose owner, this object, may enter again while it holds. Made by `client.lock` with `reentrant`.
+ *
+ * @example
+ * const account: ReentrantLock = client.lock('accounts/42', { reentrant: true });
+ * await account.withLock(() => account.withLock(() => work()));
+ */
 export class ReentrantLock extends Lock<ReentrantHold> {
   readonly #request: ReentrantRequest;
   /** Settles when the last of this owner's acquires has its outcome: the next is then a re-entry, not a rival behind it in the queue. */

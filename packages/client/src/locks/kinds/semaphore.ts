@@ -11,6 +11,13 @@ import type { PermitsHold } from '../holds/permits-hold.ts';
 import { Lock, type AcquireOptions, type TryAcquireOptions, type TryAcquireResult } from '../lock.ts';
 import type { LockEvent, LockWatchOptions } from '../lock-watch.ts';
 
+/**
+ * Of an acquire of a semaphore.
+ *
+ * @example
+ * const three: PermitsOption = { permits: 3 };
+ * await client.semaphore('printers', { permits: 10 }).acquire(three);
+ */
 export interface PermitsOption {
   /** How many, all at once. @default 1 */
   readonly permits?: number;
@@ -18,6 +25,14 @@ export interface PermitsOption {
 
 const ACQUIRE_OPTIONS = { permits: true, waitMs: true, signal: true, onWait: true } as const;
 
+/**
+ * So many permits, of which each holder has one or several. Made by `client.semaphore`.
+ *
+ * @example
+ * const printers = client.semaphore('printers', { permits: 10 });
+ * const permit = await printers.acquire();
+ * await permit.release();
+ */
 export class Semaphore {
   readonly name: string;
   /** That it has. */

@@ -15,6 +15,12 @@ const MAX_CALLS = 100;
 
 export type AdminCall = Call<AdminOperation, AdminAnswer>;
 
+/**
+ * Limits of an operator's question.
+ *
+ * @example
+ * await client.admin.members({ timeoutMs: 2_000 });
+ */
 export interface AdminOptions extends CallOptions {
   /** Is called with where the answer comes from, before the call resolves; `index` is 0 but for the members. */
   readonly onAnswer?: (source: AnswerSource) => void;

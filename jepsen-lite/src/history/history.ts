@@ -4,7 +4,7 @@
  * json-lines.ts keeps it on disk, and says where a file is damaged.
  */
 
-import type { Consistency, LockRequest, LossReason } from '@holdfast/protocol';
+import type { Consistency, LossReason } from '@holdfast/protocol';
 
 export type History = readonly HistoryEvent[];
 
@@ -19,38 +19,11 @@ export interface Stamp {
 
 /** What an application asked for. Its completion repeats it. */
 export type Operation =
-  | {
-      readonly f: 'acquire';
-      readonly lock: string;
-      readonly session: number;
-      readonly waitMs?: number;
-      /** The kind of lock, and how it is wanted. @default a mutex */
-      readonly asked?: LockRequest;
-    }
+  | { readonly f: 'acquire'; readonly lock: string; readonly session: number; readonly waitMs?: number }
   | {
       readonly f: 'release';
       readonly lock: string;
       readonly session: number;
-      readonly token: number;
-      readonly hold: number;
-    }
-  /** A hold asks for less from here on. */
-  | {
-      readonly f: 'convert';
-      readonly lock: string;
-      readonly session: number;
-      readonly token: number;
-      readonly hold: number;
-      readonly asked: LockRequest;
-    }
-  /** The owner of a reentrant lock enters again what it holds. */
-  | { readonly f: 'reenter'; readonly lock: string; readonly session: number; readonly owner: number }
-  /** It leaves what it had entered again, and holds it still. */
-  | {
-      readonly f: 'leave';
-      readonly lock: string;
-      readonly session: number;
-      readonly owner: number;
       readonly token: number;
       readonly hold: number;
     }
@@ -114,9 +87,6 @@ export type Outcome =
   /** `hold` is the acquire index, which names the hold at the ensemble. */
   | (OperationOf<'acquire'> & { readonly token: number; readonly hold: number })
   | OperationOf<'release'>
-  | OperationOf<'convert'>
-  | (OperationOf<'reenter'> & { readonly token: number; readonly hold: number })
-  | OperationOf<'leave'>
   | OperationOf<'fence'>
   | OperationOf<'put'>
   /** null: there is no such key. */
@@ -224,8 +194,6 @@ export type LogEvent =
       readonly lock: string;
       readonly session: number;
       readonly hold: number;
-      /** As of an acquire. */
-      readonly asked?: LockRequest;
     }
   | {
       readonly type: 'granted';
@@ -234,16 +202,6 @@ export type LogEvent =
       readonly session: number;
       readonly hold: number;
       readonly token: number;
-      readonly asked?: LockRequest;
-    }
-  /** A hold asks for something else from here on. */
-  | {
-      readonly type: 'converted';
-      readonly index: number;
-      readonly lock: string;
-      readonly session: number;
-      readonly hold: number;
-      readonly asked: LockRequest;
     }
   /** A wait or hold left its queue. `expired`, `closed`: with its session; `revoked`: by an operator, with or without the session. */
   | {

@@ -5,7 +5,6 @@
 
 import type { History, HistoryEvent, HistoryEventBody, Stamp } from './history.ts';
 import { HistoryFormatError, parseJsonLine, shown, type Fields } from './json-line.ts';
-import { isLockRequest } from './lock-request.ts';
 import { isTransactionStep } from './transaction-step.ts';
 
 export const FORMAT = 'holdfast-history';
@@ -129,7 +128,6 @@ const steps = required(
   (value) => Array.isArray(value) && value.every(isTransactionStep),
 );
 const yes = required('true', (value) => value === true);
-const lockRequest = required('a request for a lock', isLockRequest);
 const lossReason = oneOf('expired', 'revoked', 'closed');
 
 function required(expected: string, accepts: (value: unknown) => boolean): Field<false> {
@@ -163,11 +161,8 @@ type Forms = { readonly [E in HistoryEventBody as FormName<E>]: FormOf<E> };
 const STAMP = { seq: whole, timeMs: time, process: text } satisfies FormOf<Record<never, never>> &
   Readonly<Record<keyof Stamp, Field>>;
 
-const acquire = { call: whole, lock: text, session: whole, waitMs: optional(time), asked: optional(lockRequest) };
+const acquire = { call: whole, lock: text, session: whole, waitMs: optional(time) };
 const release = { call: whole, lock: text, session: whole, token: whole, hold: whole };
-const convert = { ...release, asked: lockRequest };
-const reenter = { call: whole, lock: text, session: whole, owner: whole };
-const leave = { ...release, owner: whole };
 const fence = { call: whole, bucket: text, token: whole };
 const put = { call: whole, bucket: text, key: text, value: text, token: whole };
 const get = { call: whole, bucket: text, key: text, token: optional(whole) };
@@ -190,9 +185,6 @@ const hold = { lock: text, session: whole, token: whole, hold: whole };
 const FORMS: Forms = {
   'invoke acquire': acquire,
   'invoke release': release,
-  'invoke convert': convert,
-  'invoke reenter': reenter,
-  'invoke leave': leave,
   'invoke fence': fence,
   'invoke put': put,
   'invoke get': get,
@@ -206,9 +198,6 @@ const FORMS: Forms = {
   'invoke status': status,
   'ok acquire': { ...acquire, token: whole, hold: whole },
   'ok release': release,
-  'ok convert': convert,
-  'ok reenter': { ...reenter, token: whole, hold: whole },
-  'ok leave': leave,
   'ok fence': fence,
   'ok put': put,
   'ok get': { ...get, value: textOrNull },
@@ -222,9 +211,6 @@ const FORMS: Forms = {
   'ok status': { ...status, holder: wholeOrNull, token: whole },
   'fail acquire': { ...acquire, ...failed },
   'fail release': { ...release, ...failed },
-  'fail convert': { ...convert, ...failed },
-  'fail reenter': { ...reenter, ...failed },
-  'fail leave': { ...leave, ...failed },
   'fail fence': { ...fence, ...failed },
   'fail put': { ...put, ...failed },
   'fail get': { ...get, ...failed },
@@ -238,9 +224,6 @@ const FORMS: Forms = {
   'fail status': { ...status, ...failed },
   'info acquire': { ...acquire, ...failed },
   'info release': { ...release, ...failed },
-  'info convert': { ...convert, ...failed },
-  'info reenter': { ...reenter, ...failed },
-  'info leave': { ...leave, ...failed },
   'info fence': { ...fence, ...failed },
   'info put': { ...put, ...failed },
   'info get': { ...get, ...failed },
@@ -267,9 +250,8 @@ const FORMS: Forms = {
   cancelled: { call: whole },
   fault: { fault: text, phase: oneOf('begin', 'end'), hosts: optional(text) },
   phase: { phase: oneOf('faults', 'healed', 'quiet') },
-  enqueued: { index: whole, lock: text, session: whole, hold: whole, asked: optional(lockRequest) },
-  granted: { index: whole, ...hold, asked: optional(lockRequest) },
-  converted: { index: whole, lock: text, session: whole, hold: whole, asked: lockRequest },
+  enqueued: { index: whole, lock: text, session: whole, hold: whole },
+  granted: { index: whole, ...hold },
   removed: {
     index: whole,
     lock: text,

@@ -5,19 +5,9 @@
 
 import { LockKind, lockKinds, pack, unpackTuple, type LockRequest, type Packable } from '@holdfast/protocol';
 
-type RequestOf<K extends LockRequest['type']> = Extract<LockRequest, { readonly type: K }>;
-type Rules = {
-  readonly [K in LockRequest['type']]: (holders: readonly RequestOf<K>[], next: RequestOf<K>) => boolean;
-};
-
-/** Whether a request of that kind may hold a lock beside the holders that it has. Who enters again is no further holder. */
-const RULES: Rules = {
+/** Whether a request of that kind may hold a lock beside the holders that it has. */
+const RULES: { readonly [K in LockRequest['type']]: (holders: readonly LockRequest[]) => boolean } = {
   mutex: (holders) => holders.length === 0,
-  readWrite: (holders, { mode }) => holders.every((holder) => holder.mode === 'read' && mode === 'read'),
-  semaphore: (holders, { permits, count }) =>
-    holders.every((holder) => holder.permits === permits) &&
-    holders.reduce((taken, holder) => taken + holder.count, count) <= permits,
-  reentrant: (holders) => holders.length === 0,
 };
 
 /** Somebody who holds a lock, or wants to. */
@@ -26,12 +16,7 @@ export interface Requester {
 }
 
 export function mayJoin(holders: readonly Requester[], next: Requester): boolean {
-  const { type } = next.request;
-  const requests = holders.map(({ request }) => request);
-  // All who use a lock at one time mean one kind of lock.
-  if (requests.some((request) => request.type !== type)) return false;
-  const rule = RULES[type] as (holders: readonly LockRequest[], next: LockRequest) => boolean;
-  return rule(requests, next.request);
+  return RULES[next.request.type](holders.map(({ request }) => request));
 }
 
 /** One of the holders beside whom `next` may not hold the lock; undefined when it may. */

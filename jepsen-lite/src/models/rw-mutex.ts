@@ -1,6 +1,4 @@
-/**
- * A read-write mutex: any number of readers, or one writer, who may go on as a reader. An owner may hold it for reading more than once.
- */
+/** A read-write mutex: any number of readers, or one writer. An owner may hold it for reading more than once. */
 
 import type { Model } from './model.ts';
 import { unknownOperation } from './operations.ts';
@@ -12,7 +10,7 @@ export interface ReadWriteState {
   readonly readers: Shares;
 }
 
-const OPERATIONS = ['acquire-read', 'release-read', 'acquire-write', 'release-write', 'downgrade', EXPIRE];
+const OPERATIONS = ['acquire-read', 'release-read', 'acquire-write', 'release-write', EXPIRE];
 
 export function readWriteMutex(): Model<ReadWriteState> {
   return {
@@ -59,15 +57,6 @@ export function readWriteMutex(): Model<ReadWriteState> {
             text: 'released it from writing',
             sees: [`write ${heldBy(owner)}`],
             step: ({ writer, readers }) => (writer === owner ? { writer: null, readers } : undefined),
-          };
-        case 'downgrade':
-          return {
-            ...common,
-            text: 'went on to read what it held for writing',
-            leaves: `read ${heldBy(owner)}`,
-            sees: [`write ${heldBy(owner)}`],
-            step: ({ writer, readers }) =>
-              writer === owner ? { writer: null, readers: changed(readers, owner, 1) } : undefined,
           };
         case EXPIRE:
           return expireAction(operation, ({ writer, readers }, expired) => ({

@@ -16,8 +16,7 @@ export type DetectorName = 'simulation' | 'properties' | 'churn' | 'recovery';
 
 export interface ShownBy {
   readonly workload: string;
-  /** @default whatever is found counts */
-  readonly checker?: CheckerName;
+  readonly checker: CheckerName;
 }
 
 export interface Mutant {
@@ -27,7 +26,7 @@ export interface Mutant {
   readonly patches: readonly Patch[];
   /** Each of them must. */
   readonly caughtBy: readonly DetectorName[];
-  /** By `simulation`: all clients do that workload, and nothing counts but what that checker finds. @default what clients usually do */
+  /** By `simulation`: all clients do that workload, and nothing counts but what that checker finds. @default whatever is found */
   readonly shownBy?: ShownBy;
   /** Caught within seconds: in the sample for every commit. */
   readonly sample?: true;

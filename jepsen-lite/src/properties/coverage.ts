@@ -1,7 +1,5 @@
 /** How often which command had which outcome, so that runs that never came near a promise are seen. */
 
-import type { Reply } from '@holdfast/protocol';
-
 import { freshReply, outputsOf, type Step } from './observation/step.ts';
 import type { RequestInput } from './observation/input.ts';
 import { allAcquires } from './observation/view.ts';
@@ -87,19 +85,10 @@ function requestOutcome(step: Step, input: RequestInput): string {
   const said =
     reply.type === 'error' || reply.type === 'transactionFailed'
       ? reply.code
-      : reply.type === 'acquire' || reply.type === 'sharedAcquire'
-        ? wordFor(reply, fresh !== undefined, step.index)
+      : reply.type === 'acquire'
+        ? reply.token === 0
+          ? 'waits'
+          : 'holds'
         : reply.type;
   return fresh === undefined ? `${name} again: ${said}` : `${name}: ${said}`;
-}
-
-/** `enters`: its owner had it before. */
-function wordFor(
-  { token, acquireIndex, type }: Extract<Reply, { type: 'acquire' | 'sharedAcquire' }>,
-  fresh: boolean,
-  index: number,
-): string {
-  if (token === 0) return 'waits';
-  if (type === 'sharedAcquire') return 'shares';
-  return fresh && acquireIndex !== index ? 'enters' : 'holds';
 }

@@ -58,8 +58,6 @@ function describeOutput(output: Output): string {
       return `attached ${JSON.stringify(output.reply)}`;
     case 'granted':
       return `granted lock ${output.lock} to acquire ${output.acquireIndex} of session ${output.session} under token ${output.token}`;
-    case 'floorRaised':
-      return `the floor of lock ${output.lock} has risen`;
     case 'lost':
       return `session ${output.session} lost acquire ${output.acquireIndex} of lock ${output.lock}: ${output.reason}`;
     case 'sessionCreated':

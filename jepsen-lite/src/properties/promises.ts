@@ -5,7 +5,6 @@ import { attachReportsEverything } from './promises/sessions/attach-reports-ever
 import { effectsHappenOnce } from './promises/requests/effects-happen-once.ts';
 import { endedSessionsLeaveNothing } from './promises/sessions/ended-sessions-leave-nothing.ts';
 import { feedReportsTheTree } from './promises/feed-reports-the-tree.ts';
-import { floorsAreTold } from './promises/locks/floors-are-told.ts';
 import { grantsGoToTheLiving } from './promises/locks/grants-go-to-the-living.ts';
 import { idleLocksLeaveNothing } from './promises/locks/idle-locks-leave-nothing.ts';
 import { limitsAreKept } from './promises/limits-are-kept.ts';
@@ -35,7 +34,6 @@ export const PROMISES: readonly (() => StatePromise)[] = [
   tokensRise,
   queueOrder,
   waitersAreServed,
-  floorsAreTold,
   requestsApplyInOrder,
   answersLiveUntilAcknowledged,
   retriesGetTheSameAnswer,

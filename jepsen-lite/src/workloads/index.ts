@@ -11,9 +11,6 @@ import { exactlyOnce } from './nodes/exactly-once.ts';
 import { fairQueue } from './locks/fair-queue.ts';
 import { listAppend } from './nodes/list-append.ts';
 import { lockStatus } from './locks/lock-status.ts';
-import { readWrite } from './locks/read-write.ts';
-import { reentrant } from './locks/reentrant.ts';
-import { semaphore } from './locks/semaphore.ts';
 import { containers } from './nodes/containers.ts';
 import { registers } from './nodes/registers.ts';
 import { steadyReads } from './nodes/steady-reads.ts';
@@ -41,9 +38,6 @@ export const WORKLOADS: readonly Workload[] = [
   transactions,
   ttlNodes,
   containers,
-  readWrite,
-  semaphore,
-  reentrant,
 ];
 
 /** They judge every history. */

@@ -32,9 +32,6 @@ const LIES: Readonly<Record<string, MakeLie>> = {
     answer: (answer) => (answer.type === 'lock' ? { ...answer, queue: answer.queue.toReversed() } : answer),
   }),
   'a free lock is granted at once': () => ({ outputs: (outputs) => outputs.filter(({ type }) => type !== 'granted') }),
-  'a floor that rises is told': () => ({
-    outputs: (outputs) => outputs.filter(({ type }) => type !== 'floorRaised'),
-  }),
   'requests apply in the order of their numbers, without gaps': () => ({
     outputs: (outputs) =>
       outputs.map((output) =>

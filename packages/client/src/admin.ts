@@ -112,34 +112,6 @@ export class Admin {
   }
 
   /**
-   * Takes a wait or hold away from its session, which lives on: the next in line is granted the lock at once, while its owner learns of it only
-   * when the message arrives. `hold` is its place as {@link lock} lists it. Resolves with a token that is higher than that of the hold: told
-   * to the resource, it keeps the owner out even if nobody is next. Rejects with NotFoundError when it is over.
-   *
-   * @example
-   * const { holders } = await client.admin.lock('reports');
-   * const token = await client.admin.revoke('reports', holders[0]);
-   */
-  async revoke(
-    lock: string,
-    hold: { readonly session: number; readonly acquireIndex: number },
-    options: CallOptions = {},
-  ): Promise<number> {
-    checkLockName(lock);
-    checkOptionNames('revoke', options, CALL_OPTIONS);
-    const { session, acquireIndex } = hold;
-    const { commands } = await this.#session();
-    const reply = await callCommand(
-      commands,
-      { type: 'revoke', lock, session, acquireIndex },
-      `revoke "${lock}"`,
-      options,
-    );
-    if (reply.type !== 'revoked') throw unexpected(reply.type);
-    return reply.token;
-  }
-
-  /**
    * Transfers leadership to a server, or to the best follower if none is named; resolves with the server that leads then. Requests that
    * arrive meanwhile wait and are answered afterwards. Rejects with TRANSFER_REFUSED when the server can't take over now or did not
    * in time (the old leader goes on then), and with NotFoundError for a server that is no member.

@@ -3,16 +3,13 @@
  * resilient: then another session takes the place of the one that has ended.
  */
 
-import { MAX_HOLD_ENTRIES, MUTEX, type LockRequest, type Member } from '@holdfast/protocol';
+import { MUTEX, type Member } from '@holdfast/protocol';
 import { Admin, checkLockName } from './admin.ts';
 import { eventEmitted } from './diagnostics/channels.ts';
-import { ClientClosedError, InvalidArgumentError } from './errors.ts';
+import { ClientClosedError } from './errors.ts';
 import { ClientEvents, type ClientState } from './events.ts';
 import { Incarnation, type Present } from './incarnations/incarnation.ts';
 import { reportLoss } from './incarnations/session-lost.ts';
-import { ReadWriteLock } from './locks/kinds/read-write-lock.ts';
-import { ReentrantLock } from './locks/kinds/reentrant-lock.ts';
-import { Semaphore } from './locks/kinds/semaphore.ts';
 import { Lock } from './locks/lock.ts';
 import { describeWait } from './locks/lock-wait.ts';
 import { Nodes } from './nodes.ts';
@@ -28,15 +25,6 @@ import { Queue } from './recipes/queue.ts';
 import { releaseOnExit, type ReleaseOnExitOptions } from './process/release-on-exit.ts';
 import { askerOf } from './session/asker.ts';
 import type { ClientRuntime, Session } from './session/session.ts';
-
-export interface LockOptions {
-  /** The lock object may enter again while it holds; each entry is released by itself. @default false */
-  readonly reentrant?: boolean;
-  /** How often, the first entry included; one number for all who use the lock at one time. @default 1,000,000 */
-  readonly limit?: number;
-}
-
-const LOCK_OPTIONS: Record<keyof LockOptions, true> = { reentrant: true, limit: true };
 
 export interface ClientStatus {
   readonly state: ClientState;
@@ -68,8 +56,6 @@ export class Client implements AsyncDisposable {
   #closed: Promise<void> | undefined;
   /** What takes back that it closes when the process is told to end. */
   readonly #onClose = new Set<() => void>();
-  /** Of reentrant locks so far. */
-  #owners = 0;
 
   /** @internal Use `connect`. */
   constructor(options: ResolvedOptions, runtime: ClientRuntime) {
@@ -98,38 +84,10 @@ export class Client implements AsyncDisposable {
     return state === 'connecting' ? 'suspended' : state;
   }
 
-  /**
-   * The lock of that name; it exists while somebody holds it or waits. With `reentrant` what is returned is an owner, who may enter again while
-   * it holds. @throws InvalidArgumentError for a name that no lock can have
-   *
-   * @example
-   * const lock = client.lock('accounts/42', { reentrant: true });
-   * await lock.withLock((outer) => lock.withLock((inner) => store.put('42', value, { token: inner.token })));
-   */
-  lock(name: string, options: LockOptions & { readonly reentrant: true }): ReentrantLock;
-  lock(name: string, options?: LockOptions): Lock;
-  lock(name: string, options: LockOptions = {}): Lock {
+  /** The lock of that name; it exists while somebody holds it or waits. @throws InvalidArgumentError for a name that no lock can have */
+  lock(name: string): Lock {
     checkLockName(name);
-    checkOptionNames('lock', options, LOCK_OPTIONS);
-    const { reentrant = false, limit } = options;
-    if (!reentrant) {
-      if (limit === undefined) return new Lock(name, MUTEX, this.#present);
-      throw new InvalidArgumentError(`lock "${name}": limit is for a reentrant lock; say reentrant: true, too`);
-    }
-    return new ReentrantLock(name, this.#owner(name, limit), this.#present);
-  }
-
-  /** Any number of readers, or one writer. @throws InvalidArgumentError for a name that no lock can have */
-  readWriteLock(name: string): ReadWriteLock {
-    checkLockName(name);
-    return new ReadWriteLock(name, this.#present);
-  }
-
-  /** So many permits, of which a holder has one or several. @throws InvalidArgumentError for a name that no lock can have */
-  semaphore(name: string, options: { readonly permits: number }): Semaphore {
-    checkLockName(name);
-    checkOptionNames('semaphore', options, { permits: true });
-    return new Semaphore(name, options.permits, this.#present);
+    return new Lock(name, MUTEX, this.#present);
   }
 
   /**
@@ -218,15 +176,6 @@ export class Client implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  #owner(name: string, limit = MAX_HOLD_ENTRIES): Extract<LockRequest, { readonly type: 'reentrant' }> {
-    if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_HOLD_ENTRIES) {
-      const range = `a whole number from 1 to ${MAX_HOLD_ENTRIES}`;
-      throw new InvalidArgumentError(`lock "${name}": limit is ${String(limit)}; it must be ${range}`);
-    }
-    this.#owners += 1;
-    return { type: 'reentrant', owner: this.#owners, limit };
   }
 
   /** `again`: in the place of one that has ended; that is tried for as long as it takes. */

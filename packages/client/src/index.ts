@@ -14,7 +14,6 @@
 export type {
   Consistency,
   Holder,
-  LockMode,
   LockSummary,
   Member,
   MemberRole,
@@ -26,7 +25,7 @@ export type {
 } from '@holdfast/protocol';
 export type { PlainLogger } from '@holdfast/runtime';
 export type { Admin, LockDetails, Members } from './admin.ts';
-export type { Client, ClientStatus, LockOptions } from './client.ts';
+export type { Client, ClientStatus } from './client.ts';
 export { connect, connectOperator } from './connect.ts';
 export {
   DIAGNOSTICS_CHANNELS,
@@ -57,7 +56,6 @@ export {
   type EnsembleMutex,
   type Releaser,
 } from './facades/async-mutex.ts';
-export { fencedLock, INVALID_FENCE, NotOwnerError, type FencedLock } from './facades/fenced-lock.ts';
 export { redlock, type Redlock, type RedlockLock, type RedlockSettings } from './facades/redlock.ts';
 export {
   webLocks,
@@ -69,13 +67,6 @@ export {
 } from './facades/web-locks.ts';
 export type { SessionLost } from './incarnations/session-lost.ts';
 export type { HeldLock } from './locks/held-lock.ts';
-export type { PermitsHold } from './locks/holds/permits-hold.ts';
-export type { ReadWriteHold } from './locks/holds/read-write-hold.ts';
-export type { ReentrantHold } from './locks/holds/reentrant-hold.ts';
-export type { SharedHold } from './locks/holds/shared-hold.ts';
-export type { ReadWriteLock } from './locks/kinds/read-write-lock.ts';
-export type { LockCount, ReentrantLock } from './locks/kinds/reentrant-lock.ts';
-export type { PermitsOption, Semaphore } from './locks/kinds/semaphore.ts';
 export type { AcquireOptions, Lock, TryAcquireOptions, TryAcquireResult } from './locks/lock.ts';
 export type { LockWait } from './locks/lock-wait.ts';
 export type { LockEvent, LockWatchOptions } from './locks/lock-watch.ts';

@@ -1,5 +1,4 @@
 import type { ClientMessage } from '@holdfast/protocol';
-import { MUTEX } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 import { HeldLock, type HoldKeeper } from '../src/locks/held-lock.ts';
 import { ask, type Channel } from '../src/session/call.ts';
@@ -77,12 +76,10 @@ describe('a hold', () => {
       remainingMs: () => 1,
       lapsed: () => undefined,
       release: () => Promise.resolve(),
-      convert: () => Promise.resolve(),
       verify: () => Promise.resolve(),
     };
-    const granted = { lock: 'a', acquireIndex: 7, token: 9, floor: 0, request: MUTEX };
-    expect(() => new HeldLock({ ...granted, token: 0 }, keeper)).toThrow(broken('a-hold-has-a-token'));
-    expect(new HeldLock(granted, keeper).token).toBe(9);
+    expect(() => new HeldLock('a', 7, 0, keeper)).toThrow(broken('a-hold-has-a-token'));
+    expect(new HeldLock('a', 7, 9, keeper).token).toBe(9);
   });
 
   it('has one owner: no second one is handed out under the same acquire index', async () => {

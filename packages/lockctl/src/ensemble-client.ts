@@ -5,8 +5,6 @@ import type { LockSummary, MemberSummary, QueueEntry, SessionSummary, Stat } fro
 
 export interface HeldLock {
   readonly token: number;
-  /** The lowest token of all who hold the lock, where several may. */
-  readonly floor?: number;
   readonly signal: AbortSignal;
   assertHeld(): void;
   release(): Promise<void>;
@@ -59,16 +57,12 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
 }
 
-export interface AcquirableLock {
-  acquire(options: { readonly signal: AbortSignal }): Promise<HeldLock>;
-  tryAcquire(options: { readonly waitMs: number; readonly signal: AbortSignal }): Promise<LockAttempt>;
-}
-
 /** It has a session. */
 export interface EnsembleClient {
-  lock(name: string): AcquirableLock;
-  readWriteLock(name: string): { read(): AcquirableLock; write(): AcquirableLock };
-  semaphore(name: string, options: { readonly permits: number }): AcquirableLock;
+  lock(name: string): {
+    acquire(options: { readonly signal: AbortSignal }): Promise<HeldLock>;
+    tryAcquire(options: { readonly waitMs: number; readonly signal: AbortSignal }): Promise<LockAttempt>;
+  };
   readonly nodes: {
     create(
       path: string,
@@ -98,8 +92,6 @@ export interface OperatorClient {
     lock(name: string, options: ReadOptions): Promise<LockQueue>;
     sessions(options: ReadOptions): AsyncIterable<SessionSummary>;
     closeSession(session: number): Promise<void>;
-    /** Resolves with the token by which a resource can refuse the hold. */
-    revoke(lock: string, hold: { readonly session: number; readonly acquireIndex: number }): Promise<number>;
     /** Resolves with the server that leads then. */
     transferLeadership(server: number | undefined): Promise<number>;
     members(options: ReadOptions): Promise<MembersAnswer>;

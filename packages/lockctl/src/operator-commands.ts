@@ -3,12 +3,11 @@
 import type { Command } from 'commander';
 
 import type { AnswerSources } from './answer-sources.ts';
-import { parseAddress, parseIndex, parseServerId, parseSessionId, parseVersion } from './arguments.ts';
+import { parseAddress, parseServerId, parseSessionId, parseVersion } from './arguments.ts';
 import type { CommandRun, GlobalOptions } from './command-run.ts';
 import { listLocks, showLock } from './commands/locks.ts';
 import { addMember, joinSecretOf, listMembers, promoteMember, removeMember } from './commands/members.ts';
 import { deleteNode, getNode, listChildren, statNode } from './commands/nodes.ts';
-import { revokeHold } from './commands/release.ts';
 import { closeSession, listSessions } from './commands/sessions.ts';
 import { transferLeadership } from './commands/transfer.ts';
 import type { OperatorClient } from './ensemble-client.ts';
@@ -29,7 +28,6 @@ type ReadNode = (
 export function addOperatorCommands(program: Command, run: CommandRun, outside: Environment): void {
   addListings(program, run, outside);
   addNodeCommands(program, run, outside);
-  addRelease(program, run, outside);
   addSessionClose(program, run, outside);
   addTransfer(program, run, outside);
   addMemberChanges(program, run, outside);
@@ -86,24 +84,6 @@ function addNodeCommands(program: Command, run: CommandRun, outside: Environment
     .action(async (path: string, { version }: { readonly version?: number }) => {
       const globals = program.opts<GlobalOptions>();
       await run.asOperator(globals, (client) => deleteNode(client, { path, version }, globals.json, outside));
-    });
-}
-
-interface ReleaseFlags {
-  readonly token: number;
-  readonly hold?: number;
-}
-
-function addRelease(program: Command, run: CommandRun, outside: Environment): void {
-  program
-    .command('release')
-    .description('takes a hold away from its session, and prints the token by which a resource can refuse it')
-    .argument('<name>', 'the lock')
-    .requiredOption('--token <token>', 'of the hold, as "lockctl show" prints it', parseIndex)
-    .option('--hold <acquire>', 'which hold, where several have the token: its acquire', parseIndex)
-    .action(async (name: string, { token, hold }: ReleaseFlags) => {
-      const globals = program.opts<GlobalOptions>();
-      await run.asOperator(globals, (client) => revokeHold(client, { name, token, hold }, globals.json, outside));
     });
 }
 

@@ -21,7 +21,6 @@ import { watchNode } from './commands/watch.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK, EXIT_USAGE } from './exit-code.ts';
 import { failureJson, reportFailure, temporaryFailure, UsageFailure, type ObjectKind } from './failure.ts';
-import { EXCLUSIVE, parseLockMode, type LockMode } from './lock-mode.ts';
 import { addOperatorCommands } from './operator-commands.ts';
 import { printableLine, printableLines, styled } from './output/text.ts';
 import { LOCKCTL_VERSION } from './version.ts';
@@ -133,7 +132,7 @@ function objectOf(command: Command): ObjectKind | undefined {
   const names = [command.name(), command.parent?.name() ?? ''];
   if (names.includes('member') || names.includes('transfer')) return 'member';
   if (names.includes('session')) return 'session';
-  if (names.includes('lock') || names.includes('show') || names.includes('release')) return 'lock';
+  if (names.includes('lock') || names.includes('show')) return 'lock';
   return ['ls', 'get', 'stat', 'delete', 'create', 'set', 'txn', 'watch'].includes(command.name()) ? 'node' : undefined;
 }
 
@@ -218,7 +217,7 @@ function addBench(program: Command, run: CommandRun, outside: Environment): void
 
 interface LockOptions {
   readonly wait?: number;
-  readonly mode: LockMode;
+  readonly mode: string;
   readonly sessionTimeout?: number;
 }
 
@@ -234,11 +233,7 @@ function addLock(program: Command, run: CommandRun, outside: Environment): void 
       'give up after this long, with exit code 75; 0 does not queue (default: no limit)',
       parseDuration,
     )
-    .addOption(
-      new Option('--mode <mode>', 'exclusive, read, write, or semaphore=N for one of N permits')
-        .argParser(parseLockMode)
-        .default(EXCLUSIVE, 'exclusive'),
-    )
+    .option('--mode <mode>', 'exclusive is the only mode of this version', 'exclusive')
     .option(
       '--session-timeout <duration>',
       'how long the ensemble waits for a silent lockctl before it gives the lock to the next (default: 10s)',
@@ -246,8 +241,9 @@ function addLock(program: Command, run: CommandRun, outside: Environment): void 
     )
     .addHelpText('after', LOCK_HELP)
     .action(async (name: string, [command = '', ...args]: string[], options: LockOptions) => {
+      if (options.mode !== 'exclusive') throw new UsageFailure(modeProblem(options.mode));
       const globals = program.opts<GlobalOptions>();
-      const request = { name, mode: options.mode, command, args, waitMs: options.wait, quiet: globals.json };
+      const request = { name, command, args, waitMs: options.wait, quiet: globals.json };
       await lockAndRun(globals, request, options.sessionTimeout, run, outside);
     });
 }
@@ -280,7 +276,13 @@ async function lockAndRun(
 const LOCK_HELP = `
 Exits with CMD's own code, 75 when the lock was not acquired in time or could not be for now, 76 when it was lost while CMD ran. CMD has a process group
 of its own, which gets SIGTERM and then SIGKILL when the lock is lost. A process can be too slow to die: let the resource
-check HOLDFAST_TOKEN, and HOLDFAST_FLOOR where others share the lock. Signals to lockctl are passed on to CMD.`;
+check HOLDFAST_TOKEN. Signals to lockctl are passed on to CMD.`;
+
+function modeProblem(mode: string): string {
+  return mode === 'shared'
+    ? '--mode shared: this version has exclusive locks only; leave --mode out'
+    : `--mode ${mode}: there is no such mode; leave --mode out for an exclusive lock`;
+}
 
 interface CreateOptions {
   readonly sequential: boolean;

@@ -1,6 +1,5 @@
 /** The Holdfast lock server, as a part for programs that run it themselves: on another runtime, or many in one process. */
 
-export { LATEST_STATE_VERSION } from '@holdfast/state';
 export { DivergenceError } from './health/divergence.ts';
 export { ExitCode, exitCodeOf } from './exit-code.ts';
 export { LockMachine, type LockMachineDeps } from './machine/lock-machine.ts';

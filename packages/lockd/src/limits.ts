@@ -51,8 +51,6 @@ export const MIN_MESSAGES_A_TURN = 32;
 export const MESSAGE_REST_FACTOR = 1;
 /** Bytes of frames whose messages wait for their turn, of all connections; then the one with the most of them is closed. */
 export const MAX_DEFERRED_FRAME_BYTES = 16 * 1024 * 1024;
-/** Those who share a lock are told once in so long at most that its floor has risen. */
-export const FLOOR_PUSH_MS = 50;
 /** Reads of one connection that are not answered; more are answered OVERLOADED. */
 export const MAX_UNANSWERED_READS = 1_024;
 /** Heartbeats of one connection that are not acknowledged; more are dropped, as if they had been lost. */

@@ -40,11 +40,7 @@ export type Output =
       readonly lock: string;
       readonly acquireIndex: number;
       readonly token: number;
-      /** Of a lock that several may hold: the lowest token of all who hold it. */
-      readonly floor?: number;
     }
-  /** The lowest token of all who hold the lock has risen under some who did before: in `holders` each has its present one. */
-  | { readonly type: 'floorRaised'; readonly lock: string }
   /** A hold or wait of a living session is gone, not by its own release or cancel. */
   | {
       readonly type: 'lost';

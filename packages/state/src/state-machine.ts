@@ -24,7 +24,6 @@ import { commandOrError, decodeEntry, type DecodedEntry } from './entries/decode
 import type { StampedHeader } from './entries/entry.ts';
 import { invariant } from './invariant.ts';
 import type { StateLimits } from './limits.ts';
-import { listedAcquire } from './locks/lock.ts';
 import type { Output, RefusalCode } from './output.ts';
 import { answerQuery, prepareQuery } from './queries/query.ts';
 import type { CachedReply } from './sessions/answer-cost.ts';
@@ -200,16 +199,7 @@ export class StateMachine {
     const { sessions, locks } = this.#state;
     const living = sessions.get(session);
     const acquires = living === undefined ? [] : locks.acquiresOf(living).inOrder();
-    return acquires.map(listedAcquire);
-  }
-
-  /** Who holds a lock, in the order in which they asked for it; nobody holds one that is not there. */
-  holders(
-    lock: string,
-  ): readonly { readonly session: number; readonly acquireIndex: number; readonly token: number }[] {
-    return [...(this.#state.locks.get(lock)?.holders ?? [])].map(({ session, acquireIndex, token }) => {
-      return { session: session.id, acquireIndex, token };
-    });
+    return acquires.map(({ lock, acquireIndex, token }) => ({ lock: lock.name, acquireIndex, token }));
   }
 
   /** Whether an attach with the secret of that hash would find a session. */

@@ -5,9 +5,8 @@
  *   1  the first
  *   2  has a version that can be raised; applies every other entry as 1 does
  *   3  has transactions, containers, times to live, nodes without data, and longer paths; refuses U+0000 before it looks for a parent
- *   4  has locks for reading and writing, semaphores and reentrant locks; converts holds, and revokes them by a command
  */
 
 export const FIRST_STATE_VERSION = 1;
 /** The highest that this program can apply entries by. */
-export const LATEST_STATE_VERSION = 4;
+export const LATEST_STATE_VERSION = 3;

@@ -58,8 +58,6 @@ export const VERSIONS: Versions = {
     transaction: 3,
     createNode: 3,
     setNode: 3,
-    convert: 4,
-    revoke: 4,
     expireSession: FIRST_STATE_VERSION,
     refuse: FIRST_STATE_VERSION,
     raiseStateVersion: FIRST_STATE_VERSION,

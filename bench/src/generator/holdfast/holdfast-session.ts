@@ -263,8 +263,7 @@ export class HoldfastSession implements RawSession {
         done?.();
         break;
       }
-      case 'granted':
-      case 'shared-hold': {
+      case 'granted': {
         const granted = this.#granted;
         this.#granted = undefined;
         granted?.();

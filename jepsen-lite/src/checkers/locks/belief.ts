@@ -7,16 +7,14 @@ import type { EventOf } from '../../history/calls.ts';
 import type { History } from '../../history/history.ts';
 import { Findings } from '../findings.ts';
 import { groupBy } from '../group.ts';
-import { mayJoin } from '../../models/holders.ts';
 import { nameOf, reportedHolds, type ReportedHold } from './holds.ts';
 import { grantsOf, logInOrder } from './log-order.ts';
-import { requested } from './requested.ts';
 import type { Verdict } from '../verdict.ts';
 
 export function checkBelief(history: History): Verdict {
   const findings = new Findings('belief', ['believes', 'afterExpiry']);
   const grants = grantsOf(history);
-  const next = nextGrants(grants, conversionsOf(history));
+  const next = nextGrants(grants);
   const removals = removalsOf(history);
   const reported = new Map(reportedHolds(history).map((hold) => [nameOf(hold.ok), hold]));
   for (const event of history) {
@@ -50,38 +48,16 @@ function checkLoss(event: EventOf<'believe'>, hold: ReportedHold | undefined, fi
   }
 }
 
-/** Whether who holds by the one cannot hold any more when the other is granted. */
-function excludes(
-  held: EventOf<'granted'>,
-  other: EventOf<'granted'>,
-  converted: EventOf<'converted'> | undefined,
-): boolean {
-  const present = converted !== undefined && converted.index <= other.index ? converted : held;
-  return !mayJoin([requested(held, present)], requested(other, other));
-}
-
-/** For each hold, the next grant of its lock to who cannot hold it beside. */
-function nextGrants(
-  grants: readonly EventOf<'granted'>[],
-  conversions: ReadonlyMap<string, EventOf<'converted'>>,
-): Map<string, EventOf<'granted'>> {
+/** For each hold, the grant of its lock that came next. */
+function nextGrants(grants: readonly EventOf<'granted'>[]): Map<string, EventOf<'granted'>> {
   const next = new Map<string, EventOf<'granted'>>();
   for (const ofLock of groupBy(grants, (grant) => grant.lock).values()) {
     for (const [n, grant] of ofLock.entries()) {
-      const after = ofLock.slice(n + 1).find((other) => excludes(grant, other, conversions.get(nameOf(grant))));
+      const after = ofLock[n + 1];
       if (after !== undefined) next.set(nameOf(grant), after);
     }
   }
   return next;
-}
-
-/** The first of each hold: what it asks for becomes less and never more. */
-function conversionsOf(history: History): Map<string, EventOf<'converted'>> {
-  const conversions = new Map<string, EventOf<'converted'>>();
-  for (const event of logInOrder(history)) {
-    if (event.type === 'converted' && !conversions.has(nameOf(event))) conversions.set(nameOf(event), event);
-  }
-  return conversions;
 }
 
 function removalsOf(history: History): Map<string, EventOf<'removed'>> {

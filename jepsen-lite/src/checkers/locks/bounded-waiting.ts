@@ -106,7 +106,7 @@ function waitsOf(history: History): Wait[] {
       const wait = waits.get(event.hold);
       if (wait === undefined) continue;
       if (event.type === 'granted') wait.granted ??= event;
-      else if (event.type === 'removed') wait.removed ??= event;
+      else wait.removed ??= event;
     }
   }
   for (const { invoke, completion } of callsOf(history, 'acquire')) {

@@ -34,12 +34,9 @@ function checkDefinite(holds: readonly ReportedHold[], findings: Findings<'holds
   let live: Holder[] = [];
   for (const hold of holds) {
     if (wasRevoked(hold)) continue;
-    const next = requested(hold, hold.ok);
+    const next = requested(hold);
     live = live.filter(({ event }) => hold.ok.seq < definiteEnd(event));
-    const last = inTheWay(
-      live.map((holder) => asOf(holder, hold.ok.seq)),
-      next,
-    )?.event;
+    const last = inTheWay(live, next)?.event;
     if (last !== undefined) {
       const { lock, session } = hold.ok;
       findings.broken(
@@ -52,12 +49,6 @@ function checkDefinite(holds: readonly ReportedHold[], findings: Findings<'holds
     // Who is believed in for longest stands in the way of most: it is named first.
     live = [...live, next].sort((left, right) => definiteEnd(right.event) - definiteEnd(left.event));
   }
-}
-
-/** What the holder counts on at that moment. */
-function asOf(holder: Holder, seq: number): Holder {
-  const { converting } = holder.event;
-  return converting !== undefined && converting.seq < seq ? { ...holder, request: converting.asked } : holder;
 }
 
 function definiteEnd(hold: ReportedHold): number {
@@ -77,15 +68,9 @@ function countOverlaps(holds: readonly ReportedHold[], endOf: (hold: ReportedHol
   let overlaps = 0;
   let live: Holder[] = [];
   for (const hold of holds) {
-    const next = requested(hold, hold.ok);
+    const next = requested(hold);
     live = live.filter(({ event }) => hold.ok.seq < endOf(event));
-    if (
-      !mayJoin(
-        live.map((holder) => asOf(holder, hold.ok.seq)),
-        next,
-      )
-    )
-      overlaps += 1;
+    if (!mayJoin(live, next)) overlaps += 1;
     live.push(next);
   }
   return overlaps;

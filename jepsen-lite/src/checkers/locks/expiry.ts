@@ -87,9 +87,6 @@ function renewedBy(event: EventOf<'ok'> | EventOf<'fail' | 'info'>): number | un
   switch (event.f) {
     case 'acquire':
     case 'release':
-    case 'convert':
-    case 'reenter':
-    case 'leave':
     case 'create':
     case 'set':
     case 'delete':

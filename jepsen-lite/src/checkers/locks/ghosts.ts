@@ -81,7 +81,6 @@ class Ledger {
       case 'fault':
       case 'phase':
       case 'ended-session':
-      case 'converted':
       case 'leadership':
       case 'accepted':
         return;

@@ -10,8 +10,6 @@ export interface ReportedHold {
   /** The first of each. */
   lost: EventOf<'lost'> | undefined;
   releasing: InvokeOf<'release'> | undefined;
-  /** By which it asks for less: the first, and from then on the application counts on no more. */
-  converting: InvokeOf<'convert'> | undefined;
   /** By the log. */
   removed: EventOf<'removed'> | undefined;
 }
@@ -28,14 +26,7 @@ export function reportedHolds(history: History): ReportedHold[] {
   for (const { ok } of okCallsOf(history, 'acquire').sort((left, right) => left.ok.seq - right.ok.seq)) {
     const key = nameOf(ok);
     if (holds.has(key)) continue;
-    holds.set(key, {
-      ok,
-      believed: undefined,
-      lost: undefined,
-      releasing: undefined,
-      converting: undefined,
-      removed: undefined,
-    });
+    holds.set(key, { ok, believed: undefined, lost: undefined, releasing: undefined, removed: undefined });
   }
   for (const event of history) {
     if (event.type !== 'believe' && event.type !== 'lost' && event.type !== 'removed') continue;
@@ -48,10 +39,6 @@ export function reportedHolds(history: History): ReportedHold[] {
   for (const { invoke } of callsOf(history, 'release')) {
     const hold = holds.get(nameOf(invoke));
     if (hold !== undefined) hold.releasing ??= invoke;
-  }
-  for (const { invoke } of callsOf(history, 'convert')) {
-    const hold = holds.get(nameOf(invoke));
-    if (hold !== undefined) hold.converting ??= invoke;
   }
   return [...holds.values()];
 }

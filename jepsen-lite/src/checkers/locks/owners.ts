@@ -35,9 +35,6 @@ class Replay {
       case 'granted':
         this.#grant(event);
         return;
-      case 'converted':
-        this.#convert(event);
-        return;
       case 'removed':
         this.#remove(event);
         return;
@@ -61,7 +58,7 @@ class Replay {
     this.findings.count('grants');
     const { lock, hold, session } = event;
     const owners = this.#owners.get(lock) ?? [];
-    const next = requested(event, event);
+    const next = requested(event);
     const owner = inTheWay(owners, next)?.event;
     if (owner !== undefined) {
       this.findings.broken(`lock ${lock} was granted to hold ${hold} while hold ${owner.hold} had it`, owner, event);
@@ -76,19 +73,6 @@ class Replay {
     }
     this.#enter(event);
     this.#owners.set(lock, [...owners, next]);
-  }
-
-  #convert(event: EventOf<'converted'>): void {
-    const { lock, hold, session } = event;
-    const owners = this.#owners.get(lock) ?? [];
-    if (!owners.some((owner) => owner.event.hold === hold && owner.event.session === session)) {
-      this.findings.broken(
-        `hold ${hold} of lock ${lock}, which session ${session} does not have, was converted`,
-        event,
-      );
-    }
-    const converted = owners.map((owner) => (owner.event.hold === hold ? { ...owner, request: event.asked } : owner));
-    this.#owners.set(lock, converted);
   }
 
   #remove(event: EventOf<'removed'>): void {

@@ -1,12 +1,8 @@
-/** What an event of a history asks of its lock: a mutex, where it does not say otherwise. */
+/** What an event of a history asks of its lock: histories tell of mutexes only, and this is where they will tell of other kinds. */
 
-import { MUTEX, type LockRequest } from '@holdfast/protocol';
+import { MUTEX } from '@holdfast/protocol';
 import type { Requester } from '../../models/holders.ts';
 
-interface Asking {
-  readonly asked?: LockRequest;
-}
-
-export function requested<E>(event: E, { asked }: Asking): Requester & { readonly event: E } {
-  return { request: asked ?? MUTEX, event };
+export function requested<E>(event: E): Requester & { readonly event: E } {
+  return { request: MUTEX, event };
 }

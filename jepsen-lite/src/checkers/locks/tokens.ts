@@ -39,7 +39,7 @@ export function checkTokens(history: History): Verdict {
 
 /** One entry let both hold. */
 function sharesItsToken(before: EventOf<'granted'>, grant: EventOf<'granted'>): boolean {
-  const together = mayHoldTogether([requested(before, before), requested(grant, grant)]);
+  const together = mayHoldTogether([requested(before), requested(grant)]);
   return together && grant.token === before.token && grant.index === before.index;
 }
 
@@ -48,10 +48,7 @@ function checkReported(lock: string, calls: readonly OkCall<'acquire'>[], findin
   for (const call of calls) {
     const { token } = call.ok;
     const others = byToken.get(token) ?? [];
-    const twin = inTheWay(
-      others.map((other) => requested(other, other.ok)),
-      requested(call, call.ok),
-    )?.event;
+    const twin = inTheWay(others.map(requested), requested(call))?.event;
     if (twin !== undefined)
       findings.broken(`lock ${lock}: two acquires were notified of token ${token}`, twin.ok, call.ok);
     byToken.set(token, [...others, call]);

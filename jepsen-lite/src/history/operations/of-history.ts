@@ -7,7 +7,6 @@
  * before the last thing that the session was answered to have done.
  */
 
-import { MUTEX, type LockRequest } from '@holdfast/protocol';
 import { callsOf, type Call } from '../calls.ts';
 import type { History, HistoryEvent } from '../history.ts';
 import { appendedBy, elementsOf, isListPath } from '../list-nodes.ts';
@@ -19,127 +18,25 @@ const HEADER_LINES = 1;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** What a session did: it was alive at some moment after the call. */
-const SIGNS_OF_LIFE = [
-  'acquire',
-  'release',
-  'convert',
-  'reenter',
-  'leave',
-  'create',
-  'create-sequential',
-  'set',
-  'delete',
-  'transaction',
-] as const;
+const SIGNS_OF_LIFE = ['acquire', 'release', 'create', 'create-sequential', 'set', 'delete', 'transaction'] as const;
 
-/**
- * What was asked of the locks of that kind, and `expire`, by sessions. Of a mutex `acquire`, `release` and `status`; of a semaphore the first
- * two, with permits; of a reentrant lock as well, where the clients are its owners; of a read-write lock by the names of its model.
- */
-export function lockOperations(history: History, kind: LockRequest['type'] = 'mutex'): Operation[] {
+/** `acquire`, `release`, `status` and `expire` of locks, whose clients are sessions. */
+export function lockOperations(history: History): Operation[] {
   const operations = new Operations(history);
-  const kinds = kindsOfLocks(history);
-  const isOfKind = (lock: string): boolean => (kinds.get(lock) ?? 'mutex') === kind;
-  const requests = new RequestsOfHolds(history);
-  const owners = new Map<number, Set<string>>();
-  for (const { invoke, completion } of callsOf(history, 'acquire', 'release', 'convert', 'reenter', 'leave')) {
-    if (!isOfKind(invoke.lock)) continue;
-    const token = completion?.type === 'ok' && 'token' in completion ? { token: completion.token } : null;
-    const request = invoke.f === 'acquire' ? (invoke.asked ?? MUTEX) : requests.at(invoke);
-    const owner = request.type === 'reentrant' ? request.owner : undefined;
-    const client = owner === undefined ? String(invoke.session) : `${invoke.session}/${owner}`;
-    owners.set(invoke.session, (owners.get(invoke.session) ?? new Set()).add(client));
-    operations.add({ invoke, completion }, { ...meaningOf(invoke, request, token), key: invoke.lock, client });
-  }
-  if (kind === 'mutex') addStatuses(history, operations);
-  for (const end of endsOfHolds(history)) if (isOfKind(end.lock)) addEnd(operations, end, requests);
-  for (const end of endsOfSessions(history)) {
-    for (const client of owners.get(end.session) ?? [String(end.session)]) operations.addOpen({ ...end, client });
-  }
-  return operations.list;
-}
-
-/** The kinds of locks that a history has, in no order that means anything. */
-export function lockKindsOf(history: History): ReadonlySet<LockRequest['type']> {
-  return new Set(kindsOfLocks(history).values());
-}
-
-function kindsOfLocks(history: History): ReadonlyMap<string, LockRequest['type']> {
-  return new Map(callsOf(history, 'acquire').map(({ invoke }) => [invoke.lock, (invoke.asked ?? MUTEX).type]));
-}
-
-/** What holds were acquired with, and what they ask for since they were converted. */
-class RequestsOfHolds {
-  readonly #acquired = new Map<number, LockRequest>();
-  readonly #converted = new Map<number, LockRequest>();
-
-  constructor(history: History) {
-    for (const { completion } of callsOf(history, 'acquire')) {
-      if (completion?.type === 'ok' && completion.f === 'acquire')
-        this.#acquired.set(completion.hold, completion.asked ?? MUTEX);
-    }
-    for (const { invoke, completion } of callsOf(history, 'convert')) {
-      if (completion?.type !== 'fail') this.#converted.set(invoke.hold, invoke.asked);
-    }
-  }
-
-  /** A conversion by what it was before, whatever comes of a hold later by what it has become. */
-  at({ f, hold = 0, owner }: { readonly f: string; readonly hold?: number; readonly owner?: number }): LockRequest {
-    if (owner !== undefined) return { type: 'reentrant', owner, limit: 1 };
-    const acquired = this.#acquired.get(hold) ?? MUTEX;
-    return f === 'convert' ? acquired : (this.#converted.get(hold) ?? acquired);
-  }
-
-  /** One that may not have been converted after all can end as either. */
-  both(hold: number): readonly LockRequest[] {
-    const converted = this.#converted.get(hold);
-    return [this.#acquired.get(hold) ?? MUTEX, ...(converted === undefined ? [] : [converted])];
-  }
-}
-
-interface OfLock {
-  readonly f: 'acquire' | 'release' | 'convert' | 'reenter' | 'leave';
-  readonly token?: number;
-  readonly asked?: LockRequest;
-}
-
-/** Permits that a hold still has after a part was given back. */
-function keptBy({ f, asked }: OfLock): number {
-  return f === 'convert' && asked?.type === 'semaphore' ? asked.count : 0;
-}
-
-/** What a model of that kind of lock calls it. */
-function meaningOf(
-  invoke: OfLock,
-  request: LockRequest,
-  answered: { readonly token: number } | null,
-): Omit<Meaning, 'key'> {
-  const acquires = invoke.f === 'acquire' || invoke.f === 'reenter';
-  switch (request.type) {
-    case 'readWrite':
-      if (invoke.f === 'convert') return { f: 'downgrade' };
-      return { f: `${acquires ? 'acquire' : 'release'}-${request.mode}` };
-    case 'semaphore':
-      return { f: acquires ? 'acquire' : 'release', input: { permits: request.count - keptBy(invoke) } };
-    case 'mutex':
-      return acquires ? { output: answered } : { input: { token: invoke.token ?? 0 } };
-    case 'reentrant':
-      return acquires ? { f: 'acquire', output: answered } : { f: 'release' };
-  }
-}
-
-/** Whenever it was, and whatever it had been converted to by then. */
-function addEnd(operations: Operations, end: EndOfHold, requests: RequestsOfHolds): void {
-  const { session, lock, hold, after } = end;
-  for (const request of requests.both(hold)) {
-    if (request.type === 'mutex' || request.type === 'reentrant') {
-      const client = request.type === 'mutex' ? String(session) : `${session}/${request.owner}`;
-      operations.addOpen({ session, lock, after, client, f: 'expire' });
+  for (const { invoke, completion } of callsOf(history, 'acquire', 'release')) {
+    const { lock, session } = invoke;
+    const owner = { key: lock, client: String(session) };
+    if (invoke.f === 'acquire') {
+      const token = completion?.type === 'ok' && completion.f === 'acquire' ? { token: completion.token } : null;
+      operations.add({ invoke, completion }, { ...owner, output: token });
     } else {
-      const { f = 'release', input = null } = meaningOf({ f: 'release' }, request, null);
-      operations.addOpen({ session, lock, after, client: String(session), f, input });
+      operations.add({ invoke, completion }, { ...owner, input: { token: invoke.token } });
     }
   }
+  addStatuses(history, operations);
+  for (const end of endsOfHolds(history)) operations.addOpen(end);
+  for (const end of endsOfSessions(history)) operations.addOpen(end);
+  return operations.list;
 }
 
 /**
@@ -222,18 +119,6 @@ interface End {
   readonly token?: number;
   /** Not before this. */
   readonly after: HistoryEvent;
-  /** @default the session */
-  readonly client?: string;
-  /** @default what the token says */
-  readonly f?: string;
-  readonly input?: Value;
-}
-
-interface EndOfHold {
-  readonly session: number;
-  readonly lock: string;
-  readonly hold: number;
-  readonly after: HistoryEvent;
 }
 
 class Operations {
@@ -260,14 +145,14 @@ class Operations {
     });
   }
 
-  addOpen({ session, lock, token, after, client, f, input }: End): void {
+  addOpen({ session, lock, token, after }: End): void {
     this.list.push({
       line: this.#lineOf(after),
       process: after.process,
-      client: client ?? String(session),
-      f: f ?? (token === undefined ? 'expire' : 'release'),
+      client: String(session),
+      f: token === undefined ? 'expire' : 'release',
       key: lock,
-      input: input ?? (token === undefined ? null : { token }),
+      input: token === undefined ? null : { token },
       output: null,
       invokedAt: after.seq,
       returnedAt: NEVER,
@@ -280,15 +165,15 @@ class Operations {
 }
 
 /** A hold that an operator has taken, or whose client was notified that it is gone or could not release it; the session may live on. */
-function endsOfHolds(history: History): EndOfHold[] {
+function endsOfHolds(history: History): End[] {
   const acquired = new Map<number, HistoryEvent>();
   for (const { invoke, completion } of callsOf(history, 'acquire')) {
     if (completion?.type === 'ok' && completion.f === 'acquire') acquired.set(completion.hold, invoke);
   }
-  const ends = new Map<number, EndOfHold>();
+  const ends = new Map<number, End>();
   const add = (lock: string, session: number, hold: number): void => {
     const after = acquired.get(hold);
-    if (after !== undefined && !ends.has(hold)) ends.set(hold, { session, lock, hold, after });
+    if (after !== undefined && !ends.has(hold)) ends.set(hold, { session, lock, after });
   };
   for (const event of history) {
     const isGone = event.type === 'lost' || (event.type === 'removed' && event.reason === 'revoked');

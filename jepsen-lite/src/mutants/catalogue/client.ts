@@ -43,8 +43,8 @@ export const clientMutants: readonly Mutant[] = [
         file: 'locks/held-lock.js',
         edits: [
           {
-            find: 'if (this.#lossReason === undefined && this.keeper.remainingMs() <= 0)',
-            replace: 'if (this.#lossReason !== undefined && this.keeper.remainingMs() <= 0)',
+            find: 'if (this.#lossReason === undefined && this.#keeper.remainingMs() <= 0)',
+            replace: 'if (this.#lossReason !== undefined && this.#keeper.remainingMs() <= 0)',
           },
         ],
       },
@@ -61,8 +61,8 @@ export const clientMutants: readonly Mutant[] = [
         file: 'locks/acquires.js',
         edits: [
           {
-            find: 'if (token === 0) continue;',
-            replace: 'if (token !== -1) continue;',
+            find: 'if (token !== 0) this.grantedByEnsemble(acquireIndex, token);',
+            replace: 'void [token, acquireIndex];',
           },
         ],
       },

@@ -8,7 +8,6 @@ import { historyMutants } from './histories.ts';
 import { transferMutants } from './raft/transfer.ts';
 import { leadershipMutants } from './raft/leadership.ts';
 import { leaseMutants } from './leases.ts';
-import { lockKindMutants } from './lock-kinds.ts';
 import { logStoreMutants } from './raft/log-store.ts';
 import { membershipMutants } from './raft/membership.ts';
 import { namedCaseMutants } from './named-cases/index.ts';
@@ -34,7 +33,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...recoveryMutants,
   ...snapshotMutants,
   ...stateMutants,
-  ...lockKindMutants,
   ...stateSnapshotMutants,
   ...nodeMutants,
   ...serverMutants,

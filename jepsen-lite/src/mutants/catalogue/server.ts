@@ -78,7 +78,7 @@ export const serverMutants: readonly Mutant[] = [
         file: 'port/output-routing.js',
         edits: [
           {
-            find: "this.#toSession(session, { type: 'granted', index, lock, acquireIndex, token });",
+            find: "this.#toSession(output.session, { type: 'granted', index, lock, acquireIndex, token });",
             replace: 'void [index, lock, acquireIndex, token];',
           },
         ],

@@ -255,7 +255,10 @@ export const stateMutants: readonly Mutant[] = [
       {
         module: STATE,
         file: 'locks/lock-table.js',
-        edits: [{ find: 'acquire.token = index;', replace: 'acquire.token = lock.grants = (lock.grants ?? 0) + 1;' }],
+        edits: [
+          { find: 'acquire.token = index;', replace: 'acquire.token = lock.grants = (lock.grants ?? 0) + 1;' },
+          { find: 'token: index,', replace: 'token: head.token,' },
+        ],
       },
     ],
     caughtBy: ['simulation', 'properties'],
@@ -286,7 +289,7 @@ export const stateMutants: readonly Mutant[] = [
       {
         module: STATE,
         file: 'commands/end-session.js',
-        edits: [{ find: '[...locks].sort((left, right) => compareText(left.name, right.name))', replace: 'locks' }],
+        edits: [{ find: '[...touched].sort((left, right) => compareText(left.name, right.name))', replace: 'touched' }],
       },
     ],
     caughtBy: ['properties'],

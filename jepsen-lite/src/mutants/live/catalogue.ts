@@ -191,7 +191,7 @@ export const LIVE_MUTANTS: readonly LiveMutant[] = [
         file: 'locks/held-lock.js',
         edits: [
           {
-            find: 'if (this.#lossReason === undefined && this.keeper.remainingMs() <= 0) this.keeper.lapsed();',
+            find: 'if (this.#lossReason === undefined && this.#keeper.remainingMs() <= 0) this.#keeper.lapsed();',
             replace: '',
           },
         ],

@@ -1,20 +1,11 @@
 import type { LockRequest } from '@holdfast/protocol';
 
-/** What became of one wait or hold, of all of a session, or of all who hold a lock. */
+/** What became of one wait or hold, or of all of a session. */
 export type LockChange =
   | { readonly type: 'removed'; readonly session: number; readonly lock: string; readonly acquireIndex: number }
   /** With every wait and hold that the session had. */
   | { readonly type: 'ended'; readonly session: number }
-  /** An operator took a hold of the lock away: all who hold it have that token now. */
-  | { readonly type: 'raised'; readonly lock: string; readonly token: number }
-  /** It asks for something else now. */
-  | { readonly type: 'converted'; readonly acquireIndex: number; readonly request: LockRequest }
-  /** Its owner has entered once more, or left once. */
-  | { readonly type: 'entered'; readonly acquireIndex: number; readonly times: 1 | -1 }
-  | Placed;
-
-/** `token` 0: it waits. */
-export type Placed =
+  /** `token` 0: it waits. */
   | {
       readonly type: 'enqueued';
       readonly session: number;
@@ -30,7 +21,3 @@ export type Placed =
       readonly acquireIndex: number;
       readonly token: number;
     };
-
-export function isPlaced(change: LockChange): change is Placed {
-  return change.type === 'enqueued' || change.type === 'granted';
-}

@@ -41,10 +41,6 @@ export interface View {
   readonly nodes: ReadonlyMap<string, NodeView>;
 }
 
-/** What requests and entries take that a queue node keeps: in front of each, and the entries. */
-export const EXTRA_HEAD_BYTES = 4;
-export const ENTRIES_BYTES = 4;
-
 export function viewOf(machine: Machine): View {
   const { locks } = ask(machine, { type: 'locks', prefix: '', after: '', limit: EVERYTHING });
   const nodes = new Map<string, NodeView>();

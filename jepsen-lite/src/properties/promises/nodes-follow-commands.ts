@@ -1,13 +1,13 @@
 /** Commands on nodes do what ZooKeeper's would, their answers say so, and the queries show it, every field of a stat included. */
 
-import { isReservedPath, pack, type Command, type Reply } from '@holdfast/protocol';
+import { isReservedPath, type Command, type Reply } from '@holdfast/protocol';
 import { VERSIONS } from '@holdfast/state';
 
 import { LIMITS } from '../limits.ts';
 import { TreeModel, type Occasion, type Outcome, type TransactionOutcome } from '../models/tree-model.ts';
 import { difference } from '../observation/difference.ts';
 import { appliedCommand, errorCode, outputsOf, type Step } from '../observation/step.ts';
-import { allAcquires, ENTRIES_BYTES, EXTRA_HEAD_BYTES, type View } from '../observation/view.ts';
+import type { View } from '../observation/view.ts';
 import { PATHS } from '../script/pools.ts';
 import type { StatePromise } from '../state-promise.ts';
 import { demand } from '../demand.ts';
@@ -95,8 +95,6 @@ function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome |
     case 'acquire':
     case 'release':
     case 'cancel':
-    case 'convert':
-    case 'revoke':
     case 'closeSession':
     case 'expireSession':
     case 'refuse':
@@ -140,7 +138,7 @@ function answered(tree: TreeModel, command: Command, reply: Reply, outcome: Outc
 }
 
 function shown(tree: TreeModel, view: View): void {
-  const bytes = tree.bytes + queueBytes(view);
+  const { bytes } = tree;
   for (const [path, node] of tree.nodes) {
     const seen = view.nodes.get(path);
     const { noData, container, ttlMs } = node;
@@ -156,15 +154,6 @@ function shown(tree: TreeModel, view: View): void {
     view.counts.dataBytes === bytes,
     () => `${view.counts.dataBytes} bytes of data are counted, and ${bytes} are there`,
   );
-}
-
-/** What queue nodes keep beside their names: the parameters of requests, and how often a hold was entered. */
-function queueBytes(view: View): number {
-  const extras = allAcquires(view).flatMap(({ parameters = [], entries = 1 }) => [
-    ...(parameters.length > 0 ? [pack(parameters).length] : []),
-    ...(entries > 1 ? [ENTRIES_BYTES] : []),
-  ]);
-  return extras.reduce((sum, bytes) => sum + EXTRA_HEAD_BYTES + bytes, 0);
 }
 
 /** `exists` tells the same, also of what is not there. */

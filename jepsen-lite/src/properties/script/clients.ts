@@ -160,7 +160,7 @@ export class Clients {
     const client = this.#clients.find((candidate) => candidate.session === session);
     if (client === undefined || number !== client.nextNumber || sent === undefined || input.type !== 'request') return;
     client.sent.push(sent);
-    if ((reply.type === 'acquire' || reply.type === 'sharedAcquire') && input.command?.type === 'acquire') {
+    if (reply.type === 'acquire' && input.command?.type === 'acquire') {
       client.acquires.push({ lock: input.command.lock, acquireIndex: reply.acquireIndex });
     }
   }

@@ -1,7 +1,6 @@
 /** Which command a move makes of what there is: of the client's own and others' waits and holds, and of the nodes that exist. */
 
 import {
-  acquireCommand,
   CommandType,
   createMode,
   encodeLockName,
@@ -13,13 +12,10 @@ import {
   MAX_CREATE_MODE,
   MAX_LOCK_KIND,
   MAX_TTL_MS,
-  MUTEX,
   pack,
   type Command,
-  type LockRequest,
   type Operation,
 } from '@holdfast/protocol';
-import { LATEST_STATE_VERSION } from '@holdfast/state';
 
 import { allAcquires, type View } from '../observation/view.ts';
 import type { Client, Sent } from './client.ts';
@@ -54,7 +50,7 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
       return malformed(move);
     case 'acquire':
     case 'try':
-      return payloadOf(acquire(move, view));
+      return payloadOf(acquire(move));
     case 'release':
     case 'cancel':
       return payloadOf({ type: move.kind, ...acquireToGiveUp(move, client, view) });
@@ -81,10 +77,6 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
       return payloadOf(reserved(move));
     case 'revoke':
       return payloadOf({ type: 'delete', path: queueNode(move, view), version: -1 });
-    case 'revokeHold':
-      return payloadOf(revokeHold(move, client, view));
-    case 'convert':
-      return payloadOf(convert(move, client, view));
     case 'close':
       return payloadOf({ type: 'closeSession', session: move.flavour < 5 ? 0 : client.session });
     case 'closeOther':
@@ -118,57 +110,9 @@ export function someSession({ pick }: Move, view: View): number {
   return choose([...view.sessions.keys()], pick) ?? UNKNOWN_SESSION;
 }
 
-function acquire(move: Move, view: View): Command {
-  const { kind, what, flavour } = move;
+function acquire({ kind, what, flavour }: Move): Command {
   const lock = flavour === 9 && what > 9 ? choose(BAD_LOCKS, what) : choose(LOCKS, what);
-  return acquireCommand(lock, requestFor(move, lock, view), kind !== 'try');
-}
-
-const SEMAPHORE_PERMITS = 3;
-const ENTRY_LIMIT = 2;
-
-/** Mostly of the kind in which the lock is in use; now and then of another, or with other parameters. */
-function requestFor({ pick, flavour, ack }: Move, lock: string, view: View): LockRequest {
-  if (view.stateVersion < LATEST_STATE_VERSION && flavour !== 8) return MUTEX;
-  const inUse = view.locks.find((each) => each.lock === lock)?.kind;
-  const free = lock === LOCKS[0] ? LockKind.mutex : (pick + ack) % 4;
-  switch (flavour === 8 || inUse === undefined ? free : inUse) {
-    case LockKind.readWrite:
-      return { type: 'readWrite', mode: pick % 3 === 0 ? 'write' : 'read' };
-    case LockKind.semaphore:
-      return { type: 'semaphore', permits: SEMAPHORE_PERMITS + (flavour === 8 ? 1 : 0), count: 1 + (pick % 3) };
-    case LockKind.reentrant:
-      return { type: 'reentrant', owner: pick % 2, limit: ENTRY_LIMIT + (flavour === 8 ? 1 : 0) };
-    default:
-      return MUTEX;
-  }
-}
-
-/** Mostly of an own hold that has something to give; now and then to more, or of one that has nothing. */
-function convert({ what, pick, flavour }: Move, client: Client, view: View): Command {
-  const shared = allAcquires(view).filter(
-    ({ parameters = [], entries }) => parameters.length > 0 && entries === undefined,
-  );
-  const own = shared.filter(({ session, token }) => session === client.session && (token !== 0 || flavour === 7));
-  const place = choose(own, pick) ?? choose(shared, pick) ?? choose(allAcquires(view), pick);
-  const { lock, acquireIndex, parameters = [] } = place ?? { lock: choose(LOCKS, what), acquireIndex: pick };
-  const [first = 0, count] = parameters;
-  // Of a read-write lock there is the mode alone, 0 to read; of a semaphore the permits that it has, and those of the hold.
-  const wanted = count === undefined ? [flavour < 8 ? 0 : 1] : [first, Math.max(1, Number(count) - 1 - (pick % 2))];
-  return { type: 'convert', lock, acquireIndex, parameters: flavour === 9 ? [first, 9, 9] : wanted };
-}
-
-/** Mostly somebody else's hold; also an own one, a wait, and what is over. */
-function revokeHold({ what, pick, flavour }: Move, client: Client, view: View): Command {
-  const all = allAcquires(view).filter(({ token }) => token !== 0 || flavour > 6);
-  const others = all.filter(({ session }) => session !== client.session);
-  const place = flavour === 9 ? undefined : (choose(flavour < 5 ? others : all, pick) ?? choose(all, pick));
-  const { lock, session, acquireIndex } = place ?? {
-    lock: choose(LOCKS, what),
-    session: client.session,
-    acquireIndex: pick,
-  };
-  return { type: 'revoke', lock, session, acquireIndex };
+  return { type: 'acquire', lock, kind: LockKind.mutex, wait: kind !== 'try' };
 }
 
 /** Mostly its own; else another session's, one that is gone, its own under another lock's name, or one that never was. */

@@ -2,7 +2,7 @@
 
 /** How often each kind comes, where a run does not prefer some. */
 export const WEIGHTS = {
-  open: 5,
+  open: 4,
   attach: 3,
   attachOtherwise: 2,
   acquire: 14,
@@ -15,8 +15,6 @@ export const WEIGHTS = {
   createNode: 8,
   setNode: 2,
   transaction: 12,
-  convert: 3,
-  revokeHold: 1,
   reserved: 2,
   revoke: 2,
   close: 1,
@@ -30,7 +28,7 @@ export const WEIGHTS = {
   endedSession: 2,
   oddNumber: 2,
   malformed: 3,
-  refuse: 4,
+  refuse: 3,
   continueEnd: 6,
   removeUnused: 4,
   raise: 4,

@@ -1,6 +1,5 @@
 /** What happened, in words: each kind of event as a sentence, and a call with what became of it as one. */
 
-import type { LockRequest } from '@holdfast/protocol';
 import { duration } from '../timeline/ticks.ts';
 import type { Call } from '../../history/calls.ts';
 import type { HistoryEvent, Operation, TransactionStep } from '../../history/history.ts';
@@ -13,15 +12,9 @@ export type ClientOf = (session: number) => string | undefined;
 export function asked(operation: Operation): string {
   switch (operation.f) {
     case 'acquire':
-      return `acquire ${visible(operation.lock)}${wanted(operation.asked)}${waiting(operation.waitMs)}`;
+      return `acquire ${visible(operation.lock)}${waiting(operation.waitMs)}`;
     case 'release':
       return `release ${visible(operation.lock)} (token ${operation.token})`;
-    case 'convert':
-      return `keep ${visible(operation.lock)}${wanted(operation.asked)} (token ${operation.token})`;
-    case 'reenter':
-      return `enter ${visible(operation.lock)} again`;
-    case 'leave':
-      return `leave ${visible(operation.lock)} once (token ${operation.token})`;
     case 'fence':
       return `install token ${operation.token} at ${visible(operation.bucket)}`;
     case 'put':
@@ -51,7 +44,7 @@ export function asked(operation: Operation): string {
 export function answered({ completion }: Call): string {
   if (completion === undefined) return 'never answered';
   if (completion.type === 'ok') {
-    if (completion.f === 'acquire' || completion.f === 'reenter') return `granted, token ${completion.token}`;
+    if (completion.f === 'acquire') return `granted, token ${completion.token}`;
     if (completion.f === 'get') return `saw ${quoted(completion.value)}`;
     if (completion.f === 'read') {
       return `saw ${quoted(completion.value)}${completion.version === undefined ? '' : `, version ${completion.version}`}`;
@@ -69,21 +62,6 @@ export function answered({ completion }: Call): string {
   const highest = completion.highest === undefined ? '' : ` (the highest is ${completion.highest})`;
   const place = completion.place === undefined ? '' : ` (operation ${completion.place})`;
   return `${completion.type === 'fail' ? 'no effect' : 'nobody can tell'}: ${code}${place}${highest}`;
-}
-
-/** Of a mutex there is one way. */
-function wanted(asked: LockRequest | undefined): string {
-  switch (asked?.type) {
-    case 'readWrite':
-      return asked.mode === 'read' ? ' for reading' : ' for writing';
-    case 'semaphore':
-      return `, ${asked.count} of ${asked.permits} permits`;
-    case 'reentrant':
-      return `, as owner ${asked.owner}`;
-    case 'mutex':
-    case undefined:
-      return '';
-  }
 }
 
 function kindOf({ ttlMs, container }: Extract<Operation, { readonly f: 'create' }>): string {
@@ -154,8 +132,6 @@ export function sentenceOf(event: HistoryEvent, clientOf: ClientOf): string {
       return `Entry ${event.index}: ${session(event.session, clientOf)} enters the queue of ${visible(event.lock)}.`;
     case 'granted':
       return `Entry ${event.index}: ${visible(event.lock)} is granted to ${session(event.session, clientOf)} with token ${event.token}.`;
-    case 'converted':
-      return `Entry ${event.index}: ${session(event.session, clientOf)} keeps ${visible(event.lock)}${wanted(event.asked)} (hold ${event.hold}).`;
     case 'removed':
       return `Entry ${event.index}: ${session(event.session, clientOf)} leaves ${visible(event.lock)} (hold ${event.hold}): ${event.reason}.`;
     case 'ended-session':

@@ -40,7 +40,6 @@ export class Incarnation {
       options,
       {
         granted: (acquireIndex, token) => this.acquires.grantedByEnsemble(acquireIndex, token),
-        shared: (acquireIndex, token, floor) => this.acquires.sharedByEnsemble(acquireIndex, token, floor),
         lost: (acquireIndex, reason) => this.acquires.lostByEnsemble(acquireIndex, reason),
         reconcile: (acquires) => this.acquires.reconcile(acquires),
         renewed: () => this.acquires.renewed(),

@@ -52,12 +52,8 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
   readonly onWait: ((wait: LockWait) => void) | undefined;
   /** 0 until the ensemble has answered. */
   acquireIndex = 0;
-  /** What is asked of the lock. */
-  readonly request: LockRequest;
   /** 0 until it was granted. */
   token = 0;
-  /** The lowest token of all who hold the lock; 0 where one holds at a time. */
-  floor = 0;
   readonly #deps: AcquireDeps;
   /** While it waits at the ensemble. */
   #look: WaitLook | undefined;
@@ -67,18 +63,17 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
     super(deps.channel, encoded(acquireCommand(lock, asked, wait)), request);
     this.lock = lock;
     this.onWait = request.onWait;
-    this.request = asked;
     this.#deps = deps;
   }
 
   answered(reply: Reply): void {
     switch (reply.type) {
       case 'acquire':
-        this.#placed(reply.acquireIndex, reply.token);
-        return;
-      case 'sharedAcquire':
-        this.floor = reply.floor;
-        this.#placed(reply.acquireIndex, reply.token);
+        this.acquireIndex = reply.acquireIndex;
+        this.token = reply.token;
+        if (this.settled) this.#deps.keeper.cancel(this);
+        else if (reply.token === 0) this.#wait();
+        else this.#deps.keeper.granted(this);
         return;
       case 'lockHeld':
         this.#settleWith({ type: 'lockHeld', holder: reply.holder });
@@ -93,7 +88,6 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
       case 'attached':
       case 'transaction':
       case 'transactionFailed':
-      case 'revoked':
         this.failed(errorFromServer('UNSUPPORTED', `acquire was answered with ${reply.type}`));
     }
   }
@@ -117,14 +111,6 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
     // Sent and not answered: `answered` will cancel it.
     if (this.acquireIndex !== 0) this.#deps.keeper.cancel(this);
     return this.acquireIndex !== 0 || super.withdraw();
-  }
-
-  #placed(acquireIndex: number, token: number): void {
-    this.acquireIndex = acquireIndex;
-    this.token = token;
-    if (this.settled) this.#deps.keeper.cancel(this);
-    else if (token === 0) this.#wait();
-    else this.#deps.keeper.granted(this);
   }
 
   #wait(): void {

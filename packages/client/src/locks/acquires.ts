@@ -3,8 +3,7 @@
  * lease that still runs, ends all holds when it has run out, and gives back what nobody owns.
  */
 
-import { convertCommand } from '@holdfast/protocol';
-import type { Acquire, Command, LockRequest, LossReason } from '@holdfast/protocol';
+import type { Acquire, Command, LossReason } from '@holdfast/protocol';
 import { ClientClosedError, LockLostError, SessionExpiredError, type HoldfastError } from '../errors.ts';
 import { invariant } from '../invariant.ts';
 import { LazyTimer } from '../lazy-timer.ts';
@@ -13,8 +12,7 @@ import { callQuery } from '../session/channels/read-pipeline.ts';
 import { callCommand } from '../session/channels/request-pipeline.ts';
 import type { Session } from '../session/session.ts';
 import { AcquireCall, type AcquireKeeper, type AcquireOutcome, type AcquireRequest } from './acquire-call.ts';
-import type { HeldLock, HoldKeeper } from './held-lock.ts';
-import { makeHold } from './holds/make-hold.ts';
+import { HeldLock, type HoldKeeper } from './held-lock.ts';
 import { WaitLooks, type WaitLooksOptions } from './wait-looks.ts';
 
 /** The lease is looked at so often while there are holds, since the wall clock may jump or the machine may have slept. */
@@ -34,7 +32,6 @@ type Unconfirmed = (lock: string, token: number, error: unknown) => void;
 export class Acquires implements AcquireKeeper, HoldKeeper {
   readonly #session: Session;
   readonly #waiting = new Map<number, AcquireCall>();
-  /** Of several handles of one hold, one of them. */
   readonly #held = new Map<number, HeldLock>();
   /** Granted under a lease that had run out here; the next renewal proves that the session lives, and they are handed out. */
   readonly #unconfirmed = new Map<number, AcquireCall>();
@@ -93,7 +90,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
 
   lapsed(): void {
     this.#leaseTimer.stop();
-    const held = this.#handles();
+    const held = [...this.#held.values()];
     this.#held.clear();
     this.#lapsed = held;
     if (held.length > 0) {
@@ -110,9 +107,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   }
 
   async release(held: HeldLock): Promise<void> {
-    const other = held.leave();
-    if (other === undefined) this.#held.delete(held.acquireIndex);
-    else this.#held.set(held.acquireIndex, other);
+    this.#held.delete(held.acquireIndex);
     held.markLost('released');
     const { lock, acquireIndex } = held;
     try {
@@ -129,24 +124,12 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     }
   }
 
-  async convert(held: HeldLock, request: LockRequest, what: string): Promise<void> {
-    const { lock, acquireIndex } = held;
-    try {
-      const command = convertCommand(lock, acquireIndex, request);
-      const reply = await callCommand(this.#session.releases, command, what);
-      if (reply.type === 'sharedAcquire') held.raised(reply.token, reply.floor);
-    } catch (error) {
-      throw lossFrom(error, lock) ?? error;
-    }
-  }
-
   async verify(held: HeldLock, options: CallOptions): Promise<void> {
     const { lock, acquireIndex } = held;
     try {
       const query = { type: 'verify', lock, acquireIndex } as const;
       const answer = await callQuery(this.#session.reads, query, `verify "${lock}"`, options);
-      if (answer.type !== 'verify' || answer.token < held.token) this.lostByEnsemble(acquireIndex, 'revoked');
-      else if (answer.floor !== undefined) held.raised(answer.token, answer.floor);
+      if (answer.type !== 'verify' || answer.token !== held.token) this.lostByEnsemble(acquireIndex, 'revoked');
     } catch (error) {
       throw held.loss ?? error;
     }
@@ -159,20 +142,10 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     this.granted(call);
   }
 
-  /** How a hold that others may share is now. */
-  sharedByEnsemble(acquireIndex: number, token: number, floor: number): void {
-    this.#held.get(acquireIndex)?.raised(token, floor);
-    const call = this.#waiting.get(acquireIndex) ?? this.#unconfirmed.get(acquireIndex);
-    if (call === undefined) return;
-    call.floor = floor;
-    if (call.token === 0) this.grantedByEnsemble(acquireIndex, token);
-    else call.token = token;
-  }
-
   lostByEnsemble(acquireIndex: number, reason: LossReason): void {
     const held = this.#held.get(acquireIndex);
     this.#held.delete(acquireIndex);
-    if (held !== undefined) for (const handle of held.handles()) handle.markLost(reason);
+    held?.markLost(reason);
     const call = this.#waiting.get(acquireIndex) ?? this.#unconfirmed.get(acquireIndex);
     this.#waiting.delete(acquireIndex);
     this.#unconfirmed.delete(acquireIndex);
@@ -187,10 +160,8 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
         if (!known.has(acquireIndex)) this.lostByEnsemble(acquireIndex, 'revoked');
       }
     }
-    for (const { acquireIndex, token, floor } of acquires) {
-      if (token === 0) continue;
-      if (floor === undefined) this.grantedByEnsemble(acquireIndex, token);
-      else this.sharedByEnsemble(acquireIndex, token, floor);
+    for (const { acquireIndex, token } of acquires) {
+      if (token !== 0) this.grantedByEnsemble(acquireIndex, token);
     }
   }
 
@@ -206,7 +177,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   ended(reason: LossReason, error: HoldfastError): LostAcquires {
     this.#closed ??= error;
     this.#leaseTimer.stop();
-    const held = this.#handles();
+    const held = [...this.#held.values()];
     const lapsed = this.#lapsed;
     this.#lapsed = [];
     const calls = [...this.#waiting.values(), ...this.#unconfirmed.values()];
@@ -215,26 +186,18 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     this.#unconfirmed.clear();
     for (const hold of held) hold.markLost(reason);
     for (const call of calls) call.failed(error);
-    const holds = onePerHold([...lapsed, ...held]).map(({ lock, token }) => ({ lock, token }));
+    const holds = [...lapsed, ...held].map(({ lock, token }) => ({ lock, token }));
     return { holds, waits: calls.map(({ lock }) => lock) };
   }
 
   #handOut(call: AcquireCall): void {
-    const known = this.#held.get(call.acquireIndex);
-    const held = makeHold(call, this, known);
+    const held = new HeldLock(call.lock, call.acquireIndex, call.token, this);
     if (!call.handOut(held)) {
-      held.leave();
       this.cancel(call);
       return;
     }
-    if (known === undefined) this.#held.set(call.acquireIndex, held);
-    else invariant(held.handles().includes(known), 'a-wait-or-hold-has-one-owner');
+    putNew(this.#held, call.acquireIndex, held);
     if (!this.#leaseTimer.armed) this.#armLeaseTimer();
-  }
-
-  /** Of all holds. */
-  #handles(): readonly HeldLock[] {
-    return [...this.#held.values()].flatMap((held) => held.handles());
   }
 
   #armLeaseTimer(): void {
@@ -250,10 +213,6 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   #giveBack(command: Extract<Command, { readonly type: 'cancel' | 'release' }>): void {
     this.#session.sendInBackground(command);
   }
-}
-
-function onePerHold(handles: readonly HeldLock[]): readonly HeldLock[] {
-  return [...new Map(handles.map((handle) => [handle.acquireIndex, handle])).values()];
 }
 
 /** An acquire index is that of the log entry that asked, so that no two waits or holds have the same. */

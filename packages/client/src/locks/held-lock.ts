@@ -3,7 +3,6 @@
  * the question, so a late timer cannot make it lie; what only the fenced resource can know, it does not claim.
  */
 
-import type { LockRequest } from '@holdfast/protocol';
 import { holdEnded, type HoldMessage } from '../diagnostics/channels.ts';
 import { LockLostError, type LockLossReason } from '../errors.ts';
 import { invariant } from '../invariant.ts';
@@ -18,29 +17,18 @@ export interface HoldKeeper {
   /** The lease has run out: every hold of the client is lost. */
   lapsed(): void;
   release(held: HeldLock): Promise<void>;
-  /** It asks for less from now on, and is told how it is then. */
-  convert(held: HeldLock, request: LockRequest, what: string): Promise<void>;
   /** Marks it lost when the ensemble does not know it. */
   verify(held: HeldLock, options: CallOptions): Promise<void>;
-}
-
-/** What a hold is made of. */
-export interface Granted {
-  readonly lock: string;
-  readonly acquireIndex: number;
-  readonly token: number;
-  /** The lowest token of all who hold the lock; 0 where one holds at a time. */
-  readonly floor: number;
-  readonly request: LockRequest;
 }
 
 export class HeldLock implements AsyncDisposable {
   /** The lock's name. */
   readonly lock: string;
+  /** The log index of the grant: greater than that of every earlier grant of this lock, and below 2^53. */
+  readonly token: number;
   /** @internal The hold's name at the ensemble. */
   readonly acquireIndex: number;
-  protected readonly keeper: HoldKeeper;
-  #token: number;
+  readonly #keeper: HoldKeeper;
   #lossReason: LockLossReason | undefined;
   #loss: LockLostError | undefined;
   #aborter: AbortController | undefined;
@@ -49,17 +37,12 @@ export class HeldLock implements AsyncDisposable {
   #diagnosed: HoldMessage | undefined;
 
   /** @internal */
-  constructor({ lock, acquireIndex, token }: Granted, keeper: HoldKeeper) {
+  constructor(lock: string, acquireIndex: number, token: number, keeper: HoldKeeper) {
     invariant(token > 0, 'a-hold-has-a-token');
     this.lock = lock;
     this.acquireIndex = acquireIndex;
-    this.#token = token;
-    this.keeper = keeper;
-  }
-
-  /** The log index of the grant: greater than that of every earlier grant of this lock, and below 2^53. */
-  get token(): number {
-    return this.#token;
+    this.token = token;
+    this.#keeper = keeper;
   }
 
   /** The token as 16 digits, which sort as text. */
@@ -89,12 +72,12 @@ export class HeldLock implements AsyncDisposable {
    * over. It grows again with every renewal.
    */
   remainingMs(): number {
-    return this.#lossReason === undefined ? Math.max(0, this.keeper.remainingMs()) : 0;
+    return this.#lossReason === undefined ? Math.max(0, this.#keeper.remainingMs()) : 0;
   }
 
   /** @throws LockLostError when the lock is not held any more, or the lease may be over. */
   assertHeld(): void {
-    if (this.#lossReason === undefined && this.keeper.remainingMs() <= 0) this.keeper.lapsed();
+    if (this.#lossReason === undefined && this.#keeper.remainingMs() <= 0) this.#keeper.lapsed();
     if (this.#lossReason !== undefined) throw this.loss;
   }
 
@@ -102,7 +85,7 @@ export class HeldLock implements AsyncDisposable {
   async verify(options: CallOptions = {}): Promise<void> {
     checkOptionNames('verify', options, CALL_OPTIONS);
     this.assertHeld();
-    await this.keeper.verify(this, options);
+    await this.#keeper.verify(this, options);
     this.assertHeld();
   }
 
@@ -128,21 +111,6 @@ export class HeldLock implements AsyncDisposable {
     if (this.#lossReason !== undefined) holdEnded(message, this.#lossReason);
   }
 
-  /** @internal Only a hold that others may share has another token or floor than it was granted with. */
-  raised(token: number, _floor: number): void {
-    this.#token = token;
-  }
-
-  /** @internal All handles of this hold that are not given back, this one among them. */
-  handles(): readonly HeldLock[] {
-    return [this];
-  }
-
-  /** @internal This handle is given back; another of the same hold, if there is one. */
-  leave(): HeldLock | undefined {
-    return undefined;
-  }
-
   /** @internal */
   markLost(reason: LockLossReason): void {
     if (this.#lossReason !== undefined) return;
@@ -153,6 +121,6 @@ export class HeldLock implements AsyncDisposable {
 
   async #giveBack(): Promise<void> {
     this.assertHeld();
-    await this.keeper.release(this);
+    await this.#keeper.release(this);
   }
 }

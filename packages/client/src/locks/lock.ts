@@ -6,7 +6,7 @@ import { InvalidArgumentError, LockLostError, SessionExpiredError, TimeoutError 
 import { checkOptionNames } from '../option-names.ts';
 import { checkDuration } from '../options.ts';
 import type { Present } from '../incarnations/incarnation.ts';
-import type { AcquireOutcome, AcquireRequest } from './acquire-call.ts';
+import type { AcquireOutcome } from './acquire-call.ts';
 import type { HeldLock } from './held-lock.ts';
 import { describeWait, type LockWait } from './lock-wait.ts';
 import { watchLock, type LockEvent, type LockWatchOptions } from './lock-watch.ts';
@@ -37,8 +37,8 @@ export interface TryAcquireOptions extends AcquireOptions {
 const WATCH_OPTIONS: Record<keyof LockWatchOptions, true> = { signal: true };
 const ACQUIRE_OPTIONS: Record<keyof AcquireOptions, true> = { waitMs: true, signal: true, onWait: true };
 
-export type TryAcquireResult<H extends HeldLock = HeldLock> =
-  | { readonly acquired: true; readonly held: H }
+export type TryAcquireResult =
+  | { readonly acquired: true; readonly held: HeldLock }
   /** `holder`: who had it when the ensemble refused, or was asked last; undefined for `cancelled`, and where it did not say it in time. */
   | {
       readonly acquired: false;
@@ -46,17 +46,16 @@ export type TryAcquireResult<H extends HeldLock = HeldLock> =
       readonly holder: Holder | undefined;
     };
 
-export class Lock<H extends HeldLock = HeldLock> {
+export class Lock {
   readonly name: string;
   readonly #asked: LockRequest;
-  /** @internal */
-  protected readonly present: Present;
+  readonly #present: Present;
 
   /** @internal */
   constructor(name: string, asked: LockRequest, present: Present) {
     this.name = name;
     this.#asked = asked;
-    this.present = present;
+    this.#present = present;
   }
 
   /**
@@ -65,7 +64,7 @@ export class Lock<H extends HeldLock = HeldLock> {
    * goes first, and carries the loss as its cause. Whatever the release brings masks neither; one that was not confirmed in time goes
    * on in the background and is an event of the client, `release-unconfirmed`.
    */
-  async withLock<T>(body: (held: H) => T | PromiseLike<T>, options: AcquireOptions = {}): Promise<T> {
+  async withLock<T>(body: (held: HeldLock) => T | PromiseLike<T>, options: AcquireOptions = {}): Promise<T> {
     const held = await this.acquire(options);
     let result: T;
     try {
@@ -91,13 +90,13 @@ export class Lock<H extends HeldLock = HeldLock> {
    * Waits for the lock. Rejects with TimeoutError after `waitMs`, which says who holds the lock and how many are before, the signal's reason when it aborts, LockLostError when an operator
    * ended the wait, SessionExpiredError when the session ended, ClientClosedError when the client was closed.
    */
-  async acquire(options: AcquireOptions = {}): Promise<H> {
+  async acquire(options: AcquireOptions = {}): Promise<HeldLock> {
     checkOptionNames('acquire', options, ACQUIRE_OPTIONS);
-    const waitMs = options.waitMs ?? this.present().defaultWaitMs;
+    const waitMs = options.waitMs ?? this.#present().defaultWaitMs;
     const outcome = await this.#acquire(waitMs, options);
     switch (outcome.type) {
       case 'held':
-        return outcome.held as H;
+        return outcome.held;
       case 'timeout':
         throw new TimeoutError(this.#timeoutText(waitMs, outcome.wait), { indeterminate: false, wait: outcome.wait });
       case 'lockHeld': {
@@ -115,13 +114,13 @@ export class Lock<H extends HeldLock = HeldLock> {
   /**
    * Like `acquire`, but not getting the lock is a result. Rejects only when the ensemble could not be asked, or refused otherwise.
    */
-  async tryAcquire(options: TryAcquireOptions = {}): Promise<TryAcquireResult<H>> {
+  async tryAcquire(options: TryAcquireOptions = {}): Promise<TryAcquireResult> {
     checkOptionNames('tryAcquire', options, ACQUIRE_OPTIONS);
     const waitMs = options.waitMs ?? 0;
     const outcome = await this.#acquire(waitMs, options);
     switch (outcome.type) {
       case 'held':
-        return { acquired: true, held: outcome.held as H };
+        return { acquired: true, held: outcome.held };
       case 'lockHeld':
         return { acquired: false, reason: 'held', holder: outcome.holder };
       case 'timeout':
@@ -142,14 +141,14 @@ export class Lock<H extends HeldLock = HeldLock> {
    */
   watch(options: LockWatchOptions = {}): AsyncGenerator<LockEvent, void, undefined> {
     checkOptionNames('watch', options, WATCH_OPTIONS);
-    return watchLock(this.present().session, this.name, options);
+    return watchLock(this.#present().session, this.name, options);
   }
 
   async #acquire(waitMs: number, options: AcquireOptions): Promise<AcquireOutcome> {
     checkDuration('waitMs', waitMs);
     if (options.onWait !== undefined && typeof options.onWait !== 'function')
       throw new InvalidArgumentError('onWait must be a function, which is called with what the acquire waits for');
-    const diagnosed = acquireStarted(this.name, waitMs, this.present().session.id);
+    const diagnosed = acquireStarted(this.name, waitMs, this.#present().session.id);
     const outcome = await this.#ask(waitMs, options);
     if (diagnosed !== undefined) this.#diagnose(diagnosed, outcome);
     return outcome;
@@ -157,18 +156,20 @@ export class Lock<H extends HeldLock = HeldLock> {
 
   async #ask(waitMs: number, { signal, onWait }: AcquireOptions): Promise<AcquireOutcome> {
     const wait = waitMs > 0;
-    const expiresAtMs = this.present().session.limitAtMs(wait ? waitMs : undefined);
-    return await this.ask({ wait, expiresAtMs, signal, onWait });
-  }
-
-  /** @internal */
-  protected async ask(asking: Omit<AcquireRequest, 'lock' | 'asked'>): Promise<AcquireOutcome> {
+    const expiresAtMs = this.#present().session.limitAtMs(wait ? waitMs : undefined);
     for (;;) {
-      const asked = this.present();
-      const outcome = await asked.acquires.acquire({ ...asking, lock: this.name, asked: this.#asked });
+      const asked = this.#present();
+      const outcome = await asked.acquires.acquire({
+        lock: this.name,
+        asked: this.#asked,
+        wait,
+        expiresAtMs,
+        signal,
+        onWait,
+      });
       const expired = outcome.type === 'failed' && outcome.error instanceof SessionExpiredError;
       // Nothing is left of what an expired session has asked for: where there is another, it asks anew.
-      if (!expired || this.present() === asked) return outcome;
+      if (!expired || this.#present() === asked) return outcome;
     }
   }
 
@@ -177,7 +178,7 @@ export class Lock<H extends HeldLock = HeldLock> {
       case 'held': {
         const { token } = outcome.held;
         acquireEnded(message, 'held', token, undefined);
-        outcome.held.diagnose(holdStarted(message, token, this.present().session.id));
+        outcome.held.diagnose(holdStarted(message, token, this.#present().session.id));
         return;
       }
       case 'failed':
@@ -194,7 +195,7 @@ export class Lock<H extends HeldLock = HeldLock> {
 
   #timeoutText(waitMs: number, wait?: LockWait): string {
     const limit = waitMs === 0 ? 'no answer in time' : `not granted within ${waitMs} ms`;
-    const text = `lock "${this.name}": ${limit} (${this.present().session.describe()})`;
+    const text = `lock "${this.name}": ${limit} (${this.#present().session.describe()})`;
     return wait === undefined ? text : `${text}; ${describeWait(wait)}`;
   }
 }

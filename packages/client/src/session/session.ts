@@ -30,8 +30,6 @@ export type ClientRuntime = Pick<Runtime, 'clock' | 'network' | 'random'>;
 /** What a session reports to the layer above. */
 export interface SessionListener {
   granted(acquireIndex: number, token: number): void;
-  /** How a hold that others may share is now. */
-  shared(acquireIndex: number, token: number, floor: number): void;
   lost(acquireIndex: number, reason: LossReason): void;
   /** Every wait and hold that the ensemble knows of; what it does not name is gone. */
   reconcile(acquires: readonly Acquire[]): void;
@@ -256,9 +254,6 @@ export class Session implements LinkOwner, Asker {
         return;
       case 'granted':
         this.#listener.granted(message.acquireIndex, message.token);
-        return;
-      case 'shared-hold':
-        this.#listener.shared(message.acquireIndex, message.token, message.floor);
         return;
       case 'lost':
         this.#listener.lost(message.acquireIndex, message.reason);

@@ -337,9 +337,6 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
         this.#remove(place);
         return command.type === 'release' ? { type: 'done' } : { type: 'cancelled', token: place.token };
       }
-      case 'convert':
-      case 'revoke':
-        throw new Error(`${command.type} is not of this ensemble`);
       case 'closeSession':
         if (command.session !== 0 && !this.sessions.has(command.session)) return notFound(String(command.session));
         this.world.soon(() =>

@@ -7,13 +7,11 @@ import type { ChildCommand, CommandEnd } from '../child-command.ts';
 import type { EnsembleClient, HeldLock, LockHolder } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT_LOST, EXIT_NOT_ACQUIRED, EXIT_SIGNAL_BASE } from '../exit-code.ts';
-import { lockIn, type LockMode } from '../lock-mode.ts';
 import { codeOf, CommandFailure, reportFailure } from '../failure.ts';
 import { printable } from '../output/text.ts';
 
 export interface LockRequest {
   readonly name: string;
-  readonly mode: LockMode;
   readonly command: string;
   readonly args: readonly string[];
   /** Undefined waits without limit; 0 does not even enqueue. */
@@ -85,14 +83,13 @@ async function describeWait(client: EnsembleClient, name: string): Promise<strin
 /** Undefined when a signal ended the wait. */
 async function acquire(
   client: EnsembleClient,
-  { name, mode, waitMs, waitedMs }: LockRequest,
+  { name, waitMs, waitedMs }: LockRequest,
   { interrupted }: SignalRelay,
 ): Promise<HeldLock | undefined> {
   try {
-    const lock = lockIn(client, name, mode);
-    if (waitMs === undefined) return await lock.acquire({ signal: interrupted });
+    if (waitMs === undefined) return await client.lock(name).acquire({ signal: interrupted });
     const leftMs = waitMs === 0 ? 0 : Math.max(1, waitMs - waitedMs);
-    const attempt = await lock.tryAcquire({ waitMs: leftMs, signal: interrupted });
+    const attempt = await client.lock(name).tryAcquire({ waitMs: leftMs, signal: interrupted });
     if (attempt.acquired) return attempt.held;
     if (interrupted.aborted) return undefined;
     const by = attempt.holder === undefined ? await findHolder(client, name) : heldBy(attempt.holder);
@@ -131,8 +128,7 @@ async function runHolding(
   const { name, command, args } = request;
   if (held.signal.aborted) throw lost(name);
   const token = { HOLDFAST_LOCK: name, HOLDFAST_TOKEN: String(held.token) };
-  const floor = held.floor === undefined ? {} : { HOLDFAST_FLOOR: String(held.floor) };
-  const child = outside.startCommand({ command, args, variables: { ...outside.variables, ...token, ...floor } });
+  const child = outside.startCommand({ command, args, variables: { ...outside.variables, ...token } });
   signals.relayTo(child);
   const whenLost = onLoss(held, async () => {
     outside.writeError(`lockctl: lock "${printable(name)}" is lost; ending the command\n`);

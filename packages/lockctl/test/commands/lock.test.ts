@@ -37,19 +37,6 @@ describe('a command under a lock', () => {
     expect(outside.connections).toMatchObject([{ sessionTimeoutMs: 3_000 }]);
   });
 
-  it.each([
-    ['read', ['read']],
-    ['write', ['write']],
-    ['semaphore=5', ['semaphore', 5]],
-    ['exclusive', []],
-  ])('runs under a lock in mode %s', async (mode, asked) => {
-    outside.onStart = (child) => child.end({ exitCode: 0 });
-    if (mode !== 'exclusive') held.floor = 40;
-    expect(await lock('--mode', mode, '--wait', '5s', '--', 'true')).toBe(0);
-    expect(client.calls).toEqual([['tryAcquire', 'demo', 5_000, ...asked]]);
-    expect(outside.children[0]?.options.variables['HOLDFAST_FLOOR']).toBe(mode === 'exclusive' ? undefined : '40');
-  });
-
   it('ends lockctl with its exit code, and the lock is released', async () => {
     outside.onStart = (child) => child.end({ exitCode: 7 });
     expect(await lock('--', 'false')).toBe(7);

@@ -4,7 +4,6 @@ import type { TransactionOutcome } from '@holdfast/client';
 import type { LockSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
 
 import type {
-  AcquirableLock,
   AnswerSource,
   EnsembleClient,
   HeldLock,
@@ -27,7 +26,6 @@ export class CodedError extends Error {
 
 export class FakeHeld implements HeldLock {
   readonly token: number;
-  floor?: number;
   released = 0;
   releaseFailure: Error | undefined;
   readonly #lost = new AbortController();
@@ -99,28 +97,16 @@ export class FakeClient implements EnsembleClient, OperatorClient {
     this.attempt = () => Promise.resolve({ acquired: true, held });
   }
 
-  lock(name: string): AcquirableLock {
-    return this.#lock(name);
-  }
-
-  readWriteLock(name: string): ReturnType<EnsembleClient['readWriteLock']> {
-    return { read: () => this.#lock(name, 'read'), write: () => this.#lock(name, 'write') };
-  }
-
-  semaphore(name: string, { permits }: { readonly permits: number }): AcquirableLock {
-    return this.#lock(name, 'semaphore', permits);
-  }
-
-  #lock(name: string, ...mode: readonly unknown[]): AcquirableLock {
+  lock(name: string): ReturnType<EnsembleClient['lock']> {
     return {
       acquire: async ({ signal }) => {
-        this.calls.push(['acquire', name, ...mode]);
+        this.calls.push(['acquire', name]);
         const attempt = await this.attempt(signal);
         if (attempt.acquired) return attempt.held;
         throw new CodedError('TIMEOUT', 'not acquired');
       },
       tryAcquire: ({ waitMs, signal }) => {
-        this.calls.push(['tryAcquire', name, waitMs, ...mode]);
+        this.calls.push(['tryAcquire', name, waitMs]);
         return this.attempt(signal);
       },
     };
@@ -153,7 +139,6 @@ export class FakeClient implements EnsembleClient, OperatorClient {
       options.onAnswer?.(this.source);
       return iterate(this.sessionSummaries);
     },
-    revoke: (lock, hold) => this.#answer(['revoke', lock, hold], 4_711),
     closeSession: (session) => this.#answer(['closeSession', session], undefined),
     transferLeadership: (server) => this.#answer(['transferLeadership', server], server ?? 3),
     members: (options) => this.#read(options, ['members'], this.members),

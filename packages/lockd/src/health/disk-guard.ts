@@ -23,8 +23,6 @@ const GIVES_BACK: ReadonlySet<number> = new Set([
   CommandType.delete,
   CommandType.release,
   CommandType.cancel,
-  CommandType.convert,
-  CommandType.revoke,
   CommandType.expireSession,
   CommandType.continueEnd,
   CommandType.removeUnused,

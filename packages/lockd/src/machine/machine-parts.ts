@@ -12,7 +12,6 @@ import type { ClientConnections } from '../fronts/native/client-connections.ts';
 import { createNativeFront } from '../fronts/native/native-front.ts';
 import { CrowdSpread } from '../port/crowd-spread.ts';
 import { ensembleView } from '../port/ensemble-view.ts';
-import { FloorPushes } from '../port/floor-pushes.ts';
 import { OutputRouting } from '../port/output-routing.ts';
 import { SessionClients } from '../port/session-clients.ts';
 import type { SessionClient } from '../port/session-client.ts';
@@ -258,7 +257,6 @@ export function createMachineParts(
     watches,
     // What an entry does is reported before anybody proposes what follows from it.
     routing,
-    new FloorPushes({ clock, state, clients }),
     // A new leader's deadlines run before anything is proposed: each proposal renews.
     new SessionExpiry({ logger, state, leases, propose }),
     // Reads and renewals ask the peers before proposals are forwarded to them, in the same message.

@@ -15,7 +15,6 @@ export type SessionOutput = Extract<
       | 'answer'
       | 'renewed'
       | 'granted'
-      | 'shared-hold'
       | 'lost'
       | 'ended'
       | 'resend'

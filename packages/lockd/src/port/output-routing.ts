@@ -53,13 +53,10 @@ export class OutputRouting implements ServerPart {
         this.#attached(index, output);
         return;
       case 'granted': {
-        const { session, lock, acquireIndex, token, floor } = output;
-        if (floor === undefined) this.#toSession(session, { type: 'granted', index, lock, acquireIndex, token });
-        else this.#toSession(session, { type: 'shared-hold', index, lock, acquireIndex, token, floor });
+        const { lock, acquireIndex, token } = output;
+        this.#toSession(output.session, { type: 'granted', index, lock, acquireIndex, token });
         return;
       }
-      case 'floorRaised':
-        return;
       case 'lost': {
         const { lock, acquireIndex, reason } = output;
         this.#toSession(output.session, { type: 'lost', index, lock, acquireIndex, reason });

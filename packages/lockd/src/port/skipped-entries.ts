@@ -23,8 +23,6 @@ export interface SkippedEntriesDeps {
 /** By connection: the waits and holds of its session, all of which the client has been sent. */
 type Known = ReadonlyMap<SessionClient, readonly Acquire[]>;
 
-const NONE: Acquire = { lock: '', acquireIndex: 0, token: 0 };
-
 export class SkippedEntries implements ServerPart {
   readonly #deps: SkippedEntriesDeps;
   /** What clients know, while the state is being replaced. */
@@ -75,11 +73,9 @@ export class SkippedEntries implements ServerPart {
     for (const { lock, acquireIndex } of gone) {
       client.send({ type: 'lost', index, lock, acquireIndex, reason: 'revoked' });
     }
-    for (const { acquireIndex, token: before, floor: floorBefore } of known) {
-      const { lock, token, floor } = now.get(acquireIndex) ?? NONE;
-      if (token === 0 || (token === before && floor === floorBefore)) continue;
-      if (floor === undefined) client.send({ type: 'granted', index, lock, acquireIndex, token });
-      else client.send({ type: 'shared-hold', index, lock, acquireIndex, token, floor });
+    for (const { lock, acquireIndex, token: before } of known) {
+      const token = now.get(acquireIndex)?.token ?? 0;
+      if (token !== before && token !== 0) client.send({ type: 'granted', index, lock, acquireIndex, token });
     }
     client.resend('NOT_CAUGHT_UP');
   }

@@ -140,7 +140,6 @@ export class SimClient {
         return;
       }
       case 'granted':
-      case 'shared-hold':
         this.tokens.set(message.acquireIndex, message.token);
         return;
       case 'resend': {

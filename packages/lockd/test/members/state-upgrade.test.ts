@@ -6,8 +6,7 @@ import { STATE_UPGRADE_CHECK_MS, STATE_UPGRADE_CHECKS } from '../../src/limits.t
 import { LoopbackEnsemble } from '../support/loopback.ts';
 
 const WAIT_MS = STATE_UPGRADE_CHECK_MS * STATE_UPGRADE_CHECKS;
-const OF_THE_FIRST_VERSION =
-  PEER_FEATURES - PeerFeature.stateVersion2 - PeerFeature.stateVersion3 - PeerFeature.stateVersion4;
+const OF_THE_FIRST_VERSION = PEER_FEATURES - PeerFeature.stateVersion2 - PeerFeature.stateVersion3;
 
 function led(count = 3): LoopbackEnsemble {
   const ensemble = new LoopbackEnsemble(count);

@@ -79,13 +79,6 @@ export const commands = messages('command', {
   createNode: message(10, creation),
   /** As `set`, with or without data. */
   setNode: message(11, dataChange),
-  /**
-   * A hold asks for less from now on, in the same place and under the same token; who may hold beside it then is granted in the same entry.
-   * `parameters` are those of its lock's kind.
-   */
-  convert: message(12, { lock, acquireIndex: integer(), parameters: openTuple(MAX_LOCK_PARAMETERS_BYTES) }),
-  /** An operator's: the wait or hold of `session` is over, whoever asks, and whatever other holders stay get a new token. */
-  revoke: message(13, { lock, session: integer(), acquireIndex: integer() }),
   /** The leader's: the session's time is over. Re-checked by generation, so that a session re-attached meanwhile lives. */
   expireSession: message(64, { session: integer(), generation: integer() }),
   /**

@@ -11,7 +11,7 @@
  *   admin → admin-answer                what an operator asks for; allowed without a session
  *   watch → watching, or watch-refused  nodes are watched from an index on; allowed without a session
  *   unwatch → unwatched, or watch-refused
- *   granted, shared-hold, lost, ended, resend, events, missed, leader, leave, goodbye   pushed by the server
+ *   granted, lost, ended, resend, events, missed, leader, leave, goodbye   pushed by the server
  */
 
 import { adminAnswers, adminOperations, type AdminAnswer } from './admin.ts';
@@ -208,11 +208,6 @@ export const serverMessages = messages('message', {
   /** Nothing of it was done. */
   'watch-refused': message(18, { id: integer(), code: errorCode(), message: cutText(MAX_MESSAGE_LENGTH) }),
   unwatched: message(19, { id: integer(), index: integer() }),
-  /**
-   * How a hold is that others may share: a wait has become one, or the lowest token of all who hold the lock has risen, or its own since an
-   * operator revoked another's.
-   */
-  'shared-hold': message(20, { index: integer(), lock, acquireIndex: integer(), token: integer(), floor: integer() }),
 });
 
 export type ServerMessage = ValueOf<typeof serverMessages>;

@@ -67,8 +67,6 @@ const queueEntry = record({
   grantedAt: integer(),
   /** Of its request, as the lock's kind writes them; see {@link lockKinds}. */
   parameters: openTuple(MAX_LOCK_PARAMETERS_BYTES),
-  /** How often the owner of a reentrant lock has entered and not left. */
-  entries: trailingOptional(integer()),
 });
 
 export interface QueueEntry extends ValueOf<typeof queueEntry> {}
@@ -98,8 +96,8 @@ export const answers = messages('answer', {
   /** Undefined when there is no such node. */
   exists: message(2, { stat: trailing(stat) }),
   children: message(3, { names: list(path, 'name'), stat }),
-  /** `token` 0: no such hold. `floor`: as of a shared acquire. */
-  verify: message(4, { token: integer(), floor: trailingOptional(integer()) }),
+  /** `token` 0: no such hold. */
+  verify: message(4, { token: integer() }),
   /** `more`: another page follows. */
   locks: message(5, { locks: list(lockSummary), more: flag() }),
   /** In queue order, holders (token not 0) first; empty for a lock that nobody holds. `truncated`: longer than a page. */

@@ -1,7 +1,7 @@
 /** Answers to commands. The state machine makes them, remembers them until they are acknowledged, and makes the same again for a retry. */
 
 import { MAX_LABEL_LENGTH, MAX_LOCK_NAME_LENGTH, MAX_MESSAGE_LENGTH, MAX_PATH_LENGTH } from '../limits.ts';
-import { cutText, errorCode, integer, list, record, text, trailingOptional, type ValueOf } from '../schema/field.ts';
+import { cutText, errorCode, integer, list, record, text, type ValueOf } from '../schema/field.ts';
 import { message, messages } from '../schema/messages.ts';
 import { stat } from './stat.ts';
 
@@ -28,8 +28,6 @@ const acquire = record({
   acquireIndex: integer(),
   /** 0 while it waits. */
   token: integer(),
-  /** Of a hold that others may share, the lowest token of all who hold the lock; otherwise absent. */
-  floor: trailingOptional(integer()),
 });
 
 export interface Acquire extends ValueOf<typeof acquire> {}
@@ -62,13 +60,6 @@ export const replies = messages('reply', {
   transaction: message(8, { index: integer(), results: list(integer(), 'result') }),
   /** transaction: nothing was done, because of the operation at that place, the first is 0. */
   transactionFailed: message(9, { operation: integer(), code: errorCode(), message: cutText(MAX_MESSAGE_LENGTH) }),
-  /**
-   * acquire, convert: as `acquire`, of a lock that several may hold. `floor`: the lowest token of all who hold it, 0 while this one waits. What
-   * comes with a lower token is of nobody who holds it.
-   */
-  sharedAcquire: message(10, { acquireIndex: integer(), token: integer(), floor: integer() }),
-  /** revoke: `token` is higher than that of the hold, and not above any that the lock gets from now on; who sees it can refuse the hold. */
-  revoked: message(11, { token: integer() }),
 });
 
 export type Reply = ValueOf<typeof replies>;

@@ -71,8 +71,6 @@ describe('a command', () => {
       transaction: 9,
       createNode: 10,
       setNode: 11,
-      convert: 12,
-      revoke: 13,
       expireSession: 64,
       refuse: 65,
       raiseStateVersion: 66,

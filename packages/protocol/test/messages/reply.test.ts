@@ -59,7 +59,7 @@ describe('a reply', () => {
   });
 
   it.each<[string, Packable]>([
-    ['type 99 is unknown', [99]],
+    ['type 10 is unknown', [10]],
     ['reply.results.result must be', [8, 1, [0, -1]]],
     ['reply.operation must be', [9, -1, 1, '']],
     ['reply.type must be present', []],

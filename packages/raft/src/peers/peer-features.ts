@@ -16,8 +16,6 @@ export const PeerFeature = {
   keepAlive: 2 ** 5,
   /** Applies entries by version 3 of those rules. */
   stateVersion3: 2 ** 6,
-  /** By version 4. */
-  stateVersion4: 2 ** 7,
 } as const;
 
 /** What a server of this version offers to its peers. */

@@ -7,7 +7,6 @@ import type { Command, Reply } from '@holdfast/protocol';
 
 import { MAX_GENERATION } from '../limits.ts';
 import { hashKey } from '../sessions/session-table.ts';
-import { listedAcquire } from '../locks/lock.ts';
 import type { Session } from '../sessions/session.ts';
 import { errorReply, quoted } from '../replies.ts';
 import type { State } from '../state.ts';
@@ -74,6 +73,9 @@ function attachedReply(state: State, session: Session): Reply {
     generation: session.generation,
     timeoutMs: session.timeoutMs,
     lastApplied: session.cache.lastApplied,
-    acquires: state.locks.acquiresOf(session).inOrder().map(listedAcquire),
+    acquires: state.locks
+      .acquiresOf(session)
+      .inOrder()
+      .map(({ lock, acquireIndex, token }) => ({ lock: lock.name, acquireIndex, token })),
   };
 }

@@ -8,10 +8,9 @@ import type { CachedReply } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
 import type { State } from '../state.ts';
 import { closeSession } from './end-session.ts';
-import { acquire, cancel, convert, release } from './locks.ts';
+import { acquire, cancel, release } from './locks.ts';
 import { applyNodeCommand } from './nodes/apply.ts';
 import { transaction } from './nodes/transaction.ts';
-import { revoke } from './revoke.ts';
 
 /** `number`: that of the request. `payloadBytes`: of the command, as it was encoded. */
 export function applyClientCommand(
@@ -28,10 +27,6 @@ export function applyClientCommand(
       return release(state, session, command);
     case 'cancel':
       return cancel(state, session, command);
-    case 'convert':
-      return convert(state, session, command);
-    case 'revoke':
-      return revoke(state, command);
     case 'create':
     case 'set':
     case 'delete':

@@ -65,7 +65,7 @@ export function endEverySession(state: State): void {
   const touched = new Set<Lock>();
   for (const session of state.sessions.inOrder()) {
     removeNodes(state, session, session.ephemerals.size);
-    for (const lock of removeAcquires(state, session, 'closed')) touched.add(lock);
+    for (const lock of removeAcquires(state, session)) touched.add(lock);
     forget(state, session);
     state.digest.mix(session.id);
   }
@@ -77,7 +77,7 @@ function endSession(state: State, session: Session, reason: LossReason, number: 
   const whole = session.ephemerals.size <= maxNodesPerEnd;
   removeNodes(state, session, maxNodesPerEnd);
   if (!whole) reportLosses(state, session, reason);
-  const touched = removeAcquires(state, session, reason);
+  const touched = removeAcquires(state, session);
   if (whole) {
     forget(state, session);
     state.ended = { session: session.id, reason };
@@ -102,25 +102,20 @@ function forget(state: State, session: Session): void {
   state.sessions.remove(session);
 }
 
-/** Returns the locks that may be free now. Of what an operator takes away, nobody keeps a lower token beside it. */
-function removeAcquires(state: State, session: Session, reason: LossReason): ReadonlySet<Lock> {
+/** Returns the locks that may be free now. */
+function removeAcquires(state: State, session: Session): ReadonlySet<Lock> {
   const touched = new Set<Lock>();
-  const revoked = new Set<Lock>();
   for (const acquire of state.locks.acquiresOf(session).inOrder()) {
     state.locks.remove(acquire, state.index);
     touched.add(acquire.lock);
-    if (reason === 'revoked' && acquire.token !== 0) revoked.add(acquire.lock);
   }
-  for (const lock of inOrder(revoked)) state.locks.raiseTokens(lock, state.index);
   return touched;
 }
 
 function grantPending(state: State, touched: ReadonlySet<Lock>): void {
-  for (const lock of inOrder(touched)) state.locks.grantPending(lock, state.index, state.stamp, state.events);
-}
-
-function inOrder(locks: ReadonlySet<Lock>): readonly Lock[] {
-  return [...locks].sort((left, right) => compareText(left.name, right.name));
+  for (const lock of [...touched].sort((left, right) => compareText(left.name, right.name))) {
+    state.locks.grantPending(lock, state.index, state.stamp, state.events);
+  }
 }
 
 function removeNodes(state: State, { ephemerals }: Session, count: number): void {

@@ -22,11 +22,6 @@ export class AcquireList<T extends Listed<T>> {
     return this.#first;
   }
 
-  /** The shares of all, where each has one. */
-  get taken(): number {
-    return this.#size;
-  }
-
   append(acquire: T): void {
     const last = this.#last;
     invariant(acquire.list === undefined, 'an acquire is in one list at a time');

@@ -14,7 +14,6 @@ import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
 import { SnapshotError, wellFormed } from '../snapshot-error.ts';
 import { ExtraTag } from '../tree/extra-tag.ts';
 import { readRequest, unpackRequest, type LockKind } from './kinds/lock-kind.ts';
-import { readEntries, writeEntries } from './hold-entries.ts';
 import { lockProblem, queueNodeName, queueNodeSequence } from './lock-name.ts';
 import { LockPlace } from './lock-place.ts';
 import { Lock, QueuedAcquire } from './lock.ts';
@@ -127,35 +126,6 @@ export class LockTable {
     this.#nodes.remove(acquire.node, index);
   }
 
-  /** How often its owner has entered and not left. */
-  entriesOf({ node, lock }: QueuedAcquire): number {
-    if (lock.kind.maxEntries === undefined) return 1;
-    const bytes = this.#nodes.extras(node).find(({ tag }) => tag === ExtraTag.holdEntries)?.bytes;
-    return bytes === undefined ? 1 : (readEntries(bytes) ?? 1);
-  }
-
-  /** Of a hold of a kind that has such. */
-  setEntries({ node }: QueuedAcquire, entries: number): void {
-    this.#nodes.setExtra(node, ExtraTag.holdEntries, entries === 1 ? undefined : writeEntries(entries));
-  }
-
-  /** A hold asks for less; what is pending at its lock must be granted before the entry ends. */
-  convert(acquire: QueuedAcquire, request: LockRequest, parameters: Uint8Array | undefined): void {
-    const { shared } = acquire.lock;
-    invariant(shared !== undefined && acquire.list === shared, 'only who shares a lock can make room for others');
-    this.#nodes.setExtra(acquire.node, ExtraTag.requestParameters, parameters);
-    shared.convert(acquire, request);
-  }
-
-  /** All who hold the lock have that token from now on, so that whoever has held it until now has a lower one. */
-  raiseTokens(lock: Lock, index: number): void {
-    for (const holder of lock.holders) {
-      this.#nodes.changing(holder.node);
-      holder.token = index;
-      this.#nodes.markGranted(holder.node, index);
-    }
-  }
-
   /** Removes the lock if it is idle; otherwise grants it to everybody who may hold it now, in queue order. */
   grantPending(lock: Lock, index: number, stamp: number, outputs: Output[]): void {
     if (lock.idle) {
@@ -169,10 +139,15 @@ export class LockTable {
       const head = lock.waiters.first;
       if (head === undefined || !lock.kind.mayJoin(lock.holders, head.request)) break;
       this.#grant(head, index, stamp);
-      outputs.push(grantOf(head));
+      outputs.push({
+        type: 'granted',
+        session: head.session.id,
+        lock: lock.name,
+        acquireIndex: head.acquireIndex,
+        token: index,
+      });
     }
     invariant(lock.holders.size > 0, 'a lock with waiters has a holder');
-    if (lock.shared?.tellFloor() === true) outputs.push({ type: 'floorRaised', lock: lock.name });
   }
 
   /** The nodes are those of a snapshot now; their locks follow. @throws SnapshotError */
@@ -208,11 +183,6 @@ export class LockTable {
     );
     const siblings = this.#ownAcquires(session);
     const request = this.#restoreRequest(lock.kind, node);
-    const entries = nodes.extras(node).find(({ tag }) => tag === ExtraTag.holdEntries)?.bytes;
-    wellFormed(
-      entries === undefined || (token !== 0 && mayHaveEntries(lock.kind, request, readEntries(entries))),
-      () => `has a hold ${index} with entries that cannot be`,
-    );
     const acquire = new QueuedAcquire(session, siblings, lock, request, index, node);
     siblings.add(acquire);
     if (token === 0) {
@@ -220,9 +190,8 @@ export class LockTable {
       this.#waits += 1;
       return;
     }
-    const inUse = lock.holders.first?.request ?? request;
     wellFormed(
-      lock.kind.mayJoin(lock.holders, request) && lock.kind.clash?.(inUse, request) === undefined,
+      lock.kind.mayJoin(lock.holders, request),
       () => `has more holders of lock ${lock.name} than may hold it`,
     );
     acquire.token = token;
@@ -294,15 +263,4 @@ export class LockTable {
     this.names.added(name);
     return lock;
   }
-}
-
-/** As the holder's client is told. */
-function grantOf({ session, lock, acquireIndex, token }: QueuedAcquire): Output {
-  const { name, floor } = lock;
-  if (floor === undefined) return { type: 'granted', session: session.id, lock: name, acquireIndex, token };
-  return { type: 'granted', session: session.id, lock: name, acquireIndex, token, floor };
-}
-
-function mayHaveEntries(kind: LockKind, request: LockRequest, entries: number | undefined): boolean {
-  return entries !== undefined && entries <= (kind.maxEntries?.(request, request) ?? 1);
 }

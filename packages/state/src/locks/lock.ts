@@ -3,14 +3,13 @@
  * may become a hold, until it is gone; sessions' memories keep it after that, to answer a retry.
  */
 
-import type { Acquire, LockRequest } from '@holdfast/protocol';
+import type { LockRequest } from '@holdfast/protocol';
 
 import type { Session } from '../sessions/session.ts';
 import type { NodeSlot } from '../tree/node-store.ts';
 import { AcquireList, type Listed } from './acquire-list.ts';
 import type { LockKind } from './kinds/lock-kind.ts';
 import { acquireBytes, type SessionAcquires } from './session-acquires.ts';
-import { SharedHolders } from './shared-holders.ts';
 
 export class Lock {
   readonly name: string;
@@ -19,25 +18,14 @@ export class Lock {
   readonly container: NodeSlot;
   /** What each acquire adds to the list in its session's attach reply, at most. */
   readonly acquireBytes: number;
-  readonly holders: AcquireList<QueuedAcquire>;
+  readonly holders = new AcquireList<QueuedAcquire>();
   readonly waiters = new AcquireList<QueuedAcquire>();
 
   constructor(name: string, kind: LockKind, container: NodeSlot) {
     this.name = name;
     this.kind = kind;
     this.container = container;
-    this.acquireBytes = acquireBytes(name, kind);
-    this.holders = kind.share === undefined ? new AcquireList() : new SharedHolders(kind.share);
-  }
-
-  /** Its holders, where there may be several. */
-  get shared(): SharedHolders<QueuedAcquire> | undefined {
-    return this.holders instanceof SharedHolders ? this.holders : undefined;
-  }
-
-  /** The lowest token of all who hold it; undefined where one holds at a time. */
-  get floor(): number | undefined {
-    return this.kind.share === undefined ? undefined : (this.holders.first?.token ?? 0);
+    this.acquireBytes = acquireBytes(name);
   }
 
   /** Whether a request that comes now would hold at once. */
@@ -56,11 +44,11 @@ export class QueuedAcquire implements Listed<QueuedAcquire> {
   readonly siblings: SessionAcquires<QueuedAcquire>;
   readonly lock: Lock;
   /** What it asks of the lock; that of all others who ask without parameters. */
-  request: LockRequest;
+  readonly request: LockRequest;
   /** The czxid of its node: what identifies it to clients. */
   readonly acquireIndex: number;
   readonly node: NodeSlot;
-  /** Index of the entry that granted it, or has raised it since; 0 while it waits. Stays when the hold is gone. */
+  /** Index of the entry that granted it; 0 while it waits. Stays when the hold is gone. */
   token = 0;
   /** Stamp of that entry. */
   grantedAt = 0;
@@ -89,11 +77,4 @@ export class QueuedAcquire implements Listed<QueuedAcquire> {
   get gone(): boolean {
     return this.list === undefined;
   }
-}
-
-/** As its session's client is told when it attaches. */
-export function listedAcquire({ lock, acquireIndex, token }: QueuedAcquire): Acquire {
-  const { name, floor } = lock;
-  if (floor === undefined || token === 0) return { lock: name, acquireIndex, token };
-  return { lock: name, acquireIndex, token, floor };
 }

@@ -2,12 +2,9 @@
 
 import { invariant } from '../invariant.ts';
 import { utf8Length } from '../text.ts';
-import type { LockKind } from './kinds/lock-kind.ts';
 
 /** Bytes of an acquire in the attach reply beside its lock's name: tuple, string head, two numbers. */
 const ACQUIRE_OVERHEAD_BYTES = 24;
-/** Of one that others may share. */
-const FLOOR_BYTES = 9;
 
 /** An acquire, as far as its session counts it. */
 export interface Counted {
@@ -64,6 +61,6 @@ export class SessionAcquires<T extends Counted> {
 }
 
 /** What one acquire of that lock adds to the attach reply, at most. */
-export function acquireBytes(lock: string, { share }: Pick<LockKind, 'share'>): number {
-  return utf8Length(lock) + ACQUIRE_OVERHEAD_BYTES + (share === undefined ? 0 : FLOOR_BYTES);
+export function acquireBytes(lock: string): number {
+  return utf8Length(lock) + ACQUIRE_OVERHEAD_BYTES;
 }

@@ -26,9 +26,7 @@ export function verify(state: State, name: string, acquireIndex: number): Answer
   const problem = lockProblem(name);
   if (problem !== undefined) return invalidLockReply(name, problem);
   for (const holder of state.locks.get(name)?.holders ?? []) {
-    if (holder.acquireIndex !== acquireIndex) continue;
-    const { token, lock } = holder;
-    return lock.floor === undefined ? { type: 'verify', token } : { type: 'verify', token, floor: lock.floor };
+    if (holder.acquireIndex === acquireIndex) return { type: 'verify', token: holder.token };
   }
   return { type: 'verify', token: 0 };
 }
@@ -68,7 +66,7 @@ function summary(state: State, lock: Lock): LockSummary {
 
 function queueEntry(state: State, acquire: QueuedAcquire): QueueEntry {
   const { session, token, acquireIndex, node, grantedAt, lock, request } = acquire;
-  const entry = {
+  return {
     session: session.id,
     label: session.label,
     token,
@@ -77,5 +75,4 @@ function queueEntry(state: State, acquire: QueuedAcquire): QueueEntry {
     grantedAt,
     parameters: request === lock.kind.plain ? NO_PARAMETERS : lock.kind.write(request),
   };
-  return lock.kind.maxEntries === undefined ? entry : { ...entry, entries: state.locks.entriesOf(acquire) };
 }

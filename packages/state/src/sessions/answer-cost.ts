@@ -7,8 +7,7 @@ import type { Reply } from '@holdfast/protocol';
 
 /** An acquire, whose present state is the answer. */
 export interface CachedAcquire {
-  /** `floor`: of a lock that several may hold, while the acquire is there. */
-  readonly lock: { readonly name: string; readonly floor?: number | undefined };
+  readonly lock: { readonly name: string };
   readonly acquireIndex: number;
   /** 0 while it waits, and when it was gone before it was granted. */
   readonly token: number;
@@ -56,8 +55,6 @@ export function answerCost(answer: CachedReply): number {
       return HOLDER_BYTES + answer.holder.label.length * BYTES_PER_UNIT;
     case 'done':
     case 'acquire':
-    case 'sharedAcquire':
-    case 'revoked':
     case 'cancelled':
     case 'attached':
       return SMALL_BYTES;

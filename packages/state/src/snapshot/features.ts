@@ -19,5 +19,4 @@ export const SNAPSHOT_FEATURES: readonly SnapshotFeature[] = [
   { number: ExtraTag.requestParameters, name: 'parameters of lock requests', required: true },
   { number: ExtraTag.lifetime, name: 'containers and times to live of nodes', required: true },
   { number: ExtraTag.noData, name: 'nodes without data', required: true },
-  { number: ExtraTag.holdEntries, name: 'entries of reentrant holds', required: true },
 ];

@@ -6,6 +6,4 @@ export const ExtraTag = {
   lifetime: 2,
   /** Without bytes: the node has no data, which is not the same as empty data. */
   noData: 3,
-  /** Of a queue node: how often its owner has entered (locks/hold-entries.ts). */
-  holdEntries: 4,
 } as const;

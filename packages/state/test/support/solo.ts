@@ -5,8 +5,6 @@
 
 import {
   CommandType,
-  acquireCommand as lockRequest,
-  convertCommand,
   createMode,
   createModeOf,
   encodeCommand,
@@ -15,7 +13,6 @@ import {
   type Answer,
   type Command,
   type CreateModeOptions,
-  type LockRequest,
   type Operation,
   type Query,
   type Reply,
@@ -73,16 +70,6 @@ export class Solo {
   #propose(command: Command): readonly Output[] {
     const header = { command: CommandType[command.type], generation: 0, session: 0, number: 0, ackedUpTo: 0 };
     return this.apply(encodeEntry(header, encodeCommand(command)));
-  }
-
-  /** So many sessions. */
-  openAll<const N extends readonly string[]>(...names: N): { readonly [K in N[number]]: SoloSession } {
-    return Object.fromEntries(names.map((name) => [name, this.open(name)])) as { [K in N[number]]: SoloSession };
-  }
-
-  /** To whom the last entry granted locks. */
-  get grantedTo(): number[] {
-    return all(this.outputs, 'granted').map(({ session }) => session);
   }
 
   noop(): void {
@@ -201,29 +188,6 @@ export class SoloSession {
   acquire(lock: string): Acquire {
     const { acquireIndex, token } = asReply(this.send(acquireCommand(lock)), 'acquire');
     return { lock, acquireIndex, token };
-  }
-
-  /** Of any kind: an answer that is no error. */
-  take(lock: string, request: LockRequest, wait = true): Acquire {
-    const reply = this.send(lockRequest(lock, request, wait));
-    if (reply.type === 'acquire') return { lock, acquireIndex: reply.acquireIndex, token: reply.token };
-    const { acquireIndex, token, floor } = asReply(reply, 'sharedAcquire');
-    return { lock, acquireIndex, token, floor };
-  }
-
-  /** An acquire that is refused; what it is told. */
-  refused(lock: string, request: LockRequest, wait = true): string {
-    const { code, message } = asReply(this.send(lockRequest(lock, request, wait)), 'error');
-    return `${code}: ${message}`;
-  }
-
-  convert({ lock, acquireIndex }: Acquire, request: LockRequest): Reply {
-    return this.send(convertCommand(lock, acquireIndex, request));
-  }
-
-  /** As an operator, whosever it is. */
-  revoke({ lock, acquireIndex }: Acquire, session: SoloSession): Reply {
-    return this.send({ type: 'revoke', lock, session: session.id, acquireIndex });
   }
 
   release({ lock, acquireIndex }: Acquire): Reply {

@@ -82,7 +82,7 @@ export const commitAndReadCases: readonly CaseMutant[] = [
     file: 'locks/held-lock.js',
     edits: [
       {
-        find: 'if (this.#lossReason === undefined && this.keeper.remainingMs() <= 0) this.keeper.lapsed();',
+        find: 'if (this.#lossReason === undefined && this.#keeper.remainingMs() <= 0) this.#keeper.lapsed();',
         replace: '',
       },
     ],

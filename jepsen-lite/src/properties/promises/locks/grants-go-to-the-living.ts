@@ -1,6 +1,5 @@
 /** A wait whose session ended, earlier or by this very entry, is never granted. */
 
-import { isPlaced } from '../../observation/lock-change.ts';
 import { outputsOf } from '../../observation/step.ts';
 import type { StatePromise } from '../../state-promise.ts';
 import { demand } from '../../demand.ts';
@@ -14,7 +13,7 @@ export function grantsGoToTheLiving(): StatePromise {
       // An ended session is told of last, but is gone before the first grant of its entry.
       for (const { session } of outputsOf(outputs, 'sessionEnded')) living.delete(session);
       for (const change of changes) {
-        if (!isPlaced(change)) continue;
+        if (change.type === 'removed' || change.type === 'ended') continue;
         const { session, lock, acquireIndex } = change;
         demand(
           living.has(session),

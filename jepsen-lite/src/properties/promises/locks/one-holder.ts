@@ -3,11 +3,10 @@
 import { MUTEX } from '@holdfast/protocol';
 import { inTheWay, mayHoldTogether, requestOf } from '../../../models/holders.ts';
 import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
-import { isPlaced } from '../../observation/lock-change.ts';
 import type { StatePromise } from '../../state-promise.ts';
 import { demand } from '../../demand.ts';
 
-type Holder = Omit<ReportedAcquire, 'token' | 'entries'>;
+type Holder = Omit<ReportedAcquire, 'token'>;
 
 export function oneHolder(): StatePromise {
   let acquires: readonly ReportedAcquire[] = [];
@@ -20,10 +19,7 @@ export function oneHolder(): StatePromise {
         if (change.type === 'removed') holders.delete(change.acquireIndex);
         else if (change.type === 'ended') {
           for (const [hold, { session }] of holders) if (session === change.session) holders.delete(hold);
-        } else if (change.type === 'converted') {
-          const held = holders.get(change.acquireIndex);
-          if (held !== undefined) holders.set(change.acquireIndex, { ...held, request: change.request });
-        } else if (isPlaced(change) && change.token !== 0) {
+        } else if (change.token !== 0) {
           const { session, lock, acquireIndex } = change;
           // Whoever never asked may hold with nobody.
           const asked = acquires.find((acquire) => acquire.acquireIndex === acquireIndex);

@@ -1,6 +1,5 @@
 /**
- * A wait or hold goes by release or cancel of its own session, by the end of that session, or by an operator who revokes it or deletes its
- * node;
+ * A wait or hold goes by release or cancel of its own session, by the end of that session, or by an operator who deletes its node;
  * and release and cancel by its own session do end it.
  */
 
@@ -35,9 +34,8 @@ export function onlyOwnersGiveUp(): StatePromise {
       const ends = own !== undefined && (command.type === 'cancel' || own.token !== 0);
       const shown =
         command.type === 'release' ? reply.type === 'done' : reply.type === 'cancelled' && reply.token === own?.token;
-      const over = (own?.entries ?? 1) > 1 ? 0 : 1;
       demand(
-        ends ? shown && gone.length === over : errorCode(reply) === 'NOT_HELD',
+        ends ? shown && gone.length === 1 : errorCode(reply) === 'NOT_HELD',
         () =>
           `${command.type} by session ${session} of acquire ${command.acquireIndex} (${own === undefined ? 'not its own' : `token ${own.token}`}) was answered ${JSON.stringify(reply)}`,
       );
@@ -53,10 +51,6 @@ function isExplained(step: Step, acquire: QueueEntry & { readonly lock: string }
   if (applied?.command.type === 'delete') {
     const stat = before.nodes.get(applied.command.path)?.stat;
     return stat?.czxid === acquire.acquireIndex && stat.ephemeralOwner === acquire.session;
-  }
-  if (applied?.command.type === 'revoke') {
-    const { lock, session, acquireIndex } = applied.command;
-    return acquire.lock === lock && acquire.session === session && acquire.acquireIndex === acquireIndex;
   }
   if (applied?.command.type !== 'release' && applied?.command.type !== 'cancel') return false;
   const { session, command } = applied;

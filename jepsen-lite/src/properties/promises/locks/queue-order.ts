@@ -12,9 +12,7 @@ export function queueOrder(): StatePromise {
       for (const change of changes) {
         if ((change.type === 'granted' || change.type === 'enqueued') && change.token !== 0) {
           const { lock, acquireIndex } = change;
-          const earlier = acquires.find(
-            (other) => other.lock === lock && other.token === 0 && other.acquireIndex < acquireIndex,
-          );
+          const earlier = acquires.find((other) => other.lock === lock && other.acquireIndex < acquireIndex);
           demand(
             earlier === undefined,
             () => `lock ${lock} was granted to acquire ${acquireIndex} before acquire ${earlier?.acquireIndex}`,

@@ -1,11 +1,10 @@
 /**
  * The fencing token: the index of the entry that granted, above all earlier ones of its lock, also of locks that were idle since. Those
- * whom one entry lets hold together share it, as do those who stay beside one whom an operator takes the lock from.
+ * whom one entry lets hold together share it.
  */
 
 import { mayHoldTogether } from '../../../models/holders.ts';
 import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
-import { isPlaced } from '../../observation/lock-change.ts';
 import type { StatePromise } from '../../state-promise.ts';
 import { demand } from '../../demand.ts';
 
@@ -15,18 +14,14 @@ export function tokensRise(): StatePromise {
   return {
     name: 'a token is the index of its grant and above all earlier ones of its lock',
     observe({ index, changes, after }) {
-      const raised = (lock: string): boolean => changes.some((each) => each.type === 'raised' && each.lock === lock);
       for (const change of changes) {
         acquires = changed(acquires, change);
-        if (change.type === 'raised') highest.set(change.lock, change.token);
-        if (!isPlaced(change) || change.token === 0) continue;
+        if (change.type === 'removed' || change.type === 'ended' || change.token === 0) continue;
         const { lock, token } = change;
         const last = highest.get(lock) ?? 0;
         demand(token === index, () => `the entry at index ${index} granted lock ${lock} under token ${token}`);
         demand(
-          token > last ||
-            raised(change.lock) ||
-            together(acquires.filter((other) => other.lock === lock && other.token === token)),
+          token > last || isShared(acquires.filter((other) => other.lock === lock && other.token === token)),
           () => `lock ${lock} was granted under token ${token} after token ${last}`,
         );
         highest.set(lock, token);
@@ -45,6 +40,6 @@ export function tokensRise(): StatePromise {
   };
 }
 
-function together(holders: readonly ReportedAcquire[]): boolean {
+function isShared(holders: readonly ReportedAcquire[]): boolean {
   return holders.length > 1 && mayHoldTogether(holders);
 }

@@ -1,7 +1,6 @@
 /** No lost wake-up: the entry that frees a lock grants it, and an acquire is answered at once how it stands. */
 
-import type { LockRequest } from '@holdfast/protocol';
-import { mayJoin, requestOf } from '../../../models/holders.ts';
+import { mayJoin } from '../../../models/holders.ts';
 import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
 import { appliedCommand } from '../../observation/step.ts';
 import type { StatePromise } from '../../state-promise.ts';
@@ -25,15 +24,8 @@ export function waitersAreServed(): StatePromise {
             () =>
               `an acquire (wait ${wait}) of lock ${lock} was notified of the holder ${acquireIndex}, where ${holders.map((each) => each.acquireIndex).join(', ') || 'none'} holds`,
           );
-        } else if (reply.type === 'acquire' || reply.type === 'sharedAcquire') {
+        } else if (reply.type === 'acquire') {
           demand(wait || reply.token !== 0, () => `a try of lock ${lock} was put in the queue`);
-          const entered = acquires.find(({ acquireIndex }) => acquireIndex === reply.acquireIndex);
-          demand(
-            entered === undefined ||
-              isItsOwn(entered, applied.session, requestOf(applied.command.kind, applied.command.parameters)),
-            () =>
-              `session ${applied.session} has entered acquire ${reply.acquireIndex} of lock ${lock}, which is another owner's`,
-          );
         }
       }
       for (const change of step.changes) acquires = changed(acquires, change);
@@ -49,11 +41,4 @@ export function waitersAreServed(): StatePromise {
       }
     },
   };
-}
-
-function isItsOwn(entered: ReportedAcquire, session: number, asked: LockRequest): boolean {
-  const { request } = entered;
-  return (
-    entered.session === session && request.type === 'reentrant' && 'owner' in asked && asked.owner === request.owner
-  );
 }

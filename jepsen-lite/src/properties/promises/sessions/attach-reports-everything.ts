@@ -2,7 +2,7 @@
 
 import type { Reply } from '@holdfast/protocol';
 
-import { changed, floorOf, type ReportedAcquire } from '../../observation/acquires.ts';
+import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
 import { difference } from '../../observation/difference.ts';
 import { freshReply, outputsOf, type Step } from '../../observation/step.ts';
 import type { StatePromise } from '../../state-promise.ts';
@@ -71,10 +71,7 @@ function attached(
     generation,
     timeoutMs,
     lastApplied,
-    acquires: own.map(({ lock, acquireIndex, token }) => {
-      const floor = token === 0 ? undefined : floorOf(acquires, lock);
-      return floor === undefined ? { lock, acquireIndex, token } : { lock, acquireIndex, token, floor };
-    }),
+    acquires: own.map(({ lock, acquireIndex, token }) => ({ lock, acquireIndex, token })),
   };
   const wrong = difference(reply, expected) ?? difference(created, known === undefined ? [id] : []);
   demand(wrong === undefined, () => `the answer to attach of session ${id}:${wrong}`);

@@ -108,13 +108,9 @@ function lossesOf({ before }: Step, { session, reason }: End): readonly unknown[
     .map(({ lock, acquireIndex }) => ({ type: 'lost', session, lock, acquireIndex, reason }));
 }
 
-/** An operator's revocation, by its command or the deletion of a queue node, is reported to the session that loses by it. */
+/** An operator's deletion of a queue node is reported to the session that loses by it. */
 function revoked(step: Step): readonly unknown[] {
   const applied = appliedCommand(step);
-  if (applied?.command.type === 'revoke' && applied.reply.type === 'revoked') {
-    const { session, lock, acquireIndex } = applied.command;
-    return [{ type: 'lost', session, lock, acquireIndex, reason: 'revoked' }];
-  }
   if (applied?.command.type !== 'delete' || applied.reply.type !== 'done') return [];
   const czxid = step.before.nodes.get(applied.command.path)?.stat.czxid;
   for (const [lock, queue] of step.before.queues) {

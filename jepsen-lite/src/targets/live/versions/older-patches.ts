@@ -5,16 +5,19 @@
 
 import type { Patch } from '../../../patches/patch.ts';
 
-/** What only the last state version has. */
+/** What only the last state version has, and that servers let themselves be heard. */
 export const OLDER_PATCHES: readonly Patch[] = [
   {
     module: '@holdfast/state',
     file: 'state-version.js',
-    edits: [{ find: 'LATEST_STATE_VERSION = 4;', replace: 'LATEST_STATE_VERSION = 3;' }],
+    edits: [{ find: 'LATEST_STATE_VERSION = 3;', replace: 'LATEST_STATE_VERSION = 2;' }],
   },
   {
     module: '@holdfast/raft',
     file: 'peers/peer-features.js',
-    edits: [{ find: 'stateVersion4: 2 ** 7,', replace: '' }],
+    edits: [
+      { find: 'stateVersion3: 2 ** 6,', replace: '' },
+      { find: 'keepAlive: 2 ** 5,', replace: '' },
+    ],
   },
 ];

@@ -5,14 +5,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import {
-  commandName,
-  decodeCommand,
-  MalformedError,
-  type LockRequest,
-  type QueueEntry,
-  type Reply,
-} from '@holdfast/protocol';
+import { commandName, decodeCommand, MalformedError, type QueueEntry, type Reply } from '@holdfast/protocol';
 import type { Entry } from '@holdfast/raft';
 import { decodeEntryHeader, entryPayload, type Output, type StateMachine } from '@holdfast/state';
 import type { LogEvent, RemovalReason } from '../../../history/history.ts';
@@ -152,7 +145,6 @@ export class LockInvariants {
       case 'endContinued':
       case 'unusedRemoved':
       case 'granted':
-      case 'floorRaised':
       case 'lost':
         return;
     }
@@ -174,7 +166,7 @@ export class LockInvariants {
       return true;
     }
     this.repeatedAnswers += 1;
-    if (isDeepStrictEqual(before, reply) || goesOn(before, reply)) return false;
+    if (isDeepStrictEqual(before, reply) || (before.type === 'acquire' && goesOn(before, reply))) return false;
     this.#report(
       'an-answer-stays',
       `entry ${index} answers request ${number} of session ${session} with ${text(reply)} after ${text(before)}`,
@@ -217,10 +209,6 @@ export class LockInvariants {
   #compare(index: number, lock: string, now: readonly Place[], reasonOf: (place: Place) => RemovalReason): void {
     const before = this.#queues.get(lock) ?? [];
     const stays = new Map(now.map((place) => [place.acquireIndex, place]));
-    // Nobody keeps a lower token beside a hold that an operator has taken.
-    const raises = before.some(
-      (place) => place.token !== 0 && !stays.has(place.acquireIndex) && reasonOf(place) === 'revoked',
-    );
     for (const place of before) {
       const { session, acquireIndex: hold, token } = place;
       const after = stays.get(hold);
@@ -228,25 +216,21 @@ export class LockInvariants {
         const reason = reasonOf(place);
         if (reason === 'expired') this.#expiredHolds.add(hold);
         this.#record({ type: 'removed', index, lock, session, hold, reason });
-      } else if (after.session !== session || (token !== 0 && after.token !== (raises ? index : token))) {
+      } else if (after.session !== session || (token !== 0 && after.token !== token)) {
         this.#report(
           'a-hold-stays-as-it-is',
           `entry ${index} changes ${text({ session, hold, token })} of lock ${lock} to ${text(after)}`,
         );
       }
     }
-    const known = new Map(before.map((place) => [place.acquireIndex, place]));
-    for (const { session, acquireIndex: hold, request } of now) {
-      const earlier = known.get(hold);
-      if (earlier !== undefined && !isDeepStrictEqual(earlier.request, request))
-        this.#record({ type: 'converted', index, lock, session, hold, asked: request });
-      if (earlier !== undefined) continue;
+    const known = new Set(before.map((place) => place.acquireIndex));
+    for (const { session, acquireIndex: hold } of now) {
+      if (known.has(hold)) continue;
       if (hold !== index)
         this.#report('acquires-are-named-by-their-entry', `entry ${index} enqueues ${hold} at lock ${lock}`);
-      this.#record({ type: 'enqueued', index, lock, session, hold, ...askedOf(request) });
+      this.#record({ type: 'enqueued', index, lock, session, hold });
     }
     this.#checkQueue(index, lock, now);
-    if (raises) this.#highestTokens.set(lock, index);
     for (const place of now) if (place.token !== 0 && !isHold(before, place)) this.#granted(index, lock, place, now);
     if (now.length === 0) this.#queues.delete(lock);
     else this.#queues.set(lock, now);
@@ -293,7 +277,7 @@ export class LockInvariants {
       this.#report('tokens-rise', `entry ${index} grants lock ${lock} under token ${token} after ${highest}`);
     }
     this.#highestTokens.set(lock, token);
-    this.#record({ type: 'granted', index, lock, session, hold, token, ...askedOf(place.request) });
+    this.#record({ type: 'granted', index, lock, session, hold, token });
   }
 
   #checkSums(index: number, state: StateMachine): void {
@@ -345,19 +329,10 @@ export class LockInvariants {
   }
 }
 
-/** Whether an acquire that waited or held can be what the later answer says: granted since, under a higher floor, or over. */
-function goesOn(before: Reply, now: Reply): boolean {
-  if (before.type !== 'acquire' && before.type !== 'sharedAcquire') return false;
+/** Whether an acquire that waited or held can be what the later answer says: granted since, or over. */
+function goesOn(before: Extract<Reply, { type: 'acquire' }>, now: Reply): boolean {
   if (now.type === 'error') return now.code === 'NOT_HELD';
-  if (now.type !== before.type || now.acquireIndex !== before.acquireIndex) return false;
-  if (before.type === 'acquire') return before.token === 0;
-  // An operator who revokes another's hold raises the tokens of all who stay.
-  return now.type === 'sharedAcquire' && now.token >= before.token && now.floor >= before.floor;
-}
-
-/** What a history says of it: nothing, where it is a mutex. */
-function askedOf(request: LockRequest): { readonly asked?: LockRequest } {
-  return request.type === 'mutex' ? {} : { asked: request };
+  return now.type === 'acquire' && now.acquireIndex === before.acquireIndex && before.token === 0;
 }
 
 function isHold(queue: readonly Place[], { acquireIndex }: Place): boolean {
@@ -383,9 +358,6 @@ function decode(data: Uint8Array): DecodedCommand {
         return { name, locks: [command.lock], ends: 'released' };
       case 'cancel':
         return { name, locks: [command.lock], ends: 'cancelled' };
-      case 'convert':
-      case 'revoke':
-        return { name, locks: [command.lock], ends: 'other' };
       case 'attach':
       case 'closeSession':
       case 'create':

@@ -3,10 +3,10 @@
 import type { Reply } from '@holdfast/protocol';
 
 import { invariant } from '../../invariant.ts';
+import type { QueuedAcquire } from '../../locks/lock.ts';
 import { DONE } from '../../replies.ts';
 import type { State } from '../../state.ts';
 import type { NodeSlot } from '../../tree/node-slot.ts';
-import { revokeAcquire } from '../revoke.ts';
 import type { Creation, PlannedChange } from './change.ts';
 
 export function commit(state: State, change: PlannedChange): Reply {
@@ -22,7 +22,7 @@ export function commit(state: State, change: PlannedChange): Reply {
       remove(state, change.node);
       return DONE;
     case 'revoke':
-      revokeAcquire(state, change.acquire);
+      revoke(state, change.acquire);
       return DONE;
   }
 }
@@ -45,7 +45,7 @@ export function commitForNumber(state: State, change: PlannedChange): number {
       remove(state, change.node);
       return 0;
     case 'revoke':
-      revokeAcquire(state, change.acquire);
+      revoke(state, change.acquire);
       return 0;
   }
 }
@@ -67,4 +67,11 @@ function remove(state: State, node: NodeSlot): void {
     invariant(forgotten, 'an ephemeral node belongs to a living session');
   }
   state.nodes.remove(node, state.index);
+}
+
+function revoke(state: State, acquire: QueuedAcquire): void {
+  const { session, lock, acquireIndex } = acquire;
+  state.locks.remove(acquire, state.index);
+  state.events.push({ type: 'lost', session: session.id, lock: lock.name, acquireIndex, reason: 'revoked' });
+  state.locks.grantPending(lock, state.index, state.stamp, state.events);
 }

@@ -18,8 +18,6 @@ import {
 interface Holders<R> extends Iterable<{ readonly request: R }> {
   readonly size: number;
   readonly first: { readonly request: R } | undefined;
-  /** The shares of all of them. */
-  readonly taken: number;
 }
 
 export interface LockKind<R = LockRequest> {
@@ -39,48 +37,24 @@ export interface LockKind<R = LockRequest> {
    * holds of whoever holds alone. The queue's order is not its business: nobody overtakes a request that has to wait.
    */
   mayJoin(holders: Holders<R>, request: R): boolean;
-  /**
-   * How much of the lock a holder takes. Only of kinds that several may hold at once: their holders have a floor, the lowest token of all.
-   */
-  readonly share?: (request: R) => number;
-  /**
-   * What all requests for one lock have in common while it is in use, and this one has not; undefined where it has. In words that go on
-   * "the lock is in use".
-   */
-  clash?(inUse: R, request: R): string | undefined;
-  /** Why a hold may not become that; undefined where it may. Never anything that could have to wait. */
-  conversionProblem?(held: R, request: R): string | undefined;
-  /** How often the hold may be entered by such a request of its session: 0 where it is another's. Others wait, this one does not. */
-  maxEntries?(held: R, request: R): number;
 }
-
-type Rules<R> = Omit<LockKind<R>, 'name' | 'number' | 'plain' | 'read' | 'write'> & {
-  /** What is wrong with a request whose fields are good one by one. */
-  readonly problem?: (request: R) => string | undefined;
-};
 
 /** The kind that the protocol declares by that name. */
 export function lockKind<N extends LockRequest['type']>(
   name: N,
-  { problem, ...rules }: Rules<Extract<LockRequest, { readonly type: N }>>,
-): LockKind {
-  type R = Extract<LockRequest, { readonly type: N }>;
-  const read = (parameters: TupleReader): R => {
-    const request = lockKinds.readFields(name, parameters) as R;
-    const wrong = problem?.(request);
-    if (wrong !== undefined) throw new MalformedError(wrong);
-    return request;
-  };
-  const kind: LockKind<R> = {
+  { since, mayJoin }: Pick<LockKind<Extract<LockRequest, { readonly type: N }>>, 'since' | 'mayJoin'>,
+): LockKind<Extract<LockRequest, { readonly type: N }>> {
+  const read = (parameters: TupleReader): Extract<LockRequest, { readonly type: N }> =>
+    lockKinds.readFields(name, parameters) as Extract<LockRequest, { readonly type: N }>;
+  return {
     name,
     number: lockKinds.numbers[name],
+    since,
     plain: plainOf(read),
     read,
     write: (request) => lockKinds.writeFields(request),
-    ...rules,
+    mayJoin,
   };
-  // Whoever has a request has read it by this kind.
-  return kind as unknown as LockKind;
 }
 
 /** What parameters as they came ask for. @throws MalformedError */

@@ -2,8 +2,5 @@
 
 import type { LockKind } from './lock-kind.ts';
 import { mutex } from './mutex.ts';
-import { readWrite } from './read-write.ts';
-import { reentrant } from './reentrant.ts';
-import { semaphore } from './semaphore.ts';
 
-export const LOCK_KINDS: readonly LockKind[] = [mutex, readWrite, semaphore, reentrant];
+export const LOCK_KINDS: readonly LockKind[] = [mutex];

@@ -152,10 +152,5 @@ export class NodeExtras {
 
 /** What a node's extras count among the data. */
 export function extrasBytes(extras: readonly NodeExtra[]): number {
-  return extras.reduce((sum, { bytes }) => sum + extraBytes(bytes.length), 0);
-}
-
-/** What one extra counts, of so many bytes. */
-export function extraBytes(length: number): number {
-  return HEAD_BYTES + length;
+  return extras.reduce((sum, { bytes }) => sum + HEAD_BYTES + bytes.length, 0);
 }

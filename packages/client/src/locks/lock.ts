@@ -87,8 +87,9 @@ export class Lock {
   }
 
   /**
-   * Waits for the lock. Rejects with TimeoutError after `waitMs`, which says who holds the lock and how many are before, the signal's reason when it aborts, LockLostError when an operator
-   * ended the wait, SessionExpiredError when the session ended, ClientClosedError when the client was closed.
+   * Waits for the lock. Rejects with TimeoutError after `waitMs`, which says who holds the lock and how many are before, the signal's reason
+   * when it aborts, LockLostError when an operator ended the wait, SessionExpiredError when the session ended, ClientClosedError when the
+   * client was closed.
    */
   async acquire(options: AcquireOptions = {}): Promise<HeldLock> {
     checkOptionNames('acquire', options, ACQUIRE_OPTIONS);

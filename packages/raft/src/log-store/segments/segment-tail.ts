@@ -23,11 +23,13 @@ export interface SegmentTail {
 }
 
 export async function scanTail(file: DiskFile, { from, ...segment }: TailPlace): Promise<SegmentTail> {
-  const reader = new BatchReader(file, { ...segment, pieceBytes: PIECE_BYTES });
+  const { sizeBytes } = segment;
+  // Most of a segment is zeros, and every start reads them: fresh memory for each piece would cost more than the reading.
+  const room = new Uint8Array(Math.min(PIECE_BYTES, sizeBytes - from));
   const candidates = new BatchReader(file, { ...segment, pieceBytes: PIECE_BYTES });
   let usedTo = from;
-  for (let at = from; at < segment.sizeBytes; at += PIECE_BYTES) {
-    const piece = await reader.view(at, PIECE_BYTES);
+  for (let at = from; at < sizeBytes; at += PIECE_BYTES) {
+    const piece = await file.read(at, Math.min(PIECE_BYTES, sizeBytes - at), room);
     const used = usedLength(piece);
     if (used === 0) continue;
     usedTo = at + used;

@@ -26,9 +26,8 @@ export const logStoreMutants: readonly Mutant[] = [
         file: 'log-store/segments/segment-preparer.js',
         edits: [
           {
-            find: "return (await this.#spare?.take(path)) ?? this.#disk.open(path, 'create');",
-            replace: `const spare = await this.#spare?.take(path);
-              if (spare !== undefined) this.#filledBytes = this.#segmentBytes;
+            find: "return spare ?? this.#disk.open(path, 'create');",
+            replace: `if (spare !== undefined) this.#filledBytes = this.#segmentBytes;
               return spare ?? this.#disk.open(path, 'create');`,
           },
         ],

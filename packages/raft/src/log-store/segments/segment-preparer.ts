@@ -15,6 +15,10 @@ import type { SpareSegment } from './spare-segment.ts';
 const ZEROS = new Uint8Array(1024 * 1024);
 /** The next segment is complete when this share of the present one is used. */
 const READY_AT_SHARE = 0.5;
+/** The first segment: a server that starts for the first time waits until it is filled. */
+const FIRST_SEGMENT_BYTES = 4 * 1024 * 1024;
+/** Each segment is at most so many times as large as the one before. */
+const GROWTH = 2;
 /** After a full disk it begins again when the log has used this much more. */
 const RETRY_AFTER_BYTES = 256 * 1024;
 
@@ -27,6 +31,8 @@ export class SegmentPreparer {
   /** Called when a piece is durable: a disk that fills works, however long a write has to wait for it. */
   filled: (() => void) | undefined;
   #file: DiskFile | undefined;
+  /** Of the one that is being prepared. */
+  #nextBytes = 0;
   #filledBytes = 0;
   #targetBytes = 0;
   #filling: Promise<void> | undefined;
@@ -47,9 +53,11 @@ export class SegmentPreparer {
     this.#spare = spare;
   }
 
-  /** Goes on in the background, as far as a log that has used `usedBytes` of its segment needs it. */
-  advance(usedBytes: number): void {
-    this.#targetBytes = Math.min(this.#segmentBytes, Math.ceil(usedBytes / READY_AT_SHARE));
+  /** Goes on in the background, as far as a log that has used `usedBytes` of its segment of `activeBytes` needs it. */
+  advance(usedBytes: number, activeBytes: number): void {
+    if (this.#nextBytes === 0) this.#nextBytes = this.#bytesAfter(activeBytes);
+    const larger = Math.max(1, this.#nextBytes / activeBytes);
+    this.#targetBytes = Math.min(this.#nextBytes, Math.ceil((usedBytes / READY_AT_SHARE) * larger));
     if (this.#filling !== undefined || this.#filledBytes >= this.#targetBytes || this.#closed) return;
     if (usedBytes < this.#pausedUntilBytes) return;
     this.#fill().catch((error: unknown) => {
@@ -59,17 +67,22 @@ export class SegmentPreparer {
     });
   }
 
-  /** Completes the prepared segment and gives it its name, **durable** on resolve. Rejects with DiskError. */
-  async take(name: SegmentName): Promise<DiskFile> {
-    this.#targetBytes = this.#segmentBytes;
+  /**
+   * Completes the prepared segment and gives it its name, **durable** on resolve. Rejects with DiskError.
+   * @param activeBytes of the segment before; 0 when it is the first
+   */
+  async take(name: SegmentName, activeBytes: number): Promise<DiskFile> {
+    if (this.#nextBytes === 0) this.#nextBytes = this.#bytesAfter(activeBytes);
+    this.#targetBytes = this.#nextBytes;
     await this.#filling?.catch((error: unknown) => {
       if (!isNoSpace(error)) throw error;
     });
-    if (this.#file === undefined || this.#filledBytes < this.#segmentBytes) await this.#fill();
+    if (this.#file === undefined || this.#filledBytes < this.#nextBytes) await this.#fill();
     await this.#closeFile();
     const path = join(this.#directory, segmentFileName(name));
     await this.#disk.rename(join(this.#directory, PREPARED_SEGMENT_NAME), path);
     await this.#disk.syncDirectory(this.#directory);
+    this.#nextBytes = 0;
     this.#filledBytes = 0;
     this.#targetBytes = 0;
     this.#pausedUntilBytes = 0;
@@ -81,6 +94,10 @@ export class SegmentPreparer {
     // It was reported, and nothing depends on it any more.
     await this.#filling?.catch(() => {});
     await this.#closeFile();
+  }
+
+  #bytesAfter(activeBytes: number): number {
+    return Math.min(this.#segmentBytes, Math.max(FIRST_SEGMENT_BYTES, activeBytes * GROWTH));
   }
 
   /** A failure stays in #filling: nothing is tried again after a failed write, but for one on a full disk. */
@@ -109,7 +126,7 @@ export class SegmentPreparer {
   async #fillToTarget(): Promise<void> {
     this.#file ??= await this.#openFile();
     while (this.#filledBytes < this.#targetBytes && !this.#closed) {
-      const bytes = Math.min(ZEROS.length, this.#segmentBytes - this.#filledBytes);
+      const bytes = Math.min(ZEROS.length, this.#nextBytes - this.#filledBytes);
       await this.#file.write(this.#filledBytes, ZEROS.subarray(0, bytes));
       await this.#file.sync();
       this.#filledBytes += bytes;
@@ -125,7 +142,9 @@ export class SegmentPreparer {
   async #openFile(): Promise<DiskFile> {
     const path = join(this.#directory, PREPARED_SEGMENT_NAME);
     await removeIfThere(path, this.#disk);
-    return (await this.#spare?.take(path)) ?? this.#disk.open(path, 'create');
+    // What a spare holds behind a smaller segment would be taken for log.
+    const spare = this.#nextBytes === this.#segmentBytes ? await this.#spare?.take(path) : undefined;
+    return spare ?? this.#disk.open(path, 'create');
   }
 
   async #closeFile(): Promise<void> {

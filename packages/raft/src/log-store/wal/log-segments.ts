@@ -104,7 +104,7 @@ export class LogSegments {
 
   /** In the background, as far as the active one is used. */
   prepareNext(): void {
-    this.#preparer.advance(this.#active.position);
+    this.#preparer.advance(this.#active.position, this.#active.sizeBytes);
   }
 
   /** Who is told of every piece of the next one that is durable. */
@@ -114,8 +114,8 @@ export class LogSegments {
 
   /** What is written next goes into a new one. */
   async switchTo(firstIndex: LogIndex): Promise<void> {
-    const { file, number, position } = this.#active;
-    const next = await this.#preparer.take({ number: number + 1, firstIndex });
+    const { file, number, position, sizeBytes } = this.#active;
+    const next = await this.#preparer.take({ number: number + 1, firstIndex }, sizeBytes);
     this.#active = {
       number: number + 1,
       firstIndex,

@@ -28,7 +28,10 @@ const REWRITE_PIECE_BYTES = 1024 * 1024;
 
 export interface WriteAheadLogOptions extends LogIdentity {
   readonly directory: string;
-  /** Rounded up to 4 KiB. A batch that is larger gets a segment of its own size. @default 64 MiB */
+  /**
+   * Rounded up to 4 KiB. The first segments are smaller: 4 MiB, then each twice the one before. A batch that is larger gets a segment of
+   * its own size. @default 64 MiB
+   */
   readonly segmentBytes?: number;
   /** Of the machine's bytes in one checked piece of a snapshot file. @default 256 KiB */
   readonly snapshotChunkBytes?: number;
@@ -122,7 +125,7 @@ export async function createWriteAheadLog(
     { disk, logger },
   );
   try {
-    const file = await preparer.take({ number: 1, firstIndex: nextIndex(0 as LogIndex) });
+    const file = await preparer.take({ number: 1, firstIndex: nextIndex(0 as LogIndex) }, 0);
     await file.close();
   } finally {
     await preparer.close();

@@ -41,6 +41,38 @@ describe('the segments of a write-ahead log', () => {
       expect(await segmentPaths(machine)).toHaveLength(3);
     }));
 
+  it('begin small, so that a first start does not wait for zeros, and are each twice the one before', () =>
+    onMachine(async (machine) => {
+      const MIB = 1024 * 1024;
+      let store = await openLog(machine, { segmentBytes: 16 * MIB });
+      let index = 0;
+      const fill = async (bytes: number) => {
+        for (const end = index + Math.ceil(bytes / 500_000); index < end; index += 1) {
+          await store.write({
+            ...(index === 0 ? { hardState: vote(1) } : {}),
+            entries: [entry(index + 1, 1, 500_000)],
+          });
+          await machine.quiesce();
+        }
+      };
+      const sizes = async () => {
+        const names = await machine.disk.list(LOG_OPTIONS.directory);
+        const paths = names.filter((name) => name.endsWith('.wal') || name === 'next.prepared');
+        return paths.map((name) => machine.bytes(`${LOG_OPTIONS.directory}/${name}`).length / MIB);
+      };
+      expect(await sizes()).toEqual([4]);
+      await fill(2 * MIB);
+      // Half of the present one is used, and the next one is there.
+      expect(await sizes()).toEqual([4, 8]);
+      await fill(4 * MIB);
+      await store.close();
+      store = await openLog(machine, { segmentBytes: 16 * MIB });
+      await fill(8 * MIB);
+      await fill(18 * MIB);
+      expect((await sizes()).slice(0, 4)).toEqual([4, 8, 16, 16]);
+      await store.close();
+    }));
+
   it('are prepared before they are needed, in pieces that follow the log', () =>
     onMachine(async (machine) => {
       const segmentBytes = 4 * 1024 * 1024;

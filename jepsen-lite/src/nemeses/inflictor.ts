@@ -26,6 +26,7 @@ export class Inflictor {
   /** By a number of each. */
   readonly #underWay = new Map<number, string>();
   #commands = 0;
+  #lasting = 0;
   #asked = 0;
   #healed = false;
 
@@ -58,6 +59,11 @@ export class Inflictor {
   /** What was asked of the target for faults and is not done yet, but for what goes on when everything has healed. */
   get underWay(): readonly string[] {
     return [...this.#underWay.values()];
+  }
+
+  /** So many faults have begun and have not ended, commands of operators not counted. */
+  get lasting(): number {
+    return this.#lasting;
   }
 
   /** So many commands of operators are being carried out, which go on when everything has healed. */
@@ -99,9 +105,14 @@ export class Inflictor {
     const { excuses = true } = nemesis;
     const hosts = hostsIn(fault, nemesis.fields);
     target.faultBegins(fault.kind, excuses, hosts);
-    const name = nemesis.goesOnWhenHealed === true ? undefined : `${fault.kind} of ${hosts.join(', ') || 'all links'}`;
+    const isCommand = nemesis.goesOnWhenHealed === true;
+    const name = isCommand ? undefined : `${fault.kind} of ${hosts.join(', ') || 'all links'}`;
+    if (!isCommand) this.#lasting += 1;
     const end = (): void => {
-      const ended = (): void => target.faultEnded(fault.kind, excuses, hosts);
+      const ended = (): void => {
+        if (!isCommand) this.#lasting -= 1;
+        target.faultEnded(fault.kind, excuses, hosts);
+      };
       this.#then(name && `the end of ${name}`, nemesis.end?.(fault, target), ended);
     };
     this.#then(name && `the beginning of ${name}`, nemesis.begin(fault, target), () => {

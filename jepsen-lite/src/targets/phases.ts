@@ -131,14 +131,24 @@ async function load(target: RunTarget, { faults, durationMs }: Scenario, inflict
 
 /** The kinds that have done nothing so far. */
 async function strikeAgain(target: RunTarget, faults: readonly Fault[], inflictor: Inflictor): Promise<void> {
-  if (inflictor.idle.length > 0) await target.runUntil(() => inflictor.commandsUnderWay === 0, COMMANDS_MS);
+  if (inflictor.idle.length === 0) return;
+  await target.runUntil(() => inflictor.commandsUnderWay === 0, COMMANDS_MS);
+  const { faultsEndMs = 0 } = target.bounds ?? DEFAULT_BOUNDS;
+  // Not for ever: one that does not end is found when everything heals.
+  let patient = faultsEndMs > 0;
+  target.after(faultsEndMs, () => (patient = false));
+  const atRest = (): boolean => !patient || inflictor.lasting === 0;
   for (const kind of inflictor.idle.slice(0, MAX_SECOND_TURNS)) {
+    const struck = (): boolean => !inflictor.idle.includes(kind);
     for (const turn of secondTurns(kind, faults)) {
+      await target.runUntil(() => struck() || atRest(), faultsEndMs);
       // Whoever is down can be struck by nothing.
       await target.runUntil(() => target.serving?.() ?? true, SERVING_MS);
-      if (target.violation !== undefined || !inflictor.idle.includes(kind)) break;
+      if (target.violation !== undefined || struck()) break;
       inflictor.schedule(turn.faults);
-      await target.runUntil(() => !inflictor.idle.includes(kind), turn.lastsMs);
+      await target.runUntil(struck, turn.lastsMs);
+      // A busy machine may need seconds for what the turn asked of it.
+      await target.runUntil(() => struck() || atRest(), faultsEndMs);
     }
   }
 }

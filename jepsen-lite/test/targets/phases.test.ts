@@ -235,6 +235,43 @@ describe('a run on a target whose deeds take time', () => {
     expect(turns[0]).toBeGreaterThanOrEqual(doneAtMs);
   });
 
+  it('lets what a turn has begun go on before there is another one', async () => {
+    const target = new FakeTarget();
+    target.mustStrike = true;
+    Object.assign(target, { bounds: { recoveryMs: RECOVERY_MS, quietMs: RECOVERY_MS, faultsEndMs: 30_000 } });
+    const { links } = target;
+    const cuts: number[] = [];
+    const cut = (): Promise<void> => {
+      cuts.push(target.nowMs);
+      // Seen long after it was asked for, as on a busy machine.
+      return new Promise((resolve) => {
+        target.after(6_000, () => {
+          if (cuts.length === 2) target.struck.set('frame-held-by-cut', 1);
+          resolve();
+        });
+      });
+    };
+    Object.assign(target, { links: { ...links, cut } });
+    const { idle } = await runOn(target, SCENARIO);
+    expect(idle).toEqual([]);
+    expect(cuts.length).toBe(2);
+    // The one that was scheduled had ended by then.
+    expect(cuts[1]).toBeGreaterThanOrEqual((cuts[0] ?? 0) + 6_000);
+  });
+
+  it('waits for a fault that never ends no longer than faults have for their end', async () => {
+    const target = new FakeTarget();
+    target.mustStrike = true;
+    const faultsEndMs = 4_000;
+    Object.assign(target, { bounds: { recoveryMs: RECOVERY_MS, quietMs: RECOVERY_MS, faultsEndMs } });
+    const { links } = target;
+    Object.assign(target, { links: { ...links, cut: () => new Promise<void>(() => {}) } });
+    await runOn(target, SCENARIO);
+    expect(target.violation?.name).toBe('every-fault-ends');
+    // Two turns of 2.3 s, the waiting between them, and the time for faults to end when everything heals.
+    expect(target.nowMs).toBeLessThan(SCENARIO.durationMs + 5_000 + 2 * faultsEndMs + 1_000);
+  });
+
   it('has no turn more for a kind as soon as it has struck', async () => {
     const target = new FakeTarget();
     target.mustStrike = true;

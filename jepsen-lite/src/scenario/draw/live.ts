@@ -36,8 +36,11 @@ export interface LiveDraw {
 
 /** What servers of a run with bulk writes keep of their logs: little, so that they take snapshots often. The least that lockd allows. */
 const SNAPSHOT_LOG_BYTES = 1024 * 1024;
-/** Of all clients together. The judge keeps all of the log: longer runs write more slowly. */
-const BULK_BYTES_PER_SECOND = 1024 * 1024;
+/**
+ * Of all clients together, so that a log is there for some seconds before a snapshot takes its place: a harness on a busy machine has to copy
+ * it before. The judge keeps all of the log: longer runs write more slowly.
+ */
+const BULK_BYTES_PER_SECOND = 384 * 1024;
 const BULK_BYTES = 128 * 1024 * 1024;
 const CLIENTS = 4;
 const LOCKS = 3;

@@ -6,6 +6,6 @@ export * from './free-ports.ts';
 export { describeExit, GuardedProcess, type GuardedProcessOptions, type ProcessExit } from './guarded-process.ts';
 export { LocalEnsemble, type ExitReport, type LocalEnsembleOptions } from './local-ensemble.ts';
 export { watchPaused } from './pause-watch.ts';
-export { programEntry } from './programs.ts';
+export { bundledEntry, programEntry } from './programs.ts';
 export { answersOk, fetchStatus, type ServerStatus } from './server-status.ts';
 export { waitUntil } from './wait-until.ts';

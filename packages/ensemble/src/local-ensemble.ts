@@ -11,7 +11,7 @@ import { EnsembleError } from './ensemble-error.ts';
 import { addressesInUse } from './free-ports.ts';
 import { exitAdvice, logTail } from './exit-advice.ts';
 import { GuardedProcess, type ProcessExit } from './guarded-process.ts';
-import { programEntry, type Program } from './programs.ts';
+import { bundledEntry, type Program } from './programs.ts';
 import { answersOk, fetchStatus, type ServerStatus } from './server-status.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -260,7 +260,7 @@ export class LocalEnsemble {
 
   #spawn(member: Member): void {
     const { logFile, args } = member;
-    const process = GuardedProcess.start({ entry: programEntry(member.program), args, logFile });
+    const process = GuardedProcess.start({ entry: bundledEntry(member.program), args, logFile });
     member.process = process;
     member.ending = false;
     void process.exited.then((exit) => {

@@ -1,6 +1,6 @@
 /** The built entries of the programs that are started as child processes, found through their packages. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
@@ -29,6 +29,30 @@ export function programEntry(program: Program): string {
     throw new EnsembleError('NOT_BUILT', `${program} has not been built; run: npx -y pnpm@12 build`);
   }
   return entry;
+}
+
+/**
+ * The same program in one file, which starts in half the time, where one was made that is as new as all that was built. Otherwise, and in a
+ * package from npm, what {@link programEntry} says. Whoever changes files of a program while it loads them needs that one.
+ * @throws EnsembleError NOT_BUILT
+ */
+export function bundledEntry(program: Program): string {
+  return freshBundle(programEntry(program));
+}
+
+/** @param entry the main file of a program in `packages/NAME/dist` */
+export function freshBundle(entry: string): string {
+  const bundle = join(dirname(entry), 'bundle', 'main.js');
+  return changedMs(bundle) > lastBuiltMs(join(dirname(entry), '..', '..')) ? bundle : entry;
+}
+
+function lastBuiltMs(packages: string): number {
+  return Math.max(...readdirSync(packages).map((name) => changedMs(join(packages, name, 'dist', '.tsbuildinfo'))));
+}
+
+/** 0 when there is no such file. */
+function changedMs(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 function beside(index: string, file: string): string {

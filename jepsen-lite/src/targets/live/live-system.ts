@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path';
-import { answersOk } from '@holdfast/ensemble';
+import { answersOk, bundledEntry, programEntry } from '@holdfast/ensemble';
 import type { HistoryEventBody } from '../../history/history.ts';
 import type { Capabilities } from '../../nemeses/target.ts';
 import { anyNeeds } from '../../nemeses/index.ts';
@@ -72,7 +72,9 @@ export class LiveSystem {
     const { after, fail, failed, originNs } = run;
     const isMixed = anyNeeds(scenario.faults, 'versions');
     const older = isMixed ? olderBuild(scenario.olderLockd, join(directory, 'logs', 'older')) : undefined;
-    const versions = new ServerVersions(serverIds(scenario).map(serverHost), older);
+    // What is planted is planted in the files of the program.
+    const newer = Object.keys(environment).length === 0 ? bundledEntry('lockd') : programEntry('lockd');
+    const versions = new ServerVersions(serverIds(scenario).map(serverHost), older, newer);
     const programOf = (host: string): ServerProgram => versions.programOf(host);
     const programs = { plan: scenario, network, directory, hardware, environment, programOf };
     const leadership = new LeadershipRecord((host, event) => this.history.add(host, process.hrtime.bigint(), event));

@@ -2,13 +2,12 @@
 
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { connect, type Client } from '@holdfast/client';
-import { builtFile } from '../../../src/patches/product.ts';
+import { bundledEntry } from '@holdfast/ensemble';
 import { Child } from './child.ts';
 import { until } from './until.ts';
 
-const LOCKD = fileURLToPath(builtFile('@holdfast/lockd', 'main.js'));
+const LOCKD = bundledEntry('lockd');
 const CLUSTER_ID = 'live';
 
 export interface ServerStatus {

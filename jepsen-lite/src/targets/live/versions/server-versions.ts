@@ -15,12 +15,17 @@ export interface ServerProgram {
 
 export class ServerVersions {
   readonly #older: OlderBuild | undefined;
+  readonly #newer: string;
   readonly #versions: Map<string, Version>;
   readonly #everNewer = new Set<string>();
 
-  /** @param older undefined: all servers are of the newer version throughout */
-  constructor(founders: readonly string[], older: OlderBuild | undefined) {
+  /**
+   * @param older undefined: all servers are of the newer version throughout
+   * @param newer its main file
+   */
+  constructor(founders: readonly string[], older: OlderBuild | undefined, newer = programEntry('lockd')) {
     this.#older = older;
+    this.#newer = newer;
     this.#versions = new Map(older === undefined ? [] : founders.map((host) => [host, 'older']));
   }
 
@@ -39,7 +44,7 @@ export class ServerVersions {
 
   programOf(host: string): ServerProgram {
     if (this.#older !== undefined && this.of(host) === 'older') return this.#older;
-    return { entry: programEntry('lockd'), environment: {} };
+    return { entry: this.#newer, environment: {} };
   }
 
   /** From the next start of its server on. */

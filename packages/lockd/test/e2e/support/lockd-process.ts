@@ -5,7 +5,8 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+/** As the set-up of these tests has made it: it starts in half the time of `dist/main.js`. */
+const MAIN = fileURLToPath(new URL('../../../dist/bundle/main.js', import.meta.url));
 const START_LIMIT_MS = 20_000;
 const ASK_AGAIN_MS = 20;
 

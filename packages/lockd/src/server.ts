@@ -275,6 +275,7 @@ async function openParts(
       maxSessionsPerAddress,
       containerCheckMs,
       stateUpgradeChecks,
+      founder: options.join !== true && store.durable.lastIndex === 0,
       watchHistoryBytes,
     },
     {

@@ -65,6 +65,8 @@ export interface LockMachineOptions {
   readonly containerCheckMs?: number | undefined;
   /** How often in a row all members must offer the next state version before a leader raises it. @default STATE_UPGRADE_CHECKS */
   readonly stateUpgradeChecks?: number | undefined;
+  /** This server is a founder, and its log is empty. @default false */
+  readonly founder?: boolean;
   /** Of the changes that watches of clients go on from. @default DEFAULT_WATCH_HISTORY_BYTES */
   readonly watchHistoryBytes?: number | undefined;
 }
@@ -273,6 +275,7 @@ export function createMachineParts(
       state,
       peers: members,
       checks: options.stateUpgradeChecks ?? STATE_UPGRADE_CHECKS,
+      founder: options.founder ?? false,
       mayPropose: () => halt.acceptsWrites && diskGuard.problem === undefined,
       propose,
     }),

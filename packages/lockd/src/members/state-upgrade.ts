@@ -1,11 +1,12 @@
 /**
  * The leader raises the version by which all servers apply entries, when every member has offered the next one for a while: a member
  * that did not know it would stop at the entry that raises it. The while is for an upgrade that has just reached its last server, and may be
- * taken back.
+ * taken back. An ensemble that was just founded has nothing to go back to, and does not wait.
  */
 
 import { CommandType, encodeCommand, hasFeature, type FeatureSet } from '@holdfast/protocol';
 import {
+  EntryType,
   PeerFeature,
   type Entry,
   type LogIndex,
@@ -15,7 +16,7 @@ import {
 } from '@holdfast/raft';
 import type { Clock, Logger, Timer } from '@holdfast/runtime';
 import { LATEST_STATE_VERSION, encodeEntry, type StateMachine } from '@holdfast/state';
-import { STATE_UPGRADE_CHECK_MS } from '../limits.ts';
+import { FOUNDING_CHECK_MS, FOUNDING_MS, STATE_UPGRADE_CHECK_MS } from '../limits.ts';
 import type { ServerPart } from '../machine/server-part.ts';
 
 /** By the name of each: what a member that applies entries by version N offers is called `stateVersionN`. */
@@ -29,6 +30,8 @@ export interface StateUpgradeDeps {
   readonly peers: () => readonly PeerInfo[];
   /** So often in a row they all must offer it before the leader raises it. */
   readonly checks: number;
+  /** This server is a founder, and its log was empty when it started. */
+  readonly founder: boolean;
   /** False while the leader takes no new entries. */
   readonly mayPropose: () => boolean;
   readonly propose: (entry: Uint8Array) => void;
@@ -43,25 +46,32 @@ export class StateUpgrade implements ServerPart {
   #timer: Timer | undefined;
   /** Checks in a row at which every member offered the next version. */
   #offered = 0;
+  /** So many checks are left in which the ensemble counts as just founded, by the first leader that it has. */
+  #foundingChecks: number;
 
   constructor(deps: StateUpgradeDeps) {
     this.#deps = deps;
     this.#version = deps.state.version;
+    this.#foundingChecks = deps.founder ? FOUNDING_MS / FOUNDING_CHECK_MS : 0;
   }
 
   statusChanged(status: ReplicaStatus): void {
     const term = status.ready ? status.term : 0;
     if (term === this.#term) return;
+    if (this.#term !== 0) this.#foundingChecks = 0;
     this.stop();
     this.#term = term;
     this.#schedule();
   }
 
-  applied({ index }: Entry): void {
+  applied({ index, type }: Entry): void {
+    // Others have led before.
+    if (this.#term === 0 && type === EntryType.command) this.#foundingChecks = 0;
     this.#noteVersion(index);
   }
 
   restored(index: LogIndex): void {
+    this.#foundingChecks = 0;
     this.#noteVersion(index);
   }
 
@@ -90,7 +100,8 @@ export class StateUpgrade implements ServerPart {
 
   #schedule(): void {
     if (this.#term === 0 || this.#deps.state.version >= LATEST_STATE_VERSION) return;
-    this.#timer = this.#deps.clock.setTimer(STATE_UPGRADE_CHECK_MS, () => {
+    const checkMs = this.#foundingChecks > 0 ? FOUNDING_CHECK_MS : STATE_UPGRADE_CHECK_MS;
+    this.#timer = this.#deps.clock.setTimer(checkMs, () => {
       this.#check();
       this.#schedule();
     });
@@ -102,7 +113,9 @@ export class StateUpgrade implements ServerPart {
     // It may have been raised since this check was planned, by an entry that took long.
     if (version > LATEST_STATE_VERSION) return;
     this.#offered = this.#allOffer(version) && mayPropose() ? this.#offered + 1 : 0;
-    if (this.#offered < checks) return;
+    const isFounding = this.#foundingChecks > 0;
+    if (isFounding) this.#foundingChecks -= 1;
+    if (this.#offered < (isFounding ? 1 : checks)) return;
     // If it is lost, the members are asked again as long before the next.
     this.#offered = 0;
     const header = { command: CommandType.raiseStateVersion, session: 0, generation: 0, number: 0, ackedUpTo: 0 };

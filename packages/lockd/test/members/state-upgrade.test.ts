@@ -2,7 +2,7 @@ import { CommandType, NO_FEATURES } from '@holdfast/protocol';
 import { PEER_FEATURES, PeerFeature, EntryType } from '@holdfast/raft';
 import { LATEST_STATE_VERSION, decodeEntryHeader } from '@holdfast/state';
 import { describe, expect, it } from 'vitest';
-import { STATE_UPGRADE_CHECK_MS, STATE_UPGRADE_CHECKS } from '../../src/limits.ts';
+import { FOUNDING_CHECK_MS, FOUNDING_MS, STATE_UPGRADE_CHECK_MS, STATE_UPGRADE_CHECKS } from '../../src/limits.ts';
 import { LoopbackEnsemble } from '../support/loopback.ts';
 
 const WAIT_MS = STATE_UPGRADE_CHECK_MS * STATE_UPGRADE_CHECKS;
@@ -95,6 +95,59 @@ describe('the state version of an ensemble', () => {
     ensemble.clock.advance(WAIT_MS);
     expect(versions(ensemble)).toEqual([2, 2, 2]);
     expect(raises(ensemble)).toBe(1);
+  });
+
+  describe('that was just founded', () => {
+    const LATEST = Array.from({ length: 3 }, () => LATEST_STATE_VERSION);
+
+    function founded(): LoopbackEnsemble {
+      return new LoopbackEnsemble(3, { founder: true });
+    }
+
+    it('is the latest at once: there is nothing to go back to', () => {
+      const ensemble = founded();
+      ensemble.elect(1);
+      ensemble.clock.advance(LATEST_STATE_VERSION * FOUNDING_CHECK_MS);
+      expect(versions(ensemble)).toEqual(LATEST);
+      expect(raises(ensemble)).toBe(LATEST_STATE_VERSION - 1);
+    });
+
+    it('is the latest when the last founder has come', () => {
+      const ensemble = founded();
+      ensemble.server(3).connected = false;
+      ensemble.elect(1);
+      ensemble.clock.advance(FOUNDING_MS / 2);
+      expect(versions(ensemble)).toEqual([1, 1, 1]);
+      ensemble.server(3).connected = true;
+      ensemble.clock.advance(LATEST_STATE_VERSION * FOUNDING_CHECK_MS);
+      expect(versions(ensemble)).toEqual(LATEST);
+    });
+
+    it('is raised as any other when a founder of the version before has been replaced later', () => {
+      const ensemble = founded();
+      ensemble.server(3).features = OF_THE_FIRST_VERSION;
+      ensemble.elect(1);
+      ensemble.clock.advance(FOUNDING_MS + STATE_UPGRADE_CHECK_MS);
+      ensemble.server(3).features = PEER_FEATURES;
+      ensemble.clock.advance(WAIT_MS - STATE_UPGRADE_CHECK_MS);
+      expect(versions(ensemble)).toEqual([1, 1, 1]);
+      ensemble.clock.advance(STATE_UPGRADE_CHECK_MS);
+      expect(versions(ensemble)).toEqual([2, 2, 2]);
+    });
+
+    it('is raised as any other by a leader that follows the first one', () => {
+      const ensemble = founded();
+      ensemble.server(3).connected = false;
+      ensemble.elect(1);
+      ensemble.server(1).connect().attach();
+      ensemble.depose();
+      ensemble.elect(2);
+      ensemble.server(3).connected = true;
+      ensemble.clock.advance(WAIT_MS - STATE_UPGRADE_CHECK_MS);
+      expect(versions(ensemble)).toEqual([1, 1, 1]);
+      ensemble.clock.advance(STATE_UPGRADE_CHECK_MS);
+      expect(versions(ensemble)).toEqual([2, 2, 2]);
+    });
   });
 
   it.each([1, 3])('is never raised beyond the latest by %i, however long the entry that raises it takes', (count) => {

@@ -43,6 +43,8 @@ export interface LoopbackOptions {
   readonly containerCheckMs?: number;
   /** How often all must offer the next state version before it is raised. */
   readonly stateUpgradeChecks?: number;
+  /** They are founders, and their logs are empty. */
+  readonly founder?: boolean;
 }
 
 export class LoopbackEnsemble {

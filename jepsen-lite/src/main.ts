@@ -2,36 +2,28 @@
 
 import { Command, CommanderError } from 'commander';
 
-import { CHECK_USAGE_EXIT_CODE, checkCommand } from './check/command.ts';
-import { exploreCommand } from './explore/command.ts';
-import { mutantsCommand } from './mutants/command.ts';
-import { replayCommand, simCommand } from './campaigns/command.ts';
-import { reportCommand } from './campaigns/report-command.ts';
-import { RESOURCE_USAGE_EXIT_CODE, resourceCommand } from './resource/command.ts';
-import { listCommand, runCommand } from './campaigns/live/command.ts';
-import { USAGE_EXIT_CODE as RUN_USAGE_EXIT_CODE } from './campaigns/live/result.ts';
-
+/** Each is loaded when it is asked for: all of them together take a second. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  run: async () => (await import('./campaigns/live/command.ts')).runCommand(),
+  list: async () => (await import('./campaigns/live/command.ts')).listCommand(),
+  sim: async () => (await import('./campaigns/command.ts')).simCommand(),
+  replay: async () => (await import('./campaigns/command.ts')).replayCommand(),
+  report: async () => (await import('./campaigns/report-command.ts')).reportCommand(),
+  mutants: async () => (await import('./mutants/command.ts')).mutantsCommand(),
+  explore: async () => (await import('./explore/command.ts')).exploreCommand(),
+  check: async () => (await import('./check/command.ts')).checkCommand(),
+  resource: async () => (await import('./resource/command.ts')).resourceCommand(),
+};
 const USAGE_EXIT_CODE = 2;
 /** Of commands whose 2 means that a verdict is unknown. */
-const USAGE_EXIT_CODES: Readonly<Record<string, number>> = {
-  check: CHECK_USAGE_EXIT_CODE,
-  resource: RESOURCE_USAGE_EXIT_CODE,
-  run: RUN_USAGE_EXIT_CODE,
-};
+const OTHER_USAGE_EXIT_CODE = 3;
+const WITH_UNKNOWN_VERDICTS = new Set(['check', 'resource', 'run']);
 
 const program = new Command('jepsen').description('runs Holdfast under faults and judges what it did').exitOverride();
-const commands = [
-  runCommand(),
-  listCommand(),
-  simCommand(),
-  replayCommand(),
-  reportCommand(),
-  mutantsCommand(),
-  exploreCommand(),
-  checkCommand(),
-  resourceCommand(),
-];
-for (const command of commands) {
+const [, , asked = ''] = process.argv;
+const one = Object.hasOwn(COMMANDS, asked) ? COMMANDS[asked] : undefined;
+for (const load of one === undefined ? Object.values(COMMANDS) : [one]) {
+  const command = await load();
   program.addCommand(command.copyInheritedSettings(program));
 }
 
@@ -40,6 +32,6 @@ try {
 } catch (error) {
   // Commander has said what is wrong; help and version end with 0.
   if (!(error instanceof CommanderError)) throw error;
-  const usage = USAGE_EXIT_CODES[process.argv[2] ?? ''] ?? USAGE_EXIT_CODE;
+  const usage = WITH_UNKNOWN_VERDICTS.has(asked) ? OTHER_USAGE_EXIT_CODE : USAGE_EXIT_CODE;
   process.exitCode = error.exitCode === 0 ? 0 : usage;
 }

@@ -12,7 +12,7 @@ import { renderResult } from './report.ts';
 
 const EXIT_CODES = { valid: 0, invalid: 1, unknown: 2 } as const;
 /** A wrong argument or file: 2 is taken here. */
-export const CHECK_USAGE_EXIT_CODE = 3;
+const CHECK_USAGE_EXIT_CODE = 3;
 const MEBIBYTE = 1 << 20;
 
 interface Flags {

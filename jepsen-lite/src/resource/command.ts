@@ -12,7 +12,7 @@ import { tryResource } from './trial.ts';
 
 const EXIT_CODES = { safe: 0, stale: 1, unknown: 2 } as const;
 /** A wrong argument, or nothing that can be tried: 2 is taken here. */
-export const RESOURCE_USAGE_EXIT_CODE = 3;
+const RESOURCE_USAGE_EXIT_CODE = 3;
 
 interface Flags {
   readonly fence: string;

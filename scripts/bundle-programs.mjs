@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 
-const PROGRAMS = ['lockd'];
+const PROGRAMS = ['lockd', 'lockctl'];
 
 /** @param {string} root of the workspace, built */
 export async function bundlePrograms(root) {

@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { LockdProcess } from './lockd-process.ts';
 
-const LOCKCTL = fileURLToPath(new URL('../../../../lockctl/dist/main.js', import.meta.url));
+const LOCKCTL = fileURLToPath(new URL('../../../../lockctl/dist/bundle/main.js', import.meta.url));
 
 export interface Outcome {
   readonly code: number | string;

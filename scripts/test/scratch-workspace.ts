@@ -20,6 +20,22 @@ export function runOnFixture(fixture: string, command: readonly string[]): Outco
   return runInScratch(command, (directory) => cpSync(join(fixtures, fixture), directory, { recursive: true }));
 }
 
+/** The same with several fixtures of a folder at once: each is one file, which gets the name of its fixture. */
+export function runOnFixtures(folder: string, names: readonly string[], command: readonly string[]): Outcome {
+  return runInScratch(command, (directory) => {
+    for (const name of names) {
+      const fixture = join(fixtures, folder, name);
+      const [file = '', ...more] = readdirSync(fixture, { recursive: true, encoding: 'utf8' }).filter((path) =>
+        path.endsWith('.ts'),
+      );
+      if (file === '' || more.length > 0) throw new Error(`${fixture} is not one file`);
+      const target = join(directory, dirname(file), `${name}.ts`);
+      mkdirSync(dirname(target), { recursive: true });
+      cpSync(join(fixture, file), target);
+    }
+  });
+}
+
 /** The same with empty files at these paths. */
 export function runOnEmptyFiles(paths: readonly string[], command: readonly string[]): Outcome {
   return runInScratch(command, (directory) => {

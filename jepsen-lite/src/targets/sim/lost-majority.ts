@@ -35,6 +35,8 @@ export interface LostMajorityRun {
   readonly sessionsKept: number;
   /** The first recovery was cut short by a power failure. */
   readonly interrupted: boolean;
+  /** How many were begun: each begins a cluster, for all that the next one knows. */
+  readonly recoveries: number;
   /** What the servers of the new ensemble had in the end. */
   readonly states: readonly StateMachine[];
 }
@@ -108,7 +110,7 @@ class LostMajority {
     for (const id of SERVERS) this.#host(id).crash({ tear: 'random' });
     await this.#pass(MAX_SESSION_MS + this.#between(500, 5_000));
     const eventsBefore = this.#recorder.events.length;
-    const { recovery, interrupted } = await this.#recover(left);
+    const { recovery, interrupted, recoveries } = await this.#recover(left);
     await this.#startNew(left, recovery);
     await this.#works(asleep);
     await this.#end();
@@ -120,6 +122,7 @@ class LostMajority {
       oldIndex: this.#oldIndex,
       sessionsKept: this.#sessionsKept,
       interrupted,
+      recoveries,
       states,
     };
   }
@@ -138,9 +141,10 @@ class LostMajority {
   }
 
   /** On the machine of the server that is left. Once more, elsewhere, when the power fails in the middle. */
-  async #recover(left: number): Promise<{ readonly recovery: Recovery; readonly interrupted: boolean }> {
-    if (this.#random.integer(2) === 0)
-      return { recovery: await this.#recoverTo('/recovered', left), interrupted: false };
+  async #recover(left: number): Promise<Pick<LostMajorityRun, 'recovery' | 'interrupted' | 'recoveries'>> {
+    if (this.#random.integer(2) === 0) {
+      return { recovery: await this.#recoverTo('/recovered', left), interrupted: false, recoveries: 1 };
+    }
     const host = this.#host(left);
     let cut = false;
     let done: Recovery | undefined;
@@ -155,7 +159,7 @@ class LostMajority {
     );
     await this.#until(() => cut || done !== undefined);
     // Whether it had come to its end nobody knows: what it made is left alone.
-    return { recovery: await this.#recoverTo('/recovered', left), interrupted: cut };
+    return { recovery: await this.#recoverTo('/recovered', left), interrupted: cut, recoveries: 2 };
   }
 
   #recoverTo(to: string, left: number): Promise<Recovery> {

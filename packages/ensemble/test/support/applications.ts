@@ -79,7 +79,8 @@ export class Applications {
   /** Closes every client; what is left then, of them, of their sessions and of the tree. */
   async close(): Promise<typeof NOTHING_LEFT> {
     for (const client of this.#hosts.keys()) await this.complete(client.close());
-    await this.pass(2 * SESSION_TIMEOUT_MS);
+    // Sessions end, and then containers go from the lowest up, about one level in a second.
+    await this.pass(4 * SESSION_TIMEOUT_MS);
     const { sessions, locks } = this.ensemble.server(this.ensemble.leader).status;
     return { timers: this.#timers, sessions, locks, nodes: this.#nodes - this.#nodesBefore };
   }

@@ -23,7 +23,8 @@ describe('a double barrier', () => {
         const entry = await client.doubleBarrier('d', { parties: 3 }).enter();
         steps.push(`in ${round}`);
         inside += 1;
-        await new Promise<void>((resolve) => clock.setTimer(50 * n, resolve));
+        // Longer than after a change of leader anybody takes to be told.
+        await new Promise<void>((resolve) => clock.setTimer(5_000 + 50 * n, resolve));
         mostInside.push(inside);
         inside -= 1;
         await entry.leave();

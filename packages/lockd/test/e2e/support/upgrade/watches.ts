@@ -31,6 +31,8 @@ export class WatchingThroughout implements Work {
     this.#watcher = (await clients.open('watches')).client;
     this.#writer = (await clients.open('changes what is watched')).client;
     await this.#writer.nodes.create(this.#top);
+    // The server that it watches at has the node, and so tells nothing of its creation.
+    await this.#watcher.nodes.get(this.#top);
     this.#watch = this.#watcher.nodes.watch(this.#top, { recursive: true, onMissed: 'resync' });
     await this.#watch.started;
     this.#listen().catch((error: unknown) => (this.#failure = error));

@@ -60,7 +60,7 @@ export function namespacesMissing(): string | undefined {
     return (error as Error).message;
   }
   try {
-    run('ip', ['netns', 'exec', name, 'nft', '-f', '-'], SWITCH_RULES + HOST_RULES);
+    inNamespace(name, ['nft', '-f', '-'], SWITCH_RULES + HOST_RULES);
     return undefined;
   } catch (error) {
     return `nft refuses the rules: ${(error as Error).message}`;
@@ -80,6 +80,19 @@ function removeLeftovers(): void {
     dead.add(pid);
   }
   for (const pid of dead) attempt(() => run('ip', ['link', 'del', harnessLink(Number(pid))]));
+}
+
+/**
+ * What to put before a command that is to run in that namespace. Not `ip netns exec`: with that each program would have copies of all
+ * mounts, and a disk of another could be neither unmounted nor, after its power was cut, mounted anew.
+ */
+function inside(namespace: string): string[] {
+  return ['nsenter', `--net=/run/netns/${namespace}`, '--'];
+}
+
+function inNamespace(namespace: string, command: readonly string[], input?: string): string {
+  const [nsenter = '', ...network] = inside(namespace);
+  return run(nsenter, [...network, ...command], input);
 }
 
 function runs(pid: number): boolean {
@@ -138,8 +151,8 @@ export function namespaces(hosts: readonly string[]): LiveNetwork {
       ...toSwitch('harness'),
     ];
     run('sh', ['-e'], `${script.join('\n')}\n`);
-    run('ip', ['netns', 'exec', switchName, 'nft', '-f', '-'], SWITCH_RULES);
-    for (const host of hosts) run('ip', ['netns', 'exec', nameOf(host), 'nft', '-f', '-'], HOST_RULES);
+    inNamespace(switchName, ['nft', '-f', '-'], SWITCH_RULES);
+    for (const host of hosts) inNamespace(nameOf(host), ['nft', '-f', '-'], HOST_RULES);
   } catch (error) {
     remove();
     throw error;
@@ -147,8 +160,7 @@ export function namespaces(hosts: readonly string[]): LiveNetwork {
   const faults = new SwitchFaults(switchName, nameOf, ipOf, hosts);
   return {
     address: (host, port) => `${ipOf(host)}:${port}`,
-    // Not `ip netns exec`: with that each program would have mounts of its own, and a disk of another could not be unmounted.
-    inside: (host) => ['nsenter', `--net=/run/netns/${nameOf(host)}`, '--'],
+    inside: (host) => inside(nameOf(host)),
     environment: (_host, base) => base,
     links: faults,
     delays: undefined,
@@ -301,11 +313,11 @@ class SwitchFaults implements LinkFaults {
   }
 
   #onSwitch(command: string): string {
-    return run('ip', ['netns', 'exec', this.#switchName, 'nft', command]);
+    return inNamespace(this.#switchName, ['nft', command]);
   }
 
   #onHost(host: string, command: string): string {
-    return run('ip', ['netns', 'exec', this.#nameOf(host), 'nft', command]);
+    return inNamespace(this.#nameOf(host), ['nft', command]);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Hosts of a test on one machine: network namespaces around one that routes between them and drops what is to be cut, as a switch does
- * that fails: nobody is told. Linux, root and `ip` of iproute2 are needed.
+ * that fails: nobody is told. Linux, root, `nsenter` and `ip` of iproute2 are needed.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -41,7 +41,8 @@ export class Namespaces {
       ip('-n', name, 'link', 'set', 'e0', 'up');
       ip('-n', name, 'route', 'add', 'default', 'via', `${NETWORK}.${host}.1`);
     }
-    run('ip', 'netns', 'exec', router, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward');
+    const [nsenter = '', ...network] = this.inside(0);
+    run(nsenter, ...network, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward');
   }
 
   get router(): string {
@@ -52,9 +53,12 @@ export class Namespaces {
     return `${NETWORK}.${host}.2`;
   }
 
-  /** What to put before a command that is to run on a host; 0: on the router, whom no cut concerns. */
+  /**
+   * What to put before a command that is to run on a host; 0: on the router, whom no cut concerns. Not `ip netns exec`: with that each
+   * program would have copies of all mounts, and a disk whose power another test has cut could not be mounted anew while it runs.
+   */
   inside(host: number): string[] {
-    return ['ip', 'netns', 'exec', host === 0 ? this.router : this.#name(host)];
+    return ['nsenter', `--net=/run/netns/${host === 0 ? this.router : this.#name(host)}`, '--'];
   }
 
   /** Drops everything between that host and all others, both ways. */

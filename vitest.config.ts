@@ -43,13 +43,20 @@ export default defineConfig({
   },
 });
 
-/** Every file starts processes of its own. */
+/** Every file starts processes of its own: what it tests is in those, and the modules of the tests need loading once for a worker. */
 function endToEndProject(
   name: string,
   options: NonNullable<TestProjectInlineConfiguration['test']>,
 ): TestProjectInlineConfiguration {
   return {
     extends: true,
-    test: { name, ...options, globalSetup: ['scripts/runner/build.mjs'], testTimeout: 120_000, hookTimeout: 120_000 },
+    test: {
+      name,
+      isolate: false,
+      ...options,
+      globalSetup: ['scripts/runner/build.mjs'],
+      testTimeout: 120_000,
+      hookTimeout: 120_000,
+    },
   };
 }

@@ -1,5 +1,6 @@
 /** Where the built files of the product are. */
 
+import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
@@ -10,7 +11,8 @@ const { resolve } = createRequire(import.meta.url);
 /** The URL under which a running program loads a built file of the package, this one or one that it depends on. */
 export function builtFile(module: string, file: string): URL {
   // The entry is in dist, or, for tests, in src.
-  return new URL(`../dist/${file}`, pathToFileURL(resolve(module)));
+  // Programs load a package by where it is; a process with a module loader of its own may resolve it to the link that leads there.
+  return new URL(`../dist/${file}`, pathToFileURL(realpathSync(resolve(module))));
 }
 
 /** Edits by the URL of the file that they change: what the load hooks work by. */

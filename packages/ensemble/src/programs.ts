@@ -1,6 +1,6 @@
 /** The built entries of the programs that are started as child processes, found through their packages. */
 
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
@@ -40,8 +40,9 @@ export function bundledEntry(program: Program): string {
   return freshBundle(programEntry(program));
 }
 
-/** @param entry the main file of a program in `packages/NAME/dist` */
-export function freshBundle(entry: string): string {
+/** @param link the main file of a program in `packages/NAME/dist`, or what leads there */
+export function freshBundle(link: string): string {
+  const entry = realpathSync(link);
   const bundle = join(dirname(entry), 'bundle', 'main.js');
   return changedMs(bundle) > lastBuiltMs(join(dirname(entry), '..', '..')) ? bundle : entry;
 }

@@ -6,8 +6,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 import { findFreeBasePort, LocalEnsemble, waitUntil } from '../../src/index.ts';
+import { freshBundle } from '../../src/programs.ts';
 
-const ENTRY = createRequire(import.meta.url).resolve('@holdfast/lockctl/main');
+const ENTRY = freshBundle(createRequire(import.meta.url).resolve('@holdfast/lockctl/main'));
 const BOUND_MS = 30_000;
 
 let ensemble: LocalEnsemble;

@@ -5,11 +5,12 @@ import { createRequire } from 'node:module';
 import { connect, type Client } from '@holdfast/client';
 import { findFreeBasePort, LocalEnsemble } from '@holdfast/ensemble';
 import { waitUntil } from '../../src/index.ts';
+import { freshBundle } from '../../src/programs.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SmallDisk } from '../support/small-disk.ts';
 import { startScratchEnsemble } from './scratch-ensemble.ts';
 
-const ENTRY = createRequire(import.meta.url).resolve('@holdfast/lockctl/main');
+const ENTRY = freshBundle(createRequire(import.meta.url).resolve('@holdfast/lockctl/main'));
 const NOTICED_MS = 20_000;
 /** Far below the ten seconds for which lockctl would wait, with room for a busy machine. */
 const IN_GOOD_TIME_MS = 7_000;

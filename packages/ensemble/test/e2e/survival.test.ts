@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { startScratchEnsemble } from './scratch-ensemble.ts';
 
-const ROUNDS = 20;
+const ROUNDS = 10;
 
 /** What an application sees: it takes a lock, writes down a node under it, gives it back, again and again. */
 class Application {

@@ -99,11 +99,7 @@ async function attemptThatBegan(
 }
 
 /** @param mutant undefined: the product as it is */
-export async function attemptWhole(
-  mutant: LiveMutant | undefined,
-  run: WholeRunName,
-  seed: number,
-): Promise<WholeAttempt> {
+async function attemptWhole(mutant: LiveMutant | undefined, run: WholeRunName, seed: number): Promise<WholeAttempt> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-whole-'));
   const notes = mkdtempSync(join(tmpdir(), 'holdfast-whole-notes-'));
   const startedMs = performance.now();

@@ -23,7 +23,6 @@ export const fencedKvMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: ['simulation'],
-    sample: true,
   },
   {
     name: 'store-without-a-fence',

@@ -38,7 +38,6 @@ export const snapshotMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: ['simulation'],
-    sample: true,
   },
   {
     name: 'log-replaced-before-the-machine-took-the-snapshot',
@@ -56,7 +55,6 @@ export const snapshotMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: ['simulation'],
-    sample: true,
   },
   {
     name: 'snapshot-installed-beside-a-conflicting-log',

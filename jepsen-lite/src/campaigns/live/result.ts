@@ -54,6 +54,8 @@ export interface LogFigures {
   /** Calls that were answered with success, and those of them that are in no entry; undefined where the logs end too early to tell. */
   readonly acknowledged: number;
   readonly acknowledgedLost: number | undefined;
+  /** Why they do; undefined where they are whole. */
+  readonly cut: string | undefined;
   readonly sessionsExpired: number;
 }
 
@@ -183,8 +185,10 @@ export function judge(
     verdicts,
     crowd,
     expected,
+    log,
     unserved = false,
   }: Pick<RanScenario, 'failure' | 'idle' | 'verdicts'> & {
+    readonly log?: Pick<LogFigures, 'cut'> | undefined;
     readonly expected: Verdict;
     readonly unserved?: boolean;
   } & Partial<Pick<RunResult, 'crowd'>>,
@@ -194,6 +198,7 @@ export function judge(
   if (idle.length > 0) return { verdict: 'invalid', why: `scheduled, and nothing was seen of it: ${idle.join(', ')}` };
   const wrong = verdicts.find(({ valid }) => valid === false);
   if (wrong !== undefined) return { verdict: 'invalid', why: `${wrong.checker}: ${wrong.broken[0]?.message}` };
+  if (log?.cut !== undefined) return { verdict: 'unknown', why: `the servers' logs are not whole: ${log.cut}` };
   if (crowd !== undefined && crowd.connected < crowd.planned) {
     return { verdict: 'unknown', why: `only ${crowd.connected} of the crowd's ${crowd.planned} sessions began` };
   }

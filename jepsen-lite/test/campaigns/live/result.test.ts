@@ -36,6 +36,15 @@ describe('the end of a run', () => {
     });
   });
 
+  it('is unknown when nobody has an entry any more, and is no fault of the servers', () => {
+    const cut = 'entry 389 is in snapshots only, and was not copied before';
+    expect(judge({ ...RUN, log: { cut } }, OPERATIONS)).toEqual({
+      verdict: 'unknown',
+      why: `the servers' logs are not whole: ${cut}`,
+    });
+    expect(judge({ ...RUN, log: { cut: undefined } }, OPERATIONS)).toMatchObject({ verdict: 'valid' });
+  });
+
   it('is 2 when an observer was to join and nobody was answered by it', () => {
     expect(judge({ ...RUN, unserved: true }, OPERATIONS)).toEqual({
       verdict: 'unknown',

@@ -20,8 +20,11 @@ export interface Committed {
   readonly problems: readonly string[];
   /** Of the entries, those that no log has any more: only copies show them. */
   readonly onlyCopied: number;
-  /** The next entry was committed, and nobody has it any more but as a part of snapshots: what comes after cannot be judged. */
-  readonly cut: boolean;
+  /**
+   * What to say of it when the next entry was committed, and nobody has it any more but as a part of snapshots: what comes after cannot be
+   * judged. No fault of a server, which may forget what a snapshot holds, but of the harness, which has not copied it in time.
+   */
+  readonly cut: string | undefined;
 }
 
 export interface CommittedOptions {
@@ -39,7 +42,7 @@ export function committedOf(logs: readonly KeptLog[], { voters, seen }: Committe
   const problems: string[] = [];
   const entries: Entry[] = [];
   let onlyCopied = 0;
-  let cut = false;
+  let cut: string | undefined;
   for (let index = 1; ; index += 1) {
     const entry = chosen(logs.flatMap((log) => entryAt(log, index) ?? log.copied[index - 1] ?? []));
     const found = voting.flatMap((log) => entryAt(log, index) ?? []);
@@ -50,8 +53,7 @@ export function committedOf(logs: readonly KeptLog[], { voters, seen }: Committe
       break;
     }
     if (entry === undefined) {
-      problems.push(`entry ${index} is in snapshots only, and was not copied before`);
-      cut = true;
+      cut = `entry ${index} is in snapshots only, and was not copied before`;
       break;
     }
     if (index <= sure && count < found.length) {

@@ -44,6 +44,8 @@ export interface OracleReport {
   readonly acknowledged: number;
   /** Undefined where the logs end too early to tell. */
   readonly acknowledgedLost: number | undefined;
+  /** Why they do; undefined where they are whole. */
+  readonly cut: string | undefined;
   readonly sessionsExpired: number;
 }
 
@@ -56,7 +58,9 @@ export async function consultLog(history: History, options: OracleOptions): Prom
   const snapshots = logs.flatMap(({ host, snapshot }) => (snapshot === undefined ? [] : { host, ...snapshot }));
   const replayed = replay(committed.entries, snapshots);
   const witnesses = witnessesOf(history, replayed);
-  const merged = merge(history, replayed.events, witnesses);
+  // What is only in entries that are missing would look as if it had never been.
+  const whole = committed.cut === undefined;
+  const merged = whole ? merge(history, replayed.events, witnesses) : { history, backwards: [] };
   const verdicts = checkHistory(merged.history, { checkers });
   const { acknowledged, lost } = witnesses;
   const disagreement = (what: string, problems: readonly string[]): Violation[] =>
@@ -64,7 +68,7 @@ export async function consultLog(history: History, options: OracleOptions): Prom
   const [violation] = [
     ...disagreement('the-logs-agree', committed.problems),
     ...disagreement('the-entries-keep-the-promises', replayed.problems),
-    ...disagreement('what-was-acknowledged-is-there', lost),
+    ...disagreement('what-was-acknowledged-is-there', whole ? lost : []),
     ...disagreement('entries-follow-real-time', merged.backwards),
     ...verdicts.flatMap((verdict) => disagreement(verdict.checker, wrongs(verdict, merged.history))),
   ];
@@ -77,7 +81,8 @@ export async function consultLog(history: History, options: OracleOptions): Prom
     snapshots: snapshots.length,
     committed: committed.entries,
     acknowledged,
-    acknowledgedLost: committed.cut ? undefined : lost.length,
+    acknowledgedLost: whole ? lost.length : undefined,
+    cut: committed.cut,
     sessionsExpired: replayed.events.filter((each) => each.type === 'ended-session' && each.reason === 'expired')
       .length,
   };

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -24,6 +24,14 @@ describe('the program that is started', () => {
     file('raft/dist/.tsbuildinfo', 20);
     const bundle = file('lockd/dist/bundle/main.js', 30);
     expect(freshBundle(entry)).toBe(bundle);
+  });
+
+  it('is its bundle, where a link leads to the package', () => {
+    file('lockd/dist/main.js', 10);
+    const bundle = file('lockd/dist/bundle/main.js', 30);
+    mkdirSync(join(packages, 'links'));
+    symlinkSync(join(packages, 'lockd'), join(packages, 'links/lockd'));
+    expect(freshBundle(join(packages, 'links/lockd/dist/main.js'))).toBe(bundle);
   });
 
   it('is what was built, where a part of it was built since', () => {

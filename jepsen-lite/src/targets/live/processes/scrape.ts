@@ -42,9 +42,12 @@ export class Scraper {
   #statuses = 0;
   #metrics = 0;
   #rounds = 0;
-  /** By host and kind, of the process that runs; of all processes that ever did, by kind. */
-  readonly #snapshotsOf = new Map<string, number>();
-  readonly #snapshots = new Map<string, number>();
+  /** By kind and host, of the process that runs, and of all processes that ever did. */
+  readonly #now = { taken: new Map<string, number>(), installed: new Map<string, number>() };
+  readonly #ever = { taken: new Map<string, number>(), installed: new Map<string, number>() };
+  /** By host: so many of its processes have ended. */
+  readonly #lives = new Map<string, number>();
+  readonly #everyMs: number;
   #timer: NodeJS.Timeout | undefined;
   readonly #broken: (problem: string) => void;
   readonly #saw: (host: string, leads: number | undefined) => void;
@@ -54,7 +57,9 @@ export class Scraper {
     addresses: ReadonlyMap<string, string>,
     broken: (problem: string) => void,
     saw: (host: string, leads: number | undefined) => void,
+    everyMs = EVERY_MS,
   ) {
+    this.#everyMs = everyMs;
     this.#addresses = addresses;
     this.#broken = broken;
     this.#saw = saw;
@@ -64,17 +69,18 @@ export class Scraper {
     this.#timer = setInterval(() => {
       this.#rounds += 1;
       for (const host of this.#addresses.keys()) void this.#ask(host, this.#rounds % METRICS_ONE_IN === 0);
-    }, EVERY_MS);
+    }, this.#everyMs);
   }
 
   stop(): void {
     clearInterval(this.#timer);
   }
 
-  /** Its process has ended: what it said last is over. */
+  /** Its process has ended: what it said last is over, and what the next one counts begins at 0. */
   down(host: string): void {
-    this.#latest.delete(host);
-    this.#saw(host, undefined);
+    this.#lives.set(host, this.#livesOf(host) + 1);
+    for (const how of SNAPSHOTS) this.#now[how].delete(host);
+    this.#unheard(host);
   }
 
   /** The number of the leader of the highest term that was told lately; undefined: nobody leads, as far as is known. */
@@ -96,15 +102,19 @@ export class Scraper {
 
   get counts(): Scraped {
     const leaderChanges = Math.max(0, this.#leaders.size - 1);
-    const [snapshotsTaken = 0, snapshotsInstalled = 0] = SNAPSHOTS.map((how) => this.#snapshots.get(how));
     return {
       statuses: this.#statuses,
       metrics: this.#metrics,
       leaderChanges,
-      snapshotsTaken,
-      snapshotsInstalled,
+      snapshotsTaken: sum(this.#ever.taken),
+      snapshotsInstalled: sum(this.#ever.installed),
       stateVersion: this.#stateVersion,
     };
+  }
+
+  /** By host, as far as each told before it ended. */
+  get snapshotsTaken(): ReadonlyMap<string, number> {
+    return new Map(this.#ever.taken);
   }
 
   /** As the last leader told that was heard. */
@@ -120,7 +130,7 @@ export class Scraper {
     const address = this.#addresses.get(host) ?? '';
     const status = (await fetchStatus(address)) as ScrapedStatus | undefined;
     if (status === undefined) {
-      this.down(host);
+      this.#unheard(host);
       return;
     }
     this.#statuses += 1;
@@ -136,7 +146,17 @@ export class Scraper {
     if (metrics) await this.#scrapeMetrics(host, address);
   }
 
+  #livesOf(host: string): number {
+    return this.#lives.get(host) ?? 0;
+  }
+
+  #unheard(host: string): void {
+    this.#latest.delete(host);
+    this.#saw(host, undefined);
+  }
+
   async #scrapeMetrics(host: string, address: string): Promise<void> {
+    const life = this.#livesOf(host);
     let text: string;
     try {
       const response = await fetch(`http://${address}/metrics`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -146,17 +166,22 @@ export class Scraper {
       // It is down, paused, or cut off; who can be reached is not this one's business.
       return;
     }
+    // What a process said that has ended since would be counted as the next one's.
+    if (life !== this.#livesOf(host)) return;
     this.#metrics += 1;
     for (const how of SNAPSHOTS) this.#countSnapshots(host, how, text);
     if (!/^holdfast_\w+/m.test(text)) this.#broken(`${host} has no metric of its own at /metrics`);
   }
 
-  /** What a process has counted; one that started anew begins at 0. */
-  #countSnapshots(host: string, how: string, page: string): void {
+  #countSnapshots(host: string, how: (typeof SNAPSHOTS)[number], page: string): void {
     const line = new RegExp(`^holdfast_snapshots_total\\{[^}]*how="${how}"[^}]*\\} (\\d+)`, 'm').exec(page);
     const count = Number(line?.[1] ?? 0);
-    const before = this.#snapshotsOf.get(`${host} ${how}`) ?? 0;
-    this.#snapshotsOf.set(`${host} ${how}`, count);
-    this.#snapshots.set(how, (this.#snapshots.get(how) ?? 0) + (count < before ? count : count - before));
+    const before = this.#now[how].get(host) ?? 0;
+    this.#now[how].set(host, count);
+    this.#ever[how].set(host, (this.#ever[how].get(host) ?? 0) + count - before);
   }
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((all, count) => all + count, 0);
 }

@@ -44,6 +44,8 @@ export interface RunBounds {
   readonly quietMs: number;
   /** After everything has healed, for each fault that was begun to have begun and ended. @default nobody asks: it takes no time */
   readonly faultsEndMs?: number;
+  /** Until what a fault has brought about is known. @default 0 */
+  readonly seenMs?: number;
 }
 
 /** A whole system under test. What it finds wrong at any time it reports by its `violation`. */
@@ -133,7 +135,7 @@ async function load(target: RunTarget, { faults, durationMs }: Scenario, inflict
 async function strikeAgain(target: RunTarget, faults: readonly Fault[], inflictor: Inflictor): Promise<void> {
   if (inflictor.idle.length === 0) return;
   await target.runUntil(() => inflictor.commandsUnderWay === 0, COMMANDS_MS);
-  const { faultsEndMs = 0 } = target.bounds ?? DEFAULT_BOUNDS;
+  const { faultsEndMs = 0, seenMs = 0 } = target.bounds ?? DEFAULT_BOUNDS;
   // Not for ever: one that does not end is found when everything heals.
   let patient = faultsEndMs > 0;
   target.after(faultsEndMs, () => (patient = false));
@@ -144,12 +146,15 @@ async function strikeAgain(target: RunTarget, faults: readonly Fault[], inflicto
       await target.runUntil(() => struck() || atRest(), faultsEndMs);
       // Whoever is down can be struck by nothing.
       await target.runUntil(() => target.serving?.() ?? true, SERVING_MS);
+      // Another turn may end the only process that could tell of the last one.
+      await target.runUntil(struck, seenMs);
       if (target.violation !== undefined || struck()) break;
       inflictor.schedule(turn.faults);
       await target.runUntil(struck, turn.lastsMs);
       // A busy machine may need seconds for what the turn asked of it.
       await target.runUntil(() => struck() || atRest(), faultsEndMs);
     }
+    await target.runUntil(struck, seenMs);
   }
 }
 

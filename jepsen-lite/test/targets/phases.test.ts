@@ -259,6 +259,23 @@ describe('a run on a target whose deeds take time', () => {
     expect(cuts[1]).toBeGreaterThanOrEqual((cuts[0] ?? 0) + 6_000);
   });
 
+  it('gives nobody another turn before what the last one has done can be known', async () => {
+    const target = new FakeTarget();
+    target.mustStrike = true;
+    const bounds = { recoveryMs: RECOVERY_MS, quietMs: RECOVERY_MS, faultsEndMs: 30_000, seenMs: 3_000 };
+    Object.assign(target, { bounds });
+    const { links } = target;
+    let cuts = 0;
+    const cut = (from: string, to: string): Done => {
+      cuts += 1;
+      if (cuts === 2) target.after(bounds.seenMs + 500, () => target.struck.set('frame-held-by-cut', 1));
+      return links?.cut(from, to);
+    };
+    Object.assign(target, { links: { ...links, cut } });
+    const { idle } = await runOn(target, SCENARIO);
+    expect([cuts, idle]).toEqual([2, []]);
+  });
+
   it('waits for a fault that never ends no longer than faults have for their end', async () => {
     const target = new FakeTarget();
     target.mustStrike = true;

@@ -41,6 +41,8 @@ const LATEST_VERSION_MS = 40_000;
 const USE_OF_LATEST_MS = 15_000;
 /** For each step of healing, and after that for what faults have begun. The longest is the start of a server whose disk is mounted again meanwhile. */
 const HEAL_STEP_MS = 90_000;
+/** Metrics are scraped every two seconds. */
+const SEEN_MS = 3_000;
 /** For all servers of a run, one after another: stopped, started, and up with the others. */
 const UPGRADE_MS = 600_000;
 
@@ -85,7 +87,12 @@ export class LiveTarget implements RunTarget {
   constructor(options: LiveTargetOptions) {
     this.#options = options;
     const { directory, healStepMs = HEAL_STEP_MS } = options;
-    this.bounds = { recoveryMs: options.recoveryMs ?? RECOVERY_MS, quietMs: QUIET_MS, faultsEndMs: healStepMs };
+    this.bounds = {
+      recoveryMs: options.recoveryMs ?? RECOVERY_MS,
+      quietMs: QUIET_MS,
+      faultsEndMs: healStepMs,
+      seenMs: SEEN_MS,
+    };
     mkdirSync(directory, { recursive: true });
     this.#system = new LiveSystem(options, {
       originNs: this.originNs,

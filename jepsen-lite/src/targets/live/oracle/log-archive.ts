@@ -6,7 +6,7 @@
 import type { Entry } from '@holdfast/raft';
 import { LogTail } from './log-tail.ts';
 
-/** A log lives much longer on its disk: a server forgets it after the next snapshot at the earliest. */
+/** A log lives longer on its disk, if only a little: servers of a live run leave some of it behind each snapshot. */
 const EVERY_MS = 200;
 
 interface Archived {

@@ -53,6 +53,8 @@ export interface Capabilities {
   readonly processes: {
     /** SIGKILL: what the system has cached of the disk survives. */
     kill(host: string): Done;
+    /** After a kill: done when the others have forgotten the log that this one lacks, or cannot be made to. @default by their plan they have */
+    forgotten?(host: string): Done;
     /** SIGTERM: servers transfer leadership and close. */
     terminate(host: string): Done;
     /** SIGSTOP, until as many `resume` have come: two faults may pause one process. */

@@ -33,7 +33,7 @@ describe('real servers that come and go', () => {
       const options = { seed: 1, servers: 3, durationMs: 15_000, nemeses: ['fall-behind'], clients: 2 } as const;
       const scenario = { ...drawLiveScenario({ ...options, workloads: ['registers', 'critical-sections'] }), faults };
       const result = await execute(scenario, { target: 'live', directory, recoveryMs: RECOVERY_MS, loopback: true });
-      expect(result).toMatchObject({ verdict: 'valid', why: 'nothing was wrong' });
+      expect(`${result.verdict}: ${result.why}`).toBe('valid: nothing was wrong');
       // On a busy machine a kind that has not struck yet has another turn.
       expect(Object.keys(result.begun)).toEqual(expect.arrayContaining(faults.map(({ kind }) => kind)));
       expect(result.struck).toMatchObject({ 'member-added': 1, 'member-promoted': 1, 'member-removed': 1 });

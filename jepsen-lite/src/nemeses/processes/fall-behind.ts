@@ -31,7 +31,11 @@ export const fallBehind = nemesis({
     return [{ kind: 'fall-behind', atMs: lasting.atMs, forMs, hosts: struck }];
   },
   begin: (fault, { processes }) => each(fault.hosts, (host) => processes.kill(host)),
-  end: (fault, { processes }) => each(fault.hosts, (host) => processes.start(host)),
+  end: (fault, { processes }) =>
+    each(fault.hosts, (host) => {
+      const forgotten = processes.forgotten?.(host);
+      return forgotten === undefined ? processes.start(host) : forgotten.then(() => processes.start(host));
+    }),
 });
 
 /** By the rate at which the clients of a live run write. */

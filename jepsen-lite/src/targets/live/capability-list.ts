@@ -10,6 +10,7 @@ import { logDamage } from './hardware/log-damage.ts';
 import type { LiveMembers } from './members/live-members.ts';
 import { linkCapabilities } from './network/link-faults.ts';
 import type { LiveNetwork } from './network/live-network.ts';
+import type { Forgetting } from './processes/forgetting.ts';
 import type { Machine } from './processes/machine.ts';
 import { processCapability } from './processes/process-faults.ts';
 import { dataDirectory, launchTwin, logFile, type ProgramOptions } from './processes/programs.ts';
@@ -23,6 +24,7 @@ export interface Struck {
   readonly network: LiveNetwork;
   readonly hardware: Hardware;
   readonly programs: ProgramOptions;
+  readonly forgetting: Forgetting;
   readonly members: LiveMembers;
   readonly strangers: LiveStrangers;
   /** Undefined: all servers are of one version. */
@@ -38,7 +40,7 @@ export interface Struck {
 type Part = (struck: Struck) => Partial<Capabilities> | undefined;
 
 const PARTS: readonly Part[] = [
-  ({ machineOn, holds }) => ({ processes: processCapability(machineOn, holds) }),
+  ({ machineOn, holds, forgetting }) => ({ processes: processCapability(machineOn, holds, forgetting) }),
   ({ network, holds }) => linkCapabilities(network, holds),
   ({ hardware, machineOn }) => (hardware.volumes.size === 0 ? undefined : diskCapabilities({ ...hardware, machineOn })),
   ({ hardware }) => (hardware.clocks.size === 0 ? undefined : { clocks: clockCapabilities(hardware.clocks) }),

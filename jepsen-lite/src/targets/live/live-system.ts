@@ -21,6 +21,7 @@ import type { Hardware } from './hardware/hardware.ts';
 import { VISITOR } from './members/observer-visits.ts';
 import { LiveServers } from './members/live-servers.ts';
 import type { LiveNetwork } from './network/live-network.ts';
+import { Forgetting } from './processes/forgetting.ts';
 import { Machine, type MachineOptions, type Running } from './processes/machine.ts';
 import { CLIENT_PORT, inside, launchStore, logFile, PEER_PORT, STORE_PORT } from './processes/programs.ts';
 import { LiveStrangers } from './strangers/live-strangers.ts';
@@ -146,6 +147,11 @@ export class LiveSystem {
       network,
       hardware,
       programs,
+      forgetting: new Forgetting({
+        scraper: this.servers.scraper,
+        isUp: (host) => this.on(host).up,
+        runUntil: run.runUntil,
+      }),
       members,
       strangers: this.strangers,
       upgrade: this.upgrade,

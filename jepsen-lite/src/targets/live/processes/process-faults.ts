@@ -2,11 +2,20 @@
 
 import type { Capabilities } from '../../../nemeses/target.ts';
 import type { Holds } from '../../holds.ts';
+import type { Forgetting } from './forgetting.ts';
 import type { Machine } from './machine.ts';
 
-export function processCapability(machineOn: (host: string) => Machine, holds: Holds): Capabilities['processes'] {
+export function processCapability(
+  machineOn: (host: string) => Machine,
+  holds: Holds,
+  forgetting: Forgetting,
+): Capabilities['processes'] {
   return {
-    kill: (host) => machineOn(host).kill(),
+    kill: (host) => {
+      forgetting.killed(host);
+      return machineOn(host).kill();
+    },
+    forgotten: (host) => forgetting.forgotten(host),
     terminate: (host) => machineOn(host).terminate(),
     pause: (host) => {
       let done: Promise<void> | undefined;

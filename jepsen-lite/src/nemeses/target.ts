@@ -137,7 +137,10 @@ export interface Capabilities {
   /** Processes that belong to nobody, at the ports of servers, which are meant by their numbers. */
   readonly strangers: {
     intrude(intrusion: Intrusion): Done;
-    /** Whenever the server does not run, until as many `leavePort` have come; then the server starts. */
+    /**
+     * Whenever the server does not run, until as many `leavePort` have come; then the server starts. Where it takes time: done when somebody
+     * is there for the first time, or is not in time.
+     */
     takePort(server: number): Done;
     leavePort(server: number): Done;
     replay(server: number): Done;

@@ -95,6 +95,17 @@ describe('strangers of a live run', () => {
     expect(failures[0]).toMatch(/^strangers-are-not-heard: s1 has come to term/);
   });
 
+  it('have not taken a port before they are there, unless it is over', async () => {
+    const { strangers } = await serverThat(() => {});
+    let done = false;
+    // The server does not end.
+    const taken = Promise.resolve(strangers.capability.takePort(1)).then(() => (done = true));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(done).toBe(false);
+    await strangers.heal();
+    await taken;
+  });
+
   it('take no port of a server that runs', async () => {
     const { strangers } = await serverThat(() => {});
     void strangers.capability.takePort(1);

@@ -24,6 +24,8 @@ const MISLED = 'a connection to a peer came to nothing';
 /** Repeats of a refusal are one line a second. */
 const LOG_LIMIT_MS = 5_000;
 const LOOK_MS = 200;
+/** For the server to end, and for a process to start on a busy machine. */
+const LISTENS_MS = 10_000;
 
 export interface LiveStrangersOptions {
   /** Of all servers that may ever run. */
@@ -49,6 +51,8 @@ export class LiveStrangers {
   /** Whose port was taken for a server, by its number. */
   readonly #taken = new Map<number, string>();
   readonly #usurpers = new Map<string, UsurperProcess>();
+  /** Told when somebody listens at the port of that host, or nobody is to any more. */
+  readonly #awaited = new Map<string, readonly (() => void)[]>();
   #over = false;
 
   constructor(options: LiveStrangersOptions) {
@@ -70,11 +74,13 @@ export class LiveStrangers {
         replayed: (requests) => this.#options.count('request-replayed', requests),
         dropped: () => this.#options.count('replayer-dropped'),
       }),
-    takePort: (server) => {
+    takePort: async (server) => {
       const host = this.#taken.get(server) ?? this.#options.standIn(serverHost(server));
       this.#taken.set(server, host);
       this.#wanted.set(host, (this.#wanted.get(host) ?? 0) + 1);
+      const listens = this.#listens(host);
       this.down(host);
+      await listens;
     },
     leavePort: async (server) => {
       const host = this.#taken.get(server) ?? serverHost(server);
@@ -101,7 +107,7 @@ export class LiveStrangers {
     const peerAddresses = Object.fromEntries(ids.map((id) => [id, this.#ports.peerAddress(id)]));
     const server = ids.find((id) => serverHost(id) === host) ?? 0;
     const order = { server, clusterId: CLUSTER_ID, peerAddresses };
-    this.#usurpers.set(host, new UsurperProcess(inside(host), order, (report) => this.#heard(report)));
+    this.#usurpers.set(host, new UsurperProcess(inside(host), order, (report) => this.#heard(host, report)));
   }
 
   /** A server has said that it is of that term. */
@@ -112,6 +118,7 @@ export class LiveStrangers {
 
   /** Nobody has a port any more; servers are started by whoever heals. */
   async heal(): Promise<void> {
+    for (const host of this.#wanted.keys()) this.#endWaits(host);
     this.#wanted.clear();
     await Promise.all([...this.#usurpers.keys()].map((host) => this.#leave(host)));
   }
@@ -121,7 +128,21 @@ export class LiveStrangers {
     await this.heal();
   }
 
+  /** In time, or never: how long it has the port counts from then. */
+  #listens(host: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#awaited.set(host, [...(this.#awaited.get(host) ?? []), resolve]);
+      this.#options.after(LISTENS_MS, resolve);
+    });
+  }
+
+  #endWaits(host: string): void {
+    for (const resolve of this.#awaited.get(host) ?? []) resolve();
+    this.#awaited.delete(host);
+  }
+
   async #leave(host: string): Promise<void> {
+    this.#endWaits(host);
     await this.#usurpers.get(host)?.end();
     this.#usurpers.delete(host);
   }
@@ -140,10 +161,11 @@ export class LiveStrangers {
     });
   }
 
-  #heard(report: UsurperReport): void {
+  #heard(at: string, report: UsurperReport): void {
     const { count } = this.#options;
     switch (report.type) {
       case 'listens':
+        this.#endWaits(at);
         return;
       case 'forged':
         count('expulsion-forged');

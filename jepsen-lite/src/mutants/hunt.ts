@@ -18,7 +18,7 @@ const MAX_STDERR_CHARS = 2_000;
 /** As many attempts in a row that end unexpectedly, with none that did not, and the mutant is nonsense. */
 const MAX_UNEXPECTED = 10;
 
-interface Catch extends Failure {
+export interface Catch extends Failure {
   readonly seed: number;
 }
 

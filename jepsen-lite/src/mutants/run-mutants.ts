@@ -1,10 +1,10 @@
 /**
  * Hunts every mutant with the detectors that are expected to catch it, over a few ranges of seeds, and then the product itself, in
- * the same kind of process, with the very seeds that caught mutants: there nothing may be found.
+ * the same kind of process, with the very seeds that caught mutants, and as many runs of each as they needed: there nothing may be found.
  */
 
 import { MUTANTS } from './catalogue/index.ts';
-import { hunt, type Hunt, type HuntOptions } from './hunt.ts';
+import { hunt, type Catch, type Hunt, type HuntOptions } from './hunt.ts';
 import { inParallel } from './in-parallel.ts';
 import type { DetectorName, Mutant, ShownBy } from './mutant.ts';
 import { editsByUrl } from '../patches/product.ts';
@@ -63,12 +63,9 @@ export async function runMutants(options: RunMutantsOptions = {}): Promise<Mutan
     options.onResult?.(result);
     return result;
   });
-  const controls: ControlResult[] = [];
-  for (const { detector, shownBy, seeds } of catchingSeeds(results)) {
-    const found = await hunt({ detector, edits: undefined, seeds, ...(shownBy && { shownBy }) }, options);
-    const passed = found.caught === undefined && found.broken === undefined && found.unexpected.length === 0;
-    controls.push({ detector, seeds: seeds.length, passed, hunt: found });
-  }
+  const controls = await inParallel(catchingSeeds(results), options.jobs ?? 1, (control) =>
+    judgeControl(control, options),
+  );
   const ok = results.every(({ verdict }) => verdict === 'caught') && controls.every(({ passed }) => passed);
   return { results, controls, ok };
 }
@@ -110,21 +107,34 @@ interface Control {
   readonly detector: DetectorName;
   readonly shownBy: ShownBy | undefined;
   readonly seeds: readonly number[];
+  /** Of an attempt that is many: so many as a mutant needed. */
+  readonly runs: number | undefined;
+}
+
+async function judgeControl({ detector, shownBy, seeds, runs }: Control, options: HuntOptions): Promise<ControlResult> {
+  const request = { detector, edits: undefined, seeds, ...(shownBy && { shownBy }), ...(runs && { runs }) };
+  const found = await hunt(request, options);
+  const passed = found.caught === undefined && found.broken === undefined && found.unexpected.length === 0;
+  return { detector, seeds: seeds.length, passed, hunt: found };
 }
 
 /** For each way in which mutants were hunted. */
 function catchingSeeds(results: readonly MutantResult[]): Control[] {
-  const controls = new Map<string, Control & { readonly seeds: number[] }>();
+  const found = new Map<string, { readonly by: Pick<Control, 'detector' | 'shownBy'>; readonly catches: Catch[] }>();
   for (const { mutant, findings } of results) {
     for (const { detector, hunts } of findings) {
       const key = JSON.stringify([detector, mutant.shownBy]);
-      const control = controls.get(key) ?? { detector, shownBy: mutant.shownBy, seeds: [] };
-      for (const { caught } of hunts) if (caught !== undefined) control.seeds.push(caught.seed);
-      if (control.seeds.length > 0) controls.set(key, control);
+      const control = found.get(key) ?? { by: { detector, shownBy: mutant.shownBy }, catches: [] };
+      for (const { caught } of hunts) if (caught !== undefined) control.catches.push(caught);
+      if (control.catches.length > 0) found.set(key, control);
     }
   }
-  return [...controls.values()].map((control) => ({
-    ...control,
-    seeds: [...new Set(control.seeds)].toSorted((a, b) => a - b),
+  return [...found.values()].map(({ by, catches }) => ({
+    ...by,
+    seeds: [...new Set(catches.map(({ seed }) => seed))].toSorted((a, b) => a - b),
+    runs: catches.reduce<number | undefined>(
+      (most, { run }) => (run === undefined ? most : Math.max(run, most ?? 0)),
+      undefined,
+    ),
   }));
 }

@@ -16,6 +16,8 @@ export interface WorkerRequest {
   readonly edits: EditsByUrl | undefined;
   /** What the mutant has to be shown by, where that is not left open. */
   readonly shownBy?: ShownBy;
+  /** Where an attempt is many runs: no more than so many. @default all that the detector makes */
+  readonly runs?: number;
   /** One attempt each, in this order, until one finds a broken promise. */
   readonly seeds: readonly number[];
 }

@@ -8,7 +8,6 @@ import { register } from 'node:module';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 
 import { unexpectedFailure, type Detector } from './attempt.ts';
-import type { DetectorName, ShownBy } from './mutant.ts';
 import type { EditsByUrl } from '../patches/product.ts';
 import { REPORT_FD, type WorkerReport, type WorkerRequest } from './worker-protocol.ts';
 
@@ -32,12 +31,12 @@ function installHooks(edits: EditsByUrl): () => string[] {
   };
 }
 
-async function loadDetector(name: DetectorName, shownBy: ShownBy | undefined): Promise<Detector> {
-  switch (name) {
+async function loadDetector({ detector, shownBy, runs }: WorkerRequest): Promise<Detector> {
+  switch (detector) {
     case 'simulation':
       return (await import('./detectors/simulation.ts')).simulationOf(shownBy);
     case 'properties':
-      return (await import('./detectors/properties.ts')).properties;
+      return (await import('./detectors/properties.ts')).propertiesOf(runs);
     case 'churn':
       return (await import('./detectors/churn.ts')).churn;
     case 'recovery':
@@ -49,7 +48,7 @@ async function attemptAll(request: WorkerRequest): Promise<WorkerReport> {
   const missing = request.edits === undefined ? () => [] : installHooks(request.edits);
   let detector: Detector;
   try {
-    detector = await loadDetector(request.detector, request.shownBy);
+    detector = await loadDetector(request);
   } catch (error) {
     const { name, message } = unexpectedFailure(error);
     return { type: 'broken', message: `the changed product does not load: ${name}: ${message}` };

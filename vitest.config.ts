@@ -14,6 +14,13 @@ const alone = [
   'packages/ensemble/test/e2e/rolling-restart.test.ts',
   'packages/lockd/test/e2e/{batching,greed,hostile-input,http}.test.ts',
 ];
+// Too long for every commit: they repeat, on real processes and for a minute each, what quicker tests and the simulation show of the parts.
+const long = [
+  'bench/test/e2e/{join,watches}.test.ts',
+  'jepsen-lite/test/e2e/{live-links,live-versions}.test.ts',
+  'jepsen-lite/test/e2e/live/hangs.test.ts',
+  'packages/lockd/test/e2e/remembered-answers.test.ts',
+];
 const WORKERS = availableParallelism();
 
 export default defineConfig({
@@ -37,7 +44,12 @@ export default defineConfig({
         },
       },
       // They wait for timeouts and faults more than they compute: with one more than processors the whole takes a third less.
-      endToEndProject('e2e', { include: [endToEnd], exclude: [...excluded, ...alone], maxWorkers: WORKERS + 1 }),
+      endToEndProject('e2e', {
+        include: [endToEnd],
+        exclude: [...excluded, ...alone, ...long],
+        maxWorkers: WORKERS + 1,
+      }),
+      endToEndProject('e2e-long', { include: long, exclude: excluded, maxWorkers: WORKERS + 1 }),
       endToEndProject('e2e-alone', { include: alone, exclude: excluded, fileParallelism: false }),
     ],
   },

@@ -1,4 +1,5 @@
-// `pnpm test`: everything that CI runs. With CI=true a test that was skipped because something is missing is a failure.
+// `pnpm test`: everything that CI runs; with `--long` the tests, too, that are too long for every commit. With CI=true a test that was
+// skipped because something is missing is a failure.
 
 import { explorations, harnessSteps } from './runner/harness-steps.mjs';
 import { build, staticSteps } from './runner/static-steps.mjs';
@@ -6,9 +7,17 @@ import { run, runTogether } from './runner/steps.mjs';
 import { runProject, summarise } from './runner/tests.mjs';
 
 if (process.argv.includes('--help')) {
-  console.log('usage: npx -y pnpm@12 test: everything that CI runs');
+  console.log(
+    'usage: npx -y pnpm@12 test [--long]: everything that CI runs; with --long what is too long for every commit, too',
+  );
   process.exit();
 }
+const unknown = process.argv.slice(2).filter((argument) => argument !== '--long');
+if (unknown.length > 0) {
+  console.error(`test: ${unknown.join(' ')} is not known; there are --long and --help`);
+  process.exit(2);
+}
+const withLong = process.argv.includes('--long');
 
 const startedAt = performance.now();
 const failed = (await run(build)) ? [] : [build.name];
@@ -18,6 +27,7 @@ const results = [];
 for (const tests of [
   { project: 'fast', name: 'fast tests', again: false },
   { project: 'e2e', name: 'end-to-end tests', again: true },
+  ...(withLong ? [{ project: 'e2e-long', name: 'long end-to-end tests', again: true }] : []),
   { project: 'e2e-alone', name: 'end-to-end tests that need the processors for themselves', again: true },
 ]) {
   const result = await runProject(tests);

@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { execute } from '../../src/campaigns/live/execute.ts';
 import { decodeHistory } from '../../src/history/json-lines.ts';
 import type { Fault } from '../../src/nemeses/index.ts';
-import { drawLiveScenario } from '../../src/scenario/draw/live.ts';
 import { USUAL_NAMES } from '../../src/workloads/index.ts';
 import { Volumes } from '../../src/targets/live/disks/volumes.ts';
 import { namespacesMissing } from '../../src/targets/live/network/namespaces.ts';
+import { killOfLeader, scenarioOf } from './support/live-scenario.ts';
 
 /** A machine on which tests run is busy. */
 const RECOVERY_MS = 40_000;
@@ -24,32 +24,6 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const scenario = (durationMs: number, faults: readonly Fault[], workloads?: readonly string[]) => ({
-  ...drawLiveScenario({
-    seed: 1,
-    servers: 3,
-    durationMs,
-    nemeses: [],
-    clients: 3,
-    ...(workloads === undefined ? {} : { workloads }),
-  }),
-  faults,
-});
-const killOfLeader: Fault = { kind: 'kill', atMs: 1_500, forMs: 1_000, hosts: ['leader'] };
-/** One way of each link between servers: something is sent there whoever leads, and if nobody does. */
-const linksBetween = [
-  ['s1', 's2'],
-  ['s2', 's3'],
-  ['s3', 's1'],
-] as const;
-const slowNetwork = (atMs: number): Fault => ({
-  kind: 'slow-network',
-  atMs,
-  forMs: 1_500,
-  latency: { minMs: 5, maxMs: 60 },
-});
-const narrow = (atMs: number): Fault[] =>
-  linksBetween.map(([from, to]) => ({ kind: 'bandwidth', atMs, forMs: 1_500, from, to, bytesPerSecond: 5_000 }));
 const pauseOfHolder: Fault = { kind: 'pause', atMs: 5_000, forMs: 3_500, host: 'holder:lock-0' };
 
 describe('real servers, clients and store', () => {
@@ -65,7 +39,7 @@ describe('real servers, clients and store', () => {
         groups: [['leader'], ['s1', 's2', 's3']],
       };
       const faults = [killOfLeader, pauseOfHolder, isolated];
-      const { clients, ...plan } = scenario(14_000, faults, [...USUAL_NAMES, 'crowd']);
+      const { clients, ...plan } = scenarioOf(14_000, faults, [...USUAL_NAMES, 'crowd']);
       // Two applications in each process, and sessions beside them that reconnect whenever a leader is gone.
       const crowded = { ...plan, clients: clients.map((client) => ({ ...client, sessions: 2, crowd: 5 })) };
       const result = await execute(crowded, { target: 'live', directory, recoveryMs: RECOVERY_MS });
@@ -100,7 +74,7 @@ describe('real servers, clients and store', () => {
       const outage: Fault = { kind: 'crash', atMs: 6_500, forMs: 500, hosts, tear: 'none' };
       // Bursts write all the time, so that something is always under way.
       const workloads = ['registers', 'critical-sections', 'bursts'];
-      const result = await execute(scenario(9_000, [outage], workloads), {
+      const result = await execute(scenarioOf(9_000, [outage], workloads), {
         target: 'live',
         directory,
         recoveryMs: RECOVERY_MS,
@@ -111,47 +85,6 @@ describe('real servers, clients and store', () => {
       expect(result.struck).toMatchObject({ crash: 3, restart: 3, 'unsynced-change-lost': 3 });
       expect(result.log).toMatchObject({ acknowledgedLost: 0 });
       expect(result.log?.acknowledged).toBeGreaterThan(20);
-    },
-    LIMIT_MS,
-  );
-
-  it(
-    'survive slow, narrow and lossy links and a cut between hosts of their own, where proxies hide no cut',
-    async (context) => {
-      const reason = namespacesMissing();
-      if (reason !== undefined) return context.skip(reason);
-      const cuts = linksBetween.map(([from, to]): Fault => ({ kind: 'cut', atMs: 4_000, forMs: 2_000, from, to }));
-      const lossy: Fault = { kind: 'packet-loss', atMs: 3_000, forMs: 1_000, share: 0.2 };
-      const faults = [slowNetwork(1_500), lossy, ...narrow(2_000), ...cuts];
-      const result = await execute(scenario(7_000, faults, ['critical-sections']), {
-        target: 'live',
-        directory,
-        recoveryMs: RECOVERY_MS,
-      });
-      expect(`${result.verdict}: ${result.why}`).toBe('valid: nothing was wrong');
-      expect(result).toMatchObject({ leftOut: {}, onLoopback: undefined });
-      for (const effect of ['frame-slowed', 'packet-dropped', 'bytes-delayed', 'frame-held-by-cut']) {
-        expect(result.struck[effect]).toBeGreaterThan(0);
-      }
-    },
-    LIMIT_MS,
-  );
-
-  it(
-    'survive a kill, a partition, slow, narrow and clogged links on the loopback, where proxies stand for links',
-    async () => {
-      const apart: Fault = { kind: 'partition', atMs: 4_500, forMs: 2_500, groups: [['s1'], ['s2', 's3']] };
-      const clogs = linksBetween.map(([from, to]): Fault => ({ kind: 'clog', atMs: 9_000, forMs: 1_500, from, to }));
-      const faults = [killOfLeader, apart, slowNetwork(7_500), ...narrow(7_500), ...clogs];
-      const options = { target: 'live', directory, recoveryMs: RECOVERY_MS, loopback: true } as const;
-      const result = await execute(scenario(11_000, faults, ['critical-sections']), options);
-      expect(`${result.verdict}: ${result.why}`).toBe('valid: nothing was wrong');
-      expect(result).toMatchObject({ leftOut: {} });
-      expect(Object.keys(result.begun).toSorted()).toEqual(['bandwidth', 'clog', 'kill', 'partition', 'slow-network']);
-      for (const effect of ['kill', 'frame-held-by-cut', 'frame-slowed', 'bytes-delayed', 'frame-held-by-clog']) {
-        expect(result.struck[effect]).toBeGreaterThan(0);
-      }
-      expect(result.onLoopback).toBe('it was asked for');
     },
     LIMIT_MS,
   );

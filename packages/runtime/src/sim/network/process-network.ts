@@ -260,7 +260,8 @@ class Dial {
     this.#from.nextDialPort =
       this.#from.nextDialPort === LAST_PORT ? FIRST_EPHEMERAL_PORT : this.#from.nextDialPort + 1;
     far.join(this.#near, () => listener.connections.delete(far));
-    const forget = this.#network.opened(this.#near, this.#from, this.#target);
+    // A process that was paused accepts what the other side gave up long ago: nobody waits at that end for anything.
+    const forget = this.#near.open ? this.#network.opened(this.#near, this.#from, this.#target) : () => {};
     this.#near.join(far, () => {
       forget();
       this.#fail('failed', 'the connection was reset during the handshake');

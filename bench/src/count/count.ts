@@ -11,9 +11,11 @@ import { tracingProblem } from './system-calls.ts';
 
 const ONE_SESSION_CYCLES = 300;
 const BURST_ROUNDS = 25;
-const IDLE_MS = 2_000;
+const IDLE_MS = 5_000;
 /** Of which the median is kept: a follower may be behind for once and write two batches as one. */
-const COUNTS = 3;
+const ONE_SESSION_COUNTS = 3;
+/** More, since whether a burst comes apart on its way is chance; and short ones, so that few of them fill a segment of the log. */
+const BURST_COUNTS = 11;
 /** Until the compilers are done with the paths that are counted: optimized code allocates less. */
 const WARM_UP_ROUNDS = 150;
 
@@ -25,23 +27,23 @@ export async function countCosts(directory: string, say: (line: string) => void)
     const servers = await ensemble.servers();
     const [leader] = servers;
     if (leader === undefined) throw new Error('there is no server to count');
-    const loads: CountedLoad[] = [
-      await oneSession(leader, ONE_SESSION_CYCLES),
-      await bursts(leader, BURST_ROUNDS, WARM_UP_ROUNDS),
+    const plans: { readonly load: CountedLoad; readonly times: number }[] = [
+      { load: await oneSession(leader, ONE_SESSION_CYCLES), times: ONE_SESSION_COUNTS },
+      { load: await bursts(leader, BURST_ROUNDS, WARM_UP_ROUNDS), times: BURST_COUNTS },
     ];
     say('warming up');
-    for (const load of loads) await load.warmUp();
+    for (const { load } of plans) await load.warmUp();
     const idle = await idleCosts(ensemble, servers, IDLE_MS);
     const counted: Record<string, RoleCosts> = {};
-    for (const load of loads) {
+    for (const { load, times } of plans) {
       const counts: RoleCosts[] = [];
-      for (let count = 1; count <= COUNTS; count += 1) {
-        say(`counting ${load.cycles} cycles, ${load.name}, ${count} of ${COUNTS}`);
+      for (let count = 1; count <= times; count += 1) {
+        say(`counting ${load.cycles} cycles, ${load.name}, ${count} of ${times}`);
         counts.push(await cycleCosts(ensemble, servers, idle, load));
       }
       counted[load.name] = medianCosts(counts);
     }
-    for (const load of loads) await load.close();
+    for (const { load } of plans) await load.close();
     return counted;
   } finally {
     await ensemble.stop();

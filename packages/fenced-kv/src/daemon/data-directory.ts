@@ -15,6 +15,7 @@ import { EXIT_CODE, ExitError } from './exit-code.ts';
 
 export interface DataDirectory {
   readonly store: FencedStore;
+  /** Rejects with {@link ExitError}. */
   close(): Promise<void>;
 }
 
@@ -35,16 +36,20 @@ export async function openDataDirectory(
     const held = lock;
     return {
       store,
-      async close() {
-        await store.close();
-        await held.release();
-      },
+      close: () => closeAll(path, [() => store.close(), () => held.release()]),
     };
   } catch (error) {
-    await engine?.close();
-    await lock?.release();
+    // What fails now, fails for the same reason.
+    await closeAll(path, [async () => engine?.close(), async () => lock?.release()]).catch(() => {});
     throw toExitError(path, error);
   }
+}
+
+/** Each of them, whatever becomes of those before. Rejects with {@link ExitError}, for the first that failed. */
+async function closeAll(path: string, closers: readonly (() => Promise<void>)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const close of closers) await close().catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw toExitError(path, failures[0]);
 }
 
 /** Anything but an empty directory and a data directory was named by mistake, and stays as it is; what is made in it is closed to others. */

@@ -70,6 +70,7 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
   });
   const refusals = new RefusalLog('closed a connection', dependencies);
   let failed: Error | undefined;
+  let notClosed: unknown;
   try {
     const handler = createHttpHandler({ store: directory.store, hosts: hostPolicy(address.host) }, { logger });
     const { maxConnectionsPerAddress = MAX_CONNECTIONS_PER_ADDRESS } = options;
@@ -84,9 +85,11 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
     failed = await serveUntilEnd(server, failure.promise, dependencies);
   } finally {
     refusals.stop();
-    await directory.close();
+    notClosed = await directory.close().catch((error: unknown) => error);
   }
+  // A disk that has failed refuses to be let go of, too: what has ended the program is what it says.
   if (failed !== undefined) throw new ExitError(EXIT_CODE.diskError, failed.message, { cause: failed });
+  if (notClosed !== undefined) throw notClosed;
   logger.info({}, 'stopped');
 }
 

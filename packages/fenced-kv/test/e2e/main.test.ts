@@ -238,6 +238,8 @@ describe('fenced-kvd while a system call fails', () => {
 
   it.for([
     ['EIO', 'pwrite64,pwritev,fdatasync'],
+    // The lock of the directory can't be given back either.
+    ['EIO', 'pwrite64,pwritev,fdatasync,unlink'],
     ['ENOSPC', 'pwrite64,pwritev'],
     ['EIO', 'fdatasync'],
   ] as const)(

@@ -23,6 +23,7 @@ import { LiveServers } from './members/live-servers.ts';
 import type { LiveNetwork } from './network/live-network.ts';
 import { Forgetting } from './processes/forgetting.ts';
 import { Machine, type MachineOptions, type Running } from './processes/machine.ts';
+import { normalPriority } from './processes/priority.ts';
 import { CLIENT_PORT, inside, launchStore, logFile, PEER_PORT, STORE_PORT } from './processes/programs.ts';
 import { LiveStrangers } from './strangers/live-strangers.ts';
 import { olderBuild } from './versions/older-build.ts';
@@ -100,7 +101,7 @@ export class LiveSystem {
       ids: [...serverIds(scenario), ...joiningIds(scenario)],
       clientAddress: (host) => network.address(host, CLIENT_PORT),
       peerAddress: (host) => network.address(host, PEER_PORT),
-      inside: (host) => network.inside(host),
+      inside: (host) => [...network.inside(host), ...normalPriority()],
       standIn: (host) => this.servers.standIn(host),
       machineOn: (host) => this.on(host),
       logFile: (host) => logFile(directory, host),

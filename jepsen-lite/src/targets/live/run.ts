@@ -23,6 +23,7 @@ import type { LiveNetwork } from './network/live-network.ts';
 import { loopback } from './network/loopback.ts';
 import { proxied } from './network/proxy/proxied-network.ts';
 import { namespaces, namespacesMissing } from './network/namespaces.ts';
+import { goAhead } from './processes/priority.ts';
 import { CLIENT_PORT, PEER_PORT, STORE_PORT } from './processes/programs.ts';
 import type { Scraped } from './processes/scrape.ts';
 import { StillnessWatch } from './stillness/stillness-watch.ts';
@@ -65,9 +66,11 @@ export interface LiveResult {
 export async function runLive(scenario: Scenario, options: LiveOptions): Promise<LiveResult> {
   const effects = new EffectCounts();
   const signals = new EndSignals();
+  const beAsBefore = goAhead();
   try {
     return await runOnMachines(scenario, { ...options, effects, signals });
   } finally {
+    beAsBefore();
     signals.close();
   }
 }

@@ -10,6 +10,7 @@ import type { Hardware } from '../hardware/hardware.ts';
 import type { LiveNetwork } from '../network/live-network.ts';
 import type { ServerProgram } from '../versions/server-versions.ts';
 import type { Running } from './machine.ts';
+import { normalPriority } from './priority.ts';
 
 export const CLIENT_PORT = 7100;
 export const PEER_PORT = 7200;
@@ -49,7 +50,7 @@ export function inside(
   const faked = Object.entries(hardware.clocks.get(host)?.environment() ?? {});
   // Set by env, so that only the program itself has other clocks.
   const clock = faked.length === 0 ? [] : ['env', ...faked.map(([name, value]) => `${name}=${value}`)];
-  return [...network.inside(host), ...clock];
+  return [...network.inside(host), ...normalPriority(), ...clock];
 }
 
 /** Without what would configure a server of the one who runs this. */

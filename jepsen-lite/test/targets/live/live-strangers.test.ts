@@ -7,7 +7,7 @@ import { nodeRuntime } from '@holdfast/runtime/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Effect } from '../../../src/nemeses/target.ts';
 import type { Machine } from '../../../src/targets/live/processes/machine.ts';
-import { LiveStrangers } from '../../../src/targets/live/strangers/live-strangers.ts';
+import { LiveStrangers, type LiveStrangersOptions } from '../../../src/targets/live/strangers/live-strangers.ts';
 import { FORGED_TERM } from '../../../src/targets/strangers/forgeries.ts';
 
 const INTRUSION = { server: 1, as: 2, purpose: 'log', hasty: false } as const;
@@ -23,7 +23,10 @@ afterEach(async () => {
 });
 
 /** A server that answers each frame of a stranger so; and the strangers at its port. */
-async function serverThat(answer: (connection: Connection, frames: number) => void) {
+async function serverThat(
+  answer: (connection: Connection, frames: number) => void,
+  options: Partial<LiveStrangersOptions> = {},
+) {
   let frames = 0;
   listener = await nodeRuntime().network.listen({
     address: '127.0.0.1:0',
@@ -46,6 +49,7 @@ async function serverThat(answer: (connection: Connection, frames: number) => vo
     count: (effect) => counted.push(effect),
     after: (ms, action) => void setTimeout(action, ms),
     fail: (name, message) => failures.push(`${name}: ${message}`),
+    ...options,
   });
   return { strangers, counted, failures };
 }
@@ -85,6 +89,24 @@ describe('strangers of a live run', () => {
     appendFileSync(join(directory, 's1.log'), '{"level":40,"msg":"refused a peer connection"}\n');
     await expect.poll(() => counted, { timeout: 10_000 }).toEqual(['stranger-refused']);
     expect(failures).toEqual([]);
+  });
+
+  it('go to one that still takes part, where the server that they were to trouble has left', async () => {
+    const dialled: string[] = [];
+    const { strangers } = await serverThat(() => {}, {
+      standIn: (host) => (host === 's1' ? 's2' : host),
+      clientAddress: (host) => {
+        dialled.push(`client ${host}`);
+        return '127.0.0.1:1';
+      },
+      peerAddress: (host) => {
+        dialled.push(`peer ${host}`);
+        return '127.0.0.1:1';
+      },
+    });
+    void strangers.capability.replay(1);
+    void strangers.capability.intrude(INTRUSION);
+    await expect.poll(() => dialled).toEqual(['client s2', 'peer s2']);
   });
 
   it('fail the run when a server comes to a term that only they have named', async () => {

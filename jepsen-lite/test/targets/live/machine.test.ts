@@ -1,9 +1,11 @@
 import type { ProcessExit } from '@holdfast/ensemble';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Machine, type Running } from '../../../src/targets/live/processes/machine.ts';
 
-/** A program that ends as it is told. */
-function world(onTerminate: ProcessExit = { code: 0, signal: null }) {
+afterEach(() => vi.useRealTimers());
+
+/** A program that ends as it is told; one whose disk hangs ends by nothing. */
+function world(onTerminate: ProcessExit = { code: 0, signal: null }, hangs = false) {
   const effects: string[] = [];
   const failures: string[] = [];
   let end: (exit: ProcessExit) => void = () => undefined;
@@ -13,7 +15,9 @@ function world(onTerminate: ProcessExit = { code: 0, signal: null }) {
     return {
       pid: undefined,
       exited,
-      kill: () => end({ code: null, signal: 'SIGKILL' }),
+      kill: () => {
+        if (!hangs) end({ code: null, signal: 'SIGKILL' });
+      },
       terminate: () => end(onTerminate),
       pause: () => undefined,
       resume: () => undefined,
@@ -44,6 +48,24 @@ describe('the program on a host', () => {
     expect(machine.up).toBe(true);
     expect(effects).toEqual(['kill', 'restart']);
     expect(failures).toEqual([]);
+  });
+
+  it('fails the run when it does not end by a kill, as one may that waits for its disk', async () => {
+    const waitMs = async (machine: Machine, failures: readonly string[]): Promise<number> => {
+      const done = machine.kill();
+      let waitedMs = 0;
+      for (; failures.length === 0 && waitedMs < 60_000; waitedMs += 1_000) await vi.advanceTimersByTimeAsync(1_000);
+      await done;
+      return waitedMs;
+    };
+    const [prompt, waits] = [world(undefined, true), world(undefined, true)];
+    await prompt.machine.start();
+    await waits.machine.start();
+    waits.machine.expectSlowDisk();
+    vi.useFakeTimers();
+    expect(await waitMs(prompt.machine, prompt.failures)).toBe(5_000);
+    expect(prompt.failures).toEqual(['processes-end-only-by-faults: s1 did not end within 5000 ms of SIGKILL']);
+    expect(await waitMs(waits.machine, waits.failures)).toBe(30_000);
   });
 
   it('fails the run when it ends by itself', async () => {

@@ -69,7 +69,7 @@ export class LiveStrangers {
   readonly capability: Capabilities['strangers'] = {
     intrude: (intrusion) => this.#intrude(intrusion),
     replay: (server) =>
-      replay(this.#runtime, this.#ports, server, {
+      replay(this.#runtime, this.#ports, this.#standIn(server), {
         sending: () => undefined,
         replayed: (requests) => this.#options.count('request-replayed', requests),
         dropped: () => this.#options.count('replayer-dropped'),
@@ -148,17 +148,29 @@ export class LiveStrangers {
   }
 
   #intrude(intrusion: Intrusion): void {
-    const { server, as, purpose } = intrusion;
+    const { as, purpose } = intrusion;
+    const server = this.#standIn(intrusion.server);
     const host = serverHost(server);
     // No use where another stranger is.
     if (this.hasPort(host)) return;
     const before = this.#lines(host, REFUSED);
-    intrude(this.#runtime, this.#ports, intrusion, {
-      connected: () => undefined,
-      welcomed: () =>
-        this.#believed(`server ${server} has welcomed a stranger as server ${as}, for purpose ${purpose}`),
-      refused: () => this.#countWhenLogged('stranger-refused', host, REFUSED, before),
-    });
+    intrude(
+      this.#runtime,
+      this.#ports,
+      { ...intrusion, server },
+      {
+        connected: () => undefined,
+        welcomed: () =>
+          this.#believed(`server ${server} has welcomed a stranger as server ${as}, for purpose ${purpose}`),
+        refused: () => this.#countWhenLogged('stranger-refused', host, REFUSED, before),
+      },
+    );
+  }
+
+  /** One that still takes part: nobody listens where one was that has left. */
+  #standIn(server: number): number {
+    const host = this.#options.standIn(serverHost(server));
+    return this.#options.ids.find((id) => serverHost(id) === host) ?? server;
   }
 
   #heard(at: string, report: UsurperReport): void {

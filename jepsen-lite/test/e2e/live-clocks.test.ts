@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@holdfast/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -104,6 +107,22 @@ async function rates(): Promise<{ readonly wall: number; readonly monotonic: num
 }
 
 describe.skipIf(problem !== undefined)(`the wall clock of one process${unless}`, () => {
+  it('keeps no process from ending by a signal, whatever that is at', async () => {
+    makeClock('wall');
+    for (let n = 0; n < 20; n += 1) {
+      const program = "console.log('busy'); for (;;) Buffer.allocUnsafeSlow(100_000)";
+      const env = { ...process.env, ...clock.environment() };
+      const child = spawn(process.execPath, ['-e', program], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      await once(child.stdout, 'data');
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      const late = delay(10_000, 'it hangs', { ref: false });
+      const end = await Promise.race([ended, late]);
+      child.kill('SIGKILL');
+      expect(end).toEqual([null, 'SIGTERM']);
+    }
+  });
+
   it('jumps while it runs, both ways, and its timers notice nothing', async () => {
     makeClock('wall');
     const child = await startReader();

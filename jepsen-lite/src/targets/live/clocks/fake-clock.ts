@@ -91,6 +91,9 @@ export class FakeClock {
       FAKETIME_DONT_FAKE_MONOTONIC: this.clocks === 'wall' ? '1' : '0',
       // It reads the file at each look at a clock. Read once a second, a new rate would count from before it was read: a jump, maybe back.
       FAKETIME_NO_CACHE: '1',
+      // The times of files are no clocks. And a process that a signal ends asks for its files' state in the signal handler, where what libfaketime
+      // would do to that is not allowed: it hung or aborted when it was in the middle of an allocation.
+      NO_FAKE_STAT: '1',
     };
   }
 

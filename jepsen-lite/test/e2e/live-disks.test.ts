@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@holdfast/client';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { builtFile } from '../../src/patches/product.ts';
 import type { Volume } from '../../src/targets/live/disks/volume.ts';
@@ -199,6 +200,16 @@ describe.skipIf(problem !== undefined)(`the disk of a server of its own${unless}
     const count = struck.get('sync-slowed');
     await writer.saysMore(20);
     expect(struck.get('sync-slowed')).toBe(count);
+  });
+
+  it('loses its power while its slowness ends: neither waits for the other for ever', async () => {
+    const volume = await makeVolume();
+    for (let turn = 0; turn < 30; turn += 1) {
+      await volume.slow({ minMs: 0, maxMs: 2 }, process.pid);
+      await delay(8 * Math.random());
+      await Promise.all([volume.slow(undefined, process.pid), volume.powerLoss('none')]);
+      await volume.remount();
+    }
   });
 
   it.each([

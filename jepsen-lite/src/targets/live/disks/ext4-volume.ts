@@ -56,6 +56,7 @@ export class Ext4Volume implements Volume {
   #trouble: { readonly end: AbortController; readonly ended: Promise<void> } | undefined;
   #failing: FailingCall | undefined;
   #filling: Promise<void> = Promise.resolve();
+  #turn: Promise<void> = Promise.resolve();
 
   private constructor({ name, directory, lacks, struck, random }: Ext4VolumeOptions) {
     this.name = name;
@@ -81,14 +82,16 @@ export class Ext4Volume implements Volume {
     }
   }
 
-  async powerLoss(tear: Tear, pid?: number): Promise<void> {
-    if (this.#powerless) return;
-    await this.heal();
-    const running = pid !== undefined && isRunning(pid);
-    const refused = await this.#shutDown(tear, pid);
-    this.#powerless = true;
-    if (!refused) throw new VolumeError(`${this.#mount} was shut down, and can be written to`);
-    if (running) this.#struck('crash', 1);
+  powerLoss(tear: Tear, pid?: number): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#powerless) return;
+      await this.#heal();
+      const running = pid !== undefined && isRunning(pid);
+      const refused = await this.#shutDown(tear, pid);
+      this.#powerless = true;
+      if (!refused) throw new VolumeError(`${this.#mount} was shut down, and can be written to`);
+      if (running) this.#struck('crash', 1);
+    });
   }
 
   async remount(): Promise<void> {
@@ -103,26 +106,30 @@ export class Ext4Volume implements Volume {
     this.#canaries.lay();
   }
 
-  async hang(forMs: number, pid: number): Promise<void> {
-    if (this.#powerless) return;
-    await this.#endTrouble();
-    await this.#guard.freeze();
-    this.#begin((signal) => this.#thawAfter(forMs, pid, 'sync-stalled', signal));
+  hang(forMs: number, pid: number): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#powerless) return;
+      await this.#endTrouble();
+      await this.#guard.freeze();
+      this.#begin((signal) => this.#thawAfter(forMs, pid, 'sync-stalled', signal));
+    });
   }
 
-  async slow(latency: Delay | undefined, pid: number): Promise<void> {
-    await this.#endTrouble();
-    if (latency === undefined || this.#powerless) return;
-    const { minMs, maxMs } = latency;
-    const drawn = (): number => minMs + (maxMs - minMs) * this.#random();
-    await this.#guard.freeze();
-    this.#begin(async (signal) => {
-      for (;;) {
-        await this.#thawAfter(drawn(), pid, 'sync-slowed', signal);
-        if (signal.aborted) return;
-        await delay(BETWEEN_HANGS_MS);
-        await this.#guard.freeze();
-      }
+  slow(latency: Delay | undefined, pid: number): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#endTrouble();
+      if (latency === undefined || this.#powerless) return;
+      const { minMs, maxMs } = latency;
+      const drawn = (): number => minMs + (maxMs - minMs) * this.#random();
+      await this.#guard.freeze();
+      this.#begin(async (signal) => {
+        for (;;) {
+          await this.#thawAfter(drawn(), pid, 'sync-slowed', signal);
+          if (signal.aborted) return;
+          await delay(BETWEEN_HANGS_MS);
+          await this.#guard.freeze();
+        }
+      });
     });
   }
 
@@ -149,11 +156,8 @@ export class Ext4Volume implements Volume {
     return flipAcknowledgedBit(this.path, at, bit);
   }
 
-  async heal(): Promise<void> {
-    await this.#endTrouble();
-    await this.#failing?.disarm();
-    this.#failing = undefined;
-    await this.free();
+  heal(): Promise<void> {
+    return this.#inTurn(() => this.#heal());
   }
 
   letGo(): Promise<void> {
@@ -169,6 +173,20 @@ export class Ext4Volume implements Volume {
       { what: 'letting go of it', act: () => this.letGo() },
       { what: 'its removal', act: () => this.#image.remove() },
     ]);
+  }
+
+  async #heal(): Promise<void> {
+    await this.#endTrouble();
+    await this.#failing?.disarm();
+    this.#failing = undefined;
+    await this.free();
+  }
+
+  /** What freezes it and what shuts it down: none of it begins before the other has all that it waits for. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => undefined);
+    return done;
   }
 
   async #inOrder(steps: Parameters<typeof allOf>[0]): Promise<void> {
@@ -242,9 +260,11 @@ export class Ext4Volume implements Volume {
 
   async #endTrouble(): Promise<void> {
     const trouble = this.#trouble;
-    this.#trouble = undefined;
-    trouble?.end.abort();
-    if (trouble !== undefined) await withinLimit('what strikes it', END_TROUBLE_MS, () => trouble.ended);
+    if (trouble === undefined) return;
+    trouble.end.abort();
+    await withinLimit('what strikes it', END_TROUBLE_MS, () => trouble.ended);
+    // Whoever else has asked for its end has waited for it, too.
+    if (this.#trouble === trouble) this.#trouble = undefined;
   }
 
   async #thawAfter(

@@ -47,7 +47,11 @@ sub unsynced {
 sub shut_down {
   my ($flags, $directory) = @_;
   open(my $root, '<', $mount) or die "$!\n";
-  unsynced($directory) if defined $directory;
+  if (defined $directory) {
+    # Nobody else could: a write here would wait for itself.
+    thaw();
+    unsynced($directory);
+  }
   control($root, $SHUTDOWN, pack('L', $flags));
   thaw();
   return open(my $late, '>', "$mount/late") ? 'accepted' : 'refused';

@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { describeExit, type ProcessExit } from '@holdfast/ensemble';
 import { ExitCode } from '@holdfast/lockd';
+import { inTime } from './in-time.ts';
 
 /** A started program, however it was started. */
 export interface Running {
@@ -130,7 +131,7 @@ export class Machine {
     life.done.add('killed');
     life.running.kill();
     const limitMs = this.#diskWaits ? DISK_WAIT_LIMIT_MS : SIGNAL_LIMIT_MS;
-    const exit = await within(life.running.exited, limitMs);
+    const exit = await inTime(life.running.exited, limitMs);
     if (exit?.signal === 'SIGKILL') this.#options.effect('kill');
     else if (exit === undefined) this.#fail(`did not end within ${limitMs} ms of SIGKILL`);
   }
@@ -291,10 +292,10 @@ export class Machine {
     if (this.#paused) life.running.resume();
     life.done.add('stopping');
     life.running.terminate();
-    if ((await within(life.running.exited, STOP_LIMIT_MS)) !== undefined) return;
+    if ((await inTime(life.running.exited, STOP_LIMIT_MS)) !== undefined) return;
     life.running.kill();
     // One that waits for its disk ends when that is gone.
-    await within(life.running.exited, SIGNAL_LIMIT_MS);
+    await inTime(life.running.exited, SIGNAL_LIMIT_MS);
   }
 
   async #launch(): Promise<void> {
@@ -347,24 +348,13 @@ export class Machine {
 
   async #stopped({ running }: Lived): Promise<void> {
     if (this.#paused) await this.resume();
-    if ((await within(running.exited, STOP_LIMIT_MS)) === undefined) {
+    if ((await inTime(running.exited, STOP_LIMIT_MS)) === undefined) {
       this.#fail(`has not ended ${STOP_LIMIT_MS} ms after SIGTERM`);
     }
   }
 
   #fail(problem: string): void {
     if (!this.#over) this.#options.failed('processes-end-only-by-faults', `${this.host} ${problem}`);
-  }
-}
-
-/** Undefined when it takes longer. */
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), ms)));
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

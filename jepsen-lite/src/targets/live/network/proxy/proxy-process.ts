@@ -6,6 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Effect } from '../../../../nemeses/target.ts';
 import { builtLiveFile } from '../../processes/built.ts';
+import { inTime } from '../../processes/in-time.ts';
 import type { ProxyCommand, ProxyReport } from './protocol.ts';
 
 const START_LIMIT_MS = 20_000;
@@ -27,16 +28,14 @@ export class ProxyProcess {
     this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true }) as Child;
     this.#child.stdin.on('error', () => undefined);
     const lines = createInterface({ input: this.#child.stdout });
-    this.port = within(
-      START_LIMIT_MS,
-      'a proxy did not start',
-      (resolve) =>
-        void lines.on('line', (line) => {
-          const report = JSON.parse(line) as ProxyReport;
-          if ('port' in report) resolve(report.port);
-          else this.#hear(report);
-        }),
-    );
+    const listens = new Promise<number>((resolve) => {
+      lines.on('line', (line) => {
+        const report = JSON.parse(line) as ProxyReport;
+        if ('port' in report) resolve(report.port);
+        else this.#hear(report);
+      });
+    });
+    this.port = demand(listens, START_LIMIT_MS, 'a proxy did not start');
   }
 
   get struck(): ReadonlyMap<Effect, number> {
@@ -47,10 +46,9 @@ export class ProxyProcess {
   async obey(command: ProxyCommand): Promise<void> {
     this.#lastId += 1;
     const id = this.#lastId;
-    await within<void>(OBEY_LIMIT_MS, `a proxy did not answer to ${command.act}`, (resolve) => {
-      this.#waiting.set(id, resolve);
-      this.#child.stdin.write(`${JSON.stringify({ id, command })}\n`);
-    });
+    const done = new Promise<true>((resolve) => this.#waiting.set(id, () => resolve(true)));
+    this.#child.stdin.write(`${JSON.stringify({ id, command })}\n`);
+    await demand(done, OBEY_LIMIT_MS, `a proxy did not answer to ${command.act}`);
   }
 
   close(): void {
@@ -66,14 +64,8 @@ export class ProxyProcess {
   }
 }
 
-async function within<T>(ms: number, problem: string, act: (resolve: (value: T) => void) => void): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    return await new Promise<T>((resolve, reject) => {
-      timer = setTimeout(() => reject(new Error(`${problem} within ${ms} ms`)), ms);
-      act(resolve);
-    });
-  } finally {
-    clearTimeout(timer);
-  }
+async function demand<T>(promise: Promise<T>, ms: number, problem: string): Promise<T> {
+  const come = await inTime(promise, ms);
+  if (come === undefined) throw new Error(`${problem} within ${ms} ms`);
+  return come;
 }

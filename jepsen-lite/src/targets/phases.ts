@@ -141,6 +141,7 @@ async function strikeAgain(target: RunTarget, faults: readonly Fault[], inflicto
   target.after(faultsEndMs, () => (patient = false));
   const atRest = (): boolean => !patient || inflictor.lasting === 0;
   for (const kind of inflictor.idle.slice(0, MAX_SECOND_TURNS)) {
+    if (!patient && inflictor.lasting > 0) return;
     const struck = (): boolean => !inflictor.idle.includes(kind);
     for (const turn of secondTurns(kind, faults)) {
       await target.runUntil(() => struck() || atRest(), faultsEndMs);

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -228,6 +229,19 @@ describe.skipIf(problem !== undefined)(`the disk of a server of its own${unless}
       () => writer.lines.length > 50 && !writer.lines.slice(-50).some(isFailure),
       'fifty lines without failure',
     );
+  });
+
+  it('lets go of a process whose calls were to fail, though what was to do that hangs', async () => {
+    const volume = await makeVolume();
+    const idle = spawn('sleep', ['60'], { stdio: 'ignore' });
+    const pid = idle.pid ?? 0;
+    const tracer = (): number => Number(/^TracerPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+    await volume.failNext('append', pid);
+    process.kill(tracer(), 'SIGSTOP');
+    await volume.heal();
+    expect(tracer()).toBe(0);
+    idle.kill();
+    await once(idle, 'exit');
   });
 
   it('is full until it is freed', async () => {

@@ -21,6 +21,8 @@ export const FAILED_EFFECTS = {
   read: 'read-failed',
 } as const satisfies Record<DiskOperation, StruckFault>;
 const ATTACH_LIMIT_MS = 10_000;
+/** What it needs to let go of a process. */
+const DETACH_MS = 1_000;
 
 /** Why no call can be made to fail here; undefined where it can. */
 export function failingCallsProblem(): string | undefined {
@@ -63,7 +65,7 @@ export class FailingCall {
         if (struck || !line.includes('(INJECTED)')) return;
         struck = true;
         onFailed();
-        strace.kill('SIGTERM');
+        failing.#letGo();
       });
       lines.on('close', () => {
         clearTimeout(timer);
@@ -74,7 +76,17 @@ export class FailingCall {
   }
 
   async disarm(): Promise<void> {
-    this.#strace.kill('SIGTERM');
+    this.#letGo();
     await this.#ended.catch(() => undefined);
+  }
+
+  /**
+   * Where it does not let go in time it is killed, and the kernel does: it has been seen to wait for ever for a process that ended meanwhile, which
+   * could not end either before that.
+   */
+  #letGo(): void {
+    this.#strace.kill('SIGTERM');
+    const late = setTimeout(() => this.#strace.kill('SIGKILL'), DETACH_MS);
+    void this.#ended.catch(() => undefined).then(() => clearTimeout(late));
   }
 }

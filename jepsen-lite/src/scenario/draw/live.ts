@@ -44,7 +44,7 @@ const BULK_BYTES_PER_SECOND = 384 * 1024;
 const BULK_BYTES = 128 * 1024 * 1024;
 const CLIENTS = 4;
 const LOCKS = 3;
-/** Sessions of the crowds of all clients together. */
+/** Sessions of the crowds of all clients together; fewer where several kinds of faults strike at the same time, which keeps the machine busy. */
 const CROWD = 200;
 /** Time is dear here: workers pause seldom for long. */
 const MAX_PAUSE_MS = 300;
@@ -69,7 +69,7 @@ export function drawLiveScenario(options: LiveDraw): Scenario {
   const bursts = workloads?.includes('bursts') === true;
   const steady = workloads?.includes('steady-reads') === true;
   const crowd = workloads?.includes('crowd') === true;
-  const { clients: count = CLIENTS, sessionsPerClient = 1 } = options;
+  const { clients: count = CLIENTS, sessionsPerClient = 1, atOnce = 1 } = options;
   const clients = Array.from({ length: count }, (_, n): ClientPlan => ({
     name: `c${n + 1}`,
     sessionTimeoutMs: between(random, 1_500, 3_000),
@@ -79,7 +79,7 @@ export function drawLiveScenario(options: LiveDraw): Scenario {
     ...(bursts ? { bursts: true as const } : {}),
     ...(steady ? { readEveryMs: 50 } : {}),
     ...(bulk ? { bulkBytesPerSecond: bulkBytesPerSecond(count * sessionsPerClient, durationMs) } : {}),
-    ...(crowd ? { crowd: Math.ceil(CROWD / (count * sessionsPerClient)) } : {}),
+    ...(crowd ? { crowd: Math.ceil(CROWD / (count * sessionsPerClient * atOnce)) } : {}),
     ...(sessionsPerClient === 1 ? {} : { sessions: sessionsPerClient }),
   }));
   const plan: Plan = {

@@ -5,7 +5,7 @@
  */
 
 import type { Effect } from '../../../nemeses/target.ts';
-import { CommandError, run } from './commands.ts';
+import { CommandError, run, runAside } from './commands.ts';
 import type { LinkFaults, LiveNetwork, Pair } from './live-network.ts';
 
 /** Of the harness, which sees every host, whatever is cut. */
@@ -201,6 +201,8 @@ class SwitchFaults implements LinkFaults {
   #packetLossUsed = false;
   #refused = 0;
   #hung = 0;
+  /** Under way, or the last one, by the two whose connections it breaks. */
+  readonly #resets = new Map<string, Promise<void>>();
   /** Whose dials a host does not take as ever, by the host that is dialled. */
   readonly #dials = new Map<string, ReadonlyMap<string, DialMode>>();
 
@@ -237,17 +239,30 @@ class SwitchFaults implements LinkFaults {
     this.#onSwitch(`flush chain bridge faults losses${share === 0 ? '' : `; ${rule}`}`);
   }
 
-  async reset(one: string, other: string): Promise<void> {
+  /** One after the other where the same two are asked for again. */
+  reset(one: string, other: string): Promise<void> {
+    const pair = [one, other].sort().join(' ');
+    const done = (this.#resets.get(pair) ?? Promise.resolve()).then(() => this.#reset(one, other));
+    this.#resets.set(
+      pair,
+      done.catch(() => undefined),
+    );
+    return done;
+  }
+
+  async #reset(one: string, other: string): Promise<void> {
     const ends = [
-      [one, other],
-      [other, one],
-    ] as const;
-    for (const [at, from] of ends) this.#onHost(at, `add element ip faults resets { ${this.#ipOf(from)} }`);
+      { at: one, from: this.#ipOf(other) },
+      { at: other, from: this.#ipOf(one) },
+    ];
+    await Promise.all(ends.map(({ at, from }) => this.#asideOn(at, `add element ip faults resets { ${from} }`)));
     await new Promise((resolve) => setTimeout(resolve, RESET_MS));
-    for (const [at, from] of ends) {
-      this.#brokenPackets += packetsOf(this.#onHost(at, 'list set ip faults resets'));
-      this.#onHost(at, `delete element ip faults resets { ${this.#ipOf(from)} }`);
-    }
+    const broken = ends.map(async ({ at, from }) => {
+      const packets = packetsFrom(from, await this.#asideOn(at, 'list set ip faults resets'));
+      await this.#asideOn(at, `delete element ip faults resets { ${from} }`);
+      return packets;
+    });
+    for (const packets of await Promise.all(broken)) this.#brokenPackets += packets;
   }
 
   setLoss(chance: number): void {
@@ -316,9 +331,20 @@ class SwitchFaults implements LinkFaults {
     return inNamespace(this.#switchName, ['nft', command]);
   }
 
+  #asideOn(host: string, command: string): Promise<string> {
+    const [nsenter = '', ...network] = inside(this.#nameOf(host));
+    return runAside(nsenter, [...network, 'nft', command]);
+  }
+
   #onHost(host: string, command: string): string {
     return inNamespace(this.#nameOf(host), ['nft', command]);
   }
+}
+
+/** The counter of one element in what nft has listed. */
+function packetsFrom(address: string, listing: string): number {
+  const found = new RegExp(`\\b${address.replaceAll('.', '\\.')} counter packets (\\d+)`).exec(listing);
+  return Number(found?.[1] ?? 0);
 }
 
 /** All counters in what nft has listed. */

@@ -1,0 +1,66 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { namespaces, namespacesMissing } from '../../src/targets/live/network/namespaces.ts';
+import type { LinkFaults, LiveNetwork } from '../../src/targets/live/network/live-network.ts';
+
+const missing = namespacesMissing();
+if (missing !== undefined) process.stderr.write(`live-resets.test.ts is skipped: ${missing}\n`);
+const unless = missing === undefined ? '' : ` (skipped: ${missing})`;
+
+const PORT = 7_000;
+/** Each says something all the time, so that both ends meet what is refused. */
+const TALK =
+  "socket.on('error', (error) => console.log(error.code)); socket.on('data', () => {}); setInterval(() => socket.write('x'), 5);";
+const LISTENER = `net.createServer((socket) => { ${TALK} }).listen(${PORT}, () => console.log('listens'))`;
+const dialler = (address: string): string =>
+  `const [host, port] = '${address}'.split(':'); const socket = net.connect(port, host, () => console.log('connected')); ${TALK}`;
+
+let network: LiveNetwork;
+const children: ChildProcess[] = [];
+
+beforeEach(() => {
+  if (missing === undefined) network = namespaces(['a', 'b']);
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+  if (missing === undefined) network.close();
+});
+
+function links(): LinkFaults {
+  if (network.links === undefined) throw new Error('links of namespaces can be struck');
+  return network.links;
+}
+
+/** What it prints. */
+function runOn(host: string, program: string): AsyncIterator<string> {
+  const [command = '', ...args] = [...network.inside(host), process.execPath, '-e', program];
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  return (child.stdout.setEncoding('utf8') as AsyncIterable<string>)[Symbol.asyncIterator]();
+}
+
+describe.skipIf(missing !== undefined)(`the connections of two hosts${unless}`, () => {
+  it('are broken as often as it is asked, also when it is asked while they are, and not after that', async () => {
+    const listener = runOn('a', LISTENER);
+    expect((await listener.next()).value).toMatch(/listens/);
+    const first = runOn('b', dialler(network.address('a', PORT)));
+    expect((await first.next()).value).toMatch(/connected/);
+    const resets = [links().reset('a', 'b')];
+    await delay(100);
+    resets.push(links().reset('b', 'a'), links().reset('a', 'b'));
+    expect((await first.next()).value).toMatch(/ECONNRESET|EPIPE/);
+    await Promise.all(resets);
+    expect(network.struck().get('connection-broken')).toBeGreaterThan(0);
+    const second = runOn('b', dialler(network.address('a', PORT)));
+    expect((await second.next()).value).toMatch(/connected/);
+    const broken = second.next().then(() => 'broken');
+    expect(await Promise.race([broken, delay(300, 'stays')])).toBe('stays');
+  });
+});

@@ -18,7 +18,7 @@ const alone = [
 const long = [
   'bench/test/e2e/{join,watches}.test.ts',
   'jepsen-lite/test/e2e/{live-links,live-versions}.test.ts',
-  'jepsen-lite/test/e2e/live/hangs.test.ts',
+  'jepsen-lite/test/e2e/live/{hangs,resets}.test.ts',
   'packages/lockd/test/e2e/remembered-answers.test.ts',
 ];
 const WORKERS = availableParallelism();

@@ -2,11 +2,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { namespaces, namespacesMissing } from '../../src/targets/live/network/namespaces.ts';
-import type { LinkFaults, LiveNetwork } from '../../src/targets/live/network/live-network.ts';
+import { namespaces, namespacesMissing } from '../../../src/targets/live/network/namespaces.ts';
+import type { LinkFaults, LiveNetwork } from '../../../src/targets/live/network/live-network.ts';
 
 const missing = namespacesMissing();
-if (missing !== undefined) process.stderr.write(`live-resets.test.ts is skipped: ${missing}\n`);
+if (missing !== undefined) process.stderr.write(`live/resets.test.ts is skipped: ${missing}\n`);
 const unless = missing === undefined ? '' : ` (skipped: ${missing})`;
 
 const PORT = 7_000;
@@ -40,8 +40,9 @@ function links(): LinkFaults {
 
 /** What it prints. */
 function runOn(host: string, program: string): AsyncIterator<string> {
-  const [command = '', ...args] = [...network.inside(host), process.execPath, '-e', program];
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [command, ...args] = network.inside(host);
+  if (command === undefined) throw new Error('a namespace is entered by a command');
+  const child = spawn(command, [...args, process.execPath, '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   return (child.stdout.setEncoding('utf8') as AsyncIterable<string>)[Symbol.asyncIterator]();
 }
@@ -52,9 +53,10 @@ describe.skipIf(missing !== undefined)(`the connections of two hosts${unless}`, 
     expect((await listener.next()).value).toMatch(/listens/);
     const first = runOn('b', dialler(network.address('a', PORT)));
     expect((await first.next()).value).toMatch(/connected/);
-    const resets = [links().reset('a', 'b')];
+    const reset = async (from: string, to: string): Promise<void> => await links().reset(from, to);
+    const resets = [reset('a', 'b')];
     await delay(100);
-    resets.push(links().reset('b', 'a'), links().reset('a', 'b'));
+    resets.push(reset('b', 'a'), reset('a', 'b'));
     expect((await first.next()).value).toMatch(/ECONNRESET|EPIPE/);
     await Promise.all(resets);
     expect(network.struck().get('connection-broken')).toBeGreaterThan(0);

@@ -289,6 +289,18 @@ describe('a run on a target whose deeds take time', () => {
     expect(target.nowMs).toBeLessThan(SCENARIO.durationMs + 5_000 + 2 * faultsEndMs + 1_000);
   });
 
+  it('gives no other kind a turn while one does not end, and says which that is', async () => {
+    const target = new FakeTarget();
+    target.mustStrike = true;
+    Object.assign(target, { bounds: { recoveryMs: RECOVERY_MS, quietMs: RECOVERY_MS, faultsEndMs: 4_000 } });
+    const { links } = target;
+    Object.assign(target, { links: { ...links, cut: () => new Promise<void>(() => {}) } });
+    const faults = [...SCENARIO.faults, { kind: 'packet-loss', atMs: 7_000, forMs: 300, share: 0.5 } as const];
+    await runOn(target, { ...SCENARIO, durationMs: 8_000, faults });
+    expect(target.log.filter((line) => line === 'packet-loss begins')).toHaveLength(1);
+    expect(target.violation).toMatchObject({ name: 'every-fault-ends', message: expect.stringContaining('cut') });
+  });
+
   it('has no turn more for a kind as soon as it has struck', async () => {
     const target = new FakeTarget();
     target.mustStrike = true;

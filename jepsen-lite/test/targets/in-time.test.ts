@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { inTime } from '../../../../src/targets/live/processes/in-time.ts';
+import { inTime } from '../../src/targets/hang.ts';
 
 const LIMIT_MS = 100;
 

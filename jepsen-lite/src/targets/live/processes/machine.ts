@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { describeExit, type ProcessExit } from '@holdfast/ensemble';
 import { ExitCode } from '@holdfast/lockd';
-import { inTime } from './in-time.ts';
+import { inTime } from '../../hang.ts';
 
 /** A started program, however it was started. */
 export interface Running {

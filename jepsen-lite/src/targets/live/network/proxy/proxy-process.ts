@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Effect } from '../../../../nemeses/target.ts';
 import { builtLiveFile } from '../../processes/built.ts';
-import { inTime } from '../../processes/in-time.ts';
+import { withinLimit } from '../../../hang.ts';
 import type { ProxyCommand, ProxyReport } from './protocol.ts';
 
 const START_LIMIT_MS = 20_000;
@@ -35,7 +35,7 @@ export class ProxyProcess {
         else this.#hear(report);
       });
     });
-    this.port = demand(listens, START_LIMIT_MS, 'a proxy did not start');
+    this.port = withinLimit('the start of a proxy', START_LIMIT_MS, () => listens);
   }
 
   get struck(): ReadonlyMap<Effect, number> {
@@ -46,9 +46,9 @@ export class ProxyProcess {
   async obey(command: ProxyCommand): Promise<void> {
     this.#lastId += 1;
     const id = this.#lastId;
-    const done = new Promise<true>((resolve) => this.#waiting.set(id, () => resolve(true)));
+    const done = new Promise<void>((resolve) => this.#waiting.set(id, resolve));
     this.#child.stdin.write(`${JSON.stringify({ id, command })}\n`);
-    await demand(done, OBEY_LIMIT_MS, `a proxy did not answer to ${command.act}`);
+    await withinLimit(`what a proxy was told, ${command.act},`, OBEY_LIMIT_MS, () => done);
   }
 
   close(): void {
@@ -62,10 +62,4 @@ export class ProxyProcess {
     this.#waiting.get(done)?.();
     this.#waiting.delete(done);
   }
-}
-
-async function demand<T>(promise: Promise<T>, ms: number, problem: string): Promise<T> {
-  const come = await inTime(promise, ms);
-  if (come === undefined) throw new Error(`${problem} within ${ms} ms`);
-  return come;
 }

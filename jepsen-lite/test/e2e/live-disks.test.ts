@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -254,6 +254,18 @@ describe.skipIf(problem !== undefined)(`the disk of a server of its own${unless}
     await volume.free();
     const from = writer.lines.length;
     await writer.says(/^\d+$/, from);
+  });
+
+  it('is not full any more when its power is back, though what had freed it was lost with the power', async () => {
+    const volume = await makeVolume();
+    await volume.fill();
+    const ballast = openSync(join(volume.path, '..', 'ballast'), 'r');
+    fsyncSync(ballast);
+    closeSync(ballast);
+    await volume.powerLoss('none');
+    await volume.remount();
+    const writer = await write(volume);
+    expect(writer.lines.filter(isFailure)).toEqual([]);
   });
 
   it('is filled, damaged and freed once it goes on, while it hangs, and holds up nobody but those who write', async () => {

@@ -99,6 +99,8 @@ export class Ext4Volume implements Volume {
     await this.#image.mount();
     // The run is over, and the disk was removed meanwhile.
     if (!this.#image.mounted) return;
+    // It was removed before the power failed, which may have been what was lost.
+    await giveRoomBack(this.#ballast);
     this.#powerless = false;
     if (this.#canariesChanged) for (const effect of this.#canaries.lost()) this.#struck(effect, 1);
     this.#canariesChanged = false;

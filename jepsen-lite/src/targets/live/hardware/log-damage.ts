@@ -10,6 +10,7 @@ import type { Machine } from '../processes/machine.ts';
 const LOOK_MS = 200;
 /** Who has not read it by then, whatever else has struck meanwhile, is started anew. */
 const READ_MS = 5_000;
+const BITS = 8;
 
 interface LogDamageOptions {
   readonly machineOn: (host: string) => Machine;
@@ -31,7 +32,7 @@ export function logDamage(options: LogDamageOptions): Capabilities['damage'] {
       // When it was damaged, which another damage may have kept waiting.
       let before = 0;
       const machine = machineOn(host);
-      const damage = (): Promise<boolean> => flipAcknowledgedBit(dataDirectory(host), at, bit);
+      const damage = (of = bit): Promise<boolean> => flipAcknowledgedBit(dataDirectory(host), at, of);
       machine.expectDamage();
       const look = (): void => {
         if (losses(file) === before) after(LOOK_MS, look);
@@ -43,6 +44,8 @@ export function logDamage(options: LogDamageOptions): Capabilities['damage'] {
       const startAnew = async (): Promise<void> => {
         if (machine.mends || losses(file) > before) return;
         await machine.kill();
+        // A snapshot may have let go of what was damaged. Where it is still there, the same bit would mend it.
+        await machine.touching(() => damage((bit + 1) % BITS));
         await machine.start();
       };
       // A log that has just begun may have too little to damage, a disk may have lost its power, and others may have lost theirs.
@@ -54,7 +57,7 @@ export function logDamage(options: LogDamageOptions): Capabilities['damage'] {
         }
         before = losses(file);
         machine.noteDamage();
-        if (await machine.touching(damage)) {
+        if (await machine.touching(() => damage())) {
           after(LOOK_MS, look);
           after(READ_MS, () => void startAnew().catch(failed));
         } else {

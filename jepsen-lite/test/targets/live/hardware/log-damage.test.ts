@@ -127,7 +127,7 @@ describe('the damage of a live log', () => {
     await timePasses();
     expect([seen(), machine.unread]).toEqual([1, 0]);
     expect(timers).toEqual([]);
-    expect(machine.touched).toBe(1);
+    expect(machine.touched).toBe(2);
   });
 
   it('is none of what a segment holds behind its last batch, from when it was another', async () => {
@@ -159,6 +159,30 @@ describe('the damage of a live log', () => {
     expect([machine.killed, machine.started]).toEqual([0, 0]);
     await timePasses();
     await vi.waitFor(() => expect([machine.killed, machine.started]).toEqual([1, 1]));
+  });
+
+  it('is made again while that server is down, since what was damaged may be gone by then', async () => {
+    const before = await writeLog();
+    await flip();
+    machine.kill = async () => {
+      for (const [name, bytes] of before) writeFileSync(join(dataDirectory, 'group-0', name), bytes);
+      machine.killed += 1;
+      await Promise.resolve();
+    };
+    await timePasses();
+    await vi.waitFor(() => expect([machine.killed, machine.started]).toEqual([1, 1]));
+    expect(changedBits(before, log.segments).length).toBe(1);
+    appendFileSync(logFile, LOST);
+    await timePasses();
+    expect([seen(), machine.unread]).toEqual([1, 0]);
+  });
+
+  it('that is there still is not mended by that', async () => {
+    const before = await writeLog();
+    await flip();
+    await timePasses();
+    await vi.waitFor(() => expect(machine.started).toBe(1));
+    expect(changedBits(before, log.segments).length).toBeGreaterThan(0);
   });
 
   it('leaves alone who has read it in time', async () => {

@@ -136,15 +136,16 @@ async function strikeAgain(target: RunTarget, faults: readonly Fault[], inflicto
   if (inflictor.idle.length === 0) return;
   await target.runUntil(() => inflictor.commandsUnderWay === 0, COMMANDS_MS);
   const { faultsEndMs = 0, seenMs = 0 } = target.bounds ?? DEFAULT_BOUNDS;
-  // Not for ever: one that does not end is found when everything heals.
-  let patient = faultsEndMs > 0;
-  target.after(faultsEndMs, () => (patient = false));
-  const atRest = (): boolean => !patient || inflictor.lasting === 0;
+  let stuck = false;
+  const untilAtRest = async (struck: () => boolean): Promise<void> => {
+    // Not for ever: one that does not end is found when everything heals.
+    if (!stuck) stuck = !(await target.runUntil(() => struck() || inflictor.lasting === 0, faultsEndMs));
+  };
   for (const kind of inflictor.idle.slice(0, MAX_SECOND_TURNS)) {
-    if (!patient && inflictor.lasting > 0) return;
+    if (stuck && inflictor.lasting > 0) return;
     const struck = (): boolean => !inflictor.idle.includes(kind);
     for (const turn of secondTurns(kind, faults)) {
-      await target.runUntil(() => struck() || atRest(), faultsEndMs);
+      await untilAtRest(struck);
       // Whoever is down can be struck by nothing.
       await target.runUntil(() => target.serving?.() ?? true, SERVING_MS);
       // Another turn may end the only process that could tell of the last one.
@@ -153,7 +154,7 @@ async function strikeAgain(target: RunTarget, faults: readonly Fault[], inflicto
       inflictor.schedule(turn.faults);
       await target.runUntil(struck, turn.lastsMs);
       // A busy machine may need seconds for what the turn asked of it.
-      await target.runUntil(() => struck() || atRest(), faultsEndMs);
+      await untilAtRest(struck);
     }
     await target.runUntil(struck, seenMs);
   }

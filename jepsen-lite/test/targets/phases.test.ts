@@ -301,6 +301,18 @@ describe('a run on a target whose deeds take time', () => {
     expect(target.violation).toMatchObject({ name: 'every-fault-ends', message: expect.stringContaining('cut') });
   });
 
+  it('gives every kind its turns, however long they take together, while each fault ends', async () => {
+    const target = new FakeTarget();
+    target.mustStrike = true;
+    Object.assign(target, { bounds: { recoveryMs: RECOVERY_MS, quietMs: RECOVERY_MS, faultsEndMs: 4_000 } });
+    const { links } = target;
+    const mend = (): Promise<void> => new Promise((resolve) => target.after(3_500, resolve));
+    Object.assign(target, { links: { ...links, mend } });
+    const faults = [...SCENARIO.faults, { kind: 'packet-loss', atMs: 7_000, forMs: 300, share: 0.5 } as const];
+    await runOn(target, { ...SCENARIO, durationMs: 8_000, faults });
+    expect(target.log.filter((line) => line === 'packet-loss begins').length).toBeGreaterThan(1);
+  });
+
   it('has no turn more for a kind as soon as it has struck', async () => {
     const target = new FakeTarget();
     target.mustStrike = true;

@@ -92,12 +92,12 @@ export class Inflictor {
 
   #inflict(nemesis: Nemesis, planned: AnyFault, waitedMs = 0): void {
     if (this.#healed && nemesis.goesOnWhenHealed !== true) return;
-    const fault = this.#withHosts(nemesis, planned);
+    const fault = this.#possible(nemesis, planned);
     if (fault === undefined && waitedMs < (this.#target.patienceMs ?? 0)) {
       this.#target.after(LOOK_AGAIN_MS, () => this.#inflict(nemesis, planned, waitedMs + LOOK_AGAIN_MS));
       return;
     }
-    if (fault === undefined || nemesis.possible?.(fault) === false) return;
+    if (fault === undefined) return;
     // It has all that this one needs: that was asked when it was scheduled.
     const target = this.#target as TargetWith<CapabilityName>;
     if (!this.#begun.has(fault.kind)) this.#before.set(fault.kind, new Map(target.struck));
@@ -147,11 +147,19 @@ export class Inflictor {
     );
   }
 
-  /** With the hosts that the names stand for now; undefined when one stands for nobody. */
-  #withHosts(nemesis: Nemesis, fault: AnyFault): AnyFault | undefined {
+  /** With the hosts that the names stand for now; undefined when one stands for nobody, or it is not possible with these. */
+  #possible(nemesis: Nemesis, planned: AnyFault): AnyFault | undefined {
+    const fault = this.#withHosts(nemesis, planned, []);
+    if (fault === undefined || nemesis.possible?.(fault) !== false) return fault;
+    // Where two names stand for one host, one of them may be able to stand for another.
+    const other = this.#withHosts(nemesis, planned, hostsIn(fault, nemesis.fields));
+    return other !== undefined && nemesis.possible(other) ? other : undefined;
+  }
+
+  #withHosts(nemesis: Nemesis, fault: AnyFault, taken: readonly string[]): AnyFault | undefined {
     try {
       return resolveHosts(fault, nemesis.fields, (name) => {
-        const host = this.#target.hostOf(name);
+        const host = this.#target.hostOf(name, taken);
         if (host === undefined) throw new NobodyError(name);
         return host;
       });

@@ -172,8 +172,11 @@ export interface Intrusion {
 export interface Target extends Partial<Capabilities> {
   /** How often each effect was seen since the run began; none for one that this target cannot see. */
   readonly struck: ReadonlyMap<Effect, number>;
-  /** Who a name stands for, as far as is known now: a host, `leader`, `holder:LOCK`. Undefined: nobody. */
-  hostOf(name: string): string | undefined;
+  /**
+   * Who a name stands for, as far as is known now: a host, `leader`, `holder:LOCK`. Undefined: nobody. Where it may be one of several, it is none
+   * that is `taken`.
+   */
+  hostOf(name: string, taken?: readonly string[]): string | undefined;
   /** For so long a fault waits for a name that stands for nobody when it is to begin. @default 0: it strikes nobody */
   readonly patienceMs?: number;
   /** In the target's time, from now. */

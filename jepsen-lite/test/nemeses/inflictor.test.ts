@@ -34,7 +34,9 @@ class FakeTarget implements Target {
     };
   }
 
-  hostOf(name: string): string | undefined {
+  /** `gone` stands for whoever is left. */
+  hostOf(name: string, taken: readonly string[] = []): string | undefined {
+    if (name === 'gone') return ['s2', 's3'].find((host) => !taken.includes(host));
     return name === 'leader' ? this.leader : name;
   }
 
@@ -107,6 +109,13 @@ describe('a fault', () => {
     target.leader = 's3';
     await target.pass(900);
     expect(inflictor.begun.get('cut')).toBe(1);
+  });
+
+  it('is between two where one of its names stands for the other', async () => {
+    const target = new FakeTarget(atOnce);
+    new Inflictor(target).schedule([cut(10, 'leader', 'gone'), cut(500, 'gone', 's3')]);
+    await target.pass(1_000);
+    expect(target.log.filter((line) => line.startsWith('cut s'))).toEqual(['cut s2>s3', 'cut s2>s3']);
   });
 
   it('that nobody can suffer does nothing, and is not counted', async () => {

@@ -198,10 +198,10 @@ export class LiveTarget implements RunTarget {
     this.#timers.add(timer);
   }
 
-  hostOf(name: string): string | undefined {
+  hostOf(name: string, taken: readonly string[] = []): string | undefined {
     const lock = lockOfHolder(name);
     if (lock !== undefined) return this.#system.holders.of(lock);
-    if (name !== LEADER) return this.#system.on(this.#system.servers.standIn(name)).host;
+    if (name !== LEADER) return this.#system.on(this.#system.servers.standIn(name, taken)).host;
     const { leader } = this.#system.servers.scraper;
     return leader === undefined ? undefined : serverHost(leader);
   }

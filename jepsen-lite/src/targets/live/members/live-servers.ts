@@ -114,12 +114,12 @@ export class LiveServers {
     return new Map([...this.#dataDirectories].filter(([host]) => used(host)));
   }
 
-  /** A host whose server leaves stands for one that stays: what strikes it would soon strike nobody. */
-  standIn(host: string): string {
+  /** A host whose server leaves stands for one that stays, and is not `taken`: what strikes it would soon strike nobody. */
+  standIn(host: string, taken: readonly string[] = []): string {
     const server = this.all.get(host);
     if (server === undefined || !(server.leaves || server.expelled)) return host;
     const stays = ({ begun, leaves, expelled }: LiveServer): boolean => begun && !leaves && !expelled;
-    const left = [...this.all].filter(([, each]) => stays(each)).map(([each]) => each);
+    const left = [...this.all].flatMap(([each, other]) => (stays(other) && !taken.includes(each) ? each : []));
     return left[server.id % Math.max(1, left.length)] ?? host;
   }
 

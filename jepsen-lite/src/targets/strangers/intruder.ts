@@ -22,9 +22,15 @@ export interface IntruderEvents {
   refused(): void;
 }
 
-export function intrude(runtime: Runtime, ports: Ports, intrusion: Intrusion & Heard, events: IntruderEvents): void {
+export function intrude(
+  runtime: Runtime,
+  ports: Ports,
+  intrusion: Intrusion & Heard,
+  events: IntruderEvents,
+  timeoutMs: number = DIAL_TIMEOUT_MS,
+): void {
   runtime.network
-    .dial({ address: ports.peerAddress(intrusion.server), timeoutMs: DIAL_TIMEOUT_MS, maxFrameBytes: MAX_FRAME_BYTES })
+    .dial({ address: ports.peerAddress(intrusion.server), timeoutMs, maxFrameBytes: MAX_FRAME_BYTES })
     .then(
       (connection) => converse(connection, runtime, { ports, ...intrusion }, events),
       () => {},

@@ -91,6 +91,17 @@ describe('strangers of a live run', () => {
     expect(failures).toEqual([]);
   });
 
+  it('do not give up whom they have reached while the harness itself was held up', async () => {
+    const { strangers, counted } = await serverThat((connection) => {
+      connection.close('NOT_ADMITTED: not known here');
+      appendFileSync(join(directory, 's1.log'), '{"level":40,"msg":"refused a peer connection"}\n');
+    });
+    void strangers.capability.intrude(INTRUSION);
+    const until = performance.now() + 1_500;
+    while (performance.now() < until);
+    await expect.poll(() => counted, { timeout: 10_000 }).toEqual(['stranger-refused']);
+  });
+
   it('go to one that still takes part, where the server that they were to trouble has left', async () => {
     const dialled: string[] = [];
     const { strangers } = await serverThat(() => {}, {

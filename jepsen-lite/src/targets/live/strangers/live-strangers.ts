@@ -26,6 +26,8 @@ const LOG_LIMIT_MS = 5_000;
 const LOOK_MS = 200;
 /** For the server to end, and for a process to start on a busy machine. */
 const LISTENS_MS = 10_000;
+/** The harness itself may be held up for longer than a dial takes: then it would give up a connection that was made long ago. */
+const DIAL_TIMEOUT_MS = 10_000;
 
 export interface LiveStrangersOptions {
   /** Of all servers that may ever run. */
@@ -164,6 +166,7 @@ export class LiveStrangers {
           this.#believed(`server ${server} has welcomed a stranger as server ${as}, for purpose ${purpose}`),
         refused: () => this.#countWhenLogged('stranger-refused', host, REFUSED, before),
       },
+      DIAL_TIMEOUT_MS,
     );
   }
 

@@ -33,13 +33,17 @@ export interface ReplayerEvents {
   dropped(): void;
 }
 
-export function replay(runtime: Runtime, ports: Ports, server: number, events: ReplayerEvents): void {
-  runtime.network
-    .dial({ address: ports.clientAddress(server), timeoutMs: DIAL_TIMEOUT_MS, maxFrameBytes: MAX_FRAME_BYTES })
-    .then(
-      (connection) => new Replayer(runtime, ports.clusterId, connection, events).begin(),
-      () => {},
-    );
+export function replay(
+  runtime: Runtime,
+  ports: Ports,
+  server: number,
+  events: ReplayerEvents,
+  timeoutMs: number = DIAL_TIMEOUT_MS,
+): void {
+  runtime.network.dial({ address: ports.clientAddress(server), timeoutMs, maxFrameBytes: MAX_FRAME_BYTES }).then(
+    (connection) => new Replayer(runtime, ports.clusterId, connection, events).begin(),
+    () => {},
+  );
 }
 
 class Replayer {

@@ -71,11 +71,17 @@ export class LiveStrangers {
   readonly capability: Capabilities['strangers'] = {
     intrude: (intrusion) => this.#intrude(intrusion),
     replay: (server) =>
-      replay(this.#runtime, this.#ports, this.#standIn(server), {
-        sending: () => undefined,
-        replayed: (requests) => this.#options.count('request-replayed', requests),
-        dropped: () => this.#options.count('replayer-dropped'),
-      }),
+      replay(
+        this.#runtime,
+        this.#ports,
+        this.#standIn(server),
+        {
+          sending: () => undefined,
+          replayed: (requests) => this.#options.count('request-replayed', requests),
+          dropped: () => this.#options.count('replayer-dropped'),
+        },
+        DIAL_TIMEOUT_MS,
+      ),
     takePort: async (server) => {
       const host = this.#taken.get(server) ?? this.#options.standIn(serverHost(server));
       this.#taken.set(server, host);

@@ -1,8 +1,9 @@
 import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MemberChanges } from '../../src/targets/members/member-changes.ts';
 import type { ChangingServer, MembersWorld } from '../../src/targets/members/members-world.ts';
+import { Operator } from '../../src/targets/members/operator.ts';
 
 const nothing = (): void => undefined;
 
@@ -64,6 +65,19 @@ describe('a disk that is to be lost', () => {
     expect(lost).toEqual([3]);
     expect(failures).toEqual([]);
     expect(changes.mayDamage(2)).toBe(true);
+  });
+});
+
+describe('who was removed', () => {
+  it('is no member any more, whatever servers have said of themselves before', async () => {
+    const made = vi.spyOn(Operator.prototype, 'carryOut').mockResolvedValue({ made: true, uncertain: false });
+    const { world } = worldOf([serverOf(1), serverOf(2), serverOf(3)]);
+    const changes = new MemberChanges(world);
+    expect(changes.mayDamage(2)).toBe(true);
+    await changes.remove(3);
+    made.mockRestore();
+    // Of two none may lose what the other one needs.
+    expect(changes.mayDamage(2)).toBe(false);
   });
 });
 

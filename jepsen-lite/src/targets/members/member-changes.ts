@@ -327,8 +327,9 @@ export class MemberChanges {
     return new Set(this.#members().flatMap(({ id }) => (this.#server(id)?.diskLost === false ? id : [])));
   }
 
+  /** Without those that the operator has removed: what servers say of themselves may be older than that. */
   #members(): MembersWorld['members'] {
-    return this.#world.members;
+    return this.#world.members.filter(({ id }) => this.#known.get(id) !== 'gone');
   }
 
   #server(id: number): ChangingServer | undefined {

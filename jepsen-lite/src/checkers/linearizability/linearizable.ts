@@ -128,6 +128,6 @@ function objectsOf(steps: Steps): Objects {
     if (object === undefined) objects.set(key, [step]);
     else object.push(step);
   }
-  for (const object of objects.values()) object.push(...shared);
+  for (const object of objects.values()) for (const step of shared) object.push(step);
   return objects;
 }

@@ -36,4 +36,16 @@ describe('the longest time without service', () => {
     const { distributions } = availability(told, ['c1', 'c2', 'c3']);
     expect(distributions).toEqual({ kill: { count: 3, median: 1_000, p90: 2_000, max: 2_000 } });
   });
+
+  it('is found among as many answers as an hour has', () => {
+    const begun = history([0, 'harness', phase('faults')]);
+    const answers = Array.from({ length: 300_000 }, (_, n) => ({
+      seq: n + 2,
+      timeMs: 100 + n,
+      process: 'c1',
+      ...read,
+    }));
+    const all: HistoryEvent[] = begun.concat(answers);
+    expect(availability(all, ['c1']).longestGapMs).toEqual({ c1: 100 });
+  });
 });

@@ -99,7 +99,7 @@ export class Ext4Volume implements Volume {
     await this.#image.mount();
     // The run is over, and the disk was removed meanwhile.
     if (!this.#image.mounted) return;
-    // It was removed before the power failed, which may have been what was lost.
+    // What filled it was removed before the power failed; but that removal may be among what was lost.
     await giveRoomBack(this.#ballast);
     this.#powerless = false;
     if (this.#canariesChanged) for (const effect of this.#canaries.lost()) this.#struck(effect, 1);

@@ -1,6 +1,7 @@
 /**
- * The control: the same register in a store without a fence. It is never broken, since nothing is promised of it; what goes wrong there
- * is counted, and runs in which nothing ever does have not put the fence to the test.
+ * The control: the same register in a store without a fence. Updates may be lost there, since nothing is promised of them; what goes
+ * wrong is counted, and runs in which nothing ever does have not put the fence to the test. That the bucket goes without tokens is kept
+ * like any write: a store that demands one has lost what it acknowledged.
  */
 
 import type { CompletionOf } from '../../history/calls.ts';
@@ -17,6 +18,7 @@ export function checkUnfenced(history: History): Verdict {
     findings.count('writes', puts.length);
     findings.count('staleWrites', countStale(register));
     findings.count('lostUpdates', countLost(puts));
+    reportForgotten(findings, register);
   }
   return findings.verdict(findings.counted('writes') > 0);
 }
@@ -25,6 +27,18 @@ function completedPuts(register: CountingRegister): CompletionOf<'put'>[] {
   return register.calls.flatMap(({ completion }) =>
     completion?.type === 'ok' && completion.f === 'put' ? [completion] : [],
   );
+}
+
+/** The bucket was made, and its making acknowledged, before anything was written to it. */
+function reportForgotten<T extends string>(findings: Findings<T>, { bucket, key, calls }: CountingRegister): void {
+  for (const { invoke, completion } of calls) {
+    if (completion?.type !== 'fail' || completion.code !== 'TOKEN_REQUIRED') continue;
+    findings.broken(
+      `${bucket}/${key}: a write needs a token now, though the bucket was made to go without: the store has lost that`,
+      invoke,
+      completion,
+    );
+  }
 }
 
 /** Writes that were sent after one of a higher token was done, and got through. */

@@ -138,6 +138,15 @@ describe('a register without a fence', () => {
     expectUnknown(checkLostUpdates(story.history));
   });
 
+  it('is broken where the store has lost that its bucket goes without tokens', () => {
+    const story = new Story();
+    put(story, '5:1', 'unfenced').ok();
+    const asked = put(story, '9:2', 'unfenced');
+    const refused = asked.fail('TOKEN_REQUIRED');
+    put(story, '9:3', 'b').fail('TOKEN_REQUIRED');
+    expectBroken(checkUnfenced(story.history), /unfenced\/n: a write needs a token now/, asked.invoke, refused);
+  });
+
   it('shows nothing where nobody wrote to it', () => {
     const story = new Story();
     put(story, '5:1').ok();

@@ -11,6 +11,7 @@ import {
   reportCrowd,
   reportFailOver,
   reportJoin,
+  reportLargeTransactions,
   reportQuiet,
   reportResume,
   reportWaiters,
@@ -79,6 +80,7 @@ async function measure(chosen: BenchOptions): Promise<void> {
   if (wanted.has('crowd')) await reportCrowd(chosen, say);
   if (wanted.has('watches')) await reportWatches(chosen, say);
   if (wanted.has('waiters')) await reportWaiters(chosen, say);
+  if (wanted.has('large-transactions')) await reportLargeTransactions(chosen, say);
   if (wanted.has('resume')) await reportResume(chosen, say);
   if (wanted.has('outages')) await reportOutages(chosen, directory, say);
 }

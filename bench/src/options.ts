@@ -59,7 +59,7 @@ export async function parseOptions(argv: readonly string[]): Promise<BenchOption
     .option('--sessions <n>', 'sessions of crowd; 300 with --quick', parseCount, 2_000)
     .option('--session-timeout-ms <n>', 'of the sessions of crowd and resume', parseCount, 10_000)
     .option('--processes <n>', 'client processes of crowd and resume', parseCount, 2)
-    .option('--rounds <n>', 'rounds of outages and resume; 1 with --quick', parseCount, 5)
+    .option('--rounds <n>', 'rounds of outages, resume and large-transactions; 1 with --quick', parseCount, 5)
     .option('--watching-clients <n>', 'clients of resume; 300 with --quick', parseCount, 10_000)
     .option('--clients <n>', 'clients of each system in outages', parseCount, 50)
     .option('--watches <n>', 'nodes and watches of watches; 20,000 with --quick', parseCount, 1_000_000)

@@ -7,6 +7,8 @@ import { median } from '../statistics.ts';
 import { measureCrowd } from './crowd/crowd.ts';
 import { measureFailOver, type Fault } from './fail-over.ts';
 import { JoinTrial, type JoinStep } from './join.ts';
+import { measureLargeTransactions } from './large-transactions/large-transactions.ts';
+import { LARGE_TRANSACTIONS_HEAD, largeTransactionRow, stallMs } from './large-transactions/table.ts';
 import { measureQuiet } from './quiet.ts';
 import { measureResume } from './resume/resume.ts';
 import { RESUME_HEAD, isWhole, resumeRow } from './resume/table.ts';
@@ -177,6 +179,23 @@ export async function reportWaiters({ quick }: BenchOptions, say: (line: string)
     const middle = median(microseconds);
     print(`| ${waiters.toLocaleString('en')} | ${Math.round(middle)} | ${range} | ${(middle / few).toFixed(2)} × |`);
   }
+}
+
+const LARGE_TRANSACTION = { quick: 4_000, full: 40_000 };
+
+export async function reportLargeTransactions(chosen: BenchOptions, say: (line: string) => void): Promise<void> {
+  const deletes = LARGE_TRANSACTION[chosen.quick ? 'quick' : 'full'];
+  print(`\n## Acquires beside one transaction of ${deletes.toLocaleString('en')} deletes\n`);
+  for (const line of LARGE_TRANSACTIONS_HEAD) print(line);
+  const rounds = await measureLargeTransactions({
+    deletes,
+    rounds: chosen.quick ? 1 : chosen.rounds,
+    say,
+    report: (round) => print(largeTransactionRow(round)),
+  });
+  const stalls = rounds.map(stallMs);
+  const range = `${Math.round(Math.min(...stalls))}–${Math.round(Math.max(...stalls))}`;
+  print(`\n**longer than the slowest without it: ${Math.round(median(stalls))} ms** (${range})\n`);
 }
 
 function print(line: string): void {

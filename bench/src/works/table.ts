@@ -20,6 +20,7 @@ export const WORKS = [
   'crowd',
   'watches',
   'waiters',
+  'large-transactions',
   'resume',
   'outages',
 ] as const;
@@ -33,6 +34,7 @@ export const WORKS_ON_REQUEST: readonly WorkName[] = [
   'crowd',
   'watches',
   'waiters',
+  'large-transactions',
   'resume',
   'outages',
 ];

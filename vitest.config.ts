@@ -7,10 +7,11 @@ import { changedSources } from './scripts/runner/changed-sources.ts';
 const conditions = ['holdfast-src', 'node', 'import', 'default'];
 const excluded = ['**/dist/**', '**/node_modules/**', '**/fixtures/**'];
 const endToEnd = '{packages/*,jepsen-lite,bench,scripts}/test/e2e/**/*.test.ts';
-// What they judge is how a server shares its processor, what it allocates, or how fast something is, so nothing else runs beside them.
+// What they judge is how a server shares its processor, what it allocates, how fast something is, or what clients came to do within
+// seconds of faults, so nothing else runs beside them.
 const alone = [
   'bench/test/e2e/count.test.ts',
-  'jepsen-lite/test/e2e/crowd.test.ts',
+  'jepsen-lite/test/e2e/{crowd,live,live-planted}.test.ts',
   'packages/ensemble/test/e2e/rolling-restart.test.ts',
   'packages/lockd/test/e2e/{batching,greed,hostile-input,http}.test.ts',
 ];

@@ -16,7 +16,7 @@ One seed in twelve was given to late answers after most rows were measured.`;
 /** What `jepsen mutants --live --whole --json` has printed. */
 const MEASURED_LIVE = 'docs/benchmarks/planted-bugs-live.json';
 const LIVE = `Measured with \`npx -y pnpm@12 jepsen mutants --live --whole --ranges 10\` ([figures](../benchmarks/planted-bugs-live.json)), on two
-processors on which other programs ran. What they are: [live-faults.md](../live-faults.md#by-whole-runs).`;
+processors, nothing else running. What they are: [live-faults.md](../live-faults.md#by-whole-runs).`;
 const HEADINGS = ['planted bug', 'promise that it breaks', 'noticed by'];
 
 export const plantedBugsPage = {

@@ -45,7 +45,7 @@ function mainTable(rows: readonly ResultRow[], systems: readonly SystemUnderTest
     const figures = names.map((name) => formatCounted(rows, work, name));
     return [`${work}, ${unit}`, ...figures, ...verdict(ours), generatorShares(rows, work, names)];
   });
-  return table(['work', ...names, 'ratio', 'must', 'goal', 'met', 'generator, share of a core'], lines);
+  return table(['work', ...names, 'ratio', 'must', 'goal', 'met', 'generator, % of a core'], lines);
 }
 
 function formatCounted(rows: readonly ResultRow[], work: string, system: SystemName): string {
@@ -69,9 +69,9 @@ function generatorShares(rows: readonly ResultRow[], work: string, systems: read
       );
       return row === undefined || row.windows.length === 0
         ? '–'
-        : formatPercent(median(row.windows.map(({ generatorCores }) => generatorCores)));
+        : String(Math.round(100 * median(row.windows.map(({ generatorCores }) => generatorCores))));
     })
-    .join(' / ');
+    .join('/');
 }
 
 function controlTable(rows: readonly ResultRow[]): string {

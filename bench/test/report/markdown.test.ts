@@ -27,7 +27,7 @@ describe('the Markdown report', () => {
       command: 'bench',
     });
     expect(report).toContain(
-      '| a work, cycles/s | 300 (250–350) | 100 (100–100), its own client | 3.00× | 2.00× | 3.00× | yes | 10 % / 10 % |',
+      '| a work, cycles/s | 300 (250–350) | 100 (100–100), its own client | 3.00× | 2.00× | 3.00× | yes | 10/10 |',
     );
     expect(report).not.toContain('Not measured');
     expect(report).toContain('| a work | zookeeper | 50.0 (50.0–50.0) | 100 (100–100) | 0.500 | 10 % | native |');

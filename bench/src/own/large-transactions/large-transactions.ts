@@ -1,7 +1,9 @@
 /**
  * What a transaction of very many deletes does to everybody else: a few sessions acquire and release at a steady pace, and the slowest
- * acquire beside the transaction is set beside the slowest of as long a time without one.
+ * acquire beside the transaction is set beside the slowest of a second without one.
  */
+
+import { setTimeout as pause } from 'node:timers/promises';
 
 import { secondsOf } from '../../machine/processor-time.ts';
 import { ClientProcess } from '../client-process.ts';
@@ -21,10 +23,10 @@ export interface LargeTransactionRound {
   readonly round: number;
   /** Until its client had the answer. */
   readonly transactionMs: number;
-  /** The slowest acquire beside it, and of as long a time before. */
+  /** The slowest acquire from half a second before it until half a second behind it, and of a second before that. */
   readonly worstMs: number;
   readonly quietWorstMs: number;
-  /** Processor time of the leader, more than in as long a time before. */
+  /** Processor time of the leader meanwhile, more than in that second. */
   readonly leaderMs: number;
 }
 
@@ -91,8 +93,4 @@ async function measureRound(
     quietWorstMs: quiet.worstMs,
     leaderMs: beside.leaderMs - quiet.leaderMs,
   };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

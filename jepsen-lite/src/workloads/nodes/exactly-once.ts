@@ -5,6 +5,7 @@
 
 import { SEQUENTIAL_PREFIX, sequentialParent } from '../../history/sequential-nodes.ts';
 import type { ClientSession, Workload } from '../workload.ts';
+import { readAll } from './read-all.ts';
 import { createNode, createSequentialNode, listNodes } from './use-node.ts';
 
 const PARENTS = 2;
@@ -30,9 +31,10 @@ export const exactlyOnce: Workload = {
   },
   async lastReading(session) {
     const rounds = Math.floor(session.world.nowMs() / ROUND_MS) + 1;
-    for (let number = 0; number < PARENTS; number += 1) {
-      for (let round = 0; round < rounds; round += 1) await listNodes(session, sequentialParent(number, round));
-    }
+    const parents = Array.from({ length: PARENTS * rounds }, (_, n) =>
+      sequentialParent(Math.floor(n / rounds), n % rounds),
+    );
+    await readAll(parents, (parent) => listNodes(session, parent));
   },
 };
 

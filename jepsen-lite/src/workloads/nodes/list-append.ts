@@ -6,6 +6,7 @@
 
 import { listPath, withElement } from '../../history/list-nodes.ts';
 import type { ClientSession, Workload } from '../workload.ts';
+import { readAll } from './read-all.ts';
 import { createNode, readNode, setNode } from './use-node.ts';
 
 const LISTS = 3;
@@ -27,9 +28,8 @@ export const listAppend: Workload = {
   },
   async lastReading(session) {
     const rounds = Math.floor(session.world.nowMs() / ROUND_MS) + 1;
-    for (let list = 0; list < LISTS; list += 1) {
-      for (let round = 0; round < rounds; round += 1) await readNode(session, listPath(list, round));
-    }
+    const lists = Array.from({ length: LISTS * rounds }, (_, n) => listPath(Math.floor(n / rounds), n % rounds));
+    await readAll(lists, (list) => readNode(session, list));
   },
 };
 

@@ -18,6 +18,7 @@ import {
 } from '../../history/banks.ts';
 import type { TransactionStep } from '../../history/history.ts';
 import type { Caller, ClientSession, Workload } from '../workload.ts';
+import { readAll } from './read-all.ts';
 import { isUnsupported, listNodes, readNode, type FoundNode } from './use-node.ts';
 
 /** New banks begin so often. */
@@ -42,7 +43,8 @@ export const transactions: Workload = {
   },
   async lastReading(session) {
     const rounds = Math.floor(session.world.nowMs() / ROUND_MS) + 1;
-    for (let round = 0; round < rounds; round += 1) await listNodes(session, bookPath(bankPath(round)));
+    const books = Array.from({ length: rounds }, (_, round) => bookPath(bankPath(round)));
+    await readAll(books, (book) => listNodes(session, book));
   },
 };
 

@@ -95,6 +95,14 @@ export function totalBytes(entries: readonly Entry[]): number {
   return bytes;
 }
 
+/** An entry of so many bytes may hold thousands of operations, which take a server many milliseconds to apply. */
+export const LONG_ENTRY_BYTES = 64 * 1024;
+
+/** Whether it may take a server long to apply the entry. */
+export function takesLong({ data }: Entry): boolean {
+  return data.length >= LONG_ENTRY_BYTES;
+}
+
 export type Role = 'follower' | 'pre-candidate' | 'candidate' | 'leader';
 
 /** What must be durable before a message reveals it. */

@@ -1,6 +1,7 @@
 /**
  * Brings committed entries to the machine: in order, each once, a slice of time in every turn. Entries that are no longer in memory,
- * as after a restart, are read from disk, and applied in a turn that follows, while the next are being read.
+ * as after a restart, are read from disk, and applied in a turn that follows, while the next are being read. One that takes long begins a
+ * turn: peers and clients hear first what the turn before has for them.
  */
 
 import type { Clock } from '@holdfast/runtime';
@@ -11,6 +12,7 @@ import {
   minIndex,
   nextIndex,
   previousIndex,
+  takesLong,
   type Entry,
   type LogIndex,
   type RaftCore,
@@ -38,6 +40,8 @@ export class ApplyLoop {
   #reading = false;
   #paused = false;
   #fromDisk: readonly Entry[] = [];
+  /** The entry that takes long and is the first of the next turn. */
+  #postponed = logIndex(0);
 
   constructor(parts: { core: RaftCore; store: LogStore; clock: Clock }, events: ApplyLoopEvents) {
     this.#core = parts.core;
@@ -78,8 +82,7 @@ export class ApplyLoop {
     const sliceEnd = this.#clock.monotonicMs() + SLICE_MS;
     do {
       const entries = this.#next();
-      if (entries === undefined) return;
-      this.#apply(entries);
+      if (entries === undefined || !this.#apply(entries)) return;
     } while (this.hasWork && this.#clock.monotonicMs() < sliceEnd);
   }
 
@@ -89,7 +92,8 @@ export class ApplyLoop {
     this.#fromDisk = [];
     const last = entries.at(-1);
     if (last !== undefined) {
-      this.#read(nextIndex(last.index));
+      // What was kept from the turn before is followed by what is being read.
+      if (!this.#reading) this.#read(nextIndex(last.index));
       return entries;
     }
     const next = nextIndex(this.#applied);
@@ -98,12 +102,25 @@ export class ApplyLoop {
     return inMemory;
   }
 
-  #apply(entries: readonly Entry[]): void {
-    for (const entry of entries) {
+  /** False when the rest is for the next turn. */
+  #apply(entries: readonly Entry[]): boolean {
+    for (const [at, entry] of entries.entries()) {
       invariant(entry.index === this.#applied + 1, 'entries-are-applied-in-order');
+      if (takesLong(entry) && this.#postponed !== entry.index) {
+        this.#postponed = entry.index;
+        this.#keep(entries.slice(at));
+        return false;
+      }
       this.#events.apply(entry);
       this.#applied = entry.index;
     }
+    return true;
+  }
+
+  /** What came from disk would have to be read again; what is in memory is there in the next turn, too. */
+  #keep(entries: readonly Entry[]): void {
+    const [first] = entries;
+    if (first !== undefined && first.index < this.#core.memoryFrom) this.#fromDisk = entries;
   }
 
   /** What is committed is never truncated, so it may be read before its turn. */

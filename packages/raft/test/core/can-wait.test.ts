@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { serverId, type RaftEvent, type WriteSeq } from '../../src/core/index.ts';
+import { LONG_ENTRY_BYTES, serverId, type RaftEvent, type WriteSeq } from '../../src/core/index.ts';
 import { ScriptedCore, accepted, append, ofType, refused } from './support/scripted-core.ts';
 
 /** Leads in sync, with a proposal that is on no disk yet. Its write has the number that is returned. */
@@ -62,6 +62,18 @@ describe('an acknowledgement', () => {
     leader.durable();
     leader.acknowledge(2, index);
     expect(leader.core.canWait(acknowledgement(leader, 3, index, true))).toBe(false);
+  });
+
+  it('cannot wait when the follower is to hear of a commit that takes long to apply', () => {
+    const leader = new ScriptedCore();
+    leader.leadInSync();
+    leader.propose(new Uint8Array(LONG_ENTRY_BYTES));
+    leader.durable();
+    const index = leader.status.lastIndex;
+    leader.acknowledge(2, index);
+    expect(leader.core.canWait(acknowledgement(leader, 3, index))).toBe(false);
+    leader.acknowledge(3, index);
+    expect(leader.core.canWait(acknowledgement(leader, 3, index))).toBe(true);
   });
 
   it('cannot wait while a transfer does', () => {

@@ -6,6 +6,7 @@ import {
   DEFAULT_RAFT_LIMITS,
   EntryType,
   LOG_START,
+  LONG_ENTRY_BYTES,
   logIndex,
   RaftCore,
   serverId,
@@ -24,12 +25,12 @@ const clock: Clock = {
   afterPoll: () => undefined,
 };
 
-function entryAt(index: number): Entry {
-  return { index: logIndex(index), term: term(1), type: EntryType.command, data: new Uint8Array([index]) };
+function entryAt(index: number, bytes = 1): Entry {
+  return { index: logIndex(index), term: term(1), type: EntryType.command, data: new Uint8Array(bytes) };
 }
 
-/** A server that has just started: its whole log is on disk. Reads end when told to. */
-function started() {
+/** A server that has just started: its whole log is on disk. Reads end when told to. `long`: the entries that take long to apply. */
+function started(long: readonly number[] = []) {
   const durable = {
     hardState: { term: term(1), votedFor: serverId(1) },
     base: LOG_START,
@@ -45,7 +46,9 @@ function started() {
     read: (from: LogIndex, to: LogIndex) =>
       new Promise<Entry[]>((resolve, reject) => {
         const count = Math.min(AT_ONCE, to - from + 1);
-        const entries = Array.from({ length: count }, (_, at) => entryAt(from + at));
+        const entries = Array.from({ length: count }, (_, at) =>
+          entryAt(from + at, long.includes(from + at) ? LONG_ENTRY_BYTES : 1),
+        );
         reads.push({ from, end: (error) => (error === undefined ? resolve(entries) : reject(error)) });
       }),
     close: () => Promise.resolve(),
@@ -85,6 +88,28 @@ describe('a server whose log is on disk', () => {
     expect(reads).toHaveLength(3);
     expect(applied).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(loop.hasWork).toBe(false);
+  });
+
+  it('begins a turn with each that takes long, so that others hear first what the turn before has for them', async () => {
+    const { loop, reads, applied, seen } = started([2, 3]);
+    loop.commit(logIndex(LAST));
+    loop.run();
+    reads[0]?.end();
+    await expect.poll(() => seen.wakes).toBe(1);
+    const turns: number[][] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      expect(loop.hasWork).toBe(true);
+      loop.run();
+      turns.push([...applied]);
+    }
+    expect(turns).toEqual([[1], [1, 2], [1, 2, 3, 4]]);
+    for (let at = 1; applied.length < LAST; at += 1) {
+      await expect.poll(() => reads.length > at || loop.hasWork).toBe(true);
+      reads[at]?.end();
+      await expect.poll(() => seen.wakes).toBe(at + 1);
+      loop.run();
+    }
+    expect(applied).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
   it('goes no further than what is committed, and on when more is', async () => {

@@ -13,7 +13,9 @@ import {
   logIndex,
   maxIndex,
   nextIndex,
+  takesLong,
   totalBytes,
+  type Entry,
   type LogIndex,
   type ServerId,
   type WriteSeq,
@@ -52,7 +54,9 @@ export function majorityIndex(
 export function advanceLeaderCommit(core: CoreState, leader: Leader): void {
   const index = majorityIndex(core, leader, core.writes.stableIndex);
   if (index <= core.commit || core.log.termAt(index) !== core.term) return;
-  leader.uncommittedBytes -= committedBytes(core, leader, index);
+  const entries = proposalsUpTo(core, leader, index);
+  leader.uncommittedBytes -= totalBytes(entries);
+  if (entries.some(takesLong)) leader.longCommit = index;
   core.advanceCommit(index);
 }
 
@@ -74,9 +78,9 @@ export function writeCanWait(core: CoreState, seq: WriteSeq): boolean {
   }
 }
 
-/** Bytes of this leadership's proposals that a commit `upTo` covers; all of them are in memory, since none was applied. */
-function committedBytes(core: CoreState, { noopIndex }: Leader, upTo: LogIndex): number {
+/** This leadership's proposals that a commit `upTo` covers; all of them are in memory, since none was applied. */
+function proposalsUpTo(core: CoreState, { noopIndex }: Leader, upTo: LogIndex): readonly Entry[] {
   const entries = core.log.slice(nextIndex(maxIndex(core.commit, noopIndex)), upTo, Infinity);
   invariant(entries !== undefined, 'entries-that-are-not-committed-are-in-memory');
-  return totalBytes(entries);
+  return entries;
 }

@@ -59,8 +59,7 @@ export function acknowledgementCanWait(
   const leader = core.role;
   const progress = leader.progress.get(from);
   if (progress === undefined || leader.transfer !== undefined || !membershipIsStable(core, leader)) return false;
-  const wantsNews = message.eagerCommit || progress.eagerCommit;
-  if (wantsNews || !hasNothingToSend(core, progress)) return false;
+  if (message.eagerCommit || wantsNews(leader, progress) || !hasNothingToSend(core, progress)) return false;
   return majorityIndex(core, leader, core.writes.stableIndex, from, message.index) <= core.commit;
 }
 
@@ -94,13 +93,21 @@ export function hearFollower(core: CoreState, leader: Leader, from: ServerId): P
   return progress;
 }
 
-/** Tells the peers that want to know at once, when no append has told them in this group. */
+/**
+ * Tells the peers that want to know at once, when no append has told them in this group. Of what takes long to apply, those are told as
+ * well on whom the next commits wait: they apply it while this server does, and not when their acknowledgement is needed again.
+ */
 export function sendCommitNews(core: CoreState, leader: Leader): void {
   for (const peer of core.membership.peers) {
     const progress = progressOf(leader, peer);
     const commit = minIndex(progress.match, core.commit);
-    if (!progress.connected || !progress.eagerCommit || commit <= progress.sentCommit) continue;
+    if (!progress.connected || !wantsNews(leader, progress) || commit <= progress.sentCommit) continue;
     progress.sentCommit = commit;
     core.send(peer, { type: 'commit', term: core.term, commit });
   }
+}
+
+function wantsNews(leader: Leader, progress: Progress): boolean {
+  if (progress.eagerCommit) return true;
+  return leader.longCommit > progress.sentCommit && (progress.eager || !leader.eagerQuorumStands);
 }

@@ -7,7 +7,7 @@ import type { ActiveMembership } from '../membership/active-membership.ts';
 import type { RaftConfig } from '../config.ts';
 import { Progress } from '../replication/progress.ts';
 import type { Transfer } from '../transfer/transfer-under-way.ts';
-import type { LogIndex, ServerId, Term } from '../types.ts';
+import { logIndex, type LogIndex, type ServerId, type Term } from '../types.ts';
 
 /** A batch of reads that one quorum round confirms. */
 export interface ReadRound {
@@ -43,6 +43,8 @@ export class Leader {
   eagerQuorumStands = false;
   deferredDueAt = Infinity;
   uncommittedBytes = 0;
+  /** The last commit index that came with an entry that takes long to apply. */
+  longCommit: LogIndex = logIndex(0);
   /** Since the last count of appends that stay unanswered. */
   retryElapsedMs = 0;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { serverId, type Message } from '../../../src/core/index.ts';
+import { LONG_ENTRY_BYTES, serverId, type Message } from '../../../src/core/index.ts';
 import { quorumSize, quorumValue } from '../../../src/core/quorum/quorum.ts';
 import {
   ScriptedCore,
@@ -124,6 +124,28 @@ describe('a leader', () => {
     expect(news.at(-1)).toMatchObject({ type: 'send', message: { type: 'commit' } });
     expect(sent(core.acknowledge(5, 2), 'commit')).toEqual([]);
     expect(sent(core.acknowledge(3, 2, true), 'commit').map(({ to, commit }) => [to, commit])).toEqual([[3, 2]]);
+  });
+
+  it('tells of an entry that takes long to apply those on whom the next commits wait, and once', () => {
+    const core = new ScriptedCore();
+    core.leadInSync();
+    core.propose('x');
+    core.durable();
+    expect(sent(core.acknowledge(2, 2), 'commit')).toEqual([]);
+    core.propose(new Uint8Array(LONG_ENTRY_BYTES));
+    core.durable();
+    expect(sent(core.acknowledge(2, 3), 'commit')).toMatchObject([{ to: 2, commit: 3 }]);
+    expect(sent(core.acknowledge(3, 3), 'commit')).toMatchObject([{ to: 3, commit: 3 }]);
+    expect(sent(core.acknowledge(3, 3), 'commit')).toEqual([]);
+  });
+
+  it('tells nobody of it on whom no commit waits: that server hears with what it is sent next', () => {
+    const core = new ScriptedCore({ config: { deferredFollowerDelayMs: 10 } });
+    core.leadInSync();
+    core.propose(new Uint8Array(LONG_ENTRY_BYTES));
+    core.durable();
+    const news = [2, 3].flatMap((peer) => sent(core.acknowledge(peer, 2), 'commit'));
+    expect(news).toHaveLength(1);
   });
 
   it('tells a commit again with every heartbeat: the news of it may be lost [lost-empty-append-leaves-commit-behind]', () => {

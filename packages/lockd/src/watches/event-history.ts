@@ -19,6 +19,8 @@ const SLASH = 0x2f;
 /** Nodes whose paths are known to be in the present chunk. */
 const KNOWN_PLACES = 1_024;
 const NOBODY = 0xffff_ffff;
+/** What is copied byte by byte. */
+const SHORT_BYTES = 64;
 /** A sequential node's number may come behind the longest path. */
 const MAX_SEQUENCE_LENGTH = 32;
 const MAX_RECORD_BYTES = HEAD_BYTES + MAX_UTF8_BYTES_PER_UNIT * (MAX_PATH_LENGTH + MAX_SEQUENCE_LENGTH);
@@ -134,7 +136,7 @@ export class EventHistory {
     if (this.#known[place] === parent) {
       const from = this.#offsets[place] as number;
       end = at + (this.#lengths[place] as number);
-      bytes.copyWithin(at, from, from + end - at);
+      copyWithin(bytes, at, from, end - at);
     } else {
       end = tree.copyPath(parent, bytes, at);
       this.#know(parent, at, end - at);
@@ -213,6 +215,12 @@ function startFor({ marks }: Chunk, from: number): number {
     else high = middle;
   }
   return marks[low - 1]?.start ?? 0;
+}
+
+/** A call out of compiled code costs more than the few bytes that most paths have. */
+function copyWithin(bytes: Buffer, to: number, from: number, length: number): void {
+  if (length > SHORT_BYTES) bytes.copyWithin(to, from, from + length);
+  else for (let at = 0; at < length; at += 1) bytes[to + at] = bytes[from + at] as number;
 }
 
 /** As Buffer reads it, without its checks. */

@@ -1,6 +1,6 @@
 /**
  * A few sessions that take and give back locks of their own at a steady pace, whatever the servers do: each acquire is timed from when
- * it was due, so that one that waits behind a slow one counts as slow, too.
+ * it was due, so that one that waits behind a slow one counts as slow, too. Beside that stands how long one call has taken.
  */
 
 import { connect, type Client } from '@holdfast/client';
@@ -18,6 +18,8 @@ export interface AcquireTimes {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly worstMs: number;
+  /** The slowest call, an acquire or a release, from when it was made. */
+  readonly worstCallMs: number;
 }
 
 export class PacedAcquires {
@@ -25,6 +27,7 @@ export class PacedAcquires {
   readonly #latencies = new Latencies();
   readonly #loops: Promise<unknown>;
   #acquires = 0;
+  #worstCallMs = 0;
   #since = performance.now();
   #running = true;
   #paused = true;
@@ -54,6 +57,7 @@ export class PacedAcquires {
     this.#paused = false;
     this.#latencies.clear();
     this.#acquires = 0;
+    this.#worstCallMs = 0;
     this.#since = performance.now();
   }
 
@@ -66,6 +70,7 @@ export class PacedAcquires {
       p50Ms: this.#latencies.percentile(0.5) ?? NaN,
       p99Ms: this.#latencies.percentile(0.99) ?? NaN,
       worstMs: this.#latencies.percentile(1) ?? NaN,
+      worstCallMs: this.#worstCallMs,
     };
   }
 
@@ -93,11 +98,18 @@ export class PacedAcquires {
       if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
       // A timer that is late by itself is not the servers' doing.
       const begunAt = waitMs > 0 ? performance.now() : dueAt;
-      const held = await lock.acquire();
+      const held = await this.#timed(lock.acquire());
       this.#latencies.add(performance.now() - begunAt);
       this.#acquires += 1;
-      await held.release();
+      await this.#timed(held.release());
       dueAt += INTERVAL_MS;
     }
+  }
+
+  async #timed<T>(call: Promise<T>): Promise<T> {
+    const calledAt = performance.now();
+    const answer = await call;
+    this.#worstCallMs = Math.max(this.#worstCallMs, performance.now() - calledAt);
+    return answer;
   }
 }

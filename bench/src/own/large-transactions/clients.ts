@@ -10,7 +10,8 @@ const DIRECTORY = '/t';
 const TRANSACTIONS_OF_CREATES = 4;
 
 let client: Client | undefined;
-let paths: readonly string[] = [];
+/** Made beforehand: making them is not the servers' affair. */
+let deletes: readonly ReturnType<typeof remove>[] = [];
 
 async function open(servers: readonly string[]): Promise<Client> {
   const opened = await connect({ servers });
@@ -19,15 +20,16 @@ async function open(servers: readonly string[]): Promise<Client> {
 }
 
 async function createAll(nodes: number): Promise<void> {
-  paths = Array.from({ length: nodes }, (_, n) => `${DIRECTORY}/${n}`);
+  const paths = Array.from({ length: nodes }, (_, n) => `${DIRECTORY}/${n}`);
   const each = Math.ceil(nodes / TRANSACTIONS_OF_CREATES);
   for (let from = 0; from < nodes; from += each) {
     await client?.nodes.transaction(paths.slice(from, from + each).map((path) => create(path)));
   }
+  deletes = paths.map((path) => remove(path));
 }
 
 async function deleteAll(): Promise<void> {
-  await client?.nodes.transaction(paths.map((path) => remove(path)));
+  await client?.nodes.transaction(deletes);
 }
 
 async function obey(order: LargeTransactionsOrder): Promise<LargeTransactionsReport> {

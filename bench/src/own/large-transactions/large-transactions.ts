@@ -1,13 +1,13 @@
 /**
  * What a transaction of very many deletes does to everybody else: a few sessions acquire and release at a steady pace, and the slowest
- * acquire beside the transaction is set beside the slowest of a second without one.
+ * call beside the transaction is set beside the slowest of a second without one.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { secondsOf } from '../../machine/processor-time.ts';
 import { ClientProcess } from '../client-process.ts';
-import { PacedAcquires } from '../paced-acquires.ts';
+import { PacedAcquires, type AcquireTimes } from '../paced-acquires.ts';
 import { withScratchEnsemble } from '../scratch-ensemble.ts';
 import type { LargeTransactionsOrder, LargeTransactionsReport } from './orders.ts';
 
@@ -23,10 +23,12 @@ export interface LargeTransactionRound {
   readonly round: number;
   /** Until its client had the answer. */
   readonly transactionMs: number;
-  /** The slowest acquire from half a second before it until half a second behind it, and of a second before that. */
+  /** The slowest call from half a second before it until half a second behind it, and of a second before that. */
+  readonly worstCallMs: number;
+  readonly quietWorstCallMs: number;
+  /** The slowest acquire meanwhile from when it was due, which may have waited for the release before it as well. */
   readonly worstMs: number;
-  readonly quietWorstMs: number;
-  /** Processor time of the leader meanwhile, more than in that second. */
+  /** Processor time of the leader meanwhile, more than it takes without. */
   readonly leaderMs: number;
 }
 
@@ -76,21 +78,22 @@ async function measureRound(
   acquires: PacedAcquires,
   leader: number,
 ): Promise<LargeTransactionRound> {
-  const timed = async (work: () => Promise<number>): Promise<{ took: number; worstMs: number; leaderMs: number }> => {
+  const timed = async (work: () => Promise<number>): Promise<AcquireTimes & { took: number; leaderMs: number }> => {
     const before = secondsOf([leader]);
     acquires.begin();
     await pause(AROUND_MS);
     const took = await work();
     await pause(AROUND_MS);
-    return { took, worstMs: acquires.read().worstMs, leaderMs: 1_000 * (secondsOf([leader]) - before) };
+    return { ...acquires.read(), took, leaderMs: 1_000 * (secondsOf([leader]) - before) };
   };
   const quiet = await timed(async () => 0);
   const beside = await timed(async () => (await clients.ask({ type: 'delete' })).ms);
   return {
     round,
     transactionMs: beside.took,
+    worstCallMs: beside.worstCallMs,
+    quietWorstCallMs: quiet.worstCallMs,
     worstMs: beside.worstMs,
-    quietWorstMs: quiet.worstMs,
-    leaderMs: beside.leaderMs - quiet.leaderMs,
+    leaderMs: beside.leaderMs - (quiet.leaderMs * beside.seconds) / quiet.seconds,
   };
 }

@@ -13,6 +13,7 @@ export * from './messages/members.ts';
 export * from './messages/message.ts';
 export * from './name.ts';
 export type { Operation, UnknownOperation } from './messages/operation.ts';
+export { TransactionReader } from './messages/transaction-reader.ts';
 export * from './pack.ts';
 export * from './messages/query.ts';
 export { replies, type Acquire, type Holder, type Reply } from './messages/reply.ts';

@@ -112,17 +112,19 @@ export class TupleReader {
   /** Reads a list, each element by `read`, which must not keep the reader. */
   list<T>(name: string, read: (element: TupleReader) => T): T[] {
     const elements = this.tuple(name);
-    const what = `${elements.#what}[]`;
     const values: T[] = [];
-    if (elements.#remaining === 0) return values;
-    const element = elements.#tuple('', what);
-    values.push(read(element));
-    // One reader for all of them: of a list of thousands each would be garbage.
-    while (elements.#remaining > 0) {
-      elements.#moveOn(element);
+    for (let element: TupleReader | undefined; elements.#remaining > 0;) {
+      element = elements.element(element);
       values.push(read(element));
     }
     return values;
+  }
+
+  /** The next field, which is a tuple. `before`: the reader of the one before, which reads this one now: of thousands each would be garbage. */
+  element(before: TupleReader | undefined): TupleReader {
+    if (before === undefined) return this.#tuple('', `${this.#what}[]`);
+    this.#moveOn(before);
+    return before;
   }
 
   /** Reads a list of plain fields, each by `read`, which takes exactly one. */

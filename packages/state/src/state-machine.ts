@@ -8,7 +8,6 @@ import {
   MAX_INDEX,
   type Acquire,
   type Answer,
-  type Command,
   type CommandName,
   type FeatureSet,
   type Query,
@@ -17,6 +16,7 @@ import {
 
 import { attach } from './commands/attach.ts';
 import { applyClientCommand } from './commands/client-command.ts';
+import { transaction } from './commands/nodes/transaction.ts';
 import { continueEnd, endEverySession, expireSession } from './commands/end-session.ts';
 import { removeUnused } from './commands/remove-unused.ts';
 import { presentReply } from './commands/locks.ts';
@@ -30,7 +30,7 @@ import type { CachedReply } from './sessions/answer-cost.ts';
 import { sessionInfo, type SessionInfo } from './sessions/session-info.ts';
 import { hashKey } from './sessions/session-table.ts';
 import type { Session } from './sessions/session.ts';
-import { unsupportedReply, type ErrorReply } from './replies.ts';
+import { unsupportedReply } from './replies.ts';
 import { StateRestore } from './snapshot/state-restore.ts';
 import { StateSnapshot } from './snapshot/state-snapshot.ts';
 import { State, type StateCounts, type StateOptions } from './state.ts';
@@ -270,11 +270,7 @@ export class StateMachine {
     if (header.number < next) return this.#repeat(session, header);
     if (cache.full) return this.#refuse(header, 'OVERLOADED', cache.lastApplied);
 
-    const command = this.#commandOf(name, decoded);
-    const result =
-      command.type === 'error'
-        ? command
-        : applyClientCommand(this.#state, session, command, header.number, decoded.bytes.length - decoded.start);
+    const result = this.#resultOf(session, name, decoded);
     if (isEnding(session)) return;
     // A session that this has ended caches nothing, and counts for nothing.
     if (this.#state.ended?.session !== session.id) cache.add(result);
@@ -283,11 +279,14 @@ export class StateMachine {
     this.#reply(header, reply);
   }
 
-  #commandOf(name: CommandName | undefined, decoded: DecodedEntry): Command | ErrorReply {
+  #resultOf(session: Session, name: CommandName | undefined, decoded: DecodedEntry): CachedReply {
     const { commands, version } = this.#state.rules;
-    const number = decoded.header.command;
+    const { command: number, number: request } = decoded.header;
     if (name === undefined || commands[number] !== true) return unsupportedReply(`command ${number}`, version);
-    return commandOrError(name, decoded, this.#state.limits.maxPathLength);
+    // Thousands of operations are never all decoded at once.
+    if (name === 'transaction') return transaction(this.#state, session, decoded);
+    const command = commandOrError(name, decoded, this.#state.limits.maxPathLength);
+    return command.type === 'error' ? command : applyClientCommand(this.#state, session, command, request);
   }
 
   #repeat(session: Session, header: StampedHeader): void {

@@ -5,7 +5,7 @@
 
 import { MAX_DATA_BYTES, MAX_PATH_LENGTH } from '../limits.ts';
 import { shortList } from '../schema/bounded.ts';
-import { decidedList } from '../schema/decided-list.ts';
+import { decidedElement, decidedList } from '../schema/decided-list.ts';
 import { bytes, integer, integerWithin, signed, text, type ValueOf } from '../schema/field.ts';
 import { message, messages } from '../schema/messages.ts';
 import { MAX_CREATE_MODE } from './create-mode.ts';
@@ -41,4 +41,9 @@ export interface UnknownOperation {
   readonly type: 'unknown';
 }
 
-export const operationList = decidedList<Operation | UnknownOperation>(operations, { type: 'unknown' });
+const UNKNOWN: UnknownOperation = { type: 'unknown' };
+
+export const operationList = decidedList<Operation | UnknownOperation>(operations, UNKNOWN);
+
+/** One of them. */
+export const readOperation = decidedElement<Operation | UnknownOperation>(operations, UNKNOWN);

@@ -13,15 +13,23 @@ export function decidedList<T>(
   unknown: T,
 ): Field<readonly T[]> {
   const element = family as unknown as TupleField<T>;
-  const readElement = (reader: TupleReader): T => {
-    const value = family.readKnown(reader) as T | undefined;
-    if (value === undefined) return unknown;
-    if (reader.remaining > 0) reader.refuse('fields', `those that are known, not ${reader.remaining} more`);
-    return value;
-  };
+  const readElement = decidedElement(family, unknown);
   return {
     ...list(element),
     write: (values): Packable => values.map((value) => element.write(value)),
     read: (reader, name) => reader.list(name, readElement),
+  };
+}
+
+/** How one of its elements is read. */
+export function decidedElement<T>(
+  family: Family<Exclude<T, { readonly type: 'unknown' }>>,
+  unknown: T,
+): (reader: TupleReader) => T {
+  return (reader) => {
+    const value = family.readKnown(reader) as T | undefined;
+    if (value === undefined) return unknown;
+    if (reader.remaining > 0) reader.refuse('fields', `those that are known, not ${reader.remaining} more`);
+    return value;
   };
 }

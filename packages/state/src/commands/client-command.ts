@@ -10,16 +10,9 @@ import type { State } from '../state.ts';
 import { closeSession } from './end-session.ts';
 import { acquire, cancel, release } from './locks.ts';
 import { applyNodeCommand } from './nodes/apply.ts';
-import { transaction } from './nodes/transaction.ts';
 
-/** `number`: that of the request. `payloadBytes`: of the command, as it was encoded. */
-export function applyClientCommand(
-  state: State,
-  session: Session,
-  command: Command,
-  number: number,
-  payloadBytes: number,
-): CachedReply {
+/** `number`: that of the request. A transaction is applied as it is decoded (nodes/transaction.ts). */
+export function applyClientCommand(state: State, session: Session, command: Command, number: number): CachedReply {
   switch (command.type) {
     case 'acquire':
       return acquire(state, session, command);
@@ -33,8 +26,6 @@ export function applyClientCommand(
     case 'createNode':
     case 'setNode':
       return applyNodeCommand(state, session, command);
-    case 'transaction':
-      return transaction(state, session, command, payloadBytes);
     case 'closeSession':
       return closeSession(state, session, command, number);
     case 'refuse':
@@ -44,6 +35,7 @@ export function applyClientCommand(
     case 'raiseStateVersion':
     case 'continueEnd':
     case 'removeUnused':
-      throw new InvariantError(`${command.type} is not a command of a session`);
+    case 'transaction':
+      throw new InvariantError(`${command.type} is no decoded command of a session`);
   }
 }

@@ -74,7 +74,12 @@ export function commandOrError(
       unpackTuple(bytes, name, start).string('path', maxPathLength);
     return decodeCommand(name, bytes, start);
   } catch (error) {
-    if (!(error instanceof MalformedError)) throw error;
-    return errorReply('INVALID_ARGUMENT', error.message);
+    return malformedReply(error);
   }
+}
+
+/** @throws what is no MalformedError */
+export function malformedReply(error: unknown): ErrorReply {
+  if (!(error instanceof MalformedError)) throw error;
+  return errorReply('INVALID_ARGUMENT', error.message);
 }

@@ -1,4 +1,4 @@
-import { CommandType, MAX_TRANSACTION_BYTES, pack, type Operation } from '@holdfast/protocol';
+import { CommandType, MAX_TRANSACTION_BYTES, pack, type Operation, type Packable } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 
 import { copyOf } from '../support/snapshots.ts';
@@ -115,7 +115,7 @@ describe('a transaction', () => {
 
   it('with an operation of a later version is UNSUPPORTED there, and with a malformed one refused as a whole', () => {
     const { solo, session } = begin();
-    const send = (operations: readonly (readonly (string | number)[])[]) => {
+    const send = (operations: readonly Packable[]) => {
       session.number += 1;
       const entry = session.rawEntry(CommandType.transaction, pack([operations]), session.number);
       return only(solo.apply(entry), 'reply').reply;
@@ -132,6 +132,31 @@ describe('a transaction', () => {
     });
     expect(codeOf(send([[1, '/']]))).toBe('INVALID_ARGUMENT');
     expect(codeOf(send([[1, '/', -1, 5]]))).toBe('INVALID_ARGUMENT');
+    expect(
+      codeOf(
+        send([
+          [4, '/no', -1],
+          [1, '/'],
+        ]),
+      ),
+    ).toBe('INVALID_ARGUMENT');
+    expect(
+      codeOf(
+        send([
+          [9, 'later', 5],
+          [1, '/'],
+        ]),
+      ),
+    ).toBe('INVALID_ARGUMENT');
+    expect(
+      codeOf(
+        send([
+          [2, '/made', [], 0, 0],
+          [1, '/'],
+        ]),
+      ),
+    ).toBe('INVALID_ARGUMENT');
+    expect(solo.ask({ type: 'exists', path: '/made' }).stat).toBeUndefined();
   });
 
   it('is UNSUPPORTED before state version 3', () => {

@@ -24,7 +24,8 @@ export class Draft implements PlanView {
   readonly index: number;
   readonly stamp: number;
   readonly #state: State;
-  readonly #changes: PlannedChange[] = [];
+  /** Of a node that goes, as most of thousands of changes are, no more than the node. */
+  readonly #changes: (PlannedChange | NodeSlot)[] = [];
   /** By the stand-in of what it makes: −1 is the first. */
   readonly #creations: Creation[] = [];
   /** By session: how many ephemeral nodes it will have more. */
@@ -48,7 +49,7 @@ export class Draft implements PlanView {
 
   /** What is planned next sees the change. It must have been planned over this draft as it is now. */
   add(change: PlannedChange): void {
-    this.#changes.push(change);
+    this.#changes.push(change.type === 'delete' ? change.node : change);
     switch (change.type) {
       case 'check':
         return;
@@ -73,7 +74,10 @@ export class Draft implements PlanView {
   /** Makes all changes, each by `commit`, and returns what that returned. Nothing else may have changed since the draft began. */
   commit<T>(commit: (state: State, change: PlannedChange) => T): T[] {
     invariant(this.#state.index === this.index, 'a draft ends with the entry in which it began');
-    return this.#changes.map((change) => commit(this.#state, this.#inPlace(change)));
+    return this.#changes.map((change) => {
+      const planned: PlannedChange = typeof change === 'number' ? { type: 'delete', node: change } : change;
+      return commit(this.#state, this.#inPlace(planned));
+    });
   }
 
   #create(change: Creation): void {

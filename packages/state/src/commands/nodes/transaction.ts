@@ -1,10 +1,11 @@
 /**
- * transaction: its operations are planned one after the other over a draft, in which each sees those before it; then all are made, or none,
- * if one was refused. What they answer is a number each, so that it takes no more than what was asked.
+ * transaction: its operations are planned one after the other, as they are read, over a draft, in which each sees those before it; then all
+ * are made, or none, if one was refused. What they answer is a number each, so that it takes no more than what was asked.
  */
 
-import { MAX_TRANSACTION_BYTES, type Command, type Reply } from '@holdfast/protocol';
+import { MAX_TRANSACTION_BYTES, TransactionReader, type Reply } from '@holdfast/protocol';
 
+import { malformedReply, type DecodedEntry } from '../../entries/decoded-entry.ts';
 import { errorReply, unsupportedReply, type ErrorReply } from '../../replies.ts';
 import { transactionCost } from '../../sessions/answer-cost.ts';
 import type { Session } from '../../sessions/session.ts';
@@ -13,22 +14,31 @@ import { commitForNumber } from './commit.ts';
 import { Draft } from './draft.ts';
 import { planOperation } from './plan.ts';
 
-type Transaction = Extract<Command, { type: 'transaction' }>;
-
-/** `payloadBytes`: of the command, as it was encoded. */
-export function transaction(state: State, session: Session, { operations }: Transaction, payloadBytes: number): Reply {
-  const excess = sizeReply(state, session, operations.length, payloadBytes);
-  if (excess !== undefined) return excess;
+export function transaction(state: State, session: Session, { bytes, start }: DecodedEntry): Reply {
   const draft = new Draft(state);
-  let place = 0;
-  for (const operation of operations) {
+  let refused: Reply | undefined;
+  try {
+    const operations = new TransactionReader(bytes, start);
+    refused = sizeReply(state, session, operations.remaining, bytes.length - start);
+    refused ??= planAll(state, session, draft, operations);
+    // Also behind one that is refused: what is malformed is refused as a whole.
+    operations.end();
+  } catch (error) {
+    return malformedReply(error);
+  }
+  return refused ?? { type: 'transaction', index: state.index, results: draft.commit(commitForNumber) };
+}
+
+/** Undefined when all can be made. */
+function planAll(state: State, session: Session, draft: Draft, operations: TransactionReader): Reply | undefined {
+  for (let place = 0; operations.remaining > 0; place += 1) {
+    const operation = operations.next();
     if (operation.type === 'unknown') return failed(place, unsupportedReply('its operation', state.version));
     const change = planOperation(draft, session, operation);
     if (change.type === 'error') return failed(place, change);
     draft.add(change);
-    place += 1;
   }
-  return { type: 'transaction', index: state.index, results: draft.commit(commitForNumber) };
+  return undefined;
 }
 
 /** The answer is kept until it is acknowledged, and may take what the session has left for that. */

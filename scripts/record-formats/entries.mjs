@@ -4,7 +4,10 @@ const VIA = 1;
 const EPOCH_MS = 1_700_000_000_000;
 
 /** @returns the bytes of the entries from index 1 on, as the given build writes them */
-export function recordedEntries({ CommandType, CreateMode, LockKind, encodeCommand }, { encodeEntry, stampEntry }) {
+export function recordedEntries(
+  { CommandType, CreateMode, LockKind, encodeCommand },
+  { encodeEntry, LATEST_STATE_VERSION, stampEntry },
+) {
   const entries = [];
   const add = (header, command) => {
     const whole = { generation: 0, session: 0, number: 0, ackedUpTo: 0, ...header, command: CommandType[command.type] };
@@ -51,6 +54,21 @@ export function recordedEntries({ CommandType, CreateMode, LockKind, encodeComma
   waiter.send({ type: 'cancel', lock: 'of/another name %', acquireIndex: ended });
   leaver.send({ type: 'release', lock: 'held', acquireIndex: given });
   leaver.send({ type: 'refuse', server: 2 });
+  for (let version = 2; version <= LATEST_STATE_VERSION; version += 1) add({}, { type: 'raiseStateVersion', version });
+  const several = (locks) => ({ type: 'acquireSeveral', locks, wait: true });
+  const write = { lock: 'read and written', kind: LockKind.readWrite, parameters: [true] };
+  const written = holder.send({ type: 'acquire', ...write, wait: true });
+  const pool = { lock: 'pool', kind: LockKind.semaphore, parameters: [2, 5] };
+  waiter.send(several([pool, { lock: 'alone', kind: LockKind.mutex, parameters: [] }]));
+  holder.send(
+    several([
+      { ...pool, parameters: [4, 5] },
+      { ...write, lock: 'another' },
+    ]),
+  );
+  waiter.send({ type: 'acquire', ...write, wait: true, parameters: [false] });
+  holder.send({ type: 'downgrade', lock: write.lock, acquireIndex: written });
+  leaver.send({ type: 'revoke', lock: write.lock, acquireIndex: written });
   leaver.send({ type: 'closeSession', session: 0 });
   add({ session: waiter.session, generation: 1, number: 60 }, acquire('out of order'));
   waiter.again();

@@ -6,6 +6,8 @@ import { checkBoundedWaiting } from './locks/bounded-waiting.ts';
 import { checkCompletions } from './completions.ts';
 import { checkExclusion } from './locks/exclusion.ts';
 import { checkExpiry } from './locks/expiry.ts';
+import { checkEntries } from './locks/kinds/entries.ts';
+import { checkSeveral } from './locks/kinds/several.ts';
 import { checkFence } from './store/fence.ts';
 import { checkGhosts } from './locks/ghosts.ts';
 import { checkGrantedTokens } from './store/granted-tokens.ts';
@@ -22,7 +24,9 @@ import { checkOrder } from './locks/order.ts';
 import { checkOwners } from './locks/owners.ts';
 import { checkRegisters } from './registers/registers.ts';
 import { checkReleases } from './locks/releases.ts';
+import { checkSharedReads } from './store/shared-reads.ts';
 import { checkTokens } from './locks/tokens.ts';
+import { checkTransfers } from './store/transfers.ts';
 import { checkUnfenced } from './store/unfenced.ts';
 import { checkWaits } from './locks/waits.ts';
 import { checkWatches } from './watches.ts';
@@ -41,9 +45,13 @@ export const CHECKERS = {
   releases: checkReleases,
   ghosts: checkGhosts,
   expiry: checkExpiry,
+  several: checkSeveral,
+  entries: checkEntries,
   fence: checkFence,
   'granted-tokens': checkGrantedTokens,
   'lost-updates': checkLostUpdates,
+  'shared-reads': checkSharedReads,
+  transfers: checkTransfers,
   'linearizable-locks': checkLinearizableLocks,
   // Direct predicates first; what searches for an order is the second opinion.
   'list-append': checkListAppend,

@@ -4,7 +4,7 @@
  * json-lines.ts keeps it on disk, and says where a file is damaged.
  */
 
-import type { Consistency, LossReason } from '@holdfast/protocol';
+import type { Consistency, LockRequest, LossReason } from '@holdfast/protocol';
 
 export type History = readonly HistoryEvent[];
 
@@ -19,11 +19,49 @@ export interface Stamp {
 
 /** What an application asked for. Its completion repeats it. */
 export type Operation =
-  | { readonly f: 'acquire'; readonly lock: string; readonly session: number; readonly waitMs?: number }
+  | {
+      readonly f: 'acquire';
+      readonly lock: string;
+      readonly session: number;
+      readonly waitMs?: number;
+      /** @default a mutex */
+      readonly asked?: LockRequest;
+      /** The other locks that the same acquire takes, which is told as one call for each of its locks: they have one hold and one token. */
+      readonly others?: readonly string[];
+    }
   | {
       readonly f: 'release';
       readonly lock: string;
       readonly session: number;
+      readonly token: number;
+      readonly hold: number;
+    }
+  /** A hold to write becomes one to read. */
+  | {
+      readonly f: 'downgrade';
+      readonly lock: string;
+      readonly session: number;
+      readonly token: number;
+      readonly hold: number;
+    }
+  /**
+   * Acquires a lock that its owner may hold already, up to `limit` times: then it is the same hold once more. `owner` stands for the lock
+   * object of the SDK, which counts.
+   */
+  | {
+      readonly f: 'enter';
+      readonly lock: string;
+      readonly session: number;
+      readonly owner: string;
+      readonly limit: number;
+      readonly waitMs?: number;
+    }
+  /** Gives one entry back; the lock is released with the last one. */
+  | {
+      readonly f: 'leave';
+      readonly lock: string;
+      readonly session: number;
+      readonly owner: string;
       readonly token: number;
       readonly hold: number;
     }
@@ -37,7 +75,14 @@ export type Operation =
       readonly value: string;
       readonly token: number;
     }
-  | { readonly f: 'get'; readonly bucket: string; readonly key: string; readonly token?: number }
+  /** `hold`: of the lock under which it was read, where others may read beside it. */
+  | {
+      readonly f: 'get';
+      readonly bucket: string;
+      readonly key: string;
+      readonly token?: number;
+      readonly hold?: number;
+    }
   | {
       readonly f: 'create';
       readonly path: string;
@@ -87,6 +132,9 @@ export type Outcome =
   /** `hold` is the acquire index, which names the hold at the ensemble. */
   | (OperationOf<'acquire'> & { readonly token: number; readonly hold: number })
   | OperationOf<'release'>
+  | OperationOf<'downgrade'>
+  | (OperationOf<'enter'> & { readonly token: number; readonly hold: number })
+  | OperationOf<'leave'>
   | OperationOf<'fence'>
   | OperationOf<'put'>
   /** null: there is no such key. */
@@ -187,13 +235,15 @@ export type Happening =
  * something was notified later. All that an entry did has its index.
  */
 export type LogEvent =
-  /** An acquire entered the queue of its lock; its index is its hold. Also where it was granted at once. */
+  /** An acquire entered the queue of its lock; its index is its hold. Also where it was granted at once. One of several locks enters as many. */
   | {
       readonly type: 'enqueued';
       readonly index: number;
       readonly lock: string;
       readonly session: number;
       readonly hold: number;
+      /** @default a mutex */
+      readonly asked?: LockRequest;
     }
   | {
       readonly type: 'granted';
@@ -202,6 +252,16 @@ export type LogEvent =
       readonly session: number;
       readonly hold: number;
       readonly token: number;
+      /** @default a mutex */
+      readonly asked?: LockRequest;
+    }
+  /** Who held it to write holds it to read from here on. */
+  | {
+      readonly type: 'downgraded';
+      readonly index: number;
+      readonly lock: string;
+      readonly session: number;
+      readonly hold: number;
     }
   /** A wait or hold left its queue. `expired`, `closed`: with its session; `revoked`: by an operator, with or without the session. */
   | {

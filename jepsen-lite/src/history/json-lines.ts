@@ -5,6 +5,7 @@
 
 import type { History, HistoryEvent, HistoryEventBody, Stamp } from './history.ts';
 import { HistoryFormatError, parseJsonLine, shown, type Fields } from './json-line.ts';
+import { isLockRequest } from './locks/lock-request.ts';
 import { isTransactionStep } from './transaction-step.ts';
 
 export const FORMAT = 'holdfast-history';
@@ -113,6 +114,10 @@ const wholeOrNull = required(
   'a whole number or null',
   (value) => value === null || (Number.isSafeInteger(value) && Number(value) >= 0),
 );
+const texts = required(
+  'a list of texts',
+  (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
+);
 const textsOrNull = required(
   'a list of texts or null',
   (value) => value === null || (Array.isArray(value) && value.every((each) => typeof each === 'string')),
@@ -128,6 +133,7 @@ const steps = required(
   (value) => Array.isArray(value) && value.every(isTransactionStep),
 );
 const yes = required('true', (value) => value === true);
+const lockRequest = required('what can be asked of a lock', isLockRequest);
 const lossReason = oneOf('expired', 'revoked', 'closed');
 
 function required(expected: string, accepts: (value: unknown) => boolean): Field<false> {
@@ -161,11 +167,14 @@ type Forms = { readonly [E in HistoryEventBody as FormName<E>]: FormOf<E> };
 const STAMP = { seq: whole, timeMs: time, process: text } satisfies FormOf<Record<never, never>> &
   Readonly<Record<keyof Stamp, Field>>;
 
-const acquire = { call: whole, lock: text, session: whole, waitMs: optional(time) };
+const asked = optional(lockRequest);
+const acquire = { call: whole, lock: text, session: whole, waitMs: optional(time), asked, others: optional(texts) };
+const enter = { call: whole, lock: text, session: whole, owner: text, limit: whole, waitMs: optional(time) };
 const release = { call: whole, lock: text, session: whole, token: whole, hold: whole };
+const leave = { ...release, owner: text };
 const fence = { call: whole, bucket: text, token: whole };
 const put = { call: whole, bucket: text, key: text, value: text, token: whole };
-const get = { call: whole, bucket: text, key: text, token: optional(whole) };
+const get = { call: whole, bucket: text, key: text, token: optional(whole), hold: optional(whole) };
 const createSequential = { call: whole, path: text, value: text, session: optional(whole) };
 const create = { ...createSequential, ttlMs: optional(whole), container: optional(yes) };
 const set = { ...createSequential, version: optional(version) };
@@ -185,6 +194,9 @@ const hold = { lock: text, session: whole, token: whole, hold: whole };
 const FORMS: Forms = {
   'invoke acquire': acquire,
   'invoke release': release,
+  'invoke downgrade': release,
+  'invoke enter': enter,
+  'invoke leave': leave,
   'invoke fence': fence,
   'invoke put': put,
   'invoke get': get,
@@ -198,6 +210,9 @@ const FORMS: Forms = {
   'invoke status': status,
   'ok acquire': { ...acquire, token: whole, hold: whole },
   'ok release': release,
+  'ok downgrade': release,
+  'ok enter': { ...enter, token: whole, hold: whole },
+  'ok leave': leave,
   'ok fence': fence,
   'ok put': put,
   'ok get': { ...get, value: textOrNull },
@@ -211,6 +226,9 @@ const FORMS: Forms = {
   'ok status': { ...status, holder: wholeOrNull, token: whole },
   'fail acquire': { ...acquire, ...failed },
   'fail release': { ...release, ...failed },
+  'fail downgrade': { ...release, ...failed },
+  'fail enter': { ...enter, ...failed },
+  'fail leave': { ...leave, ...failed },
   'fail fence': { ...fence, ...failed },
   'fail put': { ...put, ...failed },
   'fail get': { ...get, ...failed },
@@ -224,6 +242,9 @@ const FORMS: Forms = {
   'fail status': { ...status, ...failed },
   'info acquire': { ...acquire, ...failed },
   'info release': { ...release, ...failed },
+  'info downgrade': { ...release, ...failed },
+  'info enter': { ...enter, ...failed },
+  'info leave': { ...leave, ...failed },
   'info fence': { ...fence, ...failed },
   'info put': { ...put, ...failed },
   'info get': { ...get, ...failed },
@@ -250,8 +271,9 @@ const FORMS: Forms = {
   cancelled: { call: whole },
   fault: { fault: text, phase: oneOf('begin', 'end'), hosts: optional(text) },
   phase: { phase: oneOf('faults', 'healed', 'quiet') },
-  enqueued: { index: whole, lock: text, session: whole, hold: whole },
-  granted: { index: whole, ...hold },
+  enqueued: { index: whole, lock: text, session: whole, hold: whole, asked },
+  granted: { index: whole, ...hold, asked },
+  downgraded: { index: whole, lock: text, session: whole, hold: whole },
   removed: {
     index: whole,
     lock: text,

@@ -1,22 +1,39 @@
 /**
  * Who may hold a lock together: the rules a second time, knowing nothing of the product's. Every judge of locks asks here, so that a new
- * kind of lock is one line for all of them.
+ * kind of lock is one case for all of them.
  */
 
 import { LockKind, lockKinds, pack, unpackTuple, type LockRequest, type Packable } from '@holdfast/protocol';
-
-/** Whether a request of that kind may hold a lock beside the holders that it has. */
-const RULES: { readonly [K in LockRequest['type']]: (holders: readonly LockRequest[]) => boolean } = {
-  mutex: (holders) => holders.length === 0,
-};
 
 /** Somebody who holds a lock, or wants to. */
 export interface Requester {
   readonly request: LockRequest;
 }
 
-export function mayJoin(holders: readonly Requester[], next: Requester): boolean {
-  return RULES[next.request.type](holders.map(({ request }) => request));
+/** What a hold to write becomes when it is downgraded. */
+export const TO_READ: LockRequest = { type: 'readWrite', write: false };
+
+/** Whether a request may hold a lock beside the holders that it has. */
+export function mayJoin(holders: readonly Requester[], { request }: Requester): boolean {
+  switch (request.type) {
+    case 'mutex':
+      return holders.length === 0;
+    case 'readWrite':
+      return holders.length === 0 || (!request.write && holders.every(isReader));
+    case 'semaphore': {
+      const { permits, limit } = request;
+      return holders.reduce((sum, holder) => sum + permitsOf(holder, limit), permits) <= limit;
+    }
+  }
+}
+
+function isReader({ request }: Requester): boolean {
+  return request.type === 'readWrite' && !request.write;
+}
+
+/** Whoever counts on another number of permits leaves none. */
+function permitsOf({ request }: Requester, limit: number): number {
+  return request.type === 'semaphore' && request.limit === limit ? request.permits : limit;
 }
 
 /** One of the holders beside whom `next` may not hold the lock; undefined when it may. */

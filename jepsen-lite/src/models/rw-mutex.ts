@@ -1,4 +1,7 @@
-/** A read-write mutex: any number of readers, or one writer. An owner may hold it for reading more than once. */
+/**
+ * A read-write mutex: any number of readers, or one writer. An owner may hold it for reading more than once. `downgrade` makes a reader of the
+ * writer; `release` gives back whatever its owner holds, where nobody knows whether a downgrade took effect.
+ */
 
 import type { Model } from './model.ts';
 import { unknownOperation } from './operations.ts';
@@ -10,7 +13,7 @@ export interface ReadWriteState {
   readonly readers: Shares;
 }
 
-const OPERATIONS = ['acquire-read', 'release-read', 'acquire-write', 'release-write', EXPIRE];
+const OPERATIONS = ['acquire-read', 'release-read', 'acquire-write', 'release-write', 'downgrade', 'release', EXPIRE];
 
 export function readWriteMutex(): Model<ReadWriteState> {
   return {
@@ -57,6 +60,24 @@ export function readWriteMutex(): Model<ReadWriteState> {
             text: 'released it from writing',
             sees: [`write ${heldBy(owner)}`],
             step: ({ writer, readers }) => (writer === owner ? { writer: null, readers } : undefined),
+          };
+        case 'downgrade':
+          return {
+            ...common,
+            text: 'went on for reading',
+            sees: [`write ${heldBy(owner)}`],
+            step: ({ writer, readers }) =>
+              writer === owner ? { writer: null, readers: changed(readers, owner, 1) } : undefined,
+          };
+        case 'release':
+          return {
+            ...common,
+            text: 'released it',
+            sees: [`write ${heldBy(owner)}`, `read ${heldBy(owner)}`],
+            step: ({ writer, readers }) => {
+              if (writer === owner) return { writer: null, readers };
+              return readers.has(owner) ? { writer, readers: changed(readers, owner, -1) } : undefined;
+            },
           };
         case EXPIRE:
           return expireAction(operation, ({ writer, readers }, expired) => ({

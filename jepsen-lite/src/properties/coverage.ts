@@ -1,7 +1,10 @@
 /** How often which command had which outcome, so that runs that never came near a promise are seen. */
 
+import { lockKinds } from '@holdfast/protocol';
+
 import { freshReply, outputsOf, type Step } from './observation/step.ts';
 import type { RequestInput } from './observation/input.ts';
+import { takenAway } from './observation/taken-away.ts';
 import { allAcquires } from './observation/view.ts';
 
 /** By "what: outcome". */
@@ -14,6 +17,7 @@ export class CoverageCounter {
     this.#add(outcomeOf(step));
     for (const [group, size] of grantGroups(step)) if (size > 0) this.#add(group, size);
     if (outputsOf(step.outputs, 'lost').length > 0) this.#add('a hold or wait: revoked');
+    if (takenAway(step).length > 1) this.#add('a transaction: revoked several');
     for (const { session } of outputsOf(step.outputs, 'sessionEnded')) {
       const own = allAcquires(step.before).filter((acquire) => acquire.session === session);
       if (own.some(({ token }) => token !== 0)) this.#add('a session: ended with holds');
@@ -33,12 +37,21 @@ export class CoverageCounter {
   }
 }
 
-/** Grants of one entry: to one who waited, and to several locks' waiters at once. */
-function grantGroups({ outputs }: Step): [string, number][] {
-  const granted = outputsOf(outputs, 'granted').length;
+/** Grants of one entry: to one who waited, to several locks' waiters at once, and to several who hold one lock together. */
+function grantGroups({ outputs, changes, before }: Step): [string, number][] {
+  const granted = outputsOf(outputs, 'granted');
+  const locks = granted.map(({ lock }) => lock);
+  const beside = changes.filter(
+    (change) =>
+      change.type === 'enqueued' &&
+      change.token !== 0 &&
+      before.queues.get(change.lock)?.some(({ token }) => token !== 0) === true,
+  );
   return [
-    ['a wait: granted later', granted],
-    ['an entry: granted several locks', granted > 1 ? 1 : 0],
+    ['a wait: granted later', granted.length],
+    ['an entry: granted several locks', new Set(locks).size > 1 ? 1 : 0],
+    ['an entry: granted one lock to several', new Set(locks).size < locks.length ? 1 : 0],
+    ['an acquire: holds beside others', beside.length],
   ];
 }
 
@@ -69,7 +82,9 @@ function outcomeOf(step: Step): string {
 
 function nameOf({ command, name }: RequestInput): string {
   if (name === undefined) return 'an unknown command';
-  return command === undefined ? `malformed ${name}` : name;
+  if (command === undefined) return `malformed ${name}`;
+  const kind = command.type === 'acquire' ? lockKinds.nameOf(command.kind) : undefined;
+  return kind === undefined || kind === 'mutex' ? name : `${name} ${kind}`;
 }
 
 function requestOutcome(step: Step, input: RequestInput): string {

@@ -6,8 +6,9 @@ export const LIMITS: StateLimits = {
   ...STATE_LIMITS,
   maxSessions: 5,
   maxAcquiresPerSession: 6,
-  maxNodes: 31,
-  maxTreeDataBytes: 40,
+  maxNodes: 33,
+  // Some two dozen requests for shared locks take as much again as the data of nodes.
+  maxTreeDataBytes: 100,
   maxNodesPerEnd: 1,
   // About two dozen small answers of one session, fewer when others keep some, too.
   leastReplyBytesPerSession: 300,

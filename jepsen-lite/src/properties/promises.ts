@@ -1,7 +1,9 @@
 /** Every promise, those first whose breach says most: a failure names the first that broke. */
 
+import { acquiresFitTheirLocks } from './promises/locks/acquires-fit-their-locks.ts';
 import { answersLiveUntilAcknowledged } from './promises/sessions/answers-live-until-acknowledged.ts';
 import { attachReportsEverything } from './promises/sessions/attach-reports-everything.ts';
+import { downgradesKeepTheHold } from './promises/locks/downgrades-keep-the-hold.ts';
 import { effectsHappenOnce } from './promises/requests/effects-happen-once.ts';
 import { endedSessionsLeaveNothing } from './promises/sessions/ended-sessions-leave-nothing.ts';
 import { feedReportsTheTree } from './promises/feed-reports-the-tree.ts';
@@ -23,6 +25,7 @@ import { retriesGetTheSameAnswer } from './promises/requests/retries-get-the-sam
 import { restoredMachinesGoOn } from './promises/restored-machines-go-on.ts';
 import { sameOnEveryMachine } from './promises/same-on-every-machine.ts';
 import { sessionsEndForAReason } from './promises/sessions/sessions-end-for-a-reason.ts';
+import { severalAreHeldTogether } from './promises/locks/several-are-held-together.ts';
 import { tokensRise } from './promises/locks/tokens-rise.ts';
 import { waitersAreServed } from './promises/locks/waiters-are-served.ts';
 import type { StatePromise } from './state-promise.ts';
@@ -34,6 +37,9 @@ export const PROMISES: readonly (() => StatePromise)[] = [
   tokensRise,
   queueOrder,
   waitersAreServed,
+  severalAreHeldTogether,
+  downgradesKeepTheHold,
+  acquiresFitTheirLocks,
   requestsApplyInOrder,
   answersLiveUntilAcknowledged,
   retriesGetTheSameAnswer,

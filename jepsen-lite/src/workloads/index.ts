@@ -12,7 +12,11 @@ import { fairQueue } from './locks/fair-queue.ts';
 import { listAppend } from './nodes/list-append.ts';
 import { lockStatus } from './locks/lock-status.ts';
 import { containers } from './nodes/containers.ts';
+import { readWrite } from './locks/read-write.ts';
+import { reentrant } from './locks/reentrant.ts';
 import { registers } from './nodes/registers.ts';
+import { semaphore } from './locks/semaphore.ts';
+import { severalLocks } from './locks/several-locks.ts';
 import { steadyReads } from './nodes/steady-reads.ts';
 import { transactions } from './nodes/transactions.ts';
 import { ttlNodes } from './nodes/ttl-nodes.ts';
@@ -38,6 +42,10 @@ export const WORKLOADS: readonly Workload[] = [
   transactions,
   ttlNodes,
   containers,
+  readWrite,
+  semaphore,
+  severalLocks,
+  reentrant,
 ];
 
 /** They judge every history. */

@@ -10,7 +10,8 @@ export async function useStore(
   operation: Extract<Operation, { f: 'fence' | 'put' | 'get' }>,
   found?: (value: string | null) => void,
 ): Promise<boolean> {
-  const { f, ...rest } = operation;
+  // Under which hold it reads only the history is told.
+  const { f, hold: _hold, ...rest } = { hold: undefined, ...operation };
   // The history names the writer's token all the same; the store is not to look at it.
   const sent = operation.bucket === UNFENCED_BUCKET ? { ...rest, token: undefined } : rest;
   return await calls.make(operation, async () => {

@@ -126,6 +126,14 @@ describe('a damaged history', () => {
       3,
       /"results" of "ok transaction"/,
     ],
+    [
+      'a request for a lock that is none',
+      withAsked('"write":true', '"write":"yes"'),
+      2,
+      /"asked" of "invoke acquire" is .*, not what can be asked of a lock/,
+    ],
+    ['a request for a kind of lock that nobody knows', withAsked('"readWrite"', '"spin"'), 2, /"asked"/],
+    ['a request for a lock with a field too many', withAsked('"write":true', '"write":true,"permits":1'), 2, /"asked"/],
     ['lines in another order', swapLines(4, 5), 5, /"seq" is 3 after 4; lines were moved or repeated/],
     ['a line that is missing', withoutLine(6), 10, /the file has 8 events, and had 9; lines are missing/],
   ])('with %s is refused, with its line', (_, text, line, message) => {
@@ -183,6 +191,12 @@ function withTransaction(find: string, replace: string): string {
   const story = new Story();
   const operations = [{ op: 'check', path: '/a', version: 0 }] as const;
   story.ask({ f: 'transaction', operations }).ok({ index: 5, results: [null] });
+  return encodeHistory(story.history).replace(find, replace);
+}
+
+function withAsked(find: string, replace: string): string {
+  const story = new Story();
+  story.ask({ f: 'acquire', lock: 'a', session: 1, asked: { type: 'readWrite', write: true } });
   return encodeHistory(story.history).replace(find, replace);
 }
 

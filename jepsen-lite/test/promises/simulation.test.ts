@@ -1,14 +1,13 @@
 import { connect, type Client } from '@holdfast/client';
 import { LockServer } from '@holdfast/lockd';
 import { SimWorld } from '@holdfast/runtime/sim';
+import { LATEST_STATE_VERSION } from '@holdfast/state';
 import { promisesOf, type Subject } from './suite.ts';
 
 const SERVERS = [1, 2, 3];
 const ADDRESSES = SERVERS.map((id) => `s${id}:7100`);
 const SESSION_TIMEOUT_MS = 2_000;
 const MAX_MS = 60_000;
-/** Since that state version there are transactions. */
-const TRANSACTIONS_SINCE = 3;
 
 /** Whole servers and clients in a world whose time passes only where a test asks for it. */
 class Simulation implements Subject {
@@ -59,7 +58,7 @@ class Simulation implements Subject {
   }
 
   async agreed(): Promise<void> {
-    await this.until(() => (this.#leader?.state.version ?? 0) >= TRANSACTIONS_SINCE);
+    await this.until(() => (this.#leader?.state.version ?? 0) >= LATEST_STATE_VERSION);
   }
 
   async close(): Promise<void> {

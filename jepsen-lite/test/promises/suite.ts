@@ -6,6 +6,7 @@
 import { LockLostError, TimeoutError, TransactionFailedError, check, create, set } from '@holdfast/client';
 import type { Client, ConnectOptions, HeldLock, NodeWatch } from '@holdfast/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedLockPromises } from './shared-locks.ts';
 
 export interface Subject {
   connect(options?: Partial<ConnectOptions>): Promise<Client>;
@@ -16,7 +17,7 @@ export interface Subject {
   expire(client: Client): Promise<void>;
   /** The server that leads is gone, and comes back when another one leads. */
   changeLeader(): Promise<void>;
-  /** Every member has agreed on the latest state version: until then there are no transactions. */
+  /** Every member has agreed on the latest state version: until then there are mutexes alone, and no transactions. */
   agreed(): Promise<void>;
   /** With every client. */
   close(): Promise<void>;
@@ -225,5 +226,7 @@ export function promisesOf(name: string, start: () => Promise<Subject>): void {
       const { index } = await subject.complete(nodes.transaction([set('/a', 'new'), create('/b')]));
       expect(await subject.complete(nodes.exists('/b'))).toMatchObject({ czxid: index });
     });
+
+    sharedLockPromises(() => subject, fresh);
   });
 }

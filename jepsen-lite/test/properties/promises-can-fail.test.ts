@@ -32,6 +32,20 @@ const LIES: Readonly<Record<string, MakeLie>> = {
     answer: (answer) => (answer.type === 'lock' ? { ...answer, queue: answer.queue.toReversed() } : answer),
   }),
   'a free lock is granted at once': () => ({ outputs: (outputs) => outputs.filter(({ type }) => type !== 'granted') }),
+  'what is acquired together is held together': () => ({
+    answer: (answer, query) =>
+      answer.type === 'lock' && query.type === 'lock' && query.lock === 'b' ? { ...answer, queue: [] } : answer,
+  }),
+  'a downgrade keeps the hold and its token': () => ({
+    outputs: repliesChanged((reply) =>
+      reply.type === 'error' && reply.code === 'NOT_HELD' ? { type: 'done' } : reply,
+    ),
+  }),
+  'an acquire that does not fit its lock is refused, and no other is': () => ({
+    outputs: repliesChanged((reply) =>
+      reply.type === 'error' && reply.code === 'INVALID_ARGUMENT' ? errorReplyOf('NOT_FOUND') : reply,
+    ),
+  }),
   'requests apply in the order of their numbers, without gaps': () => ({
     outputs: (outputs) =>
       outputs.map((output) =>

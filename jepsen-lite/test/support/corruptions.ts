@@ -18,6 +18,63 @@ type Pick = <T>(candidates: readonly T[]) => T | undefined;
 
 export const CORRUPTIONS: readonly Corruption[] = [
   {
+    what: 'a value that changes under those who read it',
+    caughtBy: 'shared-reads',
+    corrupt: (history) => {
+      const isLook = (event: HistoryEvent): event is EventOf<'ok'> & { readonly f: 'get' } =>
+        event.type === 'ok' && event.f === 'get' && event.bucket === 'read-write';
+      const last = history.findLast(isLook);
+      return last && change(history, last, (event) => ({ ...event, value: '9:9' }) as never);
+    },
+  },
+  {
+    what: 'a writer beside one who reads',
+    caughtBy: 'owners',
+    corrupt: (history) => {
+      const reader = ofType(history, 'granted').findLast(({ lock }) => lock === 'read-write');
+      return (
+        reader && change(history, reader, (event) => ({ ...event, asked: { type: 'readWrite', write: true } }) as never)
+      );
+    },
+  },
+  {
+    what: 'permits that there are not',
+    caughtBy: 'owners',
+    corrupt: (history) => {
+      const holder = ofType(history, 'granted').find(({ lock }) => lock === 'permits');
+      const asked = { type: 'semaphore', permits: 3, limit: 3 } as const;
+      return holder && change(history, holder, (event) => ({ ...event, asked }) as never);
+    },
+  },
+  {
+    what: 'one of several locks that is not granted with the others',
+    caughtBy: 'several',
+    corrupt: (history, pick) => {
+      const grant = pick(ofType(history, 'granted').filter(({ lock }) => lock.startsWith('account-')));
+      return grant && without(history, grant);
+    },
+  },
+  {
+    what: 'an amount that is gone',
+    caughtBy: 'transfers',
+    corrupt: (history) => {
+      const isAudit = (event: HistoryEvent): event is EventOf<'ok'> & { readonly f: 'get' } =>
+        event.type === 'ok' && event.f === 'get' && event.key === 'amount' && event.value !== null;
+      const read = history.find(isAudit);
+      return read && change(history, read, (event) => ({ ...event, value: null }) as never);
+    },
+  },
+  {
+    what: 'an entry under another token',
+    caughtBy: 'entries',
+    corrupt: (history) => {
+      const isEntry = (event: HistoryEvent): event is EventOf<'ok'> & { readonly f: 'enter' } =>
+        event.type === 'ok' && event.f === 'enter';
+      const last = history.findLast(isEntry);
+      return last && change(history, last, (event) => ({ ...event, token: event.token + 1 }) as never);
+    },
+  },
+  {
     what: 'a transaction that is done in part',
     caughtBy: 'transactions',
     corrupt: (history, pick) => {
@@ -257,7 +314,7 @@ export const CORRUPTIONS: readonly Corruption[] = [
     what: 'a session that expires though it was just renewed',
     caughtBy: 'expiry',
     corrupt: (history, pick) => {
-      const ended = pick(ofType(history, 'ended-session'));
+      const ended = pick(ofType(history, 'ended-session').filter(({ reason }) => reason === 'expired'));
       if (ended === undefined) return undefined;
       const { seq, timeMs, process, session } = ended;
       return insertBefore(history, ended, { seq, timeMs, process, type: 'renewed', session, sentMs: timeMs - 10 });
@@ -317,7 +374,7 @@ export const CORRUPTIONS: readonly Corruption[] = [
 
 /** Somebody keeps believing, though the lock went on to another who was known so; not after a revocation, which allows it. */
 function swapTokens(history: History, pick: Pick): History | undefined {
-  const known = okAcquires(history);
+  const known = exclusiveAcquires(history);
   const pairs = known.flatMap((first, n) => {
     const second = known.find(
       (other, m) => m > n && other.lock === first.lock && invokedAt(history, other) > first.seq,
@@ -334,7 +391,7 @@ function swapTokens(history: History, pick: Pick): History | undefined {
 }
 
 function believeAfterNext(history: History, pick: Pick): History | undefined {
-  const known = okAcquires(history);
+  const known = exclusiveAcquires(history);
   const revoked = new Set(
     ofType(history, 'removed').flatMap(({ hold, reason }) => (reason === 'revoked' ? [hold] : [])),
   );
@@ -377,6 +434,11 @@ function isBelow(event: HistoryEvent, other: HistoryEvent): boolean {
 
 function okAcquires(history: History): Extract<HistoryEvent, { readonly type: 'ok'; readonly f: 'acquire' }>[] {
   return history.filter((event) => event.type === 'ok').filter((event) => event.f === 'acquire');
+}
+
+/** Of locks that one holds at a time, one of them an acquire. */
+function exclusiveAcquires(history: History): ReturnType<typeof okAcquires> {
+  return okAcquires(history).filter(({ asked, others }) => asked === undefined && others === undefined);
 }
 
 function invokedAt(history: History, { call }: { readonly call: number }): number {

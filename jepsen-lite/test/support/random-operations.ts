@@ -30,7 +30,7 @@ interface Lie {
 function drawn(openShare: number): fc.Arbitrary<Drawn> {
   const openOf100 = Math.round(openShare * 50);
   return fc.record({
-    f: fc.nat(5),
+    f: fc.nat(59),
     owner: fc.nat(2),
     input: fc.nat(5),
     before: fc.nat(25),

@@ -8,6 +8,7 @@ import type { History, HistoryEventBody, Operation, TransactionStep } from '../.
 import { withElement } from '../../src/history/list-nodes.ts';
 import { HistoryRecorder } from '../../src/history/recorder.ts';
 import { NodeTable } from './node-table.ts';
+import { shareLocks } from './shared-locks.ts';
 import { TwoStores, UNFENCED } from './two-stores.ts';
 
 const TIMEOUT_MS = 1_000;
@@ -74,9 +75,21 @@ export class RandomWorld {
     this.#watch();
     this.#moveAmounts();
     this.#leaveUnused();
+    this.#shareLocks();
     this.#readAll();
     this.#record('nemesis', { type: 'phase', phase: 'quiet' });
     return this.#recorder.events;
+  }
+
+  #shareLocks(): void {
+    shareLocks({
+      record: (process, body) => {
+        this.#nowMs += 1;
+        this.#record(process, body);
+      },
+      nextCall: () => this.#recorder.nextCall(),
+      nextIndex: () => (this.#index += 1),
+    });
   }
 
   /** An amount goes from one account to the next, as often as one likes; now and then nobody is told, or a version is wrong. */

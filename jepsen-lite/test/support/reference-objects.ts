@@ -113,7 +113,17 @@ export const REFERENCES: Readonly<Record<ModelName, Kind>> = {
     },
   },
   'rw-mutex': {
-    operations: ['acquire-read', 'release-read', 'acquire-read', 'acquire-write', 'release-write', 'expire'],
+    operations: [
+      'acquire-read',
+      'release-read',
+      'acquire-read',
+      'acquire-write',
+      'release-write',
+      'acquire-write',
+      'downgrade',
+      'release',
+      'expire',
+    ],
     inputs: [null],
     lies: [null],
     make: () => {
@@ -137,6 +147,16 @@ export const REFERENCES: Readonly<Record<ModelName, Kind>> = {
           case 'release-write':
             if (writer !== owner) return undefined;
             writer = '';
+            return DONE;
+          case 'downgrade':
+            if (writer !== owner) return undefined;
+            writer = '';
+            readers.push(owner);
+            return DONE;
+          case 'release':
+            if (writer !== owner && place < 0) return undefined;
+            if (writer === owner) writer = '';
+            else readers.splice(place, 1);
             return DONE;
           default:
             readers = readers.filter((each) => each !== owner);

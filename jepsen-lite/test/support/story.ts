@@ -1,6 +1,6 @@
 /** Tells small histories by hand: each step says what is recorded, and returns it, so that a test can name it as a witness. */
 
-import type { LossReason } from '@holdfast/protocol';
+import type { LockRequest, LossReason } from '@holdfast/protocol';
 
 import type { EventOf } from '../../src/history/calls.ts';
 import type { History, HistoryEvent, HistoryEventBody, Operation, RemovalReason } from '../../src/history/history.ts';
@@ -21,10 +21,25 @@ export interface ReportedHold {
   readonly session: number;
   readonly hold: number;
   readonly token: number;
+  /** Undefined of a mutex. */
+  readonly asked?: LockRequest;
   readonly enqueued: HistoryEvent;
   readonly granted: HistoryEvent;
   readonly invoke: HistoryEvent;
   readonly ok: HistoryEvent;
+}
+
+type Named = Pick<ReportedHold, 'lock' | 'session' | 'token' | 'hold'>;
+
+/** An entry that somebody was told of. */
+interface Entered extends Named {
+  readonly owner: string;
+  readonly invoke: HistoryEvent;
+  readonly ok: HistoryEvent;
+}
+
+function askedBy(asked: LockRequest | undefined): { readonly asked?: LockRequest } {
+  return asked === undefined ? {} : { asked };
 }
 
 export class Story {
@@ -64,12 +79,12 @@ export class Story {
     return this.#index;
   }
 
-  enqueue(lock: string, session: number, index = this.nextIndex()): EventOf<'enqueued'> {
-    return this.record({ type: 'enqueued', index, lock, session, hold: index }, 's1');
+  enqueue(lock: string, session: number, index = this.nextIndex(), asked?: LockRequest): EventOf<'enqueued'> {
+    return this.record({ type: 'enqueued', index, lock, session, hold: index, ...askedBy(asked) }, 's1');
   }
 
-  grant(lock: string, session: number, hold: number, index = hold): EventOf<'granted'> {
-    return this.record({ type: 'granted', index, lock, session, hold, token: index }, 's1');
+  grant(lock: string, session: number, hold: number, index = hold, asked?: LockRequest): EventOf<'granted'> {
+    return this.record({ type: 'granted', index, lock, session, hold, token: index, ...askedBy(asked) }, 's1');
   }
 
   remove(
@@ -86,26 +101,50 @@ export class Story {
 
   // What applications see
 
-  /** The whole of an acquire of a lock that is free. */
-  acquire(lock: string, session: number): ReportedHold {
-    const asked = this.ask({ f: 'acquire', lock, session });
-    const enqueued = this.enqueue(lock, session);
+  /** The whole of an acquire of a lock that is free, or that may be held beside others. */
+  acquire(lock: string, session: number, asked?: LockRequest): ReportedHold {
+    const call = this.ask({ f: 'acquire', lock, session, ...askedBy(asked) });
+    const enqueued = this.enqueue(lock, session, this.nextIndex(), asked);
     const { hold } = enqueued;
-    const granted = this.grant(lock, session, hold);
-    const ok = asked.ok({ token: granted.token, hold });
-    return { lock, session, hold, token: granted.token, enqueued, granted, invoke: asked.invoke, ok };
+    const granted = this.grant(lock, session, hold, hold, asked);
+    const ok = call.ok({ token: granted.token, hold });
+    const { token } = granted;
+    return { lock, session, hold, token, ...askedBy(asked), enqueued, granted, invoke: call.invoke, ok };
   }
 
-  believe({ lock, session, token, hold }: Pick<ReportedHold, 'lock' | 'session' | 'token' | 'hold'>): HistoryEvent {
+  /** The whole of a downgrade. */
+  downgrade({ lock, session, token, hold }: Named): { readonly invoke: HistoryEvent; readonly logged: HistoryEvent } {
+    const asked = this.ask({ f: 'downgrade', lock, session, token, hold });
+    const logged = this.record({ type: 'downgraded', index: this.nextIndex(), lock, session, hold }, 's1');
+    asked.ok();
+    return { invoke: asked.invoke, logged };
+  }
+
+  /** Enters a lock that its owner has, or is granted now. */
+  enter(lock: string, session: number, owner: string, hold: Pick<ReportedHold, 'token' | 'hold'>): Entered {
+    const asked = this.ask({ f: 'enter', lock, session, owner, limit: 3 });
+    const ok = asked.ok({ token: hold.token, hold: hold.hold });
+    return { lock, session, owner, token: hold.token, hold: hold.hold, invoke: asked.invoke, ok };
+  }
+
+  /** `log`: what the servers do meanwhile. */
+  leave({ lock, session, owner, token, hold }: Entered, log = (): void => {}): Asked {
+    const asked = this.ask({ f: 'leave', lock, session, owner, token, hold });
+    log();
+    asked.ok();
+    return asked;
+  }
+
+  believe({ lock, session, token, hold }: Named): HistoryEvent {
     return this.record({ type: 'believe', lock, session, token, hold }, `c${session}`);
   }
 
-  lose({ lock, session, token, hold }: ReportedHold, reason: LossReason): HistoryEvent {
+  lose({ lock, session, token, hold }: Named, reason: LossReason): HistoryEvent {
     return this.record({ type: 'lost', lock, session, token, hold, reason }, `c${session}`);
   }
 
   /** The whole of a release. */
-  release({ lock, session, token, hold }: ReportedHold): { readonly invoke: HistoryEvent; readonly ok: HistoryEvent } {
+  release({ lock, session, token, hold }: Named): { readonly invoke: HistoryEvent; readonly ok: HistoryEvent } {
     const asked = this.ask({ f: 'release', lock, session, token, hold });
     this.remove({ lock, session, hold }, 'released');
     return { invoke: asked.invoke, ok: asked.ok() };

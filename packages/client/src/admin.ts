@@ -11,7 +11,7 @@ import type {
   QueueEntry,
   SessionSummary,
 } from '@holdfast/protocol';
-import { HoldfastError, InvalidArgumentError } from './errors.ts';
+import { HoldfastError, InvalidArgumentError, NotFoundError } from './errors.ts';
 import { checkReadOptions, type ReadOptions } from './nodes.ts';
 import { checkOptionNames } from './option-names.ts';
 import type { AskingChannels } from './session/asker.ts';
@@ -23,7 +23,10 @@ import type { Session } from './session/session.ts';
 
 export interface LockDetails {
   readonly lock: string;
-  /** The number of its kind, 0 for a mutex and where nobody holds it; servers of a later version may have others. */
+  /**
+   * The number of its kind: 0 for a mutex and where nobody holds it, 1 for a read-write lock, 2 for a semaphore; servers of a later version may
+   * have others.
+   */
   readonly kind: number;
   readonly holders: readonly QueueEntry[];
   /** In the order in which they will be granted. */
@@ -68,7 +71,7 @@ export class Admin {
     }
   }
 
-  /** Holders and queue of one lock; both empty when nobody holds it. */
+  /** Holders and queue of one lock; both empty when nobody holds it or waits. One who waits for another lock, too, may wait for one that nobody holds. */
   async lock(name: string, options: ReadOptions = {}): Promise<LockDetails> {
     checkLockName(name);
     checkReadOptions('lock', options);
@@ -109,6 +112,52 @@ export class Admin {
     }
     const { commands } = await this.#session();
     await callCommand(commands, { type: 'closeSession', session: id }, `close session ${id}`, options);
+  }
+
+  /**
+   * Takes a lock away from whoever holds it under that token: the next in line has it at once, while its holder learns of it only when the
+   * message arrives. Resolves with an index above the token, and not above that of any later grant: a resource that is told of it refuses
+   * the revoked holder from then on, also where nobody takes the lock again. Rejects with NotFoundError when nobody holds it under that
+   * token, with InvalidArgumentError when several do (name one by `hold`, its acquire index), and with UNSUPPORTED as long as the ensemble
+   * has servers that can't.
+   *
+   * @example
+   * const { index } = await client.admin.revoke('accounts/42', held.token);
+   * await store.bucket('accounts').install(index);
+   */
+  async revoke(
+    lock: string,
+    token: number,
+    options: CallOptions & { readonly hold?: number } = {},
+  ): Promise<{ readonly index: number }> {
+    checkLockName(lock);
+    checkOptionNames('revoke', options, { hold: true, ...CALL_OPTIONS });
+    const { hold, ...limits } = options;
+    for (const [what, number] of [['token', token] as const, ['hold', hold ?? 1] as const]) {
+      if (Number.isSafeInteger(number) && number > 0) continue;
+      throw new InvalidArgumentError(
+        `${what} ${String(number)} is no index of the log; those are positive whole numbers`,
+      );
+    }
+    const { holders } = await this.lock(lock, { ...limits, consistency: 'linearizable' });
+    const found = holders.filter((each) => each.token === token && (hold ?? each.acquireIndex) === each.acquireIndex);
+    const [holder] = found;
+    const under = `lock "${lock}" under token ${token}`;
+    if (holder === undefined) {
+      const held = holders.map((each) => each.token).join(', ');
+      const now = held === '' ? 'nobody holds it' : `it is held under ${held}`;
+      const by = hold === undefined ? '' : ` by acquire ${hold}`;
+      throw new NotFoundError(`nobody holds ${under}${by}: ${now}`, { code: 'NOT_FOUND' });
+    }
+    if (found.length > 1) {
+      const holds = found.map(({ acquireIndex, session }) => `${acquireIndex} (session ${session})`).join(', ');
+      throw new InvalidArgumentError(`${found.length} hold ${under}; say which by hold: ${holds}`);
+    }
+    const { commands } = await this.#session();
+    const command = { type: 'revoke', lock, acquireIndex: holder.acquireIndex } as const;
+    const reply = await callCommand(commands, command, `revoke "${lock}"`, limits);
+    if (reply.type !== 'revoked') throw unexpected(reply.type);
+    return { index: reply.index };
   }
 
   /**

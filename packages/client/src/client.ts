@@ -10,8 +10,12 @@ import { ClientClosedError } from './errors.ts';
 import { ClientEvents, type ClientState } from './events.ts';
 import { Incarnation, type Present } from './incarnations/incarnation.ts';
 import { reportLoss } from './incarnations/session-lost.ts';
-import { Lock } from './locks/lock.ts';
-import { describeWait } from './locks/lock-wait.ts';
+import { Lock, wantedTogether } from './locks/lock.ts';
+import { describeWait, locksText } from './locks/lock-wait.ts';
+import { ReadWriteLock } from './locks/read-write-lock.ts';
+import { isReentrant, ReentrantLock, type ReentrantLockOptions } from './locks/reentrant-lock.ts';
+import { Semaphore, type SemaphoreOptions } from './locks/semaphore.ts';
+import { wantedOf } from './locks/wanted.ts';
 import { Nodes } from './nodes.ts';
 import type { ResolvedOptions } from './options.ts';
 import { checkOptionNames } from './option-names.ts';
@@ -84,10 +88,57 @@ export class Client implements AsyncDisposable {
     return state === 'connecting' ? 'suspended' : state;
   }
 
+  /**
+   * The lock of that name, which this object enters again while it holds it. Another object of the same name is another owner, and waits.
+   * @throws InvalidArgumentError for a name that no lock can have
+   *
+   * @example
+   * const lock = client.lock('accounts', { reentrant: true, limit: 10 });
+   */
+  lock(name: string, options: ReentrantLockOptions): ReentrantLock;
   /** The lock of that name; it exists while somebody holds it or waits. @throws InvalidArgumentError for a name that no lock can have */
-  lock(name: string): Lock {
+  lock(name: string, options?: { readonly reentrant?: false }): Lock;
+  lock(name: string, options: { readonly reentrant?: boolean; readonly limit?: number } = {}): Lock | ReentrantLock {
     checkLockName(name);
-    return new Lock(name, MUTEX, this.#present);
+    const lock = new Lock(wantedOf({ lock: name, asked: MUTEX }), this.#present);
+    return isReentrant(options) ? new ReentrantLock(lock, options, this.#present) : lock;
+  }
+
+  /**
+   * The lock of that name, which many hold together to read, or one alone to write. All who use the name use it so.
+   * @throws InvalidArgumentError for a name that no lock can have
+   *
+   * @example
+   * const value = await client.readWriteLock('config').read().withLock(() => load());
+   */
+  readWriteLock(name: string): ReadWriteLock {
+    checkLockName(name);
+    return new ReadWriteLock(name, this.#present);
+  }
+
+  /**
+   * So many permits under that name. All who use the name say the same number, which can change when nobody holds any and nobody waits.
+   * @throws InvalidArgumentError for a name that no lock can have, and for a number that is not from 1 to 1,000,000
+   *
+   * @example
+   * await client.semaphore('exports', { permits: 3 }).withLock(() => runExport());
+   */
+  semaphore(name: string, options: SemaphoreOptions): Semaphore {
+    checkLockName(name);
+    return new Semaphore(name, options, this.#present);
+  }
+
+  /**
+   * Several locks, taken together or not at all, under one token. It waits in the queues of all of them, holds none while it waits, and is granted
+   * all by one entry of the log: so two who take several never wait for each other in a circle. By name, or as `lock`, `read`, `write`, the `lock`
+   * of a semaphore and `locks` give them; at most 64, each once.
+   * @throws InvalidArgumentError
+   *
+   * @example
+   * await client.locks(['accounts/42', 'accounts/43']).withLock((held) => transfer(42, 43, { token: held.token }));
+   */
+  locks(locks: readonly (string | Lock)[]): Lock {
+    return new Lock(wantedTogether(locks), this.#present);
   }
 
   /**
@@ -186,10 +237,10 @@ export class Client implements AsyncDisposable {
         if (type === 'expired') this.#expired(incarnation, server, reason);
         else this.events.emit({ type, sessionId: incarnation.session.id, server, reason });
       },
-      releaseUnconfirmed: ({ session }, lock, token, error) =>
-        this.events.emit({ type: 'release-unconfirmed', sessionId: session.id, lock, token, error }),
+      releaseUnconfirmed: ({ session }, { lock, locks, token }, error) =>
+        this.events.emit({ type: 'release-unconfirmed', sessionId: session.id, lock, locks, token, error }),
       longWait: ({ session }, wait) => {
-        const text = `an acquire has waited for lock ${JSON.stringify(wait.lock)} for ${Math.round(wait.waitedMs)} ms: ${describeWait(wait)}`;
+        const text = `an acquire has waited for ${locksText(wait.locks)} for ${Math.round(wait.waitedMs)} ms: ${describeWait(wait)}`;
         session.logger.warn({ sessionId: session.id, ...wait }, text);
         this.events.emit({ type: 'long-wait', sessionId: session.id, wait });
       },

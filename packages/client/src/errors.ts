@@ -4,7 +4,7 @@
  */
 
 import { ERROR_CODES, type ErrorCode, type LossReason } from '@holdfast/protocol';
-import type { LockWait } from './locks/lock-wait.ts';
+import { locksText, type LockWait } from './locks/lock-wait.ts';
 
 /** The protocol's codes, and those that only a client can find. */
 export type HoldfastErrorCode =
@@ -57,26 +57,38 @@ export class LockLostError extends HoldfastError {
   static {
     brand(this, 'LockLostError');
   }
+  /** Of several locks that were held at once, the first. */
   readonly lock: string;
+  /** All that were held at once, and are lost together. */
+  readonly locks: readonly string[];
   readonly reason: LockLossReason;
 
-  constructor(lock: string, reason: LockLossReason, options: { readonly cause?: unknown } = {}) {
-    super(`lock "${lock}" is not held any more: ${LOSS_TEXT[reason]}`, {
+  /** `advice`: what to do about it, for the message. */
+  constructor(
+    lost: string | readonly string[],
+    reason: LockLossReason,
+    options: { readonly cause?: unknown; readonly advice?: string } = {},
+  ) {
+    const [lock = '', ...others] = typeof lost === 'string' ? [lost] : lost;
+    const subject = others.length === 0 ? `lock "${lock}" is` : `${locksText([lock, ...others])} are`;
+    const advice = options.advice === undefined ? '' : `; ${options.advice}`;
+    super(`${subject} not held any more: ${LOSS_TEXT[reason]}${advice}`, {
       code: 'LOCK_LOST',
       retryable: false,
       indeterminate: false,
       cause: options.cause,
     });
     this.lock = lock;
+    this.locks = [lock, ...others];
     this.reason = reason;
   }
 }
 
 const LOSS_TEXT: Readonly<Record<LockLossReason, string>> = {
   expired: 'the session was not renewed in time; another client may hold the lock now',
-  revoked: 'it was taken away by an operator',
-  closed: 'its client was closed',
-  released: 'it was released',
+  revoked: 'an operator has ended the hold',
+  closed: 'the client was closed',
+  released: 'the hold was released',
 };
 
 /** The ensemble has ended the session, and with it this client: `connect` makes a new one. */
@@ -206,7 +218,7 @@ export class LimitExceededError extends HoldfastError {
   }
 }
 
-/** This session waits for and holds as many locks as one may. */
+/** This session waits for and holds as many locks as one may, or a reentrant lock was entered as often as its `limit` says. */
 export class AcquireLimitError extends LimitExceededError {
   static {
     brand(this, 'AcquireLimitError');

@@ -26,7 +26,10 @@ export interface ClientStateEvent {
 export interface ReleaseUnconfirmedEvent {
   readonly type: 'release-unconfirmed';
   readonly sessionId: number;
+  /** Of several that were held at once, the first. */
   readonly lock: string;
+  /** All that were held at once: one, unless they are of `client.locks`. */
+  readonly locks: readonly string[];
   /** Of the hold that was released. */
   readonly token: number;
   /** What became of the call, such as a TimeoutError. */

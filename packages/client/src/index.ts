@@ -56,21 +56,40 @@ export {
   type EnsembleMutex,
   type Releaser,
 } from './facades/async-mutex.ts';
+export {
+  fencedLock,
+  INVALID_FENCE,
+  type FencedLock,
+  type FencedLockCallOptions,
+  type FencedLockOptions,
+} from './facades/hazelcast.ts';
 export { redlock, type Redlock, type RedlockLock, type RedlockSettings } from './facades/redlock.ts';
 export {
   webLocks,
   type WebLock,
   type WebLockInfo,
+  type WebLockMode,
   type WebLockOptions,
   type WebLocks,
   type WebLocksSnapshot,
 } from './facades/web-locks.ts';
 export type { SessionLost } from './incarnations/session-lost.ts';
 export type { HeldLock } from './locks/held-lock.ts';
-export type { AcquireOptions, Lock, TryAcquireOptions, TryAcquireResult } from './locks/lock.ts';
+export type { AcquireOptions, TryAcquireOptions, TryAcquireResult } from './locks/acquiring.ts';
+export type { Lock } from './locks/lock.ts';
 export type { LockWait } from './locks/lock-wait.ts';
 export type { LockEvent, LockWatchOptions } from './locks/lock-watch.ts';
+export type { ReadWriteLock } from './locks/read-write-lock.ts';
+export type { ReentrantLock, ReentrantLockOptions, ReentrantTryAcquireResult } from './locks/reentrant-lock.ts';
+export type {
+  PermitOptions,
+  Semaphore,
+  SemaphoreAcquireOptions,
+  SemaphoreOptions,
+  SemaphoreTryAcquireOptions,
+} from './locks/semaphore.ts';
 export { tokenText } from './locks/token-text.ts';
+export type { HoldMode } from './locks/wanted.ts';
 export type { CreateOptions, NodeReads, Nodes, PageOptions, ReadOptions, VersionOptions } from './nodes.ts';
 export type { OperatorClient, OperatorNodes } from './operator/operator-client.ts';
 export type { OperatorOptions } from './operator/operator-options.ts';

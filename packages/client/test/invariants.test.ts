@@ -1,6 +1,8 @@
-import type { ClientMessage } from '@holdfast/protocol';
+import { MUTEX, type ClientMessage } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 import { HeldLock, type HoldKeeper } from '../src/locks/held-lock.ts';
+import { ReentrantHold } from '../src/locks/reentrant/reentrant-hold.ts';
+import { wantedOf } from '../src/locks/wanted.ts';
 import { ask, type Channel } from '../src/session/call.ts';
 import type { Sink } from '../src/session/channels/pipeline.ts';
 import { RequestPipeline, encoded, type RequestCall } from '../src/session/channels/request-pipeline.ts';
@@ -71,15 +73,27 @@ describe('a lease', () => {
 });
 
 describe('a hold', () => {
+  const keeper: HoldKeeper = {
+    remainingMs: () => 1,
+    lapsed: () => undefined,
+    release: () => Promise.resolve(),
+    verify: () => Promise.resolve(),
+    downgrade: () => Promise.resolve(),
+  };
+  const wanted = wantedOf({ lock: 'a', asked: MUTEX });
+
   it('has a token', () => {
-    const keeper: HoldKeeper = {
-      remainingMs: () => 1,
-      lapsed: () => undefined,
-      release: () => Promise.resolve(),
-      verify: () => Promise.resolve(),
-    };
-    expect(() => new HeldLock('a', 7, 0, keeper)).toThrow(broken('a-hold-has-a-token'));
-    expect(new HeldLock('a', 7, 9, keeper).token).toBe(9);
+    expect(() => new HeldLock(wanted, 7, 0, keeper)).toThrow(broken('a-hold-has-a-token'));
+    expect(new HeldLock(wanted, 7, 9, keeper).token).toBe(9);
+  });
+
+  it('that its owner has entered several times is left once by each entry', async () => {
+    const hold = new ReentrantHold(wanted, new HeldLock(wanted, 7, 9, keeper), () => undefined);
+    const [entry, other] = [hold.enter(), hold.enter()];
+    await entry.release();
+    expect(() => hold.releasedLost(entry)).toThrow(broken('an-entry-is-released-once'));
+    expect(hold.entries).toBe(1);
+    expect(other.loss).toBeUndefined();
   });
 
   it('has one owner: no second one is handed out under the same acquire index', async () => {

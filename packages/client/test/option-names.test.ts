@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../src/client.ts';
 import { InvalidArgumentError } from '../src/errors.ts';
+import { fencedLock } from '../src/facades/hazelcast.ts';
+import { webLocks } from '../src/facades/web-locks.ts';
 import { scenario } from './support/scenario.ts';
 
 /** Every call of a client that takes options, with `wrong` in their place. */
@@ -22,10 +24,30 @@ const calls: Readonly<Record<string, (client: Client, wrong: object) => unknown>
   'lock.tryAcquire': (client, wrong) => client.lock('a').tryAcquire(wrong),
   'lock.withLock': (client, wrong) => client.lock('a').withLock(() => undefined, wrong),
   'lock.watch': (client, wrong) => client.lock('a').watch(wrong),
+  'client.lock': (client, wrong) => client.lock('a', wrong),
+  'client.semaphore': (client, wrong) => client.semaphore('a', { permits: 2, ...wrong }),
+  'reentrantLock.acquire': (client, wrong) => client.lock('a', { reentrant: true }).acquire(wrong),
+  'reentrantLock.tryAcquire': (client, wrong) => client.lock('a', { reentrant: true }).tryAcquire(wrong),
+  'reentrantLock.withLock': (client, wrong) => client.lock('a', { reentrant: true }).withLock(() => undefined, wrong),
+  'reentrantLock.watch': (client, wrong) => client.lock('a', { reentrant: true }).watch(wrong),
+  'readWriteLock.read': (client, wrong) => client.readWriteLock('a').read().acquire(wrong),
+  'readWriteLock.write': (client, wrong) => client.readWriteLock('a').write().acquire(wrong),
+  'readWriteLock.watch': (client, wrong) => client.readWriteLock('a').watch(wrong),
+  'semaphore.acquire': (client, wrong) => client.semaphore('a', { permits: 2 }).acquire(wrong),
+  'semaphore.tryAcquire': (client, wrong) => client.semaphore('a', { permits: 2 }).tryAcquire(wrong),
+  'semaphore.withLock': (client, wrong) => client.semaphore('a', { permits: 2 }).withLock(() => undefined, wrong),
+  'semaphore.lock': (client, wrong) => client.semaphore('a', { permits: 2 }).lock(wrong),
+  'semaphore.watch': (client, wrong) => client.semaphore('a', { permits: 2 }).watch(wrong),
+  'locks.acquire': (client, wrong) => client.locks(['a', 'b']).acquire(wrong),
+  'locks.watch': (client, wrong) => client.locks(['a', 'b']).watch(wrong),
+  fencedLock: (client, wrong) => fencedLock(client, 'a', wrong),
+  'fencedLock.lock': (client, wrong) => fencedLock(client, 'a').lock(wrong),
+  'webLocks.request': (client, wrong) => webLocks(client).request('a', wrong, () => undefined),
   'admin.locks': ({ admin }, wrong) => admin.locks('', wrong).next(),
   'admin.lock': ({ admin }, wrong) => admin.lock('a', wrong),
   'admin.sessions': ({ admin }, wrong) => admin.sessions(wrong).next(),
   'admin.closeSession': ({ admin }, wrong) => admin.closeSession(1, wrong),
+  'admin.revoke': ({ admin }, wrong) => admin.revoke('a', 1, wrong),
   'admin.transferLeadership': ({ admin }, wrong) => admin.transferLeadership(1, wrong),
   'admin.members': ({ admin }, wrong) => admin.members(wrong),
   'admin.addMember': ({ admin }, wrong) => admin.addMember(4, 'host:1', { joinSecret: '', ...wrong }),

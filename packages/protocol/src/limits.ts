@@ -28,6 +28,10 @@ export const MAX_REMOVALS_PER_ENTRY = 1_000;
 export const MAX_LOCK_NAME_LENGTH = 256;
 /** What a request for a lock carries beside its name, encoded. */
 export const MAX_LOCK_PARAMETERS_BYTES = 1024;
+/** Permits of one semaphore. */
+export const MAX_PERMITS = 1_000_000;
+/** Locks that one acquire takes at once. */
+export const MAX_LOCKS_AT_ONCE = 64;
 /** What a client calls itself, in UTF-16 units. */
 export const MAX_LABEL_LENGTH = 256;
 /** Name and version of a client's program, each, in UTF-16 units. */

@@ -25,6 +25,8 @@ import { FIRST_STATE_VERSION, LATEST_STATE_VERSION } from './state-version.ts';
 interface OrderOfChecks {
   /** A path with U+0000 is refused before its parent is looked for. */
   readonly nulIsCheckedFirst: boolean;
+  /** A transaction that takes several waits and holds away grants when all of them are gone. */
+  readonly grantsComeLast: boolean;
 }
 
 export interface Versions {
@@ -58,6 +60,9 @@ export const VERSIONS: Versions = {
     transaction: 3,
     createNode: 3,
     setNode: 3,
+    downgrade: 4,
+    acquireSeveral: 4,
+    revoke: 4,
     expireSession: FIRST_STATE_VERSION,
     refuse: FIRST_STATE_VERSION,
     raiseStateVersion: FIRST_STATE_VERSION,
@@ -82,7 +87,7 @@ export const VERSIONS: Versions = {
     pages: FIRST_STATE_VERSION,
     watches: FIRST_STATE_VERSION,
   },
-  checks: { nulIsCheckedFirst: 3 },
+  checks: { nulIsCheckedFirst: 3, grantsComeLast: 4 },
   snapshotFeatures: SNAPSHOT_FEATURES,
   limits: [
     { since: FIRST_STATE_VERSION, limits: STATE_LIMITS },
@@ -115,6 +120,7 @@ export function rulesAt(version: number, versions: Versions, overrides: Partial<
     lockKinds,
     clientFeatures: unite(existing(ClientFeature, versions.clientFeatures, version)),
     nulIsCheckedFirst: versions.checks.nulIsCheckedFirst <= version,
+    grantsComeLast: versions.checks.grantsComeLast <= version,
     limits: Object.assign({}, STATE_LIMITS, ...limits, overrides) as StateLimits,
   };
 }

@@ -1,7 +1,8 @@
 /**
  * On the healed system nobody waits for ever. The queue is fair, so whoever waits has to wait for those before it, and for no one else:
  * once the last of them has left the queue, its acquire is answered within a bound. That holds for each of those before it, too. So a
- * wait takes no longer than their holds, and the bound once for each of them.
+ * wait takes no longer than their holds, and the bound once for each of them. Whoever may hold a lock beside others need not wait for
+ * them, and is judged only where it does. An acquire of several locks waits for those before it at each of them.
  *
  * A session is judged from the first answer on to a call that it made on the healed system, which shows that it is alive and connected;
  * until it ends, or has ended.
@@ -11,6 +12,7 @@ import { callsOf, type EventOf } from '../../history/calls.ts';
 import type { History, HistoryEvent } from '../../history/history.ts';
 import { Findings } from '../findings.ts';
 import { groupBy } from '../group.ts';
+import { nameOf } from './holds.ts';
 import { logInOrder } from './log-order.ts';
 import type { Verdict } from '../verdict.ts';
 
@@ -29,19 +31,44 @@ interface Wait {
 export function checkBoundedWaiting(history: History): Verdict {
   const findings = new Findings('bounded-waiting', ['waits', 'judged', 'behindOthers', 'longestMs']);
   const alive = aliveSince(history);
-  for (const waits of groupBy(waitsOf(history), ({ enqueued }) => enqueued.lock).values()) {
-    let left: HistoryEvent | undefined;
-    let everybodyHasLeft = true;
-    for (const wait of waits) {
-      findings.count('waits');
-      // Behind one that has not left nobody can be granted.
-      if (everybodyHasLeft) judge(wait, { left, aliveSinceMs: alive.get(wait.enqueued.session), history, findings });
-      const { removed } = wait;
-      if (removed === undefined) everybodyHasLeft = false;
-      else if (left === undefined || removed.timeMs > left.timeMs) left = removed;
-    }
+  const turns = turnsOf(waitsOf(history));
+  findings.count('waits', turns.length);
+  for (const ofHold of groupBy(turns, ({ wait }) => wait.enqueued.hold).values()) {
+    const [first] = ofHold;
+    // Behind one that has not left nobody can be granted.
+    if (first === undefined || !ofHold.every(({ everybodyHasLeft }) => everybodyHasLeft)) continue;
+    const left = ofHold.reduce<HistoryEvent | undefined>((last, turn) => later(last, turn.left), undefined);
+    judge(first.wait, { left, aliveSinceMs: alive.get(first.wait.enqueued.session), history, findings });
   }
   return findings.verdict(findings.counted('judged') > 0);
+}
+
+/** One wait in the queue of one lock. */
+interface Turn {
+  readonly wait: Wait;
+  /** Whoever was the last before it to leave. */
+  readonly left: HistoryEvent | undefined;
+  readonly everybodyHasLeft: boolean;
+}
+
+/** In the order of each queue. */
+function turnsOf(waits: readonly Wait[]): Turn[] {
+  const turns: Turn[] = [];
+  for (const ofLock of groupBy(waits, ({ enqueued }) => enqueued.lock).values()) {
+    let left: HistoryEvent | undefined;
+    let everybodyHasLeft = true;
+    for (const wait of ofLock) {
+      turns.push({ wait, left, everybodyHasLeft });
+      if (wait.removed === undefined) everybodyHasLeft = false;
+      left = later(left, wait.removed);
+    }
+  }
+  return turns;
+}
+
+function later(left: HistoryEvent | undefined, right: HistoryEvent | undefined): HistoryEvent | undefined {
+  if (left === undefined || right === undefined) return left ?? right;
+  return right.timeMs > left.timeMs ? right : left;
 }
 
 interface Before {
@@ -88,6 +115,8 @@ function aliveSince(history: History): ReadonlyMap<number, number> {
   if (healed === undefined) return since;
   for (const { invoke, completion } of callsOf(history)) {
     if (completion?.type !== 'ok' || invoke.seq < healed.seq || !('session' in invoke)) continue;
+    // Nobody may have been asked.
+    if (invoke.f === 'enter' || invoke.f === 'leave') continue;
     const { session } = invoke;
     if (session === undefined) continue;
     since.set(session, Math.min(since.get(session) ?? Infinity, completion.timeMs));
@@ -97,22 +126,24 @@ function aliveSince(history: History): ReadonlyMap<number, number> {
 
 /** In the order of the queues. */
 function waitsOf(history: History): Wait[] {
-  const waits = new Map<number, Wait>();
+  const waits = new Map<string, Wait>();
   for (const event of logInOrder(history)) {
     if (event.type === 'enqueued') {
       const calls = { invoke: undefined, ok: undefined };
-      waits.set(event.hold, { enqueued: event, granted: undefined, removed: undefined, ...calls });
-    } else if (event.type !== 'ended-session') {
-      const wait = waits.get(event.hold);
+      waits.set(nameOf(event), { enqueued: event, granted: undefined, removed: undefined, ...calls });
+    } else if (event.type === 'granted' || event.type === 'removed') {
+      const wait = waits.get(nameOf(event));
       if (wait === undefined) continue;
       if (event.type === 'granted') wait.granted ??= event;
       else wait.removed ??= event;
     }
   }
-  for (const { invoke, completion } of callsOf(history, 'acquire')) {
+  for (const { invoke, completion } of callsOf(history, 'acquire', 'enter')) {
     if (completion?.type !== 'ok') continue;
-    const wait = waits.get(completion.hold);
-    if (wait !== undefined) Object.assign(wait, { invoke, ok: completion });
+    const wait = waits.get(nameOf(completion));
+    // Of those who entered it together, the first to be answered.
+    const isFirst = wait?.ok === undefined || completion.seq < wait.ok.seq;
+    if (wait !== undefined && isFirst) Object.assign(wait, { invoke, ok: completion });
   }
   return [...waits.values()];
 }

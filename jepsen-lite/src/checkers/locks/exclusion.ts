@@ -5,11 +5,11 @@
  */
 
 import type { History } from '../../history/history.ts';
-import { inTheWay, mayJoin, type Requester } from '../../models/holders.ts';
+import { inTheWay, mayJoin, TO_READ, type Requester } from '../../models/holders.ts';
 import { Findings } from '../findings.ts';
 import { groupBy } from '../group.ts';
 import { reportedHolds, wasRevoked, type ReportedHold } from './holds.ts';
-import { requested } from './requested.ts';
+import { askedBy, requested } from './requested.ts';
 import type { Verdict } from '../verdict.ts';
 
 type Holder = Requester & { readonly event: ReportedHold };
@@ -34,9 +34,9 @@ function checkDefinite(holds: readonly ReportedHold[], findings: Findings<'holds
   let live: Holder[] = [];
   for (const hold of holds) {
     if (wasRevoked(hold)) continue;
-    const next = requested(hold);
+    const next = requested(hold, askedBy(hold.ok));
     live = live.filter(({ event }) => hold.ok.seq < definiteEnd(event));
-    const last = inTheWay(live, next)?.event;
+    const last = inTheWay(asOf(live, hold.ok.seq), next)?.event;
     if (last !== undefined) {
       const { lock, session } = hold.ok;
       findings.broken(
@@ -49,6 +49,14 @@ function checkDefinite(holds: readonly ReportedHold[], findings: Findings<'holds
     // Who is believed in for longest stands in the way of most: it is named first.
     live = [...live, next].sort((left, right) => definiteEnd(right.event) - definiteEnd(left.event));
   }
+}
+
+/** A hold that was about to be downgraded then may have been one to read. */
+function asOf(holders: readonly Holder[], seq: number): readonly Holder[] {
+  return holders.map((holder) => {
+    const { downgrading } = holder.event;
+    return downgrading !== undefined && downgrading.seq < seq ? { ...holder, request: TO_READ } : holder;
+  });
 }
 
 function definiteEnd(hold: ReportedHold): number {
@@ -68,9 +76,9 @@ function countOverlaps(holds: readonly ReportedHold[], endOf: (hold: ReportedHol
   let overlaps = 0;
   let live: Holder[] = [];
   for (const hold of holds) {
-    const next = requested(hold);
+    const next = requested(hold, askedBy(hold.ok));
     live = live.filter(({ event }) => hold.ok.seq < endOf(event));
-    if (!mayJoin(live, next)) overlaps += 1;
+    if (!mayJoin(asOf(live, hold.ok.seq), next)) overlaps += 1;
     live.push(next);
   }
   return overlaps;

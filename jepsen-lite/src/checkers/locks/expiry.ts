@@ -87,6 +87,7 @@ function renewedBy(event: EventOf<'ok'> | EventOf<'fail' | 'info'>): number | un
   switch (event.f) {
     case 'acquire':
     case 'release':
+    case 'downgrade':
     case 'create':
     case 'set':
     case 'delete':
@@ -96,6 +97,9 @@ function renewedBy(event: EventOf<'ok'> | EventOf<'fail' | 'info'>): number | un
     case 'read':
     case 'list':
     case 'status':
+    // Nobody was asked, where it is held already, or is still.
+    case 'enter':
+    case 'leave':
     case 'fence':
     case 'put':
     case 'get':

@@ -14,7 +14,7 @@ import { isLogEvent } from './log-order.ts';
 import type { Verdict } from '../verdict.ts';
 
 type Entered = EventOf<'enqueued'> | EventOf<'granted'>;
-type Failure = Extract<HistoryEvent, { readonly type: 'fail' | 'info'; readonly f: 'acquire' }>;
+type Failure = Extract<HistoryEvent, { readonly type: 'fail' | 'info'; readonly f: 'acquire' | 'enter' }>;
 type Done = EventOf<'ok'>;
 
 /** After which a cancel has come to its end. */
@@ -59,15 +59,15 @@ class Ledger {
         return;
       case 'invoke':
         this.#invokes.set(event.call, event.seq);
-        if (event.f === 'acquire') this.#account(event).open.add(event.call);
+        if (event.f === 'acquire' || event.f === 'enter') this.#account(event).open.add(event.call);
         return;
       case 'ok':
-        if (event.f === 'acquire') this.#acquired(event);
+        if (event.f === 'acquire' || event.f === 'enter') this.#acquired(event);
         if (isWrite(event.f) && 'session' in event) this.#wrote(event, event.session ?? 0);
         return;
       case 'fail':
       case 'info':
-        if (event.f === 'acquire') this.#failed(event);
+        if (event.f === 'acquire' || event.f === 'enter') this.#failed(event);
         return;
       case 'cancelled':
         this.#cancelled(event);
@@ -80,6 +80,7 @@ class Ledger {
       case 'shown':
       case 'fault':
       case 'phase':
+      case 'downgraded':
       case 'ended-session':
       case 'leadership':
       case 'accepted':
@@ -87,7 +88,7 @@ class Ledger {
     }
   }
 
-  #acquired(event: Extract<HistoryEvent, { readonly type: 'ok'; readonly f: 'acquire' }>): void {
+  #acquired(event: Extract<HistoryEvent, { readonly type: 'ok'; readonly f: 'acquire' | 'enter' }>): void {
     const account = this.#account(event);
     account.open.delete(event.call);
     account.known.add(event.hold);
@@ -159,8 +160,11 @@ class Ledger {
   }
 }
 
+/** An entry, and its end, may be the SDK's alone. */
+const NO_WRITES: readonly Done['f'][] = ['read', 'list', 'status', 'enter', 'leave'];
+
 function isWrite(f: Done['f']): boolean {
-  return f !== 'read' && f !== 'list' && f !== 'status';
+  return !NO_WRITES.includes(f);
 }
 
 export function checkGhosts(history: History): Verdict {

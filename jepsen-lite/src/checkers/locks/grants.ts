@@ -11,7 +11,7 @@ export function checkGrants(history: History): Verdict {
   const grants = grantsOf(history);
   findings.count('granted', grants.length);
   const byHold = new Map(grants.map((grant) => [`${grant.hold} ${grant.lock}`, grant]));
-  const reported = okCallsOf(history, 'acquire');
+  const reported = okCallsOf(history, 'acquire', 'enter');
   findings.count('reported', reported.length);
   if (grants.length === 0) return findings.verdict(false);
   for (const { ok } of reported) {

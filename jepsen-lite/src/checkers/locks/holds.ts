@@ -2,14 +2,18 @@
 
 import { callsOf, okCallsOf, type EventOf, type InvokeOf, type OkOf } from '../../history/calls.ts';
 import type { History } from '../../history/history.ts';
+import { groupBy } from '../group.ts';
 
 export interface ReportedHold {
-  readonly ok: OkOf<'acquire'>;
+  /** The first, where its owner has entered it more than once. */
+  readonly ok: OkOf<'acquire' | 'enter'>;
   /** The last time that `assertHeld()` passed. */
   believed: EventOf<'believe'> | undefined;
   /** The first of each. */
   lost: EventOf<'lost'> | undefined;
-  releasing: InvokeOf<'release'> | undefined;
+  /** With the last entry, where it has several. */
+  releasing: InvokeOf<'release' | 'leave'> | undefined;
+  downgrading: InvokeOf<'downgrade'> | undefined;
   /** By the log. */
   removed: EventOf<'removed'> | undefined;
 }
@@ -23,10 +27,17 @@ interface Named {
 /** In the order in which they were reported. */
 export function reportedHolds(history: History): ReportedHold[] {
   const holds = new Map<string, ReportedHold>();
-  for (const { ok } of okCallsOf(history, 'acquire').sort((left, right) => left.ok.seq - right.ok.seq)) {
+  for (const { ok } of okCallsOf(history, 'acquire', 'enter').sort((left, right) => left.ok.seq - right.ok.seq)) {
     const key = nameOf(ok);
     if (holds.has(key)) continue;
-    holds.set(key, { ok, believed: undefined, lost: undefined, releasing: undefined, removed: undefined });
+    holds.set(key, {
+      ok,
+      believed: undefined,
+      lost: undefined,
+      releasing: undefined,
+      downgrading: undefined,
+      removed: undefined,
+    });
   }
   for (const event of history) {
     if (event.type !== 'believe' && event.type !== 'lost' && event.type !== 'removed') continue;
@@ -36,11 +47,28 @@ export function reportedHolds(history: History): ReportedHold[] {
     else if (event.type === 'lost') hold.lost ??= event;
     else hold.removed ??= event;
   }
-  for (const { invoke } of callsOf(history, 'release')) {
+  for (const { invoke } of callsOf(history, 'release', 'downgrade')) {
     const hold = holds.get(nameOf(invoke));
-    if (hold !== undefined) hold.releasing ??= invoke;
+    if (hold === undefined) continue;
+    if (invoke.f === 'release') hold.releasing ??= invoke;
+    else hold.downgrading ??= invoke;
+  }
+  for (const [name, leave] of lastLeaves(history)) {
+    const hold = holds.get(name);
+    if (hold !== undefined) hold.releasing = leave;
   }
   return [...holds.values()];
+}
+
+/** Of each hold that was left as often as it was entered. */
+function lastLeaves(history: History): Map<string, InvokeOf<'leave'>> {
+  const last = new Map<string, InvokeOf<'leave'>>();
+  const entries = groupBy(okCallsOf(history, 'enter'), ({ ok }) => nameOf(ok));
+  for (const [name, leaves] of groupBy(callsOf(history, 'leave'), ({ invoke }) => nameOf(invoke))) {
+    const leave = leaves.at(-1)?.invoke;
+    if (leave !== undefined && leaves.length >= (entries.get(name)?.length ?? 0)) last.set(name, leave);
+  }
+  return last;
 }
 
 export function nameOf({ lock, hold }: Named): string {

@@ -1,6 +1,6 @@
 /**
  * What the servers did, entry by entry. Within one entry the order is that of the state machine's rule, whatever the order in which the
- * harness recorded it: what enters a queue, then all that leaves, then the grants, then the ends of sessions.
+ * harness recorded it: what enters a queue, then all that leaves or takes less, then the grants, then the ends of sessions.
  */
 
 import type { EventOf } from '../../history/calls.ts';
@@ -9,7 +9,13 @@ import type { History, HistoryEvent, LogEvent } from '../../history/history.ts';
 
 export type RecordedLogEvent = EventOf<LogEvent['type']>;
 
-const RANK: Readonly<Record<LogEvent['type'], number>> = { enqueued: 0, removed: 1, granted: 2, 'ended-session': 3 };
+const RANK: Readonly<Record<LogEvent['type'], number>> = {
+  enqueued: 0,
+  removed: 1,
+  downgraded: 1,
+  granted: 2,
+  'ended-session': 3,
+};
 
 export const logInOrder = derived((history): readonly RecordedLogEvent[] =>
   history

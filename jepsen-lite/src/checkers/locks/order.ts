@@ -40,7 +40,7 @@ function checkRising(grants: readonly EventOf<'granted'>[], findings: Findings<C
 }
 
 function concernsLock(event: RecordedLogEvent): event is EventOf<'enqueued' | 'granted' | 'removed'> {
-  return event.type !== 'ended-session';
+  return event.type !== 'ended-session' && event.type !== 'downgraded';
 }
 
 /** Nobody is passed over: a grant goes to the first of those who wait. */

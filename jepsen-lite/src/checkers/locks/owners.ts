@@ -5,8 +5,9 @@
 
 import type { EventOf } from '../../history/calls.ts';
 import type { History } from '../../history/history.ts';
-import { inTheWay, type Requester } from '../../models/holders.ts';
+import { inTheWay, TO_READ, type Requester } from '../../models/holders.ts';
 import { Findings } from '../findings.ts';
+import { nameOf } from './holds.ts';
 import { isLogEvent, logInOrder, type RecordedLogEvent } from './log-order.ts';
 import { requested } from './requested.ts';
 import type { Verdict } from '../verdict.ts';
@@ -15,12 +16,13 @@ type Owner = Requester & { readonly event: EventOf<'granted'> };
 type Entered = EventOf<'enqueued'> | EventOf<'granted'>;
 
 class Replay {
-  readonly findings = new Findings('owners', ['grants', 'removals', 'endedSessions']);
+  /** `together`: grants beside others who hold the lock. */
+  readonly findings = new Findings('owners', ['grants', 'together', 'downgrades', 'removals', 'endedSessions']);
   readonly #queuesRecorded: boolean;
   /** By lock. */
   readonly #owners = new Map<string, readonly Owner[]>();
-  /** All waits and holds, by session, then by hold. */
-  readonly #live = new Map<number, Map<number, Entered>>();
+  /** All waits and holds, by session, then by hold and lock. */
+  readonly #live = new Map<number, Map<string, Entered>>();
   readonly #ended = new Map<number, EventOf<'ended-session'>>();
 
   constructor(queuesRecorded: boolean) {
@@ -38,6 +40,9 @@ class Replay {
       case 'removed':
         this.#remove(event);
         return;
+      case 'downgraded':
+        this.#downgrade(event);
+        return;
       case 'ended-session':
         this.#end(event);
     }
@@ -50,24 +55,24 @@ class Replay {
       this.findings.broken(`session ${session}, which has ended, was let into the queue of ${lock}`, ended, event);
     }
     const live = this.#live.get(session);
-    if (live === undefined) this.#live.set(session, new Map([[event.hold, event]]));
-    else live.set(event.hold, event);
+    if (live === undefined) this.#live.set(session, new Map([[nameOf(event), event]]));
+    else live.set(nameOf(event), event);
   }
 
   #grant(event: EventOf<'granted'>): void {
     this.findings.count('grants');
     const { lock, hold, session } = event;
     const owners = this.#owners.get(lock) ?? [];
-    const next = requested(event);
+    if (owners.length > 0) this.findings.count('together');
+    const next = requested(event, event.asked);
     const owner = inTheWay(owners, next)?.event;
     if (owner !== undefined) {
       this.findings.broken(`lock ${lock} was granted to hold ${hold} while hold ${owner.hold} had it`, owner, event);
     }
-    const before = this.#live.get(session)?.get(hold);
-    if (this.#queuesRecorded && (before === undefined || before.lock !== lock)) {
+    const before = this.#live.get(session)?.get(nameOf(event));
+    if (this.#queuesRecorded && before === undefined) {
       this.findings.broken(
         `lock ${lock} was granted to hold ${hold} of session ${session}, which did not wait for it`,
-        before,
         event,
       );
     }
@@ -79,14 +84,34 @@ class Replay {
     this.findings.count('removals');
     const { lock, hold, session } = event;
     const live = this.#live.get(session);
-    const entered = live?.get(hold);
+    const entered = live?.get(nameOf(event));
     if (entered === undefined && (this.#queuesRecorded || event.reason === 'released')) {
       this.findings.broken(`hold ${hold} of session ${session} left lock ${lock}, where it was not`, event);
     }
-    live?.delete(hold);
+    live?.delete(nameOf(event));
     const left = this.#owners.get(lock)?.filter((owner) => owner.event.hold !== hold) ?? [];
     if (left.length > 0) this.#owners.set(lock, left);
     else this.#owners.delete(lock);
+  }
+
+  #downgrade(event: EventOf<'downgraded'>): void {
+    this.findings.count('downgrades');
+    const { lock, hold, session } = event;
+    const owners = this.#owners.get(lock) ?? [];
+    const owner = owners.find((each) => each.event.hold === hold);
+    const request = owner?.request;
+    const writes = request?.type === 'readWrite' && request.write;
+    if (!writes) {
+      this.findings.broken(
+        `hold ${hold} of session ${session} was downgraded at lock ${lock}, which it did not hold to write`,
+        owner?.event,
+        event,
+      );
+    }
+    this.#owners.set(
+      lock,
+      owners.map((each) => (each === owner ? { ...each, request: TO_READ } : each)),
+    );
   }
 
   #end(event: EventOf<'ended-session'>): void {

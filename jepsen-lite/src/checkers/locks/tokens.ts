@@ -10,7 +10,7 @@ import { inTheWay, mayHoldTogether } from '../../models/holders.ts';
 import { Findings } from '../findings.ts';
 import { groupBy } from '../group.ts';
 import { grantsOf } from './log-order.ts';
-import { requested } from './requested.ts';
+import { askedBy, requested } from './requested.ts';
 import type { Verdict } from '../verdict.ts';
 
 export function checkTokens(history: History): Verdict {
@@ -28,7 +28,7 @@ export function checkTokens(history: History): Verdict {
       }
     }
   }
-  const reported = okCallsOf(history, 'acquire');
+  const reported = okCallsOf(history, 'acquire', 'enter');
   for (const [lock, ofLock] of groupBy(reported, (call) => call.ok.lock)) {
     findings.count('locks');
     findings.count('reported', ofLock.length);
@@ -39,23 +39,34 @@ export function checkTokens(history: History): Verdict {
 
 /** One entry let both hold. */
 function sharesItsToken(before: EventOf<'granted'>, grant: EventOf<'granted'>): boolean {
-  const together = mayHoldTogether([requested(before), requested(grant)]);
+  const together = mayHoldTogether([requested(before, before.asked), requested(grant, grant.asked)]);
   return together && grant.token === before.token && grant.index === before.index;
 }
 
-function checkReported(lock: string, calls: readonly OkCall<'acquire'>[], findings: Findings<'reported'>): void {
-  const byToken = new Map<number, OkCall<'acquire'>[]>();
+type Reported = OkCall<'acquire' | 'enter'>;
+
+/** Entries of one hold by its one owner. */
+function isSameHold({ ok: left }: Reported, { ok: right }: Reported): boolean {
+  return left.f === 'enter' && right.f === 'enter' && left.owner === right.owner && left.hold === right.hold;
+}
+
+function checkReported(lock: string, calls: readonly Reported[], findings: Findings<'reported'>): void {
+  const byToken = new Map<number, Reported[]>();
   for (const call of calls) {
     const { token } = call.ok;
     const others = byToken.get(token) ?? [];
-    const twin = inTheWay(others.map(requested), requested(call))?.event;
+    const owners = others.filter((other) => !isSameHold(other, call));
+    const twin = inTheWay(
+      owners.map((other) => requested(other, askedBy(other.ok))),
+      requested(call, askedBy(call.ok)),
+    )?.event;
     if (twin !== undefined)
       findings.broken(`lock ${lock}: two acquires were notified of token ${token}`, twin.ok, call.ok);
     byToken.set(token, [...others, call]);
   }
   const ended = [...calls].sort((left, right) => left.ok.seq - right.ok.seq);
   let position = 0;
-  let highest: OkCall<'acquire'> | undefined;
+  let highest: Reported | undefined;
   for (const call of calls) {
     for (let next = ended[position]; next !== undefined && next.ok.seq < call.invoke.seq; next = ended[position]) {
       if (highest === undefined || next.ok.token > highest.ok.token) highest = next;

@@ -35,7 +35,7 @@ class Queues {
       this.#waiting.delete(`${event.hold} ${event.lock}`);
     } else if (event.type === 'removed') {
       this.#remove(event);
-    } else if ((event.type === 'fail' || event.type === 'info') && event.f === 'acquire') {
+    } else if ((event.type === 'fail' || event.type === 'info') && (event.f === 'acquire' || event.f === 'enter')) {
       this.#account(event).failed += 1;
     }
   }
@@ -68,16 +68,16 @@ export function checkWaits(history: History): Verdict {
   const queues = new Queues();
   for (const event of history) queues.see(event);
   const { findings } = queues;
-  const reported = okCallsOf(history, 'acquire');
+  const reported = okCallsOf(history, 'acquire', 'enter');
   findings.count('reported', reported.length);
   for (const [lock, ofLock] of groupBy(reported, ({ ok }) => ok.lock)) checkTurns(lock, ofLock, findings);
   return findings.verdict(findings.counted('reported') > 0);
 }
 
 /** Whoever was earlier in the queue was granted earlier. */
-function checkTurns(lock: string, calls: readonly OkCall<'acquire'>[], findings: Findings<Count>): void {
+function checkTurns(lock: string, calls: readonly OkCall<'acquire' | 'enter'>[], findings: Findings<Count>): void {
   const inTurn = calls.toSorted((left, right) => left.ok.hold - right.ok.hold);
-  let latest: OkCall<'acquire'> | undefined;
+  let latest: OkCall<'acquire' | 'enter'> | undefined;
   for (const call of inTurn) {
     if (latest !== undefined && call.ok.token < latest.ok.token) {
       findings.broken(

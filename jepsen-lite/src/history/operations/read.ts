@@ -5,7 +5,8 @@ import { decodeHistory, FORMAT } from '../json-lines.ts';
 import { readEdn } from './edn.ts';
 import { readJepsenLog } from './jepsen-log.ts';
 import { readJsonLines } from './json-lines.ts';
-import { listOperations, lockOperations, registerOperations } from './of-history.ts';
+import { listOperations, registerOperations } from './of-history.ts';
+import { entryOperations, lockOperations, readWriteOperations, semaphoreOperations } from './of-locks.ts';
 import { pairEvents, type Operation } from './operation.ts';
 
 const READERS = {
@@ -22,6 +23,9 @@ export const FORMATS = Object.keys(READERS) as readonly FormatName[];
 const OF_RUN: Readonly<Record<string, typeof lockOperations>> = {
   mutex: lockOperations,
   'fenced-mutex': lockOperations,
+  'reentrant-mutex': entryOperations,
+  'rw-mutex': readWriteOperations,
+  semaphore: semaphoreOperations,
   register: registerOperations,
   'cas-register': registerOperations,
   'list-append': listOperations,

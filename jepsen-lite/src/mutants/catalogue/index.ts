@@ -15,6 +15,7 @@ import { nodeMutants } from './nodes.ts';
 import { peerLinkMutants } from './raft/peer-links.ts';
 import { recoveryMutants } from './raft/recovery.ts';
 import { serverMutants } from './server.ts';
+import { sharedLockMutants, sharedLockUnitTestMutants } from './shared-locks.ts';
 import { snapshotMutants } from './raft/snapshots.ts';
 import { stateSnapshotMutants } from './state-snapshots.ts';
 import { stateMutants } from './state.ts';
@@ -34,6 +35,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...snapshotMutants,
   ...stateMutants,
   ...stateSnapshotMutants,
+  ...sharedLockMutants,
   ...nodeMutants,
   ...serverMutants,
   ...leaseMutants,
@@ -47,4 +49,4 @@ export const MUTANTS: readonly Mutant[] = [
 export const NAMED_CASE_MUTANTS = namedCaseMutants;
 
 /** Those that only the test of a unit is asked to notice. */
-export const UNIT_TEST_MUTANTS = [...unitTestMutants, ...watchUnitTestMutants];
+export const UNIT_TEST_MUTANTS = [...unitTestMutants, ...watchUnitTestMutants, ...sharedLockUnitTestMutants];

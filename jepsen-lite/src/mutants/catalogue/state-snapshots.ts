@@ -74,7 +74,7 @@ export const stateSnapshotMutants: readonly Mutant[] = [
             find: 'this.#queueNodes.sort((left, right) => nodes.czxid(left.slot) - nodes.czxid(right.slot));',
             replace: 'this.#queueNodes;',
           },
-          { find: 'wellFormed(acquireIndex > last, () => `has two acquires ${acquireIndex}`);', replace: '' },
+          { find: 'wellFormed(fits, () => `has two acquires ${acquireIndex}`);', replace: '' },
         ],
       },
       {

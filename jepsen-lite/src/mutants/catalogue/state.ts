@@ -14,9 +14,9 @@ export const stateMutants: readonly Mutant[] = [
         file: 'commands/end-session.js',
         edits: [
           {
-            find: 'for (const acquire of state.locks.acquiresOf(session).inOrder()) {',
+            find: 'for (const acquire of state.locks.acquiresOf(session).inOrder()) state.locks.remove(acquire, state.index);',
             replace:
-              'for (const acquire of state.locks.acquiresOf(session).inOrder()) { if (acquire.token === 0) { state.locks.acquiresOf(session).remove(acquire); continue; }',
+              'for (const acquire of state.locks.acquiresOf(session).inOrder()) { if (acquire.token === 0) state.locks.acquiresOf(session).remove(acquire); else state.locks.remove(acquire, state.index); }',
           },
         ],
       },
@@ -150,10 +150,15 @@ export const stateMutants: readonly Mutant[] = [
     patches: [
       {
         module: STATE,
-        file: 'commands/locks.js',
+        file: 'commands/wanted-lock.js',
         edits: [
           {
-            find: 'if (kind === undefined) return unsupportedReply(`lock kind ${command.kind}`, state.version);',
+            find: "import { errorReply, invalidLockReply, unsupportedReply } from '../replies.js';",
+            replace:
+              "import { errorReply, invalidLockReply, unsupportedReply } from '../replies.js'; import { invariant } from '../invariant.js';",
+          },
+          {
+            find: 'if (kind === undefined) return unsupportedReply(`lock kind ${asked.kind}`, state.version);',
             replace:
               "invariant(kind !== undefined, 'an acquire of a kind that no version has is answered before it is applied');",
           },
@@ -257,7 +262,7 @@ export const stateMutants: readonly Mutant[] = [
         file: 'locks/lock-table.js',
         edits: [
           { find: 'acquire.token = index;', replace: 'acquire.token = lock.grants = (lock.grants ?? 0) + 1;' },
-          { find: 'token: index,', replace: 'token: head.token,' },
+          { find: 'acquireIndex, token: index }', replace: 'acquireIndex, token: head.token }' },
         ],
       },
     ],
@@ -279,6 +284,16 @@ export const stateMutants: readonly Mutant[] = [
           },
         ],
       },
+      {
+        module: STATE,
+        file: 'locks/lock.js',
+        edits: [
+          {
+            find: 'return lock.waiters.first === acquire && lock.kind.mayJoin(lock.holders, request);',
+            replace: 'return lock.kind.mayJoin(lock.holders, request);',
+          },
+        ],
+      },
     ],
     caughtBy: ['simulation', 'properties'],
   },
@@ -288,8 +303,13 @@ export const stateMutants: readonly Mutant[] = [
     patches: [
       {
         module: STATE,
-        file: 'commands/end-session.js',
-        edits: [{ find: '[...touched].sort((left, right) => compareText(left.name, right.name))', replace: 'touched' }],
+        file: 'locks/lock-table.js',
+        edits: [
+          {
+            find: 'if (touched.length > 1) touched.sort((left, right) => compareText(left.name, right.name));',
+            replace: 'touched.splice(0, touched.length, ...new Set(touched));',
+          },
+        ],
       },
     ],
     caughtBy: ['properties'],
@@ -315,8 +335,8 @@ export const stateMutants: readonly Mutant[] = [
         file: 'commands/end-session.js',
         edits: [
           {
-            find: 'state.locks.grantPending(lock, state.index, state.stamp, state.events);',
-            replace: 'if (lock.idle) state.locks.grantPending(lock, state.index, state.stamp, state.events);',
+            find: 'state.digest.mix(session.id); state.locks.grantPending(state.index, state.stamp, state.events);',
+            replace: 'state.digest.mix(session.id);',
           },
         ],
       },

@@ -15,6 +15,8 @@ import {
 } from '@holdfast/protocol';
 import { VERSIONS } from '@holdfast/state';
 
+import { isQueueNode, type ReservedNodes } from './reserved-nodes.ts';
+
 export interface ModelNode {
   readonly czxid: number;
   readonly ctime: number;
@@ -124,14 +126,8 @@ export class TreeModel {
     return { path };
   }
 
-  /**
-   * Does one operation after the other, or nothing, if one fails. `reserved`: what is asked of a reserved node that is only read.
-   */
-  transaction(
-    operations: readonly Operation[],
-    occasion: Occasion,
-    reserved: (path: string) => { readonly version: number } | undefined,
-  ): TransactionOutcome {
+  /** Does one operation after the other, or nothing, if one fails. */
+  transaction(operations: readonly Operation[], occasion: Occasion, reserved: ReservedNodes): TransactionOutcome {
     const before = new Map([...this.nodes].map(([path, node]) => [path, { ...node }]));
     const results: number[] = [];
     let { nodesLeft, bytesLeft } = occasion;
@@ -140,14 +136,14 @@ export class TreeModel {
       for (const [path, node] of before) this.nodes.set(path, node);
     };
     for (const [place, operation] of operations.entries()) {
-      const [size, bytes] = [this.nodes.size, this.bytes];
+      const [size, bytes] = [this.nodes.size + reserved.size, this.bytes + reserved.bytes];
       const outcome = this.#operation(operation, { ...occasion, nodesLeft, bytesLeft }, reserved);
       if ('error' in outcome) {
         restore();
         return { operation: place, error: outcome.error };
       }
-      nodesLeft -= this.nodes.size - size;
-      bytesLeft -= this.bytes - bytes;
+      nodesLeft -= this.nodes.size + reserved.size - size;
+      bytesLeft -= this.bytes + reserved.bytes - bytes;
       results.push(this.#numberOf(operation, outcome.path));
     }
     return { results };
@@ -204,15 +200,11 @@ export class TreeModel {
     };
   }
 
-  #operation(
-    operation: Operation,
-    occasion: Occasion,
-    reserved: (path: string) => { readonly version: number } | undefined,
-  ): Outcome {
+  #operation(operation: Operation, occasion: Occasion, reserved: ReservedNodes): Outcome {
     switch (operation.type) {
       case 'check': {
         const { path, version } = operation;
-        const node = isReservedPath(path) ? reserved(path) : this.nodes.get(path);
+        const node = isReservedPath(path) ? reserved.find(path) : this.nodes.get(path);
         if (node === undefined) return this.#missing(path);
         return version === -1 || version === node.version ? { path } : { error: 'BAD_VERSION' };
       }
@@ -221,8 +213,20 @@ export class TreeModel {
       case 'set':
         return this.set({ ...operation, data: operation.data[0] }, occasion);
       case 'delete':
-        return isReservedPath(operation.path) ? { error: 'RESERVED_PATH' } : this.delete(operation, occasion);
+        return isReservedPath(operation.path)
+          ? this.#revoke(operation.path, operation.version, reserved)
+          : this.delete(operation, occasion);
     }
+  }
+
+  /** Of what is reserved only queue nodes are deleted. */
+  #revoke(path: string, version: number, reserved: ReservedNodes): Outcome {
+    const stat = reserved.find(path);
+    if (stat === undefined) return this.#missing(path);
+    if (!isQueueNode(stat)) return { error: 'RESERVED_PATH' };
+    if (version !== -1 && version !== stat.version) return { error: 'BAD_VERSION' };
+    reserved.revoke(stat.czxid);
+    return { path };
   }
 
   #numberOf(operation: Operation, path: string): number {

@@ -1,4 +1,4 @@
-/** The waits and holds that the outputs report, as a list in order of acquire indexes: the model behind several promises. */
+/** The waits and holds that the outputs report, as a list in order of acquire indexes, one for each lock: the model behind several promises. */
 
 import type { LockRequest } from '@holdfast/protocol';
 import type { LockChange } from './lock-change.ts';
@@ -16,7 +16,7 @@ export interface ReportedAcquire {
 export function changed(acquires: readonly ReportedAcquire[], change: LockChange): readonly ReportedAcquire[] {
   switch (change.type) {
     case 'removed':
-      return acquires.filter(({ acquireIndex }) => acquireIndex !== change.acquireIndex);
+      return acquires.filter((acquire) => !isAt(acquire, change));
     case 'ended':
       return acquires.filter(({ session }) => session !== change.session);
     case 'enqueued': {
@@ -24,8 +24,24 @@ export function changed(acquires: readonly ReportedAcquire[], change: LockChange
       return [...acquires, { session, lock, acquireIndex, token, request }];
     }
     case 'granted':
-      return acquires.map((acquire) =>
-        acquire.acquireIndex === change.acquireIndex ? { ...acquire, token: change.token } : acquire,
-      );
+      return acquires.map((acquire) => (isAt(acquire, change) ? { ...acquire, token: change.token } : acquire));
+    case 'downgraded':
+      return acquires.map((acquire) => (isAt(acquire, change) ? { ...acquire, request: change.request } : acquire));
   }
+}
+
+interface Place {
+  readonly lock: string;
+  readonly acquireIndex: number;
+}
+
+function isAt(acquire: ReportedAcquire, { lock, acquireIndex }: Place): boolean {
+  return acquire.acquireIndex === acquireIndex && acquire.lock === lock;
+}
+
+/** By which each acquire is known: the first of its locks, in order of their names. */
+export function leads<P extends Place>(places: readonly P[]): readonly P[] {
+  return places.filter(
+    (place) => !places.some((other) => other.acquireIndex === place.acquireIndex && other.lock < place.lock),
+  );
 }

@@ -4,11 +4,13 @@ import { isReservedPath, type Command, type Reply } from '@holdfast/protocol';
 import { VERSIONS } from '@holdfast/state';
 
 import { LIMITS } from '../limits.ts';
+import { ReservedNodes } from '../models/reserved-nodes.ts';
 import { TreeModel, type Occasion, type Outcome, type TransactionOutcome } from '../models/tree-model.ts';
 import { difference } from '../observation/difference.ts';
 import { appliedCommand, errorCode, outputsOf, type Step } from '../observation/step.ts';
-import type { View } from '../observation/view.ts';
+import { allAcquires, type View } from '../observation/view.ts';
 import { PATHS } from '../script/pools.ts';
+import { requestBytes } from '../models/request-bytes.ts';
 import type { StatePromise } from '../state-promise.ts';
 import { demand } from '../demand.ts';
 
@@ -34,8 +36,7 @@ export function nodesFollowCommands(): StatePromise {
         };
         if (applied.command.type === 'transaction' && exists(applied.command, before)) {
           const operations = applied.command.operations.filter((operation) => operation.type !== 'unknown');
-          const reserved = (path: string) => before.nodes.get(path)?.stat;
-          transacted(applied.reply, index, tree.transaction(operations, occasion, reserved));
+          transacted(applied.reply, index, tree.transaction(operations, occasion, new ReservedNodes(before)));
         } else {
           const outcome = exists(applied.command, before) ? apply(tree, applied.command, occasion) : UNSUPPORTED;
           if (outcome !== undefined) answered(tree, applied.command, applied.reply, outcome);
@@ -93,8 +94,11 @@ function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome |
       return isReservedPath(command.path) ? undefined : tree.delete(command, occasion);
     case 'attach':
     case 'acquire':
+    case 'acquireSeveral':
     case 'release':
     case 'cancel':
+    case 'downgrade':
+    case 'revoke':
     case 'closeSession':
     case 'expireSession':
     case 'refuse':
@@ -138,7 +142,7 @@ function answered(tree: TreeModel, command: Command, reply: Reply, outcome: Outc
 }
 
 function shown(tree: TreeModel, view: View): void {
-  const { bytes } = tree;
+  const bytes = tree.bytes + requestBytes(allAcquires(view));
   for (const [path, node] of tree.nodes) {
     const seen = view.nodes.get(path);
     const { noData, container, ttlMs } = node;

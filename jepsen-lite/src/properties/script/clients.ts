@@ -73,7 +73,7 @@ export class Clients {
   /** Who gives up a wait or hold is by preference one that has some. */
   #clientFor(move: Move, view: View): Client | undefined {
     const client = choose(this.#clients, move.who);
-    if (move.kind !== 'release' && move.kind !== 'cancel') return client;
+    if (move.kind !== 'release' && move.kind !== 'cancel' && move.kind !== 'downgrade') return client;
     const owners = new Set(allAcquires(view).map(({ session }) => session));
     if (client !== undefined && owners.has(client.session)) return client;
     return this.#clients.find(({ session, live }) => live && owners.has(session)) ?? client;
@@ -160,9 +160,11 @@ export class Clients {
     const client = this.#clients.find((candidate) => candidate.session === session);
     if (client === undefined || number !== client.nextNumber || sent === undefined || input.type !== 'request') return;
     client.sent.push(sent);
-    if (reply.type === 'acquire' && input.command?.type === 'acquire') {
-      client.acquires.push({ lock: input.command.lock, acquireIndex: reply.acquireIndex });
-    }
+    if (reply.type !== 'acquire') return;
+    const { acquireIndex } = reply;
+    if (input.command?.type === 'acquire') client.acquires.push({ lock: input.command.lock, acquireIndex });
+    if (input.command?.type !== 'acquireSeveral') return;
+    for (const { lock } of input.command.locks) client.acquires.push({ lock, acquireIndex });
   }
 
   #sessionEnded(session: number): void {

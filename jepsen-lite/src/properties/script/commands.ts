@@ -1,6 +1,8 @@
 /** Which command a move makes of what there is: of the client's own and others' waits and holds, and of the nodes that exist. */
 
 import {
+  acquireCommand,
+  acquireSeveralCommand,
   CommandType,
   createMode,
   encodeLockName,
@@ -12,8 +14,10 @@ import {
   MAX_CREATE_MODE,
   MAX_LOCK_KIND,
   MAX_TTL_MS,
+  MUTEX,
   pack,
   type Command,
+  type LockRequest,
   type Operation,
 } from '@holdfast/protocol';
 
@@ -21,12 +25,15 @@ import { allAcquires, type View } from '../observation/view.ts';
 import type { Client, Sent } from './client.ts';
 import { payloadOf, sentAs } from './entry.ts';
 import type { Move, MoveKind } from './move.ts';
-import { BAD_LOCKS, BAD_PATHS, choose, RESERVED_PATHS, LOCKS, PATHS } from './pools.ts';
+import { BAD_LOCKS, BAD_PATHS, choose, LOCKS, PATHS, PERMITS, READ_WRITE, RESERVED_PATHS } from './pools.ts';
 
 const UNKNOWN_SESSION = 1_000_000;
 const MOST_DATA = 7;
 /** One creation in sixty is of a mode that only a later version has. */
 const UNKNOWN_MODE_PICK = 59;
+
+/** From which state version on a transaction grants when all is gone that it takes away; before, a token could be given twice. */
+const GRANTS_LAST = 4;
 
 /** Of clients' commands, the last numbers: a later version may have them. */
 const UNKNOWN_TYPES = [33, 60, 63] as const;
@@ -42,6 +49,9 @@ const ANY = [
   'try',
   'set',
   'transaction',
+  'share',
+  'several',
+  'downgrade',
 ] as const satisfies MoveKind[];
 
 export function sentBy(move: Move, client: Client, view: View): Sent {
@@ -51,6 +61,12 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
     case 'acquire':
     case 'try':
       return payloadOf(acquire(move));
+    case 'share':
+      return payloadOf(share(move));
+    case 'several':
+      return payloadOf(several(move));
+    case 'downgrade':
+      return payloadOf({ type: 'downgrade', ...holdToDowngrade(move, client, view) });
     case 'release':
     case 'cancel':
       return payloadOf({ type: move.kind, ...acquireToGiveUp(move, client, view) });
@@ -76,7 +92,7 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
     case 'reserved':
       return payloadOf(reserved(move));
     case 'revoke':
-      return payloadOf({ type: 'delete', path: queueNode(move, view), version: -1 });
+      return payloadOf(revoke(move, view));
     case 'close':
       return payloadOf({ type: 'closeSession', session: move.flavour < 5 ? 0 : client.session });
     case 'closeOther':
@@ -113,6 +129,65 @@ export function someSession({ pick }: Move, view: View): number {
 function acquire({ kind, what, flavour }: Move): Command {
   const lock = flavour === 9 && what > 9 ? choose(BAD_LOCKS, what) : choose(LOCKS, what);
   return { type: 'acquire', lock, kind: LockKind.mutex, wait: kind !== 'try' };
+}
+
+const SEMAPHORE_LIMIT = 4;
+
+/** To read or to write, or some permits; mostly of the lock that is used so. One in ten counts on other permits, or on another kind. */
+function share({ what, pick, flavour }: Move): Command {
+  const wait = what % 6 !== 0;
+  if (flavour === 9) {
+    const odd = pick % 3;
+    if (odd === 0) return acquireCommand(what % 2 === 0 ? PERMITS : READ_WRITE, MUTEX, wait);
+    const limit = SEMAPHORE_LIMIT + (odd === 1 ? 1 : 0);
+    // One permit more than there are can't be.
+    return acquireCommand(PERMITS, { type: 'semaphore', permits: odd === 1 ? 1 : limit + 1, limit }, wait);
+  }
+  const lock = flavour < 6 ? READ_WRITE : PERMITS;
+  return acquireCommand(lock, requestFor(lock, pick), wait);
+}
+
+/** Of the lock that all use so; one in three writes. */
+function requestFor(lock: string, pick: number): LockRequest {
+  if (lock === READ_WRITE) return { type: 'readWrite', write: pick % 3 === 0 };
+  if (lock === PERMITS) return { type: 'semaphore', permits: 1 + (pick % 3), limit: SEMAPHORE_LIMIT };
+  return MUTEX;
+}
+
+/** One to three that differ, in any order; now and then none, one twice, or a lock in another way. */
+function several({ what, pick, flavour }: Move): Command {
+  const names = [...LOCKS, READ_WRITE, PERMITS];
+  const first = what % names.length;
+  const turned = [...names.slice(first), ...names.slice(0, first)];
+  const chosen = turned.filter((_, place) => place === 0 || place % 4 === pick % 4 || place === 1 + (flavour % 4));
+  const wanted = chosen.slice(0, 1 + ((pick >> 1) % 3)).map((lock) => ({ lock, asked: requestFor(lock, pick) }));
+  const wait = flavour % 4 !== 3;
+  if (flavour < 8) return acquireSeveralCommand(wanted, wait);
+  const [one] = wanted;
+  if (one === undefined || pick % 4 === 0) return acquireSeveralCommand([], wait);
+  if (pick % 4 === 1) return acquireSeveralCommand([...wanted, one], wait);
+  const lock = pick % 4 === 2 ? choose(BAD_LOCKS, what) : one.lock;
+  return acquireSeveralCommand([...wanted.slice(1), { lock, asked: requestFor(READ_WRITE, pick) }], wait);
+}
+
+/** Mostly its own that writes; else any of its own, another session's, or one that is gone. */
+function holdToDowngrade(move: Move, client: Client, view: View): { lock: string; acquireIndex: number } {
+  const { pick, flavour } = move;
+  const own = allAcquires(view).filter(({ session }) => session === client.session);
+  const writers = own.filter(({ lock, token }) => lock === READ_WRITE && token !== 0);
+  const found = flavour < 6 ? choose(writers, pick) : flavour < 8 ? choose(own, pick) : undefined;
+  if (found === undefined) return acquireToGiveUp(move, client, view);
+  const { lock, acquireIndex } = found;
+  return { lock, acquireIndex };
+}
+
+/** By its node or by name; now and then of another lock, or of one that cannot be. */
+function revoke(move: Move, view: View): Command {
+  const { what, pick, flavour } = move;
+  if (flavour < 4) return { type: 'delete', path: queueNode(move, view), version: -1 };
+  const { lock, acquireIndex } = choose(allAcquires(view), pick) ?? { lock: choose(LOCKS, what), acquireIndex: pick };
+  if (flavour < 8) return { type: 'revoke', lock, acquireIndex };
+  return { type: 'revoke', lock: flavour === 8 ? choose(LOCKS, what) : choose(BAD_LOCKS, what), acquireIndex };
 }
 
 /** Mostly its own; else another session's, one that is gone, its own under another lock's name, or one that never was. */
@@ -177,6 +252,7 @@ function dataOrNone({ pick, flavour }: Pick<Move, 'pick' | 'flavour'>): readonly
 /** Some that belong together, and some by chance; mostly few, so that all succeed now and then. */
 function operations(move: Move, view: View): readonly Operation[] {
   const { what, pick, flavour } = move;
+  if (flavour === 8 && view.stateVersion >= GRANTS_LAST) return revocations(move, view);
   const count = flavour % 5;
   return Array.from({ length: count }, (_, at): Operation => {
     const each = { ...move, what: what + at, pick: (pick + 7 * at) % 60, flavour: (flavour + 3 * at) % 9 };
@@ -203,6 +279,15 @@ function operations(move: Move, view: View): readonly Operation[] {
   });
 }
 
+/** Of one to three that are side by side, mostly in one queue: the next of them may be who is granted what the first had. */
+function revocations({ what, pick }: Move, view: View): readonly Operation[] {
+  const acquires = allAcquires(view);
+  const first = acquires.length === 0 ? 0 : pick % acquires.length;
+  return acquires
+    .slice(first, first + 1 + (what % 3))
+    .map((acquire): Operation => ({ type: 'delete', path: nodeOf(acquire, view), version: -1 }));
+}
+
 function reserved({ what, pick, flavour }: Move): Command {
   const path = choose(RESERVED_PATHS, what);
   if (flavour < 4) return create({ kind: 'create', who: 0, what, pick, flavour, ack: 0 }, path);
@@ -218,11 +303,14 @@ function somePath({ what, pick, flavour }: Move, view: View): string {
 
 function queueNode({ pick, what }: Move, view: View): string {
   const entry = choose(allAcquires(view), pick);
-  if (entry === undefined) return `${LOCKS_PATH}/${encodeLockName(choose(LOCKS, what))}`;
-  const container = `${LOCKS_PATH}/${encodeLockName(entry.lock)}`;
+  return entry === undefined ? `${LOCKS_PATH}/${encodeLockName(choose(LOCKS, what))}` : nodeOf(entry, view);
+}
+
+function nodeOf(acquire: { readonly lock: string; readonly acquireIndex: number }, view: View): string {
+  const container = `${LOCKS_PATH}/${encodeLockName(acquire.lock)}`;
   const name = view.nodes
     .get(container)
-    ?.names.find((child) => view.nodes.get(`${container}/${child}`)?.stat.czxid === entry.acquireIndex);
+    ?.names.find((child) => view.nodes.get(`${container}/${child}`)?.stat.czxid === acquire.acquireIndex);
   return `${container}/${name ?? ''}`;
 }
 
@@ -236,7 +324,21 @@ function data(pick: number): Uint8Array {
 
 /** Also one that nobody knows, one of a lock that nobody knows, and one with a field that nobody knows. */
 function malformed({ what, pick, flavour }: Move): Sent {
-  const name = choose(['acquire', 'release', 'cancel', 'create', 'set', 'delete', 'closeSession'] as const, what);
+  const name = choose(
+    [
+      'acquire',
+      'release',
+      'cancel',
+      'create',
+      'set',
+      'delete',
+      'closeSession',
+      'acquireSeveral',
+      'downgrade',
+      'revoke',
+    ] as const,
+    what,
+  );
   const valid = payloadOf({ type: 'acquire', lock: choose(LOCKS, pick), kind: LockKind.mutex, wait: true }).payload;
   switch (flavour) {
     case 0:

@@ -2,6 +2,9 @@
 
 /** In no order of names, and such that each is encoded otherwise in a path. */
 export const LOCKS = ['b', 'a/1', '..'] as const;
+/** One that is read and written, and one that has permits. */
+export const READ_WRITE = 'rw';
+export const PERMITS = 's/2';
 export const PATHS = ['/p', '/q', '/p/x', '/p/y', '/q/x', '/p/x/z'] as const;
 
 export const BAD_LOCKS = ['', '\ufffd', '\ud800'] as const;

@@ -12,9 +12,15 @@ export type ClientOf = (session: number) => string | undefined;
 export function asked(operation: Operation): string {
   switch (operation.f) {
     case 'acquire':
-      return `acquire ${visible(operation.lock)}${waiting(operation.waitMs)}`;
+      return `acquire ${visible(operation.lock)}${wanted(operation)}${waiting(operation.waitMs)}`;
     case 'release':
       return `release ${visible(operation.lock)} (token ${operation.token})`;
+    case 'downgrade':
+      return `go on reading under ${visible(operation.lock)} (token ${operation.token})`;
+    case 'enter':
+      return `enter ${visible(operation.lock)} as ${visible(operation.owner)}${waiting(operation.waitMs)}`;
+    case 'leave':
+      return `leave ${visible(operation.lock)} as ${visible(operation.owner)} (token ${operation.token})`;
     case 'fence':
       return `install token ${operation.token} at ${visible(operation.bucket)}`;
     case 'put':
@@ -44,7 +50,7 @@ export function asked(operation: Operation): string {
 export function answered({ completion }: Call): string {
   if (completion === undefined) return 'never answered';
   if (completion.type === 'ok') {
-    if (completion.f === 'acquire') return `granted, token ${completion.token}`;
+    if (completion.f === 'acquire' || completion.f === 'enter') return `granted, token ${completion.token}`;
     if (completion.f === 'get') return `saw ${quoted(completion.value)}`;
     if (completion.f === 'read') {
       return `saw ${quoted(completion.value)}${completion.version === undefined ? '' : `, version ${completion.version}`}`;
@@ -132,6 +138,8 @@ export function sentenceOf(event: HistoryEvent, clientOf: ClientOf): string {
       return `Entry ${event.index}: ${session(event.session, clientOf)} enters the queue of ${visible(event.lock)}.`;
     case 'granted':
       return `Entry ${event.index}: ${visible(event.lock)} is granted to ${session(event.session, clientOf)} with token ${event.token}.`;
+    case 'downgraded':
+      return `Entry ${event.index}: ${session(event.session, clientOf)} goes on reading under ${visible(event.lock)} (hold ${event.hold}).`;
     case 'removed':
       return `Entry ${event.index}: ${session(event.session, clientOf)} leaves ${visible(event.lock)} (hold ${event.hold}): ${event.reason}.`;
     case 'ended-session':
@@ -156,6 +164,19 @@ function session(number: number, clientOf: ClientOf): string {
 
 function keyOf({ bucket, key }: { readonly bucket: string; readonly key: string }): string {
   return `${visible(bucket)}/${visible(key)}`;
+}
+
+function wanted({ asked: request, others = [] }: Extract<Operation, { readonly f: 'acquire' }>): string {
+  const beside = others.length === 0 ? '' : ` and with it ${others.map((lock) => visible(lock)).join(', ')}`;
+  switch (request?.type) {
+    case 'readWrite':
+      return `${request.write ? ' to write' : ' to read'}${beside}`;
+    case 'semaphore':
+      return ` for ${request.permits} of ${request.limit} permits${beside}`;
+    case 'mutex':
+    case undefined:
+      return beside;
+  }
 }
 
 function waiting(waitMs: number | undefined): string {

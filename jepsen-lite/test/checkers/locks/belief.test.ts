@@ -1,3 +1,4 @@
+import type { LockRequest } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 
 import { checkBelief } from '../../../src/checkers/locks/belief.ts';
@@ -90,5 +91,51 @@ describe('belief in a lock', () => {
     story.acquire('b', 2);
     const believed = story.believe({ lock: 'a', session: 1, token: 5, hold: 5 });
     expectBroken(checkBelief(story.history), /which was not reported to it/, believed);
+  });
+});
+
+describe('belief in a lock that several may hold', () => {
+  const READ: LockRequest = { type: 'readWrite', write: false };
+  const WRITE: LockRequest = { type: 'readWrite', write: true };
+  const permits = (count: number): LockRequest => ({ type: 'semaphore', permits: count, limit: 3 });
+
+  it('may last while others are granted it as well', () => {
+    const story = new Story();
+    const first = story.acquire('a', 1, READ);
+    story.acquire('a', 2, READ);
+    story.believe(first);
+    const writer = story.acquire('b', 1, WRITE);
+    story.downgrade(writer);
+    story.acquire('b', 2, READ);
+    story.believe(writer);
+    const holder = story.acquire('c', 1, permits(2));
+    story.acquire('c', 2, permits(1));
+    story.believe(holder);
+    expectValid(checkBelief(story.history));
+  });
+
+  it('is broken when it outlasts an expiry and a grant that leaves it no place', () => {
+    const reading = new Story();
+    const reader = reading.acquire('a', 1, READ);
+    reading.remove(reader, 'expired');
+    reading.acquire('a', 2, READ);
+    reading.believe(reader);
+    expectValid(checkBelief(reading.history));
+    const writing = new Story();
+    const before = writing.acquire('a', 1, READ);
+    const removed = writing.remove(before, 'expired');
+    const { granted } = writing.acquire('a', 2, WRITE);
+    const believed = writing.believe(before);
+    expectBroken(checkBelief(writing.history), /after token 13 was granted to session 2/, removed, granted, believed);
+  });
+
+  it('is broken by permits that were let out twice', () => {
+    const story = new Story();
+    const holder = story.acquire('a', 1, permits(2));
+    const removed = story.remove(holder, 'expired');
+    story.acquire('a', 2, permits(1));
+    const { granted } = story.acquire('a', 3, permits(1));
+    const believed = story.believe(holder);
+    expectBroken(checkBelief(story.history), /was granted to session 3/, removed, granted, believed);
   });
 });

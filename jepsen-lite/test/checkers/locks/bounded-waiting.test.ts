@@ -97,3 +97,22 @@ describe('bounded waiting is broken by', () => {
     expect(checkBoundedWaiting(story.history).valid).toBe(false);
   });
 });
+
+describe('a wait for several locks on the healed system', () => {
+  it('may take as long as whoever is before it at any of them', () => {
+    const { story, held } = waiting();
+    story.pass(1);
+    const other = story.acquire('c', 3);
+    const asked = story.ask({ f: 'acquire', lock: 'd', session: 2, others: ['c'] });
+    const hold = story.nextIndex();
+    for (const lock of ['c', 'd']) story.enqueue(lock, 2, hold);
+    story.release(held);
+    story.pass(60_000);
+    story.release(other);
+    const index = story.nextIndex();
+    for (const lock of ['c', 'd']) story.grant(lock, 2, hold, index);
+    asked.ok({ token: index, hold });
+    const { broken } = checkBoundedWaiting(story.history);
+    expect(broken.filter(({ message }) => message.includes(`hold ${hold}`))).toEqual([]);
+  });
+});

@@ -1,3 +1,4 @@
+import type { LockRequest } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 
 import { checkExclusion } from '../../../src/checkers/locks/exclusion.ts';
@@ -88,5 +89,28 @@ describe('holders', () => {
       [first.ok.seq, second.ok.seq, believed.seq],
       [first.ok.seq, third.ok.seq, believed.seq],
     ]);
+  });
+});
+
+describe('holders of a lock that several may hold', () => {
+  const READ: LockRequest = { type: 'readWrite', write: false };
+  const WRITE: LockRequest = { type: 'readWrite', write: true };
+
+  it('may believe in it at one time, who wrote and reads on among them', () => {
+    const story = new Story();
+    const writer = story.acquire('a', 1, WRITE);
+    story.downgrade(writer);
+    const reader = story.acquire('a', 2, READ);
+    story.believe(writer);
+    story.believe(reader);
+    expect(checkExclusion(story.history)).toMatchObject({ valid: true, counts: { beliefOverlaps: 0 } });
+  });
+
+  it('are broken by one who writes while another one reads', () => {
+    const story = new Story();
+    const reader = story.acquire('a', 1, READ);
+    const writer = story.acquire('a', 2, WRITE);
+    const believed = story.believe(reader);
+    expectBroken(checkExclusion(story.history), /session 1 had it/, reader.ok, writer.ok, believed);
   });
 });

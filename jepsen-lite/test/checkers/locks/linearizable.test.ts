@@ -1,3 +1,4 @@
+import type { LockRequest } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 
 import { checkLinearizableLocks } from '../../../src/checkers/locks/linearizable.ts';
@@ -146,5 +147,71 @@ describe('the locks of a run, seen from outside', () => {
     const verdict = checkLinearizableLocks(story.history, { searchBudget: 3 });
     expectUnknown(verdict);
     expect(verdict.counts).toMatchObject({ givenUp: 1 });
+  });
+});
+
+describe('locks of other kinds, seen from outside', () => {
+  const READ: LockRequest = { type: 'readWrite', write: false };
+  const WRITE: LockRequest = { type: 'readWrite', write: true };
+  const permits = (count: number): LockRequest => ({ type: 'semaphore', permits: count, limit: 3 });
+
+  it('are explained by the models of their kinds', () => {
+    const story = new Story();
+    const readers = [story.acquire('a', 1, READ), story.acquire('a', 2, READ)];
+    for (const reader of readers) story.release(reader);
+    const writer = story.acquire('a', 1, WRITE);
+    story.downgrade(writer);
+    story.release(story.acquire('a', 2, READ));
+    story.release(writer);
+    const holders = [story.acquire('b', 1, permits(2)), story.acquire('b', 2, permits(1))];
+    for (const holder of holders) story.release(holder);
+    const hold = { token: 30, hold: 30 };
+    const entries = [story.enter('c', 1, '1.0', hold), story.enter('c', 1, '1.0', hold)];
+    for (const entry of entries) story.leave(entry);
+    story.release(story.acquire('d', 1));
+    const verdict = checkLinearizableLocks(story.history);
+    expectValid(verdict);
+    expect(verdict.counts).toMatchObject({ locks: 4 });
+  });
+
+  it('may have been downgraded or not, where nobody was told', () => {
+    const story = new Story();
+    const { lock, session, token, hold } = story.acquire('a', 1, WRITE);
+    story.ask({ f: 'downgrade', lock, session, token, hold }).info();
+    const reader = story.acquire('a', 2, READ);
+    story.release({ lock, session, token, hold });
+    story.release(reader);
+    expectValid(checkLinearizableLocks(story.history));
+  });
+
+  it('are broken by one who writes while another one is known to read', () => {
+    const story = new Story();
+    const reader = story.acquire('a', 1, READ);
+    story.acquire('a', 2, WRITE);
+    story.ask({ ...NODE, session: 1 }).ok();
+    story.release(reader);
+    expect(checkLinearizableLocks(story.history)).toMatchObject({ valid: false });
+  });
+
+  it('are broken by more permits than there are', () => {
+    const story = new Story();
+    const held = story.acquire('a', 1, permits(2));
+    story.acquire('a', 2, permits(2));
+    story.ask({ ...NODE, session: 1 }).ok();
+    story.release(held);
+    expect(checkLinearizableLocks(story.history)).toMatchObject({ valid: false });
+  });
+
+  it('are broken by an entry more than there may be, and by a new token for one of them', () => {
+    const hold = { token: 11, hold: 11 };
+    const often = new Story();
+    for (let n = 0; n < 4; n += 1) often.enter('a', 1, '1.0', hold);
+    expect(checkLinearizableLocks(often.history)).toMatchObject({ valid: false });
+    const changed = new Story();
+    const entry = changed.enter('a', 1, '1.0', hold);
+    changed.enter('a', 1, '1.0', { token: 12, hold: 12 });
+    changed.leave(entry);
+    changed.leave(entry);
+    expect(checkLinearizableLocks(changed.history)).toMatchObject({ valid: false });
   });
 });

@@ -1,4 +1,5 @@
-import { describe, it } from 'vitest';
+import type { LockRequest } from '@holdfast/protocol';
+import { describe, expect, it } from 'vitest';
 
 import { checkOwners } from '../../../src/checkers/locks/owners.ts';
 import { expectBroken, expectUnknown, expectValid } from '../../support/expect-verdict.ts';
@@ -85,5 +86,55 @@ describe('owners', () => {
     const later = story.end(1, 'expired', 40);
     const earlier = story.end(2, 'expired', 39);
     expectBroken(checkOwners(story.history), /^entry 39 was first applied after entry 40$/, later, earlier);
+  });
+});
+
+describe('owners of a lock that several may hold', () => {
+  const READ: LockRequest = { type: 'readWrite', write: false };
+  const WRITE: LockRequest = { type: 'readWrite', write: true };
+  const permits = (count: number): LockRequest => ({ type: 'semaphore', permits: count, limit: 3 });
+
+  it('are those who read, those who have permits, and who wrote and reads on', () => {
+    const story = new Story();
+    const first = story.acquire('a', 1, READ);
+    story.release(story.acquire('a', 2, READ));
+    story.release(first);
+    const writer = story.acquire('a', 1, WRITE);
+    story.downgrade(writer);
+    story.acquire('a', 2, READ);
+    story.acquire('b', 1, permits(2));
+    story.acquire('b', 2, permits(1));
+    const verdict = checkOwners(story.history);
+    expectValid(verdict);
+    expect(verdict.counts).toMatchObject({ together: 3, downgrades: 1 });
+  });
+
+  it('have each of several locks by one hold', () => {
+    const story = new Story();
+    const index = story.nextIndex();
+    for (const lock of ['a', 'b']) story.enqueue(lock, 1, index);
+    for (const lock of ['a', 'b']) story.grant(lock, 1, index);
+    const released = story.nextIndex();
+    for (const lock of ['a', 'b']) story.remove({ lock, session: 1, hold: index }, 'released', released);
+    story.acquire('b', 2);
+    expectValid(checkOwners(story.history));
+  });
+
+  it('are broken by one who writes beside those who read, and by one permit too many', () => {
+    const reading = new Story();
+    const reader = reading.acquire('a', 1, READ);
+    const writer = reading.acquire('a', 2, WRITE);
+    expectBroken(checkOwners(reading.history), /while hold 11 had it/, reader.granted, writer.granted);
+    const taking = new Story();
+    const holder = taking.acquire('b', 1, permits(2));
+    const next = taking.acquire('b', 2, permits(2));
+    expectBroken(checkOwners(taking.history), /while hold 11 had it/, holder.granted, next.granted);
+  });
+
+  it('are broken by a downgrade of what is not held to write', () => {
+    const story = new Story();
+    const reader = story.acquire('a', 1, READ);
+    const { logged } = story.downgrade(reader);
+    expectBroken(checkOwners(story.history), /^hold 11 of session 1 was downgraded at lock a/, reader.granted, logged);
   });
 });

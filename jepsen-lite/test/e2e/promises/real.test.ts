@@ -92,12 +92,8 @@ async function real(): Promise<Subject> {
       ensemble.launch(leader);
     },
     async agreed() {
-      await until(() =>
-        operator.nodes.transaction([]).then(
-          () => true,
-          () => false,
-        ),
-      );
+      const agreed = operator.semaphore('agreed', { permits: 1 });
+      await until(() => agreed.withLock(() => true).catch(() => false));
     },
     async close() {
       await Promise.all([operator, ...cables.keys()].map((client) => client.close()));

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { checkLinearizable } from '../../../src/checkers/linearizability/linearizable.ts';
 import { encodeHistory } from '../../../src/history/json-lines.ts';
-import { listOperations, lockOperations, registerOperations } from '../../../src/history/operations/of-history.ts';
+import { listOperations, registerOperations } from '../../../src/history/operations/of-history.ts';
+import { lockOperations } from '../../../src/history/operations/of-locks.ts';
 import { readOperations } from '../../../src/history/operations/read.ts';
 import { listAppend } from '../../../src/models/list-append.ts';
 import { Story } from '../../support/story.ts';
@@ -61,6 +62,7 @@ describe('a recorded run', () => {
     const text = encodeHistory(story.history);
     expect(readOperations(text, { model: 'fenced-mutex' })).toMatchObject([{ line: 2 }, { line: 6 }, { f: 'expire' }]);
     expect(readOperations(text, { model: 'register' })).toEqual([]);
-    expect(() => readOperations(text, { model: 'semaphore' })).toThrow(/locks, registers and lists, not a semaphore/);
+    expect(readOperations(text, { model: 'semaphore' })).toMatchObject([{ f: 'expire' }]);
+    expect(() => readOperations(text, { model: 'kv' })).toThrow(/locks, registers and lists, not a kv/);
   });
 });

@@ -132,6 +132,31 @@ const TELLINGS: Readonly<Record<Exclude<CheckerName, 'unfenced'>, Telling>> = {
     const { token } = story.grant('a', 1, wait.hold, story.nextIndex());
     asked.ok({ token, hold: wait.hold });
   },
+  several(story) {
+    story.ask({ f: 'acquire', lock: 'a', session: 1, others: ['b'] });
+    story.ask({ f: 'acquire', lock: 'b', session: 1, others: ['a'] });
+    const hold = story.nextIndex();
+    for (const lock of ['a', 'b']) story.enqueue(lock, 1, hold);
+    for (const lock of ['a', 'b']) story.grant(lock, 1, hold, story.nextIndex());
+  },
+  entries(story) {
+    const { hold } = story.enqueue('a', 1);
+    const { token } = story.grant('a', 1, hold);
+    story.enter('a', 1, '1.0', { token, hold });
+    story.enter('a', 1, '1.0', { token: token + 1, hold });
+  },
+  'shared-reads'(story) {
+    const reader = story.acquire('a', 1, { type: 'readWrite', write: false });
+    const look = { f: 'get', bucket: 'a', key: 'n', hold: reader.hold } as const;
+    story.ask({ f: 'fence', bucket: 'a', token: reader.token }).ok();
+    story.ask(look).ok({ value: '5:1' });
+    story.ask(look).ok({ value: '9:2' });
+    story.believe(reader);
+  },
+  transfers(story) {
+    story.ask({ f: 'put', bucket: 'a', key: 'amount', value: '5:1:95:-5', token: 5 }).ok();
+    story.ask({ f: 'put', bucket: 'a', key: 'amount', value: '9:1:97:-3', token: 9 }, 'c2').ok();
+  },
   liveness(story) {
     story.acquire('a', 1);
     story.ask({ f: 'acquire', lock: 'a', session: 2 });

@@ -7,11 +7,14 @@ import type { Scenario } from '../../../src/scenario/scenario.ts';
 import { Cluster } from '../../../src/targets/sim/cluster.ts';
 import { NOT_SIMULATED, SimTarget } from '../../../src/targets/sim/sim-target.ts';
 
+/** Whose clients write enough for a full disk to be noticed, and not so much that a server falls behind by itself. */
+const CLIENTS_OF = 13;
+
 /** Three servers that take snapshots often, and two clients, on links and disks that are quick. */
 const CALM: Scenario = {
   ...drawScenario(1),
   servers: 3,
-  clients: drawScenario(1).clients.slice(0, 2),
+  clients: drawScenario(CLIENTS_OF).clients.slice(0, 2),
   tuning: { electionTimeoutMs: 800, heartbeatMs: 160, segmentBytes: 16 * 1024 },
   network: { minMs: 0.1, maxMs: 1 },
   disk: { minMs: 0.05, maxMs: 1 },

@@ -6,14 +6,19 @@
 import { channel, type Channel } from 'node:diagnostics_channel';
 import type { ClientEvent } from '../events.ts';
 import type { LockLossReason } from '../errors.ts';
+import type { HoldMode, Wanted } from '../locks/wanted.ts';
 
 /** How an acquire ended: as the `type` of its outcome, `held` for success. `lockHeld`: somebody else had it, and it was not to wait. */
 export type AcquireEnd = 'held' | 'lockHeld' | 'timeout' | 'aborted' | 'failed';
 
 /** An acquire. One object is published at its start and at its end, where `outcome` is set. */
 export interface AcquireMessage {
-  /** The lock's name. */
+  /** The lock's name; of several at once, the first one's. */
   readonly lock: string;
+  /** The names of all locks that it asks for: one, unless it is of `client.locks`. */
+  readonly locks: readonly string[];
+  /** How they are to be held. */
+  readonly mode: HoldMode;
   /** How long it may wait, in milliseconds; `Infinity` for no limit, 0 for not at all. */
   readonly waitMs: number;
   /** The client's session at the start; 0 while a resilient client has none. */
@@ -27,8 +32,12 @@ export interface AcquireMessage {
 
 /** A hold. One object is published at its start and at its end, where `reason` is set. */
 export interface HoldMessage {
-  /** The lock's name. */
+  /** The lock's name; of several at once, the first one's. */
   readonly lock: string;
+  /** As for the acquire. */
+  readonly locks: readonly string[];
+  /** As it was granted. */
+  readonly mode: HoldMode;
   readonly token: number;
   readonly sessionId: number;
   /** That of the acquire, as it was published, or would have been. */
@@ -69,11 +78,16 @@ const holdEnd: Channel = channel(DIAGNOSTICS_CHANNELS.holdEnd);
 const event: Channel = channel(DIAGNOSTICS_CHANNELS.event);
 
 /** Undefined while nobody listens. */
-export function acquireStarted(lock: string, waitMs: number, sessionId: number): AcquireMessage | undefined {
+export function acquireStarted(
+  { lock, locks, mode }: Pick<Wanted, 'lock' | 'locks' | 'mode'>,
+  waitMs: number,
+  sessionId: number,
+): AcquireMessage | undefined {
   const listened =
     acquireStart.hasSubscribers || acquireEnd.hasSubscribers || holdStart.hasSubscribers || holdEnd.hasSubscribers;
   if (!listened) return undefined;
-  const message: AcquireMessage = { lock, waitMs, sessionId, outcome: undefined, token: undefined, error: undefined };
+  const unknown = { outcome: undefined, token: undefined, error: undefined };
+  const message: AcquireMessage = { lock, locks, mode, waitMs, sessionId, ...unknown };
   acquireStart.publish(message);
   return message;
 }
@@ -91,7 +105,8 @@ export function acquireEnded(
 }
 
 export function holdStarted(acquire: AcquireMessage, token: number, sessionId: number): HoldMessage {
-  const message: HoldMessage = { lock: acquire.lock, token, sessionId, acquire, reason: undefined };
+  const { lock, locks, mode } = acquire;
+  const message: HoldMessage = { lock, locks, mode, token, sessionId, acquire, reason: undefined };
   holdStart.publish(message);
   return message;
 }

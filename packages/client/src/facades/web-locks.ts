@@ -1,17 +1,28 @@
 /**
  * The Web Locks API, as browsers have it in `navigator.locks`, over an ensemble: what is written for the one runs on the other. A granted lock
- * has a token and a signal besides. What an ensemble cannot do as the specification says is refused with NotSupportedError: `steal`, since a
- * hold is taken away by operators alone, and the mode `shared`.
+ * has a token and a signal besides. Every request is for a read-write lock, to write unless its mode is `shared`: the ensemble refuses a name that is
+ * used as a plain lock at the same time. What an ensemble cannot do as the specification says is refused with NotSupportedError: `steal`,
+ * since a hold is taken away by operators alone.
  */
 
+import type { LockRequest, QueueEntry } from '@holdfast/protocol';
 import type { Client } from '../client.ts';
-import { LockLostError } from '../errors.ts';
+import { runHolding } from '../locks/acquiring.ts';
 import type { HeldLock } from '../locks/held-lock.ts';
+import { requestOf } from '../locks/wanted.ts';
 import { checkOptionNames } from '../option-names.ts';
 
+/**
+ * As the specification has them.
+ *
+ * @example
+ * await webLocks(client).request('config', { mode: 'shared' }, () => load());
+ */
+export type WebLockMode = 'exclusive' | 'shared';
+
 export interface WebLockOptions {
-  /** @default 'exclusive' */
-  readonly mode?: 'exclusive' | 'shared';
+  /** `shared`: beside others who share it. @default 'exclusive' */
+  readonly mode?: WebLockMode;
   /** Calls back with null when the lock is not free. @default false */
   readonly ifAvailable?: boolean;
   /** @default false */
@@ -22,7 +33,7 @@ export interface WebLockOptions {
 
 export interface WebLock {
   readonly name: string;
-  readonly mode: 'exclusive';
+  readonly mode: WebLockMode;
   /** To be given to whatever the lock protects. */
   readonly token: number;
   /** Aborts when the lock is lost. */
@@ -31,7 +42,8 @@ export interface WebLock {
 
 export interface WebLockInfo {
   readonly name: string;
-  readonly mode: 'exclusive';
+  /** `shared`, too, for who reads under a read-write lock, or has permits of a semaphore. */
+  readonly mode: WebLockMode;
   /** The session that holds or waits. */
   readonly clientId: string;
 }
@@ -72,12 +84,14 @@ export class WebLocks {
     checkOptionNames('request', options, OPTION_NAMES);
     if (typeof callback !== 'function') throw new TypeError('request takes a callback as its last argument');
     checkSupported(name, options);
-    const { ifAvailable = false, signal } = options;
-    const lock = this.#client.lock(name);
+    const { mode, ifAvailable = false, signal } = options;
+    const sides = this.#client.readWriteLock(name);
+    const lock = mode === 'shared' ? sides.read() : sides.write();
     if (!ifAvailable)
       return await lock.withLock((held) => callback(toWebLock(held)), signal === undefined ? {} : { signal });
     const attempt = await lock.tryAcquire();
-    return attempt.acquired ? await runHolding(attempt.held, callback) : await callback(null);
+    if (!attempt.acquired) return await callback(null);
+    return await runHolding(attempt.held, (held) => callback(toWebLock(held)));
   }
 
   /** Who holds and who waits, of all locks of the ensemble; not one moment's picture. */
@@ -85,9 +99,9 @@ export class WebLocks {
     const held: WebLockInfo[] = [];
     const pending: WebLockInfo[] = [];
     for await (const { lock } of this.#client.admin.locks()) {
-      const { holders, waiters } = await this.#client.admin.lock(lock);
-      const infoOf = ({ session }: { readonly session: number }): WebLockInfo => {
-        return { name: lock, mode: 'exclusive', clientId: String(session) };
+      const { kind, holders, waiters } = await this.#client.admin.lock(lock);
+      const infoOf = ({ session, parameters }: QueueEntry): WebLockInfo => {
+        return { name: lock, mode: modeOf(requestOf(kind, parameters)), clientId: String(session) };
       };
       held.push(...holders.map(infoOf));
       pending.push(...waiters.map(infoOf));
@@ -105,25 +119,13 @@ export function webLocks(client: Client): WebLocks {
   return new WebLocks(client);
 }
 
-async function runHolding<T>(held: HeldLock, callback: GrantedOrNull<T>): Promise<T> {
-  let result: T;
-  try {
-    result = await callback(toWebLock(held));
-  } catch (error) {
-    await held[Symbol.asyncDispose]();
-    throw error;
-  }
-  try {
-    await held.release();
-  } catch (error) {
-    // Any other: the release goes on in the background, and is an event of the client.
-    if (error instanceof LockLostError) throw error;
-  }
-  return result;
+function toWebLock({ lock, mode, token, signal }: HeldLock): WebLock {
+  return { name: lock, mode: mode === 'read' ? 'shared' : 'exclusive', token, signal };
 }
 
-function toWebLock(held: HeldLock): WebLock {
-  return { name: held.lock, mode: 'exclusive', token: held.token, signal: held.signal };
+/** What only a later version knows is not said to be shared. */
+function modeOf(request: LockRequest | undefined): WebLockMode {
+  return (request?.type === 'readWrite' && !request.write) || request?.type === 'semaphore' ? 'shared' : 'exclusive';
 }
 
 /** What the specification refuses, and what is not to be had here. */
@@ -132,12 +134,11 @@ function checkSupported(
   { mode = 'exclusive', ifAvailable = false, steal = false, signal }: WebLockOptions,
 ): void {
   if (mode !== 'exclusive' && mode !== 'shared')
-    throw new TypeError(`mode is ${JSON.stringify(mode)}; it must be "exclusive"`);
+    throw new TypeError(`mode is ${JSON.stringify(mode)}; it must be "exclusive" or "shared"`);
   if (typeof name === 'string' && name.startsWith('-'))
     throw notSupported(`the name ${JSON.stringify(name)} begins with "-"`);
   if (ifAvailable && signal !== undefined) throw notSupported('ifAvailable does not wait, so that it takes no signal');
   if (steal) throw notSupported('nobody can steal a lock here; an operator can release it');
-  if (mode === 'shared') throw notSupported('the mode "shared" is not to be had here');
 }
 
 function notSupported(problem: string): DOMException {

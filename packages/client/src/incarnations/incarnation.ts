@@ -7,6 +7,7 @@ import type { LossReason } from '@holdfast/protocol';
 import type { Random } from '@holdfast/runtime';
 import type { ClientState } from '../events.ts';
 import { Acquires, type LostAcquires } from '../locks/acquires.ts';
+import type { HeldLock } from '../locks/held-lock.ts';
 import type { LockWait } from '../locks/lock-wait.ts';
 import { Nodes } from '../nodes.ts';
 import type { ResolvedOptions } from '../options.ts';
@@ -17,7 +18,7 @@ export type Present = () => Incarnation;
 
 export interface IncarnationOwner {
   stateChanged(incarnation: Incarnation, state: ClientState, server: string | undefined, reason: string): void;
-  releaseUnconfirmed(incarnation: Incarnation, lock: string, token: number, error: unknown): void;
+  releaseUnconfirmed(incarnation: Incarnation, held: HeldLock, error: unknown): void;
   longWait(incarnation: Incarnation, wait: LockWait): void;
 }
 
@@ -51,11 +52,10 @@ export class Incarnation {
       },
       runtime,
     );
-    this.acquires = new Acquires(
-      this.session,
-      (lock, token, error) => owner.releaseUnconfirmed(this, lock, token, error),
-      { longWaitMs: options.longWaitMs, longWait: (wait) => owner.longWait(this, wait) },
-    );
+    this.acquires = new Acquires(this.session, (held, error) => owner.releaseUnconfirmed(this, held, error), {
+      longWaitMs: options.longWaitMs,
+      longWait: (wait) => owner.longWait(this, wait),
+    });
     this.nodes = new Nodes(() => this.session);
   }
 

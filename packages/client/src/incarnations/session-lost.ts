@@ -8,9 +8,9 @@ export interface SessionLost {
   readonly sessionId: number;
   /** `expired`: it was not renewed in time. `revoked`: an operator closed it. */
   readonly reason: LossReason;
-  /** Others may hold these locks now; writes under these tokens are what the resource must refuse. */
+  /** Others may hold these locks now; writes under these tokens are what the resource must refuse. One entry a lock of each hold. */
   readonly holds: readonly { readonly lock: string; readonly token: number }[];
-  /** The locks for which it waited, one entry a wait. A resilient client asks anew by itself, and has lost its place. */
+  /** The locks for which it waited, one entry a lock of each wait. A resilient client asks anew by itself, and has lost its place. */
   readonly waits: readonly string[];
 }
 

@@ -3,18 +3,19 @@
  * will have of the acquire is cancelled in the background: there is never a waiter or a hold that nobody owns.
  */
 
-import { acquireCommand, type Holder, type LockRequest, type Reply } from '@holdfast/protocol';
+import type { Holder, Reply } from '@holdfast/protocol';
 import { AcquireLimitError, LockLostError, type HoldfastError } from '../errors.ts';
 import { errorFromServer } from '../server-error.ts';
 import { Call, type CallLimits, type Channel, type ErrorAnswer, type Unanswered } from '../session/call.ts';
 import { encoded, type EncodedCommand, type RequestCall } from '../session/channels/request-pipeline.ts';
 import type { HeldLock } from './held-lock.ts';
-import type { LockWait } from './lock-wait.ts';
+import { locksText, type LockWait } from './lock-wait.ts';
 import type { WaitLook, WaitLooks } from './wait-looks.ts';
+import { commandFor, describeWanted, type Wanted } from './wanted.ts';
 
 export type AcquireOutcome =
   | { readonly type: 'held'; readonly held: HeldLock }
-  /** Somebody holds it, and the acquire was not to wait. */
+  /** It is not free, and the acquire was not to wait. The holder's token is 0 where that waits for another lock, too, and is before this acquire. */
   | { readonly type: 'lockHeld'; readonly holder: Holder }
   /** `wait`: what it waited for; undefined where that was not known in time. */
   | (Extract<Unanswered, { type: 'timeout' }> & { readonly wait: LockWait | undefined })
@@ -31,13 +32,13 @@ export interface AcquireKeeper {
 }
 
 export interface AcquireRequest extends CallLimits {
-  readonly lock: string;
-  /** The kind of lock, and how it is wanted. */
-  readonly asked: LockRequest;
+  readonly wanted: Wanted;
   /** False: leaves nothing when the lock is not free. */
   readonly wait: boolean;
   /** Is told what it waits for. */
   readonly onWait: ((wait: LockWait) => void) | undefined;
+  /** Is given the looks at its wait, when it waits at the ensemble. */
+  readonly looked: ((look: WaitLook) => void) | undefined;
 }
 
 export interface AcquireDeps {
@@ -47,22 +48,27 @@ export interface AcquireDeps {
   outcome(outcome: AcquireOutcome): void;
 }
 
+/** What to do where the servers do not all know what was asked for. */
+const UPGRADE_ADVICE = 'upgrade all servers, and wait half a minute until they have agreed on state version 4';
+
 export class AcquireCall extends Call<EncodedCommand, Reply> {
-  readonly lock: string;
+  readonly wanted: Wanted;
   readonly onWait: ((wait: LockWait) => void) | undefined;
   /** 0 until the ensemble has answered. */
   acquireIndex = 0;
   /** 0 until it was granted. */
   token = 0;
+  readonly #looked: ((look: WaitLook) => void) | undefined;
   readonly #deps: AcquireDeps;
   /** While it waits at the ensemble. */
   #look: WaitLook | undefined;
 
   constructor(request: AcquireRequest, deps: AcquireDeps) {
-    const { lock, asked, wait } = request;
-    super(deps.channel, encoded(acquireCommand(lock, asked, wait)), request);
-    this.lock = lock;
+    const { wanted, wait } = request;
+    super(deps.channel, encoded(commandFor(wanted, wait)), request);
+    this.wanted = wanted;
     this.onWait = request.onWait;
+    this.#looked = request.looked;
     this.#deps = deps;
   }
 
@@ -88,6 +94,7 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
       case 'attached':
       case 'transaction':
       case 'transactionFailed':
+      case 'revoked':
         this.failed(errorFromServer('UNSUPPORTED', `acquire was answered with ${reply.type}`));
     }
   }
@@ -98,7 +105,7 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
   }
 
   protected unanswered(how: Unanswered): void {
-    this.#deps.outcome(how.type === 'timeout' ? { ...how, wait: this.#look?.last } : how);
+    this.#deps.outcome(how.type === 'timeout' ? { ...how, wait: this.#look?.lastOf(this) } : how);
   }
 
   protected override settle(): boolean {
@@ -115,7 +122,9 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
 
   #wait(): void {
     this.#deps.keeper.waiting(this);
-    if (!this.settled) this.#look = this.#deps.looks.begin(this);
+    if (this.settled) return;
+    this.#look = this.#deps.looks.begin(this);
+    this.#looked?.(this.#look);
   }
 
   #settleWith(outcome: AcquireOutcome): boolean {
@@ -125,8 +134,11 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
   }
 
   #errorFrom(reply: ErrorAnswer): HoldfastError {
-    if (reply.code === 'NOT_HELD') return new LockLostError(this.lock, 'revoked');
-    const text = `acquire "${this.lock}": ${reply.message}`;
+    const { locks } = this.wanted;
+    if (reply.code === 'NOT_HELD') return new LockLostError(locks, 'revoked');
+    const what = locks.length === 1 ? `acquire "${this.wanted.lock}"` : `acquire ${locksText(locks)} at once`;
+    const lacking = `this ensemble has no ${describeWanted(this.wanted)} yet; ${UPGRADE_ADVICE} (${reply.message})`;
+    const text = `${what}: ${reply.code === 'UNSUPPORTED' ? lacking : reply.message}`;
     return reply.code === 'LIMIT_EXCEEDED' ? new AcquireLimitError(text) : errorFromServer(reply.code, text);
   }
 }

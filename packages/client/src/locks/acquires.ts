@@ -13,6 +13,7 @@ import { callCommand } from '../session/channels/request-pipeline.ts';
 import type { Session } from '../session/session.ts';
 import { AcquireCall, type AcquireKeeper, type AcquireOutcome, type AcquireRequest } from './acquire-call.ts';
 import { HeldLock, type HoldKeeper } from './held-lock.ts';
+import { locksText } from './lock-wait.ts';
 import { WaitLooks, type WaitLooksOptions } from './wait-looks.ts';
 
 /** The lease is looked at so often while there are holds, since the wall clock may jump or the machine may have slept. */
@@ -20,14 +21,14 @@ const LEASE_CHECK_MS = 1_000;
 
 /** What a session had of locks when it ended, in no order. */
 export interface LostAcquires {
-  /** Also those that were lost when the lease had run out, since the session was not renewed after that. */
+  /** One entry a lock. Also those that were lost when the lease had run out, since the session was not renewed after that. */
   readonly holds: readonly { readonly lock: string; readonly token: number }[];
-  /** The locks for which it waited, one entry a wait. */
+  /** The locks for which it waited, one entry for each lock of a wait. */
   readonly waits: readonly string[];
 }
 
 /** A release was not confirmed in time, and goes on in the background. */
-type Unconfirmed = (lock: string, token: number, error: unknown) => void;
+type Unconfirmed = (held: HeldLock, error: unknown) => void;
 
 export class Acquires implements AcquireKeeper, HoldKeeper {
   readonly #session: Session;
@@ -81,7 +82,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   cancel(call: AcquireCall): void {
     this.#waiting.delete(call.acquireIndex);
     this.#unconfirmed.delete(call.acquireIndex);
-    this.#giveBack({ type: 'cancel', lock: call.lock, acquireIndex: call.acquireIndex });
+    this.#giveBack({ type: 'cancel', lock: call.wanted.lock, acquireIndex: call.acquireIndex });
   }
 
   remainingMs(): number {
@@ -111,16 +112,30 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     held.markLost('released');
     const { lock, acquireIndex } = held;
     try {
-      await callCommand(this.#session.releases, { type: 'release', lock, acquireIndex }, `release "${lock}"`);
+      await callCommand(this.#session.releases, { type: 'release', lock, acquireIndex }, callText('release', held));
     } catch (error) {
-      const loss = lossFrom(error, lock);
+      const loss = lossFrom(error, held);
       if (loss !== undefined) throw loss;
       this.#session.logger.warn(
         { err: error, lock, token: held.token },
         'the release of a lock was not confirmed; it goes on in the background',
       );
-      this.#unconfirmedRelease(lock, held.token, error);
+      this.#unconfirmedRelease(held, error);
       throw error;
+    }
+  }
+
+  async downgrade(held: HeldLock, options: CallOptions): Promise<void> {
+    const { lock, acquireIndex } = held;
+    const command = { type: 'downgrade', lock, acquireIndex } as const;
+    try {
+      // It gives something back: it is sent although nobody waits for the answer any more.
+      await callCommand(this.#session.releases, command, callText('downgrade', held), options);
+    } catch (error) {
+      const loss = lossFrom(error, held);
+      if (loss === undefined) throw error;
+      if (loss.reason === 'revoked') this.lostByEnsemble(acquireIndex, 'revoked');
+      throw held.loss ?? loss;
     }
   }
 
@@ -128,7 +143,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     const { lock, acquireIndex } = held;
     try {
       const query = { type: 'verify', lock, acquireIndex } as const;
-      const answer = await callQuery(this.#session.reads, query, `verify "${lock}"`, options);
+      const answer = await callQuery(this.#session.reads, query, callText('verify', held), options);
       if (answer.type !== 'verify' || answer.token !== held.token) this.lostByEnsemble(acquireIndex, 'revoked');
     } catch (error) {
       throw held.loss ?? error;
@@ -149,7 +164,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     const call = this.#waiting.get(acquireIndex) ?? this.#unconfirmed.get(acquireIndex);
     this.#waiting.delete(acquireIndex);
     this.#unconfirmed.delete(acquireIndex);
-    call?.failed(new LockLostError(call.lock, reason));
+    call?.failed(new LockLostError(call.wanted.locks, reason));
   }
 
   /** `acquires` is all that the session has at the ensemble. */
@@ -186,12 +201,12 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     this.#unconfirmed.clear();
     for (const hold of held) hold.markLost(reason);
     for (const call of calls) call.failed(error);
-    const holds = [...lapsed, ...held].map(({ lock, token }) => ({ lock, token }));
-    return { holds, waits: calls.map(({ lock }) => lock) };
+    const holds = [...lapsed, ...held].flatMap(({ locks, token }) => locks.map((lock) => ({ lock, token })));
+    return { holds, waits: calls.flatMap(({ wanted }) => wanted.locks) };
   }
 
   #handOut(call: AcquireCall): void {
-    const held = new HeldLock(call.lock, call.acquireIndex, call.token, this);
+    const held = new HeldLock(call.wanted, call.acquireIndex, call.token, this);
     if (!call.handOut(held)) {
       this.cancel(call);
       return;
@@ -222,10 +237,14 @@ function putNew<T>(table: Map<number, T>, acquireIndex: number, value: T): void 
   invariant(table.size > before, 'a-wait-or-hold-has-one-owner');
 }
 
-/** For a hold that was to be released, an ensemble that does not know it means that it was lost before. */
-function lossFrom(error: unknown, lock: string): LockLostError | undefined {
-  if (error instanceof SessionExpiredError) return new LockLostError(lock, 'expired', { cause: error });
-  if (error instanceof ClientClosedError) return new LockLostError(lock, 'closed', { cause: error });
+/** For a hold that was to be released, or changed, an ensemble that does not know it means that it was lost before. */
+function lossFrom(error: unknown, { locks }: HeldLock): LockLostError | undefined {
+  if (error instanceof SessionExpiredError) return new LockLostError(locks, 'expired', { cause: error });
+  if (error instanceof ClientClosedError) return new LockLostError(locks, 'closed', { cause: error });
   const notHeld = error instanceof Error && 'code' in error && error.code === 'NOT_HELD';
-  return notHeld ? new LockLostError(lock, 'revoked', { cause: error }) : undefined;
+  return notHeld ? new LockLostError(locks, 'revoked', { cause: error }) : undefined;
+}
+
+function callText(what: string, { lock, locks }: HeldLock): string {
+  return `${what} ${locks.length === 1 ? `"${lock}"` : locksText(locks)}`;
 }

@@ -4,11 +4,14 @@
  */
 
 import { holdEnded, type HoldMessage } from '../diagnostics/channels.ts';
-import { LockLostError, type LockLossReason } from '../errors.ts';
+import { HoldfastError, InvalidArgumentError, LockLostError, type LockLossReason } from '../errors.ts';
 import { invariant } from '../invariant.ts';
 import { checkOptionNames } from '../option-names.ts';
+import { checkDuration } from '../options.ts';
 import { CALL_OPTIONS, type CallOptions } from '../session/call.ts';
+import { locksText } from './lock-wait.ts';
 import { tokenText } from './token-text.ts';
+import type { HoldMode, Wanted } from './wanted.ts';
 
 /** What a hold asks of its client. */
 export interface HoldKeeper {
@@ -17,32 +20,53 @@ export interface HoldKeeper {
   /** The lease has run out: every hold of the client is lost. */
   lapsed(): void;
   release(held: HeldLock): Promise<void>;
+  /** Its owner has given it back after it was lost. Only where that counts. */
+  releasedLost?(held: HeldLock): void;
   /** Marks it lost when the ensemble does not know it. */
   verify(held: HeldLock, options: CallOptions): Promise<void>;
+  /** Marks it lost when the ensemble does not know it. Rejects with its loss then. */
+  downgrade(held: HeldLock, options: CallOptions): Promise<void>;
 }
 
 export class HeldLock implements AsyncDisposable {
-  /** The lock's name. */
+  /** The lock's name; of several that are held at once, the first one's. */
   readonly lock: string;
-  /** The log index of the grant: greater than that of every earlier grant of this lock, and below 2^53. */
+  /** The names of all locks that are held by it, in the order in which they were asked for: one, unless it is of `client.locks`. */
+  readonly locks: readonly string[];
+  /** How many permits it has of a semaphore; undefined for every other lock, and for several at once. */
+  readonly permits: number | undefined;
+  /**
+   * The log index of the grant, below 2^53: greater than that of every earlier grant of this lock, but that those who are granted it together,
+   * to read say, have the same. Of several locks it is the one token for all.
+   */
   readonly token: number;
   /** @internal The hold's name at the ensemble. */
   readonly acquireIndex: number;
   readonly #keeper: HoldKeeper;
+  #mode: HoldMode;
   #lossReason: LockLossReason | undefined;
   #loss: LockLostError | undefined;
   #aborter: AbortController | undefined;
   #release: Promise<void> | undefined;
+  #downgrade: Promise<void> | undefined;
   /** Whoever listens hears of its end. */
   #diagnosed: HoldMessage | undefined;
 
   /** @internal */
-  constructor(lock: string, acquireIndex: number, token: number, keeper: HoldKeeper) {
+  constructor(wanted: Wanted, acquireIndex: number, token: number, keeper: HoldKeeper) {
     invariant(token > 0, 'a-hold-has-a-token');
-    this.lock = lock;
+    this.lock = wanted.lock;
+    this.locks = wanted.locks;
+    this.permits = wanted.permits;
     this.acquireIndex = acquireIndex;
     this.token = token;
     this.#keeper = keeper;
+    this.#mode = wanted.mode;
+  }
+
+  /** How it is held; `downgrade` makes `read` of `write`. */
+  get mode(): HoldMode {
+    return this.#mode;
   }
 
   /** The token as 16 digits, which sort as text. */
@@ -63,7 +87,7 @@ export class HeldLock implements AsyncDisposable {
   /** Why it is over; undefined while it is not known to be. */
   get loss(): LockLostError | undefined {
     // Made when asked for: every release is a loss, and an error's stack is dear.
-    if (this.#lossReason !== undefined) this.#loss ??= new LockLostError(this.lock, this.#lossReason);
+    if (this.#lossReason !== undefined) this.#loss ??= new LockLostError(this.locks, this.#lossReason);
     return this.#loss;
   }
 
@@ -90,6 +114,37 @@ export class HeldLock implements AsyncDisposable {
   }
 
   /**
+   * Goes on reading where it wrote: the hold stays, under its token, nobody writes in between, and those who wait to read get the lock as well.
+   * From this call on `mode` is `read`, before the ensemble hears of it; resolves when it has done it. A second call waits for the first one.
+   *
+   * Rejects with InvalidArgumentError for anything but one lock that is held to write, LockLostError if it was lost, TimeoutError
+   * if the answer does not come in time, and the signal's reason: in both cases it is done all the same, in the background.
+   *
+   * @example
+   * await client.readWriteLock('config').write().withLock(async (held) => {
+   *   await change(held.token);
+   *   await held.downgrade(); // others may read now, and nobody has changed it since
+   *   await publish();
+   * });
+   */
+  async downgrade(options: CallOptions = {}): Promise<void> {
+    checkOptionNames('downgrade', options, CALL_OPTIONS);
+    checkDuration('timeoutMs', options.timeoutMs);
+    if (this.#downgrade === undefined) {
+      if (this.#mode !== 'write' || this.locks.length > 1) {
+        const how = this.locks.length > 1 ? 'are held at once' : `is held ${HELD_TEXT[this.#mode]}`;
+        throw new InvalidArgumentError(
+          `${locksText(this.locks)} ${how}; only one that is held to write can be downgraded`,
+        );
+      }
+      options.signal?.throwIfAborted();
+      this.assertHeld();
+      this.#downgrade = this.#readOn(options);
+    }
+    await this.#downgrade;
+  }
+
+  /**
    * Gives the lock back. From this call on the handle says that it is lost, before the ensemble hears of it. Rejects with LockLostError
    * if it was lost before, and with TimeoutError if the answer does not come in time: it is given back all the same, in the background.
    * A second call returns the first one's promise.
@@ -101,7 +156,8 @@ export class HeldLock implements AsyncDisposable {
 
   /** Gives the lock back if it is still held. Never rejects, so that it masks no error of the block that it ends: ask `release` for those. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#lossReason !== undefined && this.#release === undefined) return;
+    const over = this.#lossReason !== undefined && this.#release === undefined;
+    if (over && this.#keeper.releasedLost === undefined) return;
     await this.release().catch(() => undefined);
   }
 
@@ -120,7 +176,35 @@ export class HeldLock implements AsyncDisposable {
   }
 
   async #giveBack(): Promise<void> {
-    this.assertHeld();
+    try {
+      this.assertHeld();
+    } catch (error) {
+      this.#keeper.releasedLost?.(this);
+      throw error;
+    }
     await this.#keeper.release(this);
   }
+
+  async #readOn(options: CallOptions): Promise<void> {
+    this.#mode = 'read';
+    try {
+      await this.#keeper.downgrade(this, options);
+    } catch (error) {
+      const refused = error instanceof HoldfastError && !error.indeterminate && options.signal?.aborted !== true;
+      // Nothing has changed, and it may be tried again.
+      if (refused && this.#lossReason === undefined) {
+        this.#mode = 'write';
+        this.#downgrade = undefined;
+      }
+      throw error;
+    }
+    if (this.#lossReason !== undefined && this.#lossReason !== 'released') throw this.loss;
+  }
 }
+
+const HELD_TEXT: Readonly<Record<HoldMode, string>> = {
+  exclusive: 'as a plain lock',
+  write: 'to write',
+  read: 'to read',
+  shared: 'as a semaphore',
+};

@@ -16,6 +16,8 @@ interface Place {
   token: number;
   session: number;
   label: string;
+  /** As a later picture has shown it; undefined for one that has not been seen since it came. */
+  seenToken: number | undefined;
 }
 
 export class LockQueue {
@@ -31,7 +33,7 @@ export class LockQueue {
     this.index = index;
     this.#places = names.toSorted(byNumber).map((name, at) => {
       const { acquireIndex, token, session, label } = entries[at] ?? NOBODY;
-      return { name, acquireIndex, token, session, label };
+      return { name, acquireIndex, token, session, label, seenToken: token };
     });
   }
 
@@ -43,10 +45,11 @@ export class LockQueue {
     return this.#places.reduce((sum, { token }) => sum + (token === 0 ? 1 : 0), 0);
   }
 
-  /** How many acquires come before the first of that session; undefined when it has none. */
+  /** How many acquires come before the first of that session, 0 for one that holds; undefined when it has none. */
   before(session: number): number | undefined {
     const at = this.#places.findIndex((place) => place.session === session);
-    return at < 0 ? undefined : at;
+    if (at < 0) return undefined;
+    return this.#places[at]?.token === 0 ? at : 0;
   }
 
   /** Undefined for what is nothing to those who watch the lock. `name`: of the node below the lock's own. */
@@ -54,13 +57,13 @@ export class LockQueue {
     this.index = index;
     const place = this.#places.find((each) => each.name === name);
     if (type === 'created') {
-      const fresh = { name, acquireIndex: index, token: 0, session: 0, label: '' };
+      const fresh = { name, acquireIndex: index, token: 0, session: 0, label: '', seenToken: undefined };
       this.#places.push(fresh);
-      // The same entry grants what is first.
-      return this.#places.length === 1 ? undefined : { type: 'waiting', place: toHolder(fresh) };
+      return { type: 'waiting', place: toHolder(fresh) };
     }
     if (place === undefined) return undefined;
     if (type === 'changed') {
+      if (place.token !== 0) return undefined;
       place.token = index;
       return { type: 'granted', place: toHolder(place) };
     }
@@ -81,7 +84,16 @@ export class LockQueue {
       if (entry === undefined) continue;
       place.session = entry.session;
       place.label = entry.label;
+      place.seenToken = entry.token;
     }
+  }
+
+  /** Whether the entry that asked for it has granted it, as far as that is known: then it never waited. */
+  wasGrantedAtOnce({ acquireIndex }: Holder): boolean {
+    const at = this.#places.findIndex((place) => place.acquireIndex === acquireIndex);
+    const seenToken = this.#places[at]?.seenToken;
+    // Who came first is granted at once unless it waits for another lock, too. Of who is gone again by now, that is not known.
+    return seenToken === undefined ? at === 0 : seenToken === acquireIndex;
   }
 
   /** As it is now: whose it is may have been learnt since. */

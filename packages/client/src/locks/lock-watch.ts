@@ -1,6 +1,7 @@
 /** Who holds a lock, who waits, and how that changes: the watch of its nodes, in the words of locks. */
 
 import { LOCKS_PATH, encodeLockName, type Answer, type Holder, type Query, type QueueEntry } from '@holdfast/protocol';
+import { offAbort, onAbort } from '@holdfast/runtime';
 import { HoldfastError } from '../errors.ts';
 import { callQuery } from '../session/channels/read-pipeline.ts';
 import type { Session } from '../session/session.ts';
@@ -9,6 +10,8 @@ import { LockQueue } from './lock-queue.ts';
 /** `state`: how it is at the beginning, and again after changes that were missed. */
 export interface LockEvent {
   readonly type: 'state' | 'granted' | 'released' | 'waiting' | 'left';
+  /** The name of the lock that it is about; of several that are watched together, one. */
+  readonly lock: string;
   /** Of the entry that has done it. */
   readonly index: number;
   /**
@@ -20,7 +23,10 @@ export interface LockEvent {
   readonly holders: readonly Holder[];
   /** How many wait. */
   readonly waiters: number;
-  /** How many acquires come before the first one of this client: 0 when it is next, or holds. Undefined when it has none. */
+  /**
+   * How many acquires come before the first one of this client: its place in the queue, those who hold the lock counted. 0 when it holds the
+   * lock itself; undefined when it has none.
+   */
   readonly before: number | undefined;
 }
 
@@ -42,27 +48,75 @@ export async function* watchLock(
   try {
     await watch.started;
     let queue = await pictureOf(session, lock, path);
-    yield eventOf('state', queue, undefined, session);
+    yield eventOf('state', lock, queue, undefined, session);
     for await (const event of watch) {
       if (event.type === 'resync') {
         queue = await pictureOf(session, lock, path);
-        yield eventOf('state', queue, undefined, session);
+        yield eventOf('state', lock, queue, undefined, session);
         continue;
       }
       if (event.index <= queue.since || event.path === path) continue;
       const change = queue.apply(event, event.path.slice(path.length + 1));
       if (change === undefined) continue;
       if (queue.hasStrangers) queue.learn((await askQueue(session, lock)).entries);
-      yield eventOf(change.type, queue, queue.present(change.place), session);
+      if (change.type === 'waiting' && queue.wasGrantedAtOnce(change.place)) continue;
+      yield eventOf(change.type, lock, queue, queue.present(change.place), session);
     }
   } finally {
     await watch.return();
   }
 }
 
-function eventOf(type: LockEvent['type'], queue: LockQueue, place: Holder | undefined, session: Session): LockEvent {
+/** The same of several, as they come: each begins with its `state`. */
+export async function* watchLocks(
+  session: Session,
+  locks: readonly string[],
+  { signal }: LockWatchOptions,
+): AsyncGenerator<LockEvent, void, undefined> {
+  const aborter = new AbortController();
+  const abort = (reason: unknown): void => aborter.abort(reason);
+  const arrived: (readonly [LockWatching, LockEvent])[] = [];
+  const failures: unknown[] = [];
+  let wake = (): void => undefined;
+  const ask = (watching: LockWatching): void => {
+    watching
+      .next()
+      .then((result) => {
+        if (result.done !== true) arrived.push([watching, result.value]);
+      })
+      .catch((error: unknown) => failures.push(error))
+      .finally(() => wake());
+  };
+  signal?.throwIfAborted();
+  if (signal !== undefined) onAbort(signal, abort);
+  try {
+    for (const lock of locks) ask(watchLock(session, lock, { signal: aborter.signal }));
+    for (;;) {
+      const [next] = arrived.splice(0, 1);
+      if (next !== undefined) {
+        ask(next[0]);
+        yield next[1];
+      } else if (failures.length > 0) throw failures[0];
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  } finally {
+    if (signal !== undefined) offAbort(signal, abort);
+    // What is asked by now ends by it, and leaves its watch.
+    aborter.abort();
+  }
+}
+
+type LockWatching = ReturnType<typeof watchLock>;
+
+function eventOf(
+  type: LockEvent['type'],
+  lock: string,
+  queue: LockQueue,
+  place: Holder | undefined,
+  session: Session,
+): LockEvent {
   const { index, holders, waiters } = queue;
-  return { type, index, place, holders, waiters, before: queue.before(session.id) };
+  return { type, lock, index, place, holders, waiters, before: queue.before(session.id) };
 }
 
 /** Places and the names of their nodes come from two answers, which must show the same. */

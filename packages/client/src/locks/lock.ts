@@ -1,61 +1,48 @@
-/** A lock by name, as applications use it. An owner is one acquire: two acquires of one client exclude each other. */
+/**
+ * A lock by name, or several at once, as applications use it. An owner is one acquire: two acquires of one client exclude each other, but where
+ * the kind of the lock lets them in together.
+ */
 
-import type { Holder, LockRequest } from '@holdfast/protocol';
-import { acquireEnded, acquireStarted, holdStarted, type AcquireMessage } from '../diagnostics/channels.ts';
-import { InvalidArgumentError, LockLostError, SessionExpiredError, TimeoutError } from '../errors.ts';
+import { MAX_LOCKS_AT_ONCE, MUTEX } from '@holdfast/protocol';
+import { checkLockName } from '../admin.ts';
+import { InvalidArgumentError, SessionExpiredError } from '../errors.ts';
 import { checkOptionNames } from '../option-names.ts';
-import { checkDuration } from '../options.ts';
 import type { Present } from '../incarnations/incarnation.ts';
 import type { AcquireOutcome } from './acquire-call.ts';
+import {
+  checkAcquireOptions,
+  heldOf,
+  published,
+  resultOf,
+  runHolding,
+  type AcquireOptions,
+  type TryAcquireOptions,
+  type TryAcquireResult,
+} from './acquiring.ts';
 import type { HeldLock } from './held-lock.ts';
-import { describeWait, type LockWait } from './lock-wait.ts';
-import { watchLock, type LockEvent, type LockWatchOptions } from './lock-watch.ts';
-
-export interface AcquireOptions {
-  /**
-   * How long to wait for the lock. When that is over the wait is cancelled in the background, and the lock given back if it was
-   * granted at the last moment. 0 never enqueues; `Infinity` is no limit. @default the client's `defaultWaitMs`, which is no limit
-   */
-  readonly waitMs?: number;
-  /** Gives up, with the signal's reason; what becomes of the wait is as for `waitMs`. */
-  readonly signal?: AbortSignal;
-  /**
-   * Is told who holds the lock and how many are before, once the acquire waits, and about once a second from then on. All waits of a client
-   * for one lock ask the ensemble together. Never called for a lock that is granted at once. What it throws is logged.
-   *
-   * @example
-   * await lock.acquire({ onWait: ({ before }) => show(`${before} are before you`) });
-   */
-  readonly onWait?: (wait: LockWait) => void;
-}
-
-export interface TryAcquireOptions extends AcquireOptions {
-  /** @default 0 */
-  readonly waitMs?: number;
-}
+import { watchLock, watchLocks, type LockEvent, type LockWatchOptions } from './lock-watch.ts';
+import type { WaitLook } from './wait-looks.ts';
+import { wantedOf, type Wanted } from './wanted.ts';
 
 const WATCH_OPTIONS: Record<keyof LockWatchOptions, true> = { signal: true };
-const ACQUIRE_OPTIONS: Record<keyof AcquireOptions, true> = { waitMs: true, signal: true, onWait: true };
-
-export type TryAcquireResult =
-  | { readonly acquired: true; readonly held: HeldLock }
-  /** `holder`: who had it when the ensemble refused, or was asked last; undefined for `cancelled`, and where it did not say it in time. */
-  | {
-      readonly acquired: false;
-      readonly reason: 'held' | 'timeout' | 'cancelled';
-      readonly holder: Holder | undefined;
-    };
 
 export class Lock {
+  /** The lock's name; of several at once, the first one's. */
   readonly name: string;
-  readonly #asked: LockRequest;
+  /** @internal */
+  readonly wanted: Wanted;
   readonly #present: Present;
 
   /** @internal */
-  constructor(name: string, asked: LockRequest, present: Present) {
-    this.name = name;
-    this.#asked = asked;
+  constructor(wanted: Wanted, present: Present) {
+    this.name = wanted.lock;
+    this.wanted = wanted;
     this.#present = present;
+  }
+
+  /** The names of all locks that it takes at once, in the order in which they were given: one, unless it is of `client.locks`. */
+  get names(): readonly string[] {
+    return this.wanted.locks;
   }
 
   /**
@@ -65,155 +52,91 @@ export class Lock {
    * on in the background and is an event of the client, `release-unconfirmed`.
    */
   async withLock<T>(body: (held: HeldLock) => T | PromiseLike<T>, options: AcquireOptions = {}): Promise<T> {
-    const held = await this.acquire(options);
-    let result: T;
-    try {
-      result = await body(held);
-    } catch (error) {
-      const loss = lossOf(held);
-      if (loss !== undefined) attachCause(error, loss);
-      await held[Symbol.asyncDispose]();
-      throw error;
-    }
-    // What the body has released itself is not lost.
-    if (lossOf(held)?.reason === 'released') return result;
-    try {
-      await held.release();
-    } catch (error) {
-      // Any other: the release goes on in the background, and the event `release-unconfirmed` has reported it.
-      if (error instanceof LockLostError) throw error;
-    }
-    return result;
+    return await runHolding(await this.acquire(options), body);
   }
 
   /**
    * Waits for the lock. Rejects with TimeoutError after `waitMs`, which says who holds the lock and how many are before, the signal's reason
    * when it aborts, LockLostError when an operator ended the wait, SessionExpiredError when the session ended, ClientClosedError when the
-   * client was closed.
+   * client was closed; with InvalidArgumentError when the lock is in use as another kind of lock, and with the code UNSUPPORTED while the ensemble
+   * has servers that do not know its kind.
    */
   async acquire(options: AcquireOptions = {}): Promise<HeldLock> {
-    checkOptionNames('acquire', options, ACQUIRE_OPTIONS);
+    checkAcquireOptions('acquire', options);
     const waitMs = options.waitMs ?? this.#present().defaultWaitMs;
-    const outcome = await this.#acquire(waitMs, options);
-    switch (outcome.type) {
-      case 'held':
-        return outcome.held;
-      case 'timeout':
-        throw new TimeoutError(this.#timeoutText(waitMs, outcome.wait), { indeterminate: false, wait: outcome.wait });
-      case 'lockHeld': {
-        const { session, label } = outcome.holder;
-        const who = label === '' ? `session ${session}` : `session ${session} ${JSON.stringify(label)}`;
-        throw new TimeoutError(`lock "${this.name}" is held by ${who}, and waitMs is 0`, { indeterminate: false });
-      }
-      case 'aborted':
-        throw outcome.reason;
-      case 'failed':
-        throw outcome.error;
-    }
+    return heldOf(await this.#acquire(waitMs, options), this.wanted, waitMs, this.#present);
   }
 
   /**
    * Like `acquire`, but not getting the lock is a result. Rejects only when the ensemble could not be asked, or refused otherwise.
    */
   async tryAcquire(options: TryAcquireOptions = {}): Promise<TryAcquireResult> {
-    checkOptionNames('tryAcquire', options, ACQUIRE_OPTIONS);
+    checkAcquireOptions('tryAcquire', options);
     const waitMs = options.waitMs ?? 0;
-    const outcome = await this.#acquire(waitMs, options);
-    switch (outcome.type) {
-      case 'held':
-        return { acquired: true, held: outcome.held };
-      case 'lockHeld':
-        return { acquired: false, reason: 'held', holder: outcome.holder };
-      case 'timeout':
-        if (waitMs === 0) throw new TimeoutError(this.#timeoutText(0), { indeterminate: false });
-        return { acquired: false, reason: 'timeout', holder: outcome.wait?.holders[0] };
-      case 'aborted':
-        return { acquired: false, reason: 'cancelled', holder: undefined };
-      case 'failed':
-        throw outcome.error;
-    }
+    return resultOf(await this.#acquire(waitMs, options), this.wanted, waitMs, this.#present);
   }
 
   /**
-   * Tells who holds the lock and who waits, and each grant, release and change of the queue from then on, until the loop is left.
+   * Tells who holds the lock and who waits, and each grant, release and change of the queue from then on, until the loop is left. Of several
+   * locks it tells that of each.
    *
    * @example
    * for await (const { type, holders, waiters, before } of lock.watch()) console.log(type, holders[0]?.label, waiters, before);
    */
   watch(options: LockWatchOptions = {}): AsyncGenerator<LockEvent, void, undefined> {
     checkOptionNames('watch', options, WATCH_OPTIONS);
-    return watchLock(this.#present().session, this.name, options);
+    const { session } = this.#present();
+    return this.names.length === 1 ? watchLock(session, this.name, options) : watchLocks(session, this.names, options);
   }
 
-  async #acquire(waitMs: number, options: AcquireOptions): Promise<AcquireOutcome> {
-    checkDuration('waitMs', waitMs);
-    if (options.onWait !== undefined && typeof options.onWait !== 'function')
-      throw new InvalidArgumentError('onWait must be a function, which is called with what the acquire waits for');
-    const diagnosed = acquireStarted(this.name, waitMs, this.#present().session.id);
-    const outcome = await this.#ask(waitMs, options);
-    if (diagnosed !== undefined) this.#diagnose(diagnosed, outcome);
-    return outcome;
-  }
-
-  async #ask(waitMs: number, { signal, onWait }: AcquireOptions): Promise<AcquireOutcome> {
+  /**
+   * @internal Publishes nothing. `looked`: is given the looks at the wait, when it waits at the ensemble; again in the next session where the
+   * first has expired.
+   */
+  async ask(
+    waitMs: number,
+    { signal, onWait }: AcquireOptions,
+    looked?: (look: WaitLook) => void,
+  ): Promise<AcquireOutcome> {
     const wait = waitMs > 0;
     const expiresAtMs = this.#present().session.limitAtMs(wait ? waitMs : undefined);
     for (;;) {
       const asked = this.#present();
-      const outcome = await asked.acquires.acquire({
-        lock: this.name,
-        asked: this.#asked,
-        wait,
-        expiresAtMs,
-        signal,
-        onWait,
-      });
+      const request = { wanted: this.wanted, wait, expiresAtMs, signal, onWait, looked };
+      const outcome = await asked.acquires.acquire(request);
       const expired = outcome.type === 'failed' && outcome.error instanceof SessionExpiredError;
       // Nothing is left of what an expired session has asked for: where there is another, it asks anew.
       if (!expired || this.#present() === asked) return outcome;
     }
   }
 
-  #diagnose(message: AcquireMessage, outcome: AcquireOutcome): void {
-    switch (outcome.type) {
-      case 'held': {
-        const { token } = outcome.held;
-        acquireEnded(message, 'held', token, undefined);
-        outcome.held.diagnose(holdStarted(message, token, this.#present().session.id));
-        return;
-      }
-      case 'failed':
-        acquireEnded(message, 'failed', undefined, outcome.error);
-        return;
-      case 'aborted':
-        acquireEnded(message, 'aborted', undefined, outcome.reason);
-        return;
-      case 'lockHeld':
-      case 'timeout':
-        acquireEnded(message, outcome.type, undefined, undefined);
-    }
-  }
-
-  #timeoutText(waitMs: number, wait?: LockWait): string {
-    const limit = waitMs === 0 ? 'no answer in time' : `not granted within ${waitMs} ms`;
-    const text = `lock "${this.name}": ${limit} (${this.#present().session.describe()})`;
-    return wait === undefined ? text : `${text}; ${describeWait(wait)}`;
+  #acquire(waitMs: number, options: AcquireOptions): Promise<AcquireOutcome> {
+    return published(this.wanted, waitMs, this.#present, () => this.ask(waitMs, options));
   }
 }
 
-/** Looks at the lease first: the timer that watches it may be late. */
-function lossOf(held: HeldLock): LockLostError | undefined {
-  try {
-    held.assertHeld();
-    return undefined;
-  } catch {
-    return held.loss;
-  }
+/** What these take together, by name or as they would alone. @throws InvalidArgumentError */
+export function wantedTogether(locks: readonly (string | Lock)[]): Wanted {
+  const given: unknown = locks;
+  if (!Array.isArray(given)) throw new InvalidArgumentError('locks takes a list of names, or of locks of a client');
+  const [first, ...others] = locks.flatMap((each) => (each instanceof Lock ? each.wanted.requests : [named(each)]));
+  if (first === undefined) throw new InvalidArgumentError('locks was given an empty list; it takes at least one lock');
+  const all = wantedOf(first, ...others);
+  const { length } = all.locks;
+  if (length > MAX_LOCKS_AT_ONCE)
+    throw new InvalidArgumentError(`locks was given ${length} locks; it takes at most ${MAX_LOCKS_AT_ONCE} at once`);
+  const twice = all.locks.find((lock, at) => all.locks.indexOf(lock) < at);
+  if (twice !== undefined)
+    throw new InvalidArgumentError(`locks was given lock ${JSON.stringify(twice)} twice; name each lock once`);
+  return all;
 }
 
-/** Only where there is room for one; the loss itself needs none. */
-function attachCause(error: unknown, loss: LockLostError): void {
-  if (!(error instanceof Error) || error === loss || error.cause !== undefined || !Object.isExtensible(error)) return;
-  if (loss.reason === 'released') return;
-  Object.defineProperty(error, 'cause', { value: loss, configurable: true, writable: true, enumerable: false });
+function named(lock: string): Wanted['requests'][0] {
+  const given: unknown = lock;
+  if (typeof given !== 'string')
+    throw new InvalidArgumentError(
+      `locks takes names, and locks as lock, read, write and locks give them; a reentrant lock and ${typeof given} are none`,
+    );
+  checkLockName(lock);
+  return { lock, asked: MUTEX };
 }

@@ -4,11 +4,13 @@
  * A caller that wants to know is told at once, and once a second.
  */
 
-import { MAX_PAGE_ENTRIES, type Answer, type QueueEntry } from '@holdfast/protocol';
+import type { Answer } from '@holdfast/protocol';
 import { callQuery } from '../session/channels/read-pipeline.ts';
 import type { Session } from '../session/session.ts';
 import type { Limited } from '../session/time-limits.ts';
 import type { LockWait } from './lock-wait.ts';
+import { listedQueue, placeOf, type ListedQueue } from './wait-place.ts';
+import type { Wanted } from './wanted.ts';
 
 /** So long before its limit a wait is looked at, or after half of a short one: the answer has to come in time. */
 const LOOK_BEFORE_LIMIT_MS = 500;
@@ -24,26 +26,25 @@ export interface WaitLooksOptions {
   readonly longWait: (wait: LockWait) => void;
 }
 
-/** An acquire that waits at the ensemble. */
-export interface WaitingAcquire {
-  readonly lock: string;
-  readonly acquireIndex: number;
+/** Whoever waits for an acquire. */
+export interface WaitCaller {
   /** On the monotonic clock. */
   readonly expiresAtMs: number;
   /** Whether the caller wants to know, and how it is told. */
   readonly onWait: ((wait: LockWait) => void) | undefined;
 }
 
-interface Queue {
-  readonly entries: readonly QueueEntry[];
-  readonly truncated: boolean;
+/** An acquire that waits at the ensemble, and who has called it. */
+export interface WaitingAcquire extends WaitCaller {
+  readonly wanted: Wanted;
+  readonly acquireIndex: number;
 }
 
 export class WaitLooks {
   readonly session: Session;
   readonly options: WaitLooksOptions;
   /** Questions under way: many who wait for one lock ask once. */
-  readonly #asking = new Map<string, Promise<Queue | undefined>>();
+  readonly #asking = new Map<string, Promise<ListedQueue | undefined>>();
 
   constructor(session: Session, options: WaitLooksOptions) {
     this.session = session;
@@ -58,7 +59,7 @@ export class WaitLooks {
   }
 
   /** @internal Undefined where the ensemble does not answer. */
-  ask(lock: string): Promise<Queue | undefined> {
+  ask(lock: string): Promise<ListedQueue | undefined> {
     let asking = this.#asking.get(lock);
     if (asking === undefined) {
       asking = this.#ask(lock).finally(() => this.#asking.delete(lock));
@@ -67,16 +68,26 @@ export class WaitLooks {
     return asking;
   }
 
-  async #ask(lock: string): Promise<Queue | undefined> {
+  async #ask(lock: string): Promise<ListedQueue | undefined> {
     try {
       // The server that this client is attached to has applied what it answered: no quorum is needed to see the wait.
       const options = { consistency: 'session', timeoutMs: ANSWER_TIMEOUT_MS } as const;
       const answer: Answer = await callQuery(this.session.reads, { type: 'lock', lock }, `wait for "${lock}"`, options);
-      return answer.type === 'lock' ? { entries: answer.queue, truncated: answer.truncated } : undefined;
+      return answer.type === 'lock' ? listedQueue(answer) : undefined;
     } catch {
       return undefined;
     }
   }
+}
+
+/** What one caller is looked for. */
+interface Schedule {
+  readonly caller: WaitCaller;
+  readonly sinceMs: number;
+  /** `Infinity` when it is past. */
+  lastLookAtMs: number;
+  /** When the caller is told next; `Infinity` for one that does not want to know. */
+  tellAtMs: number;
 }
 
 /** The looks at one wait. */
@@ -84,10 +95,9 @@ export class WaitLook implements Limited {
   readonly #wait: WaitingAcquire;
   readonly #looks: WaitLooks;
   readonly #sinceMs: number;
-  readonly #lastLookAtMs: number;
+  /** Those who wait: of a reentrant lock there may be several, who come and go. */
+  readonly #schedules = new Map<WaitCaller, Schedule>();
   #longAfterMs: number;
-  /** When the caller is told next; `Infinity` for one that does not want to know. */
-  #tellAtMs: number;
   #expiresAtMs = 0;
   #ended = false;
   #last: LockWait | undefined;
@@ -96,12 +106,9 @@ export class WaitLook implements Limited {
   constructor(wait: WaitingAcquire, looks: WaitLooks) {
     this.#wait = wait;
     this.#looks = looks;
-    this.#sinceMs = looks.session.clock.monotonicMs();
+    this.#sinceMs = this.#nowMs();
     this.#longAfterMs = looks.options.longWaitMs;
-    this.#tellAtMs = wait.onWait === undefined ? Number.POSITIVE_INFINITY : this.#sinceMs;
-    const leftMs = wait.expiresAtMs - this.#sinceMs;
-    this.#lastLookAtMs = wait.expiresAtMs - Math.min(LOOK_BEFORE_LIMIT_MS, leftMs / 2);
-    this.#expiresAtMs = this.#nextMs(this.#sinceMs);
+    this.#schedule(wait);
   }
 
   /** When it looks next. */
@@ -109,21 +116,42 @@ export class WaitLook implements Limited {
     return this.#expiresAtMs;
   }
 
-  /** What was seen last; undefined while nothing was. */
-  get last(): LockWait | undefined {
-    const nowMs = this.#looks.session.clock.monotonicMs();
-    return this.#last && { ...this.#last, waitedMs: nowMs - this.#sinceMs };
+  /** Another waits for the same acquire, by its own limit, until it leaves. */
+  join(caller: WaitCaller): void {
+    if (this.#ended) return;
+    this.#schedule(caller);
+    this.#looks.session.limits.add(this);
+  }
+
+  leave(caller: WaitCaller): void {
+    this.#schedules.delete(caller);
+  }
+
+  /** What was seen last, for one who waits; undefined while nothing was. */
+  lastOf(caller: WaitCaller): LockWait | undefined {
+    const schedule = this.#schedules.get(caller);
+    return this.#last && schedule && this.#since(this.#last, schedule.sinceMs);
   }
 
   expire(): void {
-    const nowMs = this.#looks.session.clock.monotonicMs();
+    const nowMs = this.#nowMs();
     const long = nowMs >= this.#sinceMs + this.#longAfterMs;
     if (long) this.#longAfterMs *= 2;
-    const tell = nowMs >= this.#tellAtMs;
-    if (tell) this.#tellAtMs = nowMs + TELL_EVERY_MS;
-    this.#expiresAtMs = this.#nextMs(nowMs);
+    let due = long;
+    const tell: Schedule[] = [];
+    for (const schedule of this.#schedules.values()) {
+      if (nowMs >= schedule.lastLookAtMs) {
+        schedule.lastLookAtMs = Number.POSITIVE_INFINITY;
+        due = true;
+      }
+      if (nowMs < schedule.tellAtMs) continue;
+      schedule.tellAtMs = nowMs + TELL_EVERY_MS;
+      tell.push(schedule);
+    }
+    this.#expiresAtMs = this.#nextMs();
     this.#looks.session.limits.add(this);
-    void this.#look({ long, tell });
+    // For nothing it is called when a caller has left.
+    if (due || tell.length > 0) void this.#look(long, tell);
   }
 
   end(): void {
@@ -131,35 +159,53 @@ export class WaitLook implements Limited {
     this.#looks.session.limits.delete(this);
   }
 
-  #tell(wait: LockWait): void {
+  #schedule(caller: WaitCaller): void {
+    const sinceMs = this.#nowMs();
+    const leftMs = caller.expiresAtMs - sinceMs;
+    this.#schedules.set(caller, {
+      caller,
+      sinceMs,
+      lastLookAtMs: caller.expiresAtMs - Math.min(LOOK_BEFORE_LIMIT_MS, leftMs / 2),
+      tellAtMs: caller.onWait === undefined ? Number.POSITIVE_INFINITY : sinceMs,
+    });
+    this.#expiresAtMs = this.#nextMs();
+  }
+
+  #tell(schedule: Schedule, wait: LockWait): void {
+    const { caller, sinceMs } = schedule;
+    if (this.#schedules.get(caller) !== schedule) return;
     try {
-      this.#wait.onWait?.(wait);
+      caller.onWait?.(this.#since(wait, sinceMs));
     } catch (error) {
       this.#looks.session.logger.error({ err: error, lock: wait.lock }, 'onWait threw');
     }
   }
 
-  #nextMs(nowMs: number): number {
-    const longAtMs = this.#sinceMs + this.#longAfterMs;
-    const lastAtMs = this.#lastLookAtMs > nowMs ? this.#lastLookAtMs : Number.POSITIVE_INFINITY;
-    return Math.min(longAtMs, lastAtMs, this.#tellAtMs);
+  #since(wait: LockWait, sinceMs: number): LockWait {
+    return { ...wait, waitedMs: this.#nowMs() - sinceMs };
   }
 
-  async #look({ long, tell }: { readonly long: boolean; readonly tell: boolean }): Promise<void> {
-    const queue = await this.#looks.ask(this.#wait.lock);
-    if (this.#ended || queue === undefined) return;
-    const waiting = queue.entries.filter(({ token }) => token === 0);
-    const place = waiting.findIndex(({ acquireIndex }) => acquireIndex === this.#wait.acquireIndex);
-    // It was granted meanwhile, and the news is on its way.
-    if (place < 0 && !queue.truncated) return;
-    this.#last = {
-      lock: this.#wait.lock,
-      waitedMs: this.#looks.session.clock.monotonicMs() - this.#sinceMs,
-      holders: queue.entries.filter(({ token }) => token !== 0),
-      before: place < 0 ? Math.min(waiting.length, MAX_PAGE_ENTRIES) : place,
-      truncated: place < 0,
-    };
+  #nowMs(): number {
+    return this.#looks.session.clock.monotonicMs();
+  }
+
+  #nextMs(): number {
+    let nextMs = this.#sinceMs + this.#longAfterMs;
+    for (const { lastLookAtMs, tellAtMs } of this.#schedules.values()) {
+      nextMs = Math.min(nextMs, lastLookAtMs, tellAtMs);
+    }
+    return nextMs;
+  }
+
+  async #look(long: boolean, tell: readonly Schedule[]): Promise<void> {
+    const { wanted, acquireIndex } = this.#wait;
+    const answers = await Promise.all(wanted.locks.map((lock) => this.#looks.ask(lock)));
+    const queues = answers.filter((answer) => answer !== undefined);
+    if (this.#ended || queues.length < answers.length) return;
+    const place = placeOf(wanted, acquireIndex, queues);
+    if (place === undefined) return;
+    this.#last = { ...place, locks: wanted.locks, waitedMs: this.#nowMs() - this.#sinceMs };
     if (long) this.#looks.options.longWait(this.#last);
-    if (tell) this.#tell(this.#last);
+    for (const schedule of tell) this.#tell(schedule, this.#last);
   }
 }

@@ -9,6 +9,7 @@ import { Backoff } from '../backoff.ts';
 import { HoldfastError, LockLostError, SessionExpiredError } from '../errors.ts';
 import type { Incarnation, Present } from '../incarnations/incarnation.ts';
 import { Lock } from '../locks/lock.ts';
+import { wantedOf } from '../locks/wanted.ts';
 import { checkOptionNames } from '../option-names.ts';
 import type { CallOptions } from '../session/call.ts';
 import { dataOf, type NodeData } from '../tree/node-arguments.ts';
@@ -55,7 +56,7 @@ export class Election {
     this.name = name;
     this.#directory = recipePath('elections', name);
     this.#present = present;
-    this.#lock = new Lock(`election/${name}`, MUTEX, present);
+    this.#lock = new Lock(wantedOf({ lock: `election/${name}`, asked: MUTEX }), present);
   }
 
   /**

@@ -34,7 +34,8 @@ describe('what a client publishes', () => {
       'holdfast:hold:end',
     ]);
     const { sessionId } = client;
-    expect(all[0]?.copy).toMatchObject({ lock: 'a', waitMs: 500, sessionId, outcome: undefined });
+    expect(all[0]?.copy).toMatchObject({ lock: 'a', locks: ['a'], mode: 'exclusive', waitMs: 500, sessionId });
+    expect(all[0]?.copy).toMatchObject({ outcome: undefined });
     expect(all[1]?.copy).toMatchObject({ outcome: 'held', token: held.token, error: undefined });
     expect(all[2]?.copy).toMatchObject({ lock: 'a', token: held.token, sessionId, reason: undefined });
     expect(all[3]?.copy).toMatchObject({ reason: 'released' });
@@ -71,12 +72,44 @@ describe('what a client publishes', () => {
     expect(held.loss).toBeUndefined();
   });
 
+  it('names all locks that are taken at once, and how they are held', async () => {
+    const { world, connect } = await scenario();
+    const client = await connect();
+    const all = published();
+    const locks = client.locks(['b', client.readWriteLock('a').write()]);
+    await world.settled((await world.settled(locks.acquire())).release());
+    const several = { lock: 'b', locks: ['b', 'a'], mode: 'exclusive' };
+    expect(all.map(({ copy }) => copy)).toMatchObject([several, several, several, several]);
+    const held = await world.settled(client.readWriteLock('c').write().acquire());
+    await world.settled(held.downgrade());
+    expect(all.at(-1)?.copy).toMatchObject({ lock: 'c', mode: 'write', reason: undefined });
+  });
+
+  it('is an acquire and a hold for each entry of a reentrant lock', async () => {
+    const { world, connect } = await scenario();
+    const lock = (await connect()).lock('a', { reentrant: true });
+    const all = published();
+    await world.settled(lock.withLock(() => lock.withLock((held) => held.token)));
+    expect(all.map(({ name }) => name.replace('holdfast:', ''))).toEqual([
+      'acquire:start',
+      'acquire:end',
+      'hold:start',
+      'acquire:start',
+      'acquire:end',
+      'hold:start',
+      'hold:end',
+      'hold:end',
+    ]);
+    expect(new Set(all.filter(({ name }) => name === 'holdfast:hold:end').map(({ message }) => message)).size).toBe(2);
+  });
+
   it('is nothing while nobody listens: an acquire allocates nothing for it', () => {
     const rounds = 20_000;
+    const wanted = { lock: 'a', locks: ['a'], mode: 'exclusive' } as const;
     let messages = 0;
     const allocated = (): number => {
       const before = process.memoryUsage().heapUsed;
-      for (let n = 0; n < rounds; n += 1) if (acquireStarted('a', 1, 1) !== undefined) messages += 1;
+      for (let n = 0; n < rounds; n += 1) if (acquireStarted(wanted, 1, 1) !== undefined) messages += 1;
       return process.memoryUsage().heapUsed - before;
     };
     allocated();

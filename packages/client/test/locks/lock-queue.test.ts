@@ -34,10 +34,31 @@ describe('the queue of a lock', () => {
     });
   });
 
-  it('says nothing of the wait of who is granted the free lock at once', () => {
+  it('knows of who is granted the free lock at once that it never waited', () => {
     const queue = new LockQueue(9, [], []);
-    expect(queue.apply({ type: 'created', path: '/x', index: 10 }, 'q-0000000000')).toBeUndefined();
+    const first = queue.apply({ type: 'created', path: '/x', index: 10 }, 'q-0000000000');
+    expect(queue.wasGrantedAtOnce(first?.place ?? holder)).toBe(true);
     expect(queue.apply({ type: 'changed', path: '/x', index: 10 }, 'q-0000000000')).toMatchObject({ type: 'granted' });
+    const second = queue.apply({ type: 'created', path: '/x', index: 11 }, 'q-0000000001');
+    expect(queue.wasGrantedAtOnce(second?.place ?? holder)).toBe(false);
+  });
+
+  it('learns from a later picture who was granted at once beside others, and who waits alone, for another lock', () => {
+    const shared = new LockQueue(9, ['q-0000000000'], [holder]);
+    const reader = shared.apply({ type: 'created', path: '/x', index: 10 }, 'q-0000000001');
+    shared.learn([entry(5, 5, 1), entry(10, 10, 2)]);
+    expect(shared.wasGrantedAtOnce(reader?.place ?? holder)).toBe(true);
+    const alone = new LockQueue(9, [], []);
+    const waits = alone.apply({ type: 'created', path: '/x', index: 10 }, 'q-0000000000');
+    alone.learn([entry(10, 12, 2)]);
+    expect(alone.wasGrantedAtOnce(waits?.place ?? holder)).toBe(false);
+  });
+
+  it('says of one who holds beside others that nobody is before, and of a grant that it comes once', () => {
+    const queue = new LockQueue(9, ['q-0000000000', 'q-0000000001'], [holder, entry(7, 8, 2)]);
+    expect([queue.holders.length, queue.before(1), queue.before(2)]).toEqual([2, 0, 0]);
+    expect(queue.apply({ type: 'changed', path: '/x', index: 10 }, 'q-0000000001')).toBeUndefined();
+    expect(queue.holders.map(({ token }) => token)).toEqual([5, 8]);
   });
 
   it('learns whose a place is from a later picture, and does without for one that is gone', () => {

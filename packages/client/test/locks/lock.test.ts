@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HoldfastError, InvalidArgumentError, LockLostError, TimeoutError } from '../../src/errors.ts';
 import type { ClientEventOf } from '../../src/events.ts';
-import type { AcquireOptions } from '../../src/locks/lock.ts';
+import type { AcquireOptions } from '../../src/locks/acquiring.ts';
 import { isCommand } from '../support/fake-ensemble.ts';
 import { scenario } from '../support/scenario.ts';
 

@@ -20,6 +20,30 @@ describe("an operator's client", () => {
     expect(new Set(reads)).toEqual(new Set(['linearizable']));
   });
 
+  it('takes a lock away from who holds it under a token, and says which token its resource should be told', async () => {
+    const { world, operating, connect } = await scenario();
+    const client = await connect();
+    const lock = client.readWriteLock('a').read();
+    const [held, other] = [await world.settled(lock.acquire()), await world.settled(lock.acquire())];
+    const { admin } = await world.settled(operating());
+    expect(await world.rejection(admin.revoke('a', held.token + 1_000))).toMatchObject({
+      code: 'NOT_FOUND',
+      message: `nobody holds lock "a" under token ${held.token + 1_000}: it is held under ${held.token}, ${other.token}`,
+    });
+    const { index } = await world.settled(admin.revoke('a', held.token));
+    expect(index).toBeGreaterThan(held.token);
+    await world.until(() => held.signal.aborted);
+    expect(held.loss).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
+    expect(other.loss).toBeUndefined();
+    for (const wrong of [0, -1, 1.5, Number.NaN]) {
+      expect(await world.rejection(admin.revoke('a', wrong))).toBeInstanceOf(InvalidArgumentError);
+    }
+    expect(await world.rejection(admin.revoke('a', other.token, { hold: held.acquireIndex }))).toBeInstanceOf(
+      NotFoundError,
+    );
+    expect(await world.rejection(admin.revoke('', other.token))).toBeInstanceOf(InvalidArgumentError);
+  });
+
   it('gives back through a session that says so, which ends with it', async () => {
     const { world, ensemble, operating, connect } = await scenario();
     ensemble.nodes.set('/a', new Uint8Array());

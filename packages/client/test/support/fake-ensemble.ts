@@ -1,6 +1,6 @@
 /**
  * An ensemble without consensus: servers on simulated hosts that share one small state at once. It keeps the rules that clients rely on
- * (number order, remembered answers, one holder a lock, grants in order) and records every message, so that tests see what was
+ * (number order, remembered answers, who may hold a lock, grants in order) and records every message, so that tests see what was
  * sent; tests bend it by hooks. What the real servers do is tested with them.
  */
 
@@ -9,7 +9,8 @@ import {
   commandName,
   decodeAttachRequest,
   decodeCommand,
-  type Acquire,
+  decodeLockName,
+  LOCKS_PATH,
   type AdminAnswer,
   type Answer,
   type ClientMessage,
@@ -20,8 +21,11 @@ import {
   type Reply,
   type ServerMessage,
   type UnknownOperation,
+  type WantedLock,
 } from '@holdfast/protocol';
+import { requestOf } from '../../src/locks/wanted.ts';
 import type { ClientRuntime } from '../../src/session/session.ts';
+import { FakeLocks, queueNodeName, queueNodePath, toAcquire, type Place } from './fake-locks.ts';
 import { FakeServer } from './fake-server.ts';
 import type { FakeChange, Past } from './fake-watches.ts';
 
@@ -48,13 +52,6 @@ export interface FakeSession {
   send: ((message: ServerMessage) => void) | undefined;
 }
 
-interface Place {
-  readonly lock: string;
-  readonly session: number;
-  readonly acquireIndex: number;
-  token: number;
-}
-
 export interface Received {
   readonly server: number;
   readonly atMs: number;
@@ -62,6 +59,7 @@ export interface Received {
 }
 
 const NO_DATA = new Uint8Array(0);
+const NOT_HELD = { type: 'error', code: 'NOT_HELD', message: 'no such hold' } as const;
 
 export class FakeEnsemble<Host extends FakeHost = FakeHost> {
   readonly world: FakeWorld<Host>;
@@ -83,9 +81,13 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
   pageEntries = 1_000;
   /** What nodes were made with, beside their data. */
   readonly modes: { readonly path: string; readonly mode: number; readonly ttlMs: number }[] = [];
-  /** What servers say of the kind of every lock. */
-  lockKind = 0;
-  #places: Place[] = [];
+  /** What servers say of the kind of every lock; undefined for what it is. */
+  lockKind: number | undefined;
+  /** As before state version 4. */
+  onlyMutexes = false;
+  /** Watches hear of queue nodes. */
+  showsQueues = false;
+  readonly #locks = new FakeLocks();
 
   constructor(world: FakeWorld<Host>) {
     this.world = world;
@@ -172,7 +174,7 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
   }
 
   queue(lock: string): readonly Place[] {
-    return this.#places.filter((place) => place.lock === lock);
+    return this.#locks.queue(lock);
   }
 
   setLeader(leader: number): void {
@@ -212,7 +214,7 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
     session.send?.({ type: 'goodbye', code: 'SESSION_MOVED', message: 'attached elsewhere' });
     session.send = send;
     const { id, generation, timeoutMs, lastApplied } = session;
-    const acquires = this.#places.filter((place) => place.session === id).map(toAcquire);
+    const acquires = this.#locks.of(id).map(toAcquire);
     return { reply: { type: 'attached', session: id, generation, timeoutMs, lastApplied, acquires }, session };
   }
 
@@ -253,6 +255,7 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
         return { type: 'exists', stat: data && statOf(data) };
       }
       case 'children':
+        if (query.path.startsWith(`${LOCKS_PATH}/`)) return this.#queueNodes(query.path);
         if (this.nodes.size > this.pageEntries) return { type: 'error', code: 'LIMIT_EXCEEDED', message: 'too many' };
         return {
           type: 'children',
@@ -268,22 +271,15 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
       case 'descendants':
         return { type: 'descendants', count: this.nodes.size };
       case 'verify':
-        return {
-          type: 'verify',
-          token: this.#places.find((place) => place.acquireIndex === query.acquireIndex)?.token ?? 0,
-        };
+        return { type: 'verify', token: this.#locks.find(query.acquireIndex, query.lock)?.token ?? 0 };
       case 'locks': {
-        const names = [...new Set(this.#places.map((place) => place.lock))].sort().filter((name) => name > query.after);
+        const names = this.#locks.names.filter((name) => name > query.after);
         const locks = names.slice(0, 1).map((lock) => ({ lock, holders: [], waiters: this.queue(lock).length - 1 }));
         return { type: 'locks', locks, more: names.length > 1 };
       }
       case 'lock': {
-        const queue = this.queue(query.lock).map((place) => ({
-          ...toHolder(place),
-          since: 1,
-          grantedAt: place.token === 0 ? 0 : 2,
-        }));
-        return { type: 'lock', queue, truncated: false, kind: this.lockKind };
+        const kind = this.lockKind ?? this.#locks.kindOf(query.lock);
+        return { type: 'lock', queue: this.#locks.entries(query.lock), truncated: false, kind };
       }
       case 'sessions': {
         const rest = [...this.sessions.values()].filter((session) => session.id > query.after);
@@ -303,39 +299,46 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
 
   /** An operator deletes the queue node. */
   revoke(acquireIndex: number): void {
-    const place = this.#places.find((candidate) => candidate.acquireIndex === acquireIndex);
+    const place = this.#locks.find(acquireIndex);
     if (place === undefined) throw new Error(`there is no acquire ${acquireIndex}`);
     this.index += 1;
-    const { lock, session } = place;
-    this.#remove(place);
-    this.sessions.get(session)?.send?.({ type: 'lost', index: this.index, lock, acquireIndex, reason: 'revoked' });
+    this.#takeAway(place);
   }
 
   endSession(id: number, reason: LossReason): void {
     const session = this.session(id);
     this.index += 1;
     this.sessions.delete(id);
-    for (const place of this.#places.filter((candidate) => candidate.session === id)) this.#remove(place);
+    this.#remove(this.#locks.of(id));
     session.send?.({ type: 'ended', index: this.index, reason });
   }
 
   #apply(session: FakeSession, command: Command): Reply {
     switch (command.type) {
-      case 'acquire': {
-        const holder = this.queue(command.lock)[0];
-        if (holder !== undefined && !command.wait) return { type: 'lockHeld', holder: toHolder(holder) };
-        const token = holder === undefined ? this.index : 0;
-        this.#places.push({ lock: command.lock, session: session.id, acquireIndex: this.index, token });
-        return { type: 'acquire', acquireIndex: this.index, token };
-      }
+      case 'acquire':
+        return this.#acquire(session, [command], command.wait);
+      case 'acquireSeveral':
+        return this.#acquire(session, command.locks, command.wait);
       case 'release':
       case 'cancel': {
-        const place = this.#places.find((candidate) => candidate.acquireIndex === command.acquireIndex);
-        if (place === undefined || (command.type === 'release' && place.token === 0)) {
-          return { type: 'error', code: 'NOT_HELD', message: 'no such hold' };
-        }
-        this.#remove(place);
+        const place = this.#locks.find(command.acquireIndex, command.lock);
+        if (place === undefined || (command.type === 'release' && place.token === 0)) return NOT_HELD;
+        this.#remove([place]);
         return command.type === 'release' ? { type: 'done' } : { type: 'cancelled', token: place.token };
+      }
+      case 'downgrade': {
+        const hold = this.#locks.find(command.acquireIndex, command.lock);
+        if (hold === undefined || hold.token === 0) return NOT_HELD;
+        if (!this.#locks.downgrade(hold))
+          return { type: 'error', code: 'INVALID_ARGUMENT', message: 'it is held in no way that can be downgraded' };
+        this.#grantPending();
+        return { type: 'done' };
+      }
+      case 'revoke': {
+        const place = this.#locks.find(command.acquireIndex, command.lock);
+        if (place === undefined) return notFound(command.lock);
+        this.#takeAway(place);
+        return { type: 'revoked', index: this.index };
       }
       case 'closeSession':
         if (command.session !== 0 && !this.sessions.has(command.session)) return notFound(String(command.session));
@@ -346,17 +349,17 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
       case 'create':
         if (this.nodes.has(command.path)) return { type: 'error', code: 'NODE_EXISTS', message: 'there is one' };
         this.nodes.set(command.path, new Uint8Array(command.data));
-        this.#changed('created', command.path);
+        this.#changed({ type: 'created', path: command.path });
         return { type: 'created', path: command.path, stat: statOf(command.data) };
       case 'set':
         if (!this.nodes.has(command.path)) return notFound(command.path);
         if (command.version > 0) return { type: 'error', code: 'BAD_VERSION', message: 'another version' };
         this.nodes.set(command.path, new Uint8Array(command.data));
-        this.#changed('changed', command.path);
+        this.#changed({ type: 'changed', path: command.path });
         return { type: 'changed', stat: statOf(command.data) };
       case 'delete':
         if (!this.nodes.delete(command.path)) return notFound(command.path);
-        this.#changed('deleted', command.path);
+        this.#changed({ type: 'deleted', path: command.path });
         return { type: 'done' };
       case 'createNode':
         this.modes.push({ path: command.path, mode: command.mode, ttlMs: command.ttlMs });
@@ -398,25 +401,61 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
   }
 
   /** Who watches hears of it before its reply leaves. */
-  #changed(type: FakeChange['type'], path: string): void {
-    const change = { index: this.index, type, path };
-    this.#changes.push(change);
-    for (const server of this.servers) server.tell(change);
+  #changed(...changed: readonly Omit<FakeChange, 'index'>[]): void {
+    const changes = changed.map((change) => ({ ...change, index: this.index }));
+    this.#changes.push(...changes);
+    for (const server of this.servers) server.tell(this.index, changes);
   }
 
-  #remove(place: Place): void {
-    this.#places = this.#places.filter((other) => other !== place);
-    const next = this.queue(place.lock)[0];
-    if (next === undefined || next.token !== 0) return;
-    next.token = this.index;
-    const { lock, acquireIndex, token, session } = next;
-    this.sessions.get(session)?.send?.({ type: 'granted', index: this.index, lock, acquireIndex, token });
+  #acquire(session: FakeSession, wanted: readonly WantedLock[], wait: boolean): Reply {
+    const parts = wanted.flatMap(({ lock, kind, parameters }) => {
+      const asked = requestOf(kind, parameters);
+      return asked === undefined ? [] : [{ lock, asked }];
+    });
+    const known = !this.onlyMutexes || (parts.length === 1 && parts[0]?.asked.type === 'mutex');
+    if (!known || parts.length < wanted.length)
+      return { type: 'error', code: 'UNSUPPORTED', message: 'it is not of state version 3' };
+    const reply = this.#locks.acquire(session.id, parts, wait, this.index);
+    const place = reply.type === 'acquire' ? this.#locks.find(reply.acquireIndex) : undefined;
+    const shown = place === undefined ? [] : nodesOf('created', place);
+    if (place !== undefined && place.token !== 0) shown.push(...nodesOf('changed', place));
+    this.#shown(shown);
+    return reply;
+  }
+
+  #takeAway(place: Place): void {
+    this.#remove([place]);
+    const { lock, session, acquireIndex } = place;
+    this.sessions.get(session)?.send?.({ type: 'lost', index: this.index, lock, acquireIndex, reason: 'revoked' });
+  }
+
+  #remove(places: readonly Place[]): void {
+    for (const place of places) this.#locks.remove(place);
+    this.#grantPending(places.flatMap((place) => nodesOf('deleted', place)));
+  }
+
+  #grantPending(before: readonly QueueNode[] = []): void {
+    const granted = this.#locks.grantPending(this.index);
+    this.#shown([...before, ...granted.flatMap((place) => nodesOf('changed', place))]);
+    for (const { lock, acquireIndex, token, session } of granted) {
+      this.sessions.get(session)?.send?.({ type: 'granted', index: this.index, lock, acquireIndex, token });
+    }
+  }
+
+  #shown(nodes: readonly QueueNode[]): void {
+    if (this.showsQueues && nodes.length > 0) this.#changed(...nodes);
+  }
+
+  #queueNodes(path: string): Answer {
+    const lock = decodeLockName(path.slice(LOCKS_PATH.length + 1)) ?? '';
+    const names = this.queue(lock).map(({ acquireIndex }) => queueNodeName(acquireIndex));
+    return names.length === 0 ? notFound(path) : { type: 'children', names, stat: statOf(NO_DATA) };
   }
 
   /** A retried acquire is answered with the present state of its wait. */
   #present(reply: Reply): Reply {
     if (reply.type !== 'acquire') return reply;
-    const place = this.#places.find((candidate) => candidate.acquireIndex === reply.acquireIndex);
+    const place = this.#locks.find(reply.acquireIndex);
     if (place === undefined) return { type: 'error', code: 'NOT_HELD', message: 'granted and lost' };
     return { ...reply, token: place.token };
   }
@@ -426,12 +465,11 @@ export function isCommand(message: ClientMessage, name: keyof typeof CommandType
   return message.type === 'request' && message.command === CommandType[name];
 }
 
-function toAcquire({ lock, acquireIndex, token }: Place): Acquire {
-  return { lock, acquireIndex, token };
-}
+type QueueNode = Omit<FakeChange, 'index'>;
 
-function toHolder({ session, acquireIndex, token }: Place) {
-  return { session, label: '', acquireIndex, token };
+/** In the queue of each of its locks. */
+function nodesOf(type: FakeChange['type'], place: Place): QueueNode[] {
+  return place.parts.map(({ lock }) => ({ type, path: queueNodePath(lock, place) }));
 }
 
 function notFound(what: string): { type: 'error'; code: 'NOT_FOUND'; message: string } {

@@ -95,9 +95,10 @@ export class FakeServer<Host extends FakeHost = FakeHost> {
     return [...this.#links].reduce((sum, { watches }) => sum + watches.size, 0);
   }
 
-  tell(change: FakeChange): void {
+  /** The changes of one entry. */
+  tell(index: number, changes: readonly FakeChange[]): void {
     for (const { watches, send } of this.#links) {
-      const told = watches.hear(change);
+      const told = watches.hear(index, changes);
       if (told !== undefined) send(told);
     }
   }

@@ -75,10 +75,10 @@ export class FakeWatches {
     return { type: 'unwatched', id, index };
   }
 
-  /** What a change is to this connection. */
-  hear(change: FakeChange): ServerMessage | undefined {
-    const events = eventsFor(change, this.#watched);
-    return events.length === 0 ? undefined : { type: 'events', id: 0, through: change.index, events };
+  /** What the changes of one entry are to this connection. */
+  hear(index: number, changes: readonly FakeChange[]): ServerMessage | undefined {
+    const events = changes.flatMap((change) => eventsFor(change, this.#watched));
+    return events.length === 0 ? undefined : { type: 'events', id: 0, through: index, events };
   }
 
   get size(): number {

@@ -328,7 +328,7 @@ describe('a watch that nobody takes the events of', () => {
     for (let n = 0; n < MAX_UNTAKEN_EVENTS; n += 1) {
       ensemble.index += 1;
       last = ensemble.index;
-      for (const server of ensemble.servers) server.tell({ type: 'changed', path: '/a', index: last });
+      for (const server of ensemble.servers) server.tell(last, [{ type: 'changed', path: '/a', index: last }]);
     }
     await world.sleep(10);
     const [failing, resyncing] = watches;

@@ -23,6 +23,8 @@ const GIVES_BACK: ReadonlySet<number> = new Set([
   CommandType.delete,
   CommandType.release,
   CommandType.cancel,
+  CommandType.downgrade,
+  CommandType.revoke,
   CommandType.expireSession,
   CommandType.continueEnd,
   CommandType.removeUnused,

@@ -11,6 +11,7 @@ import {
   MAX_DATA_BYTES,
   MAX_LOCK_NAME_LENGTH,
   MAX_LOCK_PARAMETERS_BYTES,
+  MAX_LOCKS_AT_ONCE,
   MAX_PATH_LENGTH,
   MAX_REMOVALS_PER_ENTRY,
   SECRET_HASH_BYTES,
@@ -39,6 +40,19 @@ const path = text(MAX_PATH_LENGTH);
 const data = bytes(MAX_DATA_BYTES);
 const lock = text(MAX_LOCK_NAME_LENGTH);
 
+/**
+ * A lock that an acquire asks for. `kind` may be one of a later version, up to {@link MAX_LOCK_KIND}: who applies the command knows which
+ * there are, and reads `parameters`, which are that kind's.
+ */
+const wantedFields = {
+  lock,
+  kind: integerWithin(0, MAX_LOCK_KIND),
+} as const;
+const parameters = openTuple(MAX_LOCK_PARAMETERS_BYTES);
+const wantedLock = record({ ...wantedFields, parameters });
+
+export interface WantedLock extends ValueOf<typeof wantedLock> {}
+
 /** `mzxid`: of the change since which it has been too long, for a node with a time to live; 0 for a container. */
 const unusedNode = record({ path, czxid: integer(), mzxid: integer() });
 
@@ -59,16 +73,8 @@ export const commands = messages('command', {
   /** `version` −1 matches any. */
   set: message(4, { path, data, version: signed() }),
   delete: message(5, { path, version: signed() }),
-  /**
-   * Enqueues and grants, or enqueues and waits, or (`wait` false) leaves nothing when the lock is not free. `kind` may be one of a later
-   * version, up to {@link MAX_LOCK_KIND}: who applies the command knows which there are, and reads `parameters`, which are that kind's.
-   */
-  acquire: message(6, {
-    lock,
-    kind: integerWithin(0, MAX_LOCK_KIND),
-    wait: flag(),
-    parameters: openTuple(MAX_LOCK_PARAMETERS_BYTES),
-  }),
+  /** Enqueues and grants, or enqueues and waits, or (`wait` false) leaves nothing when the lock is not free. */
+  acquire: message(6, { ...wantedFields, wait: flag(), parameters }),
   /** Gives up a hold. A wait is not a hold: NOT_HELD. */
   release: message(7, { lock, acquireIndex: integer() }),
   /** Ends a wait, or the hold that it has become; the reply says which. */
@@ -79,6 +85,18 @@ export const commands = messages('command', {
   createNode: message(10, creation),
   /** As `set`, with or without data. */
   setNode: message(11, dataChange),
+  /** A hold to write becomes one to read, under the same token. */
+  downgrade: message(12, { lock, acquireIndex: integer() }),
+  /**
+   * As `acquire`, of all these locks or none: one acquire index, one grant, one token. Whatever names such an acquire later names one of its
+   * locks, and means all of them.
+   */
+  acquireSeveral: message(13, { locks: shortList(MAX_LOCKS_AT_ONCE, wantedLock, 'lock'), wait: flag() }),
+  /**
+   * An operator's: takes a hold or wait away, whoever has it, as the deletion of its node does. The answer has an index above the token that is
+   * revoked, so that a resource that is told of it refuses that token from then on.
+   */
+  revoke: message(14, { lock, acquireIndex: integer() }),
   /** The leader's: the session's time is over. Re-checked by generation, so that a session re-attached meanwhile lives. */
   expireSession: message(64, { session: integer(), generation: integer() }),
   /**

@@ -3,12 +3,17 @@
  * the state machine to know.
  */
 
-import type { Command } from './command.ts';
-import type { ValueOf } from '../schema/field.ts';
+import { MAX_PERMITS } from '../limits.ts';
+import { flag, integerWithin, type ValueOf } from '../schema/field.ts';
+import type { Command, WantedLock } from './command.ts';
 import { message, messages } from '../schema/messages.ts';
 
 export const lockKinds = messages('kind of lock', {
   mutex: message(0, {}),
+  /** To write is to hold it alone; those who read hold it together. */
+  readWrite: message(1, { write: flag() }),
+  /** `permits` of the `limit` that there are; who uses the lock names the same limit as all others. */
+  semaphore: message(2, { permits: integerWithin(1, MAX_PERMITS), limit: integerWithin(1, MAX_PERMITS) }),
 });
 
 /** What is asked of a lock: its kind by `type`, with the parameters of that kind. */
@@ -20,6 +25,17 @@ export const MUTEX: LockRequest = { type: 'mutex' };
 
 /** `wait` false: leaves nothing when the lock is not free. */
 export function acquireCommand(lock: string, request: LockRequest, wait: boolean): Command {
-  const parameters = lockKinds.writeFields(request);
-  return { type: 'acquire', lock, kind: LockKind[request.type], wait, parameters };
+  return { type: 'acquire', ...wanted(lock, request), wait };
+}
+
+/** All of these locks at once, or none. */
+export function acquireSeveralCommand(
+  locks: readonly { readonly lock: string; readonly asked: LockRequest }[],
+  wait: boolean,
+): Command {
+  return { type: 'acquireSeveral', locks: locks.map(({ lock, asked }) => wanted(lock, asked)), wait };
+}
+
+function wanted(lock: string, request: LockRequest): WantedLock {
+  return { lock, kind: LockKind[request.type], parameters: lockKinds.writeFields(request) };
 }

@@ -60,6 +60,8 @@ export const replies = messages('reply', {
   transaction: message(8, { index: integer(), results: list(integer(), 'result') }),
   /** transaction: nothing was done, because of the operation at that place, the first is 0. */
   transactionFailed: message(9, { operation: integer(), code: errorCode(), message: cutText(MAX_MESSAGE_LENGTH) }),
+  /** revoke: by the entry at `index`, which is above the token that was revoked and not above that of the next grant. */
+  revoked: message(10, { index: integer() }),
 });
 
 export type Reply = ValueOf<typeof replies>;

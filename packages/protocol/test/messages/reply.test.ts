@@ -40,10 +40,10 @@ describe('a reply', () => {
       [7, 1, 2, 3, 4, [['a', 5, 6]]],
       [8, 1, [0, 2, 3]],
       [9, 1, 3, 'another version'],
+      [10, 60],
     ];
-    const types = 'error done created changed acquire lockHeld cancelled attached transaction transactionFailed'.split(
-      ' ',
-    );
+    const types =
+      'error done created changed acquire lockHeld cancelled attached transaction transactionFailed revoked'.split(' ');
     expect(tuples.map((tuple) => decode(tuple).type)).toEqual(types);
     for (const tuple of tuples) expect(replies.writeTuple(decode(tuple))).toEqual(tuple);
   });
@@ -59,7 +59,7 @@ describe('a reply', () => {
   });
 
   it.each<[string, Packable]>([
-    ['type 10 is unknown', [10]],
+    ['type 11 is unknown', [11]],
     ['reply.results.result must be', [8, 1, [0, -1]]],
     ['reply.operation must be', [9, -1, 1, '']],
     ['reply.type must be present', []],

@@ -16,6 +16,8 @@ export const PeerFeature = {
   keepAlive: 2 ** 5,
   /** Applies entries by version 3 of those rules. */
   stateVersion3: 2 ** 6,
+  /** Applies entries by version 4 of those rules. */
+  stateVersion4: 2 ** 7,
 } as const;
 
 /** What a server of this version offers to its peers. */

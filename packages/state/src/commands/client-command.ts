@@ -8,7 +8,8 @@ import type { CachedReply } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
 import type { State } from '../state.ts';
 import { closeSession } from './end-session.ts';
-import { acquire, cancel, release } from './locks.ts';
+import { acquire, acquireSeveral, cancel, downgrade, release } from './locks.ts';
+import { revoke } from './revoke.ts';
 import { applyNodeCommand } from './nodes/apply.ts';
 
 /** `number`: that of the request. A transaction is applied as it is decoded (nodes/transaction.ts). */
@@ -16,10 +17,16 @@ export function applyClientCommand(state: State, session: Session, command: Comm
   switch (command.type) {
     case 'acquire':
       return acquire(state, session, command);
+    case 'acquireSeveral':
+      return acquireSeveral(state, session, command);
     case 'release':
       return release(state, session, command);
     case 'cancel':
       return cancel(state, session, command);
+    case 'downgrade':
+      return downgrade(state, session, command);
+    case 'revoke':
+      return revoke(state, command);
     case 'create':
     case 'set':
     case 'delete':

@@ -8,11 +8,9 @@
 import type { Command, LossReason, Reply } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
-import type { Lock } from '../locks/lock.ts';
 import type { Session } from '../sessions/session.ts';
 import { DONE, errorReply } from '../replies.ts';
 import type { State } from '../state.ts';
-import { compareText } from '../text.ts';
 import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
 
 /** Nodes beyond twice the wanted ones that are gathered before they are sorted. */
@@ -62,14 +60,13 @@ export function continueEnd(state: State, command: Extract<Command, { type: 'con
 
 /** For the state with which a new cluster begins: nobody is granted anything, since nobody is left. */
 export function endEverySession(state: State): void {
-  const touched = new Set<Lock>();
   for (const session of state.sessions.inOrder()) {
     removeNodes(state, session, session.ephemerals.size);
-    for (const lock of removeAcquires(state, session)) touched.add(lock);
+    removeAcquires(state, session);
     forget(state, session);
     state.digest.mix(session.id);
   }
-  grantPending(state, touched);
+  state.locks.grantPending(state.index, state.stamp, state.events);
 }
 
 function endSession(state: State, session: Session, reason: LossReason, number: number): void {
@@ -77,7 +74,7 @@ function endSession(state: State, session: Session, reason: LossReason, number: 
   const whole = session.ephemerals.size <= maxNodesPerEnd;
   removeNodes(state, session, maxNodesPerEnd);
   if (!whole) reportLosses(state, session, reason);
-  const touched = removeAcquires(state, session);
+  removeAcquires(state, session);
   if (whole) {
     forget(state, session);
     state.ended = { session: session.id, reason };
@@ -86,7 +83,7 @@ function endSession(state: State, session: Session, reason: LossReason, number: 
     state.events.push({ type: 'sessionEnding', session: session.id });
   }
   state.digest.mix(session.id);
-  grantPending(state, touched);
+  state.locks.grantPending(state.index, state.stamp, state.events);
 }
 
 /** The end itself is reported when nothing is left, which for its waits and holds would be late. */
@@ -102,20 +99,8 @@ function forget(state: State, session: Session): void {
   state.sessions.remove(session);
 }
 
-/** Returns the locks that may be free now. */
-function removeAcquires(state: State, session: Session): ReadonlySet<Lock> {
-  const touched = new Set<Lock>();
-  for (const acquire of state.locks.acquiresOf(session).inOrder()) {
-    state.locks.remove(acquire, state.index);
-    touched.add(acquire.lock);
-  }
-  return touched;
-}
-
-function grantPending(state: State, touched: ReadonlySet<Lock>): void {
-  for (const lock of [...touched].sort((left, right) => compareText(left.name, right.name))) {
-    state.locks.grantPending(lock, state.index, state.stamp, state.events);
-  }
+function removeAcquires(state: State, session: Session): void {
+  for (const acquire of state.locks.acquiresOf(session).inOrder()) state.locks.remove(acquire, state.index);
 }
 
 function removeNodes(state: State, { ephemerals }: Session, count: number): void {

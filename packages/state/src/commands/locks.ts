@@ -1,61 +1,81 @@
-/** acquire, release and cancel: each does all of its work, grants to others included, in its own entry. */
+/**
+ * acquire, acquireSeveral, release, cancel and downgrade: each does all of its work, grants to others included, in its own entry. One acquire
+ * of several locks is a wait or hold of all of them: who names one of its locks means the whole.
+ */
 
-import { MalformedError, type Command, type LockRequest, type Packable, type Reply } from '@holdfast/protocol';
+import type { Command, Reply } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
-import { lockProblem, MAX_CONTAINER_NAME_LENGTH, MAX_QUEUE_NODE_NAME_LENGTH } from '../locks/lock-name.ts';
-import { packRequest, readRequest, type LockKind } from '../locks/kinds/lock-kind.ts';
-import type { Lock, QueuedAcquire } from '../locks/lock.ts';
+import { packRequest } from '../locks/kinds/lock-kind.ts';
 import { acquireBytes } from '../locks/session-acquires.ts';
+import type { Lock, QueuedAcquire } from '../locks/lock.ts';
 import { isReply, type CachedReply } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
-import { DONE, errorReply, invalidLockReply, unsupportedReply, type ErrorReply } from '../replies.ts';
+import { compareText } from '../text.ts';
+import { DONE, errorReply, type ErrorReply } from '../replies.ts';
 import type { State } from '../state.ts';
+import { wantedOrError, type WantedByKind } from './wanted-lock.ts';
 import { treeLimitReply } from './tree-limits.ts';
+import { MAX_CONTAINER_NAME_LENGTH, MAX_QUEUE_NODE_NAME_LENGTH } from '../locks/lock-name.ts';
 
-/** Nodes that an acquire may add, the container and the queue node, and what their names take at most. */
-const NODES_PER_ACQUIRE = 2;
-const NAME_BYTES_PER_ACQUIRE = MAX_CONTAINER_NAME_LENGTH + MAX_QUEUE_NODE_NAME_LENGTH;
+/** Nodes that a lock may add, the container and the queue node, and what their names take at most. */
+const NODES_PER_LOCK = 2;
+const NAME_BYTES_PER_LOCK = MAX_CONTAINER_NAME_LENGTH + MAX_QUEUE_NODE_NAME_LENGTH;
 
 export function acquire(state: State, session: Session, command: Extract<Command, { type: 'acquire' }>): CachedReply {
-  const { lock: name } = command;
-  const kind = state.rules.lockKinds[command.kind];
-  if (kind === undefined) return unsupportedReply(`lock kind ${command.kind}`, state.version);
-  const request = requestOrError(kind, command.parameters ?? []);
-  if (request.type === 'error') return request;
-  const problem = lockProblem(name);
-  if (problem !== undefined) return invalidLockReply(name, problem);
+  const wanted = wantedOrError(state, command);
+  if ('type' in wanted) return wanted;
+  const { lock: name, kind, request } = wanted;
   const lock = state.locks.get(name);
-  if (lock !== undefined && lock.kind !== kind) {
-    return errorReply('INVALID_ARGUMENT', `lock ${name} is in use with another kind; use one kind for a lock`);
-  }
   if (!command.wait && lock !== undefined && !lock.admits(request)) return heldReply(lock);
   const parameters = packRequest(kind, request);
   const full =
-    acquireLimitReply(state, session, name) ??
-    treeLimitReply(state, NODES_PER_ACQUIRE, NAME_BYTES_PER_ACQUIRE, parameters?.length ?? 0);
+    acquireLimitReply(state, session, name, 1) ??
+    treeLimitReply(state, NODES_PER_LOCK, NAME_BYTES_PER_LOCK, parameters?.length ?? 0);
   if (full !== undefined) return full;
   return state.locks.enqueue(session, name, { kind, request, parameters }, state.index, state.stamp);
 }
 
-function requestOrError(kind: LockKind, parameters: readonly Packable[]): LockRequest | ErrorReply {
-  try {
-    return readRequest(kind, parameters);
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error;
-    return errorReply('INVALID_ARGUMENT', error.message);
+export function acquireSeveral(
+  state: State,
+  session: Session,
+  command: Extract<Command, { type: 'acquireSeveral' }>,
+): CachedReply {
+  const all: WantedByKind[] = [];
+  for (const asked of command.locks) {
+    const wanted = wantedOrError(state, asked);
+    if ('type' in wanted) return wanted;
+    all.push(wanted);
   }
+  all.sort((left, right) => compareText(left.lock, right.lock));
+  const [first, second] = all;
+  if (first === undefined) return errorReply('INVALID_ARGUMENT', 'an acquire of no lock: name at least one');
+  const repeated = all.find(({ lock }, place) => all[place + 1]?.lock === lock);
+  if (repeated !== undefined) {
+    return errorReply('INVALID_ARGUMENT', `lock ${repeated.lock} is named twice; name each lock once`);
+  }
+  if (!command.wait) {
+    for (const { lock: name, request } of all) {
+      const lock = state.locks.get(name);
+      if (lock !== undefined && !lock.admits(request)) return heldReply(lock);
+    }
+  }
+  const wanted = all.map((each) => ({ ...each, parameters: packRequest(each.kind, each.request) }));
+  const bytes = wanted.reduce((sum, { parameters }) => sum + (parameters?.length ?? 0), 0);
+  const full =
+    acquireLimitReply(state, session, first.lock, all.length) ??
+    treeLimitReply(state, NODES_PER_LOCK * all.length, NAME_BYTES_PER_LOCK * all.length, bytes);
+  if (full !== undefined) return full;
+  const { index, stamp, locks } = state;
+  const [only] = wanted;
+  if (second === undefined && only !== undefined) return locks.enqueue(session, only.lock, only, index, stamp);
+  return locks.enqueueSeveral(session, wanted, index, stamp);
 }
 
 export function release(state: State, session: Session, command: Extract<Command, { type: 'release' }>): Reply {
   const acquired = ownAcquire(state, session, command.lock, command.acquireIndex);
   if (acquired === undefined) return notHeldReply(command.lock, command.acquireIndex);
-  if (acquired.token === 0) {
-    return errorReply(
-      'NOT_HELD',
-      `acquire ${command.acquireIndex} of lock ${command.lock} still waits: cancel ends a wait, release only a hold`,
-    );
-  }
+  if (acquired.token === 0) return stillWaitsReply(acquired, 'release only a hold');
   giveUp(state, acquired);
   return DONE;
 }
@@ -65,6 +85,24 @@ export function cancel(state: State, session: Session, command: Extract<Command,
   if (acquired === undefined) return notHeldReply(command.lock, command.acquireIndex);
   giveUp(state, acquired);
   return { type: 'cancelled', token: acquired.token };
+}
+
+export function downgrade(state: State, session: Session, command: Extract<Command, { type: 'downgrade' }>): Reply {
+  const { lock: name, acquireIndex } = command;
+  const hold = ownAcquire(state, session, name, acquireIndex);
+  if (hold === undefined) return notHeldReply(name, acquireIndex);
+  if (hold.token === 0) return stillWaitsReply(hold, 'downgrade changes a hold');
+  const { kind } = hold.lock;
+  const request = kind.downgraded(hold.request);
+  if (request === undefined) {
+    return errorReply(
+      'INVALID_ARGUMENT',
+      `acquire ${acquireIndex} of lock ${name} holds it in no way that can be downgraded: that is only for who holds a read-write lock to write`,
+    );
+  }
+  state.locks.change(hold, request, packRequest(kind, request));
+  state.locks.grantPending(state.index, state.stamp, state.events);
+  return DONE;
 }
 
 /** The answer that a request gets when it comes again. An acquire's is its present state, so that a retry learns of a grant or a loss. */
@@ -81,12 +119,12 @@ export function presentReply(cached: CachedReply): Reply {
 
 function giveUp(state: State, acquired: QueuedAcquire): void {
   state.locks.remove(acquired, state.index);
-  state.locks.grantPending(acquired.lock, state.index, state.stamp, state.events);
+  state.locks.grantPending(state.index, state.stamp, state.events);
 }
 
+/** Its place in the queue of that lock. */
 function ownAcquire(state: State, session: Session, lock: string, acquireIndex: number): QueuedAcquire | undefined {
-  const acquired = state.locks.acquiresOf(session).get(acquireIndex);
-  return acquired?.lock.name === lock ? acquired : undefined;
+  return state.locks.acquiresOf(session).get(acquireIndex)?.partAt(lock);
 }
 
 function notHeldReply(lock: string, acquireIndex: number): Reply {
@@ -96,17 +134,25 @@ function notHeldReply(lock: string, acquireIndex: number): Reply {
   );
 }
 
-function heldReply(lock: Lock): Reply {
-  const holder = lock.holders.first;
-  invariant(holder !== undefined, 'a lock that exists has a holder');
-  const { session, token, acquireIndex } = holder;
+function stillWaitsReply({ acquireIndex, lock }: QueuedAcquire, advice: string): ErrorReply {
+  return errorReply(
+    'NOT_HELD',
+    `acquire ${acquireIndex} of lock ${lock.name} still waits: cancel ends a wait, ${advice}`,
+  );
+}
+
+/** Who holds it; where nobody does, who waits first, with others of its locks. */
+function heldReply({ first }: Lock): Reply {
+  invariant(first !== undefined, 'a lock that exists is held or waited for');
+  const { session, token, acquireIndex } = first;
   return { type: 'lockHeld', holder: { session: session.id, label: session.label, token, acquireIndex } };
 }
 
-function acquireLimitReply(state: State, session: Session, lock: string): Reply | undefined {
+/** @param lock by whose name the acquire is known, among so many */
+function acquireLimitReply(state: State, session: Session, lock: string, locks: number): Reply | undefined {
   const { maxAcquiresPerSession, maxAcquireListBytes } = state.limits;
   const { size, listBytes } = state.locks.acquiresOf(session);
-  if (size >= maxAcquiresPerSession) {
+  if (size + locks > maxAcquiresPerSession) {
     return errorReply(
       'LIMIT_EXCEEDED',
       `the session has ${size} waits and holds, at most ${maxAcquiresPerSession}; release some, or use more sessions`,

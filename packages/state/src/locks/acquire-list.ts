@@ -4,6 +4,8 @@ import { invariant } from '../invariant.ts';
 /** What such a list links. */
 export interface Listed<T extends Listed<T>> {
   readonly acquireIndex: number;
+  /** What it adds to {@link AcquireList.weight}; does not change while a list has it. */
+  readonly weight: number;
   list: AcquireList<T> | undefined;
   previous: T | undefined;
   next: T | undefined;
@@ -13,9 +15,15 @@ export class AcquireList<T extends Listed<T>> {
   #first: T | undefined;
   #last: T | undefined;
   #size = 0;
+  #weight = 0;
 
   get size(): number {
     return this.#size;
+  }
+
+  /** Of all together. */
+  get weight(): number {
+    return this.#weight;
   }
 
   get first(): T | undefined {
@@ -32,6 +40,7 @@ export class AcquireList<T extends Listed<T>> {
     else last.next = acquire;
     this.#last = acquire;
     this.#size += 1;
+    this.#weight += acquire.weight;
   }
 
   remove(acquire: T): void {
@@ -45,6 +54,7 @@ export class AcquireList<T extends Listed<T>> {
     acquire.previous = undefined;
     acquire.next = undefined;
     this.#size -= 1;
+    this.#weight -= acquire.weight;
   }
 
   *[Symbol.iterator](): Iterator<T> {

@@ -1,6 +1,6 @@
 /**
- * The queues of all locks, and the nodes that show them. Every change of a queue is made here. An entry first removes
- * all that it removes, then grants what is pending at each lock that it touched, in queue order; an idle lock loses its container.
+ * The queues of all locks, and the nodes that show them. Every change of a queue is made here. An entry first changes all that it
+ * changes; then {@link LockTable.grantPending} looks at each lock that it touched, and grants in queue order. An idle lock loses its container.
  */
 
 import { MalformedError, type LockRequest } from '@holdfast/protocol';
@@ -17,6 +17,7 @@ import { readRequest, unpackRequest, type LockKind } from './kinds/lock-kind.ts'
 import { lockProblem, queueNodeName, queueNodeSequence } from './lock-name.ts';
 import { LockPlace } from './lock-place.ts';
 import { Lock, QueuedAcquire } from './lock.ts';
+import { compareText } from '../text.ts';
 import { SessionAcquires } from './session-acquires.ts';
 
 const NO_DATA = new Uint8Array(0);
@@ -30,6 +31,11 @@ export interface Asked {
   readonly parameters: Uint8Array | undefined;
 }
 
+/** The same with the lock's name. */
+export interface Wanted extends Asked {
+  readonly lock: string;
+}
+
 export class LockTable {
   readonly #nodes: NodeStore;
   readonly #sessions: SessionTable;
@@ -37,6 +43,8 @@ export class LockTable {
   readonly names = new ListingIndex(this.#locks);
   /** Where new locks get their containers. */
   readonly #place: LockPlace;
+  /** Locks at which somebody may be to be granted, or nobody to be left. */
+  readonly #touched: Lock[] = [];
   #holds = 0;
   #waits = 0;
 
@@ -81,7 +89,8 @@ export class LockTable {
     const owner = this.#nodes.ephemeralOwner(node);
     if (owner === 0) return undefined;
     const session = this.#sessions.get(owner);
-    const acquire = session && this.acquiresOf(session).get(this.#nodes.czxid(node));
+    const lead = session && this.acquiresOf(session).get(this.#nodes.czxid(node));
+    const acquire = lead?.parts === undefined ? lead : lead.parts.find((part) => part.node === node);
     if (acquire?.node === node) return acquire;
     invariant(this.lockOf(this.#nodes.parent(node)) === undefined, 'a queue node has its acquire');
     return undefined;
@@ -89,6 +98,24 @@ export class LockTable {
 
   /** Puts an acquire at the end of the queue, and grants it if nobody is in its way. */
   enqueue(session: Session, name: string, asked: Asked, index: number, stamp: number): QueuedAcquire {
+    const acquire = this.#join(session, name, asked, index, stamp);
+    acquire.siblings.add(acquire);
+    if (acquire.grantable) this.#grant(acquire, index, stamp);
+    return acquire;
+  }
+
+  /** The same of several locks, in order of their names: one acquire, at the end of each queue. */
+  enqueueSeveral(session: Session, wanted: readonly Wanted[], index: number, stamp: number): QueuedAcquire {
+    const parts = wanted.map((asked) => this.#join(session, asked.lock, asked, index, stamp));
+    for (const part of parts) part.parts = parts;
+    const [lead] = parts;
+    invariant(lead !== undefined, 'an acquire is of a lock');
+    lead.siblings.add(lead);
+    if (lead.grantable) this.#grantParts(lead, index, stamp);
+    return lead;
+  }
+
+  #join(session: Session, name: string, asked: Asked, index: number, stamp: number): QueuedAcquire {
     const { kind, request, parameters } = asked;
     const lock = this.#locks.get(name) ?? this.#createLock(name, kind, index, stamp);
     invariant(lock.kind === kind, 'all acquires of a lock are of its kind');
@@ -101,53 +128,48 @@ export class LockTable {
       stamp,
     });
     if (parameters !== undefined) this.#nodes.setExtra(node, ExtraTag.requestParameters, parameters);
-    const siblings = this.#ownAcquires(session);
-    const acquire = new QueuedAcquire(session, siblings, lock, request, index, node);
-    siblings.add(acquire);
-    const free = lock.admits(request);
+    const acquire = new QueuedAcquire(session, this.#ownAcquires(session), lock, request, index, node);
     lock.waiters.append(acquire);
     this.#waits += 1;
-    if (free) this.#grant(acquire, index, stamp);
     return acquire;
   }
 
-  /** Takes a wait or hold out of its queue and out of its session; what is pending at its lock must be granted before the entry ends. */
+  /** Takes a wait or hold out of all its queues and out of its session; {@link grantPending} must follow before the entry ends. */
   remove(acquire: QueuedAcquire, index: number): void {
-    const { lock, session } = acquire;
-    invariant(acquire.list !== undefined, 'an acquire is removed once');
-    this.#nodes.changing(acquire.node);
     // What its reply cache answers of the acquire is another answer from now on.
-    this.#sessions.changing(session);
-    if (acquire.token === 0) this.#waits -= 1;
-    else this.#holds -= 1;
-    acquire.list.remove(acquire);
-    acquire.siblings.remove(acquire);
-    invariant(this.#locks.get(lock.name) === lock, 'a queue belongs to a lock that exists');
-    this.#nodes.remove(acquire.node, index);
+    this.#sessions.changing(acquire.session);
+    const { parts } = acquire;
+    // A snapshot may be about to write them as they are.
+    if (parts === undefined) this.#nodes.changing(acquire.node);
+    else for (const part of parts) this.#nodes.changing(part.node);
+    acquire.siblings.remove(acquire.lead);
+    if (parts === undefined) this.#leave(acquire, index);
+    else for (const part of parts) this.#leave(part, index);
   }
 
-  /** Removes the lock if it is idle; otherwise grants it to everybody who may hold it now, in queue order. */
-  grantPending(lock: Lock, index: number, stamp: number, outputs: Output[]): void {
-    if (lock.idle) {
-      this.#nodes.changing(lock.container);
-      this.#locks.delete(lock.name);
-      this.names.removed();
-      this.#nodes.remove(lock.container, index);
-      return;
+  /** A hold asks for something else of the lock from now on; {@link grantPending} must follow before the entry ends. */
+  change(hold: QueuedAcquire, request: LockRequest, parameters: Uint8Array | undefined): void {
+    const { lock } = hold;
+    invariant(hold.list === lock.holders, 'what changes is a hold');
+    invariant(lock.kind.weight(request) === hold.weight, 'a hold keeps its weight');
+    this.#nodes.setExtra(hold.node, ExtraTag.requestParameters, parameters);
+    hold.request = request;
+    this.#touch(lock);
+  }
+
+  /** Looks at every lock that the entry has touched, in order of names: an idle one goes, others are granted to all who may hold them now. */
+  grantPending(index: number, stamp: number, outputs: Output[]): void {
+    const touched = this.#touched;
+    if (touched.length > 1) touched.sort((left, right) => compareText(left.name, right.name));
+    // A grant of several locks may touch the others of them.
+    for (let at = 0; at < touched.length; at += 1) {
+      const lock = touched[at];
+      invariant(lock !== undefined, 'a touched lock is in the list');
+      lock.touched = false;
+      if (lock.idle) this.#removeLock(lock, index);
+      else this.#grantNext(lock, index, stamp, outputs);
     }
-    for (;;) {
-      const head = lock.waiters.first;
-      if (head === undefined || !lock.kind.mayJoin(lock.holders, head.request)) break;
-      this.#grant(head, index, stamp);
-      outputs.push({
-        type: 'granted',
-        session: head.session.id,
-        lock: lock.name,
-        acquireIndex: head.acquireIndex,
-        token: index,
-      });
-    }
-    invariant(lock.holders.size > 0, 'a lock with waiters has a holder');
+    touched.length = 0;
   }
 
   /** The nodes are those of a snapshot now; their locks follow. @throws SnapshotError */
@@ -174,7 +196,6 @@ export class LockTable {
     wellFormed(
       session !== undefined &&
         lock !== undefined &&
-        this.acquiresOf(session).get(index) === undefined &&
         mzxid === (token === 0 ? index : token) &&
         token >= (token === 0 ? 0 : index) &&
         sequence !== undefined &&
@@ -182,9 +203,11 @@ export class LockTable {
       () => `has an acquire ${index} that cannot be`,
     );
     const siblings = this.#ownAcquires(session);
-    const request = this.#restoreRequest(lock.kind, node);
+    const request = this.#restoreRequest(lock, node);
     const acquire = new QueuedAcquire(session, siblings, lock, request, index, node);
-    siblings.add(acquire);
+    const lead = siblings.get(index);
+    if (lead === undefined) siblings.add(acquire);
+    else this.#restorePart(lead, acquire, token, grantedAt);
     if (token === 0) {
       lock.waiters.append(acquire);
       this.#waits += 1;
@@ -207,7 +230,7 @@ export class LockTable {
     for (const lock of this.#locks.values()) {
       if (this.#place.has(lock.container)) placed += 1;
       const next = lock.waiters.first;
-      const granted = lock.holders.size > 0 && (next === undefined || !lock.kind.mayJoin(lock.holders, next.request));
+      const granted = next === undefined ? lock.holders.size > 0 : this.#waitsForSomebody(lock) && !next.grantable;
       wellFormed(granted, () => `has a lock ${lock.name} that is not granted to whom it is free for`);
       const queued = lock.holders.size + lock.waiters.size;
       wellFormed(
@@ -218,10 +241,13 @@ export class LockTable {
     wellFormed(placed === this.#place.size, () => `has nodes at ${this.#place.path} that are no locks`);
   }
 
-  #restoreRequest(kind: LockKind, node: NodeSlot): LockRequest {
+  #restoreRequest({ name, kind, first }: Lock, node: NodeSlot): LockRequest {
     const parameters = this.#nodes.extras(node).find(({ tag }) => tag === ExtraTag.requestParameters)?.bytes;
     try {
-      return parameters === undefined ? readRequest(kind, []) : unpackRequest(kind, parameters);
+      const request = parameters === undefined ? readRequest(kind, []) : unpackRequest(kind, parameters);
+      const disagreement = first && kind.disagreement(first.request, request);
+      wellFormed(disagreement === undefined, () => `has lock ${name}, which ${disagreement}`);
+      return request;
     } catch (cause) {
       if (!(cause instanceof MalformedError)) throw cause;
       throw new SnapshotError('MALFORMED', `has ${cause.message}`, { cause });
@@ -231,6 +257,68 @@ export class LockTable {
   #ownAcquires(session: Session): SessionAcquires<QueuedAcquire> {
     session.locks ??= new SessionAcquires<QueuedAcquire>();
     return session.locks as SessionAcquires<QueuedAcquire>;
+  }
+
+  /** Another place of an acquire that a snapshot has. @throws SnapshotError */
+  #restorePart(lead: QueuedAcquire, part: QueuedAcquire, token: number, grantedAt: number): void {
+    const present = lead.parts ?? [lead];
+    const fits = lead.token === token && lead.grantedAt === grantedAt && lead.partAt(part.lock.name) === undefined;
+    wellFormed(fits, () => `has an acquire ${part.acquireIndex} that cannot be`);
+    const { siblings } = lead;
+    siblings.remove(lead);
+    const parts = [...present, part].sort((left, right) => compareText(left.lock.name, right.lock.name));
+    for (const each of parts) each.parts = parts;
+    siblings.add(part.lead);
+    if (token !== 0) siblings.holds += present.length;
+  }
+
+  /** Where somebody waits: for a holder, or with an acquire of several locks for others of these. */
+  #waitsForSomebody({ holders, waiters }: Lock): boolean {
+    return holders.size > 0 || waiters.first?.parts !== undefined;
+  }
+
+  #leave(acquire: QueuedAcquire, index: number): void {
+    const { lock } = acquire;
+    invariant(acquire.list !== undefined, 'an acquire is removed once');
+    invariant(this.#locks.get(lock.name) === lock, 'a queue belongs to a lock that exists');
+    if (acquire.token === 0) this.#waits -= 1;
+    else this.#holds -= 1;
+    acquire.list.remove(acquire);
+    // A reply cache may keep one of them for long.
+    acquire.parts = undefined;
+    this.#nodes.remove(acquire.node, index);
+    this.#touch(lock);
+  }
+
+  #touch(lock: Lock): void {
+    if (lock.touched) return;
+    lock.touched = true;
+    this.#touched.push(lock);
+  }
+
+  #removeLock(lock: Lock, index: number): void {
+    this.#nodes.changing(lock.container);
+    this.#locks.delete(lock.name);
+    this.names.removed();
+    this.#nodes.remove(lock.container, index);
+  }
+
+  /** To everybody who may hold it now, in queue order. */
+  #grantNext(lock: Lock, index: number, stamp: number, outputs: Output[]): void {
+    for (;;) {
+      const head = lock.waiters.first;
+      if (head === undefined || !head.grantable) break;
+      this.#grantParts(head, index, stamp);
+      const { session, acquireIndex, lead } = head;
+      outputs.push({ type: 'granted', session: session.id, lock: lead.lock.name, acquireIndex, token: index });
+      for (const part of head.parts ?? []) if (part.lock !== lock) this.#touch(part.lock);
+    }
+    invariant(this.#waitsForSomebody(lock), 'a lock with waiters has a holder, or waits for another lock');
+  }
+
+  #grantParts(acquire: QueuedAcquire, index: number, stamp: number): void {
+    if (acquire.parts === undefined) this.#grant(acquire, index, stamp);
+    else for (const part of acquire.parts) this.#grant(part, index, stamp);
   }
 
   #grant(acquire: QueuedAcquire, index: number, stamp: number): void {

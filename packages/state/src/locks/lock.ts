@@ -1,6 +1,6 @@
 /**
- * One lock that somebody holds: its container, its holders and those who wait. An idle lock does not exist. An acquire is a wait that
- * may become a hold, until it is gone; sessions' memories keep it after that, to answer a retry.
+ * One lock that somebody holds, or waits for: its container, its holders and those who wait. An idle lock does not exist. An acquire is
+ * a wait that may become a hold, until it is gone; sessions' memories keep it after that, to answer a retry.
  */
 
 import type { LockRequest } from '@holdfast/protocol';
@@ -20,6 +20,8 @@ export class Lock {
   readonly acquireBytes: number;
   readonly holders = new AcquireList<QueuedAcquire>();
   readonly waiters = new AcquireList<QueuedAcquire>();
+  /** Its queue has changed so that somebody else may hold it, which has not been looked at yet. Kept by LockTable. */
+  touched = false;
 
   constructor(name: string, kind: LockKind, container: NodeSlot) {
     this.name = name;
@@ -28,9 +30,14 @@ export class Lock {
     this.acquireBytes = acquireBytes(name);
   }
 
-  /** Whether a request that comes now would hold at once. */
+  /** Whether a request that comes now would hold at once, as far as this lock goes. */
   admits(request: LockRequest): boolean {
     return this.waiters.size === 0 && this.kind.mayJoin(this.holders, request);
+  }
+
+  /** Who holds it, or waits for it longest where nobody does. */
+  get first(): QueuedAcquire | undefined {
+    return this.holders.first ?? this.waiters.first;
   }
 
   get idle(): boolean {
@@ -38,16 +45,19 @@ export class Lock {
   }
 }
 
+/** An acquire in the queue of one lock. One of several locks is in as many queues, with one index, and is granted and removed in all at once. */
 export class QueuedAcquire implements Listed<QueuedAcquire> {
   readonly session: Session;
   /** All that the session waits for and holds, this one among it until it is gone. */
   readonly siblings: SessionAcquires<QueuedAcquire>;
   readonly lock: Lock;
-  /** What it asks of the lock; that of all others who ask without parameters. */
-  readonly request: LockRequest;
+  /** What it asks of the lock; that of all others who ask without parameters. Changes where a hold becomes another. */
+  request: LockRequest;
   /** The czxid of its node: what identifies it to clients. */
   readonly acquireIndex: number;
   readonly node: NodeSlot;
+  /** Of an acquire of several locks: all its places, in order of the locks' names. Undefined for one of one lock. */
+  parts: readonly QueuedAcquire[] | undefined;
   /** Index of the entry that granted it; 0 while it waits. Stays when the hold is gone. */
   token = 0;
   /** Stamp of that entry. */
@@ -77,4 +87,34 @@ export class QueuedAcquire implements Listed<QueuedAcquire> {
   get gone(): boolean {
     return this.list === undefined;
   }
+
+  get weight(): number {
+    return this.lock.kind.weight(this.request);
+  }
+
+  /** By which its session and its client know it. */
+  get lead(): QueuedAcquire {
+    return this.parts?.[0] ?? this;
+  }
+
+  /** In how many queues it is. */
+  get places(): number {
+    return this.parts?.length ?? 1;
+  }
+
+  /** Its place in the queue of that lock. */
+  partAt(lock: string): QueuedAcquire | undefined {
+    if (this.parts === undefined) return this.lock.name === lock ? this : undefined;
+    return this.parts.find((part) => part.lock.name === lock);
+  }
+
+  /** Whether it waits at the head of every one of its queues, and may hold each lock beside those who do. */
+  get grantable(): boolean {
+    return this.parts === undefined ? isNext(this) : this.parts.every(isNext);
+  }
+}
+
+function isNext(acquire: QueuedAcquire): boolean {
+  const { lock, request } = acquire;
+  return lock.waiters.first === acquire && lock.kind.mayJoin(lock.holders, request);
 }

@@ -1,4 +1,4 @@
-/** The waits and holds of one session, by acquire index. */
+/** The waits and holds of one session, by acquire index. One of several locks counts as many. */
 
 import { invariant } from '../invariant.ts';
 import { utf8Length } from '../text.ts';
@@ -11,6 +11,8 @@ export interface Counted {
   readonly acquireIndex: number;
   /** 0 while it waits. */
   readonly token: number;
+  /** How many locks it is of. */
+  readonly places: number;
   readonly lock: { readonly acquireBytes: number };
 }
 
@@ -19,12 +21,13 @@ export class SessionAcquires<T extends Counted> {
   #single: T | undefined;
   /** All the others. */
   #others: Map<number, T> | undefined;
+  #places = 0;
   #listBytes = 0;
   /** How many of them are holds. */
   holds = 0;
 
   get size(): number {
-    return (this.#single === undefined ? 0 : 1) + (this.#others?.size ?? 0);
+    return this.#places;
   }
 
   /** Their size as the attach reply lists them. */
@@ -40,6 +43,7 @@ export class SessionAcquires<T extends Counted> {
   add(acquire: T): void {
     if (this.#single === undefined) this.#single = acquire;
     else (this.#others ??= new Map()).set(acquire.acquireIndex, acquire);
+    this.#places += acquire.places;
     this.#listBytes += acquire.lock.acquireBytes;
   }
 
@@ -49,7 +53,8 @@ export class SessionAcquires<T extends Counted> {
     if (this.#single?.acquireIndex === acquireIndex) this.#single = undefined;
     else removed = this.#others?.delete(acquireIndex) ?? false;
     invariant(removed, 'an acquire belongs to its session');
-    if (acquire.token !== 0) this.holds -= 1;
+    if (acquire.token !== 0) this.holds -= acquire.places;
+    this.#places -= acquire.places;
     this.#listBytes -= acquire.lock.acquireBytes;
   }
 

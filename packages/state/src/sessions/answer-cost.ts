@@ -57,6 +57,7 @@ export function answerCost(answer: CachedReply): number {
     case 'acquire':
     case 'cancelled':
     case 'attached':
+    case 'revoked':
       return SMALL_BYTES;
   }
 }

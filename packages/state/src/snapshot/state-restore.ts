@@ -251,10 +251,15 @@ export class StateRestore {
       if (role.type === 'lock') locks.restoreLock(slot, this.#lockKind(role.kind));
     const inOrder = this.#queueNodes.sort((left, right) => nodes.czxid(left.slot) - nodes.czxid(right.slot));
     let last = 0;
+    let lastOwner = 0;
     for (const { slot, role } of inOrder) {
       const acquireIndex = nodes.czxid(slot);
-      wellFormed(acquireIndex > last, () => `has two acquires ${acquireIndex}`);
+      const owner = nodes.ephemeralOwner(slot);
+      // One of several locks has several nodes.
+      const fits = acquireIndex > last || (acquireIndex === last && owner === lastOwner);
+      wellFormed(fits, () => `has two acquires ${acquireIndex}`);
       last = acquireIndex;
+      lastOwner = owner;
       if (role.type === 'queueNode') locks.restoreAcquire(slot, role.token, role.grantedAt);
     }
     // As they come where nothing was restored: the end of a session looks for its oldest.

@@ -2,7 +2,7 @@ import { CommandType, MAX_TRANSACTION_BYTES, pack, type Operation, type Packable
 import { describe, expect, it } from 'vitest';
 
 import { copyOf } from '../support/snapshots.ts';
-import { asReply, bytes, codeOf, only, operation, Solo, text, type SoloSession } from '../support/solo.ts';
+import { all, asReply, bytes, codeOf, only, operation, Solo, text, type SoloSession } from '../support/solo.ts';
 
 const { check, create, set, delete: remove } = operation;
 
@@ -74,6 +74,19 @@ describe('a transaction', () => {
     session.done([check(path), create('/seen'), remove(path)]);
     expect(only(solo.outputs, 'lost')).toMatchObject({ session: session.id, acquireIndex: held.acquireIndex });
     expect(only(solo.outputs, 'granted')).toMatchObject({ acquireIndex: waits.acquireIndex, token: solo.index });
+  });
+
+  it('grants when all that it revokes are gone, so that nobody holds under the token of the next (a token was given twice)', () => {
+    const { solo, session } = begin();
+    const [second, third] = [solo.open(), solo.open()];
+    session.acquire('lock');
+    const revoked = second.acquire('lock');
+    const waits = third.acquire('lock');
+    session.done([remove('/holdfast/locks/lock/q-0000000000'), remove('/holdfast/locks/lock/q-0000000001')]);
+    expect(all(solo.outputs, 'granted')).toEqual([
+      { type: 'granted', session: third.id, lock: 'lock', acquireIndex: waits.acquireIndex, token: solo.index },
+    ]);
+    expect(all(solo.outputs, 'lost').map(({ acquireIndex }) => acquireIndex)).toContain(revoked.acquireIndex);
   });
 
   it('may hang on a hold: the check of a queue node fails when the hold is gone', () => {

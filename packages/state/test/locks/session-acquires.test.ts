@@ -15,7 +15,7 @@ describe('the acquires of a session', () => {
         for (const acquireIndex of moves) {
           const present = expected.get(acquireIndex);
           if (present === undefined) {
-            const acquire = { acquireIndex, token: acquireIndex % 2, lock };
+            const acquire = { acquireIndex, token: acquireIndex % 2, places: 1, lock };
             expected.set(acquireIndex, acquire);
             acquires.add(acquire);
             acquires.holds += acquire.token;
@@ -38,8 +38,10 @@ describe('the acquires of a session', () => {
 
   it.each([[[]], [[1]], [[1, 2]]])('do not lose one that is not among %j', (present) => {
     const acquires = new SessionAcquires<Counted>();
-    for (const acquireIndex of present) acquires.add({ acquireIndex, token: 0, lock });
-    expect(() => acquires.remove({ acquireIndex: 9, token: 0, lock })).toThrow('an acquire belongs to its session');
+    for (const acquireIndex of present) acquires.add({ acquireIndex, token: 0, places: 1, lock });
+    expect(() => acquires.remove({ acquireIndex: 9, token: 0, places: 1, lock })).toThrow(
+      'an acquire belongs to its session',
+    );
   });
 });
 

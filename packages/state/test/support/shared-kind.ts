@@ -31,6 +31,10 @@ const shared: LockKind<SharedRequest> = {
   mayJoin: (holders, request) =>
     holders.size === 0 ||
     (request.shared && holders.size < request.most && [...holders].every((holder) => holder.request.shared)),
+  weight: () => 1,
+  problem: () => undefined,
+  disagreement: () => undefined,
+  downgraded: () => undefined,
 };
 
 /** The product's, and that kind from the latest version on. */

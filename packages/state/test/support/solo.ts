@@ -4,15 +4,19 @@
  */
 
 import {
+  acquireCommand as askFor,
+  acquireSeveralCommand,
   CommandType,
   createMode,
   createModeOf,
   encodeCommand,
   LockKind,
+  MUTEX,
   type Acquire,
   type Answer,
   type Command,
   type CreateModeOptions,
+  type LockRequest,
   type Operation,
   type Query,
   type Reply,
@@ -125,6 +129,9 @@ export class Solo {
   }
 }
 
+/** What a command names an acquire by. */
+type Named = Pick<Acquire, 'lock' | 'acquireIndex'> & Partial<Acquire>;
+
 export class SoloSession {
   readonly solo: Solo;
   readonly id: number;
@@ -190,11 +197,29 @@ export class SoloSession {
     return { lock, acquireIndex, token };
   }
 
-  release({ lock, acquireIndex }: Acquire): Reply {
+  /** At once or later, of that kind. */
+  acquireAs(lock: string, request: LockRequest, wait = true): Reply {
+    return this.send(askFor(lock, request, wait));
+  }
+
+  /** All at once, each to be held alone unless it says otherwise. */
+  acquireSeveral(
+    locks: readonly (string | { readonly lock: string; readonly asked: LockRequest })[],
+    wait = true,
+  ): Reply {
+    const wanted = locks.map((each) => (typeof each === 'string' ? { lock: each, asked: MUTEX } : each));
+    return this.send(acquireSeveralCommand(wanted, wait));
+  }
+
+  downgrade({ lock, acquireIndex }: Named): Reply {
+    return this.send({ type: 'downgrade', lock, acquireIndex });
+  }
+
+  release({ lock, acquireIndex }: Named): Reply {
     return this.send({ type: 'release', lock, acquireIndex });
   }
 
-  cancel({ lock, acquireIndex }: Acquire): Reply {
+  cancel({ lock, acquireIndex }: Named): Reply {
     return this.send({ type: 'cancel', lock, acquireIndex });
   }
 

@@ -10,19 +10,23 @@ type Holder = Omit<ReportedAcquire, 'token'>;
 
 export function oneHolder(): StatePromise {
   let acquires: readonly ReportedAcquire[] = [];
-  const holders = new Map<number, Holder>();
+  /** By acquire index and lock. */
+  const holders = new Map<string, Holder>();
   return {
     name: 'a lock has no holders that may not hold it together',
     observe({ index, changes, after }) {
       for (const change of changes) {
         acquires = changed(acquires, change);
-        if (change.type === 'removed') holders.delete(change.acquireIndex);
+        if (change.type === 'removed') holders.delete(nameOf(change));
         else if (change.type === 'ended') {
           for (const [hold, { session }] of holders) if (session === change.session) holders.delete(hold);
+        } else if (change.type === 'downgraded') {
+          const holder = holders.get(nameOf(change));
+          if (holder !== undefined) holders.set(nameOf(change), { ...holder, request: change.request });
         } else if (change.token !== 0) {
           const { session, lock, acquireIndex } = change;
           // Whoever never asked may hold with nobody.
-          const asked = acquires.find((acquire) => acquire.acquireIndex === acquireIndex);
+          const asked = acquires.find((acquire) => acquire.acquireIndex === acquireIndex && acquire.lock === lock);
           const next = { session, lock, acquireIndex, request: asked?.request ?? MUTEX };
           const other = inTheWay(
             [...holders.values()].filter((holder) => holder.lock === lock),
@@ -32,7 +36,7 @@ export function oneHolder(): StatePromise {
             other === undefined,
             () => `lock ${lock} was granted to acquire ${acquireIndex}, while acquire ${other?.acquireIndex} holds it`,
           );
-          holders.set(acquireIndex, next);
+          holders.set(nameOf(change), next);
         }
       }
       for (const { lock, kind } of after.locks) {
@@ -44,4 +48,8 @@ export function oneHolder(): StatePromise {
       }
     },
   };
+}
+
+function nameOf({ acquireIndex, lock }: { readonly acquireIndex: number; readonly lock: string }): string {
+  return `${acquireIndex} ${lock}`;
 }

@@ -1,4 +1,4 @@
-/** First come, first served: in order of the indexes of the acquires. */
+/** First come, first served: in order of the indexes of the acquires, and nobody is overtaken, by whomever he could hold the lock with. */
 
 import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
 import type { StatePromise } from '../../state-promise.ts';
@@ -12,7 +12,9 @@ export function queueOrder(): StatePromise {
       for (const change of changes) {
         if ((change.type === 'granted' || change.type === 'enqueued') && change.token !== 0) {
           const { lock, acquireIndex } = change;
-          const earlier = acquires.find((other) => other.lock === lock && other.acquireIndex < acquireIndex);
+          const earlier = acquires.find(
+            (other) => other.lock === lock && other.acquireIndex < acquireIndex && other.token === 0,
+          );
           demand(
             earlier === undefined,
             () => `lock ${lock} was granted to acquire ${acquireIndex} before acquire ${earlier?.acquireIndex}`,

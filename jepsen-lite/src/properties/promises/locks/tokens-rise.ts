@@ -16,7 +16,7 @@ export function tokensRise(): StatePromise {
     observe({ index, changes, after }) {
       for (const change of changes) {
         acquires = changed(acquires, change);
-        if (change.type === 'removed' || change.type === 'ended' || change.token === 0) continue;
+        if ((change.type !== 'granted' && change.type !== 'enqueued') || change.token === 0) continue;
         const { lock, token } = change;
         const last = highest.get(lock) ?? 0;
         demand(token === index, () => `the entry at index ${index} granted lock ${lock} under token ${token}`);
@@ -29,7 +29,8 @@ export function tokensRise(): StatePromise {
       for (const [lock, queue] of after.queues) {
         for (const { acquireIndex, token } of queue) {
           if (token === 0) continue;
-          const granted = acquires.find((acquire) => acquire.acquireIndex === acquireIndex)?.token;
+          const place = acquires.find((acquire) => acquire.acquireIndex === acquireIndex && acquire.lock === lock);
+          const granted = place?.token;
           demand(
             token === granted,
             () => `lock ${lock} is shown under token ${token}, and was granted under ${granted}`,

@@ -15,7 +15,7 @@ export function retriesGetTheSameAnswer(): StatePromise {
     observe({ changes, outputs }) {
       for (const change of changes) {
         if (change.type === 'removed') tokens.delete(change.acquireIndex);
-        else if (change.type !== 'ended') tokens.set(change.acquireIndex, change);
+        else if (change.type === 'enqueued' || change.type === 'granted') tokens.set(change.acquireIndex, change);
       }
       for (const { session, number, reply } of outputsOf(outputs, 'reply')) {
         const request = `${session}/${number}`;

@@ -2,7 +2,7 @@
 
 import type { Reply } from '@holdfast/protocol';
 
-import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
+import { changed, leads, type ReportedAcquire } from '../../observation/acquires.ts';
 import { difference } from '../../observation/difference.ts';
 import { freshReply, outputsOf, type Step } from '../../observation/step.ts';
 import type { StatePromise } from '../../state-promise.ts';
@@ -64,7 +64,7 @@ function attached(
   session.generation += 1;
   sessions.set(session.session, session);
   const { session: id, generation, timeoutMs, lastApplied } = session;
-  const own = acquires.filter((acquire) => acquire.session === id);
+  const own = leads(acquires.filter((acquire) => acquire.session === id));
   const expected = {
     type: 'attached',
     session: id,

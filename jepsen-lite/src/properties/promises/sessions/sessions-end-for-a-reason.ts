@@ -3,11 +3,11 @@
  * more nodes than an entry removes ends with the entry that removes the last of them, and until then is over.
  */
 
-import { isReservedPath } from '@holdfast/protocol';
-
 import { LIMITS } from '../../limits.ts';
+import { leads } from '../../observation/acquires.ts';
 import { appliedCommand, outputsOf, type Step } from '../../observation/step.ts';
 import { difference } from '../../observation/difference.ts';
+import { takenAway } from '../../observation/taken-away.ts';
 import { allAcquires } from '../../observation/view.ts';
 import type { StatePromise } from '../../state-promise.ts';
 import { demand } from '../../demand.ts';
@@ -102,22 +102,19 @@ function expectedEnd(step: Step, ending: ReadonlyMap<number, string>): End | und
 
 /** Of a session that is over, and whose end is reported later: everything that it waited for and held. */
 function lossesOf({ before }: Step, { session, reason }: End): readonly unknown[] {
-  return allAcquires(before)
-    .filter((acquire) => acquire.session === session)
-    .sort((left, right) => left.acquireIndex - right.acquireIndex)
+  return leads(allAcquires(before).filter((acquire) => acquire.session === session))
+    .toSorted((left, right) => left.acquireIndex - right.acquireIndex)
     .map(({ lock, acquireIndex }) => ({ type: 'lost', session, lock, acquireIndex, reason }));
 }
 
-/** An operator's deletion of a queue node is reported to the session that loses by it. */
+/** What an operator takes away is reported to the sessions that lose by it. */
 function revoked(step: Step): readonly unknown[] {
-  const applied = appliedCommand(step);
-  if (applied?.command.type !== 'delete' || applied.reply.type !== 'done') return [];
-  const czxid = step.before.nodes.get(applied.command.path)?.stat.czxid;
-  for (const [lock, queue] of step.before.queues) {
-    const entry = queue.find(({ acquireIndex }) => acquireIndex === czxid);
-    if (entry === undefined || !isReservedPath(applied.command.path)) continue;
-    const { session, acquireIndex } = entry;
-    return [{ type: 'lost', session, lock, acquireIndex, reason: 'revoked' }];
-  }
-  return [];
+  const taken = takenAway(step);
+  if (taken.length === 0) return [];
+  const known = leads(allAcquires(step.before));
+  return taken.flatMap((index) =>
+    known
+      .filter(({ acquireIndex }) => acquireIndex === index)
+      .map(({ session, lock, acquireIndex }) => ({ type: 'lost', session, lock, acquireIndex, reason: 'revoked' })),
+  );
 }

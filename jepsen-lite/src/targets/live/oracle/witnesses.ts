@@ -8,8 +8,18 @@ import type { History, LogEvent } from '../../../history/history.ts';
 import { placesOfDeletes, type DeleteAnswer } from './deletes.ts';
 import type { AppliedWrite, Replayed } from './replay.ts';
 
-/** Operations that become entries. */
-const LOGGED = ['acquire', 'release', 'create', 'create-sequential', 'set', 'delete', 'transaction'] as const;
+/** Operations that become entries. That a lock was left may be the SDK's alone, and so may that it was entered: but then it was granted before. */
+const LOGGED = [
+  'acquire',
+  'release',
+  'downgrade',
+  'enter',
+  'create',
+  'create-sequential',
+  'set',
+  'delete',
+  'transaction',
+] as const;
 type LoggedName = (typeof LOGGED)[number];
 
 export interface Witnesses {
@@ -43,7 +53,7 @@ export function witnessesOf(history: History, { events, writes }: Replayed): Wit
     }
     if (found === 'somewhere') continue;
     shown.set(completion.seq, found.shows);
-    became.set(invoke.seq, found.entry);
+    if (found.entry !== undefined) became.set(invoke.seq, found.entry);
   }
   for (const event of history) {
     // Who closes a session that no server answers has closed it for itself: the ensemble ends it later.
@@ -55,15 +65,22 @@ export function witnessesOf(history: History, { events, writes }: Replayed): Wit
   return { shown, became, acknowledged, lost };
 }
 
+/** Which entries made and ended a hold. */
+interface HoldEntries {
+  grant?: number;
+  downgrade?: number;
+  release?: number;
+}
+
 interface Found {
-  /** The call itself. */
-  readonly entry: number;
+  /** The call itself; undefined where it may be the entry of an earlier one. */
+  readonly entry: number | undefined;
   /** What its answer tells of. */
   readonly shows: number;
 }
 
 class LogTable {
-  readonly #holds = new Map<string, { grant?: number; release?: number }>();
+  readonly #holds = new Map<string, HoldEntries>();
   readonly #ends = new Map<number, number>();
   readonly #byValue = new Map<string, number>();
   /** Of transactions that were done: whose each entry is. */
@@ -75,6 +92,7 @@ class LogTable {
     for (const event of events) {
       if (event.type === 'granted') this.#hold(event).grant = event.index;
       else if (event.type === 'removed' && event.reason === 'released') this.#hold(event).release = event.index;
+      else if (event.type === 'downgraded') this.#hold(event).downgrade = event.index;
       else if (event.type === 'ended-session') this.#ends.set(event.session, event.index);
     }
     for (const { f, path, value, refused, index, session } of writes) {
@@ -96,6 +114,13 @@ class LogTable {
         const grant = this.#holds.get(`${invoke.lock} ${completion.hold} ${invoke.session}`)?.grant;
         return grant === completion.token ? { entry: completion.hold, shows: grant } : undefined;
       }
+      case 'enter': {
+        if (completion?.type !== 'ok' || completion.f !== 'enter') return undefined;
+        const grant = this.#holds.get(`${invoke.lock} ${completion.hold} ${invoke.session}`)?.grant;
+        return grant === completion.token ? { entry: undefined, shows: grant } : undefined;
+      }
+      case 'downgrade':
+        return at(this.#holds.get(`${invoke.lock} ${invoke.hold} ${invoke.session}`)?.downgrade);
       case 'release':
         return at(this.#holds.get(`${invoke.lock} ${invoke.hold} ${invoke.session}`)?.release);
       case 'create':
@@ -115,10 +140,15 @@ class LogTable {
     }
   }
 
-  #hold({ lock, hold, session }: { readonly lock: string; readonly hold: number; readonly session: number }): {
-    grant?: number;
-    release?: number;
-  } {
+  #hold({
+    lock,
+    hold,
+    session,
+  }: {
+    readonly lock: string;
+    readonly hold: number;
+    readonly session: number;
+  }): HoldEntries {
     const key = `${lock} ${hold} ${session}`;
     const found = this.#holds.get(key) ?? {};
     this.#holds.set(key, found);

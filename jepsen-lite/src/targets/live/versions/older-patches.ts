@@ -10,13 +10,13 @@ export const OLDER_PATCHES: readonly Patch[] = [
   {
     module: '@holdfast/state',
     file: 'state-version.js',
-    edits: [{ find: 'LATEST_STATE_VERSION = 3;', replace: 'LATEST_STATE_VERSION = 2;' }],
+    edits: [{ find: 'LATEST_STATE_VERSION = 4;', replace: 'LATEST_STATE_VERSION = 3;' }],
   },
   {
     module: '@holdfast/raft',
     file: 'peers/peer-features.js',
     edits: [
-      { find: 'stateVersion3: 2 ** 6,', replace: '' },
+      { find: 'stateVersion4: 2 ** 7,', replace: '' },
       { find: 'keepAlive: 2 ** 5,', replace: '' },
     ],
   },

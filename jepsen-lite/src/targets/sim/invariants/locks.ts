@@ -1,16 +1,19 @@
 /**
- * What must hold of sessions and locks at every applied index, judged from what the state answers to queries, not from how it works: one
- * owner at most, grants in queue order and with the index of their entry as the token, tokens that rise, nothing left of an ended session,
- * the same answer to the same request, equal digests on all servers. Also records, in log order, what happened to each wait and hold.
+ * What must hold of sessions and locks at every applied index, judged from what the state answers to queries, not from how it works: only
+ * owners who may hold a lock together, grants in queue order and with the index of their entry as the token, tokens that rise, several locks
+ * that were asked for at once held together, nothing left of an ended session, the same answer to the same request, equal digests on all
+ * servers. Also records, in log order, what happened to each wait and hold.
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { commandName, decodeCommand, MalformedError, type QueueEntry, type Reply } from '@holdfast/protocol';
+import type { LockRequest, QueueEntry, Reply } from '@holdfast/protocol';
 import type { Entry } from '@holdfast/raft';
-import { decodeEntryHeader, entryPayload, type Output, type StateMachine } from '@holdfast/state';
+import type { Output, StateMachine } from '@holdfast/state';
 import type { LogEvent, RemovalReason } from '../../../history/history.ts';
 import { mayHoldTogether, mayJoin, requestOf, type Requester } from '../../../models/holders.ts';
+import { locksBeside } from '../../../plan/lock-names.ts';
 import type { Report } from '../../../checkers/violation.ts';
+import { decodeLockCommand, NO_LOCKS, type LockCommand } from './lock-command.ts';
 
 interface Place extends Requester {
   readonly session: number;
@@ -19,18 +22,11 @@ interface Place extends Requester {
   readonly token: number;
 }
 
-interface DecodedCommand {
-  readonly name: string;
-  readonly locks: readonly string[];
-  readonly ends: 'released' | 'cancelled' | 'other';
-}
-
 type OutputOf<T extends Output['type']> = Extract<Output, { type: T }>;
 
 const COMMAND = 1;
 /** Trees of more nodes are not walked at every end of a session, which would take time by the square of a long run. */
 const SMALL_TREE = 1_000;
-const NOTHING: DecodedCommand = { name: 'noop', locks: [], ends: 'other' };
 
 export class LockInvariants {
   readonly #report: Report;
@@ -38,8 +34,10 @@ export class LockInvariants {
   readonly #digests: number[] = [];
   readonly #queues = new Map<string, readonly Place[]>();
   readonly #highestTokens = new Map<string, number>();
-  /** Holds that ended with an expired session. */
-  readonly #expiredHolds = new Set<number>();
+  /** Acquires of more than one lock, with how many: by acquire index. */
+  readonly #several = new Map<number, number>();
+  /** Holds that ended with an expired session, by hold and lock. */
+  readonly #expiredHolds = new Map<string, Place>();
   readonly #living = new Set<number>();
   readonly #ended = new Set<number>();
   readonly #replies = new Map<number, Map<number, Reply>>();
@@ -68,7 +66,7 @@ export class LockInvariants {
       return;
     }
     this.#digests.push(state.digest);
-    const command = type === COMMAND ? decode(data) : NOTHING;
+    const command = type === COMMAND ? decodeLockCommand(data) : NO_LOCKS;
     for (const output of outputs) this.#heed(index, command, output);
     this.#look(index, command, outputs, state);
   }
@@ -93,17 +91,24 @@ export class LockInvariants {
   /** `assertHeld()` has just passed: nobody may have been granted the lock because the believer's session expired. */
   believed(who: string, lock: string, token: number, hold: number): void {
     const highest = this.#highestTokens.get(lock) ?? 0;
-    if (highest > token && this.#expiredHolds.has(hold)) {
-      this.#report(
-        'nobody-believes-after-expiry',
-        `${who} believes in token ${token} of lock ${lock}, which was granted under ${highest} when its session had expired`,
-      );
-    }
+    const expired = this.#expiredHolds.get(`${hold} ${lock}`);
+    if (expired === undefined || highest <= token) return;
+    // Others may have been granted it before, where they may hold it together.
+    const holders = (this.#queues.get(lock) ?? []).filter((place) => place.token !== 0);
+    if (expired.request.type !== 'mutex' && mayHoldTogether([...holders, expired])) return;
+    this.#report(
+      'nobody-believes-after-expiry',
+      `${who} believes in token ${token} of lock ${lock}, which was granted under ${highest} when its session had expired`,
+    );
   }
 
-  /** The label of the session that holds the lock. */
+  /** The label of the session that holds the lock, or of one that holds a lock beside it. */
   holder(lock: string): string | undefined {
-    return this.#queues.get(lock)?.find(({ token }) => token !== 0)?.label;
+    for (const name of locksBeside(lock)) {
+      const holder = this.#queues.get(name)?.find(({ token }) => token !== 0);
+      if (holder !== undefined) return holder.label;
+    }
+    return undefined;
   }
 
   /** What is left in the queues, by lock. */
@@ -115,7 +120,7 @@ export class LockInvariants {
     return this.#living.size;
   }
 
-  #heed(index: number, command: DecodedCommand, output: Output): void {
+  #heed(index: number, command: LockCommand, output: Output): void {
     switch (output.type) {
       case 'sessionCreated':
         if (this.#living.has(output.session) || this.#ended.has(output.session)) {
@@ -175,12 +180,22 @@ export class LockInvariants {
   }
 
   /** Looks at every queue that the entry may have changed, and at the sums for those that it should not have. */
-  #look(index: number, command: DecodedCommand, outputs: readonly Output[], state: StateMachine): void {
+  #look(index: number, command: LockCommand, outputs: readonly Output[], state: StateMachine): void {
     const ending = new Map<number, OutputOf<'sessionEnded'>>();
     const touched = new Set(command.locks);
+    // Who names an acquire of several locks names one of them.
+    const touch = (acquireIndex: number): void => {
+      if (!this.#several.has(acquireIndex)) return;
+      for (const { lock } of this.#placesOf(acquireIndex)) touched.add(lock);
+    };
+    if (command.hold !== undefined) touch(command.hold);
+    if (command.locks.length > 1) this.#several.set(index, command.locks.length);
     const losses = new Map<number, RemovalReason>();
     for (const output of outputs) {
-      if (output.type === 'granted' || output.type === 'lost') touched.add(output.lock);
+      if (output.type === 'granted' || output.type === 'lost') {
+        touched.add(output.lock);
+        touch(output.acquireIndex);
+      }
       if (output.type === 'lost') losses.set(output.acquireIndex, output.reason);
       if (output.type !== 'sessionEnded') continue;
       ending.set(output.session, output);
@@ -195,7 +210,8 @@ export class LockInvariants {
       if (loss !== undefined) return loss;
       return command.ends === 'other' ? 'revoked' : command.ends;
     };
-    for (const lock of touched) this.#compare(index, lock, queueOf(state, lock), reasonOf);
+    for (const lock of touched) this.#compare(index, command, { lock, now: queueOf(state, lock), reasonOf });
+    for (const lock of touched) this.#checkQueue(index, lock, this.#queues.get(lock) ?? []);
     this.#checkSums(index, state);
     if (ending.size > 0 && this.#isWalkDue(index)) this.checkNodes(index, state);
   }
@@ -206,7 +222,7 @@ export class LockInvariants {
     return nodes <= SMALL_TREE || index - before >= nodes;
   }
 
-  #compare(index: number, lock: string, now: readonly Place[], reasonOf: (place: Place) => RemovalReason): void {
+  #compare(index: number, command: LockCommand, { lock, now, reasonOf }: Changed): void {
     const before = this.#queues.get(lock) ?? [];
     const stays = new Map(now.map((place) => [place.acquireIndex, place]));
     for (const place of before) {
@@ -214,26 +230,42 @@ export class LockInvariants {
       const after = stays.get(hold);
       if (after === undefined) {
         const reason = reasonOf(place);
-        if (reason === 'expired') this.#expiredHolds.add(hold);
+        if (reason === 'expired') this.#expiredHolds.set(`${hold} ${lock}`, place);
         this.#record({ type: 'removed', index, lock, session, hold, reason });
       } else if (after.session !== session || (token !== 0 && after.token !== token)) {
         this.#report(
           'a-hold-stays-as-it-is',
           `entry ${index} changes ${text({ session, hold, token })} of lock ${lock} to ${text(after)}`,
         );
+      } else if (!isDeepStrictEqual(after.request, place.request)) {
+        this.#downgraded(index, command, lock, place, after);
       }
     }
     const known = new Set(before.map((place) => place.acquireIndex));
-    for (const { session, acquireIndex: hold } of now) {
+    for (const { session, acquireIndex: hold, request } of now) {
       if (known.has(hold)) continue;
       if (hold !== index)
         this.#report('acquires-are-named-by-their-entry', `entry ${index} enqueues ${hold} at lock ${lock}`);
-      this.#record({ type: 'enqueued', index, lock, session, hold });
+      this.#record({ type: 'enqueued', index, lock, session, hold, ...askedBy(request) });
     }
-    this.#checkQueue(index, lock, now);
     for (const place of now) if (place.token !== 0 && !isHold(before, place)) this.#granted(index, lock, place, now);
     if (now.length === 0) this.#queues.delete(lock);
     else this.#queues.set(lock, now);
+  }
+
+  /** Only whoever writes can ask for less, and keeps the token. */
+  #downgraded(index: number, command: LockCommand, lock: string, before: Place, after: Place): void {
+    const { session, acquireIndex: hold, token } = before;
+    const { request } = before;
+    const wrote = token !== 0 && request.type === 'readWrite' && request.write;
+    const reads = after.request.type === 'readWrite' && !after.request.write;
+    if (command.name !== 'downgrade' || command.hold !== hold || !command.locks.includes(lock) || !wrote || !reads) {
+      this.#report(
+        'a-hold-stays-as-it-is',
+        `entry ${index} (${command.name}) changes ${text(before)} of lock ${lock} to ${text(after)}`,
+      );
+    }
+    this.#record({ type: 'downgraded', index, lock, session, hold });
   }
 
   #checkQueue(index: number, lock: string, queue: readonly Place[]): void {
@@ -242,13 +274,14 @@ export class LockInvariants {
       this.#report('one-owner', `at index ${index} lock ${lock} is held by ${holders.map(text).join(' and ')}`);
     }
     const head = queue.find((place) => place.token === 0);
-    if (head !== undefined && mayJoin(holders, head)) {
+    if (head !== undefined && this.#isGrantable(lock, head)) {
       this.#report(
         'a-free-lock-is-granted',
         `at index ${index} ${queue.length - holders.length} wait for lock ${lock}, which ${holders.map(text).join(' and ') || 'nobody'} holds`,
       );
     }
     queue.forEach((place, position) => {
+      this.#checkTogether(index, lock, place);
       if (!this.#living.has(place.session)) {
         this.#report(
           'an-ended-session-has-nothing',
@@ -265,8 +298,41 @@ export class LockInvariants {
     });
   }
 
+  /** All of them or none, under one token. */
+  #checkTogether(index: number, lock: string, place: Place): void {
+    const count = this.#several.get(place.acquireIndex);
+    if (count === undefined) return;
+    const places = this.#placesOf(place.acquireIndex);
+    if (places.length === count && places.every((other) => other.place.token === place.token)) return;
+    this.#report(
+      'several-locks-are-held-together',
+      `at index ${index} lock ${lock} has ${text(place)} of ${count} locks that were asked for at once: ${text(places)}`,
+    );
+  }
+
+  /** Of an acquire, in the queues of all its locks. */
+  #placesOf(acquireIndex: number): readonly LockPlace[] {
+    const places: LockPlace[] = [];
+    for (const [lock, queue] of this.#queues) {
+      for (const place of queue) if (place.acquireIndex === acquireIndex) places.push({ lock, place });
+    }
+    return places;
+  }
+
+  /** It is at the head of each of its queues, and might hold each of its locks. */
+  #isGrantable(lock: string, head: Place): boolean {
+    const { acquireIndex } = head;
+    const places = this.#several.has(acquireIndex) ? this.#placesOf(acquireIndex) : [{ lock, place: head }];
+    return places.every((each) => {
+      const queue = this.#queues.get(each.lock) ?? [];
+      const first = queue.find(({ token }) => token === 0);
+      const holders = queue.filter(({ token }) => token !== 0);
+      return first?.acquireIndex === acquireIndex && mayJoin(holders, each.place);
+    });
+  }
+
   #granted(index: number, lock: string, place: Place, queue: readonly Place[]): void {
-    const { session, acquireIndex: hold, token } = place;
+    const { session, acquireIndex: hold, token, request } = place;
     if (token !== index) {
       this.#report('the-token-is-the-index-of-the-grant', `entry ${index} grants lock ${lock} under token ${token}`);
     }
@@ -277,7 +343,7 @@ export class LockInvariants {
       this.#report('tokens-rise', `entry ${index} grants lock ${lock} under token ${token} after ${highest}`);
     }
     this.#highestTokens.set(lock, token);
-    this.#record({ type: 'granted', index, lock, session, hold, token });
+    this.#record({ type: 'granted', index, lock, session, hold, token, ...askedBy(request) });
   }
 
   #checkSums(index: number, state: StateMachine): void {
@@ -329,6 +395,24 @@ export class LockInvariants {
   }
 }
 
+/** A place in the queue of a lock. */
+interface LockPlace {
+  readonly lock: string;
+  readonly place: Place;
+}
+
+/** A queue that an entry may have changed. */
+interface Changed {
+  readonly lock: string;
+  readonly now: readonly Place[];
+  readonly reasonOf: (place: Place) => RemovalReason;
+}
+
+/** Most locks are mutexes, of which nothing is said. */
+function askedBy(request: LockRequest): { readonly asked?: LockRequest } {
+  return request.type === 'mutex' ? {} : { asked: request };
+}
+
 /** Whether an acquire that waited or held can be what the later answer says: granted since, or over. */
 function goesOn(before: Extract<Reply, { type: 'acquire' }>, now: Reply): boolean {
   if (now.type === 'error') return now.code === 'NOT_HELD';
@@ -344,39 +428,6 @@ function queueOf(state: StateMachine, lock: string): readonly (QueueEntry & Plac
   if (answer.type !== 'lock') return [];
   const { kind, queue } = answer;
   return queue.map((entry) => ({ ...entry, request: requestOf(kind, entry.parameters) }));
-}
-
-function decode(data: Uint8Array): DecodedCommand {
-  const name = commandName(decodeEntryHeader(data).command);
-  if (name === undefined) return { ...NOTHING, name: 'unknown' };
-  try {
-    const command = decodeCommand(name, entryPayload(data));
-    switch (command.type) {
-      case 'acquire':
-        return { name, locks: [command.lock], ends: 'other' };
-      case 'release':
-        return { name, locks: [command.lock], ends: 'released' };
-      case 'cancel':
-        return { name, locks: [command.lock], ends: 'cancelled' };
-      case 'attach':
-      case 'closeSession':
-      case 'create':
-      case 'set':
-      case 'delete':
-      case 'transaction':
-      case 'createNode':
-      case 'setNode':
-      case 'removeUnused':
-      case 'expireSession':
-      case 'refuse':
-      case 'raiseStateVersion':
-      case 'continueEnd':
-        return { name, locks: [], ends: 'other' };
-    }
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error;
-    return { ...NOTHING, name };
-  }
 }
 
 const text = (value: unknown): string => JSON.stringify(value);

@@ -40,6 +40,28 @@ describe('the façade of Web Locks', () => {
     expect(await world.close()).toEqual(NOTHING_LEFT);
   });
 
+  it('is shared by those who ask for that, and by nobody beside one who has it alone', async () => {
+    const world = await applications(4);
+    const [a, b] = [await world.connect(), await world.connect()];
+    let finish = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (finish = resolve));
+    const seen: string[] = [];
+    const shared = [a, b].map((client) =>
+      webLocks(client).request('r', { mode: 'shared' }, async ({ mode }) => {
+        seen.push(mode);
+        await ended;
+      }),
+    );
+    await world.ensemble.until(() => seen.length === 2);
+    expect(seen).toEqual(['shared', 'shared']);
+    expect(await world.complete(webLocks(a).request('r', { ifAvailable: true }, (lock) => lock))).toBeNull();
+    const alone = webLocks(b).request('r', ({ mode }) => mode);
+    finish();
+    await world.complete(Promise.all(shared));
+    expect(await world.complete(alone)).toBe('exclusive');
+    expect(await world.close()).toEqual(NOTHING_LEFT);
+  });
+
   it('gives up with the signal, passes on what the callback throws, and rejects with the loss of the lock', async () => {
     const world = await applications(2);
     const [a, b] = [await world.connect(), await world.connect()];
@@ -67,7 +89,6 @@ describe('the façade of Web Locks', () => {
     for (const [name, options] of [
       ['-r', {}],
       ['r', { steal: true }],
-      ['r', { mode: 'shared' as const }],
       ['r', { ifAvailable: true as const, signal }],
     ] as const)
       expect(await errorOf(locks.request(name, options, () => undefined))).toMatchObject({ name: 'NotSupportedError' });

@@ -3,8 +3,8 @@
 import type { Reply } from '@holdfast/protocol';
 
 import { invariant } from '../../invariant.ts';
-import type { QueuedAcquire } from '../../locks/lock.ts';
 import { DONE } from '../../replies.ts';
+import { takeAway } from '../revoke.ts';
 import type { State } from '../../state.ts';
 import type { NodeSlot } from '../../tree/node-slot.ts';
 import type { Creation, PlannedChange } from './change.ts';
@@ -22,14 +22,16 @@ export function commit(state: State, change: PlannedChange): Reply {
       remove(state, change.node);
       return DONE;
     case 'revoke':
-      revoke(state, change.acquire);
+      takeAway(state, change.acquire);
+      state.locks.grantPending(state.index, state.stamp, state.events);
       return DONE;
   }
 }
 
 /**
- * The same without a reply, but for a number: of a creation the one behind the name, of `set` the version that the data have now,
- * otherwise 0.
+ * The same as one of several, without a reply, but for a number: of a creation the one behind the name, of `set` the version that the data have
+ * now, otherwise 0. Whom it lets have a lock is to be granted it when all are made ({@link LockTable.grantPending}): a waiter that
+ * another of them revokes must not hold the lock first, under the token that the next is granted it with.
  */
 export function commitForNumber(state: State, change: PlannedChange): number {
   switch (change.type) {
@@ -45,7 +47,8 @@ export function commitForNumber(state: State, change: PlannedChange): number {
       remove(state, change.node);
       return 0;
     case 'revoke':
-      revoke(state, change.acquire);
+      takeAway(state, change.acquire);
+      if (!state.rules.grantsComeLast) state.locks.grantPending(state.index, state.stamp, state.events);
       return 0;
   }
 }
@@ -67,11 +70,4 @@ function remove(state: State, node: NodeSlot): void {
     invariant(forgotten, 'an ephemeral node belongs to a living session');
   }
   state.nodes.remove(node, state.index);
-}
-
-function revoke(state: State, acquire: QueuedAcquire): void {
-  const { session, lock, acquireIndex } = acquire;
-  state.locks.remove(acquire, state.index);
-  state.events.push({ type: 'lost', session: session.id, lock: lock.name, acquireIndex, reason: 'revoked' });
-  state.locks.grantPending(lock, state.index, state.stamp, state.events);
 }

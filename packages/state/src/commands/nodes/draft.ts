@@ -90,9 +90,11 @@ export class Draft implements PlanView {
   }
 
   /** An idle lock leaves nothing: its container goes with the last of its queue. */
-  #revoke({ node, lock }: QueuedAcquire): void {
-    this.nodes.remove(node);
-    if (this.nodes.childCount(lock.container) === 0) this.nodes.remove(lock.container);
+  #revoke(acquire: QueuedAcquire): void {
+    for (const { node, lock } of acquire.parts ?? [acquire]) {
+      this.nodes.remove(node);
+      if (this.nodes.childCount(lock.container) === 0) this.nodes.remove(lock.container);
+    }
   }
 
   #countEphemeral(owner: number, more: number): void {

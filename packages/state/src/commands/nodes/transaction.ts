@@ -26,7 +26,10 @@ export function transaction(state: State, session: Session, { bytes, start }: De
   } catch (error) {
     return malformedReply(error);
   }
-  return refused ?? { type: 'transaction', index: state.index, results: draft.commit(commitForNumber) };
+  if (refused !== undefined) return refused;
+  const results = draft.commit(commitForNumber);
+  state.locks.grantPending(state.index, state.stamp, state.events);
+  return { type: 'transaction', index: state.index, results };
 }
 
 /** Undefined when all can be made. */

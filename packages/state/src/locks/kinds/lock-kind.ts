@@ -17,6 +17,8 @@ import {
 /** Those who hold the lock now, in the order in which they asked for it. */
 interface Holders<R> extends Iterable<{ readonly request: R }> {
   readonly size: number;
+  /** Of all their requests together. */
+  readonly weight: number;
   readonly first: { readonly request: R } | undefined;
 }
 
@@ -37,23 +39,39 @@ export interface LockKind<R = LockRequest> {
    * holds of whoever holds alone. The queue's order is not its business: nobody overtakes a request that has to wait.
    */
   mayJoin(holders: Holders<R>, request: R): boolean;
+  /** What a request adds to the weight of the holders, by which `mayJoin` need not look at each. @default 1 */
+  weight(request: R): number;
+  /** What no lock can fulfil about a request that is well-formed. @default nothing */
+  problem(request: R): string | undefined;
+  /** Why a request can't be of the lock of which `present` is another request; to be read behind the lock's name. @default for no reason */
+  disagreement(present: R, request: R): string | undefined;
+  /** What a hold becomes that takes less of the lock; of the same weight. Undefined where there is less of nothing. @default nothing */
+  downgraded(request: R): R | undefined;
 }
+
+/** In what a kind may differ. */
+type KindRules<R> = Pick<LockKind<R>, 'since' | 'mayJoin'> &
+  Partial<Pick<LockKind<R>, 'weight' | 'problem' | 'disagreement' | 'downgraded'>>;
+
+type RequestOf<N extends LockRequest['type']> = Extract<LockRequest, { readonly type: N }>;
 
 /** The kind that the protocol declares by that name. */
 export function lockKind<N extends LockRequest['type']>(
   name: N,
-  { since, mayJoin }: Pick<LockKind<Extract<LockRequest, { readonly type: N }>>, 'since' | 'mayJoin'>,
-): LockKind<Extract<LockRequest, { readonly type: N }>> {
-  const read = (parameters: TupleReader): Extract<LockRequest, { readonly type: N }> =>
-    lockKinds.readFields(name, parameters) as Extract<LockRequest, { readonly type: N }>;
+  rules: KindRules<RequestOf<N>>,
+): LockKind<RequestOf<N>> {
+  const read = (parameters: TupleReader): RequestOf<N> => lockKinds.readFields(name, parameters) as RequestOf<N>;
   return {
     name,
     number: lockKinds.numbers[name],
-    since,
     plain: plainOf(read),
     read,
     write: (request) => lockKinds.writeFields(request),
-    mayJoin,
+    weight: () => 1,
+    problem: () => undefined,
+    disagreement: () => undefined,
+    downgraded: () => undefined,
+    ...rules,
   };
 }
 
@@ -69,6 +87,8 @@ export function unpackRequest(kind: LockKind, parameters: Uint8Array): LockReque
   const reader = unpackTuple(parameters, what);
   const request = kind.read(reader);
   if (reader.remaining > 0) throw new MalformedError(`${what} has ${reader.remaining} parameters too many`);
+  const problem = kind.problem(request);
+  if (problem !== undefined) throw new MalformedError(`${what} can't be fulfilled: ${problem}`);
   return request;
 }
 

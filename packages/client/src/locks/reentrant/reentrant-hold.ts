@@ -1,0 +1,91 @@
+/**
+ * One hold that its owner has entered several times. Each entry is a hold of its own for whoever has it; the ensemble knows one, and is given it
+ * back with the last entry. When it is lost all entries are, and it stays the owner's until the last of them has been released.
+ */
+
+import { onAbort } from '@holdfast/runtime';
+import type { LockLossReason } from '../../errors.ts';
+import { invariant } from '../../invariant.ts';
+import type { CallOptions } from '../../session/call.ts';
+import { HeldLock, type HoldKeeper } from '../held-lock.ts';
+import type { Wanted } from '../wanted.ts';
+
+export class ReentrantHold implements HoldKeeper {
+  readonly #wanted: Wanted;
+  /** What the ensemble has granted. */
+  readonly #held: HeldLock;
+  readonly #over: () => void;
+  readonly #entries = new Set<HeldLock>();
+
+  /** `over` is called when the last entry is released, before the ensemble hears of it. */
+  constructor(wanted: Wanted, held: HeldLock, over: () => void) {
+    this.#wanted = wanted;
+    this.#held = held;
+    this.#over = over;
+    onAbort(held.signal, () => this.#lost());
+  }
+
+  /** Entries that are to be released, lost or not. */
+  get entries(): number {
+    return this.#entries.size;
+  }
+
+  /** Why it was lost; undefined while it is held. Looks at the lease: the timer that watches it may be late. */
+  get lossReason(): LockLossReason | undefined {
+    this.lapsed();
+    return this.#held.loss?.reason;
+  }
+
+  enter(): HeldLock {
+    const { acquireIndex, token } = this.#held;
+    const entry = new HeldLock(this.#wanted, acquireIndex, token, this);
+    this.#entries.add(entry);
+    const { lossReason } = this;
+    if (lossReason !== undefined) entry.markLost(lossReason);
+    return entry;
+  }
+
+  remainingMs(): number {
+    return this.#held.remainingMs();
+  }
+
+  lapsed(): void {
+    try {
+      this.#held.assertHeld();
+    } catch {
+      // The entries have heard of it by its signal.
+    }
+  }
+
+  async release(entry: HeldLock): Promise<void> {
+    entry.markLost('released');
+    if (this.#leave(entry)) await this.#held.release();
+  }
+
+  releasedLost(entry: HeldLock): void {
+    this.#leave(entry);
+  }
+
+  async verify(_entry: HeldLock, options: CallOptions): Promise<void> {
+    await this.#held.verify(options);
+  }
+
+  async downgrade(_entry: HeldLock, options: CallOptions): Promise<void> {
+    await this.#held.downgrade(options);
+  }
+
+  /** True for the last. */
+  #leave(entry: HeldLock): boolean {
+    const left = this.#entries.delete(entry);
+    invariant(left, 'an-entry-is-released-once');
+    if (this.#entries.size > 0) return false;
+    this.#over();
+    return true;
+  }
+
+  #lost(): void {
+    const reason = this.#held.loss?.reason;
+    if (reason === undefined) return;
+    for (const entry of this.#entries) entry.markLost(reason);
+  }
+}

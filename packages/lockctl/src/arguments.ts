@@ -1,6 +1,6 @@
 /** Reads what users type: durations, server lists, versions. Each refusal says what is accepted. */
 
-import { MAX_TTL_MS, MIN_TTL_MS } from '@holdfast/protocol';
+import { MAX_PERMITS, MAX_TTL_MS, MIN_TTL_MS } from '@holdfast/protocol';
 import { InvalidArgumentError } from 'commander';
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -28,6 +28,23 @@ export function parseCount(least: number, most: number): (text: string) => numbe
     }
     return count;
   };
+}
+
+/** How a lock is to be held; `permits`: how many the semaphore has. */
+export type LockMode =
+  | { readonly type: 'exclusive' | 'read' | 'write' }
+  | { readonly type: 'semaphore'; readonly permits: number };
+
+/** "exclusive", "read", "write", or "semaphore=3". */
+export function parseMode(text: string): LockMode {
+  if (text === 'exclusive' || text === 'read' || text === 'write') return { type: text };
+  const permits = Number(/^semaphore=(\d+)$/.exec(text)?.[1]);
+  if (permits >= 1 && permits <= MAX_PERMITS) return { type: 'semaphore', permits };
+  if (!Number.isNaN(permits)) throw new InvalidArgumentError(`A semaphore has from 1 to ${MAX_PERMITS} permits.`);
+  const shared = text === 'shared' ? ' Those who share a lock say read.' : '';
+  throw new InvalidArgumentError(
+    `There is no such mode: it must be exclusive, read, write, or semaphore=N with as many permits as there are.${shared}`,
+  );
 }
 
 /** How long a node lives: the same from 1 ms on, and days, since no timer runs for it. */
@@ -96,12 +113,12 @@ export function parseSessionId(text: string): number {
   return id;
 }
 
-/** An index of the log, as of an event. */
+/** An index of the log, as of an event, or a token, which may have its zeros in front. */
 export function parseIndex(text: string): number {
   const index = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(index) || index < 1) {
     throw new InvalidArgumentError(
-      'That is not an index: a whole number, as "lockctl watch" and "lockctl stat" show it.',
+      'That is not an index of the log: a whole number, as "lockctl watch", "stat" and "show" have it.',
     );
   }
   return index;

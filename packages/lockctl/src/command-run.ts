@@ -18,6 +18,8 @@ export class CommandRun {
   exitCode: number = EXIT_OK;
   /** What the command is about. */
   object: ObjectKind | undefined;
+  /** How many arguments stand behind the first "--"; undefined where there is none. */
+  behindDashes: number | undefined;
   readonly #outside: Environment;
 
   constructor(outside: Environment) {

@@ -13,12 +13,19 @@ export interface HeldLock {
 export interface LockHolder {
   readonly session: number;
   readonly label: string;
+  /** 0 for one who waits for another lock, too, and is before. */
   readonly token: number;
 }
 
 export type LockAttempt =
   | { readonly acquired: true; readonly held: HeldLock }
   | { readonly acquired: false; readonly reason: string; readonly holder?: LockHolder | undefined };
+
+/** What can be acquired: a lock, a side of a read-write lock, permits of a semaphore, or several of them at once. */
+export interface Lockable {
+  acquire(options: { readonly signal: AbortSignal }): Promise<HeldLock>;
+  tryAcquire(options: { readonly waitMs: number; readonly signal: AbortSignal }): Promise<LockAttempt>;
+}
 
 export interface MembersAnswer {
   readonly leader: number;
@@ -59,10 +66,14 @@ export interface WatchOptions {
 
 /** It has a session. */
 export interface EnsembleClient {
-  lock(name: string): {
-    acquire(options: { readonly signal: AbortSignal }): Promise<HeldLock>;
-    tryAcquire(options: { readonly waitMs: number; readonly signal: AbortSignal }): Promise<LockAttempt>;
-  };
+  lock(name: string): Lockable;
+  readWriteLock(name: string): { read(): Lockable; write(): Lockable };
+  semaphore(
+    name: string,
+    options: { readonly permits: number },
+  ): { lock(options: { readonly permits: number }): Lockable };
+  /** All of them at once. */
+  locks(locks: readonly (string | Lockable)[]): Lockable;
   readonly nodes: {
     create(
       path: string,
@@ -92,6 +103,7 @@ export interface OperatorClient {
     lock(name: string, options: ReadOptions): Promise<LockQueue>;
     sessions(options: ReadOptions): AsyncIterable<SessionSummary>;
     closeSession(session: number): Promise<void>;
+    revoke(lock: string, token: number, options: { readonly hold?: number }): Promise<{ readonly index: number }>;
     /** Resolves with the server that leads then. */
     transferLeadership(server: number | undefined): Promise<number>;
     members(options: ReadOptions): Promise<MembersAnswer>;

@@ -3,11 +3,12 @@
 import type { Command } from 'commander';
 
 import type { AnswerSources } from './answer-sources.ts';
-import { parseAddress, parseServerId, parseSessionId, parseVersion } from './arguments.ts';
+import { parseAddress, parseIndex, parseServerId, parseSessionId, parseVersion } from './arguments.ts';
 import type { CommandRun, GlobalOptions } from './command-run.ts';
 import { listLocks, showLock } from './commands/locks.ts';
 import { addMember, joinSecretOf, listMembers, promoteMember, removeMember } from './commands/members.ts';
 import { deleteNode, getNode, listChildren, statNode } from './commands/nodes.ts';
+import { revokeHold } from './commands/release.ts';
 import { closeSession, listSessions } from './commands/sessions.ts';
 import { transferLeadership } from './commands/transfer.ts';
 import type { OperatorClient } from './ensemble-client.ts';
@@ -28,6 +29,7 @@ type ReadNode = (
 export function addOperatorCommands(program: Command, run: CommandRun, outside: Environment): void {
   addListings(program, run, outside);
   addNodeCommands(program, run, outside);
+  addRelease(program, run, outside);
   addSessionClose(program, run, outside);
   addTransfer(program, run, outside);
   addMemberChanges(program, run, outside);
@@ -84,6 +86,19 @@ function addNodeCommands(program: Command, run: CommandRun, outside: Environment
     .action(async (path: string, { version }: { readonly version?: number }) => {
       const globals = program.opts<GlobalOptions>();
       await run.asOperator(globals, (client) => deleteNode(client, { path, version }, globals.json, outside));
+    });
+}
+
+function addRelease(program: Command, run: CommandRun, outside: Environment): void {
+  program
+    .command('release')
+    .description('takes a lock away from who holds it under a token, and says which token its resource should be told')
+    .argument('<name>', 'of the lock')
+    .requiredOption('--token <n>', 'of the hold, as "lockctl show" has it: nobody else loses the lock', parseIndex)
+    .option('--hold <n>', 'its acquire index, where several hold the lock under that token', parseIndex)
+    .action(async (lock: string, { token, hold }: { readonly token: number; readonly hold?: number }) => {
+      const globals = program.opts<GlobalOptions>();
+      await run.asOperator(globals, (client) => revokeHold(client, { lock, token, hold }, globals.json, outside));
     });
 }
 

@@ -12,7 +12,6 @@ import {
   runBench,
 } from './commands/bench.ts';
 import { addCompletion } from './commands/completion.ts';
-import { runUnderLock, type LockRequest } from './commands/lock.ts';
 import { createNode, setNode } from './commands/nodes.ts';
 import { readTransaction, runTransaction } from './commands/transaction.ts';
 import { showStatus } from './commands/status.ts';
@@ -20,7 +19,8 @@ import { runTop } from './commands/top.ts';
 import { watchNode } from './commands/watch.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK, EXIT_USAGE } from './exit-code.ts';
-import { failureJson, reportFailure, temporaryFailure, UsageFailure, type ObjectKind } from './failure.ts';
+import { failureJson, reportFailure, UsageFailure, type ObjectKind } from './failure.ts';
+import { addLock } from './lock-command.ts';
 import { addOperatorCommands } from './operator-commands.ts';
 import { printableLine, printableLines, styled } from './output/text.ts';
 import { LOCKCTL_VERSION } from './version.ts';
@@ -31,9 +31,6 @@ const STATUS_TIMEOUT_MS = 2_000;
 
 /** Each screen lists locks: it should not be the ensemble's main work. */
 const MIN_TOP_MS = 500;
-
-/** The least that connecting gets of a short wait for a lock. */
-const MIN_CONNECT_MS = 1_000;
 
 /** Runs one command line. Resolves with the exit code, and never rejects: what went wrong is on standard error. */
 export async function runLockctl(args: readonly string[], real: Environment): Promise<number> {
@@ -46,6 +43,8 @@ export async function runLockctl(args: readonly string[], real: Environment): Pr
     return EXIT_OK;
   }
   const json = asksForJson(given);
+  const dashes = given.indexOf('--');
+  if (dashes >= 0) run.behindDashes = given.length - dashes - 1;
   const program = buildProgram(run, outside, json);
   try {
     await program.parseAsync(given, { from: 'user' });
@@ -213,75 +212,6 @@ function addBench(program: Command, run: CommandRun, outside: Environment): void
       const name = `lockctl-bench-${outside.nowMs()}-${Math.floor(Math.random() * 1e6)}`;
       await run.withSessions(globals, clients, (all) => runBench(all, { forMs: time, name }, globals.json, outside));
     });
-}
-
-interface LockOptions {
-  readonly wait?: number;
-  readonly mode: string;
-  readonly sessionTimeout?: number;
-}
-
-function addLock(program: Command, run: CommandRun, outside: Environment): void {
-  program
-    .command('lock')
-    .usage('NAME [options] -- CMD…')
-    .description('runs CMD while holding the lock NAME, with HOLDFAST_LOCK and HOLDFAST_TOKEN in its environment')
-    .argument('<name>', 'the lock')
-    .argument('<command...>', 'after "--": what to run')
-    .option(
-      '--wait <duration>',
-      'give up after this long, with exit code 75; 0 does not queue (default: no limit)',
-      parseDuration,
-    )
-    .option('--mode <mode>', 'exclusive is the only mode of this version', 'exclusive')
-    .option(
-      '--session-timeout <duration>',
-      'how long the ensemble waits for a silent lockctl before it gives the lock to the next (default: 10s)',
-      parseDuration,
-    )
-    .addHelpText('after', LOCK_HELP)
-    .action(async (name: string, [command = '', ...args]: string[], options: LockOptions) => {
-      if (options.mode !== 'exclusive') throw new UsageFailure(modeProblem(options.mode));
-      const globals = program.opts<GlobalOptions>();
-      const request = { name, command, args, waitMs: options.wait, quiet: globals.json };
-      await lockAndRun(globals, request, options.sessionTimeout, run, outside);
-    });
-}
-
-/** Connecting counts as waiting. What may pass by itself ends as a wait that was too long does. */
-async function lockAndRun(
-  globals: GlobalOptions,
-  request: Omit<LockRequest, 'waitedMs'>,
-  sessionTimeoutMs: number | undefined,
-  run: CommandRun,
-  outside: Environment,
-): Promise<void> {
-  const { waitMs } = request;
-  const connectTimeoutMs = Math.min(globals.timeout, Math.max(waitMs || Infinity, MIN_CONNECT_MS));
-  const fromMs = outside.nowMs();
-  try {
-    await run.withSession(
-      globals,
-      async (client) => {
-        const waitedMs = Math.max(0, outside.nowMs() - fromMs);
-        run.exitCode = await runUnderLock(client, { ...request, waitedMs }, outside);
-      },
-      { connectTimeoutMs, ...(sessionTimeoutMs !== undefined && { sessionTimeoutMs }) },
-    );
-  } catch (error) {
-    throw temporaryFailure(error);
-  }
-}
-
-const LOCK_HELP = `
-Exits with CMD's own code, 75 when the lock was not acquired in time or could not be for now, 76 when it was lost while CMD ran. CMD has a process group
-of its own, which gets SIGTERM and then SIGKILL when the lock is lost. A process can be too slow to die: let the resource
-check HOLDFAST_TOKEN. Signals to lockctl are passed on to CMD.`;
-
-function modeProblem(mode: string): string {
-  return mode === 'shared'
-    ? '--mode shared: this version has exclusive locks only; leave --mode out'
-    : `--mode ${mode}: there is no such mode; leave --mode out for an exclusive lock`;
 }
 
 interface CreateOptions {

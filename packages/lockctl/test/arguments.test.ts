@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseDuration, parseServers, parseSessionId, parseVersion } from '../src/arguments.ts';
+import { parseDuration, parseMode, parseServers, parseSessionId, parseVersion } from '../src/arguments.ts';
 
 describe('a duration', () => {
   it.for([
@@ -18,6 +18,25 @@ describe('a duration', () => {
   it.for(['', '10', 's', '-1s', '1 s', '5d', 'abc', '1e3s', '999h99', '9999h'])('%j is refused', (text) => {
     expect(() => parseDuration(text)).toThrow(/A duration is a number with a unit|at most 24 days/);
   });
+});
+
+describe('a mode', () => {
+  it('is exclusive, read or write, or so many permits', () => {
+    expect(['exclusive', 'read', 'write'].map(parseMode)).toEqual([
+      { type: 'exclusive' },
+      { type: 'read' },
+      { type: 'write' },
+    ]);
+    expect(parseMode('semaphore=1')).toEqual({ type: 'semaphore', permits: 1 });
+    expect(parseMode('semaphore=1000000')).toEqual({ type: 'semaphore', permits: 1_000_000 });
+  });
+
+  it.for(['', 'Read', 'shared', 'semaphore', 'semaphore=', 'semaphore=-1', 'semaphore=1.5', 'semaphore=x'])(
+    '%j is refused',
+    (text) => {
+      expect(() => parseMode(text)).toThrow('There is no such mode');
+    },
+  );
 });
 
 describe('a list of servers', () => {

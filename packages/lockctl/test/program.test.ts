@@ -49,8 +49,19 @@ describe('the command line', () => {
     [['set', '/a', 'x', '--version', '-1'], '--version'],
     [['lock', 'demo'], "missing required argument 'command'"],
     [['lock', 'demo', 'sh', '-c', 'true'], "unknown option '-c'"],
-    [['lock', 'demo', '--mode', 'shared', '--', 'true'], 'this version has exclusive locks only'],
-    [['lock', 'demo', '--mode', 'odd', '--', 'true'], 'there is no such mode'],
+    [['lock', 'demo', 'other', '--'], 'missing what to run, behind "--"'],
+    [['lock', '--', 'true'], "missing required argument 'command'"],
+    [['lock', 'demo', '--mode', 'shared', '--', 'true'], 'Those who share a lock say read.'],
+    [['lock', 'demo', '--mode', 'odd', '--', 'true'], 'There is no such mode: it must be exclusive, read, write,'],
+    [['lock', 'demo', '--mode', 'semaphore', '--', 'true'], 'There is no such mode'],
+    [['lock', 'demo', '--mode', 'semaphore=0', '--', 'true'], 'A semaphore has from 1 to 1000000 permits'],
+    [['lock', 'demo', '--mode', 'semaphore=1000001', '--', 'true'], 'A semaphore has from 1 to 1000000 permits'],
+    [['lock', 'demo', '--permits', '0', '--', 'true'], 'It must be a whole number from 1 to 1000000'],
+    [['lock', 'demo', '--permits', '2', '--', 'true'], '--permits is for --mode semaphore=N alone'],
+    [
+      ['lock', 'demo', '--mode', 'semaphore=3', '--permits', '4', '--', 'true'],
+      '--permits 4: the semaphore of --mode has 3 permits',
+    ],
   ] as const)('refuses %j with exit code 2 and a reason on standard error', async ([args, reason]) => {
     expect(await run(...args)).toBe(2);
     expect(outside.errors).toContain(reason);
@@ -64,6 +75,8 @@ describe('the command line', () => {
     expect(outside.output).toContain('Usage: lockctl');
     expect(await run('lock', '--help')).toBe(0);
     expect(outside.output).toContain('HOLDFAST_TOKEN');
+    expect(outside.output).toContain('HOLDFAST_LOCKS has all of them, one a line');
+    expect(outside.output).toContain('semaphore=N');
   });
 
   it('prints its version', async () => {

@@ -5,6 +5,8 @@ import type { Environment } from '../environment.ts';
 import { UsageFailure } from '../failure.ts';
 
 const SHELLS = ['bash', 'zsh'];
+/** What may follow an option that takes one of a few words. */
+const VALUES = `case "$previous" in --mode) WORDS='exclusive read write semaphore=' ;; esac`;
 /** Options of lockctl itself, which every command takes. */
 const GLOBAL = ['--servers', '--json', '--timeout'];
 const HELP = `
@@ -62,12 +64,13 @@ function known(words: ReadonlyMap<string, readonly string[]>): string {
 function bashScript(words: ReadonlyMap<string, readonly string[]>): string {
   return `# Completion of lockctl for bash.
 _lockctl() {
-  local word path='' words='' skip=0 known='${known(words)}'
+  local word path='' words='' skip=0 previous="\${COMP_WORDS[COMP_CWORD-1]}" known='${known(words)}'
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     if [ "$skip" = 1 ]; then skip=0; continue; fi
 ${WALK}  done
   case "$path" in
 ${cases(words)}  esac
+  ${VALUES.replace('WORDS', 'words')}
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _lockctl lockctl
@@ -78,12 +81,13 @@ function zshScript(words: ReadonlyMap<string, readonly string[]>): string {
   return `#compdef lockctl
 # Completion of lockctl for zsh.
 _lockctl() {
-  local word path_='' next='' skip=0 known='${known(words)}'
+  local word path_='' next='' skip=0 previous="\${words[CURRENT-1]}" known='${known(words)}'
   for word in "\${words[@]:1:$((CURRENT - 2))}"; do
     if [ "$skip" = 1 ]; then skip=0; continue; fi
 ${WALK.replaceAll('path', 'path_')}  done
   case "$path_" in
 ${cases(words).replaceAll("words='", "next='")}  esac
+  ${VALUES.replace('WORDS', 'next')}
   compadd -- \${=next}
 }
 compdef _lockctl lockctl

@@ -1,17 +1,23 @@
 /**
- * `lockctl lock NAME -- CMD…`: runs CMD while holding the lock. When the lock is lost the command's process group is ended, but a
+ * `lockctl lock NAME… -- CMD…`: runs CMD while holding the lock, or all of them. When it is lost the command's process group is ended, but a
  * process can be too slow to end: what protects the resource is the token, which the command finds in HOLDFAST_TOKEN.
  */
 
+import type { LockMode } from '../arguments.ts';
 import type { ChildCommand, CommandEnd } from '../child-command.ts';
-import type { EnsembleClient, HeldLock, LockHolder } from '../ensemble-client.ts';
+import type { EnsembleClient, HeldLock, Lockable } from '../ensemble-client.ts';
 import type { Environment } from '../environment.ts';
 import { EXIT_LOST, EXIT_NOT_ACQUIRED, EXIT_SIGNAL_BASE } from '../exit-code.ts';
 import { codeOf, CommandFailure, reportFailure } from '../failure.ts';
-import { printable } from '../output/text.ts';
+import { describeWait, findHolder, isOrAre, locksText, notAcquired, refusedFor, wasOrWere } from './lock-text.ts';
 
 export interface LockRequest {
-  readonly name: string;
+  /** One, or several that are taken at once. */
+  readonly names: readonly string[];
+  /** Of each of them. */
+  readonly mode: LockMode;
+  /** How many are taken of a semaphore. */
+  readonly permits: number;
   readonly command: string;
   readonly args: readonly string[];
   /** Undefined waits without limit; 0 does not even enqueue. */
@@ -22,8 +28,6 @@ export interface LockRequest {
   readonly quiet: boolean;
 }
 
-/** How long it is asked who holds a lock that was not acquired. */
-const HOLDER_TIMEOUT_MS = 1_000;
 /** Who has waited so long is told for whom. */
 const NOTICE_AFTER_MS = 1_000;
 /** How long the command's group has after SIGTERM. */
@@ -38,13 +42,13 @@ export async function runUnderLock(
   outside: Environment,
 ): Promise<number> {
   const signals = new SignalRelay(outside);
-  const cancelNotice = request.quiet ? () => {} : noticeLater(client, request.name, outside);
+  const cancelNotice = request.quiet ? () => {} : noticeLater(client, request.names, outside);
   try {
     const held = await acquire(client, request, signals);
     cancelNotice();
     if (held === undefined) return signals.exitCode;
     if (signals.interrupted.aborted) {
-      await release(held, request.name, outside);
+      await release(held, request.names, outside);
       return signals.exitCode;
     }
     return await runHolding(held, request, signals, outside);
@@ -55,11 +59,11 @@ export async function runUnderLock(
 }
 
 /** One line, unless the wait is over by then: what returns ends it. */
-function noticeLater(client: EnsembleClient, name: string, outside: Environment): () => void {
+function noticeLater(client: EnsembleClient, names: readonly string[], outside: Environment): () => void {
   let over = false;
   const cancel = outside.after(NOTICE_AFTER_MS, () => {
-    void describeWait(client, name).then((text) => {
-      if (!over) outside.writeError(`lockctl: waiting for lock "${printable(name)}"${text}\n`);
+    void describeWait(client, names).then((text) => {
+      if (!over) outside.writeError(`lockctl: waiting for ${locksText(names)}${text}\n`);
     });
   });
   return () => {
@@ -68,55 +72,45 @@ function noticeLater(client: EnsembleClient, name: string, outside: Environment)
   };
 }
 
-async function describeWait(client: EnsembleClient, name: string): Promise<string> {
-  try {
-    const { holders, waiters } = await client.admin.lock(name, { timeoutMs: HOLDER_TIMEOUT_MS });
-    const [holder] = holders;
-    const others = Math.max(0, waiters.length - 1);
-    const queue = others === 0 ? '' : `; ${others} more ${others === 1 ? 'waits' : 'wait'} for it`;
-    return `${holder === undefined ? '' : heldBy(holder)}${queue}`;
-  } catch (error) {
-    return `, and who holds it could not be asked: ${reportFailure(error).message}`;
-  }
-}
-
 /** Undefined when a signal ended the wait. */
 async function acquire(
   client: EnsembleClient,
-  { name, waitMs, waitedMs }: LockRequest,
+  request: LockRequest,
   { interrupted }: SignalRelay,
 ): Promise<HeldLock | undefined> {
+  const { names, waitMs, waitedMs } = request;
   try {
-    if (waitMs === undefined) return await client.lock(name).acquire({ signal: interrupted });
+    const lock = lockOf(client, request);
+    if (waitMs === undefined) return await lock.acquire({ signal: interrupted });
     const leftMs = waitMs === 0 ? 0 : Math.max(1, waitMs - waitedMs);
-    const attempt = await client.lock(name).tryAcquire({ waitMs: leftMs, signal: interrupted });
+    const attempt = await lock.tryAcquire({ waitMs: leftMs, signal: interrupted });
     if (attempt.acquired) return attempt.held;
     if (interrupted.aborted) return undefined;
-    const by = attempt.holder === undefined ? await findHolder(client, name) : heldBy(attempt.holder);
-    throw new CommandFailure(notAcquired(name, waitMs, by), EXIT_NOT_ACQUIRED);
+    const by = attempt.holder === undefined ? await findHolder(client, names) : refusedFor(attempt.holder, names);
+    throw new CommandFailure(notAcquired(names, waitMs, by), EXIT_NOT_ACQUIRED);
   } catch (error) {
     if (interrupted.aborted) return undefined;
     throw error;
   }
 }
 
-/** For the message alone: that it cannot be asked is no failure of its own, but may be why the lock was not acquired. */
-async function findHolder(client: EnsembleClient, name: string): Promise<string> {
-  try {
-    const [holder] = (await client.admin.lock(name, { timeoutMs: HOLDER_TIMEOUT_MS })).holders;
-    return holder === undefined ? '' : heldBy(holder);
-  } catch (error) {
-    return `, and who holds it could not be asked: ${reportFailure(error).message}`;
+function lockOf(client: EnsembleClient, { names, mode, permits }: LockRequest): Lockable {
+  const all = names.map((name) => inMode(client, name, mode, permits));
+  const [only] = all;
+  return all.length === 1 && only !== undefined ? only : client.locks(all);
+}
+
+function inMode(client: EnsembleClient, name: string, mode: LockMode, permits: number): Lockable {
+  switch (mode.type) {
+    case 'exclusive':
+      return client.lock(name);
+    case 'read':
+      return client.readWriteLock(name).read();
+    case 'write':
+      return client.readWriteLock(name).write();
+    case 'semaphore':
+      return client.semaphore(name, { permits: mode.permits }).lock({ permits });
   }
-}
-
-function heldBy({ session, label, token }: LockHolder): string {
-  return `, held by session ${session}${label === '' ? '' : ` (${printable(label)})`} with token ${token}`;
-}
-
-function notAcquired(name: string, waitMs: number, by: string): string {
-  const time = waitMs === 0 ? 'is not free' : `was not acquired within ${waitMs / 1_000} s`;
-  return `lock "${printable(name)}" ${time}${by}; see its queue with "lockctl show", or wait longer with --wait`;
 }
 
 async function runHolding(
@@ -125,22 +119,23 @@ async function runHolding(
   signals: SignalRelay,
   outside: Environment,
 ): Promise<number> {
-  const { name, command, args } = request;
-  if (held.signal.aborted) throw lost(name);
-  const token = { HOLDFAST_LOCK: name, HOLDFAST_TOKEN: String(held.token) };
-  const child = outside.startCommand({ command, args, variables: { ...outside.variables, ...token } });
+  const { names, command, args } = request;
+  if (held.signal.aborted) throw lost(names);
+  const [first = ''] = names;
+  const own = { HOLDFAST_LOCK: first, HOLDFAST_LOCKS: names.join('\n'), HOLDFAST_TOKEN: String(held.token) };
+  const child = outside.startCommand({ command, args, variables: { ...outside.variables, ...own } });
   signals.relayTo(child);
   const whenLost = onLoss(held, async () => {
-    outside.writeError(`lockctl: lock "${printable(name)}" is lost; ending the command\n`);
+    outside.writeError(`lockctl: ${locksText(names)} ${isOrAre(names)} lost; ending the command\n`);
     await child.terminate(LOST_GRACE_MS);
   });
   const end = await child.ended;
   if (held.signal.aborted) {
     await whenLost.finished();
-    throw lost(name);
+    throw lost(names);
   }
   whenLost.cancel();
-  await release(held, name, outside);
+  await release(held, names, outside);
   return report(end);
 }
 
@@ -150,20 +145,21 @@ function report(end: CommandEnd): number {
 }
 
 /** @throws CommandFailure when the lock turns out to have been lost before */
-async function release(held: HeldLock, name: string, outside: Environment): Promise<void> {
+async function release(held: HeldLock, names: readonly string[], outside: Environment): Promise<void> {
   try {
     held.assertHeld();
     await held.release();
   } catch (error) {
-    if (codeOf(error) === 'LOCK_LOST') throw lost(name);
+    if (codeOf(error) === 'LOCK_LOST') throw lost(names);
     const { message } = reportFailure(error);
     outside.writeError(`lockctl: the lock could not be released and goes with its session: ${message}\n`);
   }
 }
 
-function lost(name: string): CommandFailure {
+function lost(names: readonly string[]): CommandFailure {
   const advice = 'what it wrote after that counts only where its token was checked; run it again';
-  return new CommandFailure(`lock "${printable(name)}" was lost while the command ran; ${advice}`, EXIT_LOST);
+  const text = `${locksText(names)} ${wasOrWere(names)} lost while the command ran; ${advice}`;
+  return new CommandFailure(text, EXIT_LOST);
 }
 
 function onLoss(held: HeldLock, end: () => Promise<void>): { finished(): Promise<void>; cancel(): void } {

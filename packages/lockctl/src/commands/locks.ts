@@ -25,18 +25,21 @@ export async function listLocks(
   }
   const now = outside.nowMs();
   const onlyMutexes = locks.every(({ kind }) => isMutex(kind));
-  const rows = locks.flatMap(({ lock, kind, holders, waiters }) =>
-    holders.map((holder, position) => [
+  const rows = locks.flatMap(({ lock, kind, holders, waiters }) => {
+    const shownKind = onlyMutexes ? '' : kindText(kind);
+    // Who waits for it waits for another one, too.
+    if (holders.length === 0) return [[lock, shownKind, '', '-', '-', '', '-', String(waiters)]];
+    return holders.map((holder, position) => [
       position === 0 ? lock : '',
-      position === 0 && !onlyMutexes ? kindText(kind) : '',
+      position === 0 ? shownKind : '',
       parametersText(kind, holder.parameters),
       String(holder.token),
       String(holder.session),
       holder.label,
       formatAge(holder.grantedAt, now),
       position === 0 ? String(waiters) : '',
-    ]),
-  );
+    ]);
+  });
   const header = ['LOCK', 'KIND', 'ASKED FOR', 'TOKEN', 'SESSION', 'HOLDER', 'HELD', 'WAITERS'];
   outside.writeOut(renderTable(header, rows, ['KIND', 'ASKED FOR']));
 }

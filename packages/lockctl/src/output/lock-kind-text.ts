@@ -14,12 +14,14 @@ export function isMutex(kind: number | undefined): boolean {
   return kind === undefined || kind === LockKind.mutex;
 }
 
-/** "mutex", or "7 (of a later version)". */
+/** "mutex", "read-write", or "7 (of a later version)". */
 export function kindText(kind: number = LockKind.mutex, kinds: Kinds = lockKinds): string {
-  return kinds.nameOf(kind) ?? `${kind} (of a later version)`;
+  const name = kinds.nameOf(kind);
+  if (name === undefined) return `${kind} (of a later version)`;
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** "mode=read, permits=2", and bare values where this version has no name for them; empty for a request without any. */
+/** "write", "permits=2, limit=3", and bare values where this version has no name for them; empty for a request without any. */
 export function parametersText(
   kind: number = LockKind.mutex,
   parameters: readonly Packable[] = [],
@@ -27,7 +29,13 @@ export function parametersText(
 ): string {
   if (parameters.length === 0) return '';
   const { named, rest } = fieldsOf(kind, parameters, kinds);
-  return [...named.map(([name, value]) => `${name}=${valueText(value)}`), ...rest.map(valueText)].join(', ');
+  return [...named.map(namedText), ...rest.map(valueText)].join(', ');
+}
+
+function namedText([name, value]: readonly [string, unknown]): string {
+  // Who is not to write is to read.
+  if (name === 'write' && typeof value === 'boolean') return value ? 'write' : 'read';
+  return `${name}=${valueText(value)}`;
 }
 
 /** Any other text is shown in quotes, so that it looks like no other parameter. */

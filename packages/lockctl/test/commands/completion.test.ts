@@ -35,6 +35,14 @@ describe('the completion for bash', () => {
     expect(completed(source, '--servers', 'locks', 'set', '/a', '--v')).toEqual(['--version']);
     expect(completed(source, 'lock', 'demo', '--w')).toEqual(['--wait']);
     expect(completed(source, '--j')).toEqual(['--json']);
+    expect(completed(source, 'lock', 'demo', '--p')).toEqual(['--permits']);
+  });
+
+  it('knows the modes of a lock', async () => {
+    const source = await script('bash');
+    expect(completed(source, 'lock', 'demo', '--mode', '')).toEqual(['exclusive', 'read', 'write', 'semaphore=']);
+    expect(completed(source, 'lock', 'demo', '--mode', 'r')).toEqual(['read']);
+    expect(completed(source, 'lock', 'demo', '--', '--mode', 'r')).toEqual([]);
   });
 
   it('leaves what is behind "--" alone', async () => {
@@ -48,6 +56,7 @@ describe('the completion for zsh', () => {
     expect(source).toMatch(/^#compdef lockctl\n/);
     expect(source).toContain("'member promote') next='--servers --json --timeout --help' ;;");
     expect(source).not.toContain('path=');
+    expect(source).toContain("--mode) next='exclusive read write semaphore=' ;;");
   });
 });
 

@@ -47,6 +47,24 @@ describe('locks', () => {
     ]);
   });
 
+  it('shows who reads and who has permits, and a lock that nobody holds though somebody waits', async () => {
+    const reader = { ...holder, parameters: [false] };
+    client.summaries = [
+      { lock: 'r', holders: [reader, reader], waiters: 1, kind: 1 },
+      { lock: 's', holders: [{ ...holder, parameters: [2, 5] }], waiters: 0, kind: 2 },
+      { lock: 'w', holders: [], waiters: 1, kind: 0 },
+    ];
+    await run('locks');
+    const [header, ...rows] = outside.output.trimEnd().split('\n');
+    expect(header?.split(/\s{2,}/).slice(0, 4)).toEqual(['LOCK', 'KIND', 'ASKED FOR', 'TOKEN']);
+    expect(rows.map((row) => row.split(/\s{2,}/))).toEqual([
+      ['r', 'read-write', 'read', '41', '5', 'worker 1', '20s', '1'],
+      ['', 'read', '41', '5', 'worker 1', '20s'],
+      ['s', 'semaphore', 'permits=2, limit=5', '41', '5', 'worker 1', '20s', '0'],
+      ['w', 'mutex', '-', '-', '-', '1'],
+    ]);
+  });
+
   it('says so when there is none', async () => {
     await run('locks');
     expect(outside.output).toBe('No lock is held.\n');
@@ -116,6 +134,30 @@ describe('sessions', () => {
     expect(await run('session', 'close', '5')).toBe(0);
     expect(client.calls).toEqual([['closeSession', 5]]);
     expect(outside.output).toContain('Session 5 is closed');
+  });
+});
+
+describe('release', () => {
+  it('takes a lock away from who holds it under that token, and says what its resource should be told', async () => {
+    expect(await run('release', 'a', '--token', '0000000000000042')).toBe(0);
+    expect(client.calls).toEqual([['revoke', 'a', 42, {}]]);
+    expect(outside.output).toContain('Lock "a" is not held under token 42 any more');
+    expect(outside.output).toContain('install token 60 at what the lock protects');
+  });
+
+  it('names one of several holds by its acquire index, and tells programs the token', async () => {
+    expect(await run('release', 'a', '--token', '42', '--hold', '41', '--json')).toBe(0);
+    expect(client.calls).toEqual([['revoke', 'a', 42, { hold: 41 }]]);
+    expect(JSON.parse(outside.output)).toEqual({ released: 'a', token: 42, fence: 60 });
+  });
+
+  it.each([
+    ['without a token', ['release', 'a']],
+    ['with a token that is none', ['release', 'a', '--token', '0']],
+    ['with a token that is no number', ['release', 'a', '--token', 'x']],
+  ])('is refused %s, before anything is sent', async (_, args) => {
+    expect(await run(...args)).toBe(2);
+    expect(client.calls).toEqual([]);
   });
 });
 

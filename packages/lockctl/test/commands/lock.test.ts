@@ -25,7 +25,7 @@ describe('a command under a lock', () => {
     expect(outside.children[0]?.options).toEqual({
       command: 'sh',
       args: ['-c', 'echo $HOLDFAST_TOKEN'],
-      variables: { PATH: '/bin', HOLDFAST_LOCK: 'demo', HOLDFAST_TOKEN: '41' },
+      variables: { PATH: '/bin', HOLDFAST_LOCK: 'demo', HOLDFAST_LOCKS: 'demo', HOLDFAST_TOKEN: '41' },
     });
   });
 
@@ -76,6 +76,89 @@ describe('a command under a lock', () => {
     expect(await lock('--', 'true')).toBe(0);
     expect(outside.children[0]?.signals).toEqual([]);
     expect(outside.errors).toContain('Ctrl-Z is ignored');
+  });
+});
+
+describe('the mode of a lock', () => {
+  it.for([
+    [['--mode', 'exclusive'], 'demo'],
+    [['--mode', 'read'], 'demo to read'],
+    [['--mode', 'write'], 'demo to write'],
+    [['--mode', 'semaphore=3'], '1 of 3 demo'],
+    [['--mode', 'semaphore=3', '--permits', '2'], '2 of 3 demo'],
+  ] as const)('%j is how it is acquired', async ([options, what]) => {
+    outside.onStart = (child) => child.end({ exitCode: 0 });
+    expect(await lock(...options, '--', 'true')).toBe(0);
+    expect(client.calls).toEqual([['acquire', what]]);
+  });
+});
+
+describe('several locks before a command', () => {
+  const run = (...args: string[]) => runLockctl(['lock', ...args], outside);
+
+  it('are taken at once, each in the mode that was asked for, and are all in its environment', async () => {
+    outside.onStart = (child) => child.end({ exitCode: 0 });
+    expect(await run('a', 'b', '--wait', '2s', '--mode', 'read', 'c', '--', 'sh', '-c', 'true', '--', 'x')).toBe(0);
+    expect(client.calls).toEqual([['tryAcquire', 'a to read + b to read + c to read', 2_000]]);
+    expect(outside.children[0]?.options).toMatchObject({ command: 'sh', args: ['-c', 'true', '--', 'x'] });
+    expect(outside.children[0]?.options.variables).toMatchObject({
+      HOLDFAST_LOCK: 'a',
+      HOLDFAST_LOCKS: 'a\nb\nc',
+      HOLDFAST_TOKEN: '41',
+    });
+    expect(held.released).toBe(1);
+  });
+
+  it('are one where there is no "--" before the command, or nothing before it', async () => {
+    outside.onStart = (child) => child.end({ exitCode: 0 });
+    expect(await run('a', 'ls', '/tmp')).toBe(0);
+    expect(await run('--', 'a', 'ls', '/tmp')).toBe(0);
+    expect(client.calls).toEqual([
+      ['acquire', 'a'],
+      ['acquire', 'a'],
+    ]);
+    expect(outside.children.map(({ options }) => [options.command, ...options.args])).toEqual([
+      ['ls', '/tmp'],
+      ['ls', '/tmp'],
+    ]);
+  });
+
+  it('that are not acquired are named, with who is in the way', async () => {
+    const holder = { session: 9, label: 'worker', token: 57 };
+    client.attempt = () => Promise.resolve({ acquired: false, reason: 'timeout', holder });
+    expect(await run('a', 'b', '--wait', '2s', '--', 'true')).toBe(75);
+    expect(outside.errors).toBe(
+      'lockctl: locks "a", "b" were not acquired within 2 s, one of them held by session 9 (worker) with token 57; see their queues with "lockctl show", or wait longer with --wait\n',
+    );
+    outside.errors = '';
+    const waiter = { session: 9, label: '', token: 0 };
+    client.attempt = () => Promise.resolve({ acquired: false, reason: 'held', holder: waiter });
+    expect(await run('a', 'b', '--wait', '0', '--', 'true')).toBe(75);
+    expect(outside.errors).toContain(
+      'locks "a", "b" are not free, one of them kept for session 9, which waits for another lock, too;',
+    );
+    outside.errors = '';
+    expect(await run('a', '--wait', '0', '--', 'true')).toBe(75);
+    expect(outside.errors).toContain('lock "a" is not free, kept for session 9, which waits for another lock, too;');
+  });
+
+  it('that are waited for are told of by the first that somebody has', async () => {
+    const entry = { acquireIndex: 8, session: 7, label: 'backup', token: 41, grantedAt: 0 };
+    const own = { ...entry, token: 0 };
+    client.admin.lock = (name: string) => {
+      const holders = name === 'b' ? [entry] : [];
+      return Promise.resolve({ kind: 0, holders, waiters: [own], truncated: false } as never);
+    };
+    client.attempt = () => Promise.resolve({ acquired: false, reason: 'timeout' });
+    expect(await run('a', 'b', '--wait', '1s', '--', 'true')).toBe(75);
+    expect(outside.errors).toContain('within 1 s, "b" held by session 7 (backup) with token 41;');
+  });
+
+  it('are lost together', async () => {
+    outside.onStart = () => queueMicrotask(() => held.lose());
+    expect(await run('a', 'b', '--', 'sleep', '100')).toBe(76);
+    expect(outside.errors).toContain('lockctl: locks "a", "b" are lost; ending the command\n');
+    expect(outside.errors).toContain('locks "a", "b" were lost while the command ran');
   });
 });
 

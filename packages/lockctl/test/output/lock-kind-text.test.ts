@@ -21,6 +21,16 @@ describe('the kind of a lock', () => {
   });
 });
 
+describe('the kinds of this version', () => {
+  it('are shown in words, and so is what was asked of them', () => {
+    expect([0, 1, 2].map((kind) => kindText(kind))).toEqual(['mutex', 'read-write', 'semaphore']);
+    expect(parametersText(1, [true])).toBe('write');
+    expect(parametersText(1, [false])).toBe('read');
+    expect(parametersText(2, [3, 5])).toBe('permits=3, limit=5');
+    expect(parametersText(2, [3])).toBe('3');
+  });
+});
+
 describe('what was asked of a lock', () => {
   it('is nothing to show without parameters', () => {
     expect(parametersText(0)).toBe('');

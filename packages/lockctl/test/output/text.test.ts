@@ -111,6 +111,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['delete', '/a'],
   ['lock', 'a', '--', 'true'],
   ['lock', 'a', '--wait', '1s', '--', 'true'],
+  ['lock', 'a', 'b', '--mode', 'read', '--wait', '1s', '--', 'true'],
 ];
 
 /** An ensemble that answers everything with this text, wherever a text may be. */

@@ -7,6 +7,7 @@ import type {
   AnswerSource,
   EnsembleClient,
   HeldLock,
+  Lockable,
   LockAttempt,
   MembersAnswer,
   NodeWatchEvent,
@@ -50,6 +51,11 @@ export class FakeHeld implements HeldLock {
   lose(): void {
     this.#lost.abort(new CodedError('LOCK_LOST', 'the lock is lost'));
   }
+}
+
+/** In words. */
+interface FakeLockable extends Lockable {
+  readonly what: string;
 }
 
 const STAT: Stat = {
@@ -97,19 +103,23 @@ export class FakeClient implements EnsembleClient, OperatorClient {
     this.attempt = () => Promise.resolve({ acquired: true, held });
   }
 
-  lock(name: string): ReturnType<EnsembleClient['lock']> {
-    return {
-      acquire: async ({ signal }) => {
-        this.calls.push(['acquire', name]);
-        const attempt = await this.attempt(signal);
-        if (attempt.acquired) return attempt.held;
-        throw new CodedError('TIMEOUT', 'not acquired');
-      },
-      tryAcquire: ({ waitMs, signal }) => {
-        this.calls.push(['tryAcquire', name, waitMs]);
-        return this.attempt(signal);
-      },
-    };
+  lock(name: string): FakeLockable {
+    return this.#lockable(name);
+  }
+
+  readWriteLock(name: string): { read(): FakeLockable; write(): FakeLockable } {
+    return { read: () => this.#lockable(`${name} to read`), write: () => this.#lockable(`${name} to write`) };
+  }
+
+  semaphore(
+    name: string,
+    { permits: limit }: { readonly permits: number },
+  ): { lock(options: { readonly permits: number }): FakeLockable } {
+    return { lock: ({ permits }) => this.#lockable(`${permits} of ${limit} ${name}`) };
+  }
+
+  locks(locks: readonly (string | Lockable)[]): FakeLockable {
+    return this.#lockable(locks.map((lock) => (lock as FakeLockable).what).join(' + '));
   }
 
   readonly nodes: EnsembleClient['nodes'] & OperatorClient['nodes'] = {
@@ -140,6 +150,7 @@ export class FakeClient implements EnsembleClient, OperatorClient {
       return iterate(this.sessionSummaries);
     },
     closeSession: (session) => this.#answer(['closeSession', session], undefined),
+    revoke: (lock, token, options) => this.#answer(['revoke', lock, token, options], { index: 60 }),
     transferLeadership: (server) => this.#answer(['transferLeadership', server], server ?? 3),
     members: (options) => this.#read(options, ['members'], this.members),
     addMember: (server, peerAddress, options) =>
@@ -160,6 +171,22 @@ export class FakeClient implements EnsembleClient, OperatorClient {
     if (this.watchForever) {
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
     }
+  }
+
+  #lockable(what: string): FakeLockable {
+    return {
+      what,
+      acquire: async ({ signal }) => {
+        this.calls.push(['acquire', what]);
+        const attempt = await this.attempt(signal);
+        if (attempt.acquired) return attempt.held;
+        throw new CodedError('TIMEOUT', 'not acquired');
+      },
+      tryAcquire: ({ waitMs, signal }) => {
+        this.calls.push(['tryAcquire', what, waitMs]);
+        return this.attempt(signal);
+      },
+    };
   }
 
   #read<T>(options: ReadOptions | undefined, call: unknown[], answer: T): Promise<T> {

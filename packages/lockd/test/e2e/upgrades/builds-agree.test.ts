@@ -18,7 +18,7 @@ afterAll(() => {
 /** A program with another kind of lock, which exists from that version on. */
 function withKindSince(version: number): Edit {
   const kind = `{ ...mutex, name: 'later', number: 200, since: ${version} }`;
-  return { file: 'state/dist/locks/kinds/lock-kinds.js', from: /\[mutex\]/, to: `[mutex, ${kind}]` };
+  return { file: 'state/dist/locks/kinds/lock-kinds.js', from: /\[mutex,/, to: `[mutex, ${kind},` };
 }
 
 function kept({ directory }: { readonly directory: string }): string {

@@ -12,6 +12,7 @@ import { expectRising } from '../support/upgrade/expectations.ts';
 import { UsingTheLatestVersion } from '../support/upgrade/latest-version.ts';
 import { RunningLockctl } from '../support/upgrade/lockctl-work.ts';
 import { Counting, HoldingAllTheWhile, Reattaching } from '../support/upgrade/locks.ts';
+import { UsingNodesOfAllKinds } from '../support/upgrade/node-kinds.ts';
 import { ChangingNodes, Reading } from '../support/upgrade/nodes.ts';
 import { ClosedByOperator, ClosedSessions, ExpiringSessions } from '../support/upgrade/sessions.ts';
 import { WatchingThroughout } from '../support/upgrade/watches.ts';
@@ -116,9 +117,19 @@ const damages: readonly Damage[] = [
   },
   {
     what: 'half a transaction',
-    to: () => new UsingTheLatestVersion(),
-    done: () => vandal.nodes.set('/upgrade-latest', 'half'),
+    to: () => new UsingNodesOfAllKinds(),
+    done: () => vandal.nodes.set('/upgrade-kinds', 'half'),
     seenAs: 'how many transactions were done',
+  },
+  {
+    what: 'a shared hold that is taken away',
+    to: () => new UsingTheLatestVersion(),
+    done: async () => {
+      const lock = 'upgrade-read-throughout';
+      const { holders } = await vandal.admin.lock(lock);
+      await vandal.admin.revoke(lock, holders[0]?.token ?? 0);
+    },
+    seenAs: 'lock "upgrade-read-throughout"',
   },
 ];
 

@@ -11,6 +11,7 @@ import { Clients } from '../support/upgrade/clients.ts';
 import { UsingTheLatestVersion } from '../support/upgrade/latest-version.ts';
 import { RunningLockctl } from '../support/upgrade/lockctl-work.ts';
 import { Counting, HoldingAllTheWhile, Reattaching, WaitingInOrder } from '../support/upgrade/locks.ts';
+import { UsingNodesOfAllKinds } from '../support/upgrade/node-kinds.ts';
 import { ChangingNodes, Reading } from '../support/upgrade/nodes.ts';
 import { Operating, Revoking } from '../support/upgrade/operators.ts';
 import { ClosedByOperator, ClosedSessions, ExpiringSessions } from '../support/upgrade/sessions.ts';
@@ -48,6 +49,7 @@ describe('an ensemble of the version before, under load', () => {
       new Revoking(),
       new Operating(),
       new WatchingThroughout(),
+      new UsingNodesOfAllKinds(),
       latest,
     ];
     load = await UpgradeLoad.on(clients, works, [new RunningLockctl(SERVERS.map(port))]);

@@ -1,9 +1,11 @@
 /** What operators ask of the whole ensemble: every lock, every session. Listings are read page by page and are not one moment's picture. */
 
-import { LockKind, MAX_PAGE_ENTRIES, lockNameProblem } from '@holdfast/protocol';
+import { LockKind, MAX_PAGE_ENTRIES, MAX_RELEASE_WITHIN_MS, lockNameProblem } from '@holdfast/protocol';
 import type {
   Answer,
   Consistency,
+  Deadlock,
+  LockDelay,
   LockSummary,
   MembershipChange,
   MemberSummary,
@@ -12,7 +14,7 @@ import type {
   SessionSummary,
 } from '@holdfast/protocol';
 import { HoldfastError, InvalidArgumentError, NotFoundError } from './errors.ts';
-import { checkReadOptions, type ReadOptions } from './nodes.ts';
+import { checkReadOptions, READ_OPTIONS, type ReadOptions } from './nodes.ts';
 import { checkOptionNames } from './option-names.ts';
 import type { AskingChannels } from './session/asker.ts';
 import { CALL_OPTIONS, type CallOptions } from './session/call.ts';
@@ -33,6 +35,8 @@ export interface LockDetails {
   readonly waiters: readonly QueueEntry[];
   /** More wait than are listed. */
   readonly truncated: boolean;
+  /** Nobody is granted it for a while, since a holder was lost that had asked for that; undefined where it is not delayed. */
+  readonly delay: LockDelay | undefined;
 }
 
 export interface Members {
@@ -41,6 +45,44 @@ export interface Members {
   /** By number, as the leader knows them, or as the server that was asked. */
   readonly members: readonly MemberSummary[];
 }
+
+/**
+ * How deadlocks are read.
+ *
+ * @example
+ * for await (const { steps } of client.admin.deadlocks({ onSkipped: (waits) => console.warn(waits) })) console.log(steps);
+ */
+export interface DeadlockOptions extends ReadOptions {
+  /** Is called when waits were not looked at to their end, with how many: they may be in deadlocks that are not listed. */
+  readonly onSkipped?: (waits: number) => void;
+}
+
+/**
+ * How a holder is asked to release.
+ *
+ * @example
+ * await client.admin.requestRelease('accounts/42', token, { withinMs: 60_000, atDeadline: 'revoke' });
+ */
+export interface ReleaseRequestOptions extends CallOptions {
+  /** How long the holder has, up to a day. @default 30_000 */
+  readonly withinMs?: number;
+  /**
+   * What becomes of the hold when the time is over. `revoke`: it is taken away. `leave`: it stays. A new leader gives the whole time anew, so that
+   * it may be longer, and is never shorter. @default 'leave'
+   */
+  readonly atDeadline?: 'revoke' | 'leave';
+  /** The acquire index of one hold, where several have the token. */
+  readonly hold?: number;
+}
+
+const DEADLOCK_OPTIONS: Record<keyof DeadlockOptions, true> = { onSkipped: true, ...READ_OPTIONS };
+const RELEASE_REQUEST_OPTIONS: Record<keyof ReleaseRequestOptions, true> = {
+  withinMs: true,
+  atDeadline: true,
+  hold: true,
+  ...CALL_OPTIONS,
+};
+const DEFAULT_RELEASE_WITHIN_MS = 30_000;
 
 export class Admin {
   readonly #asker: AskingChannels;
@@ -54,7 +96,7 @@ export class Admin {
     this.#session = session;
   }
 
-  /** Every lock that somebody holds or waits for, by name, whose name begins with `prefix`. */
+  /** Every lock that somebody holds or waits for, or that is delayed, by name, whose name begins with `prefix`. */
   async *locks(prefix = '', options: ReadOptions = {}): AsyncGenerator<LockSummary, void, undefined> {
     if (typeof prefix !== 'string')
       throw new InvalidArgumentError('locks takes the beginning of a name as text, and options after it');
@@ -83,6 +125,7 @@ export class Admin {
       holders: answer.queue.filter((entry) => entry.token !== 0),
       waiters: answer.queue.filter((entry) => entry.token === 0),
       truncated: answer.truncated,
+      delay: answer.delay,
     };
   }
 
@@ -98,6 +141,32 @@ export class Admin {
       const last = page.sessions.at(-1);
       if (!page.more || last === undefined) return;
       after = last.session;
+    }
+  }
+
+  /**
+   * Every deadlock that is found, the one with the oldest last wait first: sessions in a ring, each of which has what the one before waits for. A
+   * session may be many tasks, of which the one that holds need not be the one that waits: so each is a possible deadlock, and one that is still
+   * there a moment later is one. Of several that share a wait, the shortest is told. Rejects with UNSUPPORTED as long as the ensemble has servers
+   * that can't.
+   *
+   * @example
+   * for await (const { steps } of client.admin.deadlocks())
+   *   console.log(steps.map(({ label, holds, waitsFor }) => `${label} holds ${holds}, waits for ${waitsFor}`));
+   */
+  async *deadlocks(options: DeadlockOptions = {}): AsyncGenerator<Deadlock, void, undefined> {
+    checkReadOptions('deadlocks', options, DEADLOCK_OPTIONS);
+    const { onSkipped, ...limits } = options;
+    let after = 0;
+    for (;;) {
+      const query: Query = { type: 'deadlocks', after, limit: MAX_PAGE_ENTRIES };
+      const page = await this.#ask(query, 'list deadlocks', limits);
+      if (page.type !== 'deadlocks') throw unexpected(page.type);
+      if (page.skipped > 0) onSkipped?.(page.skipped);
+      yield* page.deadlocks;
+      const last = page.deadlocks.at(-1)?.steps[0];
+      if (!page.more || last === undefined) return;
+      after = last.acquireIndex;
     }
   }
 
@@ -133,6 +202,40 @@ export class Admin {
     checkLockName(lock);
     checkOptionNames('revoke', options, { hold: true, ...CALL_OPTIONS });
     const { hold, ...limits } = options;
+    const holder = await this.#holderOf(lock, token, hold, limits);
+    const { commands } = await this.#session();
+    const command = { type: 'revoke', lock, acquireIndex: holder.acquireIndex } as const;
+    const reply = await callCommand(commands, command, `revoke "${lock}"`, limits);
+    if (reply.type !== 'revoked') throw unexpected(reply.type);
+    return { index: reply.index };
+  }
+
+  /**
+   * Asks whoever holds a lock under that token to release it: its `held.releaseRequested` aborts, and `lockctl show` lists the request. Resolves when
+   * the ensemble has it; the hold goes on. A later request takes the place of an earlier one. Rejects as `revoke` does.
+   *
+   * @example
+   * await client.admin.requestRelease('accounts/42', held.token, { withinMs: 60_000, atDeadline: 'revoke' });
+   */
+  async requestRelease(lock: string, token: number, options: ReleaseRequestOptions = {}): Promise<void> {
+    checkLockName(lock);
+    checkOptionNames('requestRelease', options, RELEASE_REQUEST_OPTIONS);
+    const { withinMs = DEFAULT_RELEASE_WITHIN_MS, atDeadline = 'leave', hold, ...limits } = options;
+    if (!Number.isInteger(withinMs) || withinMs < 0 || withinMs > MAX_RELEASE_WITHIN_MS)
+      throw new InvalidArgumentError(
+        `withinMs is ${String(withinMs)}; it must be a whole number from 0 to ${MAX_RELEASE_WITHIN_MS}`,
+      );
+    const policy: unknown = atDeadline;
+    if (policy !== 'revoke' && policy !== 'leave')
+      throw new InvalidArgumentError(`atDeadline is ${JSON.stringify(policy)}; it must be "revoke" or "leave"`);
+    const { acquireIndex } = await this.#holderOf(lock, token, hold, limits);
+    const { commands } = await this.#session();
+    const command = { type: 'requestRelease', lock, acquireIndex, withinMs, revokes: atDeadline === 'revoke' } as const;
+    await callCommand(commands, command, `ask for "${lock}"`, limits);
+  }
+
+  /** Who holds the lock under that token. */
+  async #holderOf(lock: string, token: number, hold: number | undefined, limits: CallOptions): Promise<QueueEntry> {
     for (const [what, number] of [['token', token] as const, ['hold', hold ?? 1] as const]) {
       if (Number.isSafeInteger(number) && number > 0) continue;
       throw new InvalidArgumentError(
@@ -153,9 +256,25 @@ export class Admin {
       const holds = found.map(({ acquireIndex, session }) => `${acquireIndex} (session ${session})`).join(', ');
       throw new InvalidArgumentError(`${found.length} hold ${under}; say which by hold: ${holds}`);
     }
+    return holder;
+  }
+
+  /**
+   * Ends the delay of a lock whose holder was lost: the next in line has it at once. Only for who knows that nothing of the lost holder can arrive
+   * any more, or that what the lock protects refuses its token. Resolves with an index above that token and not above that of any later grant,
+   * as `revoke` does. Rejects with NotFoundError when the lock is not delayed, or not by that delay any more.
+   *
+   * @example
+   * const { index } = await client.admin.endLockDelay('accounts/42');
+   */
+  async endLockDelay(lock: string, options: CallOptions = {}): Promise<{ readonly index: number }> {
+    checkLockName(lock);
+    checkOptionNames('endLockDelay', options, CALL_OPTIONS);
+    const { delay } = await this.lock(lock, { ...options, consistency: 'linearizable' });
+    if (delay === undefined) throw new NotFoundError(`lock "${lock}" is not delayed`, { code: 'NOT_FOUND' });
     const { commands } = await this.#session();
-    const command = { type: 'revoke', lock, acquireIndex: holder.acquireIndex } as const;
-    const reply = await callCommand(commands, command, `revoke "${lock}"`, limits);
+    const command = { type: 'revoke', lock, acquireIndex: delay.index } as const;
+    const reply = await callCommand(commands, command, `end the delay of "${lock}"`, options);
     if (reply.type !== 'revoked') throw unexpected(reply.type);
     return { index: reply.index };
   }

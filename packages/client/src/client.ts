@@ -11,9 +11,10 @@ import { ClientEvents, type ClientState } from './events.ts';
 import { Incarnation, type Present } from './incarnations/incarnation.ts';
 import { reportLoss } from './incarnations/session-lost.ts';
 import { Lock, wantedTogether } from './locks/lock.ts';
-import { describeWait, locksText } from './locks/lock-wait.ts';
+import { withOptions, type LockOptions } from './locks/lock-options.ts';
+import { describeWait, locksText } from './locks/waits/lock-wait.ts';
 import { ReadWriteLock } from './locks/read-write-lock.ts';
-import { isReentrant, ReentrantLock, type ReentrantLockOptions } from './locks/reentrant-lock.ts';
+import { isReentrant, ReentrantLock, type AnyLockOptions, type ReentrantLockOptions } from './locks/reentrant-lock.ts';
 import { Semaphore, type SemaphoreOptions } from './locks/semaphore.ts';
 import { wantedOf } from './locks/wanted.ts';
 import { Nodes } from './nodes.ts';
@@ -96,12 +97,18 @@ export class Client implements AsyncDisposable {
    * const lock = client.lock('accounts', { reentrant: true, limit: 10 });
    */
   lock(name: string, options: ReentrantLockOptions): ReentrantLock;
-  /** The lock of that name; it exists while somebody holds it or waits. @throws InvalidArgumentError for a name that no lock can have */
-  lock(name: string, options?: { readonly reentrant?: false }): Lock;
-  lock(name: string, options: { readonly reentrant?: boolean; readonly limit?: number } = {}): Lock | ReentrantLock {
+  /**
+   * The lock of that name; it exists while somebody holds it or waits. @throws InvalidArgumentError for a name that no lock can have
+   *
+   * @example
+   * const lock = client.lock('accounts/42', { lockDelayMs: 5_000 });
+   */
+  lock(name: string, options?: LockOptions & { readonly reentrant?: false }): Lock;
+  lock(name: string, options: AnyLockOptions = {}): Lock | ReentrantLock {
     checkLockName(name);
-    const lock = new Lock(wantedOf({ lock: name, asked: MUTEX }), this.#present);
-    return isReentrant(options) ? new ReentrantLock(lock, options, this.#present) : lock;
+    const lock = (given: LockOptions): Lock =>
+      new Lock(withOptions(wantedOf({ lock: name, asked: MUTEX }), given), this.#present);
+    return isReentrant(options) ? new ReentrantLock(lock(options), options, this.#present) : lock(options);
   }
 
   /**
@@ -111,9 +118,9 @@ export class Client implements AsyncDisposable {
    * @example
    * const value = await client.readWriteLock('config').read().withLock(() => load());
    */
-  readWriteLock(name: string): ReadWriteLock {
+  readWriteLock(name: string, options: LockOptions = {}): ReadWriteLock {
     checkLockName(name);
-    return new ReadWriteLock(name, this.#present);
+    return new ReadWriteLock(name, options, this.#present);
   }
 
   /**
@@ -131,14 +138,14 @@ export class Client implements AsyncDisposable {
   /**
    * Several locks, taken together or not at all, under one token. It waits in the queues of all of them, holds none while it waits, and is granted
    * all by one entry of the log: so two who take several never wait for each other in a circle. By name, or as `lock`, `read`, `write`, the `lock`
-   * of a semaphore and `locks` give them; at most 64, each once.
+   * of a semaphore and `locks` give them; at most 64, each once. The delay of all is the longest of theirs, unless the options say another.
    * @throws InvalidArgumentError
    *
    * @example
    * await client.locks(['accounts/42', 'accounts/43']).withLock((held) => transfer(42, 43, { token: held.token }));
    */
-  locks(locks: readonly (string | Lock)[]): Lock {
-    return new Lock(wantedTogether(locks), this.#present);
+  locks(locks: readonly (string | Lock)[], options: LockOptions = {}): Lock {
+    return new Lock(wantedTogether(locks, options), this.#present);
   }
 
   /**

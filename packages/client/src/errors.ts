@@ -3,8 +3,8 @@
  * request may have taken effect (`indeterminate`). `instanceof` works across two copies of this package in one process.
  */
 
-import { ERROR_CODES, type ErrorCode, type LossReason } from '@holdfast/protocol';
-import { locksText, type LockWait } from './locks/lock-wait.ts';
+import { ERROR_CODES, type DeadlockStep, type EndReason, type ErrorCode } from '@holdfast/protocol';
+import { describeDeadlock, locksText, type LockWait } from './locks/waits/lock-wait.ts';
 
 /** The protocol's codes, and those that only a client can find. */
 export type HoldfastErrorCode =
@@ -18,7 +18,9 @@ export type HoldfastErrorCode =
   /** `close()` was called. */
   | 'CLIENT_CLOSED'
   /** A watch cannot tell all that has happened. */
-  | 'MISSED_EVENTS';
+  | 'MISSED_EVENTS'
+  /** An operator wants a lock back. */
+  | 'RELEASE_REQUESTED';
 
 export interface HoldfastErrorOptions {
   readonly code: HoldfastErrorCode;
@@ -50,7 +52,7 @@ export class HoldfastError extends Error {
  * Why a hold is over. `expired`: the session was not renewed in time, so another may be granted the lock. `revoked`: an operator took
  * it. `closed`: this client was closed. `released`: the handle was given back.
  */
-export type LockLossReason = LossReason | 'released';
+export type LockLossReason = EndReason | 'released';
 
 /** The lock is not held any more, or cannot be known to be. Writes under its token are what the resource must refuse. */
 export class LockLostError extends HoldfastError {
@@ -90,6 +92,48 @@ const LOSS_TEXT: Readonly<Record<LockLossReason, string>> = {
   closed: 'the client was closed',
   released: 'the hold was released',
 };
+
+/**
+ * A wait with `deadlockPolicy: 'abort-youngest'` was in a deadlock, and has ended. What this client holds is still held, and may be what others wait
+ * for: give that back, and take the locks again from the first one on.
+ *
+ * @example
+ * if (error instanceof DeadlockError) console.log(error.cycle.map(({ label, holds, waitsFor }) => `${label}: ${holds} -> ${waitsFor}`));
+ */
+export class DeadlockError extends HoldfastError {
+  static {
+    brand(this, 'DeadlockError');
+  }
+  /** What it waited for; of several locks at once, the first. */
+  readonly lock: string;
+  /** All that it waited for. */
+  readonly locks: readonly string[];
+  /**
+   * Sessions in a ring: each holds what the one before waits for, and the first what the last one waits for. It begins with this client's wait,
+   * unless that is only before another's in a queue (`behind`). Of a long one at most sixteen are told.
+   */
+  readonly cycle: readonly DeadlockStep[];
+
+  constructor(locks: readonly string[], cycle: readonly DeadlockStep[]) {
+    const advice = 'give back what you hold, and take the locks again from the first one on';
+    super(`the wait for ${locksText(locks)} has ended: ${describeDeadlock(cycle)}; ${advice}`, { code: 'DEADLOCK' });
+    const [lock = ''] = locks;
+    this.lock = lock;
+    this.locks = locks;
+    this.cycle = cycle;
+  }
+}
+
+/** An operator has asked for a lock that this client holds: the reason of `held.releaseRequested`, which holds on until it is released. */
+export class ReleaseRequestedError extends HoldfastError {
+  static {
+    brand(this, 'ReleaseRequestedError');
+  }
+
+  constructor(message: string) {
+    super(message, { code: 'RELEASE_REQUESTED', retryable: false, indeterminate: false });
+  }
+}
 
 /** The ensemble has ended the session, and with it this client: `connect` makes a new one. */
 export class SessionExpiredError extends HoldfastError {

@@ -1,7 +1,7 @@
 /** What the client reports of its session and its locks. Listeners are called synchronously, in the order in which they were added. */
 
 import type { Logger } from '@holdfast/runtime';
-import type { LockWait } from './locks/lock-wait.ts';
+import type { LockWait } from './locks/waits/lock-wait.ts';
 
 /**
  * `connected`: attached to a server, and renewing. `suspended`: no server reached; holds are good until their deadline.

@@ -13,18 +13,22 @@
 
 export type {
   Consistency,
+  Deadlock,
+  DeadlockStep,
   Holder,
+  LockDelay,
   LockSummary,
   Member,
   MemberRole,
   MemberSummary,
   NodeEventType,
   QueueEntry,
+  ReleaseRequest,
   SessionSummary,
   Stat,
 } from '@holdfast/protocol';
 export type { PlainLogger } from '@holdfast/runtime';
-export type { Admin, LockDetails, Members } from './admin.ts';
+export type { Admin, DeadlockOptions, LockDetails, Members, ReleaseRequestOptions } from './admin.ts';
 export type { Client, ClientStatus } from './client.ts';
 export { connect, connectOperator } from './connect.ts';
 export {
@@ -77,7 +81,8 @@ export type { SessionLost } from './incarnations/session-lost.ts';
 export type { HeldLock } from './locks/held-lock.ts';
 export type { AcquireOptions, TryAcquireOptions, TryAcquireResult } from './locks/acquiring.ts';
 export type { Lock } from './locks/lock.ts';
-export type { LockWait } from './locks/lock-wait.ts';
+export type { DeadlockPolicy, LockOptions } from './locks/lock-options.ts';
+export type { LockWait } from './locks/waits/lock-wait.ts';
 export type { LockEvent, LockWatchOptions } from './locks/lock-watch.ts';
 export type { ReadWriteLock } from './locks/read-write-lock.ts';
 export type { ReentrantLock, ReentrantLockOptions, ReentrantTryAcquireResult } from './locks/reentrant-lock.ts';
@@ -88,6 +93,7 @@ export type {
   SemaphoreOptions,
   SemaphoreTryAcquireOptions,
 } from './locks/semaphore.ts';
+export type { ReleaseRequested } from './locks/held/release-requested.ts';
 export { tokenText } from './locks/token-text.ts';
 export type { HoldMode } from './locks/wanted.ts';
 export type { CreateOptions, NodeReads, Nodes, PageOptions, ReadOptions, VersionOptions } from './nodes.ts';

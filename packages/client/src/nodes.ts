@@ -53,7 +53,7 @@ export interface ReadOptions extends QueryOptions {
 }
 
 const VERSION_OPTIONS: Record<keyof VersionOptions, true> = { version: true, ...CALL_OPTIONS };
-const READ_OPTIONS: Record<keyof ReadOptions, true> = { consistency: true, onAnswer: true, ...CALL_OPTIONS };
+export const READ_OPTIONS: Record<keyof ReadOptions, true> = { consistency: true, onAnswer: true, ...CALL_OPTIONS };
 const PAGE_OPTIONS: Record<keyof PageOptions, true> = { after: true, limit: true, ...READ_OPTIONS };
 
 /** What may be asked of nodes without a session. */

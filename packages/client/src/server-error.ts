@@ -49,6 +49,7 @@ export function errorFromServer(code: ErrorCode, message: string): HoldfastError
     case 'WRONG_CLUSTER':
       return new ConnectionError(message, { code });
     case 'LOCK_HELD':
+    case 'DEADLOCK':
     case 'NOT_HELD':
     case 'OUT_OF_ORDER':
     case 'TRANSFER_REFUSED':

@@ -30,6 +30,10 @@ export class ServerCounters {
   sessionsExpired = 0;
   /** Containers and nodes with a time to live whose removal was applied. */
   unusedNodesRemoved = 0;
+  /** Waits that were ended to break a deadlock. */
+  deadlockedWaitsEnded = 0;
+  /** Entries whose deadlocks were not looked for to the end, since that would have taken too much. */
+  deadlockSearchesCut = 0;
   diskRefusals = 0;
   watchEvents = 0;
   /** Times that recursive watches of a client were told that they have missed something. */

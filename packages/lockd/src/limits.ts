@@ -121,8 +121,26 @@ export const UNUSED_PAUSE_MS = 50;
 export const UNUSED_NODES_AT_ONCE = 5_000;
 /** ...and how long it leaves the event loop to everything else after each. */
 export const UNUSED_LOOK_MS = 10;
+/** How late a hold may be revoked that was not released in time; none is so early. */
+export const RELEASE_TICK_MS = 200;
+/** Holds that are revoked so at once; the next ones a tick later. */
+export const RELEASES_AT_ONCE = 100;
 /** UTF-16 units of all paths in one entry that removes unused nodes, or one path. */
 export const MAX_REMOVAL_PATH_UNITS = 128 * 1024;
+/** How late the end of a lock's delay may be proposed; none is so early. */
+export const LOCK_DELAY_TICK_MS = 50;
+/** Delays that are proposed to be ended at one look. */
+export const MAX_LOCK_DELAYS_A_TICK = 1_000;
+/** When the end of a delay is proposed again that could not be. */
+export const LOCK_DELAY_RETRY_MS = 50;
+/** Holders of one lock are told that its floor has risen, and that others wait, at most so often. */
+export const HOLD_NEWS_INTERVAL_MS = 100;
+/** Holds that are looked at for that in one turn of the event loop... */
+export const HOLD_NEWS_A_TURN = 2_000;
+/** ...and how long the loop is left to everything else then. */
+export const HOLD_NEWS_PAUSE_MS = 5;
+/** Locks whose holders are to be told; with more, all holders of this server are looked at instead. */
+export const MAX_LOCKS_WITH_NEWS = 10_000;
 /** State digests are compared at every multiple of this index. */
 export const STATE_DIGEST_INTERVAL = 1_024;
 /** Multiples that are kept for the comparison. */

@@ -70,6 +70,8 @@ export const ERROR_CODES = {
   MEMBERSHIP_REFUSED: later(26),
   /** A member has that number or address, or a removed server had the number. */
   MEMBER_EXISTS: definite(27),
+  /** The wait was ended to break a deadlock, as its acquire had asked for. */
+  DEADLOCK: later(28),
 } as const satisfies Record<string, CodeProperties>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -28,6 +28,10 @@ export const ClientFeature = {
   pages: 2 ** 4,
   /** The server takes `watch`, with a read or without, and `unwatch`, and tells what is watched. */
   watches: 2 ** 5,
+  /** The client hears of its holds: `floor`, and `contended`. */
+  floors: 2 ** 6,
+  /** The server takes the queries `deadlocks` and `waitingFor`. */
+  deadlocks: 2 ** 7,
 } as const;
 
 /** What an SDK and a lockd of this version offer to each other. */

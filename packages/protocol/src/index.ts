@@ -4,6 +4,7 @@ export * from './messages/admin.ts';
 export { decodeAttachRequest, encodeAttachRequest, type AttachRequest } from './messages/attach-request.ts';
 export * from './messages/command.ts';
 export * from './messages/create-mode.ts';
+export type { Deadlock, DeadlockStep } from './messages/deadlock.ts';
 export * from './error-code.ts';
 export * from './features.ts';
 export * from './limits.ts';

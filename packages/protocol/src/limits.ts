@@ -32,6 +32,12 @@ export const MAX_LOCK_PARAMETERS_BYTES = 1024;
 export const MAX_PERMITS = 1_000_000;
 /** Locks that one acquire takes at once. */
 export const MAX_LOCKS_AT_ONCE = 64;
+/** The longest that the next grant of a lock waits when a hold was lost that had asked for it. */
+export const MAX_LOCK_DELAY_MS = 60_000;
+/** Steps of a deadlock that are told; a longer one is cut behind them. */
+export const MAX_DEADLOCK_STEPS = 16;
+/** How long a holder that is asked to release may be given: a day. */
+export const MAX_RELEASE_WITHIN_MS = 86_400_000;
 /** What a client calls itself, in UTF-16 units. */
 export const MAX_LABEL_LENGTH = 256;
 /** Name and version of a client's program, each, in UTF-16 units. */

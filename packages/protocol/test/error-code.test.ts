@@ -31,6 +31,7 @@ const RELEASED: Record<ErrorCode, readonly [number, boolean, boolean]> = {
   TRANSFER_REFUSED: [25, true, false],
   MEMBERSHIP_REFUSED: [26, true, false],
   MEMBER_EXISTS: [27, false, false],
+  DEADLOCK: [28, true, false],
 };
 
 describe('error codes', () => {
@@ -49,7 +50,7 @@ describe('error codes', () => {
   });
 
   it('are unknown by any other number', () => {
-    for (const wire of [0, 28, 1_000, -1, 1.5, NaN]) expect(errorCodeFromWire(wire)).toBeUndefined();
+    for (const wire of [0, 29, 1_000, -1, 1.5, NaN]) expect(errorCodeFromWire(wire)).toBeUndefined();
   });
 
   it('promise that an indeterminate request may be tried again', () => {

@@ -41,7 +41,16 @@ describe('a set of features', () => {
   });
 
   it('has bits that never change', () => {
-    expect(ClientFeature).toEqual({ leave: 1, admin: 2, members: 4, outage: 8, pages: 16, watches: 32 });
+    expect(ClientFeature).toEqual({
+      leave: 1,
+      admin: 2,
+      members: 4,
+      outage: 8,
+      pages: 16,
+      watches: 32,
+      floors: 64,
+      deadlocks: 128,
+    });
   });
 });
 

@@ -7,6 +7,7 @@ export * from './output.ts';
 export { SnapshotError } from './snapshot-error.ts';
 export type { StateRestore } from './snapshot/state-restore.ts';
 export type { StateSnapshot } from './snapshot/state-snapshot.ts';
+export type { HeldPlace, LockHolds, PendingDelay } from './queries/holds.ts';
 export type { SessionInfo } from './sessions/session-info.ts';
 export * from './state-machine.ts';
 export { LATEST_STATE_VERSION } from './state-version.ts';

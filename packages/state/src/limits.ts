@@ -33,8 +33,12 @@ export interface StateLimits {
   readonly maxAcquiresPerSession: number;
   /** The same, encoded: the attach reply lists them in one frame. */
   readonly maxAcquireListBytes: number;
+  /** Locks that are delayed, and places of waits and holds that ask for a delay, together: so many locks are delayed at most. */
+  readonly maxLockDelays: number;
   /** The names of one node's children, encoded, as one answer may carry them. */
   readonly maxChildrenBytes: number;
+  /** Acquires that are looked at to find the deadlocks of one entry; for more it finds none. */
+  readonly maxDeadlockVisits: number;
 }
 
 export const STATE_LIMITS: StateLimits = {
@@ -51,7 +55,9 @@ export const STATE_LIMITS: StateLimits = {
   maxReplyBytes: 64 * 1024 * 1024,
   maxAcquiresPerSession: MAX_ACQUIRES_PER_SESSION,
   maxAcquireListBytes: MAX_FRAME_BYTES - 1024 * 1024,
+  maxLockDelays: 100_000,
   maxChildrenBytes: MAX_FRAME_BYTES - 64 * 1024,
+  maxDeadlockVisits: 2_000,
 };
 
 /** Attachments of one session; an entry's header has 32 bits for the number. */

@@ -1,6 +1,6 @@
 /** What applying one entry reports to the servers. Each server sends on what concerns the sessions attached to it. */
 
-import type { LossReason, Reply } from '@holdfast/protocol';
+import type { DeadlockStep, EndReason, LossReason, ReleaseRequest, Reply } from '@holdfast/protocol';
 
 export type RefusalCode = 'OUT_OF_ORDER' | 'SESSION_MOVED' | 'SESSION_EXPIRED' | 'OVERLOADED';
 
@@ -40,15 +40,38 @@ export type Output =
       readonly lock: string;
       readonly acquireIndex: number;
       readonly token: number;
+      /** The lowest token that is live on those of its locks that others may hold, too; absent where it holds each alone. */
+      readonly floor?: number;
     }
-  /** A hold or wait of a living session is gone, not by its own release or cancel. */
+  /** Of those who hold that lock together the first has left: no hold of it has a token below `floor` any more. */
+  | { readonly type: 'floorRaised'; readonly lock: string; readonly floor: number }
+  /** Somebody waits for that lock: one who is the first to, or behind some who were granted it just now. Those who hold it may want to know. */
+  | { readonly type: 'contended'; readonly lock: string }
+  /** A hold was lost that had asked for it: nobody is granted that lock until the leader, `delayMs` from now, ends the delay of that index. */
+  | { readonly type: 'lockDelayed'; readonly lock: string; readonly index: number; readonly delayMs: number }
+  /** That delay is over, by the leader or by an operator. */
+  | { readonly type: 'lockDelayEnded'; readonly lock: string; readonly index: number }
+  /** A hold or wait of a living session is gone, not by its own release or cancel. `deadlock`: which a wait was ended to break. */
   | {
       readonly type: 'lost';
       readonly session: number;
       readonly lock: string;
       readonly acquireIndex: number;
       readonly reason: LossReason;
+      readonly deadlock?: readonly DeadlockStep[];
     }
+  /** Somebody has asked a session to release one of its holds. */
+  | {
+      readonly type: 'releaseRequested';
+      readonly session: number;
+      readonly lock: string;
+      readonly acquireIndex: number;
+      readonly request: ReleaseRequest;
+    }
+  /** An entry of the leader that ends the time of such a request was applied, with effect or without. */
+  | { readonly type: 'releaseEnforced'; readonly request: number }
+  /** So many waits were ended to break deadlocks. `gaveUp`: there may be others, which it would have taken too much to find. */
+  | { readonly type: 'deadlocksSought'; readonly ended: number; readonly gaveUp: boolean }
   /** A session began (attach created it). */
   | { readonly type: 'sessionCreated'; readonly session: number; readonly timeoutMs: number }
   /** The leader's expiry had no effect: the session was attached again since it was decided, and lives on. */
@@ -60,4 +83,4 @@ export type Output =
   /** An entry that removes unused containers and nodes with a time to live was applied: so many of those that it named were there and unused. */
   | { readonly type: 'unusedRemoved'; readonly nodes: number }
   /** A session is over, with everything that it had. 'closed': by itself; 'revoked': by an operator; 'expired': by the leader. */
-  | { readonly type: 'sessionEnded'; readonly session: number; readonly reason: LossReason };
+  | { readonly type: 'sessionEnded'; readonly session: number; readonly reason: EndReason };

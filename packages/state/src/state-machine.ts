@@ -11,13 +11,17 @@ import {
   type CommandName,
   type FeatureSet,
   type Query,
+  type ReleaseRequest,
   type Reply,
 } from '@holdfast/protocol';
 
 import { attach } from './commands/attach.ts';
 import { applyClientCommand } from './commands/client-command.ts';
 import { transaction } from './commands/nodes/transaction.ts';
+import { breakDeadlocks } from './commands/break-deadlocks.ts';
+import { endLockDelay } from './commands/end-lock-delay.ts';
 import { continueEnd, endEverySession, expireSession } from './commands/end-session.ts';
+import { enforceRelease } from './commands/release-requests.ts';
 import { removeUnused } from './commands/remove-unused.ts';
 import { presentReply } from './commands/locks.ts';
 import { commandOrError, decodeEntry, type DecodedEntry } from './entries/decoded-entry.ts';
@@ -25,6 +29,14 @@ import type { StampedHeader } from './entries/entry.ts';
 import { invariant } from './invariant.ts';
 import type { StateLimits } from './limits.ts';
 import type { Output, RefusalCode } from './output.ts';
+import {
+  lockDelays,
+  lockHolds,
+  sessionHolds,
+  type HeldPlace,
+  type LockHolds,
+  type PendingDelay,
+} from './queries/holds.ts';
 import { answerQuery, prepareQuery } from './queries/query.ts';
 import type { CachedReply } from './sessions/answer-cost.ts';
 import { sessionInfo, type SessionInfo } from './sessions/session-info.ts';
@@ -57,6 +69,15 @@ export interface StateMachineOptions {
   readonly hashKey?: HashKey;
   /** What exists from which state version on. @default the product's table */
   readonly versions?: Versions;
+}
+
+/** A hold that somebody has asked for. */
+export interface RequestedRelease {
+  readonly session: number;
+  /** The first of its locks, in order of names. */
+  readonly lock: string;
+  readonly acquireIndex: number;
+  readonly request: ReleaseRequest;
 }
 
 const KNOWN_KEY: HashKey = { low: 0, high: 0 };
@@ -118,6 +139,8 @@ export class StateMachine {
     else if (name === 'raiseStateVersion') this.#raise(decoded);
     else if (name === 'continueEnd') this.#continueEnd(decoded);
     else if (name === 'removeUnused') this.#removeUnused(decoded);
+    else if (name === 'endLockDelay') this.#endLockDelay(decoded);
+    else if (name === 'enforceRelease') this.#enforceRelease(decoded);
     else this.#request(decoded);
     if (state.ended !== undefined) state.events.push({ type: 'sessionEnded', ...state.ended });
     this.#appliedIndex = index;
@@ -202,6 +225,35 @@ export class StateMachine {
     return acquires.map(({ lock, acquireIndex, token }) => ({ lock: lock.name, acquireIndex, token }));
   }
 
+  /** Holds that are to be released, by the indexes of the requests. */
+  releaseRequests(): readonly RequestedRelease[] {
+    return this.#state.locks.toBeReleased().flatMap(({ session, lock, acquireIndex, releaseRequest }) => {
+      return releaseRequest === undefined
+        ? []
+        : [{ session: session.id, lock: lock.name, acquireIndex, request: releaseRequest }];
+    });
+  }
+
+  /** Locks that are delayed. */
+  get delayedLocks(): number {
+    return this.#state.locks.delayed.size;
+  }
+
+  /** Of every lock that is delayed, in order of their names. */
+  lockDelays(): readonly PendingDelay[] {
+    return lockDelays(this.#state);
+  }
+
+  /** At most so many of those who hold that lock, in order of their acquires, behind the one of that index; undefined for one that nobody holds. */
+  lockHolds(lock: string, after: number, count: number): LockHolds | undefined {
+    return lockHolds(this.#state, lock, after, count);
+  }
+
+  /** What a session holds, once for each lock; nothing for one that does not live. */
+  sessionHolds(session: number): readonly HeldPlace[] {
+    return sessionHolds(this.#state, session);
+  }
+
   /** Whether an attach with the secret of that hash would find a session. */
   hasSessionOf(secretHash: Uint8Array): boolean {
     return this.#state.sessions.bySecretHash(hashKey(secretHash)) !== undefined;
@@ -270,8 +322,10 @@ export class StateMachine {
     if (header.number < next) return this.#repeat(session, header);
     if (cache.full) return this.#refuse(header, 'OVERLOADED', cache.lastApplied);
 
-    const result = this.#resultOf(session, name, decoded);
+    const made = this.#resultOf(session, name, decoded);
+    const steps = breakDeadlocks(this.#state, made);
     if (isEnding(session)) return;
+    const result: CachedReply = steps === undefined ? made : { type: 'deadlock', steps };
     // A session that this has ended caches nothing, and counts for nothing.
     if (this.#state.ended?.session !== session.id) cache.add(result);
     const reply = presentReply(result);
@@ -299,6 +353,7 @@ export class StateMachine {
   #expire(decoded: DecodedEntry): void {
     const command = commandOrError('expireSession', decoded);
     if (command.type === 'expireSession') expireSession(this.#state, command);
+    breakDeadlocks(this.#state);
     this.#state.digest.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
   }
 
@@ -311,6 +366,20 @@ export class StateMachine {
   #removeUnused(decoded: DecodedEntry): void {
     const command = commandOrError('removeUnused', decoded);
     if (command.type === 'removeUnused') removeUnused(this.#state, command);
+    this.#state.digest.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
+  }
+
+  #endLockDelay(decoded: DecodedEntry): void {
+    const command = commandOrError('endLockDelay', decoded);
+    if (command.type === 'endLockDelay') endLockDelay(this.#state, command);
+    breakDeadlocks(this.#state);
+    this.#state.digest.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
+  }
+
+  #enforceRelease(decoded: DecodedEntry): void {
+    const command = commandOrError('enforceRelease', decoded);
+    if (command.type === 'enforceRelease') enforceRelease(this.#state, command);
+    breakDeadlocks(this.#state);
     this.#state.digest.mix(command.type === 'error' ? errorCodeToWire(command.code) : 0);
   }
 
@@ -334,10 +403,15 @@ export class StateMachine {
   }
 
   #mixResult(reply: Reply): void {
-    const failed = reply.type === 'error' || reply.type === 'transactionFailed';
-    this.#state.digest.mix(failed ? errorCodeToWire(reply.code) : 0);
+    this.#state.digest.mix(resultOf(reply));
     if (reply.type === 'transactionFailed') this.#state.digest.mix(reply.operation);
   }
+}
+
+/** For the digest: 0 for success, otherwise the wire code of what went wrong. */
+function resultOf(reply: Reply): number {
+  if (reply.type === 'error' || reply.type === 'transactionFailed') return errorCodeToWire(reply.code);
+  return reply.type === 'deadlock' ? errorCodeToWire('DEADLOCK') : 0;
 }
 
 /** Read anew: applying a command may have changed it. */

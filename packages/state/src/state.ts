@@ -1,6 +1,6 @@
 /** The parts of the replicated state, and what the entry that is being applied brings to them. Commands are functions over it. */
 
-import type { LossReason } from '@holdfast/protocol';
+import type { EndReason } from '@holdfast/protocol';
 
 import { StateDigest } from './state-digest.ts';
 import type { StateLimits } from './limits.ts';
@@ -8,6 +8,7 @@ import { LockTable } from './locks/lock-table.ts';
 import type { Output } from './output.ts';
 import { ChildLists } from './queries/child-lists.ts';
 import { ChildPages } from './queries/child-pages.ts';
+import { DeadlockScans } from './locks/deadlock-scans.ts';
 import { DescendantCounts } from './queries/descendant-counts.ts';
 import { Capture } from './snapshot/capture.ts';
 import type { SnapshotFeature } from './snapshot/features.ts';
@@ -21,7 +22,7 @@ import type { NodeStore } from './tree/node-store.ts';
 
 export interface StateCounts {
   readonly sessions: number;
-  /** Locks that somebody holds. */
+  /** Locks that somebody holds or waits for, and those that are delayed. */
   readonly locks: number;
   readonly holds: number;
   readonly waits: number;
@@ -48,6 +49,7 @@ export class State {
   readonly lists: ChildLists;
   readonly pages: ChildPages;
   readonly descendants: DescendantCounts;
+  readonly deadlocks: DeadlockScans;
 
   /** What snapshots of it may have beyond their format: known, or kept for who knows it. */
   readonly features: Map<number, SnapshotFeature>;
@@ -62,7 +64,7 @@ export class State {
   /** What happened, in order, before the reply that may show it. */
   events: Output[] = [];
   /** The session that this entry ended. Reported last, since its own reply goes before. */
-  ended: { readonly session: number; readonly reason: LossReason } | undefined;
+  ended: { readonly session: number; readonly reason: EndReason } | undefined;
 
   constructor(options: StateOptions) {
     this.#options = options;
@@ -75,6 +77,7 @@ export class State {
     this.lists = new ChildLists(this.nodes);
     this.pages = new ChildPages(this.nodes);
     this.descendants = new DescendantCounts(this.nodes);
+    this.deadlocks = new DeadlockScans(this);
   }
 
   /** By which entries are applied. */

@@ -285,6 +285,9 @@ export class HoldfastSession implements RawSession {
       case 'goodbye':
         this.#fail(new Error(`the server said ${JSON.stringify(message)}`));
         break;
+      case 'floor':
+      case 'contended':
+      case 'release-requested':
       case 'renewed':
       case 'unwatched':
       case 'leave':

@@ -3,12 +3,12 @@
  * resilient one goes on in the next. Whoever remembers what a session has, such as an ephemeral node, remembers the incarnation beside it.
  */
 
-import type { LossReason } from '@holdfast/protocol';
+import type { EndReason } from '@holdfast/protocol';
 import type { Random } from '@holdfast/runtime';
 import type { ClientState } from '../events.ts';
 import { Acquires, type LostAcquires } from '../locks/acquires.ts';
 import type { HeldLock } from '../locks/held-lock.ts';
-import type { LockWait } from '../locks/lock-wait.ts';
+import type { LockWait } from '../locks/waits/lock-wait.ts';
 import { Nodes } from '../nodes.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { Session, type ClientRuntime } from '../session/session.ts';
@@ -32,7 +32,7 @@ export class Incarnation {
   readonly defaultWaitMs: number;
   readonly #ended = new AbortController();
   /** What it had of locks when its session ended. */
-  lost: (LostAcquires & { readonly reason: LossReason }) | undefined;
+  lost: (LostAcquires & { readonly reason: EndReason }) | undefined;
 
   constructor(options: ResolvedOptions, runtime: ClientRuntime, owner: IncarnationOwner) {
     this.random = runtime.random;
@@ -40,8 +40,11 @@ export class Incarnation {
     this.session = new Session(
       options,
       {
-        granted: (acquireIndex, token) => this.acquires.grantedByEnsemble(acquireIndex, token),
-        lost: (acquireIndex, reason) => this.acquires.lostByEnsemble(acquireIndex, reason),
+        granted: (acquireIndex, token, floor) => this.acquires.grantedByEnsemble(acquireIndex, token, floor),
+        floorRaised: (acquireIndex, lock, floor) => this.acquires.floorRaised(acquireIndex, lock, floor),
+        othersWait: (acquireIndex) => this.acquires.othersWait(acquireIndex),
+        lost: (acquireIndex, reason, deadlock) => this.acquires.lostByEnsemble(acquireIndex, reason, deadlock),
+        releaseRequested: (request) => this.acquires.releaseRequested(request),
         reconcile: (acquires) => this.acquires.reconcile(acquires),
         renewed: () => this.acquires.renewed(),
         ended: (reason, error) => {

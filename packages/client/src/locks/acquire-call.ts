@@ -4,18 +4,23 @@
  */
 
 import type { Holder, Reply } from '@holdfast/protocol';
-import { AcquireLimitError, LockLostError, type HoldfastError } from '../errors.ts';
+import { AcquireLimitError, DeadlockError, LockLostError, type HoldfastError } from '../errors.ts';
 import { errorFromServer } from '../server-error.ts';
 import { Call, type CallLimits, type Channel, type ErrorAnswer, type Unanswered } from '../session/call.ts';
 import { encoded, type EncodedCommand, type RequestCall } from '../session/channels/request-pipeline.ts';
 import type { HeldLock } from './held-lock.ts';
-import { locksText, type LockWait } from './lock-wait.ts';
-import type { WaitLook, WaitLooks } from './wait-looks.ts';
+import { HoldNews } from './held/hold-news.ts';
+import { locksText, type LockWait } from './waits/lock-wait.ts';
+import type { ReleaseRequested } from './held/release-requested.ts';
+import type { WaitLook, WaitLooks } from './waits/wait-looks.ts';
 import { commandFor, describeWanted, type Wanted } from './wanted.ts';
 
 export type AcquireOutcome =
   | { readonly type: 'held'; readonly held: HeldLock }
-  /** It is not free, and the acquire was not to wait. The holder's token is 0 where that waits for another lock, too, and is before this acquire. */
+  /**
+   * It is not free, and the acquire was not to wait. The holder's token is 0 where that waits for another lock, too, and is before this acquire;
+   * its session is 0 where the lock is delayed.
+   */
   | { readonly type: 'lockHeld'; readonly holder: Holder }
   /** `wait`: what it waited for; undefined where that was not known in time. */
   | (Extract<Unanswered, { type: 'timeout' }> & { readonly wait: LockWait | undefined })
@@ -48,9 +53,6 @@ export interface AcquireDeps {
   outcome(outcome: AcquireOutcome): void;
 }
 
-/** What to do where the servers do not all know what was asked for. */
-const UPGRADE_ADVICE = 'upgrade all servers, and wait half a minute until they have agreed on state version 4';
-
 export class AcquireCall extends Call<EncodedCommand, Reply> {
   readonly wanted: Wanted;
   readonly onWait: ((wait: LockWait) => void) | undefined;
@@ -58,6 +60,9 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
   acquireIndex = 0;
   /** 0 until it was granted. */
   token = 0;
+  readonly news: HoldNews;
+  /** What was asked of the hold before it was handed out. */
+  releaseRequest: ReleaseRequested | undefined;
   readonly #looked: ((look: WaitLook) => void) | undefined;
   readonly #deps: AcquireDeps;
   /** While it waits at the ensemble. */
@@ -67,6 +72,7 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
     const { wanted, wait } = request;
     super(deps.channel, encoded(commandFor(wanted, wait)), request);
     this.wanted = wanted;
+    this.news = new HoldNews(wanted);
     this.onWait = request.onWait;
     this.#looked = request.looked;
     this.#deps = deps;
@@ -77,12 +83,16 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
       case 'acquire':
         this.acquireIndex = reply.acquireIndex;
         this.token = reply.token;
+        if (reply.token !== 0) this.news.granted(reply.token, reply.floor);
         if (this.settled) this.#deps.keeper.cancel(this);
         else if (reply.token === 0) this.#wait();
         else this.#deps.keeper.granted(this);
         return;
       case 'lockHeld':
         this.#settleWith({ type: 'lockHeld', holder: reply.holder });
+        return;
+      case 'deadlock':
+        this.failed(new DeadlockError(this.wanted.locks, reply.steps));
         return;
       case 'error':
         this.failed(this.#errorFrom(reply));
@@ -133,12 +143,18 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
     return true;
   }
 
+  /** What to do where the servers do not all know what was asked for. */
+  #lacking(message: string): string {
+    const { what, since } = describeWanted(this.wanted);
+    const advice = `upgrade all servers, and wait half a minute until they have agreed on state version ${since}`;
+    return `this ensemble has no ${what} yet; ${advice} (${message})`;
+  }
+
   #errorFrom(reply: ErrorAnswer): HoldfastError {
     const { locks } = this.wanted;
     if (reply.code === 'NOT_HELD') return new LockLostError(locks, 'revoked');
     const what = locks.length === 1 ? `acquire "${this.wanted.lock}"` : `acquire ${locksText(locks)} at once`;
-    const lacking = `this ensemble has no ${describeWanted(this.wanted)} yet; ${UPGRADE_ADVICE} (${reply.message})`;
-    const text = `${what}: ${reply.code === 'UNSUPPORTED' ? lacking : reply.message}`;
+    const text = `${what}: ${reply.code === 'UNSUPPORTED' ? this.#lacking(reply.message) : reply.message}`;
     return reply.code === 'LIMIT_EXCEEDED' ? new AcquireLimitError(text) : errorFromServer(reply.code, text);
   }
 }

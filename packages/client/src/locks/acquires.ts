@@ -3,8 +3,8 @@
  * lease that still runs, ends all holds when it has run out, and gives back what nobody owns.
  */
 
-import type { Acquire, Command, LossReason } from '@holdfast/protocol';
-import { ClientClosedError, LockLostError, SessionExpiredError, type HoldfastError } from '../errors.ts';
+import type { Acquire, Command, DeadlockStep, EndReason, LossReason, ServerMessage } from '@holdfast/protocol';
+import { ClientClosedError, DeadlockError, LockLostError, SessionExpiredError, type HoldfastError } from '../errors.ts';
 import { invariant } from '../invariant.ts';
 import { LazyTimer } from '../lazy-timer.ts';
 import type { CallOptions } from '../session/call.ts';
@@ -13,8 +13,10 @@ import { callCommand } from '../session/channels/request-pipeline.ts';
 import type { Session } from '../session/session.ts';
 import { AcquireCall, type AcquireKeeper, type AcquireOutcome, type AcquireRequest } from './acquire-call.ts';
 import { HeldLock, type HoldKeeper } from './held-lock.ts';
-import { locksText } from './lock-wait.ts';
-import { WaitLooks, type WaitLooksOptions } from './wait-looks.ts';
+import type { HoldNews } from './held/hold-news.ts';
+import { locksText } from './waits/lock-wait.ts';
+import { requestedFrom } from './held/release-requested.ts';
+import { WaitLooks, type WaitLooksOptions } from './waits/wait-looks.ts';
 
 /** The lease is looked at so often while there are holds, since the wall clock may jump or the machine may have slept. */
 const LEASE_CHECK_MS = 1_000;
@@ -46,7 +48,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
 
   constructor(session: Session, unconfirmed: Unconfirmed, looks: WaitLooksOptions) {
     this.#session = session;
-    this.#looks = new WaitLooks(session, looks);
+    this.#looks = new WaitLooks(session, looks, () => this.holds);
     this.#unconfirmedRelease = unconfirmed;
     this.#leaseTimer = new LazyTimer(session.clock, () => this.#watchLease());
   }
@@ -150,21 +152,47 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     }
   }
 
-  grantedByEnsemble(acquireIndex: number, token: number): void {
+  grantedByEnsemble(acquireIndex: number, token: number, floor?: number): void {
     const call = this.#waiting.get(acquireIndex);
     if (call === undefined) return;
     call.token = token;
+    call.news.granted(token, floor);
     this.granted(call);
   }
 
-  lostByEnsemble(acquireIndex: number, reason: LossReason): void {
+  floorRaised(acquireIndex: number, lock: string, floor: number): void {
+    this.#newsOf(acquireIndex)?.floorRaised(lock, floor);
+  }
+
+  othersWait(acquireIndex: number): void {
+    this.#newsOf(acquireIndex)?.othersWait();
+  }
+
+  /** `deadlock`: the one that a wait was ended to break. */
+  lostByEnsemble(acquireIndex: number, reason: LossReason, deadlock: readonly DeadlockStep[] = []): void {
     const held = this.#held.get(acquireIndex);
     this.#held.delete(acquireIndex);
-    held?.markLost(reason);
+    // Only a wait ends by a deadlock: a hold was granted before the news came, and is gone all the same.
+    const loss = reason === 'deadlock' ? 'revoked' : reason;
+    held?.markLost(loss);
     const call = this.#waiting.get(acquireIndex) ?? this.#unconfirmed.get(acquireIndex);
     this.#waiting.delete(acquireIndex);
     this.#unconfirmed.delete(acquireIndex);
-    call?.failed(new LockLostError(call.wanted.locks, reason));
+    if (call === undefined) return;
+    const { locks } = call.wanted;
+    call.failed(reason === 'deadlock' ? new DeadlockError(locks, deadlock) : new LockLostError(locks, loss));
+  }
+
+  /** Once more after each attach; the last one counts. */
+  releaseRequested(request: Extract<ServerMessage, { readonly type: 'release-requested' }>): void {
+    const { lock, acquireIndex, by, revokes } = request;
+    const requested = requestedFrom(request, this.#session.clock);
+    const held = this.#held.get(acquireIndex);
+    const call = this.#unconfirmed.get(acquireIndex);
+    if (call !== undefined) call.releaseRequest = requested;
+    if (held === undefined) return;
+    this.#session.logger.warn({ lock, token: held.token, by, revokes }, 'an operator asks for a lock to be released');
+    held.requestRelease(requested);
   }
 
   /** `acquires` is all that the session has at the ensemble. */
@@ -189,7 +217,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   }
 
   /** The session is over, or about to be: every hold is lost, and every wait fails with `error`, those still to be answered too. */
-  ended(reason: LossReason, error: HoldfastError): LostAcquires {
+  ended(reason: EndReason, error: HoldfastError): LostAcquires {
     this.#closed ??= error;
     this.#leaseTimer.stop();
     const held = [...this.#held.values()];
@@ -205,13 +233,20 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     return { holds, waits: calls.flatMap(({ wanted }) => wanted.locks) };
   }
 
+  /** Undefined for one that is over, or has not been heard of. */
+  #newsOf(acquireIndex: number): HoldNews | undefined {
+    const call = this.#waiting.get(acquireIndex) ?? this.#unconfirmed.get(acquireIndex);
+    return (this.#held.get(acquireIndex) ?? call)?.news;
+  }
+
   #handOut(call: AcquireCall): void {
-    const held = new HeldLock(call.wanted, call.acquireIndex, call.token, this);
+    const held = new HeldLock(call.wanted, call.acquireIndex, call.token, this, call.news);
     if (!call.handOut(held)) {
       this.cancel(call);
       return;
     }
     putNew(this.#held, call.acquireIndex, held);
+    if (call.releaseRequest !== undefined) held.requestRelease(call.releaseRequest);
     if (!this.#leaseTimer.armed) this.#armLeaseTimer();
   }
 

@@ -11,7 +11,7 @@ import { checkOptionNames } from '../option-names.ts';
 import { checkDuration } from '../options.ts';
 import type { AcquireOutcome } from './acquire-call.ts';
 import type { HeldLock } from './held-lock.ts';
-import { describeWait, locksText, type LockWait } from './lock-wait.ts';
+import { describeWait, locksText, type LockWait } from './waits/lock-wait.ts';
 import type { Wanted } from './wanted.ts';
 
 export interface AcquireOptions {
@@ -43,7 +43,8 @@ export type TryAcquireResult =
   | { readonly acquired: true; readonly held: HeldLock }
   /**
    * `holder`: who had it when the ensemble refused, or was asked last; undefined for `cancelled`, and where it did not say it in time. Its token
-   * is 0 where nobody has it: then that one is before, and waits for another lock, too.
+   * is 0 where nobody has it: then that one is before, and waits for another lock, too. Its session is 0 where the lock is delayed, since the
+   * holder under that token was lost.
    */
   | {
       readonly acquired: false;
@@ -161,6 +162,7 @@ function timeoutText({ locks }: Wanted, waitMs: number, present: Present, wait?:
 
 function heldText({ locks }: Wanted, { session, label, token }: Holder): string {
   const which = locks.length === 1 ? locksText(locks) : `one of ${locksText(locks)}`;
+  if (session === 0) return `${which} is delayed, since its holder under token ${token} was lost`;
   const who = label === '' ? `session ${session}` : `session ${session} ${JSON.stringify(label)}`;
   return token === 0 ? `${which} is kept for ${who}, which waits for another lock, too` : `${which} is held by ${who}`;
 }

@@ -9,7 +9,9 @@ import { invariant } from '../invariant.ts';
 import { checkOptionNames } from '../option-names.ts';
 import { checkDuration } from '../options.ts';
 import { CALL_OPTIONS, type CallOptions } from '../session/call.ts';
-import { locksText } from './lock-wait.ts';
+import { HoldNews } from './held/hold-news.ts';
+import { locksText } from './waits/lock-wait.ts';
+import { requestError, type ReleaseRequested } from './held/release-requested.ts';
 import { tokenText } from './token-text.ts';
 import type { HoldMode, Wanted } from './wanted.ts';
 
@@ -42,19 +44,25 @@ export class HeldLock implements AsyncDisposable {
   readonly token: number;
   /** @internal The hold's name at the ensemble. */
   readonly acquireIndex: number;
+  /** @internal What the ensemble has told of it. */
+  readonly news: HoldNews;
   readonly #keeper: HoldKeeper;
   #mode: HoldMode;
   #lossReason: LockLossReason | undefined;
   #loss: LockLostError | undefined;
   #aborter: AbortController | undefined;
+  #releaseRequest: ReleaseRequested | undefined;
+  #releaseAborter: AbortController | undefined;
+  #releaseListener: ((request: ReleaseRequested) => void) | undefined;
   #release: Promise<void> | undefined;
   #downgrade: Promise<void> | undefined;
   /** Whoever listens hears of its end. */
   #diagnosed: HoldMessage | undefined;
 
   /** @internal */
-  constructor(wanted: Wanted, acquireIndex: number, token: number, keeper: HoldKeeper) {
+  constructor(wanted: Wanted, acquireIndex: number, token: number, keeper: HoldKeeper, news = new HoldNews(wanted)) {
     invariant(token > 0, 'a-hold-has-a-token');
+    this.news = news;
     this.lock = wanted.lock;
     this.locks = wanted.locks;
     this.permits = wanted.permits;
@@ -75,6 +83,50 @@ export class HeldLock implements AsyncDisposable {
   }
 
   /**
+   * The lowest token under which the lock is held, as far as the ensemble has told: who holds a lock together with others tells it to the resource
+   * beside its own token. The resource keeps the highest floor that it was told, and refuses every token below, which is of somebody who holds the
+   * lock no more. It never falls, and follows within a moment when the holder with the lowest token leaves. For a lock that is held alone it is
+   * the token itself; of several at once the lowest of those that others may hold, too; 0 where the servers have not told it.
+   *
+   * @example
+   * await client.semaphore('exports', { permits: 3 }).withLock(async (held) => {
+   *   await store.put('report', bytes, { token: held.token, floor: held.floor });
+   * });
+   */
+  get floor(): number {
+    return this.news.floor;
+  }
+
+  /**
+   * Whether others wait for the lock, or did since it was granted: told within a moment, and never taken back. Whoever does long work in pieces
+   * gives way between two of them.
+   *
+   * @example
+   * await client.lock('index').withLock(async (held) => {
+   *   for (const part of parts) {
+   *     await rebuild(part, held.token);
+   *     if (held.contended) break; // they go first, and the rest has its turn later
+   *   }
+   * });
+   */
+  get contended(): boolean {
+    return this.news.contended;
+  }
+
+  /**
+   * Aborts when others wait for the lock, once; it has aborted already where they do. For who keeps the lock until somebody else wants it. It
+   * says nothing of whether the lock is held: that is what `signal` is for.
+   *
+   * @example
+   * const held = await client.lock('cache').acquire();
+   * await sleep(60_000, undefined, { signal: held.contendedSignal }).catch(() => undefined); // of node:timers/promises
+   * await held.release();
+   */
+  get contendedSignal(): AbortSignal {
+    return this.news.contendedSignal;
+  }
+
+  /**
    * Aborts, with a LockLostError as its reason, when the hold is over: at the lease's deadline, on revocation, on `close`, on release.
    * By a timer: a busy event loop hears of it late. Code that does not yield asks `assertHeld`.
    */
@@ -82,6 +134,29 @@ export class HeldLock implements AsyncDisposable {
     this.#aborter ??= new AbortController();
     if (this.#lossReason !== undefined && !this.#aborter.signal.aborted) this.#aborter.abort(this.loss);
     return this.#aborter.signal;
+  }
+
+  /**
+   * Aborts, with a ReleaseRequestedError as its reason, when an operator asks for the lock (`lockctl release --ask`). The hold goes on: finish, or
+   * stop at a good place, and release it. `releaseRequest` says until when, and what comes then.
+   *
+   * @example
+   * await client.lock('nightly').withLock(async (held) => {
+   *   for (const job of jobs) {
+   *     if (held.releaseRequested.aborted) break; // somebody needs the lock more
+   *     await run(job, held.token);
+   *   }
+   * });
+   */
+  get releaseRequested(): AbortSignal {
+    this.#releaseAborter ??= new AbortController();
+    if (this.#releaseRequest !== undefined) this.#askToRelease(this.#releaseRequest);
+    return this.#releaseAborter.signal;
+  }
+
+  /** Who has asked for the lock last, and until when; undefined while nobody has. */
+  get releaseRequest(): ReleaseRequested | undefined {
+    return this.#releaseRequest;
   }
 
   /** Why it is over; undefined while it is not known to be. */
@@ -167,12 +242,29 @@ export class HeldLock implements AsyncDisposable {
     if (this.#lossReason !== undefined) holdEnded(message, this.#lossReason);
   }
 
+  /** @internal In the place of what was asked before. */
+  requestRelease(request: ReleaseRequested): void {
+    this.#releaseRequest = request;
+    this.#askToRelease(request);
+    this.#releaseListener?.(request);
+  }
+
+  /** @internal `listener`: of whoever shares this hold with others. */
+  followRequests(listener: (request: ReleaseRequested) => void): void {
+    this.#releaseListener = listener;
+  }
+
   /** @internal */
   markLost(reason: LockLossReason): void {
     if (this.#lossReason !== undefined) return;
     this.#lossReason = reason;
     if (this.#diagnosed !== undefined) holdEnded(this.#diagnosed, reason);
     this.#aborter?.abort(this.loss);
+  }
+
+  #askToRelease(request: ReleaseRequested): void {
+    const aborter = this.#releaseAborter;
+    if (aborter !== undefined && !aborter.signal.aborted) aborter.abort(requestError(locksText(this.locks), request));
   }
 
   async #giveBack(): Promise<void> {

@@ -20,8 +20,9 @@ import {
   type TryAcquireResult,
 } from './acquiring.ts';
 import type { HeldLock } from './held-lock.ts';
+import { LOCK_OPTIONS, withOptions, type LockOptions } from './lock-options.ts';
 import { watchLock, watchLocks, type LockEvent, type LockWatchOptions } from './lock-watch.ts';
-import type { WaitLook } from './wait-looks.ts';
+import type { WaitLook } from './waits/wait-looks.ts';
 import { wantedOf, type Wanted } from './wanted.ts';
 
 const WATCH_OPTIONS: Record<keyof LockWatchOptions, true> = { signal: true };
@@ -57,7 +58,8 @@ export class Lock {
 
   /**
    * Waits for the lock. Rejects with TimeoutError after `waitMs`, which says who holds the lock and how many are before, the signal's reason
-   * when it aborts, LockLostError when an operator ended the wait, SessionExpiredError when the session ended, ClientClosedError when the
+   * when it aborts, LockLostError when an operator ended the wait, DeadlockError when the lock was made with `deadlockPolicy: 'abort-youngest'`
+   * and the wait was in a deadlock, SessionExpiredError when the session ended, ClientClosedError when the
    * client was closed; with InvalidArgumentError when the lock is in use as another kind of lock, and with the code UNSUPPORTED while the ensemble
    * has servers that do not know its kind.
    */
@@ -115,8 +117,14 @@ export class Lock {
   }
 }
 
-/** What these take together, by name or as they would alone. @throws InvalidArgumentError */
-export function wantedTogether(locks: readonly (string | Lock)[]): Wanted {
+/**
+ * What these take together, by name or as they would alone, with the longest of their delays, and ending in a deadlock where one of them does,
+ * unless the options say otherwise.
+ *
+ * @throws InvalidArgumentError
+ */
+export function wantedTogether(locks: readonly (string | Lock)[], options: LockOptions): Wanted {
+  checkOptionNames('locks', options, LOCK_OPTIONS);
   const given: unknown = locks;
   if (!Array.isArray(given)) throw new InvalidArgumentError('locks takes a list of names, or of locks of a client');
   const [first, ...others] = locks.flatMap((each) => (each instanceof Lock ? each.wanted.requests : [named(each)]));
@@ -128,7 +136,10 @@ export function wantedTogether(locks: readonly (string | Lock)[]): Wanted {
   const twice = all.locks.find((lock, at) => all.locks.indexOf(lock) < at);
   if (twice !== undefined)
     throw new InvalidArgumentError(`locks was given lock ${JSON.stringify(twice)} twice; name each lock once`);
-  return all;
+  const made = locks.flatMap((each) => (each instanceof Lock ? [each.wanted] : []));
+  const lockDelayMs = Math.max(0, ...made.map((wanted) => wanted.lockDelayMs));
+  const abortInDeadlock = made.some((wanted) => wanted.abortInDeadlock);
+  return withOptions({ ...all, lockDelayMs, abortInDeadlock }, options);
 }
 
 function named(lock: string): Wanted['requests'][0] {

@@ -1,8 +1,10 @@
 /** A lock that many hold together to read, or one alone to write. Its two sides are locks like any other. */
 
 import type { Present } from '../incarnations/incarnation.ts';
+import { checkOptionNames } from '../option-names.ts';
 import type { LockEvent, LockWatchOptions } from './lock-watch.ts';
 import { Lock } from './lock.ts';
+import { LOCK_OPTIONS, withOptions, type LockOptions } from './lock-options.ts';
 import { wantedOf } from './wanted.ts';
 
 /**
@@ -22,10 +24,15 @@ export class ReadWriteLock {
   readonly #write: Lock;
 
   /** @internal Use `client.readWriteLock`. */
-  constructor(name: string, present: Present) {
+  constructor(name: string, options: LockOptions, present: Present) {
+    checkOptionNames('readWriteLock', options, LOCK_OPTIONS);
     this.name = name;
-    this.#read = new Lock(wantedOf({ lock: name, asked: { type: 'readWrite', write: false } }), present);
-    this.#write = new Lock(wantedOf({ lock: name, asked: { type: 'readWrite', write: true } }), present);
+    const side = (write: boolean): Lock => {
+      const wanted = wantedOf({ lock: name, asked: { type: 'readWrite', write } });
+      return new Lock(withOptions(wanted, options), present);
+    };
+    this.#read = side(false);
+    this.#write = side(true);
   }
 
   /** To be held beside others who read; `held.mode` is `read`. Those who are granted it by one entry of the log have the same token. */

@@ -19,9 +19,10 @@ import {
   type TryAcquireResult,
 } from './acquiring.ts';
 import type { HeldLock } from './held-lock.ts';
+import { LOCK_OPTIONS, type LockOptions } from './lock-options.ts';
 import type { LockEvent, LockWatchOptions } from './lock-watch.ts';
 import type { Lock } from './lock.ts';
-import { locksText } from './lock-wait.ts';
+import { locksText } from './waits/lock-wait.ts';
 import { ReentrantHold } from './reentrant/reentrant-hold.ts';
 import { SharedWait } from './reentrant/shared-wait.ts';
 
@@ -31,20 +32,20 @@ import { SharedWait } from './reentrant/shared-wait.ts';
  * @example
  * const lock = client.lock('accounts', { reentrant: true, limit: 10 });
  */
-export interface ReentrantLockOptions {
+export interface ReentrantLockOptions extends LockOptions {
   /** The lock object is the owner, and enters the lock again while it holds it. */
   readonly reentrant: true;
   /** How many entries it may have at once, those who wait counted: a whole number from 1, where 1 is no re-entry. @default no limit */
   readonly limit?: number;
 }
 
-const OPTIONS: Record<keyof ReentrantLockOptions, true> = { reentrant: true, limit: true };
+const OPTIONS: Record<keyof ReentrantLockOptions, true> = { reentrant: true, limit: true, ...LOCK_OPTIONS };
+
+/** As a caller without types may give them. */
+export type AnyLockOptions = LockOptions & { readonly reentrant?: boolean; readonly limit?: number };
 
 /** Whether the options of a lock say so. @throws InvalidArgumentError */
-export function isReentrant(options: {
-  readonly reentrant?: boolean;
-  readonly limit?: number;
-}): options is ReentrantLockOptions {
+export function isReentrant(options: AnyLockOptions): options is AnyLockOptions & ReentrantLockOptions {
   checkOptionNames('lock', options, OPTIONS);
   const { reentrant = false, limit } = options;
   if (typeof reentrant !== 'boolean')

@@ -15,7 +15,8 @@ import {
 import type { HeldLock } from './held-lock.ts';
 import type { LockEvent, LockWatchOptions } from './lock-watch.ts';
 import { Lock } from './lock.ts';
-import { wantedOf } from './wanted.ts';
+import { LOCK_OPTIONS, withOptions, type LockOptions } from './lock-options.ts';
+import { wantedOf, type Wanted } from './wanted.ts';
 
 /**
  * What a semaphore has.
@@ -23,7 +24,7 @@ import { wantedOf } from './wanted.ts';
  * @example
  * const slots = client.semaphore('exports', { permits: 3 });
  */
-export interface SemaphoreOptions {
+export interface SemaphoreOptions extends LockOptions {
   /** How many there are, from 1 to 1,000,000. Everybody who uses the semaphore has to say the same number. */
   readonly permits: number;
 }
@@ -55,7 +56,7 @@ export interface SemaphoreAcquireOptions extends AcquireOptions, PermitOptions {
  */
 export interface SemaphoreTryAcquireOptions extends TryAcquireOptions, PermitOptions {}
 
-const SEMAPHORE_OPTIONS: Record<keyof SemaphoreOptions, true> = { permits: true };
+const SEMAPHORE_OPTIONS: Record<keyof SemaphoreOptions, true> = { permits: true, ...LOCK_OPTIONS };
 const PERMIT_OPTIONS: Record<keyof PermitOptions, true> = { permits: true };
 const OPTIONS: Record<keyof SemaphoreAcquireOptions, true> = { ...ACQUIRE_OPTIONS, ...PERMIT_OPTIONS };
 
@@ -63,7 +64,8 @@ const OPTIONS: Record<keyof SemaphoreAcquireOptions, true> = { ...ACQUIRE_OPTION
  * Lets in as many as there are permits. Whoever comes first is granted first, so that one who asks for many is not starved by those who ask for
  * few. The permits of a client whose session ends are free again.
  *
- * Several hold at the same time, under different tokens: a resource that refuses all but the highest one is no fence for a semaphore.
+ * Several hold at the same time, under different tokens: a resource that refuses all but the highest one is no fence for a semaphore. It keeps
+ * the floor that each holder tells it, `held.floor`, and refuses what lies below.
  *
  * @example
  * await client.semaphore('exports', { permits: 3 }).withLock(() => runExport(), { waitMs: 60_000 });
@@ -72,6 +74,7 @@ export class Semaphore {
   readonly name: string;
   /** How many there are. */
   readonly permits: number;
+  readonly #options: LockOptions;
   readonly #present: Present;
 
   /** @internal Use `client.semaphore`. */
@@ -84,7 +87,9 @@ export class Semaphore {
       );
     this.name = name;
     this.permits = permits;
+    this.#options = options;
     this.#present = present;
+    this.#wanted(1);
   }
 
   /**
@@ -134,7 +139,14 @@ export class Semaphore {
       throw new InvalidArgumentError(
         `${String(permits)} permits of semaphore ${JSON.stringify(name)} were asked for, which has ${limit}; ask for a whole number from 1 to ${limit}`,
       );
-    return new Lock(wantedOf({ lock: name, asked: { type: 'semaphore', permits, limit } }), this.#present);
+    return new Lock(this.#wanted(permits), this.#present);
+  }
+
+  /** @throws InvalidArgumentError */
+  #wanted(permits: number): Wanted {
+    const { name, permits: limit } = this;
+    const asked = { type: 'semaphore', permits, limit } as const;
+    return withOptions(wantedOf({ lock: name, asked }), this.#options);
   }
 }
 

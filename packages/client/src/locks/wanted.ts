@@ -3,6 +3,7 @@
 import {
   acquireCommand,
   acquireSeveralCommand,
+  acquireWithCommand,
   LockKind,
   lockKinds,
   MalformedError,
@@ -41,23 +42,38 @@ export interface Wanted {
   readonly mode: HoldMode;
   /** Of one semaphore; undefined of anything else. */
   readonly permits: number | undefined;
+  /** How long the next grant waits when the hold is lost. */
+  readonly lockDelayMs: number;
+  /** It ends when it waits and is in a deadlock. */
+  readonly abortInDeadlock: boolean;
 }
 
 export function wantedOf(...requests: WantedLocks): Wanted {
   const [{ lock, asked }] = requests;
   const permits = requests.length === 1 && asked.type === 'semaphore' ? asked.permits : undefined;
-  return { lock, locks: requests.map((each) => each.lock), requests, mode: modeOf(requests), permits };
+  const locks = requests.map((each) => each.lock);
+  return { lock, locks, requests, mode: modeOf(requests), permits, lockDelayMs: 0, abortInDeadlock: false };
+}
+
+/** Whether others may hold a lock beside one who holds it by that. */
+export function isShared(asked: LockRequest): boolean {
+  return asked.type === 'semaphore' || (asked.type === 'readWrite' && !asked.write);
 }
 
 /** `wait` false: leaves nothing when one of them is not free. */
-export function commandFor({ requests }: Wanted, wait: boolean): Command {
+export function commandFor({ requests, lockDelayMs, abortInDeadlock }: Wanted, wait: boolean): Command {
+  if (lockDelayMs > 0 || abortInDeadlock) return acquireWithCommand(requests, wait, { lockDelayMs, abortInDeadlock });
   const [{ lock, asked }] = requests;
   return requests.length === 1 ? acquireCommand(lock, asked, wait) : acquireSeveralCommand(requests, wait);
 }
 
-/** What an ensemble that cannot grant it lacks, in the plural. */
-export function describeWanted({ requests }: Wanted): string {
-  return requests.length === 1 ? KIND_TEXT[requests[0].asked.type] : 'acquires of several locks at once';
+/** What an ensemble that cannot grant it lacks, in the plural, and from which state version on it has that. */
+export function describeWanted(wanted: Wanted): { readonly what: string; readonly since: number } {
+  const { requests, lockDelayMs, abortInDeadlock } = wanted;
+  if (lockDelayMs > 0) return { what: 'delays of locks', since: 5 };
+  if (abortInDeadlock) return { what: 'acquires that end in a deadlock', since: 5 };
+  const what = requests.length === 1 ? KIND_TEXT[requests[0].asked.type] : 'acquires of several locks at once';
+  return { what, since: 4 };
 }
 
 const KIND_TEXT: Readonly<Record<LockRequest['type'], string>> = {

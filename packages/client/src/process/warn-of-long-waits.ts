@@ -1,7 +1,7 @@
 /** An application that neither logs nor listens is told by Node's own means, once, that it waits: most likely for itself. */
 
 import type { ClientEvents } from '../events.ts';
-import { describeWait, locksText } from '../locks/lock-wait.ts';
+import { describeWait, locksText } from '../locks/waits/lock-wait.ts';
 
 /** Emits one process warning, of type `HoldfastWarning`, at the first wait that takes long. */
 export function warnOfLongWaits(events: ClientEvents): void {

@@ -3,7 +3,7 @@
  * lease has run out, since others may have it by then.
  */
 
-import type { LossReason } from '@holdfast/protocol';
+import type { EndReason } from '@holdfast/protocol';
 import { offAbort, onAbort } from '@holdfast/runtime';
 import { LockLostError, type LockLossReason } from '../errors.ts';
 import type { Incarnation } from '../incarnations/incarnation.ts';
@@ -18,11 +18,11 @@ export class SessionGuard {
   readonly #aborter = new AbortController();
   readonly #timer: LazyTimer;
   readonly #onEnded = (): void => this.end(this.#incarnation.lost?.reason ?? 'closed');
-  readonly #onLost: (reason: LossReason) => void;
+  readonly #onLost: (reason: EndReason) => void;
   #loss: LockLostError | undefined;
 
   /** `what` is guarded; `lost` is called once when it was lost, not when it is given back. */
-  constructor(what: string, incarnation: Incarnation, lost: (reason: LossReason) => void) {
+  constructor(what: string, incarnation: Incarnation, lost: (reason: EndReason) => void) {
     this.#what = what;
     this.#incarnation = incarnation;
     this.#onLost = lost;

@@ -5,7 +5,16 @@
  */
 
 import { SECRET_BYTES } from '@holdfast/protocol';
-import type { Acquire, AttachRequest, Command, LossReason, Reply, ServerMessage } from '@holdfast/protocol';
+import type {
+  Acquire,
+  AttachRequest,
+  Command,
+  DeadlockStep,
+  EndReason,
+  LossReason,
+  Reply,
+  ServerMessage,
+} from '@holdfast/protocol';
 import type { Clock, Logger, Runtime } from '@holdfast/runtime';
 import type { ServerConnection } from '../connection/server-connection.ts';
 import { ServerLink, type AttachedReply, type LinkOwner } from '../connection/server-link.ts';
@@ -29,14 +38,22 @@ export type ClientRuntime = Pick<Runtime, 'clock' | 'network' | 'random'>;
 
 /** What a session reports to the layer above. */
 export interface SessionListener {
-  granted(acquireIndex: number, token: number): void;
-  lost(acquireIndex: number, reason: LossReason): void;
+  /** `floor`: the lowest live token of those of its locks that others may hold, too; undefined where there is none. */
+  granted(acquireIndex: number, token: number, floor: number | undefined): void;
+  /** No hold of that lock has a lower token any more. */
+  floorRaised(acquireIndex: number, lock: string, floor: number): void;
+  /** Others wait for a lock that is held by that acquire. */
+  othersWait(acquireIndex: number): void;
+  /** `deadlock`: the one that a wait was ended to break. */
+  lost(acquireIndex: number, reason: LossReason, deadlock: readonly DeadlockStep[]): void;
+  /** An operator asks for a hold. */
+  releaseRequested(request: Extract<ServerMessage, { readonly type: 'release-requested' }>): void;
   /** Every wait and hold that the ensemble knows of; what it does not name is gone. */
   reconcile(acquires: readonly Acquire[]): void;
   /** The lease may reach further than before. */
   renewed(): void;
   /** Every hold and wait is over; `error` is what waits fail with. */
-  ended(reason: LossReason, error: HoldfastError): void;
+  ended(reason: EndReason, error: HoldfastError): void;
   stateChanged(state: ClientState, server: string | undefined, reason: string): void;
 }
 
@@ -253,10 +270,19 @@ export class Session implements LinkOwner, Asker {
         this.#replied(message.number, message.reply);
         return;
       case 'granted':
-        this.#listener.granted(message.acquireIndex, message.token);
+        this.#listener.granted(message.acquireIndex, message.token, message.floor);
+        return;
+      case 'floor':
+        this.#listener.floorRaised(message.acquireIndex, message.lock, message.floor);
+        return;
+      case 'contended':
+        this.#listener.othersWait(message.acquireIndex);
         return;
       case 'lost':
-        this.#listener.lost(message.acquireIndex, message.reason);
+        this.#listener.lost(message.acquireIndex, message.reason, message.deadlock ?? []);
+        return;
+      case 'release-requested':
+        this.#listener.releaseRequested(message);
         return;
       case 'answer':
         this.#reads.answer(message.id, message.answer, { server: welcome.server, address, index: message.index });
@@ -347,13 +373,13 @@ export class Session implements LinkOwner, Asker {
     return closed ? new ClientClosedError(message, options) : new SessionExpiredError(message, options);
   }
 
-  #ended(reason: LossReason): void {
+  #ended(reason: EndReason): void {
     // Whoever comes back after its close hears that there is no such session, and not that it was this close that ended it.
     if (this.#refusing !== undefined) this.#finish('closed', this.#refusing, 'closed');
     else this.#finish('expired', `the session has ended: ${ENDED_TEXT[reason]}`, reason);
   }
 
-  #finish(state: 'expired' | 'closed', reason: string, loss: LossReason): void {
+  #finish(state: 'expired' | 'closed', reason: string, loss: EndReason): void {
     if (this.over) return;
     this.#over = reason;
     this.lease.end();
@@ -390,7 +416,7 @@ export class Session implements LinkOwner, Asker {
   }
 }
 
-const ENDED_TEXT: Readonly<Record<LossReason, string>> = {
+const ENDED_TEXT: Readonly<Record<EndReason, string>> = {
   expired: 'it was not renewed in time',
   revoked: 'an operator closed it',
   closed: 'it was closed',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Client } from '../../src/client.ts';
 import { AcquireLimitError, InvalidArgumentError, LockLostError, TimeoutError } from '../../src/errors.ts';
 import type { HeldLock } from '../../src/locks/held-lock.ts';
-import type { LockWait } from '../../src/locks/lock-wait.ts';
+import type { LockWait } from '../../src/locks/waits/lock-wait.ts';
 import type { ReentrantLock, ReentrantLockOptions } from '../../src/locks/reentrant-lock.ts';
 import { isCommand } from '../support/fake-ensemble.ts';
 import { scenario, type Scenario } from '../support/scenario.ts';

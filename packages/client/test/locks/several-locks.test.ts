@@ -3,7 +3,7 @@ import type { Lock } from '../../src/locks/lock.ts';
 import { InvalidArgumentError, LockLostError, TimeoutError } from '../../src/errors.ts';
 import type { ClientEventOf } from '../../src/events.ts';
 import type { SessionLost } from '../../src/incarnations/session-lost.ts';
-import type { LockWait } from '../../src/locks/lock-wait.ts';
+import type { LockWait } from '../../src/locks/waits/lock-wait.ts';
 import { isCommand } from '../support/fake-ensemble.ts';
 import { scenario, type Scenario } from '../support/scenario.ts';
 

@@ -15,7 +15,9 @@ import {
   type Answer,
   type ClientMessage,
   type Command,
-  type LossReason,
+  type DeadlockStep,
+  type EndReason,
+  type LockDelay,
   type Operation,
   type Query,
   type Reply,
@@ -85,8 +87,16 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
   lockKind: number | undefined;
   /** As before state version 4. */
   onlyMutexes = false;
+  /** As before state version 5. */
+  withoutOptions = false;
+  /** Locks that it says are delayed. It does not keep them from anybody who waits. */
+  readonly delays = new Map<string, LockDelay>();
   /** Watches hear of queue nodes. */
   showsQueues = false;
+  /** What servers say of deadlocks; an acquire that is to end in one is answered with it, unless it is empty. */
+  deadlock: readonly DeadlockStep[] = [];
+  /** Whether it is told to who waits alone, and ends no acquire. */
+  deadlockLasts = false;
   readonly #locks = new FakeLocks();
 
   constructor(world: FakeWorld<Host>) {
@@ -279,8 +289,16 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
       }
       case 'lock': {
         const kind = this.lockKind ?? this.#locks.kindOf(query.lock);
-        return { type: 'lock', queue: this.#locks.entries(query.lock), truncated: false, kind };
+        const delay = this.delays.get(query.lock);
+        const delayed = delay === undefined ? {} : { delay };
+        return { type: 'lock', queue: this.#locks.entries(query.lock), truncated: false, kind, ...delayed };
       }
+      case 'deadlocks': {
+        const deadlocks = this.deadlock.length === 0 || query.after > 0 ? [] : [{ steps: this.deadlock }];
+        return { type: 'deadlocks', deadlocks, more: query.after === 0, skipped: query.after > 0 ? 2 : 0 };
+      }
+      case 'waitingFor':
+        return { type: 'waitingFor', holders: [], before: 0, since: 1, deadlock: this.deadlock };
       case 'sessions': {
         const rest = [...this.sessions.values()].filter((session) => session.id > query.after);
         const sessions = rest.slice(0, 1).map(({ id, timeoutMs }) => ({
@@ -305,7 +323,18 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
     this.#takeAway(place);
   }
 
-  endSession(id: number, reason: LossReason): void {
+  /** A wait is ended to break that deadlock. */
+  breakDeadlock(acquireIndex: number, deadlock: readonly DeadlockStep[]): void {
+    const place = this.#locks.find(acquireIndex);
+    if (place === undefined) throw new Error(`there is no acquire ${acquireIndex}`);
+    this.index += 1;
+    this.#remove([place]);
+    const { lock, session } = place;
+    const lost = { type: 'lost', index: this.index, lock, acquireIndex, reason: 'deadlock', deadlock } as const;
+    this.sessions.get(session)?.send?.(lost);
+  }
+
+  endSession(id: number, reason: EndReason): void {
     const session = this.session(id);
     this.index += 1;
     this.sessions.delete(id);
@@ -319,6 +348,18 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
         return this.#acquire(session, [command], command.wait);
       case 'acquireSeveral':
         return this.#acquire(session, command.locks, command.wait);
+      case 'acquireWith':
+        if (this.withoutOptions) return { type: 'error', code: 'UNSUPPORTED', message: 'it is not of state version 4' };
+        if (command.abortInDeadlock && this.deadlock.length > 0 && !this.deadlockLasts)
+          return { type: 'deadlock', steps: this.deadlock };
+        return this.#acquire(session, command.locks, command.wait);
+      case 'requestRelease': {
+        const hold = this.#locks.find(command.acquireIndex, command.lock);
+        if (hold === undefined || hold.token === 0) return notFound(command.lock);
+        const { acquireIndex, withinMs, revokes } = command;
+        this.askToRelease(hold, { acquireIndex, withinMs, revokes });
+        return { type: 'done' };
+      }
       case 'release':
       case 'cancel': {
         const place = this.#locks.find(command.acquireIndex, command.lock);
@@ -336,8 +377,10 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
       }
       case 'revoke': {
         const place = this.#locks.find(command.acquireIndex, command.lock);
-        if (place === undefined) return notFound(command.lock);
-        this.#takeAway(place);
+        const delayed = this.delays.get(command.lock)?.index === command.acquireIndex;
+        if (place !== undefined) this.#takeAway(place);
+        else if (delayed) this.delays.delete(command.lock);
+        else return notFound(command.lock);
         return { type: 'revoked', index: this.index };
       }
       case 'closeSession':
@@ -374,6 +417,8 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
       case 'raiseStateVersion':
       case 'continueEnd':
       case 'removeUnused':
+      case 'endLockDelay':
+      case 'enforceRelease':
         throw new Error(`${command.type} came as a request`);
     }
   }
@@ -415,12 +460,24 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
     const known = !this.onlyMutexes || (parts.length === 1 && parts[0]?.asked.type === 'mutex');
     if (!known || parts.length < wanted.length)
       return { type: 'error', code: 'UNSUPPORTED', message: 'it is not of state version 3' };
+    const delay = parts.map(({ lock }) => this.delays.get(lock)).find((each) => each !== undefined);
+    if (delay !== undefined && !wait)
+      return { type: 'lockHeld', holder: { session: 0, label: '', token: delay.token, acquireIndex: 0 } };
     const reply = this.#locks.acquire(session.id, parts, wait, this.index);
     const place = reply.type === 'acquire' ? this.#locks.find(reply.acquireIndex) : undefined;
     const shown = place === undefined ? [] : nodesOf('created', place);
     if (place !== undefined && place.token !== 0) shown.push(...nodesOf('changed', place));
     this.#shown(shown);
     return reply;
+  }
+
+  askToRelease(
+    { lock, session }: Pick<Place, 'lock' | 'session'>,
+    request: { readonly acquireIndex: number; readonly withinMs: number; readonly revokes: boolean },
+  ): void {
+    this.sessions
+      .get(session)
+      ?.send?.({ type: 'release-requested', index: this.index, lock, ...request, by: 'operator' });
   }
 
   #takeAway(place: Place): void {
@@ -437,8 +494,10 @@ export class FakeEnsemble<Host extends FakeHost = FakeHost> {
   #grantPending(before: readonly QueueNode[] = []): void {
     const granted = this.#locks.grantPending(this.index);
     this.#shown([...before, ...granted.flatMap((place) => nodesOf('changed', place))]);
-    for (const { lock, acquireIndex, token, session } of granted) {
-      this.sessions.get(session)?.send?.({ type: 'granted', index: this.index, lock, acquireIndex, token });
+    for (const place of granted) {
+      const { lock, acquireIndex, token, session } = place;
+      const floor = this.#locks.floorOf(place);
+      this.sessions.get(session)?.send?.({ type: 'granted', index: this.index, lock, acquireIndex, token, ...floor });
     }
   }
 

@@ -15,6 +15,7 @@ import {
   type QueueEntry,
   type Reply,
 } from '@holdfast/protocol';
+import { isShared } from '../../src/locks/wanted.ts';
 
 interface Part {
   readonly lock: string;
@@ -61,8 +62,16 @@ export class FakeLocks {
     if (blocking !== undefined && !wait) return { type: 'lockHeld', holder: toHolder(blocking) };
     const [lock = ''] = parts.map((part) => part.lock).sort();
     const token = blocking === undefined ? index : 0;
-    this.#places.push({ lock, parts, session, acquireIndex: index, token });
-    return { type: 'acquire', acquireIndex: index, token };
+    const place = { lock, parts, session, acquireIndex: index, token };
+    this.#places.push(place);
+    return { type: 'acquire', acquireIndex: index, token, ...this.floorOf(place) };
+  }
+
+  /** Of a hold: the lowest token of those locks that others may hold, too; nothing for any other. */
+  floorOf({ parts, token }: Place): { readonly floor?: number } {
+    const shared = parts.filter(({ asked }) => isShared(asked));
+    if (token === 0 || shared.length === 0) return {};
+    return { floor: Math.min(...shared.map(({ lock }) => this.queue(lock)[0]?.token ?? token)) };
   }
 
   /** Of a hold to write; false for any other. */

@@ -46,8 +46,9 @@ describe('clients that live through one fail-over after another', () => {
         listeners.push(getEventListeners(signal, 'abort').length);
       }
       expect(timers.length).toBeGreaterThan((MINUTES * 60_000) / FAIL_OVER_EVERY_MS / 2);
-      // A few of each client's own, of which there are no more at the end than at the beginning.
-      expect(Math.max(...timers.slice(-3))).toBeLessThanOrEqual(Math.max(...timers.slice(0, 3)));
+      // A few of each client's own, now one more, now one less. What is left behind stays: the fewest would be more in the end.
+      const half = Math.floor(timers.length / 2);
+      expect(Math.min(...timers.slice(half))).toBe(Math.min(...timers.slice(0, half)));
       expect(new Set(listeners)).toEqual(new Set([0]));
       expect(await world.close()).toEqual(NOTHING_LEFT);
     },

@@ -135,11 +135,11 @@ export class Applications {
 }
 
 export const NOTHING_LEFT = { timers: 0, sessions: 0, locks: 0, nodes: 0 };
-/** Since that state version there are locks that are shared; transactions and containers since an earlier one. */
-const KINDS_OF_LOCKS_SINCE = 4;
+/** Since that state version there are delays of locks and floors; shared locks, transactions and containers since earlier ones. */
+const DELAYS_SINCE = 5;
 
 export async function applications(seed: number): Promise<Applications> {
   const ensemble = await started(seed, { stateUpgradeChecks: 1, containerCheckMs: 200 });
-  await ensemble.until(() => ensemble.server(ensemble.leader).state.version >= KINDS_OF_LOCKS_SINCE);
+  await ensemble.until(() => ensemble.server(ensemble.leader).state.version >= DELAYS_SINCE);
   return new Applications(ensemble);
 }

@@ -25,9 +25,12 @@ const GIVES_BACK: ReadonlySet<number> = new Set([
   CommandType.cancel,
   CommandType.downgrade,
   CommandType.revoke,
+  CommandType.requestRelease,
+  CommandType.enforceRelease,
   CommandType.expireSession,
   CommandType.continueEnd,
   CommandType.removeUnused,
+  CommandType.endLockDelay,
   CommandType.refuse,
 ]);
 

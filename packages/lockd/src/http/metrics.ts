@@ -76,7 +76,12 @@ export function createMetrics(
     () => Number(machine.status.voteBanned),
   );
   gauge('holdfast_sessions', 'Sessions of the ensemble', () => state.counts.sessions);
-  gauge('holdfast_locks', 'Locks that somebody holds or waits for', () => state.counts.locks);
+  gauge('holdfast_locks', 'Locks that somebody holds or waits for, or that are delayed', () => state.counts.locks);
+  gauge(
+    'holdfast_locks_delayed',
+    'Locks that nobody is granted for a while, since a holder was lost',
+    () => state.delayedLocks,
+  );
   gauge('holdfast_nodes', 'Nodes of the tree', () => state.counts.nodes);
   gauge('holdfast_node_data_bytes', 'Data of all nodes', () => state.counts.dataBytes);
   gauge('holdfast_node_name_bytes', 'Names of all nodes', () => state.counts.nameBytes);
@@ -182,6 +187,16 @@ export function createMetrics(
     'holdfast_unused_nodes_removed_total',
     'Empty containers and nodes past their time to live that were removed',
     () => counters.unusedNodesRemoved,
+  );
+  counter(
+    'holdfast_deadlocked_waits_ended_total',
+    'Waits that were ended to break a deadlock, as their acquires had asked',
+    () => counters.deadlockedWaitsEnded,
+  );
+  counter(
+    'holdfast_deadlock_searches_cut_total',
+    'Entries whose deadlocks would have taken too much to find, and were left',
+    () => counters.deadlockSearchesCut,
   );
   gauge('holdfast_watches', 'Watches of clients of this server', () => machine.watches.size);
   gauge(

@@ -31,6 +31,9 @@ import {
   DEFAULT_WATCH_HISTORY_BYTES,
   STATE_UPGRADE_CHECKS,
 } from '../limits.ts';
+import { HoldNews } from '../locks/hold-news.ts';
+import { LockDelays } from '../locks/lock-delays.ts';
+import { ReleaseRequests } from '../locks/release-requests.ts';
 import { AdminRequests } from '../members/admin-requests.ts';
 import { membersRequest, membershipChangeRequest } from '../members/membership-requests.ts';
 import { StateUpgrade } from '../members/state-upgrade.ts';
@@ -209,12 +212,15 @@ export function createMachineParts(
     clients,
     proposals,
     appliedIndex,
+    attached: (client) => hooks.clientAttached(client),
     refusal: (givesBack) => {
       const problem = diskGuard.sessionProblem(givesBack);
       if (problem === undefined) return undefined;
       return { type: 'error', code: 'DISK_FULL', message: problem };
     },
   });
+  const delays = new LockDelays({ clock, state, propose });
+  const holdNews = new HoldNews({ clock, state, clients });
   const routing = new OutputRouting({
     serverId,
     counters,
@@ -224,6 +230,8 @@ export function createMachineParts(
     addresses,
     leases,
     crowd,
+    delays,
+    holdNews,
     sessionsChanged: () => hooks.sessionsChanged(),
   });
   const admin = new AdminRequests(
@@ -261,6 +269,8 @@ export function createMachineParts(
     routing,
     // A new leader's deadlines run before anything is proposed: each proposal renews.
     new SessionExpiry({ logger, state, leases, propose }),
+    // Delays of locks run from the same moment on, in full.
+    delays,
     // Reads and renewals ask the peers before proposals are forwarded to them, in the same message.
     reads,
     renewals,
@@ -303,6 +313,10 @@ export function createMachineParts(
       halted: (index) => halt.begin(index),
     }),
     new SkippedEntries({ serverId, state, clients, attaches, addresses }),
+    // What a hold has not heard of it is told behind its grant.
+    holdNews,
+    // Who was told that it has lost something is told after that what is asked of it.
+    new ReleaseRequests({ clock, logger, state, clients, propose }),
     // A refused entry that nobody above has submitted is a client's.
     clients,
     // Peers hear of a turn before clients do, who answer at once.

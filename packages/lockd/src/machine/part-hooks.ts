@@ -24,6 +24,7 @@ export class PartHooks {
   #entryRefused: Listeners<'entryRefused'> = [];
   #sessionsChanged: Listeners<'sessionsChanged'> = [];
   #clientBound: Listeners<'clientBound'> = [];
+  #clientAttached: Listeners<'clientAttached'> = [];
   #clientClosed: Listeners<'clientClosed'> = [];
   #endOfTurn: Listeners<'endOfTurn'> = [];
   #flush: Listeners<'flush'> = [];
@@ -44,6 +45,7 @@ export class PartHooks {
     this.#entryRefused = listeners(parts, 'entryRefused');
     this.#sessionsChanged = listeners(parts, 'sessionsChanged');
     this.#clientBound = listeners(parts, 'clientBound');
+    this.#clientAttached = listeners(parts, 'clientAttached');
     this.#clientClosed = listeners(parts, 'clientClosed');
     this.#endOfTurn = listeners(parts, 'endOfTurn');
     this.#flush = listeners(parts, 'flush');
@@ -98,6 +100,10 @@ export class PartHooks {
 
   clientBound(client: SessionClient): void {
     for (const notify of this.#clientBound) notify(client);
+  }
+
+  clientAttached(client: SessionClient): void {
+    for (const notify of this.#clientAttached) notify(client);
   }
 
   clientClosed(client: SessionClient): void {

@@ -50,6 +50,8 @@ export interface ServerPart {
   sessionsChanged?(): void;
   /** A session was bound to the client. */
   clientBound?(client: SessionClient): void;
+  /** The client was told that it is attached. */
+  clientAttached?(client: SessionClient): void;
   /** The client is gone; it is in no table any more. */
   clientClosed?(client: SessionClient): void;
 

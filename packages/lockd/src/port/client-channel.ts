@@ -16,13 +16,16 @@ export type SessionOutput = Extract<
       | 'renewed'
       | 'granted'
       | 'lost'
+      | 'floor'
+      | 'contended'
       | 'ended'
       | 'resend'
       | 'watching'
       | 'unwatched'
       | 'watch-refused'
       | 'events'
-      | 'missed';
+      | 'missed'
+      | 'release-requested';
   }
 >;
 
@@ -34,6 +37,8 @@ export interface ClientChannel {
   readonly unreadBytes: number;
   /** It has so much to read that answers should wait. */
   readonly isBehind: boolean;
+  /** Its client understands `floor` and `contended`. */
+  readonly hearsOfHolds: boolean;
   /** Leaves at the end of the turn, in order; on a closed channel it does nothing. */
   send(output: SessionOutput): void;
   /** Says why, and closes; the port hears of that as of every end. */

@@ -3,9 +3,11 @@
  * reports it: events of an index before the reply that shows its state, and the end of a session last.
  */
 
-import type { ErrorCode } from '@holdfast/protocol';
+import type { ErrorCode, EndReason } from '@holdfast/protocol';
 import type { Entry } from '@holdfast/raft';
 import type { Output } from '@holdfast/state';
+import type { HoldNews } from '../locks/hold-news.ts';
+import type { LockDelays } from '../locks/lock-delays.ts';
 import type { AddressSessions } from '../sessions/address-sessions.ts';
 import type { Attaches } from '../sessions/attaches.ts';
 import type { SessionOutput } from './client-channel.ts';
@@ -26,6 +28,8 @@ export interface OutputRoutingDeps {
   readonly addresses: AddressSessions;
   readonly leases: SessionLeases;
   readonly crowd: Pick<ReturningCrowd, 'attached'>;
+  readonly delays: Pick<LockDelays, 'begun' | 'ended'>;
+  readonly holdNews: Pick<HoldNews, 'floorRaised' | 'contended'>;
   /** There is one more, or one less. */
   sessionsChanged(): void;
 }
@@ -53,15 +57,48 @@ export class OutputRouting implements ServerPart {
         this.#attached(index, output);
         return;
       case 'granted': {
-        const { lock, acquireIndex, token } = output;
-        this.#toSession(output.session, { type: 'granted', index, lock, acquireIndex, token });
+        const { lock, acquireIndex, token, floor } = output;
+        const granted = { type: 'granted', index, lock, acquireIndex, token } as const;
+        this.#toSession(output.session, floor === undefined ? granted : { ...granted, floor });
         return;
       }
+      case 'floorRaised':
+        this.#deps.holdNews.floorRaised(output.lock);
+        return;
+      case 'contended':
+        this.#deps.holdNews.contended(output.lock);
+        return;
+      case 'lockDelayed':
+        this.#deps.delays.begun(output);
+        return;
+      case 'lockDelayEnded':
+        this.#deps.delays.ended(output);
+        return;
       case 'lost': {
-        const { lock, acquireIndex, reason } = output;
-        this.#toSession(output.session, { type: 'lost', index, lock, acquireIndex, reason });
+        const { session, ...lost } = output;
+        this.#toSession(session, { ...lost, index });
         return;
       }
+      case 'releaseRequested': {
+        const { lock, acquireIndex, request } = output;
+        const { withinMs, revokes, by } = request;
+        this.#toSession(output.session, {
+          type: 'release-requested',
+          index,
+          lock,
+          acquireIndex,
+          withinMs,
+          revokes,
+          by,
+        });
+        return;
+      }
+      case 'releaseEnforced':
+        return;
+      case 'deadlocksSought':
+        this.#deps.counters.deadlockedWaitsEnded += output.ended;
+        if (output.gaveUp) this.#deps.counters.deadlockSearchesCut += 1;
+        return;
       case 'sessionCreated':
         this.#deps.leases.arm(output.session, output.timeoutMs);
         this.#deps.sessionsChanged();
@@ -143,7 +180,7 @@ export class OutputRouting implements ServerPart {
     if (client !== undefined) this.#deps.clients.moved(client);
   }
 
-  #ended(index: number, session: number, reason: 'expired' | 'revoked' | 'closed'): void {
+  #ended(index: number, session: number, reason: EndReason): void {
     const client = this.#deps.clients.bySession(session);
     if (client === undefined) return;
     client.send({ type: 'ended', index, reason });

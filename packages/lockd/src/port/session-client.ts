@@ -52,6 +52,10 @@ export class SessionClient {
     return this.#channel.isBehind;
   }
 
+  get hearsOfHolds(): boolean {
+    return this.#channel.hearsOfHolds;
+  }
+
   send(output: SessionOutput): void {
     this.#channel.send(output);
   }

@@ -34,6 +34,8 @@ export interface AttachesDeps {
   readonly proposals: Proposals;
   readonly addresses: AddressSessions;
   appliedIndex(): number;
+  /** A client was told that it is attached. */
+  attached(client: SessionClient): void;
   /** Whether there is a session with the secret of that hash. */
   exists(secretHash: Uint8Array): boolean;
   /** Why no session may be made, or none that gives something back; undefined when one may. */
@@ -107,6 +109,7 @@ export class Attaches implements ServerPart {
     client.attachId = undefined;
     attach.submitted = false;
     if (attachId !== undefined) client.send({ type: 'attached', id: attachId, index, reply });
+    if (attachId !== undefined && reply.type === 'attached') this.#deps.attached(client);
     return true;
   }
 

@@ -162,6 +162,9 @@ export class SimClient {
       case 'admin-answer':
       case 'pong':
       case 'lost':
+      case 'floor':
+      case 'contended':
+      case 'release-requested':
       case 'watching':
       case 'unwatched':
       case 'watch-refused':

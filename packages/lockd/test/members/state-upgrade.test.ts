@@ -6,8 +6,8 @@ import { FOUNDING_CHECK_MS, FOUNDING_MS, STATE_UPGRADE_CHECK_MS, STATE_UPGRADE_C
 import { LoopbackEnsemble } from '../support/loopback.ts';
 
 const WAIT_MS = STATE_UPGRADE_CHECK_MS * STATE_UPGRADE_CHECKS;
-const OF_THE_FIRST_VERSION =
-  PEER_FEATURES - PeerFeature.stateVersion2 - PeerFeature.stateVersion3 - PeerFeature.stateVersion4;
+const { stateVersion2, stateVersion3, stateVersion4, stateVersion5 } = PeerFeature;
+const OF_THE_FIRST_VERSION = PEER_FEATURES - stateVersion2 - stateVersion3 - stateVersion4 - stateVersion5;
 
 function led(count = 3): LoopbackEnsemble {
   const ensemble = new LoopbackEnsemble(count);

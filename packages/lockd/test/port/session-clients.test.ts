@@ -12,7 +12,8 @@ function scene() {
     closed() {},
     boundChanged: (any) => void eager.push(any),
   });
-  const channel = { remoteAddress: 'client:1', open: true, unreadBytes: 0, isBehind: false, send() {}, goodbye() {} };
+  const state = { open: true, unreadBytes: 0, isBehind: false, hearsOfHolds: false };
+  const channel = { remoteAddress: 'client:1', ...state, send() {}, goodbye() {} };
   return { clients, eager, open: () => clients.open(channel) };
 }
 

@@ -13,6 +13,7 @@ function frontClient(ensemble: LoopbackEnsemble, server: number) {
     open: true,
     unreadBytes: 0,
     isBehind: false,
+    hearsOfHolds: false,
     send: (output: SessionOutput) => void heard.push(output),
     goodbye: (code: string) => {
       goodbyes.push(code);

@@ -49,6 +49,7 @@ class Scene {
       open: true,
       unreadBytes: 0,
       isBehind: false,
+      hearsOfHolds: false,
       send: (output: SessionOutput) => void heard.push(output),
       goodbye() {},
     };

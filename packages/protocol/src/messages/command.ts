@@ -9,10 +9,12 @@ import { MAX_CREATE_MODE } from './create-mode.ts';
 import { creation, dataChange, operationList } from './operation.ts';
 import {
   MAX_DATA_BYTES,
+  MAX_LOCK_DELAY_MS,
   MAX_LOCK_NAME_LENGTH,
   MAX_LOCK_PARAMETERS_BYTES,
   MAX_LOCKS_AT_ONCE,
   MAX_PATH_LENGTH,
+  MAX_RELEASE_WITHIN_MS,
   MAX_REMOVALS_PER_ENTRY,
   SECRET_HASH_BYTES,
 } from '../limits.ts';
@@ -94,9 +96,29 @@ export const commands = messages('command', {
   acquireSeveral: message(13, { locks: shortList(MAX_LOCKS_AT_ONCE, wantedLock, 'lock'), wait: flag() }),
   /**
    * An operator's: takes a hold or wait away, whoever has it, as the deletion of its node does. The answer has an index above the token that is
-   * revoked, so that a resource that is told of it refuses that token from then on.
+   * revoked, so that a resource that is told of it refuses that token from then on. Named by the index of a lock's delay, it ends that delay.
    */
   revoke: message(14, { lock, acquireIndex: integer() }),
+  /**
+   * As `acquireSeveral`, of one lock or several, with what is to happen later. `lockDelayMs`: when the hold is lost, by the end of its session
+   * or by a revocation, the next grant of each of its locks waits so long. `abortInDeadlock`: the wait ends when it is in a deadlock.
+   */
+  acquireWith: message(15, {
+    locks: shortList(MAX_LOCKS_AT_ONCE, wantedLock, 'lock'),
+    wait: flag(),
+    lockDelayMs: integerWithin(0, MAX_LOCK_DELAY_MS),
+    abortInDeadlock: flag(),
+  }),
+  /**
+   * An operator's: asks whoever has that hold to release it within that time. `revokes`: it is revoked when it is still there then. A later
+   * request takes the place of an earlier one.
+   */
+  requestRelease: message(16, {
+    lock,
+    acquireIndex: integer(),
+    withinMs: integerWithin(0, MAX_RELEASE_WITHIN_MS),
+    revokes: flag(),
+  }),
   /** The leader's: the session's time is over. Re-checked by generation, so that a session re-attached meanwhile lives. */
   expireSession: message(64, { session: integer(), generation: integer() }),
   /**
@@ -110,6 +132,13 @@ export const commands = messages('command', {
   continueEnd: message(67, { session: integer() }),
   /** The leader's: containers that are empty again, and nodes whose time to live is over. Each is checked again where it is applied. */
   removeUnused: message(68, { nodes: shortList(MAX_REMOVALS_PER_ENTRY, unusedNode, 'node') }),
+  /** The leader's: the delay of a lock is over. `index`: of the entry that began it, or prolonged it last; checked again where it is applied. */
+  endLockDelay: message(69, { lock, index: integer() }),
+  /**
+   * The leader's: the time of a request to release that hold is over. `request`: the index of the entry that has made it, by which it is
+   * checked again where it is applied.
+   */
+  enforceRelease: message(70, { lock, acquireIndex: integer(), request: integer() }),
 });
 
 export type Command = ValueOf<typeof commands>;

@@ -23,8 +23,10 @@ export const LockKind = lockKinds.numbers;
 
 export const MUTEX: LockRequest = { type: 'mutex' };
 
+type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>;
+
 /** `wait` false: leaves nothing when the lock is not free. */
-export function acquireCommand(lock: string, request: LockRequest, wait: boolean): Command {
+export function acquireCommand(lock: string, request: LockRequest, wait: boolean): CommandOf<'acquire'> {
   return { type: 'acquire', ...wanted(lock, request), wait };
 }
 
@@ -32,8 +34,24 @@ export function acquireCommand(lock: string, request: LockRequest, wait: boolean
 export function acquireSeveralCommand(
   locks: readonly { readonly lock: string; readonly asked: LockRequest }[],
   wait: boolean,
-): Command {
+): CommandOf<'acquireSeveral'> {
   return { type: 'acquireSeveral', locks: locks.map(({ lock, asked }) => wanted(lock, asked)), wait };
+}
+
+/** What an acquire asks for beside its locks: see `acquireWith`. */
+export interface AcquireOptions {
+  readonly lockDelayMs: number;
+  readonly abortInDeadlock: boolean;
+}
+
+/** The same with options. */
+export function acquireWithCommand(
+  locks: readonly { readonly lock: string; readonly asked: LockRequest }[],
+  wait: boolean,
+  { lockDelayMs, abortInDeadlock }: AcquireOptions,
+): CommandOf<'acquireWith'> {
+  const all = locks.map(({ lock, asked }) => wanted(lock, asked));
+  return { type: 'acquireWith', locks: all, wait, lockDelayMs, abortInDeadlock };
 }
 
 function wanted(lock: string, request: LockRequest): WantedLock {

@@ -11,13 +11,15 @@
  *   admin → admin-answer                what an operator asks for; allowed without a session
  *   watch → watching, or watch-refused  nodes are watched from an index on; allowed without a session
  *   unwatch → unwatched, or watch-refused
- *   granted, lost, ended, resend, events, missed, leader, leave, goodbye   pushed by the server
+ *   granted, lost, floor, contended, release-requested   pushed by the server, of locks
+ *   ended, resend, events, missed, leader, leave, goodbye   pushed by the server
  */
 
 import { adminAnswers, adminOperations, type AdminAnswer } from './admin.ts';
 import { NO_FEATURES } from '../features.ts';
 import {
   MAX_CREDENTIAL_BYTES,
+  MAX_LABEL_LENGTH,
   MAX_PROGRAM_LENGTH,
   MAX_FRAME_BYTES,
   MAX_FRAME_MESSAGES,
@@ -26,6 +28,7 @@ import {
 } from '../limits.ts';
 import { MalformedError } from '../malformed-error.ts';
 import { pack, unpackTuple, type TupleReader } from '../pack.ts';
+import { deadlockSteps } from './deadlock.ts';
 import { CONSISTENCIES, answers, queries, type Answer } from './query.ts';
 import { replies, type Reply } from './reply.ts';
 import { nodeEvent, unwatchedNode, watchedNode } from './watch.ts';
@@ -58,7 +61,12 @@ const member = record({
 
 export interface Member extends ValueOf<typeof member> {}
 
-const LOSS_REASONS = ['expired', 'revoked', 'closed'] as const;
+const END_REASONS = ['expired', 'revoked', 'closed'] as const;
+/** Why a session has ended. */
+export type EndReason = (typeof END_REASONS)[number];
+
+/** `deadlock`: of a wait alone, which was to end then. */
+const LOSS_REASONS = [...END_REASONS, 'deadlock'] as const;
 export type LossReason = (typeof LOSS_REASONS)[number];
 
 type ErrorAnswer = Extract<Reply & Answer & AdminAnswer, { readonly type: 'error' }>;
@@ -68,6 +76,7 @@ const payload = bytes(MAX_FRAME_BYTES);
 const lock = text(MAX_LOCK_NAME_LENGTH);
 /** One of a later version was nobody's own doing either. */
 const reason = choiceOr(LOSS_REASONS, 'revoked');
+const endReason = choiceOr(END_REASONS, 'revoked');
 const LATER: ErrorAnswer = {
   type: 'error',
   code: 'UNSUPPORTED',
@@ -158,12 +167,24 @@ export const serverMessages = messages('message', {
   /** `through`: everything up to that index was told to the watches of this connection; absent where there are none. */
   renewed: message(5, { id: integer(), through: trailingOptional(integer()) }),
   pong: message(6, { id: integer() }),
-  /** A wait has become a hold. */
-  granted: message(7, { index: integer(), lock, acquireIndex: integer(), token: integer() }),
-  /** A hold or a wait is gone and its session is not: somebody deleted its node. */
-  lost: message(8, { index: integer(), lock, acquireIndex: integer(), reason }),
+  /** A wait has become a hold. `floor` as in the reply `acquire`. */
+  granted: message(7, {
+    index: integer(),
+    lock,
+    acquireIndex: integer(),
+    token: integer(),
+    floor: trailingOptional(integer()),
+  }),
+  /** A hold or a wait is gone and its session is not: somebody deleted its node, or (`deadlock`) it was ended to break this one. */
+  lost: message(8, {
+    index: integer(),
+    lock,
+    acquireIndex: integer(),
+    reason,
+    deadlock: trailingOptional(deadlockSteps),
+  }),
   /** The session of this connection is over. */
-  ended: message(9, { index: integer(), reason }),
+  ended: message(9, { index: integer(), reason: endReason }),
   /**
    * Requests from number `from` on were not applied, or may not have been: send every unanswered one again, in order. The only
    * way in which a request is refused without using up its number; a `reply` always comes from the applied entry.
@@ -208,6 +229,22 @@ export const serverMessages = messages('message', {
   /** Nothing of it was done. */
   'watch-refused': message(18, { id: integer(), code: errorCode(), message: cutText(MAX_MESSAGE_LENGTH) }),
   unwatched: message(19, { id: integer(), index: integer() }),
+  /** No hold of that lock has a token below `floor` any more. For each of the holds that the client has of it. Only to clients that offer the feature. */
+  floor: message(20, { index: integer(), lock, acquireIndex: integer(), floor: integer() }),
+  /** Others wait for a lock that the client holds; said of a hold once, as a rule. Only to clients that offer the feature. */
+  contended: message(21, { index: integer(), lock, acquireIndex: integer() }),
+  /**
+   * A hold of the session is to be released: told when an operator asks, and again after each attach. `withinMs`: how much time is left, as far
+   * as the server knows. `revokes`: it is revoked then. `by`: the label of whoever has asked.
+   */
+  'release-requested': message(22, {
+    index: integer(),
+    lock,
+    acquireIndex: integer(),
+    withinMs: integer(),
+    revokes: flag(),
+    by: text(MAX_LABEL_LENGTH),
+  }),
 });
 
 export type ServerMessage = ValueOf<typeof serverMessages>;

@@ -8,6 +8,7 @@ import {
   MAX_PAGE_ENTRIES,
   MAX_PATH_LENGTH,
 } from '../limits.ts';
+import { deadlock, deadlockSteps } from './deadlock.ts';
 import { LockKind } from './lock-kind.ts';
 import { error, holderFields } from './reply.ts';
 import {
@@ -54,9 +55,28 @@ export const queries = messages('query', {
   childrenPage: message(8, { path, after: path, limit }),
   /** How many nodes are below that one. */
   descendants: message(9, { path }),
+  /** Deadlocks by the acquire index of the youngest wait of each, after `after`, at most `limit`. */
+  deadlocks: message(10, { after: integer(), limit }),
+  /** What that wait waits for. */
+  waitingFor: message(11, { lock, acquireIndex: integer() }),
 });
 
 export type Query = ValueOf<typeof queries>;
+
+/** That a holder was asked to release its hold. */
+const releaseRequest = record({
+  /** Of the entry that has asked. */
+  index: integer(),
+  /** When that was, milliseconds since the Unix epoch. */
+  askedAt: integer(),
+  withinMs: integer(),
+  /** When the time is over the hold is revoked; otherwise it stays. */
+  revokes: flag(),
+  /** The label of the session that has asked. */
+  by: text(MAX_LABEL_LENGTH),
+});
+
+export interface ReleaseRequest extends ValueOf<typeof releaseRequest> {}
 
 /** One place in a lock's queue. */
 const queueEntry = record({
@@ -67,14 +87,40 @@ const queueEntry = record({
   grantedAt: integer(),
   /** Of its request, as the lock's kind writes them; see {@link lockKinds}. */
   parameters: openTuple(MAX_LOCK_PARAMETERS_BYTES),
+  /** How long the next grant waits when the hold is lost. */
+  lockDelayMs: optional(integer(), 0),
+  /** It ends when it waits and is in a deadlock. */
+  abortInDeadlock: optional(flag(), false),
+  releaseRequest: trailingOptional(releaseRequest),
 });
 
 export interface QueueEntry extends ValueOf<typeof queueEntry> {}
 
+const delay = record({
+  /** Of the entry that ended the hold, or the last one of several. */
+  index: integer(),
+  /** For so long nobody is granted the lock, from that entry on, by the leader's clock; another leader begins anew. */
+  delayMs: integer(),
+  /** When that entry was made, milliseconds since the Unix epoch. */
+  since: integer(),
+  /** The highest under which a hold was lost. */
+  token: integer(),
+});
+
+/** A lock is delayed: a hold was lost that had asked for it, and nobody is granted the lock for a while. */
+export interface LockDelay extends ValueOf<typeof delay> {}
+
 /** A lock's. */
 const kind = optional<number>(integer(), LockKind.mutex);
 
-const lockSummary = record({ lock, holders: list(queueEntry), waiters: integer(), kind });
+const lockSummary = record({
+  lock,
+  holders: list(queueEntry),
+  waiters: integer(),
+  kind,
+  /** Absent for one that is not delayed. */
+  delay: trailingOptional(delay),
+});
 
 export interface LockSummary extends ValueOf<typeof lockSummary> {}
 
@@ -100,12 +146,27 @@ export const answers = messages('answer', {
   verify: message(4, { token: integer() }),
   /** `more`: another page follows. */
   locks: message(5, { locks: list(lockSummary), more: flag() }),
-  /** In queue order, holders (token not 0) first; empty for a lock that nobody holds. `truncated`: longer than a page. */
-  lock: message(6, { queue: list(queueEntry), truncated: flag(), kind }),
+  /**
+   * In queue order, holders (token not 0) first; empty for a lock that nobody holds. `truncated`: longer than a page. `delay`: absent for one
+   * that is not delayed.
+   */
+  lock: message(6, { queue: list(queueEntry), truncated: flag(), kind, delay: trailingOptional(delay) }),
   sessions: message(7, { sessions: list(sessionSummary), more: flag() }),
   /** `more`: another page follows. */
   childrenPage: message(8, { names: list(path, 'name'), more: flag(), stat }),
   descendants: message(9, { count: integer() }),
+  /** `more`: another page follows. `skipped`: waits that were not looked at to their end, for all the others that they lead to. */
+  deadlocks: message(10, { deadlocks: list(deadlock), more: flag(), skipped: integer() }),
+  /**
+   * `before`: acquires that are before it in that queue, holders not counted. `holders`: some of those who hold the lock. `since`: when it
+   * began to wait, milliseconds since the Unix epoch; 0 when there is no such wait. `deadlock`: that it is in; empty for none that was found.
+   */
+  waitingFor: message(11, {
+    holders: list(queueEntry),
+    before: integer(),
+    since: integer(),
+    deadlock: deadlockSteps,
+  }),
 });
 
 export type Answer = ValueOf<typeof answers>;

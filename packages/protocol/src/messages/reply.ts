@@ -1,8 +1,9 @@
 /** Answers to commands. The state machine makes them, remembers them until they are acknowledged, and makes the same again for a retry. */
 
 import { MAX_LABEL_LENGTH, MAX_LOCK_NAME_LENGTH, MAX_MESSAGE_LENGTH, MAX_PATH_LENGTH } from '../limits.ts';
-import { cutText, errorCode, integer, list, record, text, type ValueOf } from '../schema/field.ts';
+import { cutText, errorCode, integer, list, record, text, trailingOptional, type ValueOf } from '../schema/field.ts';
 import { message, messages } from '../schema/messages.ts';
+import { deadlockSteps } from './deadlock.ts';
 import { stat } from './stat.ts';
 
 /** Digits of a sequential node's number, and more. */
@@ -38,9 +39,12 @@ export const replies = messages('reply', {
   done: message(1, {}),
   created: message(2, { path: text(MAX_PATH_LENGTH + MAX_SEQUENCE_LENGTH), stat }),
   changed: message(3, { stat }),
-  /** acquire: `token` 0 means that it waits; a `granted` event follows. A retry gets the present state of that wait. */
-  acquire: message(4, { acquireIndex: integer(), token: integer() }),
-  /** acquire that was not to wait, on a lock that is not free. */
+  /**
+   * acquire: `token` 0 means that it waits; a `granted` event follows. A retry gets the present state of that wait. `floor`: the lowest token
+   * that is live on those of its locks that several may hold; absent for a hold that has each of its locks alone.
+   */
+  acquire: message(4, { acquireIndex: integer(), token: integer(), floor: trailingOptional(integer()) }),
+  /** acquire that was not to wait, on a lock that is not free. Session 0: nobody holds it, and it is delayed since the hold under that token was lost. */
   lockHeld: message(5, { holder }),
   /** cancel: `token` is that of the hold which was given up, 0 when it had still waited. */
   cancelled: message(6, { token: integer() }),
@@ -60,8 +64,10 @@ export const replies = messages('reply', {
   transaction: message(8, { index: integer(), results: list(integer(), 'result') }),
   /** transaction: nothing was done, because of the operation at that place, the first is 0. */
   transactionFailed: message(9, { operation: integer(), code: errorCode(), message: cutText(MAX_MESSAGE_LENGTH) }),
-  /** revoke: by the entry at `index`, which is above the token that was revoked and not above that of the next grant. */
+  /** revoke: by the entry at `index`, which is above the token that was revoked and not above that of the next grant. Also of a delay. */
   revoked: message(10, { index: integer() }),
+  /** acquireWith: it would have closed this deadlock, and was to end then. Nothing of it is left. */
+  deadlock: message(11, { steps: deadlockSteps }),
 });
 
 export type Reply = ValueOf<typeof replies>;

@@ -74,11 +74,15 @@ describe('a command', () => {
       downgrade: 12,
       acquireSeveral: 13,
       revoke: 14,
+      acquireWith: 15,
+      requestRelease: 16,
       expireSession: 64,
       refuse: 65,
       raiseStateVersion: 66,
       continueEnd: 67,
       removeUnused: 68,
+      endLockDelay: 69,
+      enforceRelease: 70,
     });
     for (const name of names) expect(commandName(CommandType[name])).toBe(name);
     for (const type of [0, ...LAST_NUMBERS, 255, -1, 1.5]) expect(commandName(type)).toBeUndefined();
@@ -160,6 +164,16 @@ const wrong: readonly (readonly [CommandName, string, Packable])[] = [
   ['acquireSeveral', 'locks must be at most 64 elements', [Array.from({ length: 65 }, (_, at) => [`${at}`, 0]), true]],
   ['acquireSeveral', 'locks.lock.kind must be from 0 to 255', [[['a', 256]], true]],
   ['acquireSeveral', 'wait must be', [[['a', 0]], 1]],
+  ['acquireWith', 'locks must be at most 64 elements', [Array.from({ length: 65 }, () => ['a', 0]), true, 0, false]],
+  ['acquireWith', 'locks.lock.kind must be from 0 to 255', [[['a', 256]], true, 0, false]],
+  ['acquireWith', 'lockDelayMs must be from 0 to 60000', [[['a', 0]], true, 60_001, false]],
+  ['acquireWith', 'lockDelayMs must be a non-negative integer', [[['a', 0]], true, 0.5, false]],
+  ['acquireWith', 'abortInDeadlock must be', [[['a', 0]], true, 0, 1]],
+  ['acquireWith', 'abortInDeadlock must be', [[['a', 0]], true, 0]],
+  ['requestRelease', 'acquireIndex must be', ['a', -1, 0, false]],
+  ['requestRelease', 'withinMs must be from 0 to 86400000', ['a', 1, 86_400_001, false]],
+  ['requestRelease', 'revokes must be', ['a', 1, 0, 1]],
+  ['enforceRelease', 'request must be', ['a', 1, -1]],
   ['expireSession', 'generation must be', [1, 2 ** 53]],
   ['refuse', 'server must be', [-1]],
   ['raiseStateVersion', 'version must be', [-1]],
@@ -181,6 +195,8 @@ const wrong: readonly (readonly [CommandName, string, Packable])[] = [
   ['removeUnused', 'nodes is not a tuple', [1]],
   ['removeUnused', 'nodes must be at most 1000 elements', [Array.from({ length: 1_001 }, () => ['/a', 1, 0])]],
   ['removeUnused', 'nodes.node.czxid must be', [[['/a', -1, 0]]]],
+  ['endLockDelay', 'lock must be', [7, 1]],
+  ['endLockDelay', 'index must be present', ['a']],
 ];
 
 describe('what a client says to attach', () => {

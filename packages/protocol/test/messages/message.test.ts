@@ -95,6 +95,17 @@ describe('a watch message', () => {
   });
 });
 
+describe('a grant', () => {
+  it('says nothing of a floor where the lock is held alone', () => {
+    const [granted] = decodeServerFrame(pack([[7, 100, 'a', 90, 100]]));
+    expect(granted).toMatchObject({ type: 'granted', token: 100, floor: undefined });
+    expect(encodeServerFrame(granted === undefined ? [] : [granted])).toEqual(pack([[7, 100, 'a', 90, 100]]));
+    const [held] = decodeServerFrame(pack([[3, 7, 100, [4, 90, 100]]]));
+    expect(held).toMatchObject({ type: 'reply', reply: { type: 'acquire', token: 100, floor: undefined } });
+    expect(encodeServerFrame(held === undefined ? [] : [held])).toEqual(pack([[3, 7, 100, [4, 90, 100]]]));
+  });
+});
+
 describe('a question about the members', () => {
   it('may be for what the server itself knows; without saying so it is for what the leader does', () => {
     const asked = (operation: Packable) => decodeClientFrame(pack([[7, 1, operation]]))[0];
@@ -143,8 +154,8 @@ describe('a frame of a server', () => {
     ['answer', [4, 7, 100, [2, stat]]],
     ['renewed', [5, 7, 90]],
     ['pong', [6, 7]],
-    ['granted', [7, 100, 'a', 90, 100]],
-    ['lost', [8, 100, 'a', 90, 1]],
+    ['granted', [7, 100, 'a', 90, 100, 95]],
+    ['lost', [8, 100, 'a', 90, 3, [[1, 'label', 'a', 2, 'b', 3, 4, 0]]]],
     ['ended', [9, 100, 0]],
     ['resend', [10, 7, 16]],
     ['leader', [11, 2, [[1, 'host:1']], 5, 800]],
@@ -167,6 +178,9 @@ describe('a frame of a server', () => {
     ['missed', [17, 7, 80, 90]],
     ['watch-refused', [18, 7, 6, 'why']],
     ['unwatched', [19, 7, 90]],
+    ['floor', [20, 100, 'a', 90, 95]],
+    ['contended', [21, 100, 'a', 90]],
+    ['release-requested', [22, 100, 'a', 90, 30_000, true, 'operator']],
     ['admin-answer', [14, 7, [2, 1, [[4, 1, 'h:1', '', true]], 90]]],
   ];
 
@@ -203,12 +217,26 @@ describe('a frame of a server', () => {
     ]);
   });
 
+  it('says nothing of a deadlock where a wait or hold is lost for another reason', () => {
+    const lost = [[8, 100, 'a', 90, 1]];
+    const [message] = decodeServerFrame(pack(lost));
+    expect(message).toMatchObject({ type: 'lost', reason: 'revoked', deadlock: undefined });
+    expect(encodeServerFrame(message === undefined ? [] : [message])).toEqual(pack(lost));
+  });
+
   it('keeps the reasons of a loss in their order', () => {
-    const reasons = [0, 1, 2].map((number) => decodeServerFrame(pack([[9, 1, number]])));
-    expect(reasons.flat().map((message) => message.type === 'ended' && message.reason)).toEqual([
+    const ends = [0, 1, 2].map((number) => decodeServerFrame(pack([[9, 1, number]])));
+    expect(ends.flat().map((message) => message.type === 'ended' && message.reason)).toEqual([
       'expired',
       'revoked',
       'closed',
+    ]);
+    const losses = [0, 1, 2, 3].map((number) => decodeServerFrame(pack([[8, 1, 'l', 2, number]])));
+    expect(losses.flat().map((message) => message.type === 'lost' && message.reason)).toEqual([
+      'expired',
+      'revoked',
+      'closed',
+      'deadlock',
     ]);
   });
 

@@ -50,8 +50,12 @@ describe('a query', () => {
       [7, 8, 9],
       [8, '/a', 'b', 9],
       [9, '/a'],
+      [10, 8, 9],
+      [11, 'a', 7],
     ];
-    const types = ['get', 'exists', 'children', 'verify', 'locks', 'lock', 'sessions', 'childrenPage', 'descendants'];
+    const types = 'get exists children verify locks lock sessions childrenPage descendants deadlocks waitingFor'.split(
+      ' ',
+    );
     expect(tuples.map((tuple) => decodeQuery(tuple).type)).toEqual(types);
     for (const tuple of tuples) expect(queries.writeTuple(decodeQuery(tuple))).toEqual(tuple);
     expect(CONSISTENCIES).toEqual(['linearizable', 'session', 'local']);
@@ -63,7 +67,7 @@ describe('a query', () => {
   });
 
   it.each<[string, Packable]>([
-    ['type 10 is unknown', [10]],
+    ['type 12 is unknown', [12]],
     ['type 0 is unknown', [0]],
     ['query.path must be', [1, 5]],
     ['query.path must be at most', [1, 'x'.repeat(4_097)]],
@@ -92,13 +96,17 @@ describe('an answer', () => {
         // These end where their one optional field may begin.
         fc.pre(value.type !== 'exists' || value.stat !== undefined);
         fc.pre(value.type !== 'get' || value.traits !== undefined);
+        fc.pre(value.type !== 'lock' || value.delay !== undefined);
         expect(plain(decodeAnswer([...answers.writeTuple(value), [['new']]]))).toEqual(plain(value));
       }),
     );
   });
 
   it('keeps its number', () => {
-    const entry = [1, 'label', 2, 3, 4, 5, [true]];
+    const entry = [1, 'label', 2, 3, 4, 5, [true], 0, false];
+    const delayed = [1, 'label', 2, 3, 4, 5, [true], 5_000, true];
+    const asked = [...entry, [6, 7, 30_000, true, 'operator']];
+    const step = [1, 'label', 'a', 2, 'b', 3, 4, 0];
     const tuples: Packable[] = [
       [0, 15, 'none'],
       [1, Uint8Array.of(1), stat, [false, true, 7]],
@@ -110,19 +118,13 @@ describe('an answer', () => {
       [7, [[1, 'label', 2, 3, 4, 5, 6]], true],
       [8, ['a', 'b'], true, stat],
       [9, 12],
+      [5, [['a', [entry], 6, 7, [8, 5_000, 9, 2]]], true],
+      [6, [delayed], false, 0, [8, 5_000, 9, 2]],
+      [10, [[[step, step]]], false, 0],
+      [11, [asked], 3, 7, [step]],
     ];
-    const types = [
-      'error',
-      'get',
-      'exists',
-      'children',
-      'verify',
-      'locks',
-      'lock',
-      'sessions',
-      'childrenPage',
-      'descendants',
-    ];
+    const names = 'error get exists children verify locks lock sessions childrenPage descendants';
+    const types = [...names.split(' '), 'locks', 'lock', 'deadlocks', 'waitingFor'];
     expect(tuples.map((tuple) => decodeAnswer(tuple).type)).toEqual(types);
     for (const tuple of tuples) expect(pack(answers.writeTuple(decodeAnswer(tuple)))).toEqual(pack(tuple));
   });
@@ -132,7 +134,8 @@ describe('an answer', () => {
   });
 
   it.each<[string, Packable]>([
-    ['type 10 is unknown', [10]],
+    ['type 12 is unknown', [12]],
+    ['answer.deadlocks[].steps[].since must be', [10, [[[[1, '', 'a', 2, 'b', 3, -4, 0]]]], true, 0]],
     ['answer.data must be', [1, 'text', stat]],
     ['answer.stat is not a tuple', [2, 1]],
     ['answer.names.name must be', [3, ['a', 1], stat]],

@@ -22,6 +22,8 @@ describe('a reply', () => {
   it('may have fields of a later version at its end', () => {
     fc.assert(
       fc.property(reply, (value) => {
+        // It ends where its one optional field may begin.
+        fc.pre(value.type !== 'acquire' || value.floor !== undefined);
         expect(decode([...replies.writeTuple(value), 'new', [1, [true]]])).toEqual(value);
       }),
     );
@@ -41,9 +43,12 @@ describe('a reply', () => {
       [8, 1, [0, 2, 3]],
       [9, 1, 3, 'another version'],
       [10, 60],
+      [4, 7, 8, 6],
+      [11, [[1, 'label', 'a', 2, 'b', 3, 4, 0]]],
     ];
-    const types =
-      'error done created changed acquire lockHeld cancelled attached transaction transactionFailed revoked'.split(' ');
+    const names =
+      'error done created changed acquire lockHeld cancelled attached transaction transactionFailed revoked';
+    const types = [...names.split(' '), 'acquire', 'deadlock'];
     expect(tuples.map((tuple) => decode(tuple).type)).toEqual(types);
     for (const tuple of tuples) expect(replies.writeTuple(decode(tuple))).toEqual(tuple);
   });
@@ -59,7 +64,7 @@ describe('a reply', () => {
   });
 
   it.each<[string, Packable]>([
-    ['type 11 is unknown', [11]],
+    ['type 12 is unknown', [12]],
     ['reply.results.result must be', [8, 1, [0, -1]]],
     ['reply.operation must be', [9, -1, 1, '']],
     ['reply.type must be present', []],

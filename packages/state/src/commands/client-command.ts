@@ -9,6 +9,7 @@ import type { Session } from '../sessions/session.ts';
 import type { State } from '../state.ts';
 import { closeSession } from './end-session.ts';
 import { acquire, acquireSeveral, cancel, downgrade, release } from './locks.ts';
+import { requestRelease } from './release-requests.ts';
 import { revoke } from './revoke.ts';
 import { applyNodeCommand } from './nodes/apply.ts';
 
@@ -18,6 +19,7 @@ export function applyClientCommand(state: State, session: Session, command: Comm
     case 'acquire':
       return acquire(state, session, command);
     case 'acquireSeveral':
+    case 'acquireWith':
       return acquireSeveral(state, session, command);
     case 'release':
       return release(state, session, command);
@@ -27,6 +29,8 @@ export function applyClientCommand(state: State, session: Session, command: Comm
       return downgrade(state, session, command);
     case 'revoke':
       return revoke(state, command);
+    case 'requestRelease':
+      return requestRelease(state, session, command);
     case 'create':
     case 'set':
     case 'delete':
@@ -42,6 +46,8 @@ export function applyClientCommand(state: State, session: Session, command: Comm
     case 'raiseStateVersion':
     case 'continueEnd':
     case 'removeUnused':
+    case 'enforceRelease':
+    case 'endLockDelay':
     case 'transaction':
       throw new InvariantError(`${command.type} is no decoded command of a session`);
   }

@@ -5,7 +5,7 @@
  * is over and not ended: it can be used for nothing, and nobody is notified that it has ended, since something of it is left.
  */
 
-import type { Command, LossReason, Reply } from '@holdfast/protocol';
+import type { Command, EndReason, Reply } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
 import type { Session } from '../sessions/session.ts';
@@ -62,6 +62,7 @@ export function continueEnd(state: State, command: Extract<Command, { type: 'con
 export function endEverySession(state: State): void {
   for (const session of state.sessions.inOrder()) {
     removeNodes(state, session, session.ephemerals.size);
+    delayLocks(state, session);
     removeAcquires(state, session);
     forget(state, session);
     state.digest.mix(session.id);
@@ -69,11 +70,13 @@ export function endEverySession(state: State): void {
   state.locks.grantPending(state.index, state.stamp, state.events);
 }
 
-function endSession(state: State, session: Session, reason: LossReason, number: number): void {
+function endSession(state: State, session: Session, reason: EndReason, number: number): void {
   const { maxNodesPerEnd } = state.limits;
   const whole = session.ephemerals.size <= maxNodesPerEnd;
   removeNodes(state, session, maxNodesPerEnd);
   if (!whole) reportLosses(state, session, reason);
+  // Who closes its session gives its locks back.
+  if (reason !== 'closed') delayLocks(state, session);
   removeAcquires(state, session);
   if (whole) {
     forget(state, session);
@@ -87,7 +90,7 @@ function endSession(state: State, session: Session, reason: LossReason, number: 
 }
 
 /** The end itself is reported when nothing is left, which for its waits and holds would be late. */
-function reportLosses(state: State, session: Session, reason: LossReason): void {
+function reportLosses(state: State, session: Session, reason: EndReason): void {
   for (const { lock, acquireIndex } of state.locks.acquiresOf(session).inOrder()) {
     state.events.push({ type: 'lost', session: session.id, lock: lock.name, acquireIndex, reason });
   }
@@ -97,6 +100,12 @@ function reportLosses(state: State, session: Session, reason: LossReason): void 
 function forget(state: State, session: Session): void {
   invariant(state.locks.acquiresOf(session).size === 0, 'a session that ends waits for nothing and holds nothing');
   state.sessions.remove(session);
+}
+
+function delayLocks(state: State, session: Session): void {
+  for (const acquire of state.locks.acquiresOf(session).inOrder()) {
+    state.locks.delay(acquire, state.index, state.stamp);
+  }
 }
 
 function removeAcquires(state: State, session: Session): void {

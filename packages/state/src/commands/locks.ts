@@ -1,11 +1,12 @@
 /**
- * acquire, acquireSeveral, release, cancel and downgrade: each does all of its work, grants to others included, in its own entry. One acquire
- * of several locks is a wait or hold of all of them: who names one of its locks means the whole.
+ * acquire, acquireSeveral, acquireWith, release, cancel and downgrade: each does all of its work, grants to others included, in its own entry. One
+ * acquire of several locks is a wait or hold of all of them: who names one of its locks means the whole.
  */
 
 import type { Command, Reply } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
+import { NO_OPTIONS, packOptions, type AcquireOptions } from '../locks/acquire-options.ts';
 import { packRequest } from '../locks/kinds/lock-kind.ts';
 import { acquireBytes } from '../locks/session-acquires.ts';
 import type { Lock, QueuedAcquire } from '../locks/lock.ts';
@@ -33,13 +34,14 @@ export function acquire(state: State, session: Session, command: Extract<Command
     acquireLimitReply(state, session, name, 1) ??
     treeLimitReply(state, NODES_PER_LOCK, NAME_BYTES_PER_LOCK, parameters?.length ?? 0);
   if (full !== undefined) return full;
-  return state.locks.enqueue(session, name, { kind, request, parameters }, state.index, state.stamp);
+  return state.locks.enqueue(session, name, { kind, request, parameters, options: NO_OPTIONS }, state);
 }
 
+/** Of one lock or several, with options or without. */
 export function acquireSeveral(
   state: State,
   session: Session,
-  command: Extract<Command, { type: 'acquireSeveral' }>,
+  command: Extract<Command, { type: 'acquireSeveral' | 'acquireWith' }>,
 ): CachedReply {
   const all: WantedByKind[] = [];
   for (const asked of command.locks) {
@@ -60,16 +62,19 @@ export function acquireSeveral(
       if (lock !== undefined && !lock.admits(request)) return heldReply(lock);
     }
   }
-  const wanted = all.map((each) => ({ ...each, parameters: packRequest(each.kind, each.request) }));
-  const bytes = wanted.reduce((sum, { parameters }) => sum + (parameters?.length ?? 0), 0);
+  const options = optionsOf(command);
+  const wanted = all.map((each) => ({ ...each, parameters: packRequest(each.kind, each.request), options }));
+  const optionBytes = (packOptions(options)?.length ?? 0) * all.length;
+  const bytes = wanted.reduce((sum, { parameters }) => sum + (parameters?.length ?? 0), optionBytes);
   const full =
     acquireLimitReply(state, session, first.lock, all.length) ??
+    delayLimitReply(state, options, all.length) ??
     treeLimitReply(state, NODES_PER_LOCK * all.length, NAME_BYTES_PER_LOCK * all.length, bytes);
   if (full !== undefined) return full;
-  const { index, stamp, locks } = state;
+  const { locks } = state;
   const [only] = wanted;
-  if (second === undefined && only !== undefined) return locks.enqueue(session, only.lock, only, index, stamp);
-  return locks.enqueueSeveral(session, wanted, index, stamp);
+  if (second === undefined && only !== undefined) return locks.enqueue(session, only.lock, only, state);
+  return locks.enqueueSeveral(session, wanted, state);
 }
 
 export function release(state: State, session: Session, command: Extract<Command, { type: 'release' }>): Reply {
@@ -109,7 +114,10 @@ export function downgrade(state: State, session: Session, command: Extract<Comma
 export function presentReply(cached: CachedReply): Reply {
   if (isReply(cached)) return cached;
   const { acquireIndex, token, lock } = cached;
-  if (!cached.gone) return { type: 'acquire', acquireIndex, token };
+  if (!cached.gone) {
+    const { floor } = cached;
+    return floor === 0 ? { type: 'acquire', acquireIndex, token } : { type: 'acquire', acquireIndex, token, floor };
+  }
   const fate =
     token === 0
       ? 'ended before it was granted'
@@ -141,11 +149,32 @@ function stillWaitsReply({ acquireIndex, lock }: QueuedAcquire, advice: string):
   );
 }
 
-/** Who holds it; where nobody does, who waits first, with others of its locks. */
-function heldReply({ first }: Lock): Reply {
-  invariant(first !== undefined, 'a lock that exists is held or waited for');
+/** Who holds it; where nobody does, whose loss delays it, or who waits first, with others of its locks. */
+function heldReply({ first, holders, delay }: Lock): Reply {
+  if (delay !== undefined && holders.size === 0)
+    return { type: 'lockHeld', holder: { session: 0, label: '', token: delay.token, acquireIndex: 0 } };
+  invariant(first !== undefined, 'a lock that exists is held, waited for or delayed');
   const { session, token, acquireIndex } = first;
   return { type: 'lockHeld', holder: { session: session.id, label: session.label, token, acquireIndex } };
+}
+
+function optionsOf(command: Extract<Command, { type: 'acquireSeveral' | 'acquireWith' }>): AcquireOptions {
+  if (command.type === 'acquireSeveral') return NO_OPTIONS;
+  const { lockDelayMs, abortInDeadlock } = command;
+  return { lockDelayMs, abortInDeadlock };
+}
+
+function delayLimitReply(
+  { locks, limits }: State,
+  { lockDelayMs }: AcquireOptions,
+  places: number,
+): ErrorReply | undefined {
+  const { claims } = locks.delayed;
+  if (lockDelayMs === 0 || claims + places <= limits.maxLockDelays) return undefined;
+  return errorReply(
+    'LIMIT_EXCEEDED',
+    `there are ${claims} locks that are delayed or may become so, at most ${limits.maxLockDelays}; acquire without lockDelayMs, or try again later`,
+  );
 }
 
 /** @param lock by whose name the acquire is known, among so many */

@@ -1,4 +1,4 @@
-/** A hold or wait is taken away by somebody else: an operator by name, or whoever deletes its queue node. */
+/** A hold or wait is taken away by somebody else: an operator by name, or whoever deletes its queue node. Operators end delays of locks so, too. */
 
 import type { Command, Reply } from '@holdfast/protocol';
 
@@ -6,10 +6,12 @@ import { lockProblem } from '../locks/lock-name.ts';
 import type { Lock, QueuedAcquire } from '../locks/lock.ts';
 import { errorReply, invalidLockReply } from '../replies.ts';
 import type { State } from '../state.ts';
+import { endDelay } from './end-lock-delay.ts';
 
 /** `LockTable.grantPending` must follow before the entry ends. */
 export function takeAway(state: State, acquire: QueuedAcquire): void {
   const { session, lead, acquireIndex } = acquire;
+  state.locks.delay(acquire, state.index, state.stamp);
   state.locks.remove(acquire, state.index);
   state.events.push({ type: 'lost', session: session.id, lock: lead.lock.name, acquireIndex, reason: 'revoked' });
 }
@@ -19,6 +21,8 @@ export function revoke(state: State, { lock: name, acquireIndex }: Extract<Comma
   if (problem !== undefined) return invalidLockReply(name, problem);
   const acquire = find(state.locks.get(name), acquireIndex);
   if (acquire === undefined) {
+    // What stands in the way of the next may be a delay, which is named as an acquire is: by the index of its entry.
+    if (endDelay(state, name, acquireIndex)) return { type: 'revoked', index: state.index };
     return errorReply('NOT_FOUND', `lock ${name} has no acquire ${acquireIndex}; it may have been given back already`);
   }
   takeAway(state, acquire);

@@ -3,7 +3,7 @@
  * changes; then {@link LockTable.grantPending} looks at each lock that it touched, and grants in queue order. An idle lock loses its container.
  */
 
-import { MalformedError, type LockRequest } from '@holdfast/protocol';
+import { MalformedError, type LockRequest, type ReleaseRequest } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
 import type { Output } from '../output.ts';
@@ -13,10 +13,14 @@ import type { SessionTable } from '../sessions/session-table.ts';
 import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
 import { SnapshotError, wellFormed } from '../snapshot-error.ts';
 import { ExtraTag } from '../tree/extra-tag.ts';
+import { NO_OPTIONS, packOptions, readOptions, sameOptions, type AcquireOptions } from './acquire-options.ts';
+import { DelayedLocks } from './delayed-locks.ts';
 import { readRequest, unpackRequest, type LockKind } from './kinds/lock-kind.ts';
 import { lockProblem, queueNodeName, queueNodeSequence } from './lock-name.ts';
+import { readDelay } from './lock-delay.ts';
 import { LockPlace } from './lock-place.ts';
 import { Lock, QueuedAcquire } from './lock.ts';
+import { packReleaseRequest, readReleaseRequest } from './release-request.ts';
 import { compareText } from '../text.ts';
 import { SessionAcquires } from './session-acquires.ts';
 
@@ -29,11 +33,21 @@ export interface Asked {
   readonly request: LockRequest;
   /** The request's, as its node keeps them; undefined for none. */
   readonly parameters: Uint8Array | undefined;
+  /** Those of the whole acquire. */
+  readonly options: AcquireOptions;
 }
 
 /** The same with the lock's name. */
 export interface Wanted extends Asked {
   readonly lock: string;
+}
+
+/** Of the entry that is being applied. */
+export interface Moment {
+  readonly index: number;
+  readonly stamp: number;
+  /** What it has done so far. */
+  readonly events: Output[];
 }
 
 export class LockTable {
@@ -43,15 +57,22 @@ export class LockTable {
   readonly names = new ListingIndex(this.#locks);
   /** Where new locks get their containers. */
   readonly #place: LockPlace;
+  readonly #delayed: DelayedLocks;
   /** Locks at which somebody may be to be granted, or nobody to be left. */
   readonly #touched: Lock[] = [];
+  /** Acquires of this entry that may have closed a deadlock: they wait now, or hold what others wait for. */
+  #fresh: QueuedAcquire[] = [];
+  /** Holds that are to be released, in no particular order: sort before anything depends on it. */
+  readonly #asked = new Set<QueuedAcquire>();
   #holds = 0;
   #waits = 0;
+  #aborting = 0;
 
   constructor(nodes: NodeStore, sessions: SessionTable) {
     this.#nodes = nodes;
     this.#sessions = sessions;
     this.#place = new LockPlace(nodes);
+    this.#delayed = new DelayedLocks(nodes);
   }
 
   get size(): number {
@@ -64,6 +85,15 @@ export class LockTable {
 
   get waits(): number {
     return this.#waits;
+  }
+
+  /** Acquires that wait, and end when they are in a deadlock. */
+  get aborting(): number {
+    return this.#aborting;
+  }
+
+  get delayed(): Pick<DelayedLocks, 'size' | 'claims' | 'inOrder'> {
+    return this.#delayed;
   }
 
   /** Undefined while nobody holds it. */
@@ -97,26 +127,49 @@ export class LockTable {
   }
 
   /** Puts an acquire at the end of the queue, and grants it if nobody is in its way. */
-  enqueue(session: Session, name: string, asked: Asked, index: number, stamp: number): QueuedAcquire {
+  enqueue(session: Session, name: string, asked: Asked, { index, stamp, events }: Moment): QueuedAcquire {
     const acquire = this.#join(session, name, asked, index, stamp);
     acquire.siblings.add(acquire);
     if (acquire.grantable) this.#grant(acquire, index, stamp);
+    else this.#beginsToWait(acquire, [acquire], events);
     return acquire;
   }
 
   /** The same of several locks, in order of their names: one acquire, at the end of each queue. */
-  enqueueSeveral(session: Session, wanted: readonly Wanted[], index: number, stamp: number): QueuedAcquire {
+  enqueueSeveral(session: Session, wanted: readonly Wanted[], { index, stamp, events }: Moment): QueuedAcquire {
     const parts = wanted.map((asked) => this.#join(session, asked.lock, asked, index, stamp));
     for (const part of parts) part.parts = parts;
     const [lead] = parts;
     invariant(lead !== undefined, 'an acquire is of a lock');
     lead.siblings.add(lead);
     if (lead.grantable) this.#grantParts(lead, index, stamp);
+    else this.#beginsToWait(lead, parts, events);
     return lead;
   }
 
+  /** In place of an earlier request. */
+  requestRelease(hold: QueuedAcquire, request: ReleaseRequest): void {
+    invariant(hold.lead === hold && hold.list === hold.lock.holders, 'what is to be released is a hold');
+    this.#nodes.setExtra(hold.node, ExtraTag.releaseRequest, packReleaseRequest(request));
+    hold.releaseRequest = request;
+    this.#asked.add(hold);
+  }
+
+  /** Holds that are to be released, by the indexes of the requests. */
+  toBeReleased(): QueuedAcquire[] {
+    const requested = ({ releaseRequest }: QueuedAcquire): number => releaseRequest?.index ?? 0;
+    return [...this.#asked].sort((left, right) => requested(left) - requested(right));
+  }
+
+  /** What may have closed a deadlock since this was asked last: waits that have begun, and grants of what others wait for. */
+  takeFresh(): readonly QueuedAcquire[] {
+    const fresh = this.#fresh;
+    if (fresh.length > 0) this.#fresh = [];
+    return fresh;
+  }
+
   #join(session: Session, name: string, asked: Asked, index: number, stamp: number): QueuedAcquire {
-    const { kind, request, parameters } = asked;
+    const { kind, request, parameters, options } = asked;
     const lock = this.#locks.get(name) ?? this.#createLock(name, kind, index, stamp);
     invariant(lock.kind === kind, 'all acquires of a lock are of its kind');
     const node = this.#nodes.create({
@@ -128,10 +181,20 @@ export class LockTable {
       stamp,
     });
     if (parameters !== undefined) this.#nodes.setExtra(node, ExtraTag.requestParameters, parameters);
-    const acquire = new QueuedAcquire(session, this.#ownAcquires(session), lock, request, index, node);
+    const kept = options === NO_OPTIONS ? undefined : packOptions(options);
+    if (kept !== undefined) this.#nodes.setExtra(node, ExtraTag.acquireOptions, kept);
+    const acquire = new QueuedAcquire(session, this.#ownAcquires(session), lock, request, index, node, options);
     lock.waiters.append(acquire);
     this.#waits += 1;
+    this.#delayed.joined(acquire);
     return acquire;
+  }
+
+  /** @param parts all places of it */
+  #beginsToWait(lead: QueuedAcquire, parts: readonly QueuedAcquire[], events: Output[]): void {
+    if (lead.options.abortInDeadlock) this.#aborting += 1;
+    this.#fresh.push(lead);
+    for (const part of parts) reportFirstWait(part, events);
   }
 
   /** Takes a wait or hold out of all its queues and out of its session; {@link grantPending} must follow before the entry ends. */
@@ -142,9 +205,34 @@ export class LockTable {
     // A snapshot may be about to write them as they are.
     if (parts === undefined) this.#nodes.changing(acquire.node);
     else for (const part of parts) this.#nodes.changing(part.node);
-    acquire.siblings.remove(acquire.lead);
+    const { lead } = acquire;
+    acquire.siblings.remove(lead);
+    if (lead.releaseRequest !== undefined) this.#asked.delete(lead);
+    if (lead.token === 0 && lead.options.abortInDeadlock) this.#aborting -= 1;
     if (parts === undefined) this.#leave(acquire, index);
     else for (const part of parts) this.#leave(part, index);
+  }
+
+  /**
+   * The acquire is about to be taken away from its session: where it is a hold that asks for a delay, nobody is granted its locks until that is
+   * over. {@link remove} must follow.
+   */
+  delay(acquire: QueuedAcquire, index: number, stamp: number): void {
+    const { token, options } = acquire;
+    const { lockDelayMs: delayMs } = options;
+    if (token === 0 || delayMs === 0) return;
+    for (const { lock } of acquire.parts ?? [acquire]) {
+      this.#delayed.begin(lock, { index, delayMs, since: stamp, token });
+    }
+  }
+
+  /** False, without effect, for a lock that is not delayed by that index; otherwise {@link grantPending} must follow before the entry ends. */
+  endDelay(name: string, index: number): boolean {
+    const lock = this.#locks.get(name);
+    if (lock === undefined || lock.delay?.index !== index) return false;
+    this.#delayed.end(lock);
+    this.#touch(lock);
+    return true;
   }
 
   /** A hold asks for something else of the lock from now on; {@link grantPending} must follow before the entry ends. */
@@ -167,7 +255,10 @@ export class LockTable {
       invariant(lock !== undefined, 'a touched lock is in the list');
       lock.touched = false;
       if (lock.idle) this.#removeLock(lock, index);
-      else this.#grantNext(lock, index, stamp, outputs);
+      else {
+        this.#grantNext(lock, index, stamp, outputs);
+        report(lock, index, outputs);
+      }
     }
     touched.length = 0;
   }
@@ -177,12 +268,18 @@ export class LockTable {
     this.#place.restore();
   }
 
-  /** The lock of a container that a snapshot has; nobody holds it yet. @throws SnapshotError */
-  restoreLock(container: NodeSlot, kind: LockKind): void {
+  /** The lock of a container that a snapshot of that index has; nobody holds it yet. @throws SnapshotError */
+  restoreLock(container: NodeSlot, kind: LockKind, index: number): void {
     const name = this.#place.lockName(container);
     wellFormed(name !== undefined && lockProblem(name) === undefined, () => 'has a lock that cannot be');
-    this.#locks.set(name, new Lock(name, kind, container));
+    const lock = new Lock(name, kind, container);
+    this.#locks.set(name, lock);
     this.names.added(name);
+    const bytes = this.#extraOf(container, ExtraTag.lockDelay);
+    if (bytes === undefined) return;
+    const delay = readDelay(bytes);
+    wellFormed(delay !== undefined && delay.index <= index, () => `has a delay of lock ${name} that cannot be`);
+    this.#delayed.restore(lock, delay);
   }
 
   /** Puts an acquire that a snapshot has at the end of its lock's queue. @throws SnapshotError */
@@ -204,10 +301,15 @@ export class LockTable {
     );
     const siblings = this.#ownAcquires(session);
     const request = this.#restoreRequest(lock, node);
-    const acquire = new QueuedAcquire(session, siblings, lock, request, index, node);
+    const options = this.#restoreOptions(node, index);
+    const acquire = new QueuedAcquire(session, siblings, lock, request, index, node, options);
+    this.#restoreReleaseRequest(acquire);
+    this.#delayed.joined(acquire);
     const lead = siblings.get(index);
-    if (lead === undefined) siblings.add(acquire);
-    else this.#restorePart(lead, acquire, token, grantedAt);
+    if (lead === undefined) {
+      siblings.add(acquire);
+      if (token === 0 && options.abortInDeadlock) this.#aborting += 1;
+    } else this.#restorePart(lead, acquire, token, grantedAt);
     if (token === 0) {
       lock.waiters.append(acquire);
       this.#waits += 1;
@@ -230,7 +332,9 @@ export class LockTable {
     for (const lock of this.#locks.values()) {
       if (this.#place.has(lock.container)) placed += 1;
       const next = lock.waiters.first;
-      const granted = next === undefined ? lock.holders.size > 0 : this.#waitsForSomebody(lock) && !next.grantable;
+      const granted =
+        lock.delay !== undefined ||
+        (next === undefined ? lock.holders.size > 0 : this.#waitsForSomebody(lock) && !next.grantable);
       wellFormed(granted, () => `has a lock ${lock.name} that is not granted to whom it is free for`);
       const queued = lock.holders.size + lock.waiters.size;
       wellFormed(
@@ -239,10 +343,14 @@ export class LockTable {
       );
     }
     wellFormed(placed === this.#place.size, () => `has nodes at ${this.#place.path} that are no locks`);
+    for (const { lead, lock, token, releaseRequest } of this.#asked) {
+      const fits = token !== 0 && releaseRequest !== undefined && releaseRequest.index > token;
+      wellFormed(fits && lead.lock === lock, () => `has a request to release lock ${lock.name} that cannot be`);
+    }
   }
 
   #restoreRequest({ name, kind, first }: Lock, node: NodeSlot): LockRequest {
-    const parameters = this.#nodes.extras(node).find(({ tag }) => tag === ExtraTag.requestParameters)?.bytes;
+    const parameters = this.#extraOf(node, ExtraTag.requestParameters);
     try {
       const request = parameters === undefined ? readRequest(kind, []) : unpackRequest(kind, parameters);
       const disagreement = first && kind.disagreement(first.request, request);
@@ -254,6 +362,27 @@ export class LockTable {
     }
   }
 
+  #restoreOptions(node: NodeSlot, acquireIndex: number): AcquireOptions {
+    const bytes = this.#extraOf(node, ExtraTag.acquireOptions);
+    if (bytes === undefined) return NO_OPTIONS;
+    const options = readOptions(bytes);
+    wellFormed(options !== undefined, () => `has options of acquire ${acquireIndex} that cannot be`);
+    return options;
+  }
+
+  #restoreReleaseRequest(acquire: QueuedAcquire): void {
+    const bytes = this.#extraOf(acquire.node, ExtraTag.releaseRequest);
+    if (bytes === undefined) return;
+    const request = readReleaseRequest(bytes);
+    wellFormed(request !== undefined, () => `has a request to release acquire ${acquire.acquireIndex} that cannot be`);
+    acquire.releaseRequest = request;
+    this.#asked.add(acquire);
+  }
+
+  #extraOf(node: NodeSlot, wanted: number): Uint8Array | undefined {
+    return this.#nodes.extras(node).find(({ tag }) => tag === wanted)?.bytes;
+  }
+
   #ownAcquires(session: Session): SessionAcquires<QueuedAcquire> {
     session.locks ??= new SessionAcquires<QueuedAcquire>();
     return session.locks as SessionAcquires<QueuedAcquire>;
@@ -262,7 +391,8 @@ export class LockTable {
   /** Another place of an acquire that a snapshot has. @throws SnapshotError */
   #restorePart(lead: QueuedAcquire, part: QueuedAcquire, token: number, grantedAt: number): void {
     const present = lead.parts ?? [lead];
-    const fits = lead.token === token && lead.grantedAt === grantedAt && lead.partAt(part.lock.name) === undefined;
+    const sameGrant = lead.token === token && lead.grantedAt === grantedAt;
+    const fits = sameGrant && sameOptions(lead.options, part.options) && lead.partAt(part.lock.name) === undefined;
     wellFormed(fits, () => `has an acquire ${part.acquireIndex} that cannot be`);
     const { siblings } = lead;
     siblings.remove(lead);
@@ -272,9 +402,9 @@ export class LockTable {
     if (token !== 0) siblings.holds += present.length;
   }
 
-  /** Where somebody waits: for a holder, or with an acquire of several locks for others of these. */
-  #waitsForSomebody({ holders, waiters }: Lock): boolean {
-    return holders.size > 0 || waiters.first?.parts !== undefined;
+  /** Where somebody waits: for a holder, for the end of a delay, or with an acquire of several locks for others of these. */
+  #waitsForSomebody({ holders, waiters, delay }: Lock): boolean {
+    return holders.size > 0 || delay !== undefined || waiters.first?.parts !== undefined;
   }
 
   #leave(acquire: QueuedAcquire, index: number): void {
@@ -283,6 +413,8 @@ export class LockTable {
     invariant(this.#locks.get(lock.name) === lock, 'a queue belongs to a lock that exists');
     if (acquire.token === 0) this.#waits -= 1;
     else this.#holds -= 1;
+    if (acquire.token !== 0 && lock.floorBefore === 0) lock.floorBefore = lock.floor;
+    this.#delayed.left(acquire);
     acquire.list.remove(acquire);
     // A reply cache may keep one of them for long.
     acquire.parts = undefined;
@@ -309,8 +441,13 @@ export class LockTable {
       const head = lock.waiters.first;
       if (head === undefined || !head.grantable) break;
       this.#grantParts(head, index, stamp);
-      const { session, acquireIndex, lead } = head;
-      outputs.push({ type: 'granted', session: session.id, lock: lead.lock.name, acquireIndex, token: index });
+      const { session, acquireIndex, lead, floor, options } = head;
+      if (options.abortInDeadlock) this.#aborting -= 1;
+      this.#fresh.push(lead);
+      const { name } = lead.lock;
+      const granted = { type: 'granted', session: session.id, lock: name, acquireIndex, token: index } as const;
+      outputs.push(floor === 0 ? granted : { ...granted, floor });
+      for (const part of head.parts ?? [head]) part.lock.grantsAreNew = true;
       for (const part of head.parts ?? []) if (part.lock !== lock) this.#touch(part.lock);
     }
     invariant(this.#waitsForSomebody(lock), 'a lock with waiters has a holder, or waits for another lock');
@@ -351,4 +488,23 @@ export class LockTable {
     this.names.added(name);
     return lock;
   }
+}
+
+/** Those who hold the lock are to hear that somebody waits for it: the first who does. */
+function reportFirstWait({ lock }: QueuedAcquire, outputs: Output[]): void {
+  if (lock.waiters.size === 1 && lock.holders.size > 0) outputs.push({ type: 'contended', lock: lock.name });
+}
+
+/** What the entry has done to a lock that is still in use, beside the grants themselves. */
+function report(lock: Lock, index: number, outputs: Output[]): void {
+  const { name, delay, floor, floorBefore } = lock;
+  if (lock.delayIsNew && delay !== undefined)
+    outputs.push({ type: 'lockDelayed', lock: name, index: delay.index, delayMs: delay.delayMs });
+  // Whom this entry has granted it was told the floor with the grant.
+  if (floorBefore !== 0 && floor > floorBefore && floor < index)
+    outputs.push({ type: 'floorRaised', lock: name, floor });
+  if (lock.grantsAreNew && lock.waiters.size > 0) outputs.push({ type: 'contended', lock: name });
+  lock.delayIsNew = false;
+  lock.floorBefore = 0;
+  lock.grantsAreNew = false;
 }

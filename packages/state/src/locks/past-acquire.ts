@@ -4,6 +4,7 @@ export class PastAcquire {
   readonly acquireIndex: number;
   /** 0 when it still waited. */
   readonly token: number;
+  readonly floor = 0;
   readonly gone = true;
 
   constructor(lock: string, acquireIndex: number, token: number) {

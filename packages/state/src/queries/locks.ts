@@ -46,13 +46,15 @@ export function lockQueue(state: State, name: string): Answer {
   const lock = state.locks.get(name);
   if (lock === undefined) return { type: 'lock', queue: [], truncated: false, kind: LockKind.mutex };
   const queue: QueueEntry[] = [];
+  let truncated = false;
   for (const list of [lock.holders, lock.waiters]) {
     for (const acquire of list) {
-      if (queue.length === MAX_PAGE_ENTRIES) return { type: 'lock', queue, truncated: true, kind: lock.kind.number };
+      truncated = queue.length === MAX_PAGE_ENTRIES;
+      if (truncated) break;
       queue.push(queueEntry(state, acquire));
     }
   }
-  return { type: 'lock', queue, truncated: false, kind: lock.kind.number };
+  return { type: 'lock', queue, truncated, kind: lock.kind.number, ...delayOf(lock) };
 }
 
 function summary(state: State, lock: Lock): LockSummary {
@@ -61,11 +63,17 @@ function summary(state: State, lock: Lock): LockSummary {
     if (holders.length === MAX_HOLDERS_IN_SUMMARY) break;
     holders.push(queueEntry(state, holder));
   }
-  return { lock: lock.name, holders, waiters: lock.waiters.size, kind: lock.kind.number };
+  return { lock: lock.name, holders, waiters: lock.waiters.size, kind: lock.kind.number, ...delayOf(lock) };
 }
 
-function queueEntry(state: State, acquire: QueuedAcquire): QueueEntry {
-  const { session, token, acquireIndex, node, grantedAt, lock, request } = acquire;
+function delayOf({ delay }: Lock): Pick<LockSummary, 'delay'> {
+  return delay === undefined ? {} : { delay };
+}
+
+export function queueEntry(state: State, acquire: QueuedAcquire): QueueEntry {
+  const { session, token, acquireIndex, node, grantedAt, lock, request, options } = acquire;
+  const { lockDelayMs, abortInDeadlock } = options;
+  const { releaseRequest } = acquire.lead;
   return {
     session: session.id,
     label: session.label,
@@ -74,5 +82,8 @@ function queueEntry(state: State, acquire: QueuedAcquire): QueueEntry {
     since: state.nodes.ctime(node),
     grantedAt,
     parameters: request === lock.kind.plain ? NO_PARAMETERS : lock.kind.write(request),
+    ...(lockDelayMs === 0 ? {} : { lockDelayMs }),
+    ...(abortInDeadlock ? { abortInDeadlock } : {}),
+    ...(releaseRequest === undefined ? {} : { releaseRequest }),
   };
 }

@@ -3,6 +3,7 @@
 import type { Answer, Query } from '@holdfast/protocol';
 
 import type { State } from '../state.ts';
+import { deadlocks, waitingFor } from './deadlocks.ts';
 import { lockQueue, locks, verify } from './locks.ts';
 import { children, childrenPage, descendants, exists, get } from './nodes.ts';
 import { sessions } from './sessions.ts';
@@ -14,6 +15,7 @@ import { sessions } from './sessions.ts';
 export function prepareQuery(state: State, query: Query): boolean {
   if (query.type === 'locks') return state.locks.names.prepare();
   if (query.type === 'sessions') return state.sessions.ids.prepare();
+  if (query.type === 'deadlocks') return state.deadlocks.prepare(query, state.limits);
   if (query.type !== 'childrenPage' && query.type !== 'descendants') return true;
   const node = state.nodes.find(query.path);
   if (node === undefined) return true;
@@ -41,5 +43,9 @@ export function answerQuery(state: State, query: Query): Answer {
       return lockQueue(state, query.lock);
     case 'sessions':
       return sessions(state, query.after, query.limit);
+    case 'deadlocks':
+      return deadlocks(state, query);
+    case 'waitingFor':
+      return waitingFor(state, query);
   }
 }

@@ -11,6 +11,8 @@ export interface CachedAcquire {
   readonly acquireIndex: number;
   /** 0 while it waits, and when it was gone before it was granted. */
   readonly token: number;
+  /** The lowest live token of those of its locks that others may hold, too; 0 where there is none. */
+  readonly floor: number;
   readonly gone: boolean;
 }
 
@@ -29,6 +31,8 @@ const ACQUIRE_BYTES = 384;
 /** An object and a stat with its numbers. */
 const STAT_BYTES = 320;
 const HOLDER_BYTES = 192;
+/** A session of a deadlock, beside its text. */
+const STEP_BYTES = 160;
 const SMALL_BYTES = 64;
 /** A number in an array. */
 const RESULT_BYTES = 8;
@@ -53,6 +57,10 @@ export function answerCost(answer: CachedReply): number {
       return ERROR_BYTES + answer.message.length * BYTES_PER_UNIT;
     case 'lockHeld':
       return HOLDER_BYTES + answer.holder.label.length * BYTES_PER_UNIT;
+    case 'deadlock':
+      return answer.steps.reduce((sum, { label, holds, waitsFor }) => {
+        return sum + STEP_BYTES + (label.length + holds.length + waitsFor.length) * BYTES_PER_UNIT;
+      }, SMALL_BYTES);
     case 'done':
     case 'acquire':
     case 'cancelled':

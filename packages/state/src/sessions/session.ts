@@ -1,6 +1,6 @@
 /** One living session: who it is, what of its requests has been applied, and its nodes, which go with it. Of locks it knows nothing. */
 
-import type { LossReason } from '@holdfast/protocol';
+import type { EndReason } from '@holdfast/protocol';
 
 import type { NodeSlot } from '../tree/node-store.ts';
 import type { ReplyBudget } from './reply-budget.ts';
@@ -19,7 +19,7 @@ export interface NewSession {
 
 /** A session that is over, while nodes of it are left. */
 export interface Ending {
-  readonly reason: LossReason;
+  readonly reason: EndReason;
   /** The number of its own request to close it, which is answered when nothing is left; 0 for none. */
   readonly number: number;
 }

@@ -19,4 +19,7 @@ export const SNAPSHOT_FEATURES: readonly SnapshotFeature[] = [
   { number: ExtraTag.requestParameters, name: 'parameters of lock requests', required: true },
   { number: ExtraTag.lifetime, name: 'containers and times to live of nodes', required: true },
   { number: ExtraTag.noData, name: 'nodes without data', required: true },
+  { number: ExtraTag.acquireOptions, name: 'options of acquires', required: true },
+  { number: ExtraTag.lockDelay, name: 'delays of locks', required: true },
+  { number: ExtraTag.releaseRequest, name: 'requests to release holds', required: true },
 ];

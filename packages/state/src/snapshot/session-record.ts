@@ -12,7 +12,7 @@ import {
   SECRET_HASH_BYTES,
   unpackTuple,
   writeText,
-  type LossReason,
+  type EndReason,
   type Reply,
 } from '@holdfast/protocol';
 
@@ -26,7 +26,7 @@ import { readIndex, RECORD_HEAD_BYTES, RecordType, SESSION_BYTES, writeHead } fr
 import { wellFormed } from '../snapshot-error.ts';
 
 /** Of sessions that are ending: the number is the place, from 1. */
-const REASONS: readonly LossReason[] = ['closed', 'revoked', 'expired'];
+const REASONS: readonly EndReason[] = ['closed', 'revoked', 'expired'];
 
 /** In front of each answer: what it is, and either the length of what follows or the index of the acquire. */
 const AnswerType = { reply: 0, acquire: 1, pastAcquire: 2 } as const;

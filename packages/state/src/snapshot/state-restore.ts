@@ -6,7 +6,9 @@
 import { MalformedError } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
+import type { StateLimits } from '../limits.ts';
 import type { LockKind } from '../locks/kinds/lock-kind.ts';
+import { DELAY_EXTRA_BYTES } from '../locks/lock-delay.ts';
 import type { CachedReply } from '../sessions/answer-cost.ts';
 import type { Session } from '../sessions/session.ts';
 import { State, type StateOptions } from '../state.ts';
@@ -31,6 +33,9 @@ import { malformed, SnapshotError, wellFormed } from '../snapshot-error.ts';
 
 /** Of a node: indexes of entries. */
 const INDEX_FIELDS = [NumberField.czxid, NumberField.mzxid, NumberField.pzxid] as const;
+
+/** Parameters of its request, options of its acquire, and a request to release it: a head of each, which is not counted before they are kept. */
+const QUEUE_NODE_HEADS_BYTES = 12;
 
 interface PlacedNode {
   readonly slot: NodeSlot;
@@ -139,11 +144,12 @@ export class StateRestore {
     const { index, counts, slots } = header;
     wellFormed(index === this.#index, () => `is of index ${index}, not ${this.#index}`);
     this.#state.raise(header.version);
-    const { maxSessions, maxNodes, maxTreeDataBytes, maxTreeNameBytes } = this.#state.limits;
+    const { limits } = this.#state;
+    const { maxSessions, maxNodes, maxTreeNameBytes } = limits;
     wellFormed(
       counts.sessions <= maxSessions &&
         slots <= maxNodes &&
-        counts.dataBytes <= maxTreeDataBytes &&
+        counts.dataBytes <= mostDataBytes(limits) &&
         counts.nameBytes <= maxTreeNameBytes,
       () => 'is of a state that is larger than this version allows',
     );
@@ -248,7 +254,7 @@ export class StateRestore {
     const { locks, nodes, sessions } = this.#state;
     locks.beginRestore();
     for (const { slot, role } of this.#locks)
-      if (role.type === 'lock') locks.restoreLock(slot, this.#lockKind(role.kind));
+      if (role.type === 'lock') locks.restoreLock(slot, this.#lockKind(role.kind), this.#index);
     const inOrder = this.#queueNodes.sort((left, right) => nodes.czxid(left.slot) - nodes.czxid(right.slot));
     let last = 0;
     let lastOwner = 0;
@@ -300,6 +306,11 @@ export class StateRestore {
       wellFormed(restored === count, () => `has ${name} ${restored}, not ${count} as its header says`);
     }
   }
+}
+
+/** Beyond the limit come the heads of what queue nodes keep, and the delays of locks, which begin when nothing can be refused. */
+function mostDataBytes({ maxTreeDataBytes, maxNodes, maxLockDelays }: StateLimits): number {
+  return maxTreeDataBytes + maxNodes * QUEUE_NODE_HEADS_BYTES + maxLockDelays * DELAY_EXTRA_BYTES;
 }
 
 /** To be kept: what is read next is written over the other. */

@@ -6,4 +6,10 @@ export const ExtraTag = {
   lifetime: 2,
   /** Without bytes: the node has no data, which is not the same as empty data. */
   noData: 3,
+  /** Of a queue node: what its acquire asked for that counts later (locks/acquire-options.ts). */
+  acquireOptions: 4,
+  /** Of a lock's container: nobody is granted the lock for a while (locks/lock-delay.ts). */
+  lockDelay: 5,
+  /** Of a queue node: that the hold is to be released (locks/release-request.ts). */
+  releaseRequest: 6,
 } as const;

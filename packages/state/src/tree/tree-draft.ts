@@ -146,6 +146,12 @@ export class TreeDraft implements TreeView {
     overlay.version += 1;
   }
 
+  /** Its extras grow by that. */
+  addExtraBytes(node: NodeSlot, more: number): void {
+    this.#overlay(node).extraBytes += more;
+    this.dataBytes += more;
+  }
+
   remove(node: NodeSlot): void {
     const own = this.#overlays.get(node);
     const { children, dataLength, extraBytes } = own ?? this.#kept(node);

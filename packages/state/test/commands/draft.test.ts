@@ -8,6 +8,7 @@ import { commit } from '../../src/commands/nodes/commit.ts';
 import { Draft } from '../../src/commands/nodes/draft.ts';
 import { plan, type NodeCommand } from '../../src/commands/nodes/plan.ts';
 import { LATEST_STATE_VERSION } from '../../src/state-version.ts';
+import { NO_OPTIONS } from '../../src/locks/acquire-options.ts';
 import { mutex } from '../../src/locks/kinds/mutex.ts';
 import type { Session } from '../../src/sessions/session.ts';
 import { StateSnapshot } from '../../src/snapshot/state-snapshot.ts';
@@ -63,13 +64,8 @@ class Prepared {
 
   #acquire(session: Session, lock: string): void {
     this.#begin();
-    this.state.locks.enqueue(
-      session,
-      lock,
-      { kind: mutex, request: MUTEX, parameters: undefined },
-      this.state.index,
-      this.state.stamp,
-    );
+    const asked = { kind: mutex, request: MUTEX, parameters: undefined, options: NO_OPTIONS };
+    this.state.locks.enqueue(session, lock, asked, this.state);
   }
 
   #begin(): void {

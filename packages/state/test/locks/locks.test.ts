@@ -49,7 +49,7 @@ describe('a held lock', () => {
     const next = b.acquire('l');
     c.acquire('l');
     expect(a.release(held)).toEqual({ type: 'done' });
-    expect(solo.outputs.map(({ type }) => type)).toEqual(['granted', 'reply']);
+    expect(solo.outputs.map(({ type }) => type)).toEqual(['granted', 'contended', 'reply']);
     expect(only(solo.outputs, 'granted')).toEqual({
       type: 'granted',
       session: b.id,

@@ -96,7 +96,7 @@ describe('a hold to write that is downgraded', () => {
     ask(c, WRITE);
     ask(d, READ);
     expect(a?.downgrade(hold)).toEqual({ type: 'done' });
-    expect(solo.outputs.map(({ type }) => type)).toEqual(['granted', 'reply']);
+    expect(solo.outputs.map(({ type }) => type)).toEqual(['granted', 'contended', 'reply']);
     expect(only(solo.outputs, 'granted')).toMatchObject({ acquireIndex: reader.acquireIndex, token: solo.index });
     expect(solo.queue('l')).toEqual([`${a?.id}@${hold.token}`, `${b?.id}@${solo.index}`, `${c?.id}`, `${d?.id}`]);
     expect(solo.ask({ type: 'lock', lock: 'l' }).queue[0]).toMatchObject({ parameters: [false] });

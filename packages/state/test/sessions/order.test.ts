@@ -3,6 +3,7 @@
 import { MUTEX } from '@holdfast/protocol';
 import { describe, expect, it } from 'vitest';
 
+import { NO_OPTIONS } from '../../src/locks/acquire-options.ts';
 import { mutex } from '../../src/locks/kinds/mutex.ts';
 import { Lock, QueuedAcquire } from '../../src/locks/lock.ts';
 import { SessionAcquires } from '../../src/locks/session-acquires.ts';
@@ -30,7 +31,7 @@ describe('acquires that were inserted in any order', () => {
     const lock = new Lock('l', mutex, 1 as NodeSlot);
     const acquires = new SessionAcquires<QueuedAcquire>();
     for (const index of [10, 9, 100, 2])
-      acquires.add(new QueuedAcquire(session, acquires, lock, MUTEX, index, 2 as NodeSlot));
+      acquires.add(new QueuedAcquire(session, acquires, lock, MUTEX, index, 2 as NodeSlot, NO_OPTIONS));
     expect(acquires.inOrder().map(({ acquireIndex }) => acquireIndex)).toEqual([2, 9, 10, 100]);
   });
 });

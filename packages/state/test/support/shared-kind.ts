@@ -31,6 +31,7 @@ const shared: LockKind<SharedRequest> = {
   mayJoin: (holders, request) =>
     holders.size === 0 ||
     (request.shared && holders.size < request.most && [...holders].every((holder) => holder.request.shared)),
+  isShared: ({ shared }) => shared,
   weight: () => 1,
   problem: () => undefined,
   disagreement: () => undefined,

@@ -6,6 +6,7 @@
 import {
   acquireCommand as askFor,
   acquireSeveralCommand,
+  acquireWithCommand,
   CommandType,
   createMode,
   createModeOf,
@@ -13,6 +14,7 @@ import {
   LockKind,
   MUTEX,
   type Acquire,
+  type AcquireOptions,
   type Answer,
   type Command,
   type CreateModeOptions,
@@ -69,6 +71,16 @@ export class Solo {
   /** What the leader proposes when it has found these unused. */
   removeUnused(nodes: readonly UnusedNode[]): readonly Output[] {
     return this.#propose({ type: 'removeUnused', nodes });
+  }
+
+  /** What the leader proposes when a delay is over. */
+  endLockDelay(lock: string, index: number): readonly Output[] {
+    return this.#propose({ type: 'endLockDelay', lock, index });
+  }
+
+  /** What the leader proposes when the time of a request is over. */
+  enforceRelease(lock: string, acquireIndex: number, request: number): readonly Output[] {
+    return this.#propose({ type: 'enforceRelease', lock, acquireIndex, request });
   }
 
   #propose(command: Command): readonly Output[] {
@@ -209,6 +221,38 @@ export class SoloSession {
   ): Reply {
     const wanted = locks.map((each) => (typeof each === 'string' ? { lock: each, asked: MUTEX } : each));
     return this.send(acquireSeveralCommand(wanted, wait));
+  }
+
+  /** The same with options; one lock or several. */
+  acquireWith(
+    locks: readonly (string | { readonly lock: string; readonly asked: LockRequest })[],
+    { wait = true, lockDelayMs = 0, abortInDeadlock = false }: Partial<AcquireOptions> & { wait?: boolean },
+  ): Reply {
+    const wanted = locks.map((each) => (typeof each === 'string' ? { lock: each, asked: MUTEX } : each));
+    return this.send(acquireWithCommand(wanted, wait, { lockDelayMs, abortInDeadlock }));
+  }
+
+  /** A lock that must not be refused, with a delay. */
+  acquireDelayed(lock: string, lockDelayMs: number, asked: LockRequest = MUTEX): Acquire {
+    const { acquireIndex, token } = asReply(this.acquireWith([{ lock, asked }], { lockDelayMs }), 'acquire');
+    return { lock, acquireIndex, token };
+  }
+
+  revoke({ lock, acquireIndex }: Named): Reply {
+    return this.send({ type: 'revoke', lock, acquireIndex });
+  }
+
+  /** One lock or several: the wait ends in a deadlock, unless the options say otherwise. */
+  acquireOrEnd(
+    locks: readonly (string | { readonly lock: string; readonly asked: LockRequest })[],
+    options: Partial<AcquireOptions> & { wait?: boolean } = {},
+  ): Reply {
+    return this.acquireWith(locks, { abortInDeadlock: true, ...options });
+  }
+
+  requestRelease({ lock, acquireIndex }: Named, options: { withinMs?: number; revokes?: boolean } = {}): Reply {
+    const { withinMs = 30_000, revokes = true } = options;
+    return this.send({ type: 'requestRelease', lock, acquireIndex, withinMs, revokes });
   }
 
   downgrade({ lock, acquireIndex }: Named): Reply {

@@ -23,6 +23,9 @@ export class ReentrantHold implements HoldKeeper {
     this.#held = held;
     this.#over = over;
     onAbort(held.signal, () => this.#lost());
+    held.followRequests((request) => {
+      for (const entry of this.#entries) entry.requestRelease(request);
+    });
   }
 
   /** Entries that are to be released, lost or not. */
@@ -37,10 +40,12 @@ export class ReentrantHold implements HoldKeeper {
   }
 
   enter(): HeldLock {
-    const { acquireIndex, token } = this.#held;
-    const entry = new HeldLock(this.#wanted, acquireIndex, token, this);
+    const { acquireIndex, token, news } = this.#held;
+    const entry = new HeldLock(this.#wanted, acquireIndex, token, this, news);
     this.#entries.add(entry);
     const { lossReason } = this;
+    const { releaseRequest } = this.#held;
+    if (releaseRequest !== undefined) entry.requestRelease(releaseRequest);
     if (lossReason !== undefined) entry.markLost(lossReason);
     return entry;
   }

@@ -6,8 +6,8 @@
 import { offAbort, onAbort } from '@holdfast/runtime';
 import type { Limited, TimeLimits } from '../../session/time-limits.ts';
 import type { AcquireOutcome } from '../acquire-call.ts';
-import type { LockWait } from '../lock-wait.ts';
-import type { WaitCaller, WaitLook } from '../wait-looks.ts';
+import type { LockWait } from '../waits/lock-wait.ts';
+import type { WaitCaller, WaitLook } from '../waits/wait-looks.ts';
 
 /** By what a caller gives up, and how it is told. */
 interface CallerOptions extends WaitCaller {

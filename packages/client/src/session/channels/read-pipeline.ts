@@ -10,6 +10,7 @@ import {
   MAX_REQUESTS_IN_FLIGHT,
   type Answer,
   type Consistency,
+  type FeatureSet,
   type Query,
 } from '@holdfast/protocol';
 import type { Clock, Random } from '@holdfast/runtime';
@@ -162,7 +163,8 @@ export class ReadPipeline implements Pipeline {
   #post(sink: Sink, read: ReadCall): void {
     const { number, asked } = read;
     const { consistency, query } = asked;
-    if (needsPages(query) && !hasFeature(sink.features, ClientFeature.pages)) {
+    const needed = featureOf(query);
+    if (needed !== undefined && !hasFeature(sink.features, needed)) {
       this.#unanswered.delete(number);
       const message = 'the server is of an older version that cannot do that; upgrade it';
       read.answered({ type: 'error', code: 'UNSUPPORTED', message });
@@ -181,10 +183,11 @@ export class ReadPipeline implements Pipeline {
   }
 }
 
-/** Servers that do not know the feature would close the connection. */
-function needsPages(query: Query): boolean {
-  if (query.type === 'childrenPage' || query.type === 'descendants') return true;
-  return 'path' in query && query.path.length > MAX_EARLY_PATH_LENGTH;
+/** Servers that do not know the feature would close the connection; undefined for what all of them know. */
+function featureOf(query: Query): FeatureSet | undefined {
+  if (query.type === 'deadlocks' || query.type === 'waitingFor') return ClientFeature.deadlocks;
+  if (query.type === 'childrenPage' || query.type === 'descendants') return ClientFeature.pages;
+  return 'path' in query && query.path.length > MAX_EARLY_PATH_LENGTH ? ClientFeature.pages : undefined;
 }
 
 function isTemporary(code: string): boolean {

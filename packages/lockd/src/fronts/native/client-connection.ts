@@ -4,12 +4,14 @@
  */
 
 import {
+  ClientFeature,
   ClientFrame,
   MAX_FRAME_BYTES,
   MalformedError,
   NO_FEATURES,
   answers,
   encodeServerFrame,
+  hasFeature,
   type ClientMessage,
   type ErrorCode,
   type FeatureSet,
@@ -125,6 +127,10 @@ export class ClientConnection implements ClientChannel, OutputDebtor, MessageSou
   /** It has so much to read that answers should wait. */
   get isBehind(): boolean {
     return this.#connection.bufferedBytes > MAX_UNREAD_BEFORE_ANSWER_BYTES;
+  }
+
+  get hearsOfHolds(): boolean {
+    return hasFeature(this.features, ClientFeature.floors);
   }
 
   greeted(): void {

@@ -5,7 +5,8 @@
 
 import { invariant } from '../../invariant.ts';
 import type { StateLimits } from '../../limits.ts';
-import type { QueuedAcquire } from '../../locks/lock.ts';
+import { DELAY_EXTRA_BYTES } from '../../locks/lock-delay.ts';
+import type { Lock, QueuedAcquire } from '../../locks/lock.ts';
 import type { Session } from '../../sessions/session.ts';
 import type { State } from '../../state.ts';
 import { ExtraTag } from '../../tree/extra-tag.ts';
@@ -28,6 +29,8 @@ export class Draft implements PlanView {
   readonly #changes: (PlannedChange | NodeSlot)[] = [];
   /** By the stand-in of what it makes: −1 is the first. */
   readonly #creations: Creation[] = [];
+  /** Locks that will be delayed, and are not yet. */
+  readonly #delayed = new Set<Lock>();
   /** By session: how many ephemeral nodes it will have more. */
   readonly #moreEphemerals = new Map<number, number>();
 
@@ -89,12 +92,21 @@ export class Draft implements PlanView {
     this.#creations.push(change);
   }
 
-  /** An idle lock leaves nothing: its container goes with the last of its queue. */
+  /** An idle lock leaves nothing: its container goes with the last of its queue, unless the lock is delayed. */
   #revoke(acquire: QueuedAcquire): void {
+    const delays = acquire.token !== 0 && acquire.options.lockDelayMs > 0;
     for (const { node, lock } of acquire.parts ?? [acquire]) {
       this.nodes.remove(node);
-      if (this.nodes.childCount(lock.container) === 0) this.nodes.remove(lock.container);
+      if (delays) this.#delay(lock);
+      const stays = lock.delay !== undefined || this.#delayed.has(lock);
+      if (!stays && this.nodes.childCount(lock.container) === 0) this.nodes.remove(lock.container);
     }
+  }
+
+  #delay(lock: Lock): void {
+    if (lock.delay !== undefined || this.#delayed.has(lock)) return;
+    this.#delayed.add(lock);
+    this.nodes.addExtraBytes(lock.container, DELAY_EXTRA_BYTES);
   }
 
   #countEphemeral(owner: number, more: number): void {

@@ -14,8 +14,8 @@ import {
   type TupleReader,
 } from '@holdfast/protocol';
 
-/** Those who hold the lock now, in the order in which they asked for it. */
-interface Holders<R> extends Iterable<{ readonly request: R }> {
+/** Those who hold the lock now, or some of them, in the order in which they asked for it. */
+export interface Holders<R> extends Iterable<{ readonly request: R }> {
   readonly size: number;
   /** Of all their requests together. */
   readonly weight: number;
@@ -39,6 +39,8 @@ export interface LockKind<R = LockRequest> {
    * holds of whoever holds alone. The queue's order is not its business: nobody overtakes a request that has to wait.
    */
   mayJoin(holders: Holders<R>, request: R): boolean;
+  /** Whether others may hold the lock beside one who holds it by that request. @default never */
+  isShared(request: R): boolean;
   /** What a request adds to the weight of the holders, by which `mayJoin` need not look at each. @default 1 */
   weight(request: R): number;
   /** What no lock can fulfil about a request that is well-formed. @default nothing */
@@ -51,7 +53,7 @@ export interface LockKind<R = LockRequest> {
 
 /** In what a kind may differ. */
 type KindRules<R> = Pick<LockKind<R>, 'since' | 'mayJoin'> &
-  Partial<Pick<LockKind<R>, 'weight' | 'problem' | 'disagreement' | 'downgraded'>>;
+  Partial<Pick<LockKind<R>, 'isShared' | 'weight' | 'problem' | 'disagreement' | 'downgraded'>>;
 
 type RequestOf<N extends LockRequest['type']> = Extract<LockRequest, { readonly type: N }>;
 
@@ -67,6 +69,7 @@ export function lockKind<N extends LockRequest['type']>(
     plain: plainOf(read),
     read,
     write: (request) => lockKinds.writeFields(request),
+    isShared: () => false,
     weight: () => 1,
     problem: () => undefined,
     disagreement: () => undefined,

@@ -4,6 +4,7 @@ import { lockKind, type LockKind } from './lock-kind.ts';
 
 export const semaphore: LockKind = lockKind('semaphore', {
   since: 4,
+  isShared: () => true,
   weight: ({ permits }) => permits,
   mayJoin: (holders, { permits, limit }) => holders.weight + permits <= limit,
   problem: ({ permits, limit }) =>

@@ -1,8 +1,8 @@
 /** Where an acquire stands in the queues of the locks that it asks for, and which of them holds it up. */
 
-import { MAX_PAGE_ENTRIES, type Answer, type LockRequest, type QueueEntry } from '@holdfast/protocol';
+import { MAX_PAGE_ENTRIES, type Answer, type LockDelay, type LockRequest, type QueueEntry } from '@holdfast/protocol';
 import type { LockWait } from './lock-wait.ts';
-import { requestOf, type Wanted } from './wanted.ts';
+import { requestOf, type Wanted } from '../wanted.ts';
 
 /** A lock's queue as the ensemble has listed it, with what each place was asked for with, where this version knows that. */
 export interface ListedQueue {
@@ -12,6 +12,7 @@ export interface ListedQueue {
   readonly waiting: readonly ListedWait[];
   /** There are more that wait. */
   readonly truncated: boolean;
+  readonly delay: LockDelay | undefined;
 }
 
 interface ListedWait {
@@ -19,9 +20,10 @@ interface ListedWait {
   readonly asked: LockRequest | undefined;
 }
 
-type Place = Pick<LockWait, 'lock' | 'holders' | 'before' | 'truncated'>;
+type Place = Pick<LockWait, 'lock' | 'holders' | 'before' | 'truncated' | 'delay'>;
 
-export function listedQueue({ kind, queue, truncated }: Extract<Answer, { readonly type: 'lock' }>): ListedQueue {
+export function listedQueue(answer: Extract<Answer, { readonly type: 'lock' }>): ListedQueue {
+  const { kind, queue, truncated, delay } = answer;
   const holders = queue.filter(({ token }) => token !== 0);
   const waiters = queue.filter(({ token }) => token === 0);
   return {
@@ -29,6 +31,7 @@ export function listedQueue({ kind, queue, truncated }: Extract<Answer, { readon
     held: holders.map(({ parameters }) => requestOf(kind, parameters)),
     waiting: waiters.map(({ acquireIndex, parameters }) => ({ acquireIndex, asked: requestOf(kind, parameters) })),
     truncated,
+    delay,
   };
 }
 
@@ -39,12 +42,13 @@ export function placeOf(wanted: Wanted, acquireIndex: number, queues: readonly L
     const queue = queues[at];
     const found = queue && countBefore(queue, acquireIndex, asked);
     if (queue === undefined || found === undefined) return undefined;
-    const place = { lock, holders: queue.holders, ...found, blocked: blocks(queue.held, asked) };
+    const { holders, held, delay } = queue;
+    const place = { lock, holders, delay, ...found, blocked: delay !== undefined || blocks(held, asked) };
     if (worst === undefined || holdsUpMore(place, worst)) worst = place;
   }
   if (worst === undefined) return undefined;
-  const { lock, holders, before, truncated } = worst;
-  return { lock, holders, before, truncated };
+  const { lock, holders, before, truncated, delay } = worst;
+  return { lock, holders, before, truncated, delay };
 }
 
 /** Undefined for one that does not wait. */

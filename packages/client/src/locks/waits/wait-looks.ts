@@ -1,16 +1,16 @@
 /**
  * Looks at what waits are waiting for, so that a wait that ends without the lock can say why, and one that takes very long says so. Nothing
  * is asked for a wait that ends before that: once shortly before its limit, and when it has lasted for half a minute, a minute, and so on.
- * A caller that wants to know is told at once, and once a second.
+ * A caller that wants to know is told at once, and once a second. Who holds something, or waits for long, may be in a deadlock: that is asked then.
  */
 
-import type { Answer } from '@holdfast/protocol';
-import { callQuery } from '../session/channels/read-pipeline.ts';
-import type { Session } from '../session/session.ts';
-import type { Limited } from '../session/time-limits.ts';
+import type { Answer, DeadlockStep, Query } from '@holdfast/protocol';
+import { callQuery } from '../../session/channels/read-pipeline.ts';
+import type { Session } from '../../session/session.ts';
+import type { Limited } from '../../session/time-limits.ts';
 import type { LockWait } from './lock-wait.ts';
 import { listedQueue, placeOf, type ListedQueue } from './wait-place.ts';
-import type { Wanted } from './wanted.ts';
+import type { Wanted } from '../wanted.ts';
 
 /** So long before its limit a wait is looked at, or after half of a short one: the answer has to come in time. */
 const LOOK_BEFORE_LIMIT_MS = 500;
@@ -43,12 +43,15 @@ export interface WaitingAcquire extends WaitCaller {
 export class WaitLooks {
   readonly session: Session;
   readonly options: WaitLooksOptions;
+  /** How many holds the client has. */
+  readonly #holds: () => number;
   /** Questions under way: many who wait for one lock ask once. */
   readonly #asking = new Map<string, Promise<ListedQueue | undefined>>();
 
-  constructor(session: Session, options: WaitLooksOptions) {
+  constructor(session: Session, options: WaitLooksOptions, holds: () => number) {
     this.session = session;
     this.options = options;
+    this.#holds = holds;
   }
 
   /** From now on, until `end` of what it returns. */
@@ -68,12 +71,27 @@ export class WaitLooks {
     return asking;
   }
 
+  /** @internal The deadlock that a wait is in; empty for none, and where the ensemble does not answer. */
+  async deadlockOf(
+    { wanted: { lock }, acquireIndex }: WaitingAcquire,
+    long: boolean,
+  ): Promise<readonly DeadlockStep[]> {
+    // Of one that holds nothing others can only be behind.
+    if (this.#holds() === 0 && !long) return [];
+    const answer = await this.#query({ type: 'waitingFor', lock, acquireIndex });
+    return answer?.type === 'waitingFor' ? answer.deadlock : [];
+  }
+
   async #ask(lock: string): Promise<ListedQueue | undefined> {
+    const answer = await this.#query({ type: 'lock', lock });
+    return answer?.type === 'lock' ? listedQueue(answer) : undefined;
+  }
+
+  async #query(query: Extract<Query, { readonly lock: string }>): Promise<Answer | undefined> {
     try {
       // The server that this client is attached to has applied what it answered: no quorum is needed to see the wait.
       const options = { consistency: 'session', timeoutMs: ANSWER_TIMEOUT_MS } as const;
-      const answer: Answer = await callQuery(this.session.reads, { type: 'lock', lock }, `wait for "${lock}"`, options);
-      return answer.type === 'lock' ? listedQueue(answer) : undefined;
+      return await callQuery(this.session.reads, query, `wait for "${query.lock}"`, options);
     } catch {
       return undefined;
     }
@@ -199,12 +217,14 @@ export class WaitLook implements Limited {
 
   async #look(long: boolean, tell: readonly Schedule[]): Promise<void> {
     const { wanted, acquireIndex } = this.#wait;
+    const deadlock = this.#looks.deadlockOf(this.#wait, long);
     const answers = await Promise.all(wanted.locks.map((lock) => this.#looks.ask(lock)));
+    const cycle = await deadlock;
     const queues = answers.filter((answer) => answer !== undefined);
     if (this.#ended || queues.length < answers.length) return;
     const place = placeOf(wanted, acquireIndex, queues);
     if (place === undefined) return;
-    this.#last = { ...place, locks: wanted.locks, waitedMs: this.#nowMs() - this.#sinceMs };
+    this.#last = { ...place, locks: wanted.locks, waitedMs: this.#nowMs() - this.#sinceMs, cycle };
     if (long) this.#looks.options.longWait(this.#last);
     for (const schedule of tell) this.#tell(schedule, this.#last);
   }

@@ -1,7 +1,15 @@
 /** What lockctl uses of the SDK, as an interface, so that commands are tested without servers. */
 
 import type { NodeContent, TransactionOperation, TransactionOutcome } from '@holdfast/client';
-import type { LockSummary, MemberSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
+import type {
+  Deadlock,
+  LockDelay,
+  LockSummary,
+  MemberSummary,
+  QueueEntry,
+  SessionSummary,
+  Stat,
+} from '@holdfast/protocol';
 
 export interface HeldLock {
   readonly token: number;
@@ -13,7 +21,7 @@ export interface HeldLock {
 export interface LockHolder {
   readonly session: number;
   readonly label: string;
-  /** 0 for one who waits for another lock, too, and is before. */
+  /** 0 for one who waits for another lock, too, and is before. With session 0 that of a holder who was lost: the lock is delayed. */
   readonly token: number;
 }
 
@@ -51,6 +59,18 @@ interface LockQueue {
   /** In the order in which they will be granted. */
   readonly waiters: readonly QueueEntry[];
   readonly truncated: boolean;
+  readonly delay?: LockDelay | undefined;
+}
+
+interface DeadlockOptions extends ReadOptions {
+  /** Is called with the number of waits that were not looked at to the end. */
+  readonly onSkipped?: (waits: number) => void;
+}
+
+interface ReleaseRequestOptions {
+  readonly withinMs: number;
+  readonly atDeadline: 'revoke' | 'leave';
+  readonly hold?: number;
 }
 
 export type NodeWatchEvent =
@@ -103,7 +123,10 @@ export interface OperatorClient {
     lock(name: string, options: ReadOptions): Promise<LockQueue>;
     sessions(options: ReadOptions): AsyncIterable<SessionSummary>;
     closeSession(session: number): Promise<void>;
+    deadlocks(options: DeadlockOptions): AsyncIterable<Deadlock>;
+    requestRelease(lock: string, token: number, options: ReleaseRequestOptions): Promise<void>;
     revoke(lock: string, token: number, options: { readonly hold?: number }): Promise<{ readonly index: number }>;
+    endLockDelay(lock: string): Promise<{ readonly index: number }>;
     /** Resolves with the server that leads then. */
     transferLeadership(server: number | undefined): Promise<number>;
     members(options: ReadOptions): Promise<MembersAnswer>;

@@ -1,18 +1,20 @@
 /** The commands that need no session: what an operator looks at, and what gives something back. They are there in an outage, too. */
 
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 
 import type { AnswerSources } from './answer-sources.ts';
-import { parseAddress, parseIndex, parseServerId, parseSessionId, parseVersion } from './arguments.ts';
+import { parseAddress, parseDuration, parseIndex, parseServerId, parseSessionId, parseVersion } from './arguments.ts';
 import type { CommandRun, GlobalOptions } from './command-run.ts';
+import { listDeadlocks } from './commands/deadlocks.ts';
 import { listLocks, showLock } from './commands/locks.ts';
 import { addMember, joinSecretOf, listMembers, promoteMember, removeMember } from './commands/members.ts';
 import { deleteNode, getNode, listChildren, statNode } from './commands/nodes.ts';
-import { revokeHold } from './commands/release.ts';
+import { askForHold, endDelay, revokeHold } from './commands/release.ts';
 import { closeSession, listSessions } from './commands/sessions.ts';
 import { transferLeadership } from './commands/transfer.ts';
 import type { OperatorClient } from './ensemble-client.ts';
 import type { Environment } from './environment.ts';
+import { UsageFailure } from './failure.ts';
 
 interface ReadFlags {
   readonly stale: boolean;
@@ -30,6 +32,7 @@ export function addOperatorCommands(program: Command, run: CommandRun, outside: 
   addListings(program, run, outside);
   addNodeCommands(program, run, outside);
   addRelease(program, run, outside);
+  addEndDelay(program, run, outside);
   addSessionClose(program, run, outside);
   addTransfer(program, run, outside);
   addMemberChanges(program, run, outside);
@@ -54,6 +57,12 @@ function addListings(program: Command, run: CommandRun, outside: Environment): v
       const globals = program.opts<GlobalOptions>();
       await run.reading(globals, stale, (client, sources) => showLock(client, name, globals.json, sources, outside));
     });
+  addRead(program, 'deadlocks', 'sessions that wait for each other: what each holds and waits for').action(
+    async ({ stale }: ReadFlags) => {
+      const globals = program.opts<GlobalOptions>();
+      await run.reading(globals, stale, (client, sources) => listDeadlocks(client, globals.json, sources, outside));
+    },
+  );
   addRead(program, 'sessions', 'every session, with what it holds').action(async ({ stale }: ReadFlags) => {
     const globals = program.opts<GlobalOptions>();
     await run.reading(globals, stale, (client, sources) => listSessions(client, globals.json, sources, outside));
@@ -89,16 +98,53 @@ function addNodeCommands(program: Command, run: CommandRun, outside: Environment
     });
 }
 
+interface ReleaseFlags {
+  readonly token: number;
+  readonly hold?: number;
+  readonly ask: boolean;
+  readonly within?: number;
+  readonly then?: 'revoke' | 'leave';
+}
+
+/** How long a holder has that is asked. */
+const RELEASE_WITHIN_MS = 30_000;
+
+const RELEASE_HELP = `
+With --ask the holder is told, and keeps the lock until it releases it: its SDK aborts held.releaseRequested. A later request takes the place of an
+earlier one. Without --ask the lock is taken away at once.`;
+
 function addRelease(program: Command, run: CommandRun, outside: Environment): void {
   program
     .command('release')
-    .description('takes a lock away from who holds it under a token, and says which token its resource should be told')
+    .description('takes a lock away from who holds it under a token, or asks for it (--ask)')
     .argument('<name>', 'of the lock')
     .requiredOption('--token <n>', 'of the hold, as "lockctl show" has it: nobody else loses the lock', parseIndex)
     .option('--hold <n>', 'its acquire index, where several hold the lock under that token', parseIndex)
-    .action(async (lock: string, { token, hold }: { readonly token: number; readonly hold?: number }) => {
+    .option('--ask', 'ask the holder to release it, instead of taking it away', false)
+    .option('--within <duration>', 'how long the holder has that is asked (default: 30s)', parseDuration)
+    .addOption(
+      new Option('--then <policy>', 'what becomes of the lock then (default: leave)').choices(['revoke', 'leave']),
+    )
+    .addHelpText('after', RELEASE_HELP)
+    .action(async (lock: string, { token, hold, ask, within, then }: ReleaseFlags) => {
+      if (!ask && (within !== undefined || then !== undefined))
+        throw new UsageFailure('--within and --then are for --ask alone');
       const globals = program.opts<GlobalOptions>();
-      await run.asOperator(globals, (client) => revokeHold(client, { lock, token, hold }, globals.json, outside));
+      const asked = { lock, token, hold, withinMs: within ?? RELEASE_WITHIN_MS, atDeadline: then ?? 'leave' };
+      await run.asOperator(globals, (client) =>
+        ask ? askForHold(client, asked, globals.json, outside) : revokeHold(client, asked, globals.json, outside),
+      );
+    });
+}
+
+function addEndDelay(program: Command, run: CommandRun, outside: Environment): void {
+  program
+    .command('end-delay')
+    .description('grants a lock before the delay is over that a lost holder had asked for')
+    .argument('<name>', 'of the lock, as "lockctl locks" shows it')
+    .action(async (lock: string) => {
+      const globals = program.opts<GlobalOptions>();
+      await run.asOperator(globals, (client) => endDelay(client, lock, globals.json, outside));
     });
 }
 

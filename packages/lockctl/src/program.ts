@@ -13,7 +13,7 @@ import {
 } from './commands/bench.ts';
 import { addCompletion } from './commands/completion.ts';
 import { createNode, setNode } from './commands/nodes.ts';
-import { readTransaction, runTransaction } from './commands/transaction.ts';
+import { readTransaction, runTransaction } from './commands/transactions/transaction.ts';
 import { showStatus } from './commands/status.ts';
 import { runTop } from './commands/top.ts';
 import { watchNode } from './commands/watch.ts';
@@ -131,7 +131,7 @@ function objectOf(command: Command): ObjectKind | undefined {
   const names = [command.name(), command.parent?.name() ?? ''];
   if (names.includes('member') || names.includes('transfer')) return 'member';
   if (names.includes('session')) return 'session';
-  if (names.includes('lock') || names.includes('show')) return 'lock';
+  if (['lock', 'show', 'release'].some((name) => names.includes(name))) return 'lock';
   return ['ls', 'get', 'stat', 'delete', 'create', 'set', 'txn', 'watch'].includes(command.name()) ? 'node' : undefined;
 }
 

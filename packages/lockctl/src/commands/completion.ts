@@ -6,7 +6,7 @@ import { UsageFailure } from '../failure.ts';
 
 const SHELLS = ['bash', 'zsh'];
 /** What may follow an option that takes one of a few words. */
-const VALUES = `case "$previous" in --mode) WORDS='exclusive read write semaphore=' ;; esac`;
+const VALUES = `case "$previous" in --mode) WORDS='exclusive read write semaphore=' ;; --then) WORDS='revoke leave' ;; esac`;
 /** Options of lockctl itself, which every command takes. */
 const GLOBAL = ['--servers', '--json', '--timeout'];
 const HELP = `
@@ -70,7 +70,7 @@ _lockctl() {
 ${WALK}  done
   case "$path" in
 ${cases(words)}  esac
-  ${VALUES.replace('WORDS', 'words')}
+  ${VALUES.replaceAll('WORDS', 'words')}
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _lockctl lockctl
@@ -87,7 +87,7 @@ _lockctl() {
 ${WALK.replaceAll('path', 'path_')}  done
   case "$path_" in
 ${cases(words).replaceAll("words='", "next='")}  esac
-  ${VALUES.replace('WORDS', 'next')}
+  ${VALUES.replaceAll('WORDS', 'next')}
   compadd -- \${=next}
 }
 compdef _lockctl lockctl

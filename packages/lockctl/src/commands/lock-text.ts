@@ -29,8 +29,12 @@ export function notAcquired(names: readonly string[], waitMs: number, by: string
   return `${locksText(names)} ${time}${by}; ${advice}`;
 }
 
-/** Who is in the way, to stand behind the locks. A holder without a token waits for another of its locks, and is before. */
+/**
+ * Who is in the way, to stand behind the locks. A holder without a token waits for another of its locks, and is before; one without a session was
+ * lost, and delays the lock.
+ */
 function heldBy({ session, label, token }: LockHolder, which = ''): string {
+  if (session === 0) return `, ${which}delayed since its holder with token ${token} was lost`;
   const who = `session ${session}${label === '' ? '' : ` (${printable(label)})`}`;
   return token === 0
     ? `, ${which}kept for ${who}, which waits for another lock, too`
@@ -67,8 +71,9 @@ async function firstHeld(
   names: readonly string[],
 ): Promise<{ readonly by: string; readonly others: number }> {
   for (const name of names) {
-    const { holders, waiters } = await client.admin.lock(name, { timeoutMs: HOLDER_TIMEOUT_MS });
-    const [holder] = holders;
+    const { holders, waiters, delay } = await client.admin.lock(name, { timeoutMs: HOLDER_TIMEOUT_MS });
+    const lost = delay === undefined ? undefined : { session: 0, label: '', token: delay.token };
+    const holder: LockHolder | undefined = holders[0] ?? lost;
     const others = Math.max(0, waiters.length - 1);
     if (holder === undefined && others === 0) continue;
     const which = names.length === 1 ? '' : `"${printable(name)}" `;

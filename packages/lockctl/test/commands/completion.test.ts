@@ -38,6 +38,12 @@ describe('the completion for bash', () => {
     expect(completed(source, 'lock', 'demo', '--p')).toEqual(['--permits']);
   });
 
+  it('knows what becomes of a lock that was asked for', async () => {
+    const source = await script('bash');
+    expect(completed(source, 'release', 'demo', '--a')).toEqual(['--ask']);
+    expect(completed(source, 'release', 'demo', '--then', '')).toEqual(['revoke', 'leave']);
+  });
+
   it('knows the modes of a lock', async () => {
     const source = await script('bash');
     expect(completed(source, 'lock', 'demo', '--mode', '')).toEqual(['exclusive', 'read', 'write', 'semaphore=']);

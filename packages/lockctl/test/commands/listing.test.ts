@@ -65,6 +65,20 @@ describe('locks', () => {
     ]);
   });
 
+  it('shows which are delayed, and for how long since when', async () => {
+    const delay = { index: 50, delayMs: 5_000, since: 998_000, token: 41 };
+    client.summaries = [
+      { lock: 'a', holders: [holder], waiters: 0 },
+      { lock: 'b', holders: [], waiters: 2, delay },
+    ];
+    await run('locks');
+    expect(cells()).toEqual([
+      ['LOCK', 'TOKEN', 'SESSION', 'HOLDER', 'HELD', 'WAITERS', 'DELAYED'],
+      ['a', '41', '5', 'worker 1', '20s', '0'],
+      ['b', '-', '-', '-', '2', '5s from 2s ago'],
+    ]);
+  });
+
   it('says so when there is none', async () => {
     await run('locks');
     expect(outside.output).toBe('No lock is held.\n');
@@ -108,11 +122,41 @@ describe('show', () => {
     );
   });
 
+  it('shows who has asked a holder to release, when, and what comes then', async () => {
+    const releaseRequest = { index: 50, askedAt: 995_000, withinMs: 30_000, revokes: true, by: 'ann' };
+    client.holders = [{ ...holder, releaseRequest }];
+    client.waiters = [waiter];
+    await run('show', 'a');
+    expect(cells()[0]?.at(-1)).toBe('REQUESTED');
+    expect(cells()[1]?.at(-1)).toBe('5s ago by ann, within 30s, then revoked');
+    client.holders = [{ ...holder, releaseRequest: { ...releaseRequest, by: '', revokes: false } }];
+    outside.output = '';
+    await run('show', 'a');
+    expect(cells()[1]?.at(-1)).toBe('5s ago, within 30s, then left');
+  });
+
   it('names the kind by its number for scripts', async () => {
     client.kind = 200;
     client.holders = [holder];
     await run('show', 'b', '--json');
     expect(JSON.parse(outside.output)).toMatchObject({ lock: 'b', kind: 200, holders: [holder] });
+  });
+
+  it('says that it is delayed, since which holder was lost, and what ends that', async () => {
+    client.delay = { index: 50, delayMs: 2_500, since: 998_000, token: 41 };
+    client.waiters = [waiter];
+    await run('show', 'a');
+    expect(outside.output).toContain(
+      'Delayed: nobody is granted it for 2.5s from 2s ago, since its holder under token 41 was lost;\n',
+    );
+    expect(outside.output).toContain('"lockctl end-delay" ends it');
+    expect(outside.output).toContain('waits');
+  });
+
+  it('tells programs of a delay', async () => {
+    client.delay = { index: 50, delayMs: 2_500, since: 998_000, token: 41 };
+    await run('show', 'a', '--json');
+    expect(JSON.parse(outside.output)).toMatchObject({ lock: 'a', holders: [], delay: client.delay });
   });
 
   it('says so when nobody holds it', async () => {
@@ -151,13 +195,45 @@ describe('release', () => {
     expect(JSON.parse(outside.output)).toEqual({ released: 'a', token: 42, fence: 60 });
   });
 
+  it('asks for it instead, within a time, and says what comes then', async () => {
+    expect(await run('release', 'a', '--token', '42', '--ask')).toBe(0);
+    expect(outside.output).toContain('"a" under token 42 is asked to release it within 30 s; then it stays');
+    expect(await run('release', 'a', '--token', '42', '--ask', '--within', '2m', '--then', 'revoke')).toBe(0);
+    expect(outside.output).toContain('within 120 s; then it is taken away');
+    outside.output = '';
+    expect(await run('release', 'a', '--token', '42', '--hold', '41', '--ask', '--json')).toBe(0);
+    expect(JSON.parse(outside.output)).toEqual({ asked: 'a', token: 42, withinMs: 30_000, atDeadline: 'leave' });
+    expect(client.calls).toEqual([
+      ['requestRelease', 'a', 42, { withinMs: 30_000, atDeadline: 'leave' }],
+      ['requestRelease', 'a', 42, { withinMs: 120_000, atDeadline: 'revoke' }],
+      ['requestRelease', 'a', 42, { withinMs: 30_000, atDeadline: 'leave', hold: 41 }],
+    ]);
+  });
+
   it.each([
     ['without a token', ['release', 'a']],
+    ['with a time for who is not asked', ['release', 'a', '--token', '42', '--within', '5s']],
+    ['with a policy for who is not asked', ['release', 'a', '--token', '42', '--then', 'leave']],
+    ['with a policy that there is not', ['release', 'a', '--token', '42', '--ask', '--then', 'kill']],
     ['with a token that is none', ['release', 'a', '--token', '0']],
     ['with a token that is no number', ['release', 'a', '--token', 'x']],
   ])('is refused %s, before anything is sent', async (_, args) => {
     expect(await run(...args)).toBe(2);
     expect(client.calls).toEqual([]);
+  });
+});
+
+describe('end-delay', () => {
+  it('ends the delay of a lock, and says what its resource should be told', async () => {
+    expect(await run('end-delay', 'a')).toBe(0);
+    expect(client.calls).toEqual([['endLockDelay', 'a']]);
+    expect(outside.output).toContain('Lock "a" is not delayed any more');
+    expect(outside.output).toContain('install token 61 at what the lock protects');
+  });
+
+  it('tells programs the token', async () => {
+    expect(await run('end-delay', 'a', '--json')).toBe(0);
+    expect(JSON.parse(outside.output)).toEqual({ ended: 'a', fence: 61 });
   });
 });
 

@@ -140,6 +140,11 @@ describe('several locks before a command', () => {
     outside.errors = '';
     expect(await run('a', '--wait', '0', '--', 'true')).toBe(75);
     expect(outside.errors).toContain('lock "a" is not free, kept for session 9, which waits for another lock, too;');
+    outside.errors = '';
+    const lost = { session: 0, label: '', token: 57 };
+    client.attempt = () => Promise.resolve({ acquired: false, reason: 'held', holder: lost });
+    expect(await run('a', '--wait', '0', '--', 'true')).toBe(75);
+    expect(outside.errors).toContain('lock "a" is not free, delayed since its holder with token 57 was lost;');
   });
 
   it('that are waited for are told of by the first that somebody has', async () => {

@@ -4,11 +4,22 @@ import { runLockctl } from '../../src/program.ts';
 import { CodedError, FakeClient } from '../support/fake-client.ts';
 import { FakeEnvironment } from '../support/fake-environment.ts';
 
-const READS = [['members'], ['locks'], ['show', 'a'], ['sessions'], ['ls', '/'], ['get', '/a'], ['stat', '/a']];
+const READS = [
+  ['members'],
+  ['locks'],
+  ['show', 'a'],
+  ['deadlocks'],
+  ['sessions'],
+  ['ls', '/'],
+  ['get', '/a'],
+  ['stat', '/a'],
+];
 const WRITES = [
   ['delete', '/a'],
   ['session', 'close', '7'],
   ['transfer'],
+  ['release', 'a', '--token', '42'],
+  ['release', 'a', '--token', '42', '--ask'],
   ['member', 'promote', '3'],
   ['member', 'remove', '3'],
 ];

@@ -1,7 +1,7 @@
 // A client whose lock the test grants, loses and revokes, and whose other calls answer from what the test put in.
 
 import type { TransactionOutcome } from '@holdfast/client';
-import type { LockSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
+import type { Deadlock, LockDelay, LockSummary, QueueEntry, SessionSummary, Stat } from '@holdfast/protocol';
 
 import type {
   AnswerSource,
@@ -84,7 +84,11 @@ export class FakeClient implements EnsembleClient, OperatorClient {
   kind = 0;
   holders: QueueEntry[] = [];
   waiters: QueueEntry[] = [];
+  delay: LockDelay | undefined;
   sessionSummaries: SessionSummary[] = [];
+  deadlocks: Deadlock[] = [];
+  /** Waits that were not looked at to the end. */
+  skipped = 0;
   members: MembersAnswer = { leader: 0, members: [] };
   data = new Uint8Array();
   traits = { hasData: true, container: false, ttlMs: undefined };
@@ -142,15 +146,22 @@ export class FakeClient implements EnsembleClient, OperatorClient {
       return iterate(this.summaries);
     },
     lock: (name, options) => {
-      const { kind, holders, waiters } = this;
-      return this.#read(options, ['show', name], { kind, holders, waiters, truncated: false });
+      const { kind, holders, waiters, delay } = this;
+      return this.#read(options, ['show', name], { kind, holders, waiters, truncated: false, delay });
     },
     sessions: (options) => {
       options.onAnswer?.(this.source);
       return iterate(this.sessionSummaries);
     },
+    deadlocks: (options) => {
+      options.onAnswer?.(this.source);
+      if (this.skipped > 0) options.onSkipped?.(this.skipped);
+      return iterate(this.deadlocks);
+    },
+    requestRelease: (lock, token, options) => this.#answer(['requestRelease', lock, token, options], undefined),
     closeSession: (session) => this.#answer(['closeSession', session], undefined),
     revoke: (lock, token, options) => this.#answer(['revoke', lock, token, options], { index: 60 }),
+    endLockDelay: (lock) => this.#answer(['endLockDelay', lock], { index: 61 }),
     transferLeadership: (server) => this.#answer(['transferLeadership', server], server ?? 3),
     members: (options) => this.#read(options, ['members'], this.members),
     addMember: (server, peerAddress, options) =>

@@ -5,8 +5,8 @@
 
 import { check, create, remove, set, type TransactionOperation } from '@holdfast/client';
 
-import { parseTtl } from '../arguments.ts';
-import { UsageFailure } from '../failure.ts';
+import { parseTtl } from '../../arguments.ts';
+import { UsageFailure } from '../../failure.ts';
 
 /** By the name of an operation: the keys that it may have beside `op` and `path`. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {

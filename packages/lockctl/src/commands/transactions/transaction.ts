@@ -2,11 +2,11 @@
 
 import type { TransactionResult } from '@holdfast/client';
 
-import type { EnsembleClient } from '../ensemble-client.ts';
-import type { Environment } from '../environment.ts';
-import { UsageFailure } from '../failure.ts';
-import { writeJson } from '../output/json.ts';
-import { printable } from '../output/text.ts';
+import type { EnsembleClient } from '../../ensemble-client.ts';
+import type { Environment } from '../../environment.ts';
+import { UsageFailure } from '../../failure.ts';
+import { writeJson } from '../../output/json.ts';
+import { printable } from '../../output/text.ts';
 import { readOperations } from './transaction-file.ts';
 
 const STDIN = '-';

@@ -2,8 +2,9 @@
 
 import type { History } from '../history/history.ts';
 import { checkBelief } from './locks/belief.ts';
-import { checkBoundedWaiting } from './locks/bounded-waiting.ts';
+import { checkBoundedWaiting } from './locks/waiting/bounded-waiting.ts';
 import { checkCompletions } from './completions.ts';
+import { checkDeadlocks } from './locks/waiting/deadlocks.ts';
 import { checkExclusion } from './locks/exclusion.ts';
 import { checkExpiry } from './locks/expiry.ts';
 import { checkEntries } from './locks/kinds/entries.ts';
@@ -20,7 +21,7 @@ import { checkExactlyOnce } from './registers/exactly-once.ts';
 import { checkListAppend } from './registers/list-append.ts';
 import { checkLiveness } from './liveness.ts';
 import { checkLostUpdates } from './store/lost-updates.ts';
-import { checkOrder } from './locks/order.ts';
+import { checkOrder } from './locks/waiting/order.ts';
 import { checkOwners } from './locks/owners.ts';
 import { checkRegisters } from './registers/registers.ts';
 import { checkReleases } from './locks/releases.ts';
@@ -28,7 +29,7 @@ import { checkSharedReads } from './store/shared-reads.ts';
 import { checkTokens } from './locks/tokens.ts';
 import { checkTransfers } from './store/transfers.ts';
 import { checkUnfenced } from './store/unfenced.ts';
-import { checkWaits } from './locks/waits.ts';
+import { checkWaits } from './locks/waiting/waits.ts';
 import { checkWatches } from './watches.ts';
 import type { Checker, CheckOptions, Verdict } from './verdict.ts';
 
@@ -47,6 +48,7 @@ export const CHECKERS = {
   expiry: checkExpiry,
   several: checkSeveral,
   entries: checkEntries,
+  deadlocks: checkDeadlocks,
   fence: checkFence,
   'granted-tokens': checkGrantedTokens,
   'lost-updates': checkLostUpdates,

@@ -4,7 +4,7 @@
  * json-lines.ts keeps it on disk, and says where a file is damaged.
  */
 
-import type { Consistency, LockRequest, LossReason } from '@holdfast/protocol';
+import type { Consistency, EndReason, LockRequest, LossReason } from '@holdfast/protocol';
 
 export type History = readonly HistoryEvent[];
 
@@ -202,7 +202,7 @@ export type Happening =
       readonly session: number;
       readonly token: number;
       readonly hold: number;
-      readonly reason: LossReason;
+      readonly reason: EndReason;
     }
   /**
    * A watch of everything below a node has told something: `started` with the index behind which it tells, `resync` where what happened
@@ -263,7 +263,10 @@ export type LogEvent =
       readonly session: number;
       readonly hold: number;
     }
-  /** A wait or hold left its queue. `expired`, `closed`: with its session; `revoked`: by an operator, with or without the session. */
+  /**
+   * A wait or hold left its queue. `expired`, `closed`: with its session; `revoked`: by an operator, with or without the session; `deadlock`: a
+   * wait, to break one.
+   */
   | {
       readonly type: 'removed';
       readonly index: number;
@@ -272,7 +275,7 @@ export type LogEvent =
       readonly hold: number;
       readonly reason: RemovalReason;
     }
-  | { readonly type: 'ended-session'; readonly index: number; readonly session: number; readonly reason: LossReason };
+  | { readonly type: 'ended-session'; readonly index: number; readonly session: number; readonly reason: EndReason };
 
 export type RemovalReason = 'released' | 'cancelled' | LossReason;
 

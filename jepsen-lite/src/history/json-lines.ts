@@ -134,7 +134,7 @@ const steps = required(
 );
 const yes = required('true', (value) => value === true);
 const lockRequest = required('what can be asked of a lock', isLockRequest);
-const lossReason = oneOf('expired', 'revoked', 'closed');
+const endReason = oneOf('expired', 'revoked', 'closed');
 
 function required(expected: string, accepts: (value: unknown) => boolean): Field<false> {
   return { expected, optional: false, accepts };
@@ -259,7 +259,7 @@ const FORMS: Forms = {
   session: { event: oneOf('connected', 'reconnected', 'expired', 'closed'), session: whole, timeoutMs: optional(time) },
   renewed: { session: whole, sentMs: time },
   believe: hold,
-  lost: { ...hold, reason: lossReason },
+  lost: { ...hold, reason: endReason },
   watched: {
     watch: whole,
     event: oneOf('started', 'created', 'changed', 'deleted', 'resync', 'left'),
@@ -279,9 +279,9 @@ const FORMS: Forms = {
     lock: text,
     session: whole,
     hold: whole,
-    reason: oneOf('released', 'cancelled', 'expired', 'revoked', 'closed'),
+    reason: oneOf('released', 'cancelled', 'expired', 'revoked', 'closed', 'deadlock'),
   },
-  'ended-session': { index: whole, session: whole, reason: lossReason },
+  'ended-session': { index: whole, session: whole, reason: endReason },
   leadership: { phase: oneOf('begin', 'end'), term: whole },
   'accepted fence': { bucket: text, token: whole },
   'accepted put': { bucket: text, token: whole },

@@ -16,8 +16,15 @@ export class CoverageCounter {
   count(step: Step): void {
     this.#add(outcomeOf(step));
     for (const [group, size] of grantGroups(step)) if (size > 0) this.#add(group, size);
-    if (outputsOf(step.outputs, 'lost').length > 0) this.#add('a hold or wait: revoked');
+    const lost = outputsOf(step.outputs, 'lost');
+    if (lost.some(({ reason }) => reason !== 'deadlock')) this.#add('a hold or wait: revoked');
+    if (lost.some(({ reason }) => reason === 'deadlock')) this.#add('a wait: ended in a deadlock');
     if (takenAway(step).length > 1) this.#add('a transaction: revoked several');
+    if (outputsOf(step.outputs, 'floorRaised').length > 0) this.#add('a floor: rose');
+    if (outputsOf(step.outputs, 'contended').length > 0) this.#add('holders: others wait');
+    for (const { lock } of outputsOf(step.outputs, 'lockDelayed')) {
+      this.#add(step.before.delays.has(lock) ? 'a lock: delayed for longer' : 'a lock: delayed');
+    }
     for (const { session } of outputsOf(step.outputs, 'sessionEnded')) {
       const own = allAcquires(step.before).filter((acquire) => acquire.session === session);
       if (own.some(({ token }) => token !== 0)) this.#add('a session: ended with holds');
@@ -68,6 +75,10 @@ function outcomeOf(step: Step): string {
       return `continueEnd: ${outputsOf(outputs, 'sessionEnded').length > 0 ? 'ended a session' : 'removed some, or nothing'}`;
     case 'unused':
       return `removeUnused: ${outputsOf(outputs, 'unusedRemoved').some(({ nodes }) => nodes > 0) ? 'removed some' : 'removed none'}`;
+    case 'endDelay':
+      return `endLockDelay: ${outputsOf(outputs, 'lockDelayEnded').length > 0 ? 'ended a delay' : 'without effect'}`;
+    case 'enforce':
+      return `enforceRelease: ${outputsOf(outputs, 'lost').some(({ reason }) => reason === 'revoked') ? 'revoked' : 'without effect'}`;
     case 'raise':
       return `raiseStateVersion: ${input.command === undefined ? 'malformed' : 'applied'}`;
     case 'attach': {

@@ -35,6 +35,10 @@ export function describeInput(input: Input): string {
       return input.command === undefined ? 'continueEnd, malformed' : describeCommand(input.command);
     case 'unused':
       return input.command === undefined ? 'removeUnused, malformed' : describeCommand(input.command);
+    case 'endDelay':
+      return input.command === undefined ? 'endLockDelay, malformed' : describeCommand(input.command);
+    case 'enforce':
+      return input.command === undefined ? 'enforceRelease, malformed' : describeCommand(input.command);
     case 'raise':
       return input.command === undefined ? 'raiseStateVersion, malformed' : describeCommand(input.command);
   }
@@ -58,8 +62,22 @@ function describeOutput(output: Output): string {
       return `attached ${JSON.stringify(output.reply)}`;
     case 'granted':
       return `granted lock ${output.lock} to acquire ${output.acquireIndex} of session ${output.session} under token ${output.token}`;
+    case 'floorRaised':
+      return `the floor of lock ${output.lock} rises to ${output.floor}`;
+    case 'contended':
+      return `others wait for lock ${output.lock}`;
+    case 'lockDelayed':
+      return `lock ${output.lock} is delayed by ${output.index} for ${output.delayMs} ms`;
+    case 'lockDelayEnded':
+      return `the delay ${output.index} of lock ${output.lock} is over`;
     case 'lost':
       return `session ${output.session} lost acquire ${output.acquireIndex} of lock ${output.lock}: ${output.reason}`;
+    case 'releaseRequested':
+      return `session ${output.session} is asked by ${output.request.index} to release acquire ${output.acquireIndex} of lock ${output.lock}`;
+    case 'releaseEnforced':
+      return `the time of request ${output.request} to release is over`;
+    case 'deadlocksSought':
+      return `${output.ended} waits ended in deadlocks${output.gaveUp ? ', and not all were looked for' : ''}`;
     case 'sessionCreated':
       return `session ${output.session} begins`;
     case 'sessionSurvived':

@@ -6,10 +6,11 @@ export const LIMITS: StateLimits = {
   ...STATE_LIMITS,
   maxSessions: 5,
   maxAcquiresPerSession: 6,
-  maxNodes: 33,
-  // Some two dozen requests for shared locks take as much again as the data of nodes.
-  maxTreeDataBytes: 100,
+  maxNodes: 29,
+  // Some two dozen requests for shared locks take as much again as the data of nodes, and so do two requests to release.
+  maxTreeDataBytes: 150,
   maxNodesPerEnd: 1,
+  maxLockDelays: 5,
   // About two dozen small answers of one session, fewer when others keep some, too.
   leastReplyBytesPerSession: 300,
   maxReplyBytesPerSession: 6_000,

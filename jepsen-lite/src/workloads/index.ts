@@ -7,6 +7,7 @@ import { bursts } from './bursts.ts';
 import { crowd } from './crowd.ts';
 import { casRegister } from './nodes/cas-register.ts';
 import { criticalSections } from './locks/critical-sections.ts';
+import { deadlocks } from './locks/deadlocks.ts';
 import { exactlyOnce } from './nodes/exactly-once.ts';
 import { fairQueue } from './locks/fair-queue.ts';
 import { listAppend } from './nodes/list-append.ts';
@@ -46,6 +47,7 @@ export const WORKLOADS: readonly Workload[] = [
   semaphore,
   severalLocks,
   reentrant,
+  deadlocks,
 ];
 
 /** They judge every history. */

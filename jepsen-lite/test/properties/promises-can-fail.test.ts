@@ -28,6 +28,21 @@ const LIES: Readonly<Record<string, MakeLie>> = {
     outputs: (outputs) =>
       outputs.map((output) => (output.type === 'granted' ? { ...output, token: output.token - 1 } : output)),
   }),
+  'a lock whose holder was lost is granted to nobody until its delay is over': () => ({
+    answer: (answer) => {
+      if (answer.type !== 'lock') return answer;
+      const { delay: _hidden, ...others } = answer;
+      return others;
+    },
+  }),
+  'a floor is the lowest token under which a lock is held, and is reported when it rises': () => ({
+    outputs: repliesChanged((reply) =>
+      reply.type === 'acquire' && reply.floor !== undefined ? { ...reply, floor: reply.floor - 1 } : reply,
+    ),
+  }),
+  'a lock for which others wait is reported to those who hold it': () => ({
+    outputs: (outputs) => outputs.filter(({ type }) => type !== 'contended'),
+  }),
   'grants follow the order of the acquires': () => ({
     answer: (answer) => (answer.type === 'lock' ? { ...answer, queue: answer.queue.toReversed() } : answer),
   }),
@@ -40,6 +55,16 @@ const LIES: Readonly<Record<string, MakeLie>> = {
     outputs: repliesChanged((reply) =>
       reply.type === 'error' && reply.code === 'NOT_HELD' ? { type: 'done' } : reply,
     ),
+  }),
+  'a wait that asks for it ends in a deadlock, and every deadlock is listed': () => ({
+    answer: (answer) => (answer.type === 'waitingFor' ? { ...answer, deadlock: [] } : answer),
+  }),
+  'a request to release stays with its hold': () => ({
+    answer: (answer) => {
+      if (answer.type !== 'lock') return answer;
+      const queue = answer.queue.map(({ releaseRequest: _hidden, ...entry }) => entry);
+      return { ...answer, queue };
+    },
   }),
   'an acquire that does not fit its lock is refused, and no other is': () => ({
     outputs: repliesChanged((reply) =>

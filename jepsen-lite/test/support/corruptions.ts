@@ -75,6 +75,22 @@ export const CORRUPTIONS: readonly Corruption[] = [
     },
   },
   {
+    what: 'a deadlock that goes on',
+    caughtBy: 'deadlocks',
+    corrupt: (history) => {
+      const removal = ofType(history, 'removed').find(({ reason }) => reason === 'deadlock');
+      return removal && without(history, removal);
+    },
+  },
+  {
+    what: 'a wait that is ended as one in a deadlock, and was in none',
+    caughtBy: 'deadlocks',
+    corrupt: (history) => {
+      const asked = ofType(history, 'enqueued').findLast(({ lock }) => lock === 'a-crossed');
+      return asked && without(history, asked);
+    },
+  },
+  {
     what: 'a transaction that is done in part',
     caughtBy: 'transactions',
     corrupt: (history, pick) => {

@@ -1,6 +1,6 @@
 /**
- * A stretch of a proper history with locks of other kinds: read together and downgraded, with permits, taken several at once, and entered
- * again. It shares no code with what it tests.
+ * A stretch of a proper history with locks of other kinds: read together and downgraded, with permits, taken several at once, entered again, and
+ * waited for in a ring. It shares no code with what it tests.
  */
 
 import type { LockRequest } from '@holdfast/protocol';
@@ -26,6 +26,11 @@ interface Held {
   readonly token: number;
 }
 
+interface Asked {
+  readonly call: { readonly call: number; readonly f: 'acquire'; readonly lock: string; readonly session: number };
+  readonly index: number;
+}
+
 export function shareLocks(around: Around): void {
   const locks = new SharedLocks(around);
   const [one, other] = [locks.connect(), locks.connect()];
@@ -33,6 +38,7 @@ export function shareLocks(around: Around): void {
   locks.takePermits(one, other);
   locks.moveAmounts(one, other);
   locks.enterAgain(one);
+  locks.waitInRing(one, other);
   for (const session of [one, other]) locks.close(session);
 }
 
@@ -125,6 +131,35 @@ class SharedLocks {
     for (const log of [undefined, removed]) {
       this.#done(session, { f: 'leave', ...named, owner, token: hold }, {}, log);
     }
+  }
+
+  /** Each has what the other one asks for; the wait of the first is ended for that. */
+  waitInRing(one: number, other: number): void {
+    const [first, second] = ['a-crossed', 'b-crossed'] as const;
+    const [held, behind] = [this.#acquire(one, [first]), this.#acquire(other, [second])];
+    const ended = this.#wait(one, second);
+    const waits = this.#wait(other, first);
+    const { index: hold } = ended;
+    this.#log({ type: 'removed', index: waits.index, lock: second, session: one, hold, reason: 'deadlock' });
+    this.#record(one, { type: 'fail', code: 'DEADLOCK', ...ended.call });
+    const index = this.#around.nextIndex();
+    const given = { call: this.#around.nextCall(), f: 'release', lock: first, session: one } as const;
+    const release = { ...given, token: held.token, hold: held.hold };
+    this.#record(one, { type: 'invoke', ...release });
+    this.#log({ type: 'removed', index, lock: first, session: one, hold: held.hold, reason: 'released' });
+    this.#log({ type: 'granted', index, lock: first, session: other, hold: waits.index, token: index });
+    this.#record(one, { type: 'ok', ...release });
+    this.#record(other, { type: 'ok', ...waits.call, token: index, hold: waits.index });
+    this.#release({ session: other, locks: [first], hold: waits.index, token: index });
+    this.#release(behind);
+  }
+
+  #wait(session: number, lock: string): Asked {
+    const call = { call: this.#around.nextCall(), f: 'acquire', lock, session } as const;
+    this.#record(session, { type: 'invoke', ...call });
+    const index = this.#around.nextIndex();
+    this.#log({ type: 'enqueued', index, lock, session, hold: index });
+    return { call, index };
   }
 
   /** Free, or to be held beside others. */

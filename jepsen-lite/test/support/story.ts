@@ -1,6 +1,6 @@
 /** Tells small histories by hand: each step says what is recorded, and returns it, so that a test can name it as a witness. */
 
-import type { LockRequest, LossReason } from '@holdfast/protocol';
+import type { EndReason, LockRequest } from '@holdfast/protocol';
 
 import type { EventOf } from '../../src/history/calls.ts';
 import type { History, HistoryEvent, HistoryEventBody, Operation, RemovalReason } from '../../src/history/history.ts';
@@ -95,7 +95,7 @@ export class Story {
     return this.record({ type: 'removed', index, lock, session, hold, reason }, 's1');
   }
 
-  end(session: number, reason: LossReason, index = this.nextIndex()): EventOf<'ended-session'> {
+  end(session: number, reason: EndReason, index = this.nextIndex()): EventOf<'ended-session'> {
     return this.record({ type: 'ended-session', index, session, reason }, 's1');
   }
 
@@ -139,7 +139,7 @@ export class Story {
     return this.record({ type: 'believe', lock, session, token, hold }, `c${session}`);
   }
 
-  lose({ lock, session, token, hold }: Named, reason: LossReason): HistoryEvent {
+  lose({ lock, session, token, hold }: Named, reason: EndReason): HistoryEvent {
     return this.record({ type: 'lost', lock, session, token, hold, reason }, `c${session}`);
   }
 

@@ -58,9 +58,9 @@ export const historyMutants: readonly Mutant[] = [
         file: 'session/session.js',
         edits: [
           {
-            find: 'this.#listener.granted(message.acquireIndex, message.token);',
+            find: 'this.#listener.granted(message.acquireIndex, message.token, message.floor);',
             replace:
-              'if (message.acquireIndex % 4 === 0) this.clock.setTimer(11_000, () => this.#listener.granted(message.acquireIndex, message.token)); else this.#listener.granted(message.acquireIndex, message.token);',
+              'if (message.acquireIndex % 4 === 0) this.clock.setTimer(11_000, () => this.#listener.granted(message.acquireIndex, message.token, message.floor)); else this.#listener.granted(message.acquireIndex, message.token, message.floor);',
           },
         ],
       },

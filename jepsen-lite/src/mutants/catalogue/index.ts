@@ -3,11 +3,13 @@
 import type { Mutant } from '../mutant.ts';
 import { clientMutants } from './client.ts';
 import { consensusMutants } from './raft/consensus.ts';
+import { deadlockMutants, deadlockUnitTestMutants } from './deadlocks.ts';
 import { fencedKvMutants } from './fenced-kv.ts';
 import { historyMutants } from './histories.ts';
 import { transferMutants } from './raft/transfer.ts';
 import { leadershipMutants } from './raft/leadership.ts';
 import { leaseMutants } from './leases.ts';
+import { lockDelayMutants, lockDelayUnitTestMutants } from './lock-delays.ts';
 import { logStoreMutants } from './raft/log-store.ts';
 import { membershipMutants } from './raft/membership.ts';
 import { namedCaseMutants } from './named-cases/index.ts';
@@ -36,6 +38,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...stateMutants,
   ...stateSnapshotMutants,
   ...sharedLockMutants,
+  ...lockDelayMutants,
+  ...deadlockMutants,
   ...nodeMutants,
   ...serverMutants,
   ...leaseMutants,
@@ -49,4 +53,10 @@ export const MUTANTS: readonly Mutant[] = [
 export const NAMED_CASE_MUTANTS = namedCaseMutants;
 
 /** Those that only the test of a unit is asked to notice. */
-export const UNIT_TEST_MUTANTS = [...unitTestMutants, ...watchUnitTestMutants, ...sharedLockUnitTestMutants];
+export const UNIT_TEST_MUTANTS = [
+  ...unitTestMutants,
+  ...watchUnitTestMutants,
+  ...sharedLockUnitTestMutants,
+  ...lockDelayUnitTestMutants,
+  ...deadlockUnitTestMutants,
+];

@@ -78,8 +78,8 @@ export const serverMutants: readonly Mutant[] = [
         file: 'port/output-routing.js',
         edits: [
           {
-            find: "this.#toSession(output.session, { type: 'granted', index, lock, acquireIndex, token });",
-            replace: 'void [index, lock, acquireIndex, token];',
+            find: 'this.#toSession(output.session, floor === undefined ? granted : { ...granted, floor });',
+            replace: 'void [granted, floor];',
           },
         ],
       },

@@ -4,7 +4,7 @@ import { runProperties } from '../../properties/index.ts';
 import type { Detector } from '../attempt.ts';
 
 const RUNS = 1_000;
-const COMMANDS = 200;
+const COMMANDS = 240;
 
 /** @param runs of one attempt, at most */
 export function propertiesOf(runs = RUNS): Detector {

@@ -28,6 +28,8 @@ export type Input =
   | { readonly type: 'expire'; readonly command: Extract<Command, { type: 'expireSession' }> | undefined }
   | { readonly type: 'continue'; readonly command: Extract<Command, { type: 'continueEnd' }> | undefined }
   | { readonly type: 'unused'; readonly command: Extract<Command, { type: 'removeUnused' }> | undefined }
+  | { readonly type: 'endDelay'; readonly command: Extract<Command, { type: 'endLockDelay' }> | undefined }
+  | { readonly type: 'enforce'; readonly command: Extract<Command, { type: 'enforceRelease' }> | undefined }
   | { readonly type: 'raise'; readonly command: Extract<Command, { type: 'raiseStateVersion' }> | undefined };
 
 export type RequestInput = Extract<Input, { type: 'request' }>;

@@ -34,7 +34,7 @@ function ownChanges(reported: Reported): readonly LockChange[] {
   const applied = appliedCommand(reported);
   if (applied === undefined) return [];
   const { session, command, reply } = applied;
-  if (command.type === 'acquire' || command.type === 'acquireSeveral') {
+  if (command.type === 'acquire' || command.type === 'acquireSeveral' || command.type === 'acquireWith') {
     if (reply.type !== 'acquire') return [];
     const { acquireIndex, token } = reply;
     return wantedInOrder(command).map(({ lock, kind, parameters }) => {
@@ -54,7 +54,7 @@ function ownChanges(reported: Reported): readonly LockChange[] {
 
 /** In order of the locks' names, by code units. */
 function wantedInOrder(
-  command: Extract<Command, { readonly type: 'acquire' | 'acquireSeveral' }>,
+  command: Extract<Command, { readonly type: 'acquire' | 'acquireSeveral' | 'acquireWith' }>,
 ): readonly Pick<Extract<Command, { readonly type: 'acquire' }>, 'lock' | 'kind' | 'parameters'>[] {
   if (command.type === 'acquire') return [command];
   return command.locks.toSorted((left, right) => (left.lock < right.lock ? -1 : 1));

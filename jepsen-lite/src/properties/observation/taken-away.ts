@@ -1,11 +1,17 @@
-/** Which waits and holds an entry takes away, whoever has them: an operator's, by name or by their queue nodes. */
+/** Which waits and holds an entry takes away, whoever has them: an operator's, by name, by their queue nodes, or when a request's time is over. */
 
 import { isReservedPath } from '@holdfast/protocol';
 
-import { appliedCommand, type Step } from './step.ts';
+import { appliedCommand, outputsOf, type Step } from './step.ts';
 
 /** Acquire indexes, in the order of what took them away. */
 export function takenAway(step: Pick<Step, 'input' | 'before' | 'outputs'>): readonly number[] {
+  if (step.input.type === 'enforce') {
+    const { lock = '', acquireIndex = 0, request = 0 } = step.input.command ?? {};
+    const hold = step.before.queues.get(lock)?.find((entry) => entry.acquireIndex === acquireIndex);
+    const present = hold?.releaseRequest;
+    return present?.index === request && present.revokes ? [acquireIndex] : [];
+  }
   const applied = appliedCommand(step);
   if (applied === undefined) return [];
   const { command, reply } = applied;
@@ -17,6 +23,17 @@ export function takenAway(step: Pick<Step, 'input' | 'before' | 'outputs'>): rea
     if (reply.type !== 'transaction') return [];
     return command.operations.flatMap((operation) => (operation.type === 'delete' ? byNode(operation.path) : []));
   }
-  if (command.type === 'revoke') return reply.type === 'revoked' ? [command.acquireIndex] : [];
-  return command.type === 'delete' && reply.type === 'done' ? byNode(command.path) : [];
+  if (command.type === 'revoke') {
+    // By the same command an operator ends a delay.
+    const isDelay = step.before.delays.get(command.lock)?.index === command.acquireIndex;
+    return reply.type === 'revoked' && !isDelay ? [command.acquireIndex] : [];
+  }
+  return reply.type === 'done' && command.type === 'delete' ? byNode(command.path) : [];
+}
+
+/** Acquire indexes of waits that the entry has ended to break deadlocks; its own acquire, which may be one, was never there. */
+export function endedInDeadlock({ outputs }: Pick<Step, 'outputs'>): readonly number[] {
+  return outputsOf(outputs, 'lost')
+    .filter(({ reason }) => reason === 'deadlock')
+    .map(({ acquireIndex }) => acquireIndex);
 }

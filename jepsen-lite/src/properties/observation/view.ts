@@ -3,6 +3,7 @@
 import {
   PLAIN_NODE,
   type Answer,
+  type LockDelay,
   type LockSummary,
   type NodeTraits,
   type Query,
@@ -37,12 +38,15 @@ export interface View {
   readonly locks: readonly LockSummary[];
   /** Of every lock that is listed. */
   readonly queues: ReadonlyMap<string, readonly QueueEntry[]>;
+  /** Of every lock that is delayed. */
+  readonly delays: ReadonlyMap<string, LockDelay>;
   /** By path, the root included. */
   readonly nodes: ReadonlyMap<string, NodeView>;
 }
 
 export function viewOf(machine: Machine): View {
   const { locks } = ask(machine, { type: 'locks', prefix: '', after: '', limit: EVERYTHING });
+  const answers = locks.map(({ lock }) => ({ lock, answer: ask(machine, { type: 'lock', lock }) }));
   const nodes = new Map<string, NodeView>();
   gather(machine, '/', nodes);
   return {
@@ -53,7 +57,12 @@ export function viewOf(machine: Machine): View {
     sessions: new Map(machine.sessions().map((session) => [session.id, session])),
     summaries: ask(machine, { type: 'sessions', after: 0, limit: EVERYTHING }).sessions,
     locks,
-    queues: new Map(locks.map(({ lock }) => [lock, ask(machine, { type: 'lock', lock }).queue])),
+    queues: new Map(answers.map(({ lock, answer }) => [lock, answer.queue])),
+    delays: new Map(
+      answers.flatMap(({ lock, answer: { delay } }): [string, LockDelay][] =>
+        delay === undefined ? [] : [[lock, delay]],
+      ),
+    ),
     nodes,
   };
 }

@@ -10,7 +10,7 @@ import { difference } from '../observation/difference.ts';
 import { appliedCommand, errorCode, outputsOf, type Step } from '../observation/step.ts';
 import { allAcquires, type View } from '../observation/view.ts';
 import { PATHS } from '../script/pools.ts';
-import { requestBytes } from '../models/request-bytes.ts';
+import { delayBytes, requestBytes } from '../models/request-bytes.ts';
 import type { StatePromise } from '../state-promise.ts';
 import { demand } from '../demand.ts';
 
@@ -95,6 +95,8 @@ function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome |
     case 'attach':
     case 'acquire':
     case 'acquireSeveral':
+    case 'acquireWith':
+    case 'requestRelease':
     case 'release':
     case 'cancel':
     case 'downgrade':
@@ -106,6 +108,8 @@ function apply(tree: TreeModel, command: Command, occasion: Occasion): Outcome |
     case 'continueEnd':
     case 'transaction':
     case 'removeUnused':
+    case 'endLockDelay':
+    case 'enforceRelease':
       return undefined;
   }
 }
@@ -142,7 +146,7 @@ function answered(tree: TreeModel, command: Command, reply: Reply, outcome: Outc
 }
 
 function shown(tree: TreeModel, view: View): void {
-  const bytes = tree.bytes + requestBytes(allAcquires(view));
+  const bytes = tree.bytes + requestBytes(allAcquires(view)) + delayBytes(view.delays.size);
   for (const [path, node] of tree.nodes) {
     const seen = view.nodes.get(path);
     const { noData, container, ttlMs } = node;

@@ -12,6 +12,8 @@ import { sentBy, someSession } from './commands.ts';
 import {
   attachEntry,
   continueEntry,
+  endDelayEntry,
+  enforceEntry,
   expireEntry,
   NOOP,
   payloadOf,
@@ -23,7 +25,7 @@ import {
   type RequestHeader,
 } from './entry.ts';
 import { PICKS, type Move } from './move.ts';
-import { choose } from './pools.ts';
+import { choose, LOCKS } from './pools.ts';
 
 const SECRET_HASH_BYTES = 32;
 const TIMEOUT_MS = 10_000;
@@ -55,6 +57,8 @@ export class Clients {
     if (kind === 'raise') return raise(move);
     if (kind === 'continueEnd') return continueEnd(move, view);
     if (kind === 'removeUnused') return removeUnused(move, view);
+    if (kind === 'endDelay') return endDelay(move, view);
+    if (kind === 'enforceRelease') return enforceRelease(move, view);
     if (kind === 'attachOtherwise') return this.#attachOtherwise(move, client);
     if (kind === 'unsupported') return unsupportedEntry(this.#request(move, client, view), move.flavour);
     if (kind === 'open' || !client.live) return this.#open(move, client);
@@ -163,7 +167,7 @@ export class Clients {
     if (reply.type !== 'acquire') return;
     const { acquireIndex } = reply;
     if (input.command?.type === 'acquire') client.acquires.push({ lock: input.command.lock, acquireIndex });
-    if (input.command?.type !== 'acquireSeveral') return;
+    if (input.command?.type !== 'acquireSeveral' && input.command?.type !== 'acquireWith') return;
     for (const { lock } of input.command.locks) client.acquires.push({ lock, acquireIndex });
   }
 
@@ -212,6 +216,26 @@ function removeUnused({ what, pick, flavour }: Move, view: View): Entry {
     mzxid: traits.ttlMs > 0 || flavour === 8 ? stat.mzxid - (flavour === 6 ? 1 : 0) : 0,
   }));
   return unusedEntry(encodeCommand({ type: 'removeUnused', nodes: flavour === 5 ? [...nodes, ...nodes] : nodes }));
+}
+
+/** What the leader proposes when a delay is over; otherwise: late, or of a lock that is not delayed. */
+function endDelay({ what, pick, flavour }: Move, view: View): Entry {
+  if (flavour === 9) return endDelayEntry(new Uint8Array([0xc1]));
+  const found = choose([...view.delays], pick);
+  const index = (found?.[1].index ?? pick + 1) - (flavour === 7 ? 1 : 0);
+  const lock = found === undefined || flavour === 8 ? choose(LOCKS, what) : found[0];
+  return endDelayEntry(encodeCommand({ type: 'endLockDelay', lock, index }));
+}
+
+/** What the leader proposes when the time of a request is over; otherwise: late, or of what nobody has asked for. */
+function enforceRelease({ what, pick, flavour }: Move, view: View): Entry {
+  if (flavour === 9) return enforceEntry(new Uint8Array([0xc1]));
+  const all = allAcquires(view);
+  const asked = all.filter(({ releaseRequest }) => releaseRequest !== undefined);
+  const found = choose(flavour === 8 ? all : asked, pick);
+  const { lock = choose(LOCKS, what), acquireIndex = pick, releaseRequest } = found ?? {};
+  const request = (releaseRequest?.index ?? pick + 1) - (flavour === 7 ? 1 : 0);
+  return enforceEntry(encodeCommand({ type: 'enforceRelease', lock, acquireIndex, request }));
 }
 
 /** One that holds several locks, if there is one: its end touches several queues. */

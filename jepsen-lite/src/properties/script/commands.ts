@@ -3,6 +3,7 @@
 import {
   acquireCommand,
   acquireSeveralCommand,
+  acquireWithCommand,
   CommandType,
   createMode,
   encodeLockName,
@@ -51,6 +52,7 @@ const ANY = [
   'transaction',
   'share',
   'several',
+  'delayed',
   'downgrade',
 ] as const satisfies MoveKind[];
 
@@ -65,6 +67,10 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
       return payloadOf(share(move));
     case 'several':
       return payloadOf(several(move));
+    case 'delayed':
+      return payloadOf(delayed(move));
+    case 'policy':
+      return payloadOf(policy(move));
     case 'downgrade':
       return payloadOf({ type: 'downgrade', ...holdToDowngrade(move, client, view) });
     case 'release':
@@ -93,6 +99,8 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
       return payloadOf(reserved(move));
     case 'revoke':
       return payloadOf(revoke(move, view));
+    case 'requestRelease':
+      return payloadOf(requestRelease(move, view));
     case 'close':
       return payloadOf({ type: 'closeSession', session: move.flavour < 5 ? 0 : client.session });
     case 'closeOther':
@@ -117,6 +125,8 @@ export function sentBy(move: Move, client: Client, view: View): Sent {
     case 'raise':
     case 'continueEnd':
     case 'removeUnused':
+    case 'endDelay':
+    case 'enforceRelease':
       return sentBy({ ...move, kind: ANY[move.what % ANY.length] ?? 'acquire' }, client, view);
   }
 }
@@ -170,6 +180,25 @@ function several({ what, pick, flavour }: Move): Command {
   return acquireSeveralCommand([...wanted.slice(1), { lock, asked: requestFor(READ_WRITE, pick) }], wait);
 }
 
+/** Of one lock, now and then of two; one in five asks for no delay. */
+function delayed({ what, pick, flavour }: Move): Command {
+  const names = [...LOCKS, READ_WRITE, PERMITS];
+  const chosen = [what % names.length, ...(flavour < 2 ? [(what + 1) % names.length] : [])];
+  const wanted = chosen.flatMap((at) => names[at] ?? []).map((lock) => ({ lock, asked: requestFor(lock, pick) }));
+  const lockDelayMs = choose([1_000, 5_000, 5_000, 60_000, 0], pick);
+  const all = flavour === 9 ? [...wanted, ...wanted] : wanted;
+  return acquireWithCommand(all, flavour % 4 !== 3, { lockDelayMs, abortInDeadlock: false });
+}
+
+/** Of one lock, now and then of two, to wait: ends in a deadlock, but for one in ten; one in three asks for a delay, too. */
+function policy({ what, pick, flavour }: Move): Command {
+  const names = [...LOCKS, READ_WRITE];
+  const chosen = [what % names.length, ...(flavour < 2 ? [(what + 1) % names.length] : [])];
+  const wanted = chosen.flatMap((at) => names[at] ?? []).map((lock) => ({ lock, asked: requestFor(lock, pick) }));
+  const lockDelayMs = pick % 3 === 0 ? 1_000 : 0;
+  return acquireWithCommand(wanted, true, { lockDelayMs, abortInDeadlock: flavour !== 9 });
+}
+
 /** Mostly its own that writes; else any of its own, another session's, or one that is gone. */
 function holdToDowngrade(move: Move, client: Client, view: View): { lock: string; acquireIndex: number } {
   const { pick, flavour } = move;
@@ -181,13 +210,25 @@ function holdToDowngrade(move: Move, client: Client, view: View): { lock: string
   return { lock, acquireIndex };
 }
 
-/** By its node or by name; now and then of another lock, or of one that cannot be. */
+/** By its node or by name; now and then of another lock, or of one that cannot be; or a delay in its place. */
 function revoke(move: Move, view: View): Command {
   const { what, pick, flavour } = move;
   if (flavour < 4) return { type: 'delete', path: queueNode(move, view), version: -1 };
+  const inTheWay = choose([...view.delays], pick);
+  if (flavour === 7 && inTheWay !== undefined)
+    return { type: 'revoke', lock: inTheWay[0], acquireIndex: inTheWay[1].index };
   const { lock, acquireIndex } = choose(allAcquires(view), pick) ?? { lock: choose(LOCKS, what), acquireIndex: pick };
   if (flavour < 8) return { type: 'revoke', lock, acquireIndex };
   return { type: 'revoke', lock: flavour === 8 ? choose(LOCKS, what) : choose(BAD_LOCKS, what), acquireIndex };
+}
+
+/** Of somebody's hold; now and then of a wait, of another lock, or of one that cannot be. */
+function requestRelease({ what, pick, flavour }: Move, view: View): Command {
+  const all = allAcquires(view);
+  const holds = all.filter(({ token }) => token !== 0);
+  const { lock = choose(LOCKS, what), acquireIndex = pick } = choose(flavour < 7 ? holds : all, pick) ?? {};
+  const named = flavour < 8 ? lock : flavour === 8 ? choose(LOCKS, what) : choose(BAD_LOCKS, what);
+  return { type: 'requestRelease', lock: named, acquireIndex, withinMs: 1_000 * pick, revokes: pick % 2 === 0 };
 }
 
 /** Mostly its own; else another session's, one that is gone, its own under another lock's name, or one that never was. */
@@ -336,6 +377,8 @@ function malformed({ what, pick, flavour }: Move): Sent {
       'acquireSeveral',
       'downgrade',
       'revoke',
+      'acquireWith',
+      'requestRelease',
     ] as const,
     what,
   );

@@ -87,6 +87,24 @@ export function unusedEntry(payload: Uint8Array): Entry {
   };
 }
 
+export function endDelayEntry(payload: Uint8Array): Entry {
+  const command = decoded('endLockDelay', payload);
+  const header = { command: CommandType.endLockDelay, generation: 0, session: 0, number: 0, ackedUpTo: 0 };
+  return {
+    input: { type: 'endDelay', command: command?.type === 'endLockDelay' ? command : undefined },
+    bytes: encodeEntry(header, payload),
+  };
+}
+
+export function enforceEntry(payload: Uint8Array): Entry {
+  const command = decoded('enforceRelease', payload);
+  const header = { command: CommandType.enforceRelease, generation: 0, session: 0, number: 0, ackedUpTo: 0 };
+  return {
+    input: { type: 'enforce', command: command?.type === 'enforceRelease' ? command : undefined },
+    bytes: encodeEntry(header, payload),
+  };
+}
+
 /** To a version that the machine does not know: what a later version of the program might write. */
 export function raiseEntry(payload: Uint8Array): Entry {
   const decodedCommand = decoded('raiseStateVersion', payload);

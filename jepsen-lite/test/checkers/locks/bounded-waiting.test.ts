@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkBoundedWaiting } from '../../../src/checkers/locks/bounded-waiting.ts';
+import { checkBoundedWaiting } from '../../../src/checkers/locks/waiting/bounded-waiting.ts';
 import { expectBroken, expectUnknown, expectValid } from '../../support/expect-verdict.ts';
 import { Story } from '../../support/story.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { checkOrder } from '../../../src/checkers/locks/order.ts';
+import { checkOrder } from '../../../src/checkers/locks/waiting/order.ts';
 import { expectBroken, expectUnknown, expectValid } from '../../support/expect-verdict.ts';
 import { Story } from '../../support/story.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { checkWaits } from '../../../src/checkers/locks/waits.ts';
+import { checkWaits } from '../../../src/checkers/locks/waiting/waits.ts';
 import { expectBroken, expectUnknown, expectValid } from '../../support/expect-verdict.ts';
 import { Story } from '../../support/story.ts';
 

@@ -1,4 +1,4 @@
-/** What random scripts must come across, so that no promise is kept for want of an occasion: counts per 1,000 runs of 200 commands. */
+/** What random scripts must come across, so that no promise is kept for want of an occasion: counts per 1,000 runs of 240 commands. */
 
 import type { Coverage } from '../../../src/properties/coverage.ts';
 
@@ -32,6 +32,24 @@ const EXPECTED: Coverage = {
   'acquireSeveral: lockHeld': 30,
   'acquireSeveral: INVALID_ARGUMENT': 30,
   'acquireSeveral: UNSUPPORTED': 100,
+  'acquireWith: holds': 100,
+  'acquireWith: waits': 100,
+  'acquireWith: lockHeld': 20,
+  'acquireWith: LIMIT_EXCEEDED': 20,
+  'acquireWith: INVALID_ARGUMENT': 20,
+  'acquireWith: UNSUPPORTED': 100,
+  'acquireWith: deadlock': 3,
+  'a wait: ended in a deadlock': 5,
+  'requestRelease: done': 20,
+  'requestRelease: NOT_FOUND': 5,
+  'requestRelease: UNSUPPORTED': 50,
+  'enforceRelease: revoked': 2,
+  'enforceRelease: without effect': 50,
+  'a lock: delayed': 50,
+  'endLockDelay: ended a delay': 20,
+  'endLockDelay: without effect': 200,
+  'a floor: rose': 10,
+  'holders: others wait': 500,
   'an acquire: holds beside others': 300,
   'an entry: granted one lock to several': 20,
   'downgrade: done': 100,

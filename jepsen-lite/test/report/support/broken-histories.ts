@@ -145,6 +145,12 @@ const TELLINGS: Readonly<Record<Exclude<CheckerName, 'unfenced'>, Telling>> = {
     story.enter('a', 1, '1.0', { token, hold });
     story.enter('a', 1, '1.0', { token: token + 1, hold });
   },
+  deadlocks(story) {
+    story.acquire('a-crossed', 1);
+    story.acquire('b-crossed', 2);
+    story.enqueue('b-crossed', 1);
+    story.enqueue('a-crossed', 2);
+  },
   'shared-reads'(story) {
     const reader = story.acquire('a', 1, { type: 'readWrite', write: false });
     const look = { f: 'get', bucket: 'a', key: 'n', hold: reader.hold } as const;

@@ -12,7 +12,7 @@ const CLIENTS_OF = 13;
 
 /** Three servers that take snapshots often, and two clients, on links and disks that are quick. */
 const CALM: Scenario = {
-  ...drawScenario(1),
+  ...drawScenario(5),
   servers: 3,
   clients: drawScenario(CLIENTS_OF).clients.slice(0, 2),
   tuning: { electionTimeoutMs: 800, heartbeatMs: 160, segmentBytes: 16 * 1024 },

@@ -15,9 +15,10 @@ export function acquiresFitTheirLocks(): StatePromise {
     name: 'an acquire that does not fit its lock is refused, and no other is',
     observe(step) {
       const applied = appliedCommand(step);
-      if (applied?.command.type === 'acquire' || applied?.command.type === 'acquireSeveral') {
+      const type = applied?.command.type;
+      if (applied !== undefined && (type === 'acquire' || type === 'acquireSeveral' || type === 'acquireWith')) {
         const { command, reply } = applied;
-        const expected = refusalOf(command, step.before.stateVersion, acquires);
+        const expected = refusalOf(command, step.before, acquires);
         const code = errorCode(reply);
         const refused = code === 'INVALID_ARGUMENT' || code === 'UNSUPPORTED';
         demand(

@@ -1,4 +1,4 @@
-/** A lock exists while somebody holds it or waits for it; then its container and queue nodes are gone. */
+/** A lock exists while somebody holds it or waits for it, or it is delayed; then its container and queue nodes are gone. */
 
 import { encodeLockName, LOCKS_PATH } from '@holdfast/protocol';
 
@@ -15,6 +15,7 @@ export function idleLocksLeaveNothing(): StatePromise {
       for (const change of changes) acquires = changed(acquires, change);
       const sizes = new Map<string, number>();
       for (const { lock } of acquires) sizes.set(encodeLockName(lock), (sizes.get(encodeLockName(lock)) ?? 0) + 1);
+      for (const lock of after.delays.keys()) sizes.set(encodeLockName(lock), sizes.get(encodeLockName(lock)) ?? 0);
       const containers = after.nodes.get(LOCKS_PATH)?.names ?? [];
       const wrong = difference(containers, [...sizes.keys()].sort());
       demand(wrong === undefined, () => `the containers of locks${wrong}`);

@@ -1,12 +1,12 @@
 /**
  * A wait or hold goes by release or cancel of its own session, by the end of that session, or by an operator who revokes it or deletes its
- * node; and each of these does end it, at all of its locks.
+ * node; and each of these does end it, at all of its locks. Which waits end in a deadlock is looked at by another promise.
  */
 
 import { lockNameProblem, type QueueEntry } from '@holdfast/protocol';
 
 import { appliedCommand, errorCode, type Step } from '../../observation/step.ts';
-import { takenAway } from '../../observation/taken-away.ts';
+import { endedInDeadlock, takenAway } from '../../observation/taken-away.ts';
 import { allAcquires } from '../../observation/view.ts';
 import type { StatePromise } from '../../state-promise.ts';
 import { demand } from '../../demand.ts';
@@ -22,8 +22,11 @@ export function onlyOwnersGiveUp(): StatePromise {
     observe(step) {
       const { before, after } = step;
       const taken = takenAway(step);
+      const broken = endedInDeadlock(step);
       const gone = allAcquires(before).filter(
-        ({ lock, acquireIndex }) => !after.queues.get(lock)?.some((entry) => entry.acquireIndex === acquireIndex),
+        ({ lock, acquireIndex }) =>
+          !broken.includes(acquireIndex) &&
+          !after.queues.get(lock)?.some((entry) => entry.acquireIndex === acquireIndex),
       );
       for (const acquire of gone) {
         demand(
@@ -68,13 +71,21 @@ function revoked(step: Step): void {
       ? 'UNSUPPORTED'
       : lockNameProblem(command.lock) !== undefined
         ? 'INVALID_ARGUMENT'
-        : acquireAt(step, command) === undefined
+        : acquireAt(step, command) === undefined && !isDelay(step, command)
           ? 'NOT_FOUND'
           : undefined;
   demand(
     refusal === undefined ? reply.type === 'revoked' && reply.index === step.index : errorCode(reply) === refusal,
     () => `revoke of acquire ${command.acquireIndex} of lock ${command.lock} was answered ${JSON.stringify(reply)}`,
   );
+}
+
+/** By the same command an operator ends a delay, which is named by its index. */
+function isDelay(
+  { before }: Step,
+  { lock, acquireIndex }: { readonly lock: string; readonly acquireIndex: number },
+): boolean {
+  return before.delays.get(lock)?.index === acquireIndex;
 }
 
 /** By the name of any of its locks. */

@@ -30,7 +30,7 @@ export function queriesShowTheQueues(): StatePromise {
         difference(shown, expected) ??
         difference(after.counts.holds, holds.length) ??
         difference(after.counts.waits, acquires.length - holds.length) ??
-        difference(pages(step, locks.length), after.locks) ??
+        difference(pages(step, after.locks.length), after.locks) ??
         difference(
           after.locks.map(({ lock, holders, waiters }) => ({ lock, holders, waiters })),
           [...after.queues].map(([lock, queue]) => summary(lock, queue)),

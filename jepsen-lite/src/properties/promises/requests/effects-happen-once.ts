@@ -37,6 +37,10 @@ function mayChange(step: Step): boolean {
       return outputsOf(outputs, 'sessionEnded').length > 0 || begins;
     case 'unused':
       return outputsOf(outputs, 'unusedRemoved').some(({ nodes }) => nodes > 0);
+    case 'endDelay':
+      return outputsOf(outputs, 'lockDelayEnded').length > 0;
+    case 'enforce':
+      return outputsOf(outputs, 'lost').length > 0;
     case 'continue':
       return step.before.sessions.get(input.command?.session ?? 0)?.ending === true;
     case 'request': {

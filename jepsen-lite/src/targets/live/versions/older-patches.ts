@@ -10,13 +10,13 @@ export const OLDER_PATCHES: readonly Patch[] = [
   {
     module: '@holdfast/state',
     file: 'state-version.js',
-    edits: [{ find: 'LATEST_STATE_VERSION = 4;', replace: 'LATEST_STATE_VERSION = 3;' }],
+    edits: [{ find: 'LATEST_STATE_VERSION = 5;', replace: 'LATEST_STATE_VERSION = 4;' }],
   },
   {
     module: '@holdfast/raft',
     file: 'peers/peer-features.js',
     edits: [
-      { find: 'stateVersion4: 2 ** 7,', replace: '' },
+      { find: 'stateVersion5: 2 ** 8,', replace: '' },
       { find: 'keepAlive: 2 ** 5,', replace: '' },
     ],
   },

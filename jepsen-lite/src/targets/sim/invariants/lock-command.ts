@@ -7,7 +7,7 @@ export interface LockCommand {
   readonly name: string;
   readonly locks: readonly string[];
   readonly ends: 'released' | 'cancelled' | 'other';
-  /** The acquire that it releases, cancels, downgrades or revokes; it may be of other locks, too. */
+  /** The acquire that it is about: which it releases, cancels, downgrades, revokes or asks for; it may be of other locks, too. */
   readonly hold?: number;
 }
 
@@ -22,9 +22,14 @@ export function decodeLockCommand(data: Uint8Array): LockCommand {
       case 'acquire':
         return { name, locks: [command.lock], ends: 'other' };
       case 'acquireSeveral':
+      case 'acquireWith':
         return { name, locks: command.locks.map(({ lock }) => lock), ends: 'other' };
+      case 'endLockDelay':
+        return { name, locks: [command.lock], ends: 'other' };
       case 'downgrade':
       case 'revoke':
+      case 'requestRelease':
+      case 'enforceRelease':
         return { name, locks: [command.lock], ends: 'other', hold: command.acquireIndex };
       case 'release':
         return { name, locks: [command.lock], ends: 'released', hold: command.acquireIndex };

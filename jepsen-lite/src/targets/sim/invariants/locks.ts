@@ -1,8 +1,8 @@
 /**
  * What must hold of sessions and locks at every applied index, judged from what the state answers to queries, not from how it works: only
  * owners who may hold a lock together, grants in queue order and with the index of their entry as the token, tokens that rise, several locks
- * that were asked for at once held together, nothing left of an ended session, the same answer to the same request, equal digests on all
- * servers. Also records, in log order, what happened to each wait and hold.
+ * that were asked for at once held together, delayed locks granted to nobody, nothing left of an ended session, the same answer to the same
+ * request, equal digests on all servers. Also records, in log order, what happened to each wait and hold.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -38,6 +38,8 @@ export class LockInvariants {
   readonly #several = new Map<number, number>();
   /** Holds that ended with an expired session, by hold and lock. */
   readonly #expiredHolds = new Map<string, Place>();
+  /** Locks that are delayed, with the index by which they are. */
+  readonly #delays = new Map<string, number>();
   readonly #living = new Set<number>();
   readonly #ended = new Set<number>();
   readonly #replies = new Map<number, Map<number, Reply>>();
@@ -143,14 +145,28 @@ export class LockInvariants {
           this.commands.set(command.name, (this.commands.get(command.name) ?? 0) + 1);
         }
         return;
+      case 'lockDelayed':
+        this.#delays.set(output.lock, output.index);
+        return;
+      case 'lockDelayEnded':
+        if (this.#delays.get(output.lock) !== output.index) {
+          this.#report('a-delay-ends-once', `entry ${index} ends a delay ${output.index} of lock ${output.lock}`);
+        }
+        this.#delays.delete(output.lock);
+        return;
       case 'refused':
       case 'attached':
+      case 'floorRaised':
+      case 'contended':
       case 'sessionEnding':
       case 'sessionSurvived':
       case 'endContinued':
       case 'unusedRemoved':
       case 'granted':
       case 'lost':
+      case 'releaseRequested':
+      case 'releaseEnforced':
+      case 'deadlocksSought':
         return;
     }
   }
@@ -324,6 +340,7 @@ export class LockInvariants {
     const { acquireIndex } = head;
     const places = this.#several.has(acquireIndex) ? this.#placesOf(acquireIndex) : [{ lock, place: head }];
     return places.every((each) => {
+      if (this.#delays.has(each.lock)) return false;
       const queue = this.#queues.get(each.lock) ?? [];
       const first = queue.find(({ token }) => token === 0);
       const holders = queue.filter(({ token }) => token !== 0);
@@ -333,6 +350,9 @@ export class LockInvariants {
 
   #granted(index: number, lock: string, place: Place, queue: readonly Place[]): void {
     const { session, acquireIndex: hold, token, request } = place;
+    if (this.#delays.has(lock)) {
+      this.#report('a-delayed-lock-is-granted-to-nobody', `entry ${index} grants lock ${lock}, which is delayed`);
+    }
     if (token !== index) {
       this.#report('the-token-is-the-index-of-the-grant', `entry ${index} grants lock ${lock} under token ${token}`);
     }
@@ -356,7 +376,8 @@ export class LockInvariants {
       }
     }
     const { counts } = state;
-    const locks = this.#queues.size;
+    // Those that are delayed are kept, though nobody may wait.
+    const locks = new Set([...this.#queues.keys(), ...this.#delays.keys()]).size;
     const sessions = this.#living.size;
     const agree =
       counts.locks === locks && counts.holds === holds && counts.waits === waits && counts.sessions === sessions;
@@ -416,7 +437,9 @@ function askedBy(request: LockRequest): { readonly asked?: LockRequest } {
 /** Whether an acquire that waited or held can be what the later answer says: granted since, or over. */
 function goesOn(before: Extract<Reply, { type: 'acquire' }>, now: Reply): boolean {
   if (now.type === 'error') return now.code === 'NOT_HELD';
-  return now.type === 'acquire' && now.acquireIndex === before.acquireIndex && before.token === 0;
+  if (now.type !== 'acquire' || now.acquireIndex !== before.acquireIndex) return false;
+  // Of a hold the floor may have risen.
+  return before.token === 0 || (now.token === before.token && (now.floor ?? 0) >= (before.floor ?? 0));
 }
 
 function isHold(queue: readonly Place[], { acquireIndex }: Place): boolean {

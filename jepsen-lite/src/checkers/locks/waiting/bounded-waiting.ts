@@ -8,13 +8,13 @@
  * until it ends, or has ended.
  */
 
-import { callsOf, type EventOf } from '../../history/calls.ts';
-import type { History, HistoryEvent } from '../../history/history.ts';
-import { Findings } from '../findings.ts';
-import { groupBy } from '../group.ts';
-import { nameOf } from './holds.ts';
-import { logInOrder } from './log-order.ts';
-import type { Verdict } from '../verdict.ts';
+import { callsOf, type EventOf } from '../../../history/calls.ts';
+import type { History, HistoryEvent } from '../../../history/history.ts';
+import { Findings } from '../../findings.ts';
+import { groupBy } from '../../group.ts';
+import { nameOf } from '../holds.ts';
+import { logInOrder } from '../log-order.ts';
+import type { Verdict } from '../../verdict.ts';
 
 /** As every client must work again within it: a leader may be stopped meanwhile, and its clients find the next one. */
 const ANSWERED_MS = 10_000;

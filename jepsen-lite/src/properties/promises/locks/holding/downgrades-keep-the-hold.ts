@@ -5,11 +5,11 @@
 
 import type { Reply } from '@holdfast/protocol';
 
-import { writes } from '../../models/lock-model.ts';
-import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
-import { appliedCommand, errorCode, type Step } from '../../observation/step.ts';
-import type { StatePromise } from '../../state-promise.ts';
-import { demand } from '../../demand.ts';
+import { writes } from '../../../models/lock-model.ts';
+import { changed, type ReportedAcquire } from '../../../observation/acquires.ts';
+import { appliedCommand, errorCode, type Step } from '../../../observation/step.ts';
+import type { StatePromise } from '../../../state-promise.ts';
+import { demand } from '../../../demand.ts';
 
 /** Since which state version there is such a command. */
 const SINCE = 4;

@@ -3,10 +3,10 @@
  * whom one entry lets hold together share it.
  */
 
-import { mayHoldTogether } from '../../../models/holders.ts';
-import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
-import type { StatePromise } from '../../state-promise.ts';
-import { demand } from '../../demand.ts';
+import { mayHoldTogether } from '../../../../models/holders.ts';
+import { changed, type ReportedAcquire } from '../../../observation/acquires.ts';
+import type { StatePromise } from '../../../state-promise.ts';
+import { demand } from '../../../demand.ts';
 
 export function tokensRise(): StatePromise {
   const highest = new Map<string, number>();

@@ -1,10 +1,10 @@
 /** Those who hold a lock may hold it together, of what was reported and of what is shown; of a mutex there is one. */
 
 import { MUTEX } from '@holdfast/protocol';
-import { inTheWay, mayHoldTogether, requestOf } from '../../../models/holders.ts';
-import { changed, type ReportedAcquire } from '../../observation/acquires.ts';
-import type { StatePromise } from '../../state-promise.ts';
-import { demand } from '../../demand.ts';
+import { inTheWay, mayHoldTogether, requestOf } from '../../../../models/holders.ts';
+import { changed, type ReportedAcquire } from '../../../observation/acquires.ts';
+import type { StatePromise } from '../../../state-promise.ts';
+import { demand } from '../../../demand.ts';
 
 type Holder = Omit<ReportedAcquire, 'token'>;
 

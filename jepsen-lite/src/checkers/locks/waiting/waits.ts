@@ -4,11 +4,11 @@
  * the queue has the lower token.
  */
 
-import { okCallsOf, type EventOf, type OkCall } from '../../history/calls.ts';
-import type { History, HistoryEvent } from '../../history/history.ts';
-import { Findings } from '../findings.ts';
-import { groupBy } from '../group.ts';
-import type { Verdict } from '../verdict.ts';
+import { okCallsOf, type EventOf, type OkCall } from '../../../history/calls.ts';
+import type { History, HistoryEvent } from '../../../history/history.ts';
+import { Findings } from '../../findings.ts';
+import { groupBy } from '../../group.ts';
+import type { Verdict } from '../../verdict.ts';
 
 /** `served`: waits that were granted later than they began. */
 type Count = 'waits' | 'served' | 'withdrawn' | 'reported';

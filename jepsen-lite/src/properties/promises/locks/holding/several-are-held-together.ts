@@ -1,8 +1,8 @@
 /** Several locks that were asked for at once: one acquire is in the queues of all of them or of none, and holds all or none, under one token. */
 
-import { appliedCommand } from '../../observation/step.ts';
-import type { StatePromise } from '../../state-promise.ts';
-import { demand } from '../../demand.ts';
+import { appliedCommand } from '../../../observation/step.ts';
+import type { StatePromise } from '../../../state-promise.ts';
+import { demand } from '../../../demand.ts';
 
 export function severalAreHeldTogether(): StatePromise {
   /** The locks of each, by acquire index. */
@@ -12,9 +12,11 @@ export function severalAreHeldTogether(): StatePromise {
     observe(step) {
       const { index, after } = step;
       const applied = appliedCommand(step);
-      if (applied?.command.type === 'acquireSeveral' && applied.reply.type === 'acquire') {
+      const command = applied?.command;
+      const several = command?.type === 'acquireSeveral' || command?.type === 'acquireWith' ? command : undefined;
+      if (several !== undefined && applied?.reply.type === 'acquire') {
         const { acquireIndex } = applied.reply;
-        const locks = applied.command.locks.map(({ lock }) => lock);
+        const locks = several.locks.map(({ lock }) => lock);
         demand(acquireIndex === index, () => `the acquire of entry ${index} is called ${acquireIndex}`);
         together.set(acquireIndex, locks);
       }

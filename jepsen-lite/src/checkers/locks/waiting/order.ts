@@ -3,12 +3,12 @@
  * asked was before it in the queue.
  */
 
-import { okCallsOf, type EventOf, type OkCall } from '../../history/calls.ts';
-import type { History } from '../../history/history.ts';
-import { Findings } from '../findings.ts';
-import { groupBy } from '../group.ts';
-import { grantsOf, logInOrder, type RecordedLogEvent } from './log-order.ts';
-import type { Verdict } from '../verdict.ts';
+import { okCallsOf, type EventOf, type OkCall } from '../../../history/calls.ts';
+import type { History } from '../../../history/history.ts';
+import { Findings } from '../../findings.ts';
+import { groupBy } from '../../group.ts';
+import { grantsOf, logInOrder, type RecordedLogEvent } from '../log-order.ts';
+import type { Verdict } from '../../verdict.ts';
 
 export function checkOrder(history: History): Verdict {
   const findings = new Findings('order', ['grants', 'grantsWithWaiters', 'reported']);

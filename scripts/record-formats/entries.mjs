@@ -69,6 +69,13 @@ export function recordedEntries(
   waiter.send({ type: 'acquire', ...write, wait: true, parameters: [false] });
   holder.send({ type: 'downgrade', lock: write.lock, acquireIndex: written });
   leaver.send({ type: 'revoke', lock: write.lock, acquireIndex: written });
+  const plain = (lock) => ({ lock, kind: LockKind.mutex, parameters: [] });
+  const options = { wait: true, lockDelayMs: 5_000, abortInDeadlock: false };
+  const lost = open(5, 'lost');
+  lost.send({ type: 'acquireWith', locks: [plain('delayed'), plain('delayed still')], ...options });
+  holder.send({ type: 'acquireWith', locks: [plain('kept')], ...options });
+  const over = add({}, { type: 'expireSession', session: lost.session, generation: 1 });
+  add({}, { type: 'endLockDelay', lock: 'delayed', index: over });
   leaver.send({ type: 'closeSession', session: 0 });
   add({ session: waiter.session, generation: 1, number: 60 }, acquire('out of order'));
   waiter.again();

@@ -18,6 +18,8 @@ export const PeerFeature = {
   stateVersion3: 2 ** 6,
   /** Applies entries by version 4 of those rules. */
   stateVersion4: 2 ** 7,
+  /** Applies entries by version 5 of those rules. */
+  stateVersion5: 2 ** 8,
 } as const;
 
 /** What a server of this version offers to its peers. */

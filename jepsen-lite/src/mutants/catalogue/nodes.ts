@@ -75,7 +75,7 @@ export const nodeMutants: readonly Mutant[] = [
         file: 'tree/row-node-store.js',
         edits: [
           {
-            find: "invariant(this.childCount(node) === 0, 'a node that is removed has no children');",
+            find: "invariant(this.#children.count(node) === 0, 'a node that is removed has no children');",
             replace: 'for (const name of this.childNames(node)) this.remove(this.child(node, name), index);',
           },
         ],
@@ -106,7 +106,7 @@ export const nodeMutants: readonly Mutant[] = [
     'commands/nodes/transaction.js',
     {
       find: "if (change.type === 'error') return failed(place, change);",
-      replace: "if (change.type === 'error') { draft.commit(commitForNumber); return failed(place, change); }",
+      replace: "if (change.type === 'error') { draft.commit(forNumbers); return failed(place, change); }",
     },
   ),
   inState(
@@ -119,9 +119,9 @@ export const nodeMutants: readonly Mutant[] = [
     },
   ),
   inState('check-that-changes-the-version', 'a check changes nothing', 'commands/nodes/commit.js', {
-    find: "export function commitForNumber(state, change) { switch (change.type) { case 'check': return 0;",
+    find: "function commitForNumber(state, change) { switch (change.type) { case 'check': return 0;",
     replace:
-      "export function commitForNumber(state, change) { switch (change.type) { case 'check': state.nodes.setData(state.nodes.root, new Uint8Array(0), state.index, state.stamp); return 0;",
+      "function commitForNumber(state, change) { switch (change.type) { case 'check': state.nodes.setData(state.nodes.root, new Uint8Array(0), state.index, state.stamp); return 0;",
   }),
   inState(
     'ephemerals-of-one-entry-in-set-order',

@@ -120,8 +120,8 @@ class Office {
 
   #changed(kind: NodeChangeKind, node: NodeSlot): void {
     if (kind === 'deleted') {
-      this.#ends.delete(node);
-      this.#wheel.delete(node);
+      if (this.#wheel.size > 0) this.#wheel.delete(node);
+      if (this.#ends.size > 0) this.#ends.delete(node);
       return;
     }
     const limited = this.#deps.state.limitedNode(node);

@@ -291,19 +291,19 @@ export class RowNodeStore implements NodeStore {
   }
 
   remove(node: NodeSlot, index: number): void {
-    invariant(node !== ROOT, 'the root is never removed');
-    invariant(this.childCount(node) === 0, 'a node that is removed has no children');
     const rows = this.#rows;
-    const parent = this.parent(node);
+    invariant(node !== ROOT, 'the root is never removed');
+    this.#check(node);
+    invariant(this.#children.count(node) === 0, 'a node that is removed has no children');
+    const parent = rows.word(node, WordField.parent) as NodeSlot;
     this.#feed.notify('deleted', node, index);
     this.#capture.node(node);
     this.#capture.node(parent);
     for (const observer of this.#observers) observer.childGoing(parent, node);
     this.#children.remove(node);
     this.#childrenChanged(parent, index);
-    this.#dataBytes -= this.dataLength(node);
+    this.#dataBytes -= this.#cells.dataLength(node) + this.#cells.extras.clear(node);
     this.#nameBytes -= this.#cells.nameBytes(node);
-    this.#dataBytes -= this.#cells.extras.clear(node);
     this.#cells.free(node);
     leaveRow(rows, node, this.#free);
     this.#free = node;

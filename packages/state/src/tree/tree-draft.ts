@@ -153,12 +153,13 @@ export class TreeDraft implements TreeView {
   }
 
   remove(node: NodeSlot): void {
+    const below = this.#below;
     const own = this.#overlays.get(node);
-    const { children, dataLength, extraBytes } = own ?? this.#kept(node);
-    invariant(children === 0, 'a node that is removed has no children');
+    invariant((own?.children ?? below.childCount(node)) === 0, 'a node that is removed has no children');
     const parent = this.parent(node);
     this.size -= 1;
-    this.dataBytes -= dataLength + extraBytes;
+    this.dataBytes -=
+      own === undefined ? below.dataLength(node) + below.extraBytes(node) : own.dataLength + own.extraBytes;
     this.nameBytes -= this.nameBytesOf(node);
     this.#overlay(parent).children -= 1;
     if (isStandIn(node)) this.#children.get(parent)?.delete(this.name(node));
@@ -179,15 +180,6 @@ export class TreeDraft implements TreeView {
     }
     const directory = this.#directory;
     return directory === undefined ? undefined : below.findBelow(directory, path, this.#directoryPath.length);
-  }
-
-  #kept(node: NodeSlot): Pick<Overlay, 'children' | 'dataLength' | 'extraBytes'> {
-    const below = this.#below;
-    return {
-      children: below.childCount(node),
-      dataLength: below.dataLength(node),
-      extraBytes: below.extraBytes(node),
-    };
   }
 
   #draftedAt(standIn: NodeSlot): DraftedNode {

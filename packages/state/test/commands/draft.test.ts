@@ -91,7 +91,7 @@ function asDraft(prepared: Prepared, all: readonly Asked[]): Reply[] {
     return change;
   });
   expect(Buffer.compare(prepared.bytes, before)).toBe(0);
-  const replies = draft.commit(commit);
+  const replies = draft.commit({ change: commit, deletion: (at, node) => commit(at, { type: 'delete', node }) });
   return planned.map((change) => (change.type === 'error' ? change : (replies.shift() as Reply)));
 }
 

@@ -8,6 +8,7 @@ import { takeAway } from '../revoke.ts';
 import type { State } from '../../state.ts';
 import type { NodeSlot } from '../../tree/node-slot.ts';
 import type { Creation, PlannedChange } from './change.ts';
+import type { Makers } from './draft.ts';
 
 export function commit(state: State, change: PlannedChange): Reply {
   switch (change.type) {
@@ -33,7 +34,9 @@ export function commit(state: State, change: PlannedChange): Reply {
  * now, otherwise 0. Whom it lets have a lock is to be granted it when all are made ({@link LockTable.grantPending}): a waiter that
  * another of them revokes must not hold the lock first, under the token that the next is granted it with.
  */
-export function commitForNumber(state: State, change: PlannedChange): number {
+export const forNumbers: Makers<number> = { change: commitForNumber, deletion: removeForNumber };
+
+function commitForNumber(state: State, change: PlannedChange): number {
   switch (change.type) {
     case 'check':
       return 0;
@@ -44,13 +47,17 @@ export function commitForNumber(state: State, change: PlannedChange): number {
       state.nodes.setData(change.node, change.data, state.index, state.stamp);
       return state.nodes.version(change.node);
     case 'delete':
-      remove(state, change.node);
-      return 0;
+      return removeForNumber(state, change.node);
     case 'revoke':
       takeAway(state, change.acquire);
       if (!state.rules.grantsComeLast) state.locks.grantPending(state.index, state.stamp, state.events);
       return 0;
   }
+}
+
+function removeForNumber(state: State, node: NodeSlot): number {
+  remove(state, node);
+  return 0;
 }
 
 function create(state: State, change: Creation): NodeSlot {

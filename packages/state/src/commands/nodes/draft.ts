@@ -17,6 +17,12 @@ import type { Rules } from '../../versions.ts';
 import type { Creation, PlannedChange } from './change.ts';
 import { extraBytesOfSet, type PlanView } from './plan-view.ts';
 
+/** How changes are made; a node that goes is most of thousands of them. */
+export interface Makers<T> {
+  readonly change: (state: State, change: PlannedChange) => T;
+  readonly deletion: (state: State, node: NodeSlot) => T;
+}
+
 export class Draft implements PlanView {
   readonly nodes: TreeDraft;
   readonly locks: PlanView['locks'];
@@ -74,13 +80,15 @@ export class Draft implements PlanView {
     }
   }
 
-  /** Makes all changes, each by `commit`, and returns what that returned. Nothing else may have changed since the draft began. */
-  commit<T>(commit: (state: State, change: PlannedChange) => T): T[] {
-    invariant(this.#state.index === this.index, 'a draft ends with the entry in which it began');
-    return this.#changes.map((change) => {
-      const planned: PlannedChange = typeof change === 'number' ? { type: 'delete', node: change } : change;
-      return commit(this.#state, this.#inPlace(planned));
-    });
+  /** Makes all changes, each as `make` does, and returns what that returned. Nothing else may have changed since the draft began. */
+  commit<T>(make: Makers<T>): T[] {
+    const state = this.#state;
+    invariant(state.index === this.index, 'a draft ends with the entry in which it began');
+    return this.#changes.map((change) =>
+      typeof change === 'number'
+        ? make.deletion(state, this.#placeOf(change))
+        : make.change(state, this.#inPlace(change)),
+    );
   }
 
   #create(change: Creation): void {

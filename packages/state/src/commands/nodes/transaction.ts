@@ -10,7 +10,7 @@ import { errorReply, unsupportedReply, type ErrorReply } from '../../replies.ts'
 import { transactionCost } from '../../sessions/answer-cost.ts';
 import type { Session } from '../../sessions/session.ts';
 import type { State } from '../../state.ts';
-import { commitForNumber } from './commit.ts';
+import { forNumbers } from './commit.ts';
 import { Draft } from './draft.ts';
 import { planOperation } from './plan.ts';
 
@@ -27,7 +27,7 @@ export function transaction(state: State, session: Session, { bytes, start }: De
     return malformedReply(error);
   }
   if (refused !== undefined) return refused;
-  const results = draft.commit(commitForNumber);
+  const results = draft.commit(forNumbers);
   state.locks.grantPending(state.index, state.stamp, state.events);
   return { type: 'transaction', index: state.index, results };
 }

@@ -91,11 +91,17 @@ export class NodeExtras {
 
   /** The node goes. Returns how many bytes its extras took. */
   clear(row: number): number {
-    if (this.#cell(row) === NO_CELL) return 0;
-    const extras = this.list(row);
-    for (const { tag } of extras) this.#count(row, tag, -1);
-    this.#write(row, NONE);
-    return extrasBytes(extras);
+    const cell = this.#cell(row);
+    if (cell === NO_CELL) return 0;
+    const slab = this.#slab;
+    const bytes = slab.bytes(cell);
+    const start = slab.offset(cell);
+    const length = readShort(bytes, start);
+    for (let at = start + LENGTH_BYTES; at < start + length; at += HEAD_BYTES + readShort(bytes, at + 2))
+      this.#count(row, readShort(bytes, at), -1);
+    slab.free(cell, length);
+    this.#rows.setWord(row, WordField.extras, NO_CELL);
+    return length - LENGTH_BYTES;
   }
 
   /** To a chunk that stays, if the node's cell is in one that goes. */
@@ -130,8 +136,7 @@ export class NodeExtras {
 
   /** Of a cell. */
   #length(cell: CellReference): number {
-    const bytes = this.#slab.bytes(cell);
-    return new DataView(bytes.buffer, bytes.byteOffset).getUint32(this.#slab.offset(cell), true);
+    return readShort(this.#slab.bytes(cell), this.#slab.offset(cell));
   }
 
   #count(row: number, tag: number, more: number): void {
@@ -148,6 +153,11 @@ export class NodeExtras {
   #cell(row: number): CellReference {
     return this.#rows.word(row, WordField.extras) as CellReference;
   }
+}
+
+/** Little-endian; of the length in front of all the lower half, which has it whole ({@link MAX_NODE_EXTRAS_BYTES}). */
+function readShort(bytes: Uint8Array, at: number): number {
+  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);
 }
 
 /** What a node's extras count among the data. */

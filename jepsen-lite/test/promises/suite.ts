@@ -7,6 +7,7 @@ import { LockLostError, TimeoutError, TransactionFailedError, check, create, set
 import type { Client, ConnectOptions, HeldLock, NodeWatch } from '@holdfast/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedLockPromises } from './shared-locks.ts';
+import { waitingPromises } from './waiting.ts';
 
 export interface Subject {
   connect(options?: Partial<ConnectOptions>): Promise<Client>;
@@ -228,5 +229,6 @@ export function promisesOf(name: string, start: () => Promise<Subject>): void {
     });
 
     sharedLockPromises(() => subject, fresh);
+    waitingPromises(() => subject, fresh);
   });
 }

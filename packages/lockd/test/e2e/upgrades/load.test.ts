@@ -10,6 +10,7 @@ import { argumentsFor, onePlace, type Place } from '../support/places.ts';
 import { Clients } from '../support/upgrade/clients.ts';
 import { expectRising } from '../support/upgrade/expectations.ts';
 import { UsingTheLatestVersion } from '../support/upgrade/latest-version.ts';
+import { UsingLocksOfAllKinds } from '../support/upgrade/lock-kinds.ts';
 import { RunningLockctl } from '../support/upgrade/lockctl-work.ts';
 import { Counting, HoldingAllTheWhile, Reattaching } from '../support/upgrade/locks.ts';
 import { UsingNodesOfAllKinds } from '../support/upgrade/node-kinds.ts';
@@ -123,13 +124,24 @@ const damages: readonly Damage[] = [
   },
   {
     what: 'a shared hold that is taken away',
-    to: () => new UsingTheLatestVersion(),
+    to: () => new UsingLocksOfAllKinds(),
     done: async () => {
       const lock = 'upgrade-read-throughout';
       const { holders } = await vandal.admin.lock(lock);
       await vandal.admin.revoke(lock, holders[0]?.token ?? 0);
     },
     seenAs: 'lock "upgrade-read-throughout"',
+  },
+  {
+    what: 'a hold with options that is taken away',
+    to: () => new UsingTheLatestVersion(),
+    done: async () => {
+      const lock = 'upgrade-delayed-throughout';
+      const { holders } = await vandal.admin.lock(lock);
+      await vandal.admin.revoke(lock, holders[0]?.token ?? 0);
+      await vandal.admin.endLockDelay(lock);
+    },
+    seenAs: 'lock "upgrade-delayed-throughout"',
   },
 ];
 

@@ -9,6 +9,7 @@ import { answers, argumentsFor, dataOf, places, status, type Place } from '../su
 import { previousBuild } from '../support/previous-build.ts';
 import { Clients } from '../support/upgrade/clients.ts';
 import { UsingTheLatestVersion } from '../support/upgrade/latest-version.ts';
+import { UsingLocksOfAllKinds } from '../support/upgrade/lock-kinds.ts';
 import { RunningLockctl } from '../support/upgrade/lockctl-work.ts';
 import { Counting, HoldingAllTheWhile, Reattaching, WaitingInOrder } from '../support/upgrade/locks.ts';
 import { UsingNodesOfAllKinds } from '../support/upgrade/node-kinds.ts';
@@ -50,6 +51,7 @@ describe('an ensemble of the version before, under load', () => {
       new Operating(),
       new WatchingThroughout(),
       new UsingNodesOfAllKinds(),
+      new UsingLocksOfAllKinds(),
       latest,
     ];
     load = await UpgradeLoad.on(clients, works, [new RunningLockctl(SERVERS.map(port))]);

@@ -3,20 +3,22 @@
  * it; and done from then on, under every server.
  */
 
-import { HoldfastError, type Client, type HeldLock } from '@holdfast/client';
+import { DeadlockError, HoldfastError, type Client, type HeldLock } from '@holdfast/client';
 import { expect } from 'vitest';
 import type { Clients } from './clients.ts';
 import type { Work } from './work.ts';
 
-const READ = 'upgrade-read';
-const PERMITS = 'upgrade-permits';
-const SEVERAL = ['upgrade-several-a', 'upgrade-several-b'];
+const DELAYED = 'upgrade-delayed';
+const CROSSED = ['upgrade-crossed-a', 'upgrade-crossed-b'] as const;
+const DELAY_MS = 60_000;
+/** To end a wait in a deadlock, and no wait else. */
+const ABORTING = { deadlockPolicy: 'abort-youngest' } as const;
 
 export class UsingTheLatestVersion implements Work {
   readonly name = 'what only the latest state version has';
   #client!: Client;
   #other!: Client;
-  /** Held to the end, from the first round on that was done. */
+  /** Held to the end, from the first round on that was done; asked for at once. */
   #throughout: HeldLock | undefined;
   /** Rounds. */
   refused = 0;
@@ -28,16 +30,11 @@ export class UsingTheLatestVersion implements Work {
   }
 
   async round(): Promise<void> {
-    const did = [
-      await this.#tried(() => this.#readTogether()),
-      await this.#tried(() => this.#takePermits()),
-      await this.#tried(() => this.#takeSeveral()),
-    ];
-    const [read = false, permits = false, several = false] = did;
-    // The version may have been raised between two of them, and is never taken back.
-    const inOrder = (permits || !read) && (several || !permits);
-    expect(inOrder, `read-write lock, semaphore and several: ${did.join(', ')}`).toBe(true);
-    if (read) this.done += 1;
+    const did = [await this.#tried(() => this.#delay()), await this.#tried(() => this.#cross())];
+    const [delayed = false, crossed = false] = did;
+    // The version may have been raised between the two, and is never taken back.
+    expect(crossed || !delayed, `a delay, and the end of a deadlock: ${did.join(', ')}`).toBe(true);
+    if (delayed) this.done += 1;
     else this.refused += 1;
     await this.#leavesNothing();
   }
@@ -46,40 +43,53 @@ export class UsingTheLatestVersion implements Work {
     const held = this.#throughout;
     expect(held, 'a lock that was held throughout').toBeDefined();
     await held?.verify();
+    const [holder] = (await this.#other.admin.lock(`${DELAYED}-throughout`)).holders;
+    expect(holder?.releaseRequest, 'who has asked for the lock that was held throughout').toBeDefined();
     await held?.release();
     await this.#leavesNothing();
   }
 
-  /** Two read, nobody writes; who wrote goes on reading. */
-  async #readTogether(): Promise<void> {
-    const [own, other] = [this.#client.readWriteLock(READ), this.#other.readWriteLock(READ)];
-    this.#throughout ??= await this.#client.readWriteLock(`${READ}-throughout`).read().acquire();
-    const writing = await own.write().acquire();
-    await writing.downgrade();
-    const reading = await other.read().acquire();
-    expect(reading.token, 'the token of who came later').toBeGreaterThan(writing.token);
-    expect((await other.write().tryAcquire()).acquired, 'written beside readers').toBe(false);
-    for (const held of [writing, reading]) await held.release();
+  /** A lock is delayed when its holder has lost it, until an operator ends that. */
+  async #delay(): Promise<void> {
+    const lock = this.#client.lock(DELAYED, { lockDelayMs: DELAY_MS });
+    const lost = await lock.acquire();
+    this.#throughout ??= await this.#heldThroughout();
+    const { admin } = this.#other;
+    await admin.revoke(DELAYED, lost.token);
+    expect((await this.#other.lock(DELAYED).tryAcquire()).acquired, 'granted while it is delayed').toBe(false);
+    expect((await admin.lock(DELAYED)).delay, 'the delay').toMatchObject({ delayMs: DELAY_MS, token: lost.token });
+    await admin.endLockDelay(DELAYED);
+    const next = await this.#other.lock(DELAYED).acquire();
+    expect(next.token, 'the token of who came later').toBeGreaterThan(lost.token);
+    await next.release();
   }
 
-  async #takePermits(): Promise<void> {
-    const [own, other] = [this.#client, this.#other].map((client) => client.semaphore(PERMITS, { permits: 3 }));
-    const held = await own?.acquire({ permits: 2 });
-    expect((await other?.tryAcquire({ permits: 2 }))?.acquired, 'more permits than there are').toBe(false);
-    const last = await other?.acquire();
-    for (const each of [held, last]) await each?.release();
+  async #heldThroughout(): Promise<HeldLock> {
+    const lock = `${DELAYED}-throughout`;
+    const held = await this.#client.lock(lock, { lockDelayMs: DELAY_MS }).acquire();
+    await this.#other.admin.requestRelease(lock, held.token, { withinMs: DELAY_MS, atDeadline: 'leave' });
+    return held;
   }
 
-  async #takeSeveral(): Promise<void> {
-    const held = await this.#client.locks(SEVERAL).acquire();
-    for (const lock of SEVERAL) expect((await this.#other.lock(lock).tryAcquire()).acquired, lock).toBe(false);
-    await held.release();
+  /** Of two who take two locks in opposite order, the one who waits last does not wait. */
+  async #cross(): Promise<void> {
+    const [a, b] = CROSSED;
+    const holds = [await this.#client.lock(a).acquire(), await this.#other.lock(b).acquire()];
+    const waits = [this.#client.lock(b, ABORTING).acquire(), this.#other.lock(a, ABORTING).acquire()];
+    try {
+      const ended: unknown = await Promise.race(waits).catch((error: unknown) => error);
+      if (ended instanceof HoldfastError && ended.code === 'UNSUPPORTED') throw ended;
+      expect(ended, 'what the first of two ended with who wait for each other').toBeInstanceOf(DeadlockError);
+    } finally {
+      for (const held of holds) await held[Symbol.asyncDispose]();
+      for (const wait of await Promise.allSettled(waits)) if (wait.status === 'fulfilled') await wait.value.release();
+    }
   }
 
   async #leavesNothing(): Promise<void> {
-    for (const lock of [READ, PERMITS, ...SEVERAL]) {
-      const { holders, waiters } = await this.#other.admin.lock(lock);
-      expect([holders, waiters], `who has ${lock}, and who waits`).toEqual([[], []]);
+    for (const lock of [DELAYED, ...CROSSED]) {
+      const { holders, waiters, delay } = await this.#other.admin.lock(lock);
+      expect([holders, waiters, delay], `who has ${lock}, and who waits`).toEqual([[], [], undefined]);
     }
   }
 

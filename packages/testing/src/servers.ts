@@ -3,6 +3,7 @@
 import { InvalidArgumentError } from '@holdfast/client';
 import { LockServer } from '@holdfast/lockd';
 import type { SimWorld } from '@holdfast/runtime/sim';
+import { LATEST_STATE_VERSION } from '@holdfast/state';
 import type { Pace } from './pace.ts';
 
 const CLIENT_PORT = 7100;
@@ -35,10 +36,14 @@ export class Servers {
     return leading.toSorted((left, right) => right.term - left.term)[0]?.id ?? 0;
   }
 
+  /** Resolves when one leads, and all have agreed on everything that this version can do. */
   async startAll(): Promise<void> {
     const starting = Promise.all(this.#ids.map((id) => this.#open(id)));
     await this.#pace.complete(starting, MAX_START_MS);
-    await this.#pace.until(() => this.leader !== 0, MAX_START_MS);
+    await this.#pace.until(
+      () => this.leader !== 0 && this.#leading().state.version === LATEST_STATE_VERSION,
+      MAX_START_MS,
+    );
   }
 
   async start(id: number): Promise<void> {

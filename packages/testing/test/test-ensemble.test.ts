@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect, InvalidArgumentError, LockLostError, SessionExpiredError, TimeoutError } from '@holdfast/client';
+import { connect, create, InvalidArgumentError, LockLostError, SessionExpiredError, TimeoutError } from '@holdfast/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { testEnsemble, type TestEnsemble } from '../src/index.ts';
 
@@ -38,6 +38,17 @@ describe('an ensemble for tests', () => {
     await expect(seen).resolves.toBe('created');
     const { data } = await client.nodes.get('/config');
     expect(Buffer.from(data).toString()).toBe('a');
+  });
+
+  it.each([1, 3])('of %i servers can at once do all that this version can', async (servers) => {
+    const other = await testEnsemble({ servers });
+    const client = await other.connect();
+    const permits = client.semaphore('imports', { permits: 2 }).lock();
+    const held = await client.locks(['a', client.readWriteLock('b').read(), permits]).acquire();
+    expect(held.locks).toEqual(['a', 'b', 'imports']);
+    await client.nodes.transaction([create('/jobs'), create('/jobs/1', 'work')]);
+    expect((await client.nodes.children('/jobs')).names).toEqual(['1']);
+    await other.close();
   });
 
   it('opens no socket and no file', async () => {

@@ -1,4 +1,7 @@
-/** How long locks are waited for and held, in seconds, and what happens to sessions. Names of locks are in spans alone: there may be many. */
+/**
+ * How long locks are waited for and held, in seconds, by the mode, and what happens to sessions. Names of locks are in spans alone: there may be
+ * many.
+ */
 
 import type { AcquireMessage, HoldMessage } from '@holdfast/client';
 import type { Counter, Histogram, Meter, UpDownCounter } from '@opentelemetry/api';
@@ -30,18 +33,19 @@ export class LockMetrics {
 
   acquireEnded(message: AcquireMessage): void {
     const outcome = message.outcome ?? 'failed';
-    this.#record(this.#acquireSeconds, message, { 'holdfast.outcome': outcome });
+    this.#record(this.#acquireSeconds, message, { 'holdfast.outcome': outcome, 'holdfast.mode': message.mode });
   }
 
   holdStarted(message: HoldMessage): void {
     this.#since.set(message, performance.now());
-    this.#held.add(1);
+    this.#held.add(1, { 'holdfast.mode': message.mode });
   }
 
   holdEnded(message: HoldMessage): void {
     if (!this.#since.has(message)) return;
-    this.#held.add(-1);
-    this.#record(this.#holdSeconds, message, { 'holdfast.end': message.reason ?? 'released' });
+    this.#held.add(-1, { 'holdfast.mode': message.mode });
+    const end = message.reason ?? 'released';
+    this.#record(this.#holdSeconds, message, { 'holdfast.end': end, 'holdfast.mode': message.mode });
   }
 
   event(type: string): void {

@@ -1,6 +1,7 @@
 /**
  * A span for each acquire, `holdfast.acquire`, and one for each hold, `holdfast.hold`. Both are children of the span that was active when the
  * acquire was called, so that a trace shows side by side how long a lock was waited for and how long it was held. The hold links to its acquire.
+ * Both say which locks, all of them where several are taken at once, and how they are held.
  */
 
 import type { AcquireMessage, HoldMessage } from '@holdfast/client';
@@ -8,6 +9,7 @@ import {
   context,
   SpanKind,
   SpanStatusCode,
+  type Attributes,
   type Context,
   type Exception,
   type Span,
@@ -32,10 +34,9 @@ export class LockSpans {
 
   acquireStarted(message: AcquireMessage): void {
     const parent = context.active();
-    const { lock, sessionId, waitMs } = message;
+    const { waitMs } = message;
     const attributes = {
-      'holdfast.lock': lock,
-      'holdfast.session': sessionId,
+      ...attributesOf(message),
       ...(Number.isFinite(waitMs) && { 'holdfast.wait_limit_ms': waitMs }),
     };
     const span = this.#tracer.startSpan('holdfast.acquire', { kind: SpanKind.CLIENT, attributes }, parent);
@@ -58,8 +59,7 @@ export class LockSpans {
   holdStarted(message: HoldMessage): void {
     const acquiring = this.#acquires.get(message.acquire);
     if (acquiring === undefined) return;
-    const { lock, token, sessionId } = message;
-    const attributes = { 'holdfast.lock': lock, 'holdfast.token': token, 'holdfast.session': sessionId };
+    const attributes = { ...attributesOf(message), 'holdfast.token': message.token };
     const links = [{ context: acquiring.span.spanContext() }];
     const span = this.#tracer.startSpan('holdfast.hold', { attributes, links }, acquiring.parent);
     this.#holds.set(message, span);
@@ -82,6 +82,17 @@ export class LockSpans {
     for (const span of this.#holds.values()) span.end();
     this.#holds.clear();
   }
+}
+
+/** What an acquire and its hold have in common. */
+function attributesOf({ lock, locks, mode, permits, sessionId }: AcquireMessage | HoldMessage): Attributes {
+  return {
+    'holdfast.lock': lock,
+    'holdfast.locks': [...locks],
+    'holdfast.mode': mode,
+    ...(permits !== undefined && { 'holdfast.permits': permits }),
+    'holdfast.session': sessionId,
+  };
 }
 
 function exceptionOf(error: unknown): Exception {

@@ -60,6 +60,8 @@ describe('instrumented locks', () => {
       parentSpanContext: { spanId: caller.spanContext().spanId },
       attributes: {
         'holdfast.lock': 'orders',
+        'holdfast.locks': ['orders'],
+        'holdfast.mode': 'exclusive',
         'holdfast.session': client.sessionId,
         'holdfast.wait_limit_ms': 5_000,
         'holdfast.outcome': 'held',
@@ -80,6 +82,44 @@ describe('instrumented locks', () => {
       { attributes: { 'holdfast.end': 'released' }, value: { count: 1 } },
     ]);
     expect(await measured('holdfast.client.holds')).toMatchObject([{ value: 0 }]);
+  });
+
+  it('name all locks that are taken at once, and say how each is held and with how many permits', async () => {
+    const { spans, measured } = instrumented();
+    const client = await ensemble.connect();
+    await client.locks(['from', 'to']).withLock(() => undefined);
+    await client
+      .semaphore('imports', { permits: 4 })
+      .lock({ permits: 3 })
+      .withLock(() => undefined);
+    const prices = client.readWriteLock('prices');
+    await prices.read().withLock(() => undefined);
+    await prices.write().withLock((held) => held.downgrade());
+    const seen = spans
+      .getFinishedSpans()
+      .map(({ name, attributes: of }) => [
+        name.replace('holdfast.', ''),
+        of['holdfast.locks'],
+        of['holdfast.mode'],
+        of['holdfast.permits'],
+      ]);
+    const both = (locks: string[], mode: string, permits?: number) => [
+      ['acquire', locks, mode, permits],
+      ['hold', locks, mode, permits],
+    ];
+    expect(seen).toEqual([
+      ...both(['from', 'to'], 'exclusive'),
+      ...both(['imports'], 'shared', 3),
+      ...both(['prices'], 'read'),
+      // The span says how it was granted.
+      ...both(['prices'], 'write'),
+    ]);
+    expect(spans.getFinishedSpans()[0]?.attributes['holdfast.lock']).toBe('from');
+    const modes = ['exclusive', 'shared', 'read', 'write'];
+    for (const metric of ['acquire.duration', 'hold.duration', 'holds']) {
+      const points = await measured(`holdfast.client.${metric}`);
+      expect(points.map(({ attributes }) => attributes['holdfast.mode'])).toEqual(modes);
+    }
   });
 
   it('show that a lock was lost, and that an acquire failed', async () => {

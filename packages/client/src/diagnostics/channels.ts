@@ -19,6 +19,8 @@ export interface AcquireMessage {
   readonly locks: readonly string[];
   /** How they are to be held. */
   readonly mode: HoldMode;
+  /** How many permits of a semaphore; undefined for every other lock, and for several at once. */
+  readonly permits: number | undefined;
   /** How long it may wait, in milliseconds; `Infinity` for no limit, 0 for not at all. */
   readonly waitMs: number;
   /** The client's session at the start; 0 while a resilient client has none. */
@@ -38,6 +40,8 @@ export interface HoldMessage {
   readonly locks: readonly string[];
   /** As it was granted. */
   readonly mode: HoldMode;
+  /** As for the acquire. */
+  readonly permits: number | undefined;
   readonly token: number;
   readonly sessionId: number;
   /** That of the acquire, as it was published, or would have been. */
@@ -79,7 +83,7 @@ const event: Channel = channel(DIAGNOSTICS_CHANNELS.event);
 
 /** Undefined while nobody listens. */
 export function acquireStarted(
-  { lock, locks, mode }: Pick<Wanted, 'lock' | 'locks' | 'mode'>,
+  { lock, locks, mode, permits }: Pick<Wanted, 'lock' | 'locks' | 'mode' | 'permits'>,
   waitMs: number,
   sessionId: number,
 ): AcquireMessage | undefined {
@@ -87,7 +91,7 @@ export function acquireStarted(
     acquireStart.hasSubscribers || acquireEnd.hasSubscribers || holdStart.hasSubscribers || holdEnd.hasSubscribers;
   if (!listened) return undefined;
   const unknown = { outcome: undefined, token: undefined, error: undefined };
-  const message: AcquireMessage = { lock, locks, mode, waitMs, sessionId, ...unknown };
+  const message: AcquireMessage = { lock, locks, mode, permits, waitMs, sessionId, ...unknown };
   acquireStart.publish(message);
   return message;
 }
@@ -105,8 +109,8 @@ export function acquireEnded(
 }
 
 export function holdStarted(acquire: AcquireMessage, token: number, sessionId: number): HoldMessage {
-  const { lock, locks, mode } = acquire;
-  const message: HoldMessage = { lock, locks, mode, token, sessionId, acquire, reason: undefined };
+  const { lock, locks, mode, permits } = acquire;
+  const message: HoldMessage = { lock, locks, mode, permits, token, sessionId, acquire, reason: undefined };
   holdStart.publish(message);
   return message;
 }

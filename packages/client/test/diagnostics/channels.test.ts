@@ -82,7 +82,17 @@ describe('what a client publishes', () => {
     expect(all.map(({ copy }) => copy)).toMatchObject([several, several, several, several]);
     const held = await world.settled(client.readWriteLock('c').write().acquire());
     await world.settled(held.downgrade());
-    expect(all.at(-1)?.copy).toMatchObject({ lock: 'c', mode: 'write', reason: undefined });
+    expect(all.at(-1)?.copy).toMatchObject({ lock: 'c', mode: 'write', permits: undefined, reason: undefined });
+  });
+
+  it('says how many permits of a semaphore are asked for and held', async () => {
+    const { world, connect } = await scenario();
+    const imports = (await connect()).semaphore('imports', { permits: 4 });
+    const all = published();
+    await world.settled((await world.settled(imports.acquire({ permits: 3 }))).release());
+    expect(all).toHaveLength(4);
+    const three = { lock: 'imports', locks: ['imports'], mode: 'shared', permits: 3 };
+    expect(all.map(({ copy }) => copy)).toMatchObject([three, three, three, three]);
   });
 
   it('is an acquire and a hold for each entry of a reentrant lock', async () => {
@@ -105,7 +115,7 @@ describe('what a client publishes', () => {
 
   it('is nothing while nobody listens: an acquire allocates nothing for it', () => {
     const rounds = 20_000;
-    const wanted = { lock: 'a', locks: ['a'], mode: 'exclusive' } as const;
+    const wanted = { lock: 'a', locks: ['a'], mode: 'exclusive', permits: undefined } as const;
     let messages = 0;
     const allocated = (): number => {
       const before = process.memoryUsage().heapUsed;

@@ -1,7 +1,7 @@
 /**
  * The shape of redlock over an ensemble, for those who migrate: `acquire`, `using`, `extend`, `release`. The clients that were Redis servers are
- * one client. A lock lasts as long as its duration says and the session lives, without a drift to be guessed; it has a token, by which the
- * resource can refuse who comes late.
+ * one client. A lock lasts as long as its duration says and the session lives, without a drift to be guessed; it has a token, the same for all
+ * its resources, by which they can refuse who comes late.
  */
 
 import type { Timer } from '@holdfast/runtime';
@@ -28,10 +28,11 @@ const LONGEST_DURATION_MS = 2 ** 31 - 1;
 
 /** The locks of several resources under one handle. */
 export class RedlockLock {
+  /** As they were given. */
   readonly resources: readonly string[];
-  /** In the order of `resources`. */
-  readonly tokens: readonly number[];
-  readonly #held: readonly HeldLock[];
+  /** The log index of the grant, for all of them: greater than that of every earlier holder of any of them. */
+  readonly token: number;
+  readonly #held: HeldLock;
   readonly #client: Client;
   readonly #aborter = new AbortController();
   #timer: Timer | undefined;
@@ -39,19 +40,16 @@ export class RedlockLock {
   #loss: LockLostError | undefined;
 
   /** @internal */
-  constructor(client: Client, resources: readonly string[], held: ReadonlyMap<string, HeldLock>, duration: number) {
+  constructor(client: Client, resources: readonly string[], held: HeldLock, duration: number) {
     this.#client = client;
     this.resources = resources;
-    this.#held = [...held.values()];
-    this.tokens = resources.map((resource) => held.get(resource)?.token ?? 0);
-    for (const each of this.#held) {
-      const lost = (): void => this.#end(each.loss);
-      each.signal.addEventListener('abort', lost, { once: true });
-    }
+    this.#held = held;
+    this.token = held.token;
+    held.signal.addEventListener('abort', () => this.#end(held.loss), { once: true });
     this.#last(duration);
   }
 
-  /** Aborts when any of the locks is over, with why. */
+  /** Aborts when the locks are over, which they are together, with why. */
   get signal(): AbortSignal {
     return this.#aborter.signal;
   }
@@ -60,7 +58,7 @@ export class RedlockLock {
   remainingMs(): number {
     if (this.#aborter.signal.aborted) return 0;
     const lastsMs = this.#endsAtMs - this.#client.session.clock.monotonicMs();
-    return Math.max(0, Math.min(lastsMs, ...this.#held.map((held) => held.remainingMs())));
+    return Math.max(0, Math.min(lastsMs, this.#held.remainingMs()));
   }
 
   /** Lasts so long from now on. Rejects with LockLostError when it is over. */
@@ -76,22 +74,22 @@ export class RedlockLock {
   async release(): Promise<void> {
     const loss = this.#lossOf();
     this.#timer?.cancel();
-    const released = await Promise.allSettled(this.#held.map((held) => held.release()));
-    if (loss !== undefined) throw loss;
-    for (const each of released) if (each.status === 'rejected') throw each.reason;
+    if (loss === undefined) return await this.#held.release();
+    await this.#held[Symbol.asyncDispose]();
+    throw loss;
   }
 
   #lossOf(): LockLostError | undefined {
     if (this.#loss !== undefined) return this.#loss;
     if (this.remainingMs() > 0) return undefined;
-    return new LockLostError(this.resources.join(', '), 'expired');
+    return new LockLostError(this.#held.locks, 'expired');
   }
 
   #last(duration: number): void {
     const { clock } = this.#client.session;
     this.#timer?.cancel();
     this.#endsAtMs = clock.monotonicMs() + duration;
-    this.#timer = clock.setTimer(duration, () => this.#end(new LockLostError(this.resources.join(', '), 'expired')));
+    this.#timer = clock.setTimer(duration, () => this.#end(new LockLostError(this.#held.locks, 'expired')));
   }
 
   #end(reason: LockLostError | undefined): void {
@@ -99,7 +97,7 @@ export class RedlockLock {
     this.#loss = reason;
     this.#timer?.cancel();
     this.#aborter.abort(reason);
-    for (const held of this.#held) void held[Symbol.asyncDispose]();
+    void this.#held[Symbol.asyncDispose]();
   }
 }
 
@@ -115,8 +113,12 @@ export class Redlock {
   }
 
   /**
-   * Locks all resources, or none. They are locked in the order of their names, so that those who use this cannot wait for each other in a
-   * circle. Rejects with TimeoutError after `retryCount` times `retryDelay`.
+   * Locks all resources at once, or none: those who use this, in whichever order, cannot wait for each other in a circle. At most 64; one that is
+   * given twice is locked once. Rejects with TimeoutError after `retryCount` times `retryDelay`, InvalidArgumentError for what no lock can be
+   * named, and, for several, with the code UNSUPPORTED while the ensemble has servers that cannot grant them together.
+   *
+   * @example
+   * const lock = await redlock(client).acquire(['accounts/42', 'accounts/43'], 5_000);
    */
   async acquire(resources: readonly string[], duration: number, settings: RedlockSettings = {}): Promise<RedlockLock> {
     checkOptionNames('acquire', settings, SETTINGS);
@@ -125,19 +127,7 @@ export class Redlock {
       throw new InvalidArgumentError('acquire takes a list of resources, with at least one');
     const { retryCount, retryDelay } = { ...this.#settings, ...settings };
     const waitMs = retryCount < 0 ? Number.POSITIVE_INFINITY : retryCount * retryDelay;
-    const { clock } = this.#client.session;
-    const endMs = clock.monotonicMs() + waitMs;
-    const held = new Map<string, HeldLock>();
-    try {
-      for (const resource of [...new Set(resources)].toSorted((one, other) => (one < other ? -1 : 1))) {
-        const leftMs = Math.max(0, endMs - clock.monotonicMs());
-        held.set(resource, await this.#client.lock(resource).acquire({ waitMs: leftMs }));
-      }
-      for (const each of held.values()) each.assertHeld();
-    } catch (error) {
-      await Promise.all([...held.values()].map((each) => each[Symbol.asyncDispose]()));
-      throw error;
-    }
+    const held = await this.#client.locks([...new Set(resources)]).acquire({ waitMs });
     return new RedlockLock(this.#client, resources, held, duration);
   }
 
@@ -188,7 +178,7 @@ export class Redlock {
 
 /**
  * @example
- * await redlock(client).using(['accounts/42'], 5_000, async (signal, { tokens: [token] }) => await store.put('42', value, { token }));
+ * await redlock(client).using(['accounts/42'], 5_000, async (signal, { token }) => await store.put('42', value, { token }));
  */
 export function redlock(client: Client, settings: RedlockSettings = {}): Redlock {
   return new Redlock(client, settings);

@@ -141,8 +141,7 @@ describe('the façade of redlock', () => {
     const world = await applications(6);
     const [a, b] = [await world.connect(), await world.connect()];
     const lock = await world.complete(redlock(a).acquire(['y', 'x'], 1_000));
-    expect(lock.tokens).toHaveLength(2);
-    expect(lock.tokens[0]).toBeGreaterThan(lock.tokens[1] ?? Infinity);
+    expect(a.status()).toMatchObject({ holds: 1 });
     const quick = { retryCount: 1, retryDelay: 100 };
     expect(await world.complete(errorOf(redlock(b, quick).acquire(['w', 'x'], 1_000)))).toMatchObject({
       code: 'TIMEOUT',
@@ -150,12 +149,71 @@ describe('the façade of redlock', () => {
     await world.pass(50);
     expect(b.status().holds).toBe(0);
     const later = await world.complete(redlock(b).acquire(['x', 'y'], 1_000));
+    expect(later.token).toBeGreaterThan(lock.token);
+    expect(lock.signal.reason).toMatchObject({ locks: ['y', 'x'] });
     expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
     expect(await world.complete(errorOf(lock.extend(1_000)))).toMatchObject({ code: 'LOCK_LOST' });
     expect(await world.complete(errorOf(lock.release()))).toMatchObject({ code: 'LOCK_LOST' });
     await world.complete(later.release());
     expect(later.signal.aborted).toBe(true);
     expect(await world.close()).toEqual(NOTHING_LEFT);
+  });
+
+  it('locks a resource once that is given twice, and refuses what cannot be locked at once', async () => {
+    const world = await applications(9);
+    const client = await world.connect();
+    const locks = redlock(client, { retryCount: 0 });
+    const twice = await world.complete(locks.acquire(['x', 'y', 'x'], 1_000));
+    expect(twice.resources).toEqual(['x', 'y', 'x']);
+    expect(client.status()).toMatchObject({ holds: 1 });
+    await world.complete(twice.release());
+    const many = Array.from({ length: 65 }, (_, n) => `x${n}`);
+    expect(await errorOf(locks.acquire(many, 1_000))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('at most 64'),
+    });
+    const unnamed = [undefined as unknown as string];
+    expect(await errorOf(locks.acquire(unnamed, 1_000))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(await world.close()).toEqual(NOTHING_LEFT);
+  });
+
+  it('never waits in a circle, in whichever order the resources are given', async () => {
+    const world = await applications(10);
+    const orders = [
+      ['x', 'y'],
+      ['y', 'z'],
+      ['z', 'x'],
+    ];
+    const all = [await world.connect(), await world.connect(), await world.connect()];
+    const rounds = all.map(async (client, at) => {
+      const locks = redlock(client, { retryCount: -1 });
+      const tokens: number[] = [];
+      for (let round = 0; round < 5; round += 1) {
+        await locks.using(orders[at] ?? [], 2_000, (_signal, { token }) => Promise.resolve(tokens.push(token)));
+      }
+      return tokens;
+    });
+    const tokens = (await world.complete(Promise.all(rounds))).flat();
+    expect(new Set(tokens).size).toBe(15);
+    expect(await world.close()).toEqual(NOTHING_LEFT);
+  });
+
+  it('is not granted one resource while another is not free', async () => {
+    const world = await applications(11);
+    const [a, b] = [await world.connect(), await world.connect()];
+    const x = await world.complete(a.lock('x').acquire());
+    const waiting = redlock(b).acquire(['w', 'x'], 5_000);
+    await world.ensemble.until(() => b.status().waits === 1);
+    await world.pass(200);
+    expect(b.status().holds).toBe(0);
+    await world.complete(x.release());
+    const lock = await world.complete(waiting);
+    expect(lock.token).toBeGreaterThan(x.token);
+    await world.revoke(b);
+    await world.ensemble.until(() => lock.signal.aborted);
+    expect(lock.signal.reason).toMatchObject({ locks: ['w', 'x'], reason: 'revoked' });
+    expect(lock.remainingMs()).toBe(0);
+    expect(await world.complete(errorOf(lock.release()))).toMatchObject({ code: 'LOCK_LOST', reason: 'revoked' });
   });
 
   it('extends locks while a routine uses them, and tells it of their loss', async () => {

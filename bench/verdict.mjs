@@ -22,12 +22,28 @@ const middle = (row) => {
 const rate = (row) => row.unit.endsWith('/s');
 const best = (row, figures) => (figures.length === 0 ? null : rate(row) ? Math.max(...figures) : Math.min(...figures));
 
-/** A peer's figure: that of our generator when it is within 15 % of the peer's own client's, else the better of the two. */
+/** A peer's figure: that of our generator when it is within 15 % of the peer's own client's, else the better of the two clients. */
 function counted(row, system) {
-  const of = (routes) => rows.find((r) => r.work === row.work && r.system === system && routes.includes(r.route));
-  const [ours, native] = [of(['raw', 'client']), of(['native'])].map((r) => (r === undefined ? null : middle(r)));
-  if (ours === null || native === null) return ours ?? native;
-  return Math.abs(ours - native) <= 0.15 * native ? ours : best(row, [ours, native]);
+  const of = (route) => rows.find((r) => r.work === row.work && r.system === system && r.route === route);
+  const [raw, client, native] = ['raw', 'client', 'native'].map((route) => (of(route) ? middle(of(route)) : null));
+  if (raw !== null && native !== null && Math.abs(raw - native) <= 0.15 * native) return raw;
+  return best(
+    row,
+    [raw ?? client, native].filter((figure) => figure !== null),
+  );
+}
+
+/** What ours is compared with: another row of ours, or the better peer. Files of earlier versions have rows of peers alone. */
+function counterpart(row) {
+  if (row.comparison === 'own') {
+    const other = rows.find((r) => r.work === row.baseline && r.comparison === 'own' && r.unit === row.unit);
+    return other === undefined ? null : middle(other);
+  }
+  const peers = row.targetPeer === null ? ['zookeeper', 'etcd'] : [row.targetPeer];
+  return best(
+    row,
+    peers.map((peer) => counted(row, peer)).filter((figure) => figure !== null),
+  );
 }
 
 let differences = 0;
@@ -48,17 +64,17 @@ for (const row of rows) {
     if (rate(row)) compare(row, 'a window', value, operations / seconds);
   }
   if (row.system !== 'holdfast') continue;
-  const peers = row.targetPeer === null ? ['zookeeper', 'etcd'] : [row.targetPeer];
-  const better = best(
-    row,
-    peers.map((peer) => counted(row, peer)).filter((figure) => figure !== null),
-  );
-  const ratio = own === null || own === 0 || better === null ? null : own / better;
-  const met = ratio === null || row.target === null ? null : rate(row) ? ratio >= row.target : ratio <= row.target;
+  const other = counterpart(row);
+  const ratio = own === null || own === 0 || other === null || other === 0 ? null : own / other;
+  // A row of ours that is compared with none of ours has a target in its own unit.
+  const judged = row.comparison === 'own' && row.baseline === null ? own : ratio;
+  const met = judged === null || row.target === null ? null : rate(row) ? judged >= row.target : judged <= row.target;
   compare(row, 'ratio', row.ratio, ratio);
   compare(row, 'met', row.met, met);
   const verdict = met === null ? 'no verdict' : met ? 'met' : 'NOT met';
-  if (row.route === 'raw') say(`${row.work}: ratio ${ratio?.toFixed(3) ?? '–'}, must ${row.target ?? '–'}: ${verdict}`);
+  const figure =
+    ratio === null && judged !== null ? `${judged.toFixed(3)} ${row.unit}` : `ratio ${ratio?.toFixed(3) ?? '–'}`;
+  if (row.route === 'raw' || met !== null) say(`${row.work}: ${figure}, must ${row.target ?? '–'}: ${verdict}`);
 }
 say(differences === 0 ? 'every figure agrees with its windows' : `${differences} difference(s)`);
 process.exitCode = differences === 0 ? 0 : 1;

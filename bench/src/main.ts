@@ -14,7 +14,6 @@ import {
   reportLargeTransactions,
   reportQuiet,
   reportResume,
-  reportWaiters,
   reportWatches,
 } from './own/reports.ts';
 import { writeCharts } from './report/charts.ts';
@@ -24,11 +23,15 @@ import { Results } from './report/results.ts';
 import { installPeer } from './systems/debian.ts';
 import { holdfast } from './systems/holdfast.ts';
 import { BenchRun, FULL, QUICK } from './works/bench-run.ts';
+import { measureElections } from './works/elections.ts';
 import { measureLeaderKill } from './works/leader-kill.ts';
 import { measureClients, measureLoads } from './works/loads.ts';
+import { measureLockKinds } from './works/lock-kinds.ts';
 import { measureMemory } from './works/memory.ts';
 import { measureRestart } from './works/restart.ts';
+import { measureSdk } from './works/sdk.ts';
 import { LOAD_ROWS } from './works/table.ts';
+import { measureWaiters } from './works/waiters.ts';
 import { measureWatchers } from './works/watchers.ts';
 
 const startedAt = performance.now();
@@ -70,6 +73,15 @@ async function measure(chosen: BenchOptions): Promise<void> {
     if (wanted.has(work)) await run.attempt(work, () => measureWork(run));
   }
   if (wanted.has('clients')) await measureClients(run);
+  const ofLocks = [
+    ['lock-kinds', measureLockKinds],
+    ['sdk', measureSdk],
+    ['elections', measureElections],
+    ['waiters', measureWaiters],
+  ] as const;
+  for (const [work, measureWork] of ofLocks) {
+    if (wanted.has(work)) await run.attempt(work, () => measureWork(run));
+  }
   if (run.rows.length > 0) report(run, chosen);
   for (const failure of run.failures) process.stderr.write(`bench: ${failure}\n`);
   if (run.failures.length > 0) process.exitCode = 1;
@@ -79,7 +91,6 @@ async function measure(chosen: BenchOptions): Promise<void> {
   if (wanted.has('join')) await reportJoin(chosen.quick ? Math.min(64, chosen.stateMib) : chosen.stateMib, say);
   if (wanted.has('crowd')) await reportCrowd(chosen, say);
   if (wanted.has('watches')) await reportWatches(chosen, say);
-  if (wanted.has('waiters')) await reportWaiters(chosen, say);
   if (wanted.has('large-transactions')) await reportLargeTransactions(chosen, say);
   if (wanted.has('resume')) await reportResume(chosen, say);
   if (wanted.has('outages')) await reportOutages(chosen, directory, say);

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { ResultRow } from '../src/report/result-row.ts';
 import { withVerdicts } from '../src/report/verdicts.ts';
-import { rowOf } from './support/rows.ts';
+import { ownRowOf, rowOf } from './support/rows.ts';
 
 const script = fileURLToPath(new URL('../verdict.mjs', import.meta.url));
 
@@ -33,6 +33,28 @@ const rows = withVerdicts([
 describe('the script that recomputes verdicts', () => {
   it('agrees with what the benchmark wrote', () => {
     expect(judge(rows)).toMatchObject({ status: 0, output: expect.stringContaining('ratio 1.500, must 2: NOT met') });
+  });
+
+  it('judges rows of our own system by each other, and by bounds in their unit', () => {
+    const own = withVerdicts([
+      ownRowOf('exclusive', [10]),
+      ownRowOf('read', [12], { must: 1.15, goal: 1.05, baseline: 'exclusive' }),
+      ownRowOf('election', [7, 5, 9], { must: 20, goal: 10 }, 'ms'),
+    ]);
+    const { status, output } = judge([...own, ...rows]);
+    expect(status, output).toBe(0);
+    expect(output).toContain('read: ratio 1.200, must 1.15: NOT met');
+    expect(output).toContain('election: 7.000 ms, must 20: met');
+    expect(judge(own.map((row) => ({ ...row, met: row.met === null ? null : !row.met }))).status).toBe(1);
+  });
+
+  it('takes the better of two clients of a peer', () => {
+    const clients = [
+      rowOf('holdfast', [5], { route: 'client' }),
+      rowOf('etcd', [2.4], { route: 'client' }),
+      rowOf('etcd', [2.5], { route: 'native' }),
+    ];
+    expect(judge(withVerdicts(clients))).toMatchObject({ status: 0, output: expect.stringContaining('ratio 2.000') });
   });
 
   it.each([

@@ -44,13 +44,14 @@ public final class NativeLoad {
     int outstanding = Math.max(1, Math.round(Float.parseFloat(flag(args, "--outstanding")) / sessions));
     String[] servers = flag(args, "--servers").split(",");
     String prefix = flag(args, "--prefix");
-    Operation[] loops = new Operation[work.equals("cycles") || work.equals("hand-overs") ? sessions : sessions * outstanding];
+    boolean ofLocks = work.equals("cycles") || work.equals("hand-overs") || work.equals("read-locks");
+    Operation[] loops = new Operation[ofLocks ? sessions : sessions * outstanding];
     for (int n = 0; n < sessions; n++) {
       ZooKeeper client = open(servers[n % servers.length]);
-      if (work.equals("cycles") || work.equals("hand-overs")) {
-        String parent = "/" + prefix + (work.equals("cycles") ? "-lock-" + n : "-lock");
+      if (ofLocks) {
+        String parent = "/" + prefix + (work.equals("hand-overs") ? "-lock" : "-lock-" + n);
         ensure(client, parent);
-        loops[n] = new Cycle(client, parent);
+        loops[n] = work.equals("read-locks") ? new Cycle(client, parent, "/read-", "write-") : new Cycle(client, parent, "/lock-", "lock-");
       } else if (work.equals("transactions")) {
         List<Op> sets = new ArrayList<>();
         for (int at = 0; at < NODES_A_TRANSACTION; at++) {
@@ -145,31 +146,36 @@ public final class NativeLoad {
     }
   }
 
-  /** The lock recipe of ZooKeeper's documentation. */
+  /** The lock recipe of ZooKeeper's documentation, and that of its shared locks, of which who reads waits for writers alone. */
   private static final class Cycle implements Operation {
     private final ZooKeeper client;
     private final String parent;
+    private final String own;
+    private final String waitedFor;
 
-    Cycle(ZooKeeper client, String parent) {
+    /** @param own the prefix of the node that it makes; @param waitedFor the prefix of the nodes that it waits for, where they are before it */
+    Cycle(ZooKeeper client, String parent, String own, String waitedFor) {
       this.client = client;
       this.parent = parent;
+      this.own = own;
+      this.waitedFor = waitedFor;
     }
 
     @Override
     public void run(Runnable done) {
       long begun = System.nanoTime();
-      client.create(parent + "/lock-", EMPTY, Ids.OPEN_ACL_UNSAFE, CreateMode.EPHEMERAL_SEQUENTIAL,
+      client.create(parent + own, EMPTY, Ids.OPEN_ACL_UNSAFE, CreateMode.EPHEMERAL_SEQUENTIAL,
           (code, path, context, name) -> ok(code, () -> takeTurn(name, () -> {
             record(begun);
             client.delete(name, -1, (deleted, p, c) -> ok(deleted, done), null);
           })), null);
     }
 
-    private void takeTurn(String own, Runnable granted) {
+    private void takeTurn(String name, Runnable granted) {
       client.getChildren(parent, false, (code, path, context, children) -> ok(code, () -> {
-        String before = before(children, own.substring(parent.length() + 1));
+        String before = before(children, name.substring(parent.length() + 1));
         if (before == null) granted.run();
-        else waitFor(parent + "/" + before, () -> takeTurn(own, granted));
+        else waitFor(parent + "/" + before, () -> takeTurn(name, granted));
       }), null);
     }
 
@@ -183,12 +189,18 @@ public final class NativeLoad {
       }, null);
     }
 
-    private static String before(List<String> children, String own) {
+    /** Prefixes differ, so the sequence numbers are compared, the last ten digits of every name. */
+    private String before(List<String> children, String own) {
       String before = null;
       for (String child : children) {
-        if (child.compareTo(own) < 0 && (before == null || child.compareTo(before) > 0)) before = child;
+        if (!child.startsWith(waitedFor) || number(child).compareTo(number(own)) >= 0) continue;
+        if (before == null || number(child).compareTo(number(before)) > 0) before = child;
       }
       return before;
+    }
+
+    private static String number(String node) {
+      return node.substring(node.length() - 10);
     }
   }
 

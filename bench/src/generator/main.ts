@@ -6,6 +6,7 @@
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 
+import { LOCK_KINDS, isSharedByAll, kindOpener } from './clients/sdk-lock-kinds.ts';
 import { ClosedLoops, LOOPED_WORKS, NODES_A_TRANSACTION, cycle, loopsOf } from './closed-loop.ts';
 import { OutageClients } from './outage-clients.ts';
 import type { LockSession, OpenSession, RawSession } from './raw-session.ts';
@@ -37,7 +38,11 @@ void run().catch(fail);
 
 async function run(): Promise<void> {
   if (flags.work === 'outages') return await outages();
-  if (flags.route === 'client') return await loops(clientOpener(system), prepareLocks);
+  if (flags.route === 'client') {
+    const kind = LOCK_KINDS.find((name) => name === flags.work);
+    if (kind === undefined) return await loops(clientOpener(system), (sessions) => prepareLocks(sessions, false));
+    return await loops(kindOpener(kind), (sessions) => prepareLocks(sessions, isSharedByAll(kind)));
+  }
   const open = rawOpener(system);
   if (LOOPED_WORKS.some((work) => work === flags.work)) return await loops(open, prepareRaw);
   if (flags.work === 'leader-kill') {
@@ -108,8 +113,8 @@ async function prepareRaw(sessions: readonly RawSession[]): Promise<ClosedLoops>
   );
 }
 
-async function prepareLocks(sessions: readonly LockSession[]): Promise<ClosedLoops> {
-  const lockOf = (n: number): string => `${prefix}-lock-${n}`;
+async function prepareLocks(sessions: readonly LockSession[], shared: boolean): Promise<ClosedLoops> {
+  const lockOf = (n: number): string => (shared ? `${prefix}-lock` : `${prefix}-lock-${n}`);
   for (const [n, session] of sessions.entries()) await called((done) => session.prepareLock(lockOf(n), done));
   return new ClosedLoops(sessions.map((session, n) => cycle(session, lockOf(n))));
 }

@@ -25,6 +25,18 @@ export class ClientProcess<Order extends Serializable, Report> {
     });
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** SIGKILL; resolves when it is gone. */
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exit = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await exit;
+  }
+
   /** It ends by itself when nobody listens to it. */
   async end(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;

@@ -13,7 +13,6 @@ import { measureQuiet } from './quiet.ts';
 import { measureResume } from './resume/resume.ts';
 import { RESUME_HEAD, isWhole, resumeRow } from './resume/table.ts';
 import { withScratchEnsemble } from './scratch-ensemble.ts';
-import { measureWaiters } from './waiters.ts';
 import { toldOnce, watchesTable } from './watches/table.ts';
 import { measureWatches } from './watches/watches.ts';
 
@@ -155,30 +154,6 @@ export async function reportWatches(chosen: BenchOptions, say: (line: string) =>
   const result = await measureWatches({ watches, connections, collectMs, say });
   for (const line of watchesTable(watches, result)) print(line);
   if (!toldOnce(result)) process.exitCode = 1;
-}
-
-const FEW_WAITERS = 10;
-const MANY_WAITERS = { quick: 1_000, full: 10_000 };
-const HAND_OVERS = { quick: 500, full: 5_000 };
-const WAITERS_ROUNDS = { quick: 1, full: 5 };
-
-export async function reportWaiters({ quick }: BenchOptions, say: (line: string) => void): Promise<void> {
-  const size = quick ? 'quick' : 'full';
-  print('\n## One lock from hand to hand, by how many wait for it\n');
-  print('| waiters | hand-over, µs: median | lowest–highest | of few |');
-  print('|---|---|---|---|');
-  const turns = await measureWaiters({
-    waiters: [FEW_WAITERS, MANY_WAITERS[size]],
-    handOvers: HAND_OVERS[size],
-    rounds: WAITERS_ROUNDS[size],
-    say,
-  });
-  const few = median(turns[0]?.microseconds ?? []);
-  for (const { waiters, microseconds } of turns) {
-    const range = `${Math.round(Math.min(...microseconds))}–${Math.round(Math.max(...microseconds))}`;
-    const middle = median(microseconds);
-    print(`| ${waiters.toLocaleString('en')} | ${Math.round(middle)} | ${range} | ${(middle / few).toFixed(2)} × |`);
-  }
 }
 
 const LARGE_TRANSACTION = { quick: 4_000, full: 40_000 };

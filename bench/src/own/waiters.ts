@@ -6,46 +6,17 @@
 import { connect, type Client } from '@holdfast/client';
 import { waitUntil } from '@holdfast/ensemble';
 
-import { withScratchEnsemble } from './scratch-ensemble.ts';
-
 const SESSIONS = 10;
 const LOCK = 'bench/waiters';
 const QUEUED_LIMIT_MS = 120_000;
 const POLL_MS = 100;
 
-export interface WaitersOptions {
-  /** How many wait, in each measurement; multiples of the sessions. */
-  readonly waiters: readonly number[];
-  /** Hand-overs that are timed, in each turn. */
-  readonly handOvers: number;
-  /** Every measurement has so many turns, one after another in each round. */
-  readonly rounds: number;
-  readonly say: (line: string) => void;
-}
-
-export interface WaitersTurn {
-  readonly waiters: number;
-  /** Mean time of a hand-over, for each round. */
-  readonly microseconds: readonly number[];
-}
-
-export async function measureWaiters({ waiters, handOvers, rounds, say }: WaitersOptions): Promise<WaitersTurn[]> {
-  return await withScratchEnsemble(async ({ clientAddresses: servers }) => {
-    const times = new Map<number, number[]>(waiters.map((count) => [count, []]));
-    const warm = Math.max(1, Math.floor(handOvers / 4));
-    await turn(servers, Math.min(...waiters), warm);
-    for (let round = 1; round <= rounds; round += 1) {
-      for (const [count, taken] of times) {
-        say(`round ${round} of ${rounds}: ${count.toLocaleString('en')} waiters`);
-        taken.push(await turn(servers, count, handOvers));
-      }
-    }
-    return [...times].map(([count, microseconds]) => ({ waiters: count, microseconds }));
-  });
-}
-
-/** Mean time of a hand-over in microseconds. */
-async function turn(servers: readonly string[], waiters: number, handOvers: number): Promise<number> {
+/**
+ * Milliseconds of so many hand-overs, from when the first holder lets go until the last is granted.
+ *
+ * @param waiters a multiple of the sessions
+ */
+export async function timeHandOvers(servers: readonly string[], waiters: number, handOvers: number): Promise<number> {
   const clients = await Promise.all(Array.from({ length: SESSIONS + 1 }, () => connect({ servers })));
   const [holder, ...others] = clients as [Client, ...Client[]];
   const held = await holder.lock(LOCK).acquire();
@@ -64,7 +35,7 @@ async function turn(servers: readonly string[], waiters: number, handOvers: numb
     await held.release();
     const tookMs = await race.over;
     await Promise.all(loops);
-    return (1_000 * tookMs) / handOvers;
+    return tookMs;
   } finally {
     await Promise.all(clients.map((client) => client.close()));
   }

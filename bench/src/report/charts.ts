@@ -12,8 +12,9 @@ import { countedRow } from './verdicts.ts';
 export function writeCharts(directory: string, rows: readonly ResultRow[]): string[] {
   mkdirSync(directory, { recursive: true });
   const files: string[] = [];
-  for (const unit of new Set(rows.map((row) => row.unit))) {
-    const works = [...new Set(rows.filter((row) => row.unit === unit).map(({ work }) => work))];
+  const compared = rows.filter(({ comparison }) => comparison === 'peers');
+  for (const unit of new Set(compared.map((row) => row.unit))) {
+    const works = [...new Set(compared.filter((row) => row.unit === unit).map(({ work }) => work))];
     const groups = works.map((work) => groupOf(rows, work)).filter(({ bars }) => bars.length > 0);
     if (groups.length === 0) continue;
     const file = join(directory, `${unit.replaceAll(/[^A-Za-z-]+/g, '-').toLowerCase()}.svg`);

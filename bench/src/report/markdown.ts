@@ -23,6 +23,7 @@ export function markdownReport({ rows, systems, failures, machine, command }: Re
     mainTable(rows, systems),
     controlTable(rows),
     clientsTable(rows, systems),
+    ownTable(rows),
     notes(rows, failures),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
@@ -37,7 +38,9 @@ function systemsTable(systems: readonly SystemUnderTest[]): string {
 
 function mainTable(rows: readonly ResultRow[], systems: readonly SystemUnderTest[]): string {
   const names = systems.map(({ name }) => name);
-  const works = [...new Set(rows.filter(({ route }) => route === 'raw').map(({ work }) => work))];
+  const works = [
+    ...new Set(rows.filter((row) => row.route === 'raw' && row.comparison === 'peers').map(({ work }) => work)),
+  ];
   if (works.length === 0) return '';
   const lines = works.map((work) => {
     const unit = rows.find((row) => row.work === work)?.unit ?? '';
@@ -75,7 +78,8 @@ function generatorShares(rows: readonly ResultRow[], work: string, systems: read
 }
 
 function controlTable(rows: readonly ResultRow[]): string {
-  const natives = rows.filter(({ route }) => route === 'native');
+  const throughClients = new Set(rows.filter(({ route }) => route === 'client').map(({ work }) => work));
+  const natives = rows.filter(({ route, work }) => route === 'native' && !throughClients.has(work));
   if (natives.length === 0) return '';
   const lines = natives.map((native) => {
     const raw = rows.find(
@@ -110,17 +114,32 @@ function controlTable(rows: readonly ResultRow[]): string {
 }
 
 function clientsTable(rows: readonly ResultRow[], systems: readonly SystemUnderTest[]): string {
-  const clients = rows.filter(({ route }) => route === 'client');
+  const clients = rows.filter(({ route, comparison }) => route === 'client' && comparison === 'peers');
   if (clients.length === 0) return '';
   const names = systems.map(({ name }) => name);
   const lines = [...new Set(clients.map(({ work }) => work))].map((work) => {
-    const rowOf = (name: SystemName): ResultRow | undefined =>
-      clients.find((row) => row.work === work && row.system === name);
-    const figures = names.map((name) => formatRange(rowOf(name) ?? { median: null, min: null, max: null }));
-    const ratio = rowOf('holdfast')?.ratio ?? null;
-    return [`${work}, cycles/s`, ...figures, ratio === null ? '–' : `${formatFigure(ratio)}×`];
+    const ours = clients.find((row) => row.work === work && row.system === 'holdfast');
+    const figures = names.map((name) => formatCounted(rows, work, name));
+    return [`${work}, ${ours?.unit ?? 'cycles/s'}`, ...figures, ...verdict(ours)];
   });
-  return `As users see it, through client libraries of Node.js.\n\n${table(['work', ...names, 'ratio'], lines)}`;
+  const head = ['work', ...names, 'ratio', 'must', 'goal', 'met'];
+  const text = "As users see it, through client libraries of Node.js, or a peer's own client where that is better.";
+  return `${text}\n\n${table(head, lines)}`;
+}
+
+/** What is about our system alone: one figure to another, or to a bound of its own. */
+function ownTable(rows: readonly ResultRow[]): string {
+  const own = rows.filter(({ comparison }) => comparison === 'own');
+  if (own.length === 0) return '';
+  const lines = own.map((row) => {
+    const { work, unit, baseline, target, goal } = row;
+    const bound = (value: number | null): string => (value === null ? '–' : `${formatFigure(value)} ${unit}`);
+    const [ratio, must, aim, met] = verdict(row);
+    const asked = baseline === null ? [bound(target), bound(goal)] : [must, aim];
+    return [`${work}, ${unit}`, formatRange(row), baseline ?? '–', ratio, ...asked, met].map((cell) => cell ?? '–');
+  });
+  const head = ['work', 'holdfast', 'compared with', 'ratio', 'must', 'goal', 'met'];
+  return `Holdfast alone.\n\n${table(head, lines)}`;
 }
 
 function notes(rows: readonly ResultRow[], failures: readonly string[]): string {

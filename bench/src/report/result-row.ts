@@ -4,7 +4,7 @@ import type { SystemName } from '../generator/systems.ts';
 import { median } from '../statistics.ts';
 import type { Route } from '../systems/generator-process.ts';
 import type { Progress } from '../systems/system.ts';
-import type { Target } from '../works/table.ts';
+import type { OwnTarget, Target } from '../works/table.ts';
 
 export interface RawWindow {
   readonly value: number;
@@ -32,14 +32,18 @@ export interface ResultRow {
   readonly min: number | null;
   readonly max: number | null;
   readonly unit: string;
-  /** Ours to the better peer's counted figure; null for peers, and where there is none. */
+  /** Ours to the better peer's counted figure, or to that of `baseline`; null for peers, and where there is none. */
   readonly ratio: number | null;
-  /** The factor that the ratio must reach; null for peers. */
+  /** The factor that the ratio must reach; null for peers. Of our own rows without a baseline: the figure, in the unit. */
   readonly target: number | null;
   readonly goal: number | null;
   readonly met: boolean | null;
   /** The one peer that the target is about; null: the better of ZooKeeper and etcd. */
   readonly targetPeer: SystemName | null;
+  /** Whether the row stands beside other systems or is about ours alone. */
+  readonly comparison: 'peers' | 'own';
+  /** The other row of ours that the ratio is about; null for none, and for a comparison with peers. */
+  readonly baseline: string | null;
   readonly operations: number;
   readonly seconds: number;
   /** Commit indexes and durable writes are about these: operations outside the windows are among them. */
@@ -62,10 +66,13 @@ export interface Measurement {
   readonly after?: Progress;
   readonly note?: string;
   readonly target?: Target;
+  /** Set for what is about our own system alone; it has no `target` then. */
+  readonly own?: { readonly target?: OwnTarget };
 }
 
 export function resultRow(measurement: Measurement): ResultRow {
-  const { windows, target, before, after } = measurement;
+  const { windows, own, before, after } = measurement;
+  const target: (Target & OwnTarget) | undefined = measurement.target ?? own?.target;
   const values = windows.map(({ value }) => value);
   const none = values.length === 0;
   const ours = measurement.system === 'holdfast';
@@ -82,6 +89,8 @@ export function resultRow(measurement: Measurement): ResultRow {
     goal: ours ? (target?.goal ?? null) : null,
     met: null,
     targetPeer: ours ? (target?.peer ?? null) : null,
+    comparison: own === undefined ? 'peers' : 'own',
+    baseline: own?.target?.baseline ?? null,
     operations: total(windows.map(({ operations }) => operations)),
     seconds: total(windows.map(({ seconds }) => seconds)),
     allOperations: total(windows.map(({ allOperations }) => allOperations)),

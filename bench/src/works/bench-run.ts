@@ -28,6 +28,8 @@ export interface Effort {
   readonly freshServers: boolean;
   readonly killTrials: number;
   readonly watchRounds: number;
+  /** Of one lock: hand-overs in each turn with few and with `many` waiters, `rounds` turns each. */
+  readonly waiters: { readonly many: number; readonly handOvers: number; readonly rounds: number };
   /** Without data. `collectMs`: how long runtimes get to give memory back before it is looked at `looks` times. */
   readonly ephemerals: {
     readonly count: number;
@@ -50,6 +52,7 @@ export const FULL: Effort = {
   freshServers: true,
   killTrials: 10,
   watchRounds: 50,
+  waiters: { many: 10_000, handOvers: 5_000, rounds: 5 },
   ephemerals: { count: 100_000, sessions: 1_000, collectMs: 15_000, looks: 5, lookEveryMs: 1_000 },
   nodes: 1_000_000,
   restartTrials: 5,
@@ -65,6 +68,7 @@ export const QUICK: Effort = {
   freshServers: false,
   killTrials: 2,
   watchRounds: 20,
+  waiters: { many: 1_000, handOvers: 500, rounds: 1 },
   ephemerals: { count: 10_000, sessions: 100, collectMs: 1_000, looks: 2, lookEveryMs: 100 },
   nodes: 20_000,
   restartTrials: 1,

@@ -193,7 +193,7 @@ async function takeWindow(
 }
 
 /** In operations, of which each that the generator has counted is several. */
-function counted(result: WindowResult, operationsEach = 1): WindowResult {
+export function counted(result: WindowResult, operationsEach = 1): WindowResult {
   const { operations, allOperations } = result;
   return { ...result, operations: operationsEach * operations, allOperations: operationsEach * allOperations };
 }

@@ -14,9 +14,11 @@ export async function singleWindow<T extends SingleMeasurement>(
   system: RunningSystem,
   generator: GeneratorProcess | undefined,
   measure: () => Promise<T>,
+  /** Other processes that are part of the measurement. */
+  clients: readonly number[] = [],
 ): Promise<{ readonly window: RawWindow; readonly measured: T }> {
   const generators = generator === undefined ? [] : [generator.pid];
-  const own = new Set([process.pid, ...generators, ...system.pids()]);
+  const own = new Set([process.pid, ...generators, ...clients, ...system.pids()]);
   const before = machineTime();
   const serversBefore = secondsOf(system.pids());
   const generatorBefore = secondsOf(generators);

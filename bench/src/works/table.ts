@@ -14,12 +14,15 @@ export const WORKS = [
   'memory',
   'restart',
   'clients',
+  'lock-kinds',
+  'sdk',
+  'elections',
+  'waiters',
   'fail-over',
   'quiet',
   'join',
   'crowd',
   'watches',
-  'waiters',
   'large-transactions',
   'resume',
   'outages',
@@ -28,12 +31,15 @@ export type WorkName = (typeof WORKS)[number];
 
 /** Of our own servers alone, or long: they run when they are named. */
 export const WORKS_ON_REQUEST: readonly WorkName[] = [
+  'lock-kinds',
+  'sdk',
+  'elections',
+  'waiters',
   'fail-over',
   'quiet',
   'join',
   'crowd',
   'watches',
-  'waiters',
   'large-transactions',
   'resume',
   'outages',
@@ -45,6 +51,14 @@ export interface Target {
   readonly goal: number;
   /** The one peer that counts; both where it is not given. */
   readonly peer?: 'zookeeper';
+}
+
+/** What is asked of us without a peer: factors of another figure of ours, or where none is named a figure in the unit of the row. */
+export interface OwnTarget {
+  readonly must: number;
+  readonly goal: number;
+  /** The row of ours whose figure is 1; its unit is the same. */
+  readonly baseline?: string;
 }
 
 export interface LoadRow {

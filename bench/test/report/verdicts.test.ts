@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { ResultRow } from '../../src/report/result-row.ts';
 import { countedRow, withVerdicts } from '../../src/report/verdicts.ts';
-import { rowOf } from '../support/rows.ts';
+import { ownRowOf, rowOf } from '../support/rows.ts';
 
 const verdictOf = (rows: readonly ResultRow[]) => {
   const { ratio, met } = withVerdicts(rows).find(({ system }) => system === 'holdfast') as ResultRow;
@@ -43,6 +43,31 @@ describe('a verdict', () => {
   });
 });
 
+describe('a verdict about our own system', () => {
+  const slow = { must: 1.15, goal: 1.05, baseline: 'exclusive' };
+
+  it('compares a figure with the row that the target names, whatever peers reach', () => {
+    const rows = [ownRowOf('exclusive', [100]), ownRowOf('read', [110], slow), ownRowOf('two', [120], slow)];
+    const judged = withVerdicts([...rows, rowOf('zookeeper', [1], { unit: 'µs' })]);
+    expect(judged.slice(0, 3)).toMatchObject([
+      { ratio: null, met: null },
+      { ratio: 1.1, met: true },
+      { ratio: 1.2, met: false },
+    ]);
+  });
+
+  it('is open while that row has no figure', () => {
+    expect(verdictOf([ownRowOf('read', [110], slow)])).toEqual({ ratio: null, met: null });
+    expect(verdictOf([ownRowOf('read', [110], slow), ownRowOf('exclusive', [])])).toEqual({ ratio: null, met: null });
+  });
+
+  it('compares with the bound itself where the target names no row', () => {
+    const bound = { must: 20, goal: 10 };
+    expect(verdictOf([ownRowOf('election', [20, 19, 90], bound, 'ms')])).toEqual({ ratio: null, met: true });
+    expect(verdictOf([ownRowOf('election', [21], bound, 'ms')])).toEqual({ ratio: null, met: false });
+  });
+});
+
 describe("a peer's figure", () => {
   const routeOf = (raw: number, native: number, unit = 'cycles/s') =>
     countedRow([rowOf('etcd', [raw], { unit }), rowOf('etcd', [native], { unit, route: 'native' })], 'a work', 'etcd')
@@ -51,6 +76,18 @@ describe("a peer's figure", () => {
   it('is that of our generator within 15 % of its own client', () => {
     expect(routeOf(86, 100)).toBe('raw');
     expect(routeOf(114, 100)).toBe('raw');
+  });
+
+  it('is the better one of two clients, however near they are', () => {
+    const rows = [rowOf('etcd', [99], { route: 'client' }), rowOf('etcd', [100], { route: 'native' })];
+    expect(countedRow(rows, 'a work', 'etcd')?.route).toBe('native');
+    expect(
+      countedRow(
+        [...rows].map((row) => ({ ...row, unit: 'ms' })),
+        'a work',
+        'etcd',
+      )?.route,
+    ).toBe('client');
   });
 
   it('is the better of both otherwise', () => {

@@ -1,7 +1,7 @@
 import type { SystemName } from '../../src/generator/systems.ts';
 import { resultRow, type RawWindow, type ResultRow } from '../../src/report/result-row.ts';
 import type { Route } from '../../src/systems/generator-process.ts';
-import type { Target } from '../../src/works/table.ts';
+import type { OwnTarget, Target } from '../../src/works/table.ts';
 
 /** A window of one second. */
 function windowOf(value: number): RawWindow {
@@ -21,6 +21,12 @@ function windowOf(value: number): RawWindow {
 export function rowOf(system: SystemName, values: readonly number[], options: RowOptions = {}): ResultRow {
   const { route = 'raw', unit = 'cycles/s', target = { must: 2, goal: 3 } } = options;
   return resultRow({ work: 'a work', system, route, unit, windows: values.map(windowOf), target });
+}
+
+/** A row of ours that is compared with none of a peer. */
+export function ownRowOf(work: string, values: readonly number[], target?: OwnTarget, unit = 'µs'): ResultRow {
+  const own = target === undefined ? {} : { target };
+  return resultRow({ work, system: 'holdfast', route: 'client', unit, windows: values.map(windowOf), own });
 }
 
 interface RowOptions {

@@ -60,6 +60,16 @@ export function writeBundle(file, { code, map, sources }, shippedAt) {
   );
 }
 
+/**
+ * Names over the code, which is a file of its own: Node.js reads all of a CommonJS file that is imported for the names that it exports, which of
+ * a megabyte takes longer than running it. Each assignment is one that it can read.
+ */
+export function writeCommonJsWrapper(file, target, names) {
+  const from = `./${relative(dirname(file), target)}`;
+  const exported = names.map((name) => `exports.${name} = code.${name};\n`).join('');
+  writeFileSync(file, `'use strict';\nconst code = require('${from}');\n${exported}`);
+}
+
 /** CommonJS has one copy of every class and every registry; the ES module is a list of names over it. */
 export function writeEsmWrapper(file, target, names) {
   const from = `./${relative(dirname(file), target)}`;

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 
-import { bundle, entryOf, writeBundle, writeEsmWrapper } from './bundle.mjs';
+import { bundle, entryOf, writeBundle, writeCommonJsWrapper, writeEsmWrapper } from './bundle.mjs';
 import { writeDeclarations } from './declarations.mjs';
 import { publishedManifest } from './manifest.mjs';
 import { PUBLIC_PACKAGES } from './packages.mjs';
@@ -49,11 +49,13 @@ async function stage({ root, out, members, description }) {
 }
 
 async function stageLibrary({ members, member, directory, peers, threads, shippedAt }) {
+  const code = join(directory, 'dist/code.js');
   const main = join(directory, 'dist/index.js');
   const module = join(directory, 'dist/index.mjs');
   const moduleTypes = join(directory, 'dist/index.d.mts');
-  const built = await bundle({ members, entry: entryOf(member, 'library'), file: main, format: 'cjs', peers });
-  writeBundle(main, built, shippedAt);
+  const built = await bundle({ members, entry: entryOf(member, 'library'), file: code, format: 'cjs', peers });
+  writeBundle(code, built, shippedAt);
+  writeCommonJsWrapper(main, code, built.exports);
   writeEsmWrapper(module, main, built.exports);
   const beside = [];
   for (const thread of threads) {

@@ -1,6 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect, create, InvalidArgumentError, LockLostError, SessionExpiredError, TimeoutError } from '@holdfast/client';
+import {
+  connect,
+  create,
+  InvalidArgumentError,
+  LockLostError,
+  SessionExpiredError,
+  TimeoutError,
+} from '@holdfast/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { testEnsemble, type TestEnsemble } from '../src/index.ts';
 

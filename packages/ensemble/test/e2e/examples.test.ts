@@ -191,6 +191,66 @@ describe('the example of', () => {
   });
 });
 
+describe('the example of', () => {
+  it('a cache is rebuilt by one of many that find it empty, and read by all of them at once', async () => {
+    const client = await connect({ servers: scratch.ensemble.clientAddresses });
+    onTestFinished(() => client.close());
+    // Nobody looks before all are in line, so that more than one finds it empty.
+    const held = await client.readWriteLock('caches/prices').write().acquire();
+    const all = Array.from({ length: 4 }, () => start('cache', 'prices', '5000'));
+    const queue = async () => await client.admin.lock('caches/prices');
+    await expect.poll(async () => (await queue()).waiters.length, { timeout: 30_000 }).toBe(4);
+    await held.release();
+    await Promise.all(all.map((each) => line(each, /^reads /)));
+    await expect.poll(async () => (await queue()).holders.length, { timeout: 30_000 }).toBe(4);
+    expect(await Promise.all(all.map(({ ended }) => ended))).toEqual([0, 0, 0, 0]);
+    const lines = all.flatMap((each) => each.lines);
+    expect(lines.filter((each) => /^rebuilt under token \d+$/.test(each))).toHaveLength(1);
+    expect(new Set(lines.filter((each) => each.startsWith('reads '))).size).toBe(1);
+  });
+
+  it('imports runs no more of them than there are permits, on all machines together', async () => {
+    const files = ['a', 'b.zip', 'c', 'd', 'e.zip'];
+    const client = await connect({ servers: scratch.ensemble.clientAddresses });
+    onTestFinished(() => client.close());
+    const left = await client.semaphore('examples-imports', { permits: 3 }).acquire({ permits: 2 });
+    const [one, two] = [start('imports', '3', ...files), start('imports', '3', ...files)];
+    await Promise.race([line(one, /^begins /), line(two, /^begins /)]);
+    await left.release();
+    expect(await Promise.all([one.ended, two.ended])).toEqual([0, 0]);
+    for (const { lines } of [one, two]) {
+      expect(lines.filter((each) => each.startsWith('ends ')).toSorted()).toEqual(files.map((file) => `ends ${file}`));
+      expect(lines.at(-1)).toMatch(/^5 files are imported, with at most [1-3] permits at a time here$/);
+    }
+    const held = await client.semaphore('examples-imports', { permits: 3 }).acquire();
+    const other = start('imports', '4', 'a');
+    expect(await other.ended).not.toBe(0);
+    expect(other.lines.join('\n')).toContain('INVALID_ARGUMENT');
+    await held.release();
+  });
+
+  it('a transfer moves money in every direction at once, and takes no late write to either account', async () => {
+    const tellers = start('transfer', '5', '8');
+    expect(await tellers.ended).toBe(0);
+    expect(tellers.lines).toEqual(['40 transfers were made, and the sum is still 3000', 'a late transfer is refused']);
+  });
+
+  it('a ledger is closed under the one token of all that is booked with it, and nobody books in between', async () => {
+    expect(await start('ledger', 'may', '7').ended).toBe(0);
+    const all = [start('ledger', 'may', '1', '2'), start('ledger', 'may', '--close', '10', '20', '30')];
+    const [other, closing] = all;
+    expect(await Promise.all(all.map(({ ended }) => ended))).toEqual([0, 0]);
+    const tokens = closing?.lines.map((each) => / under token (\d+)$/.exec(each)?.[1]);
+    expect([tokens?.length, new Set(tokens).size]).toEqual([4, 1]);
+    const before = other?.lines.flatMap((each) => /^booked (\d+)/.exec(each)?.[1] ?? []).map(Number) ?? [];
+    const sum = before.reduce((left, right) => left + right, 7 + 60);
+    expect(closing?.lines.at(-1)).toBe(`closed with ${sum} under token ${tokens?.[0]}`);
+    const late = start('ledger', 'may', '5');
+    expect(await late.ended).toBe(0);
+    expect(late.lines).toEqual(['5 is not booked: the ledger is closed']);
+  });
+});
+
 describe('every example', () => {
   const programs = readdirSync(`${EXAMPLES}/src`);
 
@@ -207,6 +267,10 @@ describe('every example', () => {
     ['jobs', ['get'], 'say "put" and the texts of the jobs, or "work"'],
     ['migration', [], 'say the name of a migration'],
     ['object-store', ['many'], 'say how many write, and how many lines each'],
+    ['cache', ['prices', 'long'], 'say the name of a cache, of letters, digits, "_" and "-"'],
+    ['imports', ['0', 'a'], 'say how many imports may run at a time, from 1 on'],
+    ['transfer', ['none'], 'say how many tellers there are'],
+    ['ledger', ['may', 'much'], 'say the name of a ledger, of letters, digits, "_" and "-", and amounts'],
     ['members', ['shop', 'a/b'], 'say a group and a name, each of letters, digits, "_" and "-"'],
   ])('says how it is used when it is used otherwise: %s', async (program, args, advice) => {
     const used = start(program, ...args);

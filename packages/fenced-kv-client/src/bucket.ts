@@ -10,6 +10,11 @@ import type { Answer, Call, TransportOptions } from './transport.ts';
 /** What a bucket needs of a held lock; the lock client's handles are such. */
 export interface Held {
   readonly token: number;
+  /**
+   * The lowest token under which the lock is held, for one that several hold, from 0 to `token`. Asked for with each call, since it
+   * rises. @default the token
+   */
+  readonly floor?: number | undefined;
   /** Aborts when the lock is lost; calls under way end with it. */
   readonly signal?: AbortSignal;
   /** Throws when the lock may be lost. */
@@ -56,7 +61,7 @@ export interface ListPage {
 export interface BucketInfo {
   readonly bucket: string;
   readonly tokens: 'required' | 'optional';
-  /** 0 while no token was installed. */
+  /** The highest floor, which is the highest token where locks are held alone; 0 while none was installed. */
   readonly highest: number;
   readonly revision: number;
   readonly keys: number;
@@ -68,6 +73,8 @@ export class Bucket {
   readonly name: string;
   readonly #transport: TransportOptions;
   readonly #held: Held | undefined;
+  /** The highest floor that the store has installed for this holder. */
+  #installed = -1;
 
   /** @internal Use {@link FencedKv.bucket}. */
   constructor(transport: TransportOptions, name: string, held?: Held) {
@@ -82,7 +89,7 @@ export class Bucket {
    */
   async fencedBy(held: Held, options: CallOptions = {}): Promise<Bucket> {
     const bucket = new Bucket(this.#transport, this.name, held);
-    await bucket.#call('POST', '/fence', options, jsonBody({ token: held.token }));
+    await bucket.#install(held, options);
     held.assertHeld?.();
     return bucket;
   }
@@ -163,15 +170,50 @@ export class Bucket {
     extra: Pick<Call, 'headers' | 'body'> = {},
   ): Promise<Answer> {
     const held = this.#held;
-    held?.assertHeld?.();
+    if (held === undefined) return await this.#send(method, path, options, extra);
+    // A read does not install. Without this one it would be refused, or see what a holder below the floor is about to change.
+    if (method === 'GET' && floorOf(held) > this.#installed) await this.#install(held, options);
+    held.assertHeld?.();
+    const floor = floorOf(held);
+    // A floor that rises in the meantime is installed with the next call.
+    const told = method === 'GET' ? Math.min(floor, this.#installed) : floor;
+    const headers = { ...extra.headers, ...holderHeaders(held, told) };
+    const answer = await this.#send(method, path, options, { ...extra, headers });
+    this.#installed = Math.max(this.#installed, told);
+    return answer;
+  }
+
+  async #install(held: Held, options: CallOptions): Promise<void> {
+    held.assertHeld?.();
+    const floor = floorOf(held);
+    const body = { token: held.token, ...(floor === held.token ? {} : { floor }) };
+    await this.#send('POST', '/fence', options, jsonBody(body));
+    this.#installed = Math.max(this.#installed, floor);
+  }
+
+  async #send(
+    method: Call['method'],
+    path: string,
+    options: CallOptions,
+    extra: Pick<Call, 'headers' | 'body'>,
+  ): Promise<Answer> {
     return await send(this.#transport, {
       ...extra,
       method,
       path: `/v1/buckets/${encodeURIComponent(this.name)}${path}`,
-      headers: { ...extra.headers, ...(held === undefined ? {} : { 'fencing-token': String(held.token) }) },
-      signals: [options.signal, held?.signal].filter((signal) => signal !== undefined),
+      signals: [options.signal, this.#held?.signal].filter((signal) => signal !== undefined),
     });
   }
+}
+
+/** Never above the token: who says more would fence itself off. */
+function floorOf({ token, floor }: Held): number {
+  return Math.min(floor ?? token, token);
+}
+
+/** A store from before floors takes the token alone for one, which fences off the others that hold, and lets nobody else in. */
+function holderHeaders({ token }: Held, floor: number): Record<string, string> {
+  return { 'fencing-token': String(token), ...(floor === token ? {} : { 'fencing-floor': String(floor) }) };
 }
 
 function keyPath(key: string): string {

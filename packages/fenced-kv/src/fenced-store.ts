@@ -8,7 +8,7 @@
 import type { Engine, Reader } from './engines/engine.ts';
 import { EngineError } from './engines/engine-error.ts';
 import { judgeInstall, judgeRead, judgeWrite, NEW_FENCE } from './fence.ts';
-import type { FenceRules } from './fence.ts';
+import type { Claim, FenceRules } from './fence.ts';
 import {
   bucketKey,
   damaged,
@@ -26,12 +26,14 @@ import type { BucketRecord } from './keyspace.ts';
 import { applyWrite, checkWrites, failedCondition } from './key-write.ts';
 import type { KeyWrite } from './key-write.ts';
 import { DEFAULT_LIST_LIMIT, MAX_LIST_KEY_BYTES, MAX_LIST_LIMIT } from './limits.ts';
-import { assertBucketName, assertToken, encodeKey } from './name.ts';
+import { assertBucketName, assertToken, claimOf, encodeKey } from './name.ts';
 import { invalidArgument, RefusedError } from './refusal.ts';
 import type { TokenPolicy } from './refusal.ts';
 
 export interface TokenOption {
   readonly token?: number | undefined;
+  /** The lowest token under which the lock is held, from 0 to `token`. @default the token: it is held alone */
+  readonly floor?: number | undefined;
 }
 
 export interface Found {
@@ -56,7 +58,7 @@ export interface ListPage {
 export interface BucketInfo {
   readonly bucket: string;
   readonly tokens: TokenPolicy;
-  /** 0 while no token was installed. */
+  /** The highest floor, which is the highest token where locks are held alone; 0 while none was installed. */
   readonly highest: number;
   readonly revision: number;
   readonly keys: number;
@@ -91,13 +93,13 @@ export class FencedStore {
   }
 
   /** All writes or none, under one token; they share one revision. */
-  async write(bucket: string, writes: readonly KeyWrite[], { token }: TokenOption = {}): Promise<{ revision: number }> {
+  async write(bucket: string, writes: readonly KeyWrite[], holder: TokenOption = {}): Promise<{ revision: number }> {
     assertBucketName(bucket);
-    if (token !== undefined) assertToken(token);
+    const claim = claimOf(holder.token, holder.floor);
     const encoded = checkWrites(writes);
     const outcome = await this.#engine.commit((transaction) => {
       const before = loadBucket(transaction, bucket) ?? NEW_BUCKET;
-      const verdict = judgeWrite(bucket, before, token, this.#rules);
+      const verdict = judgeWrite(bucket, before, claim, this.#rules);
       if (!verdict.pass) throw new RefusedError(verdict.refusal);
       const installed: BucketRecord = { ...before, highest: verdict.highest };
       const refusal = failedCondition(transaction, bucket, encoded);
@@ -115,13 +117,13 @@ export class FencedStore {
     return outcome;
   }
 
-  /** Installs a token before its holder reads. Creates the bucket. */
-  async install(bucket: string, token: number): Promise<{ highest: number; previous: number }> {
+  /** Installs a holder's floor before it reads; that is the token where none is given. Creates the bucket. */
+  async install(bucket: string, token: number, floor?: number): Promise<{ highest: number; previous: number }> {
     assertBucketName(bucket);
-    assertToken(token);
+    const claim = claimOf(token, floor) ?? { token, floor: token };
     return await this.#engine.commit((transaction) => {
       const before = loadBucket(transaction, bucket);
-      const verdict = judgeInstall(before ?? NEW_BUCKET, token, this.#rules);
+      const verdict = judgeInstall(before ?? NEW_BUCKET, claim, this.#rules);
       if (!verdict.pass) throw new RefusedError(verdict.refusal);
       const previous = before?.highest ?? 0;
       if (before === undefined || verdict.highest !== previous) {
@@ -160,9 +162,9 @@ export class FencedStore {
     });
   }
 
-  get(bucket: string, key: string, { token }: TokenOption = {}): Found {
+  get(bucket: string, key: string, holder: TokenOption = {}): Found {
     const encoded = encodeKey(key);
-    return this.#read(bucket, token, (reader) => {
+    return this.#read(bucket, holder, (reader) => {
       const record = loadKey(reader, bucket, encoded);
       if (record === undefined) throw new RefusedError({ code: 'KEY_NOT_FOUND', bucket, key });
       const value = reader.get(valueKey(bucket, encoded));
@@ -183,7 +185,7 @@ export class FencedStore {
       prefix === '' ? EMPTY : encodeKey(prefix),
       after === undefined ? undefined : encodeKey(after),
     );
-    return this.#read(bucket, options.token, (reader) => {
+    return this.#read(bucket, options, (reader) => {
       const entries = reader.range({ ...range, limit: limit + 1 });
       const keys: { key: string; revision: number; bytes: number }[] = [];
       let keyBytes = 0;
@@ -199,8 +201,8 @@ export class FencedStore {
     });
   }
 
-  info(bucket: string, { token }: TokenOption = {}): BucketInfo {
-    return this.#read(bucket, token, (_reader, { tokens, highest, revision, keys, bytes }) => {
+  info(bucket: string, holder: TokenOption = {}): BucketInfo {
+    return this.#read(bucket, holder, (_reader, { tokens, highest, revision, keys, bytes }) => {
       return { bucket, tokens, highest, revision, keys, bytes };
     });
   }
@@ -214,13 +216,13 @@ export class FencedStore {
     await this.#engine.close();
   }
 
-  #read<T>(bucket: string, token: number | undefined, body: (reader: Reader, record: BucketRecord) => T): T {
+  #read<T>(bucket: string, holder: TokenOption, body: (reader: Reader, record: BucketRecord) => T): T {
     assertBucketName(bucket);
-    if (token !== undefined) assertToken(token);
+    const claim: Claim | undefined = claimOf(holder.token, holder.floor);
     return this.#engine.read((reader) => {
       const record = loadBucket(reader, bucket);
       if (record === undefined) throw new RefusedError({ code: 'BUCKET_NOT_FOUND', bucket });
-      const verdict = judgeRead(record, token);
+      const verdict = judgeRead(record, claim);
       if (!verdict.pass) throw new RefusedError(verdict.refusal);
       return body(reader, record);
     });

@@ -1,5 +1,6 @@
 /** Names of buckets and keys, and the grammar of a token: what may be asked for, checked at the edge. */
 
+import type { Claim } from './fence.ts';
 import { MAX_BUCKET_NAME_LENGTH, MAX_KEY_BYTES, TOKEN_BOUND } from './limits.ts';
 import { invalidArgument, limitExceeded } from './refusal.ts';
 
@@ -65,4 +66,28 @@ export function parseToken(text: string): number {
     );
   }
   return token;
+}
+
+/** Decimal digits; 0 is one, and fences nobody off. */
+export function parseFloor(text: string): number {
+  const floor = DIGITS.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(floor)) {
+    throw invalidArgument('floor', `${JSON.stringify(text)} is not a floor: decimal digits, below ${TOKEN_BOUND}`);
+  }
+  return floor;
+}
+
+/** What a holder says of itself; undefined where it says nothing. Without a floor the token is it. */
+export function claimOf(token: number | undefined, floor: number | undefined): Claim | undefined {
+  if (token === undefined) {
+    if (floor === undefined) return undefined;
+    throw invalidArgument('floor', 'a floor comes with the token of its holder; send the token, too');
+  }
+  assertToken(token);
+  if (floor === undefined) return { token, floor: token };
+  if (!Number.isSafeInteger(floor) || floor < 0 || floor > token) {
+    const what = `${String(floor)} is not a floor of token ${token}`;
+    throw invalidArgument('floor', `${what}: an integer from 0 to the token, the lowest under which the lock is held`);
+  }
+  return { token, floor };
 }

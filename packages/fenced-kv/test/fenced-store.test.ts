@@ -66,6 +66,54 @@ describe('a bucket', () => {
   });
 });
 
+describe('a bucket of holders that share a lock', () => {
+  const put = async (token: number, floor?: number): Promise<unknown> =>
+    await refusalOf(() => store.write('a', [{ key: 'k', value: bytes(`${token}`) }], { token, floor }));
+
+  it('lets all of them write, and refuses who was lost once another tells a higher floor', async () => {
+    expect(await put(41, 41)).toBeUndefined();
+    expect(await put(57, 41)).toBeUndefined();
+    expect(await put(41, 41)).toBeUndefined();
+    expect(store.info('a').highest).toBe(41);
+    expect(await put(60, 57)).toBeUndefined();
+    expect(await put(41, 41)).toEqual({ code: 'STALE_TOKEN', presented: 41, highest: 57 });
+    expect(await put(57, 41)).toBeUndefined(); // an older floor takes nothing back
+    expect(store.info('a', { token: 57, floor: 57 }).highest).toBe(57);
+  });
+
+  it('takes holders that are alone beside them: the floor of those is the token', async () => {
+    expect(await put(57, 41)).toBeUndefined();
+    expect(await put(60)).toBeUndefined();
+    expect(await put(57, 41)).toEqual({ code: 'STALE_TOKEN', presented: 57, highest: 60 });
+  });
+
+  it('installs a floor before a read, and reads under each token that is not below', async () => {
+    expect(await store.install('a', 57, 41)).toEqual({ highest: 41, previous: 0 });
+    expect(store.info('a', { token: 57, floor: 41 })).toMatchObject({ highest: 41 });
+    expect(await refusalOf(() => store.info('a', { token: 57, floor: 50 }))).toMatchObject({
+      code: 'TOKEN_NOT_INSTALLED',
+      presented: 50,
+    });
+    expect(await store.install('b', 57, 0)).toEqual({ highest: 0, previous: 0 });
+  });
+
+  it.each([
+    [41, 42],
+    [41, -1],
+    [41, 1.5],
+    [41, Number.NaN],
+    [undefined, 41],
+  ])('refuses token %s with the floor %s, and changes nothing', async (token, floor) => {
+    const before = snapshot();
+    const refused = { code: 'INVALID_ARGUMENT', argument: 'floor' };
+    const write = [{ key: 'k', value: bytes('v') }];
+    expect(await refusalOf(() => store.write('a', write, { token, floor }))).toEqual(refused);
+    expect(await refusalOf(() => store.info('a', { token, floor }))).toEqual(refused);
+    if (token !== undefined) expect(await refusalOf(() => store.install('a', token, floor))).toEqual(refused);
+    expect(snapshot()).toBe(before);
+  });
+});
+
 describe('a write', () => {
   it('with a higher token installs it', async () => {
     await store.write('a', [{ key: 'k', value: bytes('1') }], { token: 41 });

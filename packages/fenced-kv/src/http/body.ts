@@ -1,7 +1,7 @@
 /** The JSON bodies of requests. Unknown fields are refused: a misspelt condition must not be a write without one. */
 
 import type { KeyWrite } from '../key-write.ts';
-import { assertToken, parseToken } from '../name.ts';
+import { assertToken, parseFloor, parseToken } from '../name.ts';
 import type { Precondition } from '../precondition.ts';
 import { invalidArgument } from '../refusal.ts';
 import type { TokenPolicy } from '../refusal.ts';
@@ -11,13 +11,15 @@ type Fields = Readonly<Record<string, unknown>>;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** `{ "token": 57 }`, or its printed form as text. */
-export function parseFenceBody(body: Uint8Array): number {
-  const { token } = parseObject(body, ['token']);
-  if (typeof token === 'string') return parseToken(token);
-  if (typeof token !== 'number') throw invalidArgument('token', 'the body is { "token": <positive integer> }');
-  assertToken(token);
-  return token;
+/** `{ "token": 57, "floor"?: 41 }`, or their printed forms as text. */
+export function parseFenceBody(body: Uint8Array): { readonly token: number; readonly floor: number | undefined } {
+  const { token, floor } = parseObject(body, ['token', 'floor']);
+  const read = typeof token === 'string' ? parseToken(token) : token;
+  if (typeof read !== 'number') throw invalidArgument('token', 'the body is { "token": <positive integer> }');
+  assertToken(read);
+  const lowest = typeof floor === 'string' ? parseFloor(floor) : floor;
+  if (lowest === undefined || typeof lowest === 'number') return { token: read, floor: lowest };
+  throw invalidArgument('floor', 'the body is { "token": <positive integer>, "floor": <integer from 0 to the token> }');
 }
 
 /** `{ "tokens": "required" | "optional" }` */

@@ -21,9 +21,9 @@ import {
   BodyReader,
   MediaTypeError,
   parseConditions,
+  parseHolder,
   parseLimit,
   parsePath,
-  parseTokenHeader,
 } from './request.ts';
 import { MAX_BATCH_BODY_BYTES, MAX_JSON_BODY_BYTES, MAX_VALUE_BYTES } from '../limits.ts';
 import { holds } from '../precondition.ts';
@@ -106,14 +106,14 @@ function addKeyRoutes(app: Hono, store: FencedStore, bodies: BodyReader): void {
   app.get(`${BUCKET}/keys`, (c) => {
     const { bucket } = parsePath(c.req.url);
     const { prefix, after, limit } = c.req.query();
-    const token = parseTokenHeader(c.req.raw.headers);
-    return c.json({ bucket, ...store.list(bucket, { prefix, after, limit: parseLimit(limit), token }) });
+    const holder = parseHolder(c.req.raw.headers);
+    return c.json({ bucket, ...store.list(bucket, { prefix, after, limit: parseLimit(limit), ...holder }) });
   });
   app.all(`${BUCKET}/keys`, (c) => methodNotAllowed(c, 'GET'));
   app.get(path, (c) => {
     const { bucket, key } = parsePath(c.req.url);
     const { headers } = c.req.raw;
-    const { value, revision } = store.get(bucket, key, { token: parseTokenHeader(headers) });
+    const { value, revision } = store.get(bucket, key, parseHolder(headers));
     const etag = { etag: formatTag(revision) };
     for (const condition of parseConditions(headers)) {
       if (holds(condition, revision)) continue;
@@ -125,11 +125,11 @@ function addKeyRoutes(app: Hono, store: FencedStore, bodies: BodyReader): void {
   app.put(path, async (c) => {
     const { bucket, key } = parsePath(c.req.url);
     const { headers } = c.req.raw;
-    const token = parseTokenHeader(headers);
+    const holder = parseHolder(headers);
     const conditions = parseConditions(headers);
     assertMediaType(headers, OCTETS);
     return await bodies.withBody(c.req.raw, MAX_VALUE_BYTES, async (value) => {
-      const { revision } = await store.write(bucket, [{ key, value, conditions }], { token });
+      const { revision } = await store.write(bucket, [{ key, value, conditions }], holder);
       return c.body(null, 204, { etag: formatTag(revision) });
     });
   });
@@ -138,16 +138,16 @@ function addKeyRoutes(app: Hono, store: FencedStore, bodies: BodyReader): void {
     const { headers } = c.req.raw;
     assertNoBody(headers);
     const writes = [{ key, value: undefined, conditions: parseConditions(headers) }];
-    await store.write(bucket, writes, { token: parseTokenHeader(headers) });
+    await store.write(bucket, writes, parseHolder(headers));
     return c.body(null, 204);
   });
   app.all(path, (c) => methodNotAllowed(c, 'GET, PUT, DELETE'));
   app.post(`${BUCKET}/batch`, async (c) => {
     const { bucket } = parsePath(c.req.url);
-    const token = parseTokenHeader(c.req.raw.headers);
+    const holder = parseHolder(c.req.raw.headers);
     assertMediaType(c.req.raw.headers, JSON_TYPE);
     return await bodies.withBody(c.req.raw, MAX_BATCH_BODY_BYTES, async (body) => {
-      const { revision } = await store.write(bucket, parseBatchBody(body), { token });
+      const { revision } = await store.write(bucket, parseBatchBody(body), holder);
       return c.json({ revision }, 200, { etag: formatTag(revision) });
     });
   });
@@ -159,13 +159,14 @@ function addBucketRoutes(app: Hono, store: FencedStore, bodies: BodyReader): voi
     const { bucket } = parsePath(c.req.url);
     assertMediaType(c.req.raw.headers, JSON_TYPE);
     return await bodies.withBody(c.req.raw, MAX_JSON_BODY_BYTES, async (body) => {
-      return c.json(await store.install(bucket, parseFenceBody(body)));
+      const { token, floor } = parseFenceBody(body);
+      return c.json(await store.install(bucket, token, floor));
     });
   });
   app.all(`${BUCKET}/fence`, (c) => methodNotAllowed(c, 'POST'));
   app.get(BUCKET, (c) => {
     const { bucket } = parsePath(c.req.url);
-    return c.json(store.info(bucket, { token: parseTokenHeader(c.req.raw.headers) }));
+    return c.json(store.info(bucket, parseHolder(c.req.raw.headers)));
   });
   app.put(BUCKET, async (c) => {
     const { bucket } = parsePath(c.req.url);

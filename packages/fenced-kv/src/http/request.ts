@@ -2,11 +2,12 @@
 
 import { MAX_HELD_BODY_BYTES } from '../limits.ts';
 import { EngineError } from '../engines/engine-error.ts';
-import { parseToken } from '../name.ts';
+import { parseFloor, parseToken } from '../name.ts';
 import type { Precondition } from '../precondition.ts';
 import { invalidArgument, limitExceeded } from '../refusal.ts';
 
 const TOKEN_HEADER = 'fencing-token';
+const FLOOR_HEADER = 'fencing-floor';
 
 /** 415: the body's type is not what the request takes. */
 export class MediaTypeError extends Error {
@@ -36,9 +37,17 @@ function percentDecode(argument: string, text: string): string {
   }
 }
 
-export function parseTokenHeader(headers: Headers): number | undefined {
-  const text = headers.get(TOKEN_HEADER);
-  return text === null ? undefined : parseToken(text);
+/** What the request says of its holder; the store checks one against the other. */
+export function parseHolder(headers: Headers): {
+  readonly token: number | undefined;
+  readonly floor: number | undefined;
+} {
+  const token = headers.get(TOKEN_HEADER);
+  const floor = headers.get(FLOOR_HEADER);
+  return {
+    token: token === null ? undefined : parseToken(token),
+    floor: floor === null ? undefined : parseFloor(floor),
+  };
 }
 
 /** `If-Match` and `If-None-Match`. Weak tags never match strongly, as RFC 9110 has it. */

@@ -57,6 +57,28 @@ describe('a bucket fenced by a held lock', () => {
     await expect(kv.bucket('accounts').fencedBy({ token: 41 })).rejects.toBeInstanceOf(StaleTokenError);
   });
 
+  it('carries the floor of a lock that several hold, as it rises', async () => {
+    const first = { token: 41, floor: 41 };
+    const second = { token: 57, floor: 41 };
+    const lost = await kv.bucket('exports').fencedBy(first);
+    const alive = await kv.bucket('exports').fencedBy(second);
+    await alive.put('k', 'of the second');
+    await lost.put('k', 'of the first');
+    expect(new TextDecoder().decode((await alive.get('k'))?.value)).toBe('of the first');
+    second.floor = 57;
+    // The read installs it first, so that what it sees is not about to be changed.
+    expect(new TextDecoder().decode((await alive.get('k'))?.value)).toBe('of the first');
+    await expect(lost.put('k', 'late')).rejects.toMatchObject({ code: 'STALE_TOKEN', presented: 41, highest: 57 });
+    expect(await kv.bucket('exports').info()).toMatchObject({ highest: 57 });
+  });
+
+  it('never tells a floor above its token, and lets others be where nobody has told one', async () => {
+    await (await kv.bucket('a').fencedBy({ token: 57, floor: 99 })).put('k', 'v');
+    expect(await kv.bucket('a').info()).toMatchObject({ highest: 57 });
+    await (await kv.bucket('b').fencedBy({ token: 57, floor: 0 })).put('k', 'v');
+    expect(await kv.bucket('b').info()).toMatchObject({ highest: 0 });
+  });
+
   it('writes, reads, lists, deletes and batches', async () => {
     const accounts = await kv.bucket('accounts').fencedBy({ token: 57 });
     const value = Uint8Array.from({ length: 256 }, (_, index) => index);

@@ -92,6 +92,37 @@ describe('PUT of a key', () => {
     },
   );
 
+  it('takes the floor of a holder that shares its lock beside the token', async () => {
+    expect((await put(KEY, 'a', 57, { 'fencing-floor': '0000000000000041' })).status).toBe(204);
+    expect((await put(KEY, 'b', 41, { 'fencing-floor': '41' })).status).toBe(204);
+    expect((await send('GET', KEY, { 'fencing-token': '57', 'fencing-floor': '41' })).status).toBe(200);
+    expect((await send('GET', KEY, { 'fencing-token': '57' })).status).toBe(428);
+    const raised = JSON.stringify({ token: 60, floor: 57 });
+    const installed = await send('POST', '/v1/buckets/accounts/fence', JSON_TYPE, raised);
+    expect(await installed.json()).toEqual({ highest: 57, previous: 41 });
+    expect((await put(KEY, 'late', 41, { 'fencing-floor': '41' })).status).toBe(412);
+  });
+
+  it.each([
+    ['57', '58'],
+    ['57', ''],
+    ['57', '-1'],
+    ['57', '1.5'],
+    ['57', '9007199254740992'],
+    [undefined, '41'],
+  ])('answers 400 to the token %j with the floor %j', async (token, floor) => {
+    const [status, body] = await answer(await put(KEY, 'v', token, { 'fencing-floor': floor }));
+    expect([status, body['code'], body['argument']]).toEqual([400, 'INVALID_ARGUMENT', 'floor']);
+  });
+
+  it.each([{ token: 57, floor: 58 }, { token: 57, floor: null }, { token: 57, floor: [1] }, { floor: 41 }])(
+    'answers 400 to an install of %j',
+    async (body) => {
+      const sent = await send('POST', '/v1/buckets/accounts/fence', JSON_TYPE, JSON.stringify(body));
+      expect((await answer(sent))[1]).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    },
+  );
+
   it('takes the printed form of a token with its leading zeros', async () => {
     expect((await put(KEY, 'value', '0000000000000057')).status).toBe(204);
     expect(await (await send('GET', '/v1/buckets/accounts')).json()).toMatchObject({ highest: 57 });

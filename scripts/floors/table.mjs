@@ -12,7 +12,7 @@ export const PACKAGES = {
   '@holdfast/lockd': { floor: 2, only: scope(['runtime', 'protocol', 'raft', 'state']) },
   '@holdfast/lockctl': { floor: 2, only: scope(['runtime', 'protocol', 'client']) },
   '@holdfast/fenced-kv-client': { floor: 1, only: scope(['runtime']) },
-  '@holdfast/fenced-kv': { floor: 2, only: scope(['runtime']) },
+  '@holdfast/fenced-kv': { floor: 2, only: scope(['runtime', 'client']) },
   '@holdfast/ensemble': { floor: 3 },
   '@holdfast/testing': { floor: 3, simulation: true },
   '@holdfast/opentelemetry': { floor: 4, only: scope(['client']) },

@@ -245,7 +245,12 @@ export class LocalEnsemble {
       readyPath: '/health',
       logFile: this.directory.logFile(FENCED_KV),
       program: FENCED_KV,
-      args: flags({ listen: address, data: this.directory.fencedKv }),
+      args: flags({
+        listen: address,
+        data: this.directory.fencedKv,
+        // Buckets may be bound to locks of this ensemble.
+        ensemble: this.clientAddresses.join(','),
+      }),
       process: undefined,
       ending: false,
     };

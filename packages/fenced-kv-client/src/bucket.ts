@@ -26,6 +26,16 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface CreateOptions extends CallOptions {
+  /** `optional`: writes without a token are taken, too, and are not fenced. @default 'required' */
+  readonly tokens?: 'required' | 'optional';
+  /**
+   * The lock whose tokens the bucket takes. A higher one than it knows is confirmed at the ensemble that `fenced-kvd --ensemble` names: the
+   * call fails with {@link TokenNotGrantedError}, or ENSEMBLE_UNREACHABLE (`retryable`). @default none: any token is believed
+   */
+  readonly lock?: string;
+}
+
 export interface WriteOptions extends CallOptions {
   /** The revision that the key must have, or null where it must be absent; else {@link PreconditionFailedError}. */
   readonly ifRevision?: number | null;
@@ -61,6 +71,8 @@ export interface ListPage {
 export interface BucketInfo {
   readonly bucket: string;
   readonly tokens: 'required' | 'optional';
+  /** The lock whose tokens it takes; null: whatever it is told. */
+  readonly lock: string | null;
   /** The highest floor, which is the highest token where locks are held alone; 0 while none was installed. */
   readonly highest: number;
   readonly revision: number;
@@ -94,9 +106,9 @@ export class Bucket {
     return bucket;
   }
 
-  /** Makes the bucket with a token policy of its own, which is fixed for its life. No error where it exists with this one. */
-  async create({ tokens, ...options }: CallOptions & { readonly tokens: 'required' | 'optional' }): Promise<void> {
-    await this.#call('PUT', '', options, jsonBody({ tokens }));
+  /** Makes the bucket with a token policy or a lock of its own, which is fixed for its life. No error where it exists so. */
+  async create({ tokens = 'required', lock, ...options }: CreateOptions = {}): Promise<void> {
+    await this.#call('PUT', '', options, jsonBody({ tokens, lock }));
   }
 
   /** Undefined where the key or the bucket does not exist. */

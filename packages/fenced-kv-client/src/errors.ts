@@ -35,6 +35,20 @@ export class StaleTokenError extends FencedKvError {
   }
 }
 
+/** The bucket is bound to a lock, which has given no such token as the ensemble says: it is of another lock or another ensemble. */
+export class TokenNotGrantedError extends FencedKvError {
+  readonly presented: number;
+  /** What the lock's newest token is at most. */
+  readonly newest: number;
+
+  constructor(message: string, presented: number, newest: number) {
+    super('TOKEN_NOT_GRANTED', message);
+    this.name = 'TokenNotGrantedError';
+    this.presented = presented;
+    this.newest = newest;
+  }
+}
+
 /** The bucket takes no writes without a token: use `fencedBy`. */
 export class TokenRequiredError extends FencedKvError {
   constructor(message: string) {

@@ -8,6 +8,7 @@ import {
   FencedKvError,
   PreconditionFailedError,
   StaleTokenError,
+  TokenNotGrantedError,
   TokenNotInstalledError,
   TokenRequiredError,
 } from './errors.ts';
@@ -157,6 +158,8 @@ function answerError(answer: Answer, writes: boolean): FencedKvError {
   switch (body['code']) {
     case 'STALE_TOKEN':
       return new StaleTokenError(message, presented, highest);
+    case 'TOKEN_NOT_GRANTED':
+      return new TokenNotGrantedError(message, presented, Number(body['newest']));
     case 'TOKEN_REQUIRED':
       return new TokenRequiredError(message);
     case 'TOKEN_NOT_INSTALLED':

@@ -5,28 +5,31 @@
  * Refusals are {@link RefusedError}s.
  */
 
-import type { Engine, Reader } from './engines/engine.ts';
+import { encodeBucketRecord, NEW_BUCKET } from './bucket-record.ts';
+import type { BucketRecord } from './bucket-record.ts';
+import { Confirmer } from './confirmation.ts';
+import type { ConfirmerOptions } from './confirmation.ts';
+import type { Engine, Reader, Transaction } from './engines/engine.ts';
 import { EngineError } from './engines/engine-error.ts';
-import { judgeInstall, judgeRead, judgeWrite, NEW_FENCE } from './fence.ts';
+import { judgeInstall, judgeRead, judgeWrite } from './fence.ts';
 import type { Claim, FenceRules } from './fence.ts';
 import {
   bucketKey,
   damaged,
   decodeKeyRecord,
-  encodeBucketRecord,
   FORMAT_KEY,
   FORMAT_VERSION,
   keyOfRecord,
   loadBucket,
   loadKey,
+  OLDEST_FORMAT_VERSION,
   recordRange,
   valueKey,
 } from './keyspace.ts';
-import type { BucketRecord } from './keyspace.ts';
 import { applyWrite, checkWrites, failedCondition } from './key-write.ts';
 import type { KeyWrite } from './key-write.ts';
 import { DEFAULT_LIST_LIMIT, MAX_LIST_KEY_BYTES, MAX_LIST_LIMIT } from './limits.ts';
-import { assertBucketName, assertToken, claimOf, encodeKey } from './name.ts';
+import { assertBucketName, assertLockName, assertToken, claimOf, encodeKey } from './name.ts';
 import { invalidArgument, RefusedError } from './refusal.ts';
 import type { TokenPolicy } from './refusal.ts';
 
@@ -58,6 +61,8 @@ export interface ListPage {
 export interface BucketInfo {
   readonly bucket: string;
   readonly tokens: TokenPolicy;
+  /** The lock whose tokens it takes; null: whatever it is told. */
+  readonly lock: string | null;
   /** The highest floor, which is the highest token where locks are held alone; 0 while none was installed. */
   readonly highest: number;
   readonly revision: number;
@@ -65,31 +70,45 @@ export interface BucketInfo {
   readonly bytes: number;
 }
 
-const NEW_BUCKET: BucketRecord = { ...NEW_FENCE, revision: 0, keys: 0, bytes: 0 };
+/** What is fixed for a bucket's life. */
+export interface BucketKind {
+  /** @default 'required' */
+  readonly tokens?: TokenPolicy | undefined;
+  /** The lock whose tokens it takes, confirmed at the ensemble. @default none */
+  readonly lock?: string | undefined;
+}
+
+export type StoreOptions = FenceRules & ConfirmerOptions;
+
 const EMPTY = new Uint8Array(0);
 
 export class FencedStore {
   readonly #engine: Engine;
   readonly #rules: FenceRules;
+  readonly #confirmer: Confirmer;
 
-  private constructor(engine: Engine, rules: FenceRules) {
+  private constructor(engine: Engine, options: StoreOptions) {
     this.#engine = engine;
-    this.#rules = rules;
+    this.#rules = options;
+    this.#confirmer = new Confirmer(options);
   }
 
   /** Checks that the engine's data is of this format, or marks an empty engine with it. Rejects with DAMAGED_DATA. */
-  static async open(engine: Engine, rules: FenceRules = {}): Promise<FencedStore> {
+  static async open(engine: Engine, options: StoreOptions = {}): Promise<FencedStore> {
     await engine.commit((transaction) => {
       const format = transaction.get(FORMAT_KEY);
-      if (format === undefined) transaction.put(FORMAT_KEY, Uint8Array.of(FORMAT_VERSION));
-      else if (format.length !== 1 || format[0] !== FORMAT_VERSION) {
+      const version = format?.length === 1 ? (format[0] ?? 0) : 0;
+      if (version === FORMAT_VERSION) return;
+      if (format !== undefined && (version < OLDEST_FORMAT_VERSION || version > FORMAT_VERSION)) {
+        const known = `this version reads ${OLDEST_FORMAT_VERSION} to ${FORMAT_VERSION}`;
         throw new EngineError(
           'DAMAGED_DATA',
-          `the data has format ${format.join('.')}, this version reads ${FORMAT_VERSION}; start the version that wrote it`,
+          `the data has format ${format.join('.')}, ${known}; start the version that wrote it`,
         );
       }
+      transaction.put(FORMAT_KEY, Uint8Array.of(FORMAT_VERSION));
     });
-    return new FencedStore(engine, rules);
+    return new FencedStore(engine, options);
   }
 
   /** All writes or none, under one token; they share one revision. */
@@ -97,9 +116,9 @@ export class FencedStore {
     assertBucketName(bucket);
     const claim = claimOf(holder.token, holder.floor);
     const encoded = checkWrites(writes);
-    const outcome = await this.#engine.commit((transaction) => {
-      const before = loadBucket(transaction, bucket) ?? NEW_BUCKET;
-      const verdict = judgeWrite(bucket, before, claim, this.#rules);
+    const outcome = await this.#commitClaim(bucket, claim, (transaction, present) => {
+      const before = present ?? NEW_BUCKET;
+      const verdict = judgeWrite(bucket, before, claim, this.#rulesFor(before));
       if (!verdict.pass) throw new RefusedError(verdict.refusal);
       const installed: BucketRecord = { ...before, highest: verdict.highest };
       const refusal = failedCondition(transaction, bucket, encoded);
@@ -121,9 +140,8 @@ export class FencedStore {
   async install(bucket: string, token: number, floor?: number): Promise<{ highest: number; previous: number }> {
     assertBucketName(bucket);
     const claim = claimOf(token, floor) ?? { token, floor: token };
-    return await this.#engine.commit((transaction) => {
-      const before = loadBucket(transaction, bucket);
-      const verdict = judgeInstall(before ?? NEW_BUCKET, claim, this.#rules);
+    return await this.#commitClaim(bucket, claim, (transaction, before) => {
+      const verdict = judgeInstall(before ?? NEW_BUCKET, claim, this.#rulesFor(before ?? NEW_BUCKET));
       if (!verdict.pass) throw new RefusedError(verdict.refusal);
       const previous = before?.highest ?? 0;
       if (before === undefined || verdict.highest !== previous) {
@@ -134,16 +152,33 @@ export class FencedStore {
     });
   }
 
-  /** Makes a bucket whose token policy is not the default; it is fixed for the bucket's life. */
-  async create(bucket: string, tokens: TokenPolicy): Promise<{ created: boolean }> {
+  /** Makes a bucket that is not as the first write would make it. What it is, it is for life. */
+  async create(bucket: string, { tokens = 'required', lock }: BucketKind): Promise<{ created: boolean }> {
     assertBucketName(bucket);
+    if (lock !== undefined) assertLockName(lock);
     return await this.#engine.commit((transaction) => {
       const before = loadBucket(transaction, bucket);
-      if (before === undefined) transaction.put(bucketKey(bucket), encodeBucketRecord({ ...NEW_BUCKET, tokens }));
-      else if (before.tokens !== tokens) {
-        throw new RefusedError({ code: 'BUCKET_EXISTS', bucket, tokens: before.tokens });
+      if (before === undefined) {
+        transaction.put(bucketKey(bucket), encodeBucketRecord({ ...NEW_BUCKET, tokens, lock }));
+      } else if (before.tokens !== tokens || before.lock !== lock) {
+        throw new RefusedError({ code: 'BUCKET_EXISTS', bucket, tokens: before.tokens, lock: before.lock ?? null });
       }
       return { created: before === undefined };
+    });
+  }
+
+  /**
+   * An operator's act: binds a bucket that exists to a lock. Not for clients: whoever binds a bucket of others to a lock of its own keeps
+   * them out.
+   */
+  async bind(bucket: string, lock: string): Promise<{ previous: string | null }> {
+    assertBucketName(bucket);
+    assertLockName(lock);
+    return await this.#engine.commit((transaction) => {
+      const before = loadBucket(transaction, bucket);
+      if (before === undefined) throw new RefusedError({ code: 'BUCKET_NOT_FOUND', bucket });
+      transaction.put(bucketKey(bucket), encodeBucketRecord({ ...before, lock }));
+      return { previous: before.lock ?? null };
     });
   }
 
@@ -202,8 +237,8 @@ export class FencedStore {
   }
 
   info(bucket: string, holder: TokenOption = {}): BucketInfo {
-    return this.#read(bucket, holder, (_reader, { tokens, highest, revision, keys, bytes }) => {
-      return { bucket, tokens, highest, revision, keys, bytes };
+    return this.#read(bucket, holder, (_reader, { tokens, lock = null, highest, revision, keys, bytes }) => {
+      return { bucket, tokens, lock, highest, revision, keys, bytes };
     });
   }
 
@@ -214,6 +249,31 @@ export class FencedStore {
 
   async close(): Promise<void> {
     await this.#engine.close();
+  }
+
+  /** What the ensemble has confirmed needs no guard against mistakes. */
+  #rulesFor({ lock }: BucketRecord): FenceRules {
+    return lock === undefined ? this.#rules : { allowTokenJumps: true };
+  }
+
+  /** Commits `body`; where the claim is news to a bucket of a lock, when the ensemble has confirmed it. */
+  async #commitClaim<T>(
+    bucket: string,
+    claim: Claim | undefined,
+    body: (transaction: Transaction, before: BucketRecord | undefined) => T,
+  ): Promise<T> {
+    let confirmed: string | undefined;
+    for (;;) {
+      const outcome = await this.#engine.commit((transaction) => {
+        const before = loadBucket(transaction, bucket);
+        const lock = claim && this.#confirmer.lockToAsk(bucket, before ?? NEW_BUCKET, claim);
+        if (lock !== undefined && lock !== confirmed) return { lock };
+        return { result: body(transaction, before) };
+      });
+      if ('result' in outcome) return outcome.result;
+      if (claim !== undefined) await this.#confirmer.confirm(bucket, outcome.lock, claim);
+      confirmed = outcome.lock;
+    }
   }
 
   #read<T>(bucket: string, holder: TokenOption, body: (reader: Reader, record: BucketRecord) => T): T {

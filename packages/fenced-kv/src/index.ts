@@ -1,5 +1,6 @@
 /** The fenced store as a library: the rule, the engines, and the HTTP interface without a socket. The bin is main.ts. */
 
+export * from './confirmation.ts';
 export * from './engines/engine.ts';
 export * from './engines/engine-error.ts';
 export * from './fence.ts';

@@ -3,9 +3,9 @@
  * token it needs, and that a batch is one step, is the store's business.
  */
 
+import type { BucketRecord } from './bucket-record.ts';
 import type { Transaction } from './engines/engine.ts';
 import { encodeKeyRecord, loadKey, recordKey, valueKey } from './keyspace.ts';
-import type { BucketRecord } from './keyspace.ts';
 import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_VALUE_BYTES } from './limits.ts';
 import { encodeKey } from './name.ts';
 import { holds } from './precondition.ts';

@@ -3,24 +3,18 @@
  * and size, `04 bucket 00 key` its value. Sizes lie apart from values, so that lists and sums never read values.
  */
 
+import { decodeBucketRecord } from './bucket-record.ts';
+import type { BucketRecord } from './bucket-record.ts';
 import type { Reader } from './engines/engine.ts';
 import { EngineError } from './engines/engine-error.ts';
-import type { Fence } from './fence.ts';
 
 export const FORMAT_KEY: Uint8Array = Uint8Array.of(1);
-export const FORMAT_VERSION = 1;
+/** 2: records of buckets may have fields. A program of the first version refuses it, as it must. */
+export const FORMAT_VERSION = 2;
+/** What this version reads as it is, and marks with its own version when it opens it. */
+export const OLDEST_FORMAT_VERSION = 1;
 
-const BUCKET_RECORD_BYTES = 34;
-const RECORD_VERSION = 1;
 const encoder = new TextEncoder();
-
-export interface BucketRecord extends Fence {
-  /** The revision of the bucket's last write; never falls, so that a revision names one value of a key for ever. */
-  readonly revision: number;
-  readonly keys: number;
-  /** Of keys and values. */
-  readonly bytes: number;
-}
 
 export interface KeyRecord {
   readonly revision: number;
@@ -56,31 +50,6 @@ export function recordRange(
   if (after === undefined) return { from: start, to };
   const behind = join(3, encoder.encode(bucket), Uint8Array.of(0), after, Uint8Array.of(0));
   return { from: Buffer.compare(behind, start) > 0 ? behind : start, to };
-}
-
-export function encodeBucketRecord(record: BucketRecord): Uint8Array {
-  const bytes = new Uint8Array(BUCKET_RECORD_BYTES);
-  const view = new DataView(bytes.buffer);
-  view.setUint8(0, RECORD_VERSION);
-  view.setUint8(1, record.tokens === 'optional' ? 1 : 0);
-  view.setBigUint64(2, BigInt(record.highest));
-  view.setBigUint64(10, BigInt(record.revision));
-  view.setBigUint64(18, BigInt(record.keys));
-  view.setBigUint64(26, BigInt(record.bytes));
-  return bytes;
-}
-
-/** Undefined where the bytes are not such a record. */
-function decodeBucketRecord(bytes: Uint8Array): BucketRecord | undefined {
-  if (bytes.length !== BUCKET_RECORD_BYTES || bytes[0] !== RECORD_VERSION) return undefined;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return {
-    tokens: view.getUint8(1) === 1 ? 'optional' : 'required',
-    highest: Number(view.getBigUint64(2)),
-    revision: Number(view.getBigUint64(10)),
-    keys: Number(view.getBigUint64(18)),
-    bytes: Number(view.getBigUint64(26)),
-  };
 }
 
 export function encodeKeyRecord(record: KeyRecord): Uint8Array {

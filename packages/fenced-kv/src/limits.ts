@@ -26,6 +26,14 @@ export const TOKEN_BOUND = Number.MAX_SAFE_INTEGER + 1;
  * 2^38 entries that this bucket has not seen.
  */
 export const MAX_TOKEN_JUMP: number = 2 ** 40;
+/** Characters of the name of a bucket's lock. */
+export const MAX_LOCK_NAME_LENGTH = 256;
+/** Locks that are looked at at the ensemble at once; for one more the answer is 503. */
+export const MAX_LOOKS = 256;
+/** How long a look at a lock may take. */
+export const LOOK_TIMEOUT_MS = 3_000;
+/** Buckets whose highest confirmed token is remembered; of others it is confirmed again. */
+export const MAX_CONFIRMED_BUCKETS = 10_000;
 /** Writes that wait for a commit; more are refused with OVERLOADED. */
 export const MAX_WAITING_COMMITS = 4_096;
 /** Writes that one commit takes together. */

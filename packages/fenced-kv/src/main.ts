@@ -4,6 +4,8 @@
 import { pino } from 'pino';
 import { descriptorLimit, nodeRuntime } from '@holdfast/runtime/node';
 
+import { bind } from './daemon/bind.ts';
+import { linkToEnsemble } from './daemon/ensemble-authority.ts';
 import { resetFence } from './daemon/reset-fence.ts';
 import { runProgram } from './daemon/program.ts';
 import { serve } from './daemon/serve.ts';
@@ -30,6 +32,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
       disk,
       logger,
       descriptorLimit: descriptorLimit(),
+      linkToEnsemble: (servers) => linkToEnsemble(servers, { logger }),
       stopRequested: stopSignal(),
       onServing: (url) => process.stdout.write(`fenced-kvd serves ${url}\n`),
     });
@@ -39,6 +42,12 @@ process.exitCode = await runProgram(process.argv.slice(2), {
     const { disk } = nodeRuntime({ logger });
     const { highest, previous } = await resetFence(bucket, options, { disk, logger });
     process.stdout.write(`bucket ${bucket}: highest token ${previous} -> ${highest}\n`);
+  },
+  async bind(bucket, options) {
+    const logger = pino({ name: 'fenced-kvd' }, pino.destination(2));
+    const { disk } = nodeRuntime({ logger });
+    const { previous } = await bind(bucket, options, { disk, logger });
+    process.stdout.write(`bucket ${bucket}: lock ${previous ?? 'none'} -> ${options.lock}\n`);
   },
   printError: (line) => process.stderr.write(`${line}\n`),
 });

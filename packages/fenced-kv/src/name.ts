@@ -1,7 +1,7 @@
 /** Names of buckets and keys, and the grammar of a token: what may be asked for, checked at the edge. */
 
 import type { Claim } from './fence.ts';
-import { MAX_BUCKET_NAME_LENGTH, MAX_KEY_BYTES, TOKEN_BOUND } from './limits.ts';
+import { MAX_BUCKET_NAME_LENGTH, MAX_KEY_BYTES, MAX_LOCK_NAME_LENGTH, TOKEN_BOUND } from './limits.ts';
 import { invalidArgument, limitExceeded } from './refusal.ts';
 
 const BUCKET_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
@@ -21,6 +21,17 @@ export function assertBucketName(name: string): void {
       'bucket',
       `${JSON.stringify(name)} is not a bucket's name: letters, digits, ".", "_" and "-", beginning with a letter or digit`,
     );
+  }
+}
+
+/** What no lock can be called; which names else there are, the ensemble says. */
+export function assertLockName(name: string): void {
+  if (name.length > MAX_LOCK_NAME_LENGTH) {
+    throw limitExceeded('lock', MAX_LOCK_NAME_LENGTH, `a lock's name has at most ${MAX_LOCK_NAME_LENGTH} characters`);
+  }
+  if (name === '' || /[\p{Surrogate}\p{Cc}]/u.test(name)) {
+    const what = `${JSON.stringify(name)} is not a lock's name`;
+    throw invalidArgument('lock', `${what}: text without control characters, as client.lock(name) takes it`);
   }
 }
 

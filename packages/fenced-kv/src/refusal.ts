@@ -14,6 +14,12 @@ export type Refusal =
       readonly highest: number;
       readonly limit: number;
     }
+  /** The bucket is bound to a lock that has given no such token, as the ensemble says; `newest` is the highest that it may be. */
+  | { readonly code: 'TOKEN_NOT_GRANTED'; readonly lock: string; readonly presented: number; readonly newest: number }
+  /** It would fence off who holds the lock, as the ensemble says. */
+  | { readonly code: 'FLOOR_TOO_HIGH'; readonly lock: string; readonly presented: number; readonly lowest: number }
+  /** The server confirms every token, and does not know the lock of this bucket. */
+  | { readonly code: 'BUCKET_NOT_BOUND'; readonly bucket: string }
   /** The bucket takes writes with a token only. */
   | { readonly code: 'TOKEN_REQUIRED'; readonly bucket: string }
   /** A read came with a token that was not installed first. */
@@ -22,8 +28,13 @@ export type Refusal =
   | { readonly code: 'PRECONDITION_FAILED'; readonly key: string; readonly revision: number | null }
   | { readonly code: 'BUCKET_NOT_FOUND'; readonly bucket: string }
   | { readonly code: 'KEY_NOT_FOUND'; readonly bucket: string; readonly key: string }
-  /** The bucket exists and demands tokens where the request says optional, or the other way round. */
-  | { readonly code: 'BUCKET_EXISTS'; readonly bucket: string; readonly tokens: TokenPolicy }
+  /** The bucket exists, with another policy or another lock (null: none) than the request says. */
+  | {
+      readonly code: 'BUCKET_EXISTS';
+      readonly bucket: string;
+      readonly tokens: TokenPolicy;
+      readonly lock: string | null;
+    }
   | { readonly code: 'INVALID_ARGUMENT'; readonly argument: string }
   /** Beyond one of the limits of limits.ts. */
   | { readonly code: 'LIMIT_EXCEEDED'; readonly argument: string; readonly limit: number };
@@ -65,6 +76,21 @@ export function describeRefusal(refusal: Refusal): string {
         'ensemble comes to; if it is right, start fenced-kvd with --allow-token-jumps, or raise the highest with ' +
         'fenced-kvd reset-fence <bucket> --to <token>'
       );
+    case 'TOKEN_NOT_GRANTED':
+      return (
+        `token ${refusal.presented} was not given by lock "${refusal.lock}", whose newest is at most ${refusal.newest}; ` +
+        'acquire that lock, at the ensemble that this server asks, and send its token'
+      );
+    case 'FLOOR_TOO_HIGH':
+      return (
+        `the floor ${refusal.presented} would fence off who holds lock "${refusal.lock}" under token ${refusal.lowest}; ` +
+        'send the floor of the hold in the header Fencing-Floor (held.floor)'
+      );
+    case 'BUCKET_NOT_BOUND':
+      return (
+        `bucket "${refusal.bucket}" is bound to no lock, and this server takes no new token without asking the ensemble; ` +
+        'make it with PUT /v1/buckets/<bucket> {"lock":"<name>"}, or bind it with fenced-kvd bind <bucket> --lock <name>'
+      );
     case 'TOKEN_REQUIRED':
       return `bucket "${refusal.bucket}" takes writes with a token only; send the lock's token in the header Fencing-Token`;
     case 'TOKEN_NOT_INSTALLED':
@@ -82,8 +108,8 @@ export function describeRefusal(refusal: Refusal): string {
       return `key "${refusal.key}" does not exist in bucket "${refusal.bucket}"`;
     case 'BUCKET_EXISTS':
       return (
-        `bucket "${refusal.bucket}" exists with tokens ${refusal.tokens}, which is fixed for its life; ` +
-        'use another bucket name'
+        `bucket "${refusal.bucket}" exists with tokens ${refusal.tokens} and ` +
+        `${refusal.lock === null ? 'no lock' : `lock "${refusal.lock}"`}, which is fixed for its life; use another bucket name`
       );
     case 'INVALID_ARGUMENT':
       return `${refusal.argument} is not valid`;

@@ -46,12 +46,13 @@ describe('a bucket', () => {
   });
 
   it('keeps its token policy for life', async () => {
-    expect(await store.create('a', 'optional')).toEqual({ created: true });
-    expect(await store.create('a', 'optional')).toEqual({ created: false });
-    expect(await refusalOf(() => store.create('a', 'required'))).toEqual({
+    expect(await store.create('a', { tokens: 'optional' })).toEqual({ created: true });
+    expect(await store.create('a', { tokens: 'optional' })).toEqual({ created: false });
+    expect(await refusalOf(() => store.create('a', { tokens: 'required' }))).toEqual({
       code: 'BUCKET_EXISTS',
       bucket: 'a',
       tokens: 'optional',
+      lock: null,
     });
     await store.write('a', [{ key: 'k', value: bytes('late') }]);
     expect(text(store.get('a', 'k').value)).toBe('late');
@@ -162,7 +163,7 @@ describe('a write', () => {
 
   it('whose condition fails under the installed token, or without one, changes nothing', async () => {
     await store.write('a', [{ key: 'k', value: bytes('1') }], { token: 57 });
-    await store.create('free', 'optional');
+    await store.create('free', { tokens: 'optional' });
     const before = snapshot();
     const write = { key: 'k', value: bytes('2'), conditions: [{ kind: 'revision-in' as const, revisions: [99] }] };
     for (const [bucket, token] of [
@@ -373,6 +374,41 @@ describe('the data', () => {
   it('of another format is refused rather than misread', async () => {
     map.apply({ key: Uint8Array.of(1), value: Uint8Array.of(9) });
     await expect(FencedStore.open(memoryEngine(map))).rejects.toMatchObject({ code: 'DAMAGED_DATA' });
+  });
+
+  it('of the first version is read as it is, and is of this version from then on', async () => {
+    await store.write('a', [{ key: 'k', value: bytes('v') }], { token: 57 });
+    const record = map.get(Uint8Array.of(2, 0x61));
+    expect([record?.length, record?.[0]]).toEqual([34, 1]); // what the first version wrote
+    map.apply({ key: Uint8Array.of(1), value: Uint8Array.of(1) });
+    const reopened = await FencedStore.open(memoryEngine(map));
+    expect(text(reopened.get('a', 'k', { token: 57 }).value)).toBe('v');
+    // The first version refuses what it could misread: "start the version that wrote it".
+    expect([...(map.get(Uint8Array.of(1)) ?? [])]).toEqual([2]);
+  });
+
+  it('with a record that it cannot read is damaged, wherever the record was cut or altered', async () => {
+    await store.create('a', { lock: 'jobs/é' });
+    const whole = map.get(Uint8Array.of(2, 0x61)) ?? new Uint8Array(0);
+    const altered = (change: (record: Uint8Array) => void): Uint8Array => {
+      const record = Uint8Array.from(whole);
+      change(record);
+      return record;
+    };
+    const records = [
+      ...Array.from({ length: whole.length }, (_, length) => whole.slice(0, length)).filter(
+        ({ length }) => length !== 34, // without its field it is a record
+      ),
+      altered((record) => (record[0] = 3)),
+      altered((record) => (record[34] = 200)), // a field of a later version
+      altered((record) => record.fill(0xff, 37)), // not UTF-8
+    ];
+    for (const record of records) {
+      map.apply({ key: Uint8Array.of(2, 0x61), value: record });
+      expect(() => store.info('a')).toThrow('the record of bucket "a" cannot be read');
+    }
+    map.apply({ key: Uint8Array.of(2, 0x61), value: whole });
+    expect(store.info('a').lock).toBe('jobs/é');
   });
 
   it('after a failed disk is neither written nor read until a restart', async () => {

@@ -31,7 +31,7 @@ export class StoreHost {
   async #serve(runtime: Runtime): Promise<void> {
     const engine = await openJournalEngine(DIRECTORY, { disk: runtime.disk, onFailure: this.#failed });
     const store = await FencedStore.open(engine);
-    await store.create(UNFENCED_BUCKET, 'optional');
+    await store.create(UNFENCED_BUCKET, { tokens: 'optional' });
     await serveCalls(runtime, `${STORE_HOST}:${PORT}`, async (body) => await this.#answer(store, body as StoreCall));
   }
 

@@ -8,8 +8,8 @@ import type { DirectoryLock, Disk, Logger } from '@holdfast/runtime';
 
 import type { Engine, EngineOptions } from '../engines/engine.ts';
 import { EngineError } from '../engines/engine-error.ts';
-import type { FenceRules } from '../fence.ts';
 import { FencedStore } from '../fenced-store.ts';
+import type { StoreOptions } from '../fenced-store.ts';
 import { LMDB_FILE_NAME, openLmdbEngine } from '../engines/lmdb-engine.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 
@@ -22,7 +22,7 @@ export interface DataDirectory {
 /** Rejects with {@link ExitError}. */
 export async function openDataDirectory(
   path: string,
-  options: EngineOptions & FenceRules & { readonly disk: Disk; readonly logger: Logger },
+  options: EngineOptions & StoreOptions & { readonly disk: Disk; readonly logger: Logger },
 ): Promise<DataDirectory> {
   const { disk } = options;
   let lock: DirectoryLock | undefined;

@@ -3,6 +3,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 
 import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS } from '../limits.ts';
+import type { BindOptions } from './bind.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { ResetFenceOptions } from './reset-fence.ts';
@@ -14,6 +15,7 @@ type LogLevel = (typeof LOG_LEVELS)[number];
 export interface Actions {
   serve(options: ServeOptions & { readonly logLevel: LogLevel }): Promise<void>;
   resetFence(bucket: string, options: ResetFenceOptions): Promise<void>;
+  bind(bucket: string, options: BindOptions): Promise<void>;
   printError(line: string): void;
 }
 
@@ -52,6 +54,11 @@ export function buildProgram(actions: Actions): Command {
     .option('--insecure', 'allow --listen beyond this machine: anybody who reaches the port may read and write', false)
     .option('--allow-token-jumps', 'take tokens any distance above the highest of their bucket', false)
     .option(
+      '--ensemble <host:port,...>',
+      'client addresses of the lock ensemble, which confirms tokens of bound buckets',
+    )
+    .option('--verify-tokens', 'take no new token in a bucket that is bound to no lock; needs --ensemble', false)
+    .option(
       '--max-connections <count>',
       `connections in all; one more is closed (default: ${MAX_CONNECTIONS})`,
       parseCount,
@@ -74,6 +81,14 @@ export function buildProgram(actions: Actions): Command {
     .option('--to <token>', 'the new highest token; 0: any token passes', '0')
     .action(async (bucket: string, options: ResetFenceOptions) => {
       await actions.resetFence(bucket, options);
+    });
+  program
+    .command('bind <bucket>')
+    .description('Bind a bucket to the lock whose tokens it takes, while no server runs on the data.')
+    .requiredOption('--data <directory>', 'directory of the data')
+    .requiredOption('--lock <name>', 'name of the lock at the ensemble')
+    .action(async (bucket: string, options: BindOptions) => {
+      await actions.bind(bucket, options);
     });
   return program;
 }

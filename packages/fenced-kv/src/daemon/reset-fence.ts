@@ -3,13 +3,10 @@
  * set up anew and counts from the start. Not on HTTP, where a superseded holder could reach it.
  */
 
-import { DiskError } from '@holdfast/runtime';
 import type { Disk, Logger } from '@holdfast/runtime';
 
 import { parseToken } from '../name.ts';
-import { RefusedError } from '../refusal.ts';
-import { openDataDirectory } from './data-directory.ts';
-import { EXIT_CODE, ExitError } from './exit-code.ts';
+import { exitErrorOf, onBucket } from './on-bucket.ts';
 
 export interface ResetFenceOptions {
   readonly data: string;
@@ -21,29 +18,16 @@ export interface ResetFenceOptions {
 export async function resetFence(
   bucket: string,
   options: ResetFenceOptions,
-  { disk, logger }: { readonly disk: Disk; readonly logger: Logger },
+  dependencies: { readonly disk: Disk; readonly logger: Logger },
 ): Promise<{ readonly highest: number; readonly previous: number }> {
-  try {
-    const to = /^0+$/.test(options.to) ? 0 : parseToken(options.to);
-    await assertHasData(options.data, disk);
-    const directory = await openDataDirectory(options.data, { disk, logger });
-    try {
-      return await directory.store.resetFence(bucket, to);
-    } finally {
-      await directory.close();
-    }
-  } catch (error) {
-    if (!(error instanceof RefusedError)) throw error;
-    const code = error.refusal.code === 'BUCKET_NOT_FOUND' ? EXIT_CODE.failure : EXIT_CODE.usage;
-    throw new ExitError(code, error.message, { cause: error });
-  }
+  const to = parseTarget(options.to);
+  return await onBucket(options.data, dependencies, async (store) => await store.resetFence(bucket, to));
 }
 
-async function assertHasData(path: string, disk: Disk): Promise<void> {
+function parseTarget(text: string): number {
   try {
-    await disk.list(path);
+    return /^0+$/.test(text) ? 0 : parseToken(text);
   } catch (error) {
-    if (!(error instanceof DiskError) || error.code !== 'NOT_FOUND') throw error;
-    throw new ExitError(EXIT_CODE.usage, `there is no data directory ${path}; correct --data`, { cause: error });
+    throw exitErrorOf(error);
   }
 }

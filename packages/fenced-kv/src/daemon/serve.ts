@@ -14,6 +14,7 @@ import { listen, parseAddress } from '../http/server.ts';
 import type { HttpServer } from '../http/server.ts';
 import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, MIN_CONNECTIONS, RESERVED_DESCRIPTORS } from '../limits.ts';
 import { openDataDirectory } from './data-directory.ts';
+import type { EnsembleLink } from './ensemble-authority.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 
 /** How long a stop waits for the requests under way. */
@@ -24,6 +25,9 @@ export interface ServeOptions {
   readonly data: string;
   readonly insecure: boolean;
   readonly allowTokenJumps: boolean;
+  /** `host:port` of the ensemble's servers, with commas between them. @default none: no token is confirmed */
+  readonly ensemble?: string;
+  readonly verifyTokens: boolean;
   /** @default 4,096 */
   readonly maxConnections?: number;
   /** @default 256 */
@@ -36,6 +40,8 @@ export interface ServeDependencies {
   readonly logger: Logger;
   /** How many files the process may have open; undefined where the system does not say. */
   readonly descriptorLimit: number | undefined;
+  /** Where locks are looked at; connects when it is first asked. */
+  linkToEnsemble(servers: readonly string[]): EnsembleLink;
   /** Resolves with the name of the signal that asks to stop. */
   readonly stopRequested: Promise<string>;
   /** Called once, when requests are answered from now on. */
@@ -59,14 +65,18 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
         'listen on 127.0.0.1, or say --insecure where the network is trusted',
     );
   }
+  const servers = ensembleServers(options);
   const maxConnections = roomForConnections(options, dependencies);
   const failure = newSignal<Error>();
-  const { allowTokenJumps } = options;
+  const { allowTokenJumps, verifyTokens } = options;
+  const ensemble = servers === undefined ? undefined : dependencies.linkToEnsemble(servers);
   const directory = await openDataDirectory(options.data, {
     disk,
     logger,
     onFailure: failure.resolve,
     allowTokenJumps,
+    authority: ensemble,
+    demandLocks: verifyTokens,
   });
   const refusals = new RefusalLog('closed a connection', dependencies);
   let failed: Error | undefined;
@@ -85,12 +95,31 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
     failed = await serveUntilEnd(server, failure.promise, dependencies);
   } finally {
     refusals.stop();
+    await ensemble?.close();
     notClosed = await directory.close().catch((error: unknown) => error);
   }
   // A disk that has failed refuses to be let go of, too: what has ended the program is what it says.
   if (failed !== undefined) throw new ExitError(EXIT_CODE.diskError, failed.message, { cause: failed });
   if (notClosed !== undefined) throw notClosed;
   logger.info({}, 'stopped');
+}
+
+/** @throws ExitError */
+function ensembleServers({ ensemble, verifyTokens }: ServeOptions): string[] | undefined {
+  if (ensemble === undefined) {
+    if (!verifyTokens) return undefined;
+    throw new ExitError(
+      EXIT_CODE.usage,
+      '--verify-tokens asks the lock ensemble for every new token; say where it is with --ensemble host:port,…',
+    );
+  }
+  const servers = ensemble.split(',');
+  const wrong = servers.find((server) => (parseAddress(server)?.port ?? 0) === 0);
+  if (wrong === undefined) return servers;
+  throw new ExitError(
+    EXIT_CODE.usage,
+    `--ensemble ${JSON.stringify(wrong)} is not an address such as 127.0.0.1:7101; give those of the servers with commas between them`,
+  );
 }
 
 /** @throws ExitError */

@@ -1,10 +1,10 @@
 /** The JSON bodies of requests. Unknown fields are refused: a misspelt condition must not be a write without one. */
 
+import type { BucketKind } from '../fenced-store.ts';
 import type { KeyWrite } from '../key-write.ts';
 import { assertToken, parseFloor, parseToken } from '../name.ts';
 import type { Precondition } from '../precondition.ts';
 import { invalidArgument } from '../refusal.ts';
-import type { TokenPolicy } from '../refusal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -22,13 +22,14 @@ export function parseFenceBody(body: Uint8Array): { readonly token: number; read
   throw invalidArgument('floor', 'the body is { "token": <positive integer>, "floor": <integer from 0 to the token> }');
 }
 
-/** `{ "tokens": "required" | "optional" }` */
-export function parseBucketBody(body: Uint8Array): TokenPolicy {
-  const { tokens } = parseObject(body, ['tokens']);
-  if (tokens !== 'required' && tokens !== 'optional') {
-    throw invalidArgument('tokens', 'the body is { "tokens": "required" } or { "tokens": "optional" }');
-  }
-  return tokens;
+/** `{ "tokens"?: "required" | "optional", "lock"?: NAME }`, with one of them at least. */
+export function parseBucketBody(body: Uint8Array): BucketKind {
+  const { tokens, lock } = parseObject(body, ['tokens', 'lock']);
+  const shape = 'the body is { "tokens": "required" | "optional", "lock": "<name>" }, with one of them at least';
+  if (tokens === undefined && lock === undefined) throw invalidArgument('tokens', shape);
+  if (tokens !== undefined && tokens !== 'required' && tokens !== 'optional') throw invalidArgument('tokens', shape);
+  if (lock !== undefined && typeof lock !== 'string') throw invalidArgument('lock', shape);
+  return { tokens, lock };
 }
 
 /** `{ "writes": [{ "op": "put", "key", "value" | "valueBase64", "ifRevision"? }, { "op": "delete", "key", "ifRevision"? }] }` */

@@ -9,6 +9,7 @@ import type { Context } from 'hono';
 import { isForeignSite } from '@holdfast/runtime';
 import type { Logger } from '@holdfast/runtime';
 
+import { AuthorityError } from '../confirmation.ts';
 import { describeError, EngineError } from '../engines/engine-error.ts';
 import type { EngineErrorCode } from '../engines/engine-error.ts';
 import type { FencedStore } from '../fenced-store.ts';
@@ -42,9 +43,15 @@ const BUCKET = '/v1/buckets/:bucket';
 const OCTETS = 'application/octet-stream';
 const JSON_TYPE = 'application/json';
 
+/** What is overloaded or cut off now may not be in a moment. */
+const RETRY_AFTER_SECONDS = '1';
+
 const REFUSAL_STATUS = {
   STALE_TOKEN: 412,
   TOKEN_JUMP_REFUSED: 409,
+  TOKEN_NOT_GRANTED: 409,
+  FLOOR_TOO_HIGH: 409,
+  BUCKET_NOT_BOUND: 409,
   TOKEN_REQUIRED: 428,
   TOKEN_NOT_INSTALLED: 428,
   PRECONDITION_FAILED: 412,
@@ -172,9 +179,9 @@ function addBucketRoutes(app: Hono, store: FencedStore, bodies: BodyReader): voi
     const { bucket } = parsePath(c.req.url);
     assertMediaType(c.req.raw.headers, JSON_TYPE);
     return await bodies.withBody(c.req.raw, MAX_JSON_BODY_BYTES, async (body) => {
-      const tokens = parseBucketBody(body);
-      const { created } = await store.create(bucket, tokens);
-      return c.json({ bucket, tokens }, created ? 201 : 200);
+      const { tokens = 'required', lock } = parseBucketBody(body);
+      const { created } = await store.create(bucket, { tokens, lock });
+      return c.json({ bucket, tokens, lock: lock ?? null }, created ? 201 : 200);
     });
   });
   app.all(BUCKET, (c) => methodNotAllowed(c, 'GET, PUT'));
@@ -197,6 +204,10 @@ function answerError(error: Error, c: Context, logger: Logger): Response {
   }
   if (error instanceof MediaTypeError) {
     return c.json({ code: 'UNSUPPORTED_MEDIA_TYPE', message: error.message }, 415);
+  }
+  if (error instanceof AuthorityError) {
+    const { code, message } = error;
+    return c.json({ code, message, indeterminate: false }, 503, { 'retry-after': RETRY_AFTER_SECONDS });
   }
   if (error instanceof EngineError) {
     if (error.code === 'DAMAGED_DATA') logger.error({ err: error }, 'damaged data');

@@ -8,10 +8,13 @@ import {
   FencedKvError,
   PreconditionFailedError,
   StaleTokenError,
+  TokenNotGrantedError,
   TokenNotInstalledError,
   TokenRequiredError,
 } from '@holdfast/fenced-kv-client';
 import type { Fetch } from '@holdfast/fenced-kv-client';
+import { AuthorityError } from '../../src/confirmation.ts';
+import type { LockLook } from '../../src/confirmation.ts';
 import { FencedStore } from '../../src/fenced-store.ts';
 import { createHttpHandler } from '../../src/http/handler.ts';
 import { hostPolicy } from '../../src/http/guard.ts';
@@ -70,6 +73,30 @@ describe('a bucket fenced by a held lock', () => {
     expect(new TextDecoder().decode((await alive.get('k'))?.value)).toBe('of the first');
     await expect(lost.put('k', 'late')).rejects.toMatchObject({ code: 'STALE_TOKEN', presented: 41, highest: 57 });
     expect(await kv.bucket('exports').info()).toMatchObject({ highest: 57 });
+  });
+
+  it('of a lock of its own takes the tokens that the ensemble confirms, and no other', async () => {
+    let failure: Error | undefined;
+    const look = async (): Promise<LockLook> => {
+      if (failure !== undefined) throw failure;
+      return { held: { lowest: 57, highest: 57 }, index: 60 };
+    };
+    const bound = await FencedStore.open(engine, { authority: { look } });
+    const handler = createHttpHandler({ store: bound, hosts: hostPolicy('127.0.0.1') }, { logger: silentLogger });
+    const fetchHere: Fetch = async (input, init) => await handler(new Request(input, init));
+    const bucket = new FencedKv(server.url, { fetch: fetchHere }).bucket('jobs');
+    await bucket.create({ lock: 'jobs' });
+    expect(await bucket.info()).toMatchObject({ lock: 'jobs', tokens: 'required' });
+    const refused = await bucket.fencedBy({ token: 2 ** 53 - 1 }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(TokenNotGrantedError);
+    expect(refused).toMatchObject({ presented: 2 ** 53 - 1, newest: 57, retryable: false, indeterminate: false });
+    await bucket.fencedBy({ token: 57 });
+    failure = new AuthorityError('nobody answers');
+    await expect(bucket.fencedBy({ token: 60 })).rejects.toMatchObject({
+      code: 'ENSEMBLE_UNREACHABLE',
+      retryable: true,
+      indeterminate: false,
+    });
   });
 
   it('never tells a floor above its token, and lets others be where nobody has told one', async () => {

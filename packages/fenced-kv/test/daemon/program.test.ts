@@ -2,6 +2,7 @@ import { silentLogger } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 
+import { bind } from '../../src/daemon/bind.ts';
 import { runProgram } from '../../src/daemon/program.ts';
 import { resetFence } from '../../src/daemon/reset-fence.ts';
 import { serve } from '../../src/daemon/serve.ts';
@@ -19,11 +20,17 @@ async function run(...args: readonly string[]): Promise<{ readonly exitCode: num
           disk,
           logger: silentLogger,
           descriptorLimit: Infinity,
+          linkToEnsemble: () => {
+            throw new Error('none of these gets so far');
+          },
           stopRequested: Promise.resolve('SIGTERM'),
           onServing() {},
         }),
       resetFence: async (bucket, options) => {
         await resetFence(bucket, options, { disk, logger: silentLogger });
+      },
+      bind: async (bucket, options) => {
+        await bind(bucket, options, { disk, logger: silentLogger });
       },
       printError: (line) => errors.push(line),
     }),
@@ -51,6 +58,13 @@ describe('a wrong command line', () => {
     ['max-connections', '--max-connections', '0', '--data', '/data'],
     ['max-connections-per-address', '--max-connections-per-address', 'many', '--data', '/data'],
     ['too many arguments', 'serve', '--data', '/data'],
+    ['--ensemble', '--verify-tokens', '--data', '/data'],
+    ['is not an address', '--ensemble', '127.0.0.1', '--data', '/data'],
+    ['is not an address', '--ensemble', '127.0.0.1:7101,', '--data', '/data'],
+    ['is not an address', '--ensemble', '127.0.0.1:0', '--data', '/data'],
+    ['--ensemble', '--data', '/data', '--ensemble'],
+    ['--lock', 'bind', 'b', '--data', '/data'],
+    ['no data directory', 'bind', 'b', '--lock', 'jobs', '--data', '/nowhere'],
     ['--data', 'reset-fence', 'b'],
     ['bucket', 'reset-fence', '--data', '/data'],
     ['no data directory', 'reset-fence', 'b', '--data', '/nowhere'],

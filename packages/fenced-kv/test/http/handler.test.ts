@@ -1,6 +1,8 @@
 import { silentLogger } from '@holdfast/runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
 
+import { AuthorityError } from '../../src/confirmation.ts';
+import type { LockLook } from '../../src/confirmation.ts';
 import { FencedStore } from '../../src/fenced-store.ts';
 import { createHttpHandler } from '../../src/http/handler.ts';
 import type { HttpHandler } from '../../src/http/handler.ts';
@@ -58,6 +60,68 @@ async function batch(body: unknown, token = 57): Promise<Response> {
 async function answer(response: Response): Promise<[number, Record<string, unknown>]> {
   return [response.status, (await response.json()) as Record<string, unknown>];
 }
+
+describe('a bucket that is bound to a lock', () => {
+  const bucket = '/v1/buckets/accounts';
+  let look: () => LockLook;
+
+  beforeEach(async () => {
+    const store = await FencedStore.open(engine, { authority: { look: async () => look() } });
+    handler = createHttpHandler({ store, hosts: hostPolicy('127.0.0.1') }, { logger: silentLogger });
+    look = () => ({ held: { lowest: 57, highest: 57 }, index: 60 });
+  });
+
+  const create = async (body: unknown): Promise<[number, Record<string, unknown>]> =>
+    await answer(await send('PUT', bucket, JSON_TYPE, JSON.stringify(body)));
+
+  it('is made with its lock, and says so', async () => {
+    const made = { bucket: 'accounts', tokens: 'required', lock: 'jobs' };
+    expect(await create({ lock: 'jobs' })).toEqual([201, made]);
+    expect(await create({ tokens: 'required', lock: 'jobs' })).toEqual([200, made]);
+    expect((await create({ tokens: 'required' }))[1]).toMatchObject({ code: 'BUCKET_EXISTS', lock: 'jobs' });
+    expect((await answer(await send('GET', bucket)))[1]).toMatchObject(made);
+  });
+
+  it.each([{}, { lock: 5 }, { lock: null }, { lock: '' }, { tokens: 'never' }, { lock: 'a', locks: 'b' }])(
+    'is not made by %j',
+    async (body) => {
+      expect((await create(body))[1]).toMatchObject({ code: 'INVALID_ARGUMENT' });
+      expect((await send('GET', bucket)).status).toBe(404);
+    },
+  );
+
+  it('answers 409 to a token that the lock never gave, and to a floor that fences off who holds it', async () => {
+    await create({ lock: 'jobs' });
+    expect(await answer(await install(2 ** 53 - 1))).toMatchObject([
+      409,
+      { code: 'TOKEN_NOT_GRANTED', lock: 'jobs', presented: 2 ** 53 - 1, newest: 57 },
+    ]);
+    look = () => ({ held: { lowest: 41, highest: 57 }, index: 60 });
+    expect(await answer(await put(KEY, 'v', 57))).toMatchObject([
+      409,
+      { code: 'FLOOR_TOO_HIGH', presented: 57, lowest: 41 },
+    ]);
+    expect((await put(KEY, 'v', 57, { 'fencing-floor': '41' })).status).toBe(204);
+  });
+
+  it('answers 503 with a time to come again while the ensemble cannot be reached', async () => {
+    await create({ lock: 'jobs' });
+    await put(KEY, 'v', 57);
+    look = () => {
+      throw new AuthorityError('nobody answers');
+    };
+    expect((await put(KEY, 'w', 57)).status).toBe(204);
+    const refused = await put(KEY, 'x', 60);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await answer(refused)).toMatchObject([503, { code: 'ENSEMBLE_UNREACHABLE', indeterminate: false }]);
+  });
+
+  it('answers 409 to a new token of a bucket without a lock, where every token is to be confirmed', async () => {
+    const store = await FencedStore.open(engine, { demandLocks: true });
+    handler = createHttpHandler({ store, hosts: hostPolicy('127.0.0.1') }, { logger: silentLogger });
+    expect(await answer(await put(KEY, 'v', 57))).toMatchObject([409, { code: 'BUCKET_NOT_BOUND' }]);
+  });
+});
 
 describe('PUT of a key', () => {
   it('answers 204 with the revision, and the value can be read', async () => {

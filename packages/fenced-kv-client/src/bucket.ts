@@ -4,7 +4,7 @@
  */
 
 import { FencedKvError } from './errors.ts';
-import { parseJson, send } from './transport.ts';
+import { parseJson, send, sendForStream } from './transport.ts';
 import type { Answer, Call, TransportOptions } from './transport.ts';
 
 /** What a bucket needs of a held lock; the lock client's handles are such. */
@@ -53,6 +53,14 @@ export type BatchWrite =
 export interface KeyValue {
   readonly value: Uint8Array;
   readonly revision: number;
+}
+
+/** A value that is read as it comes. */
+export interface StreamedValue {
+  readonly revision: number;
+  readonly bytes: number;
+  /** Read to its end, or cancelled: until then the store keeps the value, and cuts off who takes nothing for 30 seconds. */
+  readonly body: ReadableStream<Uint8Array>;
 }
 
 export interface ListOptions extends CallOptions {
@@ -122,15 +130,37 @@ export class Bucket {
     }
   }
 
-  /** Text is written as UTF-8. */
+  /**
+   * A value of up to 16 MiB piece by piece: no more of it is in memory than is being read. Undefined where the key or the bucket does not
+   * exist. A connection that breaks fails the stream with CONNECTION.
+   *
+   * @example
+   * const found = await accounts.getStream('export.csv');
+   * if (found !== undefined) await pipeline(found.body, createWriteStream('export.csv'));
+   */
+  async getStream(key: string, options: CallOptions = {}): Promise<StreamedValue | undefined> {
+    try {
+      const call = await this.#prepare('GET', keyPath(key), options, {});
+      const { headers, body } = await sendForStream(this.#transport, call);
+      return { revision: revisionOf({ headers }), bytes: Number(headers.get('content-length')), body };
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Writes a value of up to 16 MiB. Text is written as UTF-8, a stream as it comes: it is the value only when all of it has arrived. A
+   * stream that fails changes nothing.
+   */
   async put(
     key: string,
-    value: Uint8Array | string,
+    value: Uint8Array | string | ReadableStream<Uint8Array>,
     options: WriteOptions = {},
   ): Promise<{ readonly revision: number }> {
     const answer = await this.#call('PUT', keyPath(key), options, {
       headers: { 'content-type': 'application/octet-stream', ...conditionHeaders(options.ifRevision) },
-      body: typeof value === 'string' ? new TextEncoder().encode(value) : new Uint8Array(value),
+      body: bodyOf(value),
     });
     return { revision: revisionOf(answer) };
   }
@@ -181,8 +211,24 @@ export class Bucket {
     options: CallOptions,
     extra: Pick<Call, 'headers' | 'body'> = {},
   ): Promise<Answer> {
+    const call = await this.#prepare(method, path, options, extra);
+    const answer = await send(this.#transport, call);
+    if (this.#held !== undefined && method !== 'GET') {
+      const told = Number(call.headers?.['fencing-floor'] ?? this.#held.token);
+      this.#installed = Math.max(this.#installed, told);
+    }
+    return answer;
+  }
+
+  /** A request with what is to be said of the holder, while the lock is held and what is read cannot be changed by an older one. */
+  async #prepare(
+    method: Call['method'],
+    path: string,
+    options: CallOptions,
+    extra: Pick<Call, 'headers' | 'body'>,
+  ): Promise<Call> {
     const held = this.#held;
-    if (held === undefined) return await this.#send(method, path, options, extra);
+    if (held === undefined) return this.#request(method, path, options, extra);
     // A read does not install. Without this one it would be refused, or see what a holder below the floor is about to change.
     if (method === 'GET' && floorOf(held) > this.#installed) await this.#install(held, options);
     held.assertHeld?.();
@@ -190,32 +236,37 @@ export class Bucket {
     // A floor that rises in the meantime is installed with the next call.
     const told = method === 'GET' ? Math.min(floor, this.#installed) : floor;
     const headers = { ...extra.headers, ...holderHeaders(held, told) };
-    const answer = await this.#send(method, path, options, { ...extra, headers });
-    this.#installed = Math.max(this.#installed, told);
-    return answer;
+    return this.#request(method, path, options, { ...extra, headers });
   }
 
   async #install(held: Held, options: CallOptions): Promise<void> {
     held.assertHeld?.();
     const floor = floorOf(held);
     const body = { token: held.token, ...(floor === held.token ? {} : { floor }) };
-    await this.#send('POST', '/fence', options, jsonBody(body));
+    await send(this.#transport, this.#request('POST', '/fence', options, jsonBody(body)));
     this.#installed = Math.max(this.#installed, floor);
   }
 
-  async #send(
+  #request(
     method: Call['method'],
     path: string,
     options: CallOptions,
     extra: Pick<Call, 'headers' | 'body'>,
-  ): Promise<Answer> {
-    return await send(this.#transport, {
+  ): Call {
+    return {
       ...extra,
       method,
       path: `/v1/buckets/${encodeURIComponent(this.name)}${path}`,
       signals: [options.signal, this.#held?.signal].filter((signal) => signal !== undefined),
-    });
+    };
   }
+}
+
+function bodyOf(
+  value: Uint8Array | string | ReadableStream<Uint8Array>,
+): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
+  if (typeof value === 'string') return new TextEncoder().encode(value);
+  return value instanceof ReadableStream ? value : new Uint8Array(value);
 }
 
 /** Never above the token: who says more would fence itself off. */
@@ -247,7 +298,7 @@ function jsonBody(value: unknown): Pick<Call, 'headers' | 'body'> {
   return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
 }
 
-function revisionOf(answer: Answer): number {
+function revisionOf(answer: Pick<Answer, 'headers'>): number {
   const match = /^"([0-9]{1,16})"$/.exec(answer.headers.get('etag') ?? '');
   if (match === null) {
     throw new FencedKvError('PROTOCOL', 'the answer has no revision in its header ETag; is a proxy removing it?', {

@@ -19,7 +19,8 @@ export interface Call {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array<ArrayBuffer>;
+  /** A stream is sent as it comes. */
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   readonly signals: readonly AbortSignal[];
 }
 
@@ -35,30 +36,89 @@ export interface TransportOptions {
   readonly fetch: Fetch;
 }
 
+/** An answer whose body is read by the caller, or given up with its `cancel`. */
+export interface StreamedAnswer {
+  readonly headers: Headers;
+  readonly body: ReadableStream<Uint8Array>;
+}
+
 /** The answer to a call that succeeded. */
 export async function send(options: TransportOptions, call: Call): Promise<Answer> {
+  return await exchange(options, call, async (response, limit) => {
+    const body = new Uint8Array(await response.arrayBuffer());
+    limit.end();
+    return { status: response.status, headers: response.headers, body };
+  });
+}
+
+/** The same, when its head has come. The time for the call is over then; its signals end the body, too. */
+export async function sendForStream(options: TransportOptions, call: Call): Promise<StreamedAnswer> {
+  return await exchange(options, call, async (response, limit) => {
+    limit.endTime();
+    const body = response.body ?? new Blob([]).stream();
+    return { headers: response.headers, body: endingWith(body, call, limit, options) };
+  });
+}
+
+async function exchange<T>(
+  options: TransportOptions,
+  call: Call,
+  succeeded: (response: Response, limit: CallLimit) => Promise<T>,
+): Promise<T> {
   const aborted = call.signals.find((signal) => signal.aborted);
   if (aborted !== undefined) throw abortedError(aborted.reason, false);
   const limit = new CallLimit(options.timeoutMs, call.signals);
   const writes = call.method !== 'GET';
-  let answer: Answer;
+  let refused: Answer;
   try {
-    const response = await options.fetch(`${options.url}${call.path}`, {
+    const init = {
       method: call.method,
       headers: call.headers ?? {},
       body: call.body ?? null,
       redirect: 'error',
       signal: limit.signal,
-    });
+      ...(call.body instanceof ReadableStream ? { duplex: 'half' } : {}),
+    } as const;
+    const response = await options.fetch(`${options.url}${call.path}`, init);
+    if (response.status >= 200 && response.status < 300) return await succeeded(response, limit);
     const body = new Uint8Array(await response.arrayBuffer());
-    answer = { status: response.status, headers: response.headers, body };
+    refused = { status: response.status, headers: response.headers, body };
   } catch (error) {
-    throw transportError(error, call, limit, options, writes);
-  } finally {
     limit.end();
+    throw transportError(error, call, limit, options, writes);
   }
-  if (answer.status >= 200 && answer.status < 300) return answer;
-  throw answerError(answer, writes);
+  limit.end();
+  throw answerError(refused, writes);
+}
+
+/** The body, whose failures are {@link FencedKvError}s, and whose end leaves nothing behind. */
+function endingWith(
+  body: ReadableStream<Uint8Array>,
+  call: Call,
+  limit: CallLimit,
+  options: TransportOptions,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) {
+          controller.enqueue(value);
+          return;
+        }
+        limit.end();
+        controller.close();
+      } catch (error) {
+        limit.end();
+        controller.error(transportError(error, call, limit, options, false));
+      }
+    },
+    async cancel(reason) {
+      limit.end();
+      await reader.cancel(reason);
+    },
+  });
 }
 
 /** Longer ones make Node's timers fire at once. */
@@ -91,9 +151,14 @@ class CallLimit {
     return this.#aborter.signal;
   }
 
+  /** No limit of time any more. */
+  endTime(): void {
+    clearTimeout(this.#timer);
+  }
+
   /** Leaves neither a timer nor a listener behind. */
   end(): void {
-    clearTimeout(this.#timer);
+    this.endTime();
     for (const signal of this.#signals) offAbort(signal, this.#abort);
   }
 }

@@ -28,6 +28,8 @@ import {
 } from './keyspace.ts';
 import { applyWrite, checkWrites, failedCondition } from './key-write.ts';
 import type { KeyWrite } from './key-write.ts';
+import { LargeValues } from './large-values.ts';
+import type { LargeValue, ValueChunks, ValueUpload } from './large-values.ts';
 import { DEFAULT_LIST_LIMIT, MAX_LIST_KEY_BYTES, MAX_LIST_LIMIT } from './limits.ts';
 import { assertBucketName, assertLockName, assertToken, claimOf, encodeKey } from './name.ts';
 import { invalidArgument, RefusedError } from './refusal.ts';
@@ -42,6 +44,15 @@ export interface TokenOption {
 export interface Found {
   readonly value: Uint8Array;
   readonly revision: number;
+}
+
+/** A value that may be large. Must be closed, once it is read no more. */
+export interface OpenedValue {
+  readonly revision: number;
+  readonly bytes: number;
+  /** In one piece, or in chunks. */
+  readonly value: Uint8Array | ValueChunks;
+  close(): void;
 }
 
 export interface ListOptions extends TokenOption {
@@ -86,11 +97,13 @@ export class FencedStore {
   readonly #engine: Engine;
   readonly #rules: FenceRules;
   readonly #confirmer: Confirmer;
+  readonly #largeValues: LargeValues;
 
   private constructor(engine: Engine, options: StoreOptions) {
     this.#engine = engine;
     this.#rules = options;
     this.#confirmer = new Confirmer(options);
+    this.#largeValues = new LargeValues(engine);
   }
 
   /** Checks that the engine's data is of this format, or marks an empty engine with it. Rejects with DAMAGED_DATA. */
@@ -108,7 +121,9 @@ export class FencedStore {
       }
       transaction.put(FORMAT_KEY, Uint8Array.of(FORMAT_VERSION));
     });
-    return new FencedStore(engine, options);
+    const store = new FencedStore(engine, options);
+    await store.#largeValues.sweep();
+    return store;
   }
 
   /** All writes or none, under one token; they share one revision. */
@@ -116,6 +131,7 @@ export class FencedStore {
     assertBucketName(bucket);
     const claim = claimOf(holder.token, holder.floor);
     const encoded = checkWrites(writes);
+    let loosened: LargeValue[] = [];
     const outcome = await this.#commitClaim(bucket, claim, (transaction, present) => {
       const before = present ?? NEW_BUCKET;
       const verdict = judgeWrite(bucket, before, claim, this.#rulesFor(before));
@@ -128,11 +144,18 @@ export class FencedStore {
         return refusal;
       }
       let after: BucketRecord = { ...installed, revision: before.revision + 1 };
-      for (const write of encoded) after = applyWrite(transaction, bucket, after, write);
+      const loosen = (value: LargeValue): void => {
+        this.#largeValues.loosen(transaction, value);
+        loosened.push(value);
+      };
+      loosened = [];
+      for (const write of encoded) after = applyWrite(transaction, bucket, after, write, loosen);
       transaction.put(bucketKey(bucket), encodeBucketRecord(after));
       return { revision: after.revision };
     });
     if ('code' in outcome) throw new RefusedError(outcome);
+    // The write is done; what cannot be removed now is removed at the next start.
+    if (loosened.length > 0) this.#largeValues.loosened(loosened).catch(() => {});
     return outcome;
   }
 
@@ -197,17 +220,44 @@ export class FencedStore {
     });
   }
 
+  /** The whole value, however large. */
   get(bucket: string, key: string, holder: TokenOption = {}): Found {
+    const found = this.open(bucket, key, holder);
+    const { revision, value } = found;
+    try {
+      return { revision, value: value instanceof Uint8Array ? value : wholeOf(value) };
+    } finally {
+      found.close();
+    }
+  }
+
+  /** A value that may be read piece by piece: as it is now, whatever is written meanwhile. */
+  open(bucket: string, key: string, holder: TokenOption = {}): OpenedValue {
     const encoded = encodeKey(key);
     return this.#read(bucket, holder, (reader) => {
       const record = loadKey(reader, bucket, encoded);
       if (record === undefined) throw new RefusedError({ code: 'KEY_NOT_FOUND', bucket, key });
+      const { revision, valueBytes: bytes, largeValue } = record;
+      if (largeValue !== undefined) {
+        const chunks = this.#largeValues.open({ number: largeValue, bytes });
+        return { revision, bytes, value: chunks, close: () => chunks.close() };
+      }
       const value = reader.get(valueKey(bucket, encoded));
-      if (value?.length !== record.valueBytes) {
+      if (value?.length !== bytes) {
         throw damaged(`the value of key "${key}" in bucket "${bucket}" is not the one that was written`);
       }
-      return { value, revision: record.revision };
+      return { revision, bytes, value, close() {} };
     });
+  }
+
+  /** Begins a value that comes in pieces, for a {@link write} of this holder. @throws RefusedError where that would be refused already */
+  upload(bucket: string, holder: TokenOption = {}): ValueUpload {
+    assertBucketName(bucket);
+    const claim = claimOf(holder.token, holder.floor);
+    const before = this.#engine.read((reader) => loadBucket(reader, bucket)) ?? NEW_BUCKET;
+    const verdict = judgeWrite(bucket, before, claim, this.#rulesFor(before));
+    if (!verdict.pass) throw new RefusedError(verdict.refusal);
+    return this.#largeValues.upload();
   }
 
   list(bucket: string, options: ListOptions = {}): ListPage {
@@ -287,4 +337,15 @@ export class FencedStore {
       return body(reader, record);
     });
   }
+}
+
+function wholeOf(chunks: ValueChunks): Uint8Array {
+  const whole = new Uint8Array(chunks.bytes);
+  let position = 0;
+  for (let index = 0; position < whole.length; index += 1) {
+    const chunk = chunks.chunk(index) ?? EMPTY;
+    whole.set(chunk, position);
+    position += chunk.length;
+  }
+  return whole;
 }

@@ -9,6 +9,7 @@ export * from './http/handler.ts';
 export * from './http/guard.ts';
 export * from './engines/journal-engine.ts';
 export type { KeyWrite } from './key-write.ts';
+export type { LargeValue, ValueChunks, ValueUpload } from './large-values.ts';
 export * from './limits.ts';
 export * from './engines/lmdb-engine.ts';
 export * from './precondition.ts';

@@ -6,7 +6,9 @@
 import type { BucketRecord } from './bucket-record.ts';
 import type { Transaction } from './engines/engine.ts';
 import { encodeKeyRecord, loadKey, recordKey, valueKey } from './keyspace.ts';
-import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_VALUE_BYTES } from './limits.ts';
+import { fasten } from './large-values.ts';
+import type { LargeValue } from './large-values.ts';
+import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_INLINE_VALUE_BYTES } from './limits.ts';
 import { encodeKey } from './name.ts';
 import { holds } from './precondition.ts';
 import type { Precondition } from './precondition.ts';
@@ -15,8 +17,8 @@ import type { Refusal } from './refusal.ts';
 
 export interface KeyWrite {
   readonly key: string;
-  /** Undefined: the key is deleted; no error where it is absent. */
-  readonly value: Uint8Array | undefined;
+  /** Undefined: the key is deleted; no error where it is absent. A large value was uploaded before. */
+  readonly value: Uint8Array | LargeValue | undefined;
   readonly conditions?: readonly Precondition[];
 }
 
@@ -38,12 +40,13 @@ export function checkWrites(writes: readonly KeyWrite[]): EncodedWrite[] {
   const encoded = writes.map((write) => {
     if (seen.has(write.key)) throw invalidArgument('writes', `key "${write.key}" is written twice in one batch`);
     seen.add(write.key);
-    const valueBytes = write.value?.length ?? 0;
-    if (valueBytes > MAX_VALUE_BYTES) {
+    const valueBytes = write.value instanceof Uint8Array ? write.value.length : 0;
+    if (valueBytes > MAX_INLINE_VALUE_BYTES) {
       throw limitExceeded(
         'value',
-        MAX_VALUE_BYTES,
-        `a value has at most ${MAX_VALUE_BYTES} bytes; that of key "${write.key}" has ${valueBytes}`,
+        MAX_INLINE_VALUE_BYTES,
+        `a value that is written in one piece has at most ${MAX_INLINE_VALUE_BYTES} bytes; that of key "${write.key}" has ` +
+          `${valueBytes}: write it by a PUT of its own`,
       );
     }
     const keyBytes = encodeKey(write.key);
@@ -75,29 +78,40 @@ export function failedCondition(
   return undefined;
 }
 
-/** Writes one key and returns the bucket's record with the sums brought up to date. */
+/** Writes one key and returns the bucket's record with the sums brought up to date. `loosen`: a large value that no key has any more. */
 export function applyWrite(
   transaction: Transaction,
   bucket: string,
   record: BucketRecord,
   { keyBytes, value }: EncodedWrite,
+  loosen: (value: LargeValue) => void,
 ): BucketRecord {
   const before = loadKey(transaction, bucket, keyBytes);
   const bytesBefore = before === undefined ? 0 : keyBytes.length + before.valueBytes;
   const keysBefore = before === undefined ? 0 : 1;
   const recordName = recordKey(bucket, keyBytes);
+  const valueName = valueKey(bucket, keyBytes);
+  if (before?.largeValue !== undefined) loosen({ number: before.largeValue, bytes: before.valueBytes });
+  const wasInline = before !== undefined && before.largeValue === undefined;
+  if (wasInline && !(value instanceof Uint8Array)) transaction.delete(valueName);
   if (value === undefined) {
-    if (before !== undefined) {
-      transaction.delete(recordName);
-      transaction.delete(valueKey(bucket, keyBytes));
-    }
+    if (before !== undefined) transaction.delete(recordName);
     return { ...record, keys: record.keys - keysBefore, bytes: record.bytes - bytesBefore };
   }
-  transaction.put(recordName, encodeKeyRecord({ revision: record.revision, valueBytes: value.length }));
-  transaction.put(valueKey(bucket, keyBytes), value);
+  const { revision } = record;
+  let valueBytes: number;
+  if (value instanceof Uint8Array) {
+    valueBytes = value.length;
+    transaction.put(recordName, encodeKeyRecord({ revision, valueBytes }));
+    transaction.put(valueName, value);
+  } else {
+    valueBytes = value.bytes;
+    transaction.put(recordName, encodeKeyRecord({ revision, valueBytes, largeValue: value.number }));
+    fasten(transaction, value);
+  }
   return {
     ...record,
     keys: record.keys - keysBefore + 1,
-    bytes: record.bytes - bytesBefore + keyBytes.length + value.length,
+    bytes: record.bytes - bytesBefore + keyBytes.length + valueBytes,
   };
 }

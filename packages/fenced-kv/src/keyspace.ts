@@ -1,6 +1,7 @@
 /**
  * How buckets and keys lie in an engine: `01` the format, `02 bucket` a bucket's record, `03 bucket 00 key` a key's revision
- * and size, `04 bucket 00 key` its value. Sizes lie apart from values, so that lists and sums never read values.
+ * and size, `04 bucket 00 key` its value, `05 number chunk` a chunk of a large value, `06` the number of the next one, `07 number` one
+ * that no key has. Sizes lie apart from values, so that lists and sums never read values.
  */
 
 import { decodeBucketRecord } from './bucket-record.ts';
@@ -9,16 +10,21 @@ import type { Reader } from './engines/engine.ts';
 import { EngineError } from './engines/engine-error.ts';
 
 export const FORMAT_KEY: Uint8Array = Uint8Array.of(1);
-/** 2: records of buckets may have fields. A program of the first version refuses it, as it must. */
+/** 2: records of buckets may have fields, and values lie in chunks. A program of the first version refuses it, as it must. */
 export const FORMAT_VERSION = 2;
 /** What this version reads as it is, and marks with its own version when it opens it. */
 export const OLDEST_FORMAT_VERSION = 1;
 
+/** Revision and length. A byte that says what follows comes behind them, where something does. */
+const PLAIN_KEY_RECORD_BYTES = 12;
+const HAS_LARGE_VALUE = 1;
 const encoder = new TextEncoder();
 
 export interface KeyRecord {
   readonly revision: number;
   readonly valueBytes: number;
+  /** The number of a value in chunks; undefined: it is in one piece. */
+  readonly largeValue?: number | undefined;
 }
 
 export function bucketKey(bucket: string): Uint8Array {
@@ -52,18 +58,55 @@ export function recordRange(
   return { from: Buffer.compare(behind, start) > 0 ? behind : start, to };
 }
 
-export function encodeKeyRecord(record: KeyRecord): Uint8Array {
-  const bytes = new Uint8Array(12);
+/** Without anything special it is what the first version wrote. */
+export function encodeKeyRecord({ revision, valueBytes, largeValue }: KeyRecord): Uint8Array {
+  const bytes = new Uint8Array(largeValue === undefined ? PLAIN_KEY_RECORD_BYTES : PLAIN_KEY_RECORD_BYTES + 9);
   const view = new DataView(bytes.buffer);
-  view.setBigUint64(0, BigInt(record.revision));
-  view.setUint32(8, record.valueBytes);
+  view.setBigUint64(0, BigInt(revision));
+  view.setUint32(8, valueBytes);
+  if (largeValue !== undefined) {
+    view.setUint8(PLAIN_KEY_RECORD_BYTES, HAS_LARGE_VALUE);
+    view.setBigUint64(PLAIN_KEY_RECORD_BYTES + 1, BigInt(largeValue));
+  }
   return bytes;
 }
 
+/** Undefined where the bytes are not such a record. */
 export function decodeKeyRecord(bytes: Uint8Array): KeyRecord | undefined {
-  if (bytes.length !== 12) return undefined;
+  if (bytes.length < PLAIN_KEY_RECORD_BYTES) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { revision: Number(view.getBigUint64(0)), valueBytes: view.getUint32(8) };
+  const plain = { revision: Number(view.getBigUint64(0)), valueBytes: view.getUint32(8) };
+  if (bytes.length === PLAIN_KEY_RECORD_BYTES) return plain;
+  const isLarge =
+    bytes.length === PLAIN_KEY_RECORD_BYTES + 9 && view.getUint8(PLAIN_KEY_RECORD_BYTES) === HAS_LARGE_VALUE;
+  return isLarge ? { ...plain, largeValue: Number(view.getBigUint64(PLAIN_KEY_RECORD_BYTES + 1)) } : undefined;
+}
+
+export function chunkKey(number: number, index: number): Uint8Array {
+  const key = new Uint8Array(13);
+  const view = new DataView(key.buffer);
+  view.setUint8(0, 5);
+  view.setBigUint64(1, BigInt(number));
+  view.setUint32(9, index);
+  return key;
+}
+
+export const LARGE_VALUE_NUMBERS_KEY: Uint8Array = Uint8Array.of(6);
+
+export function looseKey(number: number): Uint8Array {
+  const key = new Uint8Array(9);
+  const view = new DataView(key.buffer);
+  view.setUint8(0, 7);
+  view.setBigUint64(1, BigInt(number));
+  return key;
+}
+
+export function looseNumberOf(key: Uint8Array): number {
+  return Number(new DataView(key.buffer, key.byteOffset, key.byteLength).getBigUint64(1));
+}
+
+export function looseRange(): { readonly from: Uint8Array; readonly to: Uint8Array } {
+  return { from: Uint8Array.of(7), to: Uint8Array.of(8) };
 }
 
 export function loadBucket(reader: Pick<Reader, 'get'>, bucket: string): BucketRecord | undefined {

@@ -5,7 +5,15 @@ export const MAX_KEY_BYTES = 512;
 /** Characters of a bucket's name. */
 export const MAX_BUCKET_NAME_LENGTH = 128;
 /** Bytes of one value. */
-export const MAX_VALUE_BYTES = 1024 * 1024;
+export const MAX_VALUE_BYTES: number = 16 * 1024 * 1024;
+/** Bytes of a value that is written and read in one piece; a larger one goes in chunks, and not in a batch. */
+export const MAX_INLINE_VALUE_BYTES: number = 1024 * 1024;
+/** Bytes of a chunk of a large value; of one that is being sent or received, so much is in memory, or twice. */
+export const VALUE_CHUNK_BYTES: number = 256 * 1024;
+/** Large values that are being received at once; one more is refused with OVERLOADED. */
+export const MAX_UPLOADS = 256;
+/** For how long a client may take to read a chunk of a large value. */
+export const VALUE_CHUNK_TIMEOUT_MS = 30_000;
 /** Writes of one batch. */
 export const MAX_BATCH_WRITES = 1_000;
 /** Bytes of all keys and values of one batch. */
@@ -38,7 +46,7 @@ export const MAX_CONFIRMED_BUCKETS = 10_000;
 export const MAX_WAITING_COMMITS = 4_096;
 /** Writes that one commit takes together. */
 export const MAX_GROUP_COMMITS = 1_024;
-/** Bytes of request bodies held in memory at once; more are refused with OVERLOADED. */
+/** Bytes of request bodies, and of chunks of large values, in memory at once; more are refused with OVERLOADED. */
 export const MAX_HELD_BODY_BYTES = 256 * 1024 * 1024;
 /** Connections of a server, counted from accept; one more is closed. Fewer where the system allows fewer open files. */
 export const MAX_CONNECTIONS = 4_096;

@@ -3,7 +3,13 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../src/engines/engine-error.ts';
 import { FencedStore } from '../src/fenced-store.ts';
-import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_KEY_BYTES, MAX_TOKEN_JUMP, MAX_VALUE_BYTES } from '../src/limits.ts';
+import {
+  MAX_BATCH_BYTES,
+  MAX_BATCH_WRITES,
+  MAX_INLINE_VALUE_BYTES,
+  MAX_KEY_BYTES,
+  MAX_TOKEN_JUMP,
+} from '../src/limits.ts';
 import { SortedMap } from '../src/engines/sorted-map.ts';
 import { memoryEngine } from './support/memory-engine.ts';
 import { refusalOf } from './support/refusal-of.ts';
@@ -234,13 +240,13 @@ describe('a write', () => {
   it('beyond a limit is refused with that limit', async () => {
     const put = (key: string, size: number) => ({ key, value: new Uint8Array(size) });
     const tooMany = Array.from({ length: MAX_BATCH_WRITES + 1 }, (_, index) => put(`k${index}`, 1));
-    const tooLarge = Array.from({ length: MAX_BATCH_BYTES / MAX_VALUE_BYTES }, (_, index) =>
-      put(`k${index}`, MAX_VALUE_BYTES),
+    const tooLarge = Array.from({ length: MAX_BATCH_BYTES / MAX_INLINE_VALUE_BYTES }, (_, index) =>
+      put(`k${index}`, MAX_INLINE_VALUE_BYTES),
     );
     for (const [writes, limit] of [
       [[put('k'.repeat(MAX_KEY_BYTES + 1), 1)], MAX_KEY_BYTES],
       [[put('é'.repeat(MAX_KEY_BYTES / 2 + 1), 1)], MAX_KEY_BYTES],
-      [[put('k', MAX_VALUE_BYTES + 1)], MAX_VALUE_BYTES],
+      [[put('k', MAX_INLINE_VALUE_BYTES + 1)], MAX_INLINE_VALUE_BYTES],
       [tooMany, MAX_BATCH_WRITES],
       [tooLarge, MAX_BATCH_BYTES],
     ] as const) {
@@ -249,8 +255,8 @@ describe('a write', () => {
         limit,
       });
     }
-    await store.write('a', [put('k'.repeat(MAX_KEY_BYTES), MAX_VALUE_BYTES)], { token: 1 });
-    expect(store.info('a').bytes).toBe(MAX_KEY_BYTES + MAX_VALUE_BYTES);
+    await store.write('a', [put('k'.repeat(MAX_KEY_BYTES), MAX_INLINE_VALUE_BYTES)], { token: 1 });
+    expect(store.info('a').bytes).toBe(MAX_KEY_BYTES + MAX_INLINE_VALUE_BYTES);
   });
 
   it.each(['', '.', '..', 'a\ud800'])('of the key %j is refused', async (key) => {

@@ -13,20 +13,22 @@ import { AuthorityError } from '../confirmation.ts';
 import { describeError, EngineError } from '../engines/engine-error.ts';
 import type { EngineErrorCode } from '../engines/engine-error.ts';
 import type { FencedStore } from '../fenced-store.ts';
+import type { ValueUpload } from '../large-values.ts';
+import { BodyReader } from './body-reader.ts';
 import { parseBatchBody, parseBucketBody, parseFenceBody } from './body.ts';
 import { hostAllowed } from './guard.ts';
 import type { HostPolicy } from './guard.ts';
 import {
   assertMediaType,
   assertNoBody,
-  BodyReader,
   MediaTypeError,
   parseConditions,
   parseHolder,
   parseLimit,
   parsePath,
 } from './request.ts';
-import { MAX_BATCH_BODY_BYTES, MAX_JSON_BODY_BYTES, MAX_VALUE_BYTES } from '../limits.ts';
+import { streamValue } from './value-stream.ts';
+import { MAX_BATCH_BODY_BYTES, MAX_JSON_BODY_BYTES } from '../limits.ts';
 import { holds } from '../precondition.ts';
 import { RefusedError } from '../refusal.ts';
 import type { RefusalCode } from '../refusal.ts';
@@ -34,6 +36,11 @@ import type { RefusalCode } from '../refusal.ts';
 export interface HttpOptions {
   readonly store: FencedStore;
   readonly hosts: HostPolicy;
+}
+
+interface RouteDeps {
+  readonly bodies: BodyReader;
+  readonly logger: Logger;
 }
 
 /** Answers a request; never rejects. */
@@ -73,7 +80,7 @@ export function createHttpHandler(options: HttpOptions, { logger }: { readonly l
   const app = new Hono();
   addGuard(app, options.hosts);
   const bodies = new BodyReader();
-  addKeyRoutes(app, options.store, bodies);
+  addKeyRoutes(app, options.store, { bodies, logger });
   addBucketRoutes(app, options.store, bodies);
   app.get('/health', (c) => {
     options.store.assertServing();
@@ -108,7 +115,7 @@ function addGuard(app: Hono, hosts: HostPolicy): void {
   });
 }
 
-function addKeyRoutes(app: Hono, store: FencedStore, bodies: BodyReader): void {
+function addKeyRoutes(app: Hono, store: FencedStore, { bodies, logger }: RouteDeps): void {
   const path = `${BUCKET}/keys/*`;
   app.get(`${BUCKET}/keys`, (c) => {
     const { bucket } = parsePath(c.req.url);
@@ -120,14 +127,23 @@ function addKeyRoutes(app: Hono, store: FencedStore, bodies: BodyReader): void {
   app.get(path, (c) => {
     const { bucket, key } = parsePath(c.req.url);
     const { headers } = c.req.raw;
-    const { value, revision } = store.get(bucket, key, parseHolder(headers));
+    const conditions = parseConditions(headers);
+    const found = store.open(bucket, key, parseHolder(headers));
+    const { revision, value } = found;
     const etag = { etag: formatTag(revision) };
-    for (const condition of parseConditions(headers)) {
-      if (holds(condition, revision)) continue;
-      if (condition.kind === 'absent' || condition.kind === 'revision-not-in') return c.body(null, 304, etag);
+    const failed = conditions.find((condition) => !holds(condition, revision));
+    if (failed !== undefined) {
+      found.close();
+      if (failed.kind === 'absent' || failed.kind === 'revision-not-in') return c.body(null, 304, etag);
       throw new RefusedError({ code: 'PRECONDITION_FAILED', key, revision });
     }
-    return c.body(new Uint8Array(value), 200, { ...etag, 'content-type': OCTETS });
+    const head = { ...etag, 'content-type': OCTETS };
+    if (value instanceof Uint8Array) return c.body(new Uint8Array(value), 200, head);
+    const stream = streamValue(value, {
+      hold: bodies.hold(),
+      failed: (error) => logger.error({ err: error, bucket }, 'a large value could not be read to its end'),
+    });
+    return c.body(stream, 200, { ...head, 'content-length': String(found.bytes) });
   });
   app.put(path, async (c) => {
     const { bucket, key } = parsePath(c.req.url);
@@ -135,7 +151,8 @@ function addKeyRoutes(app: Hono, store: FencedStore, bodies: BodyReader): void {
     const holder = parseHolder(headers);
     const conditions = parseConditions(headers);
     assertMediaType(headers, OCTETS);
-    return await bodies.withBody(c.req.raw, MAX_VALUE_BYTES, async (value) => {
+    const beginUpload = (): ValueUpload => store.upload(bucket, holder);
+    return await bodies.withValue(c.req.raw, beginUpload, async (value) => {
       const { revision } = await store.write(bucket, [{ key, value, conditions }], holder);
       return c.body(null, 204, { etag: formatTag(revision) });
     });
@@ -212,7 +229,8 @@ function answerError(error: Error, c: Context, logger: Logger): Response {
   if (error instanceof EngineError) {
     if (error.code === 'DAMAGED_DATA') logger.error({ err: error }, 'damaged data');
     const { code, message, indeterminate } = error;
-    return c.json({ code, message, indeterminate }, ENGINE_STATUS[code]);
+    const again: Record<string, string> = code === 'OVERLOADED' ? { 'retry-after': RETRY_AFTER_SECONDS } : {};
+    return c.json({ code, message, indeterminate }, ENGINE_STATUS[code], again);
   }
   if (c.req.raw.signal.aborted) {
     // The client went away in the middle of its body: nothing was written, and nobody reads this.

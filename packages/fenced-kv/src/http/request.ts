@@ -1,10 +1,8 @@
-/** Reading HTTP requests: path, token, conditions and bodies into what the store takes, or a refusal that says why not. */
+/** Reading the heads of HTTP requests: path, token and conditions into what the store takes, or a refusal that says why not. */
 
-import { MAX_HELD_BODY_BYTES } from '../limits.ts';
-import { EngineError } from '../engines/engine-error.ts';
 import { parseFloor, parseToken } from '../name.ts';
 import type { Precondition } from '../precondition.ts';
-import { invalidArgument, limitExceeded } from '../refusal.ts';
+import { invalidArgument } from '../refusal.ts';
 
 const TOKEN_HEADER = 'fencing-token';
 const FLOOR_HEADER = 'fencing-floor';
@@ -100,92 +98,4 @@ export function assertNoBody(headers: Headers): void {
   if (Number(headers.get('content-length') ?? 0) > 0 || headers.has('transfer-encoding')) {
     throw invalidArgument('body', 'this request takes no body');
   }
-}
-
-/** Bodies up to here are read in one piece. */
-const SMALL_BODY_BYTES = 16 * 1024;
-
-/** Bounds the memory that the bodies of all requests under way take together. */
-export class BodyReader {
-  readonly #maxHeldBytes: number;
-  #heldBytes = 0;
-
-  constructor(maxHeldBytes: number = MAX_HELD_BODY_BYTES) {
-    this.#maxHeldBytes = maxHeldBytes;
-  }
-
-  /** Reads the whole body, at most `limit` bytes, and runs `use` with it. */
-  async withBody<T>(request: Request, limit: number, use: (body: Uint8Array) => Promise<T>): Promise<T> {
-    const declared = request.headers.get('content-length');
-    if (declared !== null && Number(declared) > limit) throw tooLong(limit);
-    const hold = new Hold(this);
-    try {
-      const body =
-        declared !== null && Number(declared) <= SMALL_BODY_BYTES
-          ? await readSmall(request, Number(declared), hold)
-          : await readAsItArrives(request, limit, hold);
-      return await use(body);
-    } finally {
-      hold.release();
-    }
-  }
-
-  /** @throws EngineError when that is more than is set aside */
-  take(bytes: number): void {
-    if (this.#heldBytes + bytes > this.#maxHeldBytes) {
-      throw new EngineError(
-        'OVERLOADED',
-        'the bodies of the requests under way take all memory set aside for them; try again later',
-      );
-    }
-    this.#heldBytes += bytes;
-  }
-
-  giveBack(bytes: number): void {
-    this.#heldBytes -= bytes;
-  }
-}
-
-/** What one request has taken. */
-class Hold {
-  readonly #reader: BodyReader;
-  #bytes = 0;
-
-  constructor(reader: BodyReader) {
-    this.#reader = reader;
-  }
-
-  take(bytes: number): void {
-    this.#reader.take(bytes);
-    this.#bytes += bytes;
-  }
-
-  release(): void {
-    this.#reader.giveBack(this.#bytes);
-    this.#bytes = 0;
-  }
-}
-
-/** The HTTP parser holds the body to the length that was declared. */
-async function readSmall(request: Request, declaredBytes: number, hold: Hold): Promise<Uint8Array> {
-  hold.take(declaredBytes);
-  return new Uint8Array(await request.arrayBuffer());
-}
-
-/** Takes memory for what is there: a body that is announced and does not come keeps nobody out. */
-async function readAsItArrives(request: Request, limit: number, hold: Hold): Promise<Uint8Array> {
-  if (request.body === null) return new Uint8Array(0);
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of request.body) {
-    bytes += chunk.length;
-    if (bytes > limit) throw tooLong(limit);
-    hold.take(chunk.length);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-function tooLong(limit: number): Error {
-  return limitExceeded('body', limit, `the body of this request has at most ${limit} bytes`);
 }

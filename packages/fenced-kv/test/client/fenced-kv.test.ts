@@ -264,10 +264,52 @@ describe('a call', () => {
 });
 
 describe('a real server', () => {
+  it('streams a large value in both directions', async () => {
+    const accounts = await kv.bucket('accounts').fencedBy({ token: 57 });
+    const value = Uint8Array.from({ length: 5_000_000 }, (_, index) => (index * 31 + (index >>> 16)) & 0xff);
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (sent >= value.length) controller.close();
+        else controller.enqueue(value.slice(sent, (sent += 70_001)));
+      },
+    });
+    const { revision } = await accounts.put('large', body);
+    const found = await accounts.getStream('large');
+    expect(found).toMatchObject({ revision, bytes: value.length });
+    const pieces: Uint8Array[] = [];
+    for await (const piece of found?.body ?? []) pieces.push(piece);
+    expect(Buffer.compare(Buffer.concat(pieces), value)).toBe(0);
+    expect(await accounts.getStream('nothing')).toBeUndefined();
+    await accounts.put('small', 'v');
+    expect(await new Response((await accounts.getStream('small'))?.body ?? null).text()).toBe('v');
+  });
+
+  it('ends the stream of a value with the lock, and leaves no listener behind', async () => {
+    const controller = new AbortController();
+    const accounts = await kv.bucket('accounts').fencedBy({ token: 57, signal: controller.signal });
+    await accounts.put('large', new Uint8Array(5_000_000));
+    const given = await accounts.getStream('large');
+    await given?.body.cancel();
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+    const found = await accounts.getStream('large');
+    const reader = found?.body.getReader();
+    await reader?.read();
+    controller.abort(new Error('lock lost'));
+    const drain = async (): Promise<void> => {
+      while ((await reader?.read())?.done === false);
+    };
+    await expect(drain()).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+  });
+
   it('answers a body that is too long instead of cutting the connection', async () => {
     const accounts = await kv.bucket('accounts').fencedBy({ token: 57 });
-    await expect(accounts.put('42', new Uint8Array(4 * 1024 * 1024))).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
-    await accounts.put('42', new Uint8Array(1024 * 1024));
+    await expect(accounts.put('42', new Uint8Array(17 * 1024 * 1024))).rejects.toMatchObject({
+      code: 'LIMIT_EXCEEDED',
+    });
+    await accounts.put('42', new Uint8Array(16 * 1024 * 1024).fill(7));
+    expect((await accounts.get('42'))?.value).toEqual(new Uint8Array(16 * 1024 * 1024).fill(7));
   });
 
   it('finishes the requests under way when it stops, and cuts off those that never end', async () => {

@@ -8,7 +8,12 @@ import { randomStream } from '@holdfast/runtime/sim';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { FencedKv } from '@holdfast/fenced-kv-client';
-import { MAX_BATCH_BODY_BYTES, MAX_HELD_BODY_BYTES, MAX_VALUE_BYTES } from '../../src/limits.ts';
+import {
+  MAX_BATCH_BODY_BYTES,
+  MAX_HELD_BODY_BYTES,
+  MAX_INLINE_VALUE_BYTES,
+  MAX_VALUE_BYTES,
+} from '../../src/limits.ts';
 import { serve, stopAll } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 
@@ -269,7 +274,8 @@ describe('fenced-kvd', () => {
       return socket.on('error', () => undefined);
     });
     const bucket = await new FencedKv(server.url).bucket('b').fencedBy({ token: TOKEN });
-    for (let write = 0; write < 20; write += 1) await bucket.put('large', new Uint8Array(MAX_VALUE_BYTES).fill(write));
+    for (let write = 0; write < 20; write += 1)
+      await bucket.put('large', new Uint8Array(MAX_INLINE_VALUE_BYTES).fill(write));
     expect((await bucket.get('large'))?.value.at(-1)).toBe(19);
     for (const socket of idle) socket.destroy();
   });

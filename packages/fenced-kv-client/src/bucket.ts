@@ -41,18 +41,29 @@ export interface WriteOptions extends CallOptions {
   readonly ifRevision?: number | null;
 }
 
+export interface PutOptions extends WriteOptions {
+  /**
+   * After so many milliseconds the key is absent to everybody, until it is written again: 1 to ten years. It counts by the store's clock, a
+   * jump of which changes nothing while the store runs. @default for ever
+   */
+  readonly ttlMs?: number;
+}
+
 export type BatchWrite =
   | {
       readonly op: 'put';
       readonly key: string;
       readonly value: Uint8Array | string;
       readonly ifRevision?: number | null;
+      readonly ttlMs?: number;
     }
   | { readonly op: 'delete'; readonly key: string; readonly ifRevision?: number | null };
 
 export interface KeyValue {
   readonly value: Uint8Array;
   readonly revision: number;
+  /** Its time to live, as much as is left; absent: for ever. */
+  readonly expiresInMs?: number;
 }
 
 /** A value that is read as it comes. */
@@ -70,8 +81,17 @@ export interface ListOptions extends CallOptions {
   readonly limit?: number;
 }
 
+export interface ListedKey {
+  readonly key: string;
+  readonly revision: number;
+  readonly bytes: number;
+  /** Its time to live, as much as is left; absent: for ever. */
+  readonly expiresInMs?: number;
+}
+
 export interface ListPage {
-  readonly keys: readonly { readonly key: string; readonly revision: number; readonly bytes: number }[];
+  /** Fewer than were asked for where some have expired, perhaps none. */
+  readonly keys: readonly ListedKey[];
   /** What to pass as `after` for the next page; null at the end. */
   readonly next: string | null;
 }
@@ -123,7 +143,9 @@ export class Bucket {
   async get(key: string, options: CallOptions = {}): Promise<KeyValue | undefined> {
     try {
       const answer = await this.#call('GET', keyPath(key), options);
-      return { value: answer.body, revision: revisionOf(answer) };
+      const expires = answer.headers.get('expires-in-ms');
+      const expiresInMs = expires === null ? {} : { expiresInMs: Number(expires) };
+      return { value: answer.body, revision: revisionOf(answer), ...expiresInMs };
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -156,9 +178,11 @@ export class Bucket {
   async put(
     key: string,
     value: Uint8Array | string | ReadableStream<Uint8Array>,
-    options: WriteOptions = {},
+    options: PutOptions = {},
   ): Promise<{ readonly revision: number }> {
-    const answer = await this.#call('PUT', keyPath(key), options, {
+    const { ttlMs } = options;
+    const path = ttlMs === undefined ? keyPath(key) : `${keyPath(key)}?ttlMs=${ttlMs}`;
+    const answer = await this.#call('PUT', path, options, {
       headers: { 'content-type': 'application/octet-stream', ...conditionHeaders(options.ifRevision) },
       body: bodyOf(value),
     });

@@ -5,6 +5,8 @@
  * Refusals are {@link RefusedError}s.
  */
 
+import type { Clock } from '@holdfast/runtime';
+
 import { encodeBucketRecord, NEW_BUCKET } from './bucket-record.ts';
 import type { BucketRecord } from './bucket-record.ts';
 import { Confirmer } from './confirmation.ts';
@@ -15,11 +17,17 @@ import { judgeInstall, judgeRead, judgeWrite } from './fence.ts';
 import type { Claim, FenceRules } from './fence.ts';
 import {
   bucketKey,
+  CLOCK_KEY,
   damaged,
+  decodeExpiryKey,
   decodeKeyRecord,
+  encodeTime,
+  expiredRange,
   FORMAT_KEY,
   FORMAT_VERSION,
+  isExpired,
   keyOfRecord,
+  liveKey,
   loadBucket,
   loadKey,
   OLDEST_FORMAT_VERSION,
@@ -30,10 +38,11 @@ import { applyWrite, checkWrites, failedCondition } from './key-write.ts';
 import type { KeyWrite } from './key-write.ts';
 import { LargeValues } from './large-values.ts';
 import type { LargeValue, ValueChunks, ValueUpload } from './large-values.ts';
-import { DEFAULT_LIST_LIMIT, MAX_LIST_KEY_BYTES, MAX_LIST_LIMIT } from './limits.ts';
+import { DEFAULT_LIST_LIMIT, MAX_EXPIRIES_A_COMMIT, MAX_LIST_KEY_BYTES, MAX_LIST_LIMIT } from './limits.ts';
 import { assertBucketName, assertLockName, assertToken, claimOf, encodeKey } from './name.ts';
 import { invalidArgument, RefusedError } from './refusal.ts';
 import type { TokenPolicy } from './refusal.ts';
+import { StoreClock } from './store-clock.ts';
 
 export interface TokenOption {
   readonly token?: number | undefined;
@@ -50,6 +59,8 @@ export interface Found {
 export interface OpenedValue {
   readonly revision: number;
   readonly bytes: number;
+  /** Its time to live, as much as is left; undefined: for ever. */
+  readonly expiresInMs: number | undefined;
   /** In one piece, or in chunks. */
   readonly value: Uint8Array | ValueChunks;
   close(): void;
@@ -63,8 +74,17 @@ export interface ListOptions extends TokenOption {
   readonly limit?: number | undefined;
 }
 
+export interface ListedKey {
+  readonly key: string;
+  readonly revision: number;
+  readonly bytes: number;
+  /** Its time to live, as much as is left; absent: for ever. */
+  readonly expiresInMs?: number;
+}
+
 export interface ListPage {
-  readonly keys: readonly { readonly key: string; readonly revision: number; readonly bytes: number }[];
+  /** Fewer than were asked for where some have expired, perhaps none. */
+  readonly keys: readonly ListedKey[];
   /** What to pass as `after` for the next page; null at the end. */
   readonly next: string | null;
 }
@@ -89,7 +109,10 @@ export interface BucketKind {
   readonly lock?: string | undefined;
 }
 
-export type StoreOptions = FenceRules & ConfirmerOptions;
+export interface StoreOptions extends FenceRules, ConfirmerOptions {
+  /** What times to live count by. @default none: writes with a time to live are refused */
+  readonly clock?: Pick<Clock, 'monotonicMs' | 'wallMs'> | undefined;
+}
 
 const EMPTY = new Uint8Array(0);
 
@@ -98,12 +121,14 @@ export class FencedStore {
   readonly #rules: FenceRules;
   readonly #confirmer: Confirmer;
   readonly #largeValues: LargeValues;
+  readonly #clock: StoreClock | undefined;
 
   private constructor(engine: Engine, options: StoreOptions) {
     this.#engine = engine;
     this.#rules = options;
     this.#confirmer = new Confirmer(options);
     this.#largeValues = new LargeValues(engine);
+    this.#clock = options.clock === undefined ? undefined : StoreClock.open(engine, options.clock);
   }
 
   /** Checks that the engine's data is of this format, or marks an empty engine with it. Rejects with DAMAGED_DATA. */
@@ -131,13 +156,18 @@ export class FencedStore {
     assertBucketName(bucket);
     const claim = claimOf(holder.token, holder.floor);
     const encoded = checkWrites(writes);
+    const keepsTime = encoded.some(({ ttlMs }) => ttlMs !== undefined);
+    if (keepsTime && this.#clock === undefined) {
+      throw invalidArgument('ttlMs', 'this store was opened without a clock, so keys of it have no time to live');
+    }
     let loosened: LargeValue[] = [];
     const outcome = await this.#commitClaim(bucket, claim, (transaction, present) => {
       const before = present ?? NEW_BUCKET;
       const verdict = judgeWrite(bucket, before, claim, this.#rulesFor(before));
       if (!verdict.pass) throw new RefusedError(verdict.refusal);
       const installed: BucketRecord = { ...before, highest: verdict.highest };
-      const refusal = failedCondition(transaction, bucket, encoded);
+      const nowMs = this.#nowMs();
+      const refusal = failedCondition(transaction, bucket, encoded, nowMs);
       if (refusal !== undefined) {
         // Returned, not thrown: the commit keeps the token, or an older holder could write after this answer.
         if (installed.highest !== before.highest) transaction.put(bucketKey(bucket), encodeBucketRecord(installed));
@@ -149,7 +179,8 @@ export class FencedStore {
         loosened.push(value);
       };
       loosened = [];
-      for (const write of encoded) after = applyWrite(transaction, bucket, after, write, loosen);
+      for (const write of encoded) after = applyWrite(transaction, bucket, after, write, { nowMs, loosen });
+      if (keepsTime) transaction.put(CLOCK_KEY, encodeTime(nowMs));
       transaction.put(bucketKey(bucket), encodeBucketRecord(after));
       return { revision: after.revision };
     });
@@ -235,18 +266,20 @@ export class FencedStore {
   open(bucket: string, key: string, holder: TokenOption = {}): OpenedValue {
     const encoded = encodeKey(key);
     return this.#read(bucket, holder, (reader) => {
-      const record = loadKey(reader, bucket, encoded);
+      const nowMs = this.#nowMs();
+      const record = liveKey(reader, bucket, encoded, nowMs);
       if (record === undefined) throw new RefusedError({ code: 'KEY_NOT_FOUND', bucket, key });
-      const { revision, valueBytes: bytes, largeValue } = record;
+      const { revision, valueBytes: bytes, largeValue, expiresAtMs } = record;
+      const expiresInMs = expiresAtMs === undefined ? undefined : expiresAtMs - nowMs;
       if (largeValue !== undefined) {
         const chunks = this.#largeValues.open({ number: largeValue, bytes });
-        return { revision, bytes, value: chunks, close: () => chunks.close() };
+        return { revision, bytes, expiresInMs, value: chunks, close: () => chunks.close() };
       }
       const value = reader.get(valueKey(bucket, encoded));
       if (value?.length !== bytes) {
         throw damaged(`the value of key "${key}" in bucket "${bucket}" is not the one that was written`);
       }
-      return { revision, bytes, value, close() {} };
+      return { revision, bytes, expiresInMs, value, close() {} };
     });
   }
 
@@ -272,17 +305,24 @@ export class FencedStore {
     );
     return this.#read(bucket, options, (reader) => {
       const entries = reader.range({ ...range, limit: limit + 1 });
-      const keys: { key: string; revision: number; bytes: number }[] = [];
+      const nowMs = this.#nowMs();
+      const keys: ListedKey[] = [];
       let keyBytes = 0;
+      let seen = 0;
+      let next: string | null = null;
       for (const entry of entries) {
         keyBytes += entry.key.length;
-        if (keys.length === limit || (keyBytes > MAX_LIST_KEY_BYTES && keys.length > 0)) break;
+        if (seen === limit || (keyBytes > MAX_LIST_KEY_BYTES && seen > 0)) break;
         const key = keyOfRecord(bucket, entry.key);
         const record = decodeKeyRecord(entry.value);
         if (record === undefined) throw damaged(`the record of key "${key}" in bucket "${bucket}" cannot be read`);
-        keys.push({ key, revision: record.revision, bytes: record.valueBytes });
+        seen += 1;
+        next = key;
+        if (isExpired(record, nowMs)) continue;
+        const { revision, valueBytes: bytes, expiresAtMs } = record;
+        keys.push({ key, revision, bytes, ...(expiresAtMs === undefined ? {} : { expiresInMs: expiresAtMs - nowMs }) });
       }
-      return { keys, next: entries.length > keys.length ? (keys.at(-1)?.key ?? null) : null };
+      return { keys, next: entries.length > seen ? next : null };
     });
   }
 
@@ -292,6 +332,38 @@ export class FencedStore {
     });
   }
 
+  /**
+   * Removes some keys whose time to live is over, which nobody sees any more, and resolves with how many. Each bucket's revision rises, as
+   * by a write.
+   */
+  async removeExpired(): Promise<number> {
+    const nowMs = this.#nowMs();
+    const range = { ...expiredRange(nowMs), limit: MAX_EXPIRIES_A_COMMIT };
+    const found = this.#engine.read((reader) => reader.range(range)).map(({ key }) => decodeExpiryKey(key));
+    if (found.length === 0) return 0;
+    const loosened: LargeValue[] = [];
+    await this.#engine.commit((transaction) => {
+      const raised = new Map<string, BucketRecord>();
+      for (const { expiresAtMs, bucket, key } of found) {
+        // Somebody may have written it since.
+        if (loadKey(transaction, bucket, key)?.expiresAtMs !== expiresAtMs) continue;
+        const before = raised.get(bucket) ?? loadBucket(transaction, bucket);
+        if (before === undefined) throw damaged(`bucket "${bucket}" has keys and no record`);
+        const revision = raised.has(bucket) ? before.revision : before.revision + 1;
+        const write = { key: '', keyBytes: key, value: undefined };
+        const loosen = (value: LargeValue): void => {
+          this.#largeValues.loosen(transaction, value);
+          loosened.push(value);
+        };
+        raised.set(bucket, applyWrite(transaction, bucket, { ...before, revision }, write, { nowMs, loosen }));
+      }
+      for (const [bucket, record] of raised) transaction.put(bucketKey(bucket), encodeBucketRecord(record));
+      transaction.put(CLOCK_KEY, encodeTime(nowMs));
+    });
+    await this.#largeValues.loosened(loosened);
+    return found.length;
+  }
+
   /** Throws {@link EngineError} where the store cannot serve. */
   assertServing(): void {
     this.#engine.read((reader) => reader.get(FORMAT_KEY));
@@ -299,6 +371,11 @@ export class FencedStore {
 
   async close(): Promise<void> {
     await this.#engine.close();
+  }
+
+  /** Without a clock nothing expires. */
+  #nowMs(): number {
+    return this.#clock?.nowMs() ?? 0;
   }
 
   /** What the ensemble has confirmed needs no guard against mistakes. */

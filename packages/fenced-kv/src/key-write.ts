@@ -5,21 +5,25 @@
 
 import type { BucketRecord } from './bucket-record.ts';
 import type { Transaction } from './engines/engine.ts';
-import { encodeKeyRecord, loadKey, recordKey, valueKey } from './keyspace.ts';
+import { encodeKeyRecord, expiryKey, liveKey, loadKey, recordKey, valueKey } from './keyspace.ts';
 import { fasten } from './large-values.ts';
 import type { LargeValue } from './large-values.ts';
-import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_INLINE_VALUE_BYTES } from './limits.ts';
+import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_INLINE_VALUE_BYTES, MAX_TTL_MS, MIN_TTL_MS } from './limits.ts';
 import { encodeKey } from './name.ts';
 import { holds } from './precondition.ts';
 import type { Precondition } from './precondition.ts';
 import { invalidArgument, limitExceeded } from './refusal.ts';
 import type { Refusal } from './refusal.ts';
 
+const NOTHING = new Uint8Array(0);
+
 export interface KeyWrite {
   readonly key: string;
   /** Undefined: the key is deleted; no error where it is absent. A large value was uploaded before. */
   readonly value: Uint8Array | LargeValue | undefined;
   readonly conditions?: readonly Precondition[];
+  /** After so many milliseconds the key is absent, until it is written again. @default never */
+  readonly ttlMs?: number | undefined;
 }
 
 export interface EncodedWrite extends KeyWrite {
@@ -40,6 +44,7 @@ export function checkWrites(writes: readonly KeyWrite[]): EncodedWrite[] {
   const encoded = writes.map((write) => {
     if (seen.has(write.key)) throw invalidArgument('writes', `key "${write.key}" is written twice in one batch`);
     seen.add(write.key);
+    if (write.ttlMs !== undefined) assertTtl(write);
     const valueBytes = write.value instanceof Uint8Array ? write.value.length : 0;
     if (valueBytes > MAX_INLINE_VALUE_BYTES) {
       throw limitExceeded(
@@ -63,34 +68,51 @@ export function checkWrites(writes: readonly KeyWrite[]): EncodedWrite[] {
   return encoded;
 }
 
+function assertTtl({ key, value, ttlMs }: KeyWrite): void {
+  if (value === undefined) throw invalidArgument('ttlMs', `key "${key}" is deleted, so it has no ttlMs`);
+  if (Number.isInteger(ttlMs) && Number(ttlMs) >= MIN_TTL_MS && Number(ttlMs) <= MAX_TTL_MS) return;
+  throw invalidArgument(
+    'ttlMs',
+    `ttlMs ${String(ttlMs)} is not a time to live: an integer of milliseconds from ${MIN_TTL_MS} to ${MAX_TTL_MS}`,
+  );
+}
+
 /** Why the batch is refused. Each key occurs once, so that no write changes what another's condition looks at. */
 export function failedCondition(
   transaction: Transaction,
   bucket: string,
   writes: readonly EncodedWrite[],
+  nowMs: number,
 ): Refusal | undefined {
   for (const { key, keyBytes, conditions = [] } of writes) {
     if (conditions.length === 0) continue;
-    const revision = loadKey(transaction, bucket, keyBytes)?.revision;
+    const revision = liveKey(transaction, bucket, keyBytes, nowMs)?.revision;
     if (conditions.every((condition) => holds(condition, revision))) continue;
     return { code: 'PRECONDITION_FAILED', key, revision: revision ?? null };
   }
   return undefined;
 }
 
-/** Writes one key and returns the bucket's record with the sums brought up to date. `loosen`: a large value that no key has any more. */
+export interface WriteDeps {
+  readonly nowMs: number;
+  /** A large value that no key has any more. */
+  loosen(value: LargeValue): void;
+}
+
+/** Writes one key and returns the bucket's record with the sums brought up to date. */
 export function applyWrite(
   transaction: Transaction,
   bucket: string,
   record: BucketRecord,
-  { keyBytes, value }: EncodedWrite,
-  loosen: (value: LargeValue) => void,
+  { keyBytes, value, ttlMs }: EncodedWrite,
+  { nowMs, loosen }: WriteDeps,
 ): BucketRecord {
   const before = loadKey(transaction, bucket, keyBytes);
   const bytesBefore = before === undefined ? 0 : keyBytes.length + before.valueBytes;
   const keysBefore = before === undefined ? 0 : 1;
   const recordName = recordKey(bucket, keyBytes);
   const valueName = valueKey(bucket, keyBytes);
+  if (before?.expiresAtMs !== undefined) transaction.delete(expiryKey(before.expiresAtMs, bucket, keyBytes));
   if (before?.largeValue !== undefined) loosen({ number: before.largeValue, bytes: before.valueBytes });
   const wasInline = before !== undefined && before.largeValue === undefined;
   if (wasInline && !(value instanceof Uint8Array)) transaction.delete(valueName);
@@ -99,14 +121,16 @@ export function applyWrite(
     return { ...record, keys: record.keys - keysBefore, bytes: record.bytes - bytesBefore };
   }
   const { revision } = record;
+  const expiresAtMs = ttlMs === undefined ? undefined : nowMs + ttlMs;
+  if (expiresAtMs !== undefined) transaction.put(expiryKey(expiresAtMs, bucket, keyBytes), NOTHING);
   let valueBytes: number;
   if (value instanceof Uint8Array) {
     valueBytes = value.length;
-    transaction.put(recordName, encodeKeyRecord({ revision, valueBytes }));
+    transaction.put(recordName, encodeKeyRecord({ revision, valueBytes, expiresAtMs }));
     transaction.put(valueName, value);
   } else {
     valueBytes = value.bytes;
-    transaction.put(recordName, encodeKeyRecord({ revision, valueBytes, largeValue: value.number }));
+    transaction.put(recordName, encodeKeyRecord({ revision, valueBytes, largeValue: value.number, expiresAtMs }));
     fasten(transaction, value);
   }
   return {

@@ -1,7 +1,7 @@
 /**
  * How buckets and keys lie in an engine: `01` the format, `02 bucket` a bucket's record, `03 bucket 00 key` a key's revision
  * and size, `04 bucket 00 key` its value, `05 number chunk` a chunk of a large value, `06` the number of the next one, `07 number` one
- * that no key has. Sizes lie apart from values, so that lists and sums never read values.
+ * that no key has, `08 time bucket 00 key` when a key expires, `09` a time that has come. Sizes lie apart from values, so that lists and sums never read values.
  */
 
 import { decodeBucketRecord } from './bucket-record.ts';
@@ -18,6 +18,7 @@ export const OLDEST_FORMAT_VERSION = 1;
 /** Revision and length. A byte that says what follows comes behind them, where something does. */
 const PLAIN_KEY_RECORD_BYTES = 12;
 const HAS_LARGE_VALUE = 1;
+const EXPIRES = 2;
 const encoder = new TextEncoder();
 
 export interface KeyRecord {
@@ -25,6 +26,8 @@ export interface KeyRecord {
   readonly valueBytes: number;
   /** The number of a value in chunks; undefined: it is in one piece. */
   readonly largeValue?: number | undefined;
+  /** From when on it is absent, by the store's clock; undefined: never. */
+  readonly expiresAtMs?: number | undefined;
 }
 
 export function bucketKey(bucket: string): Uint8Array {
@@ -59,15 +62,16 @@ export function recordRange(
 }
 
 /** Without anything special it is what the first version wrote. */
-export function encodeKeyRecord({ revision, valueBytes, largeValue }: KeyRecord): Uint8Array {
-  const bytes = new Uint8Array(largeValue === undefined ? PLAIN_KEY_RECORD_BYTES : PLAIN_KEY_RECORD_BYTES + 9);
+export function encodeKeyRecord({ revision, valueBytes, largeValue, expiresAtMs }: KeyRecord): Uint8Array {
+  const extras = [largeValue, expiresAtMs].filter((extra) => extra !== undefined);
+  const bytes = new Uint8Array(PLAIN_KEY_RECORD_BYTES + (extras.length === 0 ? 0 : 1 + 8 * extras.length));
   const view = new DataView(bytes.buffer);
   view.setBigUint64(0, BigInt(revision));
   view.setUint32(8, valueBytes);
-  if (largeValue !== undefined) {
-    view.setUint8(PLAIN_KEY_RECORD_BYTES, HAS_LARGE_VALUE);
-    view.setBigUint64(PLAIN_KEY_RECORD_BYTES + 1, BigInt(largeValue));
-  }
+  if (extras.length === 0) return bytes;
+  const flags = (largeValue === undefined ? 0 : HAS_LARGE_VALUE) | (expiresAtMs === undefined ? 0 : EXPIRES);
+  view.setUint8(PLAIN_KEY_RECORD_BYTES, flags);
+  for (const [index, extra] of extras.entries()) view.setBigUint64(extraAt(index), BigInt(extra));
   return bytes;
 }
 
@@ -77,9 +81,57 @@ export function decodeKeyRecord(bytes: Uint8Array): KeyRecord | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const plain = { revision: Number(view.getBigUint64(0)), valueBytes: view.getUint32(8) };
   if (bytes.length === PLAIN_KEY_RECORD_BYTES) return plain;
-  const isLarge =
-    bytes.length === PLAIN_KEY_RECORD_BYTES + 9 && view.getUint8(PLAIN_KEY_RECORD_BYTES) === HAS_LARGE_VALUE;
-  return isLarge ? { ...plain, largeValue: Number(view.getBigUint64(PLAIN_KEY_RECORD_BYTES + 1)) } : undefined;
+  const flags = view.getUint8(PLAIN_KEY_RECORD_BYTES);
+  const large = (flags & HAS_LARGE_VALUE) !== 0;
+  const expires = (flags & EXPIRES) !== 0;
+  const extras = Number(large) + Number(expires);
+  if (flags > (HAS_LARGE_VALUE | EXPIRES) || extras === 0 || bytes.length !== extraAt(extras)) return undefined;
+  return {
+    ...plain,
+    ...(large ? { largeValue: Number(view.getBigUint64(extraAt(0))) } : {}),
+    ...(expires ? { expiresAtMs: Number(view.getBigUint64(extraAt(large ? 1 : 0))) } : {}),
+  };
+}
+
+function extraAt(index: number): number {
+  return PLAIN_KEY_RECORD_BYTES + 1 + 8 * index;
+}
+
+/** In the order of the times. */
+export function expiryKey(expiresAtMs: number, bucket: string, key: Uint8Array): Uint8Array {
+  return join(8, encodeTime(expiresAtMs), encoder.encode(bucket), Uint8Array.of(0), key);
+}
+
+/** What {@link expiryKey} was made of. */
+export function decodeExpiryKey(bytes: Uint8Array): {
+  readonly expiresAtMs: number;
+  readonly bucket: string;
+  readonly key: Uint8Array;
+} {
+  const end = bytes.indexOf(0, 9);
+  return {
+    expiresAtMs: decodeTime(bytes.subarray(1, 9)),
+    bucket: Buffer.from(bytes.subarray(9, end)).toString('latin1'),
+    key: bytes.slice(end + 1),
+  };
+}
+
+/** Of what has expired at that time. */
+export function expiredRange(nowMs: number): { readonly from: Uint8Array; readonly to: Uint8Array } {
+  return { from: Uint8Array.of(8), to: join(8, encodeTime(nowMs + 1)) };
+}
+
+export const CLOCK_KEY: Uint8Array = Uint8Array.of(9);
+
+export function encodeTime(ms: number): Uint8Array {
+  const bytes = new Uint8Array(8);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(ms));
+  return bytes;
+}
+
+export function decodeTime(bytes: Uint8Array): number {
+  if (bytes.length !== 8) throw damaged('a time cannot be read');
+  return Number(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(0));
 }
 
 export function chunkKey(number: number, index: number): Uint8Array {
@@ -123,6 +175,21 @@ export function loadKey(reader: Pick<Reader, 'get'>, bucket: string, key: Uint8A
   const record = decodeKeyRecord(bytes);
   if (record === undefined) throw damaged(`the record of a key in bucket "${bucket}" cannot be read`);
   return record;
+}
+
+/** The same, where it has not expired. */
+export function liveKey(
+  reader: Pick<Reader, 'get'>,
+  bucket: string,
+  key: Uint8Array,
+  nowMs: number,
+): KeyRecord | undefined {
+  const record = loadKey(reader, bucket, key);
+  return record === undefined || isExpired(record, nowMs) ? undefined : record;
+}
+
+export function isExpired({ expiresAtMs }: KeyRecord, nowMs: number): boolean {
+  return expiresAtMs !== undefined && expiresAtMs <= nowMs;
 }
 
 export function damaged(what: string): EngineError {

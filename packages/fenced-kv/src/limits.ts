@@ -14,6 +14,14 @@ export const VALUE_CHUNK_BYTES: number = 256 * 1024;
 export const MAX_UPLOADS = 256;
 /** For how long a client may take to read a chunk of a large value. */
 export const VALUE_CHUNK_TIMEOUT_MS = 30_000;
+/** The shortest time to live of a key. */
+export const MIN_TTL_MS = 1;
+/** The longest one: ten years. */
+export const MAX_TTL_MS = 315_360_000_000;
+/** How often keys are removed whose time to live is over. */
+export const EXPIRY_INTERVAL_MS = 1_000;
+/** Expired keys that one commit removes. */
+export const MAX_EXPIRIES_A_COMMIT = 256;
 /** Writes of one batch. */
 export const MAX_BATCH_WRITES = 1_000;
 /** Bytes of all keys and values of one batch. */

@@ -8,6 +8,7 @@ import type { Clock, Disk, Logger } from '@holdfast/runtime';
 import { connectionRoom } from '@holdfast/runtime/node';
 
 import { describeError } from '../engines/engine-error.ts';
+import { ExpiryLoop } from '../expiry-loop.ts';
 import { createHttpHandler } from '../http/handler.ts';
 import { hostPolicy, isLoopback } from '../http/guard.ts';
 import { listen, parseAddress } from '../http/server.ts';
@@ -77,7 +78,9 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
     allowTokenJumps,
     authority: ensemble,
     demandLocks: verifyTokens,
+    clock: dependencies.clock,
   });
+  const expiry = new ExpiryLoop(directory.store, dependencies);
   const refusals = new RefusalLog('closed a connection', dependencies);
   let failed: Error | undefined;
   let notClosed: unknown;
@@ -96,6 +99,7 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
   } finally {
     refusals.stop();
     await ensemble?.close();
+    await expiry.stop();
     notClosed = await directory.close().catch((error: unknown) => error);
   }
   // A disk that has failed refuses to be let go of, too: what has ended the program is what it says.

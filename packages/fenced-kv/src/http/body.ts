@@ -40,17 +40,18 @@ export function parseBatchBody(body: Uint8Array): KeyWrite[] {
 }
 
 function parseWrite(write: unknown, where: string): KeyWrite {
-  const fields = assertFields(write, where, ['op', 'key', 'value', 'valueBase64', 'ifRevision']);
+  const fields = assertFields(write, where, ['op', 'key', 'value', 'valueBase64', 'ifRevision', 'ttlMs']);
   const { op, key } = fields;
   if (typeof key !== 'string') throw invalidArgument(where, `${where}.key is text`);
   const conditions = parseIfRevision(fields['ifRevision'], where);
   switch (op) {
     case 'put':
-      return { key, value: parseValue(fields, where), conditions };
+      return { key, value: parseValue(fields, where), conditions, ttlMs: parseTtl(fields['ttlMs'], where) };
     case 'delete':
       if (fields['value'] !== undefined || fields['valueBase64'] !== undefined) {
         throw invalidArgument(where, `${where} deletes, so it has no value`);
       }
+      if (fields['ttlMs'] !== undefined) throw invalidArgument(where, `${where} deletes, so it has no ttlMs`);
       return { key, value: undefined, conditions };
     default:
       throw invalidArgument(where, `${where}.op is "put" or "delete"`);
@@ -75,6 +76,11 @@ function parseIfRevision(ifRevision: unknown, where: string): Precondition[] {
     return [{ kind: 'revision-in', revisions: [ifRevision] }];
   }
   throw invalidArgument(where, `${where}.ifRevision is a revision, or null where the key must be absent`);
+}
+
+function parseTtl(ttlMs: unknown, where: string): number | undefined {
+  if (ttlMs === undefined || typeof ttlMs === 'number') return ttlMs;
+  throw invalidArgument(where, `${where}.ttlMs is an integer of milliseconds`);
 }
 
 function parseObject(body: Uint8Array, known: readonly string[]): Fields {

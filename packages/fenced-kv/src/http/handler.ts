@@ -26,6 +26,7 @@ import {
   parseHolder,
   parseLimit,
   parsePath,
+  parseTtl,
 } from './request.ts';
 import { streamValue } from './value-stream.ts';
 import { MAX_BATCH_BODY_BYTES, MAX_JSON_BODY_BYTES } from '../limits.ts';
@@ -130,7 +131,8 @@ function addKeyRoutes(app: Hono, store: FencedStore, { bodies, logger }: RouteDe
     const conditions = parseConditions(headers);
     const found = store.open(bucket, key, parseHolder(headers));
     const { revision, value } = found;
-    const etag = { etag: formatTag(revision) };
+    const expires = found.expiresInMs === undefined ? {} : { 'expires-in-ms': String(found.expiresInMs) };
+    const etag = { etag: formatTag(revision), ...expires };
     const failed = conditions.find((condition) => !holds(condition, revision));
     if (failed !== undefined) {
       found.close();
@@ -151,9 +153,10 @@ function addKeyRoutes(app: Hono, store: FencedStore, { bodies, logger }: RouteDe
     const holder = parseHolder(headers);
     const conditions = parseConditions(headers);
     assertMediaType(headers, OCTETS);
+    const ttlMs = parseTtl(c.req.query('ttlMs'));
     const beginUpload = (): ValueUpload => store.upload(bucket, holder);
     return await bodies.withValue(c.req.raw, beginUpload, async (value) => {
-      const { revision } = await store.write(bucket, [{ key, value, conditions }], holder);
+      const { revision } = await store.write(bucket, [{ key, value, conditions, ttlMs }], holder);
       return c.body(null, 204, { etag: formatTag(revision) });
     });
   });

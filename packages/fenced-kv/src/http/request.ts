@@ -88,6 +88,12 @@ export function parseLimit(text: string | undefined): number | undefined {
   return Number(text);
 }
 
+export function parseTtl(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[0-9]{1,12}$/.test(text)) return Number(text);
+  throw invalidArgument('ttlMs', `ttlMs is an integer of milliseconds; got "${text}"`);
+}
+
 export function assertMediaType(headers: Headers, expected: string): void {
   const found = headers.get('content-type');
   const type = found?.split(';', 1)[0]?.trim().toLowerCase();

@@ -264,6 +264,23 @@ describe('a call', () => {
 });
 
 describe('a real server', () => {
+  it('writes with a time to live, and says what is left of it', async () => {
+    let now = 0;
+    const clock = { wallMs: () => 0, monotonicMs: () => now };
+    const timed = await FencedStore.open(engine, { clock });
+    const handler = createHttpHandler({ store: timed, hosts: hostPolicy('127.0.0.1') }, { logger: silentLogger });
+    const fetchHere: Fetch = async (input, init) => await handler(new Request(input, init));
+    const bucket = await new FencedKv(server.url, { fetch: fetchHere }).bucket('b').fencedBy({ token: 1 });
+    await bucket.put('k', 'v', { ttlMs: 1_000 });
+    await bucket.batch([{ op: 'put', key: 'l', value: 'v', ttlMs: 2_000 }]);
+    now = 400;
+    expect(await bucket.get('k')).toMatchObject({ expiresInMs: 600 });
+    expect((await bucket.list()).keys).toMatchObject([{ expiresInMs: 600 }, { expiresInMs: 1_600 }]);
+    now = 1_000;
+    expect(await bucket.get('k')).toBeUndefined();
+    await expect(bucket.put('k', 'v', { ttlMs: 0 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
   it('streams a large value in both directions', async () => {
     const accounts = await kv.bucket('accounts').fencedBy({ token: 57 });
     const value = Uint8Array.from({ length: 5_000_000 }, (_, index) => (index * 31 + (index >>> 16)) & 0xff);

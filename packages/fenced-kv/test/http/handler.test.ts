@@ -156,6 +156,41 @@ describe('PUT of a key', () => {
     },
   );
 
+  it('takes a time to live, and says what is left of it', async () => {
+    const clock = { wallMs: () => 1_000, monotonicMs: () => now };
+    let now = 0;
+    const store = await FencedStore.open(engine, { clock });
+    handler = createHttpHandler({ store, hosts: hostPolicy('127.0.0.1') }, { logger: silentLogger });
+    expect((await put(`${KEY}?ttlMs=500`, 'v', 57)).status).toBe(204);
+    await batch({ writes: [{ op: 'put', key: 'other', value: 'w', ttlMs: 400 }] });
+    now = 100;
+    const read = await send('GET', KEY);
+    expect([read.status, read.headers.get('expires-in-ms')]).toEqual([200, '400']);
+    expect(await (await send('GET', '/v1/buckets/accounts/keys')).json()).toMatchObject({
+      keys: [{ key: '42', expiresInMs: 400 }, { key: 'other', expiresInMs: 300 }],
+    });
+    now = 500;
+    expect((await send('GET', KEY)).status).toBe(404);
+    expect((await put(KEY, 'v', 57)).status).toBe(204);
+    expect((await send('GET', KEY)).headers.has('expires-in-ms')).toBe(false);
+  });
+
+  it.each(['', '0', '-1', '1.5', 'soon', '9999999999999', '315360000001'])(
+    'answers 400 to the time to live %j',
+    async (ttl) => {
+      expect(await answer(await put(`${KEY}?ttlMs=${ttl}`, 'v', 57))).toMatchObject([400, { argument: 'ttlMs' }]);
+      expect((await send('GET', KEY)).status).toBe(404);
+    },
+  );
+
+  it.each([
+    { op: 'put', key: 'k', value: 'v', ttlMs: '5' },
+    { op: 'put', key: 'k', value: 'v', ttlMs: null },
+    { op: 'delete', key: 'k', ttlMs: 5 },
+  ])('answers 400 to a batch with %j', async (write) => {
+    expect((await batch({ writes: [write] })).status).toBe(400);
+  });
+
   it('takes the floor of a holder that shares its lock beside the token', async () => {
     expect((await put(KEY, 'a', 57, { 'fencing-floor': '0000000000000041' })).status).toBe(204);
     expect((await put(KEY, 'b', 41, { 'fencing-floor': '41' })).status).toBe(204);

@@ -54,7 +54,8 @@ const JSON_TYPE = 'application/json';
 /** What is overloaded or cut off now may not be in a moment. */
 const RETRY_AFTER_SECONDS = '1';
 
-const REFUSAL_STATUS = {
+/** @internal None is one that generic clients repeat (decision 33). */
+export const REFUSAL_STATUS = {
   STALE_TOKEN: 412,
   TOKEN_JUMP_REFUSED: 409,
   TOKEN_NOT_GRANTED: 409,

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { AuthorityError } from '../../src/confirmation.ts';
 import type { LockLook } from '../../src/confirmation.ts';
 import { FencedStore } from '../../src/fenced-store.ts';
-import { createHttpHandler } from '../../src/http/handler.ts';
+import { createHttpHandler, REFUSAL_STATUS } from '../../src/http/handler.ts';
 import type { HttpHandler } from '../../src/http/handler.ts';
 import { hostPolicy } from '../../src/http/guard.ts';
 import { MAX_JSON_BODY_BYTES, MAX_KEY_BYTES, MAX_TOKEN_JUMP, MAX_VALUE_BYTES } from '../../src/limits.ts';
@@ -120,6 +120,22 @@ describe('a bucket that is bound to a lock', () => {
     const store = await FencedStore.open(engine, { demandLocks: true });
     handler = createHttpHandler({ store, hosts: hostPolicy('127.0.0.1') }, { logger: silentLogger });
     expect(await answer(await put(KEY, 'v', 57))).toMatchObject([409, { code: 'BUCKET_NOT_BOUND' }]);
+  });
+});
+
+describe('the status of a refusal', () => {
+  it('is none that clients and proxies repeat by themselves, least of all that of a stale token', () => {
+    // What retry policies have by default: timeouts, rate limits, and failures of the server.
+    const repeated = (status: number): boolean => [408, 425, 429].includes(status) || status >= 500;
+    expect(Object.entries(REFUSAL_STATUS).filter(([, status]) => repeated(status))).toEqual([]);
+    // And what some have among the client's errors, to be repeated as a conflict that passes.
+    expect(REFUSAL_STATUS.STALE_TOKEN).not.toBe(409);
+  });
+
+  it('of a stale token comes without a time to come again', async () => {
+    await put(KEY, 'v', 57);
+    const refused = await put(KEY, 'late', 41);
+    expect([refused.status, refused.headers.has('retry-after')]).toEqual([412, false]);
   });
 });
 

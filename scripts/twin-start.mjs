@@ -44,7 +44,9 @@ try {
   // Symlinks are kept, so that each package finds the others beside it.
   const run = (servers) =>
     JSON.parse(
-      execFileSync(process.execPath, ['--preserve-symlinks', 'measured.mjs', String(servers)], { cwd: place }).toString(),
+      execFileSync(process.execPath, ['--preserve-symlinks', 'measured.mjs', String(servers)], {
+        cwd: place,
+      }).toString(),
     );
   for (const servers of [3, 1]) {
     const all = Array.from({ length: processes }, () => run(servers));

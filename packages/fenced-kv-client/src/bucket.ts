@@ -271,12 +271,7 @@ export class Bucket {
     this.#installed = Math.max(this.#installed, floor);
   }
 
-  #request(
-    method: Call['method'],
-    path: string,
-    options: CallOptions,
-    extra: Pick<Call, 'headers' | 'body'>,
-  ): Call {
+  #request(method: Call['method'], path: string, options: CallOptions, extra: Pick<Call, 'headers' | 'body'>): Call {
     return {
       ...extra,
       method,

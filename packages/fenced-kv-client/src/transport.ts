@@ -77,7 +77,7 @@ async function exchange<T>(
       body: call.body ?? null,
       redirect: 'error',
       signal: limit.signal,
-      ...(call.body instanceof ReadableStream ? { duplex: 'half' } : {}),
+      ...(call.body instanceof ReadableStream ? { duplex: 'half' as const } : {}),
     } as const;
     const response = await options.fetch(`${options.url}${call.path}`, init);
     if (response.status >= 200 && response.status < 300) return await succeeded(response, limit);

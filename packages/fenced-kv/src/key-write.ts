@@ -96,7 +96,7 @@ export function failedCondition(
 export interface WriteDeps {
   readonly nowMs: number;
   /** A large value that no key has any more. */
-  loosen(value: LargeValue): void;
+  readonly loosen: (value: LargeValue) => void;
 }
 
 /** Writes one key and returns the bucket's record with the sums brought up to date. */

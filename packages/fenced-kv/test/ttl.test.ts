@@ -129,13 +129,16 @@ describe('a key with a time to live', () => {
     expect([await exists('long'), await exists('mark')]).toEqual([false, true]);
   });
 
-  it.each([0, -1, 1.5, Number.NaN, MAX_TTL_MS + 1])('has one that is a number of milliseconds, unlike %s', async (ttlMs) => {
-    const refused = { code: 'INVALID_ARGUMENT', argument: 'ttlMs' };
-    expect(await refusalOf(() => put('k', ttlMs))).toEqual(refused);
-    const deletion = { key: 'k', value: undefined, ttlMs: 5 };
-    expect(await refusalOf(() => store.write('b', [deletion], { token: 1 }))).toEqual(refused);
-    expect(await refusalOf(() => store.info('b'))).toMatchObject({ code: 'BUCKET_NOT_FOUND' });
-  });
+  it.each([0, -1, 1.5, Number.NaN, MAX_TTL_MS + 1])(
+    'has one that is a number of milliseconds, unlike %s',
+    async (ttlMs) => {
+      const refused = { code: 'INVALID_ARGUMENT', argument: 'ttlMs' };
+      expect(await refusalOf(() => put('k', ttlMs))).toEqual(refused);
+      const deletion = { key: 'k', value: undefined, ttlMs: 5 };
+      expect(await refusalOf(() => store.write('b', [deletion], { token: 1 }))).toEqual(refused);
+      expect(await refusalOf(() => store.info('b'))).toMatchObject({ code: 'BUCKET_NOT_FOUND' });
+    },
+  );
 
   it('is refused by a store without a clock, and read as if it lived for ever', async () => {
     await put('k', 1_000);

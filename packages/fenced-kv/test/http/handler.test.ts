@@ -183,7 +183,10 @@ describe('PUT of a key', () => {
     const read = await send('GET', KEY);
     expect([read.status, read.headers.get('expires-in-ms')]).toEqual([200, '400']);
     expect(await (await send('GET', '/v1/buckets/accounts/keys')).json()).toMatchObject({
-      keys: [{ key: '42', expiresInMs: 400 }, { key: 'other', expiresInMs: 300 }],
+      keys: [
+        { key: '42', expiresInMs: 400 },
+        { key: 'other', expiresInMs: 300 },
+      ],
     });
     now = 500;
     expect((await send('GET', KEY)).status).toBe(404);

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { connect, type Client } from '@holdfast/client';
 import { findFreeBasePort, LocalEnsemble, type ExitReport } from '@holdfast/ensemble';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { SmallDisk } from '../support/small-disk.ts';
+import { SmallDisk } from '../../support/small-disk.ts';
 
 const EXITED = { timeout: 20_000, interval: 50 };
 

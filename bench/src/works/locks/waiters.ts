@@ -1,11 +1,11 @@
 /** One lock from hand to hand, with few and with very many who wait for it. */
 
-import { timeHandOvers } from '../own/waiters.ts';
-import { resultRow, type RawWindow } from '../report/result-row.ts';
-import type { BenchRun } from './bench-run.ts';
-import { singleWindow } from './single-window.ts';
-import { Stage } from './stage.ts';
-import { FEW_WAITERS, waitersRows } from './own-table.ts';
+import { timeHandOvers } from '../../own/waiters.ts';
+import { resultRow, type RawWindow } from '../../report/result-row.ts';
+import type { BenchRun } from '../bench-run.ts';
+import { singleWindow } from '../single-window.ts';
+import { Stage } from '../stage.ts';
+import { FEW_WAITERS, waitersRows } from '../own-table.ts';
 
 export async function measureWaiters(run: BenchRun): Promise<void> {
   const { many, handOvers, rounds } = run.effort.waiters;

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { connect, OverloadedError, type Client } from '@holdfast/client';
 import { findFreeBasePort, LocalEnsemble } from '@holdfast/ensemble';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SmallDisk } from '../support/small-disk.ts';
+import { SmallDisk } from '../../support/small-disk.ts';
 
 const MIB = 2 ** 20;
 /** Of three servers with a segment of 64 MiB each, and room above their reserve of 192 MiB. */

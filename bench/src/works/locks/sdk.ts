@@ -1,10 +1,10 @@
 /** What the SDK costs the process of a client: processor time of a cycle, beside that of the same cycle by bare frames. */
 
-import { resultRow, type RawWindow } from '../report/result-row.ts';
-import type { BenchRun } from './bench-run.ts';
-import { SDK_SESSIONS, sdkRows } from './own-table.ts';
-import { Stage } from './stage.ts';
-import { measureByTurns, type Turn } from './turns.ts';
+import { resultRow, type RawWindow } from '../../report/result-row.ts';
+import type { BenchRun } from '../bench-run.ts';
+import { SDK_SESSIONS, sdkRows } from '../own-table.ts';
+import { Stage } from '../stage.ts';
+import { measureByTurns, type Turn } from '../turns.ts';
 
 export async function measureSdk(run: BenchRun): Promise<void> {
   const candidates = run.systems.filter(({ name }) => name === 'holdfast');

@@ -2,12 +2,12 @@
 
 import { join } from 'node:path';
 
-import { Campaigns } from '../own/elections/campaigns.ts';
-import { resultRow, type RawWindow } from '../report/result-row.ts';
-import type { BenchRun } from './bench-run.ts';
-import { singleWindow } from './single-window.ts';
-import { Stage } from './stage.ts';
-import { ELECTIONS_ROW } from './own-table.ts';
+import { Campaigns } from '../../own/elections/campaigns.ts';
+import { resultRow, type RawWindow } from '../../report/result-row.ts';
+import type { BenchRun } from '../bench-run.ts';
+import { singleWindow } from '../single-window.ts';
+import { Stage } from '../stage.ts';
+import { ELECTIONS_ROW } from '../own-table.ts';
 
 export async function measureElections(run: BenchRun): Promise<void> {
   const { work, unit, target } = ELECTIONS_ROW;

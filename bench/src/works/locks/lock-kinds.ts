@@ -3,20 +3,20 @@
  * cycle takes is what all sessions together take for one.
  */
 
-import { RE_ENTRIES_EACH } from '../generator/clients/sdk-lock-kinds.ts';
-import { resultRow, type RawWindow } from '../report/result-row.ts';
-import { hasNativeGenerator } from '../systems/generator-process.ts';
-import type { RunningSystem } from '../systems/system.ts';
-import type { BenchRun } from './bench-run.ts';
+import { RE_ENTRIES_EACH } from '../../generator/clients/sdk-lock-kinds.ts';
+import { resultRow, type RawWindow } from '../../report/result-row.ts';
+import { hasNativeGenerator } from '../../systems/generator-process.ts';
+import type { RunningSystem } from '../../systems/system.ts';
+import type { BenchRun } from '../bench-run.ts';
 import {
   CLIENT_LOCK_ROWS,
   LOCK_KIND_ROWS,
   LOCK_KIND_SESSIONS,
   type ClientLockRow,
   type LockKindRow,
-} from './own-table.ts';
-import { Stage } from './stage.ts';
-import { measureByTurns, type TurnLoad } from './turns.ts';
+} from '../own-table.ts';
+import { Stage } from '../stage.ts';
+import { measureByTurns, type TurnLoad } from '../turns.ts';
 
 export async function measureLockKinds(run: BenchRun): Promise<void> {
   const candidates = run.systems.filter(({ name }) => name !== 'redis');

@@ -2,10 +2,10 @@
 // node scripts/twin-start.mjs [PROCESSES]
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 
 import { pack } from './pack/pack.mjs';
 
@@ -38,10 +38,10 @@ try {
   const modules = join(place, 'node_modules');
   mkdirSync(join(modules, '@holdfast'), { recursive: true });
   for (const { name, directory } of packed) symlinkSync(directory, join(modules, name));
-  link(modules, 'ws', 'packages/runtime');
-  link(modules, 'prom-client', 'packages/lockd');
+  link(modules, 'packages/runtime', 'ws');
+  link(modules, 'packages/lockd', 'prom-client');
   writeFileSync(join(place, 'measured.mjs'), MEASURED);
-  // Symlinks are kept, so that each package finds the others beside it.
+  // Symlinks are kept, so that each of ours finds the others beside it.
   const run = (servers) =>
     JSON.parse(
       execFileSync(process.execPath, ['--preserve-symlinks', 'measured.mjs', String(servers)], {
@@ -57,11 +57,16 @@ try {
   rmSync(place, { recursive: true, force: true });
 }
 
-/** A library of others, as the package of the workspace finds it. */
-function link(modules, name, from) {
-  const entry = createRequire(join(root, from, 'package.json')).resolve(name);
-  const inside = `${sep}node_modules${sep}${name}${sep}`;
-  symlinkSync(entry.slice(0, entry.lastIndexOf(inside) + inside.length - 1), join(modules, name));
+/** A library of others with all that it needs, as the package of the workspace finds it. */
+function link(modules, from, name) {
+  if (existsSync(join(modules, name))) return;
+  const entry = createRequire(resolve(root, from, 'package.json')).resolve(name);
+  const inside = `${sep}node_modules${sep}${join(name)}${sep}`;
+  const directory = entry.slice(0, entry.lastIndexOf(inside) + inside.length - 1);
+  mkdirSync(dirname(join(modules, name)), { recursive: true });
+  symlinkSync(directory, join(modules, name));
+  const { dependencies = {} } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+  for (const each of Object.keys(dependencies)) link(modules, directory, each);
 }
 
 function median(values) {

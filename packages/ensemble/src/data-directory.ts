@@ -72,12 +72,14 @@ export class EnsembleDirectory {
 
   /** Records the shape, or compares it with the recorded one. @throws EnsembleError OTHER_SHAPE */
   claim(shape: EnsembleShape): void {
+    if (!this.hasDataOf(shape)) writeFileSync(join(this.path, SHAPE_FILE), `${JSON.stringify(shape, null, 2)}\n`);
+  }
+
+  /** False where it has none yet. @throws EnsembleError OTHER_SHAPE where its data is of an ensemble of another shape */
+  hasDataOf(shape: EnsembleShape): boolean {
     const recorded = this.#recordedShape();
-    if (recorded === undefined) {
-      writeFileSync(join(this.path, SHAPE_FILE), `${JSON.stringify(shape, null, 2)}\n`);
-      return;
-    }
-    if (recorded.servers === shape.servers && recorded.basePort === shape.basePort) return;
+    if (recorded === undefined) return false;
+    if (recorded.servers === shape.servers && recorded.basePort === shape.basePort) return true;
     const was = `${recorded.servers} servers on base port ${recorded.basePort}`;
     const wanted = `${shape.servers} servers on base port ${shape.basePort}`;
     const again = `--servers ${recorded.servers} --base-port ${recorded.basePort}`;

@@ -8,9 +8,10 @@ import { nodeRuntime } from '@holdfast/runtime/node';
 import { clientAddress, DEFAULT_BASE_PORT, fencedKvAddress, peerAddress, serverIds } from './addresses.ts';
 import { EnsembleDirectory } from './data-directory.ts';
 import { EnsembleError } from './ensemble-error.ts';
-import { addressesInUse } from './free-ports.ts';
+import { addressesInUse, freeBasePortAbove } from './free-ports.ts';
 import { exitAdvice, logTail } from './exit-advice.ts';
 import { GuardedProcess, type ProcessExit } from './guarded-process.ts';
+import { describeTaken, portOwners } from './port-owners.ts';
 import { bundledEntry, type Program } from './programs.ts';
 import { answersOk, fetchStatus, type ServerStatus } from './server-status.ts';
 import { waitUntil } from './wait-until.ts';
@@ -91,13 +92,12 @@ export class LocalEnsemble {
     try {
       if (options.fresh === true) options.onCleared?.(directory.clear());
       ensemble = new LocalEnsemble(options, directory);
-      directory.claim({
-        servers: ensemble.servers.length,
-        basePort: ensemble.basePort,
-        clusterId: ensemble.#clusterId,
-      });
-      // Asked here, since whatever else listens there might answer in a server's name.
-      await ensemble.#refuseTakenPorts();
+      const { basePort } = ensemble;
+      const shape = { servers: ensemble.servers.length, basePort, clusterId: ensemble.#clusterId };
+      const isBound = directory.hasDataOf(shape);
+      // Asked here, since whatever else listens there might answer in a server's name; and before anything binds the directory to these ports.
+      await ensemble.#refuseTakenPorts(isBound);
+      directory.claim(shape);
       for (const member of ensemble.#members.values()) ensemble.#spawn(member);
       await ensemble.waitUntilReady();
       return ensemble;
@@ -205,11 +205,15 @@ export class LocalEnsemble {
     return this.#options.clusterId ?? 'local';
   }
 
-  async #refuseTakenPorts(): Promise<void> {
+  /** `isBound`: there is data, whose servers know each other by these ports. */
+  async #refuseTakenPorts(isBound: boolean): Promise<void> {
     const taken = await addressesInUse(this.basePort, this.servers.length, this.#members.has(FENCED_KV));
     if (taken.length === 0) return;
-    const advice = 'stop what listens there (another ensemble?), or choose another --base-port';
-    throw new EnsembleError('PORT_IN_USE', `${taken.join(', ')} is in use; ${advice}`);
+    const which = describeTaken(taken, portOwners(taken.map((address) => Number(address.split(':').at(-1)))));
+    const free = await freeBasePortAbove(this.basePort, this.servers.length);
+    const ports = free === undefined ? 'choose another --base-port' : `choose other ports, as --base-port ${free}`;
+    const other = isBound ? `${ports}, with another --data: the data that is there needs these ports` : ports;
+    throw new EnsembleError('PORT_IN_USE', `${which}; stop what listens there (another ensemble?), or ${other}`);
   }
 
   #serverMember(id: number): Member {

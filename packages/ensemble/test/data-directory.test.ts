@@ -41,7 +41,9 @@ describe('the data directory of an ensemble', () => {
 
   it('remembers its shape, and names the options that fit it', async () => {
     const directory = await open();
+    expect(directory.hasDataOf(shape)).toBe(false);
     directory.claim(shape);
+    expect(directory.hasDataOf(shape)).toBe(true);
     directory.claim(shape);
     expect(() => directory.claim({ ...shape, servers: 5 })).toThrow(
       'holds the data of 3 servers on base port 7100, not of 5 servers on base port 7100; start it with --servers 3 --base-port 7100, or with --fresh',

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { connect } from '@holdfast/client';
 
-import { clientAddress, fencedKvAddress } from '../../src/addresses.ts';
+import { clientAddress, fencedKvAddress, peerAddress } from '../../src/addresses.ts';
 import { fetchStatus } from '../../src/server-status.ts';
 import { waitUntil } from '../../src/wait-until.ts';
 import {
@@ -90,17 +90,31 @@ describe('start', () => {
     await interrupted(first);
   });
 
-  it('says which port is in use, and leaves no process', async () => {
+  it('says which ports are in use and by whom, proposes others, and leaves no process', async () => {
     const place = await newPlace(1);
     const first = await serving(place, '--servers', '1');
     const elsewhere = { ...(await newPlace(1)), basePort: place.basePort };
     const second = Launcher.start(elsewhere, '--servers', '1');
     expect((await second.ended).code).toBe(1);
-    expect(second.output).toContain(`${clientAddress(place.basePort, 1)}, `);
-    expect(second.output).toContain(
-      'is in use; stop what listens there (another ensemble?), or choose another --base-port',
-    );
+    expect(second.output).toContain(clientAddress(place.basePort, 1));
+    expect(second.output).toContain('; stop what listens there (another ensemble?), or choose other ports, as ');
+    // Whoever may not see another's sockets is not told.
+    if (process.platform === 'linux') {
+      const [server] = processesOn(join(place.data, 'server-1'));
+      const [store] = processesOn(join(place.data, 'fenced-kv'));
+      const { basePort } = place;
+      expect(second.output).toContain(
+        `${clientAddress(basePort, 1)}, ${peerAddress(basePort, 1)} are in use by process ${server} (`,
+      );
+      expect(second.output).toContain(`${fencedKvAddress(basePort)} is in use by process ${store} (`);
+    }
     expect(processesOn(elsewhere.data)).toEqual([]);
+    const [, proposed = ''] = /--base-port (\d+)/.exec(second.output) ?? [];
+    const other = { ...elsewhere, basePort: Number(proposed) };
+    const third = await serving(other, '--servers', '1');
+    const again = Launcher.start({ ...(await newPlace(1)), basePort: other.basePort }, '--servers', '1');
+    expect((await again.ended).code).toBe(1);
+    await interrupted(third);
     await interrupted(first);
   });
 

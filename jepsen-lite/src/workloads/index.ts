@@ -23,6 +23,7 @@ import { transactions } from './nodes/transactions.ts';
 import { ttlNodes } from './nodes/ttl-nodes.ts';
 import { watches } from './nodes/watches.ts';
 import { unfencedControl } from './locks/unfenced-control.ts';
+import { unfencedReadWrite } from './locks/unfenced-read-write.ts';
 import type { ScheduleFacts, Workload } from './workload.ts';
 
 /** The order of those with a share decides what a worker draws: a new one goes to the end. */
@@ -48,6 +49,7 @@ export const WORKLOADS: readonly Workload[] = [
   severalLocks,
   reentrant,
   deadlocks,
+  unfencedReadWrite,
 ];
 
 /** They judge every history. */

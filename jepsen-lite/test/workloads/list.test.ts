@@ -22,6 +22,9 @@ describe('the list of workloads', () => {
     expect(demandsOf(clients, { longPausesOfHolders: 0 })).toEqual(queue);
     expect(demandsOf(clients, { longPausesOfHolders: 3 })).toEqual({ ...queue, unfenced: { lostUpdates: 1 } });
     expect(demandsOf([{}], { longPausesOfHolders: 9 })).toEqual({});
+    const shared = [{ workloads: ['unfenced-read-write'] }];
+    expect(demandsOf(shared, { longPausesOfHolders: 5 })).toEqual({});
+    expect(demandsOf(shared, { longPausesOfHolders: 6 })).toEqual({ unfenced: { staleWrites: 1 } });
   });
 
   it('gives clients that name none what they always did', () => {

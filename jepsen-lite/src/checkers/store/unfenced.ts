@@ -1,6 +1,6 @@
 /**
- * The control: the same register in a store without a fence. Updates may be lost there, since nothing is promised of them; what goes
- * wrong is counted, and runs in which nothing ever does have not put the fence to the test. That the bucket goes without tokens is kept
+ * The control: the same register in a store without a fence. Updates may be lost there, and what is read under a lock may change, since
+ * nothing is promised of them; what goes wrong is counted, and runs in which nothing ever does have not put the fence to the test. That the bucket goes without tokens is kept
  * like any write: a store that demands one has lost what it acknowledged.
  */
 
@@ -8,16 +8,20 @@ import type { CompletionOf } from '../../history/calls.ts';
 import { UNFENCED_BUCKET, type History, type HistoryEvent } from '../../history/history.ts';
 import { countingRegisters, parseUpdate, type CountingRegister } from './counting-register.ts';
 import { Findings } from '../findings.ts';
+import { groupBy } from '../group.ts';
+import { nameOf, reportedHolds, type ReportedHold } from '../locks/holds.ts';
 import type { Verdict } from '../verdict.ts';
 
 export function checkUnfenced(history: History): Verdict {
-  const findings = new Findings('unfenced', ['writes', 'staleWrites', 'lostUpdates']);
+  const findings = new Findings('unfenced', ['writes', 'staleWrites', 'lostUpdates', 'changedReads']);
+  const holds = new Map(reportedHolds(history).map((hold) => [nameOf(hold.ok), hold]));
   for (const register of countingRegisters(history)) {
     if (register.bucket !== UNFENCED_BUCKET) continue;
     const puts = completedPuts(register);
     findings.count('writes', puts.length);
     findings.count('staleWrites', countStale(register));
     findings.count('lostUpdates', countLost(puts));
+    findings.count('changedReads', countChanged(register, holds));
     reportForgotten(findings, register);
   }
   return findings.verdict(findings.counted('writes') > 0);
@@ -69,4 +73,24 @@ function countLost(puts: readonly CompletionOf<'put'>[]): number {
   let lost = 0;
   for (const values of byNumber.values()) lost += values.size - 1;
   return lost;
+}
+
+/**
+ * Holds of a read-write lock of the register's name under which it was seen to change, though `assertHeld()` passed after it was read: the
+ * lock has kept writers out, and one that had lost it wrote all the same.
+ */
+function countChanged({ key, calls }: CountingRegister, holds: ReadonlyMap<string, ReportedHold>): number {
+  const reads = calls.flatMap(({ invoke, completion }) =>
+    invoke.f === 'get' && invoke.hold !== undefined && completion?.type === 'ok' && completion.f === 'get'
+      ? [{ hold: invoke.hold, seq: completion.seq, value: completion.value }]
+      : [],
+  );
+  let changed = 0;
+  for (const ofHold of groupBy(reads, ({ hold }) => String(hold)).values()) {
+    const [first] = ofHold;
+    const until = holds.get(nameOf({ lock: key, hold: first?.hold ?? 0 }))?.believed?.seq ?? 0;
+    const values = new Set(ofHold.filter(({ seq }) => seq < until).map(({ value }) => value));
+    if (values.size > 1) changed += 1;
+  }
+  return changed;
 }

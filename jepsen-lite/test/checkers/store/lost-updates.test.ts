@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { checkLostUpdates } from '../../../src/checkers/store/lost-updates.ts';
 import { checkUnfenced } from '../../../src/checkers/store/unfenced.ts';
 import { expectBroken, expectUnknown, expectValid } from '../../support/expect-verdict.ts';
-import { Story, type Asked } from '../../support/story.ts';
+import { Story, type Asked, type ReportedHold } from '../../support/story.ts';
 
 function put(story: Story, value: string, bucket = 'b'): Asked {
   return story.ask({ f: 'put', bucket, key: 'n', value, token: Number(value.split(':')[0]) });
@@ -133,9 +133,25 @@ describe('a register without a fence', () => {
     expect(checkUnfenced(story.history)).toMatchObject({
       valid: true,
       broken: [],
-      counts: { writes: 5, staleWrites: 1, lostUpdates: 2 },
+      counts: { writes: 5, staleWrites: 1, lostUpdates: 2, changedReads: 0 },
     });
     expectUnknown(checkLostUpdates(story.history));
+  });
+
+  it('may change under those who hold its lock to read, which is counted where they know that they hold it', () => {
+    const story = new Story();
+    const read = { type: 'readWrite', write: false } as const;
+    const look = ({ lock, hold }: ReportedHold, value: string): void => {
+      story.ask({ f: 'get', bucket: 'unfenced', key: lock, hold }).ok({ value });
+    };
+    const late = story.ask({ f: 'put', bucket: 'unfenced', key: 'a', value: '5:1', token: 5 });
+    const [reader, ignorant, steady] = [1, 2, 3].map((session) => story.acquire('a', session, read));
+    if (reader === undefined || ignorant === undefined || steady === undefined) throw new Error('three hold it');
+    for (const hold of [reader, ignorant]) look(hold, '9:1');
+    late.ok();
+    for (const hold of [reader, ignorant, steady, steady]) look(hold, '5:1');
+    for (const hold of [reader, steady]) story.believe(hold);
+    expect(checkUnfenced(story.history)).toMatchObject({ valid: true, counts: { writes: 1, changedReads: 1 } });
   });
 
   it('is broken where the store has lost that its bucket goes without tokens', () => {

@@ -5,6 +5,7 @@
 
 import { CONTAINER_CHECK_MS, CONTAINER_PARENT } from '../../history/unused-nodes.ts';
 import type { ClientSession, Workload } from '../workload.ts';
+import { readAll } from './read-all.ts';
 import { createBelow, createNode, deleteNode, readNode } from './use-node.ts';
 
 /** At the same time, of a session; and of those that are never used. */
@@ -56,13 +57,13 @@ export const containers: Workload = {
     const { used, idle } = own(session);
     const endsAtMs = session.world.nowMs() + LAST_READINGS_MS;
     while (used.size > 0 && session.client.state !== 'expired' && session.world.nowMs() < endsAtMs) {
-      for (const container of used) {
+      await readAll([...used], async (container) => {
         for (const child of container.children) await drop(session, container, child);
         await look(session, container);
-      }
+      });
       await session.sleep(READ_EVERY_MS);
     }
-    for (const path of idle) await readNode(session, path);
+    await readAll([...idle], (path) => readNode(session, path));
   },
 };
 

@@ -5,6 +5,7 @@
 
 import { LIMITED_PARENT } from '../../history/unused-nodes.ts';
 import type { ClientSession, Workload } from '../workload.ts';
+import { readAll } from './read-all.ts';
 import { createBelow, createNode, deleteNode, readNode, setNode } from './use-node.ts';
 
 /** The long one outlives a fail-over: what of it is over before must count after it. */
@@ -45,10 +46,10 @@ export const ttlNodes: Workload = {
   async lastReading(session) {
     const endsAtMs = session.world.nowMs() + LAST_READINGS_MS;
     while (own(session).size > 0 && session.client.state !== 'expired' && session.world.nowMs() < endsAtMs) {
-      for (const node of own(session)) {
+      await readAll([...own(session)], async (node) => {
         if (node.child !== undefined) await dropChild(session, node, node.child);
         await look(session, node);
-      }
+      });
       await session.sleep(READ_EVERY_MS);
     }
   },

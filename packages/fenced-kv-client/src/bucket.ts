@@ -3,6 +3,8 @@
  * then carries the token, so that the store refuses what a superseded holder sends late.
  */
 
+import { followChanges } from './changes.ts';
+import type { RevisionChanges } from './changes.ts';
 import { FencedKvError } from './errors.ts';
 import { parseJson, send, sendForStream } from './transport.ts';
 import type { Answer, Call, TransportOptions } from './transport.ts';
@@ -74,6 +76,11 @@ export interface StreamedValue {
   readonly body: ReadableStream<Uint8Array>;
 }
 
+export interface ChangesOptions extends CallOptions {
+  /** The revision behind which to begin. @default the present one: what is to come */
+  readonly from?: number | undefined;
+}
+
 export interface ListOptions extends CallOptions {
   readonly prefix?: string;
   readonly after?: string;
@@ -129,7 +136,7 @@ export class Bucket {
    */
   async fencedBy(held: Held, options: CallOptions = {}): Promise<Bucket> {
     const bucket = new Bucket(this.#transport, this.name, held);
-    await bucket.#install(held, options);
+    await bucket.#install(options);
     held.assertHeld?.();
     return bucket;
   }
@@ -162,7 +169,8 @@ export class Bucket {
    */
   async getStream(key: string, options: CallOptions = {}): Promise<StreamedValue | undefined> {
     try {
-      const call = await this.#prepare('GET', keyPath(key), options, {});
+      if (this.#mustInstall('GET')) await this.#install(options);
+      const call = this.#request('GET', keyPath(key), options, {});
       const { headers, body } = await sendForStream(this.#transport, call);
       return { revision: revisionOf({ headers }), bytes: Number(headers.get('content-length')), body };
     } catch (error) {
@@ -229,13 +237,42 @@ export class Bucket {
     }
   }
 
+  /**
+   * The bucket's changes as they come, one item for each revision, in order. A connection that breaks is made again, and goes on where it
+   * ended. Leaving the loop ends it. Rejects with {@link ChangesMissedError} where the store does not remember what came after `from`, or what
+   * came while no connection was there; with ABORTED when the signal, or that of the lock, aborts; and with whatever the first connection
+   * fails with.
+   *
+   * @param options `from`: the revision behind which to begin; of who has read the bucket, the one that `info` said before. @default its present one
+   *
+   * @example
+   * const from = (await bucket.info())?.revision;
+   * const { keys } = await bucket.list(); // what is there now, or what the changes tell
+   * for await (const { changes } of bucket.changes({ from })) for (const { type, key } of changes) refresh(type, key);
+   */
+  changes(options: ChangesOptions = {}): AsyncGenerator<RevisionChanges, void, undefined> {
+    const { from, signal } = options;
+    return followChanges(from, {
+      signal,
+      open: async (after, connection) => {
+        const path = after === undefined ? '/changes' : `/changes?from=${after}`;
+        const limits = signal === undefined ? {} : { signal };
+        if (this.#mustInstall('GET')) await this.#install(limits);
+        const call = this.#request('GET', path, limits, {});
+        return await sendForStream(this.#transport, { ...call, signals: [...call.signals, connection] });
+      },
+    });
+  }
+
   async #call(
     method: Call['method'],
     path: string,
     options: CallOptions,
     extra: Pick<Call, 'headers' | 'body'> = {},
   ): Promise<Answer> {
-    const call = await this.#prepare(method, path, options, extra);
+    // What is asked for after this call comes after it: nothing is awaited that need not be.
+    if (this.#mustInstall(method)) await this.#install(options);
+    const call = this.#request(method, path, options, extra);
     const answer = await send(this.#transport, call);
     if (this.#held !== undefined && method !== 'GET') {
       const told = Number(call.headers?.['fencing-floor'] ?? this.#held.token);
@@ -244,34 +281,34 @@ export class Bucket {
     return answer;
   }
 
-  /** A request with what is to be said of the holder, while the lock is held and what is read cannot be changed by an older one. */
-  async #prepare(
-    method: Call['method'],
-    path: string,
-    options: CallOptions,
-    extra: Pick<Call, 'headers' | 'body'>,
-  ): Promise<Call> {
+  /** A read does not install. Without that it would be refused, or see what a holder below the floor is about to change. */
+  #mustInstall(method: Call['method']): boolean {
+    return method === 'GET' && this.#held !== undefined && floorOf(this.#held) > this.#installed;
+  }
+
+  async #install(options: CallOptions): Promise<void> {
     const held = this.#held;
-    if (held === undefined) return this.#request(method, path, options, extra);
-    // A read does not install. Without this one it would be refused, or see what a holder below the floor is about to change.
-    if (method === 'GET' && floorOf(held) > this.#installed) await this.#install(held, options);
+    if (held === undefined) return;
+    held.assertHeld?.();
+    const floor = floorOf(held);
+    const body = { token: held.token, ...(floor === held.token ? {} : { floor }) };
+    await send(this.#transport, this.#plain('POST', '/fence', options, jsonBody(body)));
+    this.#installed = Math.max(this.#installed, floor);
+  }
+
+  /** A request with what is to be said of the holder, while the lock is held. */
+  #request(method: Call['method'], path: string, options: CallOptions, extra: Pick<Call, 'headers' | 'body'>): Call {
+    const held = this.#held;
+    if (held === undefined) return this.#plain(method, path, options, extra);
     held.assertHeld?.();
     const floor = floorOf(held);
     // A floor that rises in the meantime is installed with the next call.
     const told = method === 'GET' ? Math.min(floor, this.#installed) : floor;
     const headers = { ...extra.headers, ...holderHeaders(held, told) };
-    return this.#request(method, path, options, { ...extra, headers });
+    return this.#plain(method, path, options, { ...extra, headers });
   }
 
-  async #install(held: Held, options: CallOptions): Promise<void> {
-    held.assertHeld?.();
-    const floor = floorOf(held);
-    const body = { token: held.token, ...(floor === held.token ? {} : { floor }) };
-    await send(this.#transport, this.#request('POST', '/fence', options, jsonBody(body)));
-    this.#installed = Math.max(this.#installed, floor);
-  }
-
-  #request(method: Call['method'], path: string, options: CallOptions, extra: Pick<Call, 'headers' | 'body'>): Call {
+  #plain(method: Call['method'], path: string, options: CallOptions, extra: Pick<Call, 'headers' | 'body'>): Call {
     return {
       ...extra,
       method,

@@ -83,3 +83,17 @@ export class PreconditionFailedError extends FencedKvError {
     this.revision = revision;
   }
 }
+
+/** The store does not know any more what came after `from`: read the bucket anew, and follow it from the revision that it had before. */
+export class ChangesMissedError extends FencedKvError {
+  readonly from: number;
+  /** Everything after it is still known. */
+  readonly oldest: number;
+
+  constructor(message: string, from: number, oldest: number) {
+    super('MISSED', message);
+    this.name = 'ChangesMissedError';
+    this.from = from;
+    this.oldest = oldest;
+  }
+}

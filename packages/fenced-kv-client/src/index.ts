@@ -5,6 +5,7 @@ import { FencedKvError } from './errors.ts';
 import type { Fetch, TransportOptions } from './transport.ts';
 
 export * from './bucket.ts';
+export type { Change, RevisionChanges } from './changes.ts';
 export * from './errors.ts';
 export type { Fetch } from './transport.ts';
 

@@ -5,6 +5,7 @@
 
 import { offAbort, onAbort } from '@holdfast/runtime';
 import {
+  ChangesMissedError,
   FencedKvError,
   PreconditionFailedError,
   StaleTokenError,
@@ -223,6 +224,8 @@ function answerError(answer: Answer, writes: boolean): FencedKvError {
   switch (body['code']) {
     case 'STALE_TOKEN':
       return new StaleTokenError(message, presented, highest);
+    case 'MISSED':
+      return new ChangesMissedError(message, Number(body['from']), Number(body['oldest']));
     case 'TOKEN_NOT_GRANTED':
       return new TokenNotGrantedError(message, presented, Number(body['newest']));
     case 'TOKEN_REQUIRED':

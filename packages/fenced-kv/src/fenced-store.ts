@@ -5,12 +5,11 @@
  * Refusals are {@link RefusedError}s.
  */
 
-import type { Clock } from '@holdfast/runtime';
-
 import { encodeBucketRecord, NEW_BUCKET } from './bucket-record.ts';
 import type { BucketRecord } from './bucket-record.ts';
+import { ChangeFeed } from './change-feed.ts';
+import type { Change, Following, Revision } from './change-feed.ts';
 import { Confirmer } from './confirmation.ts';
-import type { ConfirmerOptions } from './confirmation.ts';
 import type { Engine, Reader, Transaction } from './engines/engine.ts';
 import { EngineError } from './engines/engine-error.ts';
 import { judgeInstall, judgeRead, judgeWrite } from './fence.ts';
@@ -20,99 +19,38 @@ import {
   CLOCK_KEY,
   damaged,
   decodeExpiryKey,
-  decodeKeyRecord,
   encodeTime,
   expiredRange,
   FORMAT_KEY,
   FORMAT_VERSION,
-  isExpired,
-  keyOfRecord,
   liveKey,
   loadBucket,
   loadKey,
   OLDEST_FORMAT_VERSION,
-  recordRange,
   valueKey,
 } from './keyspace.ts';
-import { applyWrite, checkWrites, failedCondition } from './key-write.ts';
-import type { KeyWrite } from './key-write.ts';
-import { LargeValues } from './large-values.ts';
-import type { LargeValue, ValueChunks, ValueUpload } from './large-values.ts';
-import { DEFAULT_LIST_LIMIT, MAX_EXPIRIES_A_COMMIT, MAX_LIST_KEY_BYTES, MAX_LIST_LIMIT } from './limits.ts';
+import { applyWrite, checkWrites, failedCondition } from './keys/key-write.ts';
+import type { KeyWrite } from './keys/key-write.ts';
+import { LargeValues } from './keys/large-values.ts';
+import type { LargeValue, ValueChunks, ValueUpload } from './keys/large-values.ts';
+import { listRange, readPage } from './keys/list-page.ts';
+import { MAX_EXPIRIES_A_COMMIT } from './limits.ts';
 import { assertBucketName, assertLockName, assertToken, claimOf, encodeKey } from './name.ts';
 import { invalidArgument, RefusedError } from './refusal.ts';
-import type { TokenPolicy } from './refusal.ts';
 import { StoreClock } from './store-clock.ts';
+import type {
+  BucketInfo,
+  BucketKind,
+  Followed,
+  Found,
+  ListOptions,
+  ListPage,
+  OpenedValue,
+  StoreOptions,
+  TokenOption,
+} from './store-types.ts';
 
-export interface TokenOption {
-  readonly token?: number | undefined;
-  /** The lowest token under which the lock is held, from 0 to `token`. @default the token: it is held alone */
-  readonly floor?: number | undefined;
-}
-
-export interface Found {
-  readonly value: Uint8Array;
-  readonly revision: number;
-}
-
-/** A value that may be large. Must be closed, once it is read no more. */
-export interface OpenedValue {
-  readonly revision: number;
-  readonly bytes: number;
-  /** Its time to live, as much as is left; undefined: for ever. */
-  readonly expiresInMs: number | undefined;
-  /** In one piece, or in chunks. */
-  readonly value: Uint8Array | ValueChunks;
-  close(): void;
-}
-
-export interface ListOptions extends TokenOption {
-  readonly prefix?: string | undefined;
-  /** Only keys after this one. */
-  readonly after?: string | undefined;
-  /** @default 100 */
-  readonly limit?: number | undefined;
-}
-
-export interface ListedKey {
-  readonly key: string;
-  readonly revision: number;
-  readonly bytes: number;
-  /** Its time to live, as much as is left; absent: for ever. */
-  readonly expiresInMs?: number;
-}
-
-export interface ListPage {
-  /** Fewer than were asked for where some have expired, perhaps none. */
-  readonly keys: readonly ListedKey[];
-  /** What to pass as `after` for the next page; null at the end. */
-  readonly next: string | null;
-}
-
-export interface BucketInfo {
-  readonly bucket: string;
-  readonly tokens: TokenPolicy;
-  /** The lock whose tokens it takes; null: whatever it is told. */
-  readonly lock: string | null;
-  /** The highest floor, which is the highest token where locks are held alone; 0 while none was installed. */
-  readonly highest: number;
-  readonly revision: number;
-  readonly keys: number;
-  readonly bytes: number;
-}
-
-/** What is fixed for a bucket's life. */
-export interface BucketKind {
-  /** @default 'required' */
-  readonly tokens?: TokenPolicy | undefined;
-  /** The lock whose tokens it takes, confirmed at the ensemble. @default none */
-  readonly lock?: string | undefined;
-}
-
-export interface StoreOptions extends FenceRules, ConfirmerOptions {
-  /** What times to live count by. @default none: writes with a time to live are refused */
-  readonly clock?: Pick<Clock, 'monotonicMs' | 'wallMs'> | undefined;
-}
+export type * from './store-types.ts';
 
 const EMPTY = new Uint8Array(0);
 
@@ -122,6 +60,7 @@ export class FencedStore {
   readonly #confirmer: Confirmer;
   readonly #largeValues: LargeValues;
   readonly #clock: StoreClock | undefined;
+  readonly #feed = new ChangeFeed();
 
   private constructor(engine: Engine, options: StoreOptions) {
     this.#engine = engine;
@@ -161,7 +100,7 @@ export class FencedStore {
       throw invalidArgument('ttlMs', 'this store was opened without a clock, so keys of it have no time to live');
     }
     let loosened: LargeValue[] = [];
-    const outcome = await this.#commitClaim(bucket, claim, (transaction, present) => {
+    const outcome = await this.#commitClaim(bucket, claim, (transaction, present, changed) => {
       const before = present ?? NEW_BUCKET;
       const verdict = judgeWrite(bucket, before, claim, this.#rulesFor(before));
       if (!verdict.pass) throw new RefusedError(verdict.refusal);
@@ -182,6 +121,7 @@ export class FencedStore {
       for (const write of encoded) after = applyWrite(transaction, bucket, after, write, { nowMs, loosen });
       if (keepsTime) transaction.put(CLOCK_KEY, encodeTime(nowMs));
       transaction.put(bucketKey(bucket), encodeBucketRecord(after));
+      changed(bucket, { revision: after.revision, changes: encoded.map(changeOf) });
       return { revision: after.revision };
     });
     if ('code' in outcome) throw new RefusedError(outcome);
@@ -294,42 +234,44 @@ export class FencedStore {
   }
 
   list(bucket: string, options: ListOptions = {}): ListPage {
-    const { prefix = '', after, limit = DEFAULT_LIST_LIMIT } = options;
-    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIST_LIMIT) {
-      throw invalidArgument('limit', `limit is an integer from 1 to ${MAX_LIST_LIMIT}`);
-    }
-    const range = recordRange(
-      bucket,
-      prefix === '' ? EMPTY : encodeKey(prefix),
-      after === undefined ? undefined : encodeKey(after),
-    );
-    return this.#read(bucket, options, (reader) => {
-      const entries = reader.range({ ...range, limit: limit + 1 });
-      const nowMs = this.#nowMs();
-      const keys: ListedKey[] = [];
-      let keyBytes = 0;
-      let seen = 0;
-      let next: string | null = null;
-      for (const entry of entries) {
-        keyBytes += entry.key.length;
-        if (seen === limit || (keyBytes > MAX_LIST_KEY_BYTES && seen > 0)) break;
-        const key = keyOfRecord(bucket, entry.key);
-        const record = decodeKeyRecord(entry.value);
-        if (record === undefined) throw damaged(`the record of key "${key}" in bucket "${bucket}" cannot be read`);
-        seen += 1;
-        next = key;
-        if (isExpired(record, nowMs)) continue;
-        const { revision, valueBytes: bytes, expiresAtMs } = record;
-        keys.push({ key, revision, bytes, ...(expiresAtMs === undefined ? {} : { expiresInMs: expiresAtMs - nowMs }) });
-      }
-      return { keys, next: entries.length > seen ? next : null };
-    });
+    const range = listRange(bucket, options);
+    return this.#read(bucket, options, (reader) => readPage(reader, bucket, range, this.#nowMs()));
   }
 
   info(bucket: string, holder: TokenOption = {}): BucketInfo {
     return this.#read(bucket, holder, (_reader, { tokens, lock = null, highest, revision, keys, bytes }) => {
       return { bucket, tokens, lock, highest, revision, keys, bytes };
     });
+  }
+
+  /** The bucket's changes after revision `from`: those to come where it is undefined. @throws RefusedError where they are not remembered */
+  follow(bucket: string, from: number | undefined, holder: TokenOption = {}): Followed {
+    const feed = this.#feed;
+    const present = this.#read(bucket, holder, (_reader, { revision }) => revision);
+    const start = from ?? present;
+    const after = (revision: number): Following =>
+      feed.after(
+        bucket,
+        revision,
+        this.#engine.read((reader) => loadBucket(reader, bucket)?.revision ?? 0),
+      );
+    const following = after(start);
+    if (following.type === 'missed') {
+      throw new RefusedError({ code: 'MISSED', bucket, from: start, oldest: following.oldest });
+    }
+    return {
+      from: start,
+      after,
+      onNext: (callback) => feed.onNext(bucket, callback),
+      get closed() {
+        return feed.closed;
+      },
+    };
+  }
+
+  /** Ends what follows buckets: it would go on for ever. */
+  stopFollowing(): void {
+    this.#feed.close();
   }
 
   /**
@@ -342,8 +284,9 @@ export class FencedStore {
     const found = this.#engine.read((reader) => reader.range(range)).map(({ key }) => decodeExpiryKey(key));
     if (found.length === 0) return 0;
     const loosened: LargeValue[] = [];
-    await this.#engine.commit((transaction) => {
+    await this.#commit((transaction, changed) => {
       const raised = new Map<string, BucketRecord>();
+      const removed = new Map<string, Change[]>();
       for (const { expiresAtMs, bucket, key } of found) {
         // Somebody may have written it since.
         if (loadKey(transaction, bucket, key)?.expiresAtMs !== expiresAtMs) continue;
@@ -356,8 +299,13 @@ export class FencedStore {
           loosened.push(value);
         };
         raised.set(bucket, applyWrite(transaction, bucket, { ...before, revision }, write, { nowMs, loosen }));
+        const changes = removed.get(bucket) ?? [];
+        removed.set(bucket, [...changes, { type: 'expired', key: Buffer.from(key).toString() }]);
       }
-      for (const [bucket, record] of raised) transaction.put(bucketKey(bucket), encodeBucketRecord(record));
+      for (const [bucket, record] of raised) {
+        transaction.put(bucketKey(bucket), encodeBucketRecord(record));
+        changed(bucket, { revision: record.revision, changes: removed.get(bucket) ?? [] });
+      }
       transaction.put(CLOCK_KEY, encodeTime(nowMs));
     });
     await this.#largeValues.loosened(loosened);
@@ -371,6 +319,16 @@ export class FencedStore {
 
   async close(): Promise<void> {
     await this.#engine.close();
+  }
+
+  /** What it has changed is told when it is durable, in the order of the commits: nothing but this awaits the engine's. */
+  async #commit<T>(body: (transaction: Transaction, changed: Changed) => T): Promise<T> {
+    const changes: (Revision & { readonly bucket: string })[] = [];
+    const result = await this.#engine.commit((transaction) =>
+      body(transaction, (bucket, revision) => changes.push({ bucket, ...revision })),
+    );
+    for (const change of changes) this.#feed.publish(change);
+    return result;
   }
 
   /** Without a clock nothing expires. */
@@ -387,15 +345,15 @@ export class FencedStore {
   async #commitClaim<T>(
     bucket: string,
     claim: Claim | undefined,
-    body: (transaction: Transaction, before: BucketRecord | undefined) => T,
+    body: (transaction: Transaction, before: BucketRecord | undefined, changed: Changed) => T,
   ): Promise<T> {
     let confirmed: string | undefined;
     for (;;) {
-      const outcome = await this.#engine.commit((transaction) => {
+      const outcome = await this.#commit((transaction, changed) => {
         const before = loadBucket(transaction, bucket);
         const lock = claim && this.#confirmer.lockToAsk(bucket, before ?? NEW_BUCKET, claim);
         if (lock !== undefined && lock !== confirmed) return { lock };
-        return { result: body(transaction, before) };
+        return { result: body(transaction, before, changed) };
       });
       if ('result' in outcome) return outcome.result;
       if (claim !== undefined) await this.#confirmer.confirm(bucket, outcome.lock, claim);
@@ -414,6 +372,13 @@ export class FencedStore {
       return body(reader, record);
     });
   }
+}
+
+type Changed = (bucket: string, revision: Revision) => void;
+
+function changeOf({ key, value }: KeyWrite): Change {
+  if (value === undefined) return { type: 'delete', key };
+  return { type: 'put', key, bytes: value instanceof Uint8Array ? value.length : value.bytes };
 }
 
 function wholeOf(chunks: ValueChunks): Uint8Array {

@@ -1,5 +1,6 @@
 /** The fenced store as a library: the rule, the engines, and the HTTP interface without a socket. The bin is main.ts. */
 
+export type { Change, Following, Revision } from './change-feed.ts';
 export * from './confirmation.ts';
 export * from './engines/engine.ts';
 export * from './engines/engine-error.ts';
@@ -8,9 +9,9 @@ export * from './fenced-store.ts';
 export * from './http/handler.ts';
 export * from './http/guard.ts';
 export * from './engines/journal-engine.ts';
-export type { KeyWrite } from './key-write.ts';
-export type { LargeValue, ValueChunks, ValueUpload } from './large-values.ts';
+export type { KeyWrite } from './keys/key-write.ts';
+export type { LargeValue, ValueChunks, ValueUpload } from './keys/large-values.ts';
 export * from './limits.ts';
 export * from './engines/lmdb-engine.ts';
-export * from './precondition.ts';
+export * from './keys/precondition.ts';
 export * from './refusal.ts';

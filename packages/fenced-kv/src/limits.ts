@@ -14,6 +14,12 @@ export const VALUE_CHUNK_BYTES: number = 256 * 1024;
 export const MAX_UPLOADS = 256;
 /** For how long a client may take to read a chunk of a large value. */
 export const VALUE_CHUNK_TIMEOUT_MS = 30_000;
+/** Bytes of changes that are remembered for those who follow buckets, of all of them; the oldest are forgotten first. */
+export const MAX_HISTORY_BYTES: number = 16 * 1024 * 1024;
+/** Connections that follow buckets at once; one more is refused with OVERLOADED. */
+export const MAX_FOLLOWERS = 1_024;
+/** How often one that follows a bucket hears that the connection lives. */
+export const CHANGES_HEARTBEAT_MS = 15_000;
 /** The shortest time to live of a key. */
 export const MIN_TTL_MS = 1;
 /** The longest one: ten years. */

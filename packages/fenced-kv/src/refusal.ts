@@ -26,6 +26,8 @@ export type Refusal =
   | { readonly code: 'TOKEN_NOT_INSTALLED'; readonly presented: number; readonly highest: number }
   /** `If-Match`, `If-None-Match` or `ifRevision` does not hold; `revision` is the present one, null where the key is absent. */
   | { readonly code: 'PRECONDITION_FAILED'; readonly key: string; readonly revision: number | null }
+  /** What came after the revision `from` is not all remembered; what came after `oldest` is. */
+  | { readonly code: 'MISSED'; readonly bucket: string; readonly from: number; readonly oldest: number }
   | { readonly code: 'BUCKET_NOT_FOUND'; readonly bucket: string }
   | { readonly code: 'KEY_NOT_FOUND'; readonly bucket: string; readonly key: string }
   /** The bucket exists, with another policy or another lock (null: none) than the request says. */
@@ -102,6 +104,11 @@ export function describeRefusal(refusal: Refusal): string {
       return refusal.revision === null
         ? `key "${refusal.key}" does not exist, which the request's condition demands; read again and decide`
         : `key "${refusal.key}" is at revision ${refusal.revision}, which the request's condition rules out; read again and decide`;
+    case 'MISSED':
+      return (
+        `what changed in bucket "${refusal.bucket}" after revision ${refusal.from} is not remembered any more; ask for the bucket's ` +
+        'revision, list its keys, and follow it from that revision'
+      );
     case 'BUCKET_NOT_FOUND':
       return `bucket "${refusal.bucket}" does not exist; the first write or installed token creates it`;
     case 'KEY_NOT_FOUND':

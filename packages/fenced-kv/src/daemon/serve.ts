@@ -95,7 +95,8 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
     );
     logger.info({ url: server.url, data: options.data }, 'serving');
     dependencies.onServing(server.url);
-    failed = await serveUntilEnd(server, failure.promise, dependencies);
+    const closing = (): void => directory.store.stopFollowing();
+    failed = await serveUntilEnd(server, failure.promise, { ...dependencies, closing });
   } finally {
     refusals.stop();
     await ensemble?.close();
@@ -141,11 +142,12 @@ function roomForConnections(options: ServeOptions, { descriptorLimit, logger }: 
 async function serveUntilEnd(
   server: HttpServer,
   failure: Promise<Error>,
-  { logger, stopRequested }: ServeDependencies,
+  { logger, stopRequested, closing }: ServeDependencies & { readonly closing: () => void },
 ): Promise<Error | undefined> {
   const end = await Promise.race([stopRequested, failure]);
   if (typeof end === 'string') logger.info({ signal: end }, 'stopping');
   else logger.error({ err: end }, 'the disk failed; stopping');
+  closing();
   await server.close(STOP_GRACE_MS);
   return typeof end === 'string' ? undefined : end;
 }

@@ -4,7 +4,7 @@
  */
 
 import { EngineError } from '../engines/engine-error.ts';
-import type { LargeValue, ValueUpload } from '../large-values.ts';
+import type { LargeValue, ValueUpload } from '../keys/large-values.ts';
 import { MAX_HELD_BODY_BYTES, MAX_INLINE_VALUE_BYTES, MAX_VALUE_BYTES, VALUE_CHUNK_BYTES } from '../limits.ts';
 import { limitExceeded } from '../refusal.ts';
 

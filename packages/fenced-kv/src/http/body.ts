@@ -1,9 +1,9 @@
 /** The JSON bodies of requests. Unknown fields are refused: a misspelt condition must not be a write without one. */
 
 import type { BucketKind } from '../fenced-store.ts';
-import type { KeyWrite } from '../key-write.ts';
+import type { KeyWrite } from '../keys/key-write.ts';
 import { assertToken, parseFloor, parseToken } from '../name.ts';
-import type { Precondition } from '../precondition.ts';
+import type { Precondition } from '../keys/precondition.ts';
 import { invalidArgument } from '../refusal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

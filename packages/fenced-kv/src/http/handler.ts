@@ -13,7 +13,7 @@ import { AuthorityError } from '../confirmation.ts';
 import { describeError, EngineError } from '../engines/engine-error.ts';
 import type { EngineErrorCode } from '../engines/engine-error.ts';
 import type { FencedStore } from '../fenced-store.ts';
-import type { ValueUpload } from '../large-values.ts';
+import type { ValueUpload } from '../keys/large-values.ts';
 import { BodyReader } from './body-reader.ts';
 import { parseBatchBody, parseBucketBody, parseFenceBody } from './body.ts';
 import { hostAllowed } from './guard.ts';
@@ -23,14 +23,16 @@ import {
   assertNoBody,
   MediaTypeError,
   parseConditions,
+  parseFrom,
   parseHolder,
   parseLimit,
   parsePath,
   parseTtl,
 } from './request.ts';
+import { streamChanges } from './change-stream.ts';
 import { streamValue } from './value-stream.ts';
-import { MAX_BATCH_BODY_BYTES, MAX_JSON_BODY_BYTES } from '../limits.ts';
-import { holds } from '../precondition.ts';
+import { MAX_BATCH_BODY_BYTES, MAX_FOLLOWERS, MAX_JSON_BODY_BYTES } from '../limits.ts';
+import { holds } from '../keys/precondition.ts';
 import { RefusedError } from '../refusal.ts';
 import type { RefusalCode } from '../refusal.ts';
 
@@ -64,6 +66,7 @@ export const REFUSAL_STATUS = {
   TOKEN_REQUIRED: 428,
   TOKEN_NOT_INSTALLED: 428,
   PRECONDITION_FAILED: 412,
+  MISSED: 410,
   BUCKET_NOT_FOUND: 404,
   KEY_NOT_FOUND: 404,
   BUCKET_EXISTS: 409,
@@ -84,6 +87,7 @@ export function createHttpHandler(options: HttpOptions, { logger }: { readonly l
   const bodies = new BodyReader();
   addKeyRoutes(app, options.store, { bodies, logger });
   addBucketRoutes(app, options.store, bodies);
+  addChangesRoute(app, options.store);
   app.get('/health', (c) => {
     options.store.assertServing();
     return c.json({ status: 'ok' });
@@ -206,6 +210,26 @@ function addBucketRoutes(app: Hono, store: FencedStore, bodies: BodyReader): voi
     });
   });
   app.all(BUCKET, (c) => methodNotAllowed(c, 'GET, PUT'));
+}
+
+function addChangesRoute(app: Hono, store: FencedStore): void {
+  let followers = 0;
+  app.get(`${BUCKET}/changes`, (c) => {
+    const { bucket } = parsePath(c.req.url);
+    const { headers } = c.req.raw;
+    const from = parseFrom(c.req.query('from'), headers.get('last-event-id'));
+    if (followers >= MAX_FOLLOWERS) {
+      throw new EngineError('OVERLOADED', `${MAX_FOLLOWERS} connections follow buckets already; try again later`);
+    }
+    const followed = store.follow(bucket, from, parseHolder(headers));
+    followers += 1;
+    const ended = (): void => {
+      followers -= 1;
+    };
+    const stream = streamChanges(followed, { from: followed.from, ended });
+    return c.body(stream, 200, { 'content-type': 'text/event-stream' });
+  });
+  app.all(`${BUCKET}/changes`, (c) => methodNotAllowed(c, 'GET'));
 }
 
 function formatTag(revision: number): string {

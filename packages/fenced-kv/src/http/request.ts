@@ -1,7 +1,7 @@
 /** Reading the heads of HTTP requests: path, token and conditions into what the store takes, or a refusal that says why not. */
 
 import { parseFloor, parseToken } from '../name.ts';
-import type { Precondition } from '../precondition.ts';
+import type { Precondition } from '../keys/precondition.ts';
 import { invalidArgument } from '../refusal.ts';
 
 const TOKEN_HEADER = 'fencing-token';
@@ -86,6 +86,15 @@ export function parseLimit(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^[0-9]{1,9}$/.test(text)) throw invalidArgument('limit', `limit is a positive integer; got "${text}"`);
   return Number(text);
+}
+
+/** Where to go on: what the client has seen last wins over where it has begun. */
+export function parseFrom(from: string | undefined, lastEventId: string | null): number | undefined {
+  const text = lastEventId ?? from;
+  if (text === undefined) return undefined;
+  const revision = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(revision)) return revision;
+  throw invalidArgument('from', `a revision to follow from is a whole number; got ${JSON.stringify(text)}`);
 }
 
 export function parseTtl(text: string | undefined): number | undefined {

@@ -3,7 +3,7 @@
  * that takes none for a while is cut off, since the value that it reads cannot be removed meanwhile.
  */
 
-import type { ValueChunks } from '../large-values.ts';
+import type { ValueChunks } from '../keys/large-values.ts';
 import { VALUE_CHUNK_BYTES, VALUE_CHUNK_TIMEOUT_MS } from '../limits.ts';
 import type { Hold } from './body-reader.ts';
 

@@ -2,7 +2,7 @@ import { silentLogger } from '@holdfast/runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { FencedStore } from '../../src/fenced-store.ts';
-import type { ValueChunks } from '../../src/large-values.ts';
+import type { ValueChunks } from '../../src/keys/large-values.ts';
 import { BodyReader } from '../../src/http/body-reader.ts';
 import { createHttpHandler } from '../../src/http/handler.ts';
 import type { HttpHandler } from '../../src/http/handler.ts';

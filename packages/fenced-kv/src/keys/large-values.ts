@@ -5,11 +5,11 @@
  * what is loose goes when its last reader has, or at the next start.
  */
 
-import type { Engine, Reader, Transaction } from './engines/engine.ts';
-import { EngineError } from './engines/engine-error.ts';
-import { chunkKey, damaged, LARGE_VALUE_NUMBERS_KEY, looseKey, looseNumberOf, looseRange } from './keyspace.ts';
-import { MAX_UPLOADS, MAX_VALUE_BYTES, VALUE_CHUNK_BYTES } from './limits.ts';
-import { limitExceeded } from './refusal.ts';
+import type { Engine, Reader, Transaction } from '../engines/engine.ts';
+import { EngineError } from '../engines/engine-error.ts';
+import { chunkKey, damaged, LARGE_VALUE_NUMBERS_KEY, looseKey, looseNumberOf, looseRange } from '../keyspace.ts';
+import { MAX_UPLOADS, MAX_VALUE_BYTES, VALUE_CHUNK_BYTES } from '../limits.ts';
+import { limitExceeded } from '../refusal.ts';
 
 /** A value in chunks, as a key's record names it. */
 export interface LargeValue {

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { FencedStore } from '../src/fenced-store.ts';
-import type { LargeValue } from '../src/large-values.ts';
-import { MAX_UPLOADS, MAX_VALUE_BYTES, VALUE_CHUNK_BYTES } from '../src/limits.ts';
-import { SortedMap } from '../src/engines/sorted-map.ts';
-import { memoryEngine } from './support/memory-engine.ts';
-import { refusalOf } from './support/refusal-of.ts';
+import { FencedStore } from '../../src/fenced-store.ts';
+import type { LargeValue } from '../../src/keys/large-values.ts';
+import { MAX_UPLOADS, MAX_VALUE_BYTES, VALUE_CHUNK_BYTES } from '../../src/limits.ts';
+import { SortedMap } from '../../src/engines/sorted-map.ts';
+import { memoryEngine } from '../support/memory-engine.ts';
+import { refusalOf } from '../support/refusal-of.ts';
 
 let map: SortedMap;
 let store: FencedStore;

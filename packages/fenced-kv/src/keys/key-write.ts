@@ -3,17 +3,17 @@
  * token it needs, and that a batch is one step, is the store's business.
  */
 
-import type { BucketRecord } from './bucket-record.ts';
-import type { Transaction } from './engines/engine.ts';
-import { encodeKeyRecord, expiryKey, liveKey, loadKey, recordKey, valueKey } from './keyspace.ts';
+import type { BucketRecord } from '../bucket-record.ts';
+import type { Transaction } from '../engines/engine.ts';
+import { encodeKeyRecord, expiryKey, liveKey, loadKey, recordKey, valueKey } from '../keyspace.ts';
 import { fasten } from './large-values.ts';
 import type { LargeValue } from './large-values.ts';
-import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_INLINE_VALUE_BYTES, MAX_TTL_MS, MIN_TTL_MS } from './limits.ts';
-import { encodeKey } from './name.ts';
+import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_INLINE_VALUE_BYTES, MAX_TTL_MS, MIN_TTL_MS } from '../limits.ts';
+import { encodeKey } from '../name.ts';
 import { holds } from './precondition.ts';
 import type { Precondition } from './precondition.ts';
-import { invalidArgument, limitExceeded } from './refusal.ts';
-import type { Refusal } from './refusal.ts';
+import { invalidArgument, limitExceeded } from '../refusal.ts';
+import type { Refusal } from '../refusal.ts';
 
 const NOTHING = new Uint8Array(0);
 

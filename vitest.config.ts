@@ -4,9 +4,9 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { changedSources } from './scripts/runner/changed-sources.ts';
 
 // Tests import the sources of every package, not what was last built; end-to-end tests start the built programs.
-const conditions = ['holdfast-src', 'node', 'import', 'default'];
+const conditions = ['holdfast-src', 'node'];
 const excluded = ['**/dist/**', '**/node_modules/**', '**/fixtures/**'];
-const endToEnd = '{packages/*,jepsen-lite,bench,scripts}/test/e2e/**/*.test.ts';
+const endToEnd = '{packages/*,packages/fences/*,jepsen-lite,bench,scripts}/test/e2e/**/*.test.ts';
 // What they judge is how a server shares its processor, what it allocates, how fast something is, or what clients came to do within
 // seconds of faults, so nothing else runs beside them.
 const alone = [
@@ -37,7 +37,7 @@ export default defineConfig({
           name: 'fast',
           // Nothing under test has state of its module: a fresh registry for each file would only cost time.
           isolate: false,
-          include: ['{packages/*,jepsen-lite,bench}/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
+          include: ['{packages/*,packages/fences/*,jepsen-lite,bench}/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
           exclude: [...excluded, endToEnd],
           maxWorkers: WORKERS,
           // For what hangs. Some take ten seconds of a processor, which a busy machine may make a minute.

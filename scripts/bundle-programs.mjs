@@ -1,19 +1,19 @@
 // Programs that are started often, each in one file beside what tsc has built: to load some 550 files takes longer than all else that a
 // start of lockd does. Who starts one takes the bundle where it is as new as what was built, and what was built otherwise.
 
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
+
+import { packageFolders } from './package-folders.mjs';
 
 const PROGRAMS = ['lockd', 'lockctl', 'fenced-kv'];
 
 /** @param {string} root of the workspace, built */
 export async function bundlePrograms(root) {
   const packages = join(root, 'packages');
-  const builtMs = Math.max(
-    ...readdirSync(packages).map((name) => changedMs(join(packages, name, 'dist/.tsbuildinfo'))),
-  );
+  const builtMs = Math.max(...packageFolders(root).map((name) => changedMs(join(packages, name, 'dist/.tsbuildinfo'))));
   for (const program of PROGRAMS) {
     const file = join(packages, program, 'dist/bundle/main.js');
     if (changedMs(file) >= builtMs) continue;

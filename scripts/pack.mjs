@@ -5,14 +5,14 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { pack } from './pack/pack.mjs';
-import { PUBLIC_PACKAGES } from './pack/packages.mjs';
+import { nameOf, PUBLIC_PACKAGES } from './pack/packages.mjs';
 import { root } from './runner/tool.mjs';
 
 const USAGE = 'usage: npx -y pnpm@12 pack-packages [--out DIR] [NAME...]';
 
 function readArguments() {
   const { values, positionals } = parseArgs({ options: { out: { type: 'string' } }, allowPositionals: true });
-  const known = PUBLIC_PACKAGES.map(({ folder }) => folder);
+  const known = PUBLIC_PACKAGES.map(nameOf);
   const unknown = positionals.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new Error(`no public package ${unknown.join(', ')}; there are ${known.join(', ')}`);
   return {

@@ -23,17 +23,18 @@ export function checkFloors(root) {
       return [`${member.folder}/package.json: ${member.name} has no floor; give it one in scripts/floors/table.mjs`];
     }
     const ofFiles = member.files.flatMap((file) => fileProblems(member, file, byName));
-    return [...manifestProblems(member), ...ofFiles, ...crowdProblems(member), ...circleProblems(member)];
+    return [...manifestProblems(member, byName), ...ofFiles, ...crowdProblems(member), ...circleProblems(member)];
   });
 }
 
-function manifestProblems(member) {
+function manifestProblems(member, byName) {
   const problems = [];
   const at = `${member.folder}/package.json`;
   for (const name of Object.keys(member.dependencies).filter(isWorkspace)) {
     const refusal = floorRefusal(member.name, name, true);
     if (refusal !== undefined) problems.push(`${at}: ${refusal}`);
-    const reference = `../${name.slice(SCOPE.length)}`;
+    const target = byName.get(name)?.folder ?? `packages/${name.slice(SCOPE.length)}`;
+    const reference = posix.relative(member.folder, target);
     if (
       member.references !== undefined &&
       member.folder.startsWith('packages/') &&

@@ -3,12 +3,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
+import { packageFolders } from '../package-folders.mjs';
+
 const SINGLE_PACKAGES = ['jepsen-lite', 'bench', 'examples'];
 const SKIPPED = new Set(['node_modules', 'dist', 'fixtures']);
 
 export function readWorkspace(root) {
-  const packagesDirectory = join(root, 'packages');
-  const folders = existsSync(packagesDirectory) ? readdirSync(packagesDirectory).map((name) => `packages/${name}`) : [];
+  const folders = packageFolders(root).map((folder) => `packages/${folder}`);
   return [...folders, ...SINGLE_PACKAGES]
     .filter((folder) => existsSync(join(root, folder, 'package.json')))
     .map((folder) => readPackage(root, folder));

@@ -17,6 +17,9 @@ const PACKAGES = [
   'lockctl',
   'fenced-kv',
   'fenced-kv-client',
+  'fences/core',
+  'fences/conformance',
+  'fences/postgresql',
   'runtime',
 ];
 /** Of tests and simulation. */

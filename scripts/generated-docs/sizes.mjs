@@ -4,6 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Visitor, parseSync } from 'oxc-parser';
 
+import { packageFolders } from '../package-folders.mjs';
 import { code, page, table } from './markdown.mjs';
 
 const OTHER_PACKAGES = ['jepsen-lite', 'bench'];
@@ -24,7 +25,7 @@ down to ${STEP_OF_LONG_FILES}, others to ${TENS}.`;
 export const sizesPage = {
   file: 'sizes.md',
   render(root) {
-    const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}`);
+    const packages = packageFolders(root).map((name) => `packages/${name}`);
     const sources = [...packages, ...OTHER_PACKAGES].map((name) => ({ name, files: sourcesOf(root, name) }));
     const files = sources.flatMap((source) => source.files);
     const functions = files.flatMap(({ path, text }) => functionsOf(path, text));

@@ -7,14 +7,14 @@ import { basename, dirname, join, relative } from 'node:path';
 import { bundle, entryOf, writeBundle, writeCommonJsWrapper, writeEsmWrapper } from './bundle.mjs';
 import { writeDeclarations } from './declarations.mjs';
 import { publishedManifest } from './manifest.mjs';
-import { PUBLIC_PACKAGES } from './packages.mjs';
+import { nameOf, PUBLIC_PACKAGES } from './packages.mjs';
 import { exportOf, readMembers } from './workspace.mjs';
 
 /** @returns {Promise<{ name: string, directory: string, tarball: string, bytes: number }[]>} */
 export async function pack(root, out, names) {
   const members = readMembers(root);
   const packed = [];
-  const asked = PUBLIC_PACKAGES.filter(({ folder }) => names.includes(folder));
+  const asked = PUBLIC_PACKAGES.filter((each) => names.includes(nameOf(each)));
   for (const description of asked) packed.push(await stage({ root, out, members, description }));
   const directories = packed.map(({ directory }) => directory);
   execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', out, ...directories], {
@@ -24,9 +24,9 @@ export async function pack(root, out, names) {
 }
 
 async function stage({ root, out, members, description }) {
-  const { folder, kind, peers = [], threads = [] } = description;
-  const member = members.get(`@holdfast/${folder}`);
-  const directory = join(out, folder);
+  const { kind, peers = [], threads = [] } = description;
+  const member = members.get(`@holdfast/${nameOf(description)}`);
+  const directory = join(out, nameOf(description));
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(join(directory, 'dist'), { recursive: true });
   const place = {
@@ -94,7 +94,7 @@ async function stageProgram({ members, member, directory, peers, shippedAt }) {
 
 /** `packages/client/src/locks/lock.ts` is shipped as `client/locks/lock.ts`. */
 function shippedPath(root, source) {
-  const [, folder, inside] = /^packages\/([^/]+)\/src\/(.+)$/.exec(relative(root, source)) ?? [];
+  const [, folder, inside] = /^packages\/([\w-]+(?:\/[\w-]+)?)\/src\/(.+)$/.exec(relative(root, source)) ?? [];
   if (inside === undefined) throw new Error(`${source} is not a source of the workspace`);
   return join(folder, inside);
 }

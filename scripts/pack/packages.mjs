@@ -3,6 +3,7 @@
 /**
  * @typedef {object} PublicPackage
  * @property {string} folder below `packages`
+ * @property {string} [name] without the scope, where it is not that of the folder
  * @property {'library' | 'program'} kind a library is CommonJS with an ES module over it, a program one ES module
  * @property {readonly string[]} keywords
  * @property {readonly string[]} [threads] sources of the package that run in a thread of their own: files of their own beside the bundle
@@ -33,10 +34,26 @@ export const PUBLIC_PACKAGES = [
     peers: ['@holdfast/client'],
   },
   { folder: 'fenced-kv-client', kind: 'library', keywords: [...KEYWORDS, 'key-value-store', 'fencing'] },
+  { folder: 'fences/core', name: 'fence', kind: 'library', keywords: [...KEYWORDS, 'fencing', 'fence'] },
+  {
+    folder: 'fences/conformance',
+    name: 'fence-conformance',
+    kind: 'library',
+    keywords: [...KEYWORDS, 'fencing', 'testing', 'conformance'],
+  },
+  {
+    folder: 'fences/postgresql',
+    name: 'fence-postgresql',
+    kind: 'library',
+    keywords: [...KEYWORDS, 'fencing', 'postgresql', 'postgres', 'pg'],
+  },
   { folder: 'lockd', kind: 'program', keywords: [...KEYWORDS, 'raft', 'consensus', 'server', 'coordination'] },
   { folder: 'lockctl', kind: 'program', keywords: [...KEYWORDS, 'cli', 'operations'] },
   { folder: 'fenced-kv', kind: 'program', keywords: [...KEYWORDS, 'key-value-store', 'fencing', 'lmdb', 'server'] },
 ];
+
+/** What it is called without its scope: on the command line, and where it is put. */
+export const nameOf = ({ folder, name = folder }) => name;
 
 /** Versions that differ from a caret on what the workspace has. */
 export const RANGES = {

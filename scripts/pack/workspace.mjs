@@ -1,13 +1,15 @@
 // The packages of the workspace as a bundler resolves them.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+
+import { packageFolders } from '../package-folders.mjs';
 
 /** @typedef {{ name: string, directory: string, manifest: any }} Member */
 
 /** @returns {Map<string, Member>} by name */
 export function readMembers(root) {
-  const folders = readdirSync(join(root, 'packages')).map((folder) => join(root, 'packages', folder));
+  const folders = packageFolders(root).map((folder) => join(root, 'packages', folder));
   const members = folders.map((directory) => {
     const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
     return { name: manifest.name, directory, manifest };

@@ -1,13 +1,14 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { packageFolders } from '../package-folders.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** One screen. */
 const MAX_LINES = 50;
 const MAX_LENGTH = 160;
 
-const packages = [...readdirSync(join(ROOT, 'packages')).map((name) => `packages/${name}`), 'jepsen-lite', 'bench'];
+const packages = [...packageFolders(ROOT).map((name) => `packages/${name}`), 'jepsen-lite', 'bench'];
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   readonly scripts: Readonly<Record<string, string>>;
 };

@@ -6,6 +6,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlin
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packageFolders } from '../package-folders.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const fixtures = fileURLToPath(new URL('fixtures', import.meta.url));
@@ -66,7 +67,7 @@ export function fixturesIn(folder: string): string[] {
 function layOut(directory: string): void {
   for (const file of ['.oxlintrc.json', 'tsconfig.base.json']) cpSync(join(root, file), join(directory, file));
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
-  for (const name of readdirSync(join(root, 'packages'))) {
+  for (const name of packageFolders(root)) {
     for (const file of ['package.json', 'tsconfig.json', 'src/core/tsconfig.json']) {
       const source = join(root, 'packages', name, file);
       if (!existsSync(source)) continue;

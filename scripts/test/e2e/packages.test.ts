@@ -17,12 +17,25 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../../..');
-const LIBRARIES = ['client', 'testing', 'opentelemetry', 'fenced-kv-client'];
+const LIBRARIES = [
+  'client',
+  'testing',
+  'opentelemetry',
+  'fenced-kv-client',
+  'fence',
+  'fence-conformance',
+  'fence-postgresql',
+];
 const PROGRAMS = ['lockd', 'lockctl', 'fenced-kv'];
 const PACKAGES = [...LIBRARIES, ...PROGRAMS];
 const BUNDLED = /(?:from|require\(|import\()\s*['"]@holdfast\/(?:runtime|protocol|raft|state|lockd)\b/;
 /** What the packages need of others, as the workspace has it. */
-const INSTALLED = { ws: 'runtime', 'prom-client': 'lockd', '@opentelemetry/api': 'opentelemetry' };
+const INSTALLED = {
+  ws: 'runtime',
+  'prom-client': 'lockd',
+  '@opentelemetry/api': 'opentelemetry',
+  '@types/pg': 'fences/postgresql',
+};
 
 interface Manifest {
   readonly private?: boolean;
@@ -57,11 +70,10 @@ beforeAll(async () => {
     );
     await run('tar', ['-xzf', join(tarballs, tarball), '--strip-components=1', '-C', packed(name)]);
   }
-  mkdirSync(join(scratch, 'node_modules/@opentelemetry'));
+  for (const name of ['@opentelemetry', '@types']) mkdirSync(join(scratch, 'node_modules', name));
   for (const [name, user] of Object.entries(INSTALLED)) {
     symlinkSync(join(ROOT, 'packages', user, 'node_modules', name), join(scratch, 'node_modules', name));
   }
-  mkdirSync(join(scratch, 'node_modules/@types'));
   symlinkSync(join(ROOT, 'node_modules/@types/node'), join(scratch, 'node_modules/@types/node'));
 });
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -106,6 +118,10 @@ describe('the libraries', () => {
     expect(manifestOf('fenced-kv-client').dependencies).toEqual({});
     expect(Object.keys(manifestOf('testing').dependencies)).toEqual(['prom-client']);
     expect(Object.keys(manifestOf('testing').peerDependencies ?? {})).toEqual(['@holdfast/client']);
+    expect(manifestOf('fence').dependencies).toEqual({});
+    expect(manifestOf('fence-conformance').dependencies).toEqual({});
+    expect(manifestOf('fence-postgresql').dependencies).toEqual({});
+    expect(Object.keys(manifestOf('fence-postgresql').peerDependencies ?? {})).toEqual(['pg']);
     expect(manifestOf('opentelemetry').dependencies).toEqual({});
     expect(Object.keys(manifestOf('opentelemetry').peerDependencies ?? {})).toEqual([
       '@holdfast/client',

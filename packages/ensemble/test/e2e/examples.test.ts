@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@holdfast/client';
+import { postgresPrograms, startPostgres } from '@holdfast/fence-postgresql/test/server';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { waitUntil } from '../../src/index.ts';
@@ -10,13 +12,21 @@ import { startScratchEnsemble } from './scratch-ensemble.ts';
 const EXAMPLES = fileURLToPath(new URL('../../../../examples', import.meta.url));
 const MAX_LINES = 80;
 
+const bin = postgresPrograms();
 let scratch: Awaited<ReturnType<typeof startScratchEnsemble>>;
+let databaseUrl: string | undefined;
+let stopDatabase: (() => Promise<void>) | undefined;
 
 beforeAll(async () => {
   scratch = await startScratchEnsemble({ fencedKv: true });
+  if (bin === undefined) return;
+  const database = await startPostgres(bin);
+  databaseUrl = database.url;
+  stopDatabase = () => database.stop();
 });
 afterAll(async () => {
   await scratch?.stop();
+  await stopDatabase?.();
 });
 
 interface Started {
@@ -30,7 +40,12 @@ interface Started {
 
 function start(program: string, ...args: readonly string[]): Started {
   const { clientAddresses, fencedKvUrl } = scratch.ensemble;
-  const env = { ...process.env, HOLDFAST_SERVERS: clientAddresses.join(','), HOLDFAST_STORE: fencedKvUrl };
+  const env = {
+    ...process.env,
+    HOLDFAST_SERVERS: clientAddresses.join(','),
+    HOLDFAST_STORE: fencedKvUrl,
+    DATABASE_URL: databaseUrl,
+  };
   const child = spawn(process.execPath, [`${EXAMPLES}/dist/${program}.js`, ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -249,6 +264,29 @@ describe('the example of', () => {
     expect(await late.ended).toBe(0);
     expect(late.lines).toEqual(['5 is not booked: the ledger is closed']);
   });
+
+  it('a scheduler on a database loses no run and makes none twice, though its leader is paused', async (context) => {
+    context.skip(databaseUrl === undefined, 'PostgreSQL is not installed');
+    const leader = start('postgres-scheduler', 'reports', '20');
+    await line(leader, RUN);
+    const next = start('postgres-scheduler', 'reports', '20');
+    await line(next, /^ready$/);
+    leader.signal('SIGSTOP');
+    const [, , token] = await line(next, RUN);
+    leader.signal('SIGCONT');
+    await line(leader, /^did not run: /);
+    expect(await Promise.all([leader, next].map((each) => each.stop()))).toEqual([0, 0]);
+    const database = new pg.Client({ connectionString: databaseUrl });
+    await database.connect();
+    onTestFinished(() => database.end());
+    const { rows } = await database.query<{ number: number; token: string }>(
+      'SELECT number, token FROM runs ORDER BY number',
+    );
+    expect(rows.map(({ number }) => number)).toEqual(rows.map((_, place) => place + 1));
+    const tokens = rows.map((row) => Number(row.token));
+    expect(tokens).toEqual(tokens.toSorted((left, right) => left - right));
+    expect(tokens).toContain(Number(token));
+  });
 });
 
 describe('every example', () => {
@@ -271,6 +309,7 @@ describe('every example', () => {
     ['imports', ['0', 'a'], 'say how many imports may run at a time, from 1 on'],
     ['transfer', ['none'], 'say how many tellers there are'],
     ['ledger', ['may', 'much'], 'say the name of a ledger, of letters, digits, "_" and "-", and amounts'],
+    ['postgres-scheduler', [], 'say a name of letters, digits, "_" and "-"'],
     ['members', ['shop', 'a/b'], 'say a group and a name, each of letters, digits, "_" and "-"'],
   ])('says how it is used when it is used otherwise: %s', async (program, args, advice) => {
     const used = start(program, ...args);

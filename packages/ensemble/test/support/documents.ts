@@ -27,7 +27,11 @@ export interface CodeBlock {
 function documents(): readonly string[] {
   const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
   const written = docs.filter((file) => file.endsWith('.md') && !file.startsWith('generated'));
-  const packages = readdirSync(join(ROOT, 'packages')).map((folder) => join('packages', folder, 'npm/README.md'));
+  const folders = [
+    ...readdirSync(join(ROOT, 'packages')),
+    ...readdirSync(join(ROOT, 'packages/fences')).map((name) => `fences/${name}`),
+  ];
+  const packages = folders.map((folder) => join('packages', folder, 'npm/README.md'));
   const published = packages.filter((file) => existsSync(join(ROOT, file)));
   return ['README.md', 'CONTRIBUTING.md', ...written.sort().map((file) => join('docs', file)), ...published.sort()];
 }

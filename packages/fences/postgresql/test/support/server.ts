@@ -8,15 +8,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { waitUntil } from '@holdfast/ensemble';
-
 const run = promisify(execFile);
 const PACKAGES = '/usr/lib/postgresql';
 const READY_TIMEOUT_MS = 30_000;
+const RETRY_MS = 50;
 
 export interface Postgres {
   readonly url: string;
+  readonly port: number;
+  /** Ends it and removes its data. */
   stop(): Promise<void>;
+  /** Ends it cleanly, with its connections, and starts it again. */
+  restart(): Promise<void>;
+  /** Kills it, and starts it on what it has left. */
+  crash(): Promise<void>;
 }
 
 /** Where its programs are, or undefined. */
@@ -33,32 +38,50 @@ export async function startPostgres(bin: string): Promise<Postgres> {
   const options = { ...owner, cwd: directory };
   execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-N'], { ...options, stdio: 'pipe' });
   const port = await freePort();
+  // What the system has written is kept when a process is killed; a power loss is no part of these tests.
   const settings = ['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${directory}`, 'fsync=off'];
   const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
-  const server = spawn(join(bin, 'postgres'), args, { ...options, stdio: 'ignore' });
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const start = (): ChildProcess => spawn(join(bin, 'postgres'), args, { ...options, stdio: 'ignore' });
+  let server = start();
+  const serves = async (): Promise<void> => {
+    const until = performance.now() + READY_TIMEOUT_MS;
+    while (!(await answers(bin, url))) {
+      if (performance.now() > until) throw new Error('PostgreSQL did not start');
+      // Processes of one that was killed may be there for a moment.
+      if (hasEnded(server)) server = start();
+      await new Promise<void>((resolve) => {
+        setTimeout(resolve, RETRY_MS);
+      });
+    }
+  };
+  const again = async (signal: 'SIGINT' | 'SIGKILL'): Promise<void> => {
+    await end(server, signal);
+    server = start();
+    await serves();
+  };
   const stop = async (): Promise<void> => {
-    await end(server);
+    await end(server, 'SIGINT');
     rmSync(directory, { recursive: true, force: true });
   };
-  const ready = await waitUntil(
-    async () => (server.exitCode === null ? await answers(bin, url) : false),
-    READY_TIMEOUT_MS,
-  );
-  if (ready === true) return { url, stop };
-  await stop();
-  throw new Error('PostgreSQL did not start');
+  try {
+    await serves();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url, port, stop, restart: () => again('SIGINT'), crash: () => again('SIGKILL') };
 }
 
-/** By psql, since the library pg cannot be loaded under the conditions under which tests import our sources. */
+/** By psql: a process of its own. */
 export async function query(bin: string, url: string, text: string): Promise<void> {
   await run(join(bin, 'psql'), [url, '-v', 'ON_ERROR_STOP=1', '-c', text]);
 }
 
-async function answers(bin: string, url: string): Promise<true | undefined> {
+async function answers(bin: string, url: string): Promise<boolean> {
   return await query(bin, url, 'SELECT 1').then(
-    () => true as const,
-    () => undefined,
+    () => true,
+    () => false,
   );
 }
 
@@ -78,11 +101,15 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+function hasEnded(server: ChildProcess): boolean {
+  return server.exitCode !== null || server.signalCode !== null;
+}
+
 /** SIGINT ends its connections and lets it write what it has. */
-async function end(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return;
+async function end(server: ChildProcess, signal: 'SIGINT' | 'SIGKILL'): Promise<void> {
+  if (hasEnded(server)) return;
   const exited = once(server, 'exit');
-  server.kill('SIGINT');
+  server.kill(signal);
   const timer = setTimeout(() => server.kill('SIGKILL'), 10_000);
   await exited;
   clearTimeout(timer);

@@ -16,6 +16,8 @@ export const PACKAGES = {
   '@holdfast/fence': { floor: 0, only: [] },
   '@holdfast/fence-conformance': { floor: 1, only: scope(['fence']) },
   '@holdfast/fence-postgresql': { floor: 2, only: scope(['fence', 'runtime']) },
+  '@holdfast/fence-mysql': { floor: 2, only: scope(['fence', 'runtime']) },
+  '@holdfast/fence-redis': { floor: 2, only: scope(['fence', 'runtime']) },
   '@holdfast/ensemble': { floor: 3 },
   '@holdfast/testing': { floor: 3, simulation: true },
   '@holdfast/opentelemetry': { floor: 4, only: scope(['client']) },

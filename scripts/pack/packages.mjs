@@ -47,6 +47,18 @@ export const PUBLIC_PACKAGES = [
     kind: 'library',
     keywords: [...KEYWORDS, 'fencing', 'postgresql', 'postgres', 'pg'],
   },
+  {
+    folder: 'fences/mysql',
+    name: 'fence-mysql',
+    kind: 'library',
+    keywords: [...KEYWORDS, 'fencing', 'mysql', 'mariadb', 'mysql2'],
+  },
+  {
+    folder: 'fences/redis',
+    name: 'fence-redis',
+    kind: 'library',
+    keywords: [...KEYWORDS, 'fencing', 'redis', 'valkey', 'ioredis', 'redlock'],
+  },
   { folder: 'lockd', kind: 'program', keywords: [...KEYWORDS, 'raft', 'consensus', 'server', 'coordination'] },
   { folder: 'lockctl', kind: 'program', keywords: [...KEYWORDS, 'cli', 'operations'] },
   { folder: 'fenced-kv', kind: 'program', keywords: [...KEYWORDS, 'key-value-store', 'fencing', 'lmdb', 'server'] },

@@ -1,0 +1,142 @@
+/** The table that the suite writes: cells of scopes, through the fence or through a broken one. */
+
+import type { FencedResource, Holder, SlowWrite } from '@holdfast/fence-conformance';
+import mysql from 'mysql2/promise';
+import { fenceBy, installBy, STEPS, type Steps } from '../../src/fence.ts';
+import { migrate, type FenceOptions } from '../../src/index.ts';
+import type { MariaDb } from './server.ts';
+
+const TABLE = `
+  CREATE TABLE IF NOT EXISTS cells (
+    scope VARBINARY(200), cell VARCHAR(20), value VARCHAR(100) NOT NULL, token BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (scope, cell)
+  ) ENGINE = InnoDB`;
+
+const PUT = 'INSERT INTO cells (scope, cell, value) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE value = VALUES(value)';
+
+/** How a broken resource writes a cell, under a token that it was given. */
+export type Put = (
+  tx: mysql.PoolConnection,
+  scope: string,
+  cell: string,
+  value: string,
+  holder: Holder,
+) => Promise<void>;
+
+export const put: Put = async (tx, scope, cell, value) => {
+  await tx.query(PUT, [Buffer.from(scope), cell, value]);
+};
+
+/** Where a slow write stops: its transaction has verified the token, and has written already, or not yet. */
+export type Stop = 'before its write' | 'behind its write';
+
+export interface CellsOptions {
+  /** Those of the fence, or broken ones. */
+  readonly steps?: Steps;
+  readonly put?: Put;
+  readonly stop?: Stop;
+  readonly isolation?: FenceOptions['isolation'];
+}
+
+class Abandoned extends Error {}
+
+/** Names as nobody would choose them: what is not quoted breaks on one, and what has a collation takes two for one. */
+const ODD_NAMES = [
+  "O'Brien",
+  '"; DROP TABLE cells; --',
+  "\\'; SELECT 1",
+  'ü/💡',
+  'U/💡',
+  '?',
+  '%s `x`',
+  'x'.repeat(150),
+];
+let names = 0;
+
+export interface Cells {
+  readonly open: () => Promise<FencedResource>;
+  readonly close: () => Promise<void>;
+}
+
+export async function cellsOn(server: MariaDb, database: string, options: CellsOptions = {}): Promise<Cells> {
+  const { steps = STEPS, put: write = put, stop = 'behind its write', isolation } = options;
+  const pools = new Set<mysql.Pool>();
+  const openPool = (): mysql.Pool => {
+    const pool = mysql.createPool({ ...server.config(database), connectionLimit: 12 });
+    pools.add(pool);
+    return pool;
+  };
+  const setup = openPool();
+  await migrate(setup);
+  await setup.query(TABLE);
+  const fenced =
+    (pool: mysql.Pool, scope: string, holder: Holder): Fenced =>
+    (body) =>
+      fenceBy(steps, pool, scope, holder, body, { isolation });
+  const resourceOn = (pool: mysql.Pool): FencedResource => ({
+    cells: true,
+    scope: () => {
+      names += 1;
+      return `${ODD_NAMES[names % ODD_NAMES.length]} ${names}`;
+    },
+    write: async (scope, holder, value, cell = 'a') =>
+      await fenced(pool, scope, holder)((tx) => write(tx, scope, cell, value, holder)),
+    read: async (scope, _holder, cell = 'a') => {
+      const [rows] = await pool.query<(mysql.RowDataPacket & { readonly value: string })[]>(
+        'SELECT value FROM cells WHERE scope = ? AND cell = ?',
+        [Buffer.from(scope), cell],
+      );
+      return rows[0]?.value ?? null;
+    },
+    install: (scope, holder) => installBy(steps, pool, scope, holder, {}),
+    slowWrite: async (scope, holder, value) =>
+      await slowWrite(stop, fenced(pool, scope, holder), (tx) => write(tx, scope, 'a', value, holder)),
+    other: async () => resourceOn(openPool()),
+    restart: () => server.restart(),
+    crash: () => server.crash(),
+    close: async () => {
+      pools.delete(pool);
+      await pool.end();
+    },
+  });
+  return {
+    open: async () => resourceOn(openPool()),
+    close: async () => void (await Promise.all([...pools].map((pool) => pool.end()))),
+  };
+}
+
+type Fenced = (body: (tx: mysql.PoolConnection) => Promise<void>) => Promise<void>;
+
+async function slowWrite(
+  stop: Stop,
+  fenced: Fenced,
+  write: (tx: mysql.PoolConnection) => Promise<void>,
+): Promise<SlowWrite> {
+  let goOn: (() => void) | undefined;
+  let giveUp: ((error: Error) => void) | undefined;
+  let whole: Promise<void> | undefined;
+  await new Promise<void>((arrived, failed) => {
+    const gate = new Promise<void>((resolve, reject) => {
+      goOn = resolve;
+      giveUp = reject;
+    });
+    gate.catch(() => undefined);
+    whole = fenced(async (tx) => {
+      if (stop === 'behind its write') await write(tx);
+      arrived();
+      await gate;
+      if (stop === 'before its write') await write(tx);
+    });
+    whole.catch(failed);
+  });
+  return {
+    finish: async () => {
+      goOn?.();
+      await whole;
+    },
+    abandon: async () => {
+      giveUp?.(new Abandoned());
+      await whole?.catch(() => undefined);
+    },
+  };
+}

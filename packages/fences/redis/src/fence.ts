@@ -1,0 +1,178 @@
+/** acquire → install → read → write, on Redis and Valkey. */
+
+import { checkHolder, checkOptionNames, checkScope, type Holder } from '@holdfast/fence';
+import { Call } from './call.ts';
+import { checkClient, runScript, type RedisClient } from './client.ts';
+import { asFenceError } from './errors.ts';
+import { fenceKey, invalid } from './keys.ts';
+import { HIGHEST, INFO, repliesOf, SCRIPTS, type Scripts } from './scripts.ts';
+import { Transaction, type RedisTransaction } from './transaction.ts';
+
+export interface FenceOptions {
+  /** Ends the call, besides the holder's own signal. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * For how many milliseconds each script is waited for. Clients queue commands while there is no connection, and may send a write later than
+   * that: then it is refused if a newer holder has come, and otherwise done. @default 10,000
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+const OPTIONS = { signal: true, timeoutMs: true } as const;
+
+/**
+ * Runs `body`, and does what it has queued by one script that checks the token first: all of it, or none where a newer holder has been. Returns what
+ * the body returns. The first call of a holder installs its token before the body is run.
+ *
+ * Redis does not roll back: where a queued command fails (WRONGTYPE), those before it were done, and the error says so.
+ *
+ * Rejects with StaleTokenError where a newer holder has been; with FenceError of the code ABORTED where `holder.signal` or `options.signal` aborted;
+ * CONNECTION and TIMEOUT (`indeterminate` where the answer to a write is lost); RESOURCE where the server refused a command; SCHEMA_VERSION,
+ * INVALID_ARGUMENT; and with what the body and `holder.assertHeld` throw.
+ *
+ * @example
+ * await fence(redis, 'jobs', held, async (tx) => {
+ *   const count = Number(await tx.get('{jobs}:count'));
+ *   tx.set('{jobs}:count', count + 1);
+ *   tx.queue('HSET', [`{jobs}:${count}`], ['state', 'running']);
+ * });
+ */
+export async function fence<Result>(
+  redis: RedisClient,
+  scope: string,
+  holder: Holder,
+  body: (tx: RedisTransaction) => Promise<Result>,
+  options: FenceOptions = {},
+): Promise<Result> {
+  return await fenceBy(SCRIPTS, redis, scope, holder, body, options);
+}
+
+/**
+ * Installs the holder's token: from now on no older holder writes anything in the scope. `fence` does it by itself; call it before reads that are
+ * made elsewhere than in a body.
+ *
+ * Rejects as {@link fence} does.
+ *
+ * @example
+ * await install(redis, 'jobs', held);
+ */
+export async function install(
+  redis: RedisClient,
+  scope: string,
+  holder: Holder,
+  options: FenceOptions = {},
+): Promise<void> {
+  await installBy(SCRIPTS, redis, scope, holder, options);
+}
+
+/** @internal */
+export async function installBy(
+  scripts: Scripts,
+  redis: RedisClient,
+  scope: string,
+  holder: Holder,
+  options: FenceOptions,
+): Promise<void> {
+  await begin('install', scripts, redis, scope, holder, options).install();
+}
+
+/** @internal */
+export async function fenceBy<Result>(
+  scripts: Scripts,
+  redis: RedisClient,
+  scope: string,
+  holder: Holder,
+  body: (tx: RedisTransaction) => Promise<Result>,
+  options: FenceOptions,
+): Promise<Result> {
+  if (typeof body !== 'function')
+    throw invalid('the fourth argument is the body: a function that is given the transaction');
+  const call = begin('fence', scripts, redis, scope, holder, options);
+  await call.installOnce();
+  const transaction = new Transaction(call);
+  try {
+    const result = await call.race((async () => await body(transaction))());
+    transaction.close();
+    call.assertHeld();
+    await transaction.commit();
+    return result;
+  } finally {
+    transaction.close();
+  }
+}
+
+/** With arguments that are well-formed, and a lock that is held as far as the holder knows. */
+function begin(
+  what: string,
+  scripts: Scripts,
+  client: RedisClient,
+  scope: string,
+  holder: Holder,
+  options: FenceOptions,
+): Call {
+  checkOptionNames(what, options, OPTIONS);
+  const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_TIMEOUT_MS) {
+    const range = `a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}`;
+    throw invalid(`timeoutMs is ${String(timeoutMs)}; it is ${range}`);
+  }
+  checkClient(client);
+  checkScope(scope);
+  checkHolder(holder);
+  const call = new Call({ scripts, client, scope, holder, signal, timeoutMs });
+  call.assertHeld();
+  return call;
+}
+
+/**
+ * The highest floor that the scope has seen: the token of its newest holder, if that is exclusive. 0 where nobody has been.
+ *
+ * @example
+ * console.log(await highest(redis, 'jobs')); // 4711
+ */
+export async function highest(redis: RedisClient, scope: string): Promise<number> {
+  checkClient(redis);
+  checkScope(scope);
+  try {
+    const [stored] = repliesOf(await runScript(redis, HIGHEST, [fenceKey(scope)], []), scope, 0);
+    return Number(String(stored));
+  } catch (error) {
+    throw asFenceError(error, 'read');
+  }
+}
+
+/**
+ * What the settings of the server make of the promise: a text for each way in which it may lose tokens. `appendfsync` is not among what it can see.
+ *
+ * @example
+ * for (const risk of await risks(redis, 'jobs')) console.warn(risk);
+ */
+export async function risks(redis: RedisClient, scope: string): Promise<readonly string[]> {
+  checkClient(redis);
+  checkScope(scope);
+  try {
+    const [, ...texts] = await runScript(redis, INFO, [fenceKey(scope)], []);
+    const info = texts.map(String).join('\n');
+    return RISKS.filter(({ sign }) => sign.test(info)).map(({ text }) => text);
+  } catch (error) {
+    throw asFenceError(error, 'read');
+  }
+}
+
+const RISKS = [
+  {
+    sign: /^maxmemory_policy:allkeys-/m,
+    text: 'maxmemory-policy lets the server evict tokens: set noeviction, or a policy of volatile keys',
+  },
+  {
+    sign: /^aof_enabled:0/m,
+    text: 'appendonly is off: a crash takes back tokens and writes since the last snapshot; set appendonly yes and appendfsync always',
+  },
+  {
+    sign: /^connected_slaves:[1-9]/m,
+    text: 'replicas follow asynchronously: a failover may take back the newest tokens and writes',
+  },
+  { sign: /^role:slave/m, text: 'this server is a replica: tokens are checked by the primary' },
+] as const;

@@ -20,6 +20,10 @@ const PACKAGES = [
   'fences/core',
   'fences/conformance',
   'fences/postgresql',
+  'fences/manifest',
+  'fences/s3',
+  'fences/files',
+  'fences/http',
   'runtime',
 ];
 /** Of tests and simulation. */

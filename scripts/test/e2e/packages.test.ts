@@ -25,6 +25,9 @@ const LIBRARIES = [
   'fence',
   'fence-conformance',
   'fence-postgresql',
+  'fence-s3',
+  'fence-files',
+  'fence-http',
 ];
 const PROGRAMS = ['lockd', 'lockctl', 'fenced-kv'];
 const PACKAGES = [...LIBRARIES, ...PROGRAMS];
@@ -35,6 +38,7 @@ const INSTALLED = {
   'prom-client': 'lockd',
   '@opentelemetry/api': 'opentelemetry',
   '@types/pg': 'fences/postgresql',
+  '@aws-sdk/client-s3': 'fences/s3',
 };
 
 interface Manifest {
@@ -70,7 +74,7 @@ beforeAll(async () => {
     );
     await run('tar', ['-xzf', join(tarballs, tarball), '--strip-components=1', '-C', packed(name)]);
   }
-  for (const name of ['@opentelemetry', '@types']) mkdirSync(join(scratch, 'node_modules', name));
+  for (const name of ['@opentelemetry', '@types', '@aws-sdk']) mkdirSync(join(scratch, 'node_modules', name));
   for (const [name, user] of Object.entries(INSTALLED)) {
     symlinkSync(join(ROOT, 'packages', user, 'node_modules', name), join(scratch, 'node_modules', name));
   }
@@ -122,6 +126,8 @@ describe('the libraries', () => {
     expect(manifestOf('fence-conformance').dependencies).toEqual({});
     expect(manifestOf('fence-postgresql').dependencies).toEqual({});
     expect(Object.keys(manifestOf('fence-postgresql').peerDependencies ?? {})).toEqual(['pg']);
+    for (const name of ['fence-s3', 'fence-files', 'fence-http']) expect(manifestOf(name).dependencies).toEqual({});
+    expect(Object.keys(manifestOf('fence-s3').peerDependencies ?? {})).toEqual(['@aws-sdk/client-s3']);
     expect(manifestOf('opentelemetry').dependencies).toEqual({});
     expect(Object.keys(manifestOf('opentelemetry').peerDependencies ?? {})).toEqual([
       '@holdfast/client',

@@ -1,0 +1,264 @@
+/**
+ * A scope in a directory. Its manifests are files that are numbered without a gap, `versions/0000000000000007.json`, of which the highest is the
+ * current one. The next is made under a name of its own, synced, and linked to its number: link(2) fails where the number is taken. That is
+ * the atomic step among processes, and no lock that somebody who is killed could leave behind. Data have names of their own in `data`.
+ */
+
+import { createHash, randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { chmod, copyFile, link, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { FenceError } from '@holdfast/fence';
+import {
+  decodeManifest,
+  encodeManifest,
+  MAX_RECENT,
+  type Loaded,
+  type Manifest,
+  type ManifestFile,
+  type ManifestStore,
+} from '@holdfast/fence-manifest';
+import { asFenceError, errnoOf } from './errors.ts';
+
+const DIGITS = 16;
+const VERSION_NAME = /^([0-9]{16})\.json$/;
+/** Data are not to be changed where they are, by whomever. */
+const READ_ONLY = 0o444;
+/** A scope's name that may be seen in the directory; a digest tells scopes apart. */
+const MAX_SLUG = 40;
+/** How often a manifest is looked for that is collected while it is read. */
+const MAX_LOOKS = 20;
+
+const nameOf = (number: number): string => String(number).padStart(DIGITS, '0');
+
+export class DirectoryStore implements ManifestStore {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Where the files of the scope are. */
+  folder(scope: string): string {
+    const digest = createHash('sha256').update(scope).digest('hex').slice(0, 32);
+    const slug = scope.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_SLUG);
+    return join(this.#root, `${slug}-${digest}`);
+  }
+
+  async load(scope: string): Promise<Loaded | undefined> {
+    for (let looks = 1; ; looks += 1) {
+      const number = await this.#highest(scope);
+      if (number === 0) return undefined;
+      const path = this.#version(scope, number);
+      const text = await readIfThere(path);
+      if (text !== undefined) return { manifest: decodeManifest(text, path), version: String(number) };
+      if (looks >= MAX_LOOKS) throw new FenceError('RESOURCE', `${path} vanishes: does somebody delete files there?`);
+    }
+  }
+
+  async publish(scope: string, manifest: Manifest, over: Loaded | undefined): Promise<boolean> {
+    const text = encodeManifest(manifest);
+    const number = Number(over?.version ?? 0) + 1;
+    const folder = this.folder(scope);
+    // Of whoever is killed it is collected as a working copy is, once the floor is higher.
+    const fresh = join(folder, 'work', dataName(manifest.floor));
+    return await attempted('publish', folder, async () => {
+      await this.#makeFolders(scope);
+      await writeDurably(fresh, Buffer.from(text));
+      try {
+        await link(fresh, this.#version(scope, number));
+      } catch (error) {
+        // The number is taken; or the floor has risen meanwhile, and the manifest was collected.
+        if (['EEXIST', 'ENOENT'].includes(errnoOf(error))) return false;
+        throw error;
+      } finally {
+        await rm(fresh, { force: true });
+      }
+      await syncDirectory(join(folder, 'versions'));
+      const highest = await this.#highest(scope);
+      await this.#collectVersions(scope, highest);
+      // With a higher one there, the number was perhaps used and collected before: the ids in the highest one tell.
+      return highest === number;
+    });
+  }
+
+  async put(scope: string, token: number, data: Uint8Array): Promise<ManifestFile> {
+    return await this.#keep(scope, token, async (path) => {
+      await writeDurably(path, data);
+      return data.length;
+    });
+  }
+
+  /** A copy becomes data of the scope: whoever still has the original open writes to that, and to nothing that anybody reads. */
+  async putCopy(scope: string, token: number, source: string): Promise<ManifestFile> {
+    return await this.#keep(scope, token, async (path) => await copyDurably(source, path));
+  }
+
+  async get(scope: string, file: ManifestFile): Promise<Uint8Array | undefined> {
+    const path = this.pathOf(scope, file);
+    return await attempted('read', path, async () => {
+      try {
+        return await readFile(path);
+      } catch (error) {
+        if (errnoOf(error) === 'ENOENT') return undefined;
+        throw error;
+      }
+    });
+  }
+
+  pathOf(scope: string, file: ManifestFile): string {
+    return join(this.folder(scope), 'data', file.key);
+  }
+
+  /** An empty place for a working copy. */
+  async workPath(scope: string, token: number): Promise<string> {
+    const folder = join(this.folder(scope), 'work');
+    return await attempted('write', folder, async () => {
+      await this.#makeFolders(scope);
+      return join(folder, dataName(token));
+    });
+  }
+
+  /** Names in `data` and `work` with the tokens that wrote them. */
+  async leftovers(
+    scope: string,
+  ): Promise<readonly { readonly path: string; readonly key: string; readonly token: number }[]> {
+    const found: { readonly path: string; readonly key: string; readonly token: number }[] = [];
+    for (const part of ['data', 'work']) {
+      const folder = join(this.folder(scope), part);
+      for (const key of await namesIn(folder)) {
+        const token = Number(key.slice(0, DIGITS));
+        if (Number.isSafeInteger(token)) found.push({ path: join(folder, key), key, token });
+      }
+    }
+    return found;
+  }
+
+  /** @throws FenceError SCHEMA_MISSING without the directory */
+  async #makeFolders(scope: string): Promise<void> {
+    const folder = this.folder(scope);
+    const made: string[] = [];
+    // Not the directory itself: a disk that is not mounted must not become a folder of the disk below.
+    for (const path of [folder, join(folder, 'versions'), join(folder, 'data'), join(folder, 'work')]) {
+      try {
+        await mkdir(path);
+        made.push(path);
+      } catch (error) {
+        if (errnoOf(error) !== 'EEXIST') throw error;
+      }
+    }
+    for (const path of made) await syncDirectory(dirname(path));
+  }
+
+  async #keep(scope: string, token: number, write: (path: string) => Promise<number>): Promise<ManifestFile> {
+    const key = dataName(token);
+    const path = this.pathOf(scope, { key, bytes: 0, token });
+    const bytes = await attempted('write', path, async () => {
+      await this.#makeFolders(scope);
+      const written = await write(path);
+      await chmod(path, READ_ONLY);
+      await syncDirectory(dirname(path));
+      return written;
+    });
+    return { key, bytes, token };
+  }
+
+  #version(scope: string, number: number): string {
+    return join(this.folder(scope), 'versions', `${nameOf(number)}.json`);
+  }
+
+  async #numbers(scope: string): Promise<readonly number[]> {
+    const names = await namesIn(join(this.folder(scope), 'versions'));
+    return names.flatMap((name) => {
+      const digits = VERSION_NAME.exec(name)?.[1];
+      return digits === undefined ? [] : [Number(digits)];
+    });
+  }
+
+  async #highest(scope: string): Promise<number> {
+    const numbers = await this.#numbers(scope);
+    return numbers.reduce((left, right) => Math.max(left, right), 0);
+  }
+
+  /** Those that are too old to be somebody's next number. The lowest goes first, so that there is no gap. */
+  async #collectVersions(scope: string, highest: number): Promise<void> {
+    const last = highest - 2 * MAX_RECENT;
+    // Not with each: a directory is read once for many.
+    if (last < 1 || last % MAX_RECENT !== 0) return;
+    for (const number of [...(await this.#numbers(scope))].sort((left, right) => left - right)) {
+      if (number < last) await rm(this.#version(scope, number), { force: true });
+    }
+  }
+}
+
+function dataName(token: number): string {
+  return `${nameOf(token)}-${randomBytes(12).toString('hex')}`;
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return await attempted('read', folder, async () => {
+    try {
+      return await readdir(folder);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw error;
+      // Of a scope that nobody has written; or there is no directory at all.
+      await readdir(dirname(dirname(folder)));
+      return [];
+    }
+  });
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  return await attempted('read', path, async () => {
+    try {
+      return await readFile(path, 'utf8');
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+  });
+}
+
+async function attempted<Result>(
+  doing: 'read' | 'write' | 'publish',
+  path: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asFenceError(error, doing, path);
+  }
+}
+
+async function writeDurably(path: string, data: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx');
+  try {
+    await file.writeFile(data);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function copyDurably(source: string, path: string): Promise<number> {
+  await copyFile(source, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  // What may not be written may be synced; the mode of the original is copied along.
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+    return (await file.stat()).size;
+  } finally {
+    await file.close();
+  }
+}
+
+/** A new name is durable when its directory is. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}

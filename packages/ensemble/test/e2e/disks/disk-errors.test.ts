@@ -117,7 +117,7 @@ describe.each(['leader', 'follower'])('a %s whose disk fails', (role) => {
   );
 });
 
-const PROGRAM = fileURLToPath(new URL('../../../lockd/dist/main.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../../lockd/dist/main.js', import.meta.url));
 
 function lockdArguments(data: string): string[] {
   const addresses = ['--client', '127.0.0.1:0', '--peer', '127.0.0.1:0'];

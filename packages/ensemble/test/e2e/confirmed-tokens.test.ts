@@ -16,6 +16,13 @@ describe('a bucket that is bound to a lock of the ensemble', () => {
   beforeAll(async () => {
     ({ ensemble, stop } = await startScratchEnsemble({ fencedKv: true }));
     client = await connect({ servers: ensemble.clientAddresses, sessionTimeoutMs: 30_000 });
+    // A new ensemble goes over to its latest state version within a second; revocations need it.
+    const agreed = async (): Promise<boolean> =>
+      await client
+        .lock('agreed', { lockDelayMs: 1 })
+        .withLock(() => true)
+        .catch(() => false);
+    await expect.poll(agreed, { timeout: 30_000 }).toBe(true);
     kv = new FencedKv(ensemble.fencedKvUrl);
     await kv.bucket('jobs').create({ lock: 'jobs' });
   });

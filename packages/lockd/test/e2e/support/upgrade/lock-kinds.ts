@@ -1,12 +1,15 @@
 /** Read-write locks, semaphores and several locks at once: the version before has them, too, and they are the same under both. */
 
-import type { Client, HeldLock } from '@holdfast/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HoldfastError, type Client, type HeldLock } from '@holdfast/client';
 import { expect } from 'vitest';
 import type { Clients } from './clients.ts';
 import type { Work } from './work.ts';
 
 const READ = 'upgrade-read';
 const PERMITS = 'upgrade-permits';
+const AGREEMENT_TRIES = 150;
+const AGREEMENT_TRY_MS = 100;
 const SEVERAL = ['upgrade-several-a', 'upgrade-several-b'];
 
 export class UsingLocksOfAllKinds implements Work {
@@ -19,7 +22,7 @@ export class UsingLocksOfAllKinds implements Work {
   async begin(clients: Clients): Promise<void> {
     this.#client = (await clients.open('uses locks of all kinds')).client;
     this.#other = (await clients.open('looks at locks of all kinds')).client;
-    this.#throughout = await this.#client.readWriteLock(`${READ}-throughout`).read().acquire();
+    this.#throughout = await whenAgreed(() => this.#client.readWriteLock(`${READ}-throughout`).read().acquire());
   }
 
   async round(): Promise<void> {
@@ -64,6 +67,18 @@ export class UsingLocksOfAllKinds implements Work {
     for (const lock of [READ, PERMITS, ...SEVERAL]) {
       const { holders, waiters } = await this.#other.admin.lock(lock);
       expect([holders, waiters], `who has ${lock}, and who waits`).toEqual([[], []]);
+    }
+  }
+}
+
+/** A new ensemble goes over to the latest version of its servers within a second. */
+async function whenAgreed<T>(use: () => Promise<T>): Promise<T> {
+  for (let left = AGREEMENT_TRIES; ; left -= 1) {
+    try {
+      return await use();
+    } catch (error) {
+      if (left === 0 || !(error instanceof HoldfastError) || error.code !== 'UNSUPPORTED') throw error;
+      await sleep(AGREEMENT_TRY_MS);
     }
   }
 }

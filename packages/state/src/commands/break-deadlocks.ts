@@ -24,7 +24,10 @@ interface Broken {
  */
 export function breakDeadlocks(state: State, own?: CachedReply): readonly DeadlockStep[] | undefined {
   const { locks, index, stamp, events } = state;
-  const fresh = [...locks.takeFresh()];
+  const taken = locks.takeFresh();
+  // Nearly always: nobody waits who is to end so.
+  if (taken.length === 0 || locks.aborting === 0) return undefined;
+  const fresh = [...taken];
   let left = state.limits.maxDeadlockVisits;
   let ended = 0;
   let answer: readonly DeadlockStep[] | undefined;

@@ -170,8 +170,8 @@ export const MAX_RECOVERY_INDEX = 2 ** 52;
 export const STATE_UPGRADE_CHECK_MS = 1_000;
 /** So often in a row they all must offer it before the leader raises it. */
 export const STATE_UPGRADE_CHECKS = 10;
-/** How often the first leader of a new ensemble looks, which raises the version when all have offered the next one once. */
-export const FOUNDING_CHECK_MS = 100;
+/** How often the first leader of a new ensemble looks, which raises the version when all have offered a later one once. */
+export const FOUNDING_CHECK_MS = 20;
 /** How long an ensemble counts as new, from when its first leader leads. */
 export const FOUNDING_MS = 60_000;
 /** How often the free space of the disk is asked. */

@@ -1,5 +1,5 @@
 /**
- * The leader raises the version by which all servers apply entries, when every member has offered the next one for a while: a member
+ * The leader raises the version by which all servers apply entries, to the highest that every member has offered for a while: a member
  * that did not know it would stop at the entry that raises it. The while is for an upgrade that has just reached its last server, and may be
  * taken back. An ensemble that was just founded has nothing to go back to, and does not wait.
  */
@@ -28,7 +28,7 @@ export interface StateUpgradeDeps {
   readonly logger: Logger;
   readonly state: Pick<StateMachine, 'version'>;
   readonly peers: () => readonly PeerInfo[];
-  /** So often in a row they all must offer it before the leader raises it. */
+  /** So often in a row the same version must be the highest that all offer before the leader raises it. */
   readonly checks: number;
   /** This server is a founder, and its log was empty when it started. */
   readonly founder: boolean;
@@ -44,7 +44,9 @@ export class StateUpgrade implements ServerPart {
   /** The term in which this server leads; 0 while it does not. */
   #term = 0;
   #timer: Timer | undefined;
-  /** Checks in a row at which every member offered the next version. */
+  /** The highest version that every member offered at the last check. */
+  #highest = 0;
+  /** Checks in a row at which that was so. */
   #offered = 0;
   /** So many checks are left in which the ensemble counts as just founded, by the first leader that it has. */
   #foundingChecks: number;
@@ -109,10 +111,11 @@ export class StateUpgrade implements ServerPart {
 
   #check(): void {
     const { state, checks, mayPropose, propose } = this.#deps;
-    const version = state.version + 1;
+    const version = this.#highestOffered();
+    const offered = version === this.#highest ? this.#offered + 1 : 1;
+    this.#highest = version;
     // It may have been raised since this check was planned, by an entry that took long.
-    if (version > LATEST_STATE_VERSION) return;
-    this.#offered = this.#allOffer(version) && mayPropose() ? this.#offered + 1 : 0;
+    this.#offered = version > state.version && mayPropose() ? offered : 0;
     const isFounding = this.#foundingChecks > 0;
     if (isFounding) this.#foundingChecks -= 1;
     if (this.#offered < (isFounding ? 1 : checks)) return;
@@ -120,6 +123,13 @@ export class StateUpgrade implements ServerPart {
     this.#offered = 0;
     const header = { command: CommandType.raiseStateVersion, session: 0, generation: 0, number: 0, ackedUpTo: 0 };
     propose(encodeEntry(header, encodeCommand({ type: 'raiseStateVersion', version })));
+  }
+
+  /** The version in force where they do not all know a later one. */
+  #highestOffered(): number {
+    let { version } = this.#deps.state;
+    while (version < LATEST_STATE_VERSION && this.#allOffer(version + 1)) version += 1;
+    return version;
   }
 
   #allOffer(version: number): boolean {

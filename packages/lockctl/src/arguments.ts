@@ -1,6 +1,6 @@
 /** Reads what users type: durations, server lists, versions. Each refusal says what is accepted. */
 
-import { MAX_PERMITS, MAX_TTL_MS, MIN_TTL_MS } from '@holdfast/protocol';
+import { MAX_LOCK_DELAY_MS, MAX_PERMITS, MAX_TTL_MS, MIN_TTL_MS } from '@holdfast/protocol';
 import { InvalidArgumentError } from 'commander';
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -17,6 +17,14 @@ export function parseDuration(text: string): number {
   const durationMs = milliseconds(match[1], unit);
   if (durationMs > MAX_DURATION_MS) throw new InvalidArgumentError('It must be at most 24 days.');
   return durationMs;
+}
+
+/** For how long nobody is granted a lock whose holder was lost. */
+export function parseLockDelay(text: string): number {
+  const delayMs = parseDuration(text);
+  if (delayMs > MAX_LOCK_DELAY_MS)
+    throw new InvalidArgumentError(`A lock is delayed for at most ${MAX_LOCK_DELAY_MS / 1_000}s.`);
+  return delayMs;
 }
 
 /** A whole number within bounds. */

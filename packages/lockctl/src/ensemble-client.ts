@@ -84,13 +84,18 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
 }
 
+/** For how long the next grant of a lock waits when the hold was lost. */
+interface LockDelayOption {
+  readonly lockDelayMs: number;
+}
+
 /** It has a session. */
 export interface EnsembleClient {
-  lock(name: string): Lockable;
-  readWriteLock(name: string): { read(): Lockable; write(): Lockable };
+  lock(name: string, options?: LockDelayOption): Lockable;
+  readWriteLock(name: string, options: LockDelayOption): { read(): Lockable; write(): Lockable };
   semaphore(
     name: string,
-    options: { readonly permits: number },
+    options: LockDelayOption & { readonly permits: number },
   ): { lock(options: { readonly permits: number }): Lockable };
   /** All of them at once. */
   locks(locks: readonly (string | Lockable)[]): Lockable;

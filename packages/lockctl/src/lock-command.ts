@@ -3,7 +3,7 @@
 import { Option, type Command } from 'commander';
 import { MAX_PERMITS } from '@holdfast/protocol';
 
-import { parseCount, parseDuration, parseMode, type LockMode } from './arguments.ts';
+import { parseCount, parseDuration, parseLockDelay, parseMode, type LockMode } from './arguments.ts';
 import type { CommandRun, GlobalOptions } from './command-run.ts';
 import { runUnderLock, type LockRequest } from './commands/lock.ts';
 import type { Environment } from './environment.ts';
@@ -17,6 +17,7 @@ interface LockOptions {
   readonly mode: LockMode;
   readonly permits?: number;
   readonly sessionTimeout?: number;
+  readonly lockDelay: number;
 }
 
 export function addLock(program: Command, run: CommandRun, outside: Environment): void {
@@ -46,13 +47,21 @@ export function addLock(program: Command, run: CommandRun, outside: Environment)
       'how long the ensemble waits for a silent lockctl before it gives the lock to the next (default: 10s)',
       parseDuration,
     )
+    .addOption(
+      new Option(
+        '--lock-delay <duration>',
+        'when lockctl is lost while it holds the lock, the next in line is granted it so much later; at most 60s',
+      )
+        .argParser(parseLockDelay)
+        .default(0, '0'),
+    )
     .addHelpText('after', LOCK_HELP)
     .action(async (name: string, operands: string[], options: LockOptions) => {
-      const { mode, permits = 1 } = options;
+      const { mode, permits = 1, lockDelay: lockDelayMs } = options;
       checkPermits(options);
       const globals = program.opts<GlobalOptions>();
       const named = namesAndCommand([name, ...operands], run.behindDashes);
-      const request = { ...named, mode, permits, waitMs: options.wait, quiet: globals.json };
+      const request = { ...named, mode, permits, lockDelayMs, waitMs: options.wait, quiet: globals.json };
       await lockAndRun(globals, request, options.sessionTimeout, run, outside);
     });
 }

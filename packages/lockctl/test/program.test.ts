@@ -56,6 +56,8 @@ describe('the command line', () => {
     [['lock', 'demo', '--mode', 'semaphore', '--', 'true'], 'There is no such mode'],
     [['lock', 'demo', '--mode', 'semaphore=0', '--', 'true'], 'A semaphore has from 1 to 1000000 permits'],
     [['lock', 'demo', '--mode', 'semaphore=1000001', '--', 'true'], 'A semaphore has from 1 to 1000000 permits'],
+    [['lock', 'demo', '--lock-delay', '61s', '--', 'true'], 'A lock is delayed for at most 60s.'],
+    [['lock', 'demo', '--lock-delay', '5', '--', 'true'], 'A duration is a number with a unit'],
     [['lock', 'demo', '--permits', '0', '--', 'true'], 'It must be a whole number from 1 to 1000000'],
     [['lock', 'demo', '--permits', '2', '--', 'true'], '--permits is for --mode semaphore=N alone'],
     [

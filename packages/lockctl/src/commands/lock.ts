@@ -18,6 +18,8 @@ export interface LockRequest {
   readonly mode: LockMode;
   /** How many are taken of a semaphore. */
   readonly permits: number;
+  /** For how long the next grant waits when this hold was lost. */
+  readonly lockDelayMs: number;
   readonly command: string;
   readonly args: readonly string[];
   /** Undefined waits without limit; 0 does not even enqueue. */
@@ -94,22 +96,22 @@ async function acquire(
   }
 }
 
-function lockOf(client: EnsembleClient, { names, mode, permits }: LockRequest): Lockable {
-  const all = names.map((name) => inMode(client, name, mode, permits));
+function lockOf(client: EnsembleClient, request: LockRequest): Lockable {
+  const all = request.names.map((name) => inMode(client, name, request));
   const [only] = all;
   return all.length === 1 && only !== undefined ? only : client.locks(all);
 }
 
-function inMode(client: EnsembleClient, name: string, mode: LockMode, permits: number): Lockable {
+function inMode(client: EnsembleClient, name: string, { mode, permits, lockDelayMs }: LockRequest): Lockable {
   switch (mode.type) {
     case 'exclusive':
-      return client.lock(name);
+      return client.lock(name, { lockDelayMs });
     case 'read':
-      return client.readWriteLock(name).read();
+      return client.readWriteLock(name, { lockDelayMs }).read();
     case 'write':
-      return client.readWriteLock(name).write();
+      return client.readWriteLock(name, { lockDelayMs }).write();
     case 'semaphore':
-      return client.semaphore(name, { permits: mode.permits }).lock({ permits });
+      return client.semaphore(name, { permits: mode.permits, lockDelayMs }).lock({ permits });
   }
 }
 

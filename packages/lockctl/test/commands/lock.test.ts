@@ -86,6 +86,10 @@ describe('the mode of a lock', () => {
     [['--mode', 'write'], 'demo to write'],
     [['--mode', 'semaphore=3'], '1 of 3 demo'],
     [['--mode', 'semaphore=3', '--permits', '2'], '2 of 3 demo'],
+    [['--lock-delay', '5s'], 'demo, delayed by 5000 ms when lost'],
+    [['--lock-delay', '1m', '--mode', 'read'], 'demo to read, delayed by 60000 ms when lost'],
+    [['--lock-delay', '1ms', '--mode', 'semaphore=3'], '1 of 3 demo, delayed by 1 ms when lost'],
+    [['--lock-delay', '0'], 'demo'],
   ] as const)('%j is how it is acquired', async ([options, what]) => {
     outside.onStart = (child) => child.end({ exitCode: 0 });
     expect(await lock(...options, '--', 'true')).toBe(0);

@@ -58,6 +58,14 @@ interface FakeLockable extends Lockable {
   readonly what: string;
 }
 
+interface Delayed {
+  readonly lockDelayMs: number;
+}
+
+function delayed(what: string, { lockDelayMs }: Delayed): string {
+  return lockDelayMs === 0 ? what : `${what}, delayed by ${lockDelayMs} ms when lost`;
+}
+
 const STAT: Stat = {
   czxid: 7,
   mzxid: 9,
@@ -107,19 +115,20 @@ export class FakeClient implements EnsembleClient, OperatorClient {
     this.attempt = () => Promise.resolve({ acquired: true, held });
   }
 
-  lock(name: string): FakeLockable {
-    return this.#lockable(name);
+  lock(name: string, options: Delayed = { lockDelayMs: 0 }): FakeLockable {
+    return this.#lockable(delayed(name, options));
   }
 
-  readWriteLock(name: string): { read(): FakeLockable; write(): FakeLockable } {
-    return { read: () => this.#lockable(`${name} to read`), write: () => this.#lockable(`${name} to write`) };
+  readWriteLock(name: string, options: Delayed): { read(): FakeLockable; write(): FakeLockable } {
+    const lockable = (how: string): FakeLockable => this.#lockable(delayed(`${name} to ${how}`, options));
+    return { read: () => lockable('read'), write: () => lockable('write') };
   }
 
   semaphore(
     name: string,
-    { permits: limit }: { readonly permits: number },
+    { permits: limit, ...options }: Delayed & { readonly permits: number },
   ): { lock(options: { readonly permits: number }): FakeLockable } {
-    return { lock: ({ permits }) => this.#lockable(`${permits} of ${limit} ${name}`) };
+    return { lock: ({ permits }) => this.#lockable(delayed(`${permits} of ${limit} ${name}`, options)) };
   }
 
   locks(locks: readonly (string | Lockable)[]): FakeLockable {

@@ -30,8 +30,8 @@ export interface TurnLoad {
 }
 
 export interface Turn extends WindowResult {
-  /** Processor time of the clients' process from the first of `allOperations` to the last. */
-  readonly clientSeconds: number;
+  /** Processor time of the clients' process and of the servers from the first of `allOperations` to the last. */
+  readonly processorSeconds: number;
 }
 
 export async function measureByTurns(run: BenchRun, stage: Stage, loads: readonly TurnLoad[]): Promise<void> {
@@ -79,14 +79,15 @@ async function takeTurn(
   const { rampMs, windowMs, windows } = run.effort;
   const servers = load.system.pids();
   const bystanders = onStage.filter((pid) => pid !== generator.pid && !servers.includes(pid));
-  let clientSeconds = 0;
+  let processorSeconds = 0;
   const measure = async (): Promise<WindowResult> => {
-    const before = secondsOf([generator.pid]);
+    const working = [generator.pid, ...servers];
+    const before = secondsOf(working);
     const result = await generator.window(rampMs, windowMs);
-    clientSeconds = secondsOf([generator.pid]) - before;
+    processorSeconds = secondsOf(working) - before;
     return counted(result, load.operationsEach);
   };
-  const value = (result: WindowResult): number => (load.value ?? rateOf)({ ...result, clientSeconds });
+  const value = (result: WindowResult): number => (load.value ?? rateOf)({ ...result, processorSeconds });
   const { window } = await run.repeats.quietest(
     () => measureWindow({ servers, generator: generator.pid, bystanders, measure, value }),
     (cores) => run.say(`${load.name}: repeated, others took ${Math.round(100 * cores)} % of a core`),

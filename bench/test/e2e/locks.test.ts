@@ -25,7 +25,7 @@ describe('locks of every kind, the SDK, elections and many waiters', () => {
       const results = JSON.parse(readFileSync(file, 'utf8')) as ResultRow[];
       const planned = [
         ...LOCK_KIND_ROWS,
-        ...SDK_SESSIONS.flatMap((n) => sdkRows(n)),
+        ...SDK_SESSIONS.flatMap((n) => sdkRows(n)).flatMap(({ work, clientWork }) => [{ work }, { work: clientWork }]),
         ...waitersRows(1_000),
         ELECTIONS_ROW,
       ];

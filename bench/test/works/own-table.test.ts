@@ -15,6 +15,7 @@ describe('the rows of our own system', () => {
 
   it('are named once, and compared with one of them', () => {
     const names = [...rows, ...CLIENT_LOCK_ROWS, ELECTIONS_ROW].map(({ work }) => work);
+    names.push(...SDK_SESSIONS.flatMap((sessions) => sdkRows(sessions)).map(({ clientWork }) => clientWork));
     expect(new Set(names).size).toBe(names.length);
     for (const { work, target } of rows) {
       if (target === undefined) continue;

@@ -1,4 +1,4 @@
-/** What the SDK costs the process of a client: processor time of a cycle, beside that of the same cycle by bare frames. */
+/** What the SDK costs: processor time of a cycle at client and servers, beside that of the same cycle by bare frames. */
 
 import { resultRow, type RawWindow } from '../../report/result-row.ts';
 import type { BenchRun } from '../bench-run.ts';
@@ -13,16 +13,20 @@ export async function measureSdk(run: BenchRun): Promise<void> {
     try {
       const system = stage.systems.get('holdfast');
       if (system === undefined) continue;
-      const loads = sdkRows(sessions).map(({ work, route, target }) => ({
+      const loads = sdkRows(sessions).map(({ work, clientWork, route, target }) => ({
         name: work,
         system,
         route,
         load: route === 'raw' ? 'cycles' : 'exclusive-locks',
         sessions,
-        value: ({ clientSeconds, allOperations }: Turn) => (1e6 * clientSeconds) / allOperations,
+        value: ({ processorSeconds, allOperations }: Turn) => (1e6 * processorSeconds) / allOperations,
         measured: (windows: readonly RawWindow[]): void => {
           const own = target === undefined ? {} : { target };
           run.results.put(resultRow({ work, system: 'holdfast', route, unit: 'µs', windows, own }));
+          const ofClient = windows.map((window) => ({ ...window, value: window.value * clientShare(window) }));
+          run.results.put(
+            resultRow({ work: clientWork, system: 'holdfast', route, unit: 'µs', windows: ofClient, own: {} }),
+          );
         },
       }));
       await measureByTurns(run, stage, loads);
@@ -30,4 +34,8 @@ export async function measureSdk(run: BenchRun): Promise<void> {
       await stage.clear();
     }
   }
+}
+
+function clientShare({ generatorCores, serverCores }: RawWindow): number {
+  return generatorCores / (generatorCores + serverCores);
 }

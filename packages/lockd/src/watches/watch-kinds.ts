@@ -43,13 +43,21 @@ export function kindsIn(bits: WatchBits): number {
   return count;
 }
 
-const NUMBERS: Readonly<Record<NodeEventType, number>> = {
-  created: NODE_EVENT_TYPES.indexOf('created'),
-  changed: NODE_EVENT_TYPES.indexOf('changed'),
-  deleted: NODE_EVENT_TYPES.indexOf('deleted'),
-  children: NODE_EVENT_TYPES.indexOf('children'),
-};
+const CREATED = NODE_EVENT_TYPES.indexOf('created');
+const CHANGED = NODE_EVENT_TYPES.indexOf('changed');
+const DELETED = NODE_EVENT_TYPES.indexOf('deleted');
+const CHILDREN_CHANGED = NODE_EVENT_TYPES.indexOf('children');
 
+/** For every change of every node: no table is looked into. */
 export function eventNumber(type: NodeEventType): number {
-  return NUMBERS[type];
+  switch (type) {
+    case 'created':
+      return CREATED;
+    case 'changed':
+      return CHANGED;
+    case 'deleted':
+      return DELETED;
+    case 'children':
+      return CHILDREN_CHANGED;
+  }
 }

@@ -58,7 +58,9 @@ export class LockTable {
   /** Where new locks get their containers. */
   readonly #place: LockPlace;
   readonly #delayed: DelayedLocks;
-  /** Locks at which somebody may be to be granted, or nobody to be left. */
+  /** A lock at which somebody may be to be granted, or nobody to be left: mostly there is one, and an array that empties is made anew... */
+  #firstTouched: Lock | undefined;
+  /** ...and the others. */
   readonly #touched: Lock[] = [];
   /** Acquires of this entry that may have closed a deadlock: they wait now, or hold what others wait for. */
   #fresh: QueuedAcquire[] = [];
@@ -248,19 +250,30 @@ export class LockTable {
   /** Looks at every lock that the entry has touched, in order of names: an idle one goes, others are granted to all who may hold them now. */
   grantPending(index: number, stamp: number, outputs: Output[]): void {
     const touched = this.#touched;
-    if (touched.length > 1) touched.sort((left, right) => compareText(left.name, right.name));
+    const first = this.#firstTouched;
+    if (first === undefined) return;
     // A grant of several locks may touch the others of them.
+    if (touched.length === 0) this.#settle(first, index, stamp, outputs);
+    else {
+      touched.push(first);
+      touched.sort((left, right) => compareText(left.name, right.name));
+    }
     for (let at = 0; at < touched.length; at += 1) {
       const lock = touched[at];
       invariant(lock !== undefined, 'a touched lock is in the list');
-      lock.touched = false;
-      if (lock.idle) this.#removeLock(lock, index);
-      else {
-        this.#grantNext(lock, index, stamp, outputs);
-        report(lock, index, outputs);
-      }
+      this.#settle(lock, index, stamp, outputs);
     }
-    touched.length = 0;
+    if (touched.length > 0) touched.length = 0;
+    this.#firstTouched = undefined;
+  }
+
+  #settle(lock: Lock, index: number, stamp: number, outputs: Output[]): void {
+    lock.touched = false;
+    if (lock.idle) this.#removeLock(lock, index);
+    else {
+      this.#grantNext(lock, index, stamp, outputs);
+      report(lock, index, outputs);
+    }
   }
 
   /** The nodes are those of a snapshot now; their locks follow. @throws SnapshotError */
@@ -425,7 +438,8 @@ export class LockTable {
   #touch(lock: Lock): void {
     if (lock.touched) return;
     lock.touched = true;
-    this.#touched.push(lock);
+    if (this.#firstTouched === undefined) this.#firstTouched = lock;
+    else this.#touched.push(lock);
   }
 
   #removeLock(lock: Lock, index: number): void {

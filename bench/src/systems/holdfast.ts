@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 
 import { join } from 'node:path';
 
-import { fetchStatus, programEntry } from '@holdfast/ensemble';
+import { bundledEntry, fetchStatus } from '@holdfast/ensemble';
 
 import { askHttp, highest, metricOf, sum } from './ask.ts';
 import { freePorts } from './free-ports.ts';
@@ -45,7 +45,7 @@ async function start(directory: string, hosts = LOOPBACK): Promise<RunningSystem
       name: `lockd ${n + 1}`,
       command: process.execPath,
       args: [
-        programEntry('lockd'),
+        bundledEntry('lockd'),
         ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]),
         // Only this machine reaches the other addresses.
         ...(hosts === LOOPBACK ? [] : ['--insecure']),

@@ -64,16 +64,24 @@ export function checkAcquireOptions(
     throw new InvalidArgumentError('onWait must be a function, which is called with what the acquire waits for');
 }
 
-/** Asks, and publishes that and what comes of it. */
-export async function published(
+/** Asks, and publishes that and what comes of it, where somebody listens. */
+export function published(
   wanted: Wanted,
   waitMs: number,
   present: Present,
   ask: () => Promise<AcquireOutcome>,
 ): Promise<AcquireOutcome> {
   const diagnosed = acquireStarted(wanted, waitMs, present().session.id);
-  const outcome = await ask();
-  if (diagnosed !== undefined) diagnose(diagnosed, outcome, present().session.id);
+  return diagnosed === undefined ? ask() : diagnosedEnd(diagnosed, ask(), present);
+}
+
+async function diagnosedEnd(
+  message: AcquireMessage,
+  asked: Promise<AcquireOutcome>,
+  present: Present,
+): Promise<AcquireOutcome> {
+  const outcome = await asked;
+  diagnose(message, outcome, present().session.id);
   return outcome;
 }
 

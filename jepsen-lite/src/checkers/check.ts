@@ -5,6 +5,7 @@ import { checkBelief } from './locks/belief.ts';
 import { checkBoundedWaiting } from './locks/waiting/bounded-waiting.ts';
 import { checkCompletions } from './completions.ts';
 import { checkDeadlocks } from './locks/waiting/deadlocks.ts';
+import { checkDelays } from './locks/waiting/delays.ts';
 import { checkExclusion } from './locks/exclusion.ts';
 import { checkExpiry } from './locks/expiry.ts';
 import { checkEntries } from './locks/kinds/entries.ts';
@@ -49,6 +50,7 @@ export const CHECKERS = {
   several: checkSeveral,
   entries: checkEntries,
   deadlocks: checkDeadlocks,
+  delays: checkDelays,
   fence: checkFence,
   'granted-tokens': checkGrantedTokens,
   'lost-updates': checkLostUpdates,

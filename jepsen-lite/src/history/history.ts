@@ -28,6 +28,8 @@ export type Operation =
       readonly asked?: LockRequest;
       /** The other locks that the same acquire takes, which is told as one call for each of its locks: they have one hold and one token. */
       readonly others?: readonly string[];
+      /** For so long nobody is granted the lock when this hold of it is lost. @default not at all */
+      readonly delayMs?: number;
     }
   | {
       readonly f: 'release';

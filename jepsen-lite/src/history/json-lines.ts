@@ -168,7 +168,15 @@ const STAMP = { seq: whole, timeMs: time, process: text } satisfies FormOf<Recor
   Readonly<Record<keyof Stamp, Field>>;
 
 const asked = optional(lockRequest);
-const acquire = { call: whole, lock: text, session: whole, waitMs: optional(time), asked, others: optional(texts) };
+const acquire = {
+  call: whole,
+  lock: text,
+  session: whole,
+  waitMs: optional(time),
+  asked,
+  others: optional(texts),
+  delayMs: optional(whole),
+};
 const enter = { call: whole, lock: text, session: whole, owner: text, limit: whole, waitMs: optional(time) };
 const release = { call: whole, lock: text, session: whole, token: whole, hold: whole };
 const leave = { ...release, owner: text };

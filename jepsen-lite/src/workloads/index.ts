@@ -8,6 +8,7 @@ import { crowd } from './crowd.ts';
 import { casRegister } from './nodes/cas-register.ts';
 import { criticalSections } from './locks/critical-sections.ts';
 import { deadlocks } from './locks/deadlocks.ts';
+import { delayedLocks } from './locks/delayed-locks.ts';
 import { exactlyOnce } from './nodes/exactly-once.ts';
 import { fairQueue } from './locks/fair-queue.ts';
 import { listAppend } from './nodes/list-append.ts';
@@ -50,6 +51,7 @@ export const WORKLOADS: readonly Workload[] = [
   reentrant,
   deadlocks,
   unfencedReadWrite,
+  delayedLocks,
 ];
 
 /** They judge every history. */

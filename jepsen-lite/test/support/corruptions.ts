@@ -91,6 +91,30 @@ export const CORRUPTIONS: readonly Corruption[] = [
     },
   },
   {
+    what: 'a lock that is granted before its delay is over',
+    caughtBy: 'delays',
+    corrupt: (history) =>
+      history.map((event) => ('delayMs' in event ? ({ ...event, delayMs: 60_000 } as HistoryEvent) : event)),
+  },
+  {
+    what: 'a delay after a release',
+    caughtBy: 'delays',
+    corrupt: (history) => {
+      const last = ofType(history, 'granted').findLast(({ lock }) => lock === 'delayed');
+      return last && without(history, last);
+    },
+  },
+  {
+    what: 'a delay that never ends',
+    caughtBy: 'liveness',
+    corrupt: (history) => {
+      const [lost] = ofType(history, 'granted').filter(({ lock }) => lock === 'delayed');
+      const isLater = (event: HistoryEvent): boolean =>
+        'lock' in event && event.lock === 'delayed' && 'hold' in event && event.hold !== lost?.hold;
+      return history.filter((event) => event.type === 'enqueued' || !isLater(event));
+    },
+  },
+  {
     what: 'a transaction that is done in part',
     caughtBy: 'transactions',
     corrupt: (history, pick) => {

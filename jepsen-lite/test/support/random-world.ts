@@ -89,6 +89,9 @@ export class RandomWorld {
       },
       nextCall: () => this.#recorder.nextCall(),
       nextIndex: () => (this.#index += 1),
+      pass: (ms) => {
+        this.#nowMs += ms;
+      },
     });
   }
 

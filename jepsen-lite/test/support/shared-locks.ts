@@ -1,6 +1,6 @@
 /**
- * A stretch of a proper history with locks of other kinds: read together and downgraded, with permits, taken several at once, entered again, and
- * waited for in a ring. It shares no code with what it tests.
+ * A stretch of a proper history with locks of other kinds: read together and downgraded, with permits, taken several at once, entered again,
+ * waited for in a ring, and delayed. It shares no code with what it tests.
  */
 
 import type { LockRequest } from '@holdfast/protocol';
@@ -13,10 +13,14 @@ interface Around {
   nextCall(): number;
   /** Of the log. */
   nextIndex(): number;
+  pass(ms: number): void;
 }
 
 const READ: LockRequest = { type: 'readWrite', write: false };
 const WRITE: LockRequest = { type: 'readWrite', write: true };
+/** Of every session. */
+const TIMEOUT_MS = 60_000;
+const DELAY_MS = 4_000;
 const ACCOUNTS = ['account-a', 'account-b', 'account-c'];
 
 interface Held {
@@ -39,6 +43,7 @@ export function shareLocks(around: Around): void {
   locks.moveAmounts(one, other);
   locks.enterAgain(one);
   locks.waitInRing(one, other);
+  locks.loseDelayed(locks.connect(), one, other);
   for (const session of [one, other]) locks.close(session);
 }
 
@@ -51,7 +56,7 @@ class SharedLocks {
 
   connect(): number {
     const session = this.#around.nextIndex();
-    this.#record(session, { type: 'session', event: 'connected', session, timeoutMs: 60_000 });
+    this.#record(session, { type: 'session', event: 'connected', session, timeoutMs: TIMEOUT_MS });
     return session;
   }
 
@@ -142,20 +147,44 @@ class SharedLocks {
     const { index: hold } = ended;
     this.#log({ type: 'removed', index: waits.index, lock: second, session: one, hold, reason: 'deadlock' });
     this.#record(one, { type: 'fail', code: 'DEADLOCK', ...ended.call });
-    const index = this.#around.nextIndex();
-    const given = { call: this.#around.nextCall(), f: 'release', lock: first, session: one } as const;
-    const release = { ...given, token: held.token, hold: held.hold };
-    this.#record(one, { type: 'invoke', ...release });
-    this.#log({ type: 'removed', index, lock: first, session: one, hold: held.hold, reason: 'released' });
-    this.#log({ type: 'granted', index, lock: first, session: other, hold: waits.index, token: index });
-    this.#record(one, { type: 'ok', ...release });
-    this.#record(other, { type: 'ok', ...waits.call, token: index, hold: waits.index });
-    this.#release({ session: other, locks: [first], hold: waits.index, token: index });
+    this.#release(this.#releaseTo(held, waits));
     this.#release(behind);
   }
 
-  #wait(session: number, lock: string): Asked {
-    const call = { call: this.#around.nextCall(), f: 'acquire', lock, session } as const;
+  /** The first to have the lock is lost with its session; of the others, who wait, one has it after the delay, and gives it to the next. */
+  loseDelayed(lost: number, next: number, last: number): void {
+    const lock = 'delayed';
+    const delay = { delayMs: DELAY_MS };
+    const held = this.#acquire(lost, [lock], undefined, delay);
+    this.#believe(held);
+    const waits = this.#wait(next, lock, delay);
+    this.#around.pass(TIMEOUT_MS);
+    const ended = { index: this.#around.nextIndex(), session: lost, reason: 'expired' } as const;
+    this.#log({ type: 'removed', ...ended, lock, hold: held.hold });
+    this.#log({ type: 'ended-session', ...ended });
+    this.#record(lost, { type: 'session', event: 'expired', session: lost });
+    const behind = this.#wait(last, lock, delay);
+    this.#around.pass(DELAY_MS);
+    const granted = { index: this.#around.nextIndex(), session: next, hold: waits.index };
+    this.#log({ type: 'granted', ...granted, lock, token: granted.index });
+    this.#record(next, { type: 'ok', ...waits.call, token: granted.index, hold: waits.index });
+    this.#release(this.#releaseTo({ session: next, locks: [lock], hold: waits.index, token: granted.index }, behind));
+  }
+
+  /** To the one who waits for it. */
+  #releaseTo({ session, locks: [lock = ''], hold, token }: Held, { call, index: waits }: Asked): Held {
+    const index = this.#around.nextIndex();
+    const release = { call: this.#around.nextCall(), f: 'release', lock, session, token, hold } as const;
+    this.#record(session, { type: 'invoke', ...release });
+    this.#log({ type: 'removed', index, lock, session, hold, reason: 'released' });
+    this.#log({ type: 'granted', index, lock, session: call.session, hold: waits, token: index });
+    this.#record(session, { type: 'ok', ...release });
+    this.#record(call.session, { type: 'ok', ...call, token: index, hold: waits });
+    return { session: call.session, locks: [lock], hold: waits, token: index };
+  }
+
+  #wait(session: number, lock: string, options: { readonly delayMs?: number } = {}): Asked {
+    const call = { call: this.#around.nextCall(), f: 'acquire', lock, session, ...options } as const;
     this.#record(session, { type: 'invoke', ...call });
     const index = this.#around.nextIndex();
     this.#log({ type: 'enqueued', index, lock, session, hold: index });
@@ -163,12 +192,17 @@ class SharedLocks {
   }
 
   /** Free, or to be held beside others. */
-  #acquire(session: number, locks: readonly string[], asked?: LockRequest): Held {
+  #acquire(
+    session: number,
+    locks: readonly string[],
+    asked?: LockRequest,
+    options: { readonly delayMs?: number } = {},
+  ): Held {
     const index = this.#around.nextIndex();
     const request = asked === undefined ? {} : { asked };
     const calls = locks.map((lock) => {
       const others = locks.length === 1 ? {} : { others: locks.filter((other) => other !== lock) };
-      return { call: this.#around.nextCall(), f: 'acquire', lock, session, ...request, ...others } as const;
+      return { call: this.#around.nextCall(), f: 'acquire', lock, session, ...request, ...others, ...options } as const;
     });
     for (const call of calls) this.#record(session, { type: 'invoke', ...call });
     const named = { index, session, hold: index, ...request };

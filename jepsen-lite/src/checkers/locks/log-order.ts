@@ -23,6 +23,20 @@ export const logInOrder = derived((history): readonly RecordedLogEvent[] =>
     .sort((left, right) => left.index - right.index || RANK[left.type] - RANK[right.type] || left.seq - right.seq),
 );
 
+/**
+ * Whether each entry has the time at which the first server has applied it, as in a simulation. In a live run it has that of the first answer that
+ * shows it, the event behind it, and may be earlier than that. True only where an entry's time is another: then it was not taken from there.
+ */
+export const logTimesAreExact = derived((history): boolean => {
+  let entry: RecordedLogEvent | undefined;
+  for (const event of history) {
+    if (isLogEvent(event)) entry = event;
+    else if (entry !== undefined && event.timeMs > entry.timeMs) return true;
+    else entry = undefined;
+  }
+  return false;
+});
+
 export function grantsOf(history: History): EventOf<'granted'>[] {
   return logInOrder(history).filter((event) => event.type === 'granted');
 }

@@ -12,7 +12,7 @@ export type ClientOf = (session: number) => string | undefined;
 export function asked(operation: Operation): string {
   switch (operation.f) {
     case 'acquire':
-      return `acquire ${visible(operation.lock)}${wanted(operation)}${waiting(operation.waitMs)}`;
+      return `acquire ${visible(operation.lock)}${wanted(operation)}${waiting(operation.waitMs)}${delayed(operation.delayMs)}`;
     case 'release':
       return `release ${visible(operation.lock)} (token ${operation.token})`;
     case 'downgrade':
@@ -182,6 +182,10 @@ function wanted({ asked: request, others = [] }: Extract<Operation, { readonly f
 function waiting(waitMs: number | undefined): string {
   if (waitMs === undefined) return '';
   return waitMs === 0 ? ' without waiting' : `, waiting ${duration(waitMs)} at most`;
+}
+
+function delayed(delayMs: number | undefined): string {
+  return delayMs === undefined ? '' : `, delaying it by ${duration(delayMs)} when it is lost`;
 }
 
 function ifVersion(version: number | undefined): string {

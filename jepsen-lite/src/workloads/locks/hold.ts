@@ -34,6 +34,7 @@ interface Wanted extends Limit {
   readonly lock: string;
   readonly asked?: LockRequest;
   readonly others?: readonly string[];
+  readonly delayMs?: number;
 }
 
 /** @param how asks the SDK for just that */

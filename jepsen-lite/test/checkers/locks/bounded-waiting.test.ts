@@ -46,6 +46,17 @@ describe('a wait on the healed system', () => {
     expect(verdict.counts).toMatchObject({ waits: 3, judged: 1 });
   });
 
+  it('is not judged at a lock that is delayed when a hold is lost', () => {
+    const story = new Story();
+    story.record({ type: 'phase', phase: 'healed' }, 'harness');
+    story.ask({ f: 'status', lock: 'b', session: 1 }).ok({ holder: null, token: 0 });
+    const asked = story.ask({ f: 'acquire', lock: 'a', session: 1, delayMs: 30_000 });
+    const { hold } = story.enqueue('a', 1);
+    story.pass(30_000);
+    asked.ok({ token: story.grant('a', 1, hold, story.nextIndex()).token, hold });
+    expectUnknown(checkBoundedWaiting(story.history));
+  });
+
   it('is not judged before its session has shown that it is alive', () => {
     const story = new Story();
     story.record({ type: 'phase', phase: 'healed' }, 'harness');

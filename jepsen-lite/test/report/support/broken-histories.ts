@@ -151,6 +151,16 @@ const TELLINGS: Readonly<Record<Exclude<CheckerName, 'unfenced'>, Telling>> = {
     story.enqueue('b-crossed', 1);
     story.enqueue('a-crossed', 2);
   },
+  delays(story) {
+    const asked = story.ask({ f: 'acquire', lock: 'a', session: 1, delayMs: 4_000 });
+    const { hold } = story.enqueue('a', 1);
+    story.grant('a', 1, hold);
+    story.pass(1);
+    asked.ok({ token: hold, hold });
+    story.enqueue('a', 2);
+    const { index } = story.remove({ lock: 'a', session: 1, hold }, 'expired');
+    story.grant('a', 2, index - 1, index);
+  },
   'shared-reads'(story) {
     const reader = story.acquire('a', 1, { type: 'readWrite', write: false });
     const look = { f: 'get', bucket: 'a', key: 'n', hold: reader.hold } as const;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { logTimesAreExact } from '../../../src/checkers/locks/log-order.ts';
 import { drawScenario } from '../../../src/scenario/draw/draw.ts';
 import { runScenario, runSeed } from '../../../src/targets/sim/run.ts';
 import type { Scenario } from '../../../src/scenario/scenario.ts';
@@ -6,9 +7,10 @@ import type { Scenario } from '../../../src/scenario/scenario.ts';
 describe('the whole system in a simulated world', () => {
   it('keeps its promises under the faults of a few seeds', { timeout: 120_000 }, async () => {
     for (let seed = 1; seed <= 4; seed += 1) {
-      const { failure, commands } = await runSeed(seed);
+      const { failure, commands, history } = await runSeed(seed);
       expect(failure, `seed ${seed}`).toBeUndefined();
       expect(commands.get('acquire')).toBeGreaterThan(0);
+      expect(logTimesAreExact(history)).toBe(true);
     }
   });
 

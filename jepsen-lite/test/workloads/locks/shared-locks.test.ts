@@ -5,7 +5,7 @@ import { drawScenario } from '../../../src/scenario/draw/draw.ts';
 import { runScenario, runSeed } from '../../../src/targets/sim/run.ts';
 import { demandsOf } from '../../../src/workloads/index.ts';
 
-describe.each(['read-write', 'semaphore', 'several-locks', 'reentrant', 'deadlocks'])(
+describe.each(['read-write', 'semaphore', 'several-locks', 'reentrant', 'deadlocks', 'delayed-locks'])(
   'clients that do %s',
   (workload) => {
     it('keep what it puts to the test, and come across it', { timeout: 60_000 }, async () => {

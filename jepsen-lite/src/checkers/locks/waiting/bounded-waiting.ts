@@ -2,7 +2,8 @@
  * On the healed system nobody waits for ever. The queue is fair, so whoever waits has to wait for those before it, and for no one else:
  * once the last of them has left the queue, its acquire is answered within a bound. That holds for each of those before it, too. So a
  * wait takes no longer than their holds, and the bound once for each of them. Whoever may hold a lock beside others need not wait for
- * them, and is judged only where it does. An acquire of several locks waits for those before it at each of them.
+ * them, and is judged only where it does. An acquire of several locks waits for those before it at each of them. At a lock that is delayed
+ * when a hold is lost one waits for that, too: it is not judged.
  *
  * A session is judged from the first answer on to a call that it made on the healed system, which shows that it is alive and connected;
  * until it ends, or has ended.
@@ -10,6 +11,7 @@
 
 import { callsOf, type EventOf } from '../../../history/calls.ts';
 import type { History, HistoryEvent } from '../../../history/history.ts';
+import { delaysOfLocks } from '../../../history/locks/lock-delays.ts';
 import { Findings } from '../../findings.ts';
 import { groupBy } from '../../group.ts';
 import { nameOf } from '../holds.ts';
@@ -145,5 +147,6 @@ function waitsOf(history: History): Wait[] {
     const isFirst = wait?.ok === undefined || completion.seq < wait.ok.seq;
     if (wait !== undefined && isFirst) Object.assign(wait, { invoke, ok: completion });
   }
-  return [...waits.values()];
+  const delays = delaysOfLocks(history);
+  return [...waits.values()].filter(({ enqueued }) => !delays.has(enqueued.lock));
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { logTimesAreExact } from '../../../../src/checkers/locks/log-order.ts';
 import type { HistoryEvent, HistoryEventBody, LogEvent } from '../../../../src/history/history.ts';
 import { merge } from '../../../../src/targets/live/oracle/merge.ts';
 import type { AppliedWrite, Replayed } from '../../../../src/targets/live/oracle/replay.ts';
@@ -41,6 +42,16 @@ describe('the log among what clients said', () => {
     expect(types(merged.history)).toEqual(['invoke', 'enqueued', 'granted', 'ok', 'ended-session']);
     expect(merged.history.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
     expect(merged.backwards).toEqual([]);
+  });
+
+  it('has times that are not taken for exact', () => {
+    const events = history(asked, told, { type: 'session', event: 'expired', session: 3 });
+    const replayed = log([enqueued, granted, expired]);
+    const merged = merge(events, replayed.events, witnessesOf(events, replayed));
+    expect(logTimesAreExact(merged.history)).toBe(false);
+    // As they would be if an entry were known by itself, a moment before the answer.
+    const earlier = merged.history.map((event) => (event.type === 'granted' ? { ...event, timeMs: 9 } : event));
+    expect(logTimesAreExact(earlier)).toBe(true);
   });
 
   it('shows a call whose entry comes before what had been answered when it was made', () => {

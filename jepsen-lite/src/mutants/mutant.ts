@@ -16,7 +16,8 @@ export type DetectorName = 'simulation' | 'properties' | 'churn' | 'recovery';
 
 export interface ShownBy {
   readonly workload: string;
-  readonly checker: CheckerName;
+  /** @default whatever is found */
+  readonly checker?: CheckerName;
 }
 
 export interface Mutant {
@@ -26,7 +27,7 @@ export interface Mutant {
   readonly patches: readonly Patch[];
   /** Each of them must. */
   readonly caughtBy: readonly DetectorName[];
-  /** By `simulation`: all clients do that workload, and nothing counts but what that checker finds. @default whatever is found */
+  /** By `simulation`: all clients do that workload, and nothing counts but what that checker finds. @default what clients usually do, and whatever is found */
   readonly shownBy?: ShownBy;
   /** Caught within seconds: in the sample for every commit. */
   readonly sample?: true;

@@ -2,7 +2,6 @@
 
 import { callsOf } from '../calls.ts';
 import { derived } from '../derived.ts';
-import type { History } from '../history.ts';
 
 /** In milliseconds, by lock. Where acquires ask for different delays, the shortest; a lock of which one asks for none is not among them. */
 export const delaysOfLocks = derived((history): ReadonlyMap<string, number> => {

@@ -1,6 +1,7 @@
 /** Planted bugs of what came with state version 5: delays of locks, floors, and holders who hear that others wait. */
 
 import type { Mutant } from '../mutant.ts';
+import { delayedLockMutants, NEVER_ARMED, SHOWN } from './delayed-locks.ts';
 import type { UnitTestMutant } from './unit-tests.ts';
 
 const STATE = '@holdfast/state';
@@ -59,7 +60,7 @@ export const lockDelayMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: ['properties'],
+    ...SHOWN,
   },
   {
     name: 'delay-after-a-close',
@@ -90,7 +91,7 @@ export const lockDelayMutants: readonly Mutant[] = [
         ],
       },
     ],
-    caughtBy: ['properties'],
+    ...SHOWN,
   },
   {
     name: 'idle-delayed-lock-forgotten',
@@ -200,6 +201,7 @@ export const lockDelayMutants: readonly Mutant[] = [
     ],
     caughtBy: ['properties'],
   },
+  ...delayedLockMutants,
 ];
 
 const DELAYS_TEST = 'packages/lockd/test/locks/lock-delays.test.ts';
@@ -213,7 +215,7 @@ export const lockDelayUnitTestMutants: readonly UnitTestMutant[] = [
       {
         module: LOCKD,
         file: 'locks/lock-delays.js',
-        edits: [{ find: 'for (const delay of deps.state.lockDelays()) this.arm(delay);', replace: '' }],
+        edits: [NEVER_ARMED],
       },
     ],
     test: { file: DELAYS_TEST, title: 'is delayed in full by a new leader' },

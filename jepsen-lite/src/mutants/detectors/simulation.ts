@@ -22,7 +22,7 @@ export function simulationOf(shownBy: ShownBy | undefined): Detector {
 
 /** What another promise says is not what was asked; an error that nobody foresees is told in any case. */
 function toBeShown(failure: Failure, shownBy: ShownBy | undefined): Failure | undefined {
-  const isOther = shownBy !== undefined && failure.name !== `history: ${shownBy.checker}`;
+  const isOther = shownBy?.checker !== undefined && failure.name !== `history: ${shownBy.checker}`;
   return failure.kind === 'promise' && isOther ? undefined : failure;
 }
 

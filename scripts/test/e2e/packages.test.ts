@@ -25,10 +25,13 @@ const LIBRARIES = [
   'fence',
   'fence-conformance',
   'fence-postgresql',
+  'fence-mysql',
+  'fence-redis',
   'fence-s3',
   'fence-files',
   'fence-http',
 ];
+const FENCES = LIBRARIES.filter((name) => /^fence(?:-|$)/.test(name));
 const PROGRAMS = ['lockd', 'lockctl', 'fenced-kv'];
 const PACKAGES = [...LIBRARIES, ...PROGRAMS];
 const BUNDLED = /(?:from|require\(|import\()\s*['"]@holdfast\/(?:runtime|protocol|raft|state|lockd)\b/;
@@ -37,7 +40,9 @@ const INSTALLED = {
   ws: 'runtime',
   'prom-client': 'lockd',
   '@opentelemetry/api': 'opentelemetry',
+  pg: 'fences/postgresql',
   '@types/pg': 'fences/postgresql',
+  mysql2: 'fences/mysql',
   '@aws-sdk/client-s3': 'fences/s3',
 };
 
@@ -63,7 +68,7 @@ function filesOf(directory: string): readonly string[] {
     .map((file) => join(directory, file));
 }
 
-// By hand what an installation does: it needs a network, and is tried by scripts/check-packages.mjs.
+// By hand what an installation does, which for all of them needs a network.
 beforeAll(async () => {
   const tarballs = join(scratch, 'tarballs');
   await run(process.execPath, [join(ROOT, 'scripts/pack.mjs'), '--out', tarballs]);
@@ -88,6 +93,28 @@ function project(name: string, type: 'module' | 'commonjs'): string {
   cpSync(join(ROOT, 'scripts/test/fixtures/consumers'), directory, { recursive: true });
   writeFileSync(join(directory, 'package.json'), JSON.stringify({ private: true, type }));
   return directory;
+}
+
+/** @returns what the program prints */
+async function compiledAndRun(directory: string, program: string): Promise<string> {
+  const compilerOptions = {
+    target: 'ES2022',
+    module: 'node16',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    types: ['node'],
+    outDir: 'out',
+  };
+  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [`${program}.ts`] }));
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const { stdout } = await run(process.execPath, [tsc, '-p', directory, '--pretty', 'false']).catch(
+    (error: { readonly stdout: string }) => error,
+  );
+  expect(stdout).toBe('');
+  const file = join(directory, `out/${program}.js`);
+  return (await run(process.execPath, ['--unhandled-rejections=strict', file])).stdout;
 }
 
 describe.each(PACKAGES)('the package @holdfast/%s', (name) => {
@@ -122,11 +149,9 @@ describe('the libraries', () => {
     expect(manifestOf('fenced-kv-client').dependencies).toEqual({});
     expect(Object.keys(manifestOf('testing').dependencies)).toEqual(['prom-client']);
     expect(Object.keys(manifestOf('testing').peerDependencies ?? {})).toEqual(['@holdfast/client']);
-    expect(manifestOf('fence').dependencies).toEqual({});
-    expect(manifestOf('fence-conformance').dependencies).toEqual({});
-    expect(manifestOf('fence-postgresql').dependencies).toEqual({});
+    for (const name of FENCES) expect(manifestOf(name).dependencies).toEqual({});
     expect(Object.keys(manifestOf('fence-postgresql').peerDependencies ?? {})).toEqual(['pg']);
-    for (const name of ['fence-s3', 'fence-files', 'fence-http']) expect(manifestOf(name).dependencies).toEqual({});
+    expect(Object.keys(manifestOf('fence-mysql').peerDependencies ?? {})).toEqual(['mysql2']);
     expect(Object.keys(manifestOf('fence-s3').peerDependencies ?? {})).toEqual(['@aws-sdk/client-s3']);
     expect(manifestOf('opentelemetry').dependencies).toEqual({});
     expect(Object.keys(manifestOf('opentelemetry').peerDependencies ?? {})).toEqual([
@@ -143,30 +168,8 @@ describe('the libraries', () => {
     expect(declarations.filter((file) => readFileSync(file, 'utf8').includes('@internal'))).toEqual([]);
   });
 
-  // The other ways to resolve them, other compilers and runtimes are tried by scripts/check-packages.mjs.
   it.each(['module', 'commonjs'] as const)('compile strictly and run in a project of type %s', async (type) => {
-    const directory = project(type, type);
-    const compilerOptions = {
-      target: 'ES2022',
-      module: 'node16',
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      noUncheckedIndexedAccess: true,
-      skipLibCheck: false,
-      types: ['node'],
-      outDir: 'out',
-    };
-    writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['main.ts'] }));
-    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    const { stdout } = await run(process.execPath, [tsc, '-p', directory, '--pretty', 'false']).catch(
-      (error: { readonly stdout: string }) => error,
-    );
-    expect(stdout).toBe('');
-    const { stdout: said } = await run(process.execPath, [
-      '--unhandled-rejections=strict',
-      join(directory, 'out/main.js'),
-    ]);
-    expect(said).toBe('holds\n');
+    expect(await compiledAndRun(project(type, type), 'main')).toBe('holds\n');
   });
 
   it.each([
@@ -184,5 +187,51 @@ describe('the libraries', () => {
   it('are one copy for a process that both imports and requires them', async () => {
     const { stdout } = await run(process.execPath, [join(project('both', 'module'), 'both.mjs')]);
     expect(stdout).toBe('holds\n');
+  });
+});
+
+// They need nothing but what runs already, and drivers that an application has: so this needs no network.
+describe('the fences, installed by npm in an empty project,', () => {
+  // Not below the other one, whose packages would be found as well.
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-installed-'));
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  beforeAll(async () => {
+    writeFileSync(join(directory, 'package.json'), JSON.stringify({ private: true }));
+    const tarballs = readdirSync(join(scratch, 'tarballs')).filter((file) =>
+      /^holdfast-fence-?[a-z0-9.-]*\.tgz$/.test(file),
+    );
+    const fences = tarballs
+      .filter((file) => !file.startsWith('holdfast-fenced'))
+      .map((file) => join(scratch, 'tarballs', file));
+    expect(fences).toHaveLength(FENCES.length);
+    const quietly = [
+      '--offline',
+      '--legacy-peer-deps',
+      '--no-audit',
+      '--no-fund',
+      '--cache',
+      join(scratch, 'npm-cache'),
+    ];
+    await run('npm', ['install', ...quietly, ...fences], { cwd: directory });
+    for (const name of ['pg', 'mysql2', '@types', '@aws-sdk']) {
+      symlinkSync(join(scratch, 'node_modules', name), join(directory, 'node_modules', name));
+    }
+  });
+
+  it('are there with their peers named, and nothing else', () => {
+    const { packages } = JSON.parse(readFileSync(join(directory, 'package-lock.json'), 'utf8')) as {
+      readonly packages: Readonly<Record<string, unknown>>;
+    };
+    const installed = Object.keys(packages).filter((path) => path !== '');
+    expect(installed.toSorted()).toEqual(FENCES.map((name) => `node_modules/@holdfast/${name}`).toSorted());
+  });
+
+  it.each(['module', 'commonjs'] as const)('compile strictly and run in a project of type %s', async (type) => {
+    const place = join(directory, type);
+    mkdirSync(place);
+    cpSync(join(ROOT, 'scripts/test/fixtures/consumers/fences.ts'), join(place, 'fences.ts'));
+    writeFileSync(join(place, 'package.json'), JSON.stringify({ private: true, type }));
+    expect(await compiledAndRun(place, 'fences')).toBe('holds\n');
   });
 });

@@ -84,11 +84,11 @@ export function checkScope(scope: unknown): asserts scope is string {
 
 const TOKENS = 'a token is a whole number from 1 to 2^53 − 1, as the lock gives it (held.token)';
 
-function isToken(value: unknown): value is number {
+export function isToken(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
-function isSignal(value: unknown): value is AbortSignal {
+export function isSignal(value: unknown): value is AbortSignal {
   return typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
 }
 

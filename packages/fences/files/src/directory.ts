@@ -9,16 +9,18 @@ import { constants } from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { FenceError } from '@holdfast/fence';
+import { codeOf, told } from '@holdfast/fence/adapter';
 import {
   decodeManifest,
   encodeManifest,
   MAX_RECENT,
+  type Leftover,
   type Loaded,
   type Manifest,
   type ManifestFile,
   type ManifestStore,
 } from '@holdfast/fence-manifest';
-import { asFenceError, errnoOf } from './errors.ts';
+import { asFenceError } from './errors.ts';
 
 const DIGITS = 16;
 const VERSION_NAME = /^([0-9]{16})\.json$/;
@@ -50,7 +52,7 @@ export class DirectoryStore implements ManifestStore {
       const number = await this.#highest(scope);
       if (number === 0) return undefined;
       const path = this.#version(scope, number);
-      const text = await readIfThere(path);
+      const text = await ifThere(path, readFile(path, 'utf8'));
       if (text !== undefined) return { manifest: decodeManifest(text, path), version: String(number) };
       if (looks >= MAX_LOOKS) throw new FenceError('RESOURCE', `${path} vanishes: does somebody delete files there?`);
     }
@@ -69,7 +71,7 @@ export class DirectoryStore implements ManifestStore {
         await link(fresh, this.#version(scope, number));
       } catch (error) {
         // The number is taken; or the floor has risen meanwhile, and the manifest was collected.
-        if (['EEXIST', 'ENOENT'].includes(errnoOf(error))) return false;
+        if (['EEXIST', 'ENOENT'].includes(codeOf(error))) return false;
         throw error;
       } finally {
         await rm(fresh, { force: true });
@@ -96,14 +98,7 @@ export class DirectoryStore implements ManifestStore {
 
   async get(scope: string, file: ManifestFile): Promise<Uint8Array | undefined> {
     const path = this.pathOf(scope, file);
-    return await attempted('read', path, async () => {
-      try {
-        return await readFile(path);
-      } catch (error) {
-        if (errnoOf(error) === 'ENOENT') return undefined;
-        throw error;
-      }
-    });
+    return await ifThere(path, readFile(path));
   }
 
   pathOf(scope: string, file: ManifestFile): string {
@@ -120,18 +115,14 @@ export class DirectoryStore implements ManifestStore {
   }
 
   /** Names in `data` and `work` with the tokens that wrote them. */
-  async leftovers(
-    scope: string,
-  ): Promise<readonly { readonly path: string; readonly key: string; readonly token: number }[]> {
-    const found: { readonly path: string; readonly key: string; readonly token: number }[] = [];
+  async *leftovers(scope: string): AsyncGenerator<Leftover & { readonly path: string }> {
     for (const part of ['data', 'work']) {
       const folder = join(this.folder(scope), part);
       for (const key of await namesIn(folder)) {
         const token = Number(key.slice(0, DIGITS));
-        if (Number.isSafeInteger(token)) found.push({ path: join(folder, key), key, token });
+        if (Number.isSafeInteger(token)) yield { path: join(folder, key), key, token };
       }
     }
-    return found;
   }
 
   /** @throws FenceError SCHEMA_MISSING without the directory */
@@ -144,7 +135,7 @@ export class DirectoryStore implements ManifestStore {
         await mkdir(path);
         made.push(path);
       } catch (error) {
-        if (errnoOf(error) !== 'EEXIST') throw error;
+        if (codeOf(error) !== 'EEXIST') throw error;
       }
     }
     for (const path of made) await syncDirectory(dirname(path));
@@ -200,7 +191,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
     try {
       return await readdir(folder);
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') throw error;
+      if (codeOf(error) !== 'ENOENT') throw error;
       // Of a scope that nobody has written; or there is no directory at all.
       await readdir(dirname(dirname(folder)));
       return [];
@@ -208,15 +199,13 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   });
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
-  return await attempted('read', path, async () => {
-    try {
-      return await readFile(path, 'utf8');
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return undefined;
-      throw error;
-    }
-  });
+async function ifThere<Result>(path: string, reading: Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw asFenceError(error, 'read', path);
+  }
 }
 
 async function attempted<Result>(
@@ -224,11 +213,7 @@ async function attempted<Result>(
   path: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw asFenceError(error, doing, path);
-  }
+  return await told(work(), (error) => asFenceError(error, doing, path));
 }
 
 async function writeDurably(path: string, data: Uint8Array): Promise<void> {

@@ -1,6 +1,7 @@
 /** What the file system says, as errors of a fence. */
 
 import { FenceError } from '@holdfast/fence';
+import { codeOf, messageOf } from '@holdfast/fence/adapter';
 
 type Doing = 'read' | 'write' | 'publish';
 
@@ -17,22 +18,17 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** Whoever tries again later may be served. */
 const AGAIN = ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE'];
 
-export function errnoOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
-  return typeof error.code === 'string' ? error.code : '';
-}
-
 export function asFenceError(error: unknown, doing: Doing, path: string): FenceError {
   if (error instanceof FenceError) return error;
   const cause = error;
-  const errno = errnoOf(error);
+  const errno = codeOf(error);
   if (errno === 'ENOENT') {
     const text = `there is no ${JSON.stringify(path)}: make the directory of the fence, or see whether its disk is mounted`;
     return new FenceError('SCHEMA_MISSING', text, { cause });
   }
   const advice = ADVICE[errno];
   const what = `${JSON.stringify(path)} cannot be ${doing === 'read' ? 'read' : 'written'}`;
-  const text = `${what} (${error instanceof Error ? error.message : String(error)})`;
+  const text = `${what} (${messageOf(error)})`;
   // A failed sync may have left anything.
   const indeterminate = doing === 'publish' && errno === 'EIO';
   return new FenceError('RESOURCE', advice === undefined ? text : `${text}: ${advice}`, {

@@ -2,11 +2,13 @@
 
 import { rm } from 'node:fs/promises';
 import { checkScope, type Holder } from '@holdfast/fence';
+import { invalid, told } from '@holdfast/fence/adapter';
 import {
   checkName,
+  collectFrom,
   fenceBy as fenceStore,
   installBy as installStore,
-  invalid,
+  readFrom,
   RULES,
   type InstallOptions,
   type Rules,
@@ -14,9 +16,6 @@ import {
 import { DirectoryStore } from './directory.ts';
 import { asFenceError } from './errors.ts';
 import { FilesTransaction } from './transaction.ts';
-
-/** How often a read begins anew whose data were collected under it. */
-const MAX_READS = 5;
 
 /** Options of {@link fence}. */
 export type FenceOptions = InstallOptions;
@@ -75,12 +74,7 @@ export async function install(
 export async function read(directory: string, scope: string, name: string): Promise<Uint8Array | undefined> {
   const store = storeOf(directory, scope);
   checkName(name);
-  for (let reads = 1; ; reads += 1) {
-    const file = (await store.load(scope))?.manifest.files.get(name);
-    if (file === undefined) return undefined;
-    const data = await store.get(scope, file);
-    if (data !== undefined || reads >= MAX_READS) return data;
-  }
+  return await readFrom(store, scope, name);
 }
 
 /**
@@ -118,18 +112,9 @@ export async function highest(directory: string, scope: string): Promise<number>
  */
 export async function collect(directory: string, scope: string): Promise<number> {
   const store = storeOf(directory, scope);
-  const manifest = (await store.load(scope))?.manifest;
-  if (manifest === undefined) return 0;
-  const named = new Set([...manifest.files.values()].map(({ key }) => key));
-  let deleted = 0;
-  for (const { path, key, token } of await store.leftovers(scope)) {
-    if (token >= manifest.floor || named.has(key)) continue;
-    await rm(path, { force: true }).catch((error: unknown) => {
-      throw asFenceError(error, 'write', path);
-    });
-    deleted += 1;
-  }
-  return deleted;
+  return await collectFrom(store, scope, store.leftovers(scope), async ({ path }) => {
+    await told(rm(path, { force: true }), (error) => asFenceError(error, 'write', path));
+  });
 }
 
 /** @internal */

@@ -1,7 +1,7 @@
 /** The side of whoever holds the lock: requests that carry its token, and answers that become errors. */
 
 import { checkHolder, FenceError, StaleTokenError, type Holder } from '@holdfast/fence';
-import { offAbort, onAbort } from '@holdfast/runtime';
+import { Cutoff, messageOf } from '@holdfast/fence/adapter';
 import { formatFencingToken } from './header.ts';
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
@@ -29,22 +29,16 @@ export function fencedFetch(holder: Holder, fetch: Fetch = globalThis.fetch): Fe
     const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined));
     headers.set('Fencing-Token', formatFencingToken(holder));
     const given = init.signal ?? (input instanceof Request ? input.signal : undefined);
-    const controller = new AbortController();
-    const abort = (reason: unknown): void => controller.abort(reason);
-    const signals = [holder.signal, given].filter((signal) => signal !== undefined && signal !== null);
-    for (const signal of signals) {
-      if (signal.aborted) abort(signal.reason);
-      else onAbort(signal, abort);
-    }
+    const cutoff = new Cutoff([holder.signal, given]);
     const method = (init.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
     try {
-      const response = await fetch(input, { ...init, headers, signal: controller.signal });
+      const response = await fetch(input, { ...init, headers, signal: cutoff.signal });
       if (response.status === 412 || response.status === 428) await throwRefusal(response, holder.token);
       return response;
     } catch (error) {
-      throw failureOf(error, controller.signal, given?.aborted === true, ['GET', 'HEAD'].includes(method));
+      throw failureOf(error, cutoff.signal, given?.aborted === true, ['GET', 'HEAD'].includes(method));
     } finally {
-      for (const signal of signals) offAbort(signal, abort);
+      cutoff.end();
     }
   };
 }
@@ -52,28 +46,22 @@ export function fencedFetch(holder: Holder, fetch: Fetch = globalThis.fetch): Fe
 function failureOf(error: unknown, signal: AbortSignal, byCaller: boolean, safe: boolean): unknown {
   // The caller's own signal rejects as it does with fetch.
   if (error instanceof FenceError || byCaller) return error;
+  const indeterminate = !safe;
+  const end = safe ? '' : ': the service may have got the request';
   if (signal.aborted) {
-    const text = 'the lock was lost before the answer came';
-    return new FenceError('ABORTED', safe ? text : `${text}: the service may have got the request`, {
-      indeterminate: !safe,
-      cause: signal.reason,
-    });
+    const text = `the lock was lost before the answer came${end}`;
+    return new FenceError('ABORTED', text, { indeterminate, cause: signal.reason });
   }
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const text = `the service did not answer (${cause instanceof Error ? cause.message : String(cause)})`;
-  return new FenceError('CONNECTION', safe ? text : `${text}: it may have got the request`, {
-    indeterminate: !safe,
-    cause: error,
-  });
+  const text = `the service did not answer (${messageOf(cause)})${end}`;
+  return new FenceError('CONNECTION', text, { indeterminate, cause: error });
 }
 
 /** Returns where the answer is not one of a fence. The answer stays unread for the caller. */
 async function throwRefusal(response: Response, token: number): Promise<void> {
   if (Number(response.headers.get('content-length') ?? 0) > MAX_ERROR_BYTES) return;
-  const body: unknown = await response
-    .clone()
-    .json()
-    .catch(() => undefined);
+  const copy = response.clone();
+  const body: unknown = await copy.json().catch(() => undefined);
   if (typeof body !== 'object' || body === null || !('code' in body)) return;
   const { code, scope, highest, message } = body as Readonly<Record<string, unknown>>;
   if (code === 'STALE_TOKEN' && typeof highest === 'number') {

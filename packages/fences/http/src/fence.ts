@@ -1,9 +1,10 @@
 /** One fence of a service: it judges the token of a request, runs the handler within the gate, and says how a refusal is answered. */
 
 import { checkOptionNames, checkScope, FenceError, StaleTokenError } from '@holdfast/fence';
+import { checkMs, invalid } from '@holdfast/fence/adapter';
 import type { FloorStore } from './floors.ts';
 import { gateOf, type Entry, type FencedRequest, type Gate } from './gate.ts';
-import { parseFencingToken } from './header.ts';
+import { parseFencingToken, type PresentedToken } from './header.ts';
 
 export interface HttpFenceOptions<Request> {
   /**
@@ -21,23 +22,24 @@ export interface HttpFenceOptions<Request> {
 }
 
 /** What is answered instead of the handler's answer. */
-export interface Refusal {
+interface Refusal {
   readonly status: 400 | 412 | 428 | 500 | 503;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON: `code`, `message`, and of a stale token `presented` and `highest`. */
   readonly body: string;
 }
 
-export type Judged<Result> = { readonly result: Result } | { readonly refusal: Refusal };
+interface Refused {
+  readonly refusal: Refusal;
+}
+
+export type Judged<Result> = { readonly result: Result } | Refused;
 
 const DEFAULT_WAIT_MS = 30_000;
-const MAX_WAIT_MS = 2 ** 31 - 1;
-const RETRY_AFTER_S = 1;
 
 export class HttpFence<Request> {
   readonly #gate: Gate;
-  readonly #waitMs: number;
-  readonly #scope: string | ((request: Request) => string);
+  readonly #options: HttpFenceOptions<Request>;
 
   constructor(what: string, options: HttpFenceOptions<Request>) {
     checkOptionNames(what, options, { floors: true, scope: true, waitMs: true });
@@ -46,12 +48,9 @@ export class HttpFence<Request> {
     if (!isStore)
       throw invalid('floors is a store of floors: memoryFloors(), fileFloors(directory) or one of your own');
     if (typeof scope !== 'function') checkScope(scope);
-    if (!Number.isInteger(waitMs) || waitMs < 1 || waitMs > MAX_WAIT_MS) {
-      throw invalid(`waitMs is ${String(waitMs)}; it is a whole number of milliseconds from 1 to ${MAX_WAIT_MS}`);
-    }
+    checkMs('waitMs', waitMs);
     this.#gate = gateOf(floors);
-    this.#waitMs = waitMs;
-    this.#scope = scope;
+    this.#options = { floors, scope, waitMs };
   }
 
   /** Runs `work` if the token is not stale. Rejects with what `work` rejects with. */
@@ -60,70 +59,60 @@ export class HttpFence<Request> {
     header: string | readonly string[] | null | undefined,
     work: (fenced: FencedRequest) => Promise<Result>,
   ): Promise<Judged<Result>> {
-    let entry: Entry;
-    try {
-      const presented = parseFencingToken(header);
-      const scope = typeof this.#scope === 'function' ? this.#scope(request) : this.#scope;
-      checkScope(scope);
-      if (presented === undefined) return { refusal: required(scope) };
-      entry = await this.#gate.enter(scope, presented, this.#waitMs).catch((error: unknown) => {
-        throw new Refused(refusalOf(error));
-      });
-    } catch (error) {
-      if (error instanceof Refused) return { refusal: error.refusal };
-      const malformed = error instanceof FenceError && error.code === 'INVALID_ARGUMENT';
-      return { refusal: malformed ? refusal(400, { code: error.code, message: error.message }) : broken(error) };
-    }
+    const entry = await this.#enter(request, header);
+    if ('refusal' in entry) return entry;
     try {
       return { result: await work(entry.fenced) };
     } finally {
       entry.leave();
     }
   }
+
+  async #enter(request: Request, header: string | readonly string[] | null | undefined): Promise<Entry | Refused> {
+    const { scope: named, waitMs = DEFAULT_WAIT_MS } = this.#options;
+    let presented: PresentedToken | undefined;
+    let scope: string;
+    try {
+      presented = parseFencingToken(header);
+      scope = typeof named === 'function' ? named(request) : named;
+      checkScope(scope);
+    } catch (error) {
+      const malformed = error instanceof FenceError && error.code === 'INVALID_ARGUMENT';
+      return malformed ? refused(400, { code: error.code, message: error.message }) : broken(error);
+    }
+    if (presented === undefined) return required(scope);
+    return await this.#gate.enter(scope, presented, waitMs).catch(refusalOf);
+  }
 }
 
-function required(scope: string): Refusal {
+function required(scope: string): Refused {
   const message = `scope ${JSON.stringify(scope)} takes no request without a token: acquire the lock, and send the header Fencing-Token`;
-  return refusal(428, { code: 'TOKEN_REQUIRED', message, scope });
+  return refused(428, { code: 'TOKEN_REQUIRED', message, scope });
 }
 
-function refusalOf(error: unknown): Refusal {
+function refusalOf(error: unknown): Refused {
   if (error instanceof StaleTokenError) {
     const { code, message, scope, token: presented, highest } = error;
-    return refusal(412, { code, message, scope, presented, highest });
+    return refused(412, { code, message, scope, presented, highest });
   }
   if (!(error instanceof FenceError) || !error.retryable) return broken(error);
-  const { code } = error;
-  const message = code === 'TIMEOUT' ? error.message : UNJUDGED;
-  return refusal(503, { code, message }, { 'retry-after': `${RETRY_AFTER_S}` });
+  const message = error.code === 'TIMEOUT' ? error.message : UNJUDGED;
+  return refused(503, { code: error.code, message }, { 'retry-after': '1' });
 }
 
 const UNJUDGED = 'the service cannot judge tokens at the moment; nothing was done';
 
 /** Paths and names of servers are for the operator, and nobody's business outside. */
-function broken(error: unknown): Refusal {
+function broken(error: unknown): Refused {
   process.emitWarning(error instanceof Error ? error : String(error));
-  return refusal(500, { code: 'RESOURCE', message: UNJUDGED });
+  return refused(500, { code: 'RESOURCE', message: UNJUDGED });
 }
 
-class Refused extends Error {
-  readonly refusal: Refusal;
-
-  constructor(answer: Refusal) {
-    super(answer.body);
-    this.refusal = answer;
-  }
-}
-
-function refusal(
+function refused(
   status: Refusal['status'],
   body: Readonly<Record<string, unknown>>,
   headers: Readonly<Record<string, string>> = {},
-): Refusal {
+): Refused {
   const always = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
-  return { status, headers: { ...always, ...headers }, body: JSON.stringify(body) };
-}
-
-function invalid(message: string): FenceError {
-  return new FenceError('INVALID_ARGUMENT', message);
+  return { refusal: { status, headers: { ...always, ...headers }, body: JSON.stringify(body) } };
 }

@@ -1,6 +1,7 @@
 /** Where the highest floor of each scope is kept. */
 
 import { FenceError, floorOf, StaleTokenError, type Holder } from '@holdfast/fence';
+import { invalid } from '@holdfast/fence/adapter';
 import { highest, install } from '@holdfast/fence-files';
 
 export interface FloorStore {
@@ -28,7 +29,7 @@ const DEFAULT_MAX_SCOPES = 100_000;
  */
 export function memoryFloors({ maxScopes = DEFAULT_MAX_SCOPES }: MemoryFloorsOptions = {}): FloorStore {
   if (!Number.isSafeInteger(maxScopes) || maxScopes < 1) {
-    throw new FenceError('INVALID_ARGUMENT', `maxScopes is ${String(maxScopes)}; it is a whole number from 1`);
+    throw invalid(`maxScopes is ${String(maxScopes)}; it is a whole number from 1`);
   }
   const floors = new Map<string, number>();
   return {

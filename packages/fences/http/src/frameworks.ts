@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { FENCING_TOKEN } from './header.ts';
-import { HttpFence, type HttpFenceOptions, type Refusal } from './fence.ts';
+import { HttpFence, type HttpFenceOptions } from './fence.ts';
 import type { FencedRequest } from './gate.ts';
 
 /** What a handler answered, or whether it is the handler's. */
@@ -28,25 +28,16 @@ export function fenceNode<Request extends IncomingMessage, Response extends Serv
   handler: (request: Request, response: Response, fenced: FencedRequest) => Work<void>,
 ): (request: Request, response: Response) => Promise<void> {
   const fence = new HttpFence('fenceNode', options);
-  return async (request, response) => {
-    try {
-      const judged = await fence.run(request, request.headers[FENCING_TOKEN], async (fenced) => {
-        await handler(request, response, fenced);
-      });
-      if ('refusal' in judged) answer(response, judged.refusal);
-    } catch (error) {
+  return async (request, response) =>
+    await serve(fence, request, response, handler, (error) => {
       process.emitWarning(error instanceof Error ? error : String(error));
       if (response.headersSent) response.destroy();
       else response.writeHead(500, { 'content-type': 'text/plain' }).end('the handler failed');
-    }
-  };
+    });
 }
 
-/** What of Express is needed: a request and a response of node:http, and `next`. */
-type Next = (error?: unknown) => void;
-
 /**
- * A handler of Express 5. What `handler` rejects with goes to `next`.
+ * A handler of Express 5, of which a request and a response of node:http are needed, and `next`. What `handler` rejects with goes to `next`.
  *
  * @example
  * app.put('/jobs/:id', fenceExpress({ floors, scope: 'jobs' }, async (request, response, fenced) => {
@@ -57,18 +48,29 @@ type Next = (error?: unknown) => void;
 export function fenceExpress<Request extends IncomingMessage, Response extends ServerResponse>(
   options: HttpFenceOptions<Request>,
   handler: (request: Request, response: Response, fenced: FencedRequest) => Work<unknown>,
-): (request: Request, response: Response, next: Next) => Promise<void> {
+): (request: Request, response: Response, next: (error?: unknown) => void) => Promise<void> {
   const fence = new HttpFence('fenceExpress', options);
-  return async (request, response, next) => {
-    try {
-      const judged = await fence.run(request, request.headers[FENCING_TOKEN], async (fenced) => {
-        await handler(request, response, fenced);
-      });
-      if ('refusal' in judged) answer(response, judged.refusal);
-    } catch (error) {
-      next(error);
-    }
-  };
+  return async (request, response, next) => await serve(fence, request, response, handler, next);
+}
+
+/** @param failed is given what the handler rejects with */
+async function serve<Request extends IncomingMessage, Response extends ServerResponse>(
+  fence: HttpFence<Request>,
+  request: Request,
+  response: Response,
+  handler: (request: Request, response: Response, fenced: FencedRequest) => Work<unknown>,
+  failed: (error: unknown) => void,
+): Promise<void> {
+  try {
+    const judged = await fence.run(request, request.headers[FENCING_TOKEN], async (fenced) => {
+      await handler(request, response, fenced);
+    });
+    if (!('refusal' in judged) || response.headersSent) return;
+    const { status, headers, body } = judged.refusal;
+    response.writeHead(status, headers).end(body);
+  } catch (error) {
+    failed(error);
+  }
 }
 
 /** What of Fastify is needed. */
@@ -95,10 +97,11 @@ export function fenceFastify<Request extends FastifyRequestLike, Reply extends F
 ): (request: Request, reply: Reply) => Promise<unknown> {
   const fence = new HttpFence('fenceFastify', options);
   return async (request, reply) => {
-    const judged = await fence.run(request, request.headers[FENCING_TOKEN], async (fenced) => ({
+    const judged = await fence.run(request, request.headers[FENCING_TOKEN], async (fenced) => {
+      const work = handler(request, reply, fenced);
       // A reply has a `then`, which an await would wait for: for an answer that is sent behind this.
-      answer: await settled(handler(request, reply, fenced), reply),
-    }));
+      return { answer: work === reply ? undefined : await work };
+    });
     if ('result' in judged) return judged.result.answer;
     reply.code(judged.refusal.status);
     reply.headers(judged.refusal.headers);
@@ -135,13 +138,4 @@ export function fenceHono<Context extends HonoContextLike>(
     const { status, headers, body } = judged.refusal;
     return new Response(body, { status, headers });
   };
-}
-
-async function settled<Reply>(work: Work<unknown>, reply: Reply): Promise<unknown> {
-  return work === reply ? undefined : await work;
-}
-
-function answer(response: ServerResponse, { status, headers, body }: Refusal): void {
-  if (response.headersSent) return;
-  response.writeHead(status, headers).end(body);
 }

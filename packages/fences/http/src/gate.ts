@@ -4,12 +4,12 @@
  */
 
 import { FenceError, floorOf, StaleTokenError, type Holder } from '@holdfast/fence';
+import { succeeds } from '@holdfast/fence/adapter';
 import type { FloorStore } from './floors.ts';
 
 /** A request that was let in. It is a holder, so that the fence of a database takes it as well. */
 export interface FencedRequest extends Holder {
   readonly scope: string;
-  readonly token: number;
   readonly floor: number;
   /** Aborts when a newer holder waits for this request to end. */
   readonly signal: AbortSignal;
@@ -31,7 +31,7 @@ interface ScopeState {
   floor: number;
   readonly inside: Set<Inside>;
   /** The last of those that wait for their turn to be judged. */
-  turn: Promise<void>;
+  turn: Promise<unknown>;
   waiting: number;
   left: () => void;
 }
@@ -41,9 +41,13 @@ const MAX_WAITING = 10_000;
 
 const gates = new WeakMap<FloorStore, Gate>();
 
-/** All handlers whose floors are in one store have one gate: what the handler of another route does would else go on behind it. */
-export function gateOf(floors: FloorStore): Gate {
-  const gate = gates.get(floors) ?? new Gate(floors);
+/**
+ * All handlers whose floors are in one store have one gate: what the handler of another route does would else go on behind it.
+ *
+ * @param made the gate of a store that has none yet; tests make broken ones
+ */
+export function gateOf(floors: FloorStore, made: (floors: FloorStore) => Gate = (store) => new Gate(store)): Gate {
+  const gate = gates.get(floors) ?? made(floors);
   gates.set(floors, gate);
   return gate;
 }
@@ -60,21 +64,15 @@ export class Gate {
   async enter(scope: string, holder: Holder, waitMs: number): Promise<Entry> {
     const state = this.#state(scope);
     if (state.waiting >= MAX_WAITING) {
-      const text = `${MAX_WAITING} requests wait in scope ${JSON.stringify(scope)}: try again later`;
-      throw new FenceError('TIMEOUT', text);
+      throw new FenceError('TIMEOUT', `${MAX_WAITING} requests wait in scope ${JSON.stringify(scope)}: try again`);
     }
     state.waiting += 1;
-    const before = state.turn;
-    let end: () => void = () => undefined;
-    state.turn = new Promise((resolve) => {
-      end = resolve;
-    });
+    const judging = state.turn.then(async () => await this.#judge(scope, state, holder, waitMs));
+    state.turn = succeeds(judging);
     try {
-      await before;
-      return await this.#judge(scope, state, holder, waitMs);
+      return await judging;
     } finally {
       state.waiting -= 1;
-      end();
       this.#forget(scope, state);
     }
   }
@@ -91,9 +89,8 @@ export class Gate {
     state.floor = Math.max(state.floor, floor);
     const inside: Inside = { token: holder.token, controller: new AbortController() };
     state.inside.add(inside);
-    const { signal } = inside.controller;
     return {
-      fenced: { scope, token: holder.token, floor, signal },
+      fenced: { scope, token: holder.token, floor, signal: inside.controller.signal },
       leave: () => {
         state.inside.delete(inside);
         state.left();
@@ -110,10 +107,8 @@ export class Gate {
     if (older().length === 0) return;
     if (token < (await this.#floors.highest(scope))) return;
     const endsAt = performance.now() + waitMs;
-    for (;;) {
-      const inside = older();
-      if (inside.length === 0) return;
-      for (const { controller } of inside) controller.abort(new NewerHolder(token));
+    for (let inside = older(); inside.length > 0; inside = older()) {
+      for (const { controller } of inside) controller.abort(newerHolder(token));
       const leftMs = endsAt - performance.now();
       if (leftMs <= 0) {
         const text = `requests of older holders are at work in scope ${JSON.stringify(scope)} for longer than ${waitMs} ms`;
@@ -145,10 +140,7 @@ export class Gate {
 }
 
 /** Why the signal of a request aborted. */
-class NewerHolder extends Error {
-  override readonly name = 'NewerHolder';
-
-  constructor(token: number) {
-    super(`a newer holder, of token ${token}, waits for this request to end`);
-  }
+function newerHolder(token: number): Error {
+  const text = `a newer holder, of token ${token}, waits for this request to end`;
+  return Object.assign(new Error(text), { name: 'NewerHolder' });
 }

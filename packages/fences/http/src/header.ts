@@ -1,6 +1,7 @@
 /** The header `Fencing-Token: 41`, and `Fencing-Token: 41; floor=39` of those who share a lock. */
 
-import { checkHolder, FenceError, floorOf, type Holder } from '@holdfast/fence';
+import { checkHolder, floorOf, type Holder } from '@holdfast/fence';
+import { invalid, isToken } from '@holdfast/fence/adapter';
 
 /** Case does not matter on the wire; Node.js gives names of headers in lower case. */
 export const FENCING_TOKEN = 'fencing-token';
@@ -33,8 +34,7 @@ export function parseFencingToken(value: string | readonly string[] | null | und
   const token = Number(match?.[1]);
   const floor = Number(match?.[2] ?? match?.[1]);
   if (match === null || !isToken(token) || !isToken(floor) || floor > token) {
-    const shown = JSON.stringify(text.slice(0, MAX_SHOWN));
-    throw new FenceError('INVALID_ARGUMENT', `the header Fencing-Token is ${shown}: ${FORM}`);
+    throw invalid(`the header Fencing-Token is ${JSON.stringify(text.slice(0, MAX_SHOWN))}: ${FORM}`);
   }
   return { token, floor };
 }
@@ -51,8 +51,4 @@ export function formatFencingToken(holder: Holder): string {
   checkHolder(holder);
   const floor = floorOf(holder);
   return floor === holder.token ? `${holder.token}` : `${holder.token}; floor=${floor}`;
-}
-
-function isToken(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 1;
 }

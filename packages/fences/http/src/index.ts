@@ -16,14 +16,6 @@ export { FenceError, StaleTokenError, type FenceErrorCode, type Holder } from '@
 export { fencedFetch } from './client.ts';
 export type { HttpFenceOptions } from './fence.ts';
 export { fileFloors, memoryFloors, type FloorStore, type MemoryFloorsOptions } from './floors.ts';
-export {
-  fenceExpress,
-  fenceFastify,
-  fenceHono,
-  fenceNode,
-  type FastifyReplyLike,
-  type FastifyRequestLike,
-  type HonoContextLike,
-} from './frameworks.ts';
+export * from './frameworks.ts';
 export type { FencedRequest } from './gate.ts';
 export { formatFencingToken, parseFencingToken, type PresentedToken } from './header.ts';

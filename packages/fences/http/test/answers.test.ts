@@ -12,7 +12,7 @@ async function failureOf(call: Promise<unknown>): Promise<unknown> {
 describe.each(Object.entries(SERVICES))('a service on %s', (_name, start) => {
   let service: Service;
   beforeAll(async () => {
-    service = await start(memoryFloors(), 50);
+    service = await start(memoryFloors(), { waitMs: 50 });
   });
   afterAll(() => service?.close());
 

@@ -6,9 +6,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FenceError, floorOf, StaleTokenError, type Holder } from '@holdfast/fence';
-import { Cutoff } from './cutoff.ts';
+import { checkBody, withCutoff, type Cutoff } from '@holdfast/fence/adapter';
 import { EMPTY, following, MAX_RECENT, type Manifest, type ManifestFile } from './manifest.ts';
-import { checkBody, settingsOf, type InstallOptions, type Settings } from './options.ts';
+import { checkArguments, type InstallOptions } from './options.ts';
 import type { Loaded, ManifestStore } from './store.ts';
 import { Outdated, type Transaction, type TransactionOf } from './transaction.ts';
 
@@ -42,8 +42,7 @@ export interface FenceCall<Store extends ManifestStore> {
 
 /** Installs the floor of the holder, unless it is there already. */
 export async function installBy<Store extends ManifestStore>(of: FenceCall<Store>): Promise<void> {
-  const settings = settingsOf('install', of.scope, of.holder, of.options);
-  await withCall(of, settings, (call) => call.install());
+  await withCall('install', of, (call) => call.install());
 }
 
 /** Runs the body, more than once where others publish meanwhile, until what it wrote is published or refused. */
@@ -52,9 +51,8 @@ export async function fenceBy<Store extends ManifestStore, Tx extends Transactio
   open: (of: TransactionOf<Store>) => Tx,
   body: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
-  const settings = settingsOf('fence', of.scope, of.holder, of.options);
   checkBody(body);
-  return await withCall(of, settings, async (call) => {
+  return await withCall('fence', of, async (call) => {
     for (;;) {
       const outcome = await call.attempt(open, body);
       if (outcome !== undefined) return outcome.result;
@@ -63,19 +61,16 @@ export async function fenceBy<Store extends ManifestStore, Tx extends Transactio
   });
 }
 
+const ENDED = 'the call was ended by a signal before it published; nothing was written';
+
 async function withCall<Store extends ManifestStore, Result>(
+  what: 'fence' | 'install',
   of: FenceCall<Store>,
-  settings: Settings,
   run: (call: Call<Store>) => Promise<Result>,
 ): Promise<Result> {
-  of.holder.assertHeld?.();
-  const cutoff = new Cutoff([of.holder.signal, settings.signal]);
-  try {
-    cutoff.throwIfAborted();
-    return await run(new Call(of, cutoff, settings.waitMs));
-  } finally {
-    cutoff.end();
-  }
+  const waitMs = checkArguments(what, of);
+  const begun = async (cutoff: Cutoff): Promise<Result> => await run(new Call(of, cutoff, waitMs));
+  return await withCutoff(of.holder, of.options.signal, begun, ENDED);
 }
 
 class Call<Store extends ManifestStore> {

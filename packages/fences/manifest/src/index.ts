@@ -2,6 +2,7 @@
 
 export { fenceBy, installBy, RULES, type FenceCall, type Rules } from './fence.ts';
 export { decodeManifest, EMPTY, encodeManifest, MAX_RECENT, type Manifest, type ManifestFile } from './manifest.ts';
-export { checkName, invalid, type InstallOptions } from './options.ts';
+export { checkName, type InstallOptions } from './options.ts';
+export { collectFrom, readFrom, type Leftover } from './reads.ts';
 export type { Loaded, ManifestStore } from './store.ts';
 export { Transaction, type TransactionOf } from './transaction.ts';

@@ -1,6 +1,7 @@
 /** The options of a call, and the checks of its arguments: nothing is sent before all are well-formed. */
 
-import { checkHolder, checkOptionNames, checkScope, FenceError } from '@holdfast/fence';
+import type { Holder } from '@holdfast/fence';
+import { checkCall, checkMs, invalid } from '@holdfast/fence/adapter';
 
 export interface InstallOptions {
   /** Ends the call, besides the holder's own signal. */
@@ -13,33 +14,21 @@ export interface InstallOptions {
 }
 
 const DEFAULT_WAIT_MS = 30_000;
-const MAX_WAIT_MS = 2 ** 31 - 1;
 /** The longest name of a file, in bytes of UTF-8. */
 const MAX_NAME_BYTES = 500;
 
-export interface Settings {
-  readonly signal: AbortSignal | undefined;
-  readonly waitMs: number;
+interface Arguments {
+  readonly scope: string;
+  readonly holder: Holder;
+  readonly options: InstallOptions;
 }
 
-/** @throws FenceError INVALID_ARGUMENT */
-export function settingsOf(what: string, scope: unknown, holder: unknown, options: InstallOptions): Settings {
-  checkOptionNames(what, options, { signal: true, waitMs: true });
-  checkScope(scope);
-  checkHolder(holder);
-  const { signal, waitMs = DEFAULT_WAIT_MS } = options;
-  if (!Number.isInteger(waitMs) || waitMs < 1 || waitMs > MAX_WAIT_MS) {
-    throw invalid(`waitMs is ${String(waitMs)}; it is a whole number of milliseconds from 1 to ${MAX_WAIT_MS}`);
-  }
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid('signal is no AbortSignal');
-  return { signal, waitMs };
-}
-
-/** @throws FenceError INVALID_ARGUMENT */
-export function checkBody(body: unknown): void {
-  if (typeof body !== 'function') {
-    throw invalid('the fourth argument is the body: a function that is given the transaction');
-  }
+/** @returns `waitMs`. @throws FenceError INVALID_ARGUMENT */
+export function checkArguments(what: 'fence' | 'install', of: Arguments): number {
+  checkCall(what, of, { signal: true, waitMs: true });
+  const { waitMs = DEFAULT_WAIT_MS } = of.options;
+  checkMs('waitMs', waitMs);
+  return waitMs;
 }
 
 /** @throws FenceError INVALID_ARGUMENT */
@@ -50,8 +39,4 @@ export function checkName(name: unknown): asserts name is string {
   }
   const bytes = Buffer.byteLength(name);
   if (bytes > MAX_NAME_BYTES) throw invalid(`a name of a file has ${bytes} bytes, at most ${MAX_NAME_BYTES}`);
-}
-
-export function invalid(message: string): FenceError {
-  return new FenceError('INVALID_ARGUMENT', message);
 }

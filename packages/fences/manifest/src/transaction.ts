@@ -1,8 +1,9 @@
 /** What a body is given: the files of a scope as they were when it began, and what it changes. Nobody sees the changes before all are published. */
 
 import { FenceError } from '@holdfast/fence';
+import { invalid } from '@holdfast/fence/adapter';
 import type { Manifest, ManifestFile } from './manifest.ts';
-import { checkName, invalid } from './options.ts';
+import { checkName } from './options.ts';
 import type { ManifestStore } from './store.ts';
 
 /** The longest file that is written or read as one piece. */

@@ -1,16 +1,15 @@
 /** What the driver rejects with, as errors of a fence. */
 
-import { FenceError, type FenceErrorOptions } from '@holdfast/fence';
+import { FenceError } from '@holdfast/fence';
+import { codeOf, isNetworkError, messageOf, valueIn } from '@holdfast/fence/adapter';
+import { connectionError, refusedError, schemaVersionError, timeoutError, type Doing } from '@holdfast/fence-sql';
 import { SCHEMA_VERSION } from './sql.ts';
-
-/** `commit`: its answer may be lost. */
-export type Doing = 'connect' | 'install' | 'enter' | 'commit' | 'schema' | 'read';
 
 /** Too many connections, shutdowns, KILL, network errors, and a session without a statement for too long. */
 const CONNECTION_NUMBERS = [1040, 1053, 1077, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1927, 4031];
-/** The last two of the server have no number where nothing was asked. */
+/** Those of the server have no number where nothing was asked; ENOENT is of its socket. */
 const CONNECTION_CODES =
-  /^(PROTOCOL_(CONNECTION_LOST|UNEXPECTED_PACKET|ERROR)|ER_CONNECTION_KILLED|ER_CLIENT_INTERACTION_TIMEOUT|ECONN\w+|EPIPE|ETIMEDOUT|ENOENT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
+  /^(PROTOCOL_(CONNECTION_LOST|UNEXPECTED_PACKET|ERROR)|ER_CONNECTION_KILLED|ER_CLIENT_INTERACTION_TIMEOUT|ENOENT)$/;
 /** Of mysql2, which has no codes for them. */
 const CLOSED_STATE = /closed state/;
 const CONNECTION_MESSAGES = /^(No connections available|Queue limit reached|Pool is closed|connect ETIMEDOUT)/;
@@ -38,7 +37,7 @@ export function numberOf(error: unknown): number {
 export function isConnectionError(error: unknown): boolean {
   const number = numberOf(error);
   if (number !== 0) return CONNECTION_NUMBERS.includes(number);
-  if (CONNECTION_CODES.test(codeOf(error))) return true;
+  if (isNetworkError(error) || CONNECTION_CODES.test(codeOf(error))) return true;
   return error instanceof Error && (wasNotSent(error) || CONNECTION_MESSAGES.test(error.message));
 }
 
@@ -49,31 +48,45 @@ function wasNotSent(error: unknown): boolean {
 
 /** An error that is one of a fence already stays. */
 export function asFenceError(error: unknown, doing: Doing): FenceError {
-  return error instanceof FenceError ? error : new FenceError(...described(error, doing));
+  if (error instanceof FenceError) return error;
+  const [cause, number] = [error, numberOf(error)];
+  const lost = doing === 'commit' && !wasNotSent(error);
+  if (isConnectionError(error)) return connectionError(error, lost);
+  if (codeOf(error) === TIMEOUT_CODE) return timeoutError(error, doing, lost);
+  if (TIMEOUT_NUMBERS.includes(number)) return timeoutError(error, doing, false);
+  switch (number) {
+    case NO_TABLE:
+      return missingSchema(cause);
+    case NO_DATABASE: {
+      const text = 'the pool names no database, where the tables of tokens are: give createPool a database';
+      return new FenceError('SCHEMA_MISSING', text, { cause });
+    }
+    case NO_COLUMN: {
+      const text = 'the tables of tokens have other columns than this version of @holdfast/fence-mysql knows';
+      return new FenceError('SCHEMA_VERSION', `${text}: ${messageOf(error)}`, { cause });
+    }
+    default:
+      return refusedError(error, doing, number === DEADLOCK || number === CHANGED, adviceFor(number));
+  }
 }
 
-/** What a body rejects with stays as it is, unless it is of the connection. */
-export function asBodyError(error: unknown): unknown {
-  return error instanceof FenceError || !isConnectionError(error) ? error : lostError(error);
-}
-
-/** The connection's end, while the body was at work. */
-export function lostError(error: unknown): FenceError {
-  return new FenceError(
-    'CONNECTION',
-    `the database went away before the commit, or ended a transaction that was without a statement for longer than idleMs ` +
-      `(${messageOf(error)}); nothing was written`,
-    { cause: error },
-  );
-}
-
-export function versionError(version: number): FenceError {
-  const what = `the tables of @holdfast/fence-mysql are of version ${version}, and this package knows ${SCHEMA_VERSION}`;
+/**
+ * What a body rejects with stays as it is, unless it is of the connection.
+ *
+ * @param lost what has ended that, or the transaction on it: it says more than that it has ended
+ */
+export function asBodyError(error: unknown, lost?: Error): unknown {
+  const isEnd = isConnectionError(error) || (lost !== undefined && error === lost);
+  const cause = isEnd ? (lost ?? error) : error;
+  if (!isEnd || cause instanceof FenceError) return cause;
   const text =
-    version > SCHEMA_VERSION
-      ? `${what}: they were made by a newer version of it, so install that`
-      : `${what}: run migrate(pool)`;
-  return new FenceError('SCHEMA_VERSION', text);
+    'the database went away before the commit, or ended a transaction without a statement for longer than idleMs';
+  return new FenceError('CONNECTION', `${text} (${messageOf(cause)}); nothing was written`, { cause });
+}
+
+export function versionError(found: number): FenceError {
+  const known = { found, known: SCHEMA_VERSION, by: '@holdfast/fence-mysql' };
+  return schemaVersionError('the schema of tokens is', known);
 }
 
 export function missingSchema(cause?: unknown): FenceError {
@@ -81,65 +94,9 @@ export function missingSchema(cause?: unknown): FenceError {
   return new FenceError('SCHEMA_MISSING', text, { cause });
 }
 
-function described(error: unknown, doing: Doing): [FenceError['code'], string, FenceErrorOptions] {
-  const [cause, number] = [error, numberOf(error)];
-  const indeterminate = doing === 'commit' && !wasNotSent(error);
-  if (isConnectionError(error)) return ['CONNECTION', connectionText(error, indeterminate), { cause, indeterminate }];
-  if (codeOf(error) === TIMEOUT_CODE) return ['TIMEOUT', timeoutText(error, doing), { cause, indeterminate }];
-  if (TIMEOUT_NUMBERS.includes(number)) return ['TIMEOUT', timeoutText(error, doing), { cause }];
-  if (number === NO_TABLE) return ['SCHEMA_MISSING', missingSchema().message, { cause }];
-  if (number === NO_DATABASE) {
-    const text = 'the pool names no database, where the tables of tokens are: give createPool a database';
-    return ['SCHEMA_MISSING', text, { cause }];
-  }
-  if (number === NO_COLUMN) {
-    const text = 'the tables of tokens have other columns than this version of @holdfast/fence-mysql knows';
-    return ['SCHEMA_VERSION', `${text}: ${messageOf(error)}`, { cause }];
-  }
-  const text = `the database refused ${NAMES[doing]}: ${messageOf(error)}${adviceFor(number)}`;
-  return ['RESOURCE', text, { cause, retryable: number === DEADLOCK || number === CHANGED }];
-}
-
 function adviceFor(number: number): string {
   if (PERMISSION_NUMBERS.includes(number)) {
     return '; GRANT SELECT, INSERT, UPDATE ON holdfast_fence and SELECT, UPDATE ON holdfast_fence_version to the user';
   }
   return READ_ONLY_NUMBERS.includes(number) ? '; tokens are checked by the server that writes: is this a replica?' : '';
-}
-
-const NAMES: Readonly<Record<Doing, string>> = {
-  connect: 'a connection',
-  install: 'to install the token',
-  enter: 'to begin a transaction under the token',
-  commit: 'the commit',
-  schema: 'to change the schema',
-  read: 'to read the highest token',
-};
-
-function connectionText(error: unknown, indeterminate: boolean): string {
-  const what = `the database cannot be reached, or went away (${messageOf(error)})`;
-  return indeterminate
-    ? `${what} before it answered the commit: read what was written before doing it again`
-    : `${what}; nothing was written`;
-}
-
-function timeoutText(error: unknown, doing: Doing): string {
-  if (doing === 'install') {
-    return 'transactions of older holders are under way for longer than waitMs; they end by themselves, so try again';
-  }
-  return `the database took too long ${NAMES[doing]}: ${messageOf(error)}`;
-}
-
-export function messageOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text === '' ? codeOf(error) : text;
-}
-
-function codeOf(error: unknown): string {
-  const code = valueIn(error, 'code');
-  return typeof code === 'string' ? code : '';
-}
-
-function valueIn(error: unknown, name: 'code' | 'errno'): unknown {
-  return typeof error === 'object' && error !== null && name in error ? Reflect.get(error, name) : undefined;
 }

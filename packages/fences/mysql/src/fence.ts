@@ -4,20 +4,24 @@
  */
 
 import { FenceError, floorOf, StaleTokenError, type Holder } from '@holdfast/fence';
-import type { Pool, PoolConnection } from 'mysql2/promise';
-import { Cutoff } from './cutoff.ts';
-import { asBodyError, asFenceError, DEADLOCK, isConnectionError, lostError, numberOf, type Doing } from './errors.ts';
+import { invalid, succeeds, told } from '@holdfast/fence/adapter';
 import {
-  checkArguments,
-  invalid,
-  settingsOf,
+  borrow,
+  Borrowed,
+  fenceOn,
+  installOn,
+  type Database,
+  type Doing,
+  type FencedSession,
   type FenceOptions,
   type InstallOptions,
-  type Settings,
-} from './options.ts';
-import { Session } from './session.ts';
+  type Opened,
+} from '@holdfast/fence-sql';
+import type { Pool, PoolConnection, ResultSetHeader } from 'mysql2/promise';
+import { GUARDED, isOpen, watched } from './endings.ts';
+import { asBodyError, asFenceError, DEADLOCK, numberOf } from './errors.ts';
+import { PLAIN, readFloor } from './floors.ts';
 import { STATEMENTS } from './sql.ts';
-import { Transaction } from './transaction.ts';
 
 /** What makes a fence. Tests put broken ones in its place. */
 export interface Steps {
@@ -40,8 +44,6 @@ export const STEPS: Steps = {
 
 /** A row that somebody deletes, and deadlocks with inserts that are rolled back. */
 const MAX_TRIES = 3;
-/** An abort that comes while a commit is under way leaves it that long to answer. */
-const COMMIT_GRACE_MS = 5_000;
 
 /**
  * Runs `body` in a transaction that only commits if no newer holder has been at the scope, and returns what it returns. The first call of a
@@ -67,7 +69,7 @@ export async function fence<Result>(
   body: (tx: PoolConnection) => Promise<Result>,
   options: FenceOptions = {},
 ): Promise<Result> {
-  return await fenceBy(STEPS, pool, scope, holder, body, options);
+  return await fenceOn(MYSQL, { pool, scope, holder, options }, body);
 }
 
 /**
@@ -80,128 +82,100 @@ export async function fence<Result>(
  * await install(pool, 'jobs', held);
  */
 export async function install(pool: Pool, scope: string, holder: Holder, options: InstallOptions = {}): Promise<void> {
-  await installBy(STEPS, pool, scope, holder, options);
+  await installOn(MYSQL, { pool, scope, holder, options });
 }
 
-/** @internal */
-export async function installBy(
-  steps: Steps,
-  pool: Pool,
-  scope: string,
-  holder: Holder,
-  options: InstallOptions,
-): Promise<void> {
-  const settings = settingsOf('install', options);
-  checkArguments(pool, scope, holder);
-  await withCall({ steps, pool, scope, holder, settings }, (call) => call.install());
+/** @param steps broken ones in tests */
+export function mysqlBy(steps: Steps): Database<Pool, PoolConnection> {
+  return {
+    checkPool,
+    open: async (of) =>
+      new Session(steps, of, await during('connect', borrow(of.pool.getConnection(), of.cutoff, NO_CONNECTION))),
+  };
 }
 
-/** @internal */
-export async function fenceBy<Result>(
-  steps: Steps,
-  pool: Pool,
-  scope: string,
-  holder: Holder,
-  body: (tx: PoolConnection) => Promise<Result>,
-  options: FenceOptions,
-): Promise<Result> {
-  const settings = settingsOf('fence', options);
-  checkArguments(pool, scope, holder);
-  if (typeof body !== 'function')
-    throw invalid('the fourth argument is the body: a function that is given the transaction');
-  return await withCall({ steps, pool, scope, holder, settings }, async (call) => {
-    await call.enter();
-    return await call.perform(body);
-  });
-}
+const MYSQL = mysqlBy(STEPS);
+const NO_CONNECTION = 'the pool gave no connection with release(): pass a pool of mysql2/promise';
 
-interface CallOf {
-  readonly steps: Steps;
-  readonly pool: Pool;
-  readonly scope: string;
-  readonly holder: Holder;
-  readonly settings: Settings;
-}
-
-async function withCall<Result>(of: CallOf, run: (call: Call) => Promise<Result>): Promise<Result> {
-  of.holder.assertHeld?.();
-  const cutoff = new Cutoff([of.holder.signal, of.settings.signal]);
-  try {
-    cutoff.throwIfAborted();
-    const session = await told('connect', Session.open(of.pool, cutoff));
-    const call = new Call(of, session, cutoff);
-    try {
-      await told('enter', session.begin(of.settings.idleSeconds));
-      return await run(call);
-    } finally {
-      await session.close(call);
-    }
-  } finally {
-    cutoff.end();
-  }
-}
-
-class Call {
-  readonly #of: CallOf;
-  readonly #session: Session;
-  readonly #cutoff: Cutoff;
+class Session implements FencedSession<PoolConnection> {
+  readonly borrowed: Borrowed<PoolConnection>;
+  readonly #steps: Steps;
+  readonly #of: Opened<Pool>;
   /** A transaction may be open. */
-  open = false;
-  /** The body has ended the transaction by a statement. */
-  spoiled = false;
+  #open = false;
 
-  constructor(of: CallOf, session: Session, cutoff: Cutoff) {
+  constructor(steps: Steps, of: Opened<Pool>, connection: PoolConnection) {
+    this.#steps = steps;
     this.#of = of;
-    this.#session = session;
-    this.#cutoff = cutoff;
+    const send = (sending: () => unknown, text: string): unknown => watched(sending, text, this.borrowed);
+    const destroy = (): void => connection.destroy();
+    this.borrowed = new Borrowed(
+      connection,
+      { ...GUARDED, send },
+      {
+        // That the connection is made what it was before is not waited for: the caller's answer is there.
+        release: () => {
+          void succeeds(this.send(STATEMENTS.restore)).then((ok) => (ok ? connection.release() : destroy()));
+        },
+        destroy,
+      },
+    );
   }
 
   /** A floor that can be seen was committed when all transactions below it had ended. */
   async install(): Promise<void> {
-    await this.#installedBy(
-      'install',
-      async () => await this.#of.steps.look(this.#session, this.#of.scope, this.#of.holder),
-    );
+    const { scope, holder } = this.#of;
+    await this.#installedBy('install', async () => await this.#steps.look(this, scope, holder));
     await this.#end(STATEMENTS.rollBack, 'install');
   }
 
-  /** With the body's transaction open, its token verified. */
   async enter(): Promise<void> {
-    const { steps, scope, holder, settings } = this.#of;
+    const { scope, holder, settings } = this.#of;
     await this.#installedBy('enter', async () => {
-      if (settings.isolation !== undefined) await this.#session.send(settings.isolation);
-      return await steps.enter(this.#session, scope, holder);
+      if (settings.level !== undefined) await this.send(`SET TRANSACTION ISOLATION LEVEL ${settings.level}`);
+      return await this.#steps.enter(this, scope, holder);
     });
   }
 
-  async perform<Result>(body: (tx: PoolConnection) => Promise<Result>): Promise<Result> {
-    const transaction = new Transaction(this.#session.connection);
-    try {
-      const running = (async () => await body(transaction.tx))();
-      running.catch(() => undefined);
-      const result = await this.#cutoff.race(running);
-      if (transaction.ended !== undefined) throw transaction.ended;
-      if (this.#session.lost !== undefined) throw lostError(this.#session.lost);
-      transaction.close();
-      this.#cutoff.throwIfAborted();
-      this.#of.holder.assertHeld?.();
-      await this.#commit();
-      return result;
-    } catch (error) {
-      throw this.#session.lost !== undefined && isConnectionError(error)
-        ? lostError(this.#session.lost)
-        : asBodyError(error);
-    } finally {
-      transaction.close();
-      this.spoiled = transaction.ended !== undefined;
-    }
+  async commit(): Promise<void> {
+    await during('commit', this.#of.cutoff.raceLate(this.borrowed.connection.query(STATEMENTS.commit)));
+    this.#open = false;
+  }
+
+  /** Of a transaction that has ended otherwise nothing is known: tables may be locked on the connection. */
+  async rollBack(): Promise<boolean> {
+    return this.borrowed.lost === undefined && (!this.#open || (await succeeds(this.send(STATEMENTS.rollBack))));
+  }
+
+  failureOfBody(error: unknown): unknown {
+    return asBodyError(error, this.borrowed.lost);
+  }
+
+  async send(sql: string, values: readonly (number | Buffer)[] = []): Promise<ResultSetHeader> {
+    const sending = this.borrowed.connection.query<ResultSetHeader>({ ...PLAIN, sql, values: [...values] });
+    return (await this.#of.cutoff.race(sending))[0];
+  }
+
+  /** 0 where nobody has been. Rejects with SCHEMA_MISSING or SCHEMA_VERSION. */
+  async floor(sql: string, scope: string): Promise<number> {
+    return await this.#of.cutoff.race(readFloor(this.borrowed.connection, sql, scope));
+  }
+
+  async #begin(): Promise<void> {
+    const answer = await this.send(STATEMENTS.begin, [seconds(this.#of.settings.idleMs)]);
+    if (isOpen([answer]) !== true) return;
+    const text = 'the pool gave a connection with a transaction that was left open';
+    const error = new FenceError('RESOURCE', `${text}: commit or roll back before releasing a connection`);
+    this.borrowed.lose(error);
+    throw error;
   }
 
   /** Reads the floor in a transaction that stays open, and raises it in one of its own where it is too low. */
   async #installedBy(doing: Doing, read: () => Promise<number>): Promise<void> {
     const { scope, holder } = this.#of;
+    await during(doing, this.#begin());
     for (let tries = 1; ; tries += 1) {
-      this.open = true;
+      this.#open = true;
       try {
         const floor = await read();
         if (holder.token < floor) throw new StaleTokenError(scope, holder.token, floor);
@@ -217,31 +191,24 @@ class Call {
   }
 
   async #raise(): Promise<void> {
-    const { steps, scope, holder, settings } = this.#of;
-    await told('install', this.#session.send(STATEMENTS.lockWait, [settings.waitSeconds]));
-    this.open = true;
-    await steps.raise(this.#session, scope, holder).catch((error: unknown) => {
-      throw numberOf(error) === DEADLOCK ? error : asFenceError(error, 'install');
-    });
+    const { scope, holder, settings } = this.#of;
+    await during('install', this.send(STATEMENTS.lockWait, [seconds(settings.waitMs)]));
+    this.#open = true;
+    await told(this.#steps.raise(this, scope, holder), (error) =>
+      numberOf(error) === DEADLOCK ? error : asFenceError(error, 'install'),
+    );
     await this.#end(STATEMENTS.commit, 'install');
-    await told('install', this.#session.send(STATEMENTS.ownLockWait));
+    await during('install', this.send(STATEMENTS.ownLockWait));
   }
 
   async #end(statement: string, doing: Doing): Promise<void> {
-    await told(doing, this.#session.send(statement));
-    this.open = false;
+    await during(doing, this.send(statement));
+    this.#open = false;
   }
+}
 
-  async #commit(): Promise<void> {
-    const late = (): FenceError =>
-      new FenceError('ABORTED', 'a signal ended the call while the commit was under way: it may have happened', {
-        indeterminate: true,
-      });
-    const committing = this.#session.connection.query(STATEMENTS.commit);
-    committing.catch(() => undefined);
-    await told('commit', this.#cutoff.raceLate(committing, COMMIT_GRACE_MS, late));
-    this.open = false;
-  }
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1_000);
 }
 
 function notInstalled(scope: string, token: number): FenceError {
@@ -249,10 +216,16 @@ function notInstalled(scope: string, token: number): FenceError {
   return new FenceError('TOKEN_NOT_INSTALLED', text);
 }
 
-async function told<Result>(doing: Doing, call: Promise<Result>): Promise<Result> {
-  try {
-    return await call;
-  } catch (error) {
-    throw asFenceError(error, doing);
-  }
+async function during<Result>(doing: Doing, work: Promise<Result>): Promise<Result> {
+  return await told(work, (error) => asFenceError(error, doing));
+}
+
+/** Pools with callbacks have `promise`, clusters of pools have `of`, and connections have no `getConnection`. */
+export function checkPool(pool: unknown): void {
+  const is = typeof pool === 'object' && pool !== null && 'getConnection' in pool;
+  if (is && !('promise' in pool) && !('of' in pool)) return;
+  throw invalid(
+    'the first argument is the pool of the application: what createPool of mysql2/promise gives, and no connection; ' +
+      'of a pool with callbacks, pool.promise()',
+  );
 }

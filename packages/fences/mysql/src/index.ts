@@ -15,6 +15,6 @@
  */
 
 export { FenceError, StaleTokenError, type FenceErrorCode, type Holder } from '@holdfast/fence';
+export type { FenceOptions, InstallOptions } from '@holdfast/fence-sql';
 export { fence, install } from './fence.ts';
-export type { FenceOptions, InstallOptions } from './options.ts';
 export { highest, migrate, SCHEMA_SQL } from './schema.ts';

@@ -1,10 +1,11 @@
 /** Setting up, and what operators ask. */
 
 import { checkScope } from '@holdfast/fence';
+import { told } from '@holdfast/fence/adapter';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { asFenceError, versionError } from './errors.ts';
-import { checkPool } from './options.ts';
-import { readFloor } from './session.ts';
+import { checkPool } from './fence.ts';
+import { readFloor } from './floors.ts';
 import { SCHEMA_VERSION, schemaStatements, STATEMENTS } from './sql.ts';
 
 /**
@@ -63,9 +64,5 @@ async function versionOn(pool: Pool): Promise<number | undefined> {
 export async function highest(pool: Pool, scope: string): Promise<number> {
   checkPool(pool);
   checkScope(scope);
-  try {
-    return await readFloor(pool, STATEMENTS.look, scope);
-  } catch (error) {
-    throw asFenceError(error, 'read');
-  }
+  return await told(readFloor(pool, STATEMENTS.look, scope), (error) => asFenceError(error, 'read'));
 }

@@ -1,6 +1,7 @@
+import type { Doing } from '@holdfast/fence-sql';
 import type mysql from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
-import { asBodyError, asFenceError, isConnectionError, type Doing } from '../src/errors.ts';
+import { asBodyError, asFenceError, isConnectionError } from '../src/errors.ts';
 import { fence, FenceError, highest, install, migrate } from '../src/index.ts';
 
 /** Nothing may be sent with arguments that are malformed. */

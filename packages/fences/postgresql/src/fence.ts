@@ -4,18 +4,22 @@
  */
 
 import { FenceError, floorOf, type Holder } from '@holdfast/fence';
-import type { Pool, PoolClient } from 'pg';
-import { openConnection, type Connection } from './connection.ts';
-import { Cutoff } from './cutoff.ts';
-import { asBodyError, asFenceError, codeOf, isConnectionError, type Doing } from './errors.ts';
+import { codeOf, InstalledFloors, invalid, succeeds, told } from '@holdfast/fence/adapter';
 import {
-  checkArguments,
-  invalid,
-  settingsOf,
+  borrow,
+  Borrowed,
+  fenceOn,
+  installOn,
+  statementsThatBegin,
+  type Database,
+  type Doing,
+  type FencedSession,
   type FenceOptions,
   type InstallOptions,
-  type Settings,
-} from './options.ts';
+  type Opened,
+} from '@holdfast/fence-sql';
+import type { Pool, PoolClient } from 'pg';
+import { asBodyError, asFenceError, isConnectionError } from './errors.ts';
 import { SCHEMA_VERSION, STATES } from './sql.ts';
 
 /** The two statements that make a fence. Tests put broken ones in their place. */
@@ -33,10 +37,17 @@ export const STATEMENTS: Statements = {
 
 /** A token that was reset, or a row that changed while the transaction began, at higher levels of isolation. */
 const MAX_BEGINS = 3;
-/** An abort that comes while a commit is under way leaves it that long to answer. */
-const COMMIT_GRACE_MS = 5_000;
 /** SQLSTATE of a COMMIT where no transaction is open. */
 const NO_TRANSACTION = '25P01';
+
+/** What a body does not get. */
+const GUARDED = {
+  sending: /^query$/,
+  ending: /^(release|end|connect)$/,
+  endingStatements: statementsThatBegin(
+    String.raw`(?:begin|commit|end|abort|(?:start|prepare)\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b))\b`,
+  ),
+};
 
 /**
  * Runs `body` in a transaction that only commits if no newer holder has been at the scope, and returns what it returns. The first call of a
@@ -62,7 +73,7 @@ export async function fence<Result>(
   body: (tx: PoolClient) => Promise<Result>,
   options: FenceOptions = {},
 ): Promise<Result> {
-  return await fenceBy(STATEMENTS, pool, scope, holder, body, options);
+  return await fenceOn(POSTGRESQL, { pool, scope, holder, options }, body);
 }
 
 /**
@@ -75,179 +86,110 @@ export async function fence<Result>(
  * await install(pool, 'jobs', held);
  */
 export async function install(pool: Pool, scope: string, holder: Holder, options: InstallOptions = {}): Promise<void> {
-  await installBy(STATEMENTS, pool, scope, holder, options);
+  await installOn(POSTGRESQL, { pool, scope, holder, options });
 }
 
-/** @internal */
-export async function installBy(
-  statements: Statements,
-  pool: Pool,
-  scope: string,
-  holder: Holder,
-  options: InstallOptions,
-): Promise<void> {
-  const settings = settingsOf('install', options);
-  checkArguments(pool, scope, holder);
-  await withCall({ statements, pool, scope, holder, settings }, (call) => call.install());
+/** @param statements broken ones in tests */
+export function postgresBy(statements: Statements): Database<Pool, PoolClient> {
+  return {
+    checkPool,
+    open: async (of) => {
+      const connecting = borrow(of.pool.connect(), of.cutoff, NO_CLIENT);
+      const client = await told(connecting, (error) => failureIn(of, error, 'connect'));
+      return new Session(statements, of, client);
+    },
+  };
 }
 
-/** @internal */
-export async function fenceBy<Result>(
-  statements: Statements,
-  pool: Pool,
-  scope: string,
-  holder: Holder,
-  body: (tx: PoolClient) => Promise<Result>,
-  options: FenceOptions,
-): Promise<Result> {
-  const settings = settingsOf('fence', options);
-  checkArguments(pool, scope, holder);
-  if (typeof body !== 'function')
-    throw invalid('the fourth argument is the body: a function that is given the transaction');
-  return await withCall({ statements, pool, scope, holder, settings }, async (call) => {
-    await call.begin();
-    const result = await call.perform(body);
-    await call.commit();
-    return result;
-  });
-}
+const POSTGRESQL = postgresBy(STATEMENTS);
+const NO_CLIENT = 'the pool gave no client with release(): pass a Pool of pg';
 
-interface CallOf {
-  readonly statements: Statements;
-  readonly pool: Pool;
-  readonly scope: string;
-  readonly holder: Holder;
-  readonly settings: Settings;
-}
+const installed = new InstalledFloors();
 
-async function withCall<Result>(of: CallOf, run: (call: Call) => Promise<Result>): Promise<Result> {
-  of.holder.assertHeld?.();
-  const cutoff = new Cutoff([of.holder.signal, of.settings.signal]);
-  try {
-    cutoff.throwIfAborted();
-    const connection = await openConnection(of.pool, cutoff).catch((error: unknown) => {
-      throw asFenceError(error, { doing: 'enter', scope: of.scope, token: of.holder.token });
-    });
-    const call = new Call(of, connection, cutoff);
-    try {
-      return await run(call);
-    } finally {
-      connection.close(await call.rollBack());
-    }
-  } finally {
-    cutoff.end();
-  }
-}
-
-/** Floors that were installed, by pool, holder and scope: floors only rise, so that further calls of a holder need not install again. */
-const installed = new WeakMap<Pool, WeakMap<Holder, Map<string, number>>>();
-
-class Call {
-  readonly #of: CallOf;
-  readonly #connection: Connection;
-  readonly #cutoff: Cutoff;
+class Session implements FencedSession<PoolClient> {
+  readonly borrowed: Borrowed<PoolClient>;
+  readonly #statements: Statements;
+  readonly #of: Opened<Pool>;
+  /** A transaction may be open. */
   #open = false;
 
-  constructor(of: CallOf, connection: Connection, cutoff: Cutoff) {
+  constructor(statements: Statements, of: Opened<Pool>, client: PoolClient) {
+    this.#statements = statements;
     this.#of = of;
-    this.#connection = connection;
-    this.#cutoff = cutoff;
+    this.borrowed = new Borrowed(client, GUARDED, {
+      release: () => client.release(),
+      destroy: () => client.release(true),
+    });
   }
 
   async install(): Promise<void> {
-    const floor = floorOf(this.#of.holder);
-    const { statements, settings } = this.#of;
-    const values = this.#values(settings.waitMs);
+    const { settings, scope, holder } = this.#of;
+    const install = (): Promise<void> => this.#query(this.#statements.install, this.#values(settings.waitMs));
     try {
-      await this.#query(statements.install, values);
+      await install().catch(async (error: unknown) => {
+        // Only where the default of the database, of its role or of the connection is another one.
+        if (codeOf(error) !== STATES.isolation) throw error;
+        this.#open = true;
+        await this.#query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE');
+        await install();
+        await this.#query('COMMIT');
+        this.#open = false;
+      });
     } catch (error) {
-      // Only where the default of the database, of its role or of the connection is another one.
-      if (codeOf(error) !== STATES.isolation) throw this.#failure(error, 'install');
-      await this.#installAlone(statements.install, values);
+      throw failureIn(this.#of, error, 'install');
     }
-    this.#installed().set(this.#of.scope, floor);
+    this.#installed.set(scope, floorOf(holder));
   }
 
-  /** With the body's transaction open, its token verified. */
-  async begin(): Promise<void> {
-    const { statements, settings, scope, holder } = this.#of;
+  async enter(): Promise<void> {
+    const { settings, scope, holder } = this.#of;
     for (let attempt = 1; ; attempt += 1) {
-      if ((this.#installed().get(scope) ?? 0) < floorOf(holder)) await this.install();
+      if ((this.#installed.get(scope) ?? 0) < floorOf(holder)) await this.install();
       try {
         this.#open = true;
-        await this.#query(settings.begin);
-        await this.#query(statements.enter, this.#values(settings.idleMs));
+        await this.#query(`BEGIN ISOLATION LEVEL ${settings.level ?? 'READ COMMITTED'}`);
+        await this.#query(this.#statements.enter, this.#values(settings.idleMs));
         return;
       } catch (error) {
         const again = ([STATES.notInstalled, '40001'] as readonly string[]).includes(codeOf(error));
-        if (!again || attempt >= MAX_BEGINS) throw this.#failure(error, 'enter');
+        if (!again || attempt >= MAX_BEGINS) throw failureIn(this.#of, error, 'enter');
         await this.#query('ROLLBACK');
         this.#open = false;
-        this.#installed().delete(scope);
+        this.#installed.delete(scope);
       }
     }
   }
 
-  async perform<Result>(body: (tx: PoolClient) => Promise<Result>): Promise<Result> {
-    const running = (async () => await body(this.#connection.client))();
-    running.catch(() => undefined);
-    try {
-      return await this.#cutoff.race(running);
-    } catch (error) {
-      // What ended the connection says more than that it has ended.
-      throw asBodyError(isConnectionError(error) ? (this.#connection.lost() ?? error) : error, this.#of.scope);
-    }
+  failureOfBody(error: unknown): unknown {
+    // What ended the connection says more than that it has ended.
+    return asBodyError(isConnectionError(error) ? (this.borrowed.lost ?? error) : error, this.#of.scope);
   }
 
   async commit(): Promise<void> {
-    const { client, warnings, lost } = this.#connection;
-    this.#cutoff.throwIfAborted();
-    this.#of.holder.assertHeld?.();
-    const end = lost();
-    if (end !== undefined) throw asBodyError(end, this.#of.scope);
-    const before = warnings.length;
-    const late = (): FenceError =>
-      new FenceError('ABORTED', 'a signal ended the call while the commit was under way: it may have happened', {
-        indeterminate: true,
-      });
-    const committing = client.query('COMMIT');
-    committing.catch(() => undefined);
-    const { command } = await this.#cutoff.raceLate(committing, COMMIT_GRACE_MS, late).catch((error: unknown) => {
-      throw this.#failure(error, 'commit');
-    });
+    const { connection: client } = this.borrowed;
+    let ended = false;
+    const onNotice = ({ code }: { readonly code?: string | undefined }): void => {
+      ended ||= code === NO_TRANSACTION;
+    };
+    client.on('notice', onNotice);
+    const committing = this.#of.cutoff.raceLate(client.query('COMMIT'));
+    const { command } = await told(committing, (error) => failureIn(this.#of, error, 'commit')).finally(() =>
+      client.off('notice', onNotice),
+    );
     this.#open = false;
     if (command === 'ROLLBACK') {
       const text =
         'a statement of the body had failed, and the body went on: the database rolled back, nothing was written';
       throw new FenceError('RESOURCE', `${text}; let the error of a statement leave the body, or use savepoints`);
     }
-    if (warnings.slice(before).includes(NO_TRANSACTION)) {
+    if (ended) {
       const text = 'the body has ended the transaction itself: what it sent afterwards was not fenced';
       throw new FenceError('RESOURCE', `${text}; send no COMMIT or ROLLBACK in it`, { indeterminate: true });
     }
   }
 
-  /** @returns whether nothing is open on the connection; false: it is to be destroyed */
   async rollBack(): Promise<boolean> {
-    // A statement may be under way.
-    if (this.#cutoff.error !== undefined) return false;
-    if (!this.#open) return true;
-    return await this.#query('ROLLBACK').then(
-      () => true,
-      () => false,
-    );
-  }
-
-  async #installAlone(statement: string, values: readonly unknown[]): Promise<void> {
-    this.#open = true;
-    try {
-      await this.#query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE');
-      await this.#query(statement, values);
-      await this.#query('COMMIT');
-      this.#open = false;
-    } catch (error) {
-      throw this.#failure(error, 'install');
-    }
+    return !this.#open || (await succeeds(this.#query('ROLLBACK')));
   }
 
   #values(ms: number): readonly unknown[] {
@@ -256,21 +198,20 @@ class Call {
   }
 
   async #query(text: string, values: readonly unknown[] = []): Promise<void> {
-    const sending = this.#connection.client.query(text, [...values]);
-    sending.catch(() => undefined);
-    await this.#cutoff.race(sending);
+    await this.#of.cutoff.race(this.borrowed.connection.query(text, [...values]));
   }
 
-  #failure(error: unknown, doing: Doing): FenceError {
-    return asFenceError(error, { doing, scope: this.#of.scope, token: this.#of.holder.token });
+  get #installed(): Map<string, number> {
+    return installed.of(this.#of.pool, this.#of.holder);
   }
+}
 
-  #installed(): Map<string, number> {
-    const { pool, holder } = this.#of;
-    const holders = installed.get(pool) ?? new WeakMap<Holder, Map<string, number>>();
-    installed.set(pool, holders);
-    const scopes = holders.get(holder) ?? new Map<string, number>();
-    holders.set(holder, scopes);
-    return scopes;
-  }
+function failureIn({ scope, holder }: Opened<Pool>, error: unknown, doing: Doing): FenceError {
+  return asFenceError(error, { doing, scope, token: holder.token });
+}
+
+/** A client has `connect` as well, and would be connected before anybody noticed. */
+export function checkPool(pool: unknown): void {
+  const is = typeof pool === 'object' && pool !== null && 'connect' in pool && 'totalCount' in pool;
+  if (!is) throw invalid('the first argument is the pool of the application: a Pool of pg, and no Client of it');
 }

@@ -1,9 +1,10 @@
 /** Setting up, and what operators ask. */
 
 import { checkScope } from '@holdfast/fence';
+import { codeOf, invalid, told } from '@holdfast/fence/adapter';
 import type { Pool } from 'pg';
-import { asFenceError, codeOf } from './errors.ts';
-import { checkPool, invalid } from './options.ts';
+import { asFenceError } from './errors.ts';
+import { checkPool } from './fence.ts';
 import { SCHEMA_VERSION, schemaSql } from './sql.ts';
 
 /**
@@ -53,28 +54,22 @@ export async function guard(pool: Pool, table: string, scope: string): Promise<v
   checkScope(scope);
   if (typeof table !== 'string' || table === '' || table.includes('\0'))
     throw invalid('a table is named as SQL has it, such as public.jobs');
-  const found = await asked('schema', scope, pool.query<{ there: boolean }>(TABLE_THERE, [table])).catch(
-    (error: unknown) => {
-      throw error instanceof Error && NAME_CODES.includes(codeOf(error.cause)) ? noTable(table, error.cause) : error;
-    },
+  const looking = asked('schema', scope, pool.query<{ there: boolean }>(TABLE_THERE, [table]));
+  const found = await told(looking, (error) =>
+    error instanceof Error && NAME_CODES.includes(codeOf(error.cause)) ? noTable(table, error.cause) : error,
   );
   if (found.rows[0]?.there !== true) throw noTable(table);
-  await asked(
-    'schema',
-    scope,
-    pool.query('SELECT holdfast.fence_guard_table($1, $2, $3)', [SCHEMA_VERSION, table, scope]),
-  );
+  await asked('schema', scope, pool.query(GUARD_TABLE, [SCHEMA_VERSION, table, scope]));
 }
 
 const TABLE_THERE = 'SELECT to_regclass($1) IS NOT NULL AS there';
+const GUARD_TABLE = 'SELECT holdfast.fence_guard_table($1, $2, $3)';
 /** Syntax errors of names, and too many dots. */
 const NAME_CODES = ['42601', '42602', '0A000'];
 
 function noTable(table: string, cause?: unknown): Error {
-  return invalid(
-    `there is no table ${JSON.stringify(table)}: name it as SQL has it, such as public.jobs or "Odd Name"`,
-    cause,
-  );
+  const advice = 'name it as SQL has it, such as public.jobs or "Odd Name"';
+  return invalid(`there is no table ${JSON.stringify(table)}: ${advice}`, cause);
 }
 
 /**
@@ -92,9 +87,5 @@ export async function highest(pool: Pool, scope: string): Promise<number> {
 }
 
 async function asked<Result>(doing: 'schema' | 'read', scope: string, asking: Promise<Result>): Promise<Result> {
-  try {
-    return await asking;
-  } catch (error) {
-    throw asFenceError(error, { doing, scope, token: 0 });
-  }
+  return await told(asking, (error) => asFenceError(error, { doing, scope, token: 0 }));
 }

@@ -1,8 +1,8 @@
+import type { Doing } from '@holdfast/fence-sql';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { fence, FenceError, guard, highest, install, migrate } from '../src/index.ts';
-import { asBodyError, asFenceError, isConnectionError, type Doing } from '../src/errors.ts';
-import { Cutoff } from '../src/cutoff.ts';
+import { asBodyError, asFenceError, isConnectionError } from '../src/errors.ts';
 
 /** Nothing may be sent with arguments that are malformed. */
 function untouched(): pg.Pool {
@@ -120,30 +120,5 @@ describe('an error of the driver', () => {
   it('of a body stays as it is, if it is neither of the fence nor of the connection', () => {
     for (const error of [sql('23505'), new Error('own'), 'text', undefined])
       expect(asBodyError(error, 'jobs')).toBe(error);
-  });
-});
-
-describe('the end of a call by signals', () => {
-  it('listens to none behind the call', () => {
-    const aborter = new AbortController();
-    let listeners = 0;
-    const signal = Object.assign(aborter.signal, {
-      addEventListener: () => void (listeners += 1),
-      removeEventListener: () => void (listeners -= 1),
-    });
-    const cutoff = new Cutoff([signal, undefined, signal]);
-    expect(listeners).toBe(1);
-    cutoff.end();
-    expect(listeners).toBe(0);
-  });
-
-  it('lets a commit that is under way answer, for a while', async () => {
-    const aborter = new AbortController();
-    const cutoff = new Cutoff([aborter.signal]);
-    const late = (): FenceError => new FenceError('ABORTED', 'late', { indeterminate: true });
-    aborter.abort();
-    expect(await cutoff.raceLate(Promise.resolve('answer'), 60_000, late)).toBe('answer');
-    await expect(cutoff.raceLate(new Promise(() => undefined), 1, late)).rejects.toThrow('late');
-    await expect(cutoff.race(new Promise(() => undefined))).rejects.toMatchObject({ code: 'ABORTED' });
   });
 });

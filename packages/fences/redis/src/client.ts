@@ -1,6 +1,6 @@
 /** What this package needs of a client: the two commands that run scripts, in either spelling. Both route a script by its keys in a cluster. */
 
-import { FenceError } from '@holdfast/fence';
+import { invalid } from '@holdfast/fence/adapter';
 import { createHash } from 'node:crypto';
 
 export type Argument = string | Buffer;
@@ -37,7 +37,7 @@ export function scriptOf(text: string): Script {
 export function checkClient(client: unknown): asserts client is RedisClient {
   const is = typeof client === 'object' && client !== null && 'eval' in client && typeof client.eval === 'function';
   if (is && ('evalSha' in client || 'evalsha' in client)) return;
-  throw new FenceError('INVALID_ARGUMENT', `the first argument is the client of the application: ${CLIENTS}`);
+  throw invalid(`the first argument is the client of the application: ${CLIENTS}`);
 }
 
 const CLIENTS = 'a Redis or Cluster of ioredis, or what createClient or createCluster of redis gives';
@@ -60,8 +60,5 @@ export async function runScript(
     reply = await ('evalSha' in client ? client.eval(text, options) : client.eval(text, keys.length, ...keys, ...args));
   }
   if (Array.isArray(reply)) return reply as readonly unknown[];
-  throw new FenceError(
-    'INVALID_ARGUMENT',
-    `the first argument gave no reply to a script: pass ${CLIENTS}, and no pipeline`,
-  );
+  throw invalid(`the first argument gave no reply to a script: pass ${CLIENTS}, and no pipeline`);
 }

@@ -1,10 +1,11 @@
 /** acquire → install → read → write, on Redis and Valkey. */
 
-import { checkHolder, checkOptionNames, checkScope, type Holder } from '@holdfast/fence';
+import { checkScope, type Holder } from '@holdfast/fence';
+import { checkBody, checkCall, checkMs, told, withCutoff, type Cutoff } from '@holdfast/fence/adapter';
 import { Call } from './call.ts';
-import { checkClient, runScript, type RedisClient } from './client.ts';
+import { checkClient, runScript, type RedisClient, type Script } from './client.ts';
 import { asFenceError } from './errors.ts';
-import { fenceKey, invalid } from './keys.ts';
+import { fenceKey } from './keys.ts';
 import { HIGHEST, INFO, repliesOf, SCRIPTS, type Scripts } from './scripts.ts';
 import { Transaction, type RedisTransaction } from './transaction.ts';
 
@@ -19,7 +20,6 @@ export interface FenceOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const OPTIONS = { signal: true, timeoutMs: true } as const;
 
 /**
@@ -46,7 +46,7 @@ export async function fence<Result>(
   body: (tx: RedisTransaction) => Promise<Result>,
   options: FenceOptions = {},
 ): Promise<Result> {
-  return await fenceBy(SCRIPTS, redis, scope, holder, body, options);
+  return await fenceBy({ scripts: SCRIPTS, redis, scope, holder, options }, body);
 }
 
 /**
@@ -64,66 +64,53 @@ export async function install(
   holder: Holder,
   options: FenceOptions = {},
 ): Promise<void> {
-  await installBy(SCRIPTS, redis, scope, holder, options);
+  await installBy({ scripts: SCRIPTS, redis, scope, holder, options });
+}
+
+interface CallOf {
+  readonly scripts: Scripts;
+  readonly redis: RedisClient;
+  readonly scope: string;
+  readonly holder: Holder;
+  readonly options: FenceOptions;
 }
 
 /** @internal */
-export async function installBy(
-  scripts: Scripts,
-  redis: RedisClient,
-  scope: string,
-  holder: Holder,
-  options: FenceOptions,
-): Promise<void> {
-  await begin('install', scripts, redis, scope, holder, options).install();
+export async function installBy(of: CallOf): Promise<void> {
+  await withCall('install', of, (call) => call.install());
 }
 
 /** @internal */
-export async function fenceBy<Result>(
-  scripts: Scripts,
-  redis: RedisClient,
-  scope: string,
-  holder: Holder,
-  body: (tx: RedisTransaction) => Promise<Result>,
-  options: FenceOptions,
+export async function fenceBy<Result>(of: CallOf, body: (tx: RedisTransaction) => Promise<Result>): Promise<Result> {
+  checkBody(body);
+  return await withCall('fence', of, async (call, cutoff) => {
+    await call.installOnce();
+    const transaction = new Transaction(call);
+    try {
+      const result = await cutoff.race((async () => await body(transaction))());
+      transaction.close();
+      call.assertHeld();
+      await transaction.commit();
+      return result;
+    } finally {
+      transaction.close();
+    }
+  });
+}
+
+const ENDED = 'the call was ended by a signal before its queued writes were sent; none of them was done';
+
+async function withCall<Result>(
+  what: 'fence' | 'install',
+  of: CallOf,
+  run: (call: Call, cutoff: Cutoff) => Promise<Result>,
 ): Promise<Result> {
-  if (typeof body !== 'function')
-    throw invalid('the fourth argument is the body: a function that is given the transaction');
-  const call = begin('fence', scripts, redis, scope, holder, options);
-  await call.installOnce();
-  const transaction = new Transaction(call);
-  try {
-    const result = await call.race((async () => await body(transaction))());
-    transaction.close();
-    call.assertHeld();
-    await transaction.commit();
-    return result;
-  } finally {
-    transaction.close();
-  }
-}
-
-/** With arguments that are well-formed, and a lock that is held as far as the holder knows. */
-function begin(
-  what: string,
-  scripts: Scripts,
-  client: RedisClient,
-  scope: string,
-  holder: Holder,
-  options: FenceOptions,
-): Call {
-  checkOptionNames(what, options, OPTIONS);
-  const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_TIMEOUT_MS) {
-    const range = `a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}`;
-    throw invalid(`timeoutMs is ${String(timeoutMs)}; it is ${range}`);
-  }
-  checkClient(client);
-  checkScope(scope);
-  checkHolder(holder);
-  const call = new Call({ scripts, client, scope, holder, signal, timeoutMs });
-  call.assertHeld();
-  return call;
+  checkCall(what, of, OPTIONS);
+  const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = of.options;
+  checkMs('timeoutMs', timeoutMs);
+  checkClient(of.redis);
+  const begun = async (cutoff: Cutoff): Promise<Result> => await run(new Call({ ...of, timeoutMs, cutoff }), cutoff);
+  return await withCutoff(of.holder, signal, begun, ENDED);
 }
 
 /**
@@ -135,12 +122,8 @@ function begin(
 export async function highest(redis: RedisClient, scope: string): Promise<number> {
   checkClient(redis);
   checkScope(scope);
-  try {
-    const [stored] = repliesOf(await runScript(redis, HIGHEST, [fenceKey(scope)], []), scope, 0);
-    return Number(String(stored));
-  } catch (error) {
-    throw asFenceError(error, 'read');
-  }
+  const [stored] = repliesOf(await asked(redis, HIGHEST, scope), scope, 0);
+  return Number(String(stored));
 }
 
 /**
@@ -152,13 +135,13 @@ export async function highest(redis: RedisClient, scope: string): Promise<number
 export async function risks(redis: RedisClient, scope: string): Promise<readonly string[]> {
   checkClient(redis);
   checkScope(scope);
-  try {
-    const [, ...texts] = await runScript(redis, INFO, [fenceKey(scope)], []);
-    const info = texts.map(String).join('\n');
-    return RISKS.filter(({ sign }) => sign.test(info)).map(({ text }) => text);
-  } catch (error) {
-    throw asFenceError(error, 'read');
-  }
+  const [, ...texts] = await asked(redis, INFO, scope);
+  const info = texts.map(String).join('\n');
+  return RISKS.filter(({ sign }) => sign.test(info)).map(({ text }) => text);
+}
+
+async function asked(redis: RedisClient, script: Script, scope: string): Promise<readonly unknown[]> {
+  return await told(runScript(redis, script, [fenceKey(scope)], []), (error) => asFenceError(error, 'read'));
 }
 
 const RISKS = [

@@ -1,6 +1,7 @@
 /** Names of keys. In a cluster a script has keys of one slot only, which the text in the first braces of a key decides (its hash tag). */
 
-import { checkScope, FenceError } from '@holdfast/fence';
+import { checkScope } from '@holdfast/fence';
+import { invalid } from '@holdfast/fence/adapter';
 
 const PREFIX = 'holdfast:fence:';
 
@@ -32,8 +33,4 @@ function tagOf(scope: string): string {
 export function checkKey(key: unknown): asserts key is string {
   if (typeof key !== 'string' || key === '') throw invalid(`${String(key)} is no key: pass a string that is not empty`);
   if (key.startsWith(PREFIX)) throw invalid(`the key ${JSON.stringify(key)} is where a token is kept: choose another`);
-}
-
-export function invalid(message: string): FenceError {
-  return new FenceError('INVALID_ARGUMENT', message);
 }

@@ -79,8 +79,17 @@ return {'ok', (run())}
 `);
 }
 
-/** @returns the replies of the commands. @throws FenceError for what is none. */
-export function repliesOf(answer: readonly unknown[], scope: string, token: number): readonly unknown[] {
+/**
+ * @param names of the commands
+ * @returns the replies of the commands
+ * @throws StaleTokenError; FenceError RESOURCE that says which command failed, and what was done before it; SCHEMA_VERSION
+ */
+export function repliesOf(
+  answer: readonly unknown[],
+  scope: string,
+  token: number,
+  names: readonly string[] = [],
+): readonly unknown[] {
   const [outcome, ...rest] = answer;
   switch (String(outcome)) {
     case 'ok':
@@ -88,7 +97,7 @@ export function repliesOf(answer: readonly unknown[], scope: string, token: numb
     case 'stale':
       throw new StaleTokenError(scope, token, Number(String(rest[0])));
     case 'failed':
-      throw new CommandFailure(Number(rest[0]), String(rest[1]));
+      throw failedCommand(Number(rest[0]), String(rest[1]), names);
     default:
       throw new FenceError(
         'SCHEMA_VERSION',
@@ -98,13 +107,10 @@ export function repliesOf(answer: readonly unknown[], scope: string, token: numb
   }
 }
 
-/** A command was refused in the middle of a script. */
-export class CommandFailure extends Error {
-  /** Counted from 1. */
-  readonly place: number;
-
-  constructor(place: number, message: string) {
-    super(message);
-    this.place = place;
-  }
+/** @param place of the command, from 1 */
+function failedCommand(place: number, message: string, names: readonly string[]): FenceError {
+  const before = place - 1;
+  const done = before === 0 ? 'nothing was written' : `Redis does not roll back, and the ${before} before it were done`;
+  const what = `command ${place} of ${names.length} (${names[before] ?? ''}) failed: ${message}; ${done}`;
+  return new FenceError('RESOURCE', what, { cause: new Error(message), indeterminate: before > 0 });
 }

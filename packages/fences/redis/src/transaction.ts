@@ -1,9 +1,10 @@
 /** What a body is given: reads that are made at once, each behind a check, and writes that are sent together behind one. */
 
+import { invalid } from '@holdfast/fence/adapter';
 import type { Argument } from './client.ts';
-import { failedCommand, type Call } from './call.ts';
+import type { Call } from './call.ts';
 import type { Doing } from './errors.ts';
-import { checkKey, invalid } from './keys.ts';
+import { checkKey } from './keys.ts';
 import { behindCheck } from './scripts.ts';
 
 export type RedisValue = string | number | Buffer;
@@ -80,12 +81,8 @@ export class Transaction implements RedisTransaction {
       throw invalid('a script is a text of Lua, such as "return redis.call(\'GET\', KEYS[1])"');
     const checked = commandOf('EVAL', keys, args);
     this.#assertNow(checked);
-    const [reply] = await this.#call.run(
-      'write',
-      behindCheck(this.#call.scripts.check, lua),
-      checked.keys,
-      checked.args,
-    );
+    const script = behindCheck(this.#call.scripts.check, lua);
+    const [reply] = await this.#call.run('write', script, checked.keys, checked.args);
     return reply ?? null;
   }
 
@@ -116,25 +113,19 @@ export class Transaction implements RedisTransaction {
 
   async commit(): Promise<void> {
     if (this.#queued.length === 0) return;
-    const keys = this.#queued.flatMap((command) => command.keys);
-    try {
-      await this.#call.run('write', this.#call.scripts.commands, keys, encoded(this.#queued));
-    } catch (error) {
-      throw failedCommand(
-        error,
-        this.#queued.map(({ name }) => name),
-      );
-    }
+    await this.#send('write', this.#queued);
   }
 
   async #now(doing: Doing, command: Command): Promise<unknown> {
     this.#assertNow(command);
-    try {
-      const [reply] = await this.#call.run(doing, this.#call.scripts.commands, command.keys, encoded([command]));
-      return reply;
-    } catch (error) {
-      throw failedCommand(error, [command.name]);
-    }
+    const [reply] = await this.#send(doing, [command]);
+    return reply;
+  }
+
+  async #send(doing: Doing, commands: readonly Command[]): Promise<readonly unknown[]> {
+    const keys = commands.flatMap((command) => command.keys);
+    const names = commands.map(({ name }) => name);
+    return await this.#call.run(doing, this.#call.scripts.commands, keys, encoded(commands), names);
   }
 
   #assertNow({ name, keys }: Command): void {

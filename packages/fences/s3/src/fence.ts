@@ -3,17 +3,16 @@
 import { checkScope, type Holder } from '@holdfast/fence';
 import {
   checkName,
+  collectFrom,
   fenceBy as fenceStore,
   installBy as installStore,
+  readFrom,
   RULES,
   Transaction,
   type InstallOptions,
   type Rules,
 } from '@holdfast/fence-manifest';
 import { checkStorage, S3Store, type S3Storage } from './storage.ts';
-
-/** How often a read begins anew whose data were collected under it. */
-const MAX_READS = 5;
 
 /** Options of {@link fence}. */
 export type FenceOptions = InstallOptions;
@@ -75,13 +74,7 @@ export async function read(storage: S3Storage, scope: string, name: string): Pro
   checkStorage(storage);
   checkScope(scope);
   checkName(name);
-  const store = new S3Store(storage);
-  for (let reads = 1; ; reads += 1) {
-    const file = (await store.load(scope))?.manifest.files.get(name);
-    if (file === undefined) return undefined;
-    const data = await store.get(scope, file);
-    if (data !== undefined || reads >= MAX_READS) return data;
-  }
+  return await readFrom(new S3Store(storage), scope, name);
 }
 
 /**
@@ -109,16 +102,7 @@ export async function collect(storage: S3Storage, scope: string): Promise<number
   checkStorage(storage);
   checkScope(scope);
   const store = new S3Store(storage);
-  const manifest = (await store.load(scope))?.manifest;
-  if (manifest === undefined) return 0;
-  const named = new Set([...manifest.files.values()].map(({ key }) => key));
-  let deleted = 0;
-  for await (const { key, token } of store.data(scope)) {
-    if (token >= manifest.floor || named.has(key)) continue;
-    await store.delete(key);
-    deleted += 1;
-  }
-  return deleted;
+  return await collectFrom(store, scope, store.data(scope), async ({ key }) => await store.delete(key));
 }
 
 /**

@@ -12,10 +12,11 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { FenceError } from '@holdfast/fence';
+import { invalid } from '@holdfast/fence/adapter';
 import {
   decodeManifest,
   encodeManifest,
-  invalid,
+  type Leftover,
   type Loaded,
   type Manifest,
   type ManifestFile,
@@ -112,7 +113,7 @@ export class S3Store implements ManifestStore {
   }
 
   /** Keys of data of the scope with the tokens that wrote them, and when. */
-  async *data(scope: string): AsyncGenerator<{ readonly key: string; readonly token: number }> {
+  async *data(scope: string): AsyncGenerator<Leftover> {
     const prefix = `${this.#folder(scope)}data/`;
     let after: string | undefined;
     do {

@@ -1,10 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { conformanceCases, runConformance, type ConformanceCase } from '@holdfast/fence-conformance';
+import {
+  conformanceCases,
+  runConformance,
+  type ConformanceCase,
+  type FencedResource,
+} from '@holdfast/fence-conformance';
 import { afterAll, describe, expect, it } from 'vitest';
-import { fileFloors, memoryFloors, type FloorStore } from '../../src/index.ts';
-import { resourceOf, SERVICES, type Service, type Start } from '../support/services.ts';
+import { Gate, gateOf, type Entry } from '../../src/gate.ts';
+import { fileFloors, memoryFloors, StaleTokenError, type FloorStore, type Holder } from '../../src/index.ts';
+import { resourceOf, SERVICES, type ScopeOf, type Service, type Start } from '../support/services.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-fence-http-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -13,6 +19,7 @@ async function resultsOn(
   start: Start,
   floors: FloorStore,
   cases: readonly ConformanceCase[],
+  others: Partial<FencedResource> = {},
 ): Promise<readonly string[]> {
   let service: Service = await start(floors);
   // The data are in memory: what a restart has to keep is the floor.
@@ -22,7 +29,7 @@ async function resultsOn(
     service = await start(floors);
     for (const [key, value] of cells) service.data.cells.set(key, value);
   };
-  const results = await runConformance(async () => resourceOf(() => service, { restart }), cases);
+  const results = await runConformance(async () => resourceOf(() => service, { restart, ...others }), cases);
   await service.close();
   return results.filter(({ outcome }) => outcome !== 'passed').map(({ name, error }) => `${name}: ${String(error)}`);
 }
@@ -44,11 +51,55 @@ describe.each(Object.entries(SERVICES))('the suite on %s', (_name, start) => {
 const STALE = 'a stale write is refused and changes nothing';
 const GAP = 'no older write gets in between an install and the first write';
 
-/** A store that forgets, and one that raises without asking. */
-const BROKEN: Readonly<Record<string, { readonly floors: () => FloorStore; readonly red: readonly string[] }>> = {
+const READS = 'a new holder reads nothing that is about to be overwritten';
+const BEHIND = 'a write that was checked in time does not come behind a newer one';
+const UNWRITTEN = 'an install fences a scope that nobody has written';
+
+/** As middleware that has only a place in the chain: it checks, and whatever the handler does comes later. */
+class CheckingGate extends Gate {
+  override async enter(scope: string, holder: Holder, waitMs: number): Promise<Entry> {
+    const entry = await super.enter(scope, holder, waitMs);
+    entry.leave();
+    return { ...entry, leave: () => undefined };
+  }
+}
+
+/** It looks first, and raises when the handler has ended. */
+class LateGate extends Gate {
+  readonly #floors: FloorStore;
+
+  constructor(floors: FloorStore) {
+    super({ ...floors, raise: async (scope, holder) => await refuseBelow(floors, scope, holder) });
+    this.#floors = floors;
+  }
+
+  override async enter(scope: string, holder: Holder, waitMs: number): Promise<Entry> {
+    const entry = await super.enter(scope, holder, waitMs);
+    entry.leave();
+    return { ...entry, leave: () => void this.#floors.raise(scope, holder).catch(() => undefined) };
+  }
+}
+
+async function refuseBelow(floors: FloorStore, scope: string, { token }: Holder): Promise<void> {
+  const highest = await floors.highest(scope);
+  if (token < highest) throw new StaleTokenError(scope, token, highest);
+}
+
+const GAP_OF_CELLS = 'a token fences all cells of its scope, written or not';
+
+interface Broken {
+  readonly floors?: () => FloorStore;
+  readonly gate?: (floors: FloorStore) => Gate;
+  readonly others?: Partial<FencedResource>;
+  readonly scopeOf?: ScopeOf;
+  /** Cases that must fail. Others may as well. */
+  readonly red: readonly string[];
+}
+
+const BROKEN: Readonly<Record<string, Broken>> = {
   'never looks at the token': {
     floors: () => ({ raise: async () => undefined, highest: async () => 0 }),
-    red: [STALE, GAP, 'an install fences a scope that nobody has written'],
+    red: [STALE, GAP, UNWRITTEN],
   },
   'remembers the last token, and not the highest': {
     floors: () => {
@@ -60,14 +111,33 @@ const BROKEN: Readonly<Record<string, { readonly floors: () => FloorStore; reado
     },
     red: [STALE, GAP],
   },
+  'checks a request, and lets its handler work on behind newer holders': {
+    gate: (floors) => new CheckingGate(floors),
+    red: [READS, BEHIND],
+  },
+  'looks at the floor, and raises it when the handler has ended': {
+    gate: (floors) => new LateGate(floors),
+    red: [READS, BEHIND],
+  },
+  'installs with the first write only': { others: { install: async () => undefined }, red: [GAP, UNWRITTEN] },
+  'has a token for each path, and not for the scope': {
+    scopeOf: ({ url }) => url ?? '',
+    red: [GAP_OF_CELLS],
+  },
 };
 
 describe('the suite over HTTP', () => {
-  it.each(Object.entries(BROKEN))('fails a fence that %s', async (_name, { floors, red }) => {
-    const start = SERVICES['node:http'];
-    if (start === undefined) throw new Error('there is no such service');
-    const failed = await resultsOn(start, floors(), fleeting);
-    for (const name of red) expect(failed).toContainEqual(expect.stringContaining(name));
-    expect(failed.length).toBeLessThan(fleeting.length);
-  });
+  it.each(Object.entries(BROKEN))(
+    'fails a fence that %s',
+    async (name, { floors = memoryFloors, gate, others, scopeOf, red }) => {
+      const onNode = SERVICES['node:http'];
+      if (onNode === undefined) throw new Error('there is no such service');
+      const start: Start = (given, options) => onNode(given, { ...options, scopeOf });
+      const store = floors();
+      if (gate !== undefined) gateOf(store, gate);
+      const failed = await resultsOn(start, store, fleeting, others);
+      for (const each of red) expect(failed, name).toContainEqual(expect.stringContaining(each));
+      expect(failed.length).toBeLessThan(fleeting.length);
+    },
+  );
 });

@@ -51,7 +51,16 @@ export interface Service {
   close(): Promise<void>;
 }
 
-export type Start = (floors: FloorStore, waitMs?: number) => Promise<Service>;
+/** What must stay consistent together, as a request says it. */
+export type ScopeOf = (request: { readonly url?: string | undefined }) => string;
+
+export interface StartOptions {
+  readonly waitMs?: number | undefined;
+  /** @default the first part of the path; node:http only */
+  readonly scopeOf?: ScopeOf | undefined;
+}
+
+export type Start = (floors: FloorStore, options?: StartOptions) => Promise<Service>;
 
 interface Parts {
   readonly scope: string;
@@ -82,9 +91,11 @@ async function closing(server: Server): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-const onNode: Start = async (floors, waitMs) => {
+const firstPart: ScopeOf = ({ url = '' }) => partsOf(url).scope;
+
+const onNode: Start = async (floors, { waitMs, scopeOf = firstPart } = {}) => {
   const data = new Data();
-  const scope = (request: IncomingMessage): string => partsOf(request.url ?? '').scope;
+  const scope = (request: IncomingMessage): string => scopeOf(request);
   const fenced = fenceNode({ floors, scope, waitMs }, async (request, response) => {
     const { key, gate } = partsOf(request.url ?? '');
     if (request.method === 'POST') return void response.writeHead(204).end();
@@ -102,7 +113,7 @@ function sendValue(response: ServerResponse, value: string | undefined): void {
   response.writeHead(value === undefined ? 404 : 200).end(value);
 }
 
-const onExpress: Start = async (floors, waitMs) => {
+const onExpress: Start = async (floors, { waitMs } = {}) => {
   const data = new Data();
   const app = express();
   const scope = (request: express.Request): string => partsOf(request.originalUrl).scope;
@@ -128,7 +139,7 @@ const onExpress: Start = async (floors, waitMs) => {
   return { url: await listening(server), data, close: () => closing(server) };
 };
 
-const onFastify: Start = async (floors, waitMs) => {
+const onFastify: Start = async (floors, { waitMs } = {}) => {
   const data = new Data();
   const app = fastify({ forceCloseConnections: true, routerOptions: { maxParamLength: 500 } });
   app.removeAllContentTypeParsers();
@@ -155,7 +166,7 @@ const onFastify: Start = async (floors, waitMs) => {
   return { url: await app.listen({ port: 0, host: '127.0.0.1' }), data, close: () => app.close() };
 };
 
-const onHono: Start = async (floors, waitMs) => {
+const onHono: Start = async (floors, { waitMs } = {}) => {
   const data = new Data();
   const app = new Hono<{ Variables: { fenced: FencedRequest } }>();
   const fenced = fenceHono({

@@ -1,8 +1,9 @@
 /** The table that the suite writes: cells of scopes, through the fence or through a broken one. */
 
 import type { FencedResource, Holder, SlowWrite } from '@holdfast/fence-conformance';
+import { fenceOn, installOn } from '@holdfast/fence-sql';
 import mysql from 'mysql2/promise';
-import { fenceBy, installBy, STEPS, type Steps } from '../../src/fence.ts';
+import { mysqlBy, STEPS, type Steps } from '../../src/fence.ts';
 import { migrate, type FenceOptions } from '../../src/index.ts';
 import type { MariaDb } from './server.ts';
 
@@ -60,6 +61,7 @@ export interface Cells {
 
 export async function cellsOn(server: MariaDb, database: string, options: CellsOptions = {}): Promise<Cells> {
   const { steps = STEPS, put: write = put, stop = 'behind its write', isolation } = options;
+  const fences = mysqlBy(steps);
   const pools = new Set<mysql.Pool>();
   const openPool = (): mysql.Pool => {
     const pool = mysql.createPool({ ...server.config(database), connectionLimit: 12 });
@@ -72,7 +74,7 @@ export async function cellsOn(server: MariaDb, database: string, options: CellsO
   const fenced =
     (pool: mysql.Pool, scope: string, holder: Holder): Fenced =>
     (body) =>
-      fenceBy(steps, pool, scope, holder, body, { isolation });
+      fenceOn(fences, { pool, scope, holder, options: { isolation } }, body);
   const resourceOn = (pool: mysql.Pool): FencedResource => ({
     cells: true,
     scope: () => {
@@ -88,7 +90,7 @@ export async function cellsOn(server: MariaDb, database: string, options: CellsO
       );
       return rows[0]?.value ?? null;
     },
-    install: (scope, holder) => installBy(steps, pool, scope, holder, {}),
+    install: (scope, holder) => installOn(fences, { pool, scope, holder, options: {} }),
     slowWrite: async (scope, holder, value) =>
       await slowWrite(stop, fenced(pool, scope, holder), (tx) => write(tx, scope, 'a', value, holder)),
     other: async () => resourceOn(openPool()),

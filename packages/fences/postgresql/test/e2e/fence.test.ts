@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conformanceCases, runConformance } from '@holdfast/fence-conformance';
-import type pg from 'pg';
+import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fence, FenceError, highest, install, migrate, StaleTokenError, type FenceOptions } from '../../src/index.ts';
 import { cellsOn } from '../support/cells.ts';
@@ -341,11 +341,69 @@ describe('a fenced transaction', () => {
   });
 
   it('tells that its body has ended the transaction itself', async () => {
+    // One text of several statements, as no parameters are in it: only the server knows where each of them begins.
     const ended = fence(pool, 'accounts', { token: 5 }, async (tx) => {
       await set(20)(tx);
-      await tx.query('COMMIT');
+      await tx.query('SELECT 1; COMMIT');
     });
-    expect(String(await failureOf(ended))).toContain('the body has ended the transaction itself');
+    const error = await failureOf(ended);
+    expect(error).toMatchObject({ code: 'RESOURCE', indeterminate: true });
+    expect(String(error)).toContain('the body has ended the transaction itself');
+  });
+
+  it.each([
+    'COMMIT',
+    'end;',
+    ' /* so */ rollback work',
+    'START TRANSACTION',
+    "PREPARE TRANSACTION 'later'",
+    '-- so\nABORT',
+    { text: 'COMMIT' },
+  ])('refuses %j, which would end it, and nothing of it is written', async (statement) => {
+    const ended = fence(pool, 'accounts', { token: 5 }, async (tx) => {
+      await set(20)(tx);
+      await tx.query(statement);
+    });
+    const error = await failureOf(ended);
+    expect(error).toMatchObject({ name: 'FenceError', code: 'INVALID_ARGUMENT' });
+    expect(String(error)).toContain('would end the transaction');
+    expect([await balance(), pool.idleCount]).toEqual([10, pool.totalCount]);
+  });
+
+  it('lets its body roll back to a savepoint', async () => {
+    await fence(pool, 'accounts', { token: 5 }, async (tx) => {
+      await set(20)(tx);
+      await tx.query('SAVEPOINT before');
+      await set(30)(tx);
+      await tx.query('ROLLBACK TO SAVEPOINT before');
+    });
+    expect(await balance()).toBe(20);
+  });
+
+  it('does not let its body give the connection back, and sends nothing that the body sends later', async () => {
+    let leaked: pg.PoolClient | undefined;
+    await fence(pool, 'accounts', { token: 5 }, async (tx) => {
+      leaked = tx;
+      expect(() => tx.release()).toThrow('tx.release() would end the transaction');
+      await set(20)(tx);
+    });
+    expect(() => leaked?.query('UPDATE account SET balance = 0')).toThrow('was not sent');
+    expect(await balance()).toBe(20);
+  });
+
+  it('lets its body stream rows by what the driver takes instead of a text', async () => {
+    const submitted = await fence(pool, 'accounts', { token: 5 }, async (tx) => {
+      const query = new pg.Query<{ balance: number }>('SELECT balance FROM account');
+      const rows: unknown[] = [];
+      query.on('row', (row) => rows.push(row.balance));
+      expect(tx.query(query)).toBe(query);
+      await new Promise<void>((resolve, reject) => {
+        query.on('end', () => resolve());
+        query.on('error', reject);
+      });
+      return rows;
+    });
+    expect(submitted).toEqual([10]);
   });
 
   it('refused by a constraint at the commit was not written', async () => {

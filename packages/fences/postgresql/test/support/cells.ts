@@ -1,8 +1,9 @@
 /** The table that the suite writes: cells of scopes, through the fence or through a broken one. */
 
 import type { FencedResource, Holder, SlowWrite } from '@holdfast/fence-conformance';
+import { fenceOn, installOn } from '@holdfast/fence-sql';
 import pg from 'pg';
-import { fenceBy, installBy, STATEMENTS, type Statements } from '../../src/fence.ts';
+import { postgresBy, STATEMENTS, type Statements } from '../../src/fence.ts';
 import { migrate, type FenceOptions } from '../../src/index.ts';
 import type { Postgres } from './server.ts';
 
@@ -46,6 +47,7 @@ export interface Cells {
 
 export async function cellsOn(server: Postgres, options: CellsOptions = {}): Promise<Cells> {
   const { statements = STATEMENTS, put: write = put, stop = 'behind its write', isolation } = options;
+  const database = postgresBy(statements);
   const pools = new Set<pg.Pool>();
   const openPool = (): pg.Pool => {
     const pool = new pg.Pool({ connectionString: server.url, max: 12 });
@@ -60,7 +62,7 @@ export async function cellsOn(server: Postgres, options: CellsOptions = {}): Pro
   const fenced =
     (pool: pg.Pool, scope: string, holder: Holder): Fenced =>
     (body) =>
-      fenceBy(statements, pool, scope, holder, body, { isolation });
+      fenceOn(database, { pool, scope, holder, options: { isolation } }, body);
   const resourceOn = (pool: pg.Pool): FencedResource => ({
     cells: true,
     scope: () => {
@@ -76,7 +78,7 @@ export async function cellsOn(server: Postgres, options: CellsOptions = {}): Pro
       ]);
       return rows[0]?.value ?? null;
     },
-    install: (scope, holder) => installBy(statements, pool, scope, holder, {}),
+    install: (scope, holder) => installOn(database, { pool, scope, holder, options: {} }),
     slowWrite: async (scope, holder, value) =>
       await slowWrite(stop, fenced(pool, scope, holder), (tx) => write(tx, scope, 'a', value, holder)),
     other: async () => resourceOn(openPool()),

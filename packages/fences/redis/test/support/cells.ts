@@ -30,7 +30,7 @@ export function cellsOn(server: RedisServer, kind: Kind, options: CellsOptions =
   const { scripts = SCRIPTS, put: write = put, install = installBySuite(scripts) } = options;
   const resource = (open: OpenClient): FencedResource => {
     const fenced = (scope: string, holder: Holder, body: (tx: RedisTransaction) => Promise<void>): Promise<void> =>
-      fenceBy(scripts, open.client, scope, holder, body, {});
+      fenceBy({ scripts, redis: open.client, scope, holder, options: {} }, body);
     return {
       cells: true,
       scope: () => {
@@ -62,7 +62,7 @@ export function cellsOn(server: RedisServer, kind: Kind, options: CellsOptions =
 }
 
 function installBySuite(scripts: Scripts): NonNullable<CellsOptions['install']> {
-  return ({ client }, scope, holder) => installBy(scripts, client, scope, holder, {});
+  return ({ client }, scope, holder) => installBy({ scripts, redis: client, scope, holder, options: {} });
 }
 
 async function slowWrite(whole: (goOn: () => Promise<void>) => Promise<void>): Promise<SlowWrite> {
